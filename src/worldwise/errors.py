@@ -1,0 +1,18 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""The one exception a user is meant to read."""
+
+
+class WorldwiseError(Exception):
+    """Something the user can act on.
+
+    Args:
+        message: what is wrong, naming the file, key, package or machine concerned.
+        hint: the way out, one sentence or command; empty where there is none.
+        details: more lines to show below (a console's tail, a backtrace).
+    """
+
+    def __init__(self, message: str, hint: str = "", details: str = "") -> None:
+        super().__init__(message)
+        self.message = message
+        self.hint = hint
+        self.details = details
