@@ -1,0 +1,129 @@
+# SPDX-License-Identifier: BSD-2-Clause
+# shellcheck shell=sh
+# What ./worldwise and ./test share: have the host's packages, make the Python environment, set `python`.
+# Sourced with `repository` set to the repository's directory. Says nothing when nothing is to do.
+
+say() {
+	printf 'worldwise: %s\n' "$*" >&2
+}
+
+die() {
+	say "$@"
+	exit 1
+}
+
+# A Python of at least 3.11 that can make environments; sets `host_python` and `python_version`. WORLDWISE_PYTHON
+# names one to try first.
+find_python() {
+	for host_python in ${WORLDWISE_PYTHON:-} python3 python3.13 python3.12 python3.11; do
+		python_version=$("$host_python" -c '
+import sys
+from importlib.util import find_spec
+if sys.version_info < (3, 11) or not find_spec("ensurepip"):
+    sys.exit(1)
+print(sys.version, sys.base_prefix)' 2>/dev/null) && return 0
+	done
+	return 1
+}
+
+# Adds "package" to `missing`, and why it is needed to `reasons`.
+lacks() {
+	missing="$missing $1"
+	reasons="$reasons
+  $1: $2"
+}
+
+have() {
+	command -v "$1" >/dev/null 2>&1
+}
+
+find_missing() {
+	missing='' reasons=''
+	find_python || {
+		have python3 || lacks python3 'worldwise is written in Python (3.11 or later)'
+		lacks python3-venv "makes worldwise's own Python environment in the cache"
+	}
+	have mmdebstrap || lacks mmdebstrap 'makes the lab, a pinned Debian root in the cache'
+	have bwrap || lacks bubblewrap 'enters the lab without root'
+	have apt-get || lacks apt "fetches the lab's packages"
+	have dpkg-deb || lacks dpkg "reads the lab's packages"
+	have flock || lacks util-linux 'keeps two set-ups from colliding'
+	[ -e /usr/share/keyrings/debian-archive-keyring.gpg ] ||
+		lacks debian-archive-keyring "checks the Debian archive's signatures"
+	[ "$(id -u)" -eq 0 ] || have newuidmap || lacks uidmap 'lets an ordinary user make the lab'
+}
+
+# Installs `missing`, as root or through sudo.
+install_missing() {
+	by_hand="install these packages and start again:$missing"
+	system=$(. /etc/os-release 2>/dev/null && echo "$ID ${ID_LIKE:-}") || system=unknown
+	case " $system " in
+	*' debian '* | *' ubuntu '*) have apt-get || die "this system has no apt-get; $by_hand" ;;
+	*) die "this system ($system) is neither Debian nor Ubuntu, so worldwise cannot install what it needs.
+$by_hand
+$reasons" ;;
+	esac
+	say "this machine lacks what worldwise stands on; installing with apt-get as root:$reasons"
+	as_root=''
+	if [ "$(id -u)" -ne 0 ]; then
+		have sudo || die "root is needed for that, and there is no sudo. As root, $by_hand"
+		as_root='sudo'
+		if ! [ -t 0 ]; then
+			as_root='sudo -n'
+			sudo -n true 2>/dev/null || die "root is needed for that, and sudo would ask for a password. As root, $by_hand"
+		fi
+	fi
+	log=$(mktemp)
+	# A source that cannot be reached may not matter: the installation decides.
+	# shellcheck disable=SC2086 # words, on purpose
+	$as_root apt-get -qq update >"$log" 2>&1 || :
+	# shellcheck disable=SC2086
+	if ! $as_root env DEBIAN_FRONTEND=noninteractive \
+		apt-get -qq -y --no-install-recommends install $missing </dev/null >>"$log" 2>&1; then
+		cat "$log" >&2
+		rm -f "$log"
+		die "apt-get failed (its words are above). As root, $by_hand"
+	fi
+	rm -f "$log"
+	find_missing
+	[ -z "$missing" ] || die "this is still missing, or too old here (worldwise needs Python 3.11 or later):$reasons"
+}
+
+# Makes the environment of requirements/$1.txt unless it is there; sets `python`.
+make_environment() {
+	requirements=$repository/requirements/$1.txt
+	cache=${WORLDWISE_CACHE:-${XDG_CACHE_HOME:-${HOME:?is not set, nor is WORLDWISE_CACHE}/.cache}/worldwise}
+	case $cache in /*) ;; *) cache=$PWD/$cache ;; esac
+	key=$({
+		printf '%s\n' "$python_version"
+		cat "$requirements"
+	} | sha256sum | cut -c 1-12)
+	environment=$cache/venv-$key
+	python=$environment/bin/python
+	# The marker is written last: without it the environment is half made.
+	[ -e "$environment/complete" ] && [ -x "$python" ] && return
+	mkdir -p "$cache" || die "the cache directory $cache cannot be made; WORLDWISE_CACHE names another"
+	(
+		flock 9
+		[ -e "$environment/complete" ] && [ -x "$python" ] && exit 0
+		say "making the Python environment in $environment"
+		rm -rf "$environment"
+		"$host_python" -m venv "$environment" &&
+			"$python" -m pip install --quiet --disable-pip-version-check --no-input --only-binary :all: \
+				--require-hashes -r "$requirements" </dev/null >&2 &&
+			: >"$environment/complete"
+	) 9>"$cache/venv.lock" || die "the Python environment could not be made (see above); start again to try again"
+}
+
+# All of it: packages, certificates, environment.
+prepare_host() {
+	find_missing
+	[ -z "$missing" ] || install_missing
+	# pip has its own names for the certificate authorities; a host that names one file means pip too.
+	if [ -n "${SSL_CERT_FILE:-}" ]; then
+		: "${PIP_CERT:=$SSL_CERT_FILE}" "${REQUESTS_CA_BUNDLE:=$SSL_CERT_FILE}"
+		export PIP_CERT REQUESTS_CA_BUNDLE
+	fi
+	if [ "${WORLDWISE_TEST:-}" = 1 ]; then make_environment test; else make_environment run; fi
+	export PYTHONPATH="$repository/src"
+}

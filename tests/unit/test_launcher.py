@@ -1,0 +1,171 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""The launcher, the requirement files, and what must not stand anywhere in the repository."""
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from importlib import metadata
+from pathlib import Path
+
+import pytest
+from packaging.markers import default_environment
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
+
+from worldwise import paths
+
+SCRIPTS = ["worldwise", "test", "lab/host.sh", "requirements/lock"]
+# Put together, so that this file does not hold what it looks for.
+HOSTS = [".".join(parts) for parts in (("debian", "org"), ("pypi", "org"), ("pythonhosted", "org"), ("ubuntu", "com"))]
+
+
+def locked(name: str) -> dict[str, tuple[str, int]]:
+    """Version and number of digests by project, of requirements/<name>.txt."""
+    text = (paths.REPOSITORY / "requirements" / f"{name}.txt").read_text(encoding="utf-8")
+    entries = re.split(r"^(?=[A-Za-z0-9])", text, flags=re.MULTILINE)
+    found: dict[str, tuple[str, int]] = {}
+    for entry in entries:
+        head = re.match(r"([A-Za-z0-9._-]+)==([^ ;\\]+)", entry)
+        if head:
+            found[head[1]] = (head[2], len(re.findall(r"--hash=sha256:[0-9a-f]{64}", entry)))
+        else:
+            assert not entry or entry.startswith("#"), entry
+    return found
+
+
+@pytest.mark.parametrize("name", SCRIPTS)
+def test_scripts_are_plain_posix_shell(name: str) -> None:
+    shell = shutil.which("dash") or "sh"
+    subprocess.run([shell, "-n", paths.REPOSITORY / name], check=True)
+    if shutil.which("shellcheck"):
+        subprocess.run(["shellcheck", "-x", name], cwd=paths.REPOSITORY, check=True)
+
+
+def test_programs_can_be_started() -> None:
+    for name in ("worldwise", "test", ".ci/run", "requirements/lock"):
+        assert os.access(paths.REPOSITORY / name, os.X_OK), name
+
+
+def test_every_requirement_is_hashed_and_the_two_files_agree() -> None:
+    run, test = locked("run"), locked("test")
+    assert run
+    for name, (_, hashes) in (run | test).items():
+        assert hashes > 0, name
+    assert run.items() <= test.items()
+
+
+@pytest.mark.parametrize("python", ["3.11", "3.12", "3.13"])
+@pytest.mark.parametrize("name", ["run", "test"])
+def test_nothing_is_missing_for_any_python(name: str, python: str) -> None:
+    """pip refuses a dependency without a digest, so what only another Python version needs must be there."""
+    have = locked(name)
+    environment: dict[str, str | set[str]] = {
+        **{key: str(value) for key, value in default_environment().items()},
+        "python_version": python,
+        "python_full_version": f"{python}.0",
+        "extra": "",
+    }
+    checked = 0
+    for project in have:
+        try:
+            requires = metadata.requires(project) or []
+        except metadata.PackageNotFoundError:
+            continue
+        checked += 1
+        for text in requires:
+            requirement = Requirement(text)
+            if requirement.marker is None or requirement.marker.evaluate(environment.copy()):
+                assert canonicalize_name(requirement.name) in have, f"{project} needs {text}"
+    assert checked >= len(have) // 2
+
+
+def test_no_registry_is_named_in_the_repository() -> None:
+    listed = subprocess.run(
+        ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"],
+        cwd=paths.REPOSITORY,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    if listed.returncode != 0:
+        pytest.skip("not a git repository")
+    pattern = re.compile("|".join(re.escape(host) for host in HOSTS))
+    found = []
+    for name in filter(None, listed.stdout.split("\0")):
+        path = paths.REPOSITORY / name
+        if path.is_file() and pattern.search(path.read_bytes().decode(errors="replace")):
+            found.append(name)
+    assert found == []
+
+
+def host_shell(script: str, tmp_path: Path, **environment: str) -> subprocess.CompletedProcess[str]:
+    """Run a few lines of shell after sourcing lab/host.sh, with an empty cache."""
+    text = f'set -eu\nrepository={paths.REPOSITORY}\n. "$repository/lab/host.sh"\n{script}\n'
+    variables = {
+        "PATH": os.environ["PATH"],
+        "HOME": str(tmp_path),
+        "WORLDWISE_CACHE": str(tmp_path / "cache"),
+    }
+    return subprocess.run(
+        ["sh", "-c", text],
+        env=variables | environment,
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+def test_what_is_missing_is_named_with_its_reason(tmp_path: Path) -> None:
+    script = 'have() { false; }\nfind_python() { return 1; }\nfind_missing\necho "$missing"; echo "$reasons"'
+    result = host_shell(script, tmp_path)
+    assert result.returncode == 0, result.stderr
+    for package in ("python3", "python3-venv", "mmdebstrap", "bubblewrap", "apt"):
+        assert f"  {package}: " in result.stdout
+
+
+def test_without_root_the_packages_are_listed(tmp_path: Path) -> None:
+    script = (
+        'missing=" mmdebstrap"; reasons="(why)"\n'
+        'id() { echo 1000; }\nhave() { [ "$1" != sudo ]; }\ninstall_missing; echo went on'
+    )
+    result = host_shell(script, tmp_path)
+    assert result.returncode == 1
+    assert "mmdebstrap" in result.stderr
+    assert "went on" not in result.stdout
+
+
+def test_a_half_made_environment_is_made_again(tmp_path: Path) -> None:
+    # A Python that makes an environment whose pip does nothing: what counts here is the order of things.
+    fake = tmp_path / "bin" / "python-fake"
+    fake.parent.mkdir()
+    fake.write_text(
+        '#!/bin/sh\n[ "$1" = -c ] && { echo fake; exit; }\n[ "$2" = venv ] || exit 0\n'
+        'echo made >>"$HOME/count"; mkdir -p "$3/bin"; cp "$0" "$3/bin/python"\n'
+    )
+    fake.chmod(0o755)
+    prepare = 'find_python; make_environment run; echo "$environment"'
+    arguments = {"WORLDWISE_PYTHON": str(fake)}
+    first = host_shell(prepare, tmp_path, **arguments)
+    assert first.returncode == 0, first.stderr
+    environment = Path(first.stdout.strip().splitlines()[-1])
+    assert (environment / "complete").exists()
+    second = host_shell(prepare, tmp_path, **arguments)
+    assert second.stderr == ""
+    assert (tmp_path / "count").read_text() == "made\n"
+    (environment / "complete").unlink()
+    (environment / "rubbish").touch()
+    host_shell(prepare, tmp_path, **arguments)
+    assert (environment / "complete").exists()
+    assert not (environment / "rubbish").exists()
+    both = f"({prepare}) & ({prepare}) & wait"
+    (environment / "complete").unlink()
+    host_shell(both, tmp_path, **arguments)
+    assert (tmp_path / "count").read_text() == "made\n" * 3
+
+
+def test_this_python_is_one_the_launcher_would_take(tmp_path: Path) -> None:
+    result = host_shell('find_python && echo "$host_python"', tmp_path, WORLDWISE_PYTHON=sys.executable)
+    assert result.returncode == 0, result.stderr
