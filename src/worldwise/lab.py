@@ -1,0 +1,695 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""The lab: one pinned Debian root in the cache, made by mmdebstrap, entered through bubblewrap.
+
+Everything that builds or emulates runs inside it. The lab's digest stands for the whole lock, so two
+machines with the same digest have the same compilers, emulator and target packages.
+"""
+
+import contextlib
+import json
+import os
+import platform
+import re
+import shutil
+import signal
+import stat
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import IO, Literal
+
+from filelock import FileLock, Timeout
+from rich.console import Console
+from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+
+from worldwise import paths
+from worldwise.debian import (
+    Lock,
+    Package,
+    Source,
+    Store,
+    load_lock,
+    require_space,
+    wanted_package,
+    wanted_source,
+)
+from worldwise.errors import WorldwiseError
+
+# Part of the lab's digest: raise it when the same packages would make another root (excluded paths, variant).
+RECIPE = 1
+# The one date everything built in the lab carries (2025-01-01 00:00:00 UTC).
+SOURCE_DATE_EPOCH = 1735689600
+# Of no use to a compiler; left out they save a third of the files and of the time.
+_EXCLUDED = (
+    "/usr/share/doc/*",
+    "/usr/share/info/*",
+    "/usr/share/man/*",
+    "/usr/share/locale/*",
+    "/usr/share/bash-completion/*",
+)
+# Unpacked, the packages take about four times their size; they pass through a scratch root of the same size.
+_UNPACKED_FACTOR = 5
+
+Bind = tuple[Path | str, str, Literal["ro", "rw"]]
+
+
+@dataclass
+class Lab:
+    """The lab that `lock` describes. Making one is cheap; `ensure` builds it if it is not there.
+
+    Attributes:
+        lock: what the lab is made of.
+        digest: 64 hexadecimal digits; part of the address of everything built in the lab.
+        cache: the cache directory.
+        store: the downloaded files.
+    """
+
+    lock: Lock
+    cache: Path = field(default_factory=paths.cache_directory)
+    console: Console = field(default_factory=lambda: Console(stderr=True))
+
+    def __post_init__(self) -> None:
+        self.digest = self.lock.digest(RECIPE)
+        self.labs = self.cache / "labs"
+        self.directory = self.labs / self.digest[:12]
+        self.root = self.directory / "root"
+        self._running: set[subprocess.Popen[str]] = set()
+        self._stopping = False
+        self.store = Store(self.cache / "downloads", self.lock.suite, self.console)
+
+    # --- state ---
+
+    @property
+    def manifest(self) -> Path:
+        """The marker written last: a lab without it was never finished."""
+        return self.directory / "lab.json"
+
+    def problem(self) -> str:
+        """Empty if the lab is built and whole, else what is wrong, in a few words.
+
+        Looks at the marker, every program and every large file (by size): about 10 ms.
+        """
+        try:
+            manifest = json.loads(self.manifest.read_text(encoding="utf-8"))
+            if manifest["digest"] != self.digest:
+                return f"{self.manifest} names another digest"
+            witness: dict[str, int] = manifest["witness"]
+            for name, size in witness.items():
+                try:
+                    if _witness_size(self.root / name) != size:
+                        return f"{self.root / name} has another size than when the lab was made"
+                except OSError:
+                    return f"{self.root / name} is missing"
+        except FileNotFoundError:
+            return "not built"
+        except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+            return f"{self.manifest} cannot be read ({error})"
+        return ""
+
+    def require(self) -> None:
+        """Raise WorldwiseError if the lab is not there or damaged; never builds."""
+        problem = self.problem()
+        if problem:
+            raise WorldwiseError(f"the lab {self.digest[:12]}: {problem}", "`./worldwise lab build` makes it (anew)")
+
+    # --- files of the lock ---
+
+    def package(self, name: str, architecture: str) -> Package:
+        """The locked package of that name, or the one a followed metapackage of that name led to.
+
+        Raises WorldwiseError if the lock has none.
+        """
+        for package in (*self.lock.target, *self.lock.lab):
+            if name in (package.name, package.follows or package.name) and package.architecture in (
+                architecture,
+                "all",
+            ):
+                return package
+        raise WorldwiseError(
+            f"{name} ({architecture}) is not in lab/lock.json",
+            "add it to lab/packages.toml and run `./worldwise lab relock`",
+        )
+
+    def package_file(self, name: str, architecture: str) -> Path:
+        """The .deb of a locked package, downloaded if need be, its SHA-256 verified."""
+        package = self.package(name, architecture)
+        self.store.ensure([wanted_package(package)])
+        return self.store.path(package)
+
+    def source(self, name: str) -> Source:
+        """The locked source package. Raises WorldwiseError if the lock has none of that name."""
+        for source in self.lock.sources:
+            if source.name == name:
+                return source
+        raise WorldwiseError(
+            f"source package {name} is not in lab/lock.json",
+            "add it to lab/packages.toml and run `./worldwise lab relock`",
+        )
+
+    def source_files(self, name: str) -> dict[str, Path]:
+        """Files of a locked source package by their archive names, downloaded if need be, verified."""
+        source = self.source(name)
+        self.store.ensure(wanted_source(source))
+        return {file.file: self.store.path(file) for file in source.files}
+
+    def fetch(self) -> None:
+        """Have every file of the lock in the store (lab, target, sources), verified."""
+        wanted = [wanted_package(package) for package in (*self.lock.lab, *self.lock.target)]
+        for source in self.lock.sources:
+            wanted += wanted_source(source)
+        self.store.ensure(wanted)
+
+    # --- building ---
+
+    def ensure(self) -> bool:
+        """Build the lab unless it is there and whole; returns whether it did. Safe for runs side by side.
+
+        Raises WorldwiseError: a package that vanished, no network, no space, a tool the host lacks, a root
+        that cannot be made.
+        """
+        if not self.problem():
+            return False
+        _require_host()
+        self.labs.mkdir(parents=True, exist_ok=True)
+        with self._locked():
+            problem = self.problem()
+            if not problem:
+                return False
+            if problem != "not built":
+                self.console.print(f"worldwise: the lab is damaged and made anew: {problem}", style="yellow")
+            self.fetch()
+            self._build()
+        return True
+
+    @contextlib.contextmanager
+    def _locked(self) -> Iterator[None]:
+        lock = FileLock(self.labs / "lock")
+        try:
+            lock.acquire(timeout=0)
+        except Timeout:
+            self.console.print("worldwise: another worldwise is at work on the lab; waiting for it")
+            lock.acquire()
+        try:
+            yield
+        finally:
+            lock.release()
+
+    def _build(self) -> None:
+        began = time.monotonic()
+        needed = _UNPACKED_FACTOR * sum(package.size for package in self.lock.lab)
+        scratch = self._scratch()
+        same = self.labs.stat().st_dev == scratch.stat().st_dev
+        require_space(self.labs, 2 * needed if same else needed, "the lab")
+        if not same:
+            require_space(scratch, needed, "building the lab")
+        _remove(self.directory)
+        # Left by a build that was killed; the lock says nobody is at it now.
+        for old in (*self.labs.glob(".building-*"), *self.labs.glob(".worldwise-stage-*")):
+            _remove(old)
+        building = Path(tempfile.mkdtemp(dir=self.labs, prefix=".building-"))
+        stage = Path(tempfile.mkdtemp(dir=scratch, prefix=".worldwise-stage-"))
+        try:
+            for path in (building, stage):
+                path.chmod(0o755)
+            self._repository(stage / "packages")
+            (stage / "scratch").mkdir(mode=0o755)
+            self._make_root(stage, building)
+            _finish(building / "root")
+            witness = _witness(building / "root")
+            manifest = {
+                "format": 1,
+                "digest": self.digest,
+                "recipe": RECIPE,
+                "suite": self.lock.suite,
+                "packages": len(self.lock.lab),
+                "bytes": directory_size(building / "root"),
+                "seconds": round(time.monotonic() - began, 1),
+                "witness": witness,
+            }
+            (building / "lab.json").write_text(json.dumps(manifest, indent=0) + "\n", encoding="utf-8")
+            building.rename(self.directory)
+        finally:
+            _remove(stage)
+            _remove(building)
+        seconds = time.monotonic() - began
+        self.console.print(f"worldwise: lab {self.digest[:12]} built in {seconds:.0f} s", highlight=False)
+
+    def _scratch(self) -> Path:
+        """Where mmdebstrap may work: an ordinary user's takes other user ids, which must be let through."""
+        if os.geteuid() == 0:
+            return self.labs
+        if all(path.stat().st_mode & stat.S_IXOTH for path in (self.labs, *self.labs.parents)):
+            return self.labs
+        return Path(os.environ.get("TMPDIR") or "/var/tmp")
+
+    def _repository(self, directory: Path) -> None:
+        """A flat package repository of the lab's packages and nothing else."""
+        directory.mkdir(mode=0o755)
+
+        def entry(package: Package) -> str:
+            file = self.store.path(package)
+            place = directory / f"{package.sha256}.deb"
+            try:
+                place.hardlink_to(file)
+            except OSError:
+                shutil.copyfile(file, place)
+                place.chmod(0o644)
+            control = subprocess.run(["dpkg-deb", "--field", str(file)], capture_output=True, text=True, check=False)
+            if control.returncode != 0:
+                raise WorldwiseError(f"{package.file} is not a package dpkg-deb can read", details=control.stderr)
+            place_lines = f"Filename: ./{place.name}\nSize: {package.size}\nSHA256: {package.sha256}\n"
+            return control.stdout.rstrip("\n") + "\n" + place_lines
+
+        with ThreadPoolExecutor() as pool:
+            entries = list(pool.map(entry, self.lock.lab))
+        index = directory / "Packages"
+        index.write_text("\n".join(entries), encoding="utf-8")
+        index.chmod(0o644)
+
+    def _make_root(self, stage: Path, building: Path) -> None:
+        mode = "root" if os.geteuid() == 0 else "unshare"
+        command = [
+            "mmdebstrap",
+            f"--mode={mode}",
+            "--variant=essential",
+            "--format=tar",
+            "--architectures=amd64",
+            "--verbose",
+            "--include=" + ",".join(package.name for package in self.lock.lab),
+            "--aptopt=APT::Install-Recommends false",
+            "--dpkgopt=force-unsafe-io",
+            *(f"--dpkgopt=path-exclude={pattern}" for pattern in _EXCLUDED),
+            "",  # the suite: all there is in the repository
+            "-",
+            f"deb [trusted=yes] copy:{stage / 'packages'} ./",
+        ]
+        environment = {
+            "PATH": os.environ.get("PATH", "") + ":/usr/sbin:/sbin",
+            "HOME": os.environ.get("HOME", "/"),
+            "LC_ALL": "C.UTF-8",
+            "SOURCE_DATE_EPOCH": str(SOURCE_DATE_EPOCH),
+            "TMPDIR": str(stage / "scratch"),
+        }
+        root = building / "root"
+        root.mkdir(mode=0o755)
+        log_path = self.labs / f"{self.digest[:12]}.log"
+        if not self.console.is_terminal:
+            self.console.print(f"worldwise: building the lab from {len(self.lock.lab)} packages")
+        with log_path.open("w", encoding="utf-8") as log:
+            maker = subprocess.Popen(
+                command,
+                env=environment,
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+            )
+            unpack = ["tar", "--extract", "--no-same-owner", "--exclude=./dev/*", f"--directory={root}"]
+            unpacker = subprocess.Popen(unpack, stdin=maker.stdout, stdout=log, stderr=log)
+            assert maker.stdout is not None
+            assert maker.stderr is not None
+            maker.stdout.close()
+            try:
+                self._follow(maker.stderr, log)
+                codes = maker.wait(), unpacker.wait()
+            except BaseException:
+                _stop(maker)
+                _stop(unpacker)
+                raise
+        if codes != (0, 0):
+            raise _build_error(log_path, codes)
+        for program in ("aarch64-linux-gnu-gcc", "qemu-system-aarch64"):
+            if not (root / "usr/bin" / program).exists():
+                raise WorldwiseError(f"the lab was made, but has no {program}", f"see {log_path}")
+
+    def _follow(self, messages: IO[bytes], log: IO[str]) -> None:
+        """Copy mmdebstrap's messages to the log, and count packages unpacked and set up as progress."""
+        progress = Progress(
+            TextColumn("{task.description}"),
+            BarColumn(),
+            TimeElapsedColumn(),
+            console=self.console,
+            transient=True,
+            disable=not self.console.is_terminal,
+        )
+        with progress:
+            task = progress.add_task("building the lab", total=2 * len(self.lock.lab))
+            for raw in messages:
+                line = raw.decode(errors="replace")
+                log.write(line)
+                log.flush()
+                if line.startswith(("Unpacking ", "Setting up ")):
+                    progress.advance(task)
+
+    # --- entering ---
+
+    def command(
+        self,
+        argv: Sequence[str | Path],
+        *,
+        binds: Sequence[Bind] = (),
+        chdir: str = "/",
+        env: Mapping[str, str] | None = None,
+        network: bool = False,
+        tty: bool = False,
+    ) -> list[str]:
+        """The bubblewrap command line that runs `argv` inside the lab.
+
+        Inside, the lab is read-only, /tmp is empty and private, and nothing of the host is seen but `binds`:
+        (host path, path inside, "ro" or "rw"). The environment is fixed, with `env` on top. Processes end
+        with the thread that started them, and see no network unless `network`. `tty` keeps the terminal
+        (for a shell).
+        Raises WorldwiseError if a bound path is not there.
+        """
+        command = ["bwrap", "--die-with-parent", "--unshare-ipc", "--unshare-pid", "--unshare-uts"]
+        command += ["--unshare-cgroup-try", "--hostname", "lab"]
+        if os.geteuid() == 0:
+            # No user namespace: the kernel refuses one inside a chroot, where root often is. What root may do
+            # inside is cut down to what file work needs.
+            command += ["--cap-drop", "ALL"]
+            for capability in ("CAP_CHOWN", "CAP_DAC_OVERRIDE", "CAP_FOWNER"):
+                command += ["--cap-add", capability]
+        else:
+            command += ["--unshare-user"]
+        if not network:
+            command += ["--unshare-net"]
+        if not tty:
+            command += ["--new-session"]
+        # The lab's directories stand on an empty root, so that a bind can make its own place beside them.
+        for entry in sorted(self.root.iterdir()):
+            inside = f"/{entry.name}"
+            if entry.is_symlink():
+                command += ["--symlink", str(entry.readlink()), inside]
+            elif entry.is_dir() and entry.name not in ("dev", "proc", "sys", "tmp", "run"):
+                command += ["--ro-bind", str(entry), inside]
+        command += ["--dev", "/dev", "--proc", "/proc", "--tmpfs", "/tmp", "--dir", "/run"]
+        environment = {
+            "PATH": "/usr/sbin:/usr/bin",
+            "HOME": "/tmp",
+            "LC_ALL": "C.UTF-8",
+            "TZ": "UTC",
+            "SOURCE_DATE_EPOCH": str(SOURCE_DATE_EPOCH),
+        }
+        if network:
+            command += _network_binds(environment)
+        for host, inside, access in binds:
+            if not Path(host).exists():
+                raise WorldwiseError(f"{host} is to be seen as {inside} in the lab, but does not exist")
+            command += ["--bind" if access == "rw" else "--ro-bind", str(Path(host).resolve()), inside]
+        command += ["--remount-ro", "/", "--chdir", chdir, "--clearenv"]
+        for name, value in sorted((environment | dict(env or {})).items()):
+            command += ["--setenv", name, value]
+        return [*command, "--", *map(str, argv)]
+
+    def run(
+        self,
+        argv: Sequence[str | Path],
+        *,
+        binds: Sequence[Bind] = (),
+        chdir: str = "/",
+        env: Mapping[str, str] | None = None,
+        network: bool = False,
+        log: Path | None = None,
+        stdin: str | None = None,
+        timeout: float | None = None,
+        check: bool = True,
+    ) -> subprocess.CompletedProcess[str]:
+        """Run `argv` inside the lab (see `command`) and wait for it, at most `timeout` seconds.
+
+        Both outputs go to the end of `log` if given, else into the result. With `check`, a status other
+        than 0 raises WorldwiseError with the last lines of the output; so does a timeout, and bubblewrap
+        being refused by the host, always.
+        """
+        command = self.command(argv, binds=binds, chdir=chdir, env=env, network=network)
+        name = Path(argv[0]).name
+        with contextlib.ExitStack() as stack:
+            stream: IO[str] | int = subprocess.PIPE
+            if log is not None:
+                log.parent.mkdir(parents=True, exist_ok=True)
+                stream = stack.enter_context(log.open("a", encoding="utf-8"))
+            if self._stopping:
+                raise WorldwiseError("stopped")
+            try:
+                process = subprocess.Popen(
+                    command,
+                    stdin=subprocess.DEVNULL if stdin is None else subprocess.PIPE,
+                    stdout=stream,
+                    stderr=stream if log is None else subprocess.STDOUT,
+                    encoding="utf-8",
+                    errors="replace",
+                )
+            except FileNotFoundError:
+                raise _missing_tool("bwrap", "bubblewrap") from None
+            self._running.add(process)
+            try:
+                stdout, stderr = process.communicate(stdin, timeout)
+            except subprocess.TimeoutExpired:
+                raise WorldwiseError(
+                    f"{name} in the lab did not end within {timeout:.0f} s", f"see {log}" if log else ""
+                ) from None
+            finally:
+                # With bubblewrap goes its pid namespace, so all that was started inside.
+                if process.poll() is None:
+                    process.kill()
+                    process.wait()
+                self._running.discard(process)
+            result = subprocess.CompletedProcess(command, process.returncode, stdout, stderr)
+        if self._stopping:
+            raise WorldwiseError("stopped")
+        if result.returncode != 0:
+            text = log.read_text(encoding="utf-8", errors="replace") if log else result.stdout + result.stderr
+            tail = "\n".join(text.splitlines()[-30:])
+            refusal = re.findall(r"^bwrap: .*$", text, re.MULTILINE)
+            if refusal and "execvp" not in refusal[-1]:
+                raise refused(refusal[-1])
+            if check:
+                hint = f"the whole output is in {log}" if log else ""
+                raise WorldwiseError(f"{name} in the lab failed with status {result.returncode}", hint, tail)
+        return result
+
+    def stop(self) -> None:
+        """End what `run` has started, from another thread; those calls then raise, and so does every later one."""
+        self._stopping = True
+        for process in list(self._running):
+            process.kill()
+
+
+def open_lab(console: Console | None = None) -> Lab:
+    """The lab of lab/lock.json in the user's cache; not built yet (see `Lab.ensure`)."""
+    lock = load_lock()
+    return Lab(lock, console=console) if console else Lab(lock)
+
+
+def refused(message: str) -> WorldwiseError:
+    """The error for a host that does not let bubblewrap do its work; `message` is bubblewrap's own."""
+    switch = Path("/proc/sys/kernel/apparmor_restrict_unprivileged_userns")
+    if os.geteuid() != 0 and switch.exists() and switch.read_text(encoding="ascii").strip() == "1":
+        profile = paths.LAB / "apparmor-bwrap"
+        hint = (
+            "this system lets only programs with an AppArmor profile make user namespaces; give bubblewrap "
+            f"one: `sudo install -m 644 {profile} /etc/apparmor.d/bwrap && "
+            "sudo apparmor_parser -r /etc/apparmor.d/bwrap`, "
+            "or run worldwise as root"
+        )
+    elif os.geteuid() != 0:
+        hint = (
+            "worldwise needs unprivileged user namespaces: see `sysctl kernel.unprivileged_userns_clone "
+            "user.max_user_namespaces`; in a container, allow them or run as root with CAP_SYS_ADMIN"
+        )
+    else:
+        hint = "in a container, root needs CAP_SYS_ADMIN and an unmasked /proc (`--privileged`)"
+    return WorldwiseError("bubblewrap may not enter the lab on this system", hint, message)
+
+
+def labs_in(cache: Path) -> list[Path]:
+    """Directories of all labs in a cache, whatever their lock."""
+    labs = cache / "labs"
+    return sorted(path for path in labs.glob("*") if path.is_dir()) if labs.is_dir() else []
+
+
+def remove_labs(lab: Lab, everything: bool) -> list[Path]:
+    """Remove labs other than `lab`, or with `everything` all labs and downloads. Returns what was removed."""
+    lab.labs.mkdir(parents=True, exist_ok=True)
+    with lab._locked():
+        gone = [path for path in labs_in(lab.cache) if everything or path != lab.directory]
+        logs = [path for path in lab.labs.glob("*.log") if everything or path.stem != lab.directory.name]
+        for path in gone:
+            _remove(path)
+        for path in logs:
+            path.unlink()
+        if everything and lab.store.directory.exists():
+            gone.append(lab.store.directory)
+            _remove(lab.store.directory)
+    return gone
+
+
+def directory_size(directory: Path) -> int:
+    """Bytes the files below a directory take on disk; a file with several names counts once."""
+    total = 0
+    seen: set[tuple[int, int]] = set()
+    for parent, _, files in os.walk(directory):
+        for name in files:
+            with contextlib.suppress(FileNotFoundError):
+                entry = os.lstat(os.path.join(parent, name))  # noqa: PTH118 -- tens of thousands of them
+                if (entry.st_dev, entry.st_ino) not in seen:
+                    seen.add((entry.st_dev, entry.st_ino))
+                    total += entry.st_blocks * 512
+    return total
+
+
+# --- helpers ---
+
+
+def _missing_tool(program: str, package: str) -> WorldwiseError:
+    return WorldwiseError(
+        f"{program} is not on this machine",
+        f"start worldwise through `./worldwise`, which installs it, or install the package {package}",
+    )
+
+
+def _require_host() -> None:
+    if platform.machine() != "x86_64":
+        raise WorldwiseError(
+            f"the lab's packages are for amd64, this machine is {platform.machine()}",
+            "use an amd64 machine, or a virtual one",
+        )
+    for program, package in (
+        ("mmdebstrap", "mmdebstrap"),
+        ("bwrap", "bubblewrap"),
+        ("tar", "tar"),
+        ("dpkg-deb", "dpkg"),
+    ):
+        if shutil.which(program) is None:
+            raise _missing_tool(program, package)
+    if os.geteuid() != 0 and shutil.which("newuidmap") is None:
+        raise _missing_tool("newuidmap", "uidmap")
+
+
+def _witness_size(path: Path) -> int:
+    entry = path.lstat()
+    return 0 if stat.S_ISLNK(entry.st_mode) else entry.st_size
+
+
+def _witness(root: Path) -> dict[str, int]:
+    """Size of every program and every file of 256 KiB or more, by its path below `root`."""
+    found: dict[str, int] = {}
+    for parent, _, files in os.walk(root):
+        for name in files:
+            path = Path(parent, name)
+            entry = path.lstat()
+            if stat.S_ISLNK(entry.st_mode) and parent.endswith("/usr/bin"):
+                found[str(path.relative_to(root))] = 0
+            elif stat.S_ISREG(entry.st_mode) and (parent.endswith("/usr/bin") or entry.st_size >= 1 << 18):
+                found[str(path.relative_to(root))] = entry.st_size
+    return dict(sorted(found.items()))
+
+
+def _finish(root: Path) -> None:
+    """Take out what mmdebstrap copied from this host, and what depends on the day."""
+    for name in ("var/log", "var/cache/apt", "var/lib/apt/lists", "var/tmp"):
+        for path in (root / name).glob("*"):
+            _remove(path)
+    contents = {
+        "resolv.conf": "",
+        "hostname": "lab\n",
+        "hosts": "127.0.0.1 localhost lab\n::1 localhost lab\n",
+    }
+    for name, text in contents.items():
+        path = root / "etc" / name
+        path.unlink(missing_ok=True)
+        path.write_text(text, encoding="utf-8")
+
+
+def _remove(path: Path) -> None:
+    """Remove a file or a tree if it is there, read-only directories too."""
+    if path.is_symlink() or path.is_file():
+        path.unlink()
+        return
+    if not path.exists():
+        return
+    for parent, directories, _ in os.walk(path):
+        for name in directories:
+            directory = Path(parent, name)
+            if not directory.is_symlink() and directory.stat().st_mode & 0o700 != 0o700:
+                with contextlib.suppress(PermissionError):
+                    directory.chmod(0o700)
+    try:
+        shutil.rmtree(path)
+    except OSError as error:
+        print(f"worldwise: {path} could not be removed: {error}", file=sys.stderr)  # noqa: T201
+
+
+def _stop(process: subprocess.Popen[bytes]) -> None:
+    # mmdebstrap tidies up (mounts, scratch root) on SIGINT, so it gets the time to.
+    if process.poll() is None:
+        process.send_signal(signal.SIGINT)
+    try:
+        process.wait(timeout=30)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.wait()
+
+
+def _build_error(log: Path, codes: tuple[int, int]) -> WorldwiseError:
+    lines = log.read_text(encoding="utf-8", errors="replace").splitlines()
+    text = "\n".join(lines)
+    tail = "\n".join(lines[-25:])
+    script = re.search(r"^dpkg: error processing package (\S+) .*$", text, re.MULTILINE)
+    if script:
+        return WorldwiseError(
+            f"the lab could not be made: a script of package {script[1].split(':')[0]} failed",
+            f"the whole log is {log}; if it happens again, this kernel or container forbids something",
+            tail,
+        )
+    if "No space left on device" in text:
+        return WorldwiseError(
+            "the lab could not be made: the disk is full",
+            "free some space, or set WORLDWISE_CACHE (and TMPDIR, as an ordinary user) to a larger disk",
+            tail,
+        )
+    if os.geteuid() != 0 and re.search(r"newuidmap|newgidmap|subuid|unshare|user namespace", text):
+        return WorldwiseError(
+            "the lab could not be made: mmdebstrap may not use user namespaces here",
+            "this user needs a line in /etc/subuid and /etc/subgid (`sudo usermod "
+            "--add-subuids 100000-165535 --add-subgids 100000-165535 $USER`) "
+            "and the package uidmap; or run worldwise as root",
+            tail,
+        )
+    who = f"mmdebstrap ended with status {codes[0]}" if codes[0] else f"tar ended with status {codes[1]}"
+    return WorldwiseError(f"the lab could not be made: {who}", f"the whole log is {log}", tail)
+
+
+def _network_binds(environment: dict[str, str]) -> list[str]:
+    """Hand in the host's resolver, certificate authorities and proxy; changes `environment`."""
+    binds: list[str] = []
+    resolver = Path("/etc/resolv.conf")
+    if resolver.exists():
+        binds += ["--ro-bind", str(resolver.resolve()), "/etc/resolv.conf"]
+    bundle = Path(os.environ.get("SSL_CERT_FILE") or "/etc/ssl/certs/ca-certificates.crt")
+    if bundle.is_file():
+        inside = "/run/host/ca-certificates.crt"
+        binds += ["--ro-bind", str(bundle.resolve()), inside]
+        for name in ("SSL_CERT_FILE", "CURL_CA_BUNDLE", "GIT_SSL_CAINFO", "REQUESTS_CA_BUNDLE"):
+            environment[name] = inside
+    for name in ("http_proxy", "https_proxy", "ftp_proxy", "no_proxy", "all_proxy"):
+        for variable in (name, name.upper()):
+            if variable in os.environ:
+                environment[variable] = os.environ[variable]
+    return binds
+
+
+__all__ = [
+    "RECIPE",
+    "SOURCE_DATE_EPOCH",
+    "Bind",
+    "Lab",
+    "directory_size",
+    "labs_in",
+    "open_lab",
+    "refused",
+    "remove_labs",
+]

@@ -1,0 +1,373 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""The lock, the store and the way into the lab; no network, no lab needed."""
+
+import hashlib
+import io
+import itertools
+import json
+import os
+import re
+import shutil
+from pathlib import Path
+
+import pytest
+from rich.console import Console
+
+from worldwise import debian
+from worldwise import lab as lab_module
+from worldwise.debian import File, Lock, Package, Source, Store, Wanted
+from worldwise.errors import WorldwiseError
+from worldwise.lab import Lab
+
+
+def quiet() -> Console:
+    return Console(file=io.StringIO())
+
+
+def package(name: str, content: bytes = b"x", **changes: str) -> Package:
+    values = {
+        "version": "1:2.0-1",
+        "architecture": "amd64",
+        "source": name,
+        "file": f"{name}_2.0-1_amd64.deb",
+    } | changes
+    return Package(name=name, size=len(content), sha256=hashlib.sha256(content).hexdigest(), **values)
+
+
+def lock(*packages: Package, target: tuple[Package, ...] = ()) -> Lock:
+    source = Source(name="s", version="1", files=[File(file="s_1.dsc", size=1, sha256="0" * 64)])
+    return Lock(format=1, suite="trixie", lab=list(packages), target=list(target), sources=[source])
+
+
+@pytest.mark.parametrize(
+    ("source", "path"),
+    [
+        ("gcc-14", "pool/main/g/gcc-14/f.deb"),
+        ("libteec", "pool/main/libt/libteec/f.deb"),
+        ("lib", "pool/main/lib/lib/f.deb"),
+        ("linux-signed-arm64", "pool/main/l/linux-signed-arm64/f.deb"),
+    ],
+)
+def test_pool_path(source: str, path: str) -> None:
+    assert debian.pool_path(source, "f.deb") == path
+
+
+def test_the_repositorys_lock_is_whole_and_names_no_place() -> None:
+    ours = debian.load_lock()
+    wish = debian.load_wish()
+    assert ours.suite == wish.suites.binary
+    assert set(wish.lab.packages) <= {item.name for item in ours.lab}
+    assert {source.name: source.version for source in ours.sources} == wish.sources
+    for architecture, wanted in wish.target.items():
+        there = [item for item in ours.target if item.architecture == architecture]
+        assert set(wanted.packages) | set(wanted.follow) == {item.follows or item.name for item in there}
+    assert {item.architecture for item in ours.lab} == {"amd64", "all"}
+    assert "://" not in debian.dump_lock(ours)
+
+
+def test_a_lock_reads_back_and_its_digest_is_its_content() -> None:
+    one = lock(package("b"), package("a"))
+    text = debian.dump_lock(one)
+    again = Lock.model_validate_json(text)
+    assert debian.dump_lock(again) == text
+    spread = Lock.model_validate_json(json.dumps(json.loads(text), indent=4))
+    assert spread.digest(1) == again.digest(1)
+    assert again.digest(2) != again.digest(1)
+    assert lock(package("a"), package("b", b"y")).digest(1) != again.digest(1)
+
+
+@pytest.mark.parametrize(
+    ("change", "word"),
+    [
+        (("size", "1"), "size"),
+        (("sha256", "123"), "sha256"),
+        (("file", "../../etc/passwd"), "file"),
+        (("colour", "red"), "colour"),
+    ],
+)
+def test_a_wrong_lock_is_refused_by_key(tmp_path: Path, change: tuple[str, str], word: str) -> None:
+    content = json.loads(debian.dump_lock(lock(package("a"))))
+    content["lab"][0] |= dict([change])
+    path = tmp_path / "lock.json"
+    path.write_text(json.dumps(content))
+    with pytest.raises(WorldwiseError) as caught:
+        debian.load_lock(path)
+    assert str(path) in caught.value.message
+    assert f"lab.0.{word}" in caught.value.details
+
+
+def test_a_missing_lock_says_how_to_make_one(tmp_path: Path) -> None:
+    with pytest.raises(WorldwiseError) as caught:
+        debian.load_lock(tmp_path / "lock.json")
+    assert "lab relock" in caught.value.hint
+
+
+def test_differences_name_what_came_went_and_changed() -> None:
+    old = lock(package("a"), package("b"), package("c"))
+    new = lock(package("a", version="1:3.0-1", file="a_3.deb"), package("b", b"y"), package("d"))
+    found = {name: (before, after) for name, before, after in debian.differences(old, new)}
+    assert found["a"] == ("1:2.0-1", "1:3.0-1")
+    assert found["c"] == ("1:2.0-1", "")
+    assert found["d"] == ("", "1:2.0-1")
+    assert found["b"][0].startswith("sha256 ")
+    assert debian.differences(old, old) == []
+
+
+class Mirror:
+    """A mirror in a directory, chosen through the environment."""
+
+    def __init__(self, directory: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.directory = directory / "mirror"
+        self.directory.mkdir()
+        monkeypatch.setenv(debian.MIRROR_VARIABLE, f"file://{self.directory}")
+
+    def add(self, wanted: Wanted, content: bytes) -> None:
+        path = self.directory / wanted.path
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(content)
+
+
+@pytest.fixture
+def mirror(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Mirror:
+    if not debian.APT_HELPER.exists():
+        pytest.skip("apt is not on this machine")
+    return Mirror(tmp_path, monkeypatch)
+
+
+def test_a_file_is_fetched_once_and_a_damaged_one_again(tmp_path: Path, mirror: Mirror) -> None:
+    store = Store(tmp_path / "store", "trixie", quiet())
+    # a "+" in the name and a version with an epoch, as the archive has them
+    item = debian.wanted_package(package("libx++", b"content", file="libx++_2.0-1+b1_amd64.deb"))
+    mirror.add(item, b"content")
+    store.ensure([item])
+    path = store.path(item.file)
+    assert path.read_bytes() == b"content"
+    assert not path.is_symlink()
+    assert not list(store.directory.glob("partial-*"))
+    path.write_bytes(b"CONTENT")
+    store.ensure([item])
+    assert path.read_bytes() == b"content"
+    (mirror.directory / item.path).unlink()
+    store.ensure([item])
+
+
+def test_a_vanished_package_is_named_with_the_way_out(tmp_path: Path, mirror: Mirror) -> None:
+    store = Store(tmp_path / "store", "trixie", quiet())
+    there, gone = debian.wanted_package(package("here", b"1")), debian.wanted_package(package("gone"))
+    mirror.add(there, b"1")
+    with pytest.raises(WorldwiseError) as caught:
+        store.ensure([there, gone])
+    for word in ("gone", "1:2.0-1", "amd64", "vanished"):
+        assert word in caught.value.message
+    for word in (debian.MIRROR_VARIABLE, "lab relock", "measured anew"):
+        assert word in caught.value.hint
+    # what was there is kept
+    assert store.verified(there.file)
+
+
+def test_a_changed_file_is_told_by_both_digests_and_not_kept(tmp_path: Path, mirror: Mirror) -> None:
+    store = Store(tmp_path / "store", "trixie", quiet())
+    item = debian.wanted_package(package("a", b"right"))
+    mirror.add(item, b"wrong")
+    with pytest.raises(WorldwiseError) as caught:
+        store.ensure([item])
+    assert item.file.sha256 in caught.value.message
+    assert hashlib.sha256(b"wrong").hexdigest() in caught.value.message
+    assert not store.path(item.file).exists()
+
+
+@pytest.mark.usefixtures("mirror")
+def test_no_network_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("http_proxy", "HTTP_PROXY", "all_proxy", "ALL_PROXY"):
+        monkeypatch.delenv(name, raising=False)
+    # port 9 on this machine: nobody listens
+    monkeypatch.setenv(debian.MIRROR_VARIABLE, "http://127.0.0.1:9/debian")
+    monkeypatch.setattr(debian, "_apt_options", lambda: ["-o", "Acquire::Retries=0"])
+    with pytest.raises(WorldwiseError) as caught:
+        Store(tmp_path / "store", "trixie", quiet()).ensure([debian.wanted_package(package("a"))])
+    assert "cannot be reached" in caught.value.message
+
+
+@pytest.mark.usefixtures("mirror")
+def test_a_full_disk_is_told_before_the_download(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    class Usage:
+        free = 0
+
+    monkeypatch.setattr(shutil, "disk_usage", lambda _: Usage)
+    with pytest.raises(WorldwiseError) as caught:
+        Store(tmp_path / "store", "trixie", quiet()).ensure([debian.wanted_package(package("a"))])
+    assert "not enough disk space" in caught.value.message
+
+
+@pytest.mark.parametrize(
+    ("line", "codename", "taken"),
+    [
+        ("http://m/debian|bookworm|main|Debian|Debian", "bookworm", True),
+        ("http://m/debian|trixie|main|Debian|Debian", "", True),
+        ("http://m/debian|bookworm|main||", "bookworm", True),
+        ("http://m/debian|bookworm|main||", "", False),
+        ("http://m/debian-security|bookworm-security|main|Debian|Debian-Security", "bookworm", False),
+        ("http://m/debian|bookworm-updates|main|Debian|Debian", "bookworm", False),
+        ("http://m/ubuntu|noble|main|Ubuntu|Ubuntu", "", False),
+        ("https://m/sdk|cloud-sdk|main|sdk|sdk", "bookworm", False),
+        ("http://m/debian|bookworm|contrib|Debian|Debian", "bookworm", False),
+        ("cdrom:[disc]/|bookworm|main|Debian|Debian", "bookworm", False),
+    ],
+)
+def test_the_hosts_mirror(line: str, codename: str, taken: bool) -> None:
+    assert bool(debian.parse_index_targets(line + "\n", codename)) is taken
+
+
+def make_root(directory: Path) -> None:
+    for name in ("usr/bin", "etc", "var", "dev", "proc"):
+        (directory / name).mkdir(parents=True)
+    (directory / "bin").symlink_to("usr/bin")
+    (directory / "usr/bin/cc").write_bytes(b"program")
+    (directory / "usr/bin/gcc").symlink_to("cc")
+
+
+@pytest.fixture
+def made(tmp_path: Path) -> Lab:
+    """A lab that counts as built."""
+    lab = Lab(lock(package("a")), tmp_path, quiet())
+    make_root(lab.root)
+    witness = lab_module._witness(lab.root)
+    assert witness == {"usr/bin/cc": 7, "usr/bin/gcc": 0}
+    lab.manifest.write_text(json.dumps({"digest": lab.digest, "witness": witness}))
+    return lab
+
+
+def pairs(command: list[str], option: str) -> list[tuple[str, str]]:
+    return [(command[at + 1], command[at + 2]) for at, word in enumerate(command) if word == option]
+
+
+def test_the_command_shuts_the_host_out(made: Lab, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SECRET", "1")
+    work = tmp_path / "work"
+    work.mkdir()
+    command = made.command(
+        ["make", "-j2"], binds=[(work, "/w", "rw"), (tmp_path, "/s", "ro")], chdir="/w", env={"A": "b"}
+    )
+    assert command[0] == "bwrap"
+    assert command[-3:] == ["--", "make", "-j2"]
+    for option in ("--die-with-parent", "--unshare-pid", "--unshare-net", "--clearenv", "--new-session"):
+        assert option in command
+    assert pairs(command, "--bind") == [(str(work), "/w")]
+    assert pairs(command, "--ro-bind") == [
+        (str(made.root / "etc"), "/etc"),
+        (str(made.root / "usr"), "/usr"),
+        (str(made.root / "var"), "/var"),
+        (str(tmp_path), "/s"),
+    ]
+    assert pairs(command, "--symlink") == [("usr/bin", "/bin")]
+    assert dict(pairs(command, "--setenv")) == {
+        "A": "b",
+        "HOME": "/tmp",
+        "LC_ALL": "C.UTF-8",
+        "PATH": "/usr/sbin:/usr/bin",
+        "SOURCE_DATE_EPOCH": str(lab_module.SOURCE_DATE_EPOCH),
+        "TZ": "UTC",
+    }
+
+
+def test_the_network_comes_with_proxy_and_authorities(
+    made: Lab, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    bundle = tmp_path / "ca.crt"
+    bundle.touch()
+    monkeypatch.setenv("SSL_CERT_FILE", str(bundle))
+    monkeypatch.setenv("https_proxy", "http://proxy:1")
+    command = made.command(["true"], network=True, tty=True)
+    assert "--unshare-net" not in command
+    assert "--new-session" not in command
+    environment = dict(pairs(command, "--setenv"))
+    assert environment["https_proxy"] == "http://proxy:1"
+    assert (str(bundle), environment["SSL_CERT_FILE"]) in pairs(command, "--ro-bind")
+
+
+def test_root_needs_no_user_namespace(made: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(os, "geteuid", lambda: 0)
+    command = made.command(["true"])
+    assert "--unshare-user" not in command
+    assert ("--cap-drop", "ALL") in itertools.pairwise(command)
+    monkeypatch.setattr(os, "geteuid", lambda: 1000)
+    assert "--unshare-user" in made.command(["true"])
+
+
+def test_a_bind_that_is_not_there_is_named(made: Lab) -> None:
+    with pytest.raises(WorldwiseError) as caught:
+        made.command(["true"], binds=[("/nowhere/at/all", "/w", "ro")])
+    assert "/nowhere/at/all" in caught.value.message
+
+
+def test_a_refusal_shows_bubblewraps_own_words(made: Lab, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    tools = tmp_path / "bin"
+    tools.mkdir()
+    fake = tools / "bwrap"
+    fake.write_text("#!/bin/sh\necho 'bwrap: setting up uid map: Permission denied' >&2; exit 1\n")
+    fake.chmod(0o755)
+    monkeypatch.setenv("PATH", str(tools), prepend=":")
+    with pytest.raises(WorldwiseError) as caught:
+        made.run(["true"])
+    assert "bubblewrap" in caught.value.message
+    assert "uid map" in caught.value.details
+    fake.write_text("#!/bin/sh\necho one; echo two >&2; exit 3\n")
+    log = tmp_path / "logs" / "build.log"
+    with pytest.raises(WorldwiseError) as caught:
+        made.run(["make"], log=log)
+    assert "make" in caught.value.message
+    assert "3" in caught.value.message
+    assert "two" in caught.value.details
+    assert log.read_text() == "one\ntwo\n"
+
+
+def test_a_damaged_lab_is_seen(made: Lab) -> None:
+    assert made.problem() == ""
+    made.require()
+    (made.root / "usr/bin/cc").write_bytes(b"cut")
+    assert "another size" in made.problem()
+    (made.root / "usr/bin/cc").unlink()
+    assert "missing" in made.problem()
+    with pytest.raises(WorldwiseError) as caught:
+        made.require()
+    assert "lab build" in caught.value.hint
+    made.manifest.write_text("{")
+    assert "cannot be read" in made.problem()
+    made.manifest.unlink()
+    assert made.problem() == "not built"
+
+
+def test_a_followed_package_is_found_by_both_names(tmp_path: Path) -> None:
+    kernel = package("linux-image-6.1-cloud-arm64", architecture="arm64", follows="linux-image-cloud-arm64")
+    lab = Lab(lock(target=(kernel,)), tmp_path, quiet())
+    assert lab.package("linux-image-cloud-arm64", "arm64") is lab.package("linux-image-6.1-cloud-arm64", "arm64")
+    with pytest.raises(WorldwiseError):
+        lab.package("linux-image-cloud-arm64", "armhf")
+    with pytest.raises(WorldwiseError):
+        lab.source("nothing")
+
+
+def test_clean_keeps_the_locked_lab(made: Lab) -> None:
+    other = made.labs / "0123456789ab"
+    other.mkdir()
+    (other / "x").mkdir(mode=0o500)
+    assert lab_module.remove_labs(made, everything=False) == [other]
+    assert made.problem() == ""
+    assert lab_module.remove_labs(made, everything=True) == [made.directory]
+    assert lab_module.labs_in(made.cache) == []
+
+
+@pytest.mark.parametrize(
+    ("log", "words"),
+    [
+        ("dpkg: error processing package libc-bin:amd64 (--configure):\n", "script of package libc-bin"),
+        ("tar: x: Cannot write: No space left on device\n", "disk is full"),
+        ("E: whatever\n", "status 25"),
+    ],
+)
+def test_a_failed_build_says_why(tmp_path: Path, log: str, words: str) -> None:
+    path = tmp_path / "log"
+    path.write_text(log)
+    error = lab_module._build_error(path, (25, 0))
+    assert words in error.message
+    assert re.search(re.escape(log.strip()), error.details)
