@@ -1,0 +1,159 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Other people's figures, and which of our rows stand beside which of them."""
+
+import tomllib
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from worldwise import paths
+from worldwise.errors import WorldwiseError
+from worldwise.toml_lines import TomlLines, syntax_error_line
+
+# Statistics and units that are no measurement: shown nowhere beside ours.
+_NOT_MEASURED = ("budget",)
+_UNKNOWN_UNIT = "unknown"
+
+
+class Figure(BaseModel):
+    """One published value with its unit, its statistic and the conditions it was measured under."""
+
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
+
+    source: str
+    operation: str
+    algorithm: str
+    core: str
+    place: str
+    value: Annotated[float, Field(gt=0)]
+    unit: str
+    statistic: str
+    conditions: str
+    note: str = ""
+    unit_as_published: str = ""
+    library: str = ""
+    clock_mhz: float | None = None
+    message_bytes: int | None = None
+    stdev: float | None = None
+    runs: list[float] | None = None
+
+    @property
+    def is_measurement(self) -> bool:
+        """Whether somebody measured it, in a unit that is known."""
+        return self.statistic not in _NOT_MEASURED and self.unit != _UNKNOWN_UNIT
+
+
+class _File(BaseModel):
+    model_config = ConfigDict(extra="forbid", strict=True)
+
+    figure: list[Figure]
+
+
+@dataclass(frozen=True)
+class _Match:
+    """Which rows a figure belongs to. `conditions` is how the figure's conditions end."""
+
+    figure: str
+    conditions: str
+    operations: tuple[str, ...]
+    measure: str
+    place: str
+    implementation: str
+    instructions_per_unit: int
+
+
+_NIST = "mbedTLS with MBEDTLS_ECP_NIST_OPTIM"
+_DEFAULT = "mbedTLS default configuration"
+
+# The unit of optee-p256-a72 is a microsecond of virtual time, where one instruction is one nanosecond.
+_MATCHES = {
+    "optee-p256-a72": (
+        _Match("keygen", _NIST, ("keygen",), "keygen", "ta", "mbedtls-nist", 1000),
+        _Match("sign attestdiv (48-byte input)", _NIST, ("attestdiv",), "sign", "ta", "mbedtls-nist", 1000),
+        _Match("sign attestquorum (40-byte input)", _NIST, ("attestquorum",), "sign", "ta", "mbedtls-nist", 1000),
+        _Match("sign", _DEFAULT, ("attestdiv", "attestquorum"), "sign", "ta", "mbedtls", 1000),
+    ),
+}
+
+_REASONS = {
+    "optee-p256-a72": (
+        "Why they differ: the published figures come from OP-TEE 4.0 (its copy of mbed TLS, of the 2.28 era) "
+        "on QEMU 8.0, with the optimisation level not stated; ours come from OP-TEE 4.10 with mbed TLS "
+        "3.6.5, with -Os and -O2 measured separately."
+    ),
+}
+
+SOURCES = tuple(_MATCHES)
+
+
+@dataclass(frozen=True)
+class Beside:
+    """A published figure that stands beside a row, brought to the row's unit."""
+
+    figure: Figure
+    instructions: float
+
+
+def load_figures(source: str, directory: Path = paths.PUBLISHED) -> list[Figure]:
+    """Every figure of one source, in file order. Raises WorldwiseError naming file and line."""
+    path = directory / f"{source}.toml"
+    try:
+        text = path.read_bytes().decode()
+    except (OSError, UnicodeDecodeError) as error:
+        known = ", ".join(sorted(file.stem for file in directory.glob("*.toml")))
+        raise WorldwiseError(
+            f"published figures {path}: cannot be read: {error}.", f"known sources: {known}"
+        ) from error
+    try:
+        document = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise WorldwiseError(f"{path}:{syntax_error_line(error, text)}: not valid TOML: {error}.") from error
+    try:
+        figures = _File.model_validate(document).figure
+    except ValidationError as error:
+        first = error.errors()[0]
+        line = TomlLines(text).line(first["loc"])
+        raise WorldwiseError(f"{path}:{line}: {'.'.join(map(str, first['loc']))}: {first['msg']}.") from error
+    for number, figure in enumerate(figures):
+        if figure.source != source:
+            line = TomlLines(text).line(("figure", number, "source"))
+            raise WorldwiseError(f"{path}:{line}: source '{figure.source}' is not the file's name, '{source}'.")
+    return figures
+
+
+class Published:
+    """The figures of one source that can stand beside our rows; of no source, nothing."""
+
+    def __init__(self, source: str, directory: Path = paths.PUBLISHED) -> None:
+        """Raises WorldwiseError if the source is unknown, or its file lacks a figure that is to be shown."""
+        self.reason = ""
+        self._pairs: list[tuple[_Match, Figure]] = []
+        if not source:
+            return
+        if source not in _MATCHES:
+            raise WorldwiseError(f"published source '{source}' is not known. Allowed: {', '.join(SOURCES)}.")
+        self.reason = _REASONS[source]
+        figures = [figure for figure in load_figures(source, directory) if figure.is_measurement]
+        for match in _MATCHES[source]:
+            found = [
+                figure
+                for figure in figures
+                if figure.operation == match.figure and figure.conditions.endswith(match.conditions)
+            ]
+            if len(found) != 1 or found[0].unit != "us":
+                raise WorldwiseError(
+                    f"{directory / source}.toml: expected one figure '{match.figure}' in us "
+                    f"with '{match.conditions}', found {len(found)}."
+                )
+            self._pairs.append((match, found[0]))
+
+    def beside(self, operation: str, measure: str, place: str, implementation: str) -> tuple[Beside, ...]:
+        """The figures that belong beside such a row, each in instructions."""
+        return tuple(
+            Beside(figure, figure.value * match.instructions_per_unit)
+            for match, figure in self._pairs
+            if operation in match.operations
+            and (measure, place, implementation) == (match.measure, match.place, match.implementation)
+        )

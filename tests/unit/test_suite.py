@@ -1,0 +1,238 @@
+# SPDX-License-Identifier: BSD-2-Clause
+from fractions import Fraction
+from pathlib import Path
+
+import pytest
+
+from worldwise import paths
+from worldwise.errors import WorldwiseError
+from worldwise.suite import (
+    Case,
+    check_budget,
+    load_suite,
+    parse_budget,
+    parse_duration,
+    parse_frequency,
+    parse_suite,
+    select,
+)
+from worldwise.toml_lines import TomlLines
+
+GOOD = """\
+# a comment = with an equals sign
+format = 1
+name = "good"
+title = "A # that is no comment"
+samples = 10
+warmup = 2
+
+[[cases]]
+targets = ["optee", "linux"]
+operations = [
+  "keygen",      # one
+  "attestdiv",
+]
+implementations = ["mbedtls-nist"]
+optimisations = ["O2"]
+
+[[cases]]
+targets = ["optee"]
+operations = ["empty-invoke"]
+implementations = ["mbedtls-nist"]
+optimisations = ["O2"]
+samples = 5
+warmup = 0
+
+[budget]
+limit = "5 ms"
+clock = "2 GHz"
+
+[published]
+source = "optee-p256-a72"
+"""
+
+
+def refused(old: str, new: str) -> WorldwiseError:
+    assert GOOD.count(old) >= 1
+    with pytest.raises(WorldwiseError) as caught:
+        parse_suite(GOOD.replace(old, new, 1), "good.toml")
+    return caught.value
+
+
+def test_cross_product_in_order() -> None:
+    suite = parse_suite(GOOD, "good.toml")
+    assert [case.id for case in suite.cases] == [
+        "optee/mbedtls-nist-O2/keygen",
+        "optee/mbedtls-nist-O2/attestdiv",
+        "linux/mbedtls-nist-O2/keygen",
+        "linux/mbedtls-nist-O2/attestdiv",
+        "optee/mbedtls-nist-O2/empty-invoke",
+    ]
+    assert suite.cases[0] == Case("optee", "mbedtls-nist", "O2", "keygen", 10, 2)
+    assert (suite.cases[-1].samples, suite.cases[-1].warmup, suite.cases[-1].calls) == (5, 0, 6)
+    assert suite.budget is not None
+    assert suite.budget.instructions == 10_000_000
+    assert (suite.published, suite.text) == ("optee-p256-a72", GOOD)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "where", "says", "hint"),
+    [
+        ("samples = 10", "sample = 10", "good.toml:5: sample:", "Allowed: format, name, title", "'samples'"),
+        ("warmup = 2\n", "", "good.toml:1:", "'warmup' is missing", ""),
+        ("format = 1", "format = 2", "good.toml:2: format:", "Allowed: 1", ""),
+        ("format = 1", "format = true", "good.toml:2: format:", "Allowed: 1", ""),
+        ('"good"', '"Good Name"', "good.toml:3: name:", "Allowed: a-z", ""),
+        ("samples = 10", "samples = 0", "good.toml:5: samples:", "from 1 to", ""),
+        ("samples = 10", 'samples = "10"', "good.toml:5: samples:", "is a string", ""),
+        ("samples = 10", "samples = true", "good.toml:5: samples:", "is true or false", ""),
+        ("samples = 10", "samples = 1e2", "good.toml:5: samples:", "is a number", ""),
+        ("warmup = 2", "warmup = -1", "good.toml:6: warmup:", "from 0 to", ""),
+        ('"attestdiv"', '"atestdiv"', "good.toml:12: cases[1].operations:", "Allowed: keygen", "'attestdiv'"),
+        (
+            '"attestdiv"',
+            '"ta-load"',
+            "good.toml:12: cases[1].operations:",
+            "not exist on target 'linux'",
+            "block",
+        ),
+        ('"attestdiv"', '"keygen"', "good.toml:12: cases[1].operations:", "stands there twice", ""),
+        ('"linux"', '"Linux"', "good.toml:9: cases[1].targets:", "Allowed: optee, linux", "'linux'"),
+        ('["optee"]', '"optee"', "good.toml:18: cases[2].targets:", "must be a list", ""),
+        ('["optee"]', "[]", "good.toml:18: cases[2].targets:", "is empty", ""),
+        ('["optee"]', "[1]", "good.toml:18: cases[2].targets:", "must be a string", ""),
+        ("samples = 5", "samples = -5", "good.toml:22: cases[2].samples:", "out of range", ""),
+        ('["O2"]', '["o2"]', "good.toml:15: cases[1].optimisations:", "Allowed: Os, O2", "'O2'"),
+        ('["empty-invoke"]', '["keygen"]', "good.toml:17: cases[2]:", "block on line 8", ""),
+        ('"5 ms"', '"5 m"', "good.toml:26: budget.limit:", "Allowed: s, ms, us, ns", "'ms'"),
+        ('"5 ms"', "5", "good.toml:26: budget.limit:", "must be a string", ""),
+        ('"2 GHz"', '"fast"', "good.toml:27: budget.clock:", "not a clock", ""),
+        ('"2 GHz"', '"2 GHz"\nplace = "tee"', "good.toml:28: budget.place:", "Allowed: ta, client", ""),
+        ('"2 GHz"', '"2 GHz"\nmeasures = ["load"]', "good.toml:25: budget:", "would judge nothing", ""),
+        (
+            '"optee-p256-a72"',
+            '"optee-p256"',
+            "good.toml:30: published.source:",
+            "Allowed:",
+            "'optee-p256-a72'",
+        ),
+        ("[published]", "[publish]", "good.toml:29: publish:", "no such key", "'published'"),
+        ('title = "A', 'title = A "', "good.toml:4:", "not valid TOML", ""),
+        ('name = "good"', 'name = "good"\nname = "twice"', "good.toml:", "not valid TOML", ""),
+    ],
+)
+def test_refusals_name_line_key_and_way_out(old: str, new: str, where: str, says: str, hint: str) -> None:
+    error = refused(old, new)
+    assert error.message.startswith(where)
+    assert says in error.message
+    assert hint in error.hint
+
+
+def test_cases_may_not_be_empty_or_a_table() -> None:
+    head = GOOD[: GOOD.index("[[cases]]")]
+    for cases in ("cases = []\n", "[cases]\n", "cases = 3\n"):
+        with pytest.raises(WorldwiseError, match=r"bad\.toml:8: cases:"):
+            parse_suite(head + cases, "bad.toml")
+
+
+def test_lines_are_found_in_odd_but_valid_toml() -> None:
+    text = (
+        'a."b c".d = """\n[not.a.table]\nx = 1 """\n'  # 1-3
+        "[[t.u]]\n"  # 4
+        "k = [[1, 2], # ]\n  [3]]\n"  # 5-6
+        "[t.u.sub]\n"  # 7
+        "z = { p = 'a}', q = [\n{ r = 1 } ] }\n"  # 8-9
+        "[[t.u]]\n"  # 10
+        "m = '''it''s''''\n"  # 11: ends in a quote of its own
+        "when = 2026-01-02 03:04:05\n"  # 12
+        '"quo\\"ted" = 1 # end'  # 13
+    )
+    lines = TomlLines(text)
+    expected: dict[tuple[str | int, ...], int] = {
+        ("a", "b c", "d"): 1,
+        ("t", "u", 0): 4,
+        ("t", "u", 0, "k", 0, 1): 5,
+        ("t", "u", 0, "k", 1, 0): 6,
+        ("t", "u", 0, "sub", "z", "p"): 8,
+        ("t", "u", 0, "sub", "z", "q", 0, "r"): 9,
+        ("t", "u", 1): 10,
+        ("t", "u", 1, "m"): 11,
+        ("t", "u", 1, "when"): 12,
+        ("t", "u", 1, 'quo"ted'): 13,
+        ("t", "u", 1, "absent"): 10,
+        ("absent",): 1,
+    }
+    assert {path: lines.line(path) for path in expected} == expected
+
+
+def test_suites_of_the_repository() -> None:
+    names = {path.stem for path in paths.SUITES.glob("*.toml")}
+    assert {"attestation", "quick"} <= names
+    for name in names:
+        assert load_suite(name).name == name
+    attestation = load_suite("attestation")
+    assert len(attestation.cases) == 54
+    assert {case.samples for case in attestation.cases} == {100}
+    assert {case.variant for case in load_suite("quick").cases} == {"mbedtls-nist-O2"}
+
+
+def test_names_and_paths(tmp_path: Path) -> None:
+    (tmp_path / "good.toml").write_text(GOOD)
+    assert load_suite("good", tmp_path) == load_suite(tmp_path / "good.toml")
+    assert load_suite(str(tmp_path / "good.toml")).name == "good"
+    with pytest.raises(WorldwiseError, match=r"suite 'god'.*Allowed: good\.") as caught:
+        load_suite("god", tmp_path)
+    assert "'good'" in caught.value.hint
+    with pytest.raises(WorldwiseError, match="no such file"):
+        load_suite("./absent.toml", tmp_path)
+    (tmp_path / "latin.toml").write_bytes(b'title = "\xe9"')
+    with pytest.raises(WorldwiseError, match="UTF-8"):
+        load_suite("latin", tmp_path)
+    with pytest.raises(WorldwiseError, match="cannot be read"):
+        load_suite(tmp_path)
+
+
+def test_select(all_cases: tuple[Case, ...]) -> None:
+    assert select(all_cases) == list(all_cases)
+    chosen = select(all_cases, ["mbedtls-nist-*"], ["keygen"], ["linux"])
+    assert [case.id for case in chosen] == ["linux/mbedtls-nist-Os/keygen", "linux/mbedtls-nist-O2/keygen"]
+    with pytest.raises(WorldwiseError, match=r"variant 'mbedtls-O3'.*Allowed: libtomcrypt-Os, ") as caught:
+        select(all_cases, ["mbedtls-Os", "mbedtls-O3"])
+    assert "did you mean 'mbedtls-O" in caught.value.hint
+    with pytest.raises(WorldwiseError, match="operation 'sign'"):
+        select(all_cases, operations=["sign"])
+    with pytest.raises(WorldwiseError, match="target 'tee'"):
+        select(all_cases, targets=["tee"])
+    with pytest.raises(WorldwiseError, match="operation ta-load, target linux at once"):
+        select(all_cases, operations=["ta-load"], targets=["linux"])
+
+
+def test_quantities() -> None:
+    assert parse_duration("5ms") == parse_duration(" 5 ms ") == Fraction(1, 200)
+    assert parse_duration("800us") == parse_duration("0.8 ms") == parse_duration("800 \u00b5s")
+    assert parse_frequency("2GHz") == parse_frequency("2000 mhz") == 2_000_000_000
+    assert parse_frequency("180MHz") == 180_000_000
+    for bad in ("", "5", "ms", "-5ms", "5 MS", "0 ms", "1e3ms", "5ms5"):
+        with pytest.raises(WorldwiseError):
+            parse_duration(bad)
+    for bad in ("2", "2 G", "0 GHz", "2,5GHz"):
+        with pytest.raises(WorldwiseError):
+            parse_frequency(bad)
+
+
+def test_budget(all_cases: tuple[Case, ...]) -> None:
+    budget = parse_budget("5ms@2GHz")
+    assert (budget.instructions, budget.limit_text, budget.clock_text) == (10_000_000, "5 ms", "2 GHz")
+    assert (budget.measures, budget.place) == (("sign",), "client")
+    # Exact arithmetic: 0.1 us at 30 MHz is 3 instructions, not 2.
+    assert parse_budget("0.1us@30MHz").instructions == 3
+    for bad in ("5ms", "@2GHz", "5ms@", "5ms@2ms"):
+        with pytest.raises(WorldwiseError, match="budget '"):
+            parse_budget(bad)
+    with pytest.raises(WorldwiseError, match="Allowed: keygen, sign"):
+        parse_budget("5ms@2GHz", measures=["signs"])
+    with pytest.raises(WorldwiseError, match="Allowed: ta, client, linux"):
+        parse_budget("5ms@2GHz", place="tee")
+    check_budget(budget, all_cases)
+    with pytest.raises(WorldwiseError, match="judge nothing"):
+        check_budget(budget, select(all_cases, operations=["keygen"]))
