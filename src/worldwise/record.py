@@ -1,0 +1,401 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Records: what the measured program sends back, one line of JSON each, and whether they can be believed."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any, Literal, NoReturn
+
+from cryptography.exceptions import InvalidSignature
+from cryptography.hazmat.primitives import hashes
+from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.hazmat.primitives.asymmetric.utils import encode_dss_signature
+from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
+
+from worldwise.errors import WorldwiseError
+from worldwise.suite import Case
+
+# What each operation owes besides its samples: the measure whose results are evidence, the length of the
+# signed message in bytes, and the checks that the program itself must have made.
+EVIDENCE: Mapping[str, str] = {"keygen": "keygen", "attestdiv": "sign", "attestquorum": "sign"}
+MESSAGE_BYTES: Mapping[str, int] = {"attestdiv": 48, "attestquorum": 40}
+REQUIRED_CHECKS: Mapping[str, tuple[str, ...]] = {
+    "attestdiv": ("modified-signature-rejected",),
+    "attestquorum": ("modified-signature-rejected",),
+}
+
+Count = Annotated[int, Field(ge=0, lt=2**64)]
+Text = Annotated[str, Field(min_length=1)]
+
+
+def _hex(digits: int) -> Any:
+    return Field(pattern=f"^[0-9a-f]{{{digits}}}$")
+
+
+class _Record(BaseModel):
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
+
+
+class Start(_Record):
+    """The first record: which program measures what, with which clock."""
+
+    type: Literal["start"]
+    format: Literal[1]
+    program: Text
+    operation: Text
+    implementation: Text
+    clock: Text
+    unit: Literal["instructions"]
+    warmup: Count
+    samples: Count
+
+
+class Overhead(_Record):
+    """What measuring costs at a place: `count` an empty region, `nested` a whole region inside another."""
+
+    type: Literal["overhead"]
+    place: Literal["ta", "client", "linux"]
+    count: Count
+    nested: Count | None = None
+
+
+class Sample(_Record):
+    """One call: the counter before and after, and what is left when the cost of measuring is taken away."""
+
+    type: Literal["sample"]
+    measure: Text
+    place: Literal["ta", "client", "linux"]
+    index: Count
+    phase: Literal["first", "warmup", "sample"]
+    begin: Count
+    end: Count
+    inner: Count | None = None
+    count: Count
+
+
+class SignEvidence(_Record):
+    """A signature with all that is needed to verify it: X||Y, the message, r||s, in lower-case hex."""
+
+    type: Literal["evidence"]
+    measure: Literal["sign"]
+    index: Count
+    public: Annotated[str, _hex(128)]
+    message: Annotated[str, Field(pattern="^([0-9a-f]{2})*$")]
+    signature: Annotated[str, _hex(128)]
+
+
+class KeygenEvidence(_Record):
+    """A throw-away key pair made by the benchmark: X||Y and the private scalar, in lower-case hex."""
+
+    type: Literal["evidence"]
+    measure: Literal["keygen"]
+    index: Count
+    public: Annotated[str, _hex(128)]
+    private: Annotated[str, _hex(64)]
+
+
+class Check(_Record):
+    """Something the program tried on its own result, and whether it went as it must."""
+
+    type: Literal["check"]
+    name: Text
+    measure: Text
+    ok: bool
+
+
+class Failure(_Record):
+    """The program could not go on."""
+
+    type: Literal["error"]
+    message: str
+
+
+class End(_Record):
+    """The last record; status 0 if all went well."""
+
+    type: Literal["end"]
+    status: int
+
+
+Evidence = SignEvidence | KeygenEvidence
+Record = (
+    Start
+    | Overhead
+    | Sample
+    | Annotated[SignEvidence | KeygenEvidence, Field(discriminator="measure")]
+    | Check
+    | Failure
+    | End
+)
+
+_ADAPTER: TypeAdapter[Record] = TypeAdapter(Annotated[Record, Field(discriminator="type")])
+
+
+@dataclass(frozen=True)
+class CheckedRecords:
+    """The records of a case after every check: `samples` by (measure, place), each in index order."""
+
+    start: Start
+    overheads: Mapping[str, Overhead]
+    samples: Mapping[tuple[str, str], tuple[Sample, ...]]
+
+
+def json_schema() -> dict[str, Any]:
+    """The JSON schema of one record."""
+    return _ADAPTER.json_schema()
+
+
+def parse_line(line: str | bytes, file: str, number: int) -> Record:
+    """The record on one line. Raises WorldwiseError naming `file`, the line `number` and the field."""
+    try:
+        return _ADAPTER.validate_json(line)
+    except ValidationError as error:
+        first = error.errors()[0]
+        # The location begins with the discriminators' values; only the field's own name says something.
+        field = str(first["loc"][-1]) if len(first["loc"]) > 1 else ""
+        text = line.decode(errors="replace") if isinstance(line, bytes) else line
+        raise WorldwiseError(
+            f"{file}:{number}: not a record: {field + ': ' if field else ''}{first['msg']}.",
+            details=text.rstrip("\n")[:500],
+        ) from error
+
+
+def read_records(path: Path) -> list[Record]:
+    """Every record of a file, in order: record i stands on line i + 1. Raises WorldwiseError."""
+    try:
+        data = path.read_bytes()
+    except OSError as error:
+        raise WorldwiseError(f"{path}: cannot be read: {error.strerror}.") from error
+    if not data:
+        raise WorldwiseError(f"{path}: empty: the measured program sent nothing.")
+    lines = data.split(b"\n")
+    if lines.pop():
+        raise WorldwiseError(f"{path}:{len(lines) + 1}: the last line is cut off.")
+    return [parse_line(line, str(path), number) for number, line in enumerate(lines, 1)]
+
+
+def check_records(records: Sequence[Record], case: Case, file: str = "records.jsonl") -> CheckedRecords:
+    """Verifies that the records are those of `case`, complete, consistent and right.
+
+    Every sample that the case owes must be there once, with its arithmetic right; every signature is verified
+    and every key checked here again, by another library than the one measured. Raises WorldwiseError at the
+    first thing that is wrong, naming `file` and the line.
+    """
+    return _Checker(records, case, file).check()
+
+
+def verify_evidence(evidence: Evidence, file: str = "records.jsonl", line: int = 0) -> None:
+    """Verifies one signature (ECDSA P-256 with SHA-256) or one key pair. Raises WorldwiseError."""
+    where = f"{file}:{line}: {evidence.measure} {evidence.index}"
+    x, y = int(evidence.public[:64], 16), int(evidence.public[64:], 16)
+    try:
+        public = ec.EllipticCurvePublicNumbers(x, y, ec.SECP256R1()).public_key()
+    except ValueError as error:
+        raise WorldwiseError(f"{where}: the public key is not a point of P-256.") from error
+    if isinstance(evidence, KeygenEvidence):
+        try:
+            derived = ec.derive_private_key(int(evidence.private, 16), ec.SECP256R1()).public_key()
+        except ValueError as error:
+            raise WorldwiseError(f"{where}: the private key is out of range.") from error
+        if derived.public_numbers() != public.public_numbers():
+            raise WorldwiseError(f"{where}: the public key does not belong to the private key.")
+        return
+    r, s = int(evidence.signature[:64], 16), int(evidence.signature[64:], 16)
+    try:
+        public.verify(encode_dss_signature(r, s), bytes.fromhex(evidence.message), ec.ECDSA(hashes.SHA256()))
+    except InvalidSignature as error:
+        raise WorldwiseError(f"{where}: the signature is wrong: it does not verify.") from error
+
+
+class _Checker:
+    def __init__(self, records: Sequence[Record], case: Case, file: str) -> None:
+        self._records = records
+        self._case = case
+        self._file = file
+
+    def check(self) -> CheckedRecords:
+        self._no_errors()
+        start = self._frame()
+        overheads = self._overheads()
+        samples = self._samples(overheads)
+        self._evidence()
+        self._checks()
+        return CheckedRecords(start, overheads, samples)
+
+    def _fail(self, number: int | None, problem: str, hint: str = "") -> NoReturn:
+        where = self._file if number is None else f"{self._file}:{number}"
+        raise WorldwiseError(f"{where}: case {self._case.id}: {problem}", hint)
+
+    def _numbered(self) -> Iterable[tuple[int, Record]]:
+        return enumerate(self._records, 1)
+
+    def _no_errors(self) -> None:
+        # First of all: what the program says went wrong explains all that is missing after it.
+        for number, record in self._numbered():
+            if isinstance(record, Failure):
+                self._fail(number, f"the measured program reports: {record.message}")
+
+    def _frame(self) -> Start:
+        if not self._records:
+            self._fail(None, "there are no records.")
+        start, end = self._records[0], self._records[-1]
+        if not isinstance(start, Start):
+            self._fail(1, f"begins with '{start.type}', not with 'start'.")
+        if not isinstance(end, End):
+            self._fail(len(self._records), "the records stop before 'end': the measured program did not finish.")
+        if end.status != 0:
+            self._fail(len(self._records), f"the measured program ended with status {end.status}.")
+        for number, record in self._numbered():
+            if isinstance(record, Start) and number > 1:
+                self._fail(number, "a second 'start'.")
+            if isinstance(record, End) and number < len(self._records):
+                self._fail(number, "records follow 'end'.")
+        case = self._case
+        expected = (
+            ("operation", start.operation, case.operation),
+            ("samples", start.samples, case.samples),
+            ("warmup", start.warmup, case.warmup),
+        )
+        for key, found, wanted in expected:
+            if found != wanted:
+                self._fail(1, f"{key} is {found!r}, the case has {wanted!r}.")
+        if start.program.partition("-")[0] != case.target:
+            self._fail(1, f"program '{start.program}' does not run on target '{case.target}'.")
+        # A client does not know what OP-TEE was built with, nor a program how its library was configured.
+        known = case.target if case.target == "optee" else start.implementation
+        if start.implementation != known or (
+            case.target != "optee" and not f"{case.implementation}-".startswith(f"{start.implementation}-")
+        ):
+            self._fail(1, f"implementation '{start.implementation}' is not that of the case.")
+        return start
+
+    def _overheads(self) -> dict[str, Overhead]:
+        places = {place for places in self._case.measures.values() for place in places}
+        overheads: dict[str, Overhead] = {}
+        for number, record in self._numbered():
+            if isinstance(record, Overhead):
+                if record.place not in places:
+                    self._fail(number, f"an overhead for '{record.place}', where nothing is measured.")
+                if record.place in overheads:
+                    self._fail(number, f"a second overhead for '{record.place}'.")
+                overheads[record.place] = record
+        for place in sorted(places - overheads.keys()):
+            self._fail(None, f"the overhead of measuring at '{place}' is missing.")
+        if {"ta", "client"} <= places and overheads["ta"].nested is None:
+            self._fail(None, "the overhead at 'ta' lacks 'nested', which the client's counts need.")
+        return overheads
+
+    def _samples(self, overheads: Mapping[str, Overhead]) -> dict[tuple[str, str], tuple[Sample, ...]]:
+        case = self._case
+        found: dict[tuple[str, str], list[Sample]] = {
+            (measure, place): [] for measure, places in case.measures.items() for place in places
+        }
+        for number, record in self._numbered():
+            if isinstance(record, Sample):
+                series = found.get((record.measure, record.place))
+                if series is None:
+                    self._fail(number, f"a sample of '{record.measure}' at '{record.place}', which it has not.")
+                self._sample(number, record, len(series), overheads)
+                if series and record.begin < series[-1].end:
+                    self._fail(number, f"{record.measure} {record.index}: begins before its predecessor ends.")
+                series.append(record)
+        for (measure, place), series in found.items():
+            if len(series) != case.calls:
+                self._fail(
+                    None,
+                    f"{measure} at {place} has {len(series)} samples instead of {case.calls} "
+                    f"(1 first call, {case.warmup} warm-up, {case.samples} samples): "
+                    f"index {len(series)} is missing.",
+                )
+        for measure, places in case.measures.items():
+            if "ta" in places and "client" in places:
+                for inside, around in zip(found[measure, "ta"], found[measure, "client"], strict=True):
+                    # One counter runs through both worlds.
+                    if not around.begin <= inside.begin <= inside.end <= around.end:
+                        self._fail(
+                            None,
+                            f"{measure} {inside.index}: the TA's region ({inside.begin} to {inside.end}) is "
+                            f"not inside the client's ({around.begin} to {around.end}).",
+                        )
+        return {key: tuple(series) for key, series in found.items()}
+
+    def _sample(self, number: int, sample: Sample, index: int, overheads: Mapping[str, Overhead]) -> None:
+        case = self._case
+        name = f"{sample.measure} {sample.index} at {sample.place}"
+        if sample.index != index:
+            self._fail(number, f"{name}: index {index} was due: a sample is missing or out of order.")
+        if index >= case.calls:
+            self._fail(number, f"{name}: one sample too many, {case.calls} are due.")
+        phase = "first" if index == 0 else "warmup" if index <= case.warmup else "sample"
+        if sample.phase != phase:
+            self._fail(number, f"{name}: phase is '{sample.phase}', must be '{phase}'.")
+        has_inner = sample.place == "client" and "ta" in case.measures[sample.measure]
+        inner = overheads["ta"].nested if has_inner else None
+        if (sample.inner or 0) != (inner or 0):
+            self._fail(number, f"{name}: inner is {sample.inner}, the declared overhead makes it {inner}.")
+        overhead = overheads[sample.place].count
+        due = sample.end - sample.begin - overhead - (inner or 0)
+        if sample.count != due:
+            self._fail(
+                number,
+                f"{name}: count is {sample.count}, but end - begin - overhead"
+                f"{' - inner' if has_inner else ''} = {due}.",
+            )
+        if sample.count == 0:
+            self._fail(number, f"{name}: counts nothing: the operation cannot have run.")
+
+    def _evidence(self) -> None:
+        case = self._case
+        measure = EVIDENCE.get(case.operation)
+        seen: set[int] = set()
+        keys: dict[str, int] = {}
+        nonces: dict[tuple[str, str], SignEvidence] = {}
+        for number, record in self._numbered():
+            if not isinstance(record, SignEvidence | KeygenEvidence):
+                continue
+            if record.measure != measure:
+                self._fail(number, f"evidence for '{record.measure}', which it has not.")
+            if record.index in seen:
+                self._fail(number, f"a second evidence for {record.measure} {record.index}.")
+            if record.index >= case.calls:
+                self._fail(number, f"evidence for {record.measure} {record.index}, a call that never was.")
+            seen.add(record.index)
+            if isinstance(record, SignEvidence):
+                length = len(record.message) // 2
+                due = MESSAGE_BYTES[case.operation]
+                if length != due:
+                    self._fail(number, f"{record.measure} {record.index}: the message has {length} bytes, not {due}.")
+            try:
+                verify_evidence(record, self._file, number)
+            except WorldwiseError as error:
+                raise WorldwiseError(
+                    error.message,
+                    hint="the measured implementation gave a wrong answer: its counts are worth nothing",
+                    details=f"case {case.id}",
+                ) from error
+            if isinstance(record, KeygenEvidence):
+                before = keys.setdefault(record.public, record.index)
+                if before != record.index:
+                    self._fail(number, f"keygen {record.index} made the key that keygen {before} had made.")
+            else:
+                twin = nonces.setdefault((record.public, record.signature[:64]), record)
+                if twin.message != record.message:
+                    self._fail(number, f"sign {record.index} used the nonce of sign {twin.index} again.")
+        if measure is None:
+            return
+        missing = sorted(set(range(case.calls)) - seen)
+        if missing:
+            self._fail(None, f"no evidence for {measure} {missing[0]} ({len(missing)} of {case.calls} are missing).")
+
+    def _checks(self) -> None:
+        passed = set()
+        for number, record in self._numbered():
+            if isinstance(record, Check):
+                if record.measure not in self._case.measures:
+                    self._fail(number, f"check '{record.name}' of '{record.measure}', which it has not.")
+                if not record.ok:
+                    self._fail(number, f"check '{record.name}' of {record.measure} failed.")
+                passed.add(record.name)
+        for name in REQUIRED_CHECKS.get(self._case.operation, ()):
+            if name not in passed:
+                self._fail(None, f"the check '{name}' is missing: it was never tried.")

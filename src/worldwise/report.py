@@ -1,0 +1,427 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Reports: one reading, shown as tables in a terminal or written as JSON, CSV or Markdown."""
+
+import csv
+import io
+import textwrap
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+
+from rich.box import SIMPLE_HEAD, Box
+from rich.console import Console
+from rich.measure import Measurement
+from rich.table import Table as RichTable
+from rich.text import Text
+
+from worldwise.lens import CLOCKS, Factor, Reading, Row, in_reading_order
+from worldwise.suite import IMPLEMENTATIONS, OPTIMISATIONS
+
+PROSE_WIDTH = 100
+_ANY_WIDTH = 10_000
+
+_OPERATIONS = {
+    "keygen": "key generation",
+    "attestdiv": "attestdiv, 48-byte input",
+    "attestquorum": "attestquorum, 40-byte input",
+    "empty-invoke": "empty invoke",
+    "session-open": "session opening",
+    "ta-load": "load of the TA",
+}
+_STYLES = {"fits": "green", "EXCEEDS": "bold red"}
+
+# A header rule and spaces: reads the same in a log, a pipe and a mail.
+_ASCII_BOX = Box("    \n    \n -- \n    \n    \n -- \n    \n    \n", ascii=True)
+
+
+@dataclass(frozen=True)
+class Table:
+    """Headers and cells, ready to show; the first `left` columns are names, the others numbers."""
+
+    headers: list[str]
+    rows: list[list[str]]
+    left: int
+
+
+@dataclass(frozen=True)
+class Section:
+    """A part of a report: a title, a table or none, and sentences below it."""
+
+    title: str
+    table: Table | None
+    notes: list[str] = field(default_factory=list)
+
+
+def sections(reading: Reading, full: bool = False) -> list[Section]:
+    """The parts of a report, in order. Unless `full`, times are shown only for what a caller waits for."""
+    rows = in_reading_order(reading.rows)
+    parts = [
+        *_count_sections(rows),
+        _price_section(rows),
+        _nist_section(reading.factors),
+        _optimisation_section(reading.factors),
+        _time_section(rows, reading, full),
+        _published_section(rows, reading),
+        _legend_section(rows),
+        _failure_section(reading),
+        _budget_section(rows, reading),
+    ]
+    return [part for part in parts if part]
+
+
+def render(reading: Reading, console: Console, full: bool = False) -> None:
+    """Prints the report. Nothing is cut off: a table wider than the console is printed as wide as it is."""
+    _print_prose(console, _heading(reading), "bold")
+    _print_prose(console, _provenance(reading))
+    for section in sections(reading, full):
+        console.print()
+        _print_prose(console, section.title, "bold")
+        if section.table:
+            _print_table(console, section.table)
+        for note in section.notes:
+            _print_prose(console, note)
+
+
+def to_json(reading: Reading) -> str:
+    """The whole reading as JSON, with a format number; counts in full precision."""
+    return reading.model_dump_json(indent=2) + "\n"
+
+
+def to_csv(reading: Reading) -> str:
+    """One line per row of the reading, units in the headers; several published figures are joined by `;`."""
+    columns: Mapping[str, Callable[[Row], object]] = {
+        "run": lambda _: reading.run.id,
+        "case": lambda row: row.case,
+        "target": lambda row: row.target,
+        "variant": lambda row: row.variant,
+        "operation": lambda row: row.operation,
+        "measure": lambda row: row.measure,
+        "place": lambda row: row.place,
+        "n": lambda row: row.n,
+        "warmup": lambda row: row.warmup,
+        "first_instructions": lambda row: row.first,
+        "median_instructions": lambda row: row.median,
+        "mean_instructions": lambda row: row.mean,
+        "stdev_instructions": lambda row: row.stdev,
+        "min_instructions": lambda row: row.min,
+        "max_instructions": lambda row: row.max,
+        "worst_instructions": lambda row: row.worst,
+        "ratio_to_linux": lambda row: row.ratio_to_linux,
+        **{f"assumed_us_at_{clock}_GHz": _time_column(f"{clock} GHz") for clock in CLOCKS},
+        "published_instructions": lambda row: ";".join(f"{each.instructions:.0f}" for each in row.published),
+        "ratio_to_published": lambda row: ";".join(str(each.ratio) for each in row.published),
+        "budget_instructions": lambda row: row.verdict.limit if row.verdict else None,
+        "fits_budget": lambda row: str(row.verdict.fits).lower() if row.verdict else None,
+        "includes": lambda row: row.includes,
+    }
+    stream = io.StringIO()
+    writer = csv.writer(stream, lineterminator="\n")
+    writer.writerow(columns)
+    for row in in_reading_order(reading.rows):
+        values = [value(row) for value in columns.values()]
+        writer.writerow(["" if value is None else value for value in values])
+    return stream.getvalue()
+
+
+def to_markdown(reading: Reading) -> str:
+    """The full report as Markdown, with the same numbers as in the terminal."""
+    lines = [f"# {_markdown_text(_heading(reading))}", "", _markdown_text(_provenance(reading))]
+    for section in sections(reading, full=True):
+        lines += ["", f"## {_markdown_text(section.title)}"]
+        if section.table:
+            lines += ["", *_markdown_table(section.table)]
+        for note in section.notes:
+            lines += ["", _markdown_text(note)]
+    return "\n".join(lines) + "\n"
+
+
+EXPORTERS: Mapping[str, Callable[[Reading], str]] = {"json": to_json, "csv": to_csv, "markdown": to_markdown}
+
+
+def _heading(reading: Reading) -> str:
+    return f"{reading.run.title} (run {reading.run.id}, {reading.run.state})"
+
+
+def _provenance(reading: Reading) -> str:
+    run = reading.run
+    lab = f"lab {run.lab[:16]}" if run.lab else "no lab"
+    revision = f", revision {run.git[:12]}" if run.git else ""
+    return f"Started {run.started}; worldwise {run.worldwise}{revision}; {lab}."
+
+
+def _count_sections(rows: list[Row]) -> Iterable[Section]:
+    groups: dict[tuple[str, str], list[Row]] = {}
+    for row in rows:
+        groups.setdefault((row.operation, row.measure), []).append(row)
+    for (operation, measure), group in groups.items():
+        sizes = {(row.n, row.warmup) for row in group}
+        headers = ["variant", "place", "first call\ninstr", "first /\nmedian"]
+        headers += [f"{name}\ninstr" for name in ("median", "mean", "stdev", "min", "max")]
+        if len(sizes) > 1:
+            headers.insert(2, "n")
+        cells = []
+        for row in group:
+            line = [row.variant, row.place, _count(row.first), _factor(row.first / row.median)]
+            line += [
+                _count(row.median),
+                _whole(row.mean),
+                _spread(row.stdev),
+                _count(row.min),
+                _count(row.max),
+            ]
+            if len(sizes) > 1:
+                line.insert(2, _count(row.n))
+            cells.append(line)
+        title = f"{measure}: {_OPERATIONS[operation]}" if measure != operation else _OPERATIONS[operation]
+        if len(sizes) == 1:
+            n, warmup = sizes.pop()
+            title += f" (n = {n:,} after 1 first call and {warmup:,} warm-up)"
+        yield Section(title, Table(headers, cells, 2))
+
+
+def _price_section(rows: list[Row]) -> Section | None:
+    medians = {(row.operation, row.measure, row.variant, row.place): row for row in rows}
+    cells = []
+    for row in rows:
+        if row.place == "linux":
+            key = (row.operation, row.measure, row.variant)
+            inside, around = medians.get((*key, "ta")), medians.get((*key, "client"))
+            if inside and around:
+                cells.append(
+                    [
+                        _label(row),
+                        row.variant,
+                        _count(row.median),
+                        _count(inside.median),
+                        _ratio(inside.ratio_to_linux),
+                        _count(around.median),
+                        _ratio(around.ratio_to_linux),
+                    ]
+                )
+    if not cells:
+        return None
+    headers = ["measure", "variant", "Linux\ninstr", "TA\ninstr", "TA /\nLinux"]
+    headers += ["client\ninstr", "client /\nLinux"]
+    return Section(
+        "Price of the TEE: medians, and how many times the same in Linux user space", Table(headers, cells, 2)
+    )
+
+
+def _nist_section(factors: Iterable[Factor]) -> Section | None:
+    return _factor_section(
+        "What MBEDTLS_ECP_NIST_OPTIM gives: median without it / median with it",
+        [factor for factor in factors if factor.kind == "nist-optim"],
+        {f"-{name}\nfactor": name for name in OPTIMISATIONS},
+        lambda factor: factor.optimisation,
+    )
+
+
+def _optimisation_section(factors: Iterable[Factor]) -> Section | None:
+    return _factor_section(
+        "What -O2 gives: median at -Os / median at -O2",
+        [factor for factor in factors if factor.kind == "optimisation"],
+        {f"{name}\nfactor": name for name in IMPLEMENTATIONS},
+        lambda factor: factor.implementation,
+    )
+
+
+def _factor_section(
+    title: str, factors: list[Factor], columns: Mapping[str, str], column_of: Callable[[Factor], str]
+) -> Section | None:
+    lines: dict[tuple[str, str], dict[str, float]] = {}
+    for factor in factors:
+        lines.setdefault((_label(factor), factor.place), {})[column_of(factor)] = factor.value
+    if not lines:
+        return None
+    cells = [
+        [label, place, *(_ratio(values.get(name)) for name in columns.values())]
+        for (label, place), values in lines.items()
+    ]
+    return Section(title, Table(["measure", "place", *columns], cells, 2))
+
+
+def _time_section(rows: list[Row], reading: Reading, full: bool) -> Section | None:
+    waiting = [row for row in rows if row.place == "client"]
+    shown = rows if full or not waiting else waiting
+    if not shown:
+        return None
+    headers = ["measure", "variant", "place", *(f"{clock} GHz\nus" for clock in CLOCKS)]
+    cells = [
+        [_label(row), row.variant, row.place, *(f"{value:,.0f}" for value in row.microseconds.values())]
+        for row in shown
+    ]
+    return Section("Time if a core finished one instruction per cycle", Table(headers, cells, 3), [reading.assumption])
+
+
+def _published_section(rows: list[Row], reading: Reading) -> Section | None:
+    cells = []
+    notes: dict[str, None] = {}
+    for row in rows:
+        for each in row.published:
+            published = f"{each.value:,.0f} {each.unit}"
+            cells.append(
+                [
+                    _label(row),
+                    row.variant,
+                    each.statistic,
+                    _whole(row.mean),
+                    _whole(each.instructions),
+                    published,
+                    _factor(each.ratio),
+                ]
+            )
+            notes[f"{each.source}, {published}: {each.conditions} ({each.note})."] = None
+    if not cells:
+        return None
+    headers = ["measure", "variant", "statistic", "ours, mean\ninstr"]
+    headers += ["published\ninstr", "as\npublished", "ours /\npublished"]
+    return Section(
+        "Published figures beside ours, inside the TA",
+        Table(headers, cells, 3),
+        [*notes, reading.published_reason],
+    )
+
+
+def _budget_section(rows: list[Row], reading: Reading) -> Section | None:
+    budget = reading.budget
+    if budget is None:
+        return None
+    cells = []
+    for row in rows:
+        if row.verdict:
+            cells.append(
+                [
+                    _label(row),
+                    row.variant,
+                    row.place,
+                    _count(row.verdict.worst),
+                    _count(row.verdict.limit),
+                    f"{100 * row.verdict.worst / row.verdict.limit:,.1f}",
+                    "fits" if row.verdict.fits else "EXCEEDS",
+                ]
+            )
+    headers = ["measure", "variant", "place", "worst call\ninstr", "budget\ninstr", "used\n%", "verdict"]
+    if budget.fits is None:
+        verdict = "Undecided: not every case was measured."
+    elif budget.fits:
+        verdict = f"It fits: all {budget.judged} measured."
+    else:
+        verdict = f"It does not fit: {budget.exceeded} of {budget.judged} exceed it."
+    return Section(
+        f"Budget: {' and '.join(budget.measures)} at place {budget.place} within {budget.limit} at {budget.clock}",
+        Table(headers, cells, 3) if cells else None,
+        [
+            f"{budget.limit} at {budget.clock} is {budget.instructions:,} instructions, at one per cycle "
+            "(assumption). The worst of all calls is judged, the first (cold) one included.",
+            verdict,
+        ],
+    )
+
+
+def _failure_section(reading: Reading) -> Section | None:
+    notes = [f"{failed.case} failed: {failed.error}" for failed in reading.failed]
+    notes += [f"{case} was not measured." for case in reading.missing]
+    return Section("Not in this report", None, notes) if notes else None
+
+
+def _legend_section(rows: list[Row]) -> Section | None:
+    if not rows:
+        return None
+    includes: dict[str, list[str]] = {}
+    for row in rows:
+        names = includes.setdefault(f"at {row.place}: {row.includes}.", [])
+        if row.measure not in names:
+            names.append(row.measure)
+    return Section(
+        "How to read this",
+        None,
+        [
+            "instr: instructions, counted exactly; the same lock gives the same digits on every machine. "
+            "What measuring costs is itself measured and taken away. Interrupts inside a region count.",
+            "first call: the cold one, in no statistic. median to max: of the n samples after the "
+            "warm-up; stdev: of the sample (n - 1). The mean is rounded here; JSON and CSV have all digits.",
+            "variant: crypto library and compiler optimisation; mbedtls-nist is mbed TLS with "
+            "MBEDTLS_ECP_NIST_OPTIM. place: where the measure stands.",
+            *(f"{', '.join(names)} {text}" for text, names in includes.items()),
+        ],
+    )
+
+
+def _print_prose(console: Console, text: str, style: str = "") -> None:
+    width = min(console.width, PROSE_WIDTH) if console.is_terminal else PROSE_WIDTH
+    wrapped = textwrap.fill(text, max(width, 20), break_long_words=False, break_on_hyphens=False)
+    _print_wide(console, Text(wrapped, style=style, no_wrap=True))
+
+
+def _print_table(console: Console, table: Table) -> None:
+    rich = _rich_table(console, table, gap=2)
+    # A pipe has no width to keep to.
+    if console.is_terminal and _natural_width(console, rich) > console.width:
+        rich = _rich_table(console, table, gap=1)
+    _print_wide(console, rich)
+
+
+def _rich_table(console: Console, table: Table, gap: int) -> RichTable:
+    plain = not console.is_terminal or console.options.ascii_only
+    rich = RichTable(
+        box=_ASCII_BOX if plain else SIMPLE_HEAD,
+        show_edge=False,
+        pad_edge=False,
+        padding=(0, gap - 1, 0, 0),
+        header_style="bold",
+    )
+    for number, header in enumerate(table.headers):
+        rich.add_column(Text(header), justify="left" if number < table.left else "right", no_wrap=True)
+    for row in table.rows:
+        rich.add_row(*(Text(cell, style=_STYLES.get(cell, "")) for cell in row))
+    return rich
+
+
+def _natural_width(console: Console, renderable: RichTable | Text) -> int:
+    return Measurement.get(console, console.options.update(width=_ANY_WIDTH), renderable).maximum
+
+
+def _print_wide(console: Console, renderable: RichTable | Text) -> None:
+    width = console.width
+    console.width = max(width, _natural_width(console, renderable))
+    try:
+        console.print(renderable)
+    finally:
+        console.width = width
+
+
+def _markdown_table(table: Table) -> list[str]:
+    rule = ["---" if number < table.left else "---:" for number in range(len(table.headers))]
+    lines = [[header.replace("\n", " ") for header in table.headers], rule, *table.rows]
+    return ["| " + " | ".join(_markdown_text(cell) for cell in line) + " |" for line in lines]
+
+
+def _markdown_text(text: str) -> str:
+    return text.replace("\\", "\\\\").replace("|", "\\|").replace("_", "\\_").replace("*", "\\*").replace("\n", " ")
+
+
+def _time_column(name: str) -> Callable[[Row], object]:
+    return lambda row: row.microseconds[name]
+
+
+def _label(item: Row | Factor) -> str:
+    return item.operation if item.operation == item.measure else f"{item.operation} {item.measure}"
+
+
+def _count(value: float) -> str:
+    return f"{value:,.0f}" if value == int(value) else f"{value:,.1f}"
+
+
+def _whole(value: float) -> str:
+    return f"{value:,.0f}"
+
+
+def _spread(value: float | None) -> str:
+    return "-" if value is None else f"{value:,.1f}"
+
+
+def _ratio(value: float | None) -> str:
+    return "-" if value is None else _factor(value)
+
+
+def _factor(value: float) -> str:
+    return f"{value:,.2f}"

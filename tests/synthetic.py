@@ -1,0 +1,201 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Runs as the measured machine would have made them, with real P-256 keys and signatures."""
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from cryptography.hazmat.primitives import hashes
+from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.hazmat.primitives.asymmetric.utils import decode_dss_signature
+
+from worldwise.record import EVIDENCE, MESSAGE_BYTES
+from worldwise.rundir import RECORDS_FILE, Run, RunWriter
+from worldwise.suite import Budget, Case, Suite, parse_suite
+
+RecordList = list[dict[str, Any]]
+
+EMPTY_REGION = {"ta": 4, "client": 5, "linux": 3}
+NESTED = 11
+
+# What a call costs, in instructions: (place, implementation). -O2 takes two thirds, the first call 1,000
+# more.
+COST = {
+    ("ta", "libtomcrypt"): 240_000_000,
+    ("ta", "mbedtls"): 32_000_000,
+    ("ta", "mbedtls-nist"): 6_900_000,
+    ("linux", "libtomcrypt"): 120_000_000,
+    ("linux", "mbedtls"): 16_000_000,
+    ("linux", "mbedtls-nist"): 3_450_000,
+}
+CLIENT_EXTRA = 60_000
+
+
+def cost(case: Case, place: str, index: int) -> int:
+    """The count of one call: samples go up and down by `index % 3`, so that there is a spread."""
+    inside = COST["linux" if place == "linux" else "ta", case.implementation]
+    if case.operation not in EVIDENCE:
+        inside = 0
+    base = inside * 2 // 3 if case.optimisation == "O2" else inside
+    if place == "client":
+        base += CLIENT_EXTRA
+    return base + (1000 if index == 0 else 10 * (index % 3))
+
+
+def make_records(case: Case) -> RecordList:
+    """The records of a case that went well."""
+    records: RecordList = [
+        {
+            "type": "start",
+            "format": 1,
+            "program": "linux-bench" if case.target == "linux" else "optee-client",
+            "operation": case.operation,
+            "implementation": "optee" if case.target == "optee" else case.implementation.removesuffix("-nist"),
+            "clock": "cntvct_el0",
+            "unit": "instructions",
+            "warmup": case.warmup,
+            "samples": case.samples,
+        }
+    ]
+    places = {place for places in case.measures.values() for place in places}
+    for place in sorted(places, reverse=True):
+        overhead: dict[str, Any] = {"type": "overhead", "place": place, "count": EMPTY_REGION[place]}
+        if place == "ta":
+            overhead["nested"] = NESTED
+        records.append(overhead)
+    clock = 1_000_000
+    key = ec.generate_private_key(ec.SECP256R1())
+    for index in range(case.calls):
+        phase = "first" if index == 0 else "warmup" if index <= case.warmup else "sample"
+        for measure, measured in case.measures.items():
+            begin = clock
+            for place in measured:
+                count = cost(case, place, index)
+                inner = NESTED if place == "client" and "ta" in measured else 0
+                sample: dict[str, Any] = {
+                    "type": "sample",
+                    "measure": measure,
+                    "place": place,
+                    "index": index,
+                    "phase": phase,
+                    "begin": begin + (100 if place == "ta" else 0),
+                    "count": count,
+                }
+                sample["end"] = sample["begin"] + EMPTY_REGION[place] + inner + count
+                if inner:
+                    sample["inner"] = inner
+                clock = max(clock, sample["end"] + 500)
+                records.append(sample)
+        if case.operation in EVIDENCE:
+            records.append(_evidence(case, index, key))
+    if case.operation in MESSAGE_BYTES:
+        records.append({"type": "check", "name": "modified-signature-rejected", "measure": "verify", "ok": True})
+    records.append({"type": "end", "status": 0})
+    return records
+
+
+def lines(records: RecordList) -> bytes:
+    """The records as the guest writes them."""
+    return b"".join(json.dumps(record, separators=(",", ":")).encode() + b"\n" for record in records)
+
+
+def find(records: RecordList, **fields: Any) -> dict[str, Any]:
+    """The first record with these fields."""
+    return next(r for r in records if all(r.get(name) == value for name, value in fields.items()))
+
+
+def make_suite(name: str = "synthetic", **top: Any) -> Suite:
+    """A small suite of every target, operation, implementation and optimisation."""
+    values: dict[str, Any] = {"samples": 4, "warmup": 2, **top}
+    return parse_suite(
+        f"""format = 1
+name = "{name}"
+title = "A synthetic run"
+samples = {values["samples"]}
+warmup = {values["warmup"]}
+[[cases]]
+targets = ["optee", "linux"]
+operations = ["keygen", "attestdiv", "attestquorum"]
+implementations = ["libtomcrypt", "mbedtls", "mbedtls-nist"]
+optimisations = ["Os", "O2"]
+[[cases]]
+targets = ["optee"]
+operations = ["empty-invoke", "session-open", "ta-load"]
+implementations = ["libtomcrypt", "mbedtls", "mbedtls-nist"]
+optimisations = ["Os", "O2"]
+[published]
+source = "optee-p256-a72"
+""",
+        "synthetic.toml",
+    )
+
+
+def new_writer(
+    runs_dir: Path, cases: Sequence[Case], budget: Budget | None = None, second: int = 0, **fields: Any
+) -> RunWriter:
+    """A writer on a new run of these cases, started on 2026-01-02 at 03:04 and `second` seconds."""
+    values: dict[str, Any] = {
+        "host": {"machine": "x86_64", "processors": 2},
+        "git": "0123456789abcdef",
+        "lab": "a" * 64,
+        "packages": {"qemu-system-arm": "1:10.0"},
+        **fields,
+    }
+    return RunWriter.create(
+        runs_dir,
+        make_suite(),
+        cases=cases,
+        budget=budget,
+        now=datetime(2026, 1, 2, 3, 4, second, tzinfo=UTC),
+        **values,
+    )
+
+
+def write_case(writer: RunWriter, case: Case, data: bytes, images: Mapping[str, str] | None = None) -> None:
+    """One case as the tool would have written it."""
+    directory = writer.case_directory(case.id)
+    (directory / RECORDS_FILE).write_bytes(data)
+    (directory / "console.log").write_text("booted\n")
+    writer.complete_case(
+        case,
+        start="snapshot",
+        images=images or {"optee": "b" * 64},
+        digest="c" * 64,
+        command=["qemu-system-aarch64"],
+        wall_seconds=0.5,
+    )
+
+
+def write_run(
+    runs_dir: Path,
+    cases: Sequence[Case],
+    change: Callable[[Case, RecordList], None] | None = None,
+    budget: Budget | None = None,
+    second: int = 0,
+    **fields: Any,
+) -> Run:
+    """A complete run; `change` may spoil the records of each case first."""
+    with new_writer(runs_dir, cases, budget, second, **fields) as writer:
+        for case in cases:
+            records = make_records(case)
+            if change:
+                change(case, records)
+            write_case(writer, case, lines(records))
+        return writer.finish("complete")
+
+
+def _evidence(case: Case, index: int, key: ec.EllipticCurvePrivateKey) -> dict[str, Any]:
+    evidence: dict[str, Any] = {"type": "evidence", "measure": EVIDENCE[case.operation], "index": index}
+    if case.operation == "keygen":
+        key = ec.generate_private_key(ec.SECP256R1())
+        return {**evidence, "public": _public(key), "private": f"{key.private_numbers().private_value:064x}"}
+    message = bytes((index + n) % 256 for n in range(MESSAGE_BYTES[case.operation]))
+    r, s = decode_dss_signature(key.sign(message, ec.ECDSA(hashes.SHA256())))
+    return {**evidence, "public": _public(key), "message": message.hex(), "signature": f"{r:064x}{s:064x}"}
+
+
+def _public(key: ec.EllipticCurvePrivateKey) -> str:
+    numbers = key.public_key().public_numbers()
+    return f"{numbers.x:064x}{numbers.y:064x}"

@@ -1,0 +1,294 @@
+# SPDX-License-Identifier: BSD-2-Clause
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from synthetic import NESTED, RecordList, cost, find, lines, make_records
+from worldwise.errors import WorldwiseError
+from worldwise.record import check_records, json_schema, parse_line, read_records
+from worldwise.suite import Case
+
+SIGN = Case("optee", "mbedtls-nist", "O2", "attestdiv", 4, 2)
+KEYGEN = Case("optee", "mbedtls-nist", "O2", "keygen", 4, 2)
+EMPTY = Case("optee", "mbedtls-nist", "O2", "empty-invoke", 4, 2)
+LINUX = Case("linux", "mbedtls-nist", "O2", "attestquorum", 4, 2)
+
+Change = Callable[[RecordList], Any]
+
+
+def check(case: Case, change: Change, tmp_path: Path) -> None:
+    records = make_records(case)
+    change(records)
+    path = tmp_path / "records.jsonl"
+    path.write_bytes(lines(records))
+    check_records(read_records(path), case, str(path))
+
+
+def edit(**fields: Any) -> Callable[..., Change]:
+    """A change of the record that has `fields`."""
+
+    def to(**values: Any) -> Change:
+        return lambda records: find(records, **fields).update(values)
+
+    return to
+
+
+def drop(**fields: Any) -> Change:
+    return lambda records: records.remove(find(records, **fields))
+
+
+def add(record: dict[str, Any], at: int = -1) -> Change:
+    return lambda records: records.insert(at, record)
+
+
+def twice(**fields: Any) -> Change:
+    return lambda records: records.insert(-1, dict(find(records, **fields)))
+
+
+def flip(name: str, at: int, **fields: Any) -> Change:
+    """Changes one hex digit."""
+
+    def change(records: RecordList) -> None:
+        record = find(records, **fields)
+        digits = list(record[name])
+        digits[at] = f"{int(digits[at], 16) ^ 1:x}"
+        record[name] = "".join(digits)
+
+    return change
+
+
+def longer_message(records: RecordList) -> None:
+    find(records, type="evidence")["message"] += "00"
+
+
+def same_key(records: RecordList) -> None:
+    first = find(records, type="evidence", index=0)
+    find(records, type="evidence", index=3).update(public=first["public"], private=first["private"])
+
+
+def shift_ta(records: RecordList) -> None:
+    sample = find(records, type="sample", place="ta", measure="sign", index=1)
+    sample.update(begin=sample["begin"] - 5000, end=sample["end"] - 5000)
+
+
+def shift_second(records: RecordList) -> None:
+    sample = find(records, type="sample", index=1)
+    sample.update(begin=sample["begin"] - 50_000, end=sample["end"] - 50_000)
+
+
+@pytest.mark.parametrize("case", [SIGN, KEYGEN, EMPTY, LINUX], ids=lambda case: case.operation)
+def test_good_records_pass(case: Case, tmp_path: Path) -> None:
+    path = tmp_path / "records.jsonl"
+    path.write_bytes(lines(make_records(case)))
+    checked = check_records(read_records(path), case, str(path))
+    assert set(checked.samples) == {(m, p) for m, places in case.measures.items() for p in places}
+    for (_, place), series in checked.samples.items():
+        assert [sample.count for sample in series] == [cost(case, place, index) for index in range(7)]
+
+
+def test_every_case_passes_and_only_as_itself(all_cases: tuple[Case, ...]) -> None:
+    for case in (SIGN, LINUX):
+        path_records = [parse_line(line, "f", n) for n, line in enumerate(lines(make_records(case)).splitlines(), 1)]
+        for other in (*all_cases, case):
+            alike = (other.target, other.operation) == (case.target, case.operation)
+            if alike and (case.target == "optee" or other.implementation.startswith("mbedtls")):
+                check_records(path_records, other)
+            else:
+                with pytest.raises(WorldwiseError):
+                    check_records(path_records, other)
+
+
+SAMPLE = {"type": "sample", "measure": "sign", "place": "ta", "index": 3}
+
+BROKEN: list[tuple[Case, Change, str]] = [
+    # what frames the records
+    (SIGN, lambda records: records.pop(0), "begins with 'overhead'"),
+    (SIGN, lambda records: records.pop(), "did not finish"),
+    (SIGN, edit(type="end")(status=1), "status 1"),
+    (SIGN, lambda records: records.insert(1, dict(records[0])), ":2: .*second 'start'"),
+    (SIGN, add({"type": "end", "status": 0}, at=3), "records follow 'end'"),
+    (SIGN, edit(type="start")(operation="attestquorum"), "operation is 'attestquorum'"),
+    (SIGN, edit(type="start")(samples=5), "samples is 5"),
+    (SIGN, edit(type="start")(warmup=1), "warmup is 1"),
+    (SIGN, edit(type="start")(program="linux-bench"), "program 'linux-bench'"),
+    (SIGN, edit(type="start")(implementation="mbedtls"), "implementation 'mbedtls'"),
+    (LINUX, edit(type="start")(implementation="libtomcrypt"), "implementation 'libtomcrypt'"),
+    (
+        SIGN,
+        add({"type": "error", "message": "TEE_ERROR 0xffff000a"}, at=5),
+        ":6: .*reports: TEE_ERROR 0xffff000a",
+    ),
+    # overheads
+    (SIGN, drop(type="overhead", place="client"), "overhead of measuring at 'client' is missing"),
+    (SIGN, drop(type="overhead", place="ta"), "overhead of measuring at 'ta' is missing"),
+    (SIGN, twice(type="overhead", place="ta"), "second overhead"),
+    (EMPTY, add({"type": "overhead", "place": "ta", "count": 4}, at=1), "where nothing is measured"),
+    (SIGN, lambda records: find(records, type="overhead", place="ta").pop("nested"), "lacks 'nested'"),
+    (
+        SIGN,
+        edit(type="overhead", place="ta")(count=5),
+        r"sign 0 at ta: count is .* but end - begin - overhead =",
+    ),
+    (SIGN, edit(type="overhead", place="client")(count=4), "at client: count is .* - inner ="),
+    (SIGN, edit(type="overhead", place="ta")(nested=NESTED + 1), "inner is 11"),
+    # samples
+    (SIGN, edit(**SAMPLE)(count=1), "sign 3 at ta: count is 1,"),
+    (SIGN, edit(**SAMPLE)(end=10), "sign 3 at ta: count is"),
+    (SIGN, edit(**SAMPLE)(phase="warmup"), "phase is 'warmup', must be 'sample'"),
+    (SIGN, edit(type="sample", index=0)(phase="sample"), "must be 'first'"),
+    (SIGN, edit(type="sample", index=1)(phase="sample"), "must be 'warmup'"),
+    (SIGN, edit(**SAMPLE)(index=4), "index 3 was due"),
+    (SIGN, drop(**SAMPLE), "sign 4 at ta: index 3 was due: a sample is missing"),
+    (
+        SIGN,
+        drop(type="sample", measure="verify", place="client", index=6),
+        "verify at client has 6 .* instead of 7",
+    ),
+    (SIGN, twice(type="sample", index=6), "was due"),
+    (
+        EMPTY,
+        lambda records: records.insert(-1, find(records, index=6) | {"index": 7}),
+        "one sample too many, 7 are due",
+    ),
+    (SIGN, lambda records: find(records, type="sample", place="client").pop("inner"), "inner is None"),
+    (LINUX, edit(type="sample", index=2)(inner=11), "inner is 11"),
+    (SIGN, edit(**SAMPLE)(measure="open"), "'open' at 'ta', which it has not"),
+    (SIGN, edit(**SAMPLE)(place="linux"), "'sign' at 'linux', which it has not"),
+    (EMPTY, edit(type="sample", index=2)(begin=7, end=12, count=0), "the operation cannot have run"),
+    (EMPTY, shift_second, "begins before its predecessor ends"),
+    (SIGN, shift_ta, "not inside the client's"),
+    # evidence
+    (SIGN, drop(type="evidence", index=3), "no evidence for sign 3 "),
+    (KEYGEN, drop(type="evidence", index=0), "no evidence for keygen 0 "),
+    (SIGN, twice(type="evidence", index=3), "second evidence for sign 3"),
+    (SIGN, edit(type="evidence", index=3)(index=7), "a call that never was"),
+    (SIGN, flip("signature", 127, type="evidence", index=3), "sign 3: the signature is wrong"),
+    (SIGN, flip("signature", 3, type="evidence", index=0), "sign 0: the signature is wrong"),
+    (SIGN, flip("message", 0, type="evidence", index=6), "sign 6: the signature is wrong"),
+    (SIGN, edit(type="evidence", index=1)(signature="0" * 128), "sign 1: the signature is wrong"),
+    (SIGN, flip("public", 127, type="evidence", index=3), "not a point of P-256"),
+    (SIGN, longer_message, "49 bytes, not 48"),
+    (KEYGEN, flip("private", 63, type="evidence", index=3), "keygen 3: .*not belong"),
+    (KEYGEN, edit(type="evidence", index=3)(private="0" * 64), "keygen 3: .*out of range"),
+    (KEYGEN, same_key, "keygen 3 made the key that keygen 0 had made"),
+    (
+        KEYGEN,
+        lambda records: records.insert(-1, find(make_records(SIGN), type="evidence")),
+        "evidence for 'sign', which it has not",
+    ),
+    # checks
+    (SIGN, drop(type="check"), "'modified-signature-rejected' is missing"),
+    (LINUX, drop(type="check"), "'modified-signature-rejected' is missing"),
+    (SIGN, edit(type="check")(ok=False), "check 'modified-signature-rejected' of verify failed"),
+    (SIGN, edit(type="check")(measure="open"), "which it has not"),
+    (
+        EMPTY,
+        add({"type": "check", "name": "any", "measure": "invoke", "ok": False}),
+        "check 'any' of invoke failed",
+    ),
+]
+
+
+@pytest.mark.parametrize(("case", "change", "says"), BROKEN, ids=[says for _, _, says in BROKEN])
+def test_broken_records_are_refused(case: Case, change: Change, says: str, tmp_path: Path) -> None:
+    with pytest.raises(WorldwiseError, match=says) as caught:
+        check(case, change, tmp_path)
+    assert caught.value.message.startswith(str(tmp_path / "records.jsonl"))
+
+
+def test_line_number_of_a_wrong_signature(tmp_path: Path) -> None:
+    records = make_records(SIGN)
+    number = records.index(find(records, type="evidence", index=3)) + 1
+    flip("signature", 0, type="evidence", index=3)(records)
+    path = tmp_path / "records.jsonl"
+    path.write_bytes(lines(records))
+    with pytest.raises(WorldwiseError, match=f"records.jsonl:{number}: sign 3: the signature is wrong"):
+        check_records(read_records(path), SIGN, str(path))
+
+
+def test_a_nonce_used_twice_is_refused() -> None:
+    # Made by hand: the same nonce k signs two messages with one key.
+    import hashlib
+
+    from cryptography.hazmat.primitives.asymmetric import ec
+
+    order = 0xFFFFFFFF00000000FFFFFFFFFFFFFFFFBCE6FAADA7179E84F3B9CAC2FC632551
+    key, nonce = (
+        ec.derive_private_key(1234567, ec.SECP256R1()),
+        ec.derive_private_key(7654321, ec.SECP256R1()),
+    )
+    r = nonce.public_key().public_numbers().x % order
+    public = key.public_key().public_numbers()
+    records = make_records(SIGN)
+    for record in records:
+        if record["type"] == "evidence":
+            digest = int(hashlib.sha256(bytes.fromhex(record["message"])).hexdigest(), 16)
+            s = pow(7654321, -1, order) * (digest + r * 1234567) % order
+            record.update(public=f"{public.x:064x}{public.y:064x}", signature=f"{r:064x}{s:064x}")
+    parsed = [parse_line(line, "f", n) for n, line in enumerate(lines(records).splitlines(), 1)]
+    with pytest.raises(WorldwiseError, match="sign 1 used the nonce of sign 0 again"):
+        check_records(parsed, SIGN)
+
+
+@pytest.mark.parametrize(
+    ("line", "says"),
+    [
+        ("", "Invalid JSON"),
+        ("booting", "Invalid JSON"),
+        ('{"type":"sampel"}', "sampel"),
+        ('{"type":"end"}', "status: Field required"),
+        ('{"type":"end","status":"0"}', "status: Input should be a valid integer"),
+        ('{"type":"end","status":0,"extra":1}', "extra: Extra inputs"),
+        ('{"type":"overhead","place":"tee","count":4}', "place: "),
+        ('{"type":"overhead","place":"ta","count":-1}', "count: "),
+        ('{"type":"overhead","place":"ta","count":4.5}', "count: "),
+        ('{"type":"check","name":"n","measure":"m","ok":1}', "ok: "),
+        ('{"type":"evidence","measure":"keygen","index":0,"public":"AB","private":"00"}', "public: "),
+        ('{"type":"evidence","measure":"open","index":0}', "open"),
+    ],
+)
+def test_bad_lines_name_file_line_and_field(line: str, says: str) -> None:
+    with pytest.raises(WorldwiseError) as caught:
+        parse_line(line, "here.jsonl", 7)
+    assert caught.value.message.startswith("here.jsonl:7: ")
+    assert says in caught.value.message
+    assert caught.value.details == line
+
+
+def test_reading_a_file(tmp_path: Path) -> None:
+    path = tmp_path / "records.jsonl"
+    data = lines(make_records(EMPTY))
+    path.write_bytes(data)
+    assert len(read_records(path)) == data.count(b"\n")
+    for broken, says in (
+        (b"", "empty"),
+        (data[:-1], "cut off"),
+        (data[:-10], "cut off"),
+        (b"\n" + data, "records.jsonl:1: "),
+        (data + b"\xff\n", "not a record"),
+    ):
+        path.write_bytes(broken)
+        with pytest.raises(WorldwiseError, match=says):
+            read_records(path)
+    with pytest.raises(WorldwiseError, match="cannot be read"):
+        read_records(tmp_path / "absent")
+    with pytest.raises(WorldwiseError, match="no records"):
+        check_records([], EMPTY)
+
+
+def test_schema_names_every_type() -> None:
+    schema = json_schema()
+    assert set(schema["discriminator"]["mapping"]) == {
+        "start",
+        "overhead",
+        "sample",
+        "evidence",
+        "check",
+        "error",
+        "end",
+    }
+    assert schema["$defs"]["Sample"]["additionalProperties"] is False
+    json.dumps(schema)

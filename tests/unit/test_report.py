@@ -1,0 +1,185 @@
+# SPDX-License-Identifier: BSD-2-Clause
+import csv
+import io
+import json
+from pathlib import Path
+
+import pytest
+from rich.console import Console
+
+from synthetic import CLIENT_EXTRA, COST, new_writer, write_run
+from worldwise.lens import Reading, read_run
+from worldwise.report import EXPORTERS, render, sections, to_csv, to_json, to_markdown
+from worldwise.rundir import Run
+from worldwise.suite import Case, parse_budget
+
+
+@pytest.fixture(scope="module")
+def reading(whole_run: Run) -> Reading:
+    return read_run(whole_run, parse_budget("5ms@2GHz"))
+
+
+def shown(reading: Reading, width: int, terminal: bool = False, full: bool = False) -> str:
+    stream = io.StringIO()
+    console = Console(
+        file=stream,
+        width=width,
+        force_terminal=terminal,
+        color_system="standard" if terminal else None,
+        legacy_windows=False,
+    )
+    render(reading, console, full)
+    return stream.getvalue()
+
+
+def test_plain_text_when_not_a_terminal(reading: Reading) -> None:
+    text = shown(reading, 80)
+    assert text.isascii()
+    assert "\x1b" not in text
+    assert "..." not in text
+    # The width of a pipe changes nothing.
+    assert text == shown(reading, 40) == shown(reading, 100)
+    assert max(map(len, text.splitlines())) <= 120
+
+
+@pytest.mark.parametrize("width", [40, 100, 120])
+def test_nothing_is_cut_off_in_a_terminal(reading: Reading, width: int) -> None:
+    text = shown(reading, width, terminal=True)
+    assert "\x1b[" in text
+    assert "\u2026" not in text
+    for name in (
+        "libtomcrypt-Os",
+        "mbedtls-nist-O2",
+        "240,000,005",
+        "What MBEDTLS_ECP_NIST_OPTIM",
+        "EXCEEDS",
+    ):
+        assert name in text
+
+
+def test_a_terminal_of_100_columns_is_wide_enough(reading: Reading) -> None:
+    console = Console(file=io.StringIO(), width=100, force_terminal=True, color_system=None, legacy_windows=False)
+    render(reading, console)
+    stream = console.file
+    assert isinstance(stream, io.StringIO)
+    longest = max(stream.getvalue().splitlines(), key=len)
+    assert len(longest) <= 100, longest
+    assert console.width == 100
+
+
+def test_everything_asked_for_stands_there(reading: Reading) -> None:
+    text = shown(reading, 120)
+    for part in (
+        "A synthetic run (run 20260102T030400Z-synthetic, complete)",
+        "sign: attestdiv, 48-byte input (n = 4 after 1 first call and 2 warm-up)",
+        "Price of the TEE",
+        "What MBEDTLS_ECP_NIST_OPTIM gives",
+        "What -O2 gives",
+        "one instruction per cycle",
+        "Published figures beside ours",
+        "29,000 us",
+        "2,900 us",
+        "2,564 us",
+        "Why they differ",
+        "5 ms at 2 GHz is 10,000,000 instructions",
+        "It does not fit: 8 of 12 exceed it.",
+        "How to read this",
+    ):
+        assert part in " ".join(text.split()), part
+    for header in ("first call", "first /", "median", "mean", "stdev", "min", "max", "1.0 GHz", "2.5 GHz"):
+        assert header in text
+    # Every number column has its unit under the name.
+    for section in sections(reading):
+        if section.table:
+            for name in section.table.headers[section.table.left :]:
+                assert "\n" in name or name == "verdict", name
+
+
+def test_rows_carry_the_numbers(reading: Reading) -> None:
+    lines = [line.split() for line in shown(reading, 120).splitlines()]
+    base = COST["ta", "mbedtls-nist"]
+    expected = ["mbedtls-nist-Os", "ta", f"{base + 1000:,}", "1.00", f"{base + 5:,}", f"{base + 8:,}", "9.6"]
+    assert [*expected, f"{base:,}", f"{base + 20:,}"] in lines
+    client = base + CLIENT_EXTRA
+    assert ["attestdiv", "sign", "mbedtls-nist-Os", f"{base // 2 + 5:,}", f"{base + 5:,}", "2.00"] == next(
+        line[:6] for line in lines if line[:3] == ["attestdiv", "sign", "mbedtls-nist-Os"]
+    )
+    assert f"{client + 5:,}" in " ".join(" ".join(line) for line in lines)
+    assert ["attestdiv", "sign", "ta", "4.64", "4.64"] in lines
+    assert ["attestdiv", "sign", "mbedtls-nist-Os", "client"] in [line[:4] for line in lines]
+
+
+def test_times_of_every_place_only_when_full(reading: Reading) -> None:
+    def places(full: bool) -> set[str]:
+        (section,) = (s for s in sections(reading, full) if s.title.startswith("Time if"))
+        assert section.table is not None
+        return {row[2] for row in section.table.rows}
+
+    assert places(full=False) == {"client"}
+    assert places(full=True) == {"ta", "client", "linux"}
+
+
+def test_linux_alone_has_times_and_no_empty_tables(runs_dir: Path) -> None:
+    run = write_run(runs_dir, [Case("linux", "mbedtls", "Os", "keygen", 2, 0)])
+    titles = [section.title for section in sections(read_run(run))]
+    assert [title.partition(" (")[0] for title in titles] == [
+        "key generation",
+        "Time if a core finished one instruction per cycle",
+        "How to read this",
+    ]
+
+
+def test_different_sample_sizes_get_a_column(runs_dir: Path) -> None:
+    cases = [Case("linux", "mbedtls", "Os", "keygen", 2, 0), Case("linux", "mbedtls", "O2", "keygen", 3, 0)]
+    (section, *_) = sections(read_run(write_run(runs_dir, cases)))
+    assert section.title == "key generation"
+    assert section.table is not None
+    assert section.table.headers[2] == "n"
+    assert [row[2] for row in section.table.rows] == ["2", "3"]
+
+
+def test_an_empty_run_says_what_is_missing(runs_dir: Path) -> None:
+    with new_writer(runs_dir, [Case("linux", "mbedtls", "Os", "keygen", 2, 0)]) as writer:
+        text = shown(read_run(writer.run), 100)
+    assert "running" in text
+    assert "linux/mbedtls-Os/keygen was not measured." in text
+
+
+def test_json_is_versioned_and_exact(reading: Reading) -> None:
+    data = json.loads(to_json(reading))
+    assert data["format"] == 1
+    assert len(data["rows"]) == 108
+    assert Reading.model_validate(data) == reading
+    assert data["rows"][0]["median"] == reading.rows[0].median
+
+
+def test_csv_has_every_row(reading: Reading) -> None:
+    rows = list(csv.DictReader(io.StringIO(to_csv(reading))))
+    assert len(rows) == 108
+    row = next(
+        r
+        for r in rows
+        if r["case"] == "optee/mbedtls-nist-Os/attestdiv" and (r["measure"], r["place"]) == ("sign", "ta")
+    )
+    assert float(row["median_instructions"]) == COST["ta", "mbedtls-nist"] + 5
+    assert float(row["assumed_us_at_2.0_GHz"]) == (COST["ta", "mbedtls-nist"] + 5) / 2000
+    assert row["published_instructions"] == "2900000"
+    assert (row["fits_budget"], row["budget_instructions"]) == ("", "")
+    verdicts = [r["fits_budget"] for r in rows if r["fits_budget"]]
+    assert sorted(verdicts) == ["false"] * 8 + ["true"] * 4
+
+
+def test_markdown_tables_are_whole(reading: Reading) -> None:
+    text = to_markdown(reading)
+    assert text.startswith("# A synthetic run")
+    blocks = [block.splitlines() for block in text.split("\n\n") if block.startswith("|")]
+    assert len(blocks) == sum(section.table is not None for section in sections(reading, full=True))
+    for block in blocks:
+        assert len({line.count("|") for line in block}) == 1
+        assert set(block[1]) <= set("|-: ")
+    assert "240,000,005" in text
+
+
+def test_exporters_by_name(reading: Reading) -> None:
+    assert set(EXPORTERS) == {"json", "csv", "markdown"}
+    assert all(export(reading).endswith("\n") for export in EXPORTERS.values())
