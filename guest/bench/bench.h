@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The frame around every case: its plan, its samples, its end. */
+#ifndef WORLDWISE_BENCH_BENCH_H
+#define WORLDWISE_BENCH_BENCH_H
+
+#include <stdint.h>
+
+#include "calibrate.h"
+
+struct bench_plan {
+	const char *program;
+	const char *operation;
+	const char *implementation;
+	uint32_t warmup;  /* calls after the first that are recorded but kept out of the statistics */
+	uint32_t samples; /* calls that make the statistics */
+};
+
+/* How many calls a case makes: the first (cold) one, the warm-up and the samples. */
+static inline uint32_t bench_calls(const struct bench_plan *plan)
+{
+	return 1 + plan->warmup + plan->samples;
+}
+
+/*
+ * Reads OPERATION WARMUP SAMPLES from a program's arguments, chooses the channel (the emulator's records.jsonl, or
+ * standard output when the program's first argument is "-", as by hand or on a board) and sends the start record.
+ * Ends the program with a usage message if they are not well-formed.
+ */
+struct bench_plan bench_start(const char *program, const char *implementation, int argc, char **argv);
+
+/* Measures what measuring costs at `place` and records it. */
+struct bench_overhead bench_calibrate_place(const char *place);
+
+/* Records an overhead that was measured elsewhere (in the TA). */
+void bench_record_overhead(const char *place, struct bench_overhead overhead);
+
+/*
+ * Records call number `index`. `overhead` is subtracted, and so is `inner`, what the measuring of an inner region added
+ * to this one (0 where there is none).
+ */
+void bench_record_sample(const struct bench_plan *plan, const char *measure, const char *place, uint32_t index,
+			 struct bench_span span, uint64_t overhead, uint64_t inner);
+
+void bench_record_check(const char *name, const char *measure, int ok);
+
+/* Records why the case cannot be trusted and ends the program with status 1: a benchmark never times a wrong answer. */
+_Noreturn void bench_fail(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
+/* Records the end of a complete case. Returns the program's exit status. */
+int bench_finish(void);
+
+#endif /* WORLDWISE_BENCH_BENCH_H */

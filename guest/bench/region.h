@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * A measured region: two marks and two reads of the counter.
+ *
+ * The marks are hints that real hardware executes as NOPs; an emulator's plugin recognises them. The counter is
+ * CNTVCT_EL0, readable from EL0 in both worlds. Under QEMU with -icount shift=0 and cntfrq=1000000000 it ticks once
+ * per instruction; on a board it ticks at CNTFRQ_EL0. The ISB keeps a real core from reading it early.
+ *
+ * What the marks and reads cost themselves is measured by calibrate() in calibrate.h, never assumed.
+ */
+#ifndef WORLDWISE_BENCH_REGION_H
+#define WORLDWISE_BENCH_REGION_H
+
+#include <stdint.h>
+
+/* One pass through a region, in ticks of the counter. */
+struct bench_span {
+	uint64_t begin;
+	uint64_t end;
+};
+
+#if defined(__aarch64__)
+#define BENCH_CLOCK_NAME "cntvct_el0"
+
+static inline uint64_t bench_region_begin(void)
+{
+	uint64_t ticks;
+
+	__asm__ volatile("hint #96\n\tisb\n\tmrs %0, cntvct_el0" : "=r"(ticks) : : "memory");
+	return ticks;
+}
+
+static inline uint64_t bench_region_end(void)
+{
+	uint64_t ticks;
+
+	__asm__ volatile("isb\n\tmrs %0, cntvct_el0\n\thint #97" : "=r"(ticks) : : "memory");
+	return ticks;
+}
+#else
+#error "no counter for this architecture: add its reads and its NOP marks here"
+#endif /* __aarch64__ */
+
+#endif /* WORLDWISE_BENCH_REGION_H */

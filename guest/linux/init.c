@@ -1,0 +1,141 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The first process of the measured machine. It brings the machine to one known, idle state, lets the host take its
+ * snapshot there, and then runs the one program that the case names.
+ *
+ * /etc/modules lists kernel modules, /etc/daemons programs to leave running, one a line, in order.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mount.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "../bench/record.h"
+#include "../bench/semihost.h"
+
+/* Virtual seconds: time enough for what start-up left behind (work queues, deferred probes) to finish. */
+#define SETTLE_SECONDS 5
+#define MAX_ARGUMENTS 16
+
+static _Noreturn void give_up(const char *what)
+{
+	char text[200];
+
+	(void)snprintf(text, sizeof(text), "init: %s: %s", what, strerror(errno));
+	fprintf(stderr, "%s\n", text);
+	record_begin("error");
+	record_text("message", text);
+	record_end();
+	semihost_exit(1);
+}
+
+static void load_module(const char *path)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+
+	if (fd < 0 || syscall(SYS_finit_module, fd, "", 0))
+		give_up(path);
+	close(fd);
+}
+
+static void start_daemon(const char *path)
+{
+	pid_t child = fork();
+
+	if (child < 0)
+		give_up(path);
+	if (child == 0) {
+		execl(path, path, (char *)NULL);
+		give_up(path);
+	}
+}
+
+static void for_each_line(const char *file, void (*act)(const char *line))
+{
+	char line[256];
+	FILE *f = fopen(file, "re");
+
+	if (!f)
+		return; /* a machine without modules or daemons has no such file */
+	while (fgets(line, sizeof(line), f)) {
+		line[strcspn(line, "\n")] = '\0';
+		act(line);
+	}
+	(void)fclose(f);
+}
+
+/*
+ * The host sets a breakpoint here and stops the machine, at the same instruction on every boot, to take its snapshot.
+ * What follows runs once per case.
+ */
+__attribute__((noinline)) static void machine_ready(void)
+{
+	__asm__ volatile(".globl worldwise_machine_ready\nworldwise_machine_ready:\n\tnop" : : : "memory");
+}
+
+/* Reads the case: the program and its arguments, one a line. */
+static void read_case(char *text, size_t size, char *argv[MAX_ARGUMENTS + 1])
+{
+	long handle = semihost_open("case", "r");
+	long length = handle < 0 ? -1 : semihost_read(handle, text, size - 1);
+	int count = 0;
+
+	if (length <= 0) {
+		errno = ENOENT;
+		give_up("case");
+	}
+	for (char *rest = text, *line; count < MAX_ARGUMENTS && (line = strtok_r(rest, "\n", &rest));)
+		argv[count++] = line;
+	argv[count] = NULL;
+}
+
+static int run_case(char *argv[])
+{
+	int status;
+	char text[120];
+	pid_t child = fork();
+
+	if (child < 0)
+		give_up("fork");
+	if (child == 0) {
+		execv(argv[0], argv);
+		give_up(argv[0]);
+	}
+	while (waitpid(child, &status, 0) < 0)
+		if (errno != EINTR)
+			give_up("waitpid");
+	if (WIFEXITED(status))
+		return WEXITSTATUS(status);
+	(void)snprintf(text, sizeof(text), "%.80s: killed by signal %d", argv[0], WTERMSIG(status));
+	record_begin("error");
+	record_text("message", text);
+	record_end();
+	return 1;
+}
+
+int main(void)
+{
+	static char text[1024];
+	char *argv[MAX_ARGUMENTS + 1];
+	struct timespec settle = { .tv_sec = SETTLE_SECONDS };
+
+	record_to(semihost_record);
+	if (mount("proc", "/proc", "proc", 0, NULL) || mount("sysfs", "/sys", "sysfs", 0, NULL) ||
+	    mount("devtmpfs", "/dev", "devtmpfs", 0, NULL))
+		give_up("mount");
+	for_each_line("/etc/modules", load_module);
+	for_each_line("/etc/daemons", start_daemon);
+	while (nanosleep(&settle, &settle))
+		if (errno != EINTR)
+			give_up("nanosleep");
+	machine_ready();
+	read_case(text, sizeof(text), argv);
+	semihost_exit(run_case(argv));
+}

@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * An implementation of the attestation's operations, as its user calls them: ECDSA on NIST P-256 over SHA-256 of a short
+ * input. One file in this folder per implementation; the scenarios in bench/ measure any of them alike.
+ *
+ * All integers are big-endian, as in SEC 1: a public key is X || Y, a signature r || s.
+ */
+#ifndef WORLDWISE_OPS_ATTEST_H
+#define WORLDWISE_OPS_ATTEST_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "../bench/calibrate.h"
+
+#define P256_BYTES 32
+
+struct attest_ops {
+	const char *name;
+
+	/*
+	 * Where an implementation measures from inside too (a TA), it fills its own `struct bench_span` per call, and
+	 * says what measuring costs there. NULL for one that runs in the caller's world.
+	 */
+	const char *inner_place;
+	struct bench_overhead inner_overhead;
+
+	/* Prepares whatever outlives a call (context, session, random generator). Returns 0 or a negative error. */
+	int (*open)(struct attest_ops *ops);
+
+	/* Makes a new key and keeps it for the calls that follow. */
+	int (*keygen)(uint8_t public_key[2 * P256_BYTES], struct bench_span *inner);
+
+	/* Gives the current private key away: benchmark keys are thrown away, and a witness checks them. */
+	int (*export_private)(uint8_t private_key[P256_BYTES]);
+
+	/* Hashes `message` with SHA-256 and signs the digest. */
+	int (*sign)(const uint8_t *message, size_t length, uint8_t signature[2 * P256_BYTES],
+		    struct bench_span *inner);
+
+	/* Hashes and verifies with the current public key: 0 if valid, 1 if not, negative on any other failure. */
+	int (*verify)(const uint8_t *message, size_t length, const uint8_t signature[2 * P256_BYTES],
+		      struct bench_span *inner);
+
+	void (*close)(void);
+};
+
+
+#endif /* WORLDWISE_OPS_ATTEST_H */

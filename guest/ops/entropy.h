@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Seeds for the libraries' generators. */
+#ifndef WORLDWISE_OPS_ENTROPY_H
+#define WORLDWISE_OPS_ENTROPY_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* Fills `out` from the operating system's generator. Returns 0, or -1. */
+int entropy_read(uint8_t *out, size_t length);
+
+#endif /* WORLDWISE_OPS_ENTROPY_H */
