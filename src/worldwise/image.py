@@ -1,0 +1,327 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Images: everything a machine is made of, built in the lab and addressed by the digest of what went in.
+
+A recipe is a shell script with named inputs. Its address is the SHA-256 of the lab's digest, the script, and the
+digests of all inputs, so an image is built once and the second time nothing is. An image's own files are listed with
+their digests when it is made, and checked against that list when it is used.
+"""
+
+import hashlib
+import json
+import shutil
+import tempfile
+import threading
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from filelock import FileLock
+
+from worldwise import debian, paths
+from worldwise.errors import WorldwiseError
+from worldwise.lab import Bind, Lab
+
+RECIPES = Path(__file__).parent / "recipes"
+MANIFEST = "image.json"
+_FORMAT = 1
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """How one image is made.
+
+    Attributes:
+        name: what it is, as shown to people and used as the name of its input elsewhere.
+        script: a shell script of the recipes folder. It runs in the lab in an empty /build, sees its inputs below /in,
+            and puts what it makes into /out.
+        outputs: files that must then be there, relative to /out.
+        sources: locked source packages: their files appear in /in/<name>/.
+        packages: locked arm64 packages: each appears as /in/<name>.deb.
+        trees: folders of the repository, seen as /in/<name>.
+        needs: other images, seen as /in/<their name without its variant>.
+        settings: environment variables of the script.
+    """
+
+    name: str
+    script: str
+    outputs: tuple[str, ...]
+    sources: tuple[str, ...] = ()
+    packages: tuple[str, ...] = ()
+    trees: Mapping[str, Path] = field(default_factory=dict)
+    needs: Mapping[str, "Recipe"] = field(default_factory=dict)
+    settings: Mapping[str, str] = field(default_factory=dict)
+
+    def digest(self, lab: Lab) -> str:
+        """The image's address: 64 hexadecimal digits over all that goes in."""
+        inputs = {
+            "format": _FORMAT,
+            "name": self.name,
+            "lab": lab.digest,
+            "script": debian.file_sha256(RECIPES / self.script),
+            "common": debian.file_sha256(RECIPES / "common.sh"),
+            "outputs": self.outputs,
+            "sources": {name: [file.sha256 for file in lab.source(name).files] for name in self.sources},
+            "packages": {name: lab.package(name, "arm64").sha256 for name in self.packages},
+            "trees": {name: tree_digest(path) for name, path in self.trees.items()},
+            "needs": {name: recipe.digest(lab) for name, recipe in self.needs.items()},
+            "settings": dict(self.settings),
+        }
+        return hashlib.sha256(json.dumps(inputs, sort_keys=True).encode()).hexdigest()
+
+
+@dataclass(frozen=True)
+class Image:
+    """A built image: its address, where it is, and its files with their SHA-256."""
+
+    name: str
+    digest: str
+    directory: Path
+    files: Mapping[str, str]
+
+    def file(self, name: str) -> Path:
+        """The path of one of its files."""
+        return self.directory / name
+
+
+class ImageStore:
+    """The images of one lab in the user's cache.
+
+    Args:
+        lab: builds and is part of every address.
+        notify: called with a line of text when a build begins ("building") or ends ("built").
+    """
+
+    def __init__(self, lab: Lab, notify: Callable[[str], None] = lambda _: None) -> None:
+        self.lab = lab
+        self.directory = lab.cache / "images"
+        self.notify = notify
+        self._local: dict[str, threading.Lock] = {}
+        self._guard = threading.Lock()
+        self._checked: dict[str, Image] = {}
+
+    def get(self, recipe: Recipe) -> Image:
+        """The image of a recipe, built if it is not there, built anew if it is damaged.
+
+        Safe for threads and for runs side by side: one builds, the others wait for it. Raises WorldwiseError with the
+        end of the build's log.
+        """
+        digest = recipe.digest(self.lab)
+        with self._guard:
+            local = self._local.setdefault(digest, threading.Lock())
+        with local:
+            if digest in self._checked:
+                return self._checked[digest]
+            image, problem = self._load(recipe, digest)
+            if image is None:
+                self.directory.mkdir(parents=True, exist_ok=True)
+                with FileLock(self.directory / f".{digest[:12]}.lock"):
+                    image, problem = self._load(recipe, digest)
+                    if image is None:
+                        if problem:
+                            self.notify(f"{recipe.name}: {problem}; building it anew")
+                        self._build(recipe, digest)
+                        image, problem = self._load(recipe, digest)
+            if image is None:
+                raise WorldwiseError(
+                    f"image {recipe.name} is damaged right after its build: {problem}",
+                    "check the disk that holds the cache",
+                )
+            self._checked[digest] = image
+            return image
+
+    def missing(self, recipe: Recipe) -> list[str]:
+        """Names of the images, this one and those it needs, that are yet to be built."""
+        names = [name for need in recipe.needs.values() for name in self.missing(need)]
+        if not (self._path(recipe, recipe.digest(self.lab)) / MANIFEST).exists():
+            names.append(recipe.name)
+        return list(dict.fromkeys(names))
+
+    def _path(self, recipe: Recipe, digest: str) -> Path:
+        return self.directory / f"{recipe.name}-{digest[:12]}"
+
+    def _load(self, recipe: Recipe, digest: str) -> tuple[Image | None, str]:
+        """The image if it is there and whole; else None and, if it is there, what is wrong with it."""
+        directory = self._path(recipe, digest)
+        try:
+            manifest = json.loads((directory / MANIFEST).read_text(encoding="utf-8"))
+            files: dict[str, str] = manifest["files"]
+            if manifest["digest"] != digest:
+                return None, f"{directory / MANIFEST} names another digest"
+        except FileNotFoundError:
+            return None, ""
+        except (OSError, ValueError, KeyError, TypeError) as error:
+            return None, f"{directory / MANIFEST} cannot be read ({error})"
+        problem = check_files(directory, files)
+        return (None, problem) if problem else (Image(recipe.name, digest, directory, files), "")
+
+    def _build(self, recipe: Recipe, digest: str) -> None:
+        inputs: list[Bind] = [(RECIPES, "/in/recipes", "ro")]
+        for name, need in recipe.needs.items():
+            inputs.append((self.get(need).directory, f"/in/{name}", "ro"))
+        for name in recipe.sources:
+            inputs += [(path, f"/in/{name}/{file}", "ro") for file, path in self.lab.source_files(name).items()]
+        for name in recipe.packages:
+            inputs.append((self.lab.package_file(name, "arm64"), f"/in/{name}.deb", "ro"))
+        inputs += [(path, f"/in/{name}", "ro") for name, path in recipe.trees.items()]
+
+        # One per lab: what another compiler made is never looked at.
+        compiler_cache = self.lab.cache / "ccache" / self.lab.digest[:12]
+        compiler_cache.mkdir(parents=True, exist_ok=True)
+        final = self._path(recipe, digest)
+        log = self.directory / f"{recipe.name}.log"
+        log.unlink(missing_ok=True)
+        self.notify(f"building {recipe.name}")
+        debian.require_space(self.directory, 500_000_000, f"building {recipe.name}")
+        with tempfile.TemporaryDirectory(dir=self.directory, prefix=".building-") as work:
+            out = Path(work, "out")
+            build = Path(work, "build")
+            out.mkdir()
+            build.mkdir()
+            self.lab.run(
+                ["bash", "-e", f"/in/recipes/{recipe.script}"],
+                binds=[
+                    *inputs,
+                    (out, "/out", "rw"),
+                    (build, "/build", "rw"),
+                    (compiler_cache, "/ccache", "rw"),
+                ],
+                chdir="/build",
+                env={"CCACHE_DIR": "/ccache", "CCACHE_COMPILERCHECK": "content", **recipe.settings},
+                log=log,
+                timeout=1800,
+            )
+            absent = [name for name in recipe.outputs if not (out / name).is_file()]
+            if absent:
+                raise WorldwiseError(f"the build of {recipe.name} did not make {', '.join(absent)}", f"see {log}")
+            files = {
+                str(path.relative_to(out)): debian.file_sha256(path)
+                for path in sorted(out.rglob("*"))
+                if path.is_file()
+            }
+            manifest = {"format": _FORMAT, "name": recipe.name, "digest": digest, "files": files}
+            (out / MANIFEST).write_text(json.dumps(manifest, indent=1) + "\n", encoding="utf-8")
+            if final.exists():
+                shutil.rmtree(final)
+            out.rename(final)
+        self.notify(f"built {recipe.name}")
+
+
+def check_files(directory: Path, files: Mapping[str, str]) -> str:
+    """Empty if every file (name -> SHA-256) is there and unchanged, else what is wrong, in a few words."""
+    for name, expected in files.items():
+        try:
+            if debian.file_sha256(directory / name) != expected:
+                return f"{directory / name} has changed since it was made"
+        except OSError as error:
+            return f"{directory / name}: {error.strerror}"
+    return ""
+
+
+def tree_digest(directory: Path) -> str:
+    """SHA-256 over the names and contents of all files below a folder; times and modes leave no trace."""
+    total = hashlib.sha256()
+    for path in sorted(directory.rglob("*")):
+        if path.is_file() and "__pycache__" not in path.parts:
+            total.update(f"{path.relative_to(directory)}\0{debian.file_sha256(path)}\n".encode())
+    return total.hexdigest()
+
+
+# --- what the machines are made of ---
+
+# Raised or changed here, these are part of the images' addresses.
+OPTEE_PLATFORM = "vexpress-qemu_armv8a"
+ATTEST_TA = "7d2f9f7c-5b0e-4b1c-9a3e-617474657374"
+KERNEL_PACKAGE = "linux-image-cloud-arm64"
+
+# What each implementation asks of OP-TEE's build: one line each.
+_CRYPTO_LIBRARY = {
+    "libtomcrypt": "",
+    "mbedtls": "CFG_CRYPTOLIB_NAME=mbedtls CFG_CRYPTOLIB_DIR=lib/libmbedtls",
+    "mbedtls-nist": "CFG_CRYPTOLIB_NAME=mbedtls CFG_CRYPTOLIB_DIR=lib/libmbedtls CFG_WORLDWISE_ECP_NIST_OPTIM=y",
+}
+# And each optimisation level. OP-TEE adds -Os to libtomcrypt's own flags unless it is told not to.
+_OPTIMISATION = {
+    "Os": "CFG_CC_OPT_LEVEL=s",
+    "O2": "CFG_CC_OPT_LEVEL=2 CFG_CRYPTO_SIZE_OPTIMIZATION=n",
+}
+# The file of guest/ops that calls the implementation from Linux.
+_LINUX_ADAPTER = {"libtomcrypt": "libtomcrypt", "mbedtls": "mbedtls", "mbedtls-nist": "mbedtls"}
+
+
+def firmware() -> Recipe:
+    """TF-A: one for all variants, since its later stages are loaded by name when the machine starts."""
+    return Recipe(
+        name="tf-a",
+        script="tf-a.sh",
+        outputs=("bl1.bin", "bl2.bin", "bl31.bin", "bl31.elf"),
+        sources=("arm-trusted-firmware",),
+    )
+
+
+def kernel() -> Recipe:
+    """Debian's arm64 cloud kernel and its TEE modules."""
+    return Recipe(
+        name="linux",
+        script="linux.sh",
+        outputs=("Image", "tee.ko", "optee.ko"),
+        packages=(KERNEL_PACKAGE,),
+    )
+
+
+def optee_source() -> Recipe:
+    """OP-TEE OS with Debian's patches and ours, as one archive."""
+    return Recipe(
+        name="optee-source",
+        script="optee-source.sh",
+        outputs=("source.tar",),
+        sources=("optee-os",),
+        trees={"patches": paths.PATCHES / "optee-os"},
+    )
+
+
+def optee(implementation: str, optimisation: str) -> Recipe:
+    """OP-TEE OS built one way: core, ldelf and TA dev kit."""
+    return Recipe(
+        name=f"optee-{implementation}-{optimisation}",
+        script="optee.sh",
+        outputs=(
+            "bl32.bin",
+            "bl32_extra1.bin",
+            "bl32_extra2.bin",
+            "tee.elf",
+            "ldelf.elf",
+            "devkit.tar",
+            "flags.tar",
+        ),
+        needs={"source": optee_source()},
+        settings={
+            "PLATFORM": OPTEE_PLATFORM,
+            "CRYPTO_LIBRARY": _CRYPTO_LIBRARY[implementation],
+            "OPTIMISATION": _OPTIMISATION[optimisation],
+        },
+    )
+
+
+def programs(implementation: str, optimisation: str) -> Recipe:
+    """The measured programs: the TA and its client, the same library as a Linux program, and the first process."""
+    return Recipe(
+        name=f"programs-{implementation}-{optimisation}",
+        script="programs.sh",
+        outputs=("init", "faults", "optee-client", "linux-bench", f"{ATTEST_TA}.ta", f"{ATTEST_TA}.elf"),
+        packages=("libteec2", "optee-client-dev"),
+        trees={"guest": paths.GUEST},
+        needs={"source": optee_source(), "optee": optee(implementation, optimisation)},
+        settings={"ADAPTER": _LINUX_ADAPTER[implementation]},
+    )
+
+
+def initramfs(implementation: str, optimisation: str) -> Recipe:
+    """The measured machine's whole user space, from Debian's packages and our programs."""
+    return Recipe(
+        name=f"initramfs-{implementation}-{optimisation}",
+        script="initramfs.sh",
+        outputs=("initramfs.cpio",),
+        packages=("libc6", "libteec2", "tee-supplicant"),
+        needs={"linux": kernel(), "programs": programs(implementation, optimisation)},
+        settings={"TA": f"{ATTEST_TA}.ta"},
+    )

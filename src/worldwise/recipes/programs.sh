@@ -1,0 +1,80 @@
+# SPDX-License-Identifier: BSD-2-Clause
+# ADAPTER names the file of guest/ops that calls the library from Linux.
+. /in/recipes/common.sh
+
+cp -r /in/guest guest
+mkdir sysroot source out devkit
+dpkg-deb -x /in/libteec2.deb sysroot
+dpkg-deb -x /in/optee-client-dev.deb sysroot
+tar -xf /in/source/source.tar -C source
+tar -xf /in/optee/flags.tar -C out
+tar -xf /in/optee/devkit.tar -C devkit
+
+strict="-std=c11 -D_GNU_SOURCE -Wall -Wextra -Wpedantic -Werror -g -fno-pie"
+own() { ccache aarch64-linux-gnu-gcc $strict -O2 "$@"; }
+
+say "first process, client, faults"
+cd guest
+# Far from where any other program is loaded: the host stops the machine at an address of this one.
+own -no-pie -Wl,-Ttext-segment=0x5000000000 -o /out/init linux/init.c bench/record.c bench/semihost.c
+own -no-pie -o /out/faults linux/faults.c
+own -no-pie -I../sysroot/usr/include -o /out/optee-client optee/client.c ops/optee.c bench/*.c \
+	../sysroot/usr/lib/aarch64-linux-gnu/libteec.so
+cd ..
+
+say "trusted application"
+make -C guest/optee/ta TA_DEV_KIT_DIR=/build/devkit CROSS_COMPILE="${CROSS}" PYTHON3=python3 O=/build/ta
+cp ta/*-*.ta /out/
+for elf in ta/*-*.elf; do case $elf in *.stripped.elf) ;; *) cp "$elf" /out/ ;; esac; done
+
+say "the core's crypto library, for Linux: same files, same configuration, same code generation"
+# What the core's own build recorded for an object: its definitions, optimisation and code generation flags. That it is
+# part of the core (__KERNEL__) and how it traces is left out.
+recorded() { # COMMAND-FILE
+	tr ' ' '\n' < "$1" | grep -E '^-(O|D|m|f(function|data)-sections|fstack-protector|std=)' |
+		grep -vE '^-D(__KERNEL__|__FILE_ID__|TRACE_LEVEL)' | tr '\n' ' '
+}
+tree=/build/source
+mbedtls=lib/libmbedtls
+libtomcrypt=core/lib/libtomcrypt
+# Without __KERNEL__ mbed TLS would take the configuration for TAs.
+around="-D_GNU_SOURCE -include /build/out/include/generated/conf.h -DMBEDTLS_CONFIG_FILE=\"mbedtls_config_kernel.h\""
+around="$around -I/build/guest/linux/optee-shim"
+for folder in $mbedtls/include $mbedtls/mbedtls/include $mbedtls/mbedtls/library lib/libutils/ext/include \
+	lib/libutee/include $libtomcrypt/include $libtomcrypt/src/headers; do
+	around="$around -I$tree/$folder"
+done
+mkdir objects
+compile() { # SOURCE COMMAND-FILE
+	# shellcheck disable=SC2046 # a list of flags
+	ccache aarch64-linux-gnu-gcc $(recorded "$2") $around -w -g -fno-pie -c "$tree/$1" -o "objects/${1//\//_}.o"
+}
+mbedtls_commands=out/core-lib/libmbedtls/mbedtls/library
+parts="bignum bignum_core constant_time platform_util"
+flags_of=$mbedtls_commands/.bignum.o.cmd
+if [[ $ADAPTER == libtomcrypt ]]; then
+	commands=$(find out -type d -name libtomcrypt)
+	flags_of=$commands/src/pk/ecc/.ecc_sign_hash.o.cmd
+	# All that the core compiled of these parts; the linker keeps what the adapter calls.
+	(cd "$commands" && find . -name '.*.o.cmd') | LC_ALL=C sort |
+		sed -E 's,^\./,,; s,(^|/)\.([^/]*)\.o\.cmd$,\1 \2,; s,^ ,./ ,' |
+		grep -E '^(\./ mpi_desc|src/(pk|math|hashes|misc)/.*)$' > core-sources
+	while read -r folder name; do
+		compile "$libtomcrypt/${folder#./}$name.c" "$commands/$folder.$name.o.cmd"
+	done < core-sources
+else
+	parts="$parts aes bignum_mod_raw ctr_drbg ecdsa ecp ecp_curves ecp_curves_new md asn1parse asn1write sha256"
+fi
+for part in $parts; do compile "$mbedtls/mbedtls/library/$part.c" "$mbedtls_commands/.$part.o.cmd"; done
+flags="$(recorded "$flags_of") $around"
+aarch64-linux-gnu-ar rcsD library.a objects/*.o
+cd guest
+for source in bench/bench.c bench/record.c bench/scenario.c bench/semihost.c linux/bench.c linux/entropy.c; do
+	own -c "$source" -o "../$(basename "$source" .c)-$(dirname "$source").o"
+done
+# The adapter is compiled as the library is: it includes the library's headers.
+ccache aarch64-linux-gnu-gcc $flags -Wall -Wextra -Werror -g -fno-pie -c "ops/$ADAPTER.c" -o ../adapter.o
+ccache aarch64-linux-gnu-gcc $flags -Wall -Wextra -Werror -g -fno-pie -c linux/optee-shim/core.c -o ../core.o
+cd ..
+aarch64-linux-gnu-gcc -no-pie -Wl,--gc-sections -o /out/linux-bench ./*.o library.a
+printf '%s\n' "$flags" > /out/linux-bench.flags
