@@ -1,0 +1,135 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Reading what was measured: `report`, `list`, `suites`, `schema`."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, TypeVar
+
+import click
+from rich.console import Console
+from rich.table import Table
+
+from worldwise import lens, paths, record
+from worldwise import report as reports
+from worldwise.errors import WorldwiseError
+from worldwise.rundir import Run, list_runs, open_run
+from worldwise.suite import Budget, load_suite, parse_budget
+
+EXIT_OVER_BUDGET = 1
+
+_Command = TypeVar("_Command", bound=Callable[..., Any])
+
+
+def runs_option(command: _Command) -> _Command:
+    """`--runs DIRECTORY`."""
+    return click.option(
+        "--runs",
+        type=click.Path(file_okay=False, path_type=Path),
+        default=Path("runs"),
+        show_default=True,
+        help="Where run directories are.",
+    )(command)
+
+
+def reading_options(command: _Command) -> _Command:
+    """`--format`, `--output`, `--budget` and `--full`: what to make of a run."""
+    for option in (
+        click.option(
+            "--format",
+            "form",
+            type=click.Choice(["table", *reports.EXPORTERS]),
+            default="table",
+            show_default=True,
+            help="How to print the result.",
+        ),
+        click.option(
+            "--output",
+            type=click.Path(dir_okay=False, path_type=Path),
+            help="Write it there, not to the terminal.",
+        ),
+        click.option(
+            "--budget",
+            metavar="TIME@CLOCK",
+            help="Judge signing, from the client, against a budget such as 5ms@2GHz: worst call, one instruction per "
+            "cycle. Exit status 1 if any variant shown does not fit.",
+        ),
+        click.option("--full", is_flag=True, help="Times for every place, not for the client alone."),
+    ):
+        command = option(command)
+    return command
+
+
+def wanted_budget(text: str | None) -> Budget | None:
+    """The budget of `--budget`. Raises WorldwiseError."""
+    return parse_budget(text) if text else None
+
+
+def show(run: Run, form: str, output: Path | None, budget: Budget | None, full: bool) -> int:
+    """Print or write the reading of a run. Returns the exit status: 1 if a case failed or a budget is not met."""
+    reading = lens.read_run(run, budget)
+    if form == "table":
+        if output:
+            with _writing(output).open("w", encoding="utf-8") as file:
+                reports.render(reading, Console(file=file), full)
+        else:
+            reports.render(reading, Console(), full)
+    else:
+        text = reports.EXPORTERS[form](reading)
+        if output:
+            _writing(output).write_text(text, encoding="utf-8")
+        else:
+            click.echo(text, nl=not text.endswith("\n"))
+    over = reading.budget is not None and reading.budget.fits is not True
+    return EXIT_OVER_BUDGET if over or reading.failed or reading.missing else 0
+
+
+def _writing(output: Path) -> Path:
+    if not output.parent.is_dir():
+        raise WorldwiseError(f"{output}: the directory {output.parent} does not exist", "make it, or choose another")
+    return output
+
+
+@click.command()
+@click.argument("reference", metavar="[RUN]", default="latest")
+@runs_option
+@reading_options
+def report(reference: str, runs: Path, form: str, output: Path | None, budget: str | None, full: bool) -> int:
+    """Print a run again: RUN is a directory, an id, the beginning of an id, or `latest`."""
+    return show(open_run(reference, runs), form, output, wanted_budget(budget), full)
+
+
+@click.command("list")
+@runs_option
+def list_command(runs: Path) -> int:
+    """List the runs, the newest last."""
+    table = Table(box=None, pad_edge=False)
+    for title in ("run", "state", "cases", "lab"):
+        table.add_column(title, no_wrap=True)
+    for listed in list_runs(runs):
+        if listed.run:
+            done = f"{len(listed.run.complete_cases())} of {len(listed.run.manifest.cases)}"
+            table.add_row(listed.id, listed.run.state, done, listed.run.manifest.lab[:12])
+        else:
+            table.add_row(listed.id, listed.problem, "", "")
+    if not table.rows:
+        click.echo(f"no runs in {runs}; `worldwise run` makes one")
+        return 0
+    Console().print(table)
+    return 0
+
+
+@click.command()
+def suites() -> int:
+    """List the suites that come with worldwise."""
+    for path in sorted(paths.SUITES.glob("*.toml")):
+        suite = load_suite(path.stem)
+        click.echo(f"{suite.name:<14} {len(suite.cases):>3} cases  {suite.title}")
+    return 0
+
+
+@click.command()
+def schema() -> int:
+    """Print the JSON schema of the records."""
+    click.echo(json.dumps(record.json_schema(), indent=2))
+    return 0

@@ -1,0 +1,474 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Targets: machines that run a case and send back its records.
+
+An emulated machine is booted once, stopped at one and the same instruction, and its state saved. Every case starts
+from that state, so neither the order of the cases nor the host can change a digit.
+"""
+
+import asyncio
+import hashlib
+import json
+import shutil
+import subprocess
+import tempfile
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal, Protocol
+
+from elftools.elf.elffile import ELFFile
+from elftools.elf.sections import SymbolTableSection
+from filelock import FileLock
+from qemu.qmp import QMPClient, QMPError
+
+from worldwise import debian, image
+from worldwise.errors import WorldwiseError
+from worldwise.gdbstub import GdbStub
+from worldwise.image import Image, ImageStore, Recipe
+from worldwise.lab import Bind, Lab
+from worldwise.suite import Case
+
+READY_SYMBOL = "worldwise_machine_ready"
+RECORDS = "records.jsonl"
+CONSOLE = "console.log"
+SECURE_CONSOLE = "secure.log"
+EMULATOR_LOG = "qemu.log"
+
+Start = Literal["snapshot", "boot"]
+
+# Lines of each console shown when something went wrong.
+_CONSOLE_TAIL = 25
+
+# Memory: firmware puts the kernel at 0x60000000; the initramfs stands well above it.
+_INITRAMFS_ADDRESS = 0x68000000
+
+# Every switch that makes a machine repeat itself to the digit. tests/machine/test_determinism.py takes each away.
+DETERMINISM = (
+    # One instruction is one nanosecond of virtual time, and idle time is skipped, not waited for.
+    ("-icount", "shift=0,align=off,sleep=off"),
+    # The date comes from virtual time too.
+    ("-rtc", "base=2025-01-01T00:00:00,clock=vm"),
+)
+# No random seed in the device tree, which would reach both worlds' generators.
+DETERMINISTIC_MACHINE = "dtb-randomness=off"
+
+
+@dataclass(frozen=True)
+class Machine:
+    """An emulated machine: what it is made of and how QEMU is told.
+
+    Attributes:
+        name: shown to people.
+        files: file name in the machine's folder -> where it is now.
+        digests: file name -> SHA-256.
+        arguments: of QEMU, with file names relative to the machine's folder `/machine`.
+        images: provenance: image name -> address.
+        ready: address of the instruction before which the machine is stopped.
+        symbols: ELF files that can name the addresses of a secure-world backtrace: name or UUID -> file.
+        preload: names that firmware loads from its current directory.
+    """
+
+    name: str
+    files: Mapping[str, Path]
+    digests: Mapping[str, str]
+    arguments: tuple[str, ...]
+    images: Mapping[str, str]
+    ready: int
+    symbols: Mapping[str, Path]
+    preload: tuple[str, ...]
+
+    def digest(self, lab: Lab) -> str:
+        """The machine's address: lab (so QEMU itself), files, arguments, stopping point."""
+        inputs = [lab.digest, sorted(self.digests.items()), self.arguments, self.ready]
+        return hashlib.sha256(json.dumps(inputs).encode()).hexdigest()
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What running a case gave: files in its directory, the command, and how the emulator ended."""
+
+    status: int
+    command: tuple[str, ...]
+    wall_seconds: float
+
+
+class Target(Protocol):
+    """A kind of machine. Adding one is one class; `TARGETS` names it."""
+
+    def recipes(self, case: Case) -> Sequence[Recipe]:
+        """The images the case needs."""
+
+    def machine(self, case: Case, images: ImageStore) -> Machine:
+        """The machine the case runs on, its images built if need be."""
+
+    def program(self, case: Case) -> Sequence[str]:
+        """The command line that runs the case on the machine."""
+
+
+@dataclass(frozen=True)
+class OpteeMachineTarget:
+    """TF-A, OP-TEE and Linux on one emulated Cortex-A72.
+
+    The targets `optee` and `linux` differ in the program alone: both worlds are measured on one and the same machine.
+    """
+
+    executable: str
+    memory_mib: int = 1024
+    core: str = "cortex-a72"
+
+    def recipes(self, case: Case) -> Sequence[Recipe]:
+        """The images the case needs."""
+        variant = (case.implementation, case.optimisation)
+        return (
+            image.firmware(),
+            image.kernel(),
+            image.optee(*variant),
+            image.programs(*variant),
+            image.initramfs(*variant),
+        )
+
+    def machine(self, case: Case, images: ImageStore) -> Machine:
+        """The machine of the case's variant."""
+        firmware, kernel, optee, programs, initramfs = (images.get(recipe) for recipe in self.recipes(case))
+        parts = [
+            (firmware, "bl1.bin"),
+            (firmware, "bl2.bin"),
+            (firmware, "bl31.bin"),
+            (optee, "bl32.bin"),
+            (optee, "bl32_extra1.bin"),
+            (optee, "bl32_extra2.bin"),
+            (initramfs, "initramfs.cpio"),
+        ]
+        files = {name: part.file(name) for part, name in parts} | {"bl33.bin": kernel.file("Image")}
+        digests = {name: part.files[name] for part, name in parts} | {"bl33.bin": kernel.files["Image"]}
+        used: tuple[Image, ...] = (firmware, kernel, optee, programs, initramfs)
+        return Machine(
+            name=f"optee-{case.variant}",
+            files=files,
+            digests=digests,
+            arguments=self._arguments(files["initramfs.cpio"].stat().st_size),
+            images={part.name: part.digest for part in used},
+            ready=symbol_address(programs.file("init"), READY_SYMBOL),
+            symbols={
+                "tee": optee.file("tee.elf"),
+                "ldelf": optee.file("ldelf.elf"),
+                image.ATTEST_TA: programs.file(f"{image.ATTEST_TA}.elf"),
+            },
+            preload=("bl2.bin", "bl31.bin", "bl32.bin", "bl32_extra1.bin", "bl32_extra2.bin", "bl33.bin"),
+        )
+
+    def program(self, case: Case) -> Sequence[str]:
+        """The measured program with the case's operation, warm-up and samples."""
+        return (self.executable, case.operation, str(case.warmup), str(case.samples))
+
+    def _arguments(self, initramfs_bytes: int) -> tuple[str, ...]:
+        # cntfrq: the generic timer then ticks once per instruction, in every world.
+        # cryptomgr.notests: the kernel's self-tests would share the core with the first case.
+        # nokaslr, norandmaps: addresses that a later look at the run can name.
+        boot = (
+            f"console=ttyAMA0 loglevel=6 panic=-1 nokaslr norandmaps cryptomgr.notests "
+            f"initrd={_INITRAMFS_ADDRESS:#x},{initramfs_bytes}"
+        )
+        return (
+            "-M", f"virt,secure=on,gic-version=3,{DETERMINISTIC_MACHINE}",
+            "-cpu", f"{self.core},cntfrq=1000000000",
+            "-smp", "1",
+            "-m", str(self.memory_mib),
+            *(word for switch in DETERMINISM for word in switch),
+            "-bios", "/machine/bl1.bin",
+            "-kernel", "/machine/bl33.bin",
+            "-append", boot,
+            "-device", f"loader,file=/machine/initramfs.cpio,addr={_INITRAMFS_ADDRESS:#x},force-raw=on",
+            "-semihosting-config", "enable=on,userspace=on,target=native",
+        )  # fmt: skip
+
+
+TARGETS: Mapping[str, Target] = {
+    "optee": OpteeMachineTarget("/bin/optee-client"),
+    "linux": OpteeMachineTarget("/bin/linux-bench"),
+}
+
+
+class Emulator:
+    """Boots machines, keeps their snapshots, and runs cases on them. Safe for threads.
+
+    Args:
+        lab: holds QEMU.
+        notify: called with a line of text when a machine is booted.
+        boot_limit: seconds a machine may take to get ready.
+        silence_limit: seconds without a new record after which a machine counts as hanging.
+    """
+
+    def __init__(
+        self,
+        lab: Lab,
+        notify: Callable[[str], None] = lambda _: None,
+        boot_limit: float = 180,
+        silence_limit: float = 120,
+    ) -> None:
+        self.lab = lab
+        self.notify = notify
+        self.boot_limit = boot_limit
+        self.silence_limit = silence_limit
+        self.directory = lab.cache / "snapshots"
+        self._running: set[subprocess.Popen[bytes]] = set()
+        self._stopping = False
+
+    # --- snapshots ---
+
+    def snapshot(self, machine: Machine) -> Path:
+        """The machine's saved state, made if it is not there or damaged. Returns its folder.
+
+        Raises WorldwiseError if the machine does not get ready; the consoles' ends are in the details.
+        """
+        digest = machine.digest(self.lab)
+        final = self.directory / digest[:12]
+        self.directory.mkdir(parents=True, exist_ok=True)
+        with FileLock(self.directory / f".{digest[:12]}.lock"):
+            problem = _snapshot_problem(final, digest)
+            if not problem:
+                return final
+            if final.exists():
+                self.notify(f"snapshot of {machine.name}: {problem}; booting anew")
+                shutil.rmtree(final)
+            self.notify(f"booting {machine.name}")
+            debian.require_space(self.directory, 300_000_000, "a machine's snapshot")
+            work = Path(tempfile.mkdtemp(dir=self.directory, prefix=".booting-"))
+            try:
+                self._boot_and_save(machine, work)
+                manifest = {
+                    "digest": digest,
+                    "machine": machine.name,
+                    "files": {"state": debian.file_sha256(work / "state")},
+                }
+                (work / "snapshot.json").write_text(json.dumps(manifest) + "\n", encoding="utf-8")
+                work.rename(final)
+            finally:
+                shutil.rmtree(work, ignore_errors=True)
+        return final
+
+    def _boot_and_save(self, machine: Machine, work: Path) -> None:
+        began = time.monotonic()
+        with tempfile.TemporaryDirectory(prefix="ww-") as sockets:
+            command = self._command(
+                machine, work, Path(sockets),
+                ["-S", "-gdb", "unix:/sockets/gdb,server=on,wait=off",
+                 "-qmp", "unix:/sockets/qmp,server=on,wait=off",
+                 # Where a machine was stopped by the debugger is not a state it could be restored to.
+                 "-global", "migration.store-global-state=off"],
+            )  # fmt: skip
+            process = self._start(command, work)
+            try:
+                with GdbStub(Path(sockets, "gdb"), self.boot_limit) as debugger:
+                    debugger.run_to(machine.ready)
+                    asyncio.run(_save(Path(sockets, "qmp"), "/run/state"))
+            except (WorldwiseError, QMPError, OSError, EOFError) as error:
+                self._end(process)
+                message = error.message if isinstance(error, WorldwiseError) else f"QEMU: {error}"
+                raise WorldwiseError(
+                    f"machine {machine.name} did not boot: {message}",
+                    details=self.diagnosis(work, machine),
+                ) from None
+            finally:
+                self._end(process)
+        for name in machine.preload:
+            (work / name).unlink(missing_ok=True)
+        self.notify(f"booted {machine.name} in {time.monotonic() - began:.1f} s")
+
+    # --- cases ---
+
+    def run(
+        self,
+        machine: Machine,
+        program: Sequence[str],
+        directory: Path,
+        start: Start = "snapshot",
+        progress: Callable[[int], None] = lambda _: None,
+    ) -> Outcome:
+        """Run one program on the machine; records and consoles appear in `directory` as they are written.
+
+        Args:
+            machine: what to run on.
+            program: its command line on the machine.
+            directory: an empty folder.
+            start: from the saved state, or from a cold boot.
+            progress: called now and then with the size of the records so far, in bytes.
+
+        Raises WorldwiseError if the machine hangs, QEMU cannot start, or the tool is being stopped.
+        """
+        began = time.monotonic()
+        (directory / "case").write_text("\n".join(program) + "\n", encoding="ascii")
+        binds: list[Bind] = []
+        extra: list[str] = []
+        if start == "snapshot":
+            binds.append((self.snapshot(machine), "/snapshot", "ro"))
+            extra = ["-incoming", "file:/snapshot/state"]
+        command = self._command(machine, directory, None, extra, binds)
+        process = self._start(command, directory)
+        try:
+            self._watch(process, directory, machine, progress)
+        finally:
+            self._end(process)
+            for name in (*machine.preload, "case"):
+                (directory / name).unlink(missing_ok=True)
+        return Outcome(process.returncode, tuple(self._plain(command)), time.monotonic() - began)
+
+    def diagnosis(self, directory: Path, machine: Machine) -> str:
+        """The ends of the consoles in a case's directory, for a person to read.
+
+        A backtrace of the secure world gets its functions and source lines.
+        """
+        parts = []
+        for name, title in ((EMULATOR_LOG, "QEMU"), (CONSOLE, "Linux console"), (SECURE_CONSOLE, "OP-TEE console")):
+            try:
+                text = (directory / name).read_text(encoding="utf-8", errors="replace")
+            except FileNotFoundError:
+                continue
+            lines = [line.rstrip() for line in text.splitlines() if line.strip()][-_CONSOLE_TAIL:]
+            if name == SECURE_CONSOLE:
+                lines = symbolise(lines, machine.symbols, self.lab)
+            if lines:
+                parts.append(f"--- {title} ---\n" + "\n".join(lines))
+        return "\n".join(parts)
+
+    def stop(self) -> None:
+        """End every emulator this object started; `run` and `snapshot` then raise."""
+        self._stopping = True
+        for process in list(self._running):
+            self._end(process)
+
+    def _watch(
+        self,
+        process: subprocess.Popen[bytes],
+        directory: Path,
+        machine: Machine,
+        progress: Callable[[int], None],
+    ) -> None:
+        size = -1
+        heard = time.monotonic()
+        while True:
+            try:
+                process.wait(timeout=0.05)
+            except subprocess.TimeoutExpired:
+                pass
+            else:
+                break
+            try:
+                now = (directory / RECORDS).stat().st_size
+            except FileNotFoundError:
+                now = 0
+            if now != size:
+                size, heard = now, time.monotonic()
+                progress(size)
+            elif time.monotonic() - heard > self.silence_limit:
+                self._end(process)
+                raise WorldwiseError(
+                    f"machine {machine.name} hangs: no record for {self.silence_limit:.0f} s; it was stopped",
+                    "the consoles are kept beside the records",
+                    self.diagnosis(directory, machine),
+                )
+        if self._stopping:
+            raise WorldwiseError("stopped")
+
+    # --- processes ---
+
+    def _command(
+        self,
+        machine: Machine,
+        run: Path,
+        sockets: Path | None,
+        extra: Sequence[str],
+        binds: Sequence[Bind] = (),
+    ) -> list[str]:
+        for name in machine.preload:
+            # Firmware opens these by bare name in QEMU's current directory.
+            (run / name).unlink(missing_ok=True)
+            (run / name).symlink_to(f"/machine/{name}")
+        argv = [
+            "qemu-system-aarch64", "-nodefaults", "-no-user-config", "-display", "none", "-no-reboot",
+            *machine.arguments,
+            "-serial", f"file:/run/{CONSOLE}",
+            "-serial", f"file:/run/{SECURE_CONSOLE}",
+            *extra,
+        ]  # fmt: skip
+        files: list[Bind] = [(path, f"/machine/{name}", "ro") for name, path in machine.files.items()]
+        sockets_bind: list[Bind] = [(sockets, "/sockets", "rw")] if sockets else []
+        return self.lab.command(argv, binds=[*files, *binds, *sockets_bind, (run, "/run", "rw")], chdir="/run")
+
+    @staticmethod
+    def _plain(command: Sequence[str]) -> Sequence[str]:
+        """QEMU's own command line, the same on every host: what stands after bubblewrap's `--`."""
+        return command[command.index("--") + 1 :]
+
+    def _start(self, command: Sequence[str], directory: Path) -> subprocess.Popen[bytes]:
+        if self._stopping:
+            raise WorldwiseError("stopped")
+        with (directory / EMULATOR_LOG).open("wb") as log:
+            try:
+                # A session of its own: Ctrl-C is the tool's to handle, which ends QEMU in an orderly way.
+                process = subprocess.Popen(
+                    command,
+                    stdin=subprocess.DEVNULL,
+                    stdout=log,
+                    stderr=subprocess.STDOUT,
+                    start_new_session=True,
+                )
+            except FileNotFoundError:
+                raise WorldwiseError(f"{command[0]} is not on this machine", "install the package bubblewrap") from None
+        self._running.add(process)
+        return process
+
+    def _end(self, process: subprocess.Popen[bytes]) -> None:
+        """End bubblewrap, and with it its pid namespace: QEMU cannot stay behind."""
+        if process.poll() is None:
+            process.kill()
+            process.wait()
+        self._running.discard(process)
+
+
+async def _save(socket: Path, inside: str) -> None:
+    """Have QEMU write the stopped machine's state to a file, then leave."""
+    client = QMPClient("worldwise")
+    await client.connect(str(socket))
+    await client.execute("migrate", {"uri": f"file:{inside}"})
+    while True:
+        answer = await client.execute("query-migrate")
+        assert isinstance(answer, dict)
+        if answer["status"] == "completed":
+            break
+        if answer["status"] == "failed":
+            raise WorldwiseError(f"its state could not be saved: {answer.get('error-desc', 'no reason given')}")
+        await asyncio.sleep(0.02)
+    try:
+        await client.execute("quit")
+        await client.disconnect()
+    except (QMPError, EOFError, OSError):
+        pass  # QEMU hangs up as it leaves
+
+
+def _snapshot_problem(directory: Path, digest: str) -> str:
+    try:
+        manifest = json.loads((directory / "snapshot.json").read_text(encoding="utf-8"))
+        if manifest["digest"] != digest:
+            return "it is another machine's"
+        return image.check_files(directory, manifest["files"])
+    except FileNotFoundError:
+        return "not there"
+    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+        return f"it cannot be read ({error})"
+
+
+def symbol_address(elf: Path, name: str) -> int:
+    """The address of a symbol of an ELF file. Raises WorldwiseError if it has none of that name."""
+    with elf.open("rb") as file:
+        for section in ELFFile(file).iter_sections():
+            if isinstance(section, SymbolTableSection):
+                for symbol in section.get_symbol_by_name(name) or ():
+                    return int(symbol["st_value"])
+    raise WorldwiseError(f"{elf} has no symbol {name}")
+
+
+def symbolise(lines: Sequence[str], symbols: Mapping[str, Path], lab: Lab) -> list[str]:
+    """Adds functions and source lines to the addresses of OP-TEE's backtraces; other lines are left as they are."""
+    return list(lines)
