@@ -9,6 +9,8 @@ from synthetic import make_suite, write_run
 from worldwise.rundir import Run
 from worldwise.suite import Case
 
+pytest_plugins = ["machines"]
+
 
 @pytest.fixture
 def runs_dir(tmp_path: Path) -> Path:

@@ -54,6 +54,10 @@ class GdbStub:
             raise WorldwiseError(f"the machine stopped before it was ready (debugger says {reply[:40]!r})")
         self._request(f"z0,{address:x},4", "OK")
 
+    def go(self) -> None:
+        """Let a stopped machine run on. The connection must stay open until it ends."""
+        self._socket.sendall(b"$c#63")
+
     def _request(self, command: str, expected: str = "") -> str:
         data = command.encode("ascii")
         try:

@@ -16,7 +16,9 @@ from typing import Any, Protocol
 from pydantic import JsonValue
 
 from worldwise import compare, paths
+from worldwise.debian import require_space
 from worldwise.errors import WorldwiseError
+from worldwise.globalplatform import name_results
 from worldwise.image import ImageStore, Recipe
 from worldwise.lab import Lab
 from worldwise.record import check_records, read_records
@@ -25,6 +27,8 @@ from worldwise.rundir import Run, RunWriter
 from worldwise.suite import Budget, Case, Suite
 from worldwise.target import RECORDS, TARGETS, Emulator, Machine, Start
 
+# What must be left on the disk after a case, for its records to have fitted.
+_RECORD_SPACE = 65_536
 # A result that took longer than this is not measured again as a check on the way.
 AUDIT_SECONDS = 8.0
 
@@ -129,7 +133,8 @@ class Bench:
                 for future in wait(waiting, return_when=FIRST_COMPLETED).done:
                     if future in building:
                         group = building.pop(future)
-                        machines |= future.result()
+                        with writer.guard():
+                            machines |= future.result()
                         for case in group:
                             running[self._pool.submit(self._case, writer, case, machines[case.id])] = case
                         continue
@@ -142,7 +147,8 @@ class Bench:
                         continue
                     if result:
                         reused.append((case, machines[case.id], result))
-            self._audit(reused)
+            with writer.guard():
+                self._audit(reused)
         except BaseException as error:
             self.stop()
             writer.finish("failed" if isinstance(error, WorldwiseError) else "interrupted")
@@ -186,11 +192,14 @@ class Bench:
                 self.options.start,
                 lambda size: self.progress.case_progress(case, size),
             )
+            # A guest that cannot write its record can only stop; the reason is to be found here.
+            require_space(directory, _RECORD_SPACE, "the records")
             try:
                 check_records(read_records(directory / RECORDS), case, str(directory / RECORDS))
             except WorldwiseError as error:
-                error.details = error.details or self.emulator.diagnosis(directory, machine)
-                raise
+                raise WorldwiseError(
+                    name_results(error.message), error.hint, self.emulator.diagnosis(directory, machine)
+                ) from None
         seconds = round(outcome.wall_seconds, 2)
         writer.complete_case(
             case,
@@ -201,7 +210,11 @@ class Bench:
             wall_seconds=seconds,
         )
         if self.options.start == "snapshot":
-            self.results.put(digest, directory, writer.run.id, seconds, outcome.command)
+            try:
+                self.results.put(digest, directory, writer.run.id, seconds, outcome.command)
+            except OSError as error:
+                # The run has the case; only the next one must measure it again.
+                self.progress.note(f"{case.id}: its result cannot be kept in the cache: {error}")
         self.progress.case_done(case, f"{seconds:.1f} s")
         return None
 

@@ -6,13 +6,16 @@ from that state, so neither the order of the cases nor the host can change a dig
 """
 
 import asyncio
+import contextlib
 import hashlib
 import json
+import re
 import shutil
+import signal
 import subprocess
 import tempfile
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, Protocol
@@ -37,8 +40,16 @@ EMULATOR_LOG = "qemu.log"
 
 Start = Literal["snapshot", "boot"]
 
+# Boots until one stops as it must: one does, unless the host is so busy that QEMU's main loop does not get its turn.
+_ATTEMPTS = 3
+# Instructions: between the two readings around the stop there are three.
+_LEAST_SKIP = 100
 # Lines of each console shown when something went wrong.
 _CONSOLE_TAIL = 25
+
+# OP-TEE's words: where ldelf put a file, and one address of a call stack (E/LD of a TA, E/TC of the core).
+_LOADED = re.compile(r"\[\d+\] ([0-9a-f-]{36}) @ 0x([0-9a-f]+)")
+_FRAME = re.compile(r"E/(LD|TC):\S*\s+(?:\d+ +)?0x([0-9a-f]+)(?: |$)")
 
 # Memory: firmware puts the kernel at 0x60000000; the initramfs stands well above it.
 _INITRAMFS_ADDRESS = 0x68000000
@@ -223,7 +234,7 @@ class Emulator:
         Raises WorldwiseError if the machine does not get ready; the consoles' ends are in the details.
         """
         digest = machine.digest(self.lab)
-        final = self.directory / digest[:12]
+        final = self._snapshot_directory(machine)
         self.directory.mkdir(parents=True, exist_ok=True)
         with FileLock(self.directory / f".{digest[:12]}.lock"):
             problem = _snapshot_problem(final, digest)
@@ -248,33 +259,53 @@ class Emulator:
                 shutil.rmtree(work, ignore_errors=True)
         return final
 
+    def _snapshot_directory(self, machine: Machine) -> Path:
+        return self.directory / machine.digest(self.lab)[:12]
+
     def _boot_and_save(self, machine: Machine, work: Path) -> None:
         began = time.monotonic()
-        with tempfile.TemporaryDirectory(prefix="ww-") as sockets:
-            command = self._command(
-                machine, work, Path(sockets),
-                ["-S", "-gdb", "unix:/sockets/gdb,server=on,wait=off",
-                 "-qmp", "unix:/sockets/qmp,server=on,wait=off",
-                 # Where a machine was stopped by the debugger is not a state it could be restored to.
-                 "-global", "migration.store-global-state=off"],
-            )  # fmt: skip
-            process = self._start(command, work)
+        with tempfile.TemporaryDirectory(prefix="ww-") as sockets, self._booted(machine, work, Path(sockets)):
             try:
-                with GdbStub(Path(sockets, "gdb"), self.boot_limit) as debugger:
-                    debugger.run_to(machine.ready)
-                    asyncio.run(_save(Path(sockets, "qmp"), "/run/state"))
-            except (WorldwiseError, QMPError, OSError, EOFError) as error:
-                self._end(process)
-                message = error.message if isinstance(error, WorldwiseError) else f"QEMU: {error}"
-                raise WorldwiseError(
-                    f"machine {machine.name} did not boot: {message}",
-                    details=self.diagnosis(work, machine),
-                ) from None
-            finally:
-                self._end(process)
-        for name in machine.preload:
-            (work / name).unlink(missing_ok=True)
+                asyncio.run(_save(Path(sockets, "qmp"), "/run/state"))
+            except (QMPError, OSError, EOFError) as error:
+                raise WorldwiseError(f"the state of {machine.name} could not be saved: {error}") from None
         self.notify(f"booted {machine.name} in {time.monotonic() - began:.1f} s")
+
+    @contextlib.contextmanager
+    def _booted(
+        self, machine: Machine, directory: Path, sockets: Path
+    ) -> Iterator[tuple[subprocess.Popen[bytes], GdbStub, list[str]]]:
+        """A machine from power-on to the instruction before which it is ready, stopped there; ended on exit."""
+        command = self._command(
+            machine,
+            directory,
+            sockets,
+            [
+                "-S",
+                *("-gdb", "unix:/sockets/gdb,server=on,wait=off"),
+                *("-qmp", "unix:/sockets/qmp,server=on,wait=off"),
+                # Where a machine was stopped by the debugger is not a state it could be restored to.
+                *("-global", "migration.store-global-state=off"),
+            ],
+        )
+        process = self._start(command, directory)
+        try:
+            try:
+                debugger = GdbStub(sockets / "gdb", self.boot_limit)
+                debugger.run_to(machine.ready)
+            except WorldwiseError as error:
+                self._end(process)
+                problem = _panic(directory) or error.message
+                raise WorldwiseError(
+                    f"machine {machine.name} did not boot: {problem}",
+                    details=self.diagnosis(directory, machine),
+                ) from None
+            with debugger:
+                yield process, debugger, command
+        finally:
+            self._end(process)
+            for name in machine.preload:
+                (directory / name).unlink(missing_ok=True)
 
     # --- cases ---
 
@@ -298,20 +329,40 @@ class Emulator:
         Raises WorldwiseError if the machine hangs, QEMU cannot start, or the tool is being stopped.
         """
         began = time.monotonic()
-        (directory / "case").write_text("\n".join(program) + "\n", encoding="ascii")
-        binds: list[Bind] = []
-        extra: list[str] = []
-        if start == "snapshot":
-            binds.append((self.snapshot(machine), "/snapshot", "ro"))
-            extra = ["-incoming", "file:/snapshot/state"]
-        command = self._command(machine, directory, None, extra, binds)
-        process = self._start(command, directory)
-        try:
-            self._watch(process, directory, machine, progress)
-        finally:
-            self._end(process)
-            for name in (*machine.preload, "case"):
-                (directory / name).unlink(missing_ok=True)
+        for attempt in range(_ATTEMPTS):
+            (directory / "case").write_text("\n".join(program) + "\n", encoding="ascii")
+            try:
+                if start == "boot":
+                    with (
+                        tempfile.TemporaryDirectory(prefix="ww-") as sockets,
+                        self._booted(machine, directory, Path(sockets)) as (process, debugger, command),
+                    ):
+                        debugger.go()
+                        self._watch(process, directory, machine, progress)
+                else:
+                    snapshot: Bind = (self.snapshot(machine), "/snapshot", "ro")
+                    command = self._command(machine, directory, None, ["-incoming", "file:/snapshot/state"], [snapshot])
+                    process = self._start(command, directory)
+                    try:
+                        self._watch(process, directory, machine, progress)
+                    finally:
+                        self._end(process)
+                stopped_well = _stopped_well(directory)
+            finally:
+                for name in ("case", "machine"):
+                    (directory / name).unlink(missing_ok=True)
+            if stopped_well:
+                break
+            # See machine_ready() in guest/linux/init.c. Another try, from a boot that stops as all others do.
+            self.notify(f"{machine.name} was not stopped as it must be; booting anew (attempt {attempt + 2})")
+            shutil.rmtree(self._snapshot_directory(machine), ignore_errors=True)
+            (directory / RECORDS).unlink(missing_ok=True)
+        else:
+            raise WorldwiseError(
+                f"machine {machine.name} was never stopped as it must be, in {_ATTEMPTS} attempts",
+                "try again with less load on this machine",
+            )
+        self._judge(process.returncode, directory, machine)
         return Outcome(process.returncode, tuple(self._plain(command)), time.monotonic() - began)
 
     def diagnosis(self, directory: Path, machine: Machine) -> str:
@@ -363,13 +414,29 @@ class Emulator:
                 progress(size)
             elif time.monotonic() - heard > self.silence_limit:
                 self._end(process)
+                problem = _panic(directory) or f"hangs: no record for {self.silence_limit:.0f} s; it was stopped"
                 raise WorldwiseError(
-                    f"machine {machine.name} hangs: no record for {self.silence_limit:.0f} s; it was stopped",
-                    "the consoles are kept beside the records",
+                    f"machine {machine.name}: {problem}",
+                    "`--silence` gives it more time; the consoles are kept beside the records",
                     self.diagnosis(directory, machine),
                 )
         if self._stopping:
             raise WorldwiseError("stopped")
+
+    def _judge(self, status: int, directory: Path, machine: Machine) -> None:
+        """Raise if the machine did not end of its own: by the program's status, 0 or 1, through init."""
+        panic = _panic(directory)
+        if panic:
+            problem = panic
+        elif not (directory / RECORDS).exists() and (said := _last_line(directory / EMULATOR_LOG)):
+            problem = f"QEMU did not start: {said}"
+        elif status not in (0, 1):
+            # bubblewrap reports a child ended by a signal as a shell does.
+            cause = signal.Signals(status - 128).name if status - 128 in list(signal.Signals) else f"status {status}"
+            problem = f"QEMU ended with {cause} before the case was done"
+        else:
+            return
+        raise WorldwiseError(f"machine {machine.name}: {problem}", details=self.diagnosis(directory, machine))
 
     # --- processes ---
 
@@ -459,6 +526,38 @@ def _snapshot_problem(directory: Path, digest: str) -> str:
         return f"it cannot be read ({error})"
 
 
+def _stopped_well(directory: Path) -> bool:
+    """Whether virtual time was skipped when the machine was stopped, as it is unless QEMU's main loop was busy.
+
+    True too for a machine that did not get far enough to say.
+    """
+    try:
+        ready, resumed = map(int, (directory / "machine").read_text(encoding="ascii").split())
+    except (FileNotFoundError, ValueError):
+        return True
+    return resumed - ready > _LEAST_SKIP
+
+
+def _panic(directory: Path) -> str:
+    """What the consoles say of a panic of the kernel or of OP-TEE's core; empty if neither did."""
+    for name, pattern, who in (
+        (CONSOLE, r"Kernel panic - not syncing: (.*)", "the guest's kernel panicked"),
+        (SECURE_CONSOLE, r"E/TC.*?(Panic (?:at|in|\S*').*)", "OP-TEE's core panicked"),
+    ):
+        try:
+            match = re.search(pattern, (directory / name).read_text(encoding="utf-8", errors="replace"))
+        except FileNotFoundError:
+            continue
+        if match:
+            return f"{who}: {match[1].strip()}"
+    return ""
+
+
+def _last_line(path: Path) -> str:
+    lines = path.read_text(encoding="utf-8", errors="replace").split("\n") if path.exists() else []
+    return next((line.strip() for line in reversed(lines) if line.strip()), "")
+
+
 def symbol_address(elf: Path, name: str) -> int:
     """The address of a symbol of an ELF file. Raises WorldwiseError if it has none of that name."""
     with elf.open("rb") as file:
@@ -470,5 +569,35 @@ def symbol_address(elf: Path, name: str) -> int:
 
 
 def symbolise(lines: Sequence[str], symbols: Mapping[str, Path], lab: Lab) -> list[str]:
-    """Adds functions and source lines to the addresses of OP-TEE's backtraces; other lines are left as they are."""
-    return list(lines)
+    """Adds functions and source lines to the addresses of OP-TEE's backtraces; other lines are left as they are.
+
+    A TA's addresses are relative to where ldelf says it put it; the core's are those it was linked at.
+    """
+    loaded = {match[1]: int(match[2], 16) for line in lines if (match := _LOADED.search(line))}
+    wanted: dict[str, dict[int, int]] = {}
+    for number, line in enumerate(lines):
+        match = _FRAME.match(line)
+        if not match:
+            continue
+        address = int(match[2], 16)
+        if match[1] == "TC":
+            wanted.setdefault("tee", {})[number] = address
+        else:
+            # Of several loaded files the one with the highest start below the address.
+            below = [(start, name) for name, start in loaded.items() if start <= address]
+            if below:
+                start, name = max(below)
+                wanted.setdefault(name, {})[number] = address - start
+    result = list(lines)
+    for name, addresses in wanted.items():
+        if name not in symbols:
+            continue
+        answer = lab.run(
+            ["aarch64-linux-gnu-addr2line", "-e", "/elf", "-f", "-p", "-C", *map(hex, addresses.values())],
+            binds=[(symbols[name], "/elf", "ro")],
+            check=False,
+        )
+        for number, text in zip(addresses, answer.stdout.splitlines(), strict=False):
+            if not text.startswith("??"):
+                result[number] += "  " + text.replace("/build/", "")
+    return result

@@ -24,7 +24,10 @@ _LATEST = "latest"
 
 
 class _Display:
-    """Progress: a live bar on a terminal, a plain line per event elsewhere. On standard error, so results stay clean."""
+    """Progress: a live bar on a terminal, a plain line per event elsewhere.
+
+    On standard error, so that results stay clean.
+    """
 
     def __init__(self, cases: int) -> None:
         self.console = Console(stderr=True, highlight=False)
@@ -182,5 +185,8 @@ def _verify(first: Run, second: Run, display: _Display) -> int:
             f"runs {first.id} and {second.id} are not the same: {difference.describe()}",
             "this is a defect of the first order: keep both runs and report it",
         )
-    display.note(f"verified: {len(first.manifest.cases)} cases measured twice, every record the same{os.linesep}")
+    twice = len(first.complete_cases())
+    failed = len(first.manifest.cases) - twice
+    but = f"; {failed} failed twice and are not verified" if failed else ""
+    display.note(f"verified: {twice} cases measured twice, every record the same{but}{os.linesep}")
     return 0

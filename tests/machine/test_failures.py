@@ -1,0 +1,195 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""When things go wrong: a clear error, nothing measured lost, no QEMU left behind."""
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+import threading
+import time
+from pathlib import Path
+
+import pytest
+
+from machines import Tool, case, emulators, wait_for
+from worldwise.errors import WorldwiseError
+from worldwise.image import ImageStore
+from worldwise.lab import Lab
+from worldwise.record import check_records, read_records
+from worldwise.target import TARGETS, Emulator, Machine
+
+
+@pytest.fixture
+def directory(tmp_path: Path) -> Path:
+    """An empty directory for one case."""
+    path = tmp_path / "case"
+    path.mkdir()
+    return path
+
+
+def test_a_kernel_panic_is_told(emulator: Emulator, machine: Machine, directory: Path) -> None:
+    """The panic's reason is the error, the kernel's own trace the details."""
+    with pytest.raises(WorldwiseError, match="kernel panicked: sysrq triggered crash") as caught:
+        emulator.run(machine, ["/bin/faults", "kernel-panic"], directory)
+    assert "sysrq_handle_crash" in caught.value.details
+
+
+def test_a_ta_panic_is_told_with_its_code_and_functions(emulator: Emulator, machine: Machine, directory: Path) -> None:
+    """The panic code and a backtrace with functions, files and lines."""
+    outcome = emulator.run(machine, ["/bin/optee-client", "ta-panic", "0", "1"], directory)
+    assert outcome.status == 1
+    with pytest.raises(WorldwiseError, match="0xffff3024"):
+        check_records(read_records(directory / "records.jsonl"), case("empty-invoke"))
+    diagnosis = emulator.diagnosis(directory, machine)
+    assert "TA panicked with code 0xbad" in diagnosis
+    assert "TA_InvokeCommandEntryPoint at guest/optee/ta/attest_ta.c:" in diagnosis
+
+
+def test_a_crash_of_the_measured_program_is_told(emulator: Emulator, machine: Machine, directory: Path) -> None:
+    """Which program, which signal."""
+    assert emulator.run(machine, ["/bin/faults", "crash"], directory).status == 1
+    with pytest.raises(WorldwiseError, match="/bin/faults: killed by signal 6"):
+        check_records(read_records(directory / "records.jsonl"), case())
+
+
+def test_a_hanging_machine_is_stopped(lab: Lab, machine: Machine, directory: Path) -> None:
+    """After the silence limit, with what was last seen."""
+    emulator = Emulator(lab, silence_limit=3)
+    with pytest.raises(WorldwiseError, match="hangs: no record for 3 s"):
+        emulator.run(machine, ["/bin/faults", "hang"], directory)
+    assert (directory / "console.log").exists()
+
+
+def test_a_dying_qemu_is_told(emulator: Emulator, machine: Machine, directory: Path) -> None:
+    """Somebody kills QEMU in the middle of a case."""
+    before = set(emulators())
+    killed = threading.Event()
+
+    def kill() -> None:
+        wait_for(lambda: bool(set(emulators()) - before), "QEMU to start")
+        wait_for(lambda: (directory / "records.jsonl").exists(), "the first record")
+        for pid in set(emulators()) - before:
+            os.kill(pid, signal.SIGKILL)
+        killed.set()
+
+    thread = threading.Thread(target=kill)
+    thread.start()
+    with pytest.raises(WorldwiseError, match="QEMU ended with SIGKILL"):
+        emulator.run(machine, TARGETS["optee"].program(case(samples=10_000)), directory)
+    thread.join()
+    assert killed.is_set()
+
+
+def test_a_missing_qemu_is_told(lab: Lab, machine: Machine, directory: Path, tmp_path: Path) -> None:
+    """A lab without QEMU is damaged, and says which file is gone; so does a start that finds none."""
+    broken = Lab(lab.lock, cache=tmp_path / "cache")
+    broken.root.mkdir(parents=True)
+    for entry in lab.root.iterdir():
+        if entry.name != "usr":
+            (broken.root / entry.name).symlink_to(entry)
+    (broken.root / "usr").mkdir()
+    for entry in (lab.root / "usr").iterdir():
+        if entry.name != "bin":
+            (broken.root / "usr" / entry.name).symlink_to(entry)
+    shutil.copyfile(lab.manifest, broken.manifest)
+    assert "is missing" in broken.problem()
+    with pytest.raises(WorldwiseError, match=r"QEMU did not start: .*qemu-system-aarch64"):
+        Emulator(broken).run(machine, ["/bin/faults", "hang"], directory, start="boot")
+
+
+def test_a_damaged_snapshot_is_made_anew(lab: Lab, machine: Machine, directory: Path) -> None:
+    """And a damaged image is built anew: neither is ever used."""
+    notes: list[str] = []
+    emulator = Emulator(lab, notes.append)
+    state = emulator.snapshot(machine) / "state"
+    with state.open("r+b") as file:
+        file.truncate(1_000_000)
+    emulator.run(machine, TARGETS["optee"].program(case("empty-invoke")), directory)
+    assert any("has changed since it was made; booting anew" in note for note in notes)
+    assert any(note.startswith("booted") for note in notes)
+    check_records(read_records(directory / "records.jsonl"), case("empty-invoke"))
+
+
+def test_a_damaged_image_is_built_anew(lab: Lab, images: ImageStore) -> None:
+    """Named, rebuilt, the same as before."""
+    recipe = TARGETS["optee"].recipes(case())[-1]
+    image = images.get(recipe)
+    path = image.file("initramfs.cpio")
+    before = path.read_bytes()
+    path.write_bytes(before[:-1] + b"!")
+    notes: list[str] = []
+    assert ImageStore(lab, notes.append).get(recipe).files == image.files
+    assert any("initramfs.cpio has changed since it was made" in note for note in notes)
+    assert path.read_bytes() == before
+
+
+def test_a_full_disk_is_told(tool: Tool) -> None:
+    """The run's directory is on a disk with no room: the error says so and what is kept."""
+    if os.geteuid() != 0:
+        pytest.skip("mounting a small disk needs root")
+    small = tool.directory / "runs"
+    small.mkdir()
+    mount = ["mount", "-t", "tmpfs", "-o", "size=256k", "small", str(small)]
+    if subprocess.run(mount, capture_output=True, check=False).returncode:
+        pytest.skip("this system does not let root mount a tmpfs")
+    try:
+        result = tool.run(
+            "run", "quick", "--fresh", "--samples", "400", "--operation", "empty-invoke", "--silence", "30"
+        )
+        assert result.returncode == 2, result.stderr
+        assert "disk" in result.stderr
+        assert "Traceback" not in result.stderr
+    finally:
+        subprocess.run(["umount", str(small)], check=True)
+
+
+def test_two_runs_at_once_on_one_cache(tool: Tool, tmp_path: Path) -> None:
+    """They wait for each other where they must, and measure the same."""
+    other = Tool(tmp_path / "other")
+    other.directory.mkdir()
+    arguments = ("run", "quick", "--fresh", "--samples", "2", "--jobs", "1")
+    first, second = tool.start(*arguments), other.start(*arguments)
+    errors = [process.communicate(timeout=250)[1] for process in (first, second)]
+    assert (first.returncode, second.returncode) == (0, 0), errors
+    assert tool.records() == other.records()
+
+
+@pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM])
+def test_an_interrupted_run_keeps_what_is_complete_and_resumes(tool: Tool, how: signal.Signals) -> None:
+    """Ctrl-C: exit status 130, no QEMU left; `--resume` measures the rest; nothing is measured twice."""
+    before = set(emulators())
+    arguments = ("run", "quick", "--fresh", "--samples", "30", "--jobs", "1", "--reverse")
+    process = tool.start(*arguments)
+    cases = tool.directory / "runs"
+    wait_for(lambda: len(list(cases.rglob("case.json"))) == 1, "the first case", timeout=200)
+    wait_for(lambda: bool(set(emulators()) - before), "QEMU to start")
+    process.send_signal(how)
+    stderr = process.communicate(timeout=60)[1]
+    assert process.returncode == 130, stderr
+    assert "--resume" in stderr
+    assert "Traceback" not in stderr
+    assert not set(emulators()) - before
+    run = next(cases.iterdir())
+    assert json.loads((run / "finished.json").read_text())["state"] == "interrupted"
+    kept = {path: path.stat().st_mtime_ns for path in cases.rglob("case.json")}
+
+    resumed = tool.run("run", "--resume")
+    assert resumed.returncode == 0, resumed.stderr
+    assert [entry.name for entry in cases.iterdir()] == [run.name]
+    assert json.loads((run / "finished.json").read_text())["state"] == "complete"
+    assert {path: path.stat().st_mtime_ns for path in kept} == kept
+    assert len(list(cases.rglob("case.json"))) == 3
+
+
+def test_a_killed_tool_leaves_no_emulator(tool: Tool) -> None:
+    """SIGKILL cannot be handled: QEMU must end by itself, and the run can be resumed."""
+    before = set(emulators())
+    process = tool.start("run", "quick", "--fresh", "--samples", "5000", "--jobs", "1", "--target", "linux")
+    wait_for(lambda: bool(set(emulators()) - before), "QEMU to start", timeout=200)
+    time.sleep(0.5)
+    process.kill()
+    process.communicate()
+    wait_for(lambda: not set(emulators()) - before, "QEMU to end", timeout=10)
+    listed = tool.run("list")
+    assert "killed" in listed.stdout

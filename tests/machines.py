@@ -1,0 +1,181 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Fixtures and helpers of the tests that boot machines. They use the user's cache: a warm run builds nothing."""
+
+import contextlib
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from worldwise import paths
+from worldwise.image import ImageStore
+from worldwise.lab import Lab, open_lab
+from worldwise.suite import Case
+from worldwise.target import TARGETS, Emulator, Machine, Outcome, Start
+
+# The quickest variant: most tests ask about machines, not about libraries.
+IMPLEMENTATION, OPTIMISATION = "mbedtls-nist", "O2"
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Every test here boots a machine, and none may take for ever."""
+    for item in items:
+        if Path(__file__).with_name("machine") in item.path.parents:
+            item.add_marker(pytest.mark.machine)
+            if not item.get_closest_marker("timeout"):
+                item.add_marker(pytest.mark.timeout(300))
+
+
+def case(operation: str = "attestdiv", target: str = "optee", samples: int = 3, warmup: int = 1) -> Case:
+    """A short case of the quickest variant."""
+    return Case(target, IMPLEMENTATION, OPTIMISATION, operation, samples, warmup)
+
+
+def emulators() -> dict[int, str]:
+    """Process ids and command lines of this user's QEMUs that run a machine of ours."""
+    found = {}
+    for entry in Path("/proc").iterdir():
+        if not entry.name.isdigit():
+            continue
+        with contextlib.suppress(OSError):
+            words = (entry / "cmdline").read_bytes().split(b"\0")
+            ours = words[0].endswith(b"qemu-system-aarch64") and b"/machine/bl1.bin" in words
+            if ours and entry.stat().st_uid == os.geteuid() and _state(entry) != "Z":
+                found[int(entry.name)] = b" ".join(words).decode(errors="replace")
+    return found
+
+
+def _state(process: Path) -> str:
+    return (process / "stat").read_text().rpartition(")")[2].split()[0]
+
+
+@pytest.fixture(autouse=True)
+def no_emulator_is_left(request: pytest.FixtureRequest) -> Iterator[None]:
+    """Fails the test that leaves a QEMU behind, and ends that QEMU."""
+    if not request.node.get_closest_marker("machine"):
+        yield
+        return
+    before = set(emulators())
+    yield
+    deadline = time.monotonic() + 10
+    while (left := {pid: line for pid, line in emulators().items() if pid not in before}) and (
+        time.monotonic() < deadline
+    ):
+        time.sleep(0.1)
+    for pid in left:
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(pid, signal.SIGKILL)
+    assert not left, f"QEMU outlived the test: {left}"
+
+
+@pytest.fixture(scope="session")
+def lab() -> Lab:
+    """The lab, built if need be."""
+    place = open_lab()
+    place.ensure()
+    return place
+
+
+@pytest.fixture(scope="session")
+def images(lab: Lab) -> ImageStore:
+    """The user's image store."""
+    return ImageStore(lab, note)
+
+
+@pytest.fixture(scope="session")
+def machine(images: ImageStore) -> Machine:
+    """The machine of the quickest variant; both worlds are measured on it."""
+    return TARGETS["optee"].machine(case(), images)
+
+
+@pytest.fixture
+def emulator(lab: Lab) -> Emulator:
+    """An emulator that calls a machine hanging after a few seconds."""
+    return Emulator(lab, silence_limit=20)
+
+
+def note(text: str) -> None:
+    """What the stores tell, shown by pytest with a test that fails."""
+    sys.stderr.write(text + "\n")
+
+
+RunCase = Callable[..., bytes]
+
+
+@pytest.fixture
+def records_of(emulator: Emulator, machine: Machine, tmp_path: Path) -> RunCase:
+    """Runs a case and gives its records, byte for byte."""
+    count = 0
+
+    def run(wanted: Case, start: Start = "snapshot", on: Machine = machine) -> bytes:
+        nonlocal count
+        count += 1
+        directory = tmp_path / f"run-{count}"
+        directory.mkdir()
+        outcome: Outcome = emulator.run(on, TARGETS[wanted.target].program(wanted), directory, start)
+        assert outcome.status == 0, emulator.diagnosis(directory, on)
+        return (directory / "records.jsonl").read_bytes()
+
+    return run
+
+
+class Tool:
+    """The command line as a user starts it, in a directory of its own."""
+
+    def __init__(self, directory: Path) -> None:
+        self.directory = directory
+
+    def environment(self, **extra: str) -> dict[str, str]:
+        """This process's, with the repository's modules to be found."""
+        return os.environ | {"PYTHONPATH": str(paths.REPOSITORY / "src"), "COLUMNS": "120"} | extra
+
+    def start(self, *arguments: str, **environment: str) -> subprocess.Popen[str]:
+        """Start it, not wait for it."""
+        return subprocess.Popen(
+            [sys.executable, "-P", "-m", "worldwise", *arguments],
+            cwd=self.directory,
+            env=self.environment(**environment),
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+
+    def run(self, *arguments: str, timeout: float = 280, **environment: str) -> subprocess.CompletedProcess[str]:
+        """Start it and wait for it; nothing of it is left when this returns or raises."""
+        process = self.start(*arguments, **environment)
+        try:
+            stdout, stderr = process.communicate(timeout=timeout)
+        finally:
+            if process.poll() is None:
+                process.kill()
+                process.communicate()
+        return subprocess.CompletedProcess(arguments, process.returncode, stdout, stderr)
+
+    def records(self, run: int = -1) -> dict[str, bytes]:
+        """Case id -> records of a run, the newest by default."""
+        directory = sorted((self.directory / "runs").iterdir())[run]
+        return {
+            str(path.parent.relative_to(directory / "cases")): path.read_bytes()
+            for path in directory.rglob("records.jsonl")
+        }
+
+
+@pytest.fixture
+def tool(tmp_path: Path, machine: Machine) -> Tool:
+    """The command line, with its lab and images at hand."""
+    del machine
+    return Tool(tmp_path)
+
+
+def wait_for(condition: Callable[[], bool], what: str, timeout: float = 60) -> None:
+    """Poll until a condition holds."""
+    deadline = time.monotonic() + timeout
+    while not condition():
+        assert time.monotonic() < deadline, f"waited {timeout:.0f} s for {what}"
+        time.sleep(0.02)

@@ -1,0 +1,375 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Images: addressed by what went in, built once, checked when used. The lab's shell is the host's here."""
+
+import os
+import re
+import shutil
+import stat
+import threading
+import time
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from worldwise import debian, image
+from worldwise.debian import File, Lock, Package, Source
+from worldwise.errors import WorldwiseError
+from worldwise.image import Image, ImageStore, Recipe
+from worldwise.lab import Bind, Lab
+
+
+class HostLab(Lab):
+    """A lab without a root: scripts run on the host, with the paths they name replaced by what is bound there."""
+
+    def command(
+        self,
+        argv: Sequence[str | Path],
+        *,
+        binds: Sequence[Bind] = (),
+        chdir: str = "/",
+        env: Mapping[str, str] | None = None,
+        network: bool = False,
+        tty: bool = False,
+    ) -> list[str]:
+        places = {inside: str(host) for host, inside, _ in binds}
+        longest_first = "|".join(re.escape(inside) for inside in sorted(places, key=len, reverse=True))
+
+        def outside(text: str) -> str:
+            return re.sub(rf"({longest_first})(?![\w.-])", lambda match: places[match[1]], text)
+
+        assert not network and not tty
+        script = Path(outside(str(argv[-1])))
+        variables = [f"{name}={outside(value)}" for name, value in (env or {}).items()]
+        shell = ["bash", "-e", "-c", outside(script.read_text(encoding="utf-8"))]
+        return ["env", "-i", f"--chdir={outside(chdir)}", f"PATH={os.environ['PATH']}", *variables, *shell]
+
+    def package_file(self, name: str, architecture: str) -> Path:
+        return self._file(self.package(name, architecture))
+
+    def source_files(self, name: str) -> dict[str, Path]:
+        return {file.file: self._file(file) for file in self.source(name).files}
+
+    def _file(self, file: File) -> Path:
+        path = self.cache / file.file
+        path.write_text(f"content of {file.file}\n", encoding="utf-8")
+        return path
+
+
+def make_lock(letter: str = "a") -> Lock:
+    """A lock of one source and one package; `letter` fills the digests."""
+    package = Package(
+        name="libteec2",
+        version="4.5-1",
+        architecture="arm64",
+        source="optee-client",
+        file="libteec2_4.5-1_arm64.deb",
+        size=1,
+        sha256=letter * 64,
+    )
+    source = Source(name="optee-os", version="4.5-1", files=[File(file="optee-os.dsc", size=1, sha256=letter * 64)])
+    return Lock(format=1, suite="trixie", lab=[package], target=[package], sources=[source])
+
+
+@pytest.fixture
+def scripts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """An empty folder in the place of the recipes; enough disk, whatever the host has."""
+    path = tmp_path / "recipes"
+    path.mkdir()
+    (path / "common.sh").write_text("set -u\n")
+    monkeypatch.setattr(image, "RECIPES", path)
+    monkeypatch.setattr(debian, "require_space", lambda *_: None)
+    return path
+
+
+@pytest.fixture
+def lab(tmp_path: Path) -> HostLab:
+    path = tmp_path / "cache"
+    path.mkdir()
+    return HostLab(make_lock(), path)
+
+
+@pytest.fixture
+def recipe(scripts: Path, tmp_path: Path) -> Recipe:
+    """A recipe with an input of every kind. Each build of either script adds its name to cache/builds."""
+    (scripts / "first.sh").write_text("echo first >>/ccache/../../builds\necho one >/out/part\n")
+    (scripts / "second.sh").write_text(
+        ". /in/recipes/common.sh\n"
+        "echo second >>/ccache/../../builds\n"
+        "cat /in/first/part /in/optee-os/optee-os.dsc /in/libteec2.deb /in/patches/fix.patch >/out/whole\n"
+        "mkdir /out/more\n"
+        'echo "$PLATFORM" >/out/more/platform\n'
+        "ls -A >/out/found-in-build\n"
+    )
+    patches = tmp_path / "patches"
+    patches.mkdir()
+    (patches / "fix.patch").write_text("--- a\n+++ b\n")
+    return Recipe(
+        name="second",
+        script="second.sh",
+        outputs=("whole", "more/platform"),
+        sources=("optee-os",),
+        packages=("libteec2",),
+        trees={"patches": patches},
+        needs={"first": Recipe("first", "first.sh", ("part",))},
+        settings={"PLATFORM": "virt"},
+    )
+
+
+def builds(lab: Lab) -> list[str]:
+    """Names of all images built so far, in order."""
+    path = lab.cache / "builds"
+    return path.read_text(encoding="utf-8").split() if path.exists() else []
+
+
+def left_behind(lab: Lab) -> list[str]:
+    """What is in the store besides locks and logs."""
+    return sorted(path.name for path in (lab.cache / "images").iterdir() if path.suffix not in (".lock", ".log"))
+
+
+# --- addresses ---
+
+Change = Callable[[Recipe, Path], Recipe]
+
+
+def edit(file: str) -> Change:
+    def change(recipe: Recipe, root: Path) -> Recipe:
+        path = root / file
+        path.write_text(path.read_text(encoding="utf-8") + "#\n", encoding="utf-8")
+        return recipe
+
+    return change
+
+
+def add_patch(recipe: Recipe, root: Path) -> Recipe:
+    (root / "patches" / "other.patch").touch()
+    return recipe
+
+
+def rename_patch(recipe: Recipe, root: Path) -> Recipe:
+    (root / "patches" / "fix.patch").rename(root / "patches" / "fix2.patch")
+    return recipe
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        pytest.param(edit("recipes/second.sh"), id="script"),
+        pytest.param(edit("recipes/common.sh"), id="common part"),
+        pytest.param(edit("recipes/first.sh"), id="script of a need"),
+        pytest.param(edit("patches/fix.patch"), id="content of a patch"),
+        pytest.param(rename_patch, id="name of a patch"),
+        pytest.param(add_patch, id="one more patch, empty"),
+        pytest.param(lambda recipe, _: replace(recipe, name="third"), id="name"),
+        pytest.param(lambda recipe, _: replace(recipe, outputs=("whole",)), id="outputs"),
+        pytest.param(lambda recipe, _: replace(recipe, settings={"PLATFORM": "imx"}), id="value of a setting"),
+        pytest.param(lambda recipe, _: replace(recipe, settings={"BOARD": "virt"}), id="name of a setting"),
+        pytest.param(lambda recipe, _: replace(recipe, sources=()), id="sources"),
+        pytest.param(lambda recipe, _: replace(recipe, packages=()), id="packages"),
+        pytest.param(lambda recipe, _: replace(recipe, trees={}), id="trees"),
+        pytest.param(lambda recipe, _: replace(recipe, needs={}), id="needs"),
+        pytest.param(
+            lambda recipe, _: replace(recipe, needs={"first": replace(recipe.needs["first"], settings={"A": "1"})}),
+            id="setting of a need",
+        ),
+    ],
+)
+def test_every_input_is_part_of_the_address(change: Change, recipe: Recipe, lab: HostLab, tmp_path: Path) -> None:
+    """If this fails, an image made from other inputs would be taken for this one."""
+    before = recipe.digest(lab)
+    assert change(recipe, tmp_path).digest(lab) != before
+
+
+def test_the_lab_and_its_locked_files_are_part_of_the_address(recipe: Recipe, lab: HostLab) -> None:
+    """If this fails, what one compiler made is taken for what another would make."""
+    assert recipe.digest(HostLab(make_lock("b"), lab.cache)) != recipe.digest(lab)
+
+
+def test_nothing_else_is_part_of_the_address(
+    recipe: Recipe, lab: HostLab, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """If this fails, another checkout, or the same one checked out anew, builds everything again."""
+    before = recipe.digest(lab)
+    elsewhere = tmp_path / "another checkout"
+    for name in ("recipes", "patches"):
+        shutil.copytree(tmp_path / name, elsewhere / name)
+    for path in elsewhere.rglob("*"):
+        os.utime(path, (1_000_000_000, 1_000_000_000))
+        path.chmod(path.stat().st_mode ^ stat.S_IROTH)
+    (elsewhere / "patches" / "__pycache__").mkdir()
+    (elsewhere / "patches" / "__pycache__" / "x.pyc").touch()
+    monkeypatch.setattr(image, "RECIPES", elsewhere / "recipes")
+    other_cache = tmp_path / "other cache"
+    other_cache.mkdir()
+    moved = replace(recipe, trees={"patches": elsewhere / "patches"}, settings=dict(recipe.settings))
+    assert moved.digest(HostLab(make_lock(), other_cache)) == before
+
+
+def test_variants_have_addresses_of_their_own(scripts: Path, tmp_path: Path) -> None:
+    """If this fails, two variants of the table would be one and the same measurement."""
+    for script in ("tf-a.sh", "linux.sh", "optee-source.sh", "optee.sh", "programs.sh", "initramfs.sh"):
+        (scripts / script).touch()
+    lab = Lab(debian.load_lock(), tmp_path)
+    variants = [(a, b) for a in ("libtomcrypt", "mbedtls", "mbedtls-nist") for b in ("Os", "O2")]
+    for make in (image.optee, image.programs, image.initramfs):
+        assert len({make(*variant).digest(lab) for variant in variants}) == len(variants)
+        assert len({make(*variant).name for variant in variants}) == len(variants)
+
+
+# --- the store ---
+
+
+def test_an_image_is_built_once(recipe: Recipe, lab: HostLab) -> None:
+    """If this fails, the second run builds again, or a recipe does not see its inputs."""
+    said: list[str] = []
+    store = ImageStore(lab, said.append)
+    assert store.missing(recipe) == ["first", "second"]
+    made = store.get(recipe)
+    assert said == ["building first", "built first", "building second", "built second"]
+    assert made.file("whole").read_text() == (
+        "one\ncontent of optee-os.dsc\ncontent of libteec2_4.5-1_arm64.deb\n--- a\n+++ b\n"
+    )
+    assert made.file("more/platform").read_text() == "virt\n"
+    assert made.file("found-in-build").read_text() == ""
+    assert sorted(made.files) == ["found-in-build", "more/platform", "whole"]
+    assert made.digest == recipe.digest(lab)
+    assert builds(lab) == ["first", "second"]
+
+    again = ImageStore(lab, said.append)
+    assert again.missing(recipe) == []
+    assert again.get(recipe) == made
+    assert store.get(recipe) is made
+    assert builds(lab) == ["first", "second"]
+    assert len(said) == 4
+    assert len(left_behind(lab)) == 2
+
+
+def test_a_changed_recipe_is_built_beside_the_old_one(recipe: Recipe, lab: HostLab) -> None:
+    """If this fails, going back to an earlier state builds again, or one variant takes another's files."""
+    old = ImageStore(lab).get(recipe)
+    new = ImageStore(lab).get(replace(recipe, settings={"PLATFORM": "imx"}))
+    assert new.directory != old.directory
+    assert new.file("more/platform").read_text() == "imx\n"
+    assert old.file("more/platform").read_text() == "virt\n"
+    # The need is the same for both.
+    assert builds(lab) == ["first", "second", "second"]
+
+
+def damage_file(made: Image) -> Path:
+    path = made.file("more/platform")
+    path.write_text("virT\n")
+    return path
+
+
+def lose_file(made: Image) -> Path:
+    path = made.file("whole")
+    path.unlink()
+    return path
+
+
+def tear_manifest(made: Image) -> Path:
+    path = made.file(image.MANIFEST)
+    path.write_bytes(path.read_bytes()[:40])
+    return path
+
+
+def swap_manifest(made: Image) -> Path:
+    path = made.file(image.MANIFEST)
+    path.write_text(path.read_text().replace(made.digest, "0" * 64))
+    return path
+
+
+@pytest.mark.parametrize("damage", [damage_file, lose_file, tear_manifest, swap_manifest])
+def test_a_damaged_image_is_built_anew(damage: Callable[[Image], Path], recipe: Recipe, lab: HostLab) -> None:
+    """If this fails, a corrupt cache entry is measured, or stops the tool for good."""
+    made = ImageStore(lab).get(recipe)
+    spoilt = damage(made)
+    said: list[str] = []
+    again = ImageStore(lab, said.append).get(recipe)
+    assert again == made
+    assert image.check_files(again.directory, again.files) == ""
+    assert said[0].startswith("second: ")
+    assert str(spoilt) in said[0]
+    assert said[0].endswith("building it anew")
+    assert builds(lab) == ["first", "second", "second"]
+
+
+def test_what_a_build_did_not_make_is_named(recipe: Recipe, lab: HostLab) -> None:
+    """If this fails, a build that silently made nothing becomes an image."""
+    greedy = replace(recipe, outputs=("whole", "tee.elf", "bl32.bin"))
+    with pytest.raises(WorldwiseError) as caught:
+        ImageStore(lab).get(greedy)
+    assert caught.value.message == "the build of second did not make tee.elf, bl32.bin"
+    assert "second.log" in caught.value.hint
+    assert [name.partition("-")[0] for name in left_behind(lab)] == ["first"]
+
+
+def test_a_failed_build_says_why_and_leaves_nothing(recipe: Recipe, lab: HostLab, scripts: Path) -> None:
+    """If this fails, the compiler's words are lost, or a half-made image is used the next time."""
+    script = scripts / "second.sh"
+    good = script.read_text()
+    script.write_text(good + "for n in $(seq 100); do echo line $n; done\necho 'core.c:7: error: no' >&2\nexit 3\n")
+    with pytest.raises(WorldwiseError) as caught:
+        ImageStore(lab).get(recipe)
+    assert "status 3" in caught.value.message
+    lines = caught.value.details.splitlines()
+    assert lines[-2:] == ["line 100", "core.c:7: error: no"]
+    assert len(lines) == 30
+    log = lab.cache / "images" / "second.log"
+    assert str(log) in caught.value.hint
+    assert "line 1\n" in log.read_text()
+    assert [name.partition("-")[0] for name in left_behind(lab)] == ["first"]
+
+    script.write_text(good)
+    assert ImageStore(lab).get(recipe).file("whole").exists()
+    # The log is of the last build alone.
+    assert "line 1\n" not in log.read_text()
+
+
+def test_a_full_disk_is_told_before_the_build(recipe: Recipe, lab: HostLab, monkeypatch: pytest.MonkeyPatch) -> None:
+    """If this fails, a build runs for minutes into a disk that cannot take it."""
+
+    def full(directory: Path, _needed: int, purpose: str) -> None:
+        raise WorldwiseError(f"not enough disk space in {directory}: {purpose}")
+
+    monkeypatch.setattr(debian, "require_space", full)
+    with pytest.raises(WorldwiseError, match=r"not enough disk space in .*images: building "):
+        ImageStore(lab).get(recipe)
+    assert builds(lab) == []
+    assert left_behind(lab) == []
+
+
+@pytest.mark.parametrize("shared", [True, False], ids=["one store", "two stores, as of two runs"])
+def test_two_at_once_build_once(shared: bool, recipe: Recipe, lab: HostLab, scripts: Path) -> None:
+    """If this fails, two threads, or two runs on one cache, build the same image into each other."""
+    script = scripts / "second.sh"
+    script.write_text("sleep 0.2\n" + script.read_text())
+    store = ImageStore(lab)
+    stores = (store, store) if shared else (store, ImageStore(lab))
+    start = threading.Barrier(2)
+
+    def get(one: ImageStore) -> Image:
+        start.wait()
+        return one.get(recipe)
+
+    with ThreadPoolExecutor(2) as pool:
+        images = list(pool.map(get, stores))
+    assert images[0] == images[1]
+    assert builds(lab) == ["first", "second"]
+
+
+def test_a_build_in_flight_can_be_stopped(recipe: Recipe, lab: HostLab, scripts: Path) -> None:
+    """If this fails, Ctrl-C waits for a build of minutes, or leaves half of one."""
+    script = scripts / "second.sh"
+    script.write_text("echo started >>/ccache/../../builds\nexec sleep 60\n")
+    with ThreadPoolExecutor(1) as pool:
+        future = pool.submit(ImageStore(lab).get, recipe)
+        deadline = time.monotonic() + 20
+        while "started" not in builds(lab) and time.monotonic() < deadline:
+            time.sleep(0.01)
+        lab.stop()
+        with pytest.raises(WorldwiseError, match="stopped"):
+            future.result(timeout=20)
+    assert [name.partition("-")[0] for name in left_behind(lab)] == ["first"]

@@ -1,0 +1,671 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Measuring, with an emulator that writes synthetic records: what is kept, reused, checked again and given up."""
+
+import errno
+import functools
+import importlib
+import json
+import os
+import signal
+import sys
+import threading
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import cast
+
+import pytest
+
+from synthetic import RecordList, find, lines, make_records, make_suite
+from worldwise import cli, compare, debian, measure
+from worldwise.errors import WorldwiseError
+from worldwise.image import ImageStore, Recipe
+from worldwise.lab import Lab
+from worldwise.measure import Bench, Options, case_digest
+from worldwise.rundir import Run, open_run
+from worldwise.suite import Case, Suite, load_suite
+from worldwise.target import RECORDS, TARGETS, Emulator, Machine, Outcome, Start, Target
+
+cli_run = importlib.import_module("worldwise.cli.run")
+
+# Three cases on one machine and one on another.
+IDS = (
+    "optee/mbedtls-nist-O2/attestdiv",
+    "optee/mbedtls-nist-O2/empty-invoke",
+    "linux/mbedtls-nist-O2/attestdiv",
+    "optee/libtomcrypt-Os/keygen",
+)
+DIV, EMPTY, LINUX, KEYGEN = IDS
+
+
+@pytest.fixture(scope="module")
+def suite() -> Suite:
+    return make_suite()
+
+
+@pytest.fixture(scope="module")
+def cases(suite: Suite) -> list[Case]:
+    return [case for wanted in IDS for case in suite.cases if case.id == wanted]
+
+
+@functools.cache
+def records(case: Case) -> bytes:
+    """What the machine answers for a case: the same every time."""
+    return lines(make_records(case))
+
+
+class FakeTarget:
+    """A target whose machines differ by variant, and whose program is the case's id and numbers."""
+
+    def recipes(self, case: Case) -> Sequence[Recipe]:
+        return [Recipe(f"optee-{case.variant}", "optee.sh", ("bl32.bin",))]
+
+    def machine(self, case: Case, _images: ImageStore) -> Machine:
+        return Machine(
+            name=case.variant,
+            files={},
+            digests={"bl32.bin": case.variant.encode().hex()},
+            arguments=("-M", "virt"),
+            images={"optee": "b" * 64},
+            ready=0x4000,
+            symbols={},
+            preload=(),
+        )
+
+    def program(self, case: Case) -> Sequence[str]:
+        return (case.target, case.operation, str(case.warmup), str(case.samples))
+
+
+# Given the records as they should be, gives others, or raises.
+Fault = Callable[[bytes], bytes]
+
+
+class FakeEmulator:
+    """Writes synthetic records. `faults` spoils those of some cases; `ran` has every case that was run, in order."""
+
+    def __init__(self, faults: dict[str, Fault] | None = None) -> None:
+        self.faults = faults or {}
+        self.ran: list[str] = []
+        self.starts: set[Start] = set()
+        self.stopped = threading.Event()
+
+    def run(
+        self,
+        machine: Machine,
+        program: Sequence[str],
+        directory: Path,
+        start: Start = "snapshot",
+        progress: Callable[[int], None] = lambda _: None,
+    ) -> Outcome:
+        if self.stopped.is_set():
+            raise WorldwiseError("stopped")
+        target, operation, warmup, samples = program
+        implementation, _, optimisation = machine.name.rpartition("-")
+        case = Case(target, implementation, optimisation, operation, int(samples), int(warmup))
+        self.ran.append(case.id)
+        self.starts.add(start)
+        for log in ("console.log", "secure.log", "qemu.log"):
+            (directory / log).write_text(f"{log} of {case.id}\n")
+        data = records(case)
+        if case.id in self.faults:
+            data = self.faults[case.id](data)
+        (directory / RECORDS).write_bytes(data)
+        progress(len(data))
+        return Outcome(0, ("qemu-system-aarch64", *machine.arguments), 0.5)
+
+    def diagnosis(self, _directory: Path, machine: Machine) -> str:
+        return f"--- Linux console ---\nthe end of {machine.name}"
+
+    def stop(self) -> None:
+        self.stopped.set()
+
+
+class Notes:
+    """Keeps what it is told."""
+
+    def __init__(self) -> None:
+        self.notes: list[str] = []
+        self.done: dict[str, str] = {}
+
+    def note(self, text: str) -> None:
+        self.notes.append(text)
+
+    def case_started(self, case: Case) -> None:
+        """Nothing to keep."""
+
+    def case_progress(self, case: Case, records_bytes: int) -> None:
+        """Nothing to keep."""
+
+    def case_done(self, case: Case, how: str) -> None:
+        self.done[case.id] = how
+
+
+class Tool:
+    """One call of the tool after another on one cache: each gets a bench of its own."""
+
+    def __init__(self, root: Path, suite: Suite, cases: Sequence[Case]) -> None:
+        self.cache = root / "cache"
+        self.cache.mkdir()
+        self.runs = root / "runs"
+        self.suite = suite
+        self.cases = cases
+        self.notes = Notes()
+
+    def bench(self, emulator: FakeEmulator, options: Options | None = None, lab: str = "") -> Bench:
+        place = Lab(debian.load_lock(), self.cache)
+        place.digest = lab or place.digest
+        self.notes = Notes()
+        # One machine at a time, so that the order is known.
+        bench = Bench(place, self.notes, options or Options(jobs=1))
+        bench.emulator = cast(Emulator, emulator)
+        return bench
+
+    def measure(
+        self, emulator: FakeEmulator, options: Options | None = None, cases: Sequence[Case] | None = None
+    ) -> Run:
+        """A new run of all cases."""
+        cases = self.cases if cases is None else cases
+        bench = self.bench(emulator, options)
+        with bench.new_run(self.runs, self.suite, cases, None, None) as writer:
+            return bench.measure(writer, cases)
+
+    def resume(self, emulator: FakeEmulator) -> Run:
+        """Go on with the newest run, as `--resume` does."""
+        bench = self.bench(emulator)
+        old = open_run("latest", self.runs)
+        with bench.resume_run(old) as writer:
+            return bench.measure(writer, old.manifest.planned(self.suite))
+
+    def latest(self) -> Run:
+        return open_run("latest", self.runs)
+
+
+@pytest.fixture
+def tool(tmp_path: Path, suite: Suite, cases: list[Case], monkeypatch: pytest.MonkeyPatch) -> Tool:
+    targets: dict[str, Target] = dict.fromkeys(TARGETS, FakeTarget())
+    monkeypatch.setattr(measure, "TARGETS", targets)
+    return Tool(tmp_path, suite, cases)
+
+
+# --- faults ---
+
+
+def parsed(data: bytes) -> RecordList:
+    return [json.loads(line) for line in data.splitlines()]
+
+
+def wrong_signature(data: bytes) -> bytes:
+    changed = parsed(data)
+    evidence = find(changed, type="evidence", index=3)
+    last = evidence["signature"][-1]
+    evidence["signature"] = evidence["signature"][:-1] + ("0" if last != "0" else "1")
+    return lines(changed)
+
+
+def one_more_instruction(data: bytes) -> bytes:
+    """A machine that repeats itself but for one sample: its records are whole and consistent."""
+    changed = parsed(data)
+    sample = find(changed, type="sample", phase="sample", index=4, place="linux" if b'"linux"' in data else "client")
+    sample["count"] += 1
+    sample["end"] += 1
+    return lines(changed)
+
+
+def reports_error(data: bytes) -> bytes:
+    return lines([parsed(data)[0], {"type": "error", "message": "sign 0 failed: 0xffff3024"}])
+
+
+def hangs(_data: bytes) -> bytes:
+    raise WorldwiseError("machine hangs: no record for 120 s; it was stopped", "a hint", "--- console ---\nlast words")
+
+
+def disk_full(_data: bytes) -> bytes:
+    raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), "cases/records.jsonl")
+
+
+def interrupt(emulator: FakeEmulator) -> Fault:
+    """Ctrl-C while the case is being measured: it reaches the main thread, which stops the machines."""
+
+    def fault(_data: bytes) -> bytes:
+        main = threading.main_thread().ident
+        assert main is not None
+        signal.pthread_kill(main, signal.SIGINT)
+        assert emulator.stopped.wait(20)
+        raise WorldwiseError("stopped")
+
+    return fault
+
+
+def raise_interrupt(_data: bytes) -> bytes:
+    raise KeyboardInterrupt
+
+
+# --- measuring ---
+
+
+def test_a_run_has_every_case_and_its_provenance(tool: Tool) -> None:
+    """If this fails, a table's figures cannot be traced to what made them."""
+    emulator = FakeEmulator()
+    run = tool.measure(emulator)
+    assert run.state == "complete"
+    assert run == tool.latest()
+    assert run.manifest.cases == list(IDS)
+    assert run.manifest.lab == Lab(debian.load_lock(), tool.cache).digest
+    assert run.manifest.packages == debian.load_lock().versions()
+    assert run.manifest.host["processors"] == os.cpu_count()
+    assert sorted(emulator.ran) == sorted(IDS)
+    for case in tool.cases:
+        manifest = run.case(case.id)
+        assert manifest is not None
+        assert (manifest.state, manifest.error, manifest.reused_from) == ("complete", "", "")
+        assert manifest.images == {"optee": "b" * 64}
+        assert manifest.command == ["qemu-system-aarch64", "-M", "virt"]
+        assert (manifest.start, manifest.wall_seconds) == ("snapshot", 0.5)
+        assert len(manifest.digest) == 64
+        assert run.records_path(case.id).read_bytes() == records(case)
+        assert tool.notes.done[case.id] == "0.5 s"
+
+
+def test_a_result_has_an_address_of_its_own(tool: Tool, cases: list[Case]) -> None:
+    """If this fails, a case is given another's result."""
+    lab = Lab(debian.load_lock(), tool.cache)
+    other = Lab(debian.load_lock(), tool.cache)
+    other.digest = "f" * 64
+    addresses = [case_digest(lab, FakeTarget().machine(case, ImageStore(lab)), case) for case in cases]
+    more = Case(cases[0].target, "mbedtls-nist", "O2", "attestdiv", cases[0].samples + 1, cases[0].warmup)
+    addresses.append(case_digest(lab, FakeTarget().machine(more, ImageStore(lab)), more))
+    addresses.append(case_digest(other, FakeTarget().machine(cases[0], ImageStore(lab)), cases[0]))
+    assert len(set(addresses)) == len(cases) + 2
+
+
+@pytest.mark.parametrize(
+    ("fault", "says"),
+    [(hangs, "machine hangs: no record for 120 s"), (reports_error, "sign 0 failed: 0xffff3024")],
+)
+def test_a_case_that_fails_does_not_stop_the_others(fault: Fault, says: str, tool: Tool) -> None:
+    """If this fails, one bad case costs all that would come after it, or is passed over in silence."""
+    run = tool.measure(FakeEmulator({DIV: fault}))
+    assert run.state == "failed"
+    failed = run.case(DIV)
+    assert failed is not None
+    assert failed.state == "failed"
+    assert says in failed.error
+    # The consoles' ends stand in the run, for whoever reads it later.
+    assert "console" in failed.error
+    assert [manifest.id for manifest in run.complete_cases()] == [EMPTY, LINUX, KEYGEN]
+    assert tool.notes.done[DIV] == "FAILED"
+
+
+def test_a_wrong_signature_is_never_a_result(tool: Tool) -> None:
+    """If this fails, the time of a wrong answer stands in a table, now or whenever it is reused."""
+    run = tool.measure(FakeEmulator({DIV: wrong_signature}))
+    assert run.state == "failed"
+    failed = run.case(DIV)
+    assert failed is not None
+    assert "sign 3: the signature is wrong: it does not verify" in failed.error
+    bench = tool.bench(FakeEmulator())
+    assert bench.results.get(failed.digest) is None
+    assert len(list(bench.results.directory.iterdir())) == len(IDS) - 1
+
+    again = FakeEmulator()
+    assert tool.measure(again).state == "complete"
+    assert DIV in again.ran
+
+
+def test_records_cut_off_are_never_a_result(tool: Tool) -> None:
+    """If this fails, a case that ended early counts as measured."""
+    run = tool.measure(FakeEmulator({LINUX: lambda data: data[: len(data) // 2]}))
+    failed = run.case(LINUX)
+    assert failed is not None
+    assert "the last line is cut off" in failed.error
+    assert len(list((tool.cache / "results").iterdir())) == len(IDS) - 1
+
+
+def test_order_and_number_of_machines_change_nothing(tool: Tool, cases: list[Case]) -> None:
+    """If this fails, a digit depends on which case came before."""
+    forward = tool.measure(FakeEmulator(), Options(reuse=False, jobs=1))
+    emulator = FakeEmulator()
+    backward = tool.measure(emulator, Options(reuse=False, jobs=3), cases[::-1])
+    assert sorted(emulator.ran) == sorted(IDS)
+    assert backward.manifest.cases == list(reversed(IDS))
+    for case_id in IDS:
+        assert forward.records_path(case_id).read_bytes() == backward.records_path(case_id).read_bytes()
+    assert compare.first_difference(forward, backward) is None
+
+
+def test_a_cold_start_is_measured_and_told(tool: Tool) -> None:
+    """If this fails, `--cold` compares the snapshot with itself, or stores what it measured as if from there."""
+    emulator = FakeEmulator()
+    run = tool.measure(emulator, Options(reuse=False, start="boot", jobs=1))
+    assert emulator.starts == {"boot"}
+    assert {manifest.start for manifest in run.complete_cases()} == {"boot"}
+    assert not (tool.cache / "results").exists()
+
+
+# --- reuse, and its check ---
+
+
+def age(tool: Tool, run: Run, case_id: str, seconds: int) -> Path:
+    """Have a case's result last checked at a time, in seconds since the epoch. Gives the file that says so."""
+    manifest = run.case(case_id)
+    assert manifest is not None
+    path = tool.cache / "results" / manifest.digest[:16] / "result.json"
+    os.utime(path, (seconds, seconds))
+    return path
+
+
+def test_what_was_measured_is_reused_and_one_case_checked(tool: Tool) -> None:
+    """If this fails, the second run takes as long as the first, or nothing ever checks what is reused."""
+    first = tool.measure(FakeEmulator())
+    ages = {case_id: age(tool, first, case_id, 1_000_000 + number) for number, case_id in enumerate(IDS)}
+    age(tool, first, LINUX, 999_999)
+
+    emulator = FakeEmulator()
+    second = tool.measure(emulator)
+    assert second.state == "complete"
+    assert emulator.ran == [LINUX]
+    assert tool.notes.done == dict.fromkeys(IDS, "reused")
+    assert tool.notes.notes == [f"4 cases reused; {LINUX} measured again as a check: identical"]
+    for case_id in IDS:
+        manifest = second.case(case_id)
+        assert manifest is not None
+        assert manifest.reused_from == first.id
+        assert manifest.command == ["qemu-system-aarch64", "-M", "virt"]
+        for name in (RECORDS, "console.log", "secure.log", "qemu.log"):
+            kept = second.case_directory(case_id) / name
+            assert kept.read_bytes() == (first.case_directory(case_id) / name).read_bytes()
+
+    # Now the turn is another's.
+    assert ages[LINUX].stat().st_mtime > 1_000_010
+    third = FakeEmulator()
+    tool.measure(third)
+    assert third.ran == [DIV]
+
+
+def test_a_slow_result_is_not_measured_again_on_the_way(tool: Tool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """If this fails, a run that reuses everything still takes the time of the slowest case."""
+    tool.measure(FakeEmulator())
+    monkeypatch.setattr(measure, "AUDIT_SECONDS", 0.1)
+    emulator = FakeEmulator()
+    assert tool.measure(emulator).state == "complete"
+    assert emulator.ran == []
+
+
+def test_a_result_that_does_not_repeat_stops_the_run(tool: Tool) -> None:
+    """If this fails, a machine that is not deterministic goes unnoticed as long as results are reused."""
+    first = tool.measure(FakeEmulator())
+    for number, case_id in enumerate((LINUX, DIV, EMPTY, KEYGEN)):
+        checked = age(tool, first, case_id, 1_000_000 + number)
+        if case_id == LINUX:
+            suspect = checked
+    with pytest.raises(WorldwiseError) as caught:
+        tool.measure(FakeEmulator({LINUX: one_more_instruction}))
+    message = caught.value.message
+    assert message.startswith("a stored result does not come out the same when measured again: " + LINUX)
+    assert "The first sample that differs is sign 4 at linux (line " in message
+    assert "b - a: +1 instructions" in message
+    assert "--fresh" in caught.value.hint
+    assert tool.latest().state == "failed"
+    # It was not checked: its turn comes again.
+    assert suspect.stat().st_mtime == 1_000_000
+    with pytest.raises(WorldwiseError):
+        tool.measure(FakeEmulator({LINUX: one_more_instruction}))
+
+
+def test_fresh_measures_everything_and_keeps_it(tool: Tool) -> None:
+    """If this fails, `--fresh` takes old results, or the next run does not take the new ones."""
+    tool.measure(FakeEmulator())
+    emulator = FakeEmulator()
+    fresh = tool.measure(emulator, Options(reuse=False, jobs=1))
+    assert sorted(emulator.ran) == sorted(IDS)
+    after = tool.measure(FakeEmulator())
+    assert {manifest.reused_from for manifest in after.complete_cases()} == {fresh.id}
+
+
+def test_a_damaged_result_is_measured_anew(tool: Tool) -> None:
+    """If this fails, a corrupt cache entry gets into a run."""
+    first = tool.measure(FakeEmulator())
+    manifest = first.case(DIV)
+    assert manifest is not None
+    with (tool.cache / "results" / manifest.digest[:16] / RECORDS).open("ab") as file:
+        file.write(b"{}\n")
+    emulator = FakeEmulator()
+    second = tool.measure(emulator)
+    assert DIV in emulator.ran
+    assert second.records_path(DIV).read_bytes() == first.records_path(DIV).read_bytes()
+
+
+# --- cut short ---
+
+
+@pytest.mark.parametrize("how", ["signal", "thread"])
+def test_ctrl_c_keeps_what_is_complete(how: str, tool: Tool) -> None:
+    """If this fails, Ctrl-C loses cases, leaves machines behind, or resuming measures too much or too little."""
+    emulator = FakeEmulator()
+    emulator.faults[LINUX] = interrupt(emulator) if how == "signal" else raise_interrupt
+    if how == "thread":
+        # The next case must not get done in the moment before the main thread hears of it.
+        emulator.faults[KEYGEN] = wait_for_stop(emulator)
+    with pytest.raises(KeyboardInterrupt):
+        tool.measure(emulator)
+    assert emulator.stopped.is_set()
+    cut = tool.latest()
+    assert cut.state == "interrupted"
+    done = [manifest.id for manifest in cut.complete_cases()]
+    assert done == [DIV, EMPTY]
+    assert cut.case(LINUX) is None
+    assert cut.case(KEYGEN) is None
+
+    again = FakeEmulator()
+    whole = tool.resume(again)
+    assert whole.id == cut.id
+    assert whole.state == "complete"
+    assert sorted(again.ran) == sorted([LINUX, KEYGEN])
+    assert [manifest.id for manifest in whole.complete_cases()] == list(IDS)
+    with pytest.raises(WorldwiseError, match="nothing to resume"):
+        tool.resume(FakeEmulator())
+
+
+def wait_for_stop(emulator: FakeEmulator) -> Fault:
+    def fault(_data: bytes) -> bytes:
+        assert emulator.stopped.wait(20)
+        raise WorldwiseError("stopped")
+
+    return fault
+
+
+def test_failed_cases_are_resumed(tool: Tool) -> None:
+    """If this fails, a failed run can only be made anew from its beginning."""
+    failed = tool.measure(FakeEmulator({EMPTY: hangs}))
+    emulator = FakeEmulator()
+    whole = tool.resume(emulator)
+    assert (whole.id, whole.state) == (failed.id, "complete")
+    assert emulator.ran == [EMPTY]
+
+
+def test_another_lab_must_not_go_on(tool: Tool) -> None:
+    """If this fails, counts of two compilers stand in one table."""
+    tool.measure(FakeEmulator({EMPTY: hangs}))
+    bench = tool.bench(FakeEmulator(), lab="f" * 64)
+    with pytest.raises(WorldwiseError, match=r"was begun with lab [0-9a-f]{12}, this is f{12}") as caught:
+        bench.resume_run(tool.latest())
+    assert caught.value.hint == "start a new run"
+    # And nothing of the old run was touched.
+    assert tool.latest().state == "failed"
+
+
+def test_a_full_disk_is_told(tool: Tool) -> None:
+    """If this fails, a full disk is a traceback, or ends without a word of what is kept."""
+    run = tool.measure(FakeEmulator({LINUX: disk_full}))
+    assert run.state == "failed"
+    failed = run.case(LINUX)
+    assert failed is not None
+    assert failed.error.startswith("the disk is full: cases/records.jsonl could not be written; ")
+    assert f"of 4 cases are kept in {run.path}" in failed.error
+
+
+def test_a_full_cache_does_not_spoil_the_run(tool: Tool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """If this fails, a case that was measured and is on disk is lost since it could not be kept for the next run."""
+    bench = tool.bench(FakeEmulator())
+
+    def put(*_: object) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), "cache/results/.new-x/result/records.jsonl")
+
+    monkeypatch.setattr(bench.results, "put", put)
+    with bench.new_run(tool.runs, tool.suite, tool.cases, None, None) as writer:
+        run = bench.measure(writer, tool.cases)
+    assert run.state == "complete"
+    assert any("No space left on device" in note for note in tool.notes.notes)
+
+
+@pytest.mark.parametrize(
+    ("error", "says"),
+    [
+        (WorldwiseError("the build of optee failed"), "the build of optee failed"),
+        (OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), "cache/images/x"), "the disk is full: cache/images/x"),
+    ],
+    ids=["a failed build", "a full disk"],
+)
+def test_images_that_cannot_be_built_stop_the_run(
+    error: Exception, says: str, tool: Tool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """If this fails, a compiler's error is a traceback, or leaves a run that seems to be going on."""
+
+    def machine(_self: FakeTarget, _case: Case, _images: ImageStore) -> Machine:
+        raise error
+
+    monkeypatch.setattr(FakeTarget, "machine", machine)
+    with pytest.raises(WorldwiseError, match=says):
+        tool.measure(FakeEmulator())
+    assert tool.latest().state == "failed"
+
+
+# --- through the command line ---
+
+
+@pytest.fixture
+def call(
+    tool: Tool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> Callable[..., tuple[int, str, str]]:
+    """Calls `worldwise run --runs ...` with the fake emulator: (exit status, standard output, standard error)."""
+
+    def call(emulator: FakeEmulator, *arguments: str) -> tuple[int, str, str]:
+        def make_bench(lab: Lab, progress: measure.Progress, options: Options) -> Bench:
+            bench = Bench(lab, progress, options)
+            bench.emulator = cast(Emulator, emulator)
+            return bench
+
+        place = Lab(debian.load_lock(), tool.cache)
+        monkeypatch.setattr(place, "ensure", lambda: False)
+        monkeypatch.setattr(cli_run, "open_lab", lambda _console: place)
+        monkeypatch.setattr(cli_run, "Bench", make_bench)
+        monkeypatch.setattr(sys, "argv", ["worldwise", "run", *arguments, "--runs", str(tmp_path / "runs")])
+        handler = signal.getsignal(signal.SIGTERM)
+        with pytest.raises(SystemExit) as caught:
+            try:
+                cli.main()
+            finally:
+                signal.signal(signal.SIGTERM, handler)
+        out, err = capsys.readouterr()
+        assert isinstance(caught.value.code, int)
+        return caught.value.code, out, err
+
+    return call
+
+
+QUICK = [case.id for case in load_suite("quick").cases]
+Call = Callable[..., tuple[int, str, str]]
+
+
+def test_run_prints_the_table_alone(call: Call, tool: Tool) -> None:
+    """If this fails, the result cannot be piped, or the exit status does not say that all is well."""
+    status, out, err = call(FakeEmulator(), "quick", "--jobs", "1")
+    assert status == 0
+    assert out.startswith("One variant, a few samples, both worlds (run ")
+    assert "sign: attestdiv, 48-byte input" in out
+    assert "[00:00]" in err
+    assert "[00:00]" not in out
+    for number, _ in enumerate(QUICK, 1):
+        assert f"  {number}/3 " in err
+    assert tool.latest().state == "complete"
+
+
+def test_a_failed_case_is_exit_status_1(call: Call) -> None:
+    """If this fails, a script takes a run with a hole for a good one."""
+    status, out, err = call(FakeEmulator({EMPTY: hangs}), "quick", "--jobs", "1")
+    assert status == 1
+    assert f"{EMPTY}: FAILED" in err
+    assert "machine hangs" in out
+
+
+def test_verify_measures_twice(call: Call, tool: Tool) -> None:
+    """If this fails, `--verify` compares a run with its own copy."""
+    call(FakeEmulator(), "quick")
+    emulator = FakeEmulator()
+    status, out, err = call(emulator, "quick", "--verify")
+    assert status == 0
+    assert sorted(emulator.ran) == sorted(QUICK * 2)
+    assert "verified: 3 cases measured twice, every record the same" in err
+    assert out.count("(run ") == 1
+    assert len(list(tool.runs.iterdir())) == 3
+
+
+def test_verify_names_the_first_sample_that_differs(call: Call) -> None:
+    """If this fails, a machine that does not repeat itself passes, or nobody knows where to look."""
+    emulator = FakeEmulator()
+
+    def second_time(data: bytes) -> bytes:
+        return one_more_instruction(data) if emulator.ran.count(DIV) == 2 else data
+
+    emulator.faults[DIV] = second_time
+    status, _, err = call(emulator, "quick", "--verify")
+    assert status == 2
+    assert "are not the same: " + DIV in err
+    assert "The first sample that differs is sign 4 at client (line " in err
+    assert "b - a: +1 instructions" in err
+    assert "verified" not in err
+
+
+def test_verify_does_not_take_a_failed_case_for_the_same(call: Call) -> None:
+    """If this fails, a case that failed twice counts as verified."""
+    status, _, err = call(FakeEmulator({EMPTY: hangs}), "quick", "--verify")
+    assert status == 1
+    assert "verified: 2 cases measured twice, every record the same; 1 failed twice and are not verified" in err
+
+
+def test_reverse_measures_backwards(call: Call, tool: Tool) -> None:
+    """If this fails, `--reverse` shows nothing about the order."""
+    status, _, _ = call(FakeEmulator(), "quick", "--reverse", "--fresh", "--jobs", "1")
+    assert status == 0
+    assert tool.latest().manifest.cases == QUICK[::-1]
+
+
+def test_ctrl_c_and_resume(call: Call, tool: Tool) -> None:
+    """If this fails, the way on after Ctrl-C is not told, or does not work."""
+    emulator = FakeEmulator()
+    emulator.faults[LINUX] = interrupt(emulator)
+    status, out, err = call(emulator, "quick", "--jobs", "1", "--samples", "5")
+    assert status == 130
+    assert out == ""
+    assert "go on with `worldwise run --resume`" in err
+    cut = tool.latest()
+    assert cut.state == "interrupted"
+    done = [manifest.id for manifest in cut.complete_cases()]
+
+    again = FakeEmulator()
+    status, out, _ = call(again, "--resume")
+    assert status == 0
+    assert sorted(again.ran) == sorted(set(QUICK) - set(done))
+    assert tool.latest().id == cut.id
+    assert f"(run {cut.id}, complete)" in out
+    assert {manifest.samples for manifest in tool.latest().complete_cases()} == {5}
+
+
+def test_resume_by_id_before_other_options(call: Call, tool: Tool) -> None:
+    """If this fails, `--resume RUN` goes on with another run than the one named."""
+    call(FakeEmulator({EMPTY: hangs}), "quick")
+    first = tool.latest().id
+    call(FakeEmulator({EMPTY: hangs}), "quick", "--fresh")
+    status, out, _ = call(FakeEmulator(), "--resume", first, "--jobs", "1")
+    assert status == 0
+    assert f"(run {first}, complete)" in out
+    assert tool.latest().state == "failed"
