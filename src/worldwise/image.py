@@ -137,13 +137,6 @@ class ImageStore:
             self._checked[digest] = image
             return image
 
-    def missing(self, recipe: Recipe) -> list[str]:
-        """Names of the images, this one and those it needs, that are yet to be built."""
-        names = [name for need in recipe.needs.values() for name in self.missing(need)]
-        if not (self._path(recipe, recipe.digest(self.lab)) / MANIFEST).exists():
-            names.append(recipe.name)
-        return list(dict.fromkeys(names))
-
     def _path(self, recipe: Recipe, digest: str) -> Path:
         return self.directory / f"{recipe.name}-{digest[:12]}"
 
@@ -194,7 +187,7 @@ class ImageStore:
                     (compiler_cache, "/ccache", "rw"),
                 ],
                 chdir="/build",
-                env=_COMPILER_CACHE | recipe.settings,
+                env={**_COMPILER_CACHE, **recipe.settings},
                 log=log,
                 timeout=1800,
             )

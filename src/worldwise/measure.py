@@ -19,7 +19,7 @@ from worldwise import compare, paths
 from worldwise.debian import require_space
 from worldwise.errors import WorldwiseError
 from worldwise.globalplatform import name_results
-from worldwise.image import ImageStore, Recipe
+from worldwise.image import ImageStore
 from worldwise.lab import Lab
 from worldwise.record import check_records, read_records
 from worldwise.results import Result, ResultStore
@@ -258,14 +258,6 @@ def case_digest(lab: Lab, machine: Machine, case: Case) -> str:
     return hashlib.sha256(
         json.dumps([machine.digest(lab), list(TARGETS[case.target].program(case))]).encode()
     ).hexdigest()
-
-
-def missing_images(images: ImageStore, cases: Sequence[Case]) -> list[str]:
-    """Names of the images the cases need that are yet to be built."""
-    recipes: dict[str, Recipe] = {}
-    for case in cases:
-        recipes |= {recipe.name: recipe for recipe in TARGETS[case.target].recipes(case)}
-    return list(dict.fromkeys(name for recipe in recipes.values() for name in images.missing(recipe)))
 
 
 def _by_variant(cases: Sequence[Case]) -> list[list[Case]]:

@@ -288,6 +288,9 @@ class Emulator:
                 *("-global", "migration.store-global-state=off"),
             ],
         )
+        for name in machine.preload:
+            # Firmware opens these by bare name in QEMU's current directory.
+            (directory / name).symlink_to(f"/machine/{name}")
         process = self._start(command, directory)
         try:
             try:
@@ -448,10 +451,6 @@ class Emulator:
         extra: Sequence[str],
         binds: Sequence[Bind] = (),
     ) -> list[str]:
-        for name in machine.preload:
-            # Firmware opens these by bare name in QEMU's current directory.
-            (run / name).unlink(missing_ok=True)
-            (run / name).symlink_to(f"/machine/{name}")
         argv = [
             "qemu-system-aarch64", "-nodefaults", "-no-user-config", "-display", "none", "-no-reboot",
             *machine.arguments,

@@ -8,12 +8,11 @@ from typing import Any, TypeVar
 
 import click
 from rich.console import Console
-from rich.table import Table
 
 from worldwise import lens, paths, record
 from worldwise import report as reports
 from worldwise.errors import WorldwiseError
-from worldwise.rundir import Run, list_runs, open_run
+from worldwise.rundir import ListedRun, Run, list_runs, open_run
 from worldwise.suite import Budget, load_suite, parse_budget
 
 EXIT_OVER_BUDGET = 1
@@ -103,20 +102,28 @@ def report(reference: str, runs: Path, form: str, output: Path | None, budget: s
 @runs_option
 def list_command(runs: Path) -> int:
     """List the runs, the newest last."""
-    table = Table(box=None, pad_edge=False)
-    for title in ("run", "state", "cases", "lab"):
-        table.add_column(title, no_wrap=True)
-    for listed in list_runs(runs):
-        if listed.run:
-            done = f"{len(listed.run.complete_cases())} of {len(listed.run.manifest.cases)}"
-            table.add_row(listed.id, listed.run.state, done, listed.run.manifest.lab[:12])
-        else:
-            table.add_row(listed.id, listed.problem, "", "")
-    if not table.rows:
+    rows = [_listed_row(listed) for listed in list_runs(runs)]
+    if not rows:
         click.echo(f"no runs in {runs}; `worldwise run` makes one")
         return 0
-    Console().print(table)
+    rows.insert(0, ("run", "state", "cases", "lab"))
+    # Why a run cannot be read may take many words: they end the line, and make no column wider.
+    widths = [max(len(row[column]) for row in rows if len(row) == 4 or column == 0) for column in range(4)]
+    for row in rows:
+        click.echo("  ".join(f"{cell:<{width}}" for cell, width in zip(row, widths, strict=False)).rstrip())
     return 0
+
+
+def _listed_row(listed: ListedRun) -> tuple[str, ...]:
+    """Id, state, cases and lab of a run; of one that cannot be read, id and reason."""
+    if not listed.run:
+        return listed.id, listed.problem
+    manifest = listed.run.manifest
+    try:
+        done = len(listed.run.complete_cases())
+    except WorldwiseError as error:
+        return listed.id, error.message
+    return listed.id, listed.run.state, f"{done} of {len(manifest.cases)}", manifest.lab[:12]
 
 
 @click.command()
