@@ -124,10 +124,11 @@ _Noreturn void bench_fail(const char *format, ...)
 	exit(1);
 }
 
-int bench_finish(void)
+int bench_finish(uint64_t idle)
 {
 	record_begin("end");
 	record_number("status", 0);
+	record_number("idle", idle);
 	record_end();
 	return 0;
 }

@@ -46,7 +46,12 @@ void bench_record_check(const char *name, const char *measure, int ok);
 /* Records why the case cannot be trusted and ends the program with status 1: a benchmark never times a wrong answer. */
 _Noreturn void bench_fail(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
-/* Records the end of a complete case. Returns the program's exit status. */
-int bench_finish(void);
+/*
+ * Records the end of a complete case. Returns the program's exit status.
+ *
+ * `idle` is how often the processor had nothing to do since bench_start(). The counter goes on then, without
+ * instructions: a case in which it happened cannot be trusted, and the host refuses it.
+ */
+int bench_finish(uint64_t idle);
 
 #endif /* WORLDWISE_BENCH_BENCH_H */

@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The longest record is an evidence of four hex fields, 400 bytes; error texts are cut by their writers. */
-static char line[1024];
+/* The longest: an error text of 256 bytes, each written as its code (six bytes). */
+static char line[2048];
 static size_t used;
 static bool overflow;
 static record_sink send;

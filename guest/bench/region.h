@@ -6,7 +6,7 @@
  * CNTVCT_EL0, readable from EL0 in both worlds. Under QEMU with -icount shift=0 and cntfrq=1000000000 it ticks once
  * per instruction; on a board it ticks at CNTFRQ_EL0. The ISB keeps a real core from reading it early.
  *
- * What the marks and reads cost themselves is measured by calibrate() in calibrate.h, never assumed.
+ * What the marks and reads cost themselves is measured by bench_calibrate() in calibrate.h, never assumed.
  */
 #ifndef WORLDWISE_BENCH_REGION_H
 #define WORLDWISE_BENCH_REGION_H

@@ -23,8 +23,8 @@ static void record_spans(const struct frame *f, const char *measure, uint32_t in
 
 	if (f->ops->inner_place) {
 		nested = f->ops->inner_overhead.nested;
-		bench_record_sample(f->plan, measure, f->ops->inner_place, index, inner,
-				    f->ops->inner_overhead.count, 0);
+		bench_record_sample(f->plan, measure, f->ops->inner_place, index, inner, f->ops->inner_overhead.count,
+				    0);
 	}
 	bench_record_sample(f->plan, measure, f->place, index, outer, f->overhead.count, nested);
 }
@@ -51,13 +51,13 @@ static void keygen(const struct frame *f)
 		int result;
 
 		outer.begin = bench_region_begin();
-		result = f->ops->keygen(public_key, &inner);
+		result = f->ops->keygen(&inner);
 		outer.end = bench_region_end();
 		if (result)
 			bench_fail("keygen %u failed: %#x", (unsigned int)index, (unsigned int)result);
 		record_spans(f, "keygen", index, outer, inner);
 
-		result = f->ops->export_private(private_key);
+		result = f->ops->export_key(public_key, private_key);
 		if (result)
 			bench_fail("export of key %u failed: %#x", (unsigned int)index, (unsigned int)result);
 		record_begin("evidence");
@@ -72,11 +72,14 @@ static void keygen(const struct frame *f)
 static void attest(const struct frame *f, size_t length)
 {
 	uint8_t public_key[2 * P256_BYTES];
+	uint8_t private_key[P256_BYTES];
 	uint8_t message[ATTESTDIV_BYTES];
 	uint8_t signature[2 * P256_BYTES];
 	struct bench_span ignored;
-	int result = f->ops->keygen(public_key, &ignored);
+	int result = f->ops->keygen(&ignored);
 
+	if (!result)
+		result = f->ops->export_key(public_key, private_key);
 	if (result)
 		bench_fail("keygen failed: %#x", (unsigned int)result);
 

@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mount.h>
+#include <sys/random.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -154,6 +155,9 @@ int main(void)
 		give_up("mount");
 	for_each_line("/etc/modules", load_module);
 	for_each_line("/etc/daemons", start_daemon);
+	/* Waits until the kernel's generator is seeded, which it would otherwise make the first case that asks wait for. */
+	if (getrandom(text, 1, 0) != 1)
+		give_up("getrandom");
 	while (nanosleep(&settle, &settle))
 		if (errno != EINTR)
 			give_up("nanosleep");

@@ -29,14 +29,13 @@ struct attest_ops {
 	int (*open)(struct attest_ops *ops);
 
 	/* Makes a new key and keeps it for the calls that follow. */
-	int (*keygen)(uint8_t public_key[2 * P256_BYTES], struct bench_span *inner);
+	int (*keygen)(struct bench_span *inner);
 
-	/* Gives the current private key away: benchmark keys are thrown away, and a witness checks them. */
-	int (*export_private)(uint8_t private_key[P256_BYTES]);
+	/* Gives the current key away, private part and all: it is a benchmark's, and a witness checks it. */
+	int (*export_key)(uint8_t public_key[2 * P256_BYTES], uint8_t private_key[P256_BYTES]);
 
 	/* Hashes `message` with SHA-256 and signs the digest. */
-	int (*sign)(const uint8_t *message, size_t length, uint8_t signature[2 * P256_BYTES],
-		    struct bench_span *inner);
+	int (*sign)(const uint8_t *message, size_t length, uint8_t signature[2 * P256_BYTES], struct bench_span *inner);
 
 	/* Hashes and verifies with the current public key: 0 if valid, 1 if not, negative on any other failure. */
 	int (*verify)(const uint8_t *message, size_t length, const uint8_t signature[2 * P256_BYTES],
@@ -44,6 +43,5 @@ struct attest_ops {
 
 	void (*close)(void);
 };
-
 
 #endif /* WORLDWISE_OPS_ATTEST_H */

@@ -82,7 +82,7 @@ static int set_curve(ecc_key *key)
 	return result == CRYPT_OK ? ecc_set_curve(curve, key) : result;
 }
 
-static int keygen(uint8_t public_key[2 * P256_BYTES], struct bench_span *inner)
+static int keygen(struct bench_span *inner)
 {
 	ecc_key key;
 	int result = set_curve(&key);
@@ -98,16 +98,18 @@ static int keygen(uint8_t public_key[2 * P256_BYTES], struct bench_span *inner)
 	if (result == CRYPT_OK)
 		result = mp_copy(key.pubkey.y, y);
 	ecc_free(&key);
-	if (result == CRYPT_OK)
-		result = write_number(x, public_key);
-	if (result == CRYPT_OK)
-		result = write_number(y, public_key + P256_BYTES);
 	return failure(result);
 }
 
-static int export_private(uint8_t private_key[P256_BYTES])
+static int export_key(uint8_t public_key[2 * P256_BYTES], uint8_t private_key[P256_BYTES])
 {
-	return failure(write_number(d, private_key));
+	int result = write_number(x, public_key);
+
+	if (result == CRYPT_OK)
+		result = write_number(y, public_key + P256_BYTES);
+	if (result == CRYPT_OK)
+		result = write_number(d, private_key);
+	return failure(result);
 }
 
 /* The current key as the library wants it; `type` is PK_PRIVATE or PK_PUBLIC. */
@@ -181,7 +183,7 @@ struct attest_ops linux_ops = {
 	.name = "libtomcrypt",
 	.open = open_ops,
 	.keygen = keygen,
-	.export_private = export_private,
+	.export_key = export_key,
 	.sign = sign,
 	.verify = verify,
 	.close = close_ops,

@@ -46,11 +46,9 @@ static void close_ops(void)
 	mbedtls_mpi_free(&d);
 }
 
-static int keygen(uint8_t public_key[2 * P256_BYTES], struct bench_span *inner)
+static int keygen(struct bench_span *inner)
 {
 	mbedtls_ecdsa_context key;
-	uint8_t point[1 + 2 * P256_BYTES];
-	size_t size = 0;
 	int result;
 
 	(void)inner;
@@ -60,18 +58,19 @@ static int keygen(uint8_t public_key[2 * P256_BYTES], struct bench_span *inner)
 		result = mbedtls_mpi_copy(&d, &key.MBEDTLS_PRIVATE(d));
 	if (!result)
 		result = mbedtls_ecp_copy(&q, &key.MBEDTLS_PRIVATE(Q));
-	if (!result)
-		result = mbedtls_ecp_point_write_binary(&key.MBEDTLS_PRIVATE(grp), &q, MBEDTLS_ECP_PF_UNCOMPRESSED,
-							&size, point, sizeof(point));
-	for (size_t i = 0; i < 2 * P256_BYTES; i++)
-		public_key[i] = point[1 + i];
 	mbedtls_ecdsa_free(&key);
 	return result;
 }
 
-static int export_private(uint8_t private_key[P256_BYTES])
+static int export_key(uint8_t public_key[2 * P256_BYTES], uint8_t private_key[P256_BYTES])
 {
-	return mbedtls_mpi_write_binary(&d, private_key, P256_BYTES);
+	int result = mbedtls_mpi_write_binary(&q.MBEDTLS_PRIVATE(X), public_key, P256_BYTES);
+
+	if (!result)
+		result = mbedtls_mpi_write_binary(&q.MBEDTLS_PRIVATE(Y), public_key + P256_BYTES, P256_BYTES);
+	if (!result)
+		result = mbedtls_mpi_write_binary(&d, private_key, P256_BYTES);
+	return result;
 }
 
 static int sign(const uint8_t *message, size_t length, uint8_t signature[2 * P256_BYTES], struct bench_span *inner)
@@ -133,7 +132,7 @@ struct attest_ops linux_ops = {
 	.name = "mbedtls",
 	.open = open_ops,
 	.keygen = keygen,
-	.export_private = export_private,
+	.export_key = export_key,
 	.sign = sign,
 	.verify = verify,
 	.close = close_ops,

@@ -6,7 +6,8 @@
 #include "attest_ta.h"
 
 /* TEEC_Result values have bit 31 set, so they are negative as int. */
-#define SIGNATURE_INVALID ((TEEC_Result)0xFFFF3072) /* TEE_ERROR_SIGNATURE_INVALID, GlobalPlatform TEE Internal Core API */
+#define SIGNATURE_INVALID                                                                                              \
+	((TEEC_Result)0xFFFF3072) /* TEE_ERROR_SIGNATURE_INVALID, GlobalPlatform TEE Internal Core API */
 
 static TEEC_Context context;
 static TEEC_Session session;
@@ -50,25 +51,25 @@ static void get_span(const TEEC_Operation *op, struct bench_span *inner)
 	inner->end = join(&op->params[3].value);
 }
 
-static int keygen(uint8_t public_key[2 * P256_BYTES], struct bench_span *inner)
+static int keygen(struct bench_span *inner)
 {
-	TEEC_Operation op = { .paramTypes = TEEC_PARAM_TYPES(TEEC_MEMREF_TEMP_OUTPUT, TEEC_NONE, TEEC_VALUE_OUTPUT,
+	TEEC_Operation op = { .paramTypes = TEEC_PARAM_TYPES(TEEC_NONE, TEEC_NONE, TEEC_VALUE_OUTPUT,
 							     TEEC_VALUE_OUTPUT) };
-	TEEC_Result res;
+	TEEC_Result res = TEEC_InvokeCommand(&session, ATTEST_KEYGEN, &op, NULL);
 
-	op.params[0].tmpref.buffer = public_key;
-	op.params[0].tmpref.size = 2 * P256_BYTES;
-	res = TEEC_InvokeCommand(&session, ATTEST_KEYGEN, &op, NULL);
 	get_span(&op, inner);
 	return (int)res;
 }
 
-static int export_private(uint8_t private_key[P256_BYTES])
+static int export_key(uint8_t public_key[2 * P256_BYTES], uint8_t private_key[P256_BYTES])
 {
-	TEEC_Operation op = { .paramTypes = TEEC_PARAM_TYPES(TEEC_MEMREF_TEMP_OUTPUT, TEEC_NONE, TEEC_NONE, TEEC_NONE) };
+	TEEC_Operation op = { .paramTypes = TEEC_PARAM_TYPES(TEEC_MEMREF_TEMP_OUTPUT, TEEC_MEMREF_TEMP_OUTPUT,
+							     TEEC_NONE, TEEC_NONE) };
 
-	op.params[0].tmpref.buffer = private_key;
-	op.params[0].tmpref.size = P256_BYTES;
+	op.params[0].tmpref.buffer = public_key;
+	op.params[0].tmpref.size = 2 * P256_BYTES;
+	op.params[1].tmpref.buffer = private_key;
+	op.params[1].tmpref.size = P256_BYTES;
 	return (int)TEEC_InvokeCommand(&session, ATTEST_EXPORT, &op, NULL);
 }
 
@@ -106,7 +107,7 @@ struct attest_ops optee_ops = {
 	.inner_place = "ta",
 	.open = open_ops,
 	.keygen = keygen,
-	.export_private = export_private,
+	.export_key = export_key,
 	.sign = sign,
 	.verify = verify,
 	.close = close_ops,

@@ -4,6 +4,7 @@
 
 #include "../bench/bench.h"
 #include "../bench/scenario.h"
+#include "../linux/idle.h"
 #include "../ops/attest_ta.h"
 #include "../ops/optee.h"
 
@@ -85,8 +86,9 @@ static void tee_case(const struct bench_plan *plan)
 int main(int argc, char **argv)
 {
 	struct bench_plan plan = bench_start(PROGRAM, optee_ops.name, argc, argv);
+	uint64_t idle = idle_entries();
 
 	if (scenario_attest(&plan, &optee_ops, PLACE))
 		tee_case(&plan);
-	return bench_finish();
+	return bench_finish(idle_entries() - idle);
 }

@@ -20,8 +20,8 @@ from worldwise.suite import Case
 EVIDENCE: Mapping[str, str] = {"keygen": "keygen", "attestdiv": "sign", "attestquorum": "sign"}
 MESSAGE_BYTES: Mapping[str, int] = {"attestdiv": 48, "attestquorum": 40}
 REQUIRED_CHECKS: Mapping[str, tuple[str, ...]] = {
-    "attestdiv": ("modified-signature-rejected",),
-    "attestquorum": ("modified-signature-rejected",),
+    "attestdiv": ("modified-signature-rejected", "modified-message-rejected"),
+    "attestquorum": ("modified-signature-rejected", "modified-message-rejected"),
 }
 
 Count = Annotated[int, Field(ge=0, lt=2**64)]
@@ -111,10 +111,15 @@ class Failure(_Record):
 
 
 class End(_Record):
-    """The last record; status 0 if all went well."""
+    """The last record; status 0 if all went well.
+
+    `idle` is how often the processor had nothing to do during the case. Virtual time goes on then without
+    instructions, so that the counts would not be counts.
+    """
 
     type: Literal["end"]
     status: int
+    idle: int = Field(ge=0)
 
 
 Evidence = SignEvidence | KeygenEvidence
@@ -245,6 +250,12 @@ class _Checker:
             self._fail(len(self._records), "the records stop before 'end': the measured program did not finish.")
         if end.status != 0:
             self._fail(len(self._records), f"the measured program ended with status {end.status}.")
+        if end.idle:
+            self._fail(
+                len(self._records),
+                f"the processor was idle {end.idle} times during the case: counts would include time that no "
+                "instruction took.",
+            )
         for number, record in self._numbered():
             if isinstance(record, Start) and number > 1:
                 self._fail(number, "a second 'start'.")

@@ -88,8 +88,14 @@ class RunManifest(_Manifest):
     cases: list[str]
 
     def planned(self, planned: Suite) -> list[Case]:
-        """The run's cases, from its own copy of the suite and the number of samples asked for instead."""
+        """The run's cases, from its own copy of the suite and the number of samples asked for instead.
+
+        Raises WorldwiseError if the suite has not all of them.
+        """
         wanted = {case.id: case for case in planned.cases}
+        for case_id in self.cases:
+            if case_id not in wanted:
+                raise WorldwiseError(f"{RUN_FILE} has the case '{case_id}', but {SUITE_FILE} beside it has not.")
         cases = [wanted[case_id] for case_id in self.cases]
         return [replace(case, samples=self.samples) for case in cases] if self.samples else cases
 

@@ -247,7 +247,11 @@ class Emulator:
             debian.require_space(self.directory, 300_000_000, "a machine's snapshot")
             work = Path(tempfile.mkdtemp(dir=self.directory, prefix=".booting-"))
             try:
-                self._boot_and_save(machine, work)
+                for attempt in range(1, _ATTEMPTS + 1):
+                    self._boot_and_save(machine, work)
+                    if self._snapshot_stopped_well(machine, work):
+                        break
+                    self._not_stopped_well(machine, attempt)
                 manifest = {
                     "digest": digest,
                     "machine": machine.name,
@@ -258,6 +262,14 @@ class Emulator:
             finally:
                 shutil.rmtree(work, ignore_errors=True)
         return final
+
+    def _snapshot_stopped_well(self, machine: Machine, snapshot: Path) -> bool:
+        """Restore a new snapshot once, for the two readings around the stop."""
+        with tempfile.TemporaryDirectory(dir=snapshot) as work:
+            directory = Path(work)
+            (directory / "case").write_text("/bin/faults\n", encoding="ascii")
+            self._restored(machine, (snapshot, "/snapshot", "ro"), directory, lambda _: None)
+            return _stopped_well(directory)
 
     def _snapshot_directory(self, machine: Machine) -> Path:
         return self.directory / machine.digest(self.lab)[:12]
@@ -332,41 +344,55 @@ class Emulator:
         Raises WorldwiseError if the machine hangs, QEMU cannot start, or the tool is being stopped.
         """
         began = time.monotonic()
-        for attempt in range(_ATTEMPTS):
+        snapshot: Bind | None = (self.snapshot(machine), "/snapshot", "ro") if start == "snapshot" else None
+        for attempt in range(1, _ATTEMPTS + 1):
             (directory / "case").write_text("\n".join(program) + "\n", encoding="ascii")
             try:
-                if start == "boot":
-                    with (
-                        tempfile.TemporaryDirectory(prefix="ww-") as sockets,
-                        self._booted(machine, directory, Path(sockets)) as (process, debugger, command),
-                    ):
-                        debugger.go()
-                        self._watch(process, directory, machine, progress)
+                if snapshot:
+                    status, command = self._restored(machine, snapshot, directory, progress)
                 else:
-                    snapshot: Bind = (self.snapshot(machine), "/snapshot", "ro")
-                    command = self._command(machine, directory, None, ["-incoming", "file:/snapshot/state"], [snapshot])
-                    process = self._start(command, directory)
-                    try:
-                        self._watch(process, directory, machine, progress)
-                    finally:
-                        self._end(process)
+                    status, command = self._from_power_on(machine, directory, progress)
                 stopped_well = _stopped_well(directory)
             finally:
                 for name in ("case", "machine"):
                     (directory / name).unlink(missing_ok=True)
-            if stopped_well:
+            if snapshot or stopped_well:
                 break
-            # See machine_ready() in guest/linux/init.c. Another try, from a boot that stops as all others do.
-            self.notify(f"{machine.name} was not stopped as it must be; booting anew (attempt {attempt + 2})")
-            shutil.rmtree(self._snapshot_directory(machine), ignore_errors=True)
+            self._not_stopped_well(machine, attempt)
             (directory / RECORDS).unlink(missing_ok=True)
-        else:
+        self._judge(status, directory, machine)
+        return Outcome(status, tuple(self._plain(command)), time.monotonic() - began)
+
+    def _restored(
+        self, machine: Machine, snapshot: Bind, directory: Path, progress: Callable[[int], None]
+    ) -> tuple[int, list[str]]:
+        command = self._command(machine, directory, None, ["-incoming", "file:/snapshot/state"], [snapshot])
+        process = self._start(command, directory)
+        try:
+            self._watch(process, directory, machine, progress)
+        finally:
+            self._end(process)
+        return process.returncode, command
+
+    def _from_power_on(
+        self, machine: Machine, directory: Path, progress: Callable[[int], None]
+    ) -> tuple[int, list[str]]:
+        with (
+            tempfile.TemporaryDirectory(prefix="ww-") as sockets,
+            self._booted(machine, directory, Path(sockets)) as (process, debugger, command),
+        ):
+            debugger.go()
+            self._watch(process, directory, machine, progress)
+        return process.returncode, command
+
+    def _not_stopped_well(self, machine: Machine, attempt: int) -> None:
+        """See machine_ready() in guest/linux/init.c. Another attempt, or an error if this was the last."""
+        if attempt == _ATTEMPTS:
             raise WorldwiseError(
                 f"machine {machine.name} was never stopped as it must be, in {_ATTEMPTS} attempts",
                 "try again with less load on this machine",
             )
-        self._judge(process.returncode, directory, machine)
-        return Outcome(process.returncode, tuple(self._plain(command)), time.monotonic() - began)
+        self.notify(f"{machine.name} was not stopped as it must be; booting anew")
 
     def diagnosis(self, directory: Path, machine: Machine) -> str:
         """The ends of the consoles in a case's directory, for a person to read.

@@ -225,7 +225,6 @@ def test_an_image_is_built_once(recipe: Recipe, lab: HostLab) -> None:
     """If this fails, the second run builds again, or a recipe does not see its inputs."""
     said: list[str] = []
     store = ImageStore(lab, said.append)
-    assert store.missing(recipe) == ["first", "second"]
     made = store.get(recipe)
     assert said == ["building first", "built first", "building second", "built second"]
     assert made.file("whole").read_text() == (
@@ -238,7 +237,6 @@ def test_an_image_is_built_once(recipe: Recipe, lab: HostLab) -> None:
     assert builds(lab) == ["first", "second"]
 
     again = ImageStore(lab, said.append)
-    assert again.missing(recipe) == []
     assert again.get(recipe) == made
     assert store.get(recipe) is made
     assert builds(lab) == ["first", "second"]

@@ -554,6 +554,8 @@ def call(
             bench.emulator = cast(Emulator, emulator)
             return bench
 
+        for variable in ("FORCE_COLOR", "TTY_COMPATIBLE"):
+            monkeypatch.delenv(variable, raising=False)
         place = Lab(debian.load_lock(), tool.cache)
         monkeypatch.setattr(place, "ensure", lambda: False)
         monkeypatch.setattr(cli_run, "open_lab", lambda _console: place)

@@ -19,6 +19,7 @@ struct session {
 	TEE_OperationHandle digest;
 	TEE_OperationHandle sign;
 	TEE_OperationHandle verify;
+	bool ready; /* the operations have the current key */
 };
 
 TEE_Result TA_CreateEntryPoint(void)
@@ -49,8 +50,8 @@ static TEE_Result prepare(struct session *s)
 TEE_Result TA_OpenSessionEntryPoint(uint32_t types, TEE_Param params[TEE_NUM_PARAMS], void **context)
 {
 	(void)params;
-	if (types != TEE_PARAM_TYPES(TEE_PARAM_TYPE_NONE, TEE_PARAM_TYPE_NONE, TEE_PARAM_TYPE_NONE,
-				     TEE_PARAM_TYPE_NONE))
+	if (types !=
+	    TEE_PARAM_TYPES(TEE_PARAM_TYPE_NONE, TEE_PARAM_TYPE_NONE, TEE_PARAM_TYPE_NONE, TEE_PARAM_TYPE_NONE))
 		return TEE_ERROR_BAD_PARAMETERS;
 	/* The handles come with the first key, so that opening a session costs what OP-TEE makes it cost. */
 	*context = TEE_Malloc(sizeof(struct session), TEE_MALLOC_FILL_ZERO);
@@ -108,35 +109,31 @@ static TEE_Result keygen(struct session *s, TEE_Param params[TEE_NUM_PARAMS])
 	uint64_t begin;
 	uint64_t end;
 
-	if (params[0].memref.size != 2 * P256_BYTES)
-		return TEE_ERROR_BAD_PARAMETERS;
 	TEE_InitValueAttribute(&curve, TEE_ATTR_ECC_CURVE, TEE_ECC_CURVE_NIST_P256, 0);
 	TEE_ResetTransientObject(s->key);
+	s->ready = false;
 
 	begin = bench_region_begin();
 	res = TEE_GenerateKey(s->key, P256_BITS, &curve, 1);
 	end = bench_region_end();
-	if (res)
-		return res;
 	give_span(params, begin, end);
-
-	res = get_number(s->key, TEE_ATTR_ECC_PUBLIC_VALUE_X, params[0].memref.buffer);
-	if (!res)
-		res = get_number(s->key, TEE_ATTR_ECC_PUBLIC_VALUE_Y, (uint8_t *)params[0].memref.buffer + P256_BYTES);
 	return res;
 }
 
-/* Hands the current key to the operations, which the first sign or verify after a keygen needs. */
+/* Hands the current key to the operations, if it is new: work of the first sign or verify after a keygen. */
 static TEE_Result use_key(struct session *s)
 {
 	TEE_Result res;
 
+	if (s->ready)
+		return TEE_SUCCESS;
 	TEE_ResetTransientObject(s->public_key);
 	res = TEE_CopyObjectAttributes1(s->public_key, s->key);
 	if (!res)
 		res = TEE_SetOperationKey(s->sign, s->key);
 	if (!res)
 		res = TEE_SetOperationKey(s->verify, s->public_key);
+	s->ready = !res;
 	return res;
 }
 
@@ -151,6 +148,9 @@ static TEE_Result sign(struct session *s, TEE_Param params[TEE_NUM_PARAMS])
 
 	if (size != 2 * P256_BYTES)
 		return TEE_ERROR_BAD_PARAMETERS;
+	res = use_key(s);
+	if (res)
+		return res;
 
 	begin = bench_region_begin();
 	res = TEE_DigestDoFinal(s->digest, params[0].memref.buffer, params[0].memref.size, digest, &digest_size);
@@ -173,6 +173,9 @@ static TEE_Result verify(struct session *s, TEE_Param params[TEE_NUM_PARAMS])
 
 	if (params[1].memref.size != 2 * P256_BYTES)
 		return TEE_ERROR_BAD_PARAMETERS;
+	res = use_key(s);
+	if (res)
+		return res;
 
 	begin = bench_region_begin();
 	res = TEE_DigestDoFinal(s->digest, params[0].memref.buffer, params[0].memref.size, digest, &digest_size);
@@ -189,16 +192,22 @@ static TEE_Result command_keygen(struct session *s, TEE_Param params[TEE_NUM_PAR
 {
 	TEE_Result res = s->verify ? TEE_SUCCESS : prepare(s);
 
-	if (!res)
-		res = keygen(s, params);
-	return res ? res : use_key(s);
+	return res ? res : keygen(s, params);
 }
 
 static TEE_Result command_export(struct session *s, TEE_Param params[TEE_NUM_PARAMS])
 {
-	if (params[0].memref.size != P256_BYTES)
+	uint8_t *public_key = params[0].memref.buffer;
+	TEE_Result res;
+
+	if (params[0].memref.size != 2 * P256_BYTES || params[1].memref.size != P256_BYTES)
 		return TEE_ERROR_BAD_PARAMETERS;
-	return get_number(s->key, TEE_ATTR_ECC_PRIVATE_VALUE, params[0].memref.buffer);
+	res = get_number(s->key, TEE_ATTR_ECC_PUBLIC_VALUE_X, public_key);
+	if (!res)
+		res = get_number(s->key, TEE_ATTR_ECC_PUBLIC_VALUE_Y, public_key + P256_BYTES);
+	if (!res)
+		res = get_number(s->key, TEE_ATTR_ECC_PRIVATE_VALUE, params[1].memref.buffer);
+	return res;
 }
 
 #define NONE TEE_PARAM_TYPE_NONE
@@ -213,8 +222,8 @@ TEE_Result TA_InvokeCommandEntryPoint(void *context, uint32_t command, uint32_t 
 		uint32_t types;
 		TEE_Result (*run)(struct session *s, TEE_Param params[TEE_NUM_PARAMS]);
 	} commands[] = {
-		[ATTEST_KEYGEN] = { TEE_PARAM_TYPES(OUT, NONE, VALUE, VALUE), command_keygen },
-		[ATTEST_EXPORT] = { TEE_PARAM_TYPES(OUT, NONE, NONE, NONE), command_export },
+		[ATTEST_KEYGEN] = { TEE_PARAM_TYPES(NONE, NONE, VALUE, VALUE), command_keygen },
+		[ATTEST_EXPORT] = { TEE_PARAM_TYPES(OUT, OUT, NONE, NONE), command_export },
 		[ATTEST_SIGN] = { TEE_PARAM_TYPES(IN, OUT, VALUE, VALUE), sign },
 		[ATTEST_VERIFY] = { TEE_PARAM_TYPES(IN, IN, VALUE, VALUE), verify },
 	};

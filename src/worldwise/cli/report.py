@@ -66,27 +66,29 @@ def wanted_budget(text: str | None) -> Budget | None:
 
 def show(run: Run, form: str, output: Path | None, budget: Budget | None, full: bool) -> int:
     """Print or write the reading of a run. Returns the exit status: 1 if a case failed or a budget is not met."""
+    if output:
+        check_output(output)
     reading = lens.read_run(run, budget)
     if form == "table":
         if output:
-            with _writing(output).open("w", encoding="utf-8") as file:
+            with output.open("w", encoding="utf-8") as file:
                 reports.render(reading, Console(file=file), full)
         else:
             reports.render(reading, Console(), full)
     else:
         text = reports.EXPORTERS[form](reading)
         if output:
-            _writing(output).write_text(text, encoding="utf-8")
+            output.write_text(text, encoding="utf-8")
         else:
             click.echo(text, nl=not text.endswith("\n"))
     over = reading.budget is not None and reading.budget.fits is not True
     return EXIT_OVER_BUDGET if over or reading.failed or reading.missing else 0
 
 
-def _writing(output: Path) -> Path:
+def check_output(output: Path) -> None:
+    """Raise WorldwiseError if a file cannot stand there, before anything is measured for it."""
     if not output.parent.is_dir():
         raise WorldwiseError(f"{output}: the directory {output.parent} does not exist", "make it, or choose another")
-    return output
 
 
 @click.command()

@@ -8,11 +8,12 @@ from dataclasses import replace
 from pathlib import Path
 
 import click
+from click.core import ParameterSource
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
 from worldwise import compare
-from worldwise.cli.report import reading_options, runs_option, show, wanted_budget
+from worldwise.cli.report import check_output, reading_options, runs_option, show, wanted_budget
 from worldwise.errors import WorldwiseError
 from worldwise.lab import open_lab
 from worldwise.measure import Bench, Options
@@ -132,8 +133,10 @@ def run(
 
     Exit status: 0 all is well; 1 a case failed or the budget is not met; 2 it could not be measured.
     """
-    if verify and resume:
-        raise click.UsageError("--verify measures anew: it cannot go on with a run")
+    if resume:
+        _refuse_with_resume()
+    if output:
+        check_output(output)
     options = Options(
         reuse=not (fresh or verify or cold),
         start="boot" if cold else "snapshot",
@@ -176,6 +179,15 @@ def run(
     if verify:
         status = max(status, _verify(made[0], made[1], display))
     return status
+
+
+def _refuse_with_resume() -> None:
+    """A run that is gone on with has its suite, cases and samples already. Raises click.UsageError."""
+    context = click.get_current_context()
+    for name in ("suite", "variants", "operations", "targets", "samples", "reverse", "fresh", "verify", "cold"):
+        if context.get_parameter_source(name) is not ParameterSource.DEFAULT:
+            option = next(parameter for parameter in context.command.params if parameter.name == name)
+            raise click.UsageError(f"--resume goes on with a run as it was begun: {option.opts[0]} does not go with it")
 
 
 def _verify(first: Run, second: Run, display: _Display) -> int:

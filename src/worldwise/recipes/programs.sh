@@ -18,7 +18,7 @@ cd guest
 # Far from where any other program is loaded: the host stops the machine at an address of this one.
 own -no-pie -Wl,-Ttext-segment=0x5000000000 -o /out/init linux/init.c bench/record.c bench/semihost.c
 own -no-pie -o /out/faults linux/faults.c
-own -no-pie -I../sysroot/usr/include -o /out/optee-client optee/client.c ops/optee.c bench/*.c \
+own -no-pie -I../sysroot/usr/include -o /out/optee-client optee/client.c ops/optee.c linux/idle.c bench/*.c \
 	../sysroot/usr/lib/aarch64-linux-gnu/libteec.so
 cd ..
 
@@ -69,7 +69,7 @@ for part in $parts; do compile "$mbedtls/mbedtls/library/$part.c" "$mbedtls_comm
 flags="$(recorded "$flags_of") $around"
 aarch64-linux-gnu-ar rcsD library.a objects/*.o
 cd guest
-for source in bench/bench.c bench/record.c bench/scenario.c bench/semihost.c linux/bench.c linux/entropy.c; do
+for source in bench/bench.c bench/record.c bench/scenario.c bench/semihost.c linux/bench.c linux/entropy.c linux/idle.c; do
 	own -c "$source" -o "../$(basename "$source" .c)-$(dirname "$source").o"
 done
 # The adapter is compiled as the library is: it includes the library's headers.

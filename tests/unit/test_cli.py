@@ -1,0 +1,395 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""The command line as a user meets it: help, refusals, exit statuses, what goes to which stream."""
+
+import csv
+import importlib
+import io
+import json
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import NoReturn
+
+import click
+import pytest
+
+from synthetic import make_records, new_writer, write_run
+from worldwise import __version__, cli, paths
+from worldwise.errors import WorldwiseError
+from worldwise.rundir import Run
+from worldwise.suite import Case
+
+cli_run = importlib.import_module("worldwise.cli.run")
+
+FAST = Case("optee", "mbedtls-nist", "O2", "attestdiv", 4, 2)
+SLOW = Case("optee", "libtomcrypt", "Os", "attestdiv", 4, 2)
+EMPTY = Case("optee", "mbedtls-nist", "O2", "empty-invoke", 4, 2)
+
+
+@dataclass(frozen=True)
+class Answer:
+    """How a call ended and what it said."""
+
+    status: int
+    out: str
+    err: str
+
+
+Call = Callable[..., Answer]
+
+
+@pytest.fixture
+def call(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Iterator[Call]:
+    """Calls the tool as `./worldwise` does, with output that is no terminal. A lab is not to be had."""
+
+    def no_lab(*_: object) -> NoReturn:
+        raise AssertionError("the lab was asked for")
+
+    def call(*arguments: str | Path) -> Answer:
+        monkeypatch.setattr(sys, "argv", ["worldwise", *map(str, arguments)])
+        capsys.readouterr()
+        with pytest.raises(SystemExit) as caught:
+            cli.main()
+        out, err = capsys.readouterr()
+        code = caught.value.code
+        assert code is None or isinstance(code, int)
+        return Answer(code or 0, out, err)
+
+    for variable in ("FORCE_COLOR", "TTY_COMPATIBLE", "COLUMNS", "TERM"):
+        monkeypatch.delenv(variable, raising=False)
+    monkeypatch.setattr(cli_run, "open_lab", no_lab)
+    handler = signal.getsignal(signal.SIGTERM)
+    yield call
+    signal.signal(signal.SIGTERM, handler)
+
+
+def commands(group: click.Group, *above: str) -> Iterator[tuple[tuple[str, ...], click.Command]]:
+    """Every command of a group and of the groups in it, with the words that call it."""
+    for name, command in group.commands.items():
+        yield (*above, name), command
+        if isinstance(command, click.Group):
+            yield from commands(command, *above, name)
+
+
+COMMANDS = dict(commands(cli.cli))
+
+
+# --- help ---
+
+
+def test_every_command_is_there() -> None:
+    """If this fails, a command was dropped, or forgotten in the group."""
+    assert {words[0] for words in COMMANDS} == {"run", "report", "list", "suites", "schema", "lab"}
+    assert {words[1] for words in COMMANDS if len(words) > 1} == {"build", "status", "enter", "relock", "clean"}
+
+
+@pytest.mark.parametrize("words", list(COMMANDS), ids=" ".join)
+def test_help_tells_every_option(words: tuple[str, ...], call: Call) -> None:
+    """If this fails, an option is secret, or has no word of explanation."""
+    answer = call(*words, "--help")
+    assert (answer.status, answer.err) == (0, "")
+    assert answer.out.startswith(f"Usage: worldwise {' '.join(words)} ")
+    command = COMMANDS[words]
+    assert command.help and command.help.split("\n")[0].split()[0] in answer.out
+    for parameter in command.params:
+        if isinstance(parameter, click.Option):
+            assert parameter.help, parameter.name
+            for option in parameter.opts:
+                assert f"  {option}" in answer.out
+        elif isinstance(parameter, click.Argument):
+            assert parameter.make_metavar(click.Context(command)) in answer.out
+    if isinstance(command, click.Group):
+        for name in command.commands:
+            assert f"\n  {name} " in answer.out
+
+
+def test_the_first_words(call: Call) -> None:
+    """If this fails, who types only the name, or asks for the version, is not helped."""
+    for arguments in (("--help",), ("-h",), ()):
+        answer = call(*arguments)
+        text = answer.out + answer.err
+        assert "`worldwise run` is the main job" in text
+        for name in ("run", "report", "list", "suites", "schema", "lab"):
+            assert f"\n  {name} " in text
+    assert call("--version").out == f"worldwise, version {__version__}\n"
+
+
+# --- what is refused before anything starts ---
+
+
+def test_a_wrong_suite_is_refused_with_file_and_line(call: Call, tmp_path: Path) -> None:
+    """If this fails, a typing error costs minutes, or leaves the user to search for it."""
+    text = (paths.SUITES / "quick.toml").read_text(encoding="utf-8")
+    path = tmp_path / "mine.toml"
+    path.write_text(text.replace('["mbedtls-nist"]', '["mbedtls-nits"]', 1), encoding="utf-8")
+    line = next(number for number, words in enumerate(path.read_text().splitlines(), 1) if "nits" in words)
+    answer = call("run", path, "--runs", tmp_path / "runs")
+    assert (answer.status, answer.out) == (2, "")
+    assert answer.err.startswith(f"worldwise: {path}:{line}: ")
+    assert "libtomcrypt, mbedtls, mbedtls-nist" in answer.err
+    assert "did you mean 'mbedtls-nist'?" in answer.err
+    assert not (tmp_path / "runs").exists()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (["atestation"], ["suite 'atestation'", "Allowed: attestation, quick.", "did you mean 'attestation'?"]),
+        (["quick", "--variant", "mbedtls-O3"], ["variant 'mbedtls-O3'", "Allowed: mbedtls-nist-O2."]),
+        (["quick", "--operation", "attestdvi"], ["operation 'attestdvi'", "did you mean 'attestdiv'?"]),
+        (["quick", "--target", "optee3"], ["target 'optee3'", "Allowed: optee, linux."]),
+        (["quick", "--target", "linux", "--operation", "empty-invoke"], ["no case of this suite is", "at once"]),
+        (["quick", "--budget", "5ms"], ["budget '5ms': no clock", "try '5ms@2GHz'"]),
+        (["quick", "--budget", "5m@2GHz"], ["the unit 'm' is not known", "Allowed: s, ms, us, ns."]),
+        (["quick", "--budget", "0ms@2GHz"], ["is zero"]),
+        (["quick", "--target", "linux", "--budget", "5ms@2GHz"], ["would judge nothing"]),
+        (["quick", "--samples", "0"], ["--samples"]),
+        (["quick", "--jobs", "0"], ["--jobs"]),
+        (["quick", "--silence", "1"], ["--silence"]),
+        (["quick", "--format", "xml"], ["--format", "'markdown'"]),
+        (["--verify", "--resume"], ["--verify does not go with it"]),
+        (["quick", "--resume"], ["suite does not go with it"]),
+        (["quick", "--vrify"], ["--vrify", "--verify"]),
+        (["--resume"], ["there is no run yet in "]),
+        (["--resume", "2026"], ["there is no run '2026' in "]),
+    ],
+    ids=lambda value: " ".join(value) if isinstance(value, list) and value[0][0] != "v" else "",
+)
+def test_a_wrong_call_is_refused_before_it_starts(
+    arguments: list[str], says: list[str], call: Call, tmp_path: Path
+) -> None:
+    """If this fails, a wrong word builds a lab first, or is not explained."""
+    answer = call("run", *arguments, "--runs", tmp_path / "runs")
+    assert (answer.status, answer.out) == (2, "")
+    for words in says:
+        assert words in answer.err
+    assert "Traceback" not in answer.err
+    assert not (tmp_path / "runs").exists()
+
+
+def test_the_budget_of_a_report_is_checked(call: Call, whole_run: Run) -> None:
+    """If this fails, a wrong budget on an old run is a traceback, or passes."""
+    answer = call("report", whole_run.path, "--budget", "5ms@fast")
+    assert (answer.status, answer.out) == (2, "")
+    assert "budget '5ms@fast': 'fast' is not a" in answer.err
+
+
+def test_a_run_whose_suite_was_changed_does_not_go_on(call: Call, runs_dir: Path) -> None:
+    """If this fails, a run is resumed with other cases than it was begun with, or with a traceback."""
+    with new_writer(runs_dir, [FAST]) as writer:
+        path = writer.run.path / "suite.toml"
+    path.write_text(path.read_text().replace('"attestdiv", ', ""))
+    answer = call("run", "--resume", "--runs", runs_dir)
+    assert (answer.status, answer.out) == (2, "")
+    assert f"run.json has the case '{FAST.id}', but suite.toml beside it has not" in answer.err
+
+
+# --- reports ---
+
+
+def test_a_report_in_each_format(call: Call, whole_run: Run, tmp_path: Path) -> None:
+    """If this fails, a format is broken, or is not the same in a file as on the screen."""
+    answers = {form: call("report", whole_run.path, "--format", form) for form in ("table", "json", "csv", "markdown")}
+    for form, answer in answers.items():
+        assert (answer.status, answer.err) == (0, ""), form
+        path = tmp_path / form
+        written = call("report", whole_run.path, "--format", form, "--output", path)
+        assert (written.status, written.out, written.err) == (0, "", "")
+        assert path.read_text(encoding="utf-8") == answer.out
+    assert answers["table"].out.startswith(f"A synthetic run (run {whole_run.id}, complete)\n")
+    reading = json.loads(answers["json"].out)
+    assert reading["run"]["id"] == whole_run.id
+    rows = list(csv.DictReader(io.StringIO(answers["csv"].out)))
+    assert len(rows) == len(reading["rows"])
+    assert answers["markdown"].out.startswith("# ")
+
+
+def test_full_shows_more(call: Call, whole_run: Run) -> None:
+    """If this fails, `--full` does nothing."""
+    assert len(call("report", whole_run.path, "--full").out) > len(call("report", whole_run.path).out)
+
+
+def test_the_exit_status_is_the_budgets_verdict(call: Call, runs_dir: Path) -> None:
+    """If this fails, a budget that is not met passes in a script, or one that is met fails."""
+    write_run(runs_dir, [FAST], second=1)
+    write_run(runs_dir, [FAST, SLOW], second=2)
+    fits = call("report", "20260102T030401Z", "--runs", runs_dir, "--budget", "5ms@2GHz")
+    assert (fits.status, fits.err) == (0, "")
+    assert "EXCEEDS" not in fits.out
+    over = call("report", "20260102T030402Z", "--runs", runs_dir, "--budget", "5ms@2GHz")
+    assert (over.status, over.err) == (1, "")
+    assert "EXCEEDS" in over.out
+    # The same count at another clock.
+    assert call("report", "20260102T030401Z", "--runs", runs_dir, "--budget", "5ms@1GHz").status == 0
+    assert call("report", "20260102T030401Z", "--runs", runs_dir, "--budget", "5ms@0.5GHz").status == 1
+    # The status does not depend on the format, and without a budget nothing is judged.
+    assert call("report", "latest", "--runs", runs_dir, "--budget", "5ms@2GHz", "--format", "csv").status == 1
+    assert call("report", "latest", "--runs", runs_dir).status == 0
+
+
+def test_a_run_with_holes_is_exit_status_1(call: Call, runs_dir: Path) -> None:
+    """If this fails, a script takes a run that was killed for a whole one."""
+    new_writer(runs_dir, [FAST]).close()
+    answer = call("report", "latest", "--runs", runs_dir)
+    assert answer.status == 1
+    assert FAST.id in answer.out
+
+
+def test_spoilt_records_are_not_reported(call: Call, runs_dir: Path) -> None:
+    """If this fails, a figure is printed from records that are not those of the machine."""
+    run = write_run(runs_dir, [FAST])
+    path = run.records_path(FAST.id)
+    data = path.read_bytes()
+    count = next(record["count"] for record in make_records(FAST) if record["type"] == "sample")
+    path.write_bytes(data.replace(str(count).encode(), str(count - 1).encode(), 1))
+    answer = call("report", "latest", "--runs", runs_dir)
+    assert (answer.status, answer.out) == (2, "")
+    assert f"{path}:4: " in answer.err
+
+
+@pytest.mark.parametrize("reference", ["2025", "nonsense", "no/such/directory", "20260102T030400Z-synthetics"])
+def test_an_unknown_run_is_told(reference: str, call: Call, runs_dir: Path) -> None:
+    """If this fails, a slip in a run's name is a traceback, or another run's report."""
+    write_run(runs_dir, [EMPTY])
+    answer = call("report", reference, "--runs", runs_dir)
+    assert (answer.status, answer.out) == (2, "")
+    assert answer.err.startswith("worldwise: ")
+    assert reference in answer.err
+
+
+def test_an_output_that_cannot_be_written_is_told(call: Call, whole_run: Run, tmp_path: Path) -> None:
+    """If this fails, a wrong `--output` is a traceback."""
+    answer = call("report", whole_run.path, "--output", tmp_path / "none" / "x.txt")
+    assert answer.status == 2
+    assert f"the directory {tmp_path / 'none'} does not exist" in answer.err
+    assert call("report", whole_run.path, "--output", tmp_path).status == 2
+
+
+# --- lists ---
+
+
+def test_list_has_every_run(call: Call, runs_dir: Path, tmp_path: Path) -> None:
+    """If this fails, a run is not found again."""
+    assert (
+        call("list", "--runs", tmp_path / "none").out == f"no runs in {tmp_path / 'none'}; `worldwise run` makes one\n"
+    )
+    one = write_run(runs_dir, [EMPTY], second=1)
+    two = write_run(runs_dir, [EMPTY, FAST], second=2)
+    new_writer(runs_dir, [EMPTY], second=3).close()
+    answer = call("list", "--runs", runs_dir)
+    assert (answer.status, answer.err) == (0, "")
+    lines = [line.split() for line in answer.out.splitlines()]
+    assert lines[0] == ["run", "state", "cases", "lab"]
+    assert lines[1] == [one.id, "complete", "1", "of", "1", "a" * 12]
+    assert lines[2] == [two.id, "complete", "2", "of", "2", "a" * 12]
+    assert lines[3] == ["20260102T030403Z-synthetic", "killed", "0", "of", "1", "a" * 12]
+
+
+@pytest.mark.parametrize(
+    "file", ["run.json", "finished.json", f"cases/{EMPTY.id}/case.json"], ids=["run", "finished", "case"]
+)
+def test_list_goes_past_a_corrupt_run(file: str, call: Call, runs_dir: Path) -> None:
+    """If this fails, one damaged file hides every other run, or it is not told which file it is."""
+    bad = write_run(runs_dir, [EMPTY], second=1)
+    good = write_run(runs_dir, [EMPTY], second=2)
+    (bad.path / file).write_text('{"format": 1')
+    answer = call("list", "--runs", runs_dir)
+    assert (answer.status, answer.err) == (0, "")
+    _, first, second = answer.out.splitlines()
+    assert first.startswith(bad.id)
+    # Whole, however long the path is.
+    assert f"{bad.path / file}: corrupt: not a JSON object" in first
+    assert second.split()[:2] == [good.id, "complete"]
+
+
+def test_list_shows_brackets_as_they_are(call: Call, tmp_path: Path) -> None:
+    """If this fails, part of a path is taken for a colour and lost."""
+    runs = tmp_path / "[bold]runs[0]"
+    run = write_run(runs, [EMPTY])
+    (run.path / "run.json").write_text("")
+    assert f"{runs}/" in call("list", "--runs", runs).out
+
+
+def test_suites_and_schema(call: Call) -> None:
+    """If this fails, nobody learns what can be run, or what a record is."""
+    answer = call("suites")
+    assert (answer.status, answer.err) == (0, "")
+    assert [line.split()[0] for line in answer.out.splitlines()] == ["attestation", "quick"]
+    schema = json.loads(call("schema").out)
+    assert "Sample" in schema["$defs"]
+
+
+# --- streams ---
+
+
+def test_plain_text_when_not_on_a_terminal(call: Call, whole_run: Run, runs_dir: Path) -> None:
+    """If this fails, logs and files are full of escape codes."""
+    (write_run(runs_dir, [EMPTY]).path / "run.json").write_text("")
+    for arguments in (
+        ("report", whole_run.path, "--budget", "5ms@2GHz"),
+        ("list", "--runs", whole_run.path.parent),
+        ("list", "--runs", runs_dir),
+        ("suites",),
+        ("schema",),
+        ("--help",),
+        ("run", "nonsense"),
+        ("report", "nonsense"),
+        ("report", "--nonsense"),
+    ):
+        answer = call(*arguments)
+        assert "\x1b" not in answer.out + answer.err
+        assert answer.out + answer.err
+
+
+def test_a_colour_in_a_name_is_only_text(call: Call) -> None:
+    """If this fails, what a user typed is taken for markup."""
+    answer = call("run", "[red]x")
+    assert "suite '[red]x' is not in" in answer.err
+
+
+def test_details_and_hint_of_an_error(call: Call, monkeypatch: pytest.MonkeyPatch) -> None:
+    """If this fails, the compiler's words or the way out are lost; the message must not be far above."""
+
+    def fail(*_: object) -> NoReturn:
+        raise WorldwiseError("the build of optee failed", "see the log", "core.c:7: error: [no]\n" + "x" * 300)
+
+    monkeypatch.setattr(cli_run, "open_lab", fail)
+    answer = call("run", "quick")
+    assert (answer.status, answer.out) == (2, "")
+    assert answer.err == (f"core.c:7: error: [no]\n{'x' * 300}\nworldwise: the build of optee failed\n  see the log\n")
+
+
+@pytest.mark.parametrize("kind", [signal.SIGINT, signal.SIGTERM])
+def test_an_interrupt_is_status_130(kind: signal.Signals, call: Call, monkeypatch: pytest.MonkeyPatch) -> None:
+    """If this fails, Ctrl-C or a service manager's stop is a traceback, or counts as a result."""
+
+    def interrupt(*_: object) -> None:
+        signal.raise_signal(kind)
+
+    monkeypatch.setattr(cli_run, "open_lab", interrupt)
+    answer = call("run", "quick")
+    assert (answer.status, answer.out) == (130, "")
+    assert answer.err.strip() == "worldwise: interrupted"
+
+
+def test_a_reader_may_hang_up(whole_run: Run) -> None:
+    """If this fails, `worldwise report | head -1` ends with a traceback."""
+    reader, writer = os.pipe()
+    os.close(reader)
+    try:
+        ended = subprocess.run(
+            [sys.executable, "-m", "worldwise", "report", str(whole_run.path), "--format", "json"],
+            stdout=writer,
+            stderr=subprocess.PIPE,
+            env={**os.environ, "PYTHONPATH": str(paths.REPOSITORY / "src")},
+            timeout=60,
+            check=False,
+        )
+    finally:
+        os.close(writer)
+    assert ended.stderr == b""
+    assert ended.returncode != 0
