@@ -30,8 +30,8 @@ _IN_TA = "inside the TA, with the work of OP-TEE's core; not the way there and b
 _IN_LINUX = "by the library's own calls in a Linux process"
 _INCLUDES = {
     ("keygen", "ta"): f"TEE_GenerateKey, {_IN_TA}",
-    ("keygen", "client"): f"{_CLIENT_CALL}; the TA also hands the new key to its sign and verify operations",
-    ("keygen", "linux"): f"a key made and its public part written out, {_IN_LINUX}",
+    ("keygen", "client"): _CLIENT_CALL,
+    ("keygen", "linux"): f"a key pair made, {_IN_LINUX}",
     ("sign", "ta"): f"SHA-256 of the input and the signature, {_IN_TA}",
     ("sign", "client"): _CLIENT_CALL,
     ("sign", "linux"): f"SHA-256 of the input and the signature, {_IN_LINUX}",
