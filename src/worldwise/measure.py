@@ -7,7 +7,7 @@ import os
 import platform
 import subprocess
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -135,6 +135,7 @@ class Bench:
                         group = building.pop(future)
                         with writer.guard():
                             machines |= future.result()
+                        self._refuse_other_images(writer.run, group, machines)
                         for case in group:
                             running[self._pool.submit(self._case, writer, case, machines[case.id])] = case
                         continue
@@ -163,6 +164,17 @@ class Bench:
 
     def _prepare(self, group: Sequence[Case]) -> dict[str, Machine]:
         return {case.id: TARGETS[case.target].machine(case, self.images) for case in group}
+
+    def _refuse_other_images(self, run: Run, group: Sequence[Case], machines: Mapping[str, Machine]) -> None:
+        """One variant of a run is one set of images: raise if cases done before were measured on another."""
+        for done in run.complete_cases():
+            for case in group:
+                if done.case().variant == case.variant and done.images != machines[case.id].images:
+                    raise WorldwiseError(
+                        f"run {run.id} has measured {done.id} with other images of {case.variant} than are built now: "
+                        "their counts must not stand in one run",
+                        "start a new run",
+                    )
 
     def _case(self, writer: RunWriter, case: Case, machine: Machine) -> Result | None:
         """Measure one case, or take it from the results. Returns the result if it was taken."""

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Measuring, with an emulator that writes synthetic records: what is kept, reused, checked again and given up."""
 
+import dataclasses
 import errno
 import functools
 import importlib
@@ -537,6 +538,19 @@ def test_images_that_cannot_be_built_stop_the_run(
     with pytest.raises(WorldwiseError, match=says):
         tool.measure(FakeEmulator())
     assert tool.latest().state == "failed"
+
+
+def test_other_images_must_not_go_on(tool: Tool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """If this fails, one run has counts of the same variant from two builds."""
+    tool.measure(FakeEmulator({EMPTY: hangs}))
+    whole = FakeTarget.machine
+
+    def machine(self: FakeTarget, case: Case, images: ImageStore) -> Machine:
+        return dataclasses.replace(whole(self, case, images), images={"optee": "c" * 64})
+
+    monkeypatch.setattr(FakeTarget, "machine", machine)
+    with pytest.raises(WorldwiseError, match="with other images of"):
+        tool.resume(FakeEmulator())
 
 
 # --- through the command line ---
