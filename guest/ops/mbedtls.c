@@ -14,7 +14,7 @@
 #include "entropy.h"
 
 /* Like is compared with like only if the library has the configuration it has in OP-TEE's core. */
-#if defined(CFG_WORLDWISE_ECP_NIST_OPTIM) != defined(MBEDTLS_ECP_NIST_OPTIM) || !defined(MBEDTLS_HAVE_INT64)
+#if !defined(CFG_CRYPTOLIB_NAME_mbedtls) || !defined(MBEDTLS_HAVE_INT64)
 #error "mbed TLS is not configured as in OP-TEE's core"
 #endif /* configuration of the core */
 

@@ -19,19 +19,12 @@ from filelock import FileLock
 
 from worldwise import debian, paths
 from worldwise.errors import WorldwiseError
+from worldwise.implementation import IMPLEMENTATIONS
 from worldwise.lab import Bind, Lab
 
 RECIPES = Path(__file__).parent / "recipes"
 MANIFEST = "image.json"
 _FORMAT = 1
-
-# Objects are told apart by what the compiler sees after preprocessing: only so do variants share any.
-_COMPILER_CACHE = {
-    "CCACHE_DIR": "/ccache",
-    "CCACHE_COMPILERCHECK": "content",
-    "CCACHE_NODIRECT": "1",
-    "CCACHE_NOCOMPRESS": "1",
-}
 
 
 @dataclass(frozen=True)
@@ -165,9 +158,6 @@ class ImageStore:
             inputs.append((self.lab.package_file(name, "arm64"), f"/in/{name}.deb", "ro"))
         inputs += [(path, f"/in/{name}", "ro") for name, path in recipe.trees.items()]
 
-        # One per lab: what another compiler made is never looked at.
-        compiler_cache = self.lab.cache / "ccache" / self.lab.digest[:12]
-        compiler_cache.mkdir(parents=True, exist_ok=True)
         final = self._path(recipe, digest)
         log = self.directory / f"{recipe.name}.log"
         log.unlink(missing_ok=True)
@@ -184,10 +174,9 @@ class ImageStore:
                     *inputs,
                     (out, "/out", "rw"),
                     (build, "/build", "rw"),
-                    (compiler_cache, "/ccache", "rw"),
                 ],
                 chdir="/build",
-                env={**_COMPILER_CACHE, **recipe.settings},
+                env=recipe.settings,
                 log=log,
                 timeout=1800,
             )
@@ -234,19 +223,16 @@ OPTEE_PLATFORM = "vexpress-qemu_armv8a"
 ATTEST_TA = "7d2f9f7c-5b0e-4b1c-9a3e-617474657374"
 KERNEL_PACKAGE = "linux-image-cloud-arm64"
 
-# What each implementation asks of OP-TEE's build: one line each.
+# What choosing the library takes in OP-TEE's build.
 _CRYPTO_LIBRARY = {
     "libtomcrypt": "",
     "mbedtls": "CFG_CRYPTOLIB_NAME=mbedtls CFG_CRYPTOLIB_DIR=lib/libmbedtls",
-    "mbedtls-nist": "CFG_CRYPTOLIB_NAME=mbedtls CFG_CRYPTOLIB_DIR=lib/libmbedtls CFG_WORLDWISE_ECP_NIST_OPTIM=y",
 }
 # And each optimisation level. OP-TEE adds -Os to libtomcrypt's own flags unless it is told not to.
 _OPTIMISATION = {
     "Os": "CFG_CC_OPT_LEVEL=s",
     "O2": "CFG_CC_OPT_LEVEL=2 CFG_CRYPTO_SIZE_OPTIMIZATION=n",
 }
-# The file of guest/ops that calls the implementation from Linux.
-_LINUX_ADAPTER = {"libtomcrypt": "libtomcrypt", "mbedtls": "mbedtls", "mbedtls-nist": "mbedtls"}
 
 
 def firmware() -> Recipe:
@@ -280,26 +266,34 @@ def optee_source() -> Recipe:
     )
 
 
+def _optee_settings(library: str, optimisation: str) -> dict[str, str]:
+    return {
+        "PLATFORM": OPTEE_PLATFORM,
+        "CRYPTO_LIBRARY": _CRYPTO_LIBRARY[library],
+        "OPTIMISATION": _OPTIMISATION[optimisation],
+    }
+
+
+def optee_objects(library: str, optimisation: str) -> Recipe:
+    """All objects of OP-TEE OS with one crypto library: what every configuration of that library starts from."""
+    return Recipe(
+        name=f"optee-objects-{library}-{optimisation}",
+        script="optee.sh",
+        outputs=("objects.tar.gz",),
+        needs={"source": optee_source()},
+        settings=_optee_settings(library, optimisation),
+    )
+
+
 def optee(implementation: str, optimisation: str) -> Recipe:
     """OP-TEE OS built one way: core, ldelf and TA dev kit."""
+    wanted = IMPLEMENTATIONS[implementation]
     return Recipe(
         name=f"optee-{implementation}-{optimisation}",
         script="optee.sh",
-        outputs=(
-            "bl32.bin",
-            "bl32_extra1.bin",
-            "bl32_extra2.bin",
-            "tee.elf",
-            "ldelf.elf",
-            "devkit.tar",
-            "flags.tar",
-        ),
-        needs={"source": optee_source()},
-        settings={
-            "PLATFORM": OPTEE_PLATFORM,
-            "CRYPTO_LIBRARY": _CRYPTO_LIBRARY[implementation],
-            "OPTIMISATION": _OPTIMISATION[optimisation],
-        },
+        outputs=("bl32.bin", "bl32_extra1.bin", "bl32_extra2.bin", "tee.elf", "ldelf.elf", "devkit.tar", "flags.tar"),
+        needs={"source": optee_source(), "objects": optee_objects(wanted.library, optimisation)},
+        settings=_optee_settings(wanted.library, optimisation) | {"MBEDTLS_OPTIONS": wanted.options},
     )
 
 
@@ -312,7 +306,7 @@ def programs(implementation: str, optimisation: str) -> Recipe:
         packages=("libteec2", "optee-client-dev"),
         trees={"guest": paths.GUEST},
         needs={"source": optee_source(), "optee": optee(implementation, optimisation)},
-        settings={"ADAPTER": _LINUX_ADAPTER[implementation]},
+        settings={"ADAPTER": IMPLEMENTATIONS[implementation].adapter},
     )
 
 

@@ -13,6 +13,7 @@ from typing import Any, NoReturn
 
 from worldwise import paths, published
 from worldwise.errors import WorldwiseError
+from worldwise.implementation import IMPLEMENTATIONS as IMPLEMENTATION_TABLE
 from worldwise.toml_lines import Path as TomlPath
 from worldwise.toml_lines import TomlLines, syntax_error_line
 
@@ -35,7 +36,7 @@ TARGETS: Mapping[str, Mapping[str, Mapping[str, tuple[str, ...]]]] = {
         "attestquorum": {"sign": ("linux",), "verify": ("linux",)},
     },
 }
-IMPLEMENTATIONS = ("libtomcrypt", "mbedtls", "mbedtls-nist")
+IMPLEMENTATIONS = tuple(IMPLEMENTATION_TABLE)
 OPTIMISATIONS = ("Os", "O2")
 
 OPERATIONS = tuple(dict.fromkeys(operation for operations in TARGETS.values() for operation in operations))

@@ -94,10 +94,10 @@ def lab(tmp_path: Path) -> HostLab:
 @pytest.fixture
 def recipe(scripts: Path, tmp_path: Path) -> Recipe:
     """A recipe with an input of every kind. Each build of either script adds its name to cache/builds."""
-    (scripts / "first.sh").write_text("echo first >>/ccache/../../builds\necho one >/out/part\n")
+    (scripts / "first.sh").write_text("echo first >>/out/../../../builds\necho one >/out/part\n")
     (scripts / "second.sh").write_text(
         ". /in/recipes/common.sh\n"
-        "echo second >>/ccache/../../builds\n"
+        "echo second >>/out/../../../builds\n"
         "cat /in/first/part /in/optee-os/optee-os.dsc /in/libteec2.deb /in/patches/fix.patch >/out/whole\n"
         "mkdir /out/more\n"
         'echo "$PLATFORM" >/out/more/platform\n'
@@ -361,7 +361,7 @@ def test_two_at_once_build_once(shared: bool, recipe: Recipe, lab: HostLab, scri
 def test_a_build_in_flight_can_be_stopped(recipe: Recipe, lab: HostLab, scripts: Path) -> None:
     """If this fails, Ctrl-C waits for a build of minutes, or leaves half of one."""
     script = scripts / "second.sh"
-    script.write_text("echo started >>/ccache/../../builds\nexec sleep 60\n")
+    script.write_text("echo started >>/out/../../../builds\nexec sleep 60\n")
     with ThreadPoolExecutor(1) as pool:
         future = pool.submit(ImageStore(lab).get, recipe)
         deadline = time.monotonic() + 20

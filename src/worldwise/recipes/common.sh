@@ -3,7 +3,4 @@
 set -euo pipefail
 umask 022
 
-# One object file may serve two variants: ccache compares what the compiler sees, not where it was asked.
-CROSS="ccache aarch64-linux-gnu-"
-
 say() { printf '== %s\n' "$*"; }

@@ -1,14 +1,20 @@
 # SPDX-License-Identifier: BSD-2-Clause
-# CRYPTO_LIBRARY and OPTIMISATION are make settings, PLATFORM is OP-TEE's name of the machine.
+# CRYPTO_LIBRARY and OPTIMISATION are make settings, PLATFORM is OP-TEE's name of the machine. Without /in/objects this
+# makes the objects; with it, what is linked from them, the core's mbed TLS recompiled if MBEDTLS_OPTIONS ask for it.
 . /in/recipes/common.sh
 
 mkdir source out
 tar -xf /in/source/source.tar -C source
-# -g and not OP-TEE's -g3: the latter writes every macro into every object, so no two variants would share one.
+[[ ! -e /in/objects ]] || tar -xzf /in/objects/objects.tar.gz -C out
 # shellcheck disable=SC2086 # lists of settings
 make -j2 -C source O=/build/out PLATFORM="$PLATFORM" CFG_ARM64_core=y CFG_USER_TA_TARGETS=ta_arm64 CFG_ARM_GICV3=y \
 	CFG_CORE_ASLR=n CFG_TA_ASLR=n CFG_BUILD_IN_TREE_TA=n CFG_WORLDWISE_EL0_COUNTER=y \
-	platform-cflags-debug-info=-g CROSS_COMPILE64="${CROSS}" PYTHON3=python3 TEE_IMPL_VERSION=4.10.0 $CRYPTO_LIBRARY $OPTIMISATION
+	WORLDWISE_MBEDTLS="${MBEDTLS_OPTIONS:-}" CROSS_COMPILE64=aarch64-linux-gnu- PYTHON3=python3 \
+	TEE_IMPL_VERSION=4.10.0 $CRYPTO_LIBRARY $OPTIMISATION
+if [[ ! -e /in/objects ]]; then
+	tar -C out -cf - . | gzip -n -1 > /out/objects.tar.gz
+	exit
+fi
 cp out/core/tee-header_v2.bin /out/bl32.bin
 cp out/core/tee-pager_v2.bin /out/bl32_extra1.bin
 cp out/core/tee-pageable_v2.bin /out/bl32_extra2.bin
@@ -18,4 +24,4 @@ archive() { tar --sort=name --mtime=@0 --owner=0 --group=0 --numeric-owner -cf "
 archive /out/devkit.tar -C out/export-ta_arm64 .
 # How the core's crypto libraries were configured and compiled, so that Linux gets the very same.
 cd out
-find . -path '*lib*' -name '.*.o.cmd' -print0 | archive /out/flags.tar --null -T - include/generated/conf.h
+find . -path '*lib*' -name '.*.o.cmd' -print0 | LC_ALL=C sort -z | archive /out/flags.tar --null -T - include/generated/conf.h
