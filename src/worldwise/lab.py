@@ -445,6 +445,8 @@ class Lab:
             except FileNotFoundError:
                 raise _missing_tool("bwrap", "bubblewrap") from None
             self._running.add(process)
+            if self._stopping:
+                process.kill()  # `stop` may have come before it could see this one
             try:
                 stdout, stderr = process.communicate(stdin, timeout)
             except subprocess.TimeoutExpired:

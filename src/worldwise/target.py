@@ -509,6 +509,8 @@ class Emulator:
             except FileNotFoundError:
                 raise WorldwiseError(f"{command[0]} is not on this machine", "install the package bubblewrap") from None
         self._running.add(process)
+        if self._stopping:
+            process.kill()  # `stop` may have come before it could see this one
         return process
 
     def _end(self, process: subprocess.Popen[bytes]) -> None:
