@@ -340,7 +340,7 @@ class Store:
 
             def advance() -> None:
                 done = sum(item.file.size for item in wanted if self.has(item.file))
-                running = sum(path.stat(follow_symlinks=False).st_size for path in _listed(partial))
+                running = sum(_size_now(path) for path in partial.iterdir())
                 progress.update(task, completed=min(total, done + running))
 
             for mirror in mirrors(self.suite):
@@ -406,8 +406,12 @@ class Store:
         return failures
 
 
-def _listed(directory: Path) -> list[Path]:
-    return [path for path in directory.iterdir() if path.is_file()]
+def _size_now(path: Path) -> int:
+    """Bytes of a file that another thread may just be moving away."""
+    try:
+        return path.stat(follow_symlinks=False).st_size
+    except FileNotFoundError:
+        return 0
 
 
 def _apt_failures(stderr: str) -> dict[str, str]:
