@@ -6,6 +6,7 @@ Source: GDB manual, appendix "GDB Remote Serial Protocol".
 
 import socket
 import time
+from collections.abc import Callable
 from pathlib import Path
 from types import TracebackType
 from typing import Self
@@ -19,9 +20,10 @@ class GdbStub:
     Args:
         path: the socket.
         timeout: seconds to wait for the socket to appear, and for each reply.
+        alive: whether the emulator still runs; asked while there is no socket.
     """
 
-    def __init__(self, path: Path, timeout: float) -> None:
+    def __init__(self, path: Path, timeout: float, alive: Callable[[], bool] = lambda: True) -> None:
         self._socket = socket.socket(socket.AF_UNIX)
         self._socket.settimeout(timeout)
         self._timeout = timeout
@@ -31,7 +33,7 @@ class GdbStub:
                 self._socket.connect(str(path))
                 return
             except OSError:
-                if time.monotonic() > deadline:
+                if not alive() or time.monotonic() > deadline:
                     raise WorldwiseError("the emulator did not open its debug socket") from None
                 time.sleep(0.01)
 

@@ -306,11 +306,13 @@ class Emulator:
         process = self._start(command, directory)
         try:
             try:
-                debugger = GdbStub(sockets / "gdb", self.boot_limit)
+                debugger = GdbStub(sockets / "gdb", self.boot_limit, lambda: process.poll() is None)
                 debugger.run_to(machine.ready)
             except WorldwiseError as error:
+                started = process.poll() is None
                 self._end(process)
-                problem = _panic(directory) or error.message
+                said = "" if started else _last_line(directory / EMULATOR_LOG)
+                problem = _panic(directory) or (f"QEMU did not start: {said}" if said else error.message)
                 raise WorldwiseError(
                     f"machine {machine.name} did not boot: {problem}",
                     details=self.diagnosis(directory, machine),
