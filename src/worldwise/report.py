@@ -57,7 +57,7 @@ def sections(reading: Reading, full: bool = False) -> list[Section]:
     parts = [
         *_count_sections(rows),
         _price_section(rows),
-        _nist_section(reading.factors),
+        _nist_section(reading.factors, rows),
         _optimisation_section(reading.factors),
         _time_section(rows, reading, full),
         _published_section(rows, reading),
@@ -206,13 +206,29 @@ def _price_section(rows: list[Row]) -> Section | None:
     )
 
 
-def _nist_section(factors: Iterable[Factor]) -> Section | None:
-    return _factor_section(
+def _nist_section(factors: Iterable[Factor], rows: Iterable[Row]) -> Section | None:
+    section = _factor_section(
         "What MBEDTLS_ECP_NIST_OPTIM gives: median without it / median with it",
         [factor for factor in factors if factor.kind == "nist-optim"],
         {f"-{name}\nfactor": name for name in OPTIMISATIONS},
         lambda factor: factor.optimisation,
     )
+    if section:
+        section.notes.extend(_published_nist_factors(rows))
+    return section
+
+
+def _published_nist_factors(rows: Iterable[Row]) -> list[str]:
+    """The same factor from other people's figures, where they have both."""
+    figures: dict[tuple[str, str, str], dict[str, float]] = {}
+    for row in rows:
+        for figure in row.published:
+            figures.setdefault((_label(row), row.place, figure.source), {})[row.implementation] = figure.instructions
+    return [
+        f"Published ({source}) for {label} at {place}: {both['mbedtls'] / both['mbedtls-nist']:.2f}."
+        for (label, place, source), both in figures.items()
+        if {"mbedtls", "mbedtls-nist"} <= both.keys()
+    ]
 
 
 def _optimisation_section(factors: Iterable[Factor]) -> Section | None:
