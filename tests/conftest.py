@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Fixtures that every kind of test may use."""
 
+import signal
 from pathlib import Path
 
 import pytest
@@ -10,6 +11,9 @@ from worldwise.rundir import Run
 from worldwise.suite import Case
 
 pytest_plugins = ["machines"]
+
+# A shell that starts the tests in the background has Ctrl-C ignored, and so would they and all they start.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture

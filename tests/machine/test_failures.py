@@ -135,7 +135,7 @@ def test_a_full_disk_is_told(tool: Tool) -> None:
         pytest.skip("this system does not let root mount a tmpfs")
     try:
         result = tool.run(
-            "run", "quick", "--fresh", "--samples", "400", "--operation", "empty-invoke", "--silence", "30"
+            "run", "quick", "--fresh", "--samples", "3000", "--operation", "empty-invoke", "--silence", "30"
         )
         assert result.returncode == 2, result.stderr
         assert "disk" in result.stderr
