@@ -7,6 +7,7 @@ import shutil
 import signal
 import subprocess
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -140,7 +141,7 @@ def guest(tmp_path_factory: pytest.TempPathFactory) -> Guest:
     source.write_text(PROGRAM, encoding="ascii")
     flags = ["-std=c11", "-O1", "-Wall", "-Wextra", "-Wconversion", "-Werror", "-static"]
     if COMPILER:
-        command = [COMPILER, *flags, "-I", BENCH, "-o", program, source, BENCH / "record.c"]
+        command: list[str | Path] = [COMPILER, *flags, "-I", BENCH, "-o", program, source, BENCH / "record.c"]
         subprocess.run(command, check=True, timeout=60)
     else:
         lab = open_lab()
