@@ -148,8 +148,8 @@ def guest(tmp_path_factory: pytest.TempPathFactory) -> Guest:
         if lab.problem():
             pytest.skip("no C compiler: none on this host (cc, gcc, clang), and the lab is not built")
         lab.run(
-            ["gcc", *flags, "-I/bench", "-o", "/work/main", "/work/main.c", "/bench/record.c"],
-            binds=[(BENCH, "/bench", "ro"), (directory, "/work", "rw")],
+            ["gcc", *flags, "-I/bench", "-o", "/made/main", "/made/main.c", "/bench/record.c"],
+            binds=[(BENCH, "/bench", "ro"), (directory, "/made", "rw")],
         )
 
     def run(what: str) -> subprocess.CompletedProcess[bytes]:
