@@ -10,7 +10,6 @@ import hashlib
 import json
 import shutil
 import tempfile
-import threading
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -96,8 +95,6 @@ class ImageStore:
         self.lab = lab
         self.directory = lab.cache / "images"
         self.notify = notify
-        self._local: dict[str, threading.Lock] = {}
-        self._guard = threading.Lock()
         self._checked: dict[str, Image] = {}
 
     def get(self, recipe: Recipe) -> Image:
@@ -107,28 +104,26 @@ class ImageStore:
         end of the build's log.
         """
         digest = recipe.digest(self.lab)
-        with self._guard:
-            local = self._local.setdefault(digest, threading.Lock())
-        with local:
-            if digest in self._checked:
-                return self._checked[digest]
-            image, problem = self._load(recipe, digest)
-            if image is None:
-                self.directory.mkdir(parents=True, exist_ok=True)
-                with FileLock(self.directory / f".{digest[:12]}.lock"):
+        if digest in self._checked:
+            return self._checked[digest]
+        image, problem = self._load(recipe, digest)
+        if image is None:
+            self.directory.mkdir(parents=True, exist_ok=True)
+            # Every caller opens the lock file anew, so it keeps threads apart as it does processes.
+            with FileLock(self.directory / f".{digest[:12]}.lock"):
+                image, problem = self._load(recipe, digest)
+                if image is None:
+                    if problem:
+                        self.notify(f"{recipe.name}: {problem}; building it anew")
+                    self._build(recipe, digest)
                     image, problem = self._load(recipe, digest)
-                    if image is None:
-                        if problem:
-                            self.notify(f"{recipe.name}: {problem}; building it anew")
-                        self._build(recipe, digest)
-                        image, problem = self._load(recipe, digest)
-            if image is None:
-                raise WorldwiseError(
-                    f"image {recipe.name} is damaged right after its build: {problem}",
-                    "check the disk that holds the cache",
-                )
-            self._checked[digest] = image
-            return image
+        if image is None:
+            raise WorldwiseError(
+                f"image {recipe.name} is damaged right after its build: {problem}",
+                "check the disk that holds the cache",
+            )
+        self._checked[digest] = image
+        return image
 
     def _path(self, recipe: Recipe, digest: str) -> Path:
         return self.directory / f"{recipe.name}-{digest[:12]}"

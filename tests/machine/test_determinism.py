@@ -65,7 +65,7 @@ def test_the_order_of_cases_does_not_matter(tool: Tool) -> None:
 
 @pytest.mark.timeout(900)
 def test_images_are_reproducible(lab: Lab, images: ImageStore, tmp_path: Path) -> None:
-    """Built again from nothing, in another cache, without the compiler cache: the same files to the byte."""
+    """Built again from nothing, in another cache: the same files to the byte."""
     other = Lab(lab.lock, cache=tmp_path / "cache")
     for shared in ("labs", "downloads"):
         other.cache.mkdir(exist_ok=True)

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """`worldwise run`: the main job."""
 
-import os
 import threading
 import time
 from dataclasses import replace
@@ -200,5 +199,5 @@ def _verify(first: Run, second: Run, display: _Display) -> int:
     twice = len(first.complete_cases())
     failed = len(first.manifest.cases) - twice
     but = f"; {failed} failed twice and are not verified" if failed else ""
-    display.note(f"verified: {twice} cases measured twice, every record the same{but}{os.linesep}")
+    display.note(f"verified: {twice} cases measured twice, every record the same{but}")
     return 0
