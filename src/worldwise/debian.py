@@ -29,8 +29,8 @@ KEYRING = Path("/usr/share/keyrings/debian-archive-keyring.gpg")
 MIRROR_VARIABLE = "WORLDWISE_DEBIAN_MIRROR"
 OTHER_MIRROR = f"set {MIRROR_VARIABLE} to a mirror or an archive of old packages that still has it"
 RELOCK = (
-    "or run `./worldwise lab relock`, which locks what the mirror has today: "
-    "the lab's digest changes with it, so every count must be measured anew"
+    "or run `./worldwise lab relock` (with the root's name if it is not the lab's own), which locks what the mirror "
+    "has today: a lab of another lock has another digest, so every count must be measured anew"
 )
 # apt fetches the files of one call over one connection, pipelined; a few calls at a time fill the line.
 _BATCH = 16
@@ -69,7 +69,7 @@ class Source(_Strict):
 
 
 class Lock(_Strict):
-    """Everything the lab and the measured machines are made of, exactly."""
+    """Everything a root is made of, exactly; for the main one, the lab, the measured machines too."""
 
     format: int
     suite: str
@@ -119,7 +119,7 @@ def wanted_source(source: Source) -> list[Wanted]:
 
 def load_lock(path: Path = paths.LAB / "lock.json") -> Lock:
     """Read a lock. Raises WorldwiseError naming the file and the key if it is missing or wrong."""
-    way_out = "take the file from git again, or make it with `./worldwise lab relock`"
+    way_out = "take the file from git again, or make it with `./worldwise lab relock` and the root's name"
     try:
         lock = Lock.model_validate_json(path.read_bytes())
     except FileNotFoundError:
@@ -138,23 +138,22 @@ def dump_lock(lock: Lock) -> str:
     def line(item: BaseModel) -> str:
         return json.dumps(item.model_dump(exclude_defaults=True), sort_keys=True)
 
-    def array(lines: Iterable[str], indent: str) -> str:
-        return ",\n".join(indent + text for text in lines)
+    def array(lines: Iterable[str], indent: str = "") -> str:
+        text = ",\n".join(indent + line for line in lines)
+        return f"[\n{text}\n]" if text else "[]"
 
     def packages(items: list[Package]) -> str:
         return array((line(item) for item in sorted(items, key=lambda item: (item.architecture, item.name))), "  ")
 
     def source(item: Source) -> str:
-        files = array((line(file) for file in sorted(item.files, key=lambda file: file.file)), "    ")
+        files = ",\n".join("    " + line(file) for file in sorted(item.files, key=lambda file: file.file))
         head = f'"name": {json.dumps(item.name)}, "version": {json.dumps(item.version)}'
         return f'  {{{head}, "files": [\n{files}\n  ]}}'
 
-    sources = ",\n".join(source(item) for item in sorted(lock.sources, key=lambda item: item.name))
+    sources = array(source(item) for item in sorted(lock.sources, key=lambda item: item.name))
     return (
         f'{{\n"format": {lock.format},\n"suite": {json.dumps(lock.suite)},\n'
-        f'"lab": [\n{packages(lock.lab)}\n],\n'
-        f'"target": [\n{packages(lock.target)}\n],\n'
-        f'"sources": [\n{sources}\n]\n}}\n'
+        f'"lab": {packages(lock.lab)},\n"target": {packages(lock.target)},\n"sources": {sources}\n}}\n'
     )
 
 
@@ -487,7 +486,7 @@ def require_space(directory: Path, needed: int, purpose: str) -> None:
 
 class _Suites(_Strict):
     binary: str
-    source: list[str]
+    source: list[str] = []
 
 
 class _LabWish(_Strict):
@@ -500,16 +499,16 @@ class _TargetWish(_Strict):
 
 
 class Wish(_Strict):
-    """lab/packages.toml: what is wanted, before versions are known."""
+    """lab/packages.toml, or another root's file: what is wanted, before versions are known."""
 
     suites: _Suites
     lab: _LabWish
-    target: dict[str, _TargetWish]
-    sources: dict[str, str]
+    target: dict[str, _TargetWish] = {}
+    sources: dict[str, str] = {}
 
 
 def load_wish(path: Path = paths.LAB / "packages.toml") -> Wish:
-    """Read packages.toml. Raises WorldwiseError naming the file and key if it is missing or wrong."""
+    """Read such a file. Raises WorldwiseError naming the file and key if it is missing or wrong."""
     try:
         return Wish.model_validate(tomllib.loads(path.read_text(encoding="utf-8")))
     except FileNotFoundError:
@@ -576,8 +575,9 @@ class _AptRoot:
         failed = result.returncode != 0 or re.search(r"^[EW]: Failed to fetch", result.stderr, re.MULTILINE)
         if failed:
             raise WorldwiseError(
-                f"apt could not resolve the lab's packages from {self._mirror} ({program} {arguments[0]})",
-                f"check the names in lab/packages.toml, the network, or choose another mirror with {MIRROR_VARIABLE}",
+                f"apt could not resolve the packages from {self._mirror} ({program} {arguments[0]})",
+                "check the names in the root's file in lab/, the network, or choose another mirror with "
+                f"{MIRROR_VARIABLE}",
                 result.stderr.strip(),
             )
         return result.stdout

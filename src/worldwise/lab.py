@@ -3,6 +3,9 @@
 
 Everything that builds or emulates runs inside it. The lab's digest stands for the whole lock, so two
 machines with the same digest have the same compilers, emulator and target packages.
+
+Beside it are smaller roots of the same kind, each with a lock and a digest of its own, for what no count depends on.
+They are made when something asks for them.
 """
 
 import contextlib
@@ -17,11 +20,12 @@ import subprocess
 import sys
 import tempfile
 import time
+import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import IO, Literal
+from typing import IO, Any, Literal
 
 from filelock import FileLock, Timeout
 from rich.console import Console
@@ -58,12 +62,61 @@ _UNPACKED_FACTOR = 5
 Bind = tuple[Path | str, str, Literal["ro", "rw"]]
 
 
+@dataclass(frozen=True)
+class Root:
+    """A root that lab/ describes.
+
+    Attributes:
+        name: by which the command line and `open_lab` know it.
+        purpose: what it is for, in a few words.
+        wish: the file that says what it is to have.
+        lock: the file that says what it has.
+        programs: programs that must be there once it is made.
+    """
+
+    name: str
+    purpose: str
+    wish: Path
+    lock: Path
+    programs: tuple[str, ...]
+
+
+MAIN = "main"
+ROOTS = {
+    root.name: root
+    for root in (
+        Root(
+            MAIN,
+            "the lab: compilers, QEMU, and what stands on the measured machines",
+            paths.LAB / "packages.toml",
+            paths.LAB / "lock.json",
+            ("aarch64-linux-gnu-gcc", "qemu-system-aarch64"),
+        ),
+        Root(
+            "render",
+            "builds and runs the flame graph renderer",
+            paths.LAB / "render.toml",
+            paths.LAB / "render.lock.json",
+            ("cargo", "gcc"),
+        ),
+        Root(
+            "browser",
+            "the browser of the tests",
+            paths.LAB / "browser.toml",
+            paths.LAB / "browser.lock.json",
+            ("chromedriver", "chromium", "socat"),
+        ),
+    )
+}
+
+
 @dataclass
 class Lab:
-    """The lab that `lock` describes. Making one is cheap; `ensure` builds it if it is not there.
+    """The lab, or another root, that `lock` describes. Making one is cheap; `ensure` builds it if it is not there.
 
     Attributes:
         lock: what the lab is made of.
+        name: which of ROOTS it is.
         digest: 64 hexadecimal digits; part of the address of everything built in the lab.
         cache: the cache directory.
         store: the downloaded files.
@@ -72,8 +125,10 @@ class Lab:
     lock: Lock
     cache: Path = field(default_factory=paths.cache_directory)
     console: Console = field(default_factory=lambda: Console(stderr=True))
+    name: str = MAIN
 
     def __post_init__(self) -> None:
+        self.title = "the lab" if self.name == MAIN else f"the root {self.name}"
         self.digest = self.lock.digest(RECIPE)
         self.labs = self.cache / "labs"
         self.directory = self.labs / self.digest[:12]
@@ -115,7 +170,10 @@ class Lab:
         """Raise WorldwiseError if the lab is not there or damaged; never builds."""
         problem = self.problem()
         if problem:
-            raise WorldwiseError(f"the lab {self.digest[:12]}: {problem}", "`./worldwise lab build` makes it (anew)")
+            command = "lab build" if self.name == MAIN else f"lab build {self.name}"
+            raise WorldwiseError(
+                f"{self.title} ({self.digest[:12]}): {problem}", f"`./worldwise {command}` makes it (anew)"
+            )
 
     # --- files of the lock ---
 
@@ -131,8 +189,8 @@ class Lab:
             ):
                 return package
         raise WorldwiseError(
-            f"{name} ({architecture}) is not in lab/lock.json",
-            "add it to lab/packages.toml and run `./worldwise lab relock`",
+            f"{name} ({architecture}) is not in lab/{ROOTS[self.name].lock.name}",
+            f"add it to lab/{ROOTS[self.name].wish.name} and run `./worldwise lab relock`",
         )
 
     def package_file(self, name: str, architecture: str) -> Path:
@@ -147,8 +205,8 @@ class Lab:
             if source.name == name:
                 return source
         raise WorldwiseError(
-            f"source package {name} is not in lab/lock.json",
-            "add it to lab/packages.toml and run `./worldwise lab relock`",
+            f"source package {name} is not in lab/{ROOTS[self.name].lock.name}",
+            f"add it to lab/{ROOTS[self.name].wish.name} and run `./worldwise lab relock`",
         )
 
     def source_files(self, name: str) -> dict[str, Path]:
@@ -158,7 +216,10 @@ class Lab:
         return {file.file: self.store.path(file) for file in source.files}
 
     def fetch(self) -> None:
-        """Have every file of the lock in the store (lab, target, sources), verified."""
+        """Have every file of the lock in the store (lab, target, sources), verified.
+
+        Building the lab takes the lab's own alone; the others come when they are first used, or by this.
+        """
         wanted = [wanted_package(package) for package in (*self.lock.lab, *self.lock.target)]
         for source in self.lock.sources:
             wanted += wanted_source(source)
@@ -181,8 +242,8 @@ class Lab:
             if not problem:
                 return False
             if problem != "not built":
-                self.console.print(f"worldwise: the lab is damaged and made anew: {problem}", style="yellow")
-            self.fetch()
+                self.console.print(f"worldwise: {self.title} is damaged and made anew: {problem}", style="yellow")
+            self.store.ensure([wanted_package(package) for package in self.lock.lab])
             self._build()
         return True
 
@@ -204,9 +265,9 @@ class Lab:
         needed = _UNPACKED_FACTOR * sum(package.size for package in self.lock.lab)
         scratch = self._scratch()
         same = self.labs.stat().st_dev == scratch.stat().st_dev
-        require_space(self.labs, 2 * needed if same else needed, "the lab")
+        require_space(self.labs, 2 * needed if same else needed, self.title)
         if not same:
-            require_space(scratch, needed, "building the lab")
+            require_space(scratch, needed, f"building {self.title}")
         _remove(self.directory)
         # Left by a build that was killed; the lock says nobody is at it now.
         for old in (*self.labs.glob(".building-*"), *self.labs.glob(".worldwise-stage-*")):
@@ -237,7 +298,7 @@ class Lab:
             _remove(stage)
             _remove(building)
         seconds = time.monotonic() - began
-        self.console.print(f"worldwise: lab {self.digest[:12]} built in {seconds:.0f} s", highlight=False)
+        self.console.print(f"worldwise: {self.title} ({self.digest[:12]}) built in {seconds:.0f} s", highlight=False)
 
     def _scratch(self) -> Path:
         """Where mmdebstrap may work: an ordinary user's takes other user ids, which must be let through."""
@@ -299,7 +360,7 @@ class Lab:
         root.mkdir(mode=0o755)
         log_path = self.labs / f"{self.digest[:12]}.log"
         if not self.console.is_terminal:
-            self.console.print(f"worldwise: building the lab from {len(self.lock.lab)} packages")
+            self.console.print(f"worldwise: building {self.title} from {len(self.lock.lab)} packages")
         with log_path.open("w", encoding="utf-8") as log:
             maker = subprocess.Popen(
                 command,
@@ -321,10 +382,10 @@ class Lab:
                 _stop(unpacker)
                 raise
         if codes != (0, 0):
-            raise _build_error(log_path, codes)
-        for program in ("aarch64-linux-gnu-gcc", "qemu-system-aarch64"):
+            raise _build_error(log_path, codes, self.title)
+        for program in ROOTS[self.name].programs:
             if not (root / "usr/bin" / program).exists():
-                raise WorldwiseError(f"the lab was made, but has no {program}", f"see {log_path}")
+                raise WorldwiseError(f"{self.title} was made, but has no {program}", f"see {log_path}")
 
     def _follow(self, messages: IO[bytes], log: IO[str]) -> None:
         """Copy mmdebstrap's messages to the log, and count packages unpacked and set up as progress."""
@@ -337,7 +398,7 @@ class Lab:
             disable=not self.console.is_terminal,
         )
         with progress:
-            task = progress.add_task("building the lab", total=2 * len(self.lock.lab))
+            task = progress.add_task(f"building {self.title}", total=2 * len(self.lock.lab))
             for raw in messages:
                 line = raw.decode(errors="replace")
                 log.write(line)
@@ -480,10 +541,12 @@ class Lab:
             process.kill()
 
 
-def open_lab(console: Console | None = None) -> Lab:
-    """The lab of lab/lock.json in the user's cache; not built yet (see `Lab.ensure`)."""
-    lock = load_lock()
-    return Lab(lock, console=console) if console else Lab(lock)
+def open_lab(console: Console | None = None, name: str = MAIN) -> Lab:
+    """The lab, or another of ROOTS, as its lock says, in the user's cache; not built yet (see `Lab.ensure`).
+
+    Raises KeyError for a name that no root has, WorldwiseError if the lock cannot be read.
+    """
+    return Lab(load_lock(ROOTS[name].lock), console=console or Console(stderr=True), name=name)
 
 
 def refused(message: str) -> WorldwiseError:
@@ -513,12 +576,15 @@ def labs_in(cache: Path) -> list[Path]:
     return sorted(path for path in labs.glob("*") if path.is_dir()) if labs.is_dir() else []
 
 
-def remove_labs(lab: Lab, everything: bool) -> list[Path]:
-    """Remove labs other than `lab`, or with `everything` all labs and downloads. Returns what was removed."""
+def remove_labs(keep: Sequence[Lab], everything: bool) -> list[Path]:
+    """Remove labs and roots but those of `keep` (of one cache, at least one), or with `everything` all of them and
+    the downloads. Returns what was removed."""
+    lab = keep[0]
+    kept = {place.directory for place in keep}
     lab.labs.mkdir(parents=True, exist_ok=True)
     with lab._locked():
-        gone = [path for path in labs_in(lab.cache) if everything or path != lab.directory]
-        logs = [path for path in lab.labs.glob("*.log") if everything or path.stem != lab.directory.name]
+        gone = [path for path in labs_in(lab.cache) if everything or path not in kept]
+        logs = [path for path in lab.labs.glob("*.log") if everything or path.with_suffix("") not in kept]
         for path in gone:
             _remove(path)
         for path in logs:
@@ -636,33 +702,33 @@ def _stop(process: subprocess.Popen[bytes]) -> None:
         process.wait()
 
 
-def _build_error(log: Path, codes: tuple[int, int]) -> WorldwiseError:
+def _build_error(log: Path, codes: tuple[int, int], title: str) -> WorldwiseError:
     lines = log.read_text(encoding="utf-8", errors="replace").splitlines()
     text = "\n".join(lines)
     tail = "\n".join(lines[-25:])
     script = re.search(r"^dpkg: error processing package (\S+) .*$", text, re.MULTILINE)
     if script:
         return WorldwiseError(
-            f"the lab could not be made: a script of package {script[1].split(':')[0]} failed",
+            f"{title} could not be made: a script of package {script[1].split(':')[0]} failed",
             f"the whole log is {log}; if it happens again, this kernel or container forbids something",
             tail,
         )
     if "No space left on device" in text:
         return WorldwiseError(
-            "the lab could not be made: the disk is full",
+            f"{title} could not be made: the disk is full",
             "free some space, or set WORLDWISE_CACHE (and TMPDIR, as an ordinary user) to a larger disk",
             tail,
         )
     if os.geteuid() != 0 and re.search(r"newuidmap|newgidmap|subuid|unshare|user namespace", text):
         return WorldwiseError(
-            "the lab could not be made: mmdebstrap may not use user namespaces here",
+            f"{title} could not be made: mmdebstrap may not use user namespaces here",
             "this user needs a line in /etc/subuid and /etc/subgid (`sudo usermod "
             "--add-subuids 100000-165535 --add-subgids 100000-165535 $USER`) "
             "and the package uidmap; or run worldwise as root",
             tail,
         )
     who = f"mmdebstrap ended with status {codes[0]}" if codes[0] else f"tar ended with status {codes[1]}"
-    return WorldwiseError(f"the lab could not be made: {who}", f"the whole log is {log}", tail)
+    return WorldwiseError(f"{title} could not be made: {who}", f"the whole log is {log}", tail)
 
 
 def _network_binds(environment: dict[str, str]) -> list[str]:
@@ -681,14 +747,57 @@ def _network_binds(environment: dict[str, str]) -> list[str]:
         for variable in (name, name.upper()):
             if variable in os.environ:
                 environment[variable] = os.environ[variable]
-    return binds
+    return binds + _cargo_binds(environment)
+
+
+def _cargo_binds(environment: dict[str, str]) -> list[str]:
+    """Hand in how the host's cargo reaches a registry, and nothing of how it builds; changes `environment`.
+
+    What its configuration file has on that goes into CARGO_CONFIG, as the text of such a file. Files with credentials
+    stay outside; cargo's variables for them (CARGO_REGISTRIES_...) are handed in.
+    """
+    home = Path(os.environ.get("CARGO_HOME") or Path.home() / ".cargo")
+    config: dict[str, Any] = {}
+    for path in (home / "config", home / "config.toml"):
+        try:
+            config = tomllib.loads(path.read_text(encoding="utf-8"))
+            break
+        except FileNotFoundError:
+            continue
+        except (OSError, ValueError) as error:
+            raise WorldwiseError(f"{path} cannot be read: {error}", "correct it: cargo reads it too") from None
+    kept = {name: value for name, value in config.items() if name in ("source", "registries", "http", "net")}
+    environment["CARGO_CONFIG"] = "".join(f"{line}\n" for line in _toml_lines(kept))
+    for name, value in os.environ.items():
+        if re.match(r"CARGO_(HTTP|NET|REGISTRY|REGISTRIES)_", name):
+            environment[name] = value
+    chosen = environment.get("CARGO_HTTP_CAINFO") or kept.get("http", {}).get("cainfo")
+    if isinstance(chosen, str) and Path(chosen).is_file():
+        environment["CARGO_HTTP_CAINFO"] = "/run/host/cargo-ca-certificates.crt"
+        return ["--ro-bind", str(Path(chosen).resolve()), environment["CARGO_HTTP_CAINFO"]]
+    if "SSL_CERT_FILE" in environment:
+        environment["CARGO_HTTP_CAINFO"] = environment["SSL_CERT_FILE"]
+    return []
+
+
+def _toml_lines(table: Mapping[str, Any], prefix: str = "") -> Iterator[str]:
+    """A table of strings, numbers, booleans, arrays of these and tables, as TOML of one key per line."""
+    for name, value in table.items():
+        key = prefix + json.dumps(name, ensure_ascii=False)
+        if isinstance(value, Mapping):
+            yield from _toml_lines(value, f"{key}.")
+        else:
+            yield f"{key} = {json.dumps(value, ensure_ascii=False)}"
 
 
 __all__ = [
+    "MAIN",
     "RECIPE",
+    "ROOTS",
     "SOURCE_DATE_EPOCH",
     "Bind",
     "Lab",
+    "Root",
     "directory_size",
     "labs_in",
     "open_lab",

@@ -8,6 +8,7 @@ import json
 import os
 import re
 import shutil
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -17,7 +18,7 @@ from worldwise import debian
 from worldwise import lab as lab_module
 from worldwise.debian import File, Lock, Package, Source, Store, Wanted
 from worldwise.errors import WorldwiseError
-from worldwise.lab import Lab
+from worldwise.lab import Lab, Root
 
 
 def quiet() -> Console:
@@ -52,9 +53,10 @@ def test_pool_path(source: str, path: str) -> None:
     assert debian.pool_path(source, "f.deb") == path
 
 
-def test_the_repositorys_lock_is_whole_and_names_no_place() -> None:
-    ours = debian.load_lock()
-    wish = debian.load_wish()
+@pytest.mark.parametrize("root", lab_module.ROOTS.values(), ids=lambda root: root.name)
+def test_the_repositorys_locks_are_whole_and_name_no_place(root: Root) -> None:
+    ours = debian.load_lock(root.lock)
+    wish = debian.load_wish(root.wish)
     assert ours.suite == wish.suites.binary
     assert set(wish.lab.packages) <= {item.name for item in ours.lab}
     assert {source.name: source.version for source in ours.sources} == wish.sources
@@ -62,7 +64,19 @@ def test_the_repositorys_lock_is_whole_and_names_no_place() -> None:
         there = [item for item in ours.target if item.architecture == architecture]
         assert set(wanted.packages) | set(wanted.follow) == {item.follows or item.name for item in there}
     assert {item.architecture for item in ours.lab} == {"amd64", "all"}
+    assert root.lock.read_text() == debian.dump_lock(ours)
     assert "://" not in debian.dump_lock(ours)
+
+
+def test_roots_have_digests_and_folders_of_their_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("WORLDWISE_CACHE", str(tmp_path))
+    labs = [lab_module.open_lab(name=name) for name in lab_module.ROOTS]
+    assert len({place.directory for place in labs}) == len(labs) > 2
+    assert [place.problem() for place in labs] == ["not built"] * len(labs)
+    with pytest.raises(WorldwiseError) as caught:
+        labs[1].require()
+    assert "root render" in caught.value.message
+    assert "lab build render" in caught.value.hint
 
 
 def test_a_lock_reads_back_and_its_digest_is_its_content() -> None:
@@ -321,6 +335,57 @@ def test_a_refusal_shows_bubblewraps_own_words(made: Lab, tmp_path: Path, monkey
     assert log.read_text() == "one\ntwo\n"
 
 
+def test_cargo_gets_the_way_to_its_registry_and_nothing_else(
+    made: Lab, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    home = tmp_path / "cargo"
+    home.mkdir()
+    authorities = tmp_path / "company.crt"
+    authorities.touch()
+    (home / "config.toml").write_text(
+        f"""
+        [build]
+        rustc-wrapper = "/opt/sccache"
+        [source.crates-io]
+        replace-with = "company \\"mirror\\""
+        [http]
+        cainfo = "{authorities}"
+        multiplexing = false
+        """
+    )
+    monkeypatch.setenv("CARGO_HOME", str(home))
+    monkeypatch.setenv("CARGO_NET_RETRY", "1")
+    monkeypatch.setenv("CARGO_BUILD_JOBS", "7")
+    monkeypatch.delenv("CARGO_HTTP_CAINFO", raising=False)
+    command = made.command(["cargo"], network=True)
+    environment = dict(pairs(command, "--setenv"))
+    assert tomllib.loads(environment["CARGO_CONFIG"]) == {
+        "source": {"crates-io": {"replace-with": 'company "mirror"'}},
+        "http": {"cainfo": str(authorities), "multiplexing": False},
+    }
+    assert environment["CARGO_NET_RETRY"] == "1"
+    assert "CARGO_BUILD_JOBS" not in environment
+    assert (str(authorities), environment["CARGO_HTTP_CAINFO"]) in pairs(command, "--ro-bind")
+    assert not any(name.startswith("CARGO") for name, _ in pairs(made.command(["cargo"]), "--setenv"))
+    (home / "config.toml").write_text("[")
+    with pytest.raises(WorldwiseError) as caught:
+        made.command(["cargo"], network=True)
+    assert str(home / "config.toml") in caught.value.message
+
+
+def test_building_fetches_the_labs_own_packages_alone(made: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
+    made.manifest.unlink()
+    lab = Lab(lock(package("a"), target=(package("t", architecture="arm64"),)), made.cache, quiet())
+    fetched: list[str] = []
+    monkeypatch.setattr(lab.store, "ensure", lambda wanted: fetched.extend(item.file.file for item in wanted))
+    monkeypatch.setattr(lab, "_build", lambda: None)
+    monkeypatch.setattr(lab_module, "_require_host", lambda: None)
+    lab.ensure()
+    assert fetched == ["a_2.0-1_amd64.deb"]
+    lab.fetch()
+    assert fetched[1:] == ["a_2.0-1_amd64.deb", "t_2.0-1_amd64.deb", "s_1.dsc"]
+
+
 def test_a_damaged_lab_is_seen(made: Lab) -> None:
     assert made.problem() == ""
     made.require()
@@ -351,9 +416,9 @@ def test_clean_keeps_the_locked_lab(made: Lab) -> None:
     other = made.labs / "0123456789ab"
     other.mkdir()
     (other / "x").mkdir(mode=0o500)
-    assert lab_module.remove_labs(made, everything=False) == [other]
+    assert lab_module.remove_labs([made], everything=False) == [other]
     assert made.problem() == ""
-    assert lab_module.remove_labs(made, everything=True) == [made.directory]
+    assert lab_module.remove_labs([made], everything=True) == [made.directory]
     assert lab_module.labs_in(made.cache) == []
 
 
@@ -368,6 +433,6 @@ def test_clean_keeps_the_locked_lab(made: Lab) -> None:
 def test_a_failed_build_says_why(tmp_path: Path, log: str, words: str) -> None:
     path = tmp_path / "log"
     path.write_text(log)
-    error = lab_module._build_error(path, (25, 0))
+    error = lab_module._build_error(path, (25, 0), "the lab")
     assert words in error.message
     assert re.search(re.escape(log.strip()), error.details)

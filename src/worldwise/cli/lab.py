@@ -1,18 +1,19 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """`worldwise lab`: the pinned Debian root everything is built and emulated in."""
 
+import inspect
 import os
 import subprocess
 import sys
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 
 import click
 from rich.console import Console
 
-from worldwise import debian, paths
+from worldwise import debian
 from worldwise.errors import WorldwiseError
-from worldwise.lab import Bind, Lab, directory_size, labs_in, open_lab, remove_labs
+from worldwise.lab import MAIN, ROOTS, Bind, Lab, directory_size, labs_in, open_lab, remove_labs
 
 
 def _size(size: int) -> str:
@@ -21,15 +22,35 @@ def _size(size: int) -> str:
 
 @click.group()
 def lab() -> None:
-    """The pinned Debian root that everything is built and emulated in."""
+    """The pinned Debian root that everything is built and emulated in.
+
+    Beside it are smaller roots for what no count depends on; they are made when something asks for them.
+    """
 
 
-@lab.command()
-def build() -> None:
-    """Download the locked packages and make the lab; nothing to do if it is there and whole."""
-    place = open_lab()
-    if not place.ensure():
-        click.echo(f"lab {place.digest[:12]} is up to date")
+_root_argument = click.argument("name", default=MAIN, type=click.Choice(list(ROOTS)), metavar="[NAME]")
+_NAMES = "\b\n    " + "\n    ".join(f"{root.name:<8} {root.purpose}" for root in ROOTS.values())
+
+
+def _command(function: Callable[..., None]) -> click.Command:
+    """A command whose help ends with the roots there are."""
+    return lab.command(help=f"{inspect.getdoc(function)}\n\n{_NAMES}")(function)
+
+
+@_command
+@_root_argument
+@click.option("--all", "everything", is_flag=True, help="Also download what is otherwise fetched when first used.")
+def build(name: str, everything: bool) -> None:
+    """Download the packages of the lab, or of the root NAME, and make it; nothing to do if it is there and whole.
+
+    What the measured machines and their firmware are made of is downloaded when it is first used.
+    """
+    place = open_lab(name=name)
+    built = place.ensure()
+    if everything:
+        place.fetch()
+    if not built:
+        click.echo(f"{place.title} ({place.digest[:12]}) is up to date")
     # What cannot be entered is not of use, and this is the time to say so.
     place.run(["true"])
 
@@ -37,7 +58,8 @@ def build() -> None:
 @lab.command()
 def status() -> None:
     """Show what is built and downloaded, and its size. Exit status 1 if the lab is not usable."""
-    place = open_lab()
+    places = {name: open_lab(name=name) for name in ROOTS}
+    place = places[MAIN]
     problem = place.problem()
     rows: list[tuple[str, str]] = []
     rows.append(("lab", f"{place.digest[:12]}  (SHA-256 {place.digest})"))
@@ -50,14 +72,16 @@ def status() -> None:
         ("packages of the target", place.lock.target),
         ("source files", [file for source in place.lock.sources for file in source.files]),
     ]
-    for name, files in groups:
-        every = list(files)
-        there = sum(place.store.has(file) for file in every)
-        total = _size(sum(file.size for file in every))
-        rows.append((name, f"{there} of {len(every)} downloaded ({total} in all)"))
-    others = [path for path in labs_in(place.cache) if path != place.directory]
-    for path in others:
-        rows.append(("another lab", f"{path.name}, {_size(directory_size(path))}; `lab clean` removes it"))
+    rows += [(name, _downloaded(place, files)) for name, files in groups]
+    for name, other in places.items():
+        if name != MAIN:
+            state = other.problem() or f"built, {_size(directory_size(other.root))}"
+            text = f"{other.digest[:12]}  {state}; {_downloaded(other, other.lock.lab)}; {ROOTS[name].purpose}"
+            rows.append((f"root {name}", text))
+    known = {place.directory for place in places.values()}
+    for path in labs_in(place.cache):
+        if path not in known:
+            rows.append(("another lab", f"{path.name}, {_size(directory_size(path))}; `lab clean` removes it"))
     for part in sorted(place.cache.iterdir()):
         if part.is_dir():
             rows.append((f"cache: {part.name}", _size(directory_size(part))))
@@ -68,12 +92,19 @@ def status() -> None:
         sys.exit(1)
 
 
+def _downloaded(place: Lab, files: Iterable[debian.File]) -> str:
+    every = list(files)
+    there = sum(place.store.has(file) for file in every)
+    return f"{there} of {len(every)} files downloaded ({_size(sum(file.size for file in every))} in all)"
+
+
 @lab.command(context_settings={"ignore_unknown_options": True})
 @click.option("--network", is_flag=True, help="Let the lab see the network.")
+@click.option("--root", "name", default=MAIN, type=click.Choice(list(ROOTS)), help="Another root than the lab.")
 @click.argument("argv", nargs=-1, type=click.UNPROCESSED)
-def enter(argv: tuple[str, ...], network: bool) -> None:
+def enter(argv: tuple[str, ...], network: bool, name: str) -> None:
     """Run ARGV (a shell if there is none) in the lab, with the current directory at /work, writable."""
-    place = open_lab()
+    place = open_lab(name=name)
     place.ensure()
     tty = sys.stdin.isatty()
     binds: list[Bind] = [(Path.cwd(), "/work", "rw")]
@@ -86,13 +117,14 @@ def enter(argv: tuple[str, ...], network: bool) -> None:
     sys.exit(code if code >= 0 else 128 - code)
 
 
-@lab.command()
-def relock() -> None:
-    """Lock what the mirror has today, as lab/packages.toml wishes, and show what changed."""
-    path = paths.LAB / "lock.json"
-    wish = debian.load_wish()
+@_command
+@_root_argument
+def relock(name: str) -> None:
+    """Lock what the mirror has today, as lab/packages.toml (or the root NAME's file) wishes, and show what changed."""
+    root = ROOTS[name]
+    wish = debian.load_wish(root.wish)
     try:
-        old = debian.load_lock(path)
+        old = debian.load_lock(root.lock)
     except WorldwiseError as error:
         old = None
         click.echo(f"no lock to compare with: {error.message}", err=True)
@@ -101,29 +133,33 @@ def relock() -> None:
         new = debian.resolve(wish)
     changes = debian.differences(old, new)
     text = debian.dump_lock(new)
-    if old is not None and not changes and path.read_text(encoding="utf-8") == text:
+    if old is not None and not changes and root.lock.read_text(encoding="utf-8") == text:
         click.echo("nothing changed")
         return
-    temporary = path.with_suffix(".tmp")
+    temporary = root.lock.with_suffix(".tmp")
     temporary.write_text(text, encoding="utf-8")
-    temporary.replace(path)
-    for name, before, after in changes:
-        click.echo(f"{name}: {before or '(new)'} -> {after or '(gone)'}")
+    temporary.replace(root.lock)
+    for package, before, after in changes:
+        click.echo(f"{package}: {before or '(new)'} -> {after or '(gone)'}")
     before, after = (Lab(old).digest[:12] if old else "(none)"), Lab(new).digest[:12]
-    click.echo(f"lab: {before} -> {after}")
-    click.echo(
-        "The lab, and every image built in it, will be made anew, and every count measured anew: counts of "
-        "different labs are not comparable. Commit lab/lock.json together with figures measured with it."
-    )
+    click.echo(f"{'lab' if name == MAIN else name}: {before} -> {after}")
+    if name == MAIN:
+        click.echo(
+            "The lab, and every image built in it, will be made anew, and every count measured anew: counts of "
+            "different labs are not comparable. Commit lab/lock.json together with figures measured with it."
+        )
+    else:
+        click.echo(f"The root, and what is built in it, will be made anew. Commit lab/{root.lock.name}.")
 
 
 @lab.command()
-@click.option("--all", "everything", is_flag=True, help="Remove the locked lab and the downloads too.")
+@click.option("--all", "everything", is_flag=True, help="Remove the locked lab and roots and the downloads too.")
 def clean(everything: bool) -> None:
-    """Remove labs of other locks."""
-    place = open_lab()
+    """Remove labs and roots of other locks."""
+    places = [open_lab(name=name) for name in ROOTS]
+    place = places[0]
     before = directory_size(place.cache)
-    gone = remove_labs(place, everything)
+    gone = remove_labs(places, everything)
     if not gone:
         click.echo("nothing to remove")
         return
