@@ -1,0 +1,91 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""What a real machine says of itself, and what its images say of it."""
+
+import pytest
+
+from worldwise import symbols
+from worldwise.errors import WorldwiseError
+from worldwise.image import ImageStore
+from worldwise.symbols import AddressSpace, Context
+from worldwise.target import Emulator, Machine
+
+
+@pytest.fixture
+def space(emulator: Emulator, machine: Machine, images: ImageStore) -> AddressSpace:
+    """The machine's symbols at their places."""
+    return symbols.address_space(emulator, machine, images)
+
+
+def address_of(space: AddressSpace, context: Context, image: str, function: str) -> int:
+    """Where a function of an image is in a context."""
+    for mapping in space.mappings(context):
+        if mapping.table.image == image:
+            for one in mapping.table._functions:
+                if one.name == function:
+                    return one.start + mapping.bias
+    raise LookupError(f"{function} of {image} is not in {context}")
+
+
+@pytest.mark.parametrize(
+    ("context", "image", "function", "source"),
+    [
+        (Context("normal", 0, "optee-client"), "client", "main", "guest/optee/client.c"),
+        (Context("normal", 0, "optee-client"), "libteec", "TEEC_InvokeCommand", ""),
+        (Context("normal", 0, "optee-client"), "libteec", "teec_pre_process_operation", "libteec/src/tee_client_api.c"),
+        (Context("normal", 0, "optee-client"), "libteec", "ioctl@plt", ""),
+        (Context("normal", 0, "linux-bench"), "libc", "malloc", "malloc/malloc.c"),
+        (Context("normal", 0, "linux-bench"), "linux:vdso", "__kernel_clock_gettime", ""),
+        (Context("normal", 0, "tee-supplicant"), "tee-supplicant", "process_one_request", None),
+        (Context("normal", 0, "init"), "init", "main", "guest/linux/init.c"),
+        (Context("normal", 1), "linux", "el0t_64_sync_handler", ""),
+        (Context("normal", 1), "linux:optee", "optee_smc_do_call_with_arg", ""),
+        (Context("monitor", 3), "bl31", "opteed_smc_handler", "services/spd/opteed/opteed_main.c"),
+        (Context("secure", 1), "tee", "thread_handle_std_smc", "core/arch/arm/kernel/thread_optee_smc.c"),
+    ],
+)
+def test_every_level_has_names(
+    context: Context, image: str, function: str, source: str | None, space: AddressSpace
+) -> None:
+    """If this fails, a layer of the machine is unknown, or its source files are."""
+    address = address_of(space, context, image, function)
+    found = space.lookup(context, address)
+    assert found
+    assert (found.function, found.image, found.offset) == (function, image, 0)
+    if source is not None:
+        assert found.source == source
+
+
+def test_whole_images_have_names(space: AddressSpace) -> None:
+    """If this fails, part of an image that a call may pass through is unknown."""
+    for context in space.contexts():
+        for mapping in space.mappings(context):
+            table = mapping.table
+            if table.has_code and table.image not in ("tee-supplicant",):
+                unknown = sum(end - start for start, end in table.gaps())
+                # Constants between functions, and code that the kernel writes over others.
+                assert unknown <= 64, f"{context} {table.image}: {unknown} bytes"
+
+
+def test_the_machine_is_asked_once(emulator: Emulator, machine: Machine) -> None:
+    """If this fails, each look at a run starts a machine, or a damaged file names addresses."""
+    said = symbols.machine_symbols(emulator, machine)
+    before = {path.name: path.read_bytes() for path in said.iterdir()}
+    stamp = (said / "kallsyms").stat().st_mtime_ns
+    assert (symbols.machine_symbols(emulator, machine) / "kallsyms").stat().st_mtime_ns == stamp
+    (said / "kallsyms").write_bytes(before["kallsyms"][:-1])
+    told: list[str] = []
+    emulator.notify = told.append
+    assert symbols.machine_symbols(emulator, machine) == said
+    assert {path.name: path.read_bytes() for path in said.iterdir()} == before
+    assert "kallsyms has changed since it was made" in told[0]
+
+
+def test_a_machine_that_cannot_say_is_told(
+    emulator: Emulator, machine: Machine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """If this fails, addresses are named by half of what there is to know."""
+    files = symbols.initramfs_files(machine.files["initramfs.cpio"])
+    monkeypatch.setattr(symbols, "_problem", lambda _directory, _digest: "not there")
+    monkeypatch.setattr(symbols, "initramfs_files", lambda _path: files | {"bin/none": b"\x7fELF"})
+    with pytest.raises(WorldwiseError, match=r"does not say what is where: symbols: /bin/none: "):
+        symbols.machine_symbols(emulator, machine)
