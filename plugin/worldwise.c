@@ -129,6 +129,13 @@ struct stack {
 	size_t depth;
 };
 
+/* The secure world's part of the stack of a thread of OP-TEE's that does not run. */
+struct suspended {
+	struct stack stack;
+	size_t base;   /* frames that were below it; 0 if the region began in the thread itself */
+	uint64_t back; /* where it will go on */
+};
+
 /* --- regions --- */
 
 struct pass {
@@ -188,7 +195,7 @@ static struct node *call_cache[CACHED_CALLS];
 static GPtrArray *dirty; /* slots with a count that is not written yet */
 static GPtrArray *contexts;
 static GHashTable *tasks;   /* task_struct -> struct stack, of tasks that do not run */
-static GHashTable *threads; /* OP-TEE's thread registers -> struct stack, of suspended threads */
+static GHashTable *threads; /* OP-TEE's thread registers -> struct suspended; 0 for the thread a region began in */
 static GByteArray *scratch;
 
 /* Where functions begin and end, in order. */
@@ -794,16 +801,34 @@ static void take_exception(const struct block *to)
 	event(exception_name(to->pc), back, to->pc);
 }
 
-/* OP-TEE's thread goes on: its stack is what it was, above the world's entry of this time. */
-static bool resume_thread(size_t base)
+/*
+ * OP-TEE's thread goes on at `to`: its stack is what it was, above the world's entry of this time. The thread that ran
+ * when a region began is not known by its registers yet, but by the place where it stopped.
+ */
+static bool resume_thread(size_t base, uint64_t to)
 {
-	struct stack *saved = g_hash_table_lookup(threads, key_of(pending_resume));
+	uint64_t key = pending_resume;
+	const struct suspended *thread = g_hash_table_lookup(threads, key_of(key));
+	const struct stack *saved;
 	struct node *node;
 
 	current_thread = pending_resume;
 	pending_resume = 0;
-	if (!saved)
-		return false;
+	if (!thread) {
+		key = 0;
+		thread = g_hash_table_lookup(threads, key_of(key));
+		if (!thread || thread->back != to)
+			return false;
+	}
+	saved = &thread->stack;
+	if (!thread->base) {
+		/* The region's own frame is among them, and what called the thread was never known. */
+		now.depth = saved->depth;
+		memcpy(now.frames, saved->frames, saved->depth * sizeof(saved->frames[0]));
+		cut(now.depth);
+		g_hash_table_remove(threads, key_of(key));
+		return true;
+	}
 	cut(base);
 	node = top_node();
 	for (size_t i = 0; i < saved->depth; i++) {
@@ -818,7 +843,7 @@ static bool resume_thread(size_t base)
 		now.frames[now.depth].outside = now.frames[now.depth - 1].node;
 		now.depth++;
 	}
-	g_hash_table_remove(threads, key_of(current_thread));
+	g_hash_table_remove(threads, key_of(key));
 	return true;
 }
 
@@ -887,7 +912,7 @@ static void eret_in_secure_world(uint64_t site, uint64_t to, unsigned int el)
 {
 	size_t top;
 
-	if (pending_resume && resume_thread(secure_base())) {
+	if (pending_resume && resume_thread(secure_base(), to)) {
 		/* Either the thread was interrupted there, or it asked for an RPC, whose answer is there. */
 		top = now.depth;
 		if (now.frames[top - 1].kind == NODE_EXCEPTION && now.frames[top - 1].back == to)
@@ -944,14 +969,16 @@ static void eret_to(uint64_t site, uint64_t to, unsigned int el)
 static void suspend_thread(void)
 {
 	size_t base = secure_base();
-	struct stack *saved;
+	struct suspended *thread;
 
 	if (base >= now.depth)
 		return;
-	saved = g_new(struct stack, 1);
-	saved->depth = now.depth - 1 - base; /* without the call that has just been pushed */
-	memcpy(saved->frames, now.frames + base, saved->depth * sizeof(saved->frames[0]));
-	g_hash_table_insert(threads, key_of(current_thread), saved);
+	thread = g_new(struct suspended, 1);
+	thread->base = base;
+	thread->back = read_register(registers.x[2]); /* its argument pc */
+	thread->stack.depth = now.depth - 1 - base;   /* without the call that has just been pushed */
+	memcpy(thread->stack.frames, now.frames + base, thread->stack.depth * sizeof(thread->stack.frames[0]));
+	g_hash_table_insert(threads, key_of(current_thread), thread);
 }
 
 static void hooks(const struct block *to)

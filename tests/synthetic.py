@@ -5,19 +5,19 @@ import json
 from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from cryptography.hazmat.primitives import hashes
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.hazmat.primitives.asymmetric.utils import decode_dss_signature
 
-from worldwise.record import EVIDENCE, MESSAGE_BYTES
+from worldwise.record import CLOCKS, EVIDENCE, MESSAGE_BYTES, REQUIRED_CHECKS, message_digest
 from worldwise.rundir import RECORDS_FILE, Run, RunWriter
 from worldwise.suite import Budget, Case, Suite, parse_suite
 
 RecordList = list[dict[str, Any]]
 
-EMPTY_REGION = {"ta": 4, "client": 5, "linux": 3}
+EMPTY_REGION = {"api": 2, "ta": 4, "client": 5, "linux": 3}
 NESTED = 11
 
 # What a call costs, in instructions: (place, implementation). -O2 takes two thirds, the first call 1,000
@@ -32,11 +32,33 @@ COST = {
 }
 CLIENT_EXTRA = 60_000
 
+# SHA-256: instructions a byte, with and without the crypto extensions, and what else each span takes.
+PER_BYTE = {"libtomcrypt": 30, "libtomcrypt-ce": 2, "mbedtls": 20, "mbedtls-ce": 4}
+DIGEST_FIXED, WRAPPER, SWITCH, PER_PAGE, REST = 6_000, 14, 30_000, 200, 300
+SHA256SUM = 500_000
 
-def cost(case: Case, place: str, index: int) -> int:
+
+def hash_cost(case: Case, measure: str, place: str, index: int) -> int:
+    """The count of one call of an operation that hashes."""
+    size, spans = case.size or 0, case.spans
+    if case.operation == "sha256sum":
+        return SHA256SUM + 3 * size + index % 3
+    algorithm = spans * DIGEST_FIXED + size * PER_BYTE[case.implementation]
+    touched = spans * (SWITCH + PER_PAGE) + size // 4096 * PER_PAGE
+    if measure != "hash":
+        return spans * SWITCH if measure == "empty" else touched
+    inside = {"linux": algorithm // 2, "api": algorithm, "ta": algorithm + spans * WRAPPER}
+    return inside[place] + index % 3 if place in inside else inside["ta"] + touched + REST + index % 3
+
+
+def cost(case: Case, place: str, index: int, measure: str = "") -> int:
     """The count of one call: samples go up and down by `index % 3`, so that there is a spread."""
+    if case.size is not None:
+        return hash_cost(case, measure, place, index)
     inside = COST["linux" if place == "linux" else "ta", case.implementation]
-    if case.operation not in EVIDENCE:
+    if case.operation == "storage-create":
+        inside = 1_400_000
+    elif case.operation not in EVIDENCE:
         inside = 0
     base = inside * 2 // 3 if case.optimisation == "O2" else inside
     if place == "client":
@@ -49,20 +71,23 @@ def make_records(case: Case) -> RecordList:
     records: RecordList = [
         {
             "type": "start",
-            "format": 1,
+            "format": 2,
             "program": "linux-bench" if case.target == "linux" else "optee-client",
             "operation": case.operation,
-            "implementation": "optee" if case.target == "optee" else case.implementation.removesuffix("-nist"),
+            "implementation": "optee" if case.target == "optee" else case.implementation.partition("-")[0],
             "clock": "cntvct_el0",
             "unit": "instructions",
             "warmup": case.warmup,
             "samples": case.samples,
+            "parameters": " ".join(case.arguments),
         }
     ]
     places = {place for places in case.measures.values() for place in places}
     for place in sorted(places, reverse=True):
-        overhead: dict[str, Any] = {"type": "overhead", "place": place, "count": EMPTY_REGION[place]}
-        if place == "ta":
+        clock_name = CLOCKS.get((case.operation, place), "cntvct_el0")
+        overhead: dict[str, Any] = {"type": "overhead", "place": place, "clock": clock_name}
+        overhead["count"] = EMPTY_REGION[place]
+        if place in ("api", "ta"):
             overhead["nested"] = NESTED
         records.append(overhead)
     clock = 1_000_000
@@ -71,28 +96,32 @@ def make_records(case: Case) -> RecordList:
         phase = "first" if index == 0 else "warmup" if index <= case.warmup else "sample"
         for measure, measured in case.measures.items():
             begin = clock
-            for place in measured:
-                count = cost(case, place, index)
-                inner = NESTED if place == "client" and "ta" in measured else 0
+            for depth, place in enumerate(measured):
+                count = cost(case, place, index, measure)
+                summed = (case.operation, place) in CLOCKS
+                inner = NESTED * case.spans if depth else 0
+                busy = count + inner + EMPTY_REGION[place] * (case.spans if summed else 1)
                 sample: dict[str, Any] = {
                     "type": "sample",
                     "measure": measure,
                     "place": place,
                     "index": index,
                     "phase": phase,
-                    "begin": begin + (100 if place == "ta" else 0),
+                    "begin": begin + {"ta": 100, "api": 110}.get(place, 0),
                     "count": count,
                 }
-                sample["end"] = sample["begin"] + EMPTY_REGION[place] + inner + count
+                sample["end"] = sample["begin"] + busy + (50 * (case.spans - 1) if summed else 0)
+                if summed:
+                    sample |= {"spans": case.spans, "busy": busy}
                 if inner:
                     sample["inner"] = inner
                 clock = max(clock, sample["end"] + 500)
                 records.append(sample)
         if case.operation in EVIDENCE:
             records.append(_evidence(case, index, key))
-    if case.operation in MESSAGE_BYTES:
-        for name in ("modified-signature-rejected", "modified-message-rejected"):
-            records.append({"type": "check", "name": name, "measure": "verify", "ok": True})
+    for name in REQUIRED_CHECKS.get((case.target, case.operation), ()):
+        measure = [*case.measures][-1] if case.size is None else "hash"
+        records.append({"type": "check", "name": name, "measure": measure, "ok": True})
     records.append({"type": "end", "status": 0, "idle": 0})
     return records
 
@@ -189,6 +218,10 @@ def write_run(
 
 def _evidence(case: Case, index: int, key: ec.EllipticCurvePrivateKey) -> dict[str, Any]:
     evidence: dict[str, Any] = {"type": "evidence", "measure": EVIDENCE[case.operation], "index": index}
+    if case.size is not None:
+        content: Literal["blocks", "zeros"] = "zeros" if "fault=fresh" in case.arguments else "blocks"
+        digest = message_digest(content, case.size, index)
+        return {**evidence, "content": content, "size": case.size, "digest": digest}
     if case.operation == "keygen":
         key = ec.generate_private_key(ec.SECP256R1())
         return {**evidence, "public": _public(key), "private": f"{key.private_numbers().private_value:064x}"}

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,20 +20,59 @@ static int print_record(const char *line, size_t length)
 
 static _Noreturn void usage(const char *program)
 {
-	fprintf(stderr, "usage: %s [-] OPERATION WARMUP SAMPLES\n", program);
+	fprintf(stderr, "usage: %s [-] OPERATION WARMUP SAMPLES [KEY=VALUE ...]\n", program);
 	exit(2);
 }
 
-static uint32_t read_number(const char *program, const char *text)
+static unsigned long read_number(const char *program, const char *text, unsigned long most)
 {
 	char *end;
 	unsigned long value;
 
 	errno = 0;
 	value = strtoul(text, &end, 10);
-	if (errno || *text < '0' || *text > '9' || *end || value > 1000000)
+	if (errno || *text < '0' || *text > '9' || *end || value > most)
 		usage(program);
-	return (uint32_t)value;
+	return value;
+}
+
+static bool has_key(const char *parameter, const char *key)
+{
+	size_t length = strlen(key);
+
+	return !strncmp(parameter, key, length) && parameter[length] == '=';
+}
+
+/* A parameter that nobody reads would be one that is not measured. */
+static void check_parameters(const char *program, char *const *parameters)
+{
+	static const char *const known[] = { "size", "chunk", "load", "fault" };
+
+	for (; *parameters; parameters++) {
+		size_t key = 0;
+
+		while (key < sizeof(known) / sizeof(known[0]) && !has_key(*parameters, known[key]))
+			key++;
+		if (key == sizeof(known) / sizeof(known[0]))
+			usage(program);
+	}
+}
+
+/* The parameters as they were given, with spaces between. */
+static void record_parameters(char *const *parameters)
+{
+	char text[200];
+	size_t used = 0;
+
+	text[0] = '\0';
+	for (; *parameters; parameters++) {
+		int length = snprintf(text + used, sizeof(text) - used, "%s%s", used ? " " : "", *parameters);
+
+		if (length < 0 || (size_t)length >= sizeof(text) - used)
+			bench_fail("the parameters are too long");
+		used += (size_t)length;
+	}
+	record_text("parameters", text);
 }
 
 struct bench_plan bench_start(const char *program, const char *implementation, int argc, char **argv)
@@ -40,12 +80,14 @@ struct bench_plan bench_start(const char *program, const char *implementation, i
 	struct bench_plan plan = { .program = program, .implementation = implementation };
 	int by_hand = argc > 1 && !strcmp(argv[1], "-");
 
-	if (argc - by_hand != 4)
+	if (argc - by_hand < 4)
 		usage(program);
 	argv += by_hand;
 	plan.operation = argv[1];
-	plan.warmup = read_number(program, argv[2]);
-	plan.samples = read_number(program, argv[3]);
+	plan.warmup = (uint32_t)read_number(program, argv[2], 1000000);
+	plan.samples = (uint32_t)read_number(program, argv[3], 1000000);
+	plan.parameters = argv + 4;
+	check_parameters(program, plan.parameters);
 
 	record_to(by_hand ? print_record : semihost_record);
 	record_begin("start");
@@ -57,14 +99,31 @@ struct bench_plan bench_start(const char *program, const char *implementation, i
 	record_text("unit", "instructions");
 	record_number("warmup", plan.warmup);
 	record_number("samples", plan.samples);
+	record_parameters(plan.parameters);
 	record_end();
 	return plan;
 }
 
-void bench_record_overhead(const char *place, struct bench_overhead overhead)
+const char *bench_parameter(const struct bench_plan *plan, const char *key)
+{
+	for (char **parameter = plan->parameters; *parameter; parameter++)
+		if (has_key(*parameter, key))
+			return *parameter + strlen(key) + 1;
+	return NULL;
+}
+
+size_t bench_parameter_bytes(const struct bench_plan *plan, const char *key, size_t otherwise)
+{
+	const char *value = bench_parameter(plan, key);
+
+	return value ? read_number(plan->program, value, SIZE_MAX) : otherwise;
+}
+
+void bench_record_overhead(const char *place, const char *clock, struct bench_overhead overhead)
 {
 	record_begin("overhead");
 	record_text("place", place);
+	record_text("clock", clock);
 	record_number("count", overhead.count);
 	record_number("nested", overhead.nested);
 	record_end();
@@ -75,28 +134,47 @@ struct bench_overhead bench_calibrate_place(const char *place)
 	volatile struct bench_span store;
 	struct bench_overhead overhead = bench_calibrate(&store);
 
-	bench_record_overhead(place, overhead);
+	bench_record_overhead(place, BENCH_CLOCK_NAME, overhead);
 	return overhead;
 }
 
-void bench_record_sample(const struct bench_plan *plan, const char *measure, const char *place, uint32_t index,
-			 struct bench_span span, uint64_t overhead, uint64_t inner)
+static void begin_sample(const struct bench_plan *plan, const char *measure, const char *place, uint32_t index,
+			 uint64_t begin, uint64_t end)
 {
-	uint64_t raw = span.end - span.begin;
-
-	if (raw < overhead + inner)
-		bench_fail("%s %s %u: region shorter than its own overhead", measure, place, (unsigned int)index);
 	record_begin("sample");
 	record_text("measure", measure);
 	record_text("place", place);
 	record_number("index", index);
 	record_text("phase", index == 0 ? "first" : index <= plan->warmup ? "warmup" : "sample");
-	record_number("begin", span.begin);
-	record_number("end", span.end);
+	record_number("begin", begin);
+	record_number("end", end);
+}
+
+static void end_sample(const char *measure, const char *place, uint32_t index, uint64_t raw, uint64_t overhead,
+		       uint64_t inner)
+{
+	if (raw < overhead + inner)
+		bench_fail("%s %s %u: region shorter than its own overhead", measure, place, (unsigned int)index);
 	if (inner)
 		record_number("inner", inner);
 	record_number("count", raw - overhead - inner);
 	record_end();
+}
+
+void bench_record_sample(const struct bench_plan *plan, const char *measure, const char *place, uint32_t index,
+			 struct bench_span span, uint64_t overhead, uint64_t inner)
+{
+	begin_sample(plan, measure, place, index, span.begin, span.end);
+	end_sample(measure, place, index, span.end - span.begin, overhead, inner);
+}
+
+void bench_record_total(const struct bench_plan *plan, const char *measure, const char *place, uint32_t index,
+			const struct bench_total *total, uint64_t overhead, uint64_t inner)
+{
+	begin_sample(plan, measure, place, index, total->begin, total->end);
+	record_number("spans", total->spans);
+	record_number("busy", total->busy);
+	end_sample(measure, place, index, total->busy, total->spans * overhead, total->spans * inner);
 }
 
 void bench_record_check(const char *name, const char *measure, int ok)

@@ -12,7 +12,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define RECORD_FORMAT 1
+#define RECORD_FORMAT 2
 
 /* Takes one whole line of `length` bytes, newline included. Returns 0, or -1 if it could not be kept. */
 typedef int (*record_sink)(const char *line, size_t length);

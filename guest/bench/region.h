@@ -19,8 +19,35 @@ struct bench_span {
 	uint64_t end;
 };
 
+/* Several passes through a region that belong to one call. */
+struct bench_total {
+	uint64_t begin; /* of the first */
+	uint64_t end;   /* of the last */
+	uint64_t busy;  /* the sum of all: end - begin of each */
+	uint64_t spans; /* how many there were */
+};
+
+static inline void bench_total_add(struct bench_total *total, uint64_t begin, uint64_t end)
+{
+	if (!total->spans)
+		total->begin = begin;
+	total->end = end;
+	total->busy += end - begin;
+	total->spans++;
+}
+
 #if defined(__aarch64__)
 #define BENCH_CLOCK_NAME "cntvct_el0"
+#define BENCH_CYCLES_NAME "pmccntr_el0"
+
+/* The counter alone: no mark, so no region. */
+static inline uint64_t bench_counter(void)
+{
+	uint64_t ticks;
+
+	__asm__ volatile("isb\n\tmrs %0, cntvct_el0" : "=r"(ticks) : : "memory");
+	return ticks;
+}
 
 static inline uint64_t bench_region_begin(void)
 {
@@ -36,6 +63,23 @@ static inline uint64_t bench_region_end(void)
 
 	__asm__ volatile("isb\n\tmrs %0, cntvct_el0\n\thint #97" : "=r"(ticks) : : "memory");
 	return ticks;
+}
+
+/* The same regions by the cycle counter, once somebody has let this exception level read it. */
+static inline uint64_t bench_cycles_begin(void)
+{
+	uint64_t cycles;
+
+	__asm__ volatile("hint #96\n\tisb\n\tmrs %0, pmccntr_el0" : "=r"(cycles) : : "memory");
+	return cycles;
+}
+
+static inline uint64_t bench_cycles_end(void)
+{
+	uint64_t cycles;
+
+	__asm__ volatile("isb\n\tmrs %0, pmccntr_el0\n\thint #97" : "=r"(cycles) : : "memory");
+	return cycles;
 }
 #else
 #error "no counter for this architecture: add its reads and its NOP marks here"

@@ -141,7 +141,7 @@ int scenario_attest(const struct bench_plan *plan, struct attest_ops *ops, const
 	if (result)
 		bench_fail("%s: open failed: %#x", ops->name, (unsigned int)result);
 	if (ops->inner_place)
-		bench_record_overhead(ops->inner_place, ops->inner_overhead);
+		bench_record_overhead(ops->inner_place, BENCH_CLOCK_NAME, ops->inner_overhead);
 	f.overhead = bench_calibrate_place(place);
 
 	if (length)

@@ -93,9 +93,9 @@ __attribute__((noinline)) static void machine_ready(void)
 
 	for (volatile int turn = 0; turn < QUIET_TURNS; turn++)
 		;
-	ready = bench_region_end();
+	ready = bench_counter();
 	__asm__ volatile(".globl worldwise_machine_ready\nworldwise_machine_ready:\n\tnop" : : : "memory");
-	resumed = bench_region_begin();
+	resumed = bench_counter();
 
 	length = snprintf(text, sizeof(text), "%llu %llu\n", (unsigned long long)ready, (unsigned long long)resumed);
 	handle = semihost_open("machine", "w");

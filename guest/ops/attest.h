@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * An implementation of the attestation's operations, as its user calls them: ECDSA on NIST P-256 over SHA-256 of a short
- * input. One file in this folder per implementation; the scenarios in bench/ measure any of them alike.
+ * An implementation of the measured operations, as its user calls them: ECDSA on NIST P-256 over SHA-256 of a short
+ * input, and SHA-256 alone. One file in this folder per implementation; the scenarios in bench/ measure any of them alike.
  *
  * All integers are big-endian, as in SEC 1: a public key is X || Y, a signature r || s.
  */
@@ -40,6 +40,12 @@ struct attest_ops {
 	/* Hashes and verifies with the current public key: 0 if valid, 1 if not, negative on any other failure. */
 	int (*verify)(const uint8_t *message, size_t length, const uint8_t signature[2 * P256_BYTES],
 		      struct bench_span *inner);
+
+	/*
+	 * SHA-256 of a message that is handed over in pieces of `chunk` bytes. Returns 0 or a negative error. Needs no
+	 * open(). NULL for the client, which measures hashing in another way.
+	 */
+	int (*hash)(const uint8_t *message, size_t length, size_t chunk, uint8_t digest[32]);
 
 	void (*close)(void);
 };

@@ -179,6 +179,18 @@ static int verify(const uint8_t *message, size_t length, const uint8_t signature
 	return result == CRYPT_OK ? !valid : failure(result);
 }
 
+static int hash_pieces(const uint8_t *message, size_t length, size_t chunk, uint8_t digest[DIGEST_BYTES])
+{
+	hash_state state;
+	int result = sha256_init(&state);
+
+	for (size_t done = 0; result == CRYPT_OK && done < length; done += chunk)
+		result = sha256_process(&state, message + done, length - done < chunk ? length - done : chunk);
+	if (result == CRYPT_OK)
+		result = sha256_done(&state, digest);
+	return failure(result);
+}
+
 struct attest_ops linux_ops = {
 	.name = "libtomcrypt",
 	.open = open_ops,
@@ -186,5 +198,6 @@ struct attest_ops linux_ops = {
 	.export_key = export_key,
 	.sign = sign,
 	.verify = verify,
+	.hash = hash_pieces,
 	.close = close_ops,
 };

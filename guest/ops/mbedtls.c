@@ -128,6 +128,21 @@ static int verify(const uint8_t *message, size_t length, const uint8_t signature
 	return result == MBEDTLS_ERR_ECP_VERIFY_FAILED ? 1 : result;
 }
 
+static int hash_pieces(const uint8_t *message, size_t length, size_t chunk, uint8_t digest[DIGEST_BYTES])
+{
+	mbedtls_sha256_context context;
+	int result;
+
+	mbedtls_sha256_init(&context);
+	result = mbedtls_sha256_starts(&context, 0);
+	for (size_t done = 0; !result && done < length; done += chunk)
+		result = mbedtls_sha256_update(&context, message + done, length - done < chunk ? length - done : chunk);
+	if (!result)
+		result = mbedtls_sha256_finish(&context, digest);
+	mbedtls_sha256_free(&context);
+	return result;
+}
+
 struct attest_ops linux_ops = {
 	.name = "mbedtls",
 	.open = open_ops,
@@ -135,5 +150,6 @@ struct attest_ops linux_ops = {
 	.export_key = export_key,
 	.sign = sign,
 	.verify = verify,
+	.hash = hash_pieces,
 	.close = close_ops,
 };

@@ -1,17 +1,19 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The client application: the attestation in the TA, and what calling a TA costs by itself. */
+/* The client application: what is done in the TA, and what calling a TA costs by itself. */
 #include <string.h>
 
 #include "../bench/bench.h"
 #include "../bench/scenario.h"
 #include "../linux/idle.h"
+#include "../linux/load.h"
 #include "../ops/attest_ta.h"
 #include "../ops/optee.h"
+#include "cases.h"
 
 #define PROGRAM "optee-client"
-#define PLACE "client"
+#define PLACE CLIENT_PLACE
 
-static void must(TEEC_Result res, const char *what, uint32_t index)
+void must(TEEC_Result res, const char *what, uint32_t index)
 {
 	if (res)
 		bench_fail("%s %u failed: %#x", what, (unsigned int)index, (unsigned int)res);
@@ -65,6 +67,16 @@ static void tee_case(const struct bench_plan *plan)
 	struct bench_overhead overhead;
 
 	must(TEEC_InitializeContext(NULL, &context), "context", 0);
+	if (!strcmp(plan->operation, "sha256")) {
+		sha256_case(plan, &context);
+		TEEC_FinalizeContext(&context);
+		return;
+	}
+	if (!strcmp(plan->operation, "storage-create")) {
+		storage_case(plan, &context);
+		TEEC_FinalizeContext(&context);
+		return;
+	}
 	overhead = bench_calibrate_place(PLACE);
 	if (!strcmp(plan->operation, "empty-invoke")) {
 		empty_invoke(plan, &context, overhead);
@@ -88,7 +100,9 @@ int main(int argc, char **argv)
 	struct bench_plan plan = bench_start(PROGRAM, optee_ops.name, argc, argv);
 	uint64_t idle = idle_entries();
 
+	load_start(&plan);
 	if (scenario_attest(&plan, &optee_ops, PLACE))
 		tee_case(&plan);
+	load_stop();
 	return bench_finish(idle_entries() - idle);
 }

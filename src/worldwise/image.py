@@ -18,12 +18,31 @@ from filelock import FileLock
 
 from worldwise import debian, paths
 from worldwise.errors import WorldwiseError
-from worldwise.implementation import IMPLEMENTATIONS
+from worldwise.implementation import IMPLEMENTATIONS, Implementation
 from worldwise.lab import Bind, Lab
 
 RECIPES = Path(__file__).parent / "recipes"
 MANIFEST = "image.json"
 _FORMAT = 1
+
+
+# How a fetch script says that it got something else than what is pinned.
+OTHER_CONTENT = 65
+
+
+@dataclass(frozen=True)
+class Fetch:
+    """What a recipe needs that no lock of the lab names: a script that has the network and runs first.
+
+    Attributes:
+        script: like the recipe's own; it leaves what it fetched, verified, in /build, or ends with OTHER_CONTENT.
+        what: what it fetches and whence, for the message when it cannot.
+        hint: the way out then.
+    """
+
+    script: str
+    what: str
+    hint: str
 
 
 @dataclass(frozen=True)
@@ -40,6 +59,7 @@ class Recipe:
         trees: folders of the repository, seen as /in/<name>.
         needs: other images, seen as /in/<their name without its variant>.
         settings: environment variables of the script.
+        fetch: what runs before the script, with the network; the script itself never has one.
     """
 
     name: str
@@ -50,6 +70,7 @@ class Recipe:
     trees: Mapping[str, Path] = field(default_factory=dict)
     needs: Mapping[str, "Recipe"] = field(default_factory=dict)
     settings: Mapping[str, str] = field(default_factory=dict)
+    fetch: Fetch | None = None
 
     def digest(self, lab: Lab) -> str:
         """The image's address: 64 hexadecimal digits over all that goes in."""
@@ -66,6 +87,8 @@ class Recipe:
             "needs": {name: recipe.digest(lab) for name, recipe in self.needs.items()},
             "settings": dict(self.settings),
         }
+        if self.fetch is not None:
+            inputs["fetch"] = debian.file_sha256(RECIPES / self.fetch.script)
         return hashlib.sha256(json.dumps(inputs, sort_keys=True).encode()).hexdigest()
 
 
@@ -163,6 +186,8 @@ class ImageStore:
             build = Path(work, "build")
             out.mkdir()
             build.mkdir()
+            if recipe.fetch is not None:
+                self._fetch(recipe, recipe.fetch, [*inputs, (build, "/build", "rw")], log)
             self.lab.run(
                 ["bash", "-e", f"/in/recipes/{recipe.script}"],
                 binds=[
@@ -189,6 +214,22 @@ class ImageStore:
                 shutil.rmtree(final)
             out.rename(final)
         self.notify(f"built {recipe.name}")
+
+    def _fetch(self, recipe: Recipe, fetch: Fetch, binds: list[Bind], log: Path) -> None:
+        result = self.lab.run(
+            ["bash", "-e", f"/in/recipes/{fetch.script}"],
+            binds=binds,
+            chdir="/build",
+            env=recipe.settings,
+            network=True,
+            log=log,
+            timeout=600,
+            check=False,
+        )
+        if result.returncode != 0:
+            tail = "\n".join(log.read_text(encoding="utf-8", errors="replace").splitlines()[-15:])
+            problem = "is not what was pinned" if result.returncode == OTHER_CONTENT else "could not be fetched"
+            raise WorldwiseError(f"{fetch.what} {problem}", fetch.hint, tail)
 
 
 def check_files(directory: Path, files: Mapping[str, str]) -> str:
@@ -230,13 +271,18 @@ _OPTIMISATION = {
 }
 
 
-def firmware() -> Recipe:
-    """TF-A: one for all variants, since its later stages are loaded by name when the machine starts."""
+def firmware(ticks_in_both_worlds: bool = False) -> Recipe:
+    """TF-A: one for all variants, since its later stages are loaded by name when the machine starts.
+
+    Its dispatcher for OP-TEE stops Linux's timer while the secure world runs, so that no tick interrupts a TA;
+    with `ticks_in_both_worlds` it is built not to.
+    """
     return Recipe(
-        name="tf-a",
+        name="tf-a-ticks" if ticks_in_both_worlds else "tf-a",
         script="tf-a.sh",
         outputs=("bl1.bin", "bl2.bin", "bl31.bin", "bl31.elf"),
         sources=("arm-trusted-firmware",),
+        settings={"SETTINGS": "NS_TIMER_SWITCH=0"} if ticks_in_both_worlds else {},
     )
 
 
@@ -247,6 +293,17 @@ def kernel() -> Recipe:
         script="linux.sh",
         outputs=("Image", "tee.ko", "optee.ko"),
         packages=(KERNEL_PACKAGE,),
+    )
+
+
+def plugin() -> Recipe:
+    """The emulator's plugin, which counts regions and follows stacks."""
+    return Recipe(
+        name="plugin",
+        script="plugin.sh",
+        outputs=("worldwise.so",),
+        sources=("qemu",),
+        trees={"plugin": paths.PLUGIN},
     )
 
 
@@ -261,22 +318,29 @@ def optee_source() -> Recipe:
     )
 
 
-def _optee_settings(library: str, optimisation: str) -> dict[str, str]:
+def _optee_settings(wanted: Implementation, optimisation: str) -> dict[str, str]:
     return {
         "PLATFORM": OPTEE_PLATFORM,
-        "CRYPTO_LIBRARY": _CRYPTO_LIBRARY[library],
+        "CRYPTO_LIBRARY": f"{_CRYPTO_LIBRARY[wanted.library]} {wanted.settings}".strip(),
         "OPTIMISATION": _OPTIMISATION[optimisation],
     }
 
 
-def optee_objects(library: str, optimisation: str) -> Recipe:
-    """All objects of OP-TEE OS with one crypto library: what every configuration of that library starts from."""
+def optee_objects(implementation: str, optimisation: str) -> Recipe:
+    """All objects of OP-TEE OS with one crypto library: what implementations that differ in options alone share."""
+    wanted = IMPLEMENTATIONS[implementation]
+    # The first of those that share them gives the name.
+    name = next(
+        name
+        for name, other in IMPLEMENTATIONS.items()
+        if (other.library, other.settings) == (wanted.library, wanted.settings)
+    )
     return Recipe(
-        name=f"optee-objects-{library}-{optimisation}",
+        name=f"optee-objects-{name}-{optimisation}",
         script="optee.sh",
         outputs=("objects.tar.gz",),
         needs={"source": optee_source()},
-        settings=_optee_settings(library, optimisation),
+        settings=_optee_settings(wanted, optimisation),
     )
 
 
@@ -287,8 +351,8 @@ def optee(implementation: str, optimisation: str) -> Recipe:
         name=f"optee-{implementation}-{optimisation}",
         script="optee.sh",
         outputs=("bl32.bin", "bl32_extra1.bin", "bl32_extra2.bin", "tee.elf", "ldelf.elf", "devkit.tar", "flags.tar"),
-        needs={"source": optee_source(), "objects": optee_objects(wanted.library, optimisation)},
-        settings=_optee_settings(wanted.library, optimisation) | {"MBEDTLS_OPTIONS": wanted.options},
+        needs={"source": optee_source(), "objects": optee_objects(implementation, optimisation)},
+        settings=_optee_settings(wanted, optimisation) | {"MBEDTLS_OPTIONS": wanted.options},
     )
 
 
@@ -297,7 +361,7 @@ def programs(implementation: str, optimisation: str) -> Recipe:
     return Recipe(
         name=f"programs-{implementation}-{optimisation}",
         script="programs.sh",
-        outputs=("init", "faults", "optee-client", "linux-bench", f"{ATTEST_TA}.ta", f"{ATTEST_TA}.elf"),
+        outputs=("init", "faults", "symbols", "optee-client", "linux-bench", f"{ATTEST_TA}.ta", f"{ATTEST_TA}.elf"),
         packages=("libteec2", "optee-client-dev"),
         trees={"guest": paths.GUEST},
         needs={"source": optee_source(), "optee": optee(implementation, optimisation)},
@@ -311,7 +375,18 @@ def initramfs(implementation: str, optimisation: str) -> Recipe:
         name=f"initramfs-{implementation}-{optimisation}",
         script="initramfs.sh",
         outputs=("initramfs.cpio",),
-        packages=("libc6", "libteec2", "tee-supplicant"),
+        # sha256sum is of coreutils; the libraries behind it are what it is linked with.
+        packages=("libc6", "libteec2", "tee-supplicant", "coreutils", "libssl3t64", "libzstd1", "zlib1g"),
         needs={"linux": kernel(), "programs": programs(implementation, optimisation)},
         settings={"TA": f"{ATTEST_TA}.ta"},
+    )
+
+
+def debug_symbols() -> Recipe:
+    """What names the functions of packaged libraries: BUILD-ID.debug for each that has it."""
+    return Recipe(
+        name="debug-symbols",
+        script="debug-symbols.sh",
+        outputs=("build-ids",),
+        packages=("libc6", "libc6-dbg"),
     )

@@ -7,12 +7,13 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict
 
+from worldwise.hash_cost import HashReading, Series, read_hashing
 from worldwise.published import Published
 from worldwise.record import check_records, read_records
 from worldwise.rundir import CaseManifest, Run
 from worldwise.suite import IMPLEMENTATIONS, OPTIMISATIONS, PLACES, Budget
 
-FORMAT: Literal[1] = 1
+FORMAT: Literal[2] = 2
 UNIT: Literal["instructions"] = "instructions"
 
 # Clocks in GHz at which counts are shown as time, as if a core finished one instruction in each cycle.
@@ -44,7 +45,19 @@ _INCLUDES = {
         "load",
         "client",
     ): "the client's whole TEEC_OpenSession, with the TA loaded and its signature checked anew",
+    ("hash", "api"): "TEE_DigestUpdate and TEE_DigestDoFinal as the TA calls them, with the work of OP-TEE's core",
+    ("hash", "ta"): "the TA's whole command, from its first instruction to its last",
+    ("hash", "client"): f"{_CLIENT_CALL}; of all calls that one message takes",
+    ("hash", "linux"): "the whole message, by the library's own calls in a Linux process; sha256sum: from fork to wait",
+    ("touch", "client"): "as many calls with the same memory, of a command that does nothing",
+    ("empty", "client"): "as many calls without parameters, of a command that does nothing",
+    ("create", "ta"): f"TEE_CreatePersistentObject of 4 KiB in the REE's file system, {_IN_TA}, but with "
+    "tee-supplicant's work in Linux",
+    ("create", "client"): _CLIENT_CALL,
 }
+
+
+FactorKind = Literal["nist-optim", "crypto-extension", "world", "optimisation"]
 
 
 class _Result(BaseModel):
@@ -73,7 +86,11 @@ class Verdict(_Result):
 
 
 class Row(_Result):
-    """One measure of one case at one place. Counts are instructions; statistics are over the n samples."""
+    """One measure of one case at one place. Counts are instructions; statistics are over the n samples.
+
+    `parameters` are those of the case as its id has them, `size` and `chunk` of them in bytes; `calls` is how many
+    calls of the TA a message takes.
+    """
 
     case: str
     target: str
@@ -81,6 +98,10 @@ class Row(_Result):
     optimisation: str
     variant: str
     operation: str
+    parameters: str
+    size: int | None
+    chunk: int | None
+    calls: int
     measure: str
     place: str
     unit: Literal["instructions"]
@@ -103,8 +124,9 @@ class Row(_Result):
 class Factor(_Result):
     """How many times as many instructions one side takes as the other, by their medians."""
 
-    kind: Literal["nist-optim", "world", "optimisation"]
+    kind: FactorKind
     operation: str
+    parameters: str
     measure: str
     place: str
     implementation: str
@@ -151,10 +173,11 @@ class RunSummary(_Result):
 class Reading(_Result):
     """All that the lens sees in a run; every report is made from this."""
 
-    format: Literal[1]
+    format: Literal[2]
     run: RunSummary
     rows: tuple[Row, ...]
     factors: tuple[Factor, ...]
+    hashing: HashReading
     assumption: str
     published_reason: str
     budget: BudgetResult | None
@@ -174,6 +197,27 @@ def read_run(run: Run, budget: Budget | None = None) -> Reading:
     published = Published(run.manifest.published)
     rows = [row for manifest in done for row in _case_rows(run, manifest, published, budget)]
     rows = _with_ratios(rows)
+    parameters = {manifest.id: manifest.case().parameters for manifest in done}
+    hashing = read_hashing(
+        [
+            Series(
+                row.case,
+                row.variant,
+                row.operation,
+                row.measure,
+                row.place,
+                parameters[row.case],
+                row.size,
+                row.chunk,
+                row.calls,
+                row.median,
+            )
+            for row in in_reading_order(rows)
+            if row.size is not None
+        ],
+        published.hashing,
+        published.reason,
+    )
     failed = [manifest for manifest in manifests.values() if manifest and manifest.state == "failed"]
     missing = tuple(case_id for case_id, manifest in manifests.items() if manifest is None)
     return Reading(
@@ -191,6 +235,7 @@ def read_run(run: Run, budget: Budget | None = None) -> Reading:
         ),
         rows=tuple(rows),
         factors=tuple(_factors(in_reading_order(rows))),
+        hashing=hashing,
         assumption=CLOCK_ASSUMPTION,
         published_reason=published.reason if any(row.published for row in rows) else "",
         budget=_budget_result(rows, budget, whole=not failed and not missing) if budget else None,
@@ -216,6 +261,10 @@ def _case_rows(run: Run, manifest: CaseManifest, published: Published, budget: B
             optimisation=case.optimisation,
             variant=case.variant,
             operation=case.operation,
+            parameters=",".join(map("=".join, case.parameters)),
+            size=case.size,
+            chunk=case.chunk,
+            calls=case.spans,
             measure=measure,
             place=place,
             unit=UNIT,
@@ -252,40 +301,45 @@ def _case_rows(run: Run, manifest: CaseManifest, published: Published, budget: B
 
 
 def _with_ratios(rows: list[Row]) -> list[Row]:
-    linux = {(row.variant, row.operation, row.measure): row.median for row in rows if row.place == "linux"}
+    def key(row: Row) -> tuple[str, ...]:
+        return (row.variant, row.operation, row.parameters, row.measure)
+
+    linux = {key(row): row.median for row in rows if row.place == "linux"}
     return [
         row
-        if row.place == "linux" or (row.variant, row.operation, row.measure) not in linux
-        else row.model_copy(update={"ratio_to_linux": row.median / linux[row.variant, row.operation, row.measure]})
+        if row.place == "linux" or key(row) not in linux
+        else row.model_copy(update={"ratio_to_linux": row.median / linux[key(row)]})
         for row in rows
     ]
 
 
 def _factors(rows: Iterable[Row]) -> Iterable[Factor]:
-    medians = {
-        (row.operation, row.measure, row.place, row.implementation, row.optimisation): row.median for row in rows
-    }
+    parts = ("operation", "parameters", "measure", "place", "implementation", "optimisation")
+    medians = {tuple(getattr(row, part) for part in parts): row.median for row in rows}
     # Each kind changes one part of the key and keeps the rest.
     worlds = [("place", place, "linux") for place in ("ta", "client")]
-    kinds: list[tuple[Literal["nist-optim", "world", "optimisation"], list[tuple[str, str, str]]]] = [
+    extension = [("implementation", name, f"{name}-ce") for name in ("libtomcrypt", "mbedtls")]
+    kinds: list[tuple[FactorKind, list[tuple[str, str, str]]]] = [
         ("nist-optim", [("implementation", "mbedtls", "mbedtls-nist")]),
+        ("crypto-extension", extension),
         ("world", worlds),
         ("optimisation", [("optimisation", "Os", "O2")]),
     ]
-    parts = ("operation", "measure", "place", "implementation", "optimisation")
     for kind, pairs in kinds:
         for part, numerator, denominator in pairs:
             at = parts.index(part)
             for key, value in medians.items():
                 other = (*key[:at], denominator, *key[at + 1 :])
                 if key[at] == numerator and other in medians:
+                    named = dict(zip(parts, key, strict=True))
                     yield Factor(
                         kind=kind,
-                        operation=key[0],
-                        measure=key[1],
-                        place=key[2],
-                        implementation=key[3],
-                        optimisation=key[4],
+                        operation=named["operation"],
+                        parameters=named["parameters"],
+                        measure=named["measure"],
+                        place=named["place"],
+                        implementation=named["implementation"],
+                        optimisation=named["optimisation"],
                         numerator=numerator,
                         denominator=denominator,
                         value=value / medians[other],
@@ -309,14 +363,18 @@ def _budget_result(rows: list[Row], budget: Budget, whole: bool) -> BudgetResult
 
 
 def in_reading_order(rows: Iterable[Row]) -> list[Row]:
-    """Rows as people compare them: by operation and measure, then by variant, then by place."""
+    """Rows as people compare them: by operation, parameters and measure, then by variant, then by place."""
     listed = list(rows)
     operations = _ranks(row.operation for row in listed)
     measures = _ranks(row.measure for row in listed)
+    parameters = _ranks(row.parameters for row in listed)
 
     def rank(row: Row) -> tuple[int, ...]:
         return (
             operations[row.operation],
+            row.chunk or 0,
+            row.size or 0,
+            parameters[row.parameters],
             measures[row.measure],
             IMPLEMENTATIONS.index(row.implementation),
             OPTIMISATIONS.index(row.optimisation),

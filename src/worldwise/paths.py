@@ -10,6 +10,7 @@ REPOSITORY = Path(__file__).resolve().parents[2]
 GUEST = REPOSITORY / "guest"
 LAB = REPOSITORY / "lab"
 PATCHES = REPOSITORY / "patches"
+PLUGIN = REPOSITORY / "plugin"
 PUBLISHED = REPOSITORY / "published"
 SUITES = REPOSITORY / "suites"
 

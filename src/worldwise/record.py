@@ -1,6 +1,9 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Records: what the measured program sends back, one line of JSON each, and whether they can be believed."""
 
+import functools
+import hashlib
+import itertools
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,19 +16,42 @@ from cryptography.hazmat.primitives.asymmetric.utils import encode_dss_signature
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 
 from worldwise.errors import WorldwiseError
-from worldwise.suite import Case
+from worldwise.suite import MAX_SIZE, Case
 
 # What each operation owes besides its samples: the measure whose results are evidence, the length of the
 # signed message in bytes, and the checks that the program itself must have made.
-EVIDENCE: Mapping[str, str] = {"keygen": "keygen", "attestdiv": "sign", "attestquorum": "sign"}
-MESSAGE_BYTES: Mapping[str, int] = {"attestdiv": 48, "attestquorum": 40}
-REQUIRED_CHECKS: Mapping[str, tuple[str, ...]] = {
-    "attestdiv": ("modified-signature-rejected", "modified-message-rejected"),
-    "attestquorum": ("modified-signature-rejected", "modified-message-rejected"),
+EVIDENCE: Mapping[str, str] = {
+    "keygen": "keygen",
+    "attestdiv": "sign",
+    "attestquorum": "sign",
+    "sha256": "hash",
+    "sha256sum": "hash",
 }
+MESSAGE_BYTES: Mapping[str, int] = {"attestdiv": 48, "attestquorum": 40}
+_REJECTED = ("modified-signature-rejected", "modified-message-rejected")
+REQUIRED_CHECKS: Mapping[tuple[str, str], tuple[str, ...]] = {
+    ("optee", "attestdiv"): _REJECTED,
+    ("optee", "attestquorum"): _REJECTED,
+    ("optee", "sha256"): ("known-answer", "counter-registers-restored"),
+    ("optee", "storage-create"): ("content-read-back",),
+    ("linux", "attestdiv"): _REJECTED,
+    ("linux", "attestquorum"): _REJECTED,
+    ("linux", "sha256"): ("known-answer",),
+}
+
+CLOCK = "cntvct_el0"
+# By which counter a place measures, where it is another one.
+CLOCKS: Mapping[tuple[str, str], str] = {("sha256", "api"): "pmccntr_el0", ("sha256", "ta"): "pmccntr_el0"}
+# Places whose samples may be the sum of several spans: (operation, place).
+_SUMMED = tuple(CLOCKS)
+
+# The bytes of a hashed message: see guest/bench/message.h.
+_BLOCK = 65536
 
 Count = Annotated[int, Field(ge=0, lt=2**64)]
 Text = Annotated[str, Field(min_length=1)]
+Place = Literal["api", "ta", "client", "linux"]
+Clock = Literal["cntvct_el0", "pmccntr_el0"]
 
 
 def _hex(digits: int) -> Any:
@@ -40,37 +66,54 @@ class Start(_Record):
     """The first record: which program measures what, with which clock."""
 
     type: Literal["start"]
-    format: Literal[1]
+    format: Literal[2]
     program: Text
     operation: Text
     implementation: Text
-    clock: Text
+    clock: Clock
     unit: Literal["instructions"]
     warmup: Count
     samples: Count
+    parameters: str
 
 
 class Overhead(_Record):
-    """What measuring costs at a place: `count` an empty region, `nested` a whole region inside another."""
+    """What measuring costs at a place: `count` an empty region, `nested` a whole region inside another.
+
+    `clock` is the counter of the place's regions. `nested` is in that of the region around, and has in it what regions
+    within this one add.
+    """
 
     type: Literal["overhead"]
-    place: Literal["ta", "client", "linux"]
+    place: Place
+    clock: Clock
     count: Count
     nested: Count | None = None
 
 
 class Sample(_Record):
-    """One call: the counter before and after, and what is left when the cost of measuring is taken away."""
+    """One call: the counter before and after, and what is left when the cost of measuring is taken away.
+
+    A call that took several passes through its region has their number in `spans` and their sum in `busy`; `begin` is
+    then that of the first and `end` that of the last.
+    """
 
     type: Literal["sample"]
     measure: Text
-    place: Literal["ta", "client", "linux"]
+    place: Place
     index: Count
     phase: Literal["first", "warmup", "sample"]
     begin: Count
     end: Count
+    spans: Annotated[int, Field(ge=1, lt=2**64)] | None = None
+    busy: Count | None = None
     inner: Count | None = None
     count: Count
+
+    @property
+    def raw(self) -> int:
+        """What the counter showed, the cost of measuring included."""
+        return self.end - self.begin if self.busy is None else self.busy
 
 
 class SignEvidence(_Record):
@@ -92,6 +135,17 @@ class KeygenEvidence(_Record):
     index: Count
     public: Annotated[str, _hex(128)]
     private: Annotated[str, _hex(64)]
+
+
+class HashEvidence(_Record):
+    """The SHA-256 of a message that anybody can make again: its content, its size, and the call's number in it."""
+
+    type: Literal["evidence"]
+    measure: Literal["hash"]
+    index: Count
+    content: Literal["blocks", "zeros"]
+    size: Annotated[int, Field(ge=0, le=MAX_SIZE)]
+    digest: Annotated[str, _hex(64)]
 
 
 class Check(_Record):
@@ -122,12 +176,12 @@ class End(_Record):
     idle: int = Field(ge=0)
 
 
-Evidence = SignEvidence | KeygenEvidence
+Evidence = SignEvidence | KeygenEvidence | HashEvidence
 Record = (
     Start
     | Overhead
     | Sample
-    | Annotated[SignEvidence | KeygenEvidence, Field(discriminator="measure")]
+    | Annotated[SignEvidence | KeygenEvidence | HashEvidence, Field(discriminator="measure")]
     | Check
     | Failure
     | End
@@ -190,8 +244,12 @@ def check_records(records: Sequence[Record], case: Case, file: str = "records.js
 
 
 def verify_evidence(evidence: Evidence, file: str = "records.jsonl", line: int = 0) -> None:
-    """Verifies one signature (ECDSA P-256 with SHA-256) or one key pair. Raises WorldwiseError."""
+    """Verifies one signature (ECDSA P-256 with SHA-256), one key pair or one digest. Raises WorldwiseError."""
     where = f"{file}:{line}: {evidence.measure} {evidence.index}"
+    if isinstance(evidence, HashEvidence):
+        if evidence.digest != message_digest(evidence.content, evidence.size, evidence.index):
+            raise WorldwiseError(f"{where}: the digest is wrong: it is not the SHA-256 of the message.")
+        return
     x, y = int(evidence.public[:64], 16), int(evidence.public[64:], 16)
     try:
         public = ec.EllipticCurvePublicNumbers(x, y, ec.SECP256R1()).public_key()
@@ -210,6 +268,28 @@ def verify_evidence(evidence: Evidence, file: str = "records.jsonl", line: int =
         public.verify(encode_dss_signature(r, s), bytes.fromhex(evidence.message), ec.ECDSA(hashes.SHA256()))
     except InvalidSignature as error:
         raise WorldwiseError(f"{where}: the signature is wrong: it does not verify.") from error
+
+
+# Every case of a size has the same messages, and a report reads them all.
+@functools.lru_cache(maxsize=4096)
+def message_digest(content: Literal["blocks", "zeros"], size: int, index: int) -> str:
+    """The SHA-256 of the message that call `index` hashes, in hex."""
+    block = bytes(_BLOCK) if content == "zeros" else _message_block()
+    digest = hashlib.sha256()
+    first = block if content == "zeros" else index.to_bytes(4, "little") + bytes(4) + block[8:]
+    for done in range(0, size, _BLOCK):
+        digest.update((first if done == 0 else block)[: size - done])
+    return digest.hexdigest()
+
+
+@functools.cache
+def _message_block() -> bytes:
+    state = 1
+    block = bytearray()
+    for _ in range(_BLOCK):
+        state = (state * 1664525 + 1013904223) % 2**32
+        block.append(state >> 24)
+    return bytes(block)
 
 
 class _Checker:
@@ -266,6 +346,8 @@ class _Checker:
             ("operation", start.operation, case.operation),
             ("samples", start.samples, case.samples),
             ("warmup", start.warmup, case.warmup),
+            ("parameters", start.parameters, " ".join(case.arguments)),
+            ("clock", start.clock, CLOCK),
         )
         for key, found, wanted in expected:
             if found != wanted:
@@ -289,11 +371,16 @@ class _Checker:
                     self._fail(number, f"an overhead for '{record.place}', where nothing is measured.")
                 if record.place in overheads:
                     self._fail(number, f"a second overhead for '{record.place}'.")
+                clock = CLOCKS.get((self._case.operation, record.place), CLOCK)
+                if record.clock != clock:
+                    self._fail(number, f"the clock at '{record.place}' is {record.clock}, must be {clock}.")
                 overheads[record.place] = record
         for place in sorted(places - overheads.keys()):
             self._fail(None, f"the overhead of measuring at '{place}' is missing.")
-        if {"ta", "client"} <= places and overheads["ta"].nested is None:
-            self._fail(None, "the overhead at 'ta' lacks 'nested', which the client's counts need.")
+        for nested in self._case.measures.values():
+            for inside, around in itertools.pairwise(nested):
+                if overheads[inside].nested is None:
+                    self._fail(None, f"the overhead at '{inside}' lacks 'nested', which counts at '{around}' need.")
         return overheads
 
     def _samples(self, overheads: Mapping[str, Overhead]) -> dict[tuple[str, str], tuple[Sample, ...]]:
@@ -319,16 +406,23 @@ class _Checker:
                     f"index {len(series)} is missing.",
                 )
         for measure, places in case.measures.items():
-            if "ta" in places and "client" in places:
-                for inside, around in zip(found[measure, "ta"], found[measure, "client"], strict=True):
-                    # One counter runs through both worlds.
-                    if not around.begin <= inside.begin <= inside.end <= around.end:
-                        self._fail(
-                            None,
-                            f"{measure} {inside.index}: the TA's region ({inside.begin} to {inside.end}) is "
-                            f"not inside the client's ({around.begin} to {around.end}).",
-                        )
+            for inside, around in itertools.pairwise(places):
+                for inner, outer in zip(found[measure, inside], found[measure, around], strict=True):
+                    self._inside(inner, outer, overheads)
         return {key: tuple(series) for key, series in found.items()}
+
+    def _inside(self, inner: Sample, outer: Sample, overheads: Mapping[str, Overhead]) -> None:
+        """Refuses a region that was not within the one around it, as far as their counters can tell."""
+        what = f"{inner.measure} {inner.index}: the region at '{inner.place}'"
+        comparable = overheads[inner.place].clock == overheads[outer.place].clock
+        if comparable and not outer.begin <= inner.begin <= inner.end <= outer.end:
+            self._fail(
+                None,
+                f"{what} ({inner.begin} to {inner.end}) is not inside the one at '{outer.place}' "
+                f"({outer.begin} to {outer.end}).",
+            )
+        if inner.raw > outer.raw:
+            self._fail(None, f"{what} took {inner.raw}, more than the {outer.raw} at '{outer.place}' around it.")
 
     def _sample(self, number: int, sample: Sample, index: int, overheads: Mapping[str, Overhead]) -> None:
         case = self._case
@@ -340,17 +434,28 @@ class _Checker:
         phase = "first" if index == 0 else "warmup" if index <= case.warmup else "sample"
         if sample.phase != phase:
             self._fail(number, f"{name}: phase is '{sample.phase}', must be '{phase}'.")
-        has_inner = sample.place == "client" and "ta" in case.measures[sample.measure]
-        inner = overheads["ta"].nested if has_inner else None
-        if (sample.inner or 0) != (inner or 0):
-            self._fail(number, f"{name}: inner is {sample.inner}, the declared overhead makes it {inner}.")
-        overhead = overheads[sample.place].count
-        due = sample.end - sample.begin - overhead - (inner or 0)
+        summed = (case.operation, sample.place) in _SUMMED
+        if (sample.spans, sample.busy is None) != ((case.spans, False) if summed else (None, True)):
+            self._fail(
+                number,
+                f"{name}: spans is {sample.spans} and busy {sample.busy}, must be "
+                + (f"{case.spans} and their sum." if summed else "absent."),
+            )
+        if summed and sample.raw > sample.end - sample.begin:
+            self._fail(number, f"{name}: its spans take {sample.raw}, but from begin to end is less.")
+        places = case.measures[sample.measure]
+        within = places[places.index(sample.place) - 1] if sample.place != places[0] else None
+        # An outer region is passed as often as its measure says, or once around all that is inside.
+        inner = (overheads[within].nested or 0) * case.spans if within else 0
+        if (sample.inner or 0) != inner:
+            self._fail(number, f"{name}: inner is {sample.inner}, the declared overhead makes it {inner or None}.")
+        overhead = overheads[sample.place].count * (sample.spans or 1)
+        due = sample.raw - overhead - inner
         if sample.count != due:
             self._fail(
                 number,
-                f"{name}: count is {sample.count}, but end - begin - overhead"
-                f"{' - inner' if has_inner else ''} = {due}.",
+                f"{name}: count is {sample.count}, but "
+                f"{'busy' if summed else 'end - begin'} - overhead{' - inner' if within else ''} = {due}.",
             )
         if sample.count == 0:
             self._fail(number, f"{name}: counts nothing: the operation cannot have run.")
@@ -362,7 +467,7 @@ class _Checker:
         keys: dict[str, int] = {}
         nonces: dict[tuple[str, str], SignEvidence] = {}
         for number, record in self._numbered():
-            if not isinstance(record, SignEvidence | KeygenEvidence):
+            if not isinstance(record, Evidence):
                 continue
             if record.measure != measure:
                 self._fail(number, f"evidence for '{record.measure}', which it has not.")
@@ -376,6 +481,8 @@ class _Checker:
                 due = MESSAGE_BYTES[case.operation]
                 if length != due:
                     self._fail(number, f"{record.measure} {record.index}: the message has {length} bytes, not {due}.")
+            if isinstance(record, HashEvidence):
+                self._message(number, record)
             try:
                 verify_evidence(record, self._file, number)
             except WorldwiseError as error:
@@ -388,7 +495,7 @@ class _Checker:
                 before = keys.setdefault(record.public, record.index)
                 if before != record.index:
                     self._fail(number, f"keygen {record.index} made the key that keygen {before} had made.")
-            else:
+            elif isinstance(record, SignEvidence):
                 twin = nonces.setdefault((record.public, record.signature[:64]), record)
                 if twin.message != record.message:
                     self._fail(number, f"sign {record.index} used the nonce of sign {twin.index} again.")
@@ -397,6 +504,17 @@ class _Checker:
         missing = sorted(set(range(case.calls)) - seen)
         if missing:
             self._fail(None, f"no evidence for {measure} {missing[0]} ({len(missing)} of {case.calls} are missing).")
+
+    def _message(self, number: int, evidence: HashEvidence) -> None:
+        """Refuses the digest of another message than the case's."""
+        case = self._case
+        content = "zeros" if dict(case.parameters).get("fault") == "fresh" else "blocks"
+        if (evidence.size, evidence.content) != (case.size, content):
+            self._fail(
+                number,
+                f"hash {evidence.index}: a message of {evidence.size} bytes ({evidence.content}), the case has "
+                f"{case.size} ({content}).",
+            )
 
     def _checks(self) -> None:
         passed = set()
@@ -407,6 +525,6 @@ class _Checker:
                 if not record.ok:
                     self._fail(number, f"check '{record.name}' of {record.measure} failed.")
                 passed.add(record.name)
-        for name in REQUIRED_CHECKS.get(self._case.operation, ()):
+        for name in REQUIRED_CHECKS.get((self._case.target, self._case.operation), ()):
             if name not in passed:
                 self._fail(None, f"the check '{name}' is missing: it was never tried.")

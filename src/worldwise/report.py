@@ -13,8 +13,9 @@ from rich.measure import Measurement
 from rich.table import Table as RichTable
 from rich.text import Text
 
+from worldwise.hash_cost import Fit, HashCost, throughput
 from worldwise.lens import CLOCKS, Factor, Reading, Row, in_reading_order
-from worldwise.suite import IMPLEMENTATIONS, OPTIMISATIONS
+from worldwise.suite import IMPLEMENTATIONS, OPTIMISATIONS, size_text
 
 PROSE_WIDTH = 100
 _ANY_WIDTH = 10_000
@@ -26,6 +27,9 @@ _OPERATIONS = {
     "empty-invoke": "empty invoke",
     "session-open": "session opening",
     "ta-load": "load of the TA",
+    "sha256": "SHA-256",
+    "sha256sum": "sha256sum",
+    "storage-create": "a new object of 4 KiB in secure storage",
 }
 _STYLES = {"fits": "green", "EXCEEDS": "bold red"}
 
@@ -52,14 +56,26 @@ class Section:
 
 
 def sections(reading: Reading, full: bool = False) -> list[Section]:
-    """The parts of a report, in order. Unless `full`, times are shown only for what a caller waits for."""
+    """The parts of a report, in order.
+
+    Unless `full`, times are shown only for what a caller waits for, and of hashing only what its own tables say.
+    """
     rows = in_reading_order(reading.rows)
+    # A case that hashes has five rows for each of many sizes.
+    shown = rows if full else [row for row in rows if row.size is None]
+    factors = [factor for factor in reading.factors if full or "size=" not in factor.parameters]
     parts = [
-        *_count_sections(rows),
-        _price_section(rows),
-        _nist_section(reading.factors, rows),
-        _optimisation_section(reading.factors),
-        _time_section(rows, reading, full),
+        *_count_sections(shown),
+        _price_section(shown),
+        _nist_section(factors, shown),
+        _optimisation_section(factors),
+        *_hash_cost_sections(reading),
+        _hash_compare_section(reading),
+        _hash_pieces_section(reading),
+        _hash_extension_section(reading),
+        _hash_fit_section(reading, full),
+        _hash_published_section(reading),
+        _time_section(shown, reading, full),
         _published_section(rows, reading),
         _legend_section(rows),
         _failure_section(reading),
@@ -94,6 +110,10 @@ def to_csv(reading: Reading) -> str:
         "target": lambda row: row.target,
         "variant": lambda row: row.variant,
         "operation": lambda row: row.operation,
+        "parameters": lambda row: row.parameters,
+        "size_bytes": lambda row: row.size,
+        "chunk_bytes": lambda row: row.chunk,
+        "calls": lambda row: row.calls,
         "measure": lambda row: row.measure,
         "place": lambda row: row.place,
         "n": lambda row: row.n,
@@ -111,6 +131,12 @@ def to_csv(reading: Reading) -> str:
         "ratio_to_published": lambda row: ";".join(str(each.ratio) for each in row.published),
         "budget_instructions": lambda row: row.verdict.limit if row.verdict else None,
         "fits_budget": lambda row: str(row.verdict.fits).lower() if row.verdict else None,
+        **{f"{part}_instructions": _part_column(reading, part) for part in _PARTS},
+        "sha256sum_instructions": _part_column(reading, "sha256sum"),
+        "megabytes_per_second": _throughput_column(reading),
+        "fit_fixed_instructions": _fit_column(reading, lambda fit, _: fit.fixed),
+        "fit_instructions_per_byte": _fit_column(reading, lambda fit, _: fit.per_byte),
+        "fit_residual_instructions": _fit_column(reading, lambda fit, size: fit.residuals[size]),
         "includes": lambda row: row.includes,
     }
     stream = io.StringIO()
@@ -149,10 +175,10 @@ def _provenance(reading: Reading) -> str:
 
 
 def _count_sections(rows: list[Row]) -> Iterable[Section]:
-    groups: dict[tuple[str, str], list[Row]] = {}
+    groups: dict[tuple[str, str, str], list[Row]] = {}
     for row in rows:
-        groups.setdefault((row.operation, row.measure), []).append(row)
-    for (operation, measure), group in groups.items():
+        groups.setdefault((row.operation, row.measure, row.parameters), []).append(row)
+    for (operation, measure, parameters), group in groups.items():
         sizes = {(row.n, row.warmup) for row in group}
         headers = ["variant", "place", "first call\ninstr", "first /\nmedian"]
         headers += [f"{name}\ninstr" for name in ("median", "mean", "stdev", "min", "max")]
@@ -172,6 +198,8 @@ def _count_sections(rows: list[Row]) -> Iterable[Section]:
                 line.insert(2, _count(row.n))
             cells.append(line)
         title = f"{measure}: {_OPERATIONS[operation]}" if measure != operation else _OPERATIONS[operation]
+        if parameters:
+            title += f", {parameters.replace(',', ', ')}"
         if len(sizes) == 1:
             n, warmup = sizes.pop()
             title += f" (n = {n:,} after 1 first call and {warmup:,} warm-up)"
@@ -179,11 +207,11 @@ def _count_sections(rows: list[Row]) -> Iterable[Section]:
 
 
 def _price_section(rows: list[Row]) -> Section | None:
-    medians = {(row.operation, row.measure, row.variant, row.place): row for row in rows}
+    medians = {(row.operation, row.measure, row.parameters, row.variant, row.place): row for row in rows}
     cells = []
     for row in rows:
         if row.place == "linux":
-            key = (row.operation, row.measure, row.variant)
+            key = (row.operation, row.measure, row.parameters, row.variant)
             inside, around = medians.get((*key, "ta")), medians.get((*key, "client"))
             if inside and around:
                 cells.append(
@@ -253,6 +281,220 @@ def _factor_section(
         for (label, place), values in lines.items()
     ]
     return Section(title, Table(["measure", "place", *columns], cells, 2))
+
+
+# What a call of the TA that hashes is made of, and what the tables call it.
+_PARTS = {
+    "algorithm": "algorithm",
+    "memory": "memory",
+    "switch": "switch",
+    "wrapper": "wrapper",
+    "rest": "rest",
+}
+
+
+def _hash_cost_sections(reading: Reading) -> Iterable[Section]:
+    costs = reading.hashing.costs
+    for chunked, title in ((False, "in one call"), (True, "in pieces")):
+        chosen = [cost for cost in costs if (cost.chunk is not None) == chunked]
+        if not chosen:
+            continue
+        headers = ["variant", "size", *(["piece"] if chunked else []), "calls"]
+        headers += ["total\ninstr", *(f"{name}\ninstr" for name in _PARTS.values())]
+        headers += ["total /\nbyte", f"at {reading.hashing.clock_ghz} GHz\nMB/s"]
+        cells = []
+        for cost in chosen:
+            line = [_cost_label(cost), size_text(cost.size)]
+            if cost.chunk is not None:
+                line.append(size_text(cost.chunk))
+            line += [f"{cost.calls:,}", _count(cost.total)]
+            line += [_count(getattr(cost, part)) for part in _PARTS]
+            if cost.size:
+                line += [_factor(cost.total / cost.size), f"{throughput(cost.size, cost.total):,.1f}"]
+            else:
+                line += ["-", "-"]
+            cells.append(line)
+        notes = [] if chunked and len(costs) > len(chosen) else [_HASH_PARTS_NOTE, reading.assumption]
+        yield Section(
+            f"SHA-256 in the TA, {title}: where the client's instructions go (medians)",
+            Table(headers, cells, 1),
+            notes,
+        )
+
+
+_HASH_PARTS_NOTE = (
+    "total = algorithm + memory + switch + wrapper + rest. algorithm: the calls of the API in the TA. memory: bringing "
+    "message and digest over, by registering and mapping pages; no byte is copied. switch: the way into the TA and "
+    "back, of all calls. wrapper: the rest of the TA's command. rest: what the TA's counter does not see (the "
+    "monitor's part in its system calls), timer interrupts that waited in Linux until the TA returned, and what "
+    "differs between the calls; it can be less than 0 where an interrupt fell into the calls that are taken away."
+)
+
+
+def _cost_label(cost: HashCost) -> str:
+    return f"{cost.variant} {cost.parameters}" if cost.parameters else cost.variant
+
+
+def _hash_compare_section(reading: Reading) -> Section | None:
+    cells = [
+        [
+            _cost_label(cost),
+            size_text(cost.size),
+            "-" if cost.chunk is None else size_text(cost.chunk),
+            _count(cost.total),
+            "-" if cost.linux is None else _count(cost.linux),
+            _ratio(cost.total / cost.linux if cost.linux else None),
+            _ratio(cost.algorithm / cost.linux if cost.linux else None),
+            "-" if cost.sha256sum is None else _count(cost.sha256sum),
+            _ratio(cost.total / cost.sha256sum if cost.sha256sum else None),
+        ]
+        for cost in reading.hashing.costs
+        if cost.linux or cost.sha256sum
+    ]
+    if not cells:
+        return None
+    headers = ["variant", "size", "piece", "client\ninstr", "Linux\ninstr", "client /\nLinux", "algorithm /\nLinux"]
+    headers += ["sha256sum\ninstr", "client /\nsha256sum"]
+    return Section(
+        "SHA-256: the TEE against the same library in Linux, and against sha256sum",
+        Table(headers, cells, 1),
+        [
+            "sha256sum: fork, exec, reading the file from memory, hashing, output and wait, with OpenSSL's code for "
+            "the cryptographic extension. It is the same program in every variant."
+        ],
+    )
+
+
+def _hash_pieces_section(reading: Reading) -> Section | None:
+    whole = {(cost.variant, cost.size, cost.parameters): cost for cost in reading.hashing.costs if cost.chunk is None}
+    cells = []
+    for cost in reading.hashing.costs:
+        single = whole.get((cost.variant, cost.size, cost.parameters))
+        if cost.chunk is not None and single and cost.calls > 1:
+            more = (cost.total - single.total) / (cost.calls - 1)
+            cells.append(
+                [
+                    _cost_label(cost),
+                    size_text(cost.size),
+                    size_text(cost.chunk),
+                    f"{cost.calls:,}",
+                    _count(single.total),
+                    _count(cost.total),
+                    _factor(cost.total / single.total),
+                    _whole(more),
+                ]
+            )
+    if not cells:
+        return None
+    headers = ["variant", "size", "piece", "calls", "one call\ninstr", "in pieces\ninstr", "pieces /\none call"]
+    headers += ["each further\ncall, instr"]
+    return Section("SHA-256 in one call against in pieces, from the client", Table(headers, cells, 1))
+
+
+def _hash_extension_section(reading: Reading) -> Section | None:
+    lines: dict[tuple[str, str], dict[str, float]] = {}
+    for factor in reading.factors:
+        if (factor.kind, factor.operation, factor.measure) == ("crypto-extension", "sha256", "hash"):
+            key = (f"{factor.implementation}-{factor.optimisation}", factor.parameters)
+            lines.setdefault(key, {})[factor.place] = factor.value
+    cells = [
+        [variant, parameters.replace(",", ", "), *(_ratio(values.get(place)) for place in ("api", "client", "linux"))]
+        for (variant, parameters), values in lines.items()
+    ]
+    if not cells:
+        return None
+    headers = ["variant", "case", "algorithm\nfactor", "client\nfactor", "Linux\nfactor"]
+    return Section(
+        "What the Armv8 Cryptographic Extension gives SHA-256: median without it / median with it",
+        Table(headers, cells, 2),
+    )
+
+
+def _hash_fit_section(reading: Reading, full: bool) -> Section | None:
+    cells = []
+    for fit in reading.hashing.fits:
+        worst = max(fit.residuals, key=lambda size: abs(fit.residuals[size]))
+        sizes = sorted(fit.residuals) if full else [worst]
+        for size in sizes:
+            cells.append(
+                [
+                    fit.variant,
+                    fit.what,
+                    "-" if fit.chunk is None else size_text(fit.chunk),
+                    str(len(fit.residuals)),
+                    _whole(fit.fixed),
+                    f"{fit.per_byte:,.4f}",
+                    size_text(size),
+                    _whole(fit.residuals[size]),
+                    f"{100 * fit.relative[size]:,.2f}",
+                ]
+            )
+    if not cells:
+        return None
+    headers = ["variant", "place", "piece", "sizes", "fixed\ninstr", "per byte\ninstr", "residual\nat size"]
+    headers += ["residual\ninstr", "residual\n% of it"]
+    return Section(
+        "SHA-256 as fixed cost and cost per byte: a line through the medians by least squares",
+        Table(headers, cells, 2),
+        [
+            *([] if full else ["Shown is the greatest residual of each line; --full and the JSON have all of them."]),
+            "The client's line bends at its beginning: an empty message has no memory to bring over.",
+        ],
+    )
+
+
+def _hash_published_section(reading: Reading) -> Section | None:
+    cells = []
+    notes: dict[str, None] = {}
+    for figure in reading.hashing.published:
+        cells.append(
+            [
+                figure.quantity,
+                figure.variant,
+                figure.of.removeprefix(f"optee/{figure.variant}/"),
+                f"{figure.ours:,.2f}",
+                f"{figure.value:,.4g}",
+                figure.unit,
+                _factor(figure.ratio),
+            ]
+        )
+        notes[f"{figure.source}, {figure.quantity}: {figure.conditions} ({figure.note})."] = None
+    if not cells:
+        return None
+    headers = ["what", "variant", "ours is of", "ours\nin its unit", "published\nin its unit", "\nunit"]
+    headers += ["ours /\npublished"]
+    return Section(
+        f"Published figures of SHA-256 beside ours, at {reading.hashing.clock_ghz} GHz and one instruction per cycle",
+        Table(headers, cells, 3),
+        [*notes, reading.hashing.published_reason],
+    )
+
+
+def _part_column(reading: Reading, part: str) -> Callable[[Row], object]:
+    costs = {cost.case: cost for cost in reading.hashing.costs}
+
+    def value(row: Row) -> object:
+        if (row.measure, row.place) != ("hash", "client"):
+            return None
+        return getattr(costs[row.case], part)
+
+    return value
+
+
+def _throughput_column(reading: Reading) -> Callable[[Row], object]:
+    clock = reading.hashing.clock_ghz
+    return lambda row: throughput(row.size, row.median, clock) if row.size and row.measure == "hash" else None
+
+
+def _fit_column(reading: Reading, value: Callable[[Fit, int], float]) -> Callable[[Row], object]:
+    fits = {(fit.variant, fit.what, fit.chunk): fit for fit in reading.hashing.fits}
+
+    def of(row: Row) -> object:
+        what = "sha256sum" if row.operation == "sha256sum" else row.place
+        fit = fits.get((row.variant, what, row.chunk)) if row.measure == "hash" and row.size is not None else None
+        return value(fit, row.size) if fit and row.size in fit.residuals else None
+
+    return of
 
 
 def _time_section(rows: list[Row], reading: Reading, full: bool) -> Section | None:
@@ -356,7 +598,8 @@ def _legend_section(rows: list[Row]) -> Section | None:
             "first call: the cold one, in no statistic. median to max: of the n samples after the "
             "warm-up; stdev: of the sample (n - 1). The mean is rounded here; JSON and CSV have all digits.",
             "variant: crypto library and compiler optimisation; mbedtls-nist is mbed TLS with "
-            "MBEDTLS_ECP_NIST_OPTIM. place: where the measure stands.",
+            "MBEDTLS_ECP_NIST_OPTIM, -ce is OP-TEE with the Armv8 Cryptographic Extension. place: where the "
+            "measure stands.",
             *(f"{', '.join(names)} {text}" for text, names in includes.items()),
         ],
     )
@@ -420,7 +663,8 @@ def _time_column(name: str) -> Callable[[Row], object]:
 
 
 def _label(item: Row | Factor) -> str:
-    return item.operation if item.operation == item.measure else f"{item.operation} {item.measure}"
+    label = item.operation if item.operation == item.measure else f"{item.operation} {item.measure}"
+    return f"{label} {item.parameters}" if item.parameters else label
 
 
 def _count(value: float) -> str:

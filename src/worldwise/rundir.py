@@ -25,7 +25,7 @@ from worldwise import __version__, suite
 from worldwise.errors import WorldwiseError
 from worldwise.suite import Budget, Case, Suite, did_you_mean
 
-FORMAT: Literal[1] = 1
+FORMAT: Literal[2] = 2
 RUN_FILE = "run.json"
 SUITE_FILE = "suite.toml"
 CASE_FILE = "case.json"
@@ -40,7 +40,7 @@ _ID = re.compile(r"[0-9]{8}T[0-9]{6}Z-[a-z0-9-]+")
 class _Manifest(BaseModel):
     model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
 
-    format: Literal[1]
+    format: Literal[2]
 
 
 _M = TypeVar("_M", bound=_Manifest)
@@ -110,6 +110,7 @@ class CaseManifest(_Manifest):
     operation: str
     samples: int
     warmup: int
+    parameters: dict[str, str]
     state: Literal["complete", "failed"]
     error: str
     reused_from: str
@@ -121,7 +122,15 @@ class CaseManifest(_Manifest):
 
     def case(self) -> Case:
         """The case this is the manifest of."""
-        return Case(self.target, self.implementation, self.optimisation, self.operation, self.samples, self.warmup)
+        return Case(
+            self.target,
+            self.implementation,
+            self.optimisation,
+            self.operation,
+            self.samples,
+            self.warmup,
+            tuple(self.parameters.items()),
+        )
 
 
 class Finished(_Manifest):
@@ -349,6 +358,7 @@ class RunWriter:
                 operation=case.operation,
                 samples=case.samples,
                 warmup=case.warmup,
+                parameters=dict(case.parameters),
                 state=state,
                 error=error,
                 reused_from=reused_from,

@@ -19,7 +19,8 @@ from worldwise.toml_lines import TomlLines, syntax_error_line
 
 FORMAT = 1
 
-# Everything a suite may ask for, one line each: target -> operation -> measure -> places where it stands.
+# Everything a suite may ask for, one line each: target -> operation -> measure -> places where it stands, the
+# innermost first.
 _IN_TEE = ("ta", "client")
 TARGETS: Mapping[str, Mapping[str, Mapping[str, tuple[str, ...]]]] = {
     "optee": {
@@ -29,11 +30,15 @@ TARGETS: Mapping[str, Mapping[str, Mapping[str, tuple[str, ...]]]] = {
         "empty-invoke": {"invoke": ("client",)},
         "session-open": {"open": ("client",)},
         "ta-load": {"load": ("client",)},
+        "sha256": {"hash": ("api", *_IN_TEE), "touch": ("client",), "empty": ("client",)},
+        "storage-create": {"create": _IN_TEE},
     },
     "linux": {
         "keygen": {"keygen": ("linux",)},
         "attestdiv": {"sign": ("linux",), "verify": ("linux",)},
         "attestquorum": {"sign": ("linux",), "verify": ("linux",)},
+        "sha256": {"hash": ("linux",)},
+        "sha256sum": {"hash": ("linux",)},
     },
 }
 IMPLEMENTATIONS = tuple(IMPLEMENTATION_TABLE)
@@ -45,7 +50,14 @@ MEASURES = tuple(
         measure for operations in TARGETS.values() for measures in operations.values() for measure in measures
     )
 )
-PLACES = ("ta", "client", "linux")
+PLACES = ("api", "ta", "client", "linux")
+
+MAX_SIZE = 64 * 2**20
+# One call to a TA. OP-TEE maps what it brings by page tables of 2 MiB each, and has eight (CFG_PGT_CACHE_ENTRIES): the
+# TA itself takes one, and a message that begins within one takes one more than its size says.
+MAX_MEMREF = 12 * 2**20
+# With less a message of the greatest size is millions of calls.
+MIN_CHUNK = 1024
 
 # Far above any use; they keep a slip of the finger from filling a disk.
 MAX_SAMPLES = 100_000
@@ -54,6 +66,8 @@ MAX_WARMUP = 10_000
 BUDGET_MEASURES = ("sign",)
 BUDGET_PLACE = "client"
 
+_SIZE = re.compile(r"([0-9]+)(B|KiB|MiB)?")
+_SIZE_UNITS = {"MiB": 2**20, "KiB": 2**10, "B": 1}
 _NAME = re.compile(r"[a-z0-9][a-z0-9-]*")
 _QUANTITY = re.compile(r"\s*([0-9]+(?:\.[0-9]+)?)\s*([A-Za-z\u00b5\u03bc]+)\s*")
 _DURATIONS = {
@@ -68,8 +82,46 @@ _FREQUENCIES = {"GHz": Fraction(10**9), "MHz": Fraction(10**6), "kHz": Fraction(
 
 
 @dataclass(frozen=True)
+class Parameter:
+    """What an operation can be asked for besides.
+
+    Attributes:
+        key: its name in a case's id and on the measured program's command line.
+        suite_key: the key of a [[cases]] block that lists its values.
+        values: those it can have, the first the one that is meant when it is left out; empty for a size.
+        operations: which have it: (target, operation), `*` for each.
+        of_machine: it chooses the machine; the measured program is not told.
+    """
+
+    key: str
+    suite_key: str
+    values: tuple[str, ...]
+    operations: tuple[tuple[str, str], ...]
+    of_machine: bool = False
+
+    def fits(self, target: str, operation: str) -> bool:
+        """Whether an operation has it."""
+        return any(fnmatchcase(f"{target}/{operation}", "/".join(pattern)) for pattern in self.operations)
+
+
+# In the order in which they stand in a case's id.
+PARAMETERS = (
+    Parameter("size", "sizes", (), (("*", "sha256"), ("linux", "sha256sum"))),
+    Parameter("chunk", "chunks", (), (("*", "sha256"),)),
+    Parameter("fault", "faults", ("none", "fresh"), (("linux", "sha256"),)),
+    Parameter("load", "loads", ("none", "busy"), (("*", "*"),)),
+    Parameter("ticks", "ticks", ("normal", "both"), (("optee", "*"),), of_machine=True),
+)
+_BY_KEY = {parameter.key: parameter for parameter in PARAMETERS}
+
+
+@dataclass(frozen=True)
 class Case:
-    """One thing to measure: an operation of one implementation, built one way, on one target."""
+    """One thing to measure: an operation of one implementation, built one way, on one target.
+
+    `parameters` are (key, value) in the order of PARAMETERS, without those that have their default; sizes are as
+    `size_text` writes them.
+    """
 
     target: str
     implementation: str
@@ -77,6 +129,7 @@ class Case:
     operation: str
     samples: int
     warmup: int
+    parameters: tuple[tuple[str, str], ...] = ()
 
     @property
     def variant(self) -> str:
@@ -85,8 +138,8 @@ class Case:
 
     @property
     def id(self) -> str:
-        """The case's name, and its directory in a run: `optee/mbedtls-nist-O2/attestdiv`."""
-        return f"{self.target}/{self.variant}/{self.operation}"
+        """The case's name, and its directory in a run: `optee/mbedtls-O2/sha256,size=1MiB`."""
+        return ",".join([f"{self.target}/{self.variant}/{self.operation}", *map("=".join, self.parameters)])
 
     @property
     def calls(self) -> int:
@@ -95,8 +148,43 @@ class Case:
 
     @property
     def measures(self) -> Mapping[str, tuple[str, ...]]:
-        """What the case yields: measure -> places."""
+        """What the case yields: measure -> places, the innermost first."""
         return TARGETS[self.target][self.operation]
+
+    @property
+    def arguments(self) -> tuple[str, ...]:
+        """The parameters for the measured program: `size=1048576`, sizes in bytes."""
+        return tuple(
+            f"{key}={value if _BY_KEY[key].values else parse_size(value)}"
+            for key, value in self.parameters
+            if not _BY_KEY[key].of_machine
+        )
+
+    @property
+    def ticks_in_both_worlds(self) -> bool:
+        """Whether Linux's timer interrupts the secure world too."""
+        return ("ticks", "both") in self.parameters
+
+    @property
+    def size(self) -> int | None:
+        """The message's bytes, for an operation that has messages of any size."""
+        return self._bytes("size")
+
+    @property
+    def chunk(self) -> int | None:
+        """How many bytes of a message go over at a time; None if it goes over whole."""
+        return self._bytes("chunk")
+
+    @property
+    def spans(self) -> int:
+        """How many calls of the TA one call of the operation takes."""
+        if not self.size or not self.chunk:
+            return 1
+        return -(-self.size // self.chunk)
+
+    def _bytes(self, key: str) -> int | None:
+        value = dict(self.parameters).get(key)
+        return None if value is None else parse_size(value)
 
 
 @dataclass(frozen=True)
@@ -134,6 +222,92 @@ class Suite:
     budget: Budget | None
     published: str
     text: str
+
+
+def parse_size(text: str) -> int:
+    """Bytes from `64KiB`, `4MiB`, `100B` or `0`. Raises WorldwiseError."""
+    match = _SIZE.fullmatch(text.strip())
+    if not match or not (match[2] or int(match[1]) == 0):
+        raise WorldwiseError(f"'{text}' is not a size such as '64KiB', '4MiB', '100B' or '0'.")
+    return int(match[1]) * _SIZE_UNITS[match[2] or "B"]
+
+
+def size_text(size: int) -> str:
+    """A size as people write it, the one way that a case's id has it: `64KiB`, `4MiB`, `0B`."""
+    unit, scale = next(
+        (unit, scale) for unit, scale in _SIZE_UNITS.items() if (size >= scale and size % scale == 0) or scale == 1
+    )
+    return f"{size // scale}{unit}"
+
+
+def parse_case(text: str, samples: int = 1, warmup: int = 0) -> Case:
+    """A case from its id, such as `optee/mbedtls-O2/sha256,size=1MiB`. Raises WorldwiseError."""
+    what = f"case '{text}'"
+    parts = text.strip().split("/")
+    if len(parts) != 3:
+        raise WorldwiseError(
+            f"{what}: a case is TARGET/VARIANT/OPERATION, with parameters behind a comma.",
+            hint="such as optee/mbedtls-nist-O2/attestdiv or linux/mbedtls-O2/sha256,size=1MiB",
+        )
+    target, variant, rest = parts
+    operation, *words = rest.split(",")
+    if target not in TARGETS:
+        raise _choice_error(f"{what}: target", target, TARGETS)
+    variants = [f"{name}-{level}" for name in IMPLEMENTATIONS for level in OPTIMISATIONS]
+    if variant not in variants:
+        raise _choice_error(f"{what}: variant", variant, variants)
+    if operation not in TARGETS[target]:
+        raise _choice_error(f"{what}: operation", operation, TARGETS[target], what=f"is not one of target '{target}'")
+    allowed = [parameter for parameter in PARAMETERS if parameter.fits(target, operation)]
+    given: dict[str, str] = {}
+    for word in words:
+        key, equals, value = word.partition("=")
+        if key not in [parameter.key for parameter in allowed]:
+            raise _choice_error(f"{what}: parameter", key, [parameter.key for parameter in allowed])
+        if not equals or key in given:
+            raise WorldwiseError(f"{what}: parameter '{key}' must be there once, as {key}=VALUE.")
+        parameter = _BY_KEY[key]
+        if parameter.values and value not in parameter.values:
+            raise _choice_error(f"{what}: {key}", value, parameter.values)
+        try:
+            given[key] = value if parameter.values else size_text(parse_size(value))
+        except WorldwiseError as error:
+            raise WorldwiseError(f"{what}: {key}: {error.message}") from error
+    problem = _combination_problem(target, operation, given)
+    if problem:
+        raise WorldwiseError(f"{what}: {problem}")
+    implementation, _, optimisation = variant.rpartition("-")
+    return Case(target, implementation, optimisation, operation, samples, warmup, _in_order(given))
+
+
+def _in_order(given: Mapping[str, str]) -> tuple[tuple[str, str], ...]:
+    return tuple(
+        (parameter.key, given[parameter.key])
+        for parameter in PARAMETERS
+        if parameter.key in given and given[parameter.key] not in parameter.values[:1]
+    )
+
+
+def _combination_problem(target: str, operation: str, given: Mapping[str, str]) -> str:
+    """What is wrong with the parameters of an operation, each of which is one that it has; empty if nothing is."""
+    if not _BY_KEY["size"].fits(target, operation):
+        return ""
+    if "size" not in given:
+        return f"'{operation}' needs a size, such as size=1MiB."
+    size = parse_size(given["size"])
+    chunk = parse_size(given["chunk"]) if "chunk" in given else None
+    if size > MAX_SIZE:
+        return f"size {given['size']} is too much. Allowed: up to {size_text(MAX_SIZE)}."
+    if chunk is not None and not MIN_CHUNK <= chunk <= MAX_MEMREF:
+        return f"chunk {given['chunk']} is out of range. Allowed: {size_text(MIN_CHUNK)} to {size_text(MAX_MEMREF)}."
+    if target == "optee" and chunk is None and size > MAX_MEMREF:
+        return (
+            f"size {given['size']} is more than one call to a TA can bring, {size_text(MAX_MEMREF)}: OP-TEE has no "
+            "more page tables to map it into the TA. Give it a chunk."
+        )
+    if given.get("fault") == "fresh" and size == 0:
+        return "a message of no bytes has no page that could be fresh."
+    return ""
 
 
 def parse_duration(text: str) -> Fraction:
@@ -284,7 +458,8 @@ class _Parser:
 
     def _block(self, path: TomlPath, block: dict[str, Any], samples: int, warmup: int) -> list[Case]:
         lists = ("targets", "operations", "implementations", "optimisations")
-        self._keys(path, block, lists, ("samples", "warmup"))
+        keys = [parameter.suite_key for parameter in PARAMETERS]
+        self._keys(path, block, lists, ("samples", "warmup", *keys))
         targets = self._choices((*path, "targets"), block["targets"], TARGETS)
         operations = self._choices((*path, "operations"), block["operations"], OPERATIONS)
         for target in targets:
@@ -302,13 +477,64 @@ class _Parser:
             samples = self._samples((*path, "samples"), block["samples"])
         if "warmup" in block:
             warmup = self._warmup((*path, "warmup"), block["warmup"])
+        parameters = self._parameters(path, block, targets, operations)
         return [
-            Case(target, implementation, optimisation, operation, samples, warmup)
+            Case(target, implementation, optimisation, operation, samples, warmup, given)
             for target in targets
             for implementation in implementations
             for optimisation in optimisations
             for operation in operations
+            for given in parameters
         ]
+
+    def _parameters(
+        self, path: TomlPath, block: dict[str, Any], targets: list[str], operations: list[str]
+    ) -> list[tuple[tuple[str, str], ...]]:
+        """Each combination of the parameters' values, in their order. Every operation of the block must have them."""
+        combinations: list[dict[str, str]] = [{}]
+        for parameter in PARAMETERS:
+            if parameter.suite_key not in block:
+                continue
+            where = (*path, parameter.suite_key)
+            for target in targets:
+                for operation in operations:
+                    if not parameter.fits(target, operation):
+                        self._refuse(where, f"'{operation}' on target '{target}' has no {parameter.key}.")
+            values = (
+                self._choices(where, block[parameter.suite_key], parameter.values)
+                if parameter.values
+                else self._sizes(where, block[parameter.suite_key])
+            )
+            combinations = [given | {parameter.key: value} for given in combinations for value in values]
+        for given in combinations:
+            for target in targets:
+                for operation in operations:
+                    problem = _combination_problem(target, operation, given)
+                    if problem:
+                        self._refuse(self._parameter_path(path, block, given), problem)
+        return [_in_order(given) for given in combinations]
+
+    def _parameter_path(self, path: TomlPath, block: dict[str, Any], given: Mapping[str, str]) -> TomlPath:
+        """The size in question, if sizes are given; else the block."""
+        for number, text in enumerate(block.get("sizes", ())):
+            if size_text(parse_size(text)) == given.get("size"):
+                return (*path, "sizes", number)
+        return path
+
+    def _sizes(self, path: TomlPath, value: Any) -> list[str]:
+        if not isinstance(value, list) or not value:
+            self._refuse(path, "must be a list of sizes such as ['64KiB', '4MiB'].")
+        sizes: list[str] = []
+        for number, item in enumerate(value):
+            text = self._string((*path, number), item)
+            try:
+                size = size_text(parse_size(text))
+            except WorldwiseError as error:
+                self._refuse((*path, number), error.message)
+            if size in sizes:
+                self._refuse((*path, number), f"'{text}' stands there twice.")
+            sizes.append(size)
+        return sizes
 
     def _budget(self, table: Any, cases: list[Case]) -> Budget:
         path: TomlPath = ("budget",)

@@ -34,6 +34,7 @@ from worldwise.suite import Case
 
 READY_SYMBOL = "worldwise_machine_ready"
 RECORDS = "records.jsonl"
+TRACE = "trace.jsonl"
 CONSOLE = "console.log"
 SECURE_CONSOLE = "secure.log"
 EMULATOR_LOG = "qemu.log"
@@ -76,7 +77,7 @@ class Machine:
         arguments: of QEMU, with file names relative to the machine's folder `/machine`.
         images: provenance: image name -> address.
         ready: address of the instruction before which the machine is stopped.
-        symbols: ELF files that can name the addresses of a secure-world backtrace: name or UUID -> file.
+        symbols: ELF files that name addresses of the monitor and the secure world: name or UUID -> file.
         preload: names that firmware loads from its current directory.
     """
 
@@ -93,6 +94,35 @@ class Machine:
         """The machine's address: lab (so QEMU itself), files, arguments, stopping point."""
         inputs = [lab.digest, sorted(self.digests.items()), self.arguments, self.ready]
         return hashlib.sha256(json.dumps(inputs).encode()).hexdigest()
+
+
+@dataclass(frozen=True)
+class Plugin:
+    """The emulator's plugin for one run. It changes no count; what it sees appears as `trace.jsonl` beside the records.
+
+    Attributes:
+        file: the plugin.
+        arguments: its arguments but the output's name; see plugin/worldwise.c.
+        functions: where functions begin and end, for its argument of that name; None for none.
+    """
+
+    file: Path
+    arguments: Mapping[str, str]
+    functions: Path | None = None
+
+    def option(self) -> str:
+        """The value of QEMU's `-plugin`."""
+        arguments = dict(self.arguments) | {"out": f"/run/{TRACE}"}
+        if self.functions:
+            arguments["functions"] = "/plugin/functions"
+        return ",".join(["/plugin/worldwise.so", *(f"{key}={value}" for key, value in arguments.items())])
+
+    def binds(self) -> list[Bind]:
+        """What it needs to see in the lab."""
+        binds: list[Bind] = [(self.file, "/plugin/worldwise.so", "ro")]
+        if self.functions:
+            binds.append((self.functions, "/plugin/functions", "ro"))
+        return binds
 
 
 @dataclass(frozen=True)
@@ -132,7 +162,7 @@ class OpteeMachineTarget:
         """The images the case needs."""
         variant = (case.implementation, case.optimisation)
         return (
-            image.firmware(),
+            image.firmware(case.ticks_in_both_worlds),
             image.kernel(),
             image.optee(*variant),
             image.programs(*variant),
@@ -155,13 +185,14 @@ class OpteeMachineTarget:
         digests = {name: part.files[name] for part, name in parts} | {"bl33.bin": kernel.files["Image"]}
         used: tuple[Image, ...] = (firmware, kernel, optee, programs, initramfs)
         return Machine(
-            name=f"optee-{case.variant}",
+            name=f"optee-{case.variant}{'-ticks' if case.ticks_in_both_worlds else ''}",
             files=files,
             digests=digests,
             arguments=self._arguments(files["initramfs.cpio"].stat().st_size),
             images={part.name: part.digest for part in used},
             ready=symbol_address(programs.file("init"), READY_SYMBOL),
             symbols={
+                "bl31": firmware.file("bl31.elf"),
                 "tee": optee.file("tee.elf"),
                 "ldelf": optee.file("ldelf.elf"),
                 image.ATTEST_TA: programs.file(f"{image.ATTEST_TA}.elf"),
@@ -170,8 +201,8 @@ class OpteeMachineTarget:
         )
 
     def program(self, case: Case) -> Sequence[str]:
-        """The measured program with the case's operation, warm-up and samples."""
-        return (self.executable, case.operation, str(case.warmup), str(case.samples))
+        """The measured program with the case's operation, warm-up, samples and parameters."""
+        return (self.executable, case.operation, str(case.warmup), str(case.samples), *case.arguments)
 
     def _arguments(self, initramfs_bytes: int) -> tuple[str, ...]:
         # cntfrq: the generic timer then ticks once per instruction, in every world.
@@ -333,6 +364,7 @@ class Emulator:
         directory: Path,
         start: Start = "snapshot",
         progress: Callable[[int], None] = lambda _: None,
+        plugin: Plugin | None = None,
     ) -> Outcome:
         """Run one program on the machine; records and consoles appear in `directory` as they are written.
 
@@ -342,16 +374,19 @@ class Emulator:
             directory: an empty folder.
             start: from the saved state, or from a cold boot.
             progress: called now and then with the size of the records so far, in bytes.
+            plugin: attached to the emulator of a restored machine.
 
         Raises WorldwiseError if the machine hangs, QEMU cannot start, or the tool is being stopped.
         """
         began = time.monotonic()
+        if plugin and start != "snapshot":
+            raise ValueError("a plugin watches restored machines")
         snapshot: Bind | None = (self.snapshot(machine), "/snapshot", "ro") if start == "snapshot" else None
         for attempt in range(1, _ATTEMPTS + 1):
             (directory / "case").write_text("\n".join(program) + "\n", encoding="ascii")
             try:
                 if snapshot:
-                    status, command = self._restored(machine, snapshot, directory, progress)
+                    status, command = self._restored(machine, snapshot, directory, progress, plugin)
                 else:
                     status, command = self._from_power_on(machine, directory, progress)
                 stopped_well = _stopped_well(directory)
@@ -366,9 +401,19 @@ class Emulator:
         return Outcome(status, tuple(self._plain(command)), time.monotonic() - began)
 
     def _restored(
-        self, machine: Machine, snapshot: Bind, directory: Path, progress: Callable[[int], None]
+        self,
+        machine: Machine,
+        snapshot: Bind,
+        directory: Path,
+        progress: Callable[[int], None],
+        plugin: Plugin | None = None,
     ) -> tuple[int, list[str]]:
-        command = self._command(machine, directory, None, ["-incoming", "file:/snapshot/state"], [snapshot])
+        extra = ["-incoming", "file:/snapshot/state"]
+        binds = [snapshot]
+        if plugin:
+            extra += ["-plugin", plugin.option()]
+            binds += plugin.binds()
+        command = self._command(machine, directory, None, extra, binds)
         process = self._start(command, directory)
         try:
             self._watch(process, directory, machine, progress)

@@ -78,6 +78,7 @@ static void real(void)
 {
 	record_begin("overhead");
 	record_text("place", "ta");
+	record_text("clock", "cntvct_el0");
 	record_number("count", 4);
 	record_number("nested", 11);
 	record_end();
@@ -235,10 +236,11 @@ def test_a_record_that_cannot_be_kept_ends_the_program(what: str, guest: Guest) 
 # --- region marks: compiled for Arm alone, so read here ---
 
 
-def assembly() -> dict[str, list[str]]:
+def assembly(prefix: str = "bench_region_") -> dict[str, list[str]]:
     """The instructions of region.h's two reads, by the function they stand in."""
     text = (BENCH / "region.h").read_text(encoding="utf-8")
-    found = re.findall(r"uint64_t (bench_region_\w+)\(void\)\s*\{.*?__asm__ volatile\(\"(.*?)\" :", text, re.DOTALL)
+    pattern = r"uint64_t (@\w+)\(void\)\s*\{.*?__asm__ volatile\(\"(.*?)\" :".replace("@", prefix)
+    found = re.findall(pattern, text, re.DOTALL)
     return {name: code.replace("\\t", "").split("\\n") for name, code in found}
 
 
@@ -249,6 +251,14 @@ def test_regions_are_marked_by_the_documented_hints() -> None:
         # The marks stand outside the reads, the barrier keeps a read from being done early.
         "bench_region_begin": ["hint #96", "isb", counter],
         "bench_region_end": ["isb", counter, "hint #97"],
+    }
+
+
+def test_regions_by_the_cycle_counter_have_the_same_marks() -> None:
+    """If this fails, what the TA's own counter shows is not what lies between the marks."""
+    assert assembly("bench_cycles_") == {
+        f"bench_cycles_{name}": [word.replace("cntvct_el0", "pmccntr_el0") for word in code]
+        for name, code in ((name.removeprefix("bench_region_"), code) for name, code in assembly().items())
     }
 
 

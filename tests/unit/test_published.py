@@ -94,3 +94,27 @@ def test_a_missing_file_names_the_known_ones(tmp_path: Path) -> None:
     with pytest.raises(WorldwiseError, match="cannot be read") as caught:
         Published(SOURCE, tmp_path)
     assert "other" in caught.value.hint
+
+
+def test_figures_of_hashing_are_told_apart() -> None:
+    hashing = Published("optee-sha256-rpi3").hashing
+    assert {name: (figure.value, figure.unit) for name, figure in hashing.items()} == {
+        "throughput": (11, "MB/s"),
+        "switch": (131, "us"),
+        "empty message": (66.8, "us"),
+        "wrapper": (1.6, "us"),
+        "slow-down": (1.4, "ratio"),
+    }
+    assert not Published(SOURCE).hashing
+    reason = Published("optee-sha256-rpi3").reason
+    for fact in ("Cortex-A53", "not stated", "BCM2837", "no cryptographic extension", "one per cycle"):
+        assert fact in " ".join(reason.split())
+
+
+@pytest.mark.parametrize(("old", "new"), [('"MB/s"', '"KB/s"'), ('"TA wrapper overhead"', '"wrapper"')])
+def test_a_changed_figure_of_hashing_is_noticed(old: str, new: str, tmp_path: Path) -> None:
+    text = (paths.PUBLISHED / "optee-sha256-rpi3.toml").read_text()
+    assert old in text
+    (tmp_path / "optee-sha256-rpi3.toml").write_text(text.replace(old, new, 1))
+    with pytest.raises(WorldwiseError, match=r"expected one figure .*, found 0"):
+        Published("optee-sha256-rpi3", tmp_path)

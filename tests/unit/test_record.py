@@ -1,4 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
+import hashlib
 import json
 from collections.abc import Callable
 from pathlib import Path
@@ -8,13 +9,19 @@ import pytest
 
 from synthetic import NESTED, RecordList, cost, find, lines, make_records
 from worldwise.errors import WorldwiseError
-from worldwise.record import check_records, json_schema, parse_line, read_records
+from worldwise.record import check_records, json_schema, message_digest, parse_line, read_records
 from worldwise.suite import Case
 
 SIGN = Case("optee", "mbedtls-nist", "O2", "attestdiv", 4, 2)
 KEYGEN = Case("optee", "mbedtls-nist", "O2", "keygen", 4, 2)
 EMPTY = Case("optee", "mbedtls-nist", "O2", "empty-invoke", 4, 2)
 LINUX = Case("linux", "mbedtls-nist", "O2", "attestquorum", 4, 2)
+PIECES = (("size", "100000B"), ("chunk", "16KiB"))
+HASH = Case("optee", "mbedtls", "O2", "sha256", 4, 2, PIECES)
+LINUX_HASH = Case("linux", "mbedtls", "O2", "sha256", 4, 2, PIECES)
+FRESH = Case("linux", "mbedtls", "O2", "sha256", 4, 2, (("size", "100000B"), ("fault", "fresh")))
+SUM = Case("linux", "mbedtls", "O2", "sha256sum", 4, 2, (("size", "1MiB"),))
+STORAGE = Case("optee", "mbedtls", "O2", "storage-create", 4, 2)
 
 Change = Callable[[RecordList], Any]
 
@@ -79,14 +86,14 @@ def shift_second(records: RecordList) -> None:
     sample.update(begin=sample["begin"] - 50_000, end=sample["end"] - 50_000)
 
 
-@pytest.mark.parametrize("case", [SIGN, KEYGEN, EMPTY, LINUX], ids=lambda case: case.operation)
+@pytest.mark.parametrize("case", [SIGN, KEYGEN, EMPTY, LINUX, HASH, LINUX_HASH, FRESH, SUM, STORAGE], ids=str)
 def test_good_records_pass(case: Case, tmp_path: Path) -> None:
     path = tmp_path / "records.jsonl"
     path.write_bytes(lines(make_records(case)))
     checked = check_records(read_records(path), case, str(path))
     assert set(checked.samples) == {(m, p) for m, places in case.measures.items() for p in places}
-    for (_, place), series in checked.samples.items():
-        assert [sample.count for sample in series] == [cost(case, place, index) for index in range(7)]
+    for (measure, place), series in checked.samples.items():
+        assert [sample.count for sample in series] == [cost(case, place, index, measure) for index in range(7)]
 
 
 def test_every_case_passes_and_only_as_itself(all_cases: tuple[Case, ...]) -> None:
@@ -101,6 +108,20 @@ def test_every_case_passes_and_only_as_itself(all_cases: tuple[Case, ...]) -> No
                     check_records(path_records, other)
 
 
+def other_message(records: RecordList) -> None:
+    """The digest of another call: as if the message had never been changed."""
+    digest = find(records, type="evidence", index=0)["digest"]
+    find(records, type="evidence", index=1)["digest"] = digest
+
+
+def longer_ta(records: RecordList) -> None:
+    """A TA that claims more than its client waited for."""
+    sample = find(records, type="sample", place="ta", index=6)
+    for key in ("end", "busy", "count"):
+        sample[key] += 10_000_000
+
+
+API = {"type": "sample", "measure": "hash", "place": "api"}
 SAMPLE = {"type": "sample", "measure": "sign", "place": "ta", "index": 3}
 
 BROKEN: list[tuple[Case, Change, str]] = [
@@ -126,7 +147,11 @@ BROKEN: list[tuple[Case, Change, str]] = [
     (SIGN, drop(type="overhead", place="client"), "overhead of measuring at 'client' is missing"),
     (SIGN, drop(type="overhead", place="ta"), "overhead of measuring at 'ta' is missing"),
     (SIGN, twice(type="overhead", place="ta"), "second overhead"),
-    (EMPTY, add({"type": "overhead", "place": "ta", "count": 4}, at=1), "where nothing is measured"),
+    (
+        EMPTY,
+        add({"type": "overhead", "place": "ta", "clock": "cntvct_el0", "count": 4}, at=1),
+        "where nothing is measured",
+    ),
     (SIGN, lambda records: find(records, type="overhead", place="ta").pop("nested"), "lacks 'nested'"),
     (
         SIGN,
@@ -160,7 +185,33 @@ BROKEN: list[tuple[Case, Change, str]] = [
     (SIGN, edit(**SAMPLE)(place="linux"), "'sign' at 'linux', which it has not"),
     (EMPTY, edit(type="sample", index=2)(begin=7, end=12, count=0), "the operation cannot have run"),
     (EMPTY, shift_second, "begins before its predecessor ends"),
-    (SIGN, shift_ta, "not inside the client's"),
+    (SIGN, shift_ta, "the region at 'ta' .* is not inside the one at 'client'"),
+    # hashing
+    (HASH, flip("digest", 0, type="evidence", index=3), "hash 3: the digest is wrong"),
+    (HASH, flip("digest", 63, type="evidence", index=0), "hash 0: the digest is wrong"),
+    (LINUX_HASH, flip("digest", 5, type="evidence", index=6), "hash 6: the digest is wrong"),
+    (SUM, flip("digest", 5, type="evidence", index=6), "hash 6: the digest is wrong"),
+    (HASH, other_message, "hash 1: the digest is wrong"),
+    (HASH, drop(type="evidence", index=2), "no evidence for hash 2 "),
+    (HASH, edit(type="evidence", index=2)(size=1000), "a message of 1000 bytes"),
+    (HASH, edit(type="evidence", index=2)(content="zeros"), r"100000 bytes \(zeros\), the case has 100000 \(blocks\)"),
+    (FRESH, edit(type="start")(parameters="size=100000"), "parameters is 'size=100000', the case has"),
+    (HASH, edit(type="start")(parameters=""), "parameters is '', the case has 'size=100000 chunk=16384'"),
+    (HASH, drop(type="check", name="known-answer"), "'known-answer' is missing"),
+    (HASH, drop(type="check", name="counter-registers-restored"), "'counter-registers-restored' is missing"),
+    (LINUX_HASH, drop(type="check", name="known-answer"), "'known-answer' is missing"),
+    (HASH, edit(type="overhead", place="ta")(clock="cntvct_el0"), "clock at 'ta' is cntvct_el0, must be pmccntr_el0"),
+    (HASH, edit(type="overhead", place="client")(clock="pmccntr_el0"), "clock at 'client' is pmccntr_el0"),
+    (HASH, lambda records: find(records, type="overhead", place="api").pop("nested"), "counts at 'ta' need"),
+    (HASH, edit(**API)(spans=6), "spans is 6 and busy [0-9]*, must be 7 and their sum"),
+    (HASH, lambda records: find(records, **API).pop("busy"), "busy None, must be 7"),
+    (HASH, edit(**API, index=2)(busy=1), "count is .* but busy - overhead ="),
+    (HASH, edit(**API, index=2)(inner=NESTED), "inner is 11"),
+    (HASH, edit(**API | {"place": "ta"}, index=2)(inner=NESTED), "inner is 11, the declared overhead makes it 77"),
+    (HASH, edit(**API, index=2)(end=0), "from begin to end is less"),
+    (HASH, longer_ta, "the region at 'ta' took .*, more than the .* at 'client' around it"),
+    (SIGN, edit(**SAMPLE)(spans=1, busy=4), "spans is 1 and busy 4, must be absent"),
+    (STORAGE, drop(type="check"), "'content-read-back' is missing"),
     # evidence
     (SIGN, drop(type="evidence", index=3), "no evidence for sign 3 "),
     (KEYGEN, drop(type="evidence", index=0), "no evidence for keygen 0 "),
@@ -234,6 +285,22 @@ def test_a_nonce_used_twice_is_refused() -> None:
         check_records(parsed, SIGN)
 
 
+def test_messages_are_those_of_the_guest() -> None:
+    """What guest/bench/message.c made on the machine, which checked the digest of "abc" itself."""
+    known = {
+        (0, 0): "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855",
+        (65536, 0): "caab1dcebf82158cb4bc86110af2b05ea11ae27178f8b91c474452289995a49c",
+        (65536, 2): "6e0e68bf5c68d51c6752ad1cacee13b86f1326a8fac97c3e0e47997a3d87b24c",
+        (4 * 2**20, 0): "3cca8eb00a421b2a432591599372cca6eab1499609a07ceb8a386dd7fed1f3cf",
+        (4 * 2**20, 4): "0526d9e873ad7fc3d97dbe29eab1dae78a78c56dc58ce85a7aeda6ef0bfd7306",
+    }
+    assert {key: message_digest("blocks", *key) for key in known} == known
+    for size in (1, 7, 8, 65535, 65537, 200_000):
+        assert message_digest("zeros", size, 3) == hashlib.sha256(bytes(size)).hexdigest()
+    # As long as the number has room, every call has a message of its own.
+    assert len({message_digest("blocks", 4, index) for index in range(300)}) == 300
+
+
 @pytest.mark.parametrize(
     ("line", "says"),
     [
@@ -244,8 +311,10 @@ def test_a_nonce_used_twice_is_refused() -> None:
         ('{"type":"end","status":"0"}', "status: Input should be a valid integer"),
         ('{"type":"end","status":0,"idle":0,"extra":1}', "extra: Extra inputs"),
         ('{"type":"overhead","place":"tee","count":4}', "place: "),
-        ('{"type":"overhead","place":"ta","count":-1}', "count: "),
-        ('{"type":"overhead","place":"ta","count":4.5}', "count: "),
+        ('{"type":"overhead","place":"ta","clock":"cntvct_el0","count":-1}', "count: "),
+        ('{"type":"overhead","place":"ta","clock":"cntvct_el0","count":4.5}', "count: "),
+        ('{"type":"overhead","place":"ta","clock":"rdtsc","count":4}', "clock: "),
+        ('{"type":"evidence","measure":"hash","index":0,"content":"blocks","size":67108865,"digest":""}', "size: "),
         ('{"type":"check","name":"n","measure":"m","ok":1}', "ok: "),
         ('{"type":"evidence","measure":"keygen","index":0,"public":"AB","private":"00"}', "public: "),
         ('{"type":"evidence","measure":"open","index":0}', "open"),

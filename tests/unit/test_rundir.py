@@ -163,7 +163,7 @@ def spoil(path: Path, **fields: Any) -> None:
 @pytest.mark.parametrize(
     ("file", "fields", "says"),
     [
-        ("run.json", {"format": 2}, r"run\.json: format 2 is not known"),
+        ("run.json", {"format": 1}, r"run\.json: format 1 is not known"),
         ("run.json", {"suite": 1}, r"run\.json: corrupt: suite: "),
         ("run.json", {"more": 1}, r"run\.json: corrupt: more: Extra"),
         ("run.json", {"cases": ["../../etc/x"]}, "not the id of a case"),

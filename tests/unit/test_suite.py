@@ -11,10 +11,13 @@ from worldwise.suite import (
     check_budget,
     load_suite,
     parse_budget,
+    parse_case,
     parse_duration,
     parse_frequency,
+    parse_size,
     parse_suite,
     select,
+    size_text,
 )
 from worldwise.toml_lines import TomlLines
 
@@ -107,7 +110,7 @@ def test_cross_product_in_order() -> None:
         ('"5 ms"', '"5 m"', "good.toml:26: budget.limit:", "Allowed: s, ms, us, ns", "'ms'"),
         ('"5 ms"', "5", "good.toml:26: budget.limit:", "must be a string", ""),
         ('"2 GHz"', '"fast"', "good.toml:27: budget.clock:", "not a clock", ""),
-        ('"2 GHz"', '"2 GHz"\nplace = "tee"', "good.toml:28: budget.place:", "Allowed: ta, client", ""),
+        ('"2 GHz"', '"2 GHz"\nplace = "tee"', "good.toml:28: budget.place:", "Allowed: api, ta, client", ""),
         ('"2 GHz"', '"2 GHz"\nmeasures = ["load"]', "good.toml:25: budget:", "would judge nothing", ""),
         (
             '"optee-p256-a72"',
@@ -231,8 +234,152 @@ def test_budget(all_cases: tuple[Case, ...]) -> None:
             parse_budget(bad)
     with pytest.raises(WorldwiseError, match="Allowed: keygen, sign"):
         parse_budget("5ms@2GHz", measures=["signs"])
-    with pytest.raises(WorldwiseError, match="Allowed: ta, client, linux"):
+    with pytest.raises(WorldwiseError, match="Allowed: api, ta, client, linux"):
         parse_budget("5ms@2GHz", place="tee")
     check_budget(budget, all_cases)
     with pytest.raises(WorldwiseError, match="judge nothing"):
         check_budget(budget, select(all_cases, operations=["keygen"]))
+
+
+# --- parameters ---
+
+HASHING = """\
+format = 1
+name = "hashing"
+title = "t"
+samples = 3
+warmup = 1
+
+[[cases]]
+targets = ["optee"]
+operations = ["sha256"]
+implementations = ["mbedtls"]
+optimisations = ["O2"]
+sizes = ["0", "1024KiB"]
+chunks = ["64KiB"]
+loads = ["none", "busy"]
+
+[[cases]]
+targets = ["linux"]
+operations = ["sha256"]
+implementations = ["mbedtls"]
+optimisations = ["O2"]
+sizes = ["4MiB"]
+faults = ["fresh"]
+"""
+
+
+def test_parameters_are_a_cross_product_in_a_fixed_order() -> None:
+    suite = parse_suite(HASHING, "hashing.toml")
+    assert [case.id for case in suite.cases] == [
+        "optee/mbedtls-O2/sha256,size=0B,chunk=64KiB",
+        "optee/mbedtls-O2/sha256,size=0B,chunk=64KiB,load=busy",
+        "optee/mbedtls-O2/sha256,size=1MiB,chunk=64KiB",
+        "optee/mbedtls-O2/sha256,size=1MiB,chunk=64KiB,load=busy",
+        "linux/mbedtls-O2/sha256,size=4MiB,fault=fresh",
+    ]
+    case = suite.cases[3]
+    assert case.arguments == ("size=1048576", "chunk=65536", "load=busy")
+    assert (case.size, case.chunk, case.spans) == (1048576, 65536, 16)
+    assert [case.spans for case in suite.cases] == [1, 1, 16, 16, 1]
+    plain = Case("optee", "mbedtls", "O2", "keygen", 1, 0)
+    assert (plain.id, plain.arguments, plain.size, plain.spans) == ("optee/mbedtls-O2/keygen", (), None, 1)
+    assert [case.operation for case in select(suite.cases, operations=["sha256"], targets=["linux"])] == ["sha256"]
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "where", "says"),
+    [
+        ("sizes =", "size =", ":12: cases[1].size:", "no such key"),
+        ('"1024KiB"', '"1024"', ":12: cases[1].sizes:", "'1024' is not a size such as"),
+        ('"1024KiB"', '"1 GiB"', ":12: cases[1].sizes:", "is not a size"),
+        ('"1024KiB"', '"-1KiB"', ":12: cases[1].sizes:", "is not a size"),
+        ('"1024KiB"', "1024", ":12: cases[1].sizes:", "must be a string"),
+        ('"1024KiB"', '"0B"', ":12: cases[1].sizes:", "stands there twice"),
+        ('"1024KiB"', '"65MiB"', ":12: cases[1].sizes:", "65MiB is too much. Allowed: up to 64MiB"),
+        ('["0", "1024KiB"]', "[]", ":12: cases[1].sizes:", "must be a list of sizes"),
+        ('["0", "1024KiB"]', '"0"', ":12: cases[1].sizes:", "must be a list of sizes"),
+        ('"64KiB"', '"13MiB"', ":12: cases[1].sizes:", "chunk 13MiB is out of range. Allowed: 1KiB to 12MiB"),
+        ('"64KiB"', '"0"', ":12: cases[1].sizes:", "chunk 0B is out of range"),
+        ('chunks = ["64KiB"]', 'sizes = ["1MiB"]', ":13:", "not valid TOML"),
+        ('"busy"', '"heavy"', ":14: cases[1].loads:", "Allowed: none, busy"),
+        ('sizes = ["4MiB"]\n', "", ":16: cases[2]:", "'sha256' needs a size"),
+        ('"4MiB"', '"0"', ":21: cases[2].sizes:", "no page that could be fresh"),
+        ('targets = ["linux"]', 'targets = ["optee"]', ":22: cases[2].faults:", "on target 'optee' has no fault"),
+        ('chunks = ["64KiB"]', 'faults = ["none"]', ":13: cases[1].faults:", "on target 'optee' has no fault"),
+    ],
+)
+def test_wrong_parameters_are_refused_with_their_line(old: str, new: str, where: str, says: str) -> None:
+    assert old in HASHING
+    with pytest.raises(WorldwiseError) as caught:
+        parse_suite(HASHING.replace(old, new, 1), "hashing.toml")
+    assert caught.value.message.startswith(f"hashing.toml{where}"), caught.value.message
+    assert says in caught.value.message
+
+
+def test_one_call_brings_no_more_than_it_can() -> None:
+    whole = HASHING.replace('chunks = ["64KiB"]\n', "")
+    parse_suite(whole.replace("1024KiB", "12MiB"), "f")
+    with pytest.raises(WorldwiseError, match=r"f:12: .*13MiB is more than one call to a TA can bring, 12MiB: .*chunk"):
+        parse_suite(whole.replace("1024KiB", "13MiB"), "f")
+
+
+def test_parameters_of_another_operation_are_refused() -> None:
+    with pytest.raises(
+        WorldwiseError, match=r"good\.toml:10: cases\[1\]\.sizes: 'keygen' on target 'optee' has no size"
+    ):
+        parse_suite(GOOD.replace("operations = [\n", 'sizes = ["1KiB"]\noperations = [\n', 1), "good.toml")
+
+
+def test_sizes() -> None:
+    for text, size in (("0", 0), ("0B", 0), ("100B", 100), ("1KiB", 1024), ("64MiB", 2**26), (" 1MiB ", 2**20)):
+        assert parse_size(text) == size
+    for size, text in (
+        (0, "0B"),
+        (1, "1B"),
+        (1536, "1536B"),
+        (65536, "64KiB"),
+        (2**20, "1MiB"),
+        (2**20 + 1, "1048577B"),
+    ):
+        assert size_text(size) == text
+        assert parse_size(text) == size
+    for bad in ("", "1", "1kB", "1.5KiB", "KiB", "-1B", "1 MiB x"):
+        with pytest.raises(WorldwiseError, match="is not a size"):
+            parse_size(bad)
+
+
+def test_a_case_from_its_id(all_cases: tuple[Case, ...]) -> None:
+    for case in (*all_cases, *parse_suite(HASHING, "f").cases):
+        assert parse_case(case.id, case.samples, case.warmup) == case
+    case = parse_case("optee/mbedtls-O2/sha256,chunk=65536B,size=1024KiB,load=none")
+    assert case.id == "optee/mbedtls-O2/sha256,size=1MiB,chunk=64KiB"
+    assert (case.samples, case.warmup) == (1, 0)
+
+
+@pytest.mark.parametrize(
+    ("text", "says", "hint"),
+    [
+        ("sign", "a case is TARGET/VARIANT/OPERATION", "such as optee/"),
+        ("optee/mbedtls-O2", "a case is TARGET/VARIANT/OPERATION", "such as optee/"),
+        ("opte/mbedtls-O2/keygen", "target 'opte' is not known", "'optee'"),
+        ("optee/mbedtls-nits-O2/keygen", "variant 'mbedtls-nits-O2'", "'mbedtls-nist-O2'"),
+        ("optee/mbedtls/keygen", "variant 'mbedtls'", ""),
+        ("optee/mbedtls-O2/keygn", "operation 'keygn' is not one of target 'optee'", "'keygen'"),
+        ("linux/mbedtls-O2/ta-load", "operation 'ta-load' is not one of target 'linux'", ""),
+        ("optee/mbedtls-O2/keygen,size=1MiB", "parameter 'size' is not known. Allowed: load", ""),
+        ("optee/mbedtls-O2/sha256,siz=1MiB", "parameter 'siz'", "'size'"),
+        ("optee/mbedtls-O2/sha256", "'sha256' needs a size", ""),
+        ("optee/mbedtls-O2/sha256,size", "must be there once, as size=VALUE", ""),
+        ("optee/mbedtls-O2/sha256,size=1MiB,size=2MiB", "must be there once", ""),
+        ("optee/mbedtls-O2/sha256,size=1", "size: '1' is not a size", ""),
+        ("optee/mbedtls-O2/sha256,size=20MiB", "more than one call to a TA can bring", ""),
+        ("optee/mbedtls-O2/keygen,load=bussy", "load 'bussy' is not known. Allowed: none, busy", "'busy'"),
+    ],
+)
+def test_wrong_ids_say_what_was_meant(text: str, says: str, hint: str) -> None:
+    with pytest.raises(WorldwiseError) as caught:
+        parse_case(text)
+    assert caught.value.message.startswith(f"case '{text}': ")
+    assert says in caught.value.message
+    assert hint in caught.value.hint

@@ -8,6 +8,7 @@
 
 #include "attest_ta.h"
 #include "calibrate.h"
+#include "more.h"
 
 #define P256_BITS 256
 #define P256_BYTES 32
@@ -69,6 +70,8 @@ void TA_CloseSessionEntryPoint(void *context)
 	TEE_FreeTransientObject(s->key);
 	TEE_FreeTransientObject(s->public_key);
 	TEE_Free(s);
+	digest_close();
+	storage_close();
 }
 
 static void give_span(TEE_Param params[TEE_NUM_PARAMS], uint64_t begin, uint64_t end)
@@ -244,7 +247,7 @@ TEE_Result TA_InvokeCommandEntryPoint(void *context, uint32_t command, uint32_t 
 		break;
 	}
 	if (command >= sizeof(commands) / sizeof(commands[0]) || !commands[command].run)
-		return TEE_ERROR_NOT_SUPPORTED;
+		return more_commands(command, types, params);
 	if (types != commands[command].types)
 		return TEE_ERROR_BAD_PARAMETERS;
 	if (command != ATTEST_KEYGEN && !s->verify)

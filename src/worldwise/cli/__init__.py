@@ -11,6 +11,7 @@ from rich.console import Console
 from rich.text import Text
 
 from worldwise import __version__
+from worldwise.cli.explain import explain
 from worldwise.cli.lab import lab
 from worldwise.cli.report import list_command, report, schema, suites
 from worldwise.cli.run import run
@@ -32,7 +33,7 @@ def cli() -> None:
     """
 
 
-for command in (run, report, list_command, suites, schema, lab):
+for command in (run, explain, report, list_command, suites, schema, lab):
     cli.add_command(command)
 
 

@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 import click
 from rich.console import Console
 
-from worldwise import lens, paths, record
+from worldwise import lens, paths, record, trace
 from worldwise import report as reports
 from worldwise.errors import WorldwiseError
 from worldwise.rundir import ListedRun, Run, list_runs, open_run
@@ -137,8 +137,12 @@ def suites() -> int:
     return 0
 
 
+_SCHEMAS = {"records": record.json_schema, "trace": trace.json_schema}
+
+
 @click.command()
-def schema() -> int:
-    """Print the JSON schema of the records."""
-    click.echo(json.dumps(record.json_schema(), indent=2))
+@click.argument("what", type=click.Choice(list(_SCHEMAS)), default="records")
+def schema(what: str) -> int:
+    """Print the JSON schema of the records, or of the plugin's traces."""
+    click.echo(json.dumps(_SCHEMAS[what](), indent=2))
     return 0

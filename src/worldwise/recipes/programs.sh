@@ -12,13 +12,20 @@ tar -xf /in/optee/devkit.tar -C devkit
 
 strict="-std=c11 -D_GNU_SOURCE -Wall -Wextra -Wpedantic -Werror -g -fno-pie"
 own() { aarch64-linux-gnu-gcc $strict -O2 "$@"; }
+# Copies of the shared libraries of their own: one page of memory is then at one address, in every process that has it,
+# which the emulator's plugin relies on.
+libraries() { echo "-Wl,--dynamic-linker=/lib/$1/ld-linux-aarch64.so.1 -Wl,-rpath,/lib/$1"; }
 
-say "first process, client, faults"
+say "first process, client, faults, symbols"
 cd guest
 # Far from where any other program is loaded: the host stops the machine at an address of this one.
-own -no-pie -Wl,-Ttext-segment=0x5000000000 -o /out/init linux/init.c bench/record.c bench/semihost.c
+# shellcheck disable=SC2046 # lists of flags
+own -no-pie $(libraries init) -Wl,-Ttext-segment=0x5000000000 -o /out/init linux/init.c bench/record.c bench/semihost.c
 own -no-pie -o /out/faults linux/faults.c
-own -no-pie -I../sysroot/usr/include -o /out/optee-client optee/client.c ops/optee.c linux/idle.c bench/*.c \
+own -no-pie -o /out/symbols linux/symbols.c bench/record.c bench/semihost.c
+# shellcheck disable=SC2046
+own -no-pie $(libraries measured) -I../sysroot/usr/include -o /out/optee-client optee/*.c ops/optee.c linux/idle.c \
+	linux/load.c bench/*.c \
 	../sysroot/usr/lib/aarch64-linux-gnu/libteec.so
 cd ..
 
@@ -37,8 +44,10 @@ recorded() { # COMMAND-FILE
 tree=/build/source
 mbedtls=lib/libmbedtls
 libtomcrypt=core/lib/libtomcrypt
+# AES in Linux is the library's own: no measured operation uses it, but to seed a generator. SHA-256 is as in the core.
+grep -v CFG_CORE_CRYPTO_AES_ACCEL out/include/generated/conf.h > linux-conf.h
 # Without __KERNEL__ mbed TLS would take the configuration for TAs.
-around="-D_GNU_SOURCE -include /build/out/include/generated/conf.h -DMBEDTLS_CONFIG_FILE=\"mbedtls_config_kernel.h\""
+around="-D_GNU_SOURCE -include /build/linux-conf.h -DMBEDTLS_CONFIG_FILE=\"mbedtls_config_kernel.h\""
 around="$around -I/build/guest/linux/optee-shim"
 for folder in $mbedtls/include $mbedtls/mbedtls/include $mbedtls/mbedtls/library lib/libutils/ext/include \
 	lib/libutee/include $libtomcrypt/include $libtomcrypt/src/headers; do
@@ -58,7 +67,7 @@ if [[ $ADAPTER == libtomcrypt ]]; then
 	# All that the core compiled of these parts; the linker keeps what the adapter calls.
 	(cd "$commands" && find . -name '.*.o.cmd') | LC_ALL=C sort |
 		sed -E 's,^\./,,; s,(^|/)\.([^/]*)\.o\.cmd$,\1 \2,; s,^ ,./ ,' |
-		grep -E '^(\./ mpi_desc|src/(pk/ecc|pk/asn1|pk/rsa|math|hashes/sha2|misc)/.*)$' > core-sources
+		grep -E '^(\./ (mpi_desc|sha256_accel)|src/(pk/ecc|pk/asn1|pk/rsa|math|hashes/sha2|misc)/.*)$' > core-sources
 	while read -r folder name; do
 		compile "$libtomcrypt/${folder#./}$name.c" "$commands/$folder.$name.o.cmd"
 	done < core-sources
@@ -67,14 +76,26 @@ else
 fi
 for part in $parts; do compile "$mbedtls/mbedtls/library/$part.c" "$mbedtls_commands/.$part.o.cmd"; done
 flags="$(recorded "$flags_of") $around"
+if grep -q '^#define CFG_CRYPTO_SHA256_ARM_CE 1' out/include/generated/conf.h; then
+	say "the core's SHA-256 by the Armv8 Cryptographic Extension"
+	crypto=$tree/core/arch/arm/crypto
+	aarch64-linux-gnu-gcc $flags -w -g -fno-pie -c "$crypto/sha256_armv8a_ce.c" -o objects/sha256_ce.o
+	# Its headers are written for OP-TEE's own stdint.h, which an assembler can read.
+	aarch64-linux-gnu-gcc -I$tree/lib/libutils/isoc/include $flags -g -c "$crypto/sha256_armv8a_ce_a64.S" \
+		-o objects/sha256_ce_a64.o
+	[[ $ADAPTER != mbedtls ]] ||
+		aarch64-linux-gnu-gcc $flags -Wall -Wextra -Werror -g -fno-pie -c guest/linux/optee-shim/mbedtls-sha256.c \
+			-o objects/mbedtls-sha256.o
+fi
 aarch64-linux-gnu-ar rcsD library.a objects/*.o
 cd guest
-for source in bench/bench.c bench/record.c bench/scenario.c bench/semihost.c linux/bench.c linux/entropy.c linux/idle.c; do
+for source in bench/*.c linux/bench.c linux/entropy.c linux/idle.c linux/load.c linux/sha256.c; do
 	own -c "$source" -o "../$(basename "$source" .c)-$(dirname "$source").o"
 done
 # The adapter is compiled as the library is: it includes the library's headers.
 aarch64-linux-gnu-gcc $flags -Wall -Wextra -Werror -g -fno-pie -c "ops/$ADAPTER.c" -o ../adapter.o
 aarch64-linux-gnu-gcc $flags -Wall -Wextra -Werror -g -fno-pie -c linux/optee-shim/core.c -o ../core.o
 cd ..
-aarch64-linux-gnu-gcc -no-pie -Wl,--gc-sections -o /out/linux-bench ./*.o library.a
+# shellcheck disable=SC2046
+aarch64-linux-gnu-gcc -no-pie $(libraries measured) -Wl,--gc-sections -o /out/linux-bench ./*.o library.a
 printf '%s\n' "$flags" > /out/linux-bench.flags

@@ -1,10 +1,12 @@
 # SPDX-License-Identifier: BSD-2-Clause
+# SETTINGS are make settings beside those that every TF-A here has.
 . /in/recipes/common.sh
 
 tar -xf /in/arm-trusted-firmware/*.orig.tar.xz --strip-components=1
 # Debug information changes no byte of the binaries.
+# shellcheck disable=SC2086 # a list of settings
 ASFLAGS=-g make -j2 CFLAGS=-g PLAT=qemu SPD=opteed BL32_RAM_LOCATION=tdram QEMU_USE_GIC_DRIVER=QEMU_GICV3 \
 	ARM_LINUX_KERNEL_AS_BL33=1 CROSS_COMPILE=aarch64-linux-gnu- BUILD_MESSAGE_TIMESTAMP='"worldwise"' \
-	BUILD_STRING=locked bl1 bl2 bl31
+	BUILD_STRING=locked ${SETTINGS:-} bl1 bl2 bl31
 cp build/qemu/release/bl1.bin build/qemu/release/bl2.bin build/qemu/release/bl31.bin /out/
 cp build/qemu/release/bl31/bl31.elf /out/

@@ -1,0 +1,146 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * SHA-256 of messages that come in pieces, measured by the cycle counter as on a board: `api` around the calls of the
+ * GlobalPlatform API alone, `ta` around the whole command.
+ */
+#include <pta_worldwise_counter.h>
+#include <tee_internal_api.h>
+#include <tee_internal_api_extensions.h>
+
+#include "attest_ta.h"
+#include "more.h"
+
+#define DIGEST_BYTES 32
+
+static TEE_TASessionHandle counter;
+static TEE_OperationHandle operation;
+static struct attest_spans spans;
+
+static TEE_Result call_counter(uint32_t command, uint32_t types, TEE_Param params[TEE_NUM_PARAMS])
+{
+	return TEE_InvokeTACommand(counter, TEE_TIMEOUT_INFINITE, command, types, params, NULL);
+}
+
+/* Gets the counter's session and the digest's operation, which a service would keep between calls. */
+TEE_Result counter_enable(TEE_Param params[TEE_NUM_PARAMS])
+{
+	static const TEE_UUID uuid = PTA_WORLDWISE_COUNTER_UUID;
+	TEE_Result res = TEE_SUCCESS;
+
+	(void)params;
+	if (!counter)
+		res = TEE_OpenTASession(&uuid, TEE_TIMEOUT_INFINITE, 0, NULL, &counter, NULL);
+	if (!res)
+		res = call_counter(PTA_WORLDWISE_COUNTER_ENABLE, 0, NULL);
+	if (!res && !operation)
+		res = TEE_AllocateOperation(&operation, TEE_ALG_SHA256, TEE_MODE_DIGEST, 0);
+	return res;
+}
+
+TEE_Result counter_restore(TEE_Param params[TEE_NUM_PARAMS])
+{
+	(void)params;
+	return counter ? call_counter(PTA_WORLDWISE_COUNTER_RESTORE, 0, NULL) : TEE_ERROR_BAD_STATE;
+}
+
+TEE_Result counter_read(TEE_Param params[TEE_NUM_PARAMS])
+{
+	static const TEE_UUID uuid = PTA_WORLDWISE_COUNTER_UUID;
+	TEE_Result res = TEE_SUCCESS;
+
+	if (!counter)
+		res = TEE_OpenTASession(&uuid, TEE_TIMEOUT_INFINITE, 0, NULL, &counter, NULL);
+	if (res)
+		return res;
+	return call_counter(PTA_WORLDWISE_COUNTER_READ,
+			    TEE_PARAM_TYPES(TEE_PARAM_TYPE_VALUE_OUTPUT, TEE_PARAM_TYPE_VALUE_OUTPUT,
+					    TEE_PARAM_TYPE_NONE, TEE_PARAM_TYPE_NONE),
+			    params);
+}
+
+TEE_Result counter_calibrate(TEE_Param params[TEE_NUM_PARAMS])
+{
+	volatile struct bench_span store[2];
+	struct bench_total totals[2] = { 0 };
+	struct attest_overheads overheads;
+
+	if (!operation)
+		return TEE_ERROR_BAD_STATE;
+	if (params[0].memref.size != sizeof(overheads))
+		return TEE_ERROR_BAD_PARAMETERS;
+	bench_calibrate_cycles(store, totals, &overheads.api, &overheads.ta);
+	TEE_MemMove(params[0].memref.buffer, &overheads, sizeof(overheads));
+	return TEE_SUCCESS;
+}
+
+TEE_Result digest_update(uint32_t types, TEE_Param params[TEE_NUM_PARAMS])
+{
+	uint64_t ta_begin = bench_cycles_begin();
+	uint64_t api_begin;
+	uint64_t api_end;
+	uint64_t ta_end;
+
+	if (!operation)
+		return TEE_ERROR_BAD_STATE;
+	if (types !=
+	    TEE_PARAM_TYPES(TEE_PARAM_TYPE_MEMREF_INPUT, TEE_PARAM_TYPE_NONE, TEE_PARAM_TYPE_NONE, TEE_PARAM_TYPE_NONE))
+		return TEE_ERROR_BAD_PARAMETERS;
+
+	api_begin = bench_cycles_begin();
+	TEE_DigestUpdate(operation, params[0].memref.buffer, params[0].memref.size);
+	api_end = bench_cycles_end();
+
+	ta_end = bench_cycles_end();
+	bench_total_add(&spans.api, api_begin, api_end);
+	bench_total_add(&spans.ta, ta_begin, ta_end);
+	return TEE_SUCCESS;
+}
+
+TEE_Result digest_final(uint32_t types, TEE_Param params[TEE_NUM_PARAMS])
+{
+	uint64_t ta_begin = bench_cycles_begin();
+	uint64_t api_begin;
+	uint64_t api_end;
+	uint64_t ta_end;
+	size_t size;
+	TEE_Result res;
+
+	if (!operation)
+		return TEE_ERROR_BAD_STATE;
+	if (types != TEE_PARAM_TYPES(TEE_PARAM_TYPE_MEMREF_INPUT, TEE_PARAM_TYPE_MEMREF_OUTPUT, TEE_PARAM_TYPE_NONE,
+				     TEE_PARAM_TYPE_NONE))
+		return TEE_ERROR_BAD_PARAMETERS;
+	size = params[1].memref.size;
+	if (size < DIGEST_BYTES)
+		return TEE_ERROR_SHORT_BUFFER;
+
+	api_begin = bench_cycles_begin();
+	res = TEE_DigestDoFinal(operation, params[0].memref.buffer, params[0].memref.size, params[1].memref.buffer,
+				&size);
+	api_end = bench_cycles_end();
+
+	params[1].memref.size = size;
+	ta_end = bench_cycles_end();
+	bench_total_add(&spans.api, api_begin, api_end);
+	bench_total_add(&spans.ta, ta_begin, ta_end);
+	return res;
+}
+
+TEE_Result digest_spans(TEE_Param params[TEE_NUM_PARAMS])
+{
+	if (params[0].memref.size != sizeof(spans))
+		return TEE_ERROR_BAD_PARAMETERS;
+	TEE_MemMove(params[0].memref.buffer, &spans, sizeof(spans));
+	TEE_MemFill(&spans, 0, sizeof(spans));
+	return TEE_SUCCESS;
+}
+
+void digest_close(void)
+{
+	TEE_FreeOperation(operation);
+	operation = TEE_HANDLE_NULL;
+	/* The pseudo-TA puts the registers back when its session ends. */
+	if (counter)
+		TEE_CloseTASession(counter);
+	counter = TEE_HANDLE_NULL;
+}

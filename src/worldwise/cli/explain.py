@@ -1,0 +1,277 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""`worldwise explain`: who owns each instruction of a case."""
+
+import time
+from collections.abc import Callable
+from dataclasses import replace
+from fnmatch import fnmatchcase
+from pathlib import Path
+
+import click
+from rich.console import Console
+
+from worldwise import explain_report, exports, flame, stacks
+from worldwise.cli.report import check_output, runs_option
+from worldwise.errors import WorldwiseError
+from worldwise.explain import Explainer, Explanation
+from worldwise.image import ImageStore
+from worldwise.lab import open_lab
+from worldwise.layers import Rules, load_rules
+from worldwise.rundir import Run, open_run
+from worldwise.slowdown import measure_slowdown
+from worldwise.suite import MAX_SAMPLES, MAX_WARMUP, Case, parse_case
+from worldwise.target import RECORDS, Emulator
+from worldwise.watch import Watcher
+
+_FORMATS = ("table", "json", "folded", "speedscope", "chrome", "flame")
+# Columns of a table that goes to a file or a pipe.
+_WIDTH = 140
+# Instructions between two moments at which the stack in memory is compared.
+_WITNESS = 10_000
+# Of a run's cases, so many regions of a kind are followed beside the first and the warm-up ones.
+_FOLLOWED = 3
+
+
+@click.command()
+@click.argument("what", metavar="CASE|RUN", default="latest")
+@click.option("--case", "wanted", multiple=True, metavar="PATTERN", help="Of a run, only the cases that match.")
+@click.option("--diff", metavar="CASE", help="What changes from CASE (before) to the first one (after).")
+@click.option("--measure", metavar="NAME", help="Only this measure, such as sign.  [default: all]")
+@click.option("--place", metavar="NAME", help="Where it is measured: ta, client, linux.  [default: the outermost]")
+@click.option("--index", type=click.IntRange(0), help="This sample.  [default: the median one]")
+@click.option("--samples", type=click.IntRange(1, MAX_SAMPLES), default=3, show_default=True, help="Of a CASE.")
+@click.option("--warmup", type=click.IntRange(0, MAX_WARMUP), default=1, show_default=True, help="Of a CASE.")
+@click.option("--top", type=click.IntRange(1), default=15, show_default=True, help="Functions shown.")
+@click.option("--path", is_flag=True, help="List the call's way through the exception levels.")
+@click.option("--inline", is_flag=True, help="Show functions that the compiler put into others, where DWARF has them.")
+@click.option("--why", metavar="FUNCTION", help="Say which rule puts this function into its layer, and stop.")
+@click.option("--witness", is_flag=True, help="Compare the stacks with the frame records in the machine's memory.")
+@click.option("--slow-down", is_flag=True, help="Time the plugin's modes against no plugin, in pairs, and stop.")
+@click.option(
+    "--format", "form", type=click.Choice(_FORMATS), default="table", show_default=True, help="How to print the result."
+)
+@click.option("--output", type=click.Path(dir_okay=False, path_type=Path), help="Write it there.")
+@click.option("--fresh", is_flag=True, help="Run it, even if the cache has what an equal run saw.")
+@runs_option
+def explain(
+    what: str,
+    wanted: tuple[str, ...],
+    diff: str | None,
+    measure: str | None,
+    place: str | None,
+    index: int | None,
+    samples: int,
+    warmup: int,
+    top: int,
+    path: bool,
+    inline: bool,
+    why: str | None,
+    witness: bool,
+    slow_down: bool,
+    form: str,
+    output: Path | None,
+    fresh: bool,
+    runs: Path,
+) -> int:
+    """Give every instruction of a region its owner: layers, functions, one stack across the worlds.
+
+    CASE is a target, a variant and an operation, such as optee/mbedtls-nist-O2/attestdiv; RUN is a run, whose cases
+    are run once more under the plugin and must give the same records to the byte. The sum of the layers is the
+    difference of the guest's own counter, which is checked for every region.
+
+    --format flame makes an SVG, with --diff a differential one; folded, speedscope and chrome are for other tools.
+    """
+    if output:
+        check_output(output)
+    rules = load_rules()
+    session = _Session(rules, fresh, inline, _WITNESS if witness else 0)
+    if "/" in what and not Path(what).is_dir():
+        after = parse_case(what, samples, warmup)
+        if slow_down:
+            _print_slowdown(session, after)
+            return 0
+        cases: list[tuple[Case, Run | None]] = [(after, None)]
+    else:
+        if diff or slow_down:
+            raise click.UsageError("--diff and --slow-down take a CASE")
+        cases = _cases_of(open_run(what, runs), wanted)
+    before = parse_case(diff, samples, warmup) if diff else None
+    with _Output(output) as out:
+        for case, run in cases:
+            explainer = session.explainer(case, run)
+            if why:
+                _print_why(explainer, why, out.console)
+                continue
+            explanations = _explanations(explainer, measure, place, index)
+            if before:
+                earlier = _explanations(session.explainer(before, None), measure, place, index)
+                _show_difference(earlier, explanations, session, form, out, top)
+                continue
+            if form != "table" and (len(cases) > 1 or len(explanations) > 1):
+                raise click.UsageError(f"--format {form} takes one region: choose with --measure, of a run with --case")
+            for one in explanations:
+                _show(one, session, form, out, top, path)
+            if form == "table":
+                out.console.print(
+                    f"{explainer.check()} regions checked: in each the blocks' sum, the plugin's count and the "
+                    "difference of the guest's counter are the same, and its stack ended as it began."
+                )
+                if witness:
+                    explain_report.render_agreement(explainer.agreement(), out.console)
+                out.console.print()
+    return 0
+
+
+class _Output:
+    """Where results go: the terminal, or a file."""
+
+    def __init__(self, path: Path | None) -> None:
+        self._file = path.open("w", encoding="utf-8") if path else None
+        # Tables are not cut where nobody can make the window wider.
+        width = None if self._file is None and Console().is_terminal else _WIDTH
+        self.console = Console(file=self._file, highlight=False, width=width)
+
+    def __enter__(self) -> "_Output":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._file:
+            self._file.close()
+
+    def text(self, text: str) -> None:
+        if self._file:
+            self._file.write(text)
+        else:
+            click.echo(text, nl=not text.endswith("\n"))
+
+
+class _Session:
+    """What one call of the command needs, made once."""
+
+    def __init__(self, rules: Rules, fresh: bool, inline: bool, witness: int) -> None:
+        began = time.monotonic()
+        console = Console(stderr=True, highlight=False)
+
+        def note(text: str) -> None:
+            elapsed = int(time.monotonic() - began)
+            console.print(f"[{elapsed // 60:02d}:{elapsed % 60:02d}] {text}", markup=False, soft_wrap=True)
+
+        self.rules = rules
+        self.note: Callable[[str], None] = note
+        self.inline = inline
+        self._fresh = fresh
+        self._witness = witness
+        self.lab = open_lab(console)
+        self.lab.ensure()
+        self.images = ImageStore(self.lab, note)
+        self.emulator = Emulator(self.lab, note)
+        self.watcher = Watcher(self.lab, self.images, self.emulator, note)
+
+    def explainer(self, case: Case, run: Run | None) -> Explainer:
+        """Run a case under the plugin. One of a run is followed in part, and must give the run's own records."""
+        watched = self.watcher.watch(
+            case,
+            passes=1 + case.warmup + _FOLLOWED if run else 0,
+            witness=self._witness,
+            exact_sites=self.inline,
+            fresh=self._fresh,
+            expected=run.path / "cases" / case.id / RECORDS if run else None,
+        )
+        made = Explainer(case, watched.records, watched.trace, watched.space, self.rules, watched.process, self.inline)
+        made.check()
+        return made
+
+
+def _cases_of(run: Run, patterns: tuple[str, ...]) -> list[tuple[Case, Run | None]]:
+    done = [one.case() for one in run.complete_cases()]
+    chosen = [case for case in done if not patterns or any(fnmatchcase(case.id, pattern) for pattern in patterns)]
+    if not chosen:
+        known = ", ".join(case.id for case in done) or "none"
+        raise WorldwiseError(
+            f"run {run.id} has no complete case that matches {' or '.join(patterns)}", f"it has: {known}"
+        )
+    return [(case, run) for case in chosen]
+
+
+def _explanations(explainer: Explainer, measure: str | None, place: str | None, index: int | None) -> list[Explanation]:
+    measures = explainer.case.measures
+    if measure and measure not in measures:
+        raise WorldwiseError(f"{explainer.case.id} has no measure {measure}", f"it has: {', '.join(measures)}")
+    return [
+        explainer.explain(explainer.sample(name, place or _outermost(places), index))
+        for name, places in measures.items()
+        if not measure or name == measure
+    ]
+
+
+def _outermost(places: tuple[str, ...]) -> str:
+    return next((place for place in ("client", "linux") if place in places), places[-1])
+
+
+def _show(one: Explanation, session: _Session, form: str, out: _Output, top: int, path: bool) -> None:
+    match form:
+        case "table":
+            explain_report.render(one, session.rules, out.console, top, path)
+        case "json":
+            out.text(explain_report.dump(explain_report.to_json(one, session.rules)))
+        case "folded":
+            out.text(stacks.folded(one.stacks))
+        case "speedscope":
+            out.text(exports.speedscope(one.stacks, one.title))
+        case "chrome":
+            out.text(exports.chrome_trace(explain_report.slices(one.steps), one.title))
+        case "flame":
+            out.text(flame.flame_graph(one.stacks, one.title, flame.Renderer(session.note)))
+
+
+def _show_difference(
+    before: list[Explanation], after: list[Explanation], session: _Session, form: str, out: _Output, top: int
+) -> None:
+    pairs = _pairs(before, after)
+    if form != "table" and len(pairs) > 1:
+        raise click.UsageError(f"--format {form} takes one region: choose with --measure")
+    for one, other in pairs:
+        match form:
+            case "table":
+                explain_report.render_difference(one, other, session.rules, out.console, top)
+                out.console.print()
+            case "json":
+                out.text(explain_report.dump(explain_report.difference_json(one, other, session.rules)))
+            case "flame":
+                title = f"{one.title} -> {other.title}"
+                out.text(flame.differential(one.stacks, other.stacks, title, flame.Renderer(session.note)))
+            case _:
+                raise click.UsageError(f"--diff can be printed as table, json or flame, not as {form}")
+
+
+def _pairs(before: list[Explanation], after: list[Explanation]) -> list[tuple[Explanation, Explanation]]:
+    by_measure = {one.measure: one for one in before}
+    pairs = [(by_measure[one.measure], one) for one in after if one.measure in by_measure]
+    if not pairs:
+        raise WorldwiseError(
+            f"{before[0].case.id} and {after[0].case.id} have no measure in common",
+            "choose two cases of one operation",
+        )
+    return pairs
+
+
+def _print_why(explainer: Explainer, function: str, console: Console) -> None:
+    found = explainer.owners(function)
+    if not found:
+        raise WorldwiseError(f"{explainer.case.id} executes no function {function}", "names are those of the tables")
+    for image, source, rule in found:
+        console.print(f"{function} ({image}{', ' + source if source else ''})")
+        if rule:
+            console.print(f"  {rule.layer}: rule on line {rule.line} of layers.toml: {rule}")
+        else:
+            console.print("  no rule of layers.toml takes it")
+        if explainer.rules.is_helper(function):
+            console.print("  a helper: shown as itself, and once more folded into its callers")
+
+
+def _print_slowdown(session: _Session, case: Case) -> None:
+    result = measure_slowdown(session.watcher, replace(case))
+    console = Console(highlight=False)
+    for mode in ("count", "stack"):
+        ratios = ", ".join(f"{ratio:.2f}" for ratio in result.ratios(mode))
+        console.print(f"{mode}: {result.ratio(mode):.2f} times the wall time without the plugin (pairs: {ratios})")
