@@ -144,6 +144,7 @@ struct pass {
 	uint64_t mark;   /* the address of the mark */
 	uint64_t begin;  /* the counter as the program read it */
 	uint64_t counted_before;
+	uint64_t at; /* instructions after the begin of the outermost */
 	size_t depth;
 	struct node *node;
 	uint64_t lost_before;
@@ -1099,6 +1100,7 @@ static void begin_region(const struct block *block)
 			       .depth = now.depth,
 			       .node = top_node(),
 			       .lost_before = lost };
+	pass->at = pass->counted_before - passes[0].counted_before;
 	nested++;
 }
 
@@ -1132,6 +1134,7 @@ static void write_pass(uint64_t end)
 	add_address(record, "mark", ended.mark);
 	add_number(record, "begin", ended.begin);
 	add_number(record, "end", end);
+	add_number(record, "at", ended.at);
 	add_number(record, "instructions", ended_count);
 	add_number(record, "lost", ended_lost);
 	add_number(record, "depth", ended_depth);

@@ -21,9 +21,13 @@ from worldwise.trace import Frame as TraceFrame
 
 LOST = "[stack not followed]"
 
-# STP x29, x30, in any of its three address forms (Arm ARM, C6.2: load/store pair, 64-bit).
-_STP_MASK = 0xFE407C1F
-_STP_X29_X30 = 0xA800781D
+# STP x29, x30 to the stack, in any of its three address forms (Arm ARM, C6.2: load/store pair, 64-bit).
+_STP_MASK = 0xFE407FFF
+_STP_X29_X30 = 0xA8007BFD
+# MRS Xt, PMCCNTR_EL0. It stands this far behind the mark at which a region begins.
+_MRS_MASK = 0xFFFFFFE0
+_MRS_PMCCNTR = 0xD53B9D00
+_READING = 8
 
 _Key = TypeVar("_Key", bound=Hashable)
 
@@ -54,8 +58,9 @@ class Explanation:
     Attributes:
         case: the measured case.
         measure, place, index, phase: which of its samples.
-        instructions: the difference of the counter's two readings.
+        instructions: the difference of the counter's two readings, and what the counter left out.
         measuring: of them, what the marks and readings cost themselves.
+        uncounted: of them, what the counter left out: with the cycle counter, most of the monitor's; else none.
         stacks: root first, to the instructions of the last frame itself; their sum is `instructions`.
         lost: of them, those on a stack that could not be followed.
         helpers: frames that work for their callers.
@@ -70,6 +75,7 @@ class Explanation:
     phase: str
     instructions: int
     measuring: int
+    uncounted: int
     stacks: Stacks = field(repr=False)
     lost: int
     helpers: frozenset[str] = field(repr=False)
@@ -137,7 +143,8 @@ class Agreement:
         same: all callers are the same.
         entering: memory lacks the innermost caller only, as it must while a function has made no frame record yet, has
             taken it down again, or calls nothing and so needs none.
-        frameless: memory lacks besides only callers of functions whose code makes no frame record (assembly).
+        frameless: memory lacks besides only callers of functions whose code makes no frame record (assembly) and, where
+            such a function has changed the stack, what is beyond.
         differing: the others, each with the function it was in.
     """
 
@@ -261,7 +268,7 @@ class Explainer:
         Returns how many regions there are. Raises WorldwiseError at the first that does not add up.
         """
         for one in self.trace.passes:
-            if one.instructions != one.end - one.begin:
+            if not 0 <= one.instructions - (one.end - one.begin) <= self._unseen(one):
                 raise WorldwiseError(
                     f"{self.case.id}: the region at {one.mark:#x} has {one.instructions} instructions, but the counter "
                     f"went from {one.begin} to {one.end}, which is {one.end - one.begin}",
@@ -273,6 +280,20 @@ class Explainer:
                     f"{one.depth} frames"
                 )
         return len(self.trace.passes)
+
+    def _unseen(self, of: Pass) -> int:
+        """The most instructions that a region's counter leaves out: for the cycle counter, those of the monitor.
+
+        TF-A sets PMCR_EL0.DP while EL3 runs, which stops that counter in secure state.
+        """
+        code = self._executed[self.trace.frames[of.frame].context].get(of.mark + _READING, b"")
+        if int.from_bytes(code[:4], "little") & _MRS_MASK != _MRS_PMCCNTR:
+            return 0
+        return sum(
+            row.times * self.trace.blocks[row.block].instructions
+            for row in self.trace.rows(of)
+            if self.trace.contexts[self.trace.frames[row.frame].context].el == 3
+        )
 
     def sample(self, measure: str, place: str, index: int | None = None) -> Sample:
         """The sample to explain: that of `index`, else the one with the (lower) median count of the statistics'.
@@ -305,7 +326,7 @@ class Explainer:
             raise WorldwiseError(f"{self.case.id}: the trace has no region from {sample.begin} to {sample.end}")
         stacks = self.stacks(found)
         total = sum(stacks.values())
-        if total != sample.end - sample.begin:
+        if not 0 <= total - (sample.end - sample.begin) <= self._unseen(found):
             raise WorldwiseError(
                 f"{self.case.id}: the stacks of {sample.measure} {sample.index} at {sample.place} have {total} "
                 f"instructions, the counter {sample.end - sample.begin}"
@@ -318,7 +339,8 @@ class Explainer:
             index=sample.index,
             phase=sample.phase,
             instructions=total,
-            measuring=total - sample.count,
+            measuring=sample.raw - sample.count,
+            uncounted=total - sample.raw,
             stacks=stacks,
             lost=found.lost,
             helpers=frozenset(
@@ -328,10 +350,13 @@ class Explainer:
             steps_dropped=dropped,
         )
 
-    def stacks(self, of: Pass) -> Stacks:
-        """All stacks of a pass, from the function it is in; what is not above that is there with its whole stack."""
+    def stacks(self, of: Pass, own: bool = False) -> Stacks:
+        """All stacks of a pass, from the function it is in; what is not above that is there with its whole stack.
+
+        With `own` what was executed in the passes inside it is left out.
+        """
         executed: Counter[tuple[int, int]] = Counter()
-        for row in self.trace.rows(of):
+        for row in self.trace.own.get(of.id, ()) if own else self.trace.rows(of):
             for address, count in self._functions_of(row.frame, row.block):
                 executed[row.frame, address] += count * row.times
         below = self._base(of.frame)
@@ -377,7 +402,9 @@ class Explainer:
             if place < len(memory) and memory[place] == address:
                 place += 1
             elif number and not self._makes_record(witness.context, shadow[number - 1]):
-                continue  # the function called from there, which this address is the caller of, leaves no trace
+                # The function called from there, which this address is the caller of, leaves no trace.
+                if place == len(memory):
+                    break  # and has changed the stack, so that memory's list ends there
             elif number:
                 return "differing"
         return "frameless"
@@ -554,7 +581,7 @@ class Explainer:
         outermost = of
         while outermost.parent:
             outermost = next(one for one in self.trace.passes if one.id == outermost.parent)
-        offset = of.begin - outermost.begin
+        offset = of.at
         first = self._first_context(of)
         steps: list[Step] = []
         at, how, context, target = 0, "region", first, of.mark

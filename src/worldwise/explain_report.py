@@ -11,6 +11,7 @@ from rich.text import Text
 
 from worldwise import exports
 from worldwise.explain import Agreement, Change, Explanation, Share, Step, function_changes, layer_changes
+from worldwise.hash_parts import HashParts
 from worldwise.layers import Rules
 
 FORMAT = 1
@@ -24,8 +25,12 @@ def render(explanation: Explanation, rules: Rules, console: Console, top: int, p
     console.print(Text(explanation.title, style="bold"))
     console.print(
         f"{total:,} instructions between the two readings of the counter, of which measuring itself takes "
-        f"{explanation.measuring}; {total - explanation.measuring:,} is what `run` reports."
+        f"{explanation.measuring}; {total - explanation.measuring - explanation.uncounted:,} is what `run` reports."
     )
+    if explanation.uncounted:
+        console.print(
+            f"{explanation.uncounted:,} of them are the monitor's, which this place's counter (PMCCNTR_EL0) leaves out."
+        )
     console.print()
     console.print(_layer_table(explanation, rules))
     console.print(
@@ -116,6 +121,35 @@ def _print_path(explanation: Explanation, console: Console) -> None:
         console.print(f"{explanation.steps_dropped} changes of level came after the last one that was recorded")
 
 
+def render_parts(parts: HashParts, console: Console) -> None:
+    """Print a hash in the TEE part by part, by the plugin and by the guest's counters."""
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    for name in ("part", "by the plugin", "by the counters", "difference"):
+        table.add_column(name, justify="left" if name == "part" else "right", no_wrap=True)
+    for one in parts.parts:
+        both = one.plugin is not None and one.counters is not None
+        table.add_row(
+            one.name,
+            "" if one.plugin is None else f"{one.plugin:,}",
+            "" if one.counters is None else f"{one.counters:,}",
+            f"{(one.plugin or 0) - (one.counters or 0):+,}" if both else "",
+        )
+    table.add_section()
+    table.add_row("total", f"{parts.total:,}", f"{parts.sample.count:,}", f"{parts.total - parts.sample.count:+,}")
+    console.print(
+        Text(f"SHA-256, message {parts.sample.index}: parts of the client's call, instructions", style="bold")
+    )
+    console.print(table)
+    console.print(
+        "The first two lines are parts of the third. By the counters, memory is a call that does nothing with the same "
+        "buffers less one without, and the switch is the latter. The plugin puts the call's own message buffer "
+        f"({parts.buffer:,}) into memory; counters have it in the switch, since an empty call has it too. The TA's "
+        f"counter (PMCCNTR_EL0) stands still at EL3 once TF-A has set PMCR_EL0.DP: of the monitor's part it saw "
+        f"{parts.monitor_seen:,}, which are in its algorithm. The others, and interrupts, are what counters leave as rest.",
+        style="dim",
+    )
+
+
 def render_difference(before: Explanation, after: Explanation, rules: Rules, console: Console, top: int) -> None:
     """Print what changed from one explanation to another: by layer, then the functions that changed most."""
     console.print(Text(f"before: {before.title}: {before.instructions:,} instructions", style="bold"))
@@ -166,6 +200,7 @@ def to_json(explanation: Explanation, rules: Rules) -> dict[str, Any]:
         "unit": "instructions",
         "instructions": explanation.instructions,
         "measuring": explanation.measuring,
+        "uncounted": explanation.uncounted,
         "unknown": explanation.unknown,
         "lost": explanation.lost,
         "layers": [
@@ -200,6 +235,11 @@ def to_json(explanation: Explanation, rules: Rules) -> dict[str, Any]:
 
 def _share_json(share: Share) -> dict[str, int]:
     return {"self": share.self, "inclusive": share.inclusive, "helpers_folded": share.folded}
+
+
+def parts_json(parts: HashParts) -> list[dict[str, Any]]:
+    """The parts of a hash as data; null where one way of measuring does not know a part."""
+    return [{"part": one.name, "plugin": one.plugin, "counters": one.counters} for one in parts.parts]
 
 
 def difference_json(before: Explanation, after: Explanation, rules: Rules) -> dict[str, Any]:

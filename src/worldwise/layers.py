@@ -2,6 +2,7 @@
 """Layers: which part of the system a function belongs to. The rules are data, in layers.toml."""
 
 import tomllib
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from functools import cached_property
@@ -53,10 +54,33 @@ class Rules:
     layers: tuple[str, ...]
     rules: tuple[Rule, ...]
     helpers: tuple[str, ...]
+    parts: dict[str, tuple[str, ...]]
     file: str
 
     @cached_property
     def _known(self) -> dict[tuple[str, str, str], Rule | None]:
+        return {}
+
+    def part(self, functions: Sequence[str]) -> str:
+        """The part of a call that a stack belongs to, by the functions on it: the first part that has any of them.
+
+        Empty if it is none of them.
+        """
+        for function in functions:
+            if function not in self._known_parts:
+                self._known_parts[function] = next(
+                    (
+                        name
+                        for name, patterns in self.parts.items()
+                        if any(fnmatchcase(function, pattern) for pattern in patterns)
+                    ),
+                    "",
+                )
+        on_stack = {self._known_parts[function] for function in functions}
+        return next((name for name in self.parts if name in on_stack), "")
+
+    @cached_property
+    def _known_parts(self) -> dict[str, str]:
         return {}
 
     @cached_property
@@ -106,9 +130,9 @@ def load_rules(path: Path = RULES) -> Rules:
             raise refuse(place, "must be a list of patterns")
         return tuple(value)
 
-    unknown = sorted(document.keys() - {"helpers", "layer"})
+    unknown = sorted(document.keys() - {"helpers", "layer", "parts"})
     if unknown:
-        raise refuse((unknown[0],), f"'{unknown[0]}' is not known. Allowed: helpers, layer.")
+        raise refuse((unknown[0],), f"'{unknown[0]}' is not known. Allowed: helpers, layer, parts.")
     layers: list[str] = []
     rules: list[Rule] = []
     for number, table in enumerate(document.get("layer", ())):
@@ -134,4 +158,5 @@ def load_rules(path: Path = RULES) -> Rules:
     if not rules:
         raise WorldwiseError(f"{path}: there are no rules")
     helpers = strings(document["helpers"], ("helpers",)) if "helpers" in document else ()
-    return Rules(tuple(layers), tuple(rules), helpers, str(path))
+    parts = {name: strings(patterns, ("parts", name)) for name, patterns in document.get("parts", {}).items()}
+    return Rules(tuple(layers), tuple(rules), helpers, parts, str(path))

@@ -72,12 +72,20 @@ class Block(_Record):
     code: Annotated[str, Field(pattern="^[0-9a-f]*$")]
 
 
+class Row(NamedTuple):
+    """A block was executed so many times on a frame."""
+
+    frame: int
+    block: int
+    times: int
+
+
 class Counts(_Record):
     """How often blocks were executed as a pass's own: rows of frame, block, times."""
 
     type: Literal["counts"]
     pass_: Annotated[int, Field(alias="pass", ge=0)]
-    rows: list[tuple[int, int, int]]
+    rows: list[Row]
 
 
 class Event(_Record):
@@ -110,6 +118,7 @@ class Pass(_Record):
     Attributes:
         parent: the pass around it, 0 if none.
         frame: the one it began on.
+        at: instructions after the begin of the outermost pass around it.
         instructions: from the reading at its begin (included) to that at its end (excluded), inner passes included.
         lost: of them, those on a stack that could not be followed.
         closed: the stack at its end was that of its begin.
@@ -122,6 +131,7 @@ class Pass(_Record):
     mark: Address
     begin: Count
     end: Count
+    at: Count
     instructions: Count
     lost: Count
     depth: Count
@@ -143,14 +153,6 @@ class End(_Record):
 
 Record = Start | Context | Frame | Block | Counts | Event | Witness | Pass | End
 _ADAPTER: TypeAdapter[Record] = TypeAdapter(Annotated[Record, Field(discriminator="type")])
-
-
-class Row(NamedTuple):
-    """A block was executed so many times on a frame."""
-
-    frame: int
-    block: int
-    times: int
 
 
 @dataclass(frozen=True)
@@ -207,7 +209,7 @@ def read_trace(path: Path) -> Trace:
             case Block():
                 blocks[record.id] = record
             case Counts():
-                own[record.pass_] += map(Row._make, record.rows)
+                own[record.pass_] += record.rows
             case Event():
                 events[record.pass_].append(record)
             case Witness():
@@ -238,13 +240,16 @@ def _records(path: Path) -> Iterator[Record]:
                 if line.startswith(b'{"type":"counts"'):
                     # By far the longest; the rows' sum is checked against the pass.
                     content = json.loads(line)
-                    yield Counts.model_construct(type="counts", pass_=content["pass"], rows=content["rows"])
+                    rows = list(map(Row._make, content["rows"]))
+                    yield Counts.model_construct(type="counts", pass_=content["pass"], rows=rows)
                 else:
                     yield _ADAPTER.validate_json(line)
     except ValidationError as error:
         first = error.errors()[0]
-        raise WorldwiseError(f"{path}:{number}: not a record of a trace: {first['loc'][-1]}: {first['msg']}.") from None
-    except (ValueError, KeyError, EOFError) as error:
+        # A line that is no JSON at all has no place in it that is wrong.
+        where = f"{first['loc'][-1]}: " if first["loc"] else ""
+        raise WorldwiseError(f"{path}:{number}: not a record of a trace: {where}{first['msg']}.") from None
+    except (ValueError, KeyError, TypeError, EOFError) as error:
         raise WorldwiseError(f"{path}:{number}: not a record of a trace: {error}") from None
     except OSError as error:
         raise WorldwiseError(f"{path}: cannot be read: {error}") from None
@@ -252,6 +257,9 @@ def _records(path: Path) -> Iterator[Record]:
 
 def _check(trace: Trace, path: Path) -> None:
     for one in trace.passes:
+        for row in trace.own.get(one.id, ()):
+            if row.frame not in trace.frames:
+                raise WorldwiseError(f"{path}: pass {one.id} names frame {row.frame}, which is not there")
         try:
             counted = sum(row.times * trace.blocks[row.block].instructions for row in trace.rows(one))
         except KeyError as error:

@@ -3,14 +3,13 @@
 
 import time
 from collections.abc import Callable
-from dataclasses import replace
 from fnmatch import fnmatchcase
 from pathlib import Path
 
 import click
 from rich.console import Console
 
-from worldwise import explain_report, exports, flame, stacks
+from worldwise import explain_report, exports, flame, hash_parts, stacks
 from worldwise.cli.report import check_output, runs_option
 from worldwise.errors import WorldwiseError
 from worldwise.explain import Explainer, Explanation
@@ -24,6 +23,7 @@ from worldwise.target import RECORDS, Emulator
 from worldwise.watch import Watcher
 
 _FORMATS = ("table", "json", "folded", "speedscope", "chrome", "flame")
+_DIFFERENCE_FORMATS = ("table", "json", "flame")
 # Columns of a table that goes to a file or a pipe.
 _WIDTH = 140
 # Instructions between two moments at which the stack in memory is compared.
@@ -84,18 +84,20 @@ def explain(
     if output:
         check_output(output)
     rules = load_rules()
-    session = _Session(rules, fresh, inline, _WITNESS if witness else 0)
+    # All that can be wrong with the call is told before anything is run.
+    if diff and form not in _DIFFERENCE_FORMATS:
+        raise click.UsageError(f"--diff can be printed as {' or '.join(_DIFFERENCE_FORMATS)}, not as {form}")
     if "/" in what and not Path(what).is_dir():
-        after = parse_case(what, samples, warmup)
-        if slow_down:
-            _print_slowdown(session, after)
-            return 0
-        cases: list[tuple[Case, Run | None]] = [(after, None)]
+        cases: list[tuple[Case, Run | None]] = [(parse_case(what, samples, warmup), None)]
     else:
         if diff or slow_down:
             raise click.UsageError("--diff and --slow-down take a CASE")
         cases = _cases_of(open_run(what, runs), wanted)
     before = parse_case(diff, samples, warmup) if diff else None
+    session = _Session(rules, fresh, inline, _WITNESS if witness else 0)
+    if slow_down:
+        _print_slowdown(session, cases[0][0])
+        return 0
     with _Output(output) as out:
         for case, run in cases:
             explainer = session.explainer(case, run)
@@ -109,6 +111,9 @@ def explain(
                 continue
             if form != "table" and (len(cases) > 1 or len(explanations) > 1):
                 raise click.UsageError(f"--format {form} takes one region: choose with --measure, of a run with --case")
+            if form == "table" and hash_parts.has_parts(case) and measure in (None, "hash"):
+                explain_report.render_parts(hash_parts.read_parts(explainer, index), out.console)
+                out.console.print()
             for one in explanations:
                 _show(one, session, form, out, top, path)
             if form == "table":
@@ -240,8 +245,6 @@ def _show_difference(
             case "flame":
                 title = f"{one.title} -> {other.title}"
                 out.text(flame.differential(one.stacks, other.stacks, title, flame.Renderer(session.note)))
-            case _:
-                raise click.UsageError(f"--diff can be printed as table, json or flame, not as {form}")
 
 
 def _pairs(before: list[Explanation], after: list[Explanation]) -> list[tuple[Explanation, Explanation]]:
@@ -270,7 +273,7 @@ def _print_why(explainer: Explainer, function: str, console: Console) -> None:
 
 
 def _print_slowdown(session: _Session, case: Case) -> None:
-    result = measure_slowdown(session.watcher, replace(case))
+    result = measure_slowdown(session.watcher, case)
     console = Console(highlight=False)
     for mode in ("count", "stack"):
         ratios = ", ".join(f"{ratio:.2f}" for ratio in result.ratios(mode))

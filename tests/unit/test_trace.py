@@ -1,0 +1,145 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Traces of the plugin: what adds up is read, what does not is refused with file and line."""
+
+import gzip
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from traces import CLIENT, MARK, TraceBuilder, place
+from worldwise.errors import WorldwiseError
+from worldwise.trace import FORMAT, Trace, json_schema, read_trace
+
+
+def small() -> TraceBuilder:
+    """Two passes, one inside the other: 30 instructions, of them 20 in the inner one."""
+    trace = TraceBuilder()
+    client = trace.context(CLIENT)
+    region = trace.region(client)
+    trace.run(1, region, client, MARK + 8, 1)
+    inner = trace.frame(region, "call", client, place(CLIENT, "invoke"), place(CLIENT, "main"))
+    trace.run(2, inner, client, place(CLIENT, "invoke"), 4, times=5)
+    trace.close(2, inner, 110, parent=1, at=1)
+    trace.run(1, region, client, MARK + 16, 9)
+    trace.close(1, region, 100)
+    trace.end()
+    return trace
+
+
+def read(trace: TraceBuilder, directory: Path, name: str = "trace.jsonl") -> Trace:
+    """As it is read from a file."""
+    return read_trace(trace.write(directory / name))
+
+
+@pytest.mark.parametrize("name", ["trace.jsonl", "trace.jsonl.gz"])
+def test_a_trace_is_read(tmp_path: Path, name: str) -> None:
+    """If this fails, kept (packed) and fresh traces are not the same to what reads them."""
+    trace = read(small(), tmp_path, name)
+    assert (trace.start.mode, trace.start.task_switch) == ("stack", 0x2300)
+    assert [(one.id, one.instructions) for one in trace.passes] == [(2, 20), (1, 30)]
+    assert (trace.passes[0].begin, trace.passes[0].end) == (110, 130)
+    assert trace.frames[2].target == 0x1100
+    assert trace.frames[2].site == 0x1000
+    assert trace.blocks[2].instructions == 4
+
+
+def test_an_outer_pass_has_the_rows_of_the_inner_one(tmp_path: Path) -> None:
+    """If this fails, what runs inside an inner region has no place in the outer one's sum."""
+    trace = read(small(), tmp_path)
+    found = {
+        one.id: sum(row.times * trace.blocks[row.block].instructions for row in trace.rows(one)) for one in trace.passes
+    }
+    assert found == {1: 30, 2: 20}
+    assert trace.find(110, 130) is trace.passes[0]
+    assert trace.find(110, 131) is None
+
+
+def spoil(change: Callable[[TraceBuilder], object]) -> TraceBuilder:
+    """The small trace, changed."""
+    trace = small()
+    change(trace)
+    return trace
+
+
+def _twice(trace: TraceBuilder) -> None:
+    trace.records.insert(3, trace.records[0])
+
+
+BROKEN: dict[str, tuple[Callable[[TraceBuilder], object], str]] = {
+    "cut off": (lambda t: t.records.pop(), r"{file}: the trace is cut off"),
+    "no beginning": (lambda t: t.records.pop(0), r"{file}:1: a 'context' where none may stand"),
+    "second start": (_twice, r"{file}:4: a 'start' where none may stand"),
+    "after the end": (lambda t: t.end(), r"{file}:14: a 'end' where none may stand"),
+    "unknown type": (lambda t: t.records[2].update(type="frames"), r"{file}:3: not a record of a trace"),
+    "unknown key": (lambda t: t.records[2].update(colour="red"), r"{file}:3: not a record of a trace: colour"),
+    "negative": (lambda t: t.records[2].update(id=-1), r"{file}:3: not a record of a trace: id"),
+    "other format": (lambda t: t.records[0].update(format=2), r"{file}:1: not a record of a trace: format"),
+    "no address": (lambda t: t.records[2].update(site="here"), r"{file}:3: not a record of a trace: .*site"),
+    "counts without rows": (lambda t: t.records[4].pop("rows"), r"{file}:5: not a record of a trace: 'rows'"),
+    "a problem": (
+        lambda t: t.records[-1].update(problem="a mark crosses a page", problem_at="0x1ffc"),
+        r"{file}: .*not to be trusted: a mark crosses a page, at 0x1ffc",
+    ),
+    "too few counted": (
+        lambda t: t.records[7].update(rows=[[2, 2, 4]]),
+        r"{file}: the blocks of pass 2 have 16 instructions, the plugin counted 20",
+    ),
+    "half a row": (lambda t: t.records[7].update(rows=[[2, 2]]), r"{file}:8: not a record of a trace"),
+    "a frame that is not there": (
+        lambda t: t.records[7].update(rows=[[7, 2, 5]]),
+        r"{file}: pass 2 names frame 7, which is not there",
+    ),
+    "a block that is not there": (
+        lambda t: t.records[7].update(rows=[[2, 9, 5]]),
+        r"{file}: pass 2 names block 9, which is not there",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", ["trace.jsonl", "trace.jsonl.gz"])
+@pytest.mark.parametrize("what", BROKEN)
+def test_what_does_not_add_up_is_refused(tmp_path: Path, what: str, name: str) -> None:
+    """If this fails, instructions get owners from a trace that is not whole."""
+    change, message = BROKEN[what]
+    with pytest.raises(WorldwiseError, match=message.format(file=tmp_path / name)):
+        read(spoil(change), tmp_path, name)
+
+
+@pytest.mark.parametrize("line", [b"{", b"[]", b"\xff\xfe", b'{"type":"counts"', b'{"type":"counts","pass":1}'])
+def test_what_is_no_record_is_refused(tmp_path: Path, line: bytes) -> None:
+    """If this fails, a damaged file is a traceback."""
+    path = small().write(tmp_path / "trace.jsonl")
+    lines = path.read_bytes().splitlines()
+    lines[5] = line
+    path.write_bytes(b"\n".join(lines))
+    with pytest.raises(WorldwiseError, match=f"{path}:6: not a record of a trace"):
+        read_trace(path)
+
+
+def test_a_file_that_cannot_be_read_is_told(tmp_path: Path) -> None:
+    """If this fails, a missing or damaged file is a traceback."""
+    with pytest.raises(WorldwiseError, match=r"none\.jsonl: cannot be read"):
+        read_trace(tmp_path / "none.jsonl")
+    (tmp_path / "plain.gz").write_text("{}\n", encoding="ascii")
+    with pytest.raises(WorldwiseError, match=r"plain\.gz: cannot be read"):
+        read_trace(tmp_path / "plain.gz")
+    packed = gzip.compress(small().text().encode())
+    (tmp_path / "half.gz").write_bytes(packed[: len(packed) // 2])
+    with pytest.raises(WorldwiseError, match=r"half\.gz:\d+: not a record of a trace"):
+        read_trace(tmp_path / "half.gz")
+
+
+def test_mode_count_has_no_blocks_to_add_up(tmp_path: Path) -> None:
+    """If this fails, a trace of counts alone is refused."""
+    trace = TraceBuilder("count")
+    client = trace.context(CLIENT)
+    trace.close(1, trace.region(client), 100, instructions=40, end=140)
+    trace.end()
+    assert [one.instructions for one in read(trace, tmp_path).passes] == [40]
+
+
+def test_there_is_a_schema() -> None:
+    """If this fails, other tools cannot know what a trace has."""
+    assert FORMAT == 1
+    assert "witness" in str(json_schema())
