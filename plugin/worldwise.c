@@ -79,7 +79,8 @@ struct context {
 	uint32_t id;
 	unsigned int el;
 	bool secure;
-	uint64_t task; /* Linux's task_struct; 0 for the region's own */
+	uint64_t task;  /* Linux's task_struct; 0 for the region's own */
+	uint64_t space; /* at EL0 of the normal world, the translation table: another after exec */
 };
 
 enum node_kind {
@@ -184,6 +185,7 @@ static struct {
 	struct qemu_plugin_register *spsr[4];
 	struct qemu_plugin_register *vbar[4];
 	struct qemu_plugin_register *scr;
+	struct qemu_plugin_register *ttbr0;
 } registers;
 
 static GHashTable *blocks;
@@ -293,6 +295,7 @@ static void write_context(const struct context *c)
 	add_number(record, "el", c->el);
 	json_object_object_add(record, "secure", json_object_new_boolean(c->secure));
 	add_address(record, "task", c->task);
+	add_address(record, "space", c->space);
 	record_write(record);
 }
 
@@ -412,6 +415,12 @@ static unsigned int current_el(void)
 	return (unsigned int)(read_register(registers.cpsr) >> 2) & 3u;
 }
 
+/* The address of user space's translation table, without the process's number that may stand above it. */
+static uint64_t translation_table(void)
+{
+	return read_register(registers.ttbr0) & 0x0000fffffffffffeu;
+}
+
 /* The frame records in memory, innermost first: where each function returns to. Returns how many. */
 static size_t unwind(uint64_t returns[MAX_UNWOUND])
 {
@@ -434,15 +443,16 @@ static size_t unwind(uint64_t returns[MAX_UNWOUND])
 
 static const struct context *context_of(unsigned int el, bool secure, uint64_t task)
 {
+	uint64_t space = el || secure ? 0 : translation_table();
 	struct context *c;
 
 	for (guint i = 0; i < contexts->len; i++) {
 		c = g_ptr_array_index(contexts, i);
-		if (c->el == el && c->secure == secure && c->task == task)
+		if (c->el == el && c->secure == secure && c->task == task && c->space == space)
 			return c;
 	}
 	c = g_new(struct context, 1);
-	*c = (struct context){ .id = contexts->len + 1, .el = el, .secure = secure, .task = task };
+	*c = (struct context){ .id = contexts->len + 1, .el = el, .secure = secure, .task = task, .space = space };
 	g_ptr_array_add(contexts, c);
 	write_context(c);
 	return c;
@@ -940,12 +950,15 @@ static void eret_in_normal_world(uint64_t site, uint64_t to, unsigned int el)
 
 		cut(top - 1);
 		context = context_below(top - 1);
-		/* Elsewhere than where it came from: a fault is fixed up, or a system call made again; or it is lost. */
-		if (to != back && el == 0 && to != back - 4)
+		/* Elsewhere than where it came from: a system call made again, an instruction emulated; or it is lost. */
+		if (to == back || el || to == back - 4 || to == back + 4)
+			return;
+		if (context->el || context->space == translation_table()) {
 			lose(back, to);
-		return;
+			return;
+		}
 	}
-	/* A task whose user part was not seen yet. */
+	/* A task whose user part was not seen yet, or another program after exec. */
 	top = now.depth;
 	while (top > 1 && now.frames[top - 1].kind != NODE_TASK && now.frames[top - 1].kind != NODE_REGION)
 		top--;
@@ -1466,6 +1479,7 @@ static void on_vcpu(qemu_plugin_id_t id, unsigned int vcpu)
 	registers.vbar[1] = find_register(list, "VBAR");
 	registers.vbar[3] = find_register(list, "VBAR_EL3");
 	registers.scr = find_register(list, "SCR_EL3");
+	registers.ttbr0 = find_register(list, "TTBR0_EL1");
 	g_array_free(list, TRUE);
 	state = qemu_plugin_scoreboard_find(board, vcpu);
 }

@@ -525,7 +525,7 @@ class Explainer:
 
     def _owner(self, context: Context, pc: int) -> tuple[str, int, tuple[str, ...]]:
         symbol = self.space.lookup(context, pc)
-        image, start = (symbol.image, symbol.start) if symbol else ("", pc)
+        image, start = (symbol.image, symbol.start) if symbol else ("", 0)
         return image, start, tuple(self.space.inline_chain(context, pc)) if self.inline else ()
 
     def _path(self, number: int, address: int) -> tuple[Frame, ...]:

@@ -145,7 +145,8 @@ def render_parts(parts: HashParts, console: Console) -> None:
         "buffers less one without, and the switch is the latter. The plugin puts the call's own message buffer "
         f"({parts.buffer:,}) into memory; counters have it in the switch, since an empty call has it too. The TA's "
         f"counter (PMCCNTR_EL0) stands still at EL3 once TF-A has set PMCR_EL0.DP: of the monitor's part it saw "
-        f"{parts.monitor_seen:,}, which are in its algorithm. The others, and interrupts, are what counters leave as rest.",
+        f"{parts.monitor_seen:,}, which are in its algorithm. The others, and interrupts, are what counters leave as "
+        "rest.",
         style="dim",
     )
 

@@ -135,7 +135,10 @@ def load_rules(path: Path = RULES) -> Rules:
         raise refuse((unknown[0],), f"'{unknown[0]}' is not known. Allowed: helpers, layer, parts.")
     layers: list[str] = []
     rules: list[Rule] = []
-    for number, table in enumerate(document.get("layer", ())):
+    tables = document.get("layer", [])
+    if not isinstance(tables, list) or not all(isinstance(table, dict) for table in tables):
+        raise refuse(("layer",), "must be [[layer]] tables")
+    for number, table in enumerate(tables):
         place = ("layer", number)
         name = table.get("name")
         if not isinstance(name, str) or not name:

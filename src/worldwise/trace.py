@@ -41,13 +41,15 @@ class Start(_Record):
 
 
 class Context(_Record):
-    """Where code runs: exception level, world, and the Linux task (0 for the region's own)."""
+    """Where code runs: exception level, world, the Linux task (0 for the region's own), and at EL0 of the normal world
+    the address of its translation table, which is another after exec."""
 
     type: Literal["context"]
     id: Count
     el: Literal[0, 1, 2, 3]
     secure: bool
     task: Address
+    space: Address
 
 
 class Frame(_Record):
