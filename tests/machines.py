@@ -37,7 +37,7 @@ def case(operation: str = "attestdiv", target: str = "optee", samples: int = 3, 
 
 
 def emulators() -> dict[int, str]:
-    """Process ids and command lines of this user's QEMUs that run a machine of ours."""
+    """Process ids and command lines of this user's QEMUs that run a machine of ours, but for those of other tools."""
     found = {}
     for entry in Path("/proc").iterdir():
         if not entry.name.isdigit():
@@ -45,13 +45,25 @@ def emulators() -> dict[int, str]:
         with contextlib.suppress(OSError):
             words = (entry / "cmdline").read_bytes().split(b"\0")
             ours = words[0].endswith(b"qemu-system-aarch64") and b"/machine/bl1.bin" in words
-            if ours and entry.stat().st_uid == os.geteuid() and _state(entry) != "Z":
+            if ours and entry.stat().st_uid == os.geteuid() and _state(entry) != "Z" and not _of_others(entry):
                 found[int(entry.name)] = b" ".join(words).decode(errors="replace")
     return found
 
 
 def _state(process: Path) -> str:
     return (process / "stat").read_text().rpartition(")")[2].split()[0]
+
+
+def _of_others(process: Path) -> bool:
+    """Whether a tool started it that lives and that these tests did not start: a run in another terminal."""
+    others = False
+    while (parent := (process / "stat").read_text().rpartition(")")[2].split()[1]) != "0":
+        if int(parent) == os.getpid():
+            return False
+        process = process.with_name(parent)
+        words = (process / "cmdline").read_bytes().split(b"\0")
+        others |= b"python" in words[0] and any(b"worldwise" in word or b"pytest" in word for word in words)
+    return others
 
 
 @pytest.fixture(autouse=True)

@@ -111,11 +111,11 @@ class TraceBuilder:
         self._next[kind] = self._next.get(kind, 0) + 1
         return self._next[kind]
 
-    def context(self, context: Context, task: int = 0) -> int:
+    def context(self, context: Context, task: int = 0, space: int = 0) -> int:
         """Code of a context is going to run."""
         number = self._id("context")
         secure = context.world != "normal"
-        self.add("context", id=number, el=context.el, secure=secure, task=hex(task))
+        self.add("context", id=number, el=context.el, secure=secure, task=hex(task), space=hex(space))
         self._contexts[number] = context
         return number
 

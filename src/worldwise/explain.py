@@ -304,7 +304,7 @@ class Explainer:
         if not series:
             known = ", ".join(f"{name} at {where}" for name, where in self.records.samples)
             raise WorldwiseError(f"{self.case.id} measures no {measure} at {place}", f"it has: {known}")
-        seen = [one for one in series if self.trace.find(one.begin, one.end)]
+        seen = [one for one in series if self._regions(one)]
         if index is not None:
             chosen = [one for one in seen if one.index == index]
             if not chosen:
@@ -321,17 +321,20 @@ class Explainer:
 
     def explain(self, sample: Sample) -> Explanation:
         """The owners of one sample's instructions. Raises WorldwiseError if their sum is not the counter's."""
-        found = self.trace.find(sample.begin, sample.end)
-        if not found:
+        regions = self._regions(sample)
+        if not regions:
             raise WorldwiseError(f"{self.case.id}: the trace has no region from {sample.begin} to {sample.end}")
-        stacks = self.stacks(found)
+        together: Counter[tuple[Frame, ...]] = Counter()
+        for region in regions:
+            together.update(self.stacks(region))
+        stacks = dict(together)
         total = sum(stacks.values())
-        if not 0 <= total - (sample.end - sample.begin) <= self._unseen(found):
+        if not 0 <= total - sample.raw <= sum(map(self._unseen, regions)):
             raise WorldwiseError(
                 f"{self.case.id}: the stacks of {sample.measure} {sample.index} at {sample.place} have {total} "
-                f"instructions, the counter {sample.end - sample.begin}"
+                f"instructions, the counter {sample.raw}"
             )
-        steps, dropped = self._steps(found)
+        steps, dropped = self._steps(regions[0]) if len(regions) == 1 else ([], 0)
         return Explanation(
             case=self.case,
             measure=sample.measure,
@@ -342,13 +345,33 @@ class Explainer:
             measuring=sample.raw - sample.count,
             uncounted=total - sample.raw,
             stacks=stacks,
-            lost=found.lost,
+            lost=sum(region.lost for region in regions),
             helpers=frozenset(
                 frame.function for frame in set(chain.from_iterable(stacks)) if self.rules.is_helper(frame.function)
             ),
             steps=steps,
             steps_dropped=dropped,
         )
+
+    def _regions(self, sample: Sample) -> list[Pass]:
+        """The passes of a sample: one, or as many as its spans; none if they are not in the trace."""
+        whole = self.trace.find(sample.begin, sample.end)
+        if whole:
+            return [whole]
+        first = next((one for one in self.trace.passes if one.begin == sample.begin), None)
+        if not first or not sample.spans:
+            return []
+        spans = [
+            one
+            for one in self.trace.passes
+            if self._depth(one) == self._depth(first) and sample.begin <= one.begin and one.end <= sample.end
+        ]
+        return spans if len(spans) == sample.spans else []
+
+    def _depth(self, of: Pass) -> int:
+        """How many passes are around a pass."""
+        around = next((one for one in self.trace.passes if one.id == of.parent), None)
+        return 1 + self._depth(around) if around else 0
 
     def stacks(self, of: Pass, own: bool = False) -> Stacks:
         """All stacks of a pass, from the function it is in; what is not above that is there with its whole stack.

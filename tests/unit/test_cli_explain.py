@@ -1,0 +1,90 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""`worldwise explain` as a user calls it wrongly: told at once, before a lab is looked for."""
+
+import importlib
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import NoReturn
+
+import pytest
+
+from worldwise import cli
+from worldwise.rundir import Run
+
+cli_explain = importlib.import_module("worldwise.cli.explain")
+
+CASE = "optee/mbedtls-nist-O2/empty-invoke"
+
+Call = Callable[..., tuple[int, str, str]]
+
+
+@pytest.fixture
+def call(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Call:
+    """Calls the command. A lab is not to be had."""
+
+    def no_lab(*_: object) -> NoReturn:
+        raise AssertionError("the lab was asked for")
+
+    def call(*arguments: str | Path) -> tuple[int, str, str]:
+        monkeypatch.setattr(cli_explain, "open_lab", no_lab)
+        monkeypatch.setattr(sys, "argv", ["worldwise", "explain", *map(str, arguments)])
+        capsys.readouterr()
+        with pytest.raises(SystemExit) as caught:
+            cli.main()
+        out, err = capsys.readouterr()
+        assert isinstance(caught.value.code, int)
+        return caught.value.code, out, " ".join(err.split())
+
+    return call
+
+
+def test_help_names_every_way(call: Call) -> None:
+    """If this fails, what the command can do is not to be found."""
+    status, out, _ = call("--help")
+    assert status == 0
+    for word in ("--diff", "--witness", "--why", "--slow-down", "--inline", "--path", "folded", "flame", "--fresh"):
+        assert word in out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["optee/mbedtls-nist-O2/empty-invok"], "did you mean 'empty-invoke'?"),
+        (["optee/mbedtls-nist-O3/empty-invoke"], "variant 'mbedtls-nist-O3' is not known"),
+        (["linux/mbedtls-nist-O2/empty-invoke"], "is not one of target 'linux'"),
+        (["a/b"], "a case is TARGET/VARIANT/OPERATION"),
+        ([CASE, "--diff", "optee/mbedtls-nist-O2"], "a case is TARGET/VARIANT/OPERATION"),
+        (
+            [CASE, "--diff", CASE, "--format", "folded"],
+            "--diff can be printed as table or json or flame, not as folded",
+        ),
+        ([CASE, "--format", "svg"], "'svg' is not one of"),
+        ([CASE, "--samples", "0"], "0 is not in the range"),
+        ([CASE, "--output", "/none/there/x.svg"], "the directory /none/there does not exist"),
+        ([CASE, CASE], "unexpected extra argument"),
+    ],
+)
+def test_a_wrong_call_is_told_before_anything_is_run(call: Call, arguments: list[str], said: str) -> None:
+    """If this fails, a slip costs the user a machine's boot."""
+    status, out, err = call(*arguments)
+    assert (status, out) == (2, "")
+    assert said in err
+
+
+@pytest.mark.parametrize("option", [["--diff", CASE], ["--slow-down"]])
+def test_a_run_is_not_compared_or_timed(call: Call, whole_run: Run, option: list[str]) -> None:
+    """If this fails, --diff of a run does something that nobody asked for."""
+    status, _, err = call(whole_run.path, *option)
+    assert status == 2
+    assert "--diff and --slow-down take a CASE" in err
+
+
+def test_a_run_that_is_not_there_or_has_no_such_case_is_told(call: Call, whole_run: Run, tmp_path: Path) -> None:
+    """If this fails, a wrong name is a traceback, or an empty answer."""
+    status, _, err = call("latest", "--runs", tmp_path)
+    assert (status, "no run" in err.lower() or "there is none" in err.lower()) == (2, True), err
+    status, _, err = call(whole_run.path, "--case", "optee/none/*")
+    assert status == 2
+    assert "has no complete case that matches optee/none/*" in err
+    assert "optee/mbedtls-nist-O2/empty-invoke" in err
