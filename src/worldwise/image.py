@@ -347,12 +347,15 @@ def optee_objects(implementation: str, optimisation: str) -> Recipe:
 def optee(implementation: str, optimisation: str) -> Recipe:
     """OP-TEE OS built one way: core, ldelf and TA dev kit."""
     wanted = IMPLEMENTATIONS[implementation]
+    settings = _optee_settings(wanted, optimisation)
+    # Not for the objects that are shared: make sees what the changes touch and recompiles it.
+    settings["OPTIMISATION"] = f"{settings['OPTIMISATION']} {wanted.changes}".strip()
     return Recipe(
         name=f"optee-{implementation}-{optimisation}",
         script="optee.sh",
         outputs=("bl32.bin", "bl32_extra1.bin", "bl32_extra2.bin", "tee.elf", "ldelf.elf", "devkit.tar", "flags.tar"),
         needs={"source": optee_source(), "objects": optee_objects(implementation, optimisation)},
-        settings=_optee_settings(wanted, optimisation) | {"MBEDTLS_OPTIONS": wanted.options},
+        settings=settings | {"MBEDTLS_OPTIONS": wanted.options},
     )
 
 

@@ -13,16 +13,54 @@ class Implementation:
         adapter: the file of guest/ops that calls it from Linux.
         options: definitions that configure the core's mbed TLS; another set recompiles that library alone.
         settings: make settings of OP-TEE; another set recompiles all of it.
+        changes: make settings that patches of ours to OP-TEE answer to; what a patch touches alone is recompiled.
+        tries: the implementation that it differs from by one change, for docs/findings.md; empty otherwise.
     """
 
     library: str
     adapter: str
     options: str = ""
     settings: str = ""
+    changes: str = ""
+    tries: str = ""
 
 
 # SHA, AES and GHASH by the Armv8 Cryptographic Extension, wherever OP-TEE's core has code for it.
 _CE = "CFG_CRYPTO_WITH_CE=y"
+
+
+_NIST = "-DMBEDTLS_ECP_NIST_OPTIM"
+# Several of docs/findings.md at once, without those that are a defence or must first be made robust.
+_LEAN_SETTINGS = "CFG_TEE_CORE_DEBUG=n CFG_TA_FLOAT_SUPPORT=n"
+_LEAN_CHANGES = "WORLDWISE_MEMSET=y WORLDWISE_CORELOCAL=y WORLDWISE_USERDIR=y WORLDWISE_KEEPSHM=y"
+
+
+def _nist(options: str = "", settings: str = "", changes: str = "") -> Implementation:
+    return Implementation("mbedtls", "mbedtls", f"{_NIST} {options}".strip(), settings, changes, "mbedtls-nist")
+
+
+def _ltc(settings: str = "", changes: str = "") -> Implementation:
+    return Implementation("libtomcrypt", "libtomcrypt", "", settings, changes, "libtomcrypt")
+
+
+# What docs/findings.md tries. OP-TEE's own settings first; then what a patch in patches/optee-os answers to.
+_TRIES = {
+    "mbedtls-nist-nodebug": _nist(settings="CFG_TEE_CORE_DEBUG=n"),
+    "mbedtls-nist-nospectre": _nist(settings="CFG_CORE_WORKAROUND_SPECTRE_BP_SEC=n"),
+    "mbedtls-nist-nofloat": _nist(settings="CFG_TA_FLOAT_SUPPORT=n"),
+    "mbedtls-nist-nosecstor": _nist(settings="CFG_SECSTOR_TA=n"),
+    "mbedtls-nist-asm": _nist("-DMBEDTLS_HAVE_ASM"),
+    "mbedtls-nist-memset": _nist(changes="WORLDWISE_MEMSET=y"),
+    "mbedtls-nist-corelocal": _nist(changes="WORLDWISE_CORELOCAL=y"),
+    "mbedtls-nist-userdir": _nist(changes="WORLDWISE_USERDIR=y"),
+    "mbedtls-nist-keepshm": _nist(changes="WORLDWISE_KEEPSHM=y"),
+    "mbedtls-nist-keepdir": _nist(changes="WORLDWISE_KEEPDIR=y"),
+    "mbedtls-nist-skipzero": _nist("-DWORLDWISE_SKIPZERO"),
+    "mbedtls-nist-lean": _nist(settings=_LEAN_SETTINGS, changes=_LEAN_CHANGES),
+    "libtomcrypt-memset": _ltc(changes="WORLDWISE_MEMSET=y"),
+    "libtomcrypt-montgomery": _ltc(changes="WORLDWISE_MONTGOMERY=y"),
+    "libtomcrypt-lean": _ltc(settings=_LEAN_SETTINGS, changes=f"{_LEAN_CHANGES} WORLDWISE_MONTGOMERY=y"),
+}
 
 
 # In the order of the tables.
@@ -31,5 +69,6 @@ IMPLEMENTATIONS = {
     "libtomcrypt-ce": Implementation("libtomcrypt", "libtomcrypt", settings=_CE),
     "mbedtls": Implementation("mbedtls", "mbedtls"),
     "mbedtls-ce": Implementation("mbedtls", "mbedtls", settings=_CE),
-    "mbedtls-nist": Implementation("mbedtls", "mbedtls", "-DMBEDTLS_ECP_NIST_OPTIM"),
+    "mbedtls-nist": Implementation("mbedtls", "mbedtls", _NIST),
+    **_TRIES,
 }

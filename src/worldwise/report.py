@@ -14,6 +14,7 @@ from rich.table import Table as RichTable
 from rich.text import Text
 
 from worldwise.hash_cost import Fit, HashCost, throughput
+from worldwise.implementation import IMPLEMENTATIONS as IMPLEMENTATION_TABLE
 from worldwise.lens import CLOCKS, Factor, Reading, Row, in_reading_order
 from worldwise.suite import IMPLEMENTATIONS, OPTIMISATIONS, size_text
 
@@ -69,6 +70,7 @@ def sections(reading: Reading, full: bool = False) -> list[Section]:
         _price_section(shown),
         _nist_section(factors, shown),
         _optimisation_section(factors),
+        _change_section(rows),
         *_hash_cost_sections(reading),
         _hash_compare_section(reading),
         _hash_pieces_section(reading),
@@ -260,12 +262,54 @@ def _published_nist_factors(rows: Iterable[Row]) -> list[str]:
 
 
 def _optimisation_section(factors: Iterable[Factor]) -> Section | None:
+    chosen = [factor for factor in factors if factor.kind == "optimisation"]
+    present = {factor.implementation for factor in chosen}
     return _factor_section(
         "What -O2 gives: median at -Os / median at -O2",
-        [factor for factor in factors if factor.kind == "optimisation"],
-        {f"{name}\nfactor": name for name in IMPLEMENTATIONS},
+        chosen,
+        {
+            f"{name}\nfactor": name
+            for name in IMPLEMENTATIONS
+            if name in present or not IMPLEMENTATION_TABLE[name].tries
+        },
         lambda factor: factor.implementation,
     )
+
+
+def _change_section(rows: Iterable[Row]) -> Section | None:
+    """What each implementation that tries a change gives, beside the one that it is tried on."""
+    listed = list(rows)
+    medians = {(row.case, row.measure, row.place): row.median for row in listed}
+    cells = []
+    for row in listed:
+        base = IMPLEMENTATION_TABLE[row.implementation].tries
+        case = row.case.replace(f"/{row.variant}/", f"/{base}-{row.optimisation}/")
+        before = medians.get((case, row.measure, row.place)) if base else None
+        if before:
+            cells.append(
+                [
+                    _label(row),
+                    row.place,
+                    row.variant,
+                    _count(before),
+                    _count(row.median),
+                    f"{'-' if row.median < before else '+'}{_count(abs(row.median - before))}",
+                    f"{row.median / before:.4f}",
+                ]
+            )
+    if not cells:
+        return None
+    headers = [
+        "measure",
+        "place",
+        "change",
+        "before\ninstr",
+        "after\ninstr",
+        "after - before\ninstr",
+        "after /\nbefore",
+    ]
+    title = "What changes to OP-TEE give: medians, beside the same without the change (docs/findings.md)"
+    return Section(title, Table(headers, cells, 3))
 
 
 def _factor_section(

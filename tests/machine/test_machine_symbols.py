@@ -60,7 +60,9 @@ def test_whole_images_have_names(space: AddressSpace) -> None:
     for context in space.contexts():
         for mapping in space.mappings(context):
             table = mapping.table
-            if table.has_code and table.image not in ("tee-supplicant",):
+            # Packaged programs whose static functions nothing names: those that a call may pass through are in
+            # names.toml, the others count as unknown.
+            if table.has_code and table.image not in ("tee-supplicant", "sha256sum", "libcrypto", "libz", "libzstd"):
                 unknown = sum(end - start for start, end in table.gaps())
                 # Constants between functions, and code that the kernel writes over others.
                 assert unknown <= 64, f"{context} {table.image}: {unknown} bytes"

@@ -138,7 +138,10 @@ def test_a_wrong_suite_is_refused_with_file_and_line(call: Call, tmp_path: Path)
 @pytest.mark.parametrize(
     ("arguments", "says"),
     [
-        (["atestation"], ["suite 'atestation'", "Allowed: attestation, quick, sha256.", "did you mean 'attestation'?"]),
+        (
+            ["atestation"],
+            ["suite 'atestation'", "Allowed: attestation, findings, quick, sha256.", "did you mean 'attestation'?"],
+        ),
         (["quick", "--variant", "mbedtls-O3"], ["variant 'mbedtls-O3'", "Allowed: mbedtls-nist-O2."]),
         (["quick", "--operation", "attestdvi"], ["operation 'attestdvi'", "did you mean 'attestdiv'?"]),
         (["quick", "--target", "optee3"], ["target 'optee3'", "Allowed: optee, linux."]),
@@ -318,7 +321,7 @@ def test_suites_and_schema(call: Call) -> None:
     """If this fails, nobody learns what can be run, or what a record is."""
     answer = call("suites")
     assert (answer.status, answer.err) == (0, "")
-    assert [line.split()[0] for line in answer.out.splitlines()] == ["attestation", "quick", "sha256"]
+    assert [line.split()[0] for line in answer.out.splitlines()] == ["attestation", "findings", "quick", "sha256"]
     schema = json.loads(call("schema").out)
     assert "Sample" in schema["$defs"]
 

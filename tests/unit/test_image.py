@@ -18,6 +18,7 @@ from worldwise import debian, image
 from worldwise.debian import File, Lock, Package, Source
 from worldwise.errors import WorldwiseError
 from worldwise.image import Image, ImageStore, Recipe
+from worldwise.implementation import IMPLEMENTATIONS
 from worldwise.lab import Bind, Lab
 
 
@@ -212,7 +213,7 @@ def test_variants_have_addresses_of_their_own(scripts: Path, tmp_path: Path) -> 
     for script in ("tf-a.sh", "linux.sh", "optee-source.sh", "optee.sh", "programs.sh", "initramfs.sh"):
         (scripts / script).touch()
     lab = Lab(debian.load_lock(), tmp_path)
-    variants = [(a, b) for a in ("libtomcrypt", "mbedtls", "mbedtls-nist") for b in ("Os", "O2")]
+    variants = [(a, b) for a in IMPLEMENTATIONS for b in ("Os", "O2")]
     for make in (image.optee, image.programs, image.initramfs):
         assert len({make(*variant).digest(lab) for variant in variants}) == len(variants)
         assert len({make(*variant).name for variant in variants}) == len(variants)
