@@ -11,6 +11,7 @@ from cryptography.hazmat.primitives import hashes
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.hazmat.primitives.asymmetric.utils import decode_dss_signature
 
+from worldwise.implementation import IMPLEMENTATIONS
 from worldwise.record import CLOCKS, EVIDENCE, MESSAGE_BYTES, REQUIRED_CHECKS, message_digest
 from worldwise.rundir import RECORDS_FILE, Run, RunWriter
 from worldwise.suite import Budget, Case, Suite, parse_suite
@@ -55,7 +56,9 @@ def cost(case: Case, place: str, index: int, measure: str = "") -> int:
     """The count of one call: samples go up and down by `index % 3`, so that there is a spread."""
     if case.size is not None:
         return hash_cost(case, measure, place, index)
-    inside = COST["linux" if place == "linux" else "ta", case.implementation]
+    # One that tries a change costs here as the one it is tried on.
+    implementation = IMPLEMENTATIONS[case.implementation].tries or case.implementation
+    inside = COST["linux" if place == "linux" else "ta", implementation]
     if case.operation == "storage-create":
         inside = 1_400_000
     elif case.operation not in EVIDENCE:
