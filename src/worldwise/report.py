@@ -308,7 +308,7 @@ def _change_section(rows: Iterable[Row]) -> Section | None:
         "after - before\ninstr",
         "after /\nbefore",
     ]
-    title = "What changes to OP-TEE give: medians, beside the same without the change (docs/findings.md)"
+    title = "What changes to OP-TEE give: medians (docs/findings.md)"
     return Section(title, Table(headers, cells, 3))
 
 
