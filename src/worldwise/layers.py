@@ -38,13 +38,17 @@ class Rule:
             and (not self.functions or any(fnmatchcase(function, pattern) for pattern in self.functions))
         )
 
-    def __str__(self) -> str:
-        parts = [f"image {' or '.join(self.images)}"]
-        if self.sources:
-            parts.append(f"source {' or '.join(self.sources)}")
-        if self.functions:
-            parts.append(f"function {' or '.join(self.functions)}")
-        return ", ".join(parts)
+    def reason(self, image: str, source: str, function: str) -> str:
+        """The patterns by which the rule takes a function: `image tee, source core/mm/*`."""
+        tried = (
+            ("image", image, self.images),
+            ("source", source, self.sources),
+            ("function", function, self.functions),
+        )
+        matching = (
+            (key, value, [one for one in patterns if fnmatchcase(value, one)]) for key, value, patterns in tried
+        )
+        return ", ".join(f"{key} {found[0]}" for key, _, found in matching if found)
 
 
 @dataclass(frozen=True)

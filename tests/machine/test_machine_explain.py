@@ -287,7 +287,7 @@ def test_the_command_explains(tool: Tool) -> None:
     for said in ("OP-TEE: entry and threads", "regions checked", "agree", "secure EL1", "unknown: 0 instructions"):
         assert said in done.stdout
     why = tool.run("explain", f"optee/{VARIANT}/empty-invoke", "--why", "thread_std_smc_entry")
-    assert "OP-TEE: entry and threads: rule on line" in why.stdout
+    assert "OP-TEE: entry and threads: the rule on line" in why.stdout
 
 
 def test_a_run_is_explained_by_its_own_records(tool: Tool) -> None:

@@ -88,3 +88,11 @@ def test_a_run_that_is_not_there_or_has_no_such_case_is_told(call: Call, whole_r
     assert status == 2
     assert "has no complete case that matches optee/none/*" in err
     assert "optee/mbedtls-nist-O2/empty-invoke" in err
+
+
+def test_names_in_brackets_are_printed(tmp_path: Path) -> None:
+    """If this fails, inlined functions and other tasks lose their marks in the tables."""
+    path = tmp_path / "out"
+    with cli_explain._Output(path) as out:
+        out.console.print("read_daif [inlined] (tee) [task: init] [0x1234]")
+    assert path.read_text(encoding="utf-8") == "read_daif [inlined] (tee) [task: init] [0x1234]\n"

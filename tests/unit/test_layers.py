@@ -52,8 +52,9 @@ def test_a_rule_says_where_it_stands_and_what_it_takes(tmp_path: Path) -> None:
     rule = rules.rule("tee", "core/thread.c", "exact")
     assert rule
     assert rule.line == 2
-    assert str(rule) == "image tee, source core/*, function thread_* or exact"
-    assert str(rules.rules[1]) == "image tee or ta*"
+    assert rule.reason("tee", "core/kernel/thread.c", "exact") == "image tee, source core/*, function exact"
+    other = rules.rules[1]
+    assert other.reason("ta", "", "any") == "image ta*"
 
 
 def test_layers_stand_in_the_order_of_their_first_rules(tmp_path: Path) -> None:

@@ -134,7 +134,8 @@ class _Output:
         self._file = path.open("w", encoding="utf-8") if path else None
         # Tables are not cut where nobody can make the window wider.
         width = None if self._file is None and Console().is_terminal else _WIDTH
-        self.console = Console(file=self._file, highlight=False, width=width)
+        # Names have brackets of their own, which are no markup.
+        self.console = Console(file=self._file, highlight=False, markup=False, width=width)
 
     def __enter__(self) -> "_Output":
         return self
@@ -265,7 +266,8 @@ def _print_why(explainer: Explainer, function: str, console: Console) -> None:
     for image, source, rule in found:
         console.print(f"{function} ({image}{', ' + source if source else ''})")
         if rule:
-            console.print(f"  {rule.layer}: rule on line {rule.line} of layers.toml: {rule}")
+            reason = rule.reason(image, source, function)
+            console.print(f"  {rule.layer}: the rule on line {rule.line} of layers.toml, by {reason}")
         else:
             console.print("  no rule of layers.toml takes it")
         if explainer.rules.is_helper(function):
