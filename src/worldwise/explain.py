@@ -117,12 +117,8 @@ class Explanation:
             shares[key_of(stack[-1])].self += count
             for key in {key_of(frame) for frame in stack}:
                 shares[key].inclusive += count
-            shares[key_of(self._caller(stack))].folded += count
+            shares[key_of(caller(stack, self.helpers.__contains__))].folded += count
         return dict(shares)
-
-    def _caller(self, stack: tuple[Frame, ...]) -> Frame:
-        """The last frame that is no helper; the last of all if every one is."""
-        return next((frame for frame in reversed(stack) if frame.function not in self.helpers), stack[-1])
 
 
 @dataclass
@@ -158,6 +154,11 @@ class Agreement:
     def agreeing(self) -> int:
         """All but those that differ."""
         return self.samples - len(self.differing)
+
+
+def caller(stack: tuple[Frame, ...], is_helper: Callable[[str], bool]) -> Frame:
+    """For whom a stack's last function works: the last frame that is no helper; the last of all if every one is."""
+    return next((frame for frame in reversed(stack) if not is_helper(frame.function)), stack[-1])
 
 
 @dataclass(frozen=True)

@@ -238,11 +238,6 @@ def _share_json(share: Share) -> dict[str, int]:
     return {"self": share.self, "inclusive": share.inclusive, "helpers_folded": share.folded}
 
 
-def parts_json(parts: HashParts) -> list[dict[str, Any]]:
-    """The parts of a hash as data; null where one way of measuring does not know a part."""
-    return [{"part": one.name, "plugin": one.plugin, "counters": one.counters} for one in parts.parts]
-
-
 def difference_json(before: Explanation, after: Explanation, rules: Rules) -> dict[str, Any]:
     """The difference of two explanations as data."""
 

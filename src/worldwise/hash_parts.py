@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from worldwise.errors import WorldwiseError
-from worldwise.explain import Explainer
+from worldwise.explain import Explainer, caller
 from worldwise.record import Sample
 from worldwise.stacks import Frame
 from worldwise.suite import Case
@@ -22,7 +22,6 @@ class Part:
     name: str
     plugin: int | None
     counters: int | None
-    note: str = ""
 
 
 @dataclass(frozen=True)
@@ -131,5 +130,5 @@ def _part(explainer: Explainer, stack: tuple[Frame, ...]) -> str:
         return part
     if stack[-1].world == "monitor":
         return "monitor"
-    owner = next((one for one in reversed(stack) if not explainer.rules.is_helper(one.function)), stack[-1])
+    owner = caller(stack, explainer.rules.is_helper)
     return "cryptography" if owner.layer.endswith("cryptography") else "switch"

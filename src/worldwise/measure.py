@@ -21,7 +21,7 @@ from worldwise.errors import WorldwiseError
 from worldwise.globalplatform import name_results
 from worldwise.image import ImageStore
 from worldwise.lab import Lab
-from worldwise.record import check_records, read_records
+from worldwise.record import CheckedRecords, check_records, read_records
 from worldwise.results import Result, ResultStore
 from worldwise.rundir import Run, RunWriter
 from worldwise.suite import Budget, Case, Suite
@@ -209,12 +209,7 @@ class Bench:
             )
             # A guest that cannot write its record can only stop; the reason is to be found here.
             require_space(directory, _RECORD_SPACE, "the records")
-            try:
-                check_records(read_records(directory / RECORDS), case, str(directory / RECORDS))
-            except WorldwiseError as error:
-                raise WorldwiseError(
-                    name_results(error.message), error.hint, self.emulator.diagnosis(directory, machine)
-                ) from None
+            check_run(case, directory, self.emulator, machine)
         seconds = round(outcome.wall_seconds, 2)
         writer.complete_case(
             case,
@@ -266,6 +261,18 @@ class Bench:
             )
         self.results.mark_checked(result)
         self.progress.note(f"{len(reused)} cases reused; {case.id} measured again as a check: identical")
+
+
+def check_run(case: Case, directory: Path, emulator: Emulator, machine: Machine) -> CheckedRecords:
+    """The records that a case has just left in a directory, checked.
+
+    Raises WorldwiseError with GlobalPlatform's name for a result, and the ends of the machine's consoles.
+    """
+    path = directory / RECORDS
+    try:
+        return check_records(read_records(path), case, str(path))
+    except WorldwiseError as error:
+        raise WorldwiseError(name_results(error.message), error.hint, emulator.diagnosis(directory, machine)) from None
 
 
 def case_digest(lab: Lab, machine: Machine, case: Case) -> str:

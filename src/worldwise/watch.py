@@ -16,10 +16,9 @@ from filelock import FileLock
 
 from worldwise import debian, image
 from worldwise.errors import WorldwiseError
-from worldwise.globalplatform import name_results
 from worldwise.image import ImageStore, check_files
 from worldwise.lab import Lab
-from worldwise.measure import case_digest
+from worldwise.measure import case_digest, check_run
 from worldwise.record import CheckedRecords, check_records, read_records
 from worldwise.suite import Case
 from worldwise.symbols import AddressSpace, Context, address_space, machine_symbols
@@ -129,12 +128,7 @@ class Watcher:
     def _run(self, case: Case, machine: Machine, program: Sequence[str], plugin: Plugin, directory: Path) -> None:
         self.notify(f"watching {case.id}")
         outcome = self.emulator.run(machine, program, directory, plugin=plugin)
-        try:
-            check_records(read_records(directory / RECORDS), case, str(directory / RECORDS))
-        except WorldwiseError as error:
-            raise WorldwiseError(
-                name_results(error.message), error.hint, self.emulator.diagnosis(directory, machine)
-            ) from None
+        check_run(case, directory, self.emulator, machine)
         self.notify(f"watched {case.id} in {outcome.wall_seconds:.1f} s")
 
     def _stack_arguments(self, machine: Machine) -> dict[str, str]:

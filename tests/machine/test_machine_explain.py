@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from machines import IMPLEMENTATION, OPTIMISATION, RunCase, Tool, note
+from worldwise import hash_parts
 from worldwise.errors import WorldwiseError
 from worldwise.explain import Explainer, Explanation
 from worldwise.image import ImageStore
@@ -141,6 +142,20 @@ def test_the_stack_in_memory_agrees(text: str, explained: Watch) -> None:
     assert found.samples > 10
     # One moment in a few is not yet a tenth of a per cent.
     assert len(found.differing) <= max(1, found.samples * (1 - LEAST_AGREEMENT)), differing
+
+
+@pytest.mark.parametrize("text", ["optee/sha256,size=1MiB", "optee/sha256,size=64KiB,chunk=16KiB"])
+def test_a_hash_has_the_same_parts_by_the_counters(text: str, explained: Watch) -> None:
+    """If this fails, the plugin and the guest's counters do not agree, and nothing says why."""
+    parts = hash_parts.read_parts(explained(text))
+    by_name = {one.name: one for one in parts.parts}
+    assert parts.total == parts.sample.count
+    assert sum(one.counters or 0 for one in parts.parts) == parts.sample.count
+    algorithm, wrapper = by_name["algorithm"], by_name["TA wrapper"]
+    assert algorithm.plugin is not None
+    # The counter goes on at EL3 until TF-A stops it: to the digit what is more by it.
+    assert algorithm.counters == algorithm.plugin + parts.monitor_seen
+    assert wrapper.counters == wrapper.plugin
 
 
 @pytest.mark.parametrize("text", REPEATED)
