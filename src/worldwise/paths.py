@@ -7,10 +7,13 @@ from pathlib import Path
 import platformdirs
 
 REPOSITORY = Path(__file__).resolve().parents[2]
+BOARDS = REPOSITORY / "boards"
+CORES = REPOSITORY / "cores"
 GUEST = REPOSITORY / "guest"
 LAB = REPOSITORY / "lab"
 PATCHES = REPOSITORY / "patches"
 PLUGIN = REPOSITORY / "plugin"
+PORTABLE = GUEST / "ops" / "portable"
 PUBLISHED = REPOSITORY / "published"
 SUITES = REPOSITORY / "suites"
 

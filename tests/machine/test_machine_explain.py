@@ -288,11 +288,14 @@ def test_a_damaged_trace_is_made_anew(watcher: Watcher, watched: Callable[[str],
     """If this fails, a trace that was changed on the disk is explained."""
     text = "optee/empty-invoke"
     kept = watched(text).directory / f"{TRACE}.gz"
-    before = kept.read_bytes()
-    assert watcher.watch(case(text), witness=WITNESS).directory == kept.parent
-    kept.write_bytes(before[:-10])
-    assert watcher.watch(case(text), witness=WITNESS).directory == kept.parent
-    assert kept.read_bytes() == before
+    before = all_folded(explainer_of(watcher.watch(case(text), witness=WITNESS)))
+    damaged = kept.read_bytes()[:-10]
+    kept.write_bytes(damaged)
+    again = watcher.watch(case(text), witness=WITNESS)
+    assert again.directory == kept.parent
+    assert kept.read_bytes() != damaged
+    # Not the file's bytes: where the emulator cuts the code into blocks is its own affair.
+    assert all_folded(explainer_of(again)) == before
 
 
 def test_the_command_explains(tool: Tool) -> None:
