@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor, wait
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Literal
 from urllib.parse import quote, unquote, urlsplit
 
 from filelock import FileLock
@@ -498,13 +499,20 @@ class _TargetWish(_Strict):
     follow: list[str] = []
 
 
+class _SourceWish(_Strict):
+    """A source package; of one whose changes by Debian do not matter, or are not to be had, the original alone."""
+
+    version: str
+    only: Literal["orig"]
+
+
 class Wish(_Strict):
     """lab/packages.toml, or another root's file: what is wanted, before versions are known."""
 
     suites: _Suites
     lab: _LabWish
     target: dict[str, _TargetWish] = {}
-    sources: dict[str, str] = {}
+    sources: dict[str, str | _SourceWish] = {}
 
 
 def load_wish(path: Path = paths.LAB / "packages.toml") -> Wish:
@@ -604,11 +612,14 @@ def _package(fields: dict[str, str], follows: str = "") -> Package:
     )
 
 
-def _source(apt: _AptRoot, name: str, version: str) -> Source:
+def _source(apt: _AptRoot, name: str, wish: str | _SourceWish) -> Source:
+    version = wish if isinstance(wish, str) else wish.version
     offered = list(_paragraphs(apt.call("apt-cache", "showsrc", "--only-source", name)))
     for fields in offered:
         if fields["Package"] == name and fields["Version"] == version:
             rows = [row.split() for row in fields["Checksums-Sha256"].splitlines() if row]
+            if not isinstance(wish, str):
+                rows = [row for row in rows if ".orig.tar." in row[2] and not row[2].endswith(".asc")]
             files = [File(file=file, size=int(size), sha256=sha256) for sha256, size, file in rows]
             return Source(name=name, version=version, files=files)
     there = ", ".join(sorted({fields["Version"] for fields in offered})) or "none"
@@ -659,7 +670,7 @@ def resolve(wish: Wish) -> Lock:
             ]:
                 text = apt.call("apt-cache", "show", "--no-all-versions", f"{package}:{architecture}")
                 target.append(_package(next(_paragraphs(text)), follows))
-        sources = [_source(apt, name, version) for name, version in sorted(wish.sources.items())]
+        sources = [_source(apt, name, wanted) for name, wanted in sorted(wish.sources.items())]
     lock = Lock(format=LOCK_FORMAT, suite=wish.suites.binary, lab=lab, target=target, sources=sources)
     # Through the text once, so that what is returned is ordered as what will be read.
     return Lock.model_validate_json(dump_lock(lock))

@@ -3,13 +3,10 @@
 
 mkdir optee
 tar -xf /in/optee-os/*.orig.tar.gz -C optee --strip-components=1
-tar -xf /in/optee-os/*.debian.tar.xz
+tar -xf /in/optee-os/*.debian.tar.xz -C optee
+apply_debian optee
+rm -r optee/debian
 cd optee
-while read -r patch; do
-	case $patch in '' | '#'*) continue ;; esac
-	say "Debian: $patch"
-	patch --fuzz=0 -p1 < "../debian/patches/$patch"
-done < ../debian/patches/series
 for patch in /in/patches/*.patch; do
 	say "ours: ${patch##*/}"
 	patch --fuzz=0 -p1 < "$patch"
