@@ -54,6 +54,7 @@ def renderer_recipe() -> Recipe:
             hint="check the network, the proxy settings (https_proxy), the certificate authorities (SSL_CERT_FILE) "
             "and what config.toml in cargo's directory says of registries",
         ),
+        helpers=("cargo.sh",),
     )
 
 
