@@ -1,0 +1,94 @@
+# SPDX-License-Identifier: BSD-2-Clause
+from pathlib import Path
+
+import pytest
+
+from worldwise import paths
+from worldwise.board import boards, load_board, load_core
+from worldwise.errors import WorldwiseError
+
+GOOD = """\
+# SPDX-License-Identifier: BSD-2-Clause
+title = "A board"
+core = "cortex-m3"
+clock = "72 MHz"
+flash = "128KiB"
+ram = "20KiB"
+flash_wait_states = 2
+script = "some.ld"
+
+[emulated]
+machine = "mps2-an385"
+clock = "25 MHz"
+leaves_out = ["time"]
+"""
+
+
+def written(directory: Path, text: str) -> Path:
+    (directory / "some.ld").touch()
+    path = directory / "some-board.toml"
+    path.write_text(text)
+    return path
+
+
+def test_a_board(tmp_path: Path) -> None:
+    board = load_board(written(tmp_path, GOOD))
+    assert (board.title, board.core, board.clock, board.clock_mhz) == ("A board", "cortex-m3", 72_000_000, 72.0)
+    assert (board.flash, board.ram, board.flash_wait_states) == (128 * 1024, 20 * 1024, 2)
+    assert (board.emulated.machine, board.emulated.clock) == ("mps2-an385", 25_000_000)
+    assert board.emulated.leaves_out == ("time",)
+    assert load_board(written(tmp_path, GOOD.replace("72 MHz", "4.5 MHz"))).clock == 4_500_000
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "says"),
+    [
+        ("72 MHz", "72MHz", r":4: clock: must be a clock such as '72 MHz'"),
+        ("72 MHz", "0 MHz", ":4: clock: must be a whole number of Hz"),
+        ("72 MHz", "1001 MHz", ":4: clock: must be a whole number of Hz"),
+        ("20KiB", "20 KiB", ":6: ram: must be a size such as '128KiB'"),
+        ("20KiB", "20", ":6: ram: must be a size"),
+        ('"128KiB"', "128", ":5: flash: must be a size"),
+        ("states = 2", "states = 16", ":7: flash_wait_states: "),
+        ("script", "scrip", "scrip"),
+        ("machine = ", "machin = ", "machin"),
+        ('"cortex-m3"', '"cortex-m9"', "core: core 'cortex-m9': there is no"),
+        ('"some.ld"', '"other.ld"', "script: there is no"),
+        ('title = "A board"', "title = A", ":2: not valid TOML"),
+        ('title = "A board"', 'title = ""', ":2: title: "),
+    ],
+)
+def test_wrong_boards_are_refused_with_their_line(old: str, new: str, says: str, tmp_path: Path) -> None:
+    assert old in GOOD
+    path = written(tmp_path, GOOD.replace(old, new, 1))
+    with pytest.raises(WorldwiseError, match=says) as caught:
+        load_board(path)
+    assert caught.value.message.startswith(str(path))
+
+
+def test_a_missing_file_and_an_unknown_core(tmp_path: Path) -> None:
+    with pytest.raises(WorldwiseError, match=r"absent\.toml: cannot be read"):
+        load_board(tmp_path / "absent.toml")
+    with pytest.raises(WorldwiseError, match="core 'cortex-m9'") as caught:
+        load_core("cortex-m9")
+    assert "cortex-m0" in caught.value.hint
+
+
+def test_boards_of_the_repository() -> None:
+    known = boards()
+    assert {"nucleo-f446re", "nucleo-f103rb"} <= known.keys()
+    for name, board in known.items():
+        core = load_core(board.core)
+        assert f"-mcpu={board.core}" in core.flags, name
+        assert "-mthumb" in core.flags
+        assert board.emulated.leaves_out, f"{name} does not say what its emulation leaves out"
+        assert (paths.BOARDS / f"{name}.toml").read_text().startswith("# SPDX-License-Identifier: BSD-2-Clause\n")
+    assert (known["nucleo-f446re"].clock_mhz, known["nucleo-f103rb"].clock_mhz) == (180, 72)
+    assert known["nucleo-f103rb"].flash_wait_states == 2
+
+
+def test_every_core_of_the_repository_loads() -> None:
+    names = {path.stem for path in paths.CORES.glob("*.toml")}
+    assert {f"cortex-m{number}" for number in (0, 3, 4, 7, 33)} <= names
+    for name in names:
+        assert load_core(name).title.startswith("Cortex-M")
