@@ -514,6 +514,10 @@ class Wish(_Strict):
     target: dict[str, _TargetWish] = {}
     sources: dict[str, str | _SourceWish] = {}
 
+    def source_versions(self) -> dict[str, str]:
+        """The version of each source package that is wanted."""
+        return {name: wish if isinstance(wish, str) else wish.version for name, wish in self.sources.items()}
+
 
 def load_wish(path: Path = paths.LAB / "packages.toml") -> Wish:
     """Read such a file. Raises WorldwiseError naming the file and key if it is missing or wrong."""

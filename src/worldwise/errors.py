@@ -16,3 +16,7 @@ class WorldwiseError(Exception):
         self.message = message
         self.hint = hint
         self.details = details
+
+
+class DoesNotFitError(WorldwiseError):
+    """What was asked for is too large for the board: a result about one case, not the end of a run."""

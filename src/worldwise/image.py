@@ -56,10 +56,11 @@ class Recipe:
         outputs: files that must then be there, relative to /out.
         sources: locked source packages: their files appear in /in/<name>/.
         packages: locked arm64 packages: each appears as /in/<name>.deb.
-        trees: folders of the repository, seen as /in/<name>.
+        trees: folders and files of the repository, seen as /in/<name>.
         needs: other images, seen as /in/<their name without its variant>.
         settings: environment variables of the script.
         fetch: what runs before the script, with the network; the script itself never has one.
+        helpers: other files of the recipes folder that the script calls.
     """
 
     name: str
@@ -71,6 +72,7 @@ class Recipe:
     needs: Mapping[str, "Recipe"] = field(default_factory=dict)
     settings: Mapping[str, str] = field(default_factory=dict)
     fetch: Fetch | None = None
+    helpers: tuple[str, ...] = ()
 
     def digest(self, lab: Lab) -> str:
         """The image's address: 64 hexadecimal digits over all that goes in."""
@@ -87,6 +89,8 @@ class Recipe:
             "needs": {name: recipe.digest(lab) for name, recipe in self.needs.items()},
             "settings": dict(self.settings),
         }
+        if self.helpers:
+            inputs["helpers"] = [debian.file_sha256(RECIPES / name) for name in self.helpers]
         if self.fetch is not None:
             inputs["fetch"] = debian.file_sha256(RECIPES / self.fetch.script)
         return hashlib.sha256(json.dumps(inputs, sort_keys=True).encode()).hexdigest()
@@ -119,6 +123,16 @@ class ImageStore:
         self.directory = lab.cache / "images"
         self.notify = notify
         self._checked: dict[str, Image] = {}
+        self._named: dict[str, Image] = {}
+
+    def once(self, name: str, recipe: Callable[[], Recipe]) -> Image:
+        """The image of a recipe whose inputs take long to digest: made out for the first who asks by this name.
+
+        Raises WorldwiseError as `get` does.
+        """
+        if name not in self._named:
+            self._named[name] = self.get(recipe())
+        return self._named[name]
 
     def get(self, recipe: Recipe) -> Image:
         """The image of a recipe, built if it is not there, built anew if it is damaged.
@@ -244,7 +258,12 @@ def check_files(directory: Path, files: Mapping[str, str]) -> str:
 
 
 def tree_digest(directory: Path) -> str:
-    """SHA-256 over the names and contents of all files below a folder; times and modes leave no trace."""
+    """SHA-256 over the names and contents of all files below a folder; times and modes leave no trace.
+
+    A single file in a folder's place has that of its content.
+    """
+    if directory.is_file():
+        return debian.file_sha256(directory)
     total = hashlib.sha256()
     for path in sorted(directory.rglob("*")):
         if path.is_file() and "__pycache__" not in path.parts:
@@ -359,6 +378,15 @@ def optee(implementation: str, optimisation: str) -> Recipe:
     )
 
 
+# The adapters for OP-TEE's own libraries, and what is between them and the scenarios.
+_ADAPTERS = sorted(path for path in (paths.GUEST / "ops").iterdir() if path.is_file())
+
+
+def guest_trees(*names: str, room: str = "") -> dict[str, Path]:
+    """Rooms of guest/, or files of one, as a recipe's trees: what is not named does not make an image another one."""
+    return {f"guest/{Path(room, name)}": paths.GUEST / room / name for name in names}
+
+
 def programs(implementation: str, optimisation: str) -> Recipe:
     """The measured programs: the TA and its client, the same library as a Linux program, and the first process."""
     return Recipe(
@@ -366,7 +394,7 @@ def programs(implementation: str, optimisation: str) -> Recipe:
         script="programs.sh",
         outputs=("init", "faults", "symbols", "optee-client", "linux-bench", f"{ATTEST_TA}.ta", f"{ATTEST_TA}.elf"),
         packages=("libteec2", "optee-client-dev"),
-        trees={"guest": paths.GUEST},
+        trees=guest_trees("bench", "linux", "optee") | guest_trees(*(path.name for path in _ADAPTERS), room="ops"),
         needs={"source": optee_source(), "optee": optee(implementation, optimisation)},
         settings={"ADAPTER": IMPLEMENTATIONS[implementation].adapter},
     )

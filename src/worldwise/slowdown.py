@@ -8,7 +8,8 @@ from pathlib import Path
 from statistics import median
 
 from worldwise.suite import Case
-from worldwise.target import RECORDS, TARGETS
+from worldwise.target import RECORDS
+from worldwise.targets import TARGETS
 from worldwise.watch import Watcher, require_same
 
 _ROUNDS = 3

@@ -17,19 +17,23 @@ import tempfile
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
+from pathlib import Path, PurePath
 from typing import Literal, Protocol
 
+from elftools.dwarf.dwarfinfo import DWARFInfo
 from elftools.elf.elffile import ELFFile
 from elftools.elf.sections import SymbolTableSection
 from filelock import FileLock
 from qemu.qmp import QMPClient, QMPError
 
-from worldwise import debian, image
+from worldwise import debian, image, own
+from worldwise.crates import Crates, crate_folder
 from worldwise.errors import WorldwiseError
 from worldwise.gdbstub import GdbStub
 from worldwise.image import Image, ImageStore, Recipe
+from worldwise.implementation import IMPLEMENTATIONS
 from worldwise.lab import Bind, Lab
+from worldwise.portable import find
 from worldwise.suite import Case
 
 READY_SYMBOL = "worldwise_machine_ready"
@@ -76,9 +80,11 @@ class Machine:
         digests: file name -> SHA-256.
         arguments: of QEMU, with file names relative to the machine's folder `/machine`.
         images: provenance: image name -> address.
-        ready: address of the instruction before which the machine is stopped.
+        ready: address of the instruction before which the machine is stopped and saved; None for one that boots within
+            milliseconds, so that every case begins at power-on.
         symbols: ELF files that name addresses of the monitor and the secure world: name or UUID -> file.
         preload: names that firmware loads from its current directory.
+        footprint: bytes of `flash` and `ram` that the measured operation takes, where programs are linked for one.
     """
 
     name: str
@@ -86,9 +92,10 @@ class Machine:
     digests: Mapping[str, str]
     arguments: tuple[str, ...]
     images: Mapping[str, str]
-    ready: int
+    ready: int | None
     symbols: Mapping[str, Path]
     preload: tuple[str, ...]
+    footprint: Mapping[str, int] | None = None
 
     def digest(self, lab: Lab) -> str:
         """The machine's address: lab (so QEMU itself), files, arguments, stopping point."""
@@ -135,7 +142,7 @@ class Outcome:
 
 
 class Target(Protocol):
-    """A kind of machine. Adding one is one class; `TARGETS` names it."""
+    """A kind of machine. Adding one is one class; targets.py names it."""
 
     def recipes(self, case: Case) -> Sequence[Recipe]:
         """The images the case needs."""
@@ -160,18 +167,24 @@ class OpteeMachineTarget:
 
     def recipes(self, case: Case) -> Sequence[Recipe]:
         """The images the case needs."""
-        variant = (case.implementation, case.optimisation)
+        common = (image.firmware(case.ticks_in_both_worlds), image.kernel())
+        if case.implementation in IMPLEMENTATIONS:
+            variant = (case.implementation, case.optimisation)
+            return (*common, image.optee(*variant), image.programs(*variant), image.initramfs(*variant))
+        # A library that is not OP-TEE's is compiled into the TA.
+        implementation = find(case.implementation)
+        source = crate_folder(implementation, Crates())
         return (
-            image.firmware(case.ticks_in_both_worlds),
-            image.kernel(),
-            image.optee(*variant),
-            image.programs(*variant),
-            image.initramfs(*variant),
+            *common,
+            image.optee(own.OPTEE_VARIANT, case.optimisation),
+            own.programs(implementation, case.optimisation, source),
+            own.initramfs(implementation, case.optimisation, source),
         )
 
     def machine(self, case: Case, images: ImageStore) -> Machine:
         """The machine of the case's variant."""
-        firmware, kernel, optee, programs, initramfs = (images.get(recipe) for recipe in self.recipes(case))
+        with own.told(case.implementation):
+            firmware, kernel, optee, programs, initramfs = (images.get(recipe) for recipe in self.recipes(case))
         parts = [
             (firmware, "bl1.bin"),
             (firmware, "bl2.bin"),
@@ -226,7 +239,7 @@ class OpteeMachineTarget:
         )  # fmt: skip
 
 
-TARGETS: Mapping[str, Target] = {
+OPTEE_TARGETS: Mapping[str, Target] = {
     "optee": OpteeMachineTarget("/bin/optee-client"),
     "linux": OpteeMachineTarget("/bin/linux-bench"),
 }
@@ -338,6 +351,7 @@ class Emulator:
         try:
             try:
                 debugger = GdbStub(sockets / "gdb", self.boot_limit, lambda: process.poll() is None)
+                assert machine.ready is not None
                 debugger.run_to(machine.ready)
             except WorldwiseError as error:
                 started = process.poll() is None
@@ -379,6 +393,10 @@ class Emulator:
         Raises WorldwiseError if the machine hangs, QEMU cannot start, or the tool is being stopped.
         """
         began = time.monotonic()
+        if machine.ready is None:
+            status, command = self._at_once(machine, program, directory, progress, plugin)
+            self._judge(status, directory, machine)
+            return Outcome(status, tuple(self._plain(command)), time.monotonic() - began)
         if plugin and start != "snapshot":
             raise ValueError("a plugin watches restored machines")
         snapshot: Bind | None = (self.snapshot(machine), "/snapshot", "ro") if start == "snapshot" else None
@@ -399,6 +417,29 @@ class Emulator:
             (directory / RECORDS).unlink(missing_ok=True)
         self._judge(status, directory, machine)
         return Outcome(status, tuple(self._plain(command)), time.monotonic() - began)
+
+    def _at_once(
+        self,
+        machine: Machine,
+        program: Sequence[str],
+        directory: Path,
+        progress: Callable[[int], None],
+        plugin: Plugin | None,
+    ) -> tuple[int, list[str]]:
+        """A machine whose program gets its command line from the emulator."""
+        words = "".join(f",arg={word.replace(',', ',,')}" for word in program)
+        extra = ["-semihosting-config", f"enable=on,target=native{words}"]
+        binds: list[Bind] = []
+        if plugin:
+            extra += ["-plugin", plugin.option()]
+            binds = plugin.binds()
+        command = self._command(machine, directory, None, extra, binds)
+        process = self._start(command, directory)
+        try:
+            self._watch(process, directory, machine, progress)
+        finally:
+            self._end(process)
+        return process.returncode, command
 
     def _restored(
         self,
@@ -640,6 +681,43 @@ def symbol_address(elf: Path, name: str) -> int:
                 for symbol in section.get_symbol_by_name(name) or ():
                     return int(symbol["st_value"])
     raise WorldwiseError(f"{elf} has no symbol {name}")
+
+
+def address_name(elf: Path, address: int) -> str:
+    """What is at an address of a program: `recurse (adapter.c:12)`; empty for an address that is in no function."""
+    with elf.open("rb") as file:
+        read = ELFFile(file)
+        name = ""
+        table = read.get_section_by_name(".symtab")
+        for symbol in table.iter_symbols() if isinstance(table, SymbolTableSection) else ():
+            # In Thumb code the lowest bit says that it is one.
+            start = int(symbol["st_value"]) & ~1
+            if symbol["st_info"]["type"] == "STT_FUNC" and start <= address < start + int(symbol["st_size"]):
+                name = str(symbol.name)
+                break
+        if not name or not read.has_dwarf_info():
+            return name
+        line = _source_line(read.get_dwarf_info(), address)
+    return f"{name} ({line})" if line else name
+
+
+def _source_line(dwarf: DWARFInfo, address: int) -> str:
+    for unit in dwarf.iter_CUs():
+        program = dwarf.line_program_for_CU(unit)
+        if program is None:
+            continue
+        # Directories and files count from 1 before version 5.
+        first = 0 if program["version"] >= 5 else 1
+        before = None
+        for entry in program.get_entries():
+            state = entry.state
+            if state is None:
+                continue
+            if before and before.address <= address < state.address:
+                file = program["file_entry"][before.file - first]
+                return f"{PurePath(file.name.decode()).name}:{before.line}"
+            before = None if state.end_sequence else state
+    return ""
 
 
 def symbolise(lines: Sequence[str], symbols: Mapping[str, Path], lab: Lab) -> list[str]:

@@ -18,7 +18,8 @@ from worldwise.errors import WorldwiseError
 from worldwise.image import ImageStore
 from worldwise.lab import Lab
 from worldwise.record import check_records, read_records
-from worldwise.target import TARGETS, Emulator, Machine, Start
+from worldwise.target import Emulator, Machine, Start
+from worldwise.targets import TARGETS
 
 
 @pytest.fixture

@@ -17,7 +17,8 @@ from worldwise.lab import Lab
 from worldwise.layers import UNKNOWN, load_rules
 from worldwise.stacks import folded
 from worldwise.suite import Case, parse_case
-from worldwise.target import RECORDS, TARGETS, TRACE, Emulator, Machine, Plugin
+from worldwise.target import RECORDS, TRACE, Emulator, Machine, Plugin
+from worldwise.targets import TARGETS
 from worldwise.trace import read_trace
 from worldwise.watch import Watched, Watcher
 

@@ -59,7 +59,7 @@ def test_the_repositorys_locks_are_whole_and_name_no_place(root: Root) -> None:
     wish = debian.load_wish(root.wish)
     assert ours.suite == wish.suites.binary
     assert set(wish.lab.packages) <= {item.name for item in ours.lab}
-    assert {source.name: source.version for source in ours.sources} == wish.sources
+    assert {source.name: source.version for source in ours.sources} == wish.source_versions()
     for architecture, wanted in wish.target.items():
         there = [item for item in ours.target if item.architecture == architecture]
         assert set(wanted.packages) | set(wanted.follow) == {item.follows or item.name for item in there}

@@ -1,0 +1,126 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "counter.h"
+
+#include <stddef.h>
+
+#define SYST_CSR (*(volatile uint32_t *)0xE000E010u)
+#define SYST_RVR (*(volatile uint32_t *)0xE000E014u)
+#define SYST_CVR (*(volatile uint32_t *)0xE000E018u)
+#define VTOR (*(volatile const uint32_t *)0xE000ED08u)
+#define CONTROL_PRIVILEGE_AND_STACK 3u
+#define CSR_ENABLE 1u
+#define CSR_INTERRUPT 2u
+#define CSR_CORE_CLOCK 4u
+#define CSR_ALL (CSR_ENABLE | CSR_INTERRUPT | CSR_CORE_CLOCK)
+#define ICSR_PENDSTSET (1u << 26)
+
+/* Ticks a round: a whole number of milliseconds at any whole number of kHz, so that no round is cut short by a fraction. */
+#define LONG_ROUND (COUNTER_TICKS_PER_MS * (0x1000000u / COUNTER_TICKS_PER_MS))
+#define SHORT_ROUND COUNTER_TICKS_PER_MS
+
+volatile uint32_t counter_rounds;
+static uint32_t round_ticks;
+static uint32_t vectors;
+
+/* Written by hand, for the number of its instructions to be COUNTER_HANDLER whatever the compiler is told. */
+__attribute__((naked)) void SysTick_Handler(void)
+{
+	__asm__ volatile(".syntax unified\n\t"
+			 "ldr r0, =counter_rounds\n\t"
+			 "ldr r1, [r0]\n\t"
+			 "adds r1, #1\n\t"
+			 "str r1, [r0]\n\t"
+			 "bx lr");
+}
+
+static void start(uint32_t ticks)
+{
+	SYST_CSR = 0;
+	round_ticks = ticks;
+	vectors = VTOR;
+	counter_rounds = 0;
+	SYST_RVR = ticks - 1;
+	SYST_CVR = 0;
+	SYST_CSR = CSR_ALL;
+	/* The first tick loads the counter; until then it reads as 0, which would look like the end of a round. */
+	while (!SYST_CVR)
+		;
+}
+
+void counter_start(void)
+{
+	start(LONG_ROUND);
+}
+
+const char *counter_problem(struct counter_reading last)
+{
+	uint32_t control;
+#if !defined(__ARM_ARCH_6M__)
+	uint32_t base;
+	uint32_t faults;
+
+	__asm__ volatile("mrs %0, basepri\n\tmrs %1, faultmask" : "=r"(base), "=r"(faults));
+	last.masked |= base | faults;
+#endif /* !__ARM_ARCH_6M__ */
+	if (last.masked)
+		return "interrupts are disabled after the call: the counter's rounds were not counted";
+	if ((SYST_CSR & CSR_ALL) != CSR_ALL || SYST_RVR != round_ticks - 1)
+		return "the call changed SysTick, by which it is measured";
+	if (VTOR != vectors)
+		return "the call changed the vector table, and with it the counter's interrupt";
+	__asm__ volatile("mrs %0, control" : "=r"(control));
+	if ((control & CONTROL_PRIVILEGE_AND_STACK) != 2)
+		return "the call changed the stack pointer or the privileges";
+	return NULL;
+}
+
+static uint64_t ticks_at(struct counter_reading reading)
+{
+	/* The interrupt comes as the counter reaches 0: that tick is the first of the new round. */
+	uint32_t within = reading.value ? round_ticks - reading.value : 0;
+	uint64_t rounds = reading.rounds;
+
+	if ((reading.pending & ICSR_PENDSTSET) && within < round_ticks / 2)
+		rounds++;
+	return rounds * round_ticks + within;
+}
+
+static uint64_t instructions(uint64_t ticks)
+{
+	return (ticks * COUNTER_NUMERATOR + COUNTER_DENOMINATOR / 2) / COUNTER_DENOMINATOR;
+}
+
+uint64_t counter_between(struct counter_reading first, struct counter_reading second)
+{
+	uint64_t interrupts = second.rounds - first.rounds;
+
+	return instructions(ticks_at(second) - ticks_at(first)) - interrupts * COUNTER_HANDLER;
+}
+
+uint64_t counter_since_start(struct counter_reading reading)
+{
+	return instructions(ticks_at(reading));
+}
+
+static uint64_t count_loop(void)
+{
+	struct counter_reading begin = counter_read();
+
+	for (volatile uint32_t i = 0; i < 2000; i++)
+		;
+	return counter_between(begin, counter_read());
+}
+
+uint64_t counter_self_test(uint64_t *expected)
+{
+	uint64_t found;
+	uint32_t rounds;
+
+	counter_start();
+	*expected = count_loop();
+	start(SHORT_ROUND);
+	found = count_loop();
+	rounds = counter_rounds;
+	counter_start();
+	return found == *expected && rounds > 2 ? 0 : found;
+}

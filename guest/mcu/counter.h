@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The counter of a Cortex-M: SysTick, the one that every core has.
+ *
+ * It has 24 bits and counts down; an interrupt counts how often it came round. Under QEMU's -icount every instruction
+ * takes the same virtual time, longer than a tick, so that the number of instructions follows from the number of ticks
+ * without a remainder. On a board it counts cycles.
+ *
+ * The interrupt's handler executes COUNTER_HANDLER instructions each time, which are taken off again.
+ */
+#ifndef WORLDWISE_MCU_COUNTER_H
+#define WORLDWISE_MCU_COUNTER_H
+
+#include <stdint.h>
+
+/* Instructions (of an emulated core) per tick, as a fraction. */
+#ifndef COUNTER_NUMERATOR
+#error "COUNTER_NUMERATOR and COUNTER_DENOMINATOR say how many instructions a tick is"
+#endif /* COUNTER_NUMERATOR */
+
+#define COUNTER_NAME "systick"
+#define COUNTER_HANDLER 5u
+
+struct counter_reading {
+	uint32_t value;   /* of the counter */
+	uint32_t pending; /* ICSR: bit 26 if the interrupt waits */
+	uint32_t rounds;  /* that the interrupt has counted */
+	uint32_t masked;  /* whether interrupts were disabled before the reading, which enables them */
+};
+
+extern volatile uint32_t counter_rounds;
+
+#define COUNTER_CVR (*(volatile const uint32_t *)0xE000E018u)
+#define COUNTER_ICSR (*(volatile const uint32_t *)0xE000ED04u)
+
+/* The same few instructions each time: what they add to a region is calibrated. */
+static inline __attribute__((always_inline)) struct counter_reading counter_read(void)
+{
+	struct counter_reading reading;
+
+	__asm__ volatile("mrs %0, primask\n\tcpsid i" : "=r"(reading.masked)::"memory");
+	reading.value = COUNTER_CVR;
+	reading.pending = COUNTER_ICSR;
+	reading.rounds = counter_rounds;
+	__asm__ volatile("cpsie i" ::: "memory");
+	return reading;
+}
+
+/*
+ * What something else did to the counter, or to the interrupt that counts its rounds, up to a reading: then what was counted
+ * says nothing. NULL if there is nothing.
+ */
+const char *counter_problem(struct counter_reading last);
+
+/* Starts the counter. Must come before any reading. */
+void counter_start(void);
+
+/* Instructions from the first to the second reading, without those of the counter's interrupt. */
+uint64_t counter_between(struct counter_reading first, struct counter_reading second);
+
+/* Roughly how many instructions there were since the start: for showing an order, not for differences. */
+uint64_t counter_since_start(struct counter_reading reading);
+
+/*
+ * Counts one and the same loop while the counter comes round never and while it does so often. Returns 0 if the counts
+ * are equal, else the second, with the first in `*expected`.
+ */
+uint64_t counter_self_test(uint64_t *expected);
+
+#endif /* WORLDWISE_MCU_COUNTER_H */

@@ -1,0 +1,589 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * A microcontroller's measured program: one library on one curve. Linked once for each; which of the library's operations
+ * it measures is said on its command line.
+ */
+#include <string.h>
+
+#include "../bench/record.h"
+#include "../bench/semihost.h"
+#include "counter.h"
+#include "frame.h"
+#include "heap.h"
+#include "semihost_call.h"
+#include "start.h"
+
+#ifndef FRAME_BOARD
+#error "FRAME_BOARD must be the board's name"
+#endif /* FRAME_BOARD */
+
+#define PLACE "mcu"
+#define AES_COUNTER_BYTES 16
+/* What a call's results and inputs are, outside of any stack whose depth is measured. */
+static struct {
+	uint8_t private_key[OPS_PRIVATE_BYTES];
+	uint8_t public_key[OPS_PUBLIC_BYTES];
+	uint8_t peer_private[OPS_PRIVATE_BYTES];
+	uint8_t peer[OPS_PUBLIC_BYTES];
+	uint8_t signature[OPS_SIGNATURE_BYTES];
+	uint8_t secret[OPS_SECRET_BYTES];
+	uint8_t digest[64];
+	uint8_t key[32];
+	uint8_t counter[AES_COUNTER_BYTES];
+	uint8_t message[FRAME_MESSAGE_BYTES];
+#if FRAME_HAS_AES128 || FRAME_HAS_AES256
+	uint8_t output[FRAME_MESSAGE_BYTES];
+#endif /* FRAME_HAS_AES128 || FRAME_HAS_AES256 */
+	size_t size;
+	uint32_t runs;
+} io;
+
+struct operation {
+	const char *name;
+	const char *measure;
+	int (*run)(void);                 /* what is measured, and nothing else */
+	void (*prepare)(uint32_t index);  /* a call's input */
+	void (*evidence)(uint32_t index); /* checks the call's result and records it */
+};
+
+/* --- operations: those that the library has. Inline are helpers that some programs have no use for --- */
+
+static inline void begin_evidence(const char *measure, uint32_t index)
+{
+	record_begin("evidence");
+	record_text("measure", measure);
+	record_number("index", index);
+}
+
+static inline void record_message(void)
+{
+	record_text("content", "blocks");
+	record_number("size", io.size);
+}
+
+static inline void prepare_message(uint32_t index)
+{
+	frame_message(io.message, io.size, index);
+}
+
+static inline void prepare_nothing(uint32_t index)
+{
+	(void)index;
+}
+
+#if FRAME_HAS_KEYGEN
+static void make_key(uint8_t *private_key, uint8_t *public_key)
+{
+	int result = ops_keygen(private_key, public_key);
+
+	if (result)
+		frame_fail("keygen failed", result);
+}
+
+static int run_keygen(void)
+{
+	return ops_keygen(io.private_key, io.public_key);
+}
+
+static void keygen_evidence(uint32_t index)
+{
+	begin_evidence("keygen", index);
+	record_text("curve", FRAME_CURVE);
+	record_hex("public", io.public_key, sizeof(io.public_key));
+	record_hex("private", io.private_key, sizeof(io.private_key));
+	record_end();
+}
+#endif /* FRAME_HAS_KEYGEN */
+
+#if FRAME_HAS_SIGN
+static int run_sign(void)
+{
+	return ops_sign(io.private_key, io.public_key, io.message, io.size, io.signature);
+}
+
+static int run_verify(void)
+{
+	return ops_verify(io.public_key, io.message, io.size, io.signature);
+}
+
+static void prepare_sign(uint32_t index)
+{
+	if (!index)
+		make_key(io.private_key, io.public_key);
+	prepare_message(index);
+	memset(io.signature, 0, sizeof(io.signature));
+}
+
+static void prepare_verify(uint32_t index)
+{
+	int result;
+
+	prepare_sign(index);
+	result = run_sign();
+	if (result)
+		frame_fail("sign failed", result);
+}
+
+static void signature_evidence(const char *measure, uint32_t index)
+{
+	begin_evidence(measure, index);
+	record_text("curve", FRAME_CURVE);
+	record_message();
+	record_hex("public", io.public_key, sizeof(io.public_key));
+	record_hex("signature", io.signature, sizeof(io.signature));
+	record_end();
+}
+
+static void sign_evidence(uint32_t index)
+{
+	int result = run_verify();
+
+	if (result)
+		frame_fail("a signature is not accepted by verify", result);
+	signature_evidence("sign", index);
+}
+
+static void verify_evidence(uint32_t index)
+{
+	signature_evidence("verify", index);
+}
+#endif /* FRAME_HAS_SIGN */
+
+#if FRAME_HAS_ECDH
+static int run_ecdh(void)
+{
+	return ops_ecdh(io.private_key, io.peer, io.secret);
+}
+
+static void prepare_ecdh(uint32_t index)
+{
+	(void)index;
+	make_key(io.private_key, io.public_key);
+	make_key(io.peer_private, io.peer);
+	memset(io.secret, 0, sizeof(io.secret));
+}
+
+static void ecdh_evidence(uint32_t index)
+{
+	uint8_t other[OPS_SECRET_BYTES];
+	int result = ops_ecdh(io.peer_private, io.public_key, other);
+
+	if (result)
+		frame_fail("ecdh of the other side failed", result);
+	if (memcmp(other, io.secret, sizeof(other)))
+		frame_fail("the two sides of ecdh do not agree", 0);
+	if (!index)
+		frame_check("agreement", "ecdh", 1);
+	begin_evidence("ecdh", index);
+	record_text("curve", FRAME_CURVE);
+	record_hex("private", io.private_key, sizeof(io.private_key));
+	record_hex("peer", io.peer, sizeof(io.peer));
+	record_hex("secret", io.secret, sizeof(io.secret));
+	record_end();
+}
+#endif /* FRAME_HAS_ECDH */
+
+#if FRAME_HAS_SHA256 || FRAME_HAS_SHA512
+static void hash_evidence(uint32_t index, const char *algorithm, size_t length)
+{
+	begin_evidence("hash", index);
+	record_text("algorithm", algorithm);
+	record_message();
+	record_hex("digest", io.digest, length);
+	record_end();
+}
+#endif /* FRAME_HAS_SHA256 || FRAME_HAS_SHA512 */
+
+#if FRAME_HAS_SHA256
+static int run_sha256(void)
+{
+	return ops_sha256(io.message, io.size, io.digest);
+}
+
+static void sha256_evidence(uint32_t index)
+{
+	hash_evidence(index, "sha256", 32);
+}
+#endif /* FRAME_HAS_SHA256 */
+
+#if FRAME_HAS_SHA512
+static int run_sha512(void)
+{
+	return ops_sha512(io.message, io.size, io.digest);
+}
+
+static void sha512_evidence(uint32_t index)
+{
+	hash_evidence(index, "sha512", 64);
+}
+#endif /* FRAME_HAS_SHA512 */
+
+#if FRAME_HAS_AES128 || FRAME_HAS_AES256
+static void prepare_aes(uint32_t index)
+{
+	prepare_message(index);
+	ops_random(io.key, sizeof(io.key));
+	ops_random(io.counter, sizeof(io.counter));
+}
+
+static void encrypt_evidence(uint32_t index, const char *cipher, size_t key_bytes)
+{
+	begin_evidence("encrypt", index);
+	record_text("cipher", cipher);
+	record_message();
+	record_hex("key", io.key, key_bytes);
+	record_hex("counter", io.counter, sizeof(io.counter));
+	/* All of it would be longer than a line. */
+	ops_frame_sha256(io.output, io.size, io.digest);
+	record_hex("output_sha256", io.digest, 32);
+	record_end();
+}
+#endif /* FRAME_HAS_AES128 || FRAME_HAS_AES256 */
+
+#if FRAME_HAS_AES128
+static int run_aes128(void)
+{
+	return ops_aes_ctr(io.key, 16, io.counter, io.message, io.size, io.output);
+}
+
+static void aes128_evidence(uint32_t index)
+{
+	encrypt_evidence(index, "aes128-ctr", 16);
+}
+#endif /* FRAME_HAS_AES128 */
+
+#if FRAME_HAS_AES256
+static int run_aes256(void)
+{
+	return ops_aes_ctr(io.key, 32, io.counter, io.message, io.size, io.output);
+}
+
+static void aes256_evidence(uint32_t index)
+{
+	encrypt_evidence(index, "aes256-ctr", 32);
+}
+#endif /* FRAME_HAS_AES256 */
+
+#if FRAME_HAS_DHRYSTONE
+static int run_dhrystone(void)
+{
+	return ops_dhrystone(io.runs);
+}
+
+static void dhrystone_evidence(uint32_t index)
+{
+	/* That its variables had the right values is a part of its result. */
+	if (!index)
+		frame_check("final-values", "run", 1);
+}
+#endif /* FRAME_HAS_DHRYSTONE */
+
+static const struct operation operations[] = {
+#if FRAME_HAS_KEYGEN
+	{ "keygen", "keygen", run_keygen, prepare_nothing, keygen_evidence },
+#endif /* FRAME_HAS_KEYGEN */
+#if FRAME_HAS_SIGN
+	{ "sign", "sign", run_sign, prepare_sign, sign_evidence },
+	{ "verify", "verify", run_verify, prepare_verify, verify_evidence },
+#endif /* FRAME_HAS_SIGN */
+#if FRAME_HAS_ECDH
+	{ "ecdh", "ecdh", run_ecdh, prepare_ecdh, ecdh_evidence },
+#endif /* FRAME_HAS_ECDH */
+#if FRAME_HAS_SHA256
+	{ "sha256", "hash", run_sha256, prepare_message, sha256_evidence },
+#endif /* FRAME_HAS_SHA256 */
+#if FRAME_HAS_SHA512
+	{ "sha512", "hash", run_sha512, prepare_message, sha512_evidence },
+#endif /* FRAME_HAS_SHA512 */
+#if FRAME_HAS_AES128
+	{ "aes128", "encrypt", run_aes128, prepare_aes, aes128_evidence },
+#endif /* FRAME_HAS_AES128 */
+#if FRAME_HAS_AES256
+	{ "aes256", "encrypt", run_aes256, prepare_aes, aes256_evidence },
+#endif /* FRAME_HAS_AES256 */
+#if FRAME_HAS_DHRYSTONE
+	{ "dhrystone", "run", run_dhrystone, prepare_nothing, dhrystone_evidence },
+#endif /* FRAME_HAS_DHRYSTONE */
+};
+
+/* --- the frame --- */
+
+void frame_message(uint8_t *message, size_t size, uint32_t index)
+{
+	uint32_t state = 1;
+
+	for (size_t i = 0; i < size; i++) {
+		state = state * 1664525u + 1013904223u;
+		message[i] = i < 4 ? (uint8_t)(index >> (8 * i)) : i < 8 ? 0 : (uint8_t)(state >> 24);
+	}
+}
+
+static void add(char *text, size_t room, const char *more)
+{
+	strncat(text, more, room - strlen(text) - 1);
+}
+
+static void add_number(char *text, size_t room, uint32_t value)
+{
+	char digits[11];
+	size_t at = sizeof(digits) - 1;
+
+	digits[at] = '\0';
+	do {
+		digits[--at] = (char)('0' + value % 10);
+		value /= 10;
+	} while (value);
+	add(text, room, digits + at);
+}
+
+_Noreturn void frame_fail(const char *what, int result)
+{
+	static char text[200];
+
+	text[0] = '\0';
+	add(text, sizeof(text), what);
+	if (result) {
+		add(text, sizeof(text), result < 0 ? ": -" : ": ");
+		add_number(text, sizeof(text), result < 0 ? 0u - (uint32_t)result : (uint32_t)result);
+	}
+	if (heap_refused()) {
+		add(text, sizeof(text), "; the heap had no room for ");
+		add_number(text, sizeof(text), (uint32_t)heap_refused());
+		add(text, sizeof(text), " bytes");
+	}
+	record_begin("error");
+	record_text("message", text);
+	record_end();
+	semihost_exit(1);
+}
+
+void frame_check(const char *name, const char *measure, int ok)
+{
+	char text[100] = "check failed: ";
+
+	record_begin("check");
+	record_text("name", name);
+	record_text("measure", measure);
+	record_flag("ok", ok);
+	record_end();
+	if (!ok) {
+		strncat(text, name, sizeof(text) - strlen(text) - 1);
+		frame_fail(text, 0);
+	}
+}
+
+/* Reads digits; -1 if there is anything else. */
+static long read_number(const char *text)
+{
+	long value = 0;
+
+	if (!*text)
+		return -1;
+	for (; *text; text++) {
+		if (*text < '0' || *text > '9' || value > 100000000)
+			return -1;
+		value = value * 10 + (*text - '0');
+	}
+	return value;
+}
+
+static uint32_t required_number(const char *text)
+{
+	long value = text ? read_number(text) : -1;
+
+	if (value < 0)
+		frame_fail("usage: OPERATION WARMUP SAMPLES [KEY=VALUE ...]", 0);
+	return (uint32_t)value;
+}
+
+static struct frame_plan read_plan(char *words, char *parameters, size_t room)
+{
+	struct frame_plan plan = { 0 };
+	char *word = strtok(words, " ");
+
+	plan.operation = word ? word : "";
+	plan.warmup = required_number(strtok(NULL, " "));
+	plan.samples = required_number(strtok(NULL, " "));
+	parameters[0] = '\0';
+	while ((word = strtok(NULL, " "))) {
+		if (strlen(parameters) + strlen(word) + 2 > room)
+			frame_fail("the parameters are too long", 0);
+		if (*parameters)
+			strcat(parameters, " ");
+		strcat(parameters, word);
+		if (!strncmp(word, "curve=", 6)) {
+			if (strcmp(word + 6, FRAME_CURVE))
+				frame_fail("this program has another curve: " FRAME_CURVE, 0);
+		} else if (!strncmp(word, "size=", 5)) {
+			plan.size = required_number(word + 5);
+		} else if (!strncmp(word, "runs=", 5)) {
+			plan.runs = required_number(word + 5);
+		} else {
+			frame_fail("a parameter is not known", 0);
+		}
+	}
+	if (plan.size > FRAME_MESSAGE_BYTES)
+		frame_fail("the message is too long", 0);
+	return plan;
+}
+
+static void record_start(const struct frame_plan *plan, const char *parameters)
+{
+	record_begin("start");
+	record_number("format", RECORD_FORMAT);
+	record_text("program", "mcu-bench");
+	record_text("board", FRAME_BOARD);
+	record_text("operation", plan->operation);
+	record_text("implementation", ops_name);
+	record_text("clock", COUNTER_NAME);
+	record_text("unit", "instructions");
+	record_number("warmup", plan->warmup);
+	record_number("samples", plan->samples);
+	record_text("parameters", parameters);
+	record_end();
+}
+
+static uint32_t overhead(void)
+{
+	uint64_t least = UINT64_MAX;
+
+	for (int pass = 0; pass < 16; pass++) {
+		struct counter_reading begin = counter_read();
+		uint64_t count = counter_between(begin, counter_read());
+
+		if (count < least)
+			least = count;
+	}
+	record_begin("overhead");
+	record_text("place", PLACE);
+	record_text("clock", COUNTER_NAME);
+	record_number("count", least);
+	record_end();
+	return (uint32_t)least;
+}
+
+static void must_succeed(const struct operation *operation, int result)
+{
+	if (result)
+		frame_fail(operation->name, result);
+}
+
+static int run_nothing(void)
+{
+	return 0;
+}
+
+/*
+ * How many bytes of stack a call takes: what is below this function's own frame is painted, and looked at afterwards. No
+ * interrupt may put a frame there meanwhile.
+ */
+static __attribute__((noinline)) size_t stack_of(int (*run)(void), int *result)
+{
+	uint32_t *from;
+	size_t depth;
+
+	__asm__ volatile("cpsid i\n\tmov %0, sp" : "=r"(from)::"memory");
+	stack_paint(from);
+	*result = run();
+	depth = stack_painted_over(from);
+	__asm__ volatile("cpsie i" ::: "memory");
+	return depth;
+}
+
+/* In a call of its own: painting and looking take time. */
+static void measure_memory(const struct operation *operation)
+{
+	size_t stack;
+	size_t before;
+	int result;
+
+	operation->prepare(0);
+	heap_forget_peak();
+	before = heap_used();
+	stack = stack_of(operation->run, &result);
+	must_succeed(operation, result);
+	record_begin("memory");
+	record_text("measure", operation->measure);
+	record_text("place", PLACE);
+	record_number("stack", stack - stack_of(run_nothing, &result));
+	record_number("heap", heap_peak() - before);
+	record_number("heap_left", heap_used() - before);
+	record_end();
+}
+
+static void measure(const struct frame_plan *plan, const struct operation *operation, uint32_t cost)
+{
+	for (uint32_t index = 0; index < 1 + plan->warmup + plan->samples; index++) {
+		struct counter_reading begin;
+		struct counter_reading end;
+		const char *problem;
+		uint64_t count;
+		int result;
+
+		operation->prepare(index);
+		begin = counter_read();
+		result = operation->run();
+		end = counter_read();
+		must_succeed(operation, result);
+		problem = counter_problem(end);
+		if (problem)
+			frame_fail(problem, 0);
+		count = counter_between(begin, end);
+		if (count < cost)
+			frame_fail("a region is shorter than its own overhead", 0);
+		record_begin("sample");
+		record_text("measure", operation->measure);
+		record_text("place", PLACE);
+		record_number("index", index);
+		record_text("phase", index == 0 ? "first" : index <= plan->warmup ? "warmup" : "sample");
+		record_number("begin", counter_since_start(begin));
+		record_number("end", counter_since_start(begin) + count);
+		record_number("count", count - cost);
+		record_end();
+		operation->evidence(index);
+	}
+}
+
+static const struct operation *find_operation(const char *name)
+{
+	for (size_t i = 0; i < sizeof(operations) / sizeof(operations[0]); i++)
+		if (!strcmp(operations[i].name, name))
+			return &operations[i];
+	frame_fail("this program has no such operation", 0);
+}
+
+int main(void)
+{
+	static char words[160];
+	static char parameters[100];
+	const struct operation *operation;
+	struct frame_plan plan;
+	uint64_t expected;
+	uint64_t wrong;
+	uint32_t cost;
+	int result;
+
+	if (semihost_command_line(words, sizeof(words)))
+		frame_fail("the command line cannot be read", 0);
+	plan = read_plan(words, parameters, sizeof(parameters));
+	record_start(&plan, parameters);
+	operation = find_operation(plan.operation);
+
+	wrong = counter_self_test(&expected);
+	if (wrong)
+		frame_fail("the counter is not exact: the same loop counts otherwise when it comes round", (int)wrong);
+	cost = overhead();
+	io.size = plan.size;
+	io.runs = plan.runs;
+	result = ops_open();
+	if (result)
+		frame_fail("open failed", result);
+	known_answers(plan.operation);
+	measure_memory(operation);
+	measure(&plan, operation, cost);
+	record_begin("end");
+	record_number("status", 0);
+	record_number("idle", 0);
+	record_end();
+	return 0;
+}

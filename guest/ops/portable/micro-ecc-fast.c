@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* implementation.toml
+name = "micro-ecc-fast"
+title = "micro-ecc (level 3)"
+about = "micro-ecc with products unrolled for the size of the curve (uECC_OPTIMIZATION_LEVEL 3), for Thumb-2"
+licence = "BSD-2-Clause"
+[source]
+crate = "micro-ecc-sys"
+version = "0.3.2"
+sha256 = "1b861c7e7eba25ec3fe0fde221a46bf38bd1ad200a5404b6f7e45c99b74a00fa"
+[build]
+sources = ["micro-ecc/uECC.c"]
+include = ["micro-ecc"]
+defines = ["uECC_SUPPORT_COMPRESSED_POINT=0", "uECC_OPTIMIZATION_LEVEL=3", "OPS_MICRO_ECC_FAST"]
+flags = ["-fomit-frame-pointer"]
+[build.curve.secp160r1]
+defines = [
+  "uECC_SUPPORTS_secp192r1=0", "uECC_SUPPORTS_secp224r1=0",
+  "uECC_SUPPORTS_secp256r1=0", "uECC_SUPPORTS_secp256k1=0",
+]
+[build.curve.secp192r1]
+defines = [
+  "uECC_SUPPORTS_secp160r1=0", "uECC_SUPPORTS_secp224r1=0",
+  "uECC_SUPPORTS_secp256r1=0", "uECC_SUPPORTS_secp256k1=0",
+]
+[build.curve.secp224r1]
+defines = [
+  "uECC_SUPPORTS_secp160r1=0", "uECC_SUPPORTS_secp192r1=0",
+  "uECC_SUPPORTS_secp256r1=0", "uECC_SUPPORTS_secp256k1=0",
+]
+[build.curve.secp256r1]
+defines = [
+  "uECC_SUPPORTS_secp160r1=0", "uECC_SUPPORTS_secp192r1=0",
+  "uECC_SUPPORTS_secp224r1=0", "uECC_SUPPORTS_secp256k1=0",
+]
+[build.curve.secp256k1]
+defines = [
+  "uECC_SUPPORTS_secp160r1=0", "uECC_SUPPORTS_secp192r1=0",
+  "uECC_SUPPORTS_secp224r1=0", "uECC_SUPPORTS_secp256r1=0",
+]
+[operations]
+secp160r1 = ["keygen", "sign", "verify", "ecdh"]
+secp192r1 = ["keygen", "sign", "verify", "ecdh"]
+secp224r1 = ["keygen", "sign", "verify", "ecdh"]
+secp256r1 = ["keygen", "sign", "verify", "ecdh"]
+secp256k1 = ["keygen", "sign", "verify", "ecdh"]
+[needs]
+cores = ["cortex-m3", "cortex-m4", "cortex-m7", "cortex-m33"]
+frame_sha256 = true
+*/
+/* The calls are the same as in the default configuration. */
+#include "micro-ecc.c"

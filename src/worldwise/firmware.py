@@ -1,0 +1,180 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Microcontrollers: a portable implementation becomes one program per curve for a board, and the board a machine."""
+
+import json
+import math
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from worldwise import own, paths
+from worldwise.board import Board, Core, load_core
+from worldwise.crates import Crates, crate_folder
+from worldwise.errors import DoesNotFitError, WorldwiseError
+from worldwise.image import ImageStore, Recipe, guest_trees
+from worldwise.portable import NO_CURVE, Portable, find
+from worldwise.suite import Case
+from worldwise.target import Machine
+
+# One instruction takes 2^10 ns of virtual time, the most that QEMU allows: longer than a tick of any board's counter,
+# so that the ticks tell the number of instructions without a remainder.
+_SHIFT = 10
+# Less stack than this is no stack to run anything on.
+_LEAST_STACK = 512
+
+PROGRAM = "mcu-bench"
+# An adapter that is another one in another configuration.
+_INCLUDED = re.compile(r'^#include "([\w-]+\.c)"', re.MULTILINE)
+# What gives SHA-256 to libraries that have none.
+_HASHING = "bearssl"
+
+
+def counter_macros(clock: int) -> dict[str, int]:
+    """How guest/mcu/counter.h is told what a tick of SysTick at `clock` Hz is, in instructions of an emulated core.
+
+    Raises WorldwiseError if the ticks are too long to tell instructions apart.
+    """
+    ticks_per_instruction = clock * 2**_SHIFT
+    common = math.gcd(10**9, ticks_per_instruction)
+    # Both ends of a region are read to a tick; two of them must stay clear of half an instruction.
+    if ticks_per_instruction < 4 * 10**9 + 1:
+        raise WorldwiseError(
+            f"a core at {clock} Hz counts too slowly for single instructions to be told apart",
+            "the emulated machine's clock must be 4 MHz or more",
+        )
+    if clock % 1000:
+        raise WorldwiseError(f"the emulated core's {clock} Hz are not a whole number of kHz")
+    return {
+        "COUNTER_NUMERATOR": 10**9 // common,
+        "COUNTER_DENOMINATOR": ticks_per_instruction // common,
+        "COUNTER_TICKS_PER_MS": clock // 1000,
+    }
+
+
+def _plan(implementation: Portable, optimisation: str, name: str, board: Board, core: Core) -> dict[str, Any]:
+    """What recipes/mcu.py compiles and links."""
+    curves = {
+        curve: {"operations": list(operations), **own.curve_plan(implementation, curve, board.core)}
+        for curve, operations in implementation.manifest.operations.items()
+    }
+    source = implementation.manifest.source
+    return {
+        "name": implementation.name,
+        "own": implementation.folder is not None,
+        "source": "package" if source else "folder",
+        "debian": source.debian if source and source.debian else "",
+        "frame_sha256": implementation.manifest.needs.frame_sha256,
+        "warnings": implementation.manifest.build.warnings,
+        "optimisation": optimisation,
+        "board": name,
+        "flags": list(core.flags),
+        "flash": board.flash,
+        "ram": board.ram,
+        "script": board.script,
+        "least_stack": _LEAST_STACK,
+        "counter": counter_macros(board.emulated.clock),
+        "curves": curves,
+    }
+
+
+def _frame(implementation: Portable, board: Board) -> dict[str, Path]:
+    """The files of the repository that go into a program: no other board's and no other library's.
+
+    Adding one then leaves every image as it is.
+    """
+    adapters: set[str] = set() if implementation.folder else {implementation.adapter.name}
+    while (
+        more := {name for one in adapters for name in _INCLUDED.findall((paths.PORTABLE / one).read_text())} - adapters
+    ):
+        adapters |= more
+    portable = [path.name for path in paths.PORTABLE.iterdir() if path.suffix != ".c" or path.name in adapters]
+    scripts = [path for path in paths.BOARDS.glob("*.ld") if path.name in (board.script, "sections.ld")]
+    return {
+        **guest_trees("bench", "mcu", "ops/common"),
+        **guest_trees(*portable, room="ops/portable"),
+        **{f"boards/{path.name}": path for path in scripts},
+    }
+
+
+def firmware_programs(
+    implementation: Portable, optimisation: str, name: str, board: Board, source: Path | None
+) -> Recipe:
+    """One program per curve, and what each operation takes; `source` has the sources that no package has."""
+    manifest = implementation.manifest
+    debian = manifest.source.debian if manifest.source else None
+    sources = dict.fromkeys([_HASHING, *([debian] if debian else [])])
+    return Recipe(
+        name=f"{name}-{implementation.name}-{optimisation}",
+        script="mcu.sh",
+        helpers=("mcu.py", "objects.py", "packages.sh"),
+        outputs=("footprint.json",),
+        sources=tuple(sources),
+        trees={**_frame(implementation, board), **own.trees(implementation)} | ({"source": source} if source else {}),
+        settings={
+            "PACKAGES": " ".join(sources),
+            "SOURCE": debian or "",
+            "PARTS": " ".join(manifest.source.parts if manifest.source else ()),
+            "PLAN": json.dumps(_plan(implementation, optimisation, name, board, load_core(board.core))),
+        },
+    )
+
+
+@dataclass(frozen=True)
+class BoardTarget:
+    """A board of boards/, by the emulated machine that stands for it."""
+
+    name: str
+    board: Board
+
+    def recipes(self, case: Case) -> Sequence[Recipe]:
+        """The images the case needs."""
+        return (self._recipe(case, Crates()),)
+
+    def machine(self, case: Case, images: ImageStore) -> Machine:
+        """The board with the program of the case's implementation and curve.
+
+        Raises WorldwiseError if the program does not fit the board, with what is too small.
+        """
+        with own.told(case.implementation):
+            # A user's library of the same name may have become another since; its folder is named by its content.
+            name = f"{self.name}/{case.variant}/{find(case.implementation).folder or ''}"
+            image = images.once(name, lambda: self._recipe(case, Crates(images.notify)))
+        footprint = json.loads(image.file("footprint.json").read_text(encoding="utf-8"))[case.curve or NO_CURVE]
+        if "problem" in footprint:
+            raise DoesNotFitError(
+                f"{case.id}: the program does not fit {self.board.title} ({self.board.flash // 1024} KiB of flash, "
+                f"{self.board.ram // 1024} KiB of RAM): {footprint['problem']}",
+                "the program has all operations of its curve, and the bench around them",
+            )
+        program = f"{case.curve or NO_CURVE}.elf"
+        return Machine(
+            name=f"{self.name}-{case.variant}",
+            files={"program.elf": image.file(program)},
+            digests={"program.elf": image.files[program]},
+            arguments=self._arguments(),
+            images={image.name: image.digest},
+            ready=None,
+            symbols={"program": image.file(program)},
+            preload=(),
+            footprint=footprint["operations"][case.operation],
+        )
+
+    def program(self, case: Case) -> Sequence[str]:
+        """The program's command line: operation, warm-up, samples and parameters."""
+        return (case.operation, str(case.warmup), str(case.samples), *case.arguments)
+
+    def _recipe(self, case: Case, crates: Crates) -> Recipe:
+        implementation = find(case.implementation)
+        folder = crate_folder(implementation, crates)
+        return firmware_programs(implementation, case.optimisation, self.name, self.board, folder)
+
+    def _arguments(self) -> tuple[str, ...]:
+        return (
+            "-M", self.board.emulated.machine,
+            "-nic", "none",
+            "-icount", f"shift={_SHIFT},align=off,sleep=off",
+            "-rtc", "base=2025-01-01T00:00:00,clock=vm",
+            "-kernel", "/machine/program.elf",
+        )  # fmt: skip

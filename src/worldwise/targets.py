@@ -1,0 +1,27 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Every target there is, by its name in cases."""
+
+from collections.abc import Iterator, Mapping
+
+from worldwise.board import boards
+from worldwise.firmware import BoardTarget
+from worldwise.target import OPTEE_TARGETS, Target
+
+
+class _Targets(Mapping[str, Target]):
+    """Boards are read when they are first asked for."""
+
+    def _all(self) -> dict[str, Target]:
+        return {**OPTEE_TARGETS, **{name: BoardTarget(name, board) for name, board in boards().items()}}
+
+    def __getitem__(self, name: str) -> Target:
+        return OPTEE_TARGETS[name] if name in OPTEE_TARGETS else self._all()[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._all())
+
+    def __len__(self) -> int:
+        return len(self._all())
+
+
+TARGETS: Mapping[str, Target] = _Targets()

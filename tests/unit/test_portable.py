@@ -1,0 +1,154 @@
+# SPDX-License-Identifier: BSD-2-Clause
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from worldwise import paths, portable
+from worldwise.board import load_core
+from worldwise.errors import WorldwiseError
+from worldwise.portable import CURVES, add, load_adapter, load_folder, portables
+from worldwise.suite import BOARD_OPERATIONS
+
+MANIFEST = """\
+name = "some-lib"
+title = "Some library"
+about = "one line"
+licence = "BSD-2-Clause"
+[source]
+crate = "some-lib-sys"
+version = "1.0.0"
+sha256 = "0000000000000000000000000000000000000000000000000000000000000000"
+[build]
+sources = ["some.c"]
+[build.core.cortex-m0]
+without = ["some.c"]
+[operations]
+secp256r1 = ["keygen", "sign", "verify", "ecdh"]
+none = ["sha256"]
+[needs]
+cores = ["cortex-m4"]
+"""
+HEAD = "/* SPDX-License-Identifier: BSD-2-Clause */\n/* implementation.toml\n"
+
+
+def adapter(directory: Path, manifest: str = MANIFEST, name: str = "some-lib") -> Path:
+    path = directory / f"{name}.c"
+    path.write_text(f'{HEAD}{manifest}*/\n#include "ops.h"\n')
+    return path
+
+
+@pytest.fixture
+def own(tmp_path: Path) -> Path:
+    """A folder of the user's own."""
+    text = MANIFEST.replace(MANIFEST[MANIFEST.index("[source]") : MANIFEST.index("[build]")], "")
+    (tmp_path / "implementation.toml").write_text(text)
+    (tmp_path / "adapter.c").touch()
+    return tmp_path
+
+
+@pytest.fixture
+def added() -> Iterator[None]:
+    yield
+    portable._added.clear()
+
+
+def test_an_adapter(tmp_path: Path) -> None:
+    library = load_adapter(adapter(tmp_path))
+    assert (library.name, library.curves, library.folder) == ("some-lib", ("secp256r1",), None)
+    assert library.has("sign", "secp256r1")
+    assert library.has("sha256")
+    assert not library.has("sign", "ed25519")
+    assert not library.has("sign")
+    assert not library.has("aes128")
+    assert library.runs_on("cortex-m4")
+    assert not library.runs_on("cortex-m3")
+    anywhere = load_adapter(adapter(tmp_path, MANIFEST.replace('cores = ["cortex-m4"]', "frame_sha256 = true")))
+    assert anywhere.runs_on("cortex-m3")
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "says"),
+    [
+        ("[build]", "[build]\nsource = 1", ":12: build.source: there is no such key"),
+        ('title = "Some library"\n', "", ":3: title: Field required"),
+        ('"some-lib"', '"Some"', r":3: name: 'Some' does not fit"),
+        ("secp256r1 =", "p256 =", ":15: operations: curve 'p256' is not known. Allowed: secp160r1"),
+        ('"ecdh"]', '"sha256"]', "'sha256' does not go with 'secp256r1'. Allowed: keygen"),
+        ('"ecdh"]', '"hash"]', ":16: operations.secp256r1"),
+        ('"sign", "verify"', '"sign"', "'sign' needs 'verify'"),
+        ('"keygen", ', "", "'keygen' is missing"),
+        ('["sha256"]', '["sign"]', "'sign' does not go with 'none'"),
+        ('version = "1.0.0"\n', "", ":7: source: a crate is pinned by 'version' and 'sha256'"),
+        ("0000", "00x0", ":10: source.sha256"),
+        ("crate =", "debian =", "source: a Debian source package is pinned in lab/lock.json"),
+        ('crate = "some-lib-sys"\n', "", "source: must have one of 'crate' and 'debian'"),
+        ("[build]", "[build", ":11: not valid TOML"),
+        ('"some-lib"', '"other-lib"', "its name is 'other-lib', not that of the file"),
+    ],
+)
+def test_wrong_adapters_are_refused_with_their_line(old: str, new: str, says: str, tmp_path: Path) -> None:
+    assert old in MANIFEST
+    path = adapter(tmp_path, MANIFEST.replace(old, new, 1))
+    with pytest.raises(WorldwiseError, match=says) as caught:
+        load_adapter(path)
+    assert caught.value.message.startswith(str(path))
+
+
+def test_an_adapter_without_its_comment_or_source(tmp_path: Path) -> None:
+    path = tmp_path / "some-lib.c"
+    path.write_text('#include "ops.h"\n')
+    with pytest.raises(WorldwiseError, match=r"has no comment that begins with '/\* implementation.toml'"):
+        load_adapter(path)
+    source = MANIFEST[MANIFEST.index("[source]") : MANIFEST.index("[build]")]
+    with pytest.raises(WorldwiseError, match=r"has no \[source\]"):
+        load_adapter(adapter(tmp_path, MANIFEST.replace(source, "")))
+    operations = MANIFEST[MANIFEST.index("secp256r1 =") : MANIFEST.index("[needs]")]
+    with pytest.raises(WorldwiseError, match="names none: nothing would be measured"):
+        load_adapter(adapter(tmp_path, MANIFEST.replace(operations, "")))
+
+
+@pytest.mark.usefixtures("added")
+def test_a_folder_of_the_users_own(own: Path) -> None:
+    library = load_folder(own)
+    assert (library.name, library.folder, library.adapter) == ("some-lib", own.resolve(), own / "adapter.c")
+    before = list(portables())
+    add(library)
+    assert list(portables()) == [*before, "some-lib"]
+
+
+def test_wrong_folders_of_the_users_own(own: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(WorldwiseError, match="there is no such folder"):
+        load_folder(own / "absent")
+    monkeypatch.setattr(portable, "_own", lambda: {"some-lib": load_adapter(adapter(own))})
+    with pytest.raises(WorldwiseError, match="the name 'some-lib' is one of worldwise's own"):
+        load_folder(own)
+    monkeypatch.undo()
+    (own / "adapter.c").unlink()
+    with pytest.raises(WorldwiseError, match=r"has no adapter\.c") as caught:
+        load_folder(own)
+    assert "ops.h" in caught.value.hint
+    (own / "implementation.toml").unlink()
+    with pytest.raises(WorldwiseError, match=r"implementation\.toml: cannot be read"):
+        load_folder(own)
+
+
+def test_libraries_of_the_repository() -> None:
+    known = portables()
+    assert {"micro-ecc", "wolfssl-small"} <= known.keys()
+    for name, library in known.items():
+        assert library.manifest.licence, name
+        for core in (*library.manifest.needs.cores, *library.manifest.build.core):
+            load_core(core)
+        assert set(library.manifest.build.curve) <= {*CURVES, "none"}, name
+        assert library.adapter.read_text().startswith("/* SPDX-License-Identifier: BSD-2-Clause */\n"), name
+    # What nobody has is in the tables nevertheless.
+    assert not [name for name, library in known.items() if "secp112r1" in library.curves]
+
+
+def test_operations_are_those_of_suites_and_of_the_interface() -> None:
+    assert {*portable.OF_CURVE, *portable.CURVELESS} == BOARD_OPERATIONS.keys()
+    header = (paths.PORTABLE / "ops.h").read_text()
+    for curve in CURVES:
+        # Nobody has it, so that the interface does not either.
+        assert (f"OPS_CURVE_{curve.upper()} " in header) == (curve != "secp112r1")
