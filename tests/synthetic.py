@@ -11,6 +11,7 @@ from cryptography.hazmat.primitives import hashes
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.hazmat.primitives.asymmetric.utils import decode_dss_signature
 
+from boards import board_records, footprint
 from worldwise.implementation import IMPLEMENTATIONS
 from worldwise.record import CLOCKS, EVIDENCE, MESSAGE_BYTES, REQUIRED_CHECKS, message_digest
 from worldwise.rundir import RECORDS_FILE, Run, RunWriter
@@ -71,6 +72,8 @@ def cost(case: Case, place: str, index: int, measure: str = "") -> int:
 
 def make_records(case: Case) -> RecordList:
     """The records of a case that went well."""
+    if case.board:
+        return board_records(case)
     records: RecordList = [
         {
             "type": "start",
@@ -140,7 +143,7 @@ def find(records: RecordList, **fields: Any) -> dict[str, Any]:
 
 
 def make_suite(name: str = "synthetic", **top: Any) -> Suite:
-    """A small suite of every target, operation, implementation and optimisation."""
+    """A small suite of both worlds with every operation, implementation and optimisation; none of boards."""
     values: dict[str, Any] = {"samples": 4, "warmup": 2, **top}
     return parse_suite(
         f"""format = 1
@@ -170,6 +173,7 @@ def new_writer(
 ) -> RunWriter:
     """A writer on a new run of these cases, started on 2026-01-02 at 03:04 and `second` seconds."""
     values: dict[str, Any] = {
+        "suite": make_suite(),
         "host": {"machine": "x86_64", "processors": 2},
         "git": "0123456789abcdef",
         "lab": "a" * 64,
@@ -178,7 +182,6 @@ def new_writer(
     }
     return RunWriter.create(
         runs_dir,
-        make_suite(),
         cases=cases,
         budget=budget,
         now=datetime(2026, 1, 2, 3, 4, second, tzinfo=UTC),
@@ -198,6 +201,7 @@ def write_case(writer: RunWriter, case: Case, data: bytes, images: Mapping[str, 
         digest="c" * 64,
         command=["qemu-system-aarch64"],
         wall_seconds=0.5,
+        footprint=footprint(case) if case.board else None,
     )
 
 

@@ -7,13 +7,16 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict
 
+from worldwise import board
+from worldwise.errors import WorldwiseError
 from worldwise.hash_cost import HashReading, Series, read_hashing
-from worldwise.published import Published
+from worldwise.portable import CURVES
+from worldwise.published import Published, Subject
 from worldwise.record import check_records, read_records
 from worldwise.rundir import CaseManifest, Run
-from worldwise.suite import IMPLEMENTATIONS, OPTIMISATIONS, PLACES, Budget
+from worldwise.suite import BOARD_OPERATIONS, IMPLEMENTATIONS, OPTIMISATIONS, PLACES, Budget
 
-FORMAT: Literal[2] = 2
+FORMAT: Literal[3] = 3
 UNIT: Literal["instructions"] = "instructions"
 
 # Clocks in GHz at which counts are shown as time, as if a core finished one instruction in each cycle.
@@ -22,6 +25,11 @@ CLOCK_ASSUMPTION = (
     "Times assume one instruction per cycle on a Cortex-A72 at the named clock. They are not measured: a "
     "real core does more than one, or less, and caches and memory have their say."
 )
+BOARD_ASSUMPTION = (
+    "Times on boards assume one instruction per cycle at the board's clock. They are not measured: on a Cortex-M some "
+    "instructions take more cycles than one (loads, taken branches, long multiplications, divisions), a Cortex-M7 can "
+    "do two in one, and flash that is slower than the core makes it wait."
+)
 
 # What a count takes in: (measure, place) -> text. Interrupts in a region count; they are part of the call.
 _CLIENT_CALL = (
@@ -29,6 +37,7 @@ _CLIENT_CALL = (
 )
 _IN_TA = "inside the TA, with the work of OP-TEE's core; not the way there and back"
 _IN_LINUX = "by the library's own calls in a Linux process"
+_ON_BOARD = "by the library's own calls on the bare core; no interrupts but the counter's own, which is subtracted"
 _INCLUDES = {
     ("keygen", "ta"): f"TEE_GenerateKey, {_IN_TA}",
     ("keygen", "client"): _CLIENT_CALL,
@@ -54,6 +63,21 @@ _INCLUDES = {
     ("create", "ta"): f"TEE_CreatePersistentObject of 4 KiB in the REE's file system, {_IN_TA}, but with "
     "tee-supplicant's work in Linux",
     ("create", "client"): _CLIENT_CALL,
+    ("keygen", "mcu"): f"a private key from random bytes and its public key, {_ON_BOARD}",
+    (
+        "sign",
+        "mcu",
+    ): "the signature; for ECDSA with SHA-256 of the message, for Ed25519 with the SHA-512 that is part of "
+    f"it, {_ON_BOARD}",
+    (
+        "verify",
+        "mcu",
+    ): "the verification, with the check that the public key is on the curve; for ECDSA with SHA-256 of "
+    f"the message, {_ON_BOARD}",
+    ("ecdh", "mcu"): f"the shared secret from the own private and the peer's public key, with its check, {_ON_BOARD}",
+    ("hash", "mcu"): f"the whole message, {_ON_BOARD}",
+    ("encrypt", "mcu"): f"the whole message in counter mode, with the key's expansion, {_ON_BOARD}",
+    ("run", "mcu"): f"all runs through the benchmark's loop, {_ON_BOARD}",
 }
 
 
@@ -90,18 +114,30 @@ class Row(_Result):
 
     `parameters` are those of the case as its id has them, `size` and `chunk` of them in bytes; `calls` is how many
     calls of the TA a message takes.
+
+    On a board: `board` is its name, `curve` and `runs` are the case's parameters (empty or None if it has none),
+    `clock_mhz` is the board's clock. `stack` and `heap` are the peaks of one call, `flash` and `ram` what the operation
+    takes of them (static RAM, without stack and heap), all in bytes. `rank` is 1 for the fewest instructions by the
+    median among the libraries that do the same on the same board at the same optimisation; those with the same count
+    have the same rank, and a library alone has none. `published_gap` says what stands in a published table instead of
+    a figure. All of these are empty or None elsewhere.
+
+    `microseconds` are by clock: those of CLOCKS, or the board's own.
     """
 
     case: str
     target: str
+    board: str
     implementation: str
     optimisation: str
     variant: str
     operation: str
     parameters: str
+    curve: str
     size: int | None
     chunk: int | None
     calls: int
+    runs: int | None
     measure: str
     place: str
     unit: Literal["instructions"]
@@ -116,15 +152,23 @@ class Row(_Result):
     max: int
     worst: int
     ratio_to_linux: float | None
+    rank: int | None
+    stack: int | None
+    heap: int | None
+    flash: int | None
+    ram: int | None
+    clock_mhz: float | None
     microseconds: dict[str, float]
     published: tuple[PublishedFigure, ...]
+    published_gap: str
     verdict: Verdict | None
 
 
 class Factor(_Result):
-    """How many times as many instructions one side takes as the other, by their medians."""
+    """How many times as many instructions one side takes as the other, by their medians; `board` as in a row."""
 
     kind: FactorKind
+    board: str
     operation: str
     parameters: str
     measure: str
@@ -156,6 +200,19 @@ class FailedCase(_Result):
     error: str
 
 
+class NotAvailable(_Result):
+    """What was asked of a board and cannot be had, and why, for every optimisation and size.
+
+    `target` is the board; `curve` is empty for an operation that needs none.
+    """
+
+    target: str
+    implementation: str
+    curve: str
+    operation: str
+    reason: str
+
+
 class RunSummary(_Result):
     """Which run was read, and what it was made with."""
 
@@ -173,16 +230,18 @@ class RunSummary(_Result):
 class Reading(_Result):
     """All that the lens sees in a run; every report is made from this."""
 
-    format: Literal[2]
+    format: Literal[3]
     run: RunSummary
     rows: tuple[Row, ...]
     factors: tuple[Factor, ...]
     hashing: HashReading
     assumption: str
+    board_assumption: str
     published_reason: str
     budget: BudgetResult | None
     failed: tuple[FailedCase, ...]
     missing: tuple[str, ...]
+    unavailable: tuple[NotAvailable, ...]
 
 
 def read_run(run: Run, budget: Budget | None = None) -> Reading:
@@ -196,7 +255,7 @@ def read_run(run: Run, budget: Budget | None = None) -> Reading:
         budget = run.manifest.budget.budget()
     published = Published(run.manifest.published)
     rows = [row for manifest in done for row in _case_rows(run, manifest, published, budget)]
-    rows = _with_ratios(rows)
+    rows = _with_ranks(_with_ratios(rows))
     parameters = {manifest.id: manifest.case().parameters for manifest in done}
     hashing = read_hashing(
         [
@@ -213,7 +272,7 @@ def read_run(run: Run, budget: Budget | None = None) -> Reading:
                 row.median,
             )
             for row in in_reading_order(rows)
-            if row.size is not None
+            if row.size is not None and not row.board
         ],
         published.hashing,
         published.reason,
@@ -237,10 +296,12 @@ def read_run(run: Run, budget: Budget | None = None) -> Reading:
         factors=tuple(_factors(in_reading_order(rows))),
         hashing=hashing,
         assumption=CLOCK_ASSUMPTION,
-        published_reason=published.reason if any(row.published for row in rows) else "",
+        board_assumption=BOARD_ASSUMPTION if any(row.board for row in rows) else "",
+        published_reason=published.reason if any(row.published or row.published_gap for row in rows) else "",
         budget=_budget_result(rows, budget, whole=not failed and not missing) if budget else None,
         failed=tuple(FailedCase(case=manifest.id, error=manifest.error) for manifest in failed),
         missing=missing,
+        unavailable=tuple(NotAvailable(**entry.model_dump()) for entry in run.manifest.unavailable),
     )
 
 
@@ -248,23 +309,30 @@ def _case_rows(run: Run, manifest: CaseManifest, published: Published, budget: B
     case = manifest.case()
     path = run.records_path(case.id)
     checked = check_records(read_records(path), case, str(path))
+    clock_mhz = _clock_mhz(case.board) if case.board else None
+    footprint = manifest.footprint or {}
     for (measure, place), series in checked.samples.items():
         counts = [sample.count for sample in series if sample.phase == "sample"]
         worst = max(sample.count for sample in series)
         middle = float(median(counts))
         average = float(mean(counts))
         judged = budget is not None and measure in budget.measures and place == budget.place
+        memory = checked.memory.get(measure)
+        what = Subject(case.operation, measure, place, case.implementation, case.board, case.curve, case.size)
         yield Row(
             case=case.id,
             target=case.target,
+            board=case.board,
             implementation=case.implementation,
             optimisation=case.optimisation,
             variant=case.variant,
             operation=case.operation,
             parameters=",".join(map("=".join, case.parameters)),
+            curve=case.curve,
             size=case.size,
             chunk=case.chunk,
             calls=case.spans,
+            runs=case.runs,
             measure=measure,
             place=place,
             unit=UNIT,
@@ -280,7 +348,15 @@ def _case_rows(run: Run, manifest: CaseManifest, published: Published, budget: B
             max=max(counts),
             worst=worst,
             ratio_to_linux=None,
-            microseconds={f"{clock} GHz": middle / (clock * 1000) for clock in CLOCKS},
+            rank=None,
+            stack=memory.stack if memory else None,
+            heap=memory.heap if memory else None,
+            flash=footprint.get("flash"),
+            ram=footprint.get("ram"),
+            clock_mhz=clock_mhz,
+            microseconds={f"{clock_mhz:g} MHz": middle / clock_mhz}
+            if clock_mhz
+            else {f"{clock} GHz": middle / (clock * 1000) for clock in CLOCKS},
             published=tuple(
                 PublishedFigure(
                     source=beside.figure.source,
@@ -292,12 +368,40 @@ def _case_rows(run: Run, manifest: CaseManifest, published: Published, budget: B
                     note=beside.figure.note,
                     ratio=average / beside.instructions,
                 )
-                for beside in published.beside(case.operation, measure, place, case.implementation)
+                for beside in published.beside(what)
             ),
+            published_gap=published.gap(what),
             verdict=Verdict(worst=worst, limit=budget.instructions, fits=worst <= budget.instructions)
             if judged and budget
             else None,
         )
+
+
+def _clock_mhz(name: str) -> float:
+    """Raises WorldwiseError if the board is not there any more."""
+    boards = board.boards()
+    if name not in boards:
+        raise WorldwiseError(
+            f"board '{name}' is not known any more: without its clock there are no times.",
+            f"known boards: {', '.join(boards)}",
+        )
+    return boards[name].clock_mhz
+
+
+def _with_ranks(rows: list[Row]) -> list[Row]:
+    def key(row: Row) -> tuple[str, ...]:
+        return (row.board, row.operation, row.parameters, row.measure, row.optimisation)
+
+    contests: dict[tuple[str, ...], list[float]] = {}
+    for row in rows:
+        if row.board:
+            contests.setdefault(key(row), []).append(row.median)
+    return [
+        row.model_copy(update={"rank": 1 + sum(median < row.median for median in contests[key(row)])})
+        if len(contests.get(key(row), ())) > 1
+        else row
+        for row in rows
+    ]
 
 
 def _with_ratios(rows: list[Row]) -> list[Row]:
@@ -314,7 +418,7 @@ def _with_ratios(rows: list[Row]) -> list[Row]:
 
 
 def _factors(rows: Iterable[Row]) -> Iterable[Factor]:
-    parts = ("operation", "parameters", "measure", "place", "implementation", "optimisation")
+    parts = ("board", "operation", "parameters", "measure", "place", "implementation", "optimisation")
     medians = {tuple(getattr(row, part) for part in parts): row.median for row in rows}
     # Each kind changes one part of the key and keeps the rest.
     worlds = [("place", place, "linux") for place in ("ta", "client")]
@@ -334,6 +438,7 @@ def _factors(rows: Iterable[Row]) -> Iterable[Factor]:
                     named = dict(zip(parts, key, strict=True))
                     yield Factor(
                         kind=kind,
+                        board=named["board"],
                         operation=named["operation"],
                         parameters=named["parameters"],
                         measure=named["measure"],
@@ -363,20 +468,28 @@ def _budget_result(rows: list[Row], budget: Budget, whole: bool) -> BudgetResult
 
 
 def in_reading_order(rows: Iterable[Row]) -> list[Row]:
-    """Rows as people compare them: by operation, parameters and measure, then by variant, then by place."""
+    """Rows as people compare them: by board, operation, parameters and measure, then by variant, then by place."""
     listed = list(rows)
-    operations = _ranks(row.operation for row in listed)
+    boards = _ranks(sorted(row.board for row in listed))
+    operations = _ranks(row.operation for row in listed if not row.board)
+    on_boards = _ranks(BOARD_OPERATIONS)
     measures = _ranks(row.measure for row in listed)
     parameters = _ranks(row.parameters for row in listed)
+    # Those of boards by their names: one of the user's own is known only while it is measured.
+    implementations = _ranks((*IMPLEMENTATIONS, *sorted(row.implementation for row in listed)))
+    curves = _ranks(("", *CURVES))
 
     def rank(row: Row) -> tuple[int, ...]:
         return (
-            operations[row.operation],
+            boards[row.board],
+            on_boards[row.operation] if row.board else operations[row.operation],
+            curves[row.curve],
             row.chunk or 0,
             row.size or 0,
+            row.runs or 0,
             parameters[row.parameters],
             measures[row.measure],
-            IMPLEMENTATIONS.index(row.implementation),
+            implementations[row.implementation],
             OPTIMISATIONS.index(row.optimisation),
             PLACES.index(row.place),
         )

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Measuring: cases become images, machines, records, and in the end a run's directory."""
 
+import contextlib
+import functools
 import hashlib
 import json
 import os
@@ -17,15 +19,16 @@ from pydantic import JsonValue
 
 from worldwise import compare, paths
 from worldwise.debian import require_space
-from worldwise.errors import WorldwiseError
+from worldwise.errors import DoesNotFitError, WorldwiseError
 from worldwise.globalplatform import name_results
 from worldwise.image import ImageStore
 from worldwise.lab import Lab
 from worldwise.record import CheckedRecords, check_records, read_records
 from worldwise.results import Result, ResultStore
-from worldwise.rundir import Run, RunWriter
-from worldwise.suite import Budget, Case, Suite
-from worldwise.target import RECORDS, TARGETS, Emulator, Machine, Start
+from worldwise.rundir import OwnEntry, Run, RunWriter
+from worldwise.suite import Budget, Case, Suite, Unavailable
+from worldwise.target import RECORDS, Emulator, Machine, Start, address_name
+from worldwise.targets import TARGETS
 
 # What must be left on the disk after a case, for its records to have fitted.
 _RECORD_SPACE = 65_536
@@ -87,9 +90,16 @@ class Bench:
         self._pool = ThreadPoolExecutor(self.options.jobs or os.cpu_count() or 1, "bench")
 
     def new_run(
-        self, runs: Path, suite: Suite, cases: Sequence[Case], budget: Budget | None, samples: int | None
+        self,
+        runs: Path,
+        suite: Suite,
+        cases: Sequence[Case],
+        budget: Budget | None,
+        samples: int | None,
+        unavailable: Sequence[Unavailable] | None = None,
+        own: Sequence[OwnEntry] = (),
     ) -> RunWriter:
-        """A run's directory with its provenance, nothing measured yet."""
+        """A run's directory with its provenance, nothing measured yet: see RunWriter.create."""
         return RunWriter.create(
             runs,
             suite,
@@ -100,7 +110,18 @@ class Bench:
             packages=self.lab.lock.versions(),
             budget=budget,
             samples=samples,
+            unavailable=unavailable,
+            own=own,
         )
+
+    def build(self, cases: Sequence[Case]) -> None:
+        """Build what the cases need before there is a run: for code that may not compile. Raises WorldwiseError.
+
+        What is too large for a board is a result of the run.
+        """
+        for case in cases:
+            with contextlib.suppress(DoesNotFitError):
+                TARGETS[case.target].machine(case, self.images)
 
     def resume_run(self, run: Run) -> RunWriter:
         """Go on with a run that was cut short. Refuses one that was begun with another lab."""
@@ -134,9 +155,14 @@ class Bench:
                     if future in building:
                         group = building.pop(future)
                         with writer.guard():
-                            machines |= future.result()
-                        self._refuse_other_images(writer.run, group, machines)
-                        for case in group:
+                            made, refused = future.result()
+                        machines |= made
+                        for case, reason in refused:
+                            failed = True
+                            self._failed(writer, case, None, reason)
+                        fitting = [case for case in group if case.id in machines]
+                        self._refuse_other_images(writer.run, fitting, machines)
+                        for case in fitting:
                             running[self._pool.submit(self._case, writer, case, machines[case.id])] = case
                         continue
                     case = running.pop(future)
@@ -162,8 +188,16 @@ class Bench:
         self.emulator.stop()
         self._pool.shutdown(wait=True, cancel_futures=True)
 
-    def _prepare(self, group: Sequence[Case]) -> dict[str, Machine]:
-        return {case.id: TARGETS[case.target].machine(case, self.images) for case in group}
+    def _prepare(self, group: Sequence[Case]) -> tuple[dict[str, Machine], list[tuple[Case, WorldwiseError]]]:
+        """The machines of a variant's cases, and the cases that are too large for theirs."""
+        machines: dict[str, Machine] = {}
+        refused: list[tuple[Case, WorldwiseError]] = []
+        for case in group:
+            try:
+                machines[case.id] = TARGETS[case.target].machine(case, self.images)
+            except DoesNotFitError as error:
+                refused.append((case, error))
+        return machines, refused
 
     def _refuse_other_images(self, run: Run, group: Sequence[Case], machines: Mapping[str, Machine]) -> None:
         """One variant of a run is one set of images: raise if cases done before were measured on another."""
@@ -192,6 +226,7 @@ class Bench:
                 reused_from=stored.run,
                 start="snapshot",
                 images=machine.images,
+                footprint=machine.footprint,
                 digest=digest,
                 command=stored.command,
                 wall_seconds=0.0,
@@ -215,6 +250,7 @@ class Bench:
             case,
             start=self.options.start,
             images=machine.images,
+            footprint=machine.footprint,
             digest=digest,
             command=outcome.command,
             wall_seconds=seconds,
@@ -228,15 +264,15 @@ class Bench:
         self.progress.case_done(case, f"{seconds:.1f} s")
         return None
 
-    def _failed(self, writer: RunWriter, case: Case, machine: Machine, error: WorldwiseError) -> None:
+    def _failed(self, writer: RunWriter, case: Case, machine: Machine | None, error: WorldwiseError) -> None:
         self.progress.case_done(case, "FAILED")
         writer.complete_case(
             case,
             state="failed",
             error="\n".join(part for part in (error.message, error.details) if part),
             start=self.options.start,
-            images=machine.images,
-            digest=case_digest(self.lab, machine, case),
+            images=machine.images if machine else {},
+            digest=case_digest(self.lab, machine, case) if machine else "",
             command=(),
             wall_seconds=0.0,
         )
@@ -270,7 +306,9 @@ def check_run(case: Case, directory: Path, emulator: Emulator, machine: Machine)
     """
     path = directory / RECORDS
     try:
-        return check_records(read_records(path), case, str(path))
+        program = machine.symbols.get("program")
+        symbol = functools.partial(address_name, program) if program else lambda _: ""
+        return check_records(read_records(path), case, str(path), symbol)
     except WorldwiseError as error:
         raise WorldwiseError(name_results(error.message), error.hint, emulator.diagnosis(directory, machine)) from None
 

@@ -2,6 +2,7 @@
 """Other people's figures, and which of our rows stand beside which of them."""
 
 import tomllib
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
@@ -52,6 +53,19 @@ class _File(BaseModel):
 
 
 @dataclass(frozen=True)
+class Subject:
+    """What a row is of: what is asked of the published figures. The last three are empty or None off the boards."""
+
+    operation: str
+    measure: str
+    place: str
+    implementation: str
+    board: str = ""
+    curve: str = ""
+    size: int | None = None
+
+
+@dataclass(frozen=True)
 class _Match:
     """Which rows a figure belongs to. `conditions` is how the figure's conditions end."""
 
@@ -62,6 +76,46 @@ class _Match:
     place: str
     implementation: str
     instructions_per_unit: int
+
+    def fits(self, row: Subject) -> bool:
+        """Whether the figure stands beside such a row."""
+        return row.operation in self.operations and (row.measure, row.place, row.implementation) == (
+            self.measure,
+            self.place,
+            self.implementation,
+        )
+
+
+@dataclass(frozen=True)
+class _OnBoards:
+    """Which rows of boards a source's figures belong to.
+
+    Attributes:
+        places: board -> where a figure says that it was measured.
+        library, algorithm: what a figure says that was measured.
+        implementations, curve: what stands for that here.
+        sizes: of the messages, in bytes.
+        gaps: (board, implementation, curve) -> what the source has in place of figures.
+    """
+
+    places: Mapping[str, str]
+    library: str
+    algorithm: str
+    implementations: tuple[str, ...]
+    curve: str
+    sizes: tuple[int, ...]
+    gaps: Mapping[tuple[str, str, str], str]
+
+    def fits(self, figure: Figure, row: Subject) -> bool:
+        """Whether a figure stands beside such a row."""
+        ours = row.implementation in self.implementations and (row.place, row.curve) == ("mcu", self.curve)
+        return ours and (
+            self.places.get(row.board),
+            self.library,
+            self.algorithm,
+            row.operation,
+            row.size,
+        ) == (figure.place, figure.library, figure.algorithm, figure.operation, figure.message_bytes)
 
 
 _NIST = "mbedTLS with MBEDTLS_ECP_NIST_OPTIM"
@@ -77,6 +131,24 @@ _MATCHES = {
     ),
 }
 
+_ON_BOARDS = {
+    "riot-ecc-mcu": _OnBoards(
+        places={
+            "nucleo-f446re": "Nucleo F446RE, RIOT, hardware",
+            "nucleo-f103rb": "Nucleo F103RB, RIOT, hardware",
+        },
+        library="c25519 (RIOT package)",
+        algorithm="Ed25519",
+        implementations=("c25519", "wolfssl-small"),
+        curve="ed25519",
+        sizes=(16, 32, 128, 1024),
+        gaps={
+            ("nucleo-f446re", "micro-ecc", "secp160r1"): "?? (listed, never measured)",
+            ("nucleo-f103rb", "micro-ecc", "secp160r1"): "none (never measured)",
+        },
+    ),
+}
+
 # What a figure of hashing is, by its operation: see hash_cost.py.
 _HASHING = {
     "optee-sha256-rpi3": {
@@ -89,6 +161,17 @@ _HASHING = {
 }
 
 _REASONS = {
+    "riot-ecc-mcu": (
+        "How they compare: the published figures are microseconds of real boards with RIOT. Brought to cycles by the "
+        "board's clock they stand beside our instructions; ours / published is then the instructions per cycle that "
+        "the board would have had if it had run the same code. It did not quite: theirs is c25519 as RIOT packages "
+        "it, of a version not stated; ours are c25519 as Monocypher's package has it, and wolfSSL's low-memory "
+        "Ed25519, which is derived from c25519 and uses wolfSSL's SHA-512. Their compiler and its flags are not "
+        "stated. Their time has in it the flash's wait states (5 cycles a read on the F446RE, 2 on the F103RB, less "
+        "what the flash's accelerator or prefetch buffer hides) and RIOT's interrupts. Neither core does more than "
+        "one instruction in a cycle, so that an implied figure above 1 says that the code was another. The rows of "
+        "micro-ecc are published as '??': secp160r1 is measured here; Ed25519 cannot be, as micro-ecc has none."
+    ),
     "optee-sha256-rpi3": (
         "Why they differ: the published figures are times of a Cortex-A53 with its caches and memory; ours are "
         "instructions at one per cycle, at the clock of a Raspberry Pi 3 model B. At which clock theirs ran is not "
@@ -104,12 +187,15 @@ _REASONS = {
     ),
 }
 
-SOURCES = (*_MATCHES, *_HASHING)
+SOURCES = (*_MATCHES, *_HASHING, *_ON_BOARDS)
 
 
 @dataclass(frozen=True)
 class Beside:
-    """A published figure that stands beside a row, brought to the row's unit."""
+    """A published figure that stands beside a row, brought to the row's unit.
+
+    `instructions` are cycles, and with that instructions at one per cycle, where a time of real hardware is published.
+    """
 
     figure: Figure
     instructions: float
@@ -152,6 +238,8 @@ class Published:
         """Raises WorldwiseError if the source is unknown, or its file lacks a figure that is to be shown."""
         self.reason = ""
         self._pairs: list[tuple[_Match, Figure]] = []
+        self._on_boards = _ON_BOARDS.get(source)
+        self._board_figures: list[Figure] = []
         self.hashing: dict[str, Figure] = {}
         if not source:
             return
@@ -178,12 +266,44 @@ class Published:
                     f"with '{match.conditions}', found {len(found)}."
                 )
             self._pairs.append((match, found[0]))
+        if self._on_boards:
+            self._board_figures = self._check_board_figures(self._on_boards, figures, directory / f"{source}.toml")
 
-    def beside(self, operation: str, measure: str, place: str, implementation: str) -> tuple[Beside, ...]:
+    def beside(self, row: Subject) -> tuple[Beside, ...]:
         """The figures that belong beside such a row, each in instructions."""
-        return tuple(
+        found = [
             Beside(figure, figure.value * match.instructions_per_unit)
             for match, figure in self._pairs
-            if operation in match.operations
-            and (measure, place, implementation) == (match.measure, match.place, match.implementation)
-        )
+            if match.fits(row)
+        ]
+        found += [
+            Beside(figure, figure.value * (figure.clock_mhz or 0))
+            for figure in self._board_figures
+            if self._on_boards and self._on_boards.fits(figure, row)
+        ]
+        return tuple(found)
+
+    def gap(self, row: Subject) -> str:
+        """What the source has in place of a figure for such a row; empty if it has a figure, or no such row."""
+        if not self._on_boards or row.operation not in ("sign", "verify") or row.size not in self._on_boards.sizes:
+            return ""
+        return self._on_boards.gaps.get((row.board, row.implementation, row.curve), "")
+
+    @staticmethod
+    def _check_board_figures(on_boards: _OnBoards, figures: list[Figure], path: Path) -> list[Figure]:
+        """The figures that have a row. Raises WorldwiseError unless there is one of each."""
+        chosen = []
+        for board, place in on_boards.places.items():
+            for operation in ("sign", "verify"):
+                for size in on_boards.sizes:
+                    row = Subject(
+                        operation, operation, "mcu", on_boards.implementations[0], board, on_boards.curve, size
+                    )
+                    found = [figure for figure in figures if on_boards.fits(figure, row)]
+                    if len(found) != 1 or found[0].unit != "us" or not found[0].clock_mhz:
+                        raise WorldwiseError(
+                            f"{path}: expected one figure '{operation}' of {size} bytes in us, with its clock, at "
+                            f"'{place}', found {len(found)}."
+                        )
+                    chosen.append(found[0])
+        return chosen

@@ -4,19 +4,23 @@
 import functools
 import hashlib
 import itertools
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Annotated, Any, Literal, NoReturn
+from typing import Annotated, Any, Literal, NoReturn, Self
 
 from cryptography.exceptions import InvalidSignature
 from cryptography.hazmat.primitives import hashes
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.hazmat.primitives.asymmetric.utils import encode_dss_signature
-from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
+from cryptography.hazmat.primitives.ciphers import Cipher
+from cryptography.hazmat.primitives.ciphers.algorithms import AES
+from cryptography.hazmat.primitives.ciphers.modes import CTR
+from pydantic import BaseModel, ConfigDict, Discriminator, Field, Tag, TypeAdapter, ValidationError, model_validator
 
+from worldwise import curves
 from worldwise.errors import WorldwiseError
-from worldwise.suite import MAX_SIZE, Case
+from worldwise.suite import MAX_BOARD_SIZE, MAX_SIZE, Case
 
 # What each operation owes besides its samples: the measure whose results are evidence, the length of the
 # signed message in bytes, and the checks that the program itself must have made.
@@ -26,6 +30,12 @@ EVIDENCE: Mapping[str, str] = {
     "attestquorum": "sign",
     "sha256": "hash",
     "sha256sum": "hash",
+    "sign": "sign",
+    "verify": "verify",
+    "ecdh": "ecdh",
+    "sha512": "hash",
+    "aes128": "encrypt",
+    "aes256": "encrypt",
 }
 MESSAGE_BYTES: Mapping[str, int] = {"attestdiv": 48, "attestquorum": 40}
 _REJECTED = ("modified-signature-rejected", "modified-message-rejected")
@@ -38,8 +48,20 @@ REQUIRED_CHECKS: Mapping[tuple[str, str], tuple[str, ...]] = {
     ("linux", "attestquorum"): _REJECTED,
     ("linux", "sha256"): ("known-answer",),
 }
+_SIGNATURE_CHECKS = ("known-answer", *_REJECTED, "invalid-signatures-rejected")
+BOARD_CHECKS: Mapping[str, tuple[str, ...]] = {
+    "sign": _SIGNATURE_CHECKS,
+    "verify": _SIGNATURE_CHECKS,
+    "ecdh": ("known-answer", "agreement"),
+    "sha256": ("known-answer",),
+    "sha512": ("known-answer",),
+    "aes128": ("known-answer",),
+    "aes256": ("known-answer",),
+    "dhrystone": ("final-values",),
+}
 
 CLOCK = "cntvct_el0"
+BOARD_CLOCK = "systick"
 # By which counter a place measures, where it is another one.
 CLOCKS: Mapping[tuple[str, str], str] = {("sha256", "api"): "pmccntr_el0", ("sha256", "ta"): "pmccntr_el0"}
 # Places whose samples may be the sum of several spans: (operation, place).
@@ -50,12 +72,23 @@ _BLOCK = 65536
 
 Count = Annotated[int, Field(ge=0, lt=2**64)]
 Text = Annotated[str, Field(min_length=1)]
-Place = Literal["api", "ta", "client", "linux"]
-Clock = Literal["cntvct_el0", "pmccntr_el0"]
+Place = Literal["api", "ta", "client", "linux", "mcu"]
+Clock = Literal["cntvct_el0", "pmccntr_el0", "systick"]
+Bytes = Annotated[str, Field(pattern="^([0-9a-f]{2})*$")]
+CurveName = Literal["secp160r1", "secp192r1", "secp224r1", "secp256r1", "secp256k1", "ed25519", "x25519"]
+BoardSize = Annotated[int, Field(ge=0, le=MAX_BOARD_SIZE)]
 
 
 def _hex(digits: int) -> Any:
     return Field(pattern=f"^[0-9a-f]{{{digits}}}$")
+
+
+def required_checks(case: Case) -> tuple[str, ...]:
+    """What the measured program itself must have tried."""
+    if not case.board:
+        return REQUIRED_CHECKS.get((case.target, case.operation), ())
+    points = ("invalid-point-rejected",) if case.operation == "ecdh" and case.curve in curves.WEIERSTRASS else ()
+    return BOARD_CHECKS.get(case.operation, ()) + points
 
 
 class _Record(BaseModel):
@@ -63,11 +96,12 @@ class _Record(BaseModel):
 
 
 class Start(_Record):
-    """The first record: which program measures what, with which clock."""
+    """The first record: which program measures what, with which clock. A program for a board knows which."""
 
     type: Literal["start"]
     format: Literal[2]
     program: Text
+    board: Text | None = None
     operation: Text
     implementation: Text
     clock: Clock
@@ -148,6 +182,138 @@ class HashEvidence(_Record):
     digest: Annotated[str, _hex(64)]
 
 
+class _OnCurve(_Record):
+    """Evidence of a board: octet strings as guest/ops/portable/ops.h has them, in lower-case hex."""
+
+    type: Literal["evidence"]
+    index: Count
+    curve: CurveName
+
+    @model_validator(mode="after")
+    def _lengths(self) -> Self:
+        for name in ("private", "public", "peer", "signature", "secret"):
+            text = getattr(self, name, None)
+            if text is not None:
+                due = getattr(curves.LENGTHS[self.curve], "public" if name == "peer" else name)
+                if not due or len(text) != 2 * due:
+                    raise ValueError(f"{name} has {len(text) // 2} bytes, {self.curve} has {due}")
+        return self
+
+
+class CurveKeygenEvidence(_OnCurve):
+    """A throw-away key pair."""
+
+    measure: Literal["keygen"]
+    public: Bytes
+    private: Bytes
+
+
+class CurveSignatureEvidence(_OnCurve):
+    """A signature that was made, or one that was accepted, of a message that anybody can make again."""
+
+    measure: Literal["sign", "verify"]
+    content: Literal["blocks"]
+    size: BoardSize
+    public: Bytes
+    signature: Bytes
+
+
+class EcdhEvidence(_OnCurve):
+    """A secret with the own private and the peer's public key."""
+
+    measure: Literal["ecdh"]
+    private: Bytes
+    peer: Bytes
+    secret: Bytes
+
+
+class DigestEvidence(_Record):
+    """A digest made on a board, of a message that anybody can make again."""
+
+    type: Literal["evidence"]
+    measure: Literal["hash"]
+    index: Count
+    algorithm: Literal["sha256", "sha512"]
+    content: Literal["blocks"]
+    size: BoardSize
+    digest: Annotated[str, Field(pattern="^([0-9a-f]{64}|[0-9a-f]{128})$")]
+
+
+class EncryptEvidence(_Record):
+    """A message that anybody can make again, encrypted on a board: a digest stands for the output."""
+
+    type: Literal["evidence"]
+    measure: Literal["encrypt"]
+    index: Count
+    cipher: Literal["aes128-ctr", "aes256-ctr"]
+    content: Literal["blocks"]
+    size: BoardSize
+    key: Annotated[str, Field(pattern="^([0-9a-f]{32}|[0-9a-f]{64})$")]
+    counter: Annotated[str, _hex(32)]
+    output_sha256: Annotated[str, _hex(64)]
+
+
+class Memory(_Record):
+    """What one call on a board takes at its peak, in bytes: found in a call of its own, outside the samples.
+
+    `heap_left` is what the call leaves allocated.
+    """
+
+    type: Literal["memory"]
+    measure: Text
+    place: Literal["mcu"]
+    stack: Annotated[int, Field(ge=1, lt=2**32)]
+    heap: Annotated[int, Field(ge=0, lt=2**32)]
+    heap_left: Annotated[int, Field(ge=0, lt=2**32)]
+
+
+class Fault(_Record):
+    """The program on a board was stopped by its core: where (`pc`, called from `lr`), and what the core says of it.
+
+    `address` is the one that could not be reached, if the core knows it; `status` its fault status register, 0 if it
+    has none. A stack that overflowed has lost where; `call0` and up are then what looks like return addresses on it,
+    the innermost first.
+    """
+
+    type: Literal["fault"]
+    kind: Literal["hard fault", "bus fault", "usage fault", "memory fault", "unexpected exception", "stack overflow"]
+    pc: Count | None = None
+    lr: Count | None = None
+    address: Count | None = None
+    call0: Count | None = None
+    call1: Count | None = None
+    call2: Count | None = None
+    call3: Count | None = None
+    call4: Count | None = None
+    call5: Count | None = None
+    status: Count
+
+    @property
+    def calls(self) -> tuple[int, ...]:
+        """What looks like return addresses on a stack that overflowed, the innermost first."""
+        calls = (self.call0, self.call1, self.call2, self.call3, self.call4, self.call5)
+        return tuple(call for call in calls if call is not None)
+
+    def describe(self, symbol: Callable[[int], str] = lambda _: "") -> str:
+        """One line for a person. `symbol` names an address, such as `sign+0x12`, or gives nothing."""
+
+        def named(address: int, *, return_to: bool = False) -> str:
+            # The call is the instruction before.
+            name = symbol(address - 2 if return_to else address)
+            return f"{address:#010x} ({name})" if name else f"{address:#010x}"
+
+        text = f"the measured program stopped with {'an' if self.kind.startswith('unex') else 'a'} {self.kind}"
+        if self.pc is not None:
+            text += f" at {named(self.pc)}"
+        if self.lr is not None:
+            text += f", called from {named(self.lr, return_to=True)}"
+        if self.address is not None:
+            text += f"; it could not reach {named(self.address)}"
+        if self.calls:
+            text += f"; the innermost calls: {', '.join(named(call, return_to=True) for call in self.calls)}"
+        return f"{text}; fault status {self.status:#x}" if self.status else text
+
+
 class Check(_Record):
     """Something the program tried on its own result, and whether it went as it must."""
 
@@ -177,11 +343,43 @@ class End(_Record):
 
 
 Evidence = SignEvidence | KeygenEvidence | HashEvidence
+BoardEvidence = CurveKeygenEvidence | CurveSignatureEvidence | EcdhEvidence | DigestEvidence | EncryptEvidence
+
+
+# The tag of evidence of a board, by its measure.
+_BOARD_KINDS = {
+    "keygen": "keygen on a curve",
+    "sign": "signature on a curve",
+    "verify": "signature on a curve",
+    "hash": "digest",
+}
+
+
+def _evidence_kind(value: Any) -> str | None:
+    """Which model evidence is of, by its tag: that of a board names its curve or algorithm."""
+    fields = value if isinstance(value, dict) else vars(value)
+    measure = fields.get("measure")
+    on_board = measure == "verify" or "curve" in fields or "algorithm" in fields
+    return _BOARD_KINDS.get(str(measure), measure) if on_board else measure
+
+
 Record = (
     Start
     | Overhead
     | Sample
-    | Annotated[SignEvidence | KeygenEvidence | HashEvidence, Field(discriminator="measure")]
+    | Annotated[
+        Annotated[SignEvidence, Tag("sign")]
+        | Annotated[KeygenEvidence, Tag("keygen")]
+        | Annotated[HashEvidence, Tag("hash")]
+        | Annotated[CurveKeygenEvidence, Tag("keygen on a curve")]
+        | Annotated[CurveSignatureEvidence, Tag("signature on a curve")]
+        | Annotated[EcdhEvidence, Tag("ecdh")]
+        | Annotated[DigestEvidence, Tag("digest")]
+        | Annotated[EncryptEvidence, Tag("encrypt")],
+        Discriminator(_evidence_kind),
+    ]
+    | Memory
+    | Fault
     | Check
     | Failure
     | End
@@ -192,11 +390,15 @@ _ADAPTER: TypeAdapter[Record] = TypeAdapter(Annotated[Record, Field(discriminato
 
 @dataclass(frozen=True)
 class CheckedRecords:
-    """The records of a case after every check: `samples` by (measure, place), each in index order."""
+    """The records of a case after every check: `samples` by (measure, place), each in index order.
+
+    `memory` is by measure, and empty off the boards.
+    """
 
     start: Start
     overheads: Mapping[str, Overhead]
     samples: Mapping[tuple[str, str], tuple[Sample, ...]]
+    memory: Mapping[str, Memory] = field(default_factory=dict)
 
 
 def json_schema() -> dict[str, Any]:
@@ -210,11 +412,13 @@ def parse_line(line: str | bytes, file: str, number: int) -> Record:
         return _ADAPTER.validate_json(line)
     except ValidationError as error:
         first = error.errors()[0]
-        # The location begins with the discriminators' values; only the field's own name says something.
-        field = str(first["loc"][-1]) if len(first["loc"]) > 1 else ""
+        # The location begins with the discriminators' values; only the field's own name says something. What is wrong
+        # with several fields at once has no field.
+        name = str(first["loc"][-1]) if len(first["loc"]) > 1 and first["type"] != "value_error" else ""
+        problem = first["msg"].removeprefix("Value error, ")
         text = line.decode(errors="replace") if isinstance(line, bytes) else line
         raise WorldwiseError(
-            f"{file}:{number}: not a record: {field + ': ' if field else ''}{first['msg']}.",
+            f"{file}:{number}: not a record: {name + ': ' if name else ''}{problem}.",
             details=text.rstrip("\n")[:500],
         ) from error
 
@@ -233,19 +437,30 @@ def read_records(path: Path) -> list[Record]:
     return [parse_line(line, str(path), number) for number, line in enumerate(lines, 1)]
 
 
-def check_records(records: Sequence[Record], case: Case, file: str = "records.jsonl") -> CheckedRecords:
+def check_records(
+    records: Sequence[Record],
+    case: Case,
+    file: str = "records.jsonl",
+    symbol: Callable[[int], str] = lambda _: "",
+) -> CheckedRecords:
     """Verifies that the records are those of `case`, complete, consistent and right.
 
     Every sample that the case owes must be there once, with its arithmetic right; every signature is verified
     and every key checked here again, by another library than the one measured. Raises WorldwiseError at the
-    first thing that is wrong, naming `file` and the line.
+    first thing that is wrong, naming `file` and the line. `symbol` names an address of the measured program for the
+    message of a fault.
     """
-    return _Checker(records, case, file).check()
+    return _Checker(records, case, file, symbol).check()
 
 
-def verify_evidence(evidence: Evidence, file: str = "records.jsonl", line: int = 0) -> None:
-    """Verifies one signature (ECDSA P-256 with SHA-256), one key pair or one digest. Raises WorldwiseError."""
+def verify_evidence(evidence: Evidence | BoardEvidence, file: str = "records.jsonl", line: int = 0) -> None:
+    """Verifies one result: a signature, a key pair, a secret, a digest or a cipher text. Raises WorldwiseError."""
     where = f"{file}:{line}: {evidence.measure} {evidence.index}"
+    if isinstance(evidence, BoardEvidence):
+        problem = _board_problem(evidence)
+        if problem:
+            raise WorldwiseError(f"{where}: {problem}.")
+        return
     if isinstance(evidence, HashEvidence):
         if evidence.digest != message_digest(evidence.content, evidence.size, evidence.index):
             raise WorldwiseError(f"{where}: the digest is wrong: it is not the SHA-256 of the message.")
@@ -270,13 +485,57 @@ def verify_evidence(evidence: Evidence, file: str = "records.jsonl", line: int =
         raise WorldwiseError(f"{where}: the signature is wrong: it does not verify.") from error
 
 
+def _board_problem(evidence: BoardEvidence) -> str:
+    """What is wrong with a board's evidence; empty if it is right."""
+    if isinstance(evidence, DigestEvidence):
+        digest = hashlib.new(evidence.algorithm, message(evidence.size, evidence.index)).hexdigest()
+        name = evidence.algorithm.replace("sha", "SHA-")
+        return "" if evidence.digest == digest else f"the digest is wrong: it is not the {name} of the message"
+    if isinstance(evidence, EncryptEvidence):
+        return _cipher_problem(evidence)
+    try:
+        if isinstance(evidence, CurveKeygenEvidence):
+            if curves.public_key(evidence.curve, bytes.fromhex(evidence.private)).hex() != evidence.public:
+                return "the public key does not belong to the private key"
+        elif isinstance(evidence, CurveSignatureEvidence):
+            curves.check_signature(
+                evidence.curve,
+                bytes.fromhex(evidence.public),
+                message(evidence.size, evidence.index),
+                bytes.fromhex(evidence.signature),
+            )
+        else:
+            own, peer = bytes.fromhex(evidence.private), bytes.fromhex(evidence.peer)
+            if curves.shared_secret(evidence.curve, own, peer).hex() != evidence.secret:
+                return "the secret is wrong: it is not that of the two keys"
+    except curves.CurveError as error:
+        return str(error)
+    return ""
+
+
+def _cipher_problem(evidence: EncryptEvidence) -> str:
+    bits = int(evidence.cipher.removeprefix("aes").removesuffix("-ctr"))
+    if len(evidence.key) * 4 != bits:
+        return f"the key has {len(evidence.key) * 4} bits, {evidence.cipher} has {bits}"
+    encryptor = Cipher(AES(bytes.fromhex(evidence.key)), CTR(bytes.fromhex(evidence.counter))).encryptor()
+    output = encryptor.update(message(evidence.size, evidence.index)) + encryptor.finalize()
+    if hashlib.sha256(output).hexdigest() == evidence.output_sha256:
+        return ""
+    return f"the output is wrong: it is not the message under {evidence.cipher}"
+
+
+def message(size: int, index: int) -> bytes:
+    """The message of `size` bytes, up to 64 KiB, that call `index` takes: see guest/bench/message.h."""
+    return (index.to_bytes(4, "little") + bytes(4) + _message_block()[8:])[:size]
+
+
 # Every case of a size has the same messages, and a report reads them all.
 @functools.lru_cache(maxsize=4096)
 def message_digest(content: Literal["blocks", "zeros"], size: int, index: int) -> str:
     """The SHA-256 of the message that call `index` hashes, in hex."""
     block = bytes(_BLOCK) if content == "zeros" else _message_block()
     digest = hashlib.sha256()
-    first = block if content == "zeros" else index.to_bytes(4, "little") + bytes(4) + block[8:]
+    first = block if content == "zeros" else message(_BLOCK, index)
     for done in range(0, size, _BLOCK):
         digest.update((first if done == 0 else block)[: size - done])
     return digest.hexdigest()
@@ -293,19 +552,22 @@ def _message_block() -> bytes:
 
 
 class _Checker:
-    def __init__(self, records: Sequence[Record], case: Case, file: str) -> None:
+    def __init__(self, records: Sequence[Record], case: Case, file: str, symbol: Callable[[int], str]) -> None:
         self._records = records
         self._case = case
         self._file = file
+        self._symbol = symbol
+        self._clock = BOARD_CLOCK if case.board else CLOCK
 
     def check(self) -> CheckedRecords:
         self._no_errors()
         start = self._frame()
         overheads = self._overheads()
         samples = self._samples(overheads)
+        memory = self._memory()
         self._evidence()
         self._checks()
-        return CheckedRecords(start, overheads, samples)
+        return CheckedRecords(start, overheads, samples, memory)
 
     def _fail(self, number: int | None, problem: str, hint: str = "") -> NoReturn:
         where = self._file if number is None else f"{self._file}:{number}"
@@ -319,6 +581,8 @@ class _Checker:
         for number, record in self._numbered():
             if isinstance(record, Failure):
                 self._fail(number, f"the measured program reports: {record.message}")
+            if isinstance(record, Fault):
+                self._fail(number, f"{record.describe(self._symbol)}.")
 
     def _frame(self) -> Start:
         if not self._records:
@@ -347,20 +611,25 @@ class _Checker:
             ("samples", start.samples, case.samples),
             ("warmup", start.warmup, case.warmup),
             ("parameters", start.parameters, " ".join(case.arguments)),
-            ("clock", start.clock, CLOCK),
+            ("clock", start.clock, self._clock),
+            ("board", start.board, case.board or None),
         )
         for key, found, wanted in expected:
             if found != wanted:
                 self._fail(1, f"{key} is {found!r}, the case has {wanted!r}.")
-        if start.program.partition("-")[0] != case.target:
+        if start.program.partition("-")[0] != ("mcu" if case.board else case.target):
             self._fail(1, f"program '{start.program}' does not run on target '{case.target}'.")
-        # A client does not know what OP-TEE was built with, nor a program how its library was configured.
-        known = case.target if case.target == "optee" else start.implementation
-        if start.implementation != known or (
-            case.target != "optee" and not f"{case.implementation}-".startswith(f"{start.implementation}-")
-        ):
+        if not self._knows_itself(start.implementation):
             self._fail(1, f"implementation '{start.implementation}' is not that of the case.")
         return start
+
+    def _knows_itself(self, name: str) -> bool:
+        """Whether a program that calls its implementation by `name` can be that of the case."""
+        case = self._case
+        if case.board:
+            return name == case.implementation
+        # A client does not know what OP-TEE was built with, nor a program how its library was configured.
+        return name == "optee" if case.target == "optee" else f"{case.implementation}-".startswith(f"{name}-")
 
     def _overheads(self) -> dict[str, Overhead]:
         places = {place for places in self._case.measures.values() for place in places}
@@ -371,7 +640,7 @@ class _Checker:
                     self._fail(number, f"an overhead for '{record.place}', where nothing is measured.")
                 if record.place in overheads:
                     self._fail(number, f"a second overhead for '{record.place}'.")
-                clock = CLOCKS.get((self._case.operation, record.place), CLOCK)
+                clock = CLOCKS.get((self._case.operation, record.place), self._clock)
                 if record.clock != clock:
                     self._fail(number, f"the clock at '{record.place}' is {record.clock}, must be {clock}.")
                 overheads[record.place] = record
@@ -460,16 +729,37 @@ class _Checker:
         if sample.count == 0:
             self._fail(number, f"{name}: counts nothing: the operation cannot have run.")
 
+    def _memory(self) -> dict[str, Memory]:
+        """What a call takes of memory, once for each measure of a board."""
+        found: dict[str, Memory] = {}
+        for number, record in self._numbered():
+            if isinstance(record, Memory):
+                if not self._case.board or record.measure not in self._case.measures:
+                    self._fail(number, f"the memory of '{record.measure}', which it has not.")
+                if record.measure in found:
+                    self._fail(number, f"a second record of the memory of {record.measure}.")
+                if record.heap_left > record.heap:
+                    self._fail(
+                        number,
+                        f"{record.measure} leaves {record.heap_left} bytes of heap, but never had more than "
+                        f"{record.heap}.",
+                    )
+                found[record.measure] = record
+        for measure in self._case.measures:
+            if self._case.board and measure not in found:
+                self._fail(None, f"the record of the memory of {measure} is missing.")
+        return found
+
     def _evidence(self) -> None:
         case = self._case
         measure = EVIDENCE.get(case.operation)
         seen: set[int] = set()
         keys: dict[str, int] = {}
-        nonces: dict[tuple[str, str], SignEvidence] = {}
+        nonces: dict[tuple[str, str], tuple[int, bytes]] = {}
         for number, record in self._numbered():
-            if not isinstance(record, Evidence):
+            if not isinstance(record, Evidence | BoardEvidence):
                 continue
-            if record.measure != measure:
+            if record.measure != measure or isinstance(record, BoardEvidence) != bool(case.board):
                 self._fail(number, f"evidence for '{record.measure}', which it has not.")
             if record.index in seen:
                 self._fail(number, f"a second evidence for {record.measure} {record.index}.")
@@ -483,6 +773,8 @@ class _Checker:
                     self._fail(number, f"{record.measure} {record.index}: the message has {length} bytes, not {due}.")
             if isinstance(record, HashEvidence):
                 self._message(number, record)
+            if isinstance(record, BoardEvidence):
+                self._of_the_case(number, record)
             try:
                 verify_evidence(record, self._file, number)
             except WorldwiseError as error:
@@ -491,19 +783,41 @@ class _Checker:
                     hint="the measured implementation gave a wrong answer: its counts are worth nothing",
                     details=f"case {case.id}",
                 ) from error
-            if isinstance(record, KeygenEvidence):
+            if isinstance(record, KeygenEvidence | CurveKeygenEvidence):
                 before = keys.setdefault(record.public, record.index)
                 if before != record.index:
                     self._fail(number, f"keygen {record.index} made the key that keygen {before} had made.")
-            elif isinstance(record, SignEvidence):
-                twin = nonces.setdefault((record.public, record.signature[:64]), record)
-                if twin.message != record.message:
-                    self._fail(number, f"sign {record.index} used the nonce of sign {twin.index} again.")
+            elif isinstance(record, SignEvidence | CurveSignatureEvidence):
+                signed = (
+                    bytes.fromhex(record.message)
+                    if isinstance(record, SignEvidence)
+                    else message(record.size, record.index)
+                )
+                nonce = record.signature[: len(record.signature) // 2]
+                twin, twin_signed = nonces.setdefault((record.public, nonce), (record.index, signed))
+                if twin_signed != signed:
+                    self._fail(
+                        number, f"{record.measure} {record.index} used the nonce of {record.measure} {twin} again."
+                    )
         if measure is None:
             return
         missing = sorted(set(range(case.calls)) - seen)
         if missing:
             self._fail(None, f"no evidence for {measure} {missing[0]} ({len(missing)} of {case.calls} are missing).")
+
+    def _of_the_case(self, number: int, evidence: BoardEvidence) -> None:
+        """Refuses evidence of another curve, algorithm or size than the case's."""
+        case = self._case
+        due = {
+            "curve": case.curve,
+            "algorithm": case.operation,
+            "cipher": f"{case.operation}-ctr",
+            "size": case.size,
+        }
+        for key, wanted in due.items():
+            found = getattr(evidence, key, wanted)
+            if found != wanted:
+                self._fail(number, f"{evidence.measure} {evidence.index}: {key} is {found!r}, the case has {wanted!r}.")
 
     def _message(self, number: int, evidence: HashEvidence) -> None:
         """Refuses the digest of another message than the case's."""
@@ -525,6 +839,6 @@ class _Checker:
                 if not record.ok:
                     self._fail(number, f"check '{record.name}' of {record.measure} failed.")
                 passed.add(record.name)
-        for name in REQUIRED_CHECKS.get((self._case.target, self._case.operation), ()):
+        for name in required_checks(self._case):
             if name not in passed:
                 self._fail(None, f"the check '{name}' is missing: it was never tried.")

@@ -23,7 +23,7 @@ from pydantic import BaseModel, ConfigDict, JsonValue, ValidationError
 
 from worldwise import __version__, suite
 from worldwise.errors import WorldwiseError
-from worldwise.suite import Budget, Case, Suite, did_you_mean
+from worldwise.suite import Budget, Case, Suite, Unavailable, did_you_mean
 
 FORMAT: Literal[2] = 2
 RUN_FILE = "run.json"
@@ -71,6 +71,37 @@ class BudgetEntry(BaseModel):
         return suite.parse_budget(f"{self.limit}@{self.clock}", self.measures, self.place)
 
 
+class UnavailableEntry(BaseModel):
+    """What the suite asked of a board that cannot be had, and why; see suite.Unavailable."""
+
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
+
+    target: str
+    implementation: str
+    curve: str
+    operation: str
+    reason: str
+
+    @classmethod
+    def of(cls, one: Unavailable) -> Self:
+        """The entry for it."""
+        return cls(**vars(one))
+
+
+class OwnEntry(BaseModel):
+    """A library of the user's own that the run measures: its implementation.toml, and what its folder had.
+
+    `digest` is over the names and contents of all `files`, which have a SHA-256 each.
+    """
+
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
+
+    name: str
+    manifest: str
+    digest: str
+    files: dict[str, str]
+
+
 class RunManifest(_Manifest):
     """`run.json`: what was asked for, where, and with what."""
 
@@ -86,6 +117,9 @@ class RunManifest(_Manifest):
     published: str
     samples: int | None
     cases: list[str]
+    # Kept here: by the suite's text alone a later version, or one without the user's own library, would say otherwise.
+    unavailable: list[UnavailableEntry] = []
+    own: list[OwnEntry] = []
 
     def planned(self, planned: Suite) -> list[Case]:
         """The run's cases, from its own copy of the suite and the number of samples asked for instead.
@@ -119,6 +153,8 @@ class CaseManifest(_Manifest):
     digest: str
     command: list[str]
     wall_seconds: float
+    # On a board: what the operation takes of `flash` and `ram`, in bytes.
+    footprint: dict[str, int] | None = None
 
     def case(self) -> Case:
         """The case this is the manifest of."""
@@ -176,7 +212,7 @@ class Run:
         manifest = _read(path, CaseManifest)
         if manifest.id != case_id or manifest.case().id != case_id:
             raise WorldwiseError(f"{path}: belongs to case '{manifest.id}', not to '{case_id}'.")
-        if manifest.operation not in suite.TARGETS.get(manifest.target, {}):
+        if manifest.operation not in suite.operations_of(manifest.target):
             raise WorldwiseError(f"{path}: target '{manifest.target}' has no operation '{manifest.operation}'.")
         return manifest
 
@@ -265,11 +301,15 @@ class RunWriter:
         packages: Mapping[str, str],
         budget: Budget | None,
         samples: int | None = None,
+        unavailable: Sequence[Unavailable] | None = None,
+        own: Sequence[OwnEntry] = (),
         now: datetime | None = None,
     ) -> Self:
         """Makes the directory of a new run. `cases` are those to be done, in order.
 
-        `samples` is the number asked for instead of the suite's own, if any. Raises WorldwiseError.
+        `samples` is the number asked for instead of the suite's own, if any; `unavailable` is what cannot be had of
+        what was asked for, all that the suite names if left out; `own` are the libraries of the user's own.
+        Raises WorldwiseError.
         """
         started = (now or datetime.now(UTC)).astimezone(UTC)
         manifest = RunManifest(
@@ -286,6 +326,10 @@ class RunWriter:
             published=suite.published,
             samples=samples,
             cases=[case.id for case in cases],
+            unavailable=[
+                UnavailableEntry.of(one) for one in (suite.unavailable if unavailable is None else unavailable)
+            ],
+            own=list(own),
         )
         with _disk(runs_dir, lambda: "nothing of this run is kept"):
             runs_dir.mkdir(parents=True, exist_ok=True)
@@ -346,6 +390,7 @@ class RunWriter:
         digest: str,
         command: Sequence[str],
         wall_seconds: float,
+        footprint: Mapping[str, int] | None = None,
     ) -> None:
         """Marks a case as done: brings its files to disk, then writes `case.json`. Raises WorldwiseError."""
         self._finish_case(
@@ -367,6 +412,7 @@ class RunWriter:
                 digest=digest,
                 command=list(command),
                 wall_seconds=wall_seconds,
+                footprint=None if footprint is None else dict(footprint),
             )
         )
 

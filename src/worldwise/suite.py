@@ -11,7 +11,7 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any, NoReturn
 
-from worldwise import paths, published
+from worldwise import board, paths, portable, published
 from worldwise.errors import WorldwiseError
 from worldwise.implementation import IMPLEMENTATIONS as IMPLEMENTATION_TABLE
 from worldwise.toml_lines import Path as TomlPath
@@ -20,7 +20,7 @@ from worldwise.toml_lines import TomlLines, syntax_error_line
 FORMAT = 1
 
 # Everything a suite may ask for, one line each: target -> operation -> measure -> places where it stands, the
-# innermost first.
+# innermost first. Every board is a target besides; see `operations_of`.
 _IN_TEE = ("ta", "client")
 TARGETS: Mapping[str, Mapping[str, Mapping[str, tuple[str, ...]]]] = {
     "optee": {
@@ -41,16 +41,29 @@ TARGETS: Mapping[str, Mapping[str, Mapping[str, tuple[str, ...]]]] = {
         "sha256sum": {"hash": ("linux",)},
     },
 }
+# What every board can be asked for: operation -> measure -> places.
+_ON_BOARD = ("mcu",)
+BOARD_OPERATIONS: Mapping[str, Mapping[str, tuple[str, ...]]] = {
+    "keygen": {"keygen": _ON_BOARD},
+    "sign": {"sign": _ON_BOARD},
+    "verify": {"verify": _ON_BOARD},
+    "ecdh": {"ecdh": _ON_BOARD},
+    "sha256": {"hash": _ON_BOARD},
+    "sha512": {"hash": _ON_BOARD},
+    "aes128": {"encrypt": _ON_BOARD},
+    "aes256": {"encrypt": _ON_BOARD},
+    "dhrystone": {"run": _ON_BOARD},
+}
+# Those of the targets that are no boards.
 IMPLEMENTATIONS = tuple(IMPLEMENTATION_TABLE)
 OPTIMISATIONS = ("Os", "O2")
 
-OPERATIONS = tuple(dict.fromkeys(operation for operations in TARGETS.values() for operation in operations))
+_ALL_OPERATIONS = (*TARGETS.values(), BOARD_OPERATIONS)
+OPERATIONS = tuple(dict.fromkeys(operation for operations in _ALL_OPERATIONS for operation in operations))
 MEASURES = tuple(
-    dict.fromkeys(
-        measure for operations in TARGETS.values() for measures in operations.values() for measure in measures
-    )
+    dict.fromkeys(measure for operations in _ALL_OPERATIONS for measures in operations.values() for measure in measures)
 )
-PLACES = ("api", "ta", "client", "linux")
+PLACES = ("api", "ta", "client", "linux", "mcu")
 
 MAX_SIZE = 64 * 2**20
 # One call to a TA. OP-TEE maps what it brings by page tables of 2 MiB each, and has eight (CFG_PGT_CACHE_ENTRIES): the
@@ -58,6 +71,10 @@ MAX_SIZE = 64 * 2**20
 MAX_MEMREF = 12 * 2**20
 # With less a message of the greatest size is millions of calls.
 MIN_CHUNK = 1024
+# A message on a board, where it stands in RAM.
+MAX_BOARD_SIZE = 1024
+# Runs through the loop of a benchmark program.
+MAX_RUNS = 100_000
 
 # Far above any use; they keep a slip of the finger from filling a disk.
 MAX_SAMPLES = 100_000
@@ -81,6 +98,29 @@ _DURATIONS = {
 _FREQUENCIES = {"GHz": Fraction(10**9), "MHz": Fraction(10**6), "kHz": Fraction(10**3), "Hz": Fraction(1)}
 
 
+def operations_of(target: str) -> Mapping[str, Mapping[str, tuple[str, ...]]]:
+    """What a target can be asked for: operation -> measure -> places, the innermost first.
+
+    Every name that is not in TARGETS is taken for a board's, so that a run of a board that is gone can be read.
+    """
+    return TARGETS.get(target, BOARD_OPERATIONS)
+
+
+def target_names() -> tuple[str, ...]:
+    """Every target: those of TARGETS, then the boards. Raises WorldwiseError if a board's file is wrong."""
+    return (*TARGETS, *board.boards())
+
+
+def implementations_of(target: str) -> tuple[str, ...]:
+    """The implementations that a target can have, by name. Raises WorldwiseError if a file of one is wrong."""
+    return IMPLEMENTATIONS if target in TARGETS else tuple(portable.portables())
+
+
+def is_target(name: str) -> bool:
+    """Whether there is a target of this name; boards are looked at only if it is none of the others."""
+    return name in TARGETS or name in board.boards()
+
+
 @dataclass(frozen=True)
 class Parameter:
     """What an operation can be asked for besides.
@@ -88,29 +128,63 @@ class Parameter:
     Attributes:
         key: its name in a case's id and on the measured program's command line.
         suite_key: the key of a [[cases]] block that lists its values.
-        values: those it can have, the first the one that is meant when it is left out; empty for a size.
-        operations: which have it: (target, operation), `*` for each.
+        operations: which have it: (target, operation); `*` for each, `board` for every board.
+        values: those it can have; empty for a size and for a number.
+        default: the value that is meant when it is left out; empty if there is none.
+        most: of a number, which is at least 1; None for all else.
+        missing: what an operation that has it lacks without it, for an error; empty if it can do without.
         of_machine: it chooses the machine; the measured program is not told.
     """
 
     key: str
     suite_key: str
-    values: tuple[str, ...]
     operations: tuple[tuple[str, str], ...]
+    values: tuple[str, ...] = ()
+    default: str = ""
+    most: int | None = None
+    missing: str = ""
     of_machine: bool = False
+
+    @property
+    def is_size(self) -> bool:
+        """Whether its values are numbers of bytes."""
+        return not self.values and self.most is None
 
     def fits(self, target: str, operation: str) -> bool:
         """Whether an operation has it."""
-        return any(fnmatchcase(f"{target}/{operation}", "/".join(pattern)) for pattern in self.operations)
+        kind = target if target in TARGETS else "board"
+        return any(fnmatchcase(f"{kind}/{operation}", "/".join(pattern)) for pattern in self.operations)
 
+
+_MESSAGES = ("sign", "verify", "sha256", "sha512", "aes128", "aes256")
 
 # In the order in which they stand in a case's id.
 PARAMETERS = (
-    Parameter("size", "sizes", (), (("*", "sha256"), ("linux", "sha256sum"))),
-    Parameter("chunk", "chunks", (), (("*", "sha256"),)),
-    Parameter("fault", "faults", ("none", "fresh"), (("linux", "sha256"),)),
-    Parameter("load", "loads", ("none", "busy"), (("*", "*"),)),
-    Parameter("ticks", "ticks", ("normal", "both"), (("optee", "*"),), of_machine=True),
+    Parameter(
+        "curve",
+        "curves",
+        tuple(("board", operation) for operation in portable.OF_CURVE),
+        portable.CURVES,
+        missing="a curve, such as curve=secp256r1",
+    ),
+    Parameter(
+        "size",
+        "sizes",
+        (
+            ("optee", "sha256"),
+            ("linux", "sha256"),
+            ("linux", "sha256sum"),
+            *(("board", operation) for operation in _MESSAGES),
+        ),
+        missing="a size, such as size=1MiB",
+    ),
+    Parameter("chunk", "chunks", (("optee", "sha256"), ("linux", "sha256"))),
+    Parameter("fault", "faults", (("linux", "sha256"),), ("none", "fresh"), "none"),
+    Parameter("load", "loads", (("optee", "*"), ("linux", "*")), ("none", "busy"), "none"),
+    Parameter("ticks", "ticks", (("optee", "*"),), ("normal", "both"), "normal", of_machine=True),
+    Parameter(
+        "runs", "runs", (("board", "dhrystone"),), most=MAX_RUNS, missing="the number of runs, such as runs=1000"
+    ),
 )
 _BY_KEY = {parameter.key: parameter for parameter in PARAMETERS}
 
@@ -149,16 +223,32 @@ class Case:
     @property
     def measures(self) -> Mapping[str, tuple[str, ...]]:
         """What the case yields: measure -> places, the innermost first."""
-        return TARGETS[self.target][self.operation]
+        return operations_of(self.target)[self.operation]
+
+    @property
+    def board(self) -> str:
+        """The board it is measured on; empty if its target is none."""
+        return "" if self.target in TARGETS else self.target
+
+    @property
+    def curve(self) -> str:
+        """The curve, on a board; empty for an operation that needs none."""
+        return dict(self.parameters).get("curve", "")
 
     @property
     def arguments(self) -> tuple[str, ...]:
-        """The parameters for the measured program: `size=1048576`, sizes in bytes."""
+        """The parameters for the measured program: `curve=secp256r1`, `size=1048576`, sizes in bytes."""
         return tuple(
-            f"{key}={value if _BY_KEY[key].values else parse_size(value)}"
+            f"{key}={parse_size(value) if _BY_KEY[key].is_size else value}"
             for key, value in self.parameters
             if not _BY_KEY[key].of_machine
         )
+
+    @property
+    def runs(self) -> int | None:
+        """How often a benchmark program goes through its loop in one call; None for what is no such program."""
+        value = dict(self.parameters).get("runs")
+        return None if value is None else int(value)
 
     @property
     def ticks_in_both_worlds(self) -> bool:
@@ -213,6 +303,20 @@ class Budget:
 
 
 @dataclass(frozen=True)
+class Unavailable:
+    """What a suite asks of a board that cannot be had, and why. It is no case, but a report must not be silent on it.
+
+    `curve` is empty for an operation that needs none. It is the same at every optimisation, for every size.
+    """
+
+    target: str
+    implementation: str
+    curve: str
+    operation: str
+    reason: str
+
+
+@dataclass(frozen=True)
 class Suite:
     """A suite that has passed every check; `text` is the file as it was read."""
 
@@ -222,6 +326,7 @@ class Suite:
     budget: Budget | None
     published: str
     text: str
+    unavailable: tuple[Unavailable, ...] = ()
 
 
 def parse_size(text: str) -> int:
@@ -251,13 +356,14 @@ def parse_case(text: str, samples: int = 1, warmup: int = 0) -> Case:
         )
     target, variant, rest = parts
     operation, *words = rest.split(",")
-    if target not in TARGETS:
-        raise _choice_error(f"{what}: target", target, TARGETS)
-    variants = [f"{name}-{level}" for name in IMPLEMENTATIONS for level in OPTIMISATIONS]
+    if not is_target(target):
+        raise _choice_error(f"{what}: target", target, target_names())
+    variants = [f"{name}-{level}" for name in implementations_of(target) for level in OPTIMISATIONS]
     if variant not in variants:
         raise _choice_error(f"{what}: variant", variant, variants)
-    if operation not in TARGETS[target]:
-        raise _choice_error(f"{what}: operation", operation, TARGETS[target], what=f"is not one of target '{target}'")
+    operations = operations_of(target)
+    if operation not in operations:
+        raise _choice_error(f"{what}: operation", operation, operations, what=f"is not one of target '{target}'")
     allowed = [parameter for parameter in PARAMETERS if parameter.fits(target, operation)]
     given: dict[str, str] = {}
     for word in words:
@@ -266,38 +372,89 @@ def parse_case(text: str, samples: int = 1, warmup: int = 0) -> Case:
             raise _choice_error(f"{what}: parameter", key, [parameter.key for parameter in allowed])
         if not equals or key in given:
             raise WorldwiseError(f"{what}: parameter '{key}' must be there once, as {key}=VALUE.")
-        parameter = _BY_KEY[key]
-        if parameter.values and value not in parameter.values:
-            raise _choice_error(f"{what}: {key}", value, parameter.values)
         try:
-            given[key] = value if parameter.values else size_text(parse_size(value))
+            given[key] = _value(_BY_KEY[key], value)
         except WorldwiseError as error:
-            raise WorldwiseError(f"{what}: {key}: {error.message}") from error
+            raise WorldwiseError(f"{what}: {key}{error.message}", error.hint) from error
     problem = _combination_problem(target, operation, given)
     if problem:
         raise WorldwiseError(f"{what}: {problem}")
     implementation, _, optimisation = variant.rpartition("-")
+    reason = unavailable_reason(target, implementation, given.get("curve", ""), operation)
+    if reason:
+        raise WorldwiseError(f"{what}: {reason}.")
     return Case(target, implementation, optimisation, operation, samples, warmup, _in_order(given))
+
+
+def _value(parameter: Parameter, text: str) -> str:
+    """A parameter's value as a case has it. Raises WorldwiseError whose message goes on after the parameter's name."""
+    if parameter.values:
+        if text not in parameter.values:
+            raise _choice_error("", text, parameter.values)
+        return text
+    if parameter.most is not None:
+        if not re.fullmatch("[1-9][0-9]*", text) or int(text) > parameter.most:
+            raise WorldwiseError(f": '{text}' is not a whole number from 1 to {parameter.most}.")
+        return text
+    try:
+        return size_text(parse_size(text))
+    except WorldwiseError as error:
+        raise WorldwiseError(f": {error.message}", error.hint) from error
+
+
+# What a curve is never used for, whatever a library has.
+_NOT_FOR = {"ed25519": ("ecdh",), "x25519": ("sign", "verify")}
+
+
+def unavailable_reason(target: str, implementation: str, curve: str, operation: str) -> str:
+    """Why a board's case cannot be, without a full stop; empty if it can. Raises WorldwiseError for a wrong file.
+
+    The target and the implementation must be known ones; the answer for a target that is no board is empty.
+    """
+    if target in TARGETS:
+        return ""
+    library = portable.portables()[implementation]
+    core = board.boards()[target].core
+    wanted = curve or portable.NO_CURVE
+    if not library.has(operation, wanted):
+        if curve and not any(curve in other.curves for other in portable.portables().values()):
+            return f"no library here has {curve}"
+        if operation in _NOT_FOR.get(curve, ()):
+            return f"{curve} is not for {' or '.join(_NOT_FOR[curve])}"
+        if not curve:
+            return f"{implementation} has no {operation}"
+        if curve not in library.curves:
+            return f"{implementation} has no {curve}"
+        return f"{implementation} has no {operation} on {curve}"
+    if not library.runs_on(core):
+        titles = [board.load_core(name).title for name in library.manifest.needs.cores]
+        short = [titles[0], *(title.removeprefix("Cortex-") for title in titles[1:])]
+        listed = " and ".join(filter(None, (", ".join(short[:-1]), short[-1])))
+        return f"{implementation} is for {listed}"
+    return ""
 
 
 def _in_order(given: Mapping[str, str]) -> tuple[tuple[str, str], ...]:
     return tuple(
         (parameter.key, given[parameter.key])
         for parameter in PARAMETERS
-        if parameter.key in given and given[parameter.key] not in parameter.values[:1]
+        if given.get(parameter.key, parameter.default) != parameter.default
     )
 
 
 def _combination_problem(target: str, operation: str, given: Mapping[str, str]) -> str:
     """What is wrong with the parameters of an operation, each of which is one that it has; empty if nothing is."""
-    if not _BY_KEY["size"].fits(target, operation):
-        return ""
+    for parameter in PARAMETERS:
+        if parameter.missing and parameter.key not in given and parameter.fits(target, operation):
+            missing = parameter.missing if target in TARGETS else parameter.missing.replace("1MiB", "32B")
+            return f"'{operation}' needs {missing}."
     if "size" not in given:
-        return f"'{operation}' needs a size, such as size=1MiB."
+        return ""
     size = parse_size(given["size"])
     chunk = parse_size(given["chunk"]) if "chunk" in given else None
-    if size > MAX_SIZE:
-        return f"size {given['size']} is too much. Allowed: up to {size_text(MAX_SIZE)}."
+    most = MAX_SIZE if target in TARGETS else MAX_BOARD_SIZE
+    if size > most:
+        return f"size {given['size']} is too much. Allowed: up to {size_text(most)}."
     if chunk is not None and not MIN_CHUNK <= chunk <= MAX_MEMREF:
         return f"chunk {given['chunk']} is out of range. Allowed: {size_text(MIN_CHUNK)} to {size_text(MAX_MEMREF)}."
     if target == "optee" and chunk is None and size > MAX_MEMREF:
@@ -356,15 +513,16 @@ def select(
     variants: Collection[str] = (),
     operations: Collection[str] = (),
     targets: Collection[str] = (),
+    curves: Collection[str] = (),
 ) -> list[Case]:
     """The cases that pass every filter, in their order. An empty filter passes everything.
 
     A filter's values are names or shell patterns (`mbedtls-nist-*`). Raises WorldwiseError if a value matches
     no case of the suite, or if together they leave nothing.
     """
-    filters = (("variant", variants), ("operation", operations), ("target", targets))
+    filters = (("variant", variants), ("operation", operations), ("target", targets), ("curve", curves))
     for kind, values in filters:
-        present = list(dict.fromkeys(getattr(case, kind) for case in cases))
+        present = [name for name in dict.fromkeys(getattr(case, kind) for case in cases) if name]
         for value in values:
             if not any(fnmatchcase(name, value) for name in present):
                 raise _choice_error(kind, value, present, what="is in no case of this suite")
@@ -372,7 +530,8 @@ def select(
         case
         for case in cases
         if all(
-            not values or any(fnmatchcase(getattr(case, kind), value) for value in values) for kind, values in filters
+            not values or (getattr(case, kind) and any(fnmatchcase(getattr(case, kind), value) for value in values))
+            for kind, values in filters
         )
     ]
     if not chosen:
@@ -382,6 +541,26 @@ def select(
             hint="the suite's cases: " + ", ".join(case.id for case in cases),
         )
     return chosen
+
+
+def select_unavailable(
+    unavailable: Iterable[Unavailable],
+    variants: Collection[str] = (),
+    operations: Collection[str] = (),
+    targets: Collection[str] = (),
+    curves: Collection[str] = (),
+) -> list[Unavailable]:
+    """What cannot be had of that which the same filters of `select` ask for, in its order. Never an error."""
+
+    def passes(one: Unavailable) -> bool:
+        built = [f"{one.implementation}-{level}" for level in OPTIMISATIONS]
+        filters = ((variants, built), (operations, [one.operation]), (targets, [one.target]), (curves, [one.curve]))
+        return all(
+            not values or any(name and fnmatchcase(name, value) for name in names for value in values)
+            for values, names in filters
+        )
+
+    return [one for one in unavailable if passes(one)]
 
 
 def load_suite(path_or_name: str | Path, directory: Path = paths.SUITES) -> Suite:
@@ -422,6 +601,7 @@ class _Parser:
         self._text = text
         self._file = file
         self._lines = TomlLines(text)
+        self._unavailable: dict[Unavailable, None] = {}
 
     def suite(self, document: dict[str, Any]) -> Suite:
         required = ("format", "name", "title", "samples", "warmup", "cases")
@@ -437,7 +617,7 @@ class _Parser:
         cases = self._cases(document["cases"], samples, warmup)
         budget = self._budget(document["budget"], cases) if "budget" in document else None
         source = self._published(document["published"]) if "published" in document else ""
-        return Suite(name, title, tuple(cases), budget, source, self._text)
+        return Suite(name, title, tuple(cases), budget, source, self._text, tuple(self._unavailable))
 
     def _cases(self, blocks: Any, samples: int, warmup: int) -> list[Case]:
         if not isinstance(blocks, list) or not all(isinstance(block, dict) for block in blocks):
@@ -460,59 +640,109 @@ class _Parser:
         lists = ("targets", "operations", "implementations", "optimisations")
         keys = [parameter.suite_key for parameter in PARAMETERS]
         self._keys(path, block, lists, ("samples", "warmup", *keys))
-        targets = self._choices((*path, "targets"), block["targets"], TARGETS)
+        targets = self._targets((*path, "targets"), block["targets"])
         operations = self._choices((*path, "operations"), block["operations"], OPERATIONS)
         for target in targets:
+            there = operations_of(target)
             for number, operation in enumerate(operations):
-                if operation not in TARGETS[target]:
+                if operation not in there:
                     self._refuse(
                         (*path, "operations", number),
-                        f"'{operation}' does not exist on target '{target}'. "
-                        f"Allowed there: {', '.join(TARGETS[target])}.",
+                        f"'{operation}' does not exist on target '{target}'. Allowed there: {', '.join(there)}.",
                         hint="give it a [[cases]] block of its own, with the targets that have it",
                     )
-        implementations = self._choices((*path, "implementations"), block["implementations"], IMPLEMENTATIONS)
+        implementations = self._implementations((*path, "implementations"), block["implementations"], targets)
         optimisations = self._choices((*path, "optimisations"), block["optimisations"], OPTIMISATIONS)
         if "samples" in block:
             samples = self._samples((*path, "samples"), block["samples"])
         if "warmup" in block:
             warmup = self._warmup((*path, "warmup"), block["warmup"])
         parameters = self._parameters(path, block, targets, operations)
-        return [
-            Case(target, implementation, optimisation, operation, samples, warmup, given)
-            for target in targets
-            for implementation in implementations
-            for optimisation in optimisations
-            for operation in operations
-            for given in parameters
-        ]
+        cases = []
+        reasons: dict[str, None] = {}
+        for target in targets:
+            for implementation in implementations:
+                for optimisation in optimisations:
+                    for operation in operations:
+                        for given in parameters[target, operation]:
+                            curve = dict(given).get("curve", "")
+                            reason = unavailable_reason(target, implementation, curve, operation)
+                            if operation in _NOT_FOR.get(curve, ()):
+                                reasons[reason] = None  # not a gap of any library: nobody would look for it
+                            elif reason:
+                                self._unavailable[Unavailable(target, implementation, curve, operation, reason)] = None
+                                reasons[reason] = None
+                            else:
+                                cases.append(
+                                    Case(target, implementation, optimisation, operation, samples, warmup, given)
+                                )
+        if not cases:
+            self._refuse(path, f"gives no case: {'; '.join(reasons)}.")
+        return cases
+
+    def _targets(self, path: TomlPath, value: Any) -> list[str]:
+        # A suite without a board needs no board's file.
+        needed = not isinstance(value, list) or any(name not in TARGETS for name in value if isinstance(name, str))
+        return self._choices(path, value, target_names() if needed else tuple(TARGETS))
+
+    def _implementations(self, path: TomlPath, value: Any, targets: list[str]) -> list[str]:
+        known = {target: implementations_of(target) for target in targets}
+        chosen = self._choices(path, value, tuple(dict.fromkeys(name for names in known.values() for name in names)))
+        for target, names in known.items():
+            for number, name in enumerate(chosen):
+                if name not in names:
+                    self._refuse(
+                        (*path, number),
+                        f"'{name}' does not exist on target '{target}'. Allowed there: {', '.join(names)}.",
+                        hint="give it a [[cases]] block of its own, with the targets that have it",
+                    )
+        return chosen
 
     def _parameters(
         self, path: TomlPath, block: dict[str, Any], targets: list[str], operations: list[str]
-    ) -> list[tuple[tuple[str, str], ...]]:
-        """Each combination of the parameters' values, in their order. Every operation of the block must have them."""
-        combinations: list[dict[str, str]] = [{}]
+    ) -> dict[tuple[str, str], list[tuple[tuple[str, str], ...]]]:
+        """Of each target and operation every combination of the parameters' values, in their order.
+
+        Every operation of the block must have all of them, but on boards: there one block may ask for operations with
+        a curve and others with a size, and a parameter goes to those that have it.
+        """
+        pairs = [(target, operation) for target in targets for operation in operations]
+        combinations: dict[tuple[str, str], list[dict[str, str]]] = {pair: [{}] for pair in pairs}
         for parameter in PARAMETERS:
             if parameter.suite_key not in block:
                 continue
             where = (*path, parameter.suite_key)
-            for target in targets:
-                for operation in operations:
-                    if not parameter.fits(target, operation):
-                        self._refuse(where, f"'{operation}' on target '{target}' has no {parameter.key}.")
-            values = (
-                self._choices(where, block[parameter.suite_key], parameter.values)
-                if parameter.values
-                else self._sizes(where, block[parameter.suite_key])
-            )
-            combinations = [given | {parameter.key: value} for given in combinations for value in values]
-        for given in combinations:
-            for target in targets:
-                for operation in operations:
-                    problem = _combination_problem(target, operation, given)
-                    if problem:
-                        self._refuse(self._parameter_path(path, block, given), problem)
-        return [_in_order(given) for given in combinations]
+            values = self._values(where, parameter, block[parameter.suite_key])
+            having = [pair for pair in pairs if parameter.fits(*pair)]
+            for target, operation in pairs:
+                if (target, operation) not in having and (target in TARGETS or not having):
+                    self._refuse(where, f"'{operation}' on target '{target}' has no {parameter.key}.")
+            for pair in having:
+                combinations[pair] = [
+                    given | {parameter.key: value} for given in combinations[pair] for value in values
+                ]
+        for (target, operation), listed in combinations.items():
+            for given in listed:
+                problem = _combination_problem(target, operation, given)
+                if problem:
+                    self._refuse(self._parameter_path(path, block, given), problem)
+        return {pair: [_in_order(given) for given in listed] for pair, listed in combinations.items()}
+
+    def _values(self, path: TomlPath, parameter: Parameter, value: Any) -> list[str]:
+        if parameter.values:
+            return self._choices(path, value, parameter.values)
+        return self._sizes(path, value) if parameter.most is None else self._numbers(path, value, parameter.most)
+
+    def _numbers(self, path: TomlPath, value: Any, most: int) -> list[str]:
+        if not isinstance(value, list) or not value:
+            self._refuse(path, "must be a list of whole numbers such as [1000].")
+        numbers: list[str] = []
+        for at, item in enumerate(value):
+            number = str(self._integer((*path, at), item, 1, most))
+            if number in numbers:
+                self._refuse((*path, at), f"{number} stands there twice.")
+            numbers.append(number)
+        return numbers
 
     def _parameter_path(self, path: TomlPath, block: dict[str, Any], given: Mapping[str, str]) -> TomlPath:
         """The size in question, if sizes are given; else the block."""

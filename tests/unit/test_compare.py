@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+import boards
 from synthetic import RecordList, find, lines, make_records, new_writer, write_case
 from worldwise.compare import compare_runs, first_difference
 from worldwise.errors import WorldwiseError
@@ -150,3 +151,24 @@ def test_a_file_that_went_away(runs_dir: Path) -> None:
     b.records_path(B.id).unlink()
     with pytest.raises(WorldwiseError, match="cannot be read"):
         first_difference(a, b)
+
+
+def test_stack_of_a_board_is_compared_too(runs_dir: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    boards.use(monkeypatch)
+    case = Case("nucleo-f446re", "bearssl", "Os", "keygen", 2, 0, (("curve", "secp256r1"),))
+    records = make_records(case)
+
+    def run_of(second: int) -> Run:
+        with new_writer(runs_dir, [case], second=second) as writer:
+            write_case(writer, case, lines(records))
+            return writer.finish("complete")
+
+    a, again = run_of(0), run_of(1)
+    find(records, type="memory")["stack"] += 8
+    b = run_of(2)
+    assert compare_runs(a, again).identical
+    difference = first_difference(a, b)
+    assert difference is not None
+    assert difference.sample is None
+    for stack in (boards.STACK, boards.STACK + 8):
+        assert f'"stack":{stack}' in difference.describe()

@@ -1,10 +1,12 @@
 # SPDX-License-Identifier: BSD-2-Clause
 import statistics
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+import boards
 from synthetic import (
     CLIENT_EXTRA,
     COST,
@@ -19,7 +21,7 @@ from synthetic import (
 )
 from worldwise.errors import WorldwiseError
 from worldwise.lens import Reading, Row, in_reading_order, read_run
-from worldwise.rundir import Run
+from worldwise.rundir import Run, open_run
 from worldwise.suite import Case, parse_budget, select
 
 NIST_O2 = Case("optee", "mbedtls-nist", "O2", "attestdiv", 4, 2)
@@ -216,3 +218,142 @@ def test_a_run_in_reverse_order_reads_the_same(runs_dir: Path, all_cases: tuple[
     assert sorted(there.rows, key=lambda row: (row.case, row.place)) == sorted(
         back.rows, key=lambda row: (row.case, row.place)
     )
+
+
+# --- boards ---
+
+M4, M3 = "nucleo-f446re", "nucleo-f103rb"
+
+
+@pytest.fixture(scope="module")
+def on_boards(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Reading]:
+    with pytest.MonkeyPatch.context() as monkeypatch:
+        boards.use(monkeypatch)
+        suite = boards.board_suite()
+        run = write_run(tmp_path_factory.mktemp("runs"), suite.cases, suite=suite)
+        yield read_run(open_run(run.path, run.path.parent))
+
+
+def board_row(reading: Reading, board: str, variant: str, operation: str, parameters: str = "") -> Row:
+    return row_of(reading, board=board, variant=variant, operation=operation, parameters=parameters)
+
+
+def test_a_row_of_a_board(on_boards: Reading) -> None:
+    row = board_row(on_boards, M4, "micro-ecc-Os", "sign", "curve=secp160r1,size=32B")
+    assert (row.target, row.place, row.measure) == (M4, "mcu", "sign")
+    assert (row.curve, row.size, row.runs, row.chunk) == ("secp160r1", 32, None, None)
+    assert (row.stack, row.heap, row.flash, row.ram) == (boards.STACK, boards.HEAP, boards.FLASH + 9, boards.RAM)
+    assert (row.clock_mhz, row.microseconds) == (180.0, {"180 MHz": row.median / 180})
+    assert row.ratio_to_linux is None
+    assert "SHA-256 of the message" in row.includes
+    assert board_row(on_boards, M3, "dhrystone-O2", "dhrystone", "runs=1000").runs == 1000
+    assert "one instruction per cycle at the board's clock" in on_boards.board_assumption
+    # A board's hashes are not OP-TEE's.
+    assert not on_boards.hashing.costs
+    assert len(on_boards.rows) == 126
+
+
+def test_a_run_without_boards_has_nothing_of_them(reading: Reading) -> None:
+    for row in reading.rows:
+        assert (row.board, row.curve, row.published_gap) == ("", "", "")
+        assert {row.stack, row.heap, row.flash, row.ram, row.clock_mhz, row.rank, row.runs} == {None}
+    assert reading.board_assumption == ""
+    assert reading.unavailable == ()
+
+
+def test_ranks_are_among_libraries_that_do_the_same(on_boards: Reading) -> None:
+    def ranks(board: str, level: str, parameters: str) -> dict[str, int | None]:
+        return {
+            row.implementation: row.rank
+            for row in on_boards.rows
+            if (row.board, row.optimisation, row.operation, row.parameters) == (board, level, "sign", parameters)
+        }
+
+    p256 = "curve=secp256r1,size=32B"
+    for level in ("Os", "O2"):
+        assert ranks(M4, level, p256) == {"p256-cortex-m4": 1, "bearssl": 2, "micro-ecc": 3}
+        assert ranks(M3, level, p256) == {"bearssl": 1, "micro-ecc": 2}
+    # Alone there is no contest.
+    assert ranks(M4, "Os", "curve=secp160r1,size=32B") == {"micro-ecc": None}
+    assert ranks(M4, "Os", "curve=ed25519,size=32B") == {"wolfssl-small": None}
+
+
+def test_equal_counts_have_equal_ranks(runs_dir: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    boards.use(monkeypatch)
+    names = ("bearssl", "micro-ecc", "p256-cortex-m4")
+    cases = [Case(M4, name, "Os", "keygen", 1, 0, (("curve", "secp256r1"),)) for name in names]
+    monkeypatch.setattr(boards, "_TIMES", {"bearssl": 2, "micro-ecc": 1, "p256-cortex-m4": 1})
+    reading = read_run(write_run(runs_dir, cases, suite=boards.board_suite()))
+    assert [row.rank for row in reading.rows] == [3, 1, 1]
+
+
+def test_factors_keep_boards_apart(on_boards: Reading) -> None:
+    assert {factor.kind for factor in on_boards.factors} == {"optimisation"}
+    key = {"operation": "sign", "parameters": "curve=secp256r1,size=32B", "implementation": "micro-ecc"}
+    for board in (M4, M3):
+        (factor,) = (
+            f for f in on_boards.factors if f.board == board and all(getattr(f, k) == v for k, v in key.items())
+        )
+        rows = [board_row(on_boards, board, f"micro-ecc-{level}", "sign", key["parameters"]) for level in ("Os", "O2")]
+        assert factor.value == rows[0].median / rows[1].median
+
+
+def test_published_cycles_beside_ours(on_boards: Reading) -> None:
+    row = board_row(on_boards, M4, "wolfssl-small-O2", "sign", "curve=ed25519,size=32B")
+    (figure,) = row.published
+    assert (figure.value, figure.unit, figure.instructions) == (298720, "us", 298720 * 180)
+    assert figure.ratio == row.mean / (298720 * 180)
+    assert row.published_gap == ""
+    # Two boards, sign and verify, two sizes, two optimisations.
+    assert sum(len(row.published) for row in on_boards.rows) == 16
+    gaps = [row for row in on_boards.rows if row.published_gap]
+    assert {(row.implementation, row.curve, row.operation) for row in gaps} == {
+        ("micro-ecc", "secp160r1", "sign"),
+        ("micro-ecc", "secp160r1", "verify"),
+    }
+    assert {row.board: row.published_gap for row in gaps} == {
+        M4: "?? (listed, never measured)",
+        M3: "none (never measured)",
+    }
+    assert "derived from c25519" in on_boards.published_reason
+
+
+def test_what_cannot_be_had_comes_from_the_run(on_boards: Reading, monkeypatch: pytest.MonkeyPatch) -> None:
+    boards.use(monkeypatch)
+    assert [one.model_dump() for one in on_boards.unavailable] == [
+        vars(one) for one in boards.board_suite().unavailable
+    ]
+
+
+def test_boards_in_reading_order(on_boards: Reading) -> None:
+    ordered = in_reading_order(on_boards.rows)
+    assert ordered == in_reading_order(on_boards.rows[::-1])
+    assert [row.board for row in ordered] == sorted(row.board for row in ordered)
+    sign = [row for row in ordered if (row.board, row.operation, row.optimisation) == (M4, "sign", "Os")]
+    assert [(row.curve, row.size, row.implementation) for row in sign] == [
+        ("secp160r1", 32, "micro-ecc"),
+        ("secp160r1", 1024, "micro-ecc"),
+        ("secp256r1", 32, "bearssl"),
+        ("secp256r1", 32, "micro-ecc"),
+        ("secp256r1", 32, "p256-cortex-m4"),
+        ("secp256r1", 1024, "bearssl"),
+        ("secp256r1", 1024, "micro-ecc"),
+        ("secp256r1", 1024, "p256-cortex-m4"),
+        ("ed25519", 32, "wolfssl-small"),
+        ("ed25519", 1024, "wolfssl-small"),
+    ]
+
+
+def test_a_run_is_read_without_its_library_but_not_without_its_board(
+    runs_dir: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One's own library is known while it is measured, and the run is read for ever after."""
+    boards.use(monkeypatch)
+    case = Case(M4, "bearssl", "Os", "keygen", 1, 0, (("curve", "secp256r1"),))
+    run = write_run(runs_dir, [case], suite=boards.board_suite())
+    monkeypatch.setattr("worldwise.portable.portables", dict)
+    (row,) = read_run(run).rows
+    assert row.flash == boards.FLASH + 7
+    monkeypatch.setattr("worldwise.board.boards", dict)
+    with pytest.raises(WorldwiseError, match=f"board '{M4}' is not known any more"):
+        read_run(run)

@@ -24,7 +24,8 @@ from worldwise.lab import Lab
 from worldwise.measure import Bench, Options, case_digest
 from worldwise.rundir import Run, open_run
 from worldwise.suite import Case, Suite, load_suite
-from worldwise.target import RECORDS, TARGETS, Emulator, Machine, Outcome, Start, Target
+from worldwise.target import RECORDS, Emulator, Machine, Outcome, Start, Target
+from worldwise.targets import TARGETS
 
 cli_run = importlib.import_module("worldwise.cli.run")
 

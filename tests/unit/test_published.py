@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: BSD-2-Clause
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from worldwise import paths
 from worldwise.errors import WorldwiseError
-from worldwise.published import SOURCES, Published, load_figures
+from worldwise.published import SOURCES, Published, Subject, load_figures
 from worldwise.suite import IMPLEMENTATIONS, PLACES, TARGETS
 
 SOURCE = "optee-p256-a72"
@@ -31,7 +32,7 @@ def test_every_file_of_the_repository_loads() -> None:
 def test_figures_stand_beside_the_right_rows(
     operation: str, measure: str, implementation: str, instructions: float
 ) -> None:
-    (beside,) = Published(SOURCE).beside(operation, measure, "ta", implementation)
+    (beside,) = Published(SOURCE).beside(Subject(operation, measure, "ta", implementation))
     assert beside.instructions == instructions
     assert beside.figure.unit == "us"
 
@@ -45,7 +46,7 @@ def test_nothing_else_has_a_figure_and_a_budget_is_none() -> None:
         for measure in measures
         for place in PLACES
         for implementation in IMPLEMENTATIONS
-        for beside in published.beside(operation, measure, place, implementation)
+        for beside in published.beside(Subject(operation, measure, place, implementation))
     ]
     # Each is found once per target that has the operation.
     assert len(found) == 10
@@ -63,9 +64,9 @@ def test_the_reason_says_what_is_known() -> None:
 def test_no_source_has_no_figures() -> None:
     published = Published("")
     assert not published.reason
-    assert published.beside("keygen", "keygen", "ta", "mbedtls-nist") == ()
+    assert published.beside(Subject("keygen", "keygen", "ta", "mbedtls-nist")) == ()
     with pytest.raises(WorldwiseError, match=f"Allowed: {SOURCE}"):
-        Published("riot-ecc-mcu")
+        Published("mbedtls-armv7-a9")
 
 
 @pytest.mark.parametrize(
@@ -118,3 +119,88 @@ def test_a_changed_figure_of_hashing_is_noticed(old: str, new: str, tmp_path: Pa
     (tmp_path / "optee-sha256-rpi3.toml").write_text(text.replace(old, new, 1))
     with pytest.raises(WorldwiseError, match=r"expected one figure .*, found 0"):
         Published("optee-sha256-rpi3", tmp_path)
+
+
+# --- boards ---
+
+BOARDS_SOURCE = "riot-ecc-mcu"
+
+
+@pytest.mark.parametrize(
+    ("board", "operation", "size", "cycles"),
+    [
+        ("nucleo-f446re", "sign", 16, 298718 * 180),
+        ("nucleo-f446re", "verify", 1024, 693110 * 180),
+        ("nucleo-f103rb", "sign", 128, 1284905 * 72),
+        ("nucleo-f103rb", "verify", 32, 2935649 * 72),
+    ],
+)
+def test_microseconds_of_boards_become_cycles(board: str, operation: str, size: int, cycles: float) -> None:
+    row = Subject(operation, operation, "mcu", "wolfssl-small", board, "ed25519", size)
+    published = Published(BOARDS_SOURCE)
+    (beside,) = published.beside(row)
+    assert beside.instructions == cycles
+    assert published.beside(replace(row, implementation="c25519")) == (beside,)
+    assert published.gap(row) == ""
+    for other in (
+        {"board": "microbit"},
+        {"implementation": "wolfssl"},
+        {"curve": "x25519"},
+        {"size": 64},
+        {"operation": "keygen"},
+        {"place": "linux"},
+    ):
+        assert published.beside(replace(row, **other)) == ()
+
+
+def test_each_figure_of_boards_has_one_row() -> None:
+    figures = load_figures(BOARDS_SOURCE)
+    rows = [
+        Subject(operation, operation, "mcu", "wolfssl-small", board, "ed25519", size)
+        for board in ("nucleo-f446re", "nucleo-f103rb")
+        for operation in ("sign", "verify")
+        for size in (16, 32, 128, 1024)
+    ]
+    found = [beside.figure for row in rows for beside in Published(BOARDS_SOURCE).beside(row)]
+    assert sorted(map(repr, found)) == sorted(map(repr, figures))
+
+
+def test_what_was_never_measured() -> None:
+    published = Published(BOARDS_SOURCE)
+    row = Subject("sign", "sign", "mcu", "micro-ecc", "nucleo-f446re", "secp160r1", 128)
+    assert published.gap(row) == "?? (listed, never measured)"
+    assert published.gap(replace(row, board="nucleo-f103rb")) == "none (never measured)"
+    for other in ({"board": "microbit"}, {"curve": "secp256r1"}, {"size": 64}, {"operation": "ecdh"}):
+        assert published.gap(replace(row, **other)) == ""
+    assert Published(SOURCE).gap(row) == Published("").gap(row) == ""
+
+
+def test_the_reason_of_boards_says_what_is_known() -> None:
+    reason = Published(BOARDS_SOURCE).reason
+    for fact in (
+        "derived from c25519",
+        "flags are not stated",
+        "wait states",
+        "RIOT",
+        "instructions per cycle",
+        "'??'",
+    ):
+        assert fact in reason
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("message_bytes = 16", "message_bytes = 17"),
+        ("clock_mhz = 180\n", ""),
+        ('unit = "us"', 'unit = "ms"'),
+        ('library = "c25519 (RIOT package)"', 'library = "c25519"'),
+        ("Nucleo F446RE, RIOT, hardware", "Nucleo F446RE"),
+    ],
+)
+def test_a_changed_figure_of_boards_is_noticed(old: str, new: str, tmp_path: Path) -> None:
+    text = (paths.PUBLISHED / f"{BOARDS_SOURCE}.toml").read_text()
+    assert old in text
+    (tmp_path / f"{BOARDS_SOURCE}.toml").write_text(text.replace(old, new, 1))
+    with pytest.raises(WorldwiseError, match=r"expected one figure 'sign' of 16 bytes in us"):
+        Published(BOARDS_SOURCE, tmp_path)

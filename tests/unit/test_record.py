@@ -7,9 +7,20 @@ from typing import Any
 
 import pytest
 
+import boards
 from synthetic import NESTED, RecordList, cost, find, lines, make_records
+from worldwise import curves
 from worldwise.errors import WorldwiseError
-from worldwise.record import check_records, json_schema, message_digest, parse_line, read_records
+from worldwise.record import (
+    Fault,
+    check_records,
+    json_schema,
+    message,
+    message_digest,
+    parse_line,
+    read_records,
+    required_checks,
+)
 from worldwise.suite import Case
 
 SIGN = Case("optee", "mbedtls-nist", "O2", "attestdiv", 4, 2)
@@ -318,6 +329,20 @@ def test_messages_are_those_of_the_guest() -> None:
         ('{"type":"check","name":"n","measure":"m","ok":1}', "ok: "),
         ('{"type":"evidence","measure":"keygen","index":0,"public":"AB","private":"00"}', "public: "),
         ('{"type":"evidence","measure":"open","index":0}', "open"),
+        ('{"type":"evidence","measure":"keygen","index":0,"curve":"secp112r1","public":"","private":""}', "curve: "),
+        (
+            '{"type":"evidence","measure":"keygen","index":0,"curve":"secp160r1","public":"","private":""}',
+            "not a record: private has 0 bytes, secp160r1 has 21",
+        ),
+        (
+            '{"type":"evidence","measure":"ecdh","index":0,"curve":"ed25519","private":"","peer":"","secret":""}',
+            "has 0 bytes, ed25519 has 32",
+        ),
+        ('{"type":"evidence","measure":"verify","index":0}', "curve: Field required"),
+        ('{"type":"evidence","measure":"hash","index":0,"algorithm":"sha1"}', "algorithm: "),
+        ('{"type":"memory","measure":"sign","place":"ta","stack":1,"heap":0,"heap_left":0}', "place: "),
+        ('{"type":"memory","measure":"sign","place":"mcu","stack":0,"heap":0,"heap_left":0}', "stack: "),
+        ('{"type":"fault","kind":"panic","status":0}', "kind: "),
     ],
 )
 def test_bad_lines_name_file_line_and_field(line: str, says: str) -> None:
@@ -356,9 +381,197 @@ def test_schema_names_every_type() -> None:
         "overhead",
         "sample",
         "evidence",
+        "memory",
+        "fault",
         "check",
         "error",
         "end",
     }
     assert schema["$defs"]["Sample"]["additionalProperties"] is False
     json.dumps(schema)
+
+
+# --- boards ---
+
+BOARD_SIGN = Case("nucleo-f446re", "micro-ecc", "O2", "sign", 3, 1, (("curve", "secp160r1"), ("size", "32B")))
+BOARD_VERIFY = Case("nucleo-f446re", "wolfssl-small", "O2", "verify", 3, 1, (("curve", "ed25519"), ("size", "1KiB")))
+BOARD_KEYGEN = Case("nucleo-f103rb", "micro-ecc", "Os", "keygen", 3, 1, (("curve", "secp160r1"),))
+BOARD_ECDH = Case("nucleo-f446re", "micro-ecc", "O2", "ecdh", 3, 1, (("curve", "secp256k1"),))
+BOARD_HASH = Case("nucleo-f446re", "bearssl", "O2", "sha512", 3, 1, (("size", "32B"),))
+BOARD_AES = Case("nucleo-f446re", "bearssl", "O2", "aes256", 3, 1, (("size", "16B"),))
+DHRYSTONE = Case("microbit", "dhrystone", "O2", "dhrystone", 3, 1, (("runs", "1000"),))
+ON_BOARDS = [BOARD_SIGN, BOARD_VERIFY, BOARD_KEYGEN, BOARD_ECDH, BOARD_HASH, BOARD_AES, DHRYSTONE]
+
+
+@pytest.mark.parametrize("case", ON_BOARDS, ids=str)
+def test_good_records_of_boards_pass(case: Case, tmp_path: Path) -> None:
+    path = tmp_path / "records.jsonl"
+    path.write_bytes(lines(make_records(case)))
+    checked = check_records(read_records(path), case, str(path))
+    (measure,) = case.measures
+    assert [sample.count for sample in checked.samples[measure, "mcu"]] == [
+        boards.board_cost(case, index) for index in range(5)
+    ]
+    assert (checked.memory[measure].stack, checked.memory[measure].heap) == (boards.STACK, boards.HEAP)
+
+
+def test_every_result_on_every_curve_is_verified(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each case passes as itself, and not when one hex digit of any result is changed."""
+    boards.use(monkeypatch)
+    cases = [case for case in boards.board_suite().cases if (case.board, case.optimisation) == ("nucleo-f446re", "O2")]
+    assert {case.curve for case in cases} == {"", "secp160r1", "secp256r1", "ed25519", "x25519"}
+    more = [
+        Case("nucleo-f446re", "micro-ecc", "O2", operation, 1, 0, (("curve", curve), *size))
+        for curve in ("secp192r1", "secp224r1", "secp256k1")
+        for operation, size in (
+            ("keygen", ()),
+            ("sign", (("size", "32B"),)),
+            ("verify", (("size", "32B"),)),
+            ("ecdh", ()),
+        )
+    ]
+    for case in [*cases, *more]:
+        good = make_records(case)
+        check_records([parse_line(line, "f", n) for n, line in enumerate(lines(good).splitlines(), 1)], case)
+        for name in ("public", "signature", "secret", "digest", "output_sha256"):
+            records = make_records(case)
+            evidence = [record for record in records if record["type"] == "evidence"]
+            if evidence and name in evidence[0]:
+                # The lowest bit of the first byte: no bit of an encoding that is not looked at.
+                flip(name, 1, type="evidence", index=1)(records)
+                parsed = [parse_line(line, "f", n) for n, line in enumerate(lines(records).splitlines(), 1)]
+                with pytest.raises(WorldwiseError, match=f"{evidence[0]['measure']} 1: ") as caught:
+                    check_records(parsed, case)
+                assert "the measured implementation gave a wrong answer" in caught.value.hint
+
+
+def foreign_evidence(case: Case) -> Change:
+    return lambda records: records.insert(-1, find(make_records(case), type="evidence"))
+
+
+def other_size(records: RecordList) -> None:
+    evidence = find(records, type="evidence", index=2)
+    text = message(16, 2)
+    signature = boards.sign("secp160r1", boards.private_key(BOARD_SIGN, 0), text)
+    evidence.update(size=16, signature=signature.hex())
+
+
+def same_board_key(records: RecordList) -> None:
+    first = find(records, type="evidence", index=0)
+    find(records, type="evidence", index=3).update(public=first["public"], private=first["private"])
+
+
+FAULT = {
+    "type": "fault",
+    "kind": "bus fault",
+    "pc": 0x8001234,
+    "lr": 0x8000100,
+    "address": 0x20020000,
+    "status": 0x8200,
+}
+OVERFLOW = {"type": "fault", "kind": "stack overflow", "call0": 0x8000200, "call1": 0x8000300, "status": 0x1000}
+BROKEN_ON_BOARDS: list[tuple[Case, Change, str]] = [
+    (BOARD_SIGN, edit(type="start")(program="linux-bench"), "program 'linux-bench' does not run on"),
+    (BOARD_SIGN, edit(type="start")(board="nucleo-f103rb"), "board is 'nucleo-f103rb', the case has 'nucleo-f446re'"),
+    (BOARD_SIGN, lambda records: records[0].pop("board"), "board is None"),
+    (BOARD_SIGN, edit(type="start")(implementation="micro"), "implementation 'micro'"),
+    (BOARD_SIGN, edit(type="start")(parameters="curve=secp160r1 size=16"), "the case has 'curve=secp160r1 size=32'"),
+    (BOARD_SIGN, edit(type="start")(clock="cntvct_el0"), "clock is 'cntvct_el0', the case has 'systick'"),
+    (BOARD_SIGN, edit(type="overhead")(clock="cntvct_el0"), "clock at 'mcu' is cntvct_el0, must be systick"),
+    (LINUX, lambda records: records[0].update(board="nucleo-f446re"), "board is 'nucleo-f446re', the case has None"),
+    (BOARD_SIGN, edit(type="sample", index=2)(count=1), "sign 2 at mcu: count is 1, but end - begin - overhead ="),
+    (BOARD_SIGN, drop(type="memory"), "the record of the memory of sign is missing"),
+    (BOARD_SIGN, twice(type="memory"), "a second record of the memory of sign"),
+    (BOARD_SIGN, edit(type="memory")(measure="verify"), "the memory of 'verify', which it has not"),
+    (BOARD_SIGN, edit(type="memory")(heap_left=257), "leaves 257 bytes of heap, but never had more than 256"),
+    (LINUX, lambda records: records.insert(-1, find(make_records(BOARD_SIGN), type="memory")), "which it has not"),
+    (BOARD_SIGN, drop(type="evidence", index=2), "no evidence for sign 2 "),
+    (BOARD_SIGN, edit(type="evidence", index=2)(size=16), "sign 2: size is 16, the case has 32"),
+    (BOARD_SIGN, other_size, "sign 2: size is 16, the case has 32"),
+    (BOARD_ECDH, edit(type="evidence", index=1)(curve="secp256r1"), "ecdh 1: curve is 'secp256r1', the case has"),
+    (BOARD_HASH, edit(type="evidence", index=1)(algorithm="sha256"), "algorithm is 'sha256', the case has 'sha512'"),
+    (
+        BOARD_AES,
+        edit(type="evidence", index=1)(cipher="aes128-ctr"),
+        "cipher is 'aes128-ctr', the case has 'aes256-ctr'",
+    ),
+    (BOARD_AES, edit(type="evidence", index=1)(key="00" * 16), "the key has 128 bits, aes256-ctr has 256"),
+    (BOARD_SIGN, foreign_evidence(SIGN), "evidence for 'sign', which it has not"),
+    (SIGN, foreign_evidence(BOARD_SIGN), "evidence for 'sign', which it has not"),
+    (SIGN, foreign_evidence(BOARD_VERIFY), "evidence for 'verify', which it has not"),
+    (DHRYSTONE, foreign_evidence(BOARD_HASH), "evidence for 'hash', which it has not"),
+    (BOARD_KEYGEN, same_board_key, "keygen 3 made the key that keygen 0 had made"),
+    (BOARD_KEYGEN, edit(type="evidence", index=3)(private="00" * 21), "keygen 3: the private key is out of range"),
+    (BOARD_KEYGEN, edit(type="evidence", index=3)(private="ff" * 21), "keygen 3: the private key is out of range"),
+    (
+        BOARD_SIGN,
+        edit(type="evidence", index=1)(public="01" * 40),
+        "sign 1: the public key is not a point of secp160r1",
+    ),
+    (BOARD_ECDH, edit(type="evidence", index=1)(peer="01" * 64), "ecdh 1: the public key is not a point of secp256k1"),
+    (BOARD_SIGN, edit(type="evidence", index=1)(signature="00" * 42), "sign 1: the signature is wrong"),
+    (BOARD_SIGN, drop(type="check", name="known-answer"), "'known-answer' is missing"),
+    (BOARD_VERIFY, drop(type="check", name="invalid-signatures-rejected"), "'invalid-signatures-rejected' is missing"),
+    (BOARD_ECDH, drop(type="check", name="agreement"), "'agreement' is missing"),
+    (BOARD_ECDH, drop(type="check", name="invalid-point-rejected"), "'invalid-point-rejected' is missing"),
+    (BOARD_HASH, drop(type="check"), "'known-answer' is missing"),
+    (BOARD_AES, drop(type="check"), "'known-answer' is missing"),
+    (DHRYSTONE, drop(type="check"), "'final-values' is missing"),
+    (
+        BOARD_SIGN,
+        add(FAULT, at=4),
+        "stopped with a bus fault at 0x08001234, called from 0x08000100; it could not reach 0x20020000; fault status",
+    ),
+    (
+        BOARD_SIGN,
+        lambda records: records.__setitem__(slice(4, None), [OVERFLOW]),
+        "stopped with a stack overflow; the innermost calls: 0x08000200, 0x08000300; fault status 0x1000",
+    ),
+]
+
+
+@pytest.mark.parametrize(("case", "change", "says"), BROKEN_ON_BOARDS, ids=[says for _, _, says in BROKEN_ON_BOARDS])
+def test_broken_records_of_boards_are_refused(case: Case, change: Change, says: str, tmp_path: Path) -> None:
+    with pytest.raises(WorldwiseError, match=says) as caught:
+        check(case, change, tmp_path)
+    assert caught.value.message.startswith(str(tmp_path / "records.jsonl"))
+
+
+def test_a_fault_is_named_by_symbols() -> None:
+    fault = parse_line(json.dumps(FAULT), "f", 1)
+    assert isinstance(fault, Fault)
+    text = fault.describe({0x8001234: "uECC_sign+0x12"}.get)  # type: ignore[arg-type]
+    assert "at 0x08001234 (uECC_sign+0x12), called from 0x08000100; " in text
+    records = [parse_line(line, "f", n) for n, line in enumerate(lines(make_records(BOARD_SIGN)).splitlines(), 1)]
+    with pytest.raises(WorldwiseError, match=r"\(main\+0x2\), called from 0x08000100 \(main\+0x2\)"):
+        check_records([*records[:3], fault], BOARD_SIGN, symbol=lambda _: "main+0x2")
+
+
+def test_a_nonce_used_twice_on_a_board_is_refused() -> None:
+    # R of Ed25519 is part of what is signed, so that only a forger could use it again; r of ECDSA is not.
+    records = make_records(BOARD_SIGN)
+    order = 0x0100000000000000000001F4C8F927AED3CA752257
+    key, nonce = int.from_bytes(boards.private_key(BOARD_SIGN, 0)), 7654321
+    point = curves.public_key("secp160r1", nonce.to_bytes(21))
+    r = int.from_bytes(point[:20]) % order
+    for record in records:
+        if record["type"] == "evidence":
+            digest = int(hashlib.sha256(message(32, record["index"])).hexdigest(), 16) >> (256 - 161)
+            s = pow(nonce, -1, order) * (digest + r * key) % order
+            record["signature"] = f"{r:042x}{s:042x}"
+    parsed = [parse_line(line, "f", n) for n, line in enumerate(lines(records).splitlines(), 1)]
+    with pytest.raises(WorldwiseError, match="sign 1 used the nonce of sign 0 again"):
+        check_records(parsed, BOARD_SIGN)
+
+
+def test_messages_on_boards_are_the_beginning_of_a_block() -> None:
+    assert message(65536, 3)[:12] == message(12, 3)
+    assert message(12, 0x01020304)[:8] == bytes([4, 3, 2, 1, 0, 0, 0, 0])
+    assert message(0, 5) == b""
+    assert hashlib.sha256(message(1024, 5)).hexdigest() == message_digest("blocks", 1024, 5)
+
+
+def test_only_points_can_be_invalid() -> None:
+    on = {curve: Case("microbit", "x", "Os", "ecdh", 1, 0, (("curve", curve),)) for curve in ("secp192r1", "x25519")}
+    assert "invalid-point-rejected" in required_checks(on["secp192r1"])
+    assert required_checks(on["x25519"]) == ("known-answer", "agreement")

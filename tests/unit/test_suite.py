@@ -4,8 +4,10 @@ from pathlib import Path
 
 import pytest
 
-from worldwise import paths
+import boards
+from worldwise import board, paths
 from worldwise.errors import WorldwiseError
+from worldwise.published import load_figures
 from worldwise.suite import (
     Case,
     check_budget,
@@ -17,7 +19,9 @@ from worldwise.suite import (
     parse_size,
     parse_suite,
     select,
+    select_unavailable,
     size_text,
+    target_names,
 )
 from worldwise.toml_lines import TomlLines
 
@@ -177,6 +181,31 @@ def test_suites_of_the_repository() -> None:
     assert len(attestation.cases) == 54
     assert {case.samples for case in attestation.cases} == {20, 100}
     assert {case.variant for case in load_suite("quick").cases} == {"mbedtls-nist-O2"}
+
+
+def test_the_suite_of_boards_fills_the_published_table() -> None:
+    mcu = load_suite("mcu")
+    ids = {case.id for case in mcu.cases}
+    for figure in load_figures("riot-ecc-mcu"):
+        target = {"cortex-m4": "nucleo-f446re", "cortex-m3": "nucleo-f103rb"}[figure.core]
+        size = size_text(figure.message_bytes or 0)
+        for level in ("Os", "O2"):
+            curves = [("wolfssl-small", "ed25519"), *(("micro-ecc", f"secp{n}") for n in ("160r1", "256r1", "256k1"))]
+            for implementation, curve in curves:
+                assert f"{target}/{implementation}-{level}/{figure.operation},curve={curve},size={size}" in ids
+    assert mcu.published == "riot-ecc-mcu"
+    # What no library has is said for each operation of both boards.
+    lacking = {(one.target, one.operation) for one in mcu.unavailable if one.reason == "no library here has secp112r1"}
+    assert lacking == {
+        (target, operation)
+        for target in ("nucleo-f446re", "nucleo-f103rb")
+        for operation in ("keygen", "sign", "verify", "ecdh")
+    }
+
+
+def test_the_suite_of_cores_has_every_core() -> None:
+    cores = {board.boards()[case.board].core for case in load_suite("cores").cases}
+    assert cores == {path.stem for path in paths.CORES.glob("*.toml")}
 
 
 def test_names_and_paths(tmp_path: Path) -> None:
@@ -383,3 +412,169 @@ def test_wrong_ids_say_what_was_meant(text: str, says: str, hint: str) -> None:
     assert caught.value.message.startswith(f"case '{text}': ")
     assert says in caught.value.message
     assert hint in caught.value.hint
+
+
+# --- boards ---
+
+
+@pytest.fixture
+def known(monkeypatch: pytest.MonkeyPatch) -> None:
+    boards.use(monkeypatch)
+
+
+@pytest.mark.usefixtures("known")
+def test_boards_are_targets() -> None:
+    assert target_names() == ("optee", "linux", "microbit", "nucleo-f103rb", "nucleo-f446re")
+    case = parse_case("nucleo-f446re/micro-ecc-Os/sign,size=32B,curve=secp160r1", 3, 1)
+    assert case.id == "nucleo-f446re/micro-ecc-Os/sign,curve=secp160r1,size=32B"
+    assert case.arguments == ("curve=secp160r1", "size=32")
+    assert (case.board, case.curve, case.size, case.runs) == ("nucleo-f446re", "secp160r1", 32, None)
+    assert case.measures == {"sign": ("mcu",)}
+    dhrystone_case = parse_case("microbit/dhrystone-O2/dhrystone,runs=1000")
+    assert (dhrystone_case.arguments, dhrystone_case.runs, dhrystone_case.size) == (("runs=1000",), 1000, None)
+    plain = parse_case("linux/mbedtls-O2/sha256,size=1MiB")
+    assert (plain.board, plain.curve) == ("", "")
+
+
+@pytest.mark.usefixtures("known")
+def test_a_board_suite_has_cases_and_says_what_cannot_be() -> None:
+    suite = boards.board_suite()
+    ids = [case.id for case in suite.cases]
+    # keygen and ecdh have no size, sign and verify have both.
+    assert [name for name in ids if name.startswith("nucleo-f446re/wolfssl-small-Os/")] == [
+        "nucleo-f446re/wolfssl-small-Os/keygen,curve=ed25519",
+        "nucleo-f446re/wolfssl-small-Os/keygen,curve=x25519",
+        "nucleo-f446re/wolfssl-small-Os/sign,curve=ed25519,size=32B",
+        "nucleo-f446re/wolfssl-small-Os/sign,curve=ed25519,size=1KiB",
+        "nucleo-f446re/wolfssl-small-Os/verify,curve=ed25519,size=32B",
+        "nucleo-f446re/wolfssl-small-Os/verify,curve=ed25519,size=1KiB",
+        "nucleo-f446re/wolfssl-small-Os/ecdh,curve=x25519",
+    ]
+    assert [parse_case(case.id, case.samples, case.warmup) for case in suite.cases] == list(suite.cases)
+    assert not [name for name in ids if "p256-cortex-m4" in name and name.startswith("nucleo-f103rb")]
+    # Once for each, whatever the optimisation and the size.
+    assert len(set(suite.unavailable)) == len(suite.unavailable)
+    reasons = {(one.target, one.implementation, one.curve, one.operation): one.reason for one in suite.unavailable}
+    assert len(reasons) == len(suite.unavailable)
+    target = "nucleo-f103rb"
+    assert reasons[target, "micro-ecc", "secp112r1", "sign"] == "no library here has secp112r1"
+    assert reasons[target, "micro-ecc", "ed25519", "sign"] == "micro-ecc has no ed25519"
+    # What nobody would look for is no gap.
+    assert (target, "wolfssl-small", "x25519", "sign") not in reasons
+    assert reasons[target, "p256-cortex-m4", "secp256r1", "sign"] == "p256-cortex-m4 is for Cortex-M4, M7 and M33"
+    assert reasons["nucleo-f446re", "micro-ecc", "", "sha256"] == "micro-ecc has no sha256"
+    asked = {(case.target, case.implementation, case.curve, case.operation) for case in suite.cases}
+    assert not asked & reasons.keys()
+
+
+@pytest.mark.usefixtures("known")
+def test_select_by_curve() -> None:
+    suite = boards.board_suite()
+    chosen = select(suite.cases, ["micro-ecc-*"], ["sign"], ["nucleo-f103rb"], ["secp160r1", "secp2*"])
+    assert {case.curve for case in chosen} == {"secp160r1", "secp256r1"}
+    assert {case.operation for case in select(suite.cases, curves=["*"])} == {"keygen", "sign", "verify", "ecdh"}
+    with pytest.raises(WorldwiseError, match=r"curve 'secp256r2' is in no case.*Allowed: secp256r1") as caught:
+        select(suite.cases, curves=["secp256r2"])
+    assert "'secp256r1'" in caught.value.hint
+    lacking = select_unavailable(suite.unavailable, ["micro-ecc-Os"], ["sign"], ["nucleo-f103rb"], ["secp1*"])
+    assert [(one.curve, one.reason) for one in lacking] == [("secp112r1", "no library here has secp112r1")]
+    assert select_unavailable(suite.unavailable) == list(suite.unavailable)
+    assert select_unavailable(suite.unavailable, operations=["dhrystone"]) == []
+
+
+@pytest.mark.usefixtures("known")
+@pytest.mark.parametrize(
+    ("old", "new", "where", "says", "hint"),
+    [
+        ('"nucleo-f446re", ', '"nucleo-f446", ', ":8: cases[1].targets:", "Allowed: optee, linux, micro", "f446re'"),
+        ('"bearssl", "micro-ecc", "p', '"mbedtls", "p', ":10: cases[1].implementations:", "Allowed: bearssl", ""),
+        (
+            '"nucleo-f103rb"]\noperations = ["k',
+            '"linux"]\noperations = ["k',
+            ":9: cases[1].operations:",
+            "'sign'",
+            "own",
+        ),
+        (
+            '["nucleo-f446re"]\noperations = ["sha256", "sha512", "aes128", "aes256"]',
+            '["nucleo-f446re", "linux"]\noperations = ["sha256"]',
+            ":18: cases[2].implementations:",
+            "'bearssl' does not exist on target 'linux'. Allowed there: libtomcrypt",
+            "block of its own",
+        ),
+        ('curves = ["secp112r1", ', 'curves = ["secp112", ', ":12: cases[1].curves:", "Allowed: secp112r1", "112r1'"),
+        ('"1KiB"', '"5KiB"', ":13: cases[1].sizes:", "5KiB is too much. Allowed: up to 1KiB", ""),
+        ("runs = [1000]", "runs = [0]", ":27: cases[3].runs:", "from 1 to 100000", ""),
+        ("runs = [1000]", "runs = [1000, 1000]", ":27: cases[3].runs:", "1000 stands there twice", ""),
+        ("runs = [1000]", 'runs = ["1000"]', ":27: cases[3].runs:", "must be a whole number", ""),
+        ("runs = [1000]", "runs = 1000", ":27: cases[3].runs:", "must be a list of whole numbers", ""),
+        ("runs = [1000]\n", "", ":22: cases[3]:", "'dhrystone' needs the number of runs, such as runs=1000", ""),
+        (
+            '["secp112r1", "secp160r1", "secp256r1", "ed25519", "x25519"]',
+            '["secp112r1"]',
+            ":7: cases[1]:",
+            "gives no",
+            "",
+        ),
+        ('"dhrystone"]\nop', '"bearssl"]\nop', ":22: cases[3]:", "gives no case: bearssl has no dhrystone.", ""),
+        ("runs = [1000]", 'runs = [1000]\nloads = ["busy"]', ":28: cases[3].loads:", "has no load", ""),
+        ("runs = [1000]", 'runs = [1000]\nsizes = ["1KiB"]', ":28: cases[3].sizes:", "has no size", ""),
+        ('sizes = ["32B", "1KiB"]\n', "", ":7: cases[1]:", "'sign' needs a size, such as size=32B", ""),
+    ],
+)
+def test_wrong_board_suites_are_refused_with_their_line(old: str, new: str, where: str, says: str, hint: str) -> None:
+    assert old in boards.SUITE
+    with pytest.raises(WorldwiseError) as caught:
+        boards.board_suite(boards.SUITE.replace(old, new, 1))
+    assert caught.value.message.startswith(f"boards.toml{where}"), caught.value.message
+    assert says in caught.value.message
+    assert hint in caught.value.hint
+
+
+@pytest.mark.usefixtures("known")
+def test_a_curve_is_obligatory() -> None:
+    curves = boards.SUITE.splitlines()[11]
+    with pytest.raises(WorldwiseError, match=r":7: cases\[1\]: 'keygen' needs a curve, such as curve=secp256r1"):
+        boards.board_suite(boards.SUITE.replace(curves, ""))
+
+
+@pytest.mark.usefixtures("known")
+@pytest.mark.parametrize(
+    ("text", "says", "hint"),
+    [
+        (
+            "nucleo-f446/micro-ecc-Os/sign",
+            "target 'nucleo-f446' is not known. Allowed: optee, linux, microbit",
+            "f446re'",
+        ),
+        ("microbit/mbedtls-Os/sign", "variant 'mbedtls-Os' is not known. Allowed: bearssl-Os", ""),
+        ("microbit/micro-ecc-Os/hash", "operation 'hash' is not one of target 'microbit'", ""),
+        ("microbit/micro-ecc-Os/sign,size=32B", "'sign' needs a curve, such as curve=secp256r1", ""),
+        ("microbit/micro-ecc-Os/sign,curve=secp256r1", "'sign' needs a size, such as size=32B", ""),
+        ("microbit/micro-ecc-Os/keygen,curve=p256", "curve 'p256' is not known. Allowed: secp112r1", ""),
+        ("microbit/micro-ecc-Os/keygen,curve=secp256r1,size=1B", "parameter 'size' is not known. Allowed: curve", ""),
+        ("microbit/micro-ecc-Os/keygen,curve=ed25519", "micro-ecc has no ed25519.", ""),
+        ("microbit/p256-cortex-m4-Os/keygen,curve=secp256r1", "p256-cortex-m4 is for Cortex-M4, M7 and M33.", ""),
+        ("microbit/dhrystone-Os/dhrystone,runs=0", "runs: '0' is not a whole number from 1 to 100000", ""),
+        ("microbit/dhrystone-Os/dhrystone,runs=1e3", "runs: '1e3' is not a whole number", ""),
+        ("linux/mbedtls-Os/sign", "operation 'sign' is not one of target 'linux'", ""),
+        ("linux/mbedtls-Os/keygen,curve=secp256r1", "parameter 'curve' is not known. Allowed: load", ""),
+    ],
+)
+def test_wrong_ids_of_boards_say_what_was_meant(text: str, says: str, hint: str) -> None:
+    with pytest.raises(WorldwiseError) as caught:
+        parse_case(text)
+    assert says in caught.value.message
+    assert hint in caught.value.hint
+
+
+def test_a_suite_without_boards_reads_no_board(monkeypatch: pytest.MonkeyPatch) -> None:
+    def broken() -> None:
+        raise WorldwiseError("a board's file is wrong")
+
+    monkeypatch.setattr("worldwise.board.boards", broken)
+    monkeypatch.setattr("worldwise.portable.portables", broken)
+    assert parse_suite(GOOD, "good.toml").unavailable == ()
+    assert parse_case("optee/mbedtls-O2/keygen").measures
+    with pytest.raises(WorldwiseError, match="file is wrong"):
+        parse_suite(GOOD.replace('"linux"', '"microbit"', 1), "good.toml")
