@@ -5,7 +5,6 @@ import csv
 import io
 import textwrap
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
 
 from rich.box import SIMPLE_HEAD, Box
 from rich.console import Console
@@ -13,10 +12,17 @@ from rich.measure import Measurement
 from rich.table import Table as RichTable
 from rich.text import Text
 
+from worldwise.board_report import board_columns, board_sections
 from worldwise.hash_cost import Fit, HashCost, throughput
 from worldwise.implementation import IMPLEMENTATIONS as IMPLEMENTATION_TABLE
 from worldwise.lens import CLOCKS, Factor, Reading, Row, in_reading_order
 from worldwise.suite import IMPLEMENTATIONS, OPTIMISATIONS, size_text
+from worldwise.tables import Section, Table
+from worldwise.tables import count as _count
+from worldwise.tables import factor as _factor
+from worldwise.tables import ratio as _ratio
+from worldwise.tables import spread as _spread
+from worldwise.tables import whole as _whole
 
 PROSE_WIDTH = 100
 _ANY_WIDTH = 10_000
@@ -38,33 +44,18 @@ _STYLES = {"fits": "green", "EXCEEDS": "bold red"}
 _ASCII_BOX = Box("    \n    \n -- \n    \n    \n -- \n    \n    \n", ascii=True)
 
 
-@dataclass(frozen=True)
-class Table:
-    """Headers and cells, ready to show; the first `left` columns are names, the others numbers."""
-
-    headers: list[str]
-    rows: list[list[str]]
-    left: int
-
-
-@dataclass(frozen=True)
-class Section:
-    """A part of a report: a title, a table or none, and sentences below it."""
-
-    title: str
-    table: Table | None
-    notes: list[str] = field(default_factory=list)
-
-
 def sections(reading: Reading, full: bool = False) -> list[Section]:
     """The parts of a report, in order.
 
     Unless `full`, times are shown only for what a caller waits for, and of hashing only what its own tables say.
     """
-    rows = in_reading_order(reading.rows)
+    # Boards have tables of their own, which say more: what a TEE's tables compare, they have not.
+    rows = in_reading_order(row for row in reading.rows if not row.board)
     # A case that hashes has five rows for each of many sizes.
     shown = rows if full else [row for row in rows if row.size is None]
-    factors = [factor for factor in reading.factors if full or "size=" not in factor.parameters]
+    factors = [
+        factor for factor in reading.factors if factor.place != "mcu" and (full or "size=" not in factor.parameters)
+    ]
     parts = [
         *_count_sections(shown),
         _price_section(shown),
@@ -80,6 +71,7 @@ def sections(reading: Reading, full: bool = False) -> list[Section]:
         _time_section(shown, reading, full),
         _published_section(rows, reading),
         _legend_section(rows),
+        *board_sections(reading, full),
         _failure_section(reading),
         _budget_section(rows, reading),
     ]
@@ -139,6 +131,7 @@ def to_csv(reading: Reading) -> str:
         "fit_fixed_instructions": _fit_column(reading, lambda fit, _: fit.fixed),
         "fit_instructions_per_byte": _fit_column(reading, lambda fit, _: fit.per_byte),
         "fit_residual_instructions": _fit_column(reading, lambda fit, size: fit.residuals[size]),
+        **board_columns(reading),
         "includes": lambda row: row.includes,
     }
     stream = io.StringIO()
@@ -269,7 +262,7 @@ def _optimisation_section(factors: Iterable[Factor]) -> Section | None:
         chosen,
         {
             f"{name}\nfactor": name
-            for name in IMPLEMENTATIONS
+            for name in dict.fromkeys([*IMPLEMENTATIONS, *sorted(present)])
             if name in present or not IMPLEMENTATION_TABLE[name].tries
         },
         lambda factor: factor.implementation,
@@ -282,7 +275,8 @@ def _change_section(rows: Iterable[Row]) -> Section | None:
     medians = {(row.case, row.measure, row.place): row.median for row in listed}
     cells = []
     for row in listed:
-        base = IMPLEMENTATION_TABLE[row.implementation].tries
+        known = IMPLEMENTATION_TABLE.get(row.implementation)
+        base = known.tries if known else ""
         case = row.case.replace(f"/{row.variant}/", f"/{base}-{row.optimisation}/")
         before = medians.get((case, row.measure, row.place)) if base else None
         if before:
@@ -644,9 +638,21 @@ def _legend_section(rows: list[Row]) -> Section | None:
             "variant: crypto library and compiler optimisation; mbedtls-nist is mbed TLS with "
             "MBEDTLS_ECP_NIST_OPTIM, -ce is OP-TEE with the Armv8 Cryptographic Extension. place: where the "
             "measure stands.",
+            *_own_notes(rows),
             *(f"{', '.join(names)} {text}" for text, names in includes.items()),
         ],
     )
+
+
+def _own_notes(rows: Iterable[Row]) -> list[str]:
+    """What libraries that are no part of OP-TEE do in a TEE."""
+    names = list(dict.fromkeys(row.implementation for row in rows if row.implementation not in IMPLEMENTATION_TABLE))
+    if not names:
+        return []
+    return [
+        f"{', '.join(names)}: compiled into the TA (and into the Linux program) with the flags of the TA dev kit of "
+        "mbedtls-nist at the same optimisation, and called there; the cryptography of OP-TEE's core takes no part."
+    ]
 
 
 def _print_prose(console: Console, text: str, style: str = "") -> None:
@@ -703,29 +709,9 @@ def _markdown_text(text: str) -> str:
 
 
 def _time_column(name: str) -> Callable[[Row], object]:
-    return lambda row: row.microseconds[name]
+    return lambda row: row.microseconds.get(name)
 
 
 def _label(item: Row | Factor) -> str:
     label = item.operation if item.operation == item.measure else f"{item.operation} {item.measure}"
     return f"{label} {item.parameters}" if item.parameters else label
-
-
-def _count(value: float) -> str:
-    return f"{value:,.0f}" if value == int(value) else f"{value:,.1f}"
-
-
-def _whole(value: float) -> str:
-    return f"{value:,.0f}"
-
-
-def _spread(value: float | None) -> str:
-    return "-" if value is None else f"{value:,.1f}"
-
-
-def _ratio(value: float | None) -> str:
-    return "-" if value is None else _factor(value)
-
-
-def _factor(value: float) -> str:
-    return f"{value:,.2f}"

@@ -83,7 +83,7 @@ COMMANDS = dict(commands(cli.cli))
 
 def test_every_command_is_there() -> None:
     """If this fails, a command was dropped, or forgotten in the group."""
-    assert {words[0] for words in COMMANDS} == {"run", "explain", "report", "list", "suites", "schema", "lab"}
+    assert {words[0] for words in COMMANDS} == {"run", "explain", "report", "plot", "list", "suites", "schema", "lab"}
     assert {words[1] for words in COMMANDS if len(words) > 1} == {"build", "status", "enter", "relock", "clean"}
 
 
@@ -99,7 +99,7 @@ def test_help_tells_every_option(words: tuple[str, ...], call: Call) -> None:
         if isinstance(parameter, click.Option):
             assert parameter.help, parameter.name
             for option in parameter.opts:
-                assert f"  {option}" in answer.out
+                assert f" {option}" in answer.out
         elif isinstance(parameter, click.Argument):
             assert parameter.make_metavar(click.Context(command)) in answer.out
     if isinstance(command, click.Group):
@@ -140,7 +140,11 @@ def test_a_wrong_suite_is_refused_with_file_and_line(call: Call, tmp_path: Path)
     [
         (
             ["atestation"],
-            ["suite 'atestation'", "Allowed: attestation, findings, quick, sha256.", "did you mean 'attestation'?"],
+            [
+                "suite 'atestation'",
+                "Allowed: attestation, cores, findings, mcu, quick, sha256.",
+                "did you mean 'attestation'?",
+            ],
         ),
         (["quick", "--variant", "mbedtls-O3"], ["variant 'mbedtls-O3'", "Allowed: mbedtls-nist-O2."]),
         (["quick", "--operation", "attestdvi"], ["operation 'attestdvi'", "did you mean 'attestdiv'?"]),
@@ -321,7 +325,14 @@ def test_suites_and_schema(call: Call) -> None:
     """If this fails, nobody learns what can be run, or what a record is."""
     answer = call("suites")
     assert (answer.status, answer.err) == (0, "")
-    assert [line.split()[0] for line in answer.out.splitlines()] == ["attestation", "findings", "quick", "sha256"]
+    assert [line.split()[0] for line in answer.out.splitlines()] == [
+        "attestation",
+        "cores",
+        "findings",
+        "mcu",
+        "quick",
+        "sha256",
+    ]
     schema = json.loads(call("schema").out)
     assert "Sample" in schema["$defs"]
 

@@ -13,6 +13,7 @@ from rich.text import Text
 from worldwise import __version__
 from worldwise.cli.explain import explain
 from worldwise.cli.lab import lab
+from worldwise.cli.plot import plot
 from worldwise.cli.report import list_command, report, schema, suites
 from worldwise.cli.run import run
 from worldwise.errors import WorldwiseError
@@ -33,7 +34,7 @@ def cli() -> None:
     """
 
 
-for command in (run, explain, report, list_command, suites, schema, lab):
+for command in (run, explain, report, plot, list_command, suites, schema, lab):
     cli.add_command(command)
 
 

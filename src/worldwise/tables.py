@@ -1,0 +1,47 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""What reports are made of: sections with tables, and numbers as they stand in them."""
+
+from dataclasses import dataclass, field
+
+
+@dataclass(frozen=True)
+class Table:
+    """Headers and cells, ready to show; the first `left` columns are names, the others numbers."""
+
+    headers: list[str]
+    rows: list[list[str]]
+    left: int
+
+
+@dataclass(frozen=True)
+class Section:
+    """A part of a report: a title, a table or none, and sentences below it."""
+
+    title: str
+    table: Table | None
+    notes: list[str] = field(default_factory=list)
+
+
+def count(value: float) -> str:
+    """A count: whole if it is, with one decimal if it is not (a median can be)."""
+    return f"{value:,.0f}" if value == int(value) else f"{value:,.1f}"
+
+
+def whole(value: float) -> str:
+    """A number without its decimals."""
+    return f"{value:,.0f}"
+
+
+def spread(value: float | None) -> str:
+    """A standard deviation, or a dash where one sample has none."""
+    return "-" if value is None else f"{value:,.1f}"
+
+
+def ratio(value: float | None) -> str:
+    """How many times, or a dash where there is nothing to compare with."""
+    return "-" if value is None else factor(value)
+
+
+def factor(value: float) -> str:
+    """How many times."""
+    return f"{value:,.2f}"

@@ -1,0 +1,326 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Figures: which there are, what stands in them, that they are the same each time. No test looks at pixels."""
+
+import hashlib
+import io
+import re
+import struct
+import subprocess
+import sys
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+import pytest
+
+from board_reading import BOARDS, add_library, board_reading, board_row
+from worldwise.errors import WorldwiseError
+from worldwise.lens import Reading
+from worldwise.plot import (
+    KINDS,
+    STYLES,
+    WIDTHS,
+    Choice,
+    Kind,
+    Plot,
+    compact,
+    draw,
+    house_style,
+    one_plot,
+    pareto_front,
+    plots,
+    styles,
+    to_bytes,
+)
+
+
+@pytest.fixture(autouse=True)
+def style() -> Iterator[None]:
+    """As figures are drawn for files."""
+    with house_style():
+        yield
+
+
+@pytest.fixture(scope="module")
+def reading() -> Reading:
+    return board_reading()
+
+
+def only(reading: Reading, kind: Kind, **choice: Any) -> Plot:
+    return one_plot(plots(reading, (kind,), Choice(**choice)))
+
+
+def texts(figure: Any) -> list[str]:
+    """Every text that is drawn."""
+    from matplotlib.text import Text
+
+    figure.draw_without_rendering()
+    found = [text for text in figure.findobj(Text) if text.get_visible() and text.get_text()]
+    return [text.get_text() for text in found]
+
+
+def names(found: Iterable[Plot]) -> list[str]:
+    return [plot.name for plot in found]
+
+
+def test_a_run_gives_these_figures(reading: Reading) -> None:
+    """If this fails, a figure is missing, or a file is named otherwise than the documents say."""
+    found = names(plots(reading))
+    for board in BOARDS:
+        for page in ("signatures", "keys", "symmetric"):
+            assert {f"time-{board}-{page}", f"stack-{board}-{page}"} <= set(found)
+        for operation in ("keygen", "sign", "verify", "ecdh", "symmetric"):
+            assert f"pareto-{board}-{operation}" in found
+    assert [name for name in found if name.startswith("boards")] == [
+        f"boards-{operation}" for operation in ("keygen", "sign", "verify", "ecdh", "symmetric")
+    ]
+    assert len(found) == len(set(found))
+
+
+def test_time_names_library_curve_count_unit_and_run(reading: Reading) -> None:
+    """If this fails, a figure torn from its page does not say what it is."""
+    plot = only(reading, "time", boards=("nucleo-f446re",), operations=("sign",))
+    shown = texts(draw(plot, reading))
+    for text in (
+        "Time: nucleo-f446re, ST Nucleo-F446RE (Cortex-M4)",
+        "sign 32B",
+        "secp256r1",
+        "secp112r1: not available",
+        "p256-cortex-m4",
+        "480k",
+        "51.0M",
+        "instructions (log axis)",
+        "ms at 180 MHz, one instruction per cycle",
+    ):
+        assert text in shown, text
+    footer = " ".join(" ".join(shown).split())
+    for part in (f"Run {reading.run.id}", "lab aaaaaaaaaaaaaaaa", "-O2", "Instructions, counted", "it is not measured"):
+        assert part in footer
+
+
+def test_groups_of_bars_go_by_curve_then_by_count(reading: Reading) -> None:
+    """If this fails, the order of the bars is an accident."""
+    plot = only(reading, "time", boards=("nucleo-f446re",), operations=("sign",), curves=("secp256r1", "ed25519"))
+    assert [(row.curve, row.implementation) for row in plot.rows] == [
+        ("secp256r1", "p256-cortex-m4"),
+        ("secp256r1", "bearssl"),
+        ("secp256r1", "mbedtls36"),
+        ("secp256r1", "micro-ecc"),
+        ("secp256r1", "wolfssl"),
+        ("secp256r1", "p256-m"),
+        ("ed25519", "monocypher"),
+        ("ed25519", "wolfssl"),
+        ("ed25519", "wolfssl-small"),
+    ]
+    assert {row.size for row in plot.rows} == {32}
+    assert {row.optimisation for row in plot.rows} == {"O2"}
+
+
+def test_a_narrow_range_has_a_linear_axis_from_zero() -> None:
+    """If this fails, bars of nearly the same length are told apart by an axis that begins anywhere."""
+    few = board_reading([board_row(median=1_000_000), board_row(library="wolfssl", median=2_000_000)])
+    figure = draw(only(few, "time"), few)
+    axes = figure.axes[0]
+    assert (axes.get_xscale(), axes.get_xlim()[0]) == ("linear", 0)
+    widths = [patch.get_width() for patch in axes.patches]  # type: ignore[attr-defined]
+    assert widths == [1_000_000, 2_000_000]
+
+
+def test_stack_shows_heap_beside(reading: Reading) -> None:
+    """If this fails, a library that allocates looks frugal."""
+    plot = only(reading, "stack", boards=("nucleo-f446re",), operations=("sign",), curves=("secp256r1",))
+    shown = texts(draw(plot, reading))
+    assert "744" in shown
+    assert "1,384 + 4,460" in shown
+    assert "bytes: stack, + heap (pale)" in shown
+    assert not any("nstructions" in text for text in shown)
+
+
+def test_the_pareto_front() -> None:
+    """If this fails, a library that is beaten in both is praised, or the best is not."""
+    assert pareto_front([(3, 3), (1, 9), (2, 9), (4, 4), (5, 1), (5, 1), (5, 2)]) == [(1, 9), (3, 3), (5, 1)]
+    assert pareto_front([]) == []
+
+
+def test_flash_against_time_shows_both_optimisations(reading: Reading) -> None:
+    """If this fails, what -Os saves in flash and costs in time cannot be seen."""
+    plot = only(reading, "pareto", boards=("nucleo-f446re",), operations=("sign",))
+    assert {row.optimisation for row in plot.rows} == {"Os", "O2"}
+    shown = texts(draw(plot, reading))
+    for text in ("filled: -O2", "half filled: -Os", "Pareto front", "flash, KiB", "instructions", "ed25519", "bearssl"):
+        assert text in shown, text
+    only_small = only(reading, "pareto", boards=("nucleo-f446re",), operations=("sign",), optimisation="Os")
+    assert {row.optimisation for row in only_small.rows} == {"Os"}
+    assert "half filled: -Os" not in texts(draw(only_small, reading))
+
+
+def test_boards_side_by_side(reading: Reading) -> None:
+    """If this fails, boards are not compared, or not in the order of their cores."""
+    plot = only(reading, "boards", operations=("sign",), curves=("secp256r1",))
+    figure = draw(plot, reading)
+    shown = texts(figure)
+    assert shown.index("nucleo-f103rb (M3)") < shown.index("nucleo-f446re (M4)")
+    # One of the libraries is not made for a Cortex-M3: its line has one point.
+    lines = [list(line.get_ydata()) for line in figure.axes[0].get_lines()]  # type: ignore[arg-type]
+    assert len(lines) == 6
+    with pytest.raises(WorldwiseError, match="needs at least two"):
+        plots(reading, ("boards",), Choice(boards=("nucleo-f446re",)))
+
+
+def test_every_library_of_ours_has_its_own_look() -> None:
+    """If this fails, two libraries cannot be told apart."""
+    for part in ("colour", "marker"):
+        values = [getattr(style, part) for style in STYLES.values()]
+        assert len(set(values)) == len(values)
+    # The plain ones differ in how dark they print.
+    hatches = [style.hatch for style in STYLES.values() if style.hatch]
+    assert len(set(hatches)) == len(hatches)
+
+
+def test_a_users_own_library_never_looks_like_another() -> None:
+    """If this fails, a figure shows two libraries in the same colour and marker, or the colour depends on the day."""
+    own = [f"mine-{number}" for number in range(30)]
+    look = styles([*STYLES, *own])
+    assert {name: look[name] for name in STYLES} == STYLES
+    assert len({(style.colour, style.marker) for style in look.values()}) == len(look)
+    assert not {look[name].colour for name in own} & {style.colour for style in STYLES.values()}
+    assert look == styles([*reversed(own), *STYLES])
+    # So few get different colours.
+    assert len({style.colour for style in styles(own[:6]).values()}) == 6
+    assert styles(["mine-7"])["mine-7"] == styles(["mine-7", *STYLES])["mine-7"]
+    with pytest.raises(WorldwiseError, match="not more"):
+        styles([f"mine-{number}" for number in range(100)])
+
+
+def test_one_colour_in_every_figure(reading: Reading) -> None:
+    """If this fails, a reader who learnt a colour in one figure is misled by the next."""
+    with_own = add_library(reading, "zebra", "aardvark")
+    look = styles(row.implementation for row in with_own.rows)
+    for kind in ("time", "boards"):
+        own: dict[str, Any] = {} if kind == "boards" else {"boards": ("nucleo-f446re",)}
+        plot = only(with_own, kind, operations=("sign",), curves=("secp256r1",), **own)
+        figure = draw(plot, with_own)
+        colours = {line.get_color() for line in figure.axes[0].get_lines()}
+        from matplotlib.colors import to_hex
+
+        colours |= {to_hex(patch.get_facecolor()) for patch in figure.axes[0].patches}
+        assert {look[name].colour for name in ("zebra", "aardvark", "micro-ecc")} <= colours
+
+
+_AGAIN = """
+import hashlib, sys
+sys.path[:0] = sys.argv[1:]
+from board_reading import BOARDS, board_reading, board_row
+from worldwise.plot import plots, to_bytes
+few = board_reading([board_row(board, name) for board in BOARDS for name in ("micro-ecc", "mine")])
+for plot in plots(few):
+    for form in ("svg", "png") if plot.kind == "pareto" else ("svg",):
+        print(plot.name, form, hashlib.sha256(to_bytes(plot, few, form)).hexdigest())
+"""
+
+
+def test_the_same_run_gives_the_same_bytes() -> None:
+    """If this fails, a figure in a repository changes though nothing did."""
+    import matplotlib
+
+    few = board_reading([board_row(board, name) for board in BOARDS for name in ("micro-ecc", "mine")])
+    first = []
+    with matplotlib.rc_context({"font.size": 20, "svg.hashsalt": "other", "axes.facecolor": "red"}):
+        for plot in plots(few):
+            for form in ("svg", "png") if plot.kind == "pareto" else ("svg",):
+                data = to_bytes(plot, few, form)
+                assert not re.search(rb"<dc:date>|tIME|Software", data)
+                first.append(f"{plot.name} {form} {hashlib.sha256(data).hexdigest()}")
+    again = subprocess.run([sys.executable, "-c", _AGAIN, *sys.path], stdout=subprocess.PIPE, check=True, text=True)
+    assert again.stdout.splitlines() == first
+
+
+@pytest.mark.parametrize("width", list(WIDTHS))
+def test_print_size_and_legible_letters(reading: Reading, width: str) -> None:
+    """If this fails, a figure does not fit its column, or its letters are too small for print."""
+    from matplotlib.text import Text
+
+    for plot in (only(reading, kind, operations=("sign",), boards=boards_of(kind)) for kind in KINDS):
+        figure = draw(plot, reading, width)
+        assert figure.get_figwidth() * 25.4 == pytest.approx(WIDTHS[width])
+        assert figure.get_figheight() * 25.4 < 500
+        figure.draw_without_rendering()
+        sizes = {float(text.get_fontsize()) for text in figure.findobj(Text) if isinstance(text, Text)}
+        assert min(sizes) >= 8
+        # Nothing stands over the edge.
+        box = figure.get_tightbbox()
+        assert box is not None
+        assert box.x0 >= -0.02 and box.x1 <= figure.get_figwidth() + 0.02
+        assert box.y0 >= -0.02 and box.y1 <= figure.get_figheight() + 0.02
+
+
+def boards_of(kind: Kind) -> tuple[str, ...]:
+    return () if kind == "boards" else ("nucleo-f446re",)
+
+
+def test_a_png_has_300_dots_per_inch() -> None:
+    """If this fails, a printed figure is coarse."""
+    few = board_reading([board_row(), board_row(library="wolfssl")])
+    data = io.BytesIO(to_bytes(only(few, "time"), few, "png", "column")).read()
+    (width,) = struct.unpack(">I", data[16:20])
+    assert width == pytest.approx(85 / 25.4 * 300, abs=1)
+
+
+@pytest.mark.parametrize(
+    ("choice", "says"),
+    [
+        ({"boards": ("nucleo-f446",)}, ["board 'nucleo-f446'", "There is: nucleo-f103rb, nucleo-f446re", "did you"]),
+        ({"operations": ("sing",)}, ["operation 'sing'", "keygen, sign, verify, ecdh", "did you mean 'sign'?"]),
+        ({"curves": ("secp521r1",)}, ["curve 'secp521r1'", "secp160r1"]),
+        ({"sizes": ("64B",)}, ["size '64B'", "32B"]),
+        ({"sizes": ("64",)}, ["'64' is not a size"]),
+        ({"operations": ("ecdh",), "curves": ("ed25519",)}, ["curve 'ed25519'", "x25519"]),
+    ],
+    ids=lambda value: "-".join(value) if isinstance(value, dict) else "",
+)
+def test_what_is_not_there_is_refused_with_what_is(
+    reading: Reading, choice: dict[str, tuple[str, ...]], says: list[str]
+) -> None:
+    """If this fails, a typing error gives an empty figure."""
+    with pytest.raises(WorldwiseError) as caught:
+        plots(reading, KINDS, Choice(**choice))  # type: ignore[arg-type]
+    for words in says:
+        assert words in f"{caught.value.message} {caught.value.hint}"
+
+
+def test_a_file_takes_one_figure(reading: Reading) -> None:
+    """If this fails, a figure is overwritten by the next, or nobody says how to choose."""
+    with pytest.raises(WorldwiseError) as caught:
+        one_plot(plots(reading, ("pareto",)))
+    assert "one file takes one figure" in caught.value.message
+    for words in ("name a directory", "--board: nucleo-f103rb, nucleo-f446re", "--operation: keygen, sign"):
+        assert words in caught.value.hint
+
+
+def test_a_run_without_boards_is_refused(reading: Reading) -> None:
+    """If this fails, a run of a TEE gives a traceback."""
+    with pytest.raises(WorldwiseError, match="has no measured case of a board"):
+        plots(reading.model_copy(update={"rows": ()}))
+
+
+def test_rows_without_footprint_or_stack_do_not_stop_the_rest() -> None:
+    """If this fails, a run of an older build gives no figure at all."""
+    bare = board_row().model_copy(update={"flash": None, "ram": None, "stack": None, "heap": None})
+    few = board_reading([bare])
+    assert names(plots(few)) == ["time-nucleo-f446re-signatures"]
+    with pytest.raises(WorldwiseError, match="makes a figure of kind pareto"):
+        plots(few, ("pareto",))
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [(0, "0"), (950, "950"), (999.9, "1.00k"), (1234, "1.23k"), (99_960, "100k"), (999_600, "1.00M"), (5.1e7, "51.0M")],
+)
+def test_numbers_have_three_digits(value: float, text: str) -> None:
+    """If this fails, bars carry more digits than they have room for, or wrong ones."""
+    assert compact(value) == text
+
+
+def test_no_other_command_waits_for_the_plot_library() -> None:
+    """If this fails, every call of the tool takes longer for figures that it does not draw."""
+    program = "import sys; sys.path[:0] = sys.argv[1:]; import worldwise.cli; assert 'matplotlib' not in sys.modules"
+    subprocess.run([sys.executable, "-c", program, *sys.path], check=True)
