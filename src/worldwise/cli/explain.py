@@ -9,7 +9,7 @@ from pathlib import Path
 import click
 from rich.console import Console
 
-from worldwise import explain_report, exports, flame, hash_parts, stacks
+from worldwise import explain_report, exports, flame, hash_parts, own, stacks
 from worldwise.cli.report import check_output, runs_option
 from worldwise.errors import WorldwiseError
 from worldwise.explain import Explainer, Explanation
@@ -35,6 +35,14 @@ _FOLLOWED = 3
 @click.command()
 @click.argument("what", metavar="CASE|RUN", default="latest")
 @click.option("--case", "wanted", multiple=True, metavar="PATTERN", help="Of a run, only the cases that match.")
+@click.option(
+    "--implementation",
+    "directories",
+    multiple=True,
+    metavar="DIR",
+    type=click.Path(path_type=Path),
+    help="Of a RUN: the folder of a library of your own that it measured.",
+)
 @click.option("--diff", metavar="CASE", help="What changes from CASE (before) to the first one (after).")
 @click.option("--measure", metavar="NAME", help="Only this measure, such as sign.  [default: all]")
 @click.option("--place", metavar="NAME", help="Where it is measured: ta, client, linux.  [default: the outermost]")
@@ -56,6 +64,7 @@ _FOLLOWED = 3
 def explain(
     what: str,
     wanted: tuple[str, ...],
+    directories: tuple[Path, ...],
     diff: str | None,
     measure: str | None,
     place: str | None,
@@ -92,7 +101,11 @@ def explain(
     else:
         if diff or slow_down:
             raise click.UsageError("--diff and --slow-down take a CASE")
-        cases = _cases_of(open_run(what, runs), wanted)
+        reference = open_run(what, runs)
+        brought = own.bring(directories)
+        names = [each.name for each in brought]
+        own.check_same(reference.id, [entry for entry in reference.manifest.own if entry.name in names], brought)
+        cases = _cases_of(reference, wanted)
     before = parse_case(diff, samples, warmup) if diff else None
     session = _Session(rules, fresh, inline, _WITNESS if witness else 0)
     if slow_down:

@@ -11,13 +11,13 @@ from click.core import ParameterSource
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
-from worldwise import compare
+from worldwise import compare, own
 from worldwise.cli.report import check_output, reading_options, runs_option, show, wanted_budget
 from worldwise.errors import WorldwiseError
 from worldwise.lab import open_lab
 from worldwise.measure import Bench, Options
 from worldwise.rundir import Run, open_run
-from worldwise.suite import MAX_SAMPLES, Case, check_budget, load_suite, parse_suite, select
+from worldwise.suite import MAX_SAMPLES, Case, check_budget, load_suite, parse_suite, select, select_unavailable
 
 # `--resume` without a run: the newest.
 _LATEST = "latest"
@@ -84,6 +84,15 @@ class _Display:
 )
 @click.option("--operation", "operations", multiple=True, metavar="NAME", help="Only this operation.")
 @click.option("--target", "targets", multiple=True, metavar="NAME", help="Only this target.")
+@click.option("--curve", "curves", multiple=True, metavar="NAME", help="Only this curve, such as secp256r1.")
+@click.option(
+    "--implementation",
+    "directories",
+    multiple=True,
+    metavar="DIR",
+    type=click.Path(path_type=Path),
+    help="Measure a library of your own too: a folder with implementation.toml, adapter.c and sources (docs/own.md).",
+)
 @click.option("--samples", type=click.IntRange(1, MAX_SAMPLES), help="Samples a case, instead of the suite's.")
 @click.option("--fresh", is_flag=True, help="Measure everything, even what was measured on the same machine before.")
 @click.option("--verify", is_flag=True, help="Measure everything twice and compare: every byte must be the same.")
@@ -111,6 +120,8 @@ def run(
     variants: tuple[str, ...],
     operations: tuple[str, ...],
     targets: tuple[str, ...],
+    curves: tuple[str, ...],
+    directories: tuple[Path, ...],
     samples: int | None,
     fresh: bool,
     verify: bool,
@@ -144,12 +155,14 @@ def run(
     )
     given = wanted_budget(budget)
     old = open_run(resume, runs) if resume else None
+    brought = own.bring(directories)
     if old:
-        planned = parse_suite(old.suite_text(), str(old.path / "suite.toml"))
+        own.check_same(old.id, old.manifest.own, brought)
+        planned = own.with_own(parse_suite(old.suite_text(), str(old.path / "suite.toml")), brought)
         cases = old.manifest.planned(planned)
     else:
-        planned = load_suite(suite)
-        cases = select(planned.cases, variants, operations, targets)
+        planned = own.with_own(load_suite(suite), brought)
+        cases = select(planned.cases, variants, operations, targets, curves)
         if samples:
             cases = [replace(case, samples=samples) for case in cases]
         if reverse:
@@ -162,11 +175,21 @@ def run(
     lab = open_lab(display.console)
     lab.ensure()
     bench = Bench(lab, display, options)
+    unavailable = select_unavailable(planned.unavailable, variants, operations, targets, curves)
+    names = [each.name for each in brought]
     made: list[Run] = []
     try:
         with display.bar:
+            # What does not compile is told before there is a run.
+            bench.build([case for case in cases if case.implementation in names])
             for _ in range(2 if verify else 1):
-                writer = bench.resume_run(old) if old else bench.new_run(runs, planned, cases, limit, samples)
+                writer = (
+                    bench.resume_run(old)
+                    if old
+                    else bench.new_run(
+                        runs, planned, cases, limit, samples, unavailable, [each.entry() for each in brought]
+                    )
+                )
                 with writer:
                     display.note(f"run {writer.run.path}")
                     made.append(bench.measure(writer, cases))
@@ -183,7 +206,18 @@ def run(
 def _refuse_with_resume() -> None:
     """A run that is gone on with has its suite, cases and samples already. Raises click.UsageError."""
     context = click.get_current_context()
-    for name in ("suite", "variants", "operations", "targets", "samples", "reverse", "fresh", "verify", "cold"):
+    for name in (
+        "suite",
+        "variants",
+        "operations",
+        "targets",
+        "curves",
+        "samples",
+        "reverse",
+        "fresh",
+        "verify",
+        "cold",
+    ):
         if context.get_parameter_source(name) is not ParameterSource.DEFAULT:
             option = next(parameter for parameter in context.command.params if parameter.name == name)
             raise click.UsageError(f"--resume goes on with a run as it was begun: {option.opts[0]} does not go with it")

@@ -1,0 +1,409 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""A user's own library: a folder with implementation.toml, adapter.c and sources, measured like the repository's.
+
+The folder is copied as it is when a run begins, and the copy is what is built: what a run measured is what its digest
+says, whatever happens to the folder meanwhile. docs/own.md is the user's side of this.
+"""
+
+import contextlib
+import hashlib
+import json
+import os
+import shutil
+import tempfile
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from worldwise import image, paths, portable
+from worldwise.board import load_core
+from worldwise.errors import WorldwiseError
+from worldwise.image import Recipe
+from worldwise.implementation import IMPLEMENTATIONS
+from worldwise.portable import ADAPTER, MANIFEST, NO_CURVE, Build, Portable
+from worldwise.rundir import OwnEntry
+from worldwise.suite import TARGETS, Case, Suite, Unavailable, unavailable_reason
+
+# The OP-TEE whose TA calls the library. What its core does for cryptography takes no part in what is measured.
+OPTEE_VARIANT = "mbedtls-nist"
+# The core of the machine it runs on, as a [build.core.*] of implementation.toml may name it.
+OPTEE_CORE = "cortex-a72"
+# The attestation is on this curve: a library that has not all of these cannot make one.
+_TEE_CURVE = "secp256r1"
+_TEE_NEEDS = ("keygen", "sign", "verify")
+TEE_OPERATIONS = ("keygen", "attestdiv", "attestquorum")
+# What a TEE's suite asks of any library; all else is OP-TEE's own affair, whatever library there is.
+_TEE_ASKED = (*TEE_OPERATIONS, "sha256")
+
+# A folder with more than this is not a library's sources.
+_MOST_FILES = 20_000
+_MOST_BYTES = 256 * 2**20
+
+_SOURCES = (".c", ".s", ".S")
+
+# How recipes/objects.py marks the one line that says what is wrong.
+_SAYS = "worldwise: "
+
+
+@dataclass(frozen=True)
+class Own:
+    """A user's library as a run has it.
+
+    Attributes:
+        implementation: with the copy as its folder.
+        origin: the folder as the user named it, for messages.
+        text: that of its implementation.toml.
+        files: SHA-256 of each file, by its path in the folder.
+    """
+
+    implementation: Portable
+    origin: Path
+    text: str
+    files: Mapping[str, str]
+
+    @property
+    def name(self) -> str:
+        """Its name in cases and tables."""
+        return self.implementation.name
+
+    @property
+    def digest(self) -> str:
+        """SHA-256 over the names and contents of all its files."""
+        return _digest(self.files)
+
+    def entry(self) -> OwnEntry:
+        """What a run keeps of it."""
+        return OwnEntry(name=self.name, manifest=self.text, digest=self.digest, files=dict(self.files))
+
+
+_brought: dict[str, Own] = {}
+
+
+def bring(directories: Iterable[Path], cache: Path | None = None) -> list[Own]:
+    """Copy, check and make known the libraries in some folders.
+
+    Args:
+        directories: the folders.
+        cache: where copies are kept; the user's cache by default.
+
+    Raises WorldwiseError naming folder, file and key for a folder that is not there, is not whole or links elsewhere,
+    and for a name that is taken.
+    """
+    brought = []
+    for directory in directories:
+        implementation = portable.load_folder(directory)
+        name = implementation.name
+        path = directory / MANIFEST
+        if name in IMPLEMENTATIONS or name in _brought:
+            whose = "another folder's" if name in _brought else "one of worldwise's own"
+            raise WorldwiseError(f"{path}: the name '{name}' is {whose}", "choose another name")
+        copy, files = _copy(directory, name, (cache or paths.cache_directory()) / "own")
+        own = Own(
+            replace(implementation, adapter=copy / ADAPTER, folder=copy),
+            directory,
+            (copy / MANIFEST).read_text(encoding="utf-8"),
+            files,
+        )
+        _check_manifest(own)
+        portable.add(own.implementation)
+        _brought[name] = own
+        brought.append(own)
+    return brought
+
+
+def forget() -> None:
+    """Make every library that was brought unknown again."""
+    for name in list(_brought):
+        portable.remove(name)
+        del _brought[name]
+
+
+def check_same(run: str, recorded: Sequence[OwnEntry], brought: Sequence[Own]) -> None:
+    """Refuse to go on with a run unless its users' libraries are here, unchanged. Raises WorldwiseError."""
+    here = {own.name: own for own in brought}
+    for entry in recorded:
+        own = here.pop(entry.name, None)
+        if own is None:
+            raise WorldwiseError(
+                f"run {run} measures '{entry.name}', a library of the user's own that is not here",
+                "say where it is: worldwise run --resume --implementation DIR",
+            )
+        if own.digest != entry.digest:
+            changed = [
+                name for name in sorted({*own.files, *entry.files}) if own.files.get(name) != entry.files.get(name)
+            ]
+            raise WorldwiseError(
+                f"{own.origin}: has changed since run {run} was begun ({', '.join(changed[:5])}"
+                f"{' and others' if len(changed) > 5 else ''}): two versions must not stand in one run",
+                "start a new run",
+            )
+    for name in here:
+        raise WorldwiseError(f"run {run} was begun without '{name}'", "start a new run with it")
+
+
+def with_own(suite: Suite, brought: Sequence[Own]) -> Suite:
+    """The suite, and all that it asks of other libraries asked of these too.
+
+    What one has not is unavailable, as for the others. Raises WorldwiseError if a library has nothing of it.
+    """
+    cases = list(suite.cases)
+    unavailable = list(suite.unavailable)
+    for own in brought:
+        added, lacking = _cases(suite, own)
+        if not added:
+            reasons = "; ".join(dict.fromkeys(one.reason for one in lacking)) or "it asks nothing of a library"
+            raise WorldwiseError(
+                f"{own.origin}: suite {suite.name} has nothing that '{own.name}' can be measured by: {reasons}",
+                "choose another suite, such as mcu or attestation",
+            )
+        cases += added
+        unavailable += lacking
+    return replace(suite, cases=tuple(cases), unavailable=tuple(unavailable))
+
+
+def _cases(suite: Suite, own: Own) -> tuple[list[Case], list[Unavailable]]:
+    cases: dict[str, Case] = {}
+    lacking: dict[Unavailable, None] = {}
+    for case in suite.cases:
+        if case.target in TARGETS and case.operation not in _TEE_ASKED:
+            continue
+        reason = _reason(own.implementation, case.target, case.curve, case.operation)
+        if reason:
+            lacking[Unavailable(case.target, own.name, case.curve, case.operation, reason)] = None
+            continue
+        wanted = replace(case, implementation=own.name)
+        cases.setdefault(wanted.id, wanted)
+    # What none of the suite's libraries has is not among its cases.
+    for one in suite.unavailable:
+        reason = _reason(own.implementation, one.target, one.curve, one.operation)
+        if reason:
+            lacking[Unavailable(one.target, own.name, one.curve, one.operation, reason)] = None
+    return list(cases.values()), list(lacking)
+
+
+def _reason(implementation: Portable, target: str, curve: str, operation: str) -> str:
+    """Why a case cannot be, without a full stop; empty if it can."""
+    if target not in TARGETS:
+        return unavailable_reason(target, implementation.name, curve, operation)
+    if operation not in TEE_OPERATIONS:
+        return f"{operation} on {target} is measured of OP-TEE's own libraries alone"
+    for needed in _TEE_NEEDS:
+        if not implementation.has(needed, _TEE_CURVE):
+            return f"{implementation.name} has no {needed} on {_TEE_CURVE}"
+    if not implementation.runs_on(OPTEE_CORE):
+        return f"{implementation.name} is not for {OPTEE_CORE}"
+    return ""
+
+
+# --- the folder ---
+
+
+def _copy(directory: Path, name: str, store: Path) -> tuple[Path, dict[str, str]]:
+    """The folder's copy in the cache, and its files' digests. Hidden files and folders are left out."""
+    store.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=store, prefix=".copying-") as work:
+        copy = Path(work, "copy")
+        files: dict[str, str] = {}
+        total = 0
+        for relative, content in _files(directory):
+            total += len(content)
+            if total > _MOST_BYTES or len(files) >= _MOST_FILES:
+                raise WorldwiseError(
+                    f"{directory}: has more than {_MOST_FILES:,} files or {_MOST_BYTES // 2**20} MiB",
+                    "leave what is not source out of it, or give a folder within it",
+                )
+            files[str(relative)] = hashlib.sha256(content).hexdigest()
+            (copy / relative).parent.mkdir(parents=True, exist_ok=True)
+            (copy / relative).write_bytes(content)
+        final = store / f"{name}-{_digest(files)[:12]}"
+        if final.exists() and image.check_files(final, files):
+            shutil.rmtree(final)
+        if not final.exists():
+            # Another run may make the same copy at this moment.
+            with contextlib.suppress(OSError):
+                copy.rename(final)
+    problem = image.check_files(final, files)
+    if problem:
+        raise WorldwiseError(f"{directory}: its copy is damaged: {problem}", "check the disk that holds the cache")
+    return final, files
+
+
+def _files(directory: Path) -> Iterator[tuple[Path, bytes]]:
+    """Every file below a folder with its content, in the order of the names."""
+    top = directory.resolve()
+    for folder, folders, names in os.walk(top):
+        folders[:] = sorted(name for name in folders if not name.startswith("."))
+        for name in folders:
+            if Path(folder, name).is_symlink():
+                raise WorldwiseError(
+                    f"{directory / Path(folder, name).relative_to(top)}: is a link to a folder",
+                    "put the files themselves there",
+                )
+        for name in sorted(names):
+            path = Path(folder, name)
+            if name.startswith("."):
+                continue
+            shown = directory / path.relative_to(top)
+            if path.is_symlink() and not path.resolve().is_relative_to(top):
+                raise WorldwiseError(
+                    f"{shown}: links to {path.readlink()}, which is not in the folder",
+                    "put the file itself there: a run keeps the digest of all that it measured",
+                )
+            if not path.is_file():
+                raise WorldwiseError(f"{shown}: is not a file", "leave it out of the folder")
+            try:
+                yield path.relative_to(top), path.read_bytes()
+            except OSError as error:
+                raise WorldwiseError(f"{shown}: cannot be read: {error.strerror}") from error
+
+
+def _digest(files: Mapping[str, str]) -> str:
+    return hashlib.sha256(json.dumps(sorted(files.items())).encode()).hexdigest()
+
+
+def _check_manifest(own: Own) -> None:
+    """Refuse what its text names and the folder has not. Raises WorldwiseError."""
+    path = own.origin / MANIFEST
+    build = own.implementation.manifest.build
+    in_folder = own.implementation.manifest.source is None
+    _check_part(own, build, "build", in_folder)
+    for curve, part in build.curve.items():
+        where = f"build.curve.{curve}"
+        if curve not in (*portable.CURVES, NO_CURVE):
+            raise WorldwiseError(f"{path}: {where}: curve '{curve}' is not known")
+        _check_part(own, part, where, in_folder)
+    for core, core_part in build.core.items():
+        where = f"build.core.{core}"
+        if core != OPTEE_CORE:
+            try:
+                load_core(core)
+            except WorldwiseError as error:
+                raise WorldwiseError(f"{path}: {where}: {error.message}", f"{error.hint}, {OPTEE_CORE}") from error
+        _check_part(own, core_part, where, in_folder)
+    for core in own.implementation.manifest.needs.cores:
+        if core != OPTEE_CORE:
+            try:
+                load_core(core)
+            except WorldwiseError as error:
+                raise WorldwiseError(f"{path}: needs.cores: {error.message}", error.hint) from error
+
+
+def _check_part(own: Own, part: portable.Part, where: str, in_folder: bool) -> None:
+    path = own.origin / MANIFEST
+    folder = own.implementation.folder
+    assert folder is not None
+    for key, names in (("sources", part.sources), ("include", part.include)):
+        for name in names:
+            if Path(name).is_absolute() or ".." in Path(name).parts:
+                raise WorldwiseError(
+                    f"{path}: {where}.{key}: '{name}' leads out of the folder", "name it relative to the folder"
+                )
+            if key == "sources" and not name.endswith(_SOURCES):
+                raise WorldwiseError(
+                    f"{path}: {where}.sources: '{name}' is no C or assembly source",
+                    f"sources end in {', '.join(_SOURCES)}; what is compiled already is not looked at, so not measured",
+                )
+            if not in_folder:
+                continue
+            if key == "sources" and not any(found.is_file() for found in folder.glob(name)):
+                raise WorldwiseError(
+                    f"{path}: {where}.sources: '{name}' names no file in {own.origin}",
+                    "names are relative to the folder; * and ** stand for several",
+                )
+            if key == "include" and not (folder / name).is_dir():
+                raise WorldwiseError(f"{path}: {where}.include: there is no folder {own.origin / name}")
+
+
+# --- what is built of it ---
+
+
+def trees(implementation: Portable) -> dict[str, Path]:
+    """The inputs of a recipe that are a user's library; none for one of the repository's."""
+    return {"own": implementation.folder} if implementation.folder else {}
+
+
+def programs(implementation: Portable, optimisation: str, source: Path | None) -> Recipe:
+    """The TA and the Linux program that call a portable implementation.
+
+    The client and the first process are those of OPTEE_VARIANT, the same files. `source` has the library's sources if
+    they are a crate's.
+    """
+    manifest = implementation.manifest
+    debian = manifest.source.debian if manifest.source else None
+    packages = dict.fromkeys(["bearssl", *([debian] if debian else [])])
+    plan = {
+        "name": implementation.name,
+        "debian": debian or "",
+        "own": source is None and not debian,
+        "optimisation": optimisation,
+        "frame_sha256": manifest.needs.frame_sha256,
+        "operations": list(_TEE_NEEDS),
+        **curve_plan(implementation, _TEE_CURVE, OPTEE_CORE),
+    }
+    return Recipe(
+        name=f"programs-{implementation.name}-{optimisation}",
+        script="programs-own.sh",
+        helpers=("programs-own.py", "objects.py", "packages.sh"),
+        outputs=(
+            "init",
+            "faults",
+            "symbols",
+            "optee-client",
+            "linux-bench",
+            f"{image.ATTEST_TA}.ta",
+            f"{image.ATTEST_TA}.elf",
+        ),
+        sources=tuple(packages),
+        trees={"guest": paths.GUEST, **trees(implementation)} | ({"source": source} if source else {}),
+        needs={
+            "optee": image.optee(OPTEE_VARIANT, optimisation),
+            "base": image.programs(OPTEE_VARIANT, optimisation),
+        },
+        settings={"PACKAGES": " ".join(packages), "PLAN": json.dumps(plan)},
+    )
+
+
+def initramfs(implementation: Portable, optimisation: str, source: Path | None) -> Recipe:
+    """The user space of the machine that has these programs."""
+    theirs = image.initramfs(OPTEE_VARIANT, optimisation)
+    return replace(
+        theirs,
+        name=f"initramfs-{implementation.name}-{optimisation}",
+        needs={**theirs.needs, "programs": programs(implementation, optimisation, source)},
+    )
+
+
+def curve_plan(implementation: Portable, curve: str, core: str) -> dict[str, Any]:
+    """What is compiled of a library for one curve on one core, as the recipes take it."""
+    build: Build = implementation.manifest.build
+    of_core = build.core.get(core)
+    parts = [build, *([build.curve[curve]] if curve in build.curve else []), *([of_core] if of_core else [])]
+    without = of_core.without if of_core else ()
+    return {
+        "number": 0 if curve == NO_CURVE else portable.CURVES.index(curve),
+        "sources": [one for part in parts for one in part.sources if one not in without],
+        "include": [one for part in parts for one in part.include],
+        "defines": [one for part in parts for one in part.defines if one not in without],
+        "flags": [one for part in parts for one in part.flags],
+    }
+
+
+@contextlib.contextmanager
+def told(name: str) -> Iterator[None]:
+    """Around a build: a failure of a user's library is told in terms of the user's files, not of a log."""
+    try:
+        yield
+    except WorldwiseError as error:
+        own = _brought.get(name)
+        lines = error.details.splitlines()
+        says = [line.removeprefix(_SAYS) for line in lines if line.startswith(_SAYS)]
+        if own is None or not says:
+            raise
+        place = f"{own.origin}/"
+        details = "\n".join(line for line in lines if not line.startswith((_SAYS, "== ")))
+        raise WorldwiseError(
+            f"{name}: {says[-1].replace('/in/own/', place)}",
+            f"the files are in {own.origin}; docs/own.md says what a library may do. {error.hint}".strip(),
+            details.replace("/in/own/", place),
+        ) from error

@@ -1,0 +1,142 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Compiles a portable implementation for the TA and for Linux, in the lab, with the same code generation.
+
+PLAN, in JSON, is what `worldwise.own.programs` writes. Objects appear in /build/ta-objects and
+/build/linux-objects. With the arguments `failed FILE` it says instead, in a line, what a linker said that wrote FILE.
+"""
+
+import json
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+# The recipes' folder is where this is started from.
+from objects import ALWAYS, OPERATIONS, Refused, check_library, explain  # type: ignore[import-not-found]
+
+PREFIX = "aarch64-linux-gnu-"
+GUEST = Path("/build/guest")
+DEV_KIT = Path("/build/devkit")
+BEAR = Path("/build/bearssl")
+CURVE = "secp256r1"
+STRICT = ["-std=c11", "-Wall", "-Wextra", "-Wpedantic", "-Werror"]
+LENIENT = ["-std=gnu11", "-w"]
+SHA256 = ("src/hash/sha2small.c", "src/codec/dec32be.c", "src/codec/enc32be.c")
+# What a library in a TA must not get from OP-TEE: then that would be measured. Its own mbed TLS is another matter.
+TEE_API = r"(TEE|TA|utee|_utee|tee|_TEE|mbedtls|psa)_.*"
+
+
+def run(*argv: str) -> str:
+    """What a command prints. Raises Refused with what it says on standard error."""
+    result = subprocess.run(argv, capture_output=True, text=True, check=False)
+    if result.returncode:
+        raise Refused(explain(result.stderr), f"{result.stderr}\n{' '.join(argv)}")
+    return result.stdout
+
+
+def generation() -> list[str]:
+    """How the dev kit generates code: level, alignment, stack protector."""
+    text = (DEV_KIT / "mk/conf.mk").read_text(encoding="utf-8")
+    found = re.search(r"^ta_arm64-platform-cflags := (.*)$", text, re.MULTILINE)
+    if not found:
+        raise Refused("the dev kit's conf.mk names no ta_arm64-platform-cflags")
+    return found[1].split()
+
+
+class World:
+    """Where the library is compiled for: the TA or Linux."""
+
+    def __init__(self, name: str, flags: list[str], plan: dict[str, Any]) -> None:
+        self.folder = Path(f"/build/{name}-objects")
+        self.flags = flags
+        self.plan = plan
+        self.number = 0
+
+    def compile(self, source: Path, flags: list[str]) -> Path:
+        """The path of the object."""
+        self.number += 1
+        target = self.folder / f"{self.number:03}-{source.stem}.o"
+        run(f"{PREFIX}gcc", *self.flags, *flags, "-c", str(source), "-o", str(target))
+        return target
+
+    def build(self, strict: list[str]) -> tuple[dict[Path, str], list[Path]]:
+        """Objects of the library with their sources' names, and those of the bench."""
+        plan = self.plan
+        packaged = Path("/build", plan["debian"]) if plan["debian"] else Path("/in/source")
+        own = Path("/in/own")
+        source = own if plan["own"] else packaged
+        adapter = own / "adapter.c" if own.exists() else Path("/in/guest/ops/portable") / f"{plan['name']}.c"
+        macros = [f"-D{one}" for one in [*plan["defines"], f"OPS_CURVE={plan['number']}"]]
+        folders = [str(source / one) for one in plan["include"]]
+        near = [*([f"-I{own}"] if own.exists() else []), f"-I{GUEST / 'ops/portable'}"]
+        library: dict[Path, str] = {}
+        for pattern in plan["sources"]:
+            found = sorted(path for path in source.glob(pattern) if path.is_file() and path != adapter)
+            for path in found:
+                if str(path.relative_to(source)) not in library.values():
+                    flags = [*LENIENT, *plan["flags"], *macros, *(f"-I{one}" for one in folders), *near]
+                    library[self.compile(path, flags)] = str(path.relative_to(source))
+        around = [word for one in folders for word in ("-isystem", one)]
+        library[self.compile(adapter, [*strict, *macros, *near, *around])] = adapter.name
+        bench = [f"-DOPS_CURVE={plan['number']}", f'-DOWN_NAME="{plan["name"]}"', "-DFRAME_HAS_SIGN=1"]
+        frame = [
+            self.compile(GUEST / name, [*LENIENT, *bench])
+            for name in ("ops/own.c", "ops/common/random.c", "mcu/known.c")
+        ]
+        return library, [*frame, self.hashing(bench)]
+
+    def seal(self, library: dict[Path, str]) -> None:
+        """Make one object of the library, with no names to be seen but those of ops.h: OP-TEE has an mbed TLS too."""
+        target = self.folder / "library.o"
+        run(f"{PREFIX}ld", "-r", "-o", str(target), *map(str, library))
+        keep = [*ALWAYS, *OPERATIONS.values()]
+        run(f"{PREFIX}objcopy", *(f"--keep-global-symbol={name}" for name in dict.fromkeys(keep)), str(target))
+        for path in library:
+            path.unlink()
+
+    def hashing(self, bench: list[str]) -> Path:
+        """The bench's hash as one object that shows its own name alone: the library may have the others too."""
+        target = self.folder / "sha256.o"
+        parts = [self.compile(GUEST / "ops/common/sha256.c", [*LENIENT, *bench, "-isystem", f"{BEAR}/inc"])]
+        parts += [self.compile(BEAR / name, [*LENIENT, f"-I{BEAR}/src", f"-I{BEAR}/inc"]) for name in SHA256]
+        run(f"{PREFIX}ld", "-r", "-o", str(target), *map(str, parts))
+        run(f"{PREFIX}objcopy", "--keep-global-symbol=ops_frame_sha256", str(target))
+        for part in parts:
+            part.unlink()
+        return target
+
+
+def main() -> int:
+    """Build everything of the plan."""
+    if sys.argv[1:2] == ["failed"]:
+        words = Path(sys.argv[2]).read_text(encoding="utf-8")
+        raise Refused(explain(words), words)
+    plan: dict[str, Any] = json.loads(os.environ["PLAN"])
+    common = generation()
+    compiler = run(f"{PREFIX}gcc", "-print-file-name=include").strip()
+    # A TA is no Linux program, though the compiler is Linux's: libraries look for /dev/urandom by these names.
+    there = [f"-U{name}" for name in ("linux", "__linux", "__linux__", "unix", "__unix", "__unix__")]
+    there += ["-nostdinc", "-isystem", compiler, "-idirafter", str(DEV_KIT / "include"), "-DARM64=1"]
+    here = ["-D_GNU_SOURCE", "-ffunction-sections", "-fdata-sections", "-fno-pie"]
+    linux = World("linux", [*(flag for flag in common if flag != "-fpic"), *here], plan)
+    ta = World("ta", [*common, *there], plan)
+    # Linux first: a mistake in the adapter is then told by a compiler that has all of the C library's headers.
+    for world, strict, forbidden in ((linux, STRICT, ""), (ta, LENIENT, TEE_API)):
+        library, frame = world.build(strict)
+        check_library(
+            library, frame, plan["operations"], "aarch64", PREFIX, CURVE, forbidden, frame_sha256=plan["frame_sha256"]
+        )
+        world.seal(library)
+    linux.compile(
+        GUEST / "linux/own.c", ["-O2", *STRICT, f"-DOPS_CURVE={plan['number']}", f'-DOWN_NAME="{plan["name"]}"']
+    )
+    return 0
+
+
+if __name__ == "__main__":
+    try:
+        sys.exit(main())
+    except Refused as refused:
+        sys.exit(refused.report())

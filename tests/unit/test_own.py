@@ -1,0 +1,302 @@
+# SPDX-License-Identifier: BSD-2-Clause
+import os
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from worldwise import own, paths, portable
+from worldwise.board import Board, boards
+from worldwise.errors import WorldwiseError
+from worldwise.firmware import firmware_programs
+from worldwise.own import Own
+from worldwise.suite import Suite, parse_suite
+
+MANIFEST = """\
+name = "my-lib"
+title = "My library"
+about = "one line"
+licence = "BSD-2-Clause"
+[build]
+sources = ["lib/*.c"]
+include = ["lib"]
+[build.core.cortex-m0]
+without = ["lib/*.c"]
+[operations]
+secp256r1 = ["keygen", "sign", "verify"]
+none = ["sha256"]
+"""
+
+SUITE = """\
+format = 1
+name = "both"
+title = "Both kinds of targets"
+samples = 3
+warmup = 1
+
+[[cases]]
+targets = ["nucleo-f446re"]
+operations = ["keygen", "sign", "ecdh"]
+implementations = ["micro-ecc", "monocypher"]
+optimisations = ["Os", "O2"]
+curves = ["secp112r1", "secp256r1", "x25519"]
+sizes = ["16B", "32B"]
+
+[[cases]]
+targets = ["optee", "linux"]
+operations = ["attestdiv"]
+implementations = ["mbedtls", "mbedtls-nist"]
+optimisations = ["O2"]
+
+[[cases]]
+targets = ["optee"]
+operations = ["empty-invoke"]
+implementations = ["mbedtls-nist"]
+optimisations = ["O2"]
+
+[[cases]]
+targets = ["optee"]
+operations = ["sha256"]
+implementations = ["mbedtls"]
+optimisations = ["O2"]
+sizes = ["1MiB"]
+"""
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """A user's library."""
+    path = tmp_path / "library"
+    (path / "lib").mkdir(parents=True)
+    (path / "implementation.toml").write_text(MANIFEST)
+    (path / "adapter.c").write_text("int one;\n")
+    (path / "lib" / "lib.c").write_text("int two;\n")
+    return path
+
+
+Bring = Callable[..., Own]
+
+
+@pytest.fixture
+def bring(folder: Path, tmp_path: Path) -> Iterator[Bring]:
+    """Brings the library, as it then is or with another manifest."""
+
+    def brought(old: str = "", new: str = "") -> Own:
+        assert old in MANIFEST
+        (folder / "implementation.toml").write_text(MANIFEST.replace(old, new))
+        own.forget()
+        (only,) = own.bring([folder], tmp_path / "cache")
+        return only
+
+    yield brought
+    own.forget()
+
+
+def suite() -> Suite:
+    return parse_suite(SUITE, "both.toml")
+
+
+def test_it_becomes_known_and_is_copied(bring: Bring, folder: Path) -> None:
+    brought = bring()
+    assert brought.name in portable.portables()
+    copy = brought.implementation.folder
+    assert copy is not None
+    assert copy != folder
+    assert sorted(brought.files) == ["adapter.c", "implementation.toml", "lib/lib.c"]
+    (folder / "lib" / "lib.c").write_text("int three;\n")
+    assert (copy / "lib" / "lib.c").read_text() == "int two;\n"
+    again = bring()
+    assert again.digest != brought.digest
+    assert again.implementation.folder != copy
+
+
+def test_a_damaged_copy_is_made_anew(bring: Bring) -> None:
+    copy = bring().implementation.folder
+    assert copy is not None
+    (copy / "adapter.c").write_text("damaged")
+    assert bring().implementation.adapter.read_text() == "int one;\n"
+
+
+def test_hidden_files_are_no_part_of_it(bring: Bring, folder: Path) -> None:
+    digest = bring().digest
+    (folder / ".git").mkdir()
+    (folder / ".git" / "HEAD").write_text("ref")
+    (folder / "lib" / ".lib.c.swp").write_text("editor")
+    assert bring().digest == digest
+
+
+def test_a_link_within_the_folder_is_its_file(bring: Bring, folder: Path) -> None:
+    (folder / "lib" / "more.c").symlink_to("lib.c")
+    assert "lib/more.c" in bring().files
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "says"),
+    [
+        ('"my-lib"', '"mbedtls-nist"', "implementation.toml: the name 'mbedtls-nist' is one of worldwise's own"),
+        ('"my-lib"', '"micro-ecc"', "implementation.toml: the name 'micro-ecc' is one of worldwise's own"),
+        ('["lib/*.c"]\ninc', '["lib/*.s"]\ninc', r"build.sources: 'lib/\*.s' names no file in"),
+        ('["lib/*.c"]\ninc', '["../x.c"]\ninc', r"build.sources: '\.\./x.c' leads out of the folder"),
+        ('["lib/*.c"]\ninc', '["lib/lib.o"]\ninc', "build.sources: 'lib/lib.o' is no C or assembly source"),
+        ('include = ["lib"]', 'include = ["library"]', "build.include: there is no folder .*library"),
+        ('include = ["lib"]', 'include = ["/usr/include"]', "build.include: '/usr/include' leads out of the folder"),
+        ("[build.core.cortex-m0]", "[build.core.cortex-m1]", "build.core.cortex-m1: core 'cortex-m1': there is no"),
+        ("[build.core.cortex-m0]\nwithout", "[build.curve.p256]\nsources", "build.curve.p256: curve 'p256' is not"),
+    ],
+)
+def test_a_wrong_manifest_is_refused(bring: Bring, old: str, new: str, says: str) -> None:
+    with pytest.raises(WorldwiseError, match=says):
+        bring(old, new)
+
+
+def test_a_core_that_is_not_known_is_refused(bring: Bring) -> None:
+    with pytest.raises(WorldwiseError, match=r"needs\.cores: core 'm4'"):
+        bring('none = ["sha256"]\n', '[needs]\ncores = ["m4"]\n')
+
+
+def test_the_machine_of_optee_is_a_core(bring: Bring) -> None:
+    bring("[build.core.cortex-m0]", "[build.core.cortex-a72]")
+
+
+def test_missing_files_are_named(bring: Bring, folder: Path, tmp_path: Path) -> None:
+    with pytest.raises(WorldwiseError, match="there is no such folder"):
+        own.bring([tmp_path / "gone"], tmp_path / "cache")
+    (folder / "adapter.c").unlink()
+    with pytest.raises(WorldwiseError, match=r"has no adapter\.c"):
+        bring()
+    (folder / "implementation.toml").unlink()
+    with pytest.raises(WorldwiseError, match=r"implementation\.toml: cannot be read: No such file"):
+        own.bring([folder], tmp_path / "cache")
+
+
+@pytest.mark.parametrize(
+    ("make", "says"),
+    [
+        (lambda folder: (folder / "lib" / "x.c").symlink_to("/etc/hostname"), "x.c: links to /etc/hostname, which is"),
+        (lambda folder: (folder / "lib" / "x.c").symlink_to("../../x.c"), r"x.c: links to \.\./\.\./x.c"),
+        (lambda folder: (folder / "lib" / "x.c").symlink_to("gone.c"), "x.c: is not a file"),
+        (lambda folder: (folder / "more").symlink_to("lib"), "more: is a link to a folder"),
+        (lambda folder: os.mkfifo(folder / "pipe"), "pipe: is not a file"),
+    ],
+)
+def test_what_is_no_file_of_the_folder_is_refused(
+    bring: Bring, folder: Path, make: Callable[[Path], None], says: str
+) -> None:
+    make(folder)
+    with pytest.raises(WorldwiseError, match=says):
+        bring()
+
+
+def test_a_folder_that_is_too_much_is_refused(bring: Bring, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(own, "_MOST_FILES", 2)
+    with pytest.raises(WorldwiseError, match="has more than 2 files"):
+        bring()
+    assert folder.exists()
+
+
+def test_two_folders_of_one_name_are_refused(bring: Bring, folder: Path, tmp_path: Path) -> None:
+    bring()
+    with pytest.raises(WorldwiseError, match="the name 'my-lib' is another folder's"):
+        own.bring([folder], tmp_path / "cache")
+
+
+def test_a_suite_asks_it_what_it_asks_of_others(bring: Bring) -> None:
+    brought = bring()
+    asked = suite()
+    mine = [case for case in own.with_own(asked, [brought]).cases if case.implementation == "my-lib"]
+    assert [case.id for case in mine] == [
+        "nucleo-f446re/my-lib-Os/keygen,curve=secp256r1",
+        "nucleo-f446re/my-lib-Os/sign,curve=secp256r1,size=16B",
+        "nucleo-f446re/my-lib-Os/sign,curve=secp256r1,size=32B",
+        "nucleo-f446re/my-lib-O2/keygen,curve=secp256r1",
+        "nucleo-f446re/my-lib-O2/sign,curve=secp256r1,size=16B",
+        "nucleo-f446re/my-lib-O2/sign,curve=secp256r1,size=32B",
+        "optee/my-lib-O2/attestdiv",
+        "linux/my-lib-O2/attestdiv",
+    ]
+    assert {(case.samples, case.warmup) for case in mine} == {(3, 1)}
+
+
+def test_what_it_has_not_is_unavailable(bring: Bring) -> None:
+    brought = bring()
+    lacking = {
+        (one.target, one.operation, one.curve): one.reason
+        for one in own.with_own(suite(), [brought]).unavailable
+        if one.implementation == "my-lib"
+    }
+    assert lacking == {
+        ("nucleo-f446re", "keygen", "secp112r1"): "no library here has secp112r1",
+        ("nucleo-f446re", "sign", "secp112r1"): "no library here has secp112r1",
+        ("nucleo-f446re", "ecdh", "secp112r1"): "no library here has secp112r1",
+        ("nucleo-f446re", "ecdh", "secp256r1"): "my-lib has no ecdh on secp256r1",
+        ("nucleo-f446re", "keygen", "x25519"): "my-lib has no x25519",
+        ("nucleo-f446re", "ecdh", "x25519"): "my-lib has no x25519",
+        ("optee", "sha256", ""): "sha256 on optee is measured of OP-TEE's own libraries alone",
+    }
+
+
+def test_without_p256_it_has_no_attestation(bring: Bring) -> None:
+    brought = bring("secp256r1", "ed25519")
+    reasons = {one.reason for one in own.with_own(suite_with_ed25519(), [brought]).unavailable if one.target == "optee"}
+    assert "my-lib has no keygen on secp256r1" in reasons
+
+
+def suite_with_ed25519() -> Suite:
+    return parse_suite(SUITE.replace('"x25519"', '"x25519", "ed25519"'), "both.toml")
+
+
+def test_a_suite_that_has_nothing_for_it_is_refused(bring: Bring) -> None:
+    only_tee = SUITE[: SUITE.index("[[cases]]")] + SUITE[SUITE.index('[[cases]]\ntargets = ["optee", "linux"]') :]
+    brought = bring("secp256r1", "ed25519")
+    with pytest.raises(WorldwiseError, match="has nothing that 'my-lib' can be measured by: my-lib has no keygen on"):
+        own.with_own(parse_suite(only_tee, "tee.toml"), [brought])
+
+
+def test_a_resumed_run_needs_the_same_folder(bring: Bring, folder: Path) -> None:
+    brought = bring()
+    entry = brought.entry()
+    assert entry.manifest == MANIFEST
+    own.check_same("a-run", [entry], [brought])
+    with pytest.raises(WorldwiseError, match="run a-run measures 'my-lib', a library of the user's own that is not"):
+        own.check_same("a-run", [entry], [])
+    with pytest.raises(WorldwiseError, match="run a-run was begun without 'my-lib'"):
+        own.check_same("a-run", [], [brought])
+    (folder / "lib" / "new.c").write_text("int four;\n")
+    (folder / "adapter.c").write_text("int five;\n")
+    with pytest.raises(WorldwiseError, match=r"has changed since run a-run was begun \(adapter.c, lib/new.c\)"):
+        own.check_same("a-run", [entry], [bring()])
+
+
+def test_its_images_have_its_files(bring: Bring) -> None:
+    brought = bring()
+    board = portable_board()
+    recipe = firmware_programs(brought.implementation, "O2", "nucleo-f446re", board, None)
+    assert recipe.trees["own"] == brought.implementation.folder
+    assert own.programs(brought.implementation, "O2", None).trees["own"] == brought.implementation.folder
+    ours = portable.portables()["micro-ecc"]
+    assert "own" not in firmware_programs(ours, "O2", "nucleo-f446re", board, paths.GUEST).trees
+
+
+def portable_board() -> Board:
+    return boards()["nucleo-f446re"]
+
+
+def test_a_failed_build_names_the_users_file(bring: Bring, folder: Path) -> None:
+    bring()
+    log = "== something\nin /in/own/adapter.c\nworldwise: /in/own/adapter.c:3: expected ';'"
+    with pytest.raises(WorldwiseError) as caught, own.told("my-lib"):
+        raise WorldwiseError("bash in the lab failed with status 1", "the whole output is in some.log", log)
+    assert caught.value.message == f"my-lib: {folder}/adapter.c:3: expected ';'"
+    assert caught.value.details == f"in {folder}/adapter.c"
+    assert "some.log" in caught.value.hint
+    with pytest.raises(WorldwiseError, match="bash in the lab"), own.told("micro-ecc"):
+        raise WorldwiseError("bash in the lab failed with status 1", "", log)
+
+
+def test_a_library_that_was_not_brought_is_said_to_be_missing(bring: Bring) -> None:
+    brought = bring()
+    assert portable.find("my-lib") == brought.implementation
+    own.forget()
+    with pytest.raises(WorldwiseError, match="'my-lib' is not here") as caught:
+        portable.find("my-lib")
+    assert "--implementation DIR" in caught.value.hint
