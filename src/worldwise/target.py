@@ -429,17 +429,7 @@ class Emulator:
         """A machine whose program gets its command line from the emulator."""
         words = "".join(f",arg={word.replace(',', ',,')}" for word in program)
         extra = ["-semihosting-config", f"enable=on,target=native{words}"]
-        binds: list[Bind] = []
-        if plugin:
-            extra += ["-plugin", plugin.option()]
-            binds = plugin.binds()
-        command = self._command(machine, directory, None, extra, binds)
-        process = self._start(command, directory)
-        try:
-            self._watch(process, directory, machine, progress)
-        finally:
-            self._end(process)
-        return process.returncode, command
+        return self._to_the_end(machine, directory, progress, extra, [], plugin)
 
     def _restored(
         self,
@@ -449,11 +439,20 @@ class Emulator:
         progress: Callable[[int], None],
         plugin: Plugin | None = None,
     ) -> tuple[int, list[str]]:
-        extra = ["-incoming", "file:/snapshot/state"]
-        binds = [snapshot]
+        return self._to_the_end(machine, directory, progress, ["-incoming", "file:/snapshot/state"], [snapshot], plugin)
+
+    def _to_the_end(
+        self,
+        machine: Machine,
+        directory: Path,
+        progress: Callable[[int], None],
+        extra: Sequence[str],
+        binds: Sequence[Bind],
+        plugin: Plugin | None,
+    ) -> tuple[int, list[str]]:
         if plugin:
-            extra += ["-plugin", plugin.option()]
-            binds += plugin.binds()
+            extra = [*extra, "-plugin", plugin.option()]
+            binds = [*binds, *plugin.binds()]
         command = self._command(machine, directory, None, extra, binds)
         process = self._start(command, directory)
         try:

@@ -11,33 +11,13 @@ sha256 = "1b861c7e7eba25ec3fe0fde221a46bf38bd1ad200a5404b6f7e45c99b74a00fa"
 [build]
 sources = ["micro-ecc/uECC.c"]
 include = ["micro-ecc"]
-defines = ["uECC_SUPPORT_COMPRESSED_POINT=0", "uECC_OPTIMIZATION_LEVEL=3", "OPS_MICRO_ECC_FAST"]
+defines = [
+  "uECC_SUPPORT_COMPRESSED_POINT=0", "uECC_OPTIMIZATION_LEVEL=3", "OPS_MICRO_ECC_FAST",
+  "uECC_SUPPORTS_secp160r1=(OPS_CURVE==1)", "uECC_SUPPORTS_secp192r1=(OPS_CURVE==2)",
+  "uECC_SUPPORTS_secp224r1=(OPS_CURVE==3)", "uECC_SUPPORTS_secp256r1=(OPS_CURVE==4)",
+  "uECC_SUPPORTS_secp256k1=(OPS_CURVE==5)",
+]
 flags = ["-fomit-frame-pointer"]
-[build.curve.secp160r1]
-defines = [
-  "uECC_SUPPORTS_secp192r1=0", "uECC_SUPPORTS_secp224r1=0",
-  "uECC_SUPPORTS_secp256r1=0", "uECC_SUPPORTS_secp256k1=0",
-]
-[build.curve.secp192r1]
-defines = [
-  "uECC_SUPPORTS_secp160r1=0", "uECC_SUPPORTS_secp224r1=0",
-  "uECC_SUPPORTS_secp256r1=0", "uECC_SUPPORTS_secp256k1=0",
-]
-[build.curve.secp224r1]
-defines = [
-  "uECC_SUPPORTS_secp160r1=0", "uECC_SUPPORTS_secp192r1=0",
-  "uECC_SUPPORTS_secp256r1=0", "uECC_SUPPORTS_secp256k1=0",
-]
-[build.curve.secp256r1]
-defines = [
-  "uECC_SUPPORTS_secp160r1=0", "uECC_SUPPORTS_secp192r1=0",
-  "uECC_SUPPORTS_secp224r1=0", "uECC_SUPPORTS_secp256k1=0",
-]
-[build.curve.secp256k1]
-defines = [
-  "uECC_SUPPORTS_secp160r1=0", "uECC_SUPPORTS_secp192r1=0",
-  "uECC_SUPPORTS_secp224r1=0", "uECC_SUPPORTS_secp256r1=0",
-]
 [operations]
 secp160r1 = ["keygen", "sign", "verify", "ecdh"]
 secp192r1 = ["keygen", "sign", "verify", "ecdh"]

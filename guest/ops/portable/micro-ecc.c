@@ -11,31 +11,11 @@ sha256 = "1b861c7e7eba25ec3fe0fde221a46bf38bd1ad200a5404b6f7e45c99b74a00fa"
 [build]
 sources = ["micro-ecc/uECC.c"]
 include = ["micro-ecc"]
-defines = ["uECC_SUPPORT_COMPRESSED_POINT=0"]
-[build.curve.secp160r1]
 defines = [
-  "uECC_SUPPORTS_secp192r1=0", "uECC_SUPPORTS_secp224r1=0",
-  "uECC_SUPPORTS_secp256r1=0", "uECC_SUPPORTS_secp256k1=0",
-]
-[build.curve.secp192r1]
-defines = [
-  "uECC_SUPPORTS_secp160r1=0", "uECC_SUPPORTS_secp224r1=0",
-  "uECC_SUPPORTS_secp256r1=0", "uECC_SUPPORTS_secp256k1=0",
-]
-[build.curve.secp224r1]
-defines = [
-  "uECC_SUPPORTS_secp160r1=0", "uECC_SUPPORTS_secp192r1=0",
-  "uECC_SUPPORTS_secp256r1=0", "uECC_SUPPORTS_secp256k1=0",
-]
-[build.curve.secp256r1]
-defines = [
-  "uECC_SUPPORTS_secp160r1=0", "uECC_SUPPORTS_secp192r1=0",
-  "uECC_SUPPORTS_secp224r1=0", "uECC_SUPPORTS_secp256k1=0",
-]
-[build.curve.secp256k1]
-defines = [
-  "uECC_SUPPORTS_secp160r1=0", "uECC_SUPPORTS_secp192r1=0",
-  "uECC_SUPPORTS_secp224r1=0", "uECC_SUPPORTS_secp256r1=0",
+  "uECC_SUPPORT_COMPRESSED_POINT=0",
+  "uECC_SUPPORTS_secp160r1=(OPS_CURVE==1)", "uECC_SUPPORTS_secp192r1=(OPS_CURVE==2)",
+  "uECC_SUPPORTS_secp224r1=(OPS_CURVE==3)", "uECC_SUPPORTS_secp256r1=(OPS_CURVE==4)",
+  "uECC_SUPPORTS_secp256k1=(OPS_CURVE==5)",
 ]
 [operations]
 secp160r1 = ["keygen", "sign", "verify", "ecdh"]
