@@ -28,6 +28,9 @@
 
 #define FRAME_WEIERSTRASS (OPS_CURVE >= OPS_CURVE_SECP160R1 && OPS_CURVE <= OPS_CURVE_SECP256K1)
 
+#define FRAME_HAS_MESSAGES                                                                                             \
+	(FRAME_HAS_SIGN || FRAME_HAS_SHA256 || FRAME_HAS_SHA512 || FRAME_HAS_AES128 || FRAME_HAS_AES256)
+
 /* The longest message. */
 #define FRAME_MESSAGE_BYTES 1024
 

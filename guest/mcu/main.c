@@ -30,7 +30,9 @@ static struct {
 	uint8_t digest[64];
 	uint8_t key[32];
 	uint8_t counter[AES_COUNTER_BYTES];
+#if FRAME_HAS_MESSAGES
 	uint8_t message[FRAME_MESSAGE_BYTES];
+#endif /* FRAME_HAS_MESSAGES */
 #if FRAME_HAS_AES128 || FRAME_HAS_AES256
 	uint8_t output[FRAME_MESSAGE_BYTES];
 #endif /* FRAME_HAS_AES128 || FRAME_HAS_AES256 */
@@ -55,6 +57,7 @@ static inline void begin_evidence(const char *measure, uint32_t index)
 	record_number("index", index);
 }
 
+#if FRAME_HAS_MESSAGES
 static inline void record_message(void)
 {
 	record_text("content", "blocks");
@@ -65,6 +68,7 @@ static inline void prepare_message(uint32_t index)
 {
 	frame_message(io.message, io.size, index);
 }
+#endif /* FRAME_HAS_MESSAGES */
 
 static inline void prepare_nothing(uint32_t index)
 {

@@ -22,7 +22,7 @@ from worldwise.target import Machine
 # so that the ticks tell the number of instructions without a remainder.
 _SHIFT = 10
 # Less stack than this is no stack to run anything on.
-_LEAST_STACK = 512
+_LEAST_STACK = 384
 
 PROGRAM = "mcu-bench"
 # An adapter that is another one in another configuration.

@@ -159,6 +159,7 @@ class Bench:
                         machines |= made
                         for case, reason in refused:
                             failed = True
+                            writer.case_directory(case.id)
                             self._failed(writer, case, None, reason)
                         fitting = [case for case in group if case.id in machines]
                         self._refuse_other_images(writer.run, fitting, machines)

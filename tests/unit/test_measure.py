@@ -18,7 +18,7 @@ import pytest
 
 from synthetic import RecordList, find, lines, make_records, make_suite
 from worldwise import cli, compare, debian, measure
-from worldwise.errors import WorldwiseError
+from worldwise.errors import DoesNotFitError, WorldwiseError
 from worldwise.image import ImageStore, Recipe
 from worldwise.lab import Lab
 from worldwise.measure import Bench, Options, case_digest
@@ -295,6 +295,25 @@ def test_a_case_that_fails_does_not_stop_the_others(fault: Fault, says: str, too
     assert "console" in failed.error
     assert [manifest.id for manifest in run.complete_cases()] == [EMPTY, LINUX, KEYGEN]
     assert tool.notes.done[DIV] == "FAILED"
+
+
+def test_a_case_that_does_not_fit_does_not_stop_the_others(tool: Tool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """If this fails, a program that is too large for its board ends a whole run."""
+
+    class Small(FakeTarget):
+        def machine(self, case: Case, images: ImageStore) -> Machine:
+            if case.id == DIV:
+                raise DoesNotFitError(f"{case.id}: RAM is too small by 12 bytes")
+            return super().machine(case, images)
+
+    monkeypatch.setattr(measure, "TARGETS", dict.fromkeys(TARGETS, Small()))
+    run = tool.measure(FakeEmulator())
+    assert run.state == "failed"
+    failed = run.case(DIV)
+    assert failed is not None
+    assert (failed.state, failed.images) == ("failed", {})
+    assert "RAM is too small by 12 bytes" in failed.error
+    assert [manifest.id for manifest in run.complete_cases()] == [EMPTY, LINUX, KEYGEN]
 
 
 def test_a_wrong_signature_is_never_a_result(tool: Tool) -> None:
