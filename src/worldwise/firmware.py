@@ -74,6 +74,7 @@ def _plan(implementation: Portable, optimisation: str, name: str, board: Board, 
         "ram": board.ram,
         "script": board.script,
         "least_stack": _LEAST_STACK,
+        "heap": implementation.manifest.needs.heap,
         "counter": counter_macros(board.emulated.clock),
         "curves": curves,
     }

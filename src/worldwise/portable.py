@@ -83,10 +83,14 @@ class Build(Part):
 
 
 class Needs(Model):
-    """What a library needs: certain cores (none named: any), the frame's SHA-256."""
+    """What a library needs: certain cores (none named: any), the frame's SHA-256, so many bytes of heap.
+
+    Without `heap` a program that allocates has three quarters of the RAM that is left for it, and the rest is stack.
+    """
 
     cores: tuple[Text, ...] = ()
     frame_sha256: bool = False
+    heap: Annotated[int, Field(ge=8)] | None = None
 
 
 class Manifest(Model):

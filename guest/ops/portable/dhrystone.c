@@ -13,6 +13,8 @@ include = ["lib/dhry"]
 flags = ["-fno-inline", "-fno-ipa-modref", "-include", "string.h"]
 [operations]
 none = ["dhrystone"]
+[needs]
+heap = 256
 */
 /*
  * Dhrystone's rules are separate compilation and no merging of procedures, hence -fno-inline, and -fno-ipa-modref,

@@ -17,6 +17,8 @@ sources = ["wolfcrypt/src/curve25519.c"]
 [operations]
 ed25519 = ["keygen", "sign", "verify"]
 x25519 = ["keygen", "ecdh"]
+[needs]
+heap = 256
 */
 /* The calls are the same as in the normal configuration; what differs is in wolfssl_config.h. */
 #include "wolfssl.c"

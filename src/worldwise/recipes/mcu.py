@@ -160,10 +160,10 @@ def program(builder: Builder, name: str, objects: list[str]) -> dict[str, Any]:
     try:
         builder.link(trial, objects, 0)
         found = sizes(trial)
-        # What is not used by anything else is stack; of a program with a heap, a quarter of it.
+        # What nothing else uses is stack; of a program with a heap a quarter of it, or what the heap does not need.
         left = plan["ram"] - found.get(".data", 0) - found.get(".bss", 0) - found.get(".stack", 0)
         heap = re.search(r" T (malloc|calloc|realloc)$", run(f"{PREFIX}nm", str(trial)), re.MULTILINE) is not None
-        stack = (left // 4 if heap else left) & ~7
+        stack = (left - (plan["heap"] or left * 3 // 4) if heap else left) & ~7
         if stack < plan["least_stack"]:
             return {"problem": f"RAM is too small: {max(stack, 0):,} bytes are left for the stack"}
         builder.link(Path("/out", f"{name}.elf"), objects, stack)
