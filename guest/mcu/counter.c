@@ -14,12 +14,9 @@
 #define CSR_ALL (CSR_ENABLE | CSR_INTERRUPT | CSR_CORE_CLOCK)
 #define ICSR_PENDSTSET (1u << 26)
 
-/* Ticks a round: a whole number of milliseconds at any whole number of kHz, so that no round is cut short by a fraction. */
-#define LONG_ROUND (COUNTER_TICKS_PER_MS * (0x1000000u / COUNTER_TICKS_PER_MS))
-#define SHORT_ROUND COUNTER_TICKS_PER_MS
-
 volatile uint32_t counter_rounds;
 static uint32_t round_ticks;
+static uint64_t round_ns;
 static uint32_t vectors;
 
 /* Written by hand, for the number of its instructions to be COUNTER_HANDLER whatever the compiler is told. */
@@ -33,10 +30,11 @@ __attribute__((naked)) void SysTick_Handler(void)
 			 "bx lr");
 }
 
-static void start(uint32_t ticks)
+static void start(uint32_t ticks, uint64_t nanoseconds)
 {
 	SYST_CSR = 0;
 	round_ticks = ticks;
+	round_ns = nanoseconds;
 	vectors = VTOR;
 	counter_rounds = 0;
 	SYST_RVR = ticks - 1;
@@ -49,7 +47,7 @@ static void start(uint32_t ticks)
 
 void counter_start(void)
 {
-	start(LONG_ROUND);
+	start(COUNTER_ROUND_TICKS, COUNTER_ROUND_NS);
 }
 
 const char *counter_problem(struct counter_reading last)
@@ -74,7 +72,8 @@ const char *counter_problem(struct counter_reading last)
 	return NULL;
 }
 
-static uint64_t ticks_at(struct counter_reading reading)
+/* Since the start, in ns of virtual time, to a tick. */
+static uint64_t time_at(struct counter_reading reading)
 {
 	/* The interrupt comes as the counter reaches 0: that tick is the first of the new round. */
 	uint32_t within = reading.value ? round_ticks - reading.value : 0;
@@ -82,24 +81,24 @@ static uint64_t ticks_at(struct counter_reading reading)
 
 	if ((reading.pending & ICSR_PENDSTSET) && within < round_ticks / 2)
 		rounds++;
-	return rounds * round_ticks + within;
+	return rounds * round_ns + (within * UINT64_C(1000000000) + COUNTER_HZ / 2) / COUNTER_HZ;
 }
 
-static uint64_t instructions(uint64_t ticks)
+static uint64_t instructions(uint64_t ns)
 {
-	return (ticks * COUNTER_NUMERATOR + COUNTER_DENOMINATOR / 2) / COUNTER_DENOMINATOR;
+	return (ns + COUNTER_INSTRUCTION_NS / 2) / COUNTER_INSTRUCTION_NS;
 }
 
 uint64_t counter_between(struct counter_reading first, struct counter_reading second)
 {
 	uint64_t interrupts = second.rounds - first.rounds;
 
-	return instructions(ticks_at(second) - ticks_at(first)) - interrupts * COUNTER_HANDLER;
+	return instructions(time_at(second) - time_at(first)) - interrupts * COUNTER_HANDLER;
 }
 
 uint64_t counter_since_start(struct counter_reading reading)
 {
-	return instructions(ticks_at(reading));
+	return instructions(time_at(reading));
 }
 
 static uint64_t count_loop(void)
@@ -118,7 +117,7 @@ uint64_t counter_self_test(uint64_t *expected)
 
 	counter_start();
 	*expected = count_loop();
-	start(SHORT_ROUND);
+	start(COUNTER_SHORT_TICKS, COUNTER_SHORT_NS);
 	found = count_loop();
 	rounds = counter_rounds;
 	counter_start();

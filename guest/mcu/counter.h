@@ -13,10 +13,10 @@
 
 #include <stdint.h>
 
-/* Instructions (of an emulated core) per tick, as a fraction. */
-#ifndef COUNTER_NUMERATOR
-#error "COUNTER_NUMERATOR and COUNTER_DENOMINATOR say how many instructions a tick is"
-#endif /* COUNTER_NUMERATOR */
+/* Virtual time: of an instruction, and of a round of so many ticks, which is not quite what the clock makes of it. */
+#if !defined(COUNTER_HZ) || !defined(COUNTER_INSTRUCTION_NS) || !defined(COUNTER_ROUND_NS)
+#error "COUNTER_HZ and the like say how the counter and the instructions keep time: see firmware.py"
+#endif /* COUNTER_HZ ... */
 
 #define COUNTER_NAME "systick"
 #define COUNTER_HANDLER 5u

@@ -2,7 +2,6 @@
 """Microcontrollers: a portable implementation becomes one program per curve for a board, and the board a machine."""
 
 import json
-import math
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -31,25 +30,38 @@ _INCLUDED = re.compile(r'^#include "([\w-]+\.c)"', re.MULTILINE)
 _HASHING = "bearssl"
 
 
+def round_nanoseconds(clock: int, ticks: int) -> int:
+    """How long QEMU's SysTick takes for one round of `ticks`, at `clock` Hz, in ns of virtual time.
+
+    It has a tick's length in units of 2^-32 ns and a round's in whole ones, both cut off (hw/core/ptimer.c, and
+    CLOCK_PERIOD_FROM_HZ of hw/clock.h), so that a thousand rounds can be a microsecond short of what the clock says.
+    """
+    return (ticks * ((10**9 << 32) // clock)) >> 32
+
+
 def counter_macros(clock: int) -> dict[str, int]:
-    """How guest/mcu/counter.h is told what a tick of SysTick at `clock` Hz is, in instructions of an emulated core.
+    """How guest/mcu/counter.h is told how SysTick at `clock` Hz and the instructions of an emulated core keep time.
 
     Raises WorldwiseError if the ticks are too long to tell instructions apart.
     """
-    ticks_per_instruction = clock * 2**_SHIFT
-    common = math.gcd(10**9, ticks_per_instruction)
     # Both ends of a region are read to a tick; two of them must stay clear of half an instruction.
-    if ticks_per_instruction < 4 * 10**9 + 1:
+    if clock * 2**_SHIFT <= 4 * 10**9:
         raise WorldwiseError(
             f"a core at {clock} Hz counts too slowly for single instructions to be told apart",
             "the emulated machine's clock must be 4 MHz or more",
         )
     if clock % 1000:
         raise WorldwiseError(f"the emulated core's {clock} Hz are not a whole number of kHz")
+    # The interrupt that counts the rounds comes as seldom as 24 bits allow.
+    millisecond = clock // 1000
+    ticks = 2**24 // millisecond * millisecond
     return {
-        "COUNTER_NUMERATOR": 10**9 // common,
-        "COUNTER_DENOMINATOR": ticks_per_instruction // common,
-        "COUNTER_TICKS_PER_MS": clock // 1000,
+        "COUNTER_HZ": clock,
+        "COUNTER_INSTRUCTION_NS": 2**_SHIFT,
+        "COUNTER_ROUND_TICKS": ticks,
+        "COUNTER_ROUND_NS": round_nanoseconds(clock, ticks),
+        "COUNTER_SHORT_TICKS": millisecond,
+        "COUNTER_SHORT_NS": round_nanoseconds(clock, millisecond),
     }
 
 

@@ -30,7 +30,8 @@ BOARD = "nucleo-f446re"
 SAME_CORE = ("mps2-an385", "nucleo-f103rb", "stm32vldiscovery")
 # One for each way the emulated core's clock divides virtual time.
 CLOCKS = (BOARD, "microbit", "mps2-an505", "stm32vldiscovery", "mps2-an500")
-_PASSES = 100_000
+# Enough for the counter to come round a thousand times where its rounds are short.
+_PASSES = 50_000_000
 _SIZED = ("sign", "verify", "sha256", "sha512", "aes128", "aes256")
 
 
@@ -127,10 +128,10 @@ def spender(tmp_path: Path) -> Iterator[Portable]:
 @pytest.mark.parametrize("board", CLOCKS)
 @pytest.mark.usefixtures("spender")
 def test_the_counter_counts_instructions(board: str, runner: Runner) -> None:
-    """If this fails, a count is not a number of instructions: the counter comes round several times in each call."""
-    case = parse_case(case_text(board, "spender", "sha256"), samples=4)
+    """If this fails, a count is not a number of instructions, though the counter comes round a thousand times in a call."""
+    case = parse_case(case_text(board, "spender", "sha256"), samples=2)
     counts = [sample.count for sample in runner.checked(case).samples["hash", "mcu"]]
-    assert [later - earlier for earlier, later in pairwise(counts)] == [2 * _PASSES] * 4
+    assert [later - earlier for earlier, later in pairwise(counts)] == [2 * _PASSES] * 2
 
 
 def test_a_core_counts_the_same_on_every_board(runner: Runner) -> None:
