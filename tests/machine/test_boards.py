@@ -128,7 +128,7 @@ def spender(tmp_path: Path) -> Iterator[Portable]:
 @pytest.mark.parametrize("board", CLOCKS)
 @pytest.mark.usefixtures("spender")
 def test_the_counter_counts_instructions(board: str, runner: Runner) -> None:
-    """If this fails, a count is not a number of instructions, though the counter comes round a thousand times in a call."""
+    """If this fails, a count is not a number of instructions, though it comes round a thousand times in a call."""
     case = parse_case(case_text(board, "spender", "sha256"), samples=2)
     counts = [sample.count for sample in runner.checked(case).samples["hash", "mcu"]]
     assert [later - earlier for earlier, later in pairwise(counts)] == [2 * _PASSES] * 2
