@@ -8,7 +8,8 @@ from worldwise.image import Fetch, ImageStore, Recipe
 from worldwise.lab import Lab, open_lab
 from worldwise.portable import Portable
 
-_WAY_OUT = (
+# For whatever cargo fetches.
+REGISTRY_WAY_OUT = (
     "check the network, the proxy settings (https_proxy), the certificate authorities (SSL_CERT_FILE) "
     "and what config.toml in cargo's directory says of registries"
 )
@@ -24,7 +25,7 @@ def crate_recipe(name: str, version: str, sha256: str) -> Recipe:
         fetch=Fetch(
             script="crate-fetch.sh",
             what=f"the crate {name} {version}",
-            hint=_WAY_OUT,
+            hint=REGISTRY_WAY_OUT,
         ),
         helpers=("cargo.sh",),
     )

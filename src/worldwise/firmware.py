@@ -15,7 +15,7 @@ from worldwise.errors import DoesNotFitError, WorldwiseError
 from worldwise.image import ImageStore, Recipe, guest_trees
 from worldwise.portable import NO_CURVE, Portable, find
 from worldwise.suite import Case
-from worldwise.target import Machine
+from worldwise.target import FIXED_DATE, Machine
 
 # One instruction takes 2^10 ns of virtual time, the most that QEMU allows: longer than a tick of any board's counter,
 # so that the ticks tell the number of instructions without a remainder.
@@ -23,7 +23,6 @@ _SHIFT = 10
 # Less stack than this is no stack to run anything on.
 _LEAST_STACK = 384
 
-PROGRAM = "mcu-bench"
 # An adapter that is another one in another configuration.
 _INCLUDED = re.compile(r'^#include "([\w-]+\.c)"', re.MULTILINE)
 # What gives SHA-256 to libraries that have none.
@@ -121,7 +120,7 @@ def firmware_programs(
     return Recipe(
         name=f"{name}-{implementation.name}-{optimisation}",
         script="mcu.sh",
-        helpers=("mcu.py", "objects.py", "packages.sh"),
+        helpers=("mcu.py", "library.py", "objects.py", "packages.sh"),
         outputs=("footprint.json",),
         sources=tuple(sources),
         trees={**_frame(implementation, board), **own.trees(implementation)} | ({"source": source} if source else {}),
@@ -140,10 +139,6 @@ class BoardTarget:
 
     name: str
     board: Board
-
-    def recipes(self, case: Case) -> Sequence[Recipe]:
-        """The images the case needs."""
-        return (self._recipe(case, Crates()),)
 
     def machine(self, case: Case, images: ImageStore) -> Machine:
         """The board with the program of the case's implementation and curve.
@@ -188,6 +183,6 @@ class BoardTarget:
             "-M", self.board.emulated.machine,
             "-nic", "none",
             "-icount", f"shift={_SHIFT},align=off,sleep=off",
-            "-rtc", "base=2025-01-01T00:00:00,clock=vm",
+            *FIXED_DATE,
             "-kernel", "/machine/program.elf",
         )  # fmt: skip

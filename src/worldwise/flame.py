@@ -9,6 +9,7 @@ import tempfile
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 
+from worldwise.crates import REGISTRY_WAY_OUT
 from worldwise.errors import WorldwiseError
 from worldwise.image import Fetch, ImageStore, Recipe
 from worldwise.lab import Lab, open_lab
@@ -51,8 +52,7 @@ def renderer_recipe() -> Recipe:
         fetch=Fetch(
             script="inferno-fetch.sh",
             what=f"the flame graph renderer (crate inferno {INFERNO_VERSION}, or one that it needs)",
-            hint="check the network, the proxy settings (https_proxy), the certificate authorities (SSL_CERT_FILE) "
-            "and what config.toml in cargo's directory says of registries",
+            hint=REGISTRY_WAY_OUT,
         ),
         helpers=("cargo.sh",),
     )

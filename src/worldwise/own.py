@@ -344,7 +344,7 @@ def programs(implementation: Portable, optimisation: str, source: Path | None) -
     return Recipe(
         name=f"programs-{implementation.name}-{optimisation}",
         script="programs-own.sh",
-        helpers=("programs-own.py", "objects.py", "packages.sh"),
+        helpers=("programs-own.py", "library.py", "objects.py", "packages.sh"),
         outputs=(
             "init",
             "faults",

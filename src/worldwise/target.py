@@ -59,12 +59,13 @@ _FRAME = re.compile(r"E/(LD|TC):\S*\s+(?:\d+ +)?0x([0-9a-f]+)(?: |$)")
 # Memory: firmware puts the kernel at 0x60000000; the initramfs stands well above it.
 _INITRAMFS_ADDRESS = 0x68000000
 
+# The date comes from virtual time too.
+FIXED_DATE = ("-rtc", "base=2025-01-01T00:00:00,clock=vm")
 # Every switch that makes a machine repeat itself to the digit. tests/machine/test_determinism.py takes each away.
 DETERMINISM = (
     # One instruction is one nanosecond of virtual time, and idle time is skipped, not waited for.
     ("-icount", "shift=0,align=off,sleep=off"),
-    # The date comes from virtual time too.
-    ("-rtc", "base=2025-01-01T00:00:00,clock=vm"),
+    FIXED_DATE,
 )
 # No random seed in the device tree, which would reach both worlds' generators.
 DETERMINISTIC_MACHINE = "dtb-randomness=off"
@@ -143,9 +144,6 @@ class Outcome:
 
 class Target(Protocol):
     """A kind of machine. Adding one is one class; targets.py names it."""
-
-    def recipes(self, case: Case) -> Sequence[Recipe]:
-        """The images the case needs."""
 
     def machine(self, case: Case, images: ImageStore) -> Machine:
         """The machine the case runs on, its images built if need be."""
@@ -239,7 +237,7 @@ class OpteeMachineTarget:
         )  # fmt: skip
 
 
-OPTEE_TARGETS: Mapping[str, Target] = {
+OPTEE_TARGETS: Mapping[str, OpteeMachineTarget] = {
     "optee": OpteeMachineTarget("/bin/optee-client"),
     "linux": OpteeMachineTarget("/bin/linux-bench"),
 }

@@ -18,7 +18,7 @@ from worldwise.errors import WorldwiseError
 from worldwise.image import ImageStore
 from worldwise.lab import Lab
 from worldwise.record import check_records, read_records
-from worldwise.target import Emulator, Machine, Start
+from worldwise.target import OPTEE_TARGETS, Emulator, Machine, Start
 from worldwise.targets import TARGETS
 
 
@@ -124,7 +124,7 @@ def test_a_damaged_snapshot_is_made_anew(lab: Lab, machine: Machine, directory: 
 
 def test_a_damaged_image_is_built_anew(lab: Lab, images: ImageStore) -> None:
     """Named, rebuilt, the same as before."""
-    recipe = TARGETS["optee"].recipes(case())[-1]
+    recipe = OPTEE_TARGETS["optee"].recipes(case())[-1]
     image = images.get(recipe)
     path = image.file("initramfs.cpio")
     before = path.read_bytes()

@@ -19,7 +19,7 @@ import pytest
 from synthetic import RecordList, find, lines, make_records, make_suite
 from worldwise import cli, compare, debian, measure
 from worldwise.errors import DoesNotFitError, WorldwiseError
-from worldwise.image import ImageStore, Recipe
+from worldwise.image import ImageStore
 from worldwise.lab import Lab
 from worldwise.measure import Bench, Options, case_digest
 from worldwise.rundir import Run, open_run
@@ -57,9 +57,6 @@ def records(case: Case) -> bytes:
 
 class FakeTarget:
     """A target whose machines differ by variant, and whose program is the case's id and numbers."""
-
-    def recipes(self, case: Case) -> Sequence[Recipe]:
-        return [Recipe(f"optee-{case.variant}", "optee.sh", ("bl32.bin",))]
 
     def machine(self, case: Case, _images: ImageStore) -> Machine:
         return Machine(

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Compiles a portable implementation for a board, in the lab: one program per curve, and what each operation takes.
 
-PLAN, in JSON, is what `worldwise.image.firmware_programs` writes. Programs that do not fit the board are missing from
-what is made, and `footprint.json` says why.
+PLAN, in JSON, is what `worldwise.firmware.firmware_programs` writes. Programs that do not fit the board are missing
+from what is made, and `footprint.json` says why.
 """
 
 import concurrent.futures
@@ -10,12 +10,23 @@ import hashlib
 import json
 import os
 import re
-import subprocess
 import sys
 from pathlib import Path
 from typing import Any
 
-from objects import Refused, check_library, explain  # type: ignore[import-not-found]
+# The recipes' folder is where this is started from.
+from library import (  # type: ignore[import-not-found]
+    HASHING,
+    HASHING_FLAGS,
+    HASHING_HEADERS,
+    LENIENT,
+    STRICT,
+    flags_of,
+    run,
+    seal,
+    sources_of,
+)
+from objects import Refused, check_library  # type: ignore[import-not-found]
 
 PREFIX = "arm-none-eabi-"
 GUEST = Path("/in/guest")
@@ -29,20 +40,7 @@ FRAME = (
     "bench/record.c",
     "bench/semihost.c",
 )
-STRICT = ("-std=c11", "-Wall", "-Wextra", "-Wpedantic", "-Werror")
-# For sources that are not ours: they are as they are.
-LENIENT = ("-std=gnu11", "-w")
 SECTIONS = ("-ffunction-sections", "-fdata-sections", "-fno-common", "-g")
-# SHA-256 for libraries that have none.
-SHA256 = ("src/hash/sha2small.c", "src/codec/dec32be.c", "src/codec/enc32be.c")
-
-
-def run(*argv: str) -> str:
-    """What a command prints. Raises Refused with what it says on standard error."""
-    result = subprocess.run(argv, capture_output=True, text=True, check=False)
-    if result.returncode:
-        raise Refused(explain(result.stderr), f"{result.stderr}\n{' '.join(argv)}")
-    return result.stdout
 
 
 class Builder:
@@ -69,23 +67,15 @@ class Builder:
     def library(self, curve: dict[str, Any]) -> list[tuple[Path, list[str]]]:
         """The library's and the adapter's sources with their flags, for one curve."""
         plan = self.plan
-        level = [f"-{plan['optimisation']}"]
-        macros = [f"-D{one}" for one in [*curve["defines"], f"OPS_CURVE={curve['number']}"]]
-        folders = [str(self.source / one) for one in curve["include"]]
+        level = f"-{plan['optimisation']}"
         near = [f"-I{self.folder}", f"-I{GUEST / 'ops' / 'portable'}"] if plan["own"] else [f"-I{self.folder}"]
-        strictness = list(STRICT) if plan["warnings"] else list(LENIENT)
-        sources: list[Path] = []
-        for pattern in curve["sources"]:
-            found = sorted(self.source.glob(pattern))
-            if not found:
-                raise Refused(f"sources: '{pattern}' names no file of the library")
-            sources += [path for path in found if path not in sources and path.resolve() != self.adapter.resolve()]
-        library = [
-            (path, [*level, *strictness, *curve["flags"], *macros, *(f"-I{one}" for one in folders), *near])
-            for path in sources
+        library, adapter = flags_of(self.source, curve, near)
+        strictness = STRICT if plan["warnings"] else LENIENT
+        sources = sources_of(self.source, curve["sources"], self.adapter)
+        return [
+            *((path, [level, *strictness, *library]) for path in sources),
+            (self.adapter, [level, *STRICT, *adapter]),
         ]
-        own = [*level, *STRICT, *macros, *near, *(word for one in folders for word in ("-isystem", one))]
-        return [*library, (self.adapter, own)]
 
     def frame(self, curve: dict[str, Any]) -> list[tuple[Path, list[str]]]:
         """The frame's sources: the same optimisation for every variant."""
@@ -102,14 +92,11 @@ class Builder:
     def hashing(self) -> str:
         """The frame's hash as one object that shows its own name alone: the library may have the others too."""
         target = self.objects / "frame-sha256.o"
-        bear = "/build/bearssl"
-        foreign = ["-O2", *LENIENT, f"-I{bear}/src", f"-I{bear}/inc"]
         parts = [
-            self.compile(GUEST / "ops/common/sha256.c", ["-O2", *STRICT, "-DOPS_CURVE=0", "-isystem", f"{bear}/inc"]),
-            *(self.compile(Path(bear, name), foreign) for name in SHA256),
+            self.compile(GUEST / "ops/common/sha256.c", ["-O2", *STRICT, "-DOPS_CURVE=0", *HASHING_HEADERS]),
+            *(self.compile(path, ["-O2", *LENIENT, *HASHING_FLAGS]) for path in HASHING),
         ]
-        run(f"{PREFIX}ld", "-r", "-o", str(target), *parts)
-        run(f"{PREFIX}objcopy", "--keep-global-symbol=ops_frame_sha256", str(target))
+        seal(PREFIX, target, map(Path, parts), ["ops_frame_sha256"])
         return str(target)
 
     def footprint_part(self, curve: dict[str, Any], operation: str) -> tuple[Path, list[str]]:

@@ -8,32 +8,31 @@ PLAN, in JSON, is what `worldwise.own.programs` writes. Objects appear in /build
 import json
 import os
 import re
-import subprocess
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 # The recipes' folder is where this is started from.
+from library import (  # type: ignore[import-not-found]
+    HASHING,
+    HASHING_FLAGS,
+    HASHING_HEADERS,
+    LENIENT,
+    STRICT,
+    flags_of,
+    run,
+    seal,
+    sources_of,
+)
 from objects import ALWAYS, OPERATIONS, Refused, check_library, explain  # type: ignore[import-not-found]
 
 PREFIX = "aarch64-linux-gnu-"
 GUEST = Path("/build/guest")
 DEV_KIT = Path("/build/devkit")
-BEAR = Path("/build/bearssl")
 CURVE = "secp256r1"
-STRICT = ["-std=c11", "-Wall", "-Wextra", "-Wpedantic", "-Werror"]
-LENIENT = ["-std=gnu11", "-w"]
-SHA256 = ("src/hash/sha2small.c", "src/codec/dec32be.c", "src/codec/enc32be.c")
 # What a library in a TA must not get from OP-TEE: then that would be measured. Its own mbed TLS is another matter.
 TEE_API = r"(TEE|TA|utee|_utee|tee|_TEE|mbedtls|psa)_.*"
-
-
-def run(*argv: str) -> str:
-    """What a command prints. Raises Refused with what it says on standard error."""
-    result = subprocess.run(argv, capture_output=True, text=True, check=False)
-    if result.returncode:
-        raise Refused(explain(result.stderr), f"{result.stderr}\n{' '.join(argv)}")
-    return result.stdout
 
 
 def generation() -> list[str]:
@@ -61,25 +60,20 @@ class World:
         run(f"{PREFIX}gcc", *self.flags, *flags, "-c", str(source), "-o", str(target))
         return target
 
-    def build(self, strict: list[str]) -> tuple[dict[Path, str], list[Path]]:
+    def build(self, strict: Sequence[str]) -> tuple[dict[Path, str], list[Path]]:
         """Objects of the library with their sources' names, and those of the bench."""
         plan = self.plan
         packaged = Path("/build", plan["debian"]) if plan["debian"] else Path("/in/source")
         own = Path("/in/own")
         source = own if plan["own"] else packaged
         adapter = own / "adapter.c" if own.exists() else Path("/in/guest/ops/portable") / f"{plan['name']}.c"
-        macros = [f"-D{one}" for one in [*plan["defines"], f"OPS_CURVE={plan['number']}"]]
-        folders = [str(source / one) for one in plan["include"]]
         near = [*([f"-I{own}"] if own.exists() else []), f"-I{GUEST / 'ops/portable'}"]
-        library: dict[Path, str] = {}
-        for pattern in plan["sources"]:
-            found = sorted(path for path in source.glob(pattern) if path.is_file() and path != adapter)
-            for path in found:
-                if str(path.relative_to(source)) not in library.values():
-                    flags = [*LENIENT, *plan["flags"], *macros, *(f"-I{one}" for one in folders), *near]
-                    library[self.compile(path, flags)] = str(path.relative_to(source))
-        around = [word for one in folders for word in ("-isystem", one)]
-        library[self.compile(adapter, [*strict, *macros, *near, *around])] = adapter.name
+        foreign, ours = flags_of(source, plan, near)
+        library = {
+            self.compile(path, [*LENIENT, *foreign]): str(path.relative_to(source))
+            for path in sources_of(source, plan["sources"], adapter)
+        }
+        library[self.compile(adapter, [*strict, *ours])] = adapter.name
         bench = [f"-DOPS_CURVE={plan['number']}", f'-DOWN_NAME="{plan["name"]}"', "-DFRAME_HAS_SIGN=1"]
         frame = [
             self.compile(GUEST / name, [*LENIENT, *bench])
@@ -90,19 +84,16 @@ class World:
     def seal(self, library: dict[Path, str]) -> None:
         """Make one object of the library, with no names to be seen but those of ops.h: OP-TEE has an mbed TLS too."""
         target = self.folder / "library.o"
-        run(f"{PREFIX}ld", "-r", "-o", str(target), *map(str, library))
-        keep = [*ALWAYS, *OPERATIONS.values()]
-        run(f"{PREFIX}objcopy", *(f"--keep-global-symbol={name}" for name in dict.fromkeys(keep)), str(target))
+        seal(PREFIX, target, library, [*ALWAYS, *OPERATIONS.values()])
         for path in library:
             path.unlink()
 
     def hashing(self, bench: list[str]) -> Path:
         """The bench's hash as one object that shows its own name alone: the library may have the others too."""
         target = self.folder / "sha256.o"
-        parts = [self.compile(GUEST / "ops/common/sha256.c", [*LENIENT, *bench, "-isystem", f"{BEAR}/inc"])]
-        parts += [self.compile(BEAR / name, [*LENIENT, f"-I{BEAR}/src", f"-I{BEAR}/inc"]) for name in SHA256]
-        run(f"{PREFIX}ld", "-r", "-o", str(target), *map(str, parts))
-        run(f"{PREFIX}objcopy", "--keep-global-symbol=ops_frame_sha256", str(target))
+        parts = [self.compile(GUEST / "ops/common/sha256.c", [*LENIENT, *bench, *HASHING_HEADERS])]
+        parts += [self.compile(path, [*LENIENT, *HASHING_FLAGS]) for path in HASHING]
+        seal(PREFIX, target, parts, ["ops_frame_sha256"])
         for part in parts:
             part.unlink()
         return target
