@@ -273,20 +273,16 @@ def _check_manifest(own: Own) -> None:
         if curve not in (*portable.CURVES, NO_CURVE):
             raise WorldwiseError(f"{path}: {where}: curve '{curve}' is not known")
         _check_part(own, part, where, in_folder)
-    for core, core_part in build.core.items():
-        where = f"build.core.{core}"
+    named = [(f"build.core.{core}", core) for core in build.core]
+    named += [("needs.cores", core) for core in own.implementation.manifest.needs.cores]
+    for where, core in named:
         if core != OPTEE_CORE:
             try:
                 load_core(core)
             except WorldwiseError as error:
                 raise WorldwiseError(f"{path}: {where}: {error.message}", f"{error.hint}, {OPTEE_CORE}") from error
-        _check_part(own, core_part, where, in_folder)
-    for core in own.implementation.manifest.needs.cores:
-        if core != OPTEE_CORE:
-            try:
-                load_core(core)
-            except WorldwiseError as error:
-                raise WorldwiseError(f"{path}: needs.cores: {error.message}", error.hint) from error
+    for core, core_part in build.core.items():
+        _check_part(own, core_part, f"build.core.{core}", in_folder)
 
 
 def _check_part(own: Own, part: portable.Part, where: str, in_folder: bool) -> None:

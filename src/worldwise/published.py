@@ -1,17 +1,17 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Other people's figures, and which of our rows stand beside which of them."""
 
-import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field
 
 from worldwise import paths
 from worldwise.errors import WorldwiseError
-from worldwise.toml_lines import TomlLines, syntax_error_line
+from worldwise.toml_lines import TomlLines
+from worldwise.toml_model import parse
 
 # Statistics and units that are no measurement: shown nowhere beside ours.
 _NOT_MEASURED = ("budget",)
@@ -211,16 +211,7 @@ def load_figures(source: str, directory: Path = paths.PUBLISHED) -> list[Figure]
         raise WorldwiseError(
             f"published figures {path}: cannot be read: {error}.", f"known sources: {known}"
         ) from error
-    try:
-        document = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
-        raise WorldwiseError(f"{path}:{syntax_error_line(error, text)}: not valid TOML: {error}.") from error
-    try:
-        figures = _File.model_validate(document).figure
-    except ValidationError as error:
-        first = error.errors()[0]
-        line = TomlLines(text).line(first["loc"])
-        raise WorldwiseError(f"{path}:{line}: {'.'.join(map(str, first['loc']))}: {first['msg']}.") from error
+    figures = parse(_File, text, path).figure
     for number, figure in enumerate(figures):
         if figure.source != source:
             line = TomlLines(text).line(("figure", number, "source"))

@@ -17,7 +17,7 @@ class Model(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
 
-_M = TypeVar("_M", bound=Model)
+_M = TypeVar("_M", bound=BaseModel)
 
 
 def read_text(path: Path, what: str) -> str:
@@ -45,13 +45,11 @@ def parse(model: type[_M], text: str, file: Path, first_line: int = 1) -> _M:
         return model.model_validate(document)
     except ValidationError as error:
         first = error.errors()[0]
-        # An error of the whole table has no location; one within a validator's own message needs no prefix.
         line = before + TomlLines(text).line(first["loc"])
         where = ".".join(map(str, first["loc"]))
         problem = first["msg"].removeprefix("Value error, ")
         hint = ""
         if first["type"] == "extra_forbidden":
-            table = model
             problem = "there is no such key"
-            hint = f"known here: {', '.join(table.model_fields)}" if len(first["loc"]) == 1 else ""
+            hint = f"known here: {', '.join(model.model_fields)}" if len(first["loc"]) == 1 else ""
         raise WorldwiseError(f"{file}:{line}: {f'{where}: ' if where else ''}{problem}.", hint) from error
