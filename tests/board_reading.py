@@ -143,6 +143,7 @@ def board_reading(rows: Iterable[Row] = (), unavailable: Iterable[NotAvailable] 
         rows=tuple(listed),
         factors=(),
         hashing=HashReading(costs=(), fits=(), published=(), published_reason="", clock_ghz=1.2),
+        attempts=(),
         assumption=CLOCK_ASSUMPTION,
         board_assumption=BOARD_ASSUMPTION,
         published_reason="Why they differ: they are other programs.",

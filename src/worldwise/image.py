@@ -6,17 +6,19 @@ digests of all inputs, so an image is built once and the second time nothing is.
 their digests when it is made, and checked against that list when it is used.
 """
 
+import functools
 import hashlib
 import json
 import shutil
 import tempfile
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from filelock import FileLock
 
 from worldwise import debian, paths
+from worldwise.apps import APPS
 from worldwise.errors import WorldwiseError
 from worldwise.implementation import IMPLEMENTATIONS, Implementation
 from worldwise.lab import Bind, Lab
@@ -276,6 +278,8 @@ def tree_digest(directory: Path) -> str:
 # Raised or changed here, these are part of the images' addresses.
 OPTEE_PLATFORM = "vexpress-qemu_armv8a"
 ATTEST_TA = "7d2f9f7c-5b0e-4b1c-9a3e-617474657374"
+# The core under an app whose own library is what is measured.
+APP_CORE = "mbedtls-nist"
 KERNEL_PACKAGE = "linux-image-cloud-arm64"
 
 # What choosing the library takes in OP-TEE's build.
@@ -337,15 +341,24 @@ def optee_source() -> Recipe:
     )
 
 
-def _optee_settings(wanted: Implementation, optimisation: str) -> dict[str, str]:
+def _optee_settings(wanted: Implementation, optimisation: str, feature: str) -> dict[str, str]:
     return {
         "PLATFORM": OPTEE_PLATFORM,
-        "CRYPTO_LIBRARY": f"{_CRYPTO_LIBRARY[wanted.library]} {wanted.settings}".strip(),
+        "CRYPTO_LIBRARY": " ".join(filter(None, (_CRYPTO_LIBRARY[wanted.library], wanted.settings, FEATURES[feature]))),
         "OPTIMISATION": _OPTIMISATION[optimisation],
     }
 
 
-def optee_objects(implementation: str, optimisation: str) -> Recipe:
+# What an operation may need of OP-TEE beside the variant: make settings by name.
+FEATURES = {
+    "": "",
+    # The emulated device of tee-supplicant, written with a key that everybody knows. With both storages OP-TEE keeps
+    # the hash of the REE file system's directory in RPMB.
+    "rpmb": "CFG_RPMB_FS=y CFG_RPMB_TESTKEY=y CFG_RPMB_WRITE_KEY=y CFG_RPMB_FS_DEV_ID=0",
+}
+
+
+def optee_objects(implementation: str, optimisation: str, feature: str = "") -> Recipe:
     """All objects of OP-TEE OS with one crypto library: what implementations that differ in options alone share."""
     wanted = IMPLEMENTATIONS[implementation]
     # The first of those that share them gives the name.
@@ -355,25 +368,25 @@ def optee_objects(implementation: str, optimisation: str) -> Recipe:
         if (other.library, other.settings) == (wanted.library, wanted.settings)
     )
     return Recipe(
-        name=f"optee-objects-{name}-{optimisation}",
+        name="-".join(filter(None, ("optee-objects", name, optimisation, feature))),
         script="optee.sh",
         outputs=("objects.tar.gz",),
         needs={"source": optee_source()},
-        settings=_optee_settings(wanted, optimisation),
+        settings=_optee_settings(wanted, optimisation, feature),
     )
 
 
-def optee(implementation: str, optimisation: str) -> Recipe:
-    """OP-TEE OS built one way: core, ldelf and TA dev kit."""
+def optee(implementation: str, optimisation: str, feature: str = "") -> Recipe:
+    """OP-TEE OS built one way: core, ldelf and TA dev kit. `feature` is one of FEATURES."""
     wanted = IMPLEMENTATIONS[implementation]
-    settings = _optee_settings(wanted, optimisation)
+    settings = _optee_settings(wanted, optimisation, feature)
     # Not for the objects that are shared: make sees what the changes touch and recompiles it.
     settings["OPTIMISATION"] = f"{settings['OPTIMISATION']} {wanted.changes}".strip()
     return Recipe(
-        name=f"optee-{implementation}-{optimisation}",
+        name="-".join(filter(None, ("optee", implementation, optimisation, feature))),
         script="optee.sh",
         outputs=("bl32.bin", "bl32_extra1.bin", "bl32_extra2.bin", "tee.elf", "ldelf.elf", "devkit.tar", "flags.tar"),
-        needs={"source": optee_source(), "objects": optee_objects(implementation, optimisation)},
+        needs={"source": optee_source(), "objects": optee_objects(implementation, optimisation, feature)},
         settings=settings | {"MBEDTLS_OPTIONS": wanted.options},
     )
 
@@ -410,6 +423,45 @@ def initramfs(implementation: str, optimisation: str) -> Recipe:
         packages=("libc6", "libteec2", "tee-supplicant", "coreutils", "libssl3t64", "libzstd1", "zlib1g"),
         needs={"linux": kernel(), "programs": programs(implementation, optimisation)},
         settings={"TA": f"{ATTEST_TA}.ta"},
+    )
+
+
+@functools.cache
+def _app_trees(app: str) -> Mapping[str, Path]:
+    return guest_trees("bench", "linux", "ops", "mcu") | guest_trees("common", app, room="apps")
+
+
+def app_programs(app: str, implementation: str, optimisation: str, feature: str = "") -> Recipe:
+    """The programs of an app: its TA and client, built by the dev kit of a core, and its Linux program if it has one.
+
+    `implementation` is OP-TEE's or, of an app whose Linux program is linked with a library, that library's.
+    """
+    core = implementation if implementation in IMPLEMENTATIONS else APP_CORE
+    wanted = APPS[app]
+    special = f"app-{app}.sh"
+    helpers = tuple(name for name in (special,) if (RECIPES / name).exists())
+    return Recipe(
+        name="-".join(filter(None, (f"programs-{app}", implementation, optimisation, feature))),
+        script="programs-app.sh",
+        helpers=("packages.sh", *helpers),
+        outputs=("init", "faults", "symbols", "optee-client", f"{wanted.uuid}.ta", f"{wanted.uuid}.elf"),
+        packages=("libteec2", "optee-client-dev", *wanted.packages),
+        sources=wanted.sources,
+        trees=_app_trees(app),
+        needs={"optee": optee(core, optimisation, feature)},
+        settings={"APP": app, "IMPLEMENTATION": implementation, "OPTIMISATION": optimisation}
+        | ({"PACKAGES": " ".join(wanted.sources)} if wanted.sources else {}),
+    )
+
+
+def app_initramfs(app: str, implementation: str, optimisation: str, feature: str = "") -> Recipe:
+    """The user space of the machine that has an app's programs."""
+    theirs = initramfs("mbedtls-nist", optimisation)
+    return replace(
+        theirs,
+        name="-".join(filter(None, (f"initramfs-{app}", implementation, optimisation, feature))),
+        needs={"linux": kernel(), "programs": app_programs(app, implementation, optimisation, feature)},
+        settings={"TA": f"{APPS[app].uuid}.ta"},
     )
 
 

@@ -12,11 +12,11 @@ from worldwise.errors import WorldwiseError
 from worldwise.hash_cost import HashReading, Series, read_hashing
 from worldwise.portable import CURVES
 from worldwise.published import Published, Subject
-from worldwise.record import check_records, read_records
+from worldwise.record import Outcome, check_records, read_records
 from worldwise.rundir import CaseManifest, Run
 from worldwise.suite import BOARD_OPERATIONS, IMPLEMENTATIONS, OPTIMISATIONS, PLACES, Budget
 
-FORMAT: Literal[3] = 3
+FORMAT: Literal[4] = 4
 UNIT: Literal["instructions"] = "instructions"
 
 # Clocks in GHz at which counts are shown as time, as if a core finished one instruction in each cycle.
@@ -63,6 +63,8 @@ _INCLUDES = {
     ("create", "ta"): f"TEE_CreatePersistentObject of 4 KiB in the REE's file system, {_IN_TA}, but with "
     "tee-supplicant's work in Linux",
     ("create", "client"): _CLIENT_CALL,
+    ("increment", "ta"): "one addition inside the TA",
+    ("increment", "client"): f"{_CLIENT_CALL}; one value goes over and comes back",
     ("keygen", "mcu"): f"a private key from random bytes and its public key, {_ON_BOARD}",
     (
         "sign",
@@ -193,6 +195,18 @@ class BudgetResult(_Result):
     fits: bool | None
 
 
+class Attempt(_Result):
+    """One attempt of a campaign, as observed: see the record `outcome` in docs/format.md. `at` is in instructions."""
+
+    case: str
+    operation: str
+    parameters: str
+    what: str
+    result: str
+    detail: str
+    at: int | None
+
+
 class FailedCase(_Result):
     """A case that ended with an error."""
 
@@ -230,11 +244,12 @@ class RunSummary(_Result):
 class Reading(_Result):
     """All that the lens sees in a run; every report is made from this."""
 
-    format: Literal[3]
+    format: Literal[4]
     run: RunSummary
     rows: tuple[Row, ...]
     factors: tuple[Factor, ...]
     hashing: HashReading
+    attempts: tuple[Attempt, ...]
     assumption: str
     board_assumption: str
     published_reason: str
@@ -295,6 +310,7 @@ def read_run(run: Run, budget: Budget | None = None) -> Reading:
         rows=tuple(rows),
         factors=tuple(_factors(in_reading_order(rows))),
         hashing=hashing,
+        attempts=tuple(attempt for manifest in done for attempt in _attempts(run, manifest)),
         assumption=CLOCK_ASSUMPTION,
         board_assumption=BOARD_ASSUMPTION if any(row.board for row in rows) else "",
         published_reason=published.reason if any(row.published or row.published_gap for row in rows) else "",
@@ -375,6 +391,23 @@ def _case_rows(run: Run, manifest: CaseManifest, published: Published, budget: B
             if judged and budget
             else None,
         )
+
+
+def _attempts(run: Run, manifest: CaseManifest) -> Iterable[Attempt]:
+    case = manifest.case()
+    if case.measures:
+        return
+    for record in read_records(run.records_path(case.id)):
+        if isinstance(record, Outcome):
+            yield Attempt(
+                case=case.id,
+                operation=case.operation,
+                parameters=",".join(map("=".join, case.parameters)),
+                what=record.what,
+                result=record.result,
+                detail=record.detail,
+                at=record.at,
+            )
 
 
 def _clock_mhz(name: str) -> float:

@@ -44,6 +44,7 @@ REQUIRED_CHECKS: Mapping[tuple[str, str], tuple[str, ...]] = {
     ("optee", "attestquorum"): _REJECTED,
     ("optee", "sha256"): ("known-answer", "counter-registers-restored"),
     ("optee", "storage-create"): ("content-read-back",),
+    ("optee", "hello"): ("value-incremented",),
     ("linux", "attestdiv"): _REJECTED,
     ("linux", "attestquorum"): _REJECTED,
     ("linux", "sha256"): ("known-answer",),
@@ -72,7 +73,7 @@ _BLOCK = 65536
 
 Count = Annotated[int, Field(ge=0, lt=2**64)]
 Text = Annotated[str, Field(min_length=1)]
-Place = Literal["api", "ta", "client", "linux", "mcu"]
+Place = Literal["api", "ta", "invoke", "client", "linux", "mcu"]
 Clock = Literal["cntvct_el0", "pmccntr_el0", "systick"]
 Bytes = Annotated[str, Field(pattern="^([0-9a-f]{2})*$")]
 CurveName = Literal["secp160r1", "secp192r1", "secp224r1", "secp256r1", "secp256k1", "ed25519", "x25519"]
@@ -323,6 +324,19 @@ class Check(_Record):
     ok: bool
 
 
+class Outcome(_Record):
+    """One attempt of a campaign and how it went, as observed: `what` was tried, `result` a word for tables.
+
+    `at` is the instruction of a machine that was stopped, counted from the attempt's begin.
+    """
+
+    type: Literal["outcome"]
+    what: Text
+    result: Text
+    detail: str = ""
+    at: Count | None = None
+
+
 class Failure(_Record):
     """The program could not go on."""
 
@@ -381,6 +395,7 @@ Record = (
     | Memory
     | Fault
     | Check
+    | Outcome
     | Failure
     | End
 )
@@ -566,6 +581,7 @@ class _Checker:
         samples = self._samples(overheads)
         memory = self._memory()
         self._evidence()
+        self._outcomes()
         self._checks()
         return CheckedRecords(start, overheads, samples, memory)
 
@@ -830,11 +846,19 @@ class _Checker:
                 f"{case.size} ({content}).",
             )
 
+    def _outcomes(self) -> None:
+        """A campaign has outcomes and no samples; all else has samples and no outcomes."""
+        found = [number for number, record in self._numbered() if isinstance(record, Outcome)]
+        if found and self._case.measures:
+            self._fail(found[0], "an outcome, which it has not.")
+        if not found and not self._case.measures:
+            self._fail(None, "there is no outcome: nothing was tried.")
+
     def _checks(self) -> None:
         passed = set()
         for number, record in self._numbered():
             if isinstance(record, Check):
-                if record.measure not in self._case.measures:
+                if self._case.measures and record.measure not in self._case.measures:
                     self._fail(number, f"check '{record.name}' of '{record.measure}', which it has not.")
                 if not record.ok:
                     self._fail(number, f"check '{record.name}' of {record.measure} failed.")

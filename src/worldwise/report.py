@@ -37,7 +37,10 @@ _OPERATIONS = {
     "sha256": "SHA-256",
     "sha256sum": "sha256sum",
     "storage-create": "a new object of 4 KiB in secure storage",
+    "hello": "a value incremented in the TA",
 }
+# Operations whose figures stand in tables of their own, each with its module.
+_OWN_TABLES = ("aes", "payload", "call", "storage", "file", "sign", "verify", "ecdh", "digest", "echo")
 _STYLES = {"fits": "green", "EXCEEDS": "bold red"}
 
 # A header rule and spaces: reads the same in a log, a pipe and a mail.
@@ -51,8 +54,8 @@ def sections(reading: Reading, full: bool = False) -> list[Section]:
     """
     # Boards have tables of their own, which say more: what a TEE's tables compare, they have not.
     rows = in_reading_order(row for row in reading.rows if not row.board)
-    # A case that hashes has five rows for each of many sizes.
-    shown = rows if full else [row for row in rows if row.size is None]
+    # A case that hashes has five rows for each of many sizes; an app has tables of its own.
+    shown = rows if full else [row for row in rows if row.size is None and not _has_own_tables(row)]
     factors = [
         factor for factor in reading.factors if factor.place != "mcu" and (full or "size=" not in factor.parameters)
     ]
@@ -76,6 +79,10 @@ def sections(reading: Reading, full: bool = False) -> list[Section]:
         _budget_section(rows, reading),
     ]
     return [part for part in parts if part]
+
+
+def _has_own_tables(row: Row) -> bool:
+    return row.operation in _OWN_TABLES
 
 
 def render(reading: Reading, console: Console, full: bool = False) -> None:

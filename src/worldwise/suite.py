@@ -11,7 +11,7 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any, NoReturn
 
-from worldwise import board, paths, portable, published
+from worldwise import apps, board, paths, portable, published
 from worldwise.errors import WorldwiseError
 from worldwise.implementation import IMPLEMENTATIONS as IMPLEMENTATION_TABLE
 from worldwise.toml_lines import Path as TomlPath
@@ -32,6 +32,19 @@ TARGETS: Mapping[str, Mapping[str, Mapping[str, tuple[str, ...]]]] = {
         "ta-load": {"load": ("client",)},
         "sha256": {"hash": ("api", *_IN_TEE), "touch": ("client",), "empty": ("client",)},
         "storage-create": {"create": _IN_TEE},
+        "hello": {"increment": _IN_TEE},
+        "aes": dict.fromkeys(("prepare", "set-key", "set-iv", "cipher"), ("ta", "invoke", "client")),
+        "payload": {"call": ("client",), "read": _IN_TEE},
+        "call": {"invoke": ("client",)},
+        "storage": {"access": _IN_TEE},
+        "tamper": {},
+        "power-cut": {},
+        "abuse": {},
+        "sign": {"sign": _IN_TEE},
+        "verify": {"verify": _IN_TEE},
+        "ecdh": {"ecdh": _IN_TEE},
+        "digest": {"hash": _IN_TEE},
+        "echo": {"round-trip": ("client",)},
     },
     "linux": {
         "keygen": {"keygen": ("linux",)},
@@ -39,6 +52,13 @@ TARGETS: Mapping[str, Mapping[str, Mapping[str, tuple[str, ...]]]] = {
         "attestquorum": {"sign": ("linux",), "verify": ("linux",)},
         "sha256": {"hash": ("linux",)},
         "sha256sum": {"hash": ("linux",)},
+        "aes": dict.fromkeys(("prepare", "set-key", "set-iv", "cipher"), ("linux",)),
+        "file": {"access": ("linux",)},
+        "sign": {"sign": ("linux",)},
+        "verify": {"verify": ("linux",)},
+        "ecdh": {"ecdh": ("linux",)},
+        "digest": {"hash": ("linux",)},
+        "echo": {"round-trip": ("linux",)},
     },
 }
 # What every board can be asked for: operation -> measure -> places.
@@ -63,7 +83,7 @@ OPERATIONS = tuple(dict.fromkeys(operation for operations in _ALL_OPERATIONS for
 MEASURES = tuple(
     dict.fromkeys(measure for operations in _ALL_OPERATIONS for measures in operations.values() for measure in measures)
 )
-PLACES = ("api", "ta", "client", "linux", "mcu")
+PLACES = ("api", "ta", "invoke", "client", "linux", "mcu")
 
 MAX_SIZE = 64 * 2**20
 # One call to a TA. OP-TEE maps what it brings by page tables of 2 MiB each, and has eight (CFG_PGT_CACHE_ENTRIES): the
@@ -75,6 +95,13 @@ MIN_CHUNK = 1024
 MAX_BOARD_SIZE = 1024
 # Runs through the loop of a benchmark program.
 MAX_RUNS = 100_000
+
+# Sessions of one client that are open at a time, points of a power-cut campaign, calls of a campaign of bad parameters.
+MAX_SESSIONS = 64
+MAX_POINTS = 10_000
+MAX_CALLS = 10_000_000
+# Where a TA keeps objects: REE file system; the same, with the hash of its directory in RPMB; RPMB.
+STORAGES = ("ree", "ree-rpmb", "rpmb")
 
 # Far above any use; they keep a slip of the finger from filling a disk.
 MAX_SAMPLES = 100_000
@@ -111,9 +138,18 @@ def target_names() -> tuple[str, ...]:
     return (*TARGETS, *board.boards())
 
 
-def implementations_of(target: str) -> tuple[str, ...]:
-    """The implementations that a target can have, by name. Raises WorldwiseError if a file of one is wrong."""
-    return IMPLEMENTATIONS if target in TARGETS else tuple(portable.portables())
+def implementations_of(target: str, operations: Iterable[str] = ()) -> tuple[str, ...]:
+    """The implementations that a target can have for any of some operations, by name.
+
+    Raises WorldwiseError if a file of one is wrong.
+    """
+    if target not in TARGETS:
+        return tuple(portable.portables())
+    known = dict.fromkeys(IMPLEMENTATIONS)
+    for app in filter(None, map(apps.app_named, operations)):
+        known |= dict.fromkeys(app.libraries if target == "linux" else ())
+        known |= dict.fromkeys(portable.portables() if app.portable else ())
+    return tuple(known)
 
 
 def is_target(name: str) -> bool:
@@ -156,6 +192,7 @@ class Parameter:
         return any(fnmatchcase(f"{kind}/{operation}", "/".join(pattern)) for pattern in self.operations)
 
 
+_TEE_MESSAGES = ("sign", "verify", "digest", "aes", "echo")
 _MESSAGES = ("sign", "verify", "sha256", "sha512", "aes128", "aes256")
 
 # In the order in which they stand in a case's id.
@@ -163,7 +200,12 @@ PARAMETERS = (
     Parameter(
         "curve",
         "curves",
-        tuple(("board", operation) for operation in portable.OF_CURVE),
+        tuple(
+            (target, operation)
+            for target in ("board", "optee", "linux")
+            for operation in portable.OF_CURVE
+            if target == "board" or operation != "keygen"
+        ),
         portable.CURVES,
         missing="a curve, such as curve=secp256r1",
     ),
@@ -175,6 +217,12 @@ PARAMETERS = (
             ("linux", "sha256"),
             ("linux", "sha256sum"),
             *(("board", operation) for operation in _MESSAGES),
+            *((target, operation) for target in ("optee", "linux") for operation in _TEE_MESSAGES),
+            ("optee", "payload"),
+            ("optee", "call"),
+            ("optee", "storage"),
+            ("optee", "power-cut"),
+            ("linux", "file"),
         ),
         missing="a size, such as size=1MiB",
     ),
@@ -185,6 +233,39 @@ PARAMETERS = (
     Parameter(
         "runs", "runs", (("board", "dhrystone"),), most=MAX_RUNS, missing="the number of runs, such as runs=1000"
     ),
+    Parameter("key", "keys", (("*", "aes"),), ("128", "256"), missing="a key's length in bits, such as key=128"),
+    Parameter("mode", "modes", (("*", "aes"),), ("cbc", "ctr", "gcm"), missing="a mode, such as mode=ctr"),
+    Parameter(
+        "direction", "directions", (("*", "aes"),), ("encrypt", "decrypt"), missing="a direction: direction=encrypt"
+    ),
+    Parameter(
+        "memory",
+        "memories",
+        (("optee", "payload"), ("optee", "sign"), ("optee", "verify")),
+        ("temporary", "registered", "partial", "allocated"),
+        "temporary",
+    ),
+    Parameter("sessions", "sessions", (("optee", "call"),), most=MAX_SESSIONS, default="1"),
+    Parameter("parameters", "parameters", (("optee", "call"),), ("0", "1", "2", "3", "4"), "0"),
+    Parameter(
+        "storage",
+        "storages",
+        (("optee", "storage"), ("optee", "tamper"), ("optee", "power-cut")),
+        STORAGES,
+        missing="a storage, such as storage=ree",
+    ),
+    Parameter(
+        "action",
+        "actions",
+        (("optee", "storage"), ("optee", "power-cut"), ("linux", "file")),
+        ("create", "read", "overwrite", "append", "rename", "enumerate", "delete"),
+        missing="an action, such as action=create",
+    ),
+    Parameter("sync", "syncs", (("linux", "file"),), ("none", "fsync"), "none"),
+    Parameter("points", "points", (("optee", "power-cut"),), most=MAX_POINTS, missing="a number of points: points=200"),
+    Parameter("ta", "tas", (("optee", "abuse"),), tuple(apps.APPS), missing="a TA, such as ta=hello"),
+    Parameter("calls", "calls", (("optee", "abuse"),), most=MAX_CALLS, missing="a number of calls: calls=100000"),
+    Parameter("server", "servers", (("*", "echo"),), ("linux", "call", "socket"), missing="a server: server=linux"),
 )
 _BY_KEY = {parameter.key: parameter for parameter in PARAMETERS}
 
@@ -358,12 +439,12 @@ def parse_case(text: str, samples: int = 1, warmup: int = 0) -> Case:
     operation, *words = rest.split(",")
     if not is_target(target):
         raise _choice_error(f"{what}: target", target, target_names())
-    variants = [f"{name}-{level}" for name in implementations_of(target) for level in OPTIMISATIONS]
-    if variant not in variants:
-        raise _choice_error(f"{what}: variant", variant, variants)
     operations = operations_of(target)
     if operation not in operations:
         raise _choice_error(f"{what}: operation", operation, operations, what=f"is not one of target '{target}'")
+    variants = [f"{name}-{level}" for name in implementations_of(target, [operation]) for level in OPTIMISATIONS]
+    if variant not in variants:
+        raise _choice_error(f"{what}: variant", variant, variants)
     allowed = [parameter for parameter in PARAMETERS if parameter.fits(target, operation)]
     given: dict[str, str] = {}
     for word in words:
@@ -651,7 +732,9 @@ class _Parser:
                         f"'{operation}' does not exist on target '{target}'. Allowed there: {', '.join(there)}.",
                         hint="give it a [[cases]] block of its own, with the targets that have it",
                     )
-        implementations = self._implementations((*path, "implementations"), block["implementations"], targets)
+        implementations = self._implementations(
+            (*path, "implementations"), block["implementations"], targets, operations
+        )
         optimisations = self._choices((*path, "optimisations"), block["optimisations"], OPTIMISATIONS)
         if "samples" in block:
             samples = self._samples((*path, "samples"), block["samples"])
@@ -685,8 +768,8 @@ class _Parser:
         needed = not isinstance(value, list) or any(name not in TARGETS for name in value if isinstance(name, str))
         return self._choices(path, value, target_names() if needed else tuple(TARGETS))
 
-    def _implementations(self, path: TomlPath, value: Any, targets: list[str]) -> list[str]:
-        known = {target: implementations_of(target) for target in targets}
+    def _implementations(self, path: TomlPath, value: Any, targets: list[str], operations: list[str]) -> list[str]:
+        known = {target: implementations_of(target, operations) for target in targets}
         chosen = self._choices(path, value, tuple(dict.fromkeys(name for names in known.values() for name in names)))
         for target, names in known.items():
             for number, name in enumerate(chosen):

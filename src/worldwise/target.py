@@ -27,6 +27,7 @@ from filelock import FileLock
 from qemu.qmp import QMPClient, QMPError
 
 from worldwise import debian, image, own
+from worldwise.apps import APPS, app_of
 from worldwise.crates import Crates, crate_folder
 from worldwise.errors import WorldwiseError
 from worldwise.gdbstub import GdbStub
@@ -166,6 +167,16 @@ class OpteeMachineTarget:
     def recipes(self, case: Case) -> Sequence[Recipe]:
         """The images the case needs."""
         common = (image.firmware(case.ticks_in_both_worlds), image.kernel())
+        app = _app(case)
+        if app:
+            built = (case.implementation, case.optimisation, _feature(case))
+            core = case.implementation if case.implementation in IMPLEMENTATIONS else image.APP_CORE
+            return (
+                *common,
+                image.optee(core, *built[1:]),
+                image.app_programs(app, *built),
+                image.app_initramfs(app, *built),
+            )
         if case.implementation in IMPLEMENTATIONS:
             variant = (case.implementation, case.optimisation)
             return (*common, image.optee(*variant), image.programs(*variant), image.initramfs(*variant))
@@ -194,9 +205,13 @@ class OpteeMachineTarget:
         ]
         files = {name: part.file(name) for part, name in parts} | {"bl33.bin": kernel.file("Image")}
         digests = {name: part.files[name] for part, name in parts} | {"bl33.bin": kernel.files["Image"]}
+        app = _app(case)
+        ta = APPS[app].uuid if app else image.ATTEST_TA
         used: tuple[Image, ...] = (firmware, kernel, optee, programs, initramfs)
         return Machine(
-            name=f"optee-{case.variant}{'-ticks' if case.ticks_in_both_worlds else ''}",
+            name="-".join(
+                filter(None, ("optee", app, case.variant, _feature(case), "ticks" * case.ticks_in_both_worlds))
+            ),
             files=files,
             digests=digests,
             arguments=self._arguments(files["initramfs.cpio"].stat().st_size),
@@ -206,7 +221,7 @@ class OpteeMachineTarget:
                 "bl31": firmware.file("bl31.elf"),
                 "tee": optee.file("tee.elf"),
                 "ldelf": optee.file("ldelf.elf"),
-                image.ATTEST_TA: programs.file(f"{image.ATTEST_TA}.elf"),
+                ta: programs.file(f"{ta}.elf"),
             },
             preload=("bl2.bin", "bl31.bin", "bl32.bin", "bl32_extra1.bin", "bl32_extra2.bin", "bl33.bin"),
         )
@@ -235,6 +250,15 @@ class OpteeMachineTarget:
             "-device", f"loader,file=/machine/initramfs.cpio,addr={_INITRAMFS_ADDRESS:#x},force-raw=on",
             "-semihosting-config", "enable=on,userspace=on,target=native",
         )  # fmt: skip
+
+
+def _app(case: Case) -> str:
+    return app_of(case.operation, dict(case.parameters))
+
+
+def _feature(case: Case) -> str:
+    """What the case needs of OP-TEE: a key of image.FEATURES."""
+    return "rpmb" if "rpmb" in dict(case.parameters).get("storage", "") else ""
 
 
 OPTEE_TARGETS: Mapping[str, OpteeMachineTarget] = {

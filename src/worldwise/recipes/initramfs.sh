@@ -19,7 +19,8 @@ cp /in/linux/tee.ko /in/linux/optee.ko modules/
 printf '/modules/%s\n' tee.ko optee.ko > etc/modules
 echo /sbin/tee-supplicant > etc/daemons
 cp /in/programs/init init
-cp /in/programs/faults /in/programs/symbols /in/programs/optee-client /in/programs/linux-bench bin/
+cp /in/programs/faults /in/programs/symbols /in/programs/optee-client bin/
+[[ ! -e /in/programs/linux-bench ]] || cp /in/programs/linux-bench bin/
 cp "/in/programs/$TA" lib/optee_armtz/
 chmod -R u=rwX,go=rX .
 find . -exec touch --no-dereference --date=@0 {} +

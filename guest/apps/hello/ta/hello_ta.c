@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The TA of the smallest app. */
+#include "app_ta.h"
+#include "hello.h"
+
+TEE_Result TA_CreateEntryPoint(void)
+{
+	return TEE_SUCCESS;
+}
+
+void TA_DestroyEntryPoint(void)
+{
+}
+
+TEE_Result TA_OpenSessionEntryPoint(uint32_t types, TEE_Param params[TEE_NUM_PARAMS], void **context)
+{
+	(void)params;
+	(void)context;
+	return types == TEE_PARAM_TYPES(NONE, NONE, NONE, NONE) ? TEE_SUCCESS : TEE_ERROR_BAD_PARAMETERS;
+}
+
+void TA_CloseSessionEntryPoint(void *context)
+{
+	(void)context;
+}
+
+static TEE_Result increment(void *session, TEE_Param params[TEE_NUM_PARAMS])
+{
+	uint64_t begin;
+	uint64_t end;
+
+	(void)session;
+	begin = bench_region_begin();
+	params[0].value.a++;
+	end = bench_region_end();
+	ta_give_span(params, begin, end);
+	return TEE_SUCCESS;
+}
+
+TEE_Result TA_InvokeCommandEntryPoint(void *context, uint32_t command, uint32_t types, TEE_Param params[TEE_NUM_PARAMS])
+{
+	static const struct ta_command commands[] = {
+		[HELLO_INCREMENT] = { TEE_PARAM_TYPES(VALUE_INOUT, NONE, VALUE_OUT, VALUE_OUT), increment },
+		[HELLO_CALIBRATE] = { TEE_PARAM_TYPES(VALUE_OUT, VALUE_OUT, NONE, NONE), ta_calibrate },
+	};
+
+	return ta_command(commands, sizeof(commands) / sizeof(commands[0]), context, command, types, params);
+}
