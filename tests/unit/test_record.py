@@ -384,6 +384,7 @@ def test_schema_names_every_type() -> None:
         "memory",
         "fault",
         "check",
+        "outcome",
         "error",
         "end",
     }

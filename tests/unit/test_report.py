@@ -147,7 +147,7 @@ def test_an_empty_run_says_what_is_missing(runs_dir: Path) -> None:
 
 def test_json_is_versioned_and_exact(reading: Reading) -> None:
     data = json.loads(to_json(reading))
-    assert data["format"] == 3
+    assert data["format"] == 4
     assert len(data["rows"]) == 108
     assert Reading.model_validate(data) == reading
     assert data["rows"][0]["median"] == reading.rows[0].median
