@@ -15,7 +15,8 @@ import pytest
 from worldwise import paths
 from worldwise.image import ImageStore
 from worldwise.lab import Lab, open_lab
-from worldwise.suite import Case
+from worldwise.record import CheckedRecords, check_records, parse_line
+from worldwise.suite import Case, parse_case
 from worldwise.target import Emulator, Machine, Outcome, Start
 from worldwise.targets import TARGETS
 
@@ -133,6 +134,21 @@ def records_of(emulator: Emulator, machine: Machine, tmp_path: Path) -> RunCase:
         outcome: Outcome = emulator.run(on, TARGETS[wanted.target].program(wanted), directory, start)
         assert outcome.status == 0, emulator.diagnosis(directory, on)
         return (directory / "records.jsonl").read_bytes()
+
+    return run
+
+
+Measured = Callable[..., CheckedRecords]
+
+
+@pytest.fixture
+def measured(images: ImageStore, records_of: RunCase) -> Measured:
+    """Runs the case of an id on the machine that it asks for, and gives its records, checked as the tool does."""
+
+    def run(text: str, samples: int = 3, warmup: int = 1) -> CheckedRecords:
+        wanted = parse_case(text, samples, warmup)
+        lines = records_of(wanted, on=TARGETS[wanted.target].machine(wanted, images)).splitlines()
+        return check_records([parse_line(line, "records", number) for number, line in enumerate(lines, 1)], wanted)
 
     return run
 

@@ -646,6 +646,10 @@ def select_unavailable(
 
 def load_suite(path_or_name: str | Path, directory: Path = paths.SUITES) -> Suite:
     """Reads and checks a suite: a path, or the bare name of one in `directory`. Raises WorldwiseError."""
+    return _load(path_or_name, directory, ())
+
+
+def _load(path_or_name: str | Path, directory: Path, within: tuple[str, ...]) -> Suite:
     wanted = str(path_or_name)
     is_name = not isinstance(path_or_name, Path) and "/" not in wanted and not wanted.endswith(".toml")
     path = directory / f"{wanted}.toml" if is_name else Path(path_or_name).expanduser()
@@ -663,30 +667,36 @@ def load_suite(path_or_name: str | Path, directory: Path = paths.SUITES) -> Suit
         raise WorldwiseError(f"suite {path}: not UTF-8 text ({error.reason} at byte {error.start}).") from error
     except OSError as error:
         raise WorldwiseError(f"suite {path}: cannot be read: {error.strerror}.") from error
-    return parse_suite(text, str(path))
+    return parse_suite(text, str(path), directory, (*within, path.stem))
 
 
-def parse_suite(text: str, file: str) -> Suite:
-    """A suite from its text; `file` is the name errors give. Raises WorldwiseError."""
+def parse_suite(text: str, file: str, directory: Path = paths.SUITES, within: tuple[str, ...] = ()) -> Suite:
+    """A suite from its text; `file` is the name errors give, `directory` has the suites that it includes.
+
+    `within` names those that include it. Raises WorldwiseError.
+    """
     try:
         document = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
         raise WorldwiseError(f"{file}:{syntax_error_line(error, text)}: not valid TOML: {error}.") from error
-    return _Parser(text, file).suite(document)
+    return _Parser(text, file, directory, within).suite(document)
 
 
 class _Parser:
     """Checks a parsed document. Every refusal goes through `_refuse`, which knows the line."""
 
-    def __init__(self, text: str, file: str) -> None:
+    def __init__(self, text: str, file: str, directory: Path, within: tuple[str, ...]) -> None:
         self._text = text
         self._file = file
         self._lines = TomlLines(text)
+        # Where included suites are, and those that this one is included by, itself the last.
+        self._directory = directory
+        self._within = within
         self._unavailable: dict[Unavailable, None] = {}
 
     def suite(self, document: dict[str, Any]) -> Suite:
         required = ("format", "name", "title", "samples", "warmup", "cases")
-        self._keys((), document, required, ("budget", "published"))
+        self._keys((), document, required, ("include", "budget", "published"))
         if document["format"] != FORMAT or isinstance(document["format"], bool):
             self._refuse(("format",), f"{document['format']!r} is not a known suite format. Allowed: {FORMAT}.")
         name = self._string(("name",), document["name"])
@@ -696,6 +706,7 @@ class _Parser:
         samples = self._samples(("samples",), document["samples"])
         warmup = self._warmup(("warmup",), document["warmup"])
         cases = self._cases(document["cases"], samples, warmup)
+        cases += self._included(document.get("include", []), {case.id for case in cases})
         budget = self._budget(document["budget"], cases) if "budget" in document else None
         source = self._published(document["published"]) if "published" in document else ""
         return Suite(name, title, tuple(cases), budget, source, self._text, tuple(self._unavailable))
@@ -715,6 +726,26 @@ class _Parser:
                     self._refuse(path, f"the case {case.id} is already in the block on line {seen[case.id]}.")
                 seen[case.id] = line
                 cases.append(case)
+        return cases
+
+    def _included(self, value: Any, seen: set[str]) -> list[Case]:
+        """The cases of the suites that this one includes, by name, each with its own numbers of samples."""
+        path: TomlPath = ("include",)
+        if not isinstance(value, list):
+            self._refuse(path, f"must be a list of names of suites, is {_kind(value)}.")
+        cases: list[Case] = []
+        for number, item in enumerate(value):
+            name = self._string((*path, number), item)
+            # It would include itself for ever.
+            if self._within and name in self._within:
+                self._refuse((*path, number), f"suite '{name}' includes this one.")
+            included = _load(name, self._directory, self._within)
+            for case in included.cases:
+                if case.id in seen:
+                    self._refuse((*path, number), f"the case {case.id} of suite '{name}' is here already.")
+                seen.add(case.id)
+                cases.append(case)
+            self._unavailable |= dict.fromkeys(included.unavailable)
         return cases
 
     def _block(self, path: TomlPath, block: dict[str, Any], samples: int, warmup: int) -> list[Case]:

@@ -578,3 +578,23 @@ def test_a_suite_without_boards_reads_no_board(monkeypatch: pytest.MonkeyPatch) 
     assert parse_case("optee/mbedtls-O2/keygen").measures
     with pytest.raises(WorldwiseError, match="file is wrong"):
         parse_suite(GOOD.replace('"linux"', '"microbit"', 1), "good.toml")
+
+
+def test_a_suite_can_include_another(tmp_path: Path) -> None:
+    head = 'format = 1\nname = "x"\ntitle = "t"\nsamples = {}\nwarmup = 0\n{}[[cases]]\ntargets = ["optee"]\n'
+    block = 'operations = ["{}"]\nimplementations = ["mbedtls"]\noptimisations = ["O2"]\n'
+    (tmp_path / "inner.toml").write_text(head.format(7, "") + block.format("hello"), encoding="utf-8")
+    outer = tmp_path / "outer.toml"
+    outer.write_text(head.format(3, 'include = ["inner"]\n') + block.format("keygen"), encoding="utf-8")
+    suite = load_suite("outer", tmp_path)
+    assert [(case.operation, case.samples) for case in suite.cases] == [("keygen", 3), ("hello", 7)]
+
+    for text, says in (
+        (head.format(3, 'include = ["inner"]\n') + block.format("hello"), "outer.toml:6: include.*is here already"),
+        (head.format(3, 'include = ["outer"]\n') + block.format("hello"), "outer.toml:6: .*includes this one"),
+        (head.format(3, 'include = ["none"]\n') + block.format("hello"), "suite 'none' is not in"),
+        (head.format(3, 'include = "inner"\n') + block.format("hello"), "must be a list of names"),
+    ):
+        outer.write_text(text, encoding="utf-8")
+        with pytest.raises(WorldwiseError, match=says):
+            load_suite("outer", tmp_path)

@@ -1,0 +1,200 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The TA whose objects are tampered with, and whose writes are cut short. */
+#include "app_ta.h"
+#include "faults.h"
+
+/* For the header too: an object that TA panics cannot be told from one that is refused. */
+struct name {
+	char bytes[FAULTS_MAX_ID];
+	size_t length;
+	uint32_t storage;
+};
+
+TEE_Result TA_CreateEntryPoint(void)
+{
+	return TEE_SUCCESS;
+}
+
+void TA_DestroyEntryPoint(void)
+{
+}
+
+TEE_Result TA_OpenSessionEntryPoint(uint32_t types, TEE_Param params[TEE_NUM_PARAMS], void **context)
+{
+	(void)params;
+	(void)context;
+	return types == TEE_PARAM_TYPES(NONE, NONE, NONE, NONE) ? TEE_SUCCESS : TEE_ERROR_BAD_PARAMETERS;
+}
+
+void TA_CloseSessionEntryPoint(void *context)
+{
+	(void)context;
+}
+
+/* Copies a name out of shared memory, where it could change while it is used. */
+static TEE_Result take_id(const TEE_Param *param, struct name *name)
+{
+	if (!param->memref.buffer || !param->memref.size || param->memref.size > sizeof(name->bytes))
+		return TEE_ERROR_BAD_PARAMETERS;
+	name->length = param->memref.size;
+	TEE_MemMove(name->bytes, param->memref.buffer, name->length);
+	return TEE_SUCCESS;
+}
+
+static TEE_Result take_name(const TEE_Param params[TEE_NUM_PARAMS], struct name *name)
+{
+	static const uint32_t storages[] = {
+		[FAULTS_REE] = TEE_STORAGE_PRIVATE_REE,
+		[FAULTS_RPMB] = TEE_STORAGE_PRIVATE_RPMB,
+	};
+
+	if (params[0].value.a >= sizeof(storages) / sizeof(storages[0]) || params[0].value.b)
+		return TEE_ERROR_BAD_PARAMETERS;
+	name->storage = storages[params[0].value.a];
+	return take_id(&params[1], name);
+}
+
+static TEE_Result check_content(const TEE_Param *param)
+{
+	if (!param->memref.buffer || !param->memref.size || param->memref.size > FAULTS_MAX_OBJECT)
+		return TEE_ERROR_BAD_PARAMETERS;
+	return TEE_SUCCESS;
+}
+
+static TEE_Result open_object(const struct name *name, uint32_t flags, TEE_ObjectHandle *object)
+{
+	return TEE_OpenPersistentObject(name->storage, name->bytes, name->length, flags, object);
+}
+
+static TEE_Result create(void *session, TEE_Param params[TEE_NUM_PARAMS])
+{
+	TEE_ObjectHandle object = TEE_HANDLE_NULL;
+	struct name name = { 0 };
+	TEE_Result res = take_name(params, &name);
+
+	(void)session;
+	if (!res)
+		res = check_content(&params[2]);
+	if (res)
+		return res;
+	res = TEE_CreatePersistentObject(name.storage, name.bytes, name.length, TEE_DATA_FLAG_ACCESS_WRITE,
+					 TEE_HANDLE_NULL, params[2].memref.buffer, params[2].memref.size, &object);
+	if (!res)
+		TEE_CloseObject(object);
+	return res;
+}
+
+static TEE_Result write_at(TEE_Param params[TEE_NUM_PARAMS], TEE_Whence whence)
+{
+	TEE_ObjectHandle object = TEE_HANDLE_NULL;
+	struct name name = { 0 };
+	TEE_Result res = take_name(params, &name);
+
+	if (!res)
+		res = check_content(&params[2]);
+	if (!res)
+		res = open_object(&name, TEE_DATA_FLAG_ACCESS_WRITE, &object);
+	if (res)
+		return res;
+	res = TEE_SeekObjectData(object, 0, whence);
+	if (!res)
+		res = TEE_WriteObjectData(object, params[2].memref.buffer, params[2].memref.size);
+	TEE_CloseObject(object);
+	return res;
+}
+
+static TEE_Result overwrite(void *session, TEE_Param params[TEE_NUM_PARAMS])
+{
+	(void)session;
+	return write_at(params, TEE_DATA_SEEK_SET);
+}
+
+static TEE_Result append(void *session, TEE_Param params[TEE_NUM_PARAMS])
+{
+	(void)session;
+	return write_at(params, TEE_DATA_SEEK_END);
+}
+
+static TEE_Result rename_object(void *session, TEE_Param params[TEE_NUM_PARAMS])
+{
+	TEE_ObjectHandle object = TEE_HANDLE_NULL;
+	struct name name = { 0 };
+	struct name wanted = { 0 };
+	TEE_Result res = take_name(params, &name);
+
+	(void)session;
+	if (!res)
+		res = take_id(&params[2], &wanted);
+	if (!res)
+		res = open_object(&name, TEE_DATA_FLAG_ACCESS_WRITE_META, &object);
+	if (res)
+		return res;
+	res = TEE_RenamePersistentObject(object, wanted.bytes, wanted.length);
+	TEE_CloseObject(object);
+	return res;
+}
+
+static TEE_Result delete_object(void *session, TEE_Param params[TEE_NUM_PARAMS])
+{
+	TEE_ObjectHandle object = TEE_HANDLE_NULL;
+	struct name name = { 0 };
+	TEE_Result res = take_name(params, &name);
+
+	(void)session;
+	if (!res)
+		res = open_object(&name, TEE_DATA_FLAG_ACCESS_WRITE_META, &object);
+	if (res)
+		return res;
+	return TEE_CloseAndDeletePersistentObject1(object);
+}
+
+static TEE_Result read_whole(TEE_ObjectHandle object, TEE_Param *out)
+{
+	TEE_ObjectInfo info = { 0 };
+	TEE_Result res = TEE_GetObjectInfo1(object, &info);
+	size_t done = 0;
+
+	if (res)
+		return res;
+	if (info.dataSize > out->memref.size) {
+		out->memref.size = info.dataSize;
+		return TEE_ERROR_SHORT_BUFFER;
+	}
+	res = TEE_ReadObjectData(object, out->memref.buffer, info.dataSize, &done);
+	if (!res)
+		out->memref.size = done;
+	return res;
+}
+
+static TEE_Result read_object(void *session, TEE_Param params[TEE_NUM_PARAMS])
+{
+	TEE_ObjectHandle object = TEE_HANDLE_NULL;
+	struct name name = { 0 };
+	TEE_Result res = take_name(params, &name);
+
+	(void)session;
+	if (!res)
+		res = check_content(&params[2]);
+	if (!res)
+		res = open_object(&name, TEE_DATA_FLAG_ACCESS_READ, &object);
+	if (res)
+		return res;
+	res = read_whole(object, &params[2]);
+	TEE_CloseObject(object);
+	return res;
+}
+
+TEE_Result TA_InvokeCommandEntryPoint(void *context, uint32_t command, uint32_t types, TEE_Param params[TEE_NUM_PARAMS])
+{
+	static const struct ta_command commands[] = {
+		[FAULTS_CREATE] = { TEE_PARAM_TYPES(VALUE_IN, MEMORY_IN, MEMORY_IN, NONE), create },
+		[FAULTS_OVERWRITE] = { TEE_PARAM_TYPES(VALUE_IN, MEMORY_IN, MEMORY_IN, NONE), overwrite },
+		[FAULTS_APPEND] = { TEE_PARAM_TYPES(VALUE_IN, MEMORY_IN, MEMORY_IN, NONE), append },
+		[FAULTS_RENAME] = { TEE_PARAM_TYPES(VALUE_IN, MEMORY_IN, MEMORY_IN, NONE), rename_object },
+		[FAULTS_DELETE] = { TEE_PARAM_TYPES(VALUE_IN, MEMORY_IN, NONE, NONE), delete_object },
+		[FAULTS_READ] = { TEE_PARAM_TYPES(VALUE_IN, MEMORY_IN, MEMORY_OUT, NONE), read_object },
+		[FAULTS_CALIBRATE] = { TEE_PARAM_TYPES(VALUE_OUT, VALUE_OUT, NONE, NONE), ta_calibrate },
+	};
+
+	return ta_command(commands, sizeof(commands) / sizeof(commands[0]), context, command, types, params);
+}

@@ -1,0 +1,65 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Apps: what src/worldwise/apps.py says and what the folders of guest/apps have must agree."""
+
+import re
+
+import pytest
+
+from worldwise import image, paths
+from worldwise.apps import ABUSE, APPS, app_named, app_of
+from worldwise.suite import OPTIMISATIONS, TARGETS, parse_case
+
+FOLDER = paths.GUEST / "apps"
+
+
+def test_every_folder_is_an_app() -> None:
+    assert {path.name for path in FOLDER.iterdir() if path.is_dir()} - {"common"} == set(APPS)
+
+
+@pytest.mark.parametrize("name", APPS)
+def test_the_uuid_is_that_of_the_makefile(name: str) -> None:
+    makefile = FOLDER / name / "ta" / "Makefile"
+    if not makefile.exists():
+        pytest.skip("its TA is another's")
+    found = re.search(r"^BINARY = (\S+)$", makefile.read_text(encoding="utf-8"), re.MULTILINE)
+    assert found
+    assert found[1] == APPS[name].uuid
+
+
+def test_no_two_apps_have_a_uuid_or_an_operation_in_common() -> None:
+    assert len({app.uuid for app in APPS.values()}) == len(APPS)
+    operations = [operation for app in APPS.values() for operation in app.operations]
+    assert len(set(operations)) == len(operations)
+    known = {operation for there in TARGETS.values() for operation in there}
+    assert set(operations) <= known
+
+
+def test_which_app_does_an_operation() -> None:
+    assert app_of("hello", {}) == "hello"
+    assert app_of("file", {"size": "1B"}) == "storage"
+    assert app_of("attestdiv", {}) == ""
+    assert app_of(ABUSE, {"ta": "aes"}) == "aes"
+    assert app_named("hello") is APPS["hello"]
+    assert app_named("attestdiv") is None
+
+
+def test_images_of_apps_do_not_depend_on_each_other() -> None:
+    hello, calls = (image.app_programs(name, "mbedtls-nist", "O2") for name in ("hello", "calls"))
+    assert any("hello" in name for name in hello.trees)
+    assert not any("calls" in name for name in hello.trees)
+    assert not any("hello" in name for name in calls.trees)
+
+
+@pytest.mark.parametrize("level", OPTIMISATIONS)
+def test_a_feature_is_another_op_tee(level: str) -> None:
+    plain = image.optee("mbedtls-nist", level)
+    rpmb = image.optee("mbedtls-nist", level, "rpmb")
+    assert plain.name == f"optee-mbedtls-nist-{level}"
+    assert rpmb.name == f"optee-mbedtls-nist-{level}-rpmb"
+    assert "CFG_RPMB_FS=y" in rpmb.settings["CRYPTO_LIBRARY"]
+    assert "CFG_RPMB_FS" not in plain.settings["CRYPTO_LIBRARY"]
+
+
+def test_an_app_needs_its_parameters() -> None:
+    case = parse_case("optee/mbedtls-nist-O2/hello", samples=2)
+    assert case.measures == {"increment": ("ta", "client")}
