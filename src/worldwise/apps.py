@@ -20,6 +20,8 @@ class App:
         packages: locked arm64 packages that its Linux program is compiled with.
         libraries: what its Linux program can be linked with, of what OP-TEE does not have itself.
         portable: whether its TA and its Linux program can be linked with a portable implementation.
+        borrows: whose TA it is if it has none of its own: ATTESTATION, or the portable implementation that the
+            attestation's TA is linked with.
     """
 
     uuid: str
@@ -28,7 +30,12 @@ class App:
     packages: tuple[str, ...] = ()
     libraries: tuple[str, ...] = ()
     portable: bool = False
+    borrows: str = ""
 
+
+# The TA that the published figures are of, which is built as it always was.
+ATTESTATION = "attestation"
+_ATTEST_TA = "7d2f9f7c-5b0e-4b1c-9a3e-617474657374"
 
 # Libraries of Linux that encrypt, with the Armv8 Cryptographic Extension and without.
 _CIPHERS = ("mbedtls36", "mbedtls36-ce", "openssl", "openssl-ce")
@@ -40,7 +47,10 @@ APPS: Mapping[str, App] = {
     "storage": App("a1f5c2de-0004-4b1c-9a3e-73746f726500", ("storage", "file")),
     "faults": App("a1f5c2de-0005-4b1c-9a3e-6661756c7400", ("tamper", "power-cut")),
     "crypto": App("a1f5c2de-0006-4b1c-9a3e-63727970746f", ("sign", "verify", "ecdh", "digest"), portable=True),
-    "echo": App("a1f5c2de-0007-4b1c-9a3e-6563686f0000", ("echo",)),
+    "echo": App("a1f5c2de-0007-4b1c-9a3e-6563686f0000", ("echo", "echo-host")),
+    # Clients that call the attestation's TAs wrongly, and do nothing else.
+    "attest": App(_ATTEST_TA, (), borrows=ATTESTATION),
+    "attest-own": App(_ATTEST_TA, (), borrows="bearssl"),
 }
 # What every app has: its TA's commands, called with wrong parameters.
 ABUSE = "abuse"

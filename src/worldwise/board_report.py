@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from worldwise import board
 from worldwise.lens import PublishedFigure, Reading, Row
 from worldwise.portable import CURVELESS, CURVES, OF_CURVE, OPTIMISATIONS
-from worldwise.suite import size_text
+from worldwise.suite import TARGETS, size_text
 from worldwise.tables import Section, Table, count, factor, spread, whole
 
 DHRYSTONE = "dhrystone"
@@ -53,7 +53,8 @@ def board_sections(reading: Reading, full: bool = False) -> list[Section]:
     Unless `full`, what is not available is told once for all operations that lack it.
     """
     rows = board_rows(reading)
-    names = list(dict.fromkeys([row.board for row in rows] + [each.target for each in reading.unavailable]))
+    lacking = [each.target for each in reading.unavailable if each.target not in TARGETS]
+    names = list(dict.fromkeys([row.board for row in rows] + lacking))
     parts: list[Section | None] = []
     for name in sorted(names):
         own = [row for row in rows if row.board == name]

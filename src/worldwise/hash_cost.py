@@ -3,17 +3,17 @@
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from statistics import linear_regression
 
 from pydantic import BaseModel, ConfigDict
 
+from worldwise.fit import fit_line
 from worldwise.published import Figure
 
 # That of a Raspberry Pi 3 model B, the board of the published figures. At one instruction per cycle, as everywhere.
 CLOCK_GHZ = 1.2
 
-# A line through fewer sizes shows nothing.
-_LEAST_SIZES = 3
+# The operations whose rows are looked at here.
+HASHING = ("sha256", "sha256sum")
 
 
 class _Result(BaseModel):
@@ -178,20 +178,17 @@ def _fits(series: Iterable[Series]) -> Iterator[Fit]:
             what = "sha256sum" if row.operation == "sha256sum" else row.place
             lines.setdefault((row.variant, what, row.chunk), {})[row.size] = row.median
     for (variant, what, chunk), points in lines.items():
-        if len(points) < _LEAST_SIZES:
-            continue
-        sizes = sorted(points)
-        slope, intercept = linear_regression(sizes, [points[size] for size in sizes])
-        residuals = {size: points[size] - (intercept + slope * size) for size in sizes}
-        yield Fit(
-            variant=variant,
-            what=what,
-            chunk=chunk,
-            fixed=intercept,
-            per_byte=slope,
-            residuals=residuals,
-            relative={size: residual / points[size] for size, residual in residuals.items()},
-        )
+        line = fit_line(points)
+        if line:
+            yield Fit(
+                variant=variant,
+                what=what,
+                chunk=chunk,
+                fixed=line.fixed,
+                per_byte=line.slope,
+                residuals=line.residuals,
+                relative=line.relative,
+            )
 
 
 def _beside(costs: Sequence[HashCost], figures: Mapping[str, Figure]) -> Iterator[HashFigure]:

@@ -326,7 +326,18 @@ def plugin() -> Recipe:
         script="plugin.sh",
         outputs=("worldwise.so",),
         sources=("qemu",),
-        trees={"plugin": paths.PLUGIN},
+        trees={"plugin/worldwise.c": paths.PLUGIN / "worldwise.c"},
+    )
+
+
+def cut_plugin() -> Recipe:
+    """The emulator's plugin that ends it in the midst of a write."""
+    return Recipe(
+        name="cut",
+        script="cut.sh",
+        outputs=("cut.so",),
+        sources=("qemu",),
+        trees={"cut.c": paths.PLUGIN / "cut.c"},
     )
 
 
@@ -427,14 +438,21 @@ def initramfs(implementation: str, optimisation: str) -> Recipe:
 
 
 @functools.cache
-def _app_trees(app: str) -> Mapping[str, Path]:
-    return guest_trees("bench", "linux", "ops", "mcu") | guest_trees("common", app, room="apps")
+def _app_trees(app: str) -> dict[str, Path]:
+    # Of other rooms what the bench includes: no library's adapter makes an app another one.
+    included = guest_trees("attest.h", room="ops") | guest_trees("semihost_call.h", room="mcu")
+    return guest_trees("bench", "linux") | included | guest_trees("common", app, room="apps")
 
 
-def app_programs(app: str, implementation: str, optimisation: str, feature: str = "") -> Recipe:
+def app_programs(
+    app: str, implementation: str, optimisation: str, feature: str = "", base: Recipe | None = None
+) -> Recipe:
     """The programs of an app: its TA and client, built by the dev kit of a core, and its Linux program if it has one.
 
-    `implementation` is OP-TEE's or, of an app whose Linux program is linked with a library, that library's.
+    An app without a TA of its own has that of `base`.
+
+    `implementation` is OP-TEE's or, of an app whose Linux program is linked with a library, that library's. For an app
+    whose TA can be linked with one see `worldwise.own.crypto_programs`.
     """
     core = implementation if implementation in IMPLEMENTATIONS else APP_CORE
     wanted = APPS[app]
@@ -447,21 +465,40 @@ def app_programs(app: str, implementation: str, optimisation: str, feature: str 
         outputs=("init", "faults", "symbols", "optee-client", f"{wanted.uuid}.ta", f"{wanted.uuid}.elf"),
         packages=("libteec2", "optee-client-dev", *wanted.packages),
         sources=wanted.sources,
-        trees=_app_trees(app),
-        needs={"optee": optee(core, optimisation, feature)},
+        trees=_app_trees(app) | (guest_trees("attest_ta.h", room="ops") if base else {}),
+        needs={"optee": optee(core, optimisation, feature)} | ({"base": base} if base else {}),
         settings={"APP": app, "IMPLEMENTATION": implementation, "OPTIMISATION": optimisation}
         | ({"PACKAGES": " ".join(wanted.sources)} if wanted.sources else {}),
     )
 
 
-def app_initramfs(app: str, implementation: str, optimisation: str, feature: str = "") -> Recipe:
-    """The user space of the machine that has an app's programs."""
-    theirs = initramfs("mbedtls-nist", optimisation)
+def app_initramfs(app: str, built: Recipe) -> Recipe:
+    """The user space of the machine that has an app's programs; `built` makes these."""
     return replace(
-        theirs,
-        name="-".join(filter(None, (f"initramfs-{app}", implementation, optimisation, feature))),
-        needs={"linux": kernel(), "programs": app_programs(app, implementation, optimisation, feature)},
+        initramfs("mbedtls-nist", "O2"),
+        name=built.name.replace("programs-", "initramfs-", 1),
+        needs={"linux": kernel(), "programs": built},
         settings={"TA": f"{APPS[app].uuid}.ta"},
+    )
+
+
+def kernel_net() -> Recipe:
+    """The kernel's modules for an emulated network card."""
+    return Recipe(
+        name="linux-net",
+        script="linux-net.sh",
+        outputs=("failover.ko", "net_failover.ko", "virtio_net.ko"),
+        packages=(KERNEL_PACKAGE,),
+    )
+
+
+def net_initramfs(base: Recipe) -> Recipe:
+    """The user space of another machine, and the modules for a network card."""
+    return Recipe(
+        name=base.name.replace("initramfs-", "initramfs-net-", 1),
+        script="initramfs-net.sh",
+        outputs=base.outputs,
+        needs={"initramfs": base, "linux-net": kernel_net()},
     )
 
 

@@ -25,6 +25,17 @@ class Implementation:
     tries: str = ""
 
 
+# What the authors of a core's library claim of constant time, as in implementation.toml, and its licence, by `library`.
+TWEETNACL = "tweetnacl"
+CONSTANT_TIME = {
+    "libtomcrypt": "partly: its multiplication of points, LTC_ECC_TIMING_RESISTANT",
+    "mbedtls": "limited: published attacks only, SECURITY.md",
+    # What libtomcrypt has for Curve25519, in every core.
+    TWEETNACL: "yes: TweetNaCl's paper, of Ed25519 and X25519",
+}
+LICENCES = {"libtomcrypt": "Unlicense", TWEETNACL: "Unlicense", "mbedtls": "Apache-2.0 OR GPL-2.0-or-later"}
+
+
 # SHA, AES and GHASH by the Armv8 Cryptographic Extension, wherever OP-TEE's core has code for it.
 _CE = "CFG_CRYPTO_WITH_CE=y"
 

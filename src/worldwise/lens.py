@@ -1,20 +1,21 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """The count lens: reads a run, checks it again, says what its figures are. Starts nothing, writes nothing."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from statistics import mean, median, stdev
 from typing import Literal
 
 from pydantic import BaseModel, ConfigDict
 
 from worldwise import board
+from worldwise.echo_host import HOST_FILE, read_host_times
 from worldwise.errors import WorldwiseError
-from worldwise.hash_cost import HashReading, Series, read_hashing
+from worldwise.hash_cost import HASHING, HashReading, Series, read_hashing
 from worldwise.portable import CURVES
-from worldwise.published import Published, Subject
-from worldwise.record import Outcome, check_records, read_records
+from worldwise.published import Figure, Published, Subject
+from worldwise.record import OUTCOMES_BESIDE, Outcome, Sample, check_records, read_records
 from worldwise.rundir import CaseManifest, Run
-from worldwise.suite import BOARD_OPERATIONS, IMPLEMENTATIONS, OPTIMISATIONS, PLACES, Budget
+from worldwise.suite import BOARD_OPERATIONS, IMPLEMENTATIONS, OPTIMISATIONS, PLACES, Budget, Case
 
 FORMAT: Literal[4] = 4
 UNIT: Literal["instructions"] = "instructions"
@@ -38,6 +39,14 @@ _CLIENT_CALL = (
 _IN_TA = "inside the TA, with the work of OP-TEE's core; not the way there and back"
 _IN_LINUX = "by the library's own calls in a Linux process"
 _ON_BOARD = "by the library's own calls on the bare core; no interrupts but the counter's own, which is subtracted"
+# What is not measured but added up, of AES.
+AES_WHOLE = "whole"
+_AES_CALLS = {
+    "prepare": "an operation and an object for its key, allocated",
+    "set-key": "the key, set",
+    "set-iv": "the vector or first counter, set; of GCM the nonce, and 13 bytes that are authenticated alone",
+    "cipher": "the whole message in one call; of GCM with its tag, made or checked",
+}
 _INCLUDES = {
     ("keygen", "ta"): f"TEE_GenerateKey, {_IN_TA}",
     ("keygen", "client"): _CLIENT_CALL,
@@ -63,8 +72,41 @@ _INCLUDES = {
     ("create", "ta"): f"TEE_CreatePersistentObject of 4 KiB in the REE's file system, {_IN_TA}, but with "
     "tee-supplicant's work in Linux",
     ("create", "client"): _CLIENT_CALL,
+    ("access", "ta"): f"the object opened, the access, the object closed, {_IN_TA}, but with tee-supplicant's work "
+    "in Linux",
+    ("access", "client"): f"{_CLIENT_CALL}; the content goes over in shared memory made for the call",
+    ("access", "linux"): "the file opened, the access, the file closed, by system calls of a Linux process on a tmpfs",
     ("increment", "ta"): "one addition inside the TA",
     ("increment", "client"): f"{_CLIENT_CALL}; one value goes over and comes back",
+    ("call", "client"): f"{_CLIENT_CALL}; the memory is ready, the TA does not touch it",
+    ("read", "ta"): "the payload copied from shared memory into the TA's own, in pieces of 4 KiB",
+    ("read", "client"): f"{_CLIENT_CALL}; before it, of allocated memory, the client's copy into it",
+    ("once", "ta"): "the payload copied from shared memory into the TA's own, in pieces of 4 KiB",
+    ("once", "client"): "shared memory registered or allocated, the call of `read`, and the memory released",
+    ("oldest", "client"): f"{_CLIENT_CALL}; a command that does nothing, of the session that was opened first",
+    ("newest", "client"): f"{_CLIENT_CALL}; a command that does nothing, of the session that was opened last",
+    **{(call, "ta"): f"{text}, by the GlobalPlatform API {_IN_TA}" for call, text in _AES_CALLS.items()},
+    **{(call, "linux"): f"{text}, {_IN_LINUX}" for call, text in _AES_CALLS.items()},
+    **dict.fromkeys(((call, "invoke") for call in _AES_CALLS), "TEEC_InvokeCommand alone, from call to return"),
+    **dict.fromkeys(
+        ((call, "client") for call in _AES_CALLS), f"the function around {_CLIENT_CALL}; with the call's preparation"
+    ),
+    **dict.fromkeys(
+        ((AES_WHOLE, place) for place in ("ta", "invoke", "client", "linux")),
+        f"the sum of {', '.join(_AES_CALLS)} of each sample",
+    ),
+    **dict.fromkeys(
+        (("round-trip", "client"), ("round-trip", "linux")),
+        "all that the processor executes from the client's send until it has the whole message back: client, server, "
+        "the kernel's TCP between them, and of a server with a TA both worlds",
+    ),
+    **dict.fromkeys(
+        (("stream", "client"), ("stream", "linux")),
+        "the same for 32 messages, sent without waiting for an answer",
+    ),
+    ("ecdh", "ta"): f"the shared secret, with what refuses a bad public key of the peer, {_IN_TA}",
+    ("ecdh", "client"): _CLIENT_CALL,
+    ("ecdh", "linux"): f"the shared secret, with what refuses a bad public key of the peer, {_IN_LINUX}",
     ("keygen", "mcu"): f"a private key from random bytes and its public key, {_ON_BOARD}",
     (
         "sign",
@@ -124,6 +166,9 @@ class Row(_Result):
     have the same rank, and a library alone has none. `published_gap` says what stands in a published table instead of
     a figure. All of these are empty or None elsewhere.
 
+    `ta_loaded` and `ta_file` are the bytes of a TA that is one of several that do the same: its code, constants and
+    initial values, and its signed file; `stack` then is that of one call in the TA, at place ta.
+
     `microseconds` are by clock: those of CLOCKS, or the board's own.
     """
 
@@ -159,6 +204,8 @@ class Row(_Result):
     heap: int | None
     flash: int | None
     ram: int | None
+    ta_loaded: int | None = None
+    ta_file: int | None = None
     clock_mhz: float | None
     microseconds: dict[str, float]
     published: tuple[PublishedFigure, ...]
@@ -207,6 +254,27 @@ class Attempt(_Result):
     at: int | None
 
 
+class HostTime(_Result):
+    """Times that a client on the host measured of a machine's server, in microseconds of the host's clock.
+
+    They are of an emulator and of a host that does other things too: no counts, never compared, not repeatable.
+    `messages` is how many messages of `size` bytes one sample has, `load` the host's load average when it began.
+    """
+
+    case: str
+    target: str
+    variant: str
+    parameters: str
+    size: int
+    measure: str
+    messages: int
+    n: int
+    median: float
+    min: float
+    max: float
+    load: float
+
+
 class FailedCase(_Result):
     """A case that ended with an error."""
 
@@ -242,7 +310,11 @@ class RunSummary(_Result):
 
 
 class Reading(_Result):
-    """All that the lens sees in a run; every report is made from this."""
+    """All that the lens sees in a run; every report is made from this.
+
+    `published_table` are all figures of the suite's source, if they stand in tables of their own shape. `recommended`
+    is the id of the case that the suite recommends; empty for none.
+    """
 
     format: Literal[4]
     run: RunSummary
@@ -250,13 +322,16 @@ class Reading(_Result):
     factors: tuple[Factor, ...]
     hashing: HashReading
     attempts: tuple[Attempt, ...]
+    host: tuple[HostTime, ...] = ()
     assumption: str
     board_assumption: str
     published_reason: str
+    published_table: tuple[Figure, ...] = ()
     budget: BudgetResult | None
     failed: tuple[FailedCase, ...]
     missing: tuple[str, ...]
     unavailable: tuple[NotAvailable, ...]
+    recommended: str = ""
 
 
 def read_run(run: Run, budget: Budget | None = None) -> Reading:
@@ -287,7 +362,7 @@ def read_run(run: Run, budget: Budget | None = None) -> Reading:
                 row.median,
             )
             for row in in_reading_order(rows)
-            if row.size is not None and not row.board
+            if row.operation in HASHING and row.size is not None and not row.board
         ],
         published.hashing,
         published.reason,
@@ -311,13 +386,18 @@ def read_run(run: Run, budget: Budget | None = None) -> Reading:
         factors=tuple(_factors(in_reading_order(rows))),
         hashing=hashing,
         attempts=tuple(attempt for manifest in done for attempt in _attempts(run, manifest)),
+        host=tuple(times for manifest in done for times in _host_times(run, manifest)),
         assumption=CLOCK_ASSUMPTION,
         board_assumption=BOARD_ASSUMPTION if any(row.board for row in rows) else "",
-        published_reason=published.reason if any(row.published or row.published_gap for row in rows) else "",
+        published_reason=published.reason
+        if published.table or any(row.published or row.published_gap for row in rows)
+        else "",
+        published_table=published.table,
         budget=_budget_result(rows, budget, whole=not failed and not missing) if budget else None,
         failed=tuple(FailedCase(case=manifest.id, error=manifest.error) for manifest in failed),
         missing=missing,
         unavailable=tuple(NotAvailable(**entry.model_dump()) for entry in run.manifest.unavailable),
+        recommended=run.manifest.recommended,
     )
 
 
@@ -327,7 +407,7 @@ def _case_rows(run: Run, manifest: CaseManifest, published: Published, budget: B
     checked = check_records(read_records(path), case, str(path))
     clock_mhz = _clock_mhz(case.board) if case.board else None
     footprint = manifest.footprint or {}
-    for (measure, place), series in checked.samples.items():
+    for (measure, place), series in (*checked.samples.items(), *_sums(case, checked.samples)):
         counts = [sample.count for sample in series if sample.phase == "sample"]
         worst = max(sample.count for sample in series)
         middle = float(median(counts))
@@ -365,10 +445,12 @@ def _case_rows(run: Run, manifest: CaseManifest, published: Published, budget: B
             worst=worst,
             ratio_to_linux=None,
             rank=None,
-            stack=memory.stack if memory else None,
-            heap=memory.heap if memory else None,
+            stack=memory.stack if memory and memory.place == place else None,
+            heap=memory.heap if memory and memory.place == place else None,
             flash=footprint.get("flash"),
             ram=footprint.get("ram"),
+            ta_loaded=footprint.get("ta_loaded"),
+            ta_file=footprint.get("ta_file"),
             clock_mhz=clock_mhz,
             microseconds={f"{clock_mhz:g} MHz": middle / clock_mhz}
             if clock_mhz
@@ -393,9 +475,26 @@ def _case_rows(run: Run, manifest: CaseManifest, published: Published, budget: B
         )
 
 
+def _sums(
+    case: Case, samples: Mapping[tuple[str, str], tuple[Sample, ...]]
+) -> Iterable[tuple[tuple[str, str], tuple[Sample, ...]]]:
+    """Of AES what a message costs in all: each sample's four calls together, at each place."""
+    if case.operation != "aes":
+        return
+    for place in dict.fromkeys(place for _, place in samples):
+        calls = zip(*(series for (_, at), series in samples.items() if at == place), strict=True)
+        yield (
+            (AES_WHOLE, place),
+            tuple(
+                four[0].model_copy(update={"measure": AES_WHOLE, "count": sum(one.count for one in four)})
+                for four in calls
+            ),
+        )
+
+
 def _attempts(run: Run, manifest: CaseManifest) -> Iterable[Attempt]:
     case = manifest.case()
-    if case.measures:
+    if case.measures and case.operation not in OUTCOMES_BESIDE:
         return
     for record in read_records(run.records_path(case.id)):
         if isinstance(record, Outcome):
@@ -408,6 +507,28 @@ def _attempts(run: Run, manifest: CaseManifest) -> Iterable[Attempt]:
                 detail=record.detail,
                 at=record.at,
             )
+
+
+def _host_times(run: Run, manifest: CaseManifest) -> Iterable[HostTime]:
+    case = manifest.case()
+    if case.operation != "echo-host":
+        return
+    times = read_host_times(run.records_path(case.id).with_name(HOST_FILE))
+    for measure, series in times.samples.items():
+        yield HostTime(
+            case=case.id,
+            target=case.target,
+            variant=case.variant,
+            parameters=",".join(map("=".join, case.parameters)),
+            size=times.start.size,
+            measure=measure,
+            messages=times.start.stream_messages if measure == "stream" else 1,
+            n=len(series),
+            median=median(series) / 1000,
+            min=min(series) / 1000,
+            max=max(series) / 1000,
+            load=times.start.load,
+        )
 
 
 def _clock_mhz(name: str) -> float:

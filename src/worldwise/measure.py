@@ -17,7 +17,7 @@ from typing import Any, Protocol
 
 from pydantic import JsonValue
 
-from worldwise import compare, paths
+from worldwise import campaign, compare, paths
 from worldwise.debian import require_space
 from worldwise.errors import DoesNotFitError, WorldwiseError
 from worldwise.globalplatform import name_results
@@ -236,8 +236,11 @@ class Bench:
             return stored
         self.progress.case_started(case)
         with writer.guard():
-            outcome = self.emulator.run(
+            outcome = campaign.run_case(
+                self.emulator,
+                self.images,
                 machine,
+                case,
                 TARGETS[case.target].program(case),
                 directory,
                 self.options.start,
@@ -289,7 +292,8 @@ class Bench:
         case, machine, result = min(quick, key=lambda entry: entry[2].checked)
         with tempfile.TemporaryDirectory(prefix="ww-audit-") as work:
             directory = Path(work)
-            self.emulator.run(machine, TARGETS[case.target].program(case), directory)
+            program = TARGETS[case.target].program(case)
+            campaign.run_case(self.emulator, self.images, machine, case, program, directory)
             difference = compare.compare_records(case.id, result.directory / RECORDS, directory / RECORDS)
         if difference:
             raise WorldwiseError(
@@ -317,7 +321,9 @@ def check_run(case: Case, directory: Path, emulator: Emulator, machine: Machine)
 def case_digest(lab: Lab, machine: Machine, case: Case) -> str:
     """The address of a case's result: SHA-256 over the machine and the program's command line."""
     return hashlib.sha256(
-        json.dumps([machine.digest(lab), list(TARGETS[case.target].program(case))]).encode()
+        json.dumps(
+            [machine.digest(lab), list(TARGETS[case.target].program(case)), *campaign.method_digest(lab, case)]
+        ).encode()
     ).hexdigest()
 
 

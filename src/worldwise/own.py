@@ -9,9 +9,10 @@ import contextlib
 import hashlib
 import json
 import os
+import re
 import shutil
 import tempfile
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -21,16 +22,16 @@ from worldwise.board import load_core
 from worldwise.errors import WorldwiseError
 from worldwise.image import Recipe
 from worldwise.implementation import IMPLEMENTATIONS
-from worldwise.portable import ADAPTER, MANIFEST, NO_CURVE, Build, Portable
+from worldwise.portable import ADAPTER, MANIFEST, NO_CURVE, Build, Portable, find
 from worldwise.rundir import OwnEntry
-from worldwise.suite import TARGETS, Case, Suite, Unavailable, unavailable_reason
+from worldwise.suite import CORE_HAS, TARGETS, TEE_CORE, Case, Suite, Unavailable, unavailable_reason
 
 # The OP-TEE whose TA calls the library. What its core does for cryptography takes no part in what is measured.
 OPTEE_VARIANT = "mbedtls-nist"
 # The core of the machine it runs on, as a [build.core.*] of implementation.toml may name it.
-OPTEE_CORE = "cortex-a72"
+OPTEE_CORE = TEE_CORE
 # The attestation is on this curve: a library that has not all of these cannot make one.
-_TEE_CURVE = "secp256r1"
+TEE_CURVE = "secp256r1"
 _TEE_NEEDS = ("keygen", "sign", "verify")
 TEE_OPERATIONS = ("keygen", "attestdiv", "attestquorum")
 # What a TEE's suite asks of any library; all else is OP-TEE's own affair, whatever library there is.
@@ -41,6 +42,8 @@ _MOST_FILES = 20_000
 _MOST_BYTES = 256 * 2**20
 
 _SOURCES = (".c", ".s", ".S")
+# An adapter that is another one in another configuration.
+_INCLUDED = re.compile(r'^#include "([\w-]+\.c)"', re.MULTILINE)
 
 # How recipes/objects.py marks the one line that says what is wrong.
 _SAYS = "worldwise: "
@@ -189,8 +192,8 @@ def _reason(implementation: Portable, target: str, curve: str, operation: str) -
     if operation not in TEE_OPERATIONS:
         return f"{operation} on {target} is measured of OP-TEE's own libraries alone"
     for needed in _TEE_NEEDS:
-        if not implementation.has(needed, _TEE_CURVE):
-            return f"{implementation.name} has no {needed} on {_TEE_CURVE}"
+        if not implementation.has(needed, TEE_CURVE):
+            return f"{implementation.name} has no {needed} on {TEE_CURVE}"
     if not implementation.runs_on(OPTEE_CORE):
         return f"{implementation.name} is not for {OPTEE_CORE}"
     return ""
@@ -325,22 +328,11 @@ def programs(implementation: Portable, optimisation: str, source: Path | None) -
     The client and the first process are those of OPTEE_VARIANT, the same files. `source` has the library's sources if
     they are a crate's.
     """
-    manifest = implementation.manifest
-    debian = manifest.source.debian if manifest.source else None
-    packages = dict.fromkeys(["bearssl", *([debian] if debian else [])])
-    plan = {
-        "name": implementation.name,
-        "debian": debian or "",
-        "own": source is None and not debian,
-        "optimisation": optimisation,
-        "frame_sha256": manifest.needs.frame_sha256,
-        "operations": list(_TEE_NEEDS),
-        **curve_plan(implementation, _TEE_CURVE, OPTEE_CORE),
-    }
+    packages = _packages(implementation)
     return Recipe(
         name=f"programs-{implementation.name}-{optimisation}",
         script="programs-own.sh",
-        helpers=("programs-own.py", "library.py", "objects.py", "packages.sh"),
+        helpers=("programs-own.py", "tee_library.py", "library.py", "objects.py", "packages.sh"),
         outputs=(
             "init",
             "faults",
@@ -350,13 +342,16 @@ def programs(implementation: Portable, optimisation: str, source: Path | None) -
             f"{image.ATTEST_TA}.ta",
             f"{image.ATTEST_TA}.elf",
         ),
-        sources=tuple(packages),
+        sources=packages,
         trees={"guest": paths.GUEST, **trees(implementation)} | ({"source": source} if source else {}),
         needs={
             "optee": image.optee(OPTEE_VARIANT, optimisation),
             "base": image.programs(OPTEE_VARIANT, optimisation),
         },
-        settings={"PACKAGES": " ".join(packages), "PLAN": json.dumps(plan)},
+        settings={
+            "PACKAGES": " ".join(packages),
+            "PLAN": json.dumps(_plan(implementation, optimisation, TEE_CURVE, _TEE_NEEDS)),
+        },
     )
 
 
@@ -368,6 +363,89 @@ def initramfs(implementation: Portable, optimisation: str, source: Path | None) 
         name=f"initramfs-{implementation.name}-{optimisation}",
         needs={**theirs.needs, "programs": programs(implementation, optimisation, source)},
     )
+
+
+# What the crypto app needs of the bench beside what every app has: the known answers, the random bytes, the hash.
+_CRYPTO_FRAME = (("mcu", ("known.c", "known.h", "frame.h")), ("ops/common", ("random.c", "sha256.c")))
+# The macros of the known answers, and what an implementation must have for each. The app has no more.
+_CRYPTO_NEEDS: Mapping[str, tuple[str, ...]] = {
+    "sign": ("sign", "verify"),
+    "ecdh": ("ecdh",),
+    "sha256": ("sha256",),
+    **dict.fromkeys(("sha512", "aes128", "aes256"), ("nothing",)),
+}
+CRYPTO = "crypto"
+
+
+def crypto_programs(name: str, optimisation: str, curve: str, crates: Callable[[Portable], Path | None]) -> Recipe:
+    """The programs of the crypto app for one curve (NO_CURVE for hashing): its TA and its client.
+
+    For a library that is compiled into the TA the Linux program too.
+
+    Args:
+        name: of the implementation: one of OP-TEE's core, or a portable one.
+        optimisation: of the TA, the library and the core.
+        curve: the one curve of the TA.
+        crates: says where a library's sources are that come as a crate.
+    """
+    implementation = None if name in IMPLEMENTATIONS else find(name)
+    theirs = image.app_programs(CRYPTO, name, optimisation)
+    rooms = [image.guest_trees(*files, room=room) for room, files in _CRYPTO_FRAME]
+    rooms.append(image.guest_trees("ops.h", room="ops/portable"))
+    frame = {key: path for room in rooms for key, path in room.items()}
+    has: Sequence[str] = implementation.manifest.operations.get(curve, ()) if implementation else CORE_HAS[curve]
+    macros = [f"-DFRAME_HAS_{one.upper()}={int(set(needed) <= set(has))}" for one, needed in _CRYPTO_NEEDS.items()]
+    number = 0 if curve == NO_CURVE else portable.CURVES.index(curve)
+    built = replace(
+        theirs,
+        name=f"{theirs.name}-{curve}",
+        helpers=(*theirs.helpers, "app-crypto.py", "tee_library.py", "library.py", "objects.py"),
+        trees={**theirs.trees, **frame},
+        settings={**theirs.settings, "CURVE": str(number), "FRAME": " ".join(macros)},
+    )
+    if implementation is None:
+        return built
+    plan = {**_plan(implementation, optimisation, curve, has), "curve": curve}
+    source = crates(implementation)
+    packages = _packages(implementation)
+    return replace(
+        built,
+        outputs=(*built.outputs, "linux-bench"),
+        sources=packages,
+        trees={**built.trees, **_adapter(implementation), **trees(implementation)}
+        | ({"source": source} if source else {}),
+        settings={**built.settings, "PACKAGES": " ".join(packages), "PLAN": json.dumps(plan)},
+    )
+
+
+def _adapter(implementation: Portable) -> dict[str, Path]:
+    """An adapter of the repository with the adapters that it includes, and the libraries' configurations."""
+    names: set[str] = set() if implementation.folder else {implementation.adapter.name}
+    while more := {name for one in names for name in _INCLUDED.findall((paths.PORTABLE / one).read_text())} - names:
+        names |= more
+    names |= {path.name for path in paths.PORTABLE.glob("*.h")}
+    return image.guest_trees(*sorted(names), room="ops/portable")
+
+
+def _packages(implementation: Portable) -> tuple[str, ...]:
+    """Locked source packages that a library is compiled from, that of the bench's hash first."""
+    source = implementation.manifest.source
+    return tuple(dict.fromkeys(["bearssl", *([source.debian] if source and source.debian else [])]))
+
+
+def _plan(implementation: Portable, optimisation: str, curve: str, operations: Sequence[str]) -> dict[str, Any]:
+    """What recipes/tee_library.py compiles."""
+    source = implementation.manifest.source
+    debian = source.debian if source else None
+    return {
+        "name": implementation.name,
+        "debian": debian or "",
+        "own": source is None,
+        "optimisation": optimisation,
+        "frame_sha256": implementation.manifest.needs.frame_sha256,
+        "operations": list(operations),
+        **curve_plan(implementation, curve, OPTEE_CORE),
+    }
 
 
 def curve_plan(implementation: Portable, curve: str, core: str) -> dict[str, Any]:

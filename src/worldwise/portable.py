@@ -94,12 +94,16 @@ class Needs(Model):
 
 
 class Manifest(Model):
-    """The text `implementation.toml`."""
+    """The text `implementation.toml`.
+
+    `constant_time` is what its authors claim of it, a word for tables, and behind a colon where they do.
+    """
 
     name: Text
     title: Text
     about: Text
     licence: Text
+    constant_time: Text = "none: no claim known"
     source: Source | None = None
     build: Build
     operations: dict[Text, tuple[Operation, ...]]

@@ -4,6 +4,7 @@
 import functools
 import hashlib
 import itertools
+import zlib
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -14,8 +15,9 @@ from cryptography.hazmat.primitives import hashes
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.hazmat.primitives.asymmetric.utils import encode_dss_signature
 from cryptography.hazmat.primitives.ciphers import Cipher
+from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 from cryptography.hazmat.primitives.ciphers.algorithms import AES
-from cryptography.hazmat.primitives.ciphers.modes import CTR
+from cryptography.hazmat.primitives.ciphers.modes import CBC, CTR
 from pydantic import BaseModel, ConfigDict, Discriminator, Field, Tag, TypeAdapter, ValidationError, model_validator
 
 from worldwise import curves
@@ -30,9 +32,11 @@ EVIDENCE: Mapping[str, str] = {
     "attestquorum": "sign",
     "sha256": "hash",
     "sha256sum": "hash",
+    "aes": "cipher",
     "sign": "sign",
     "verify": "verify",
     "ecdh": "ecdh",
+    "digest": "hash",
     "sha512": "hash",
     "aes128": "encrypt",
     "aes256": "encrypt",
@@ -44,10 +48,22 @@ REQUIRED_CHECKS: Mapping[tuple[str, str], tuple[str, ...]] = {
     ("optee", "attestquorum"): _REJECTED,
     ("optee", "sha256"): ("known-answer", "counter-registers-restored"),
     ("optee", "storage-create"): ("content-read-back",),
+    ("optee", "echo"): ("messages-echoed",),
+    ("linux", "echo"): ("messages-echoed",),
     ("optee", "hello"): ("value-incremented",),
+    ("optee", "storage"): ("state-as-it-must-be",),
+    ("linux", "file"): ("state-as-it-must-be",),
+    ("optee", "payload"): ("payload-arrived",),
     ("linux", "attestdiv"): _REJECTED,
     ("linux", "attestquorum"): _REJECTED,
     ("linux", "sha256"): ("known-answer",),
+    ("optee", "aes"): ("known-answer", "decrypted-again"),
+    ("linux", "aes"): ("known-answer", "decrypted-again"),
+}
+# Of AES in GCM besides: in a TEE nothing may be left of what was forged.
+_FORGED: Mapping[str, tuple[str, ...]] = {
+    "optee": ("forged-tag-refused", "forged-plaintext-withheld"),
+    "linux": ("forged-tag-refused",),
 }
 _SIGNATURE_CHECKS = ("known-answer", *_REJECTED, "invalid-signatures-rejected")
 BOARD_CHECKS: Mapping[str, tuple[str, ...]] = {
@@ -56,10 +72,17 @@ BOARD_CHECKS: Mapping[str, tuple[str, ...]] = {
     "ecdh": ("known-answer", "agreement"),
     "sha256": ("known-answer",),
     "sha512": ("known-answer",),
+    "digest": ("known-answer",),
     "aes128": ("known-answer",),
     "aes256": ("known-answer",),
     "dhrystone": ("final-values",),
 }
+
+# Operations that say something besides of their calls: storage, how often tee-supplicant was asked.
+OUTCOMES_BESIDE = ("storage",)
+
+# Operations of a TEE that are those of the boards, with their evidence and checks.
+_ON_CURVE = ("sign", "verify", "ecdh")
 
 CLOCK = "cntvct_el0"
 BOARD_CLOCK = "systick"
@@ -86,8 +109,9 @@ def _hex(digits: int) -> Any:
 
 def required_checks(case: Case) -> tuple[str, ...]:
     """What the measured program itself must have tried."""
-    if not case.board:
-        return REQUIRED_CHECKS.get((case.target, case.operation), ())
+    if not case.board and case.operation not in (*_ON_CURVE, "digest"):
+        forged = _FORGED[case.target] if ("mode", "gcm") in case.parameters else ()
+        return REQUIRED_CHECKS.get((case.target, case.operation), ()) + forged
     points = ("invalid-point-rejected",) if case.operation == "ecdh" and case.curve in curves.WEIERSTRASS else ()
     return BOARD_CHECKS.get(case.operation, ()) + points
 
@@ -184,7 +208,10 @@ class HashEvidence(_Record):
 
 
 class _OnCurve(_Record):
-    """Evidence of a board: octet strings as guest/ops/portable/ops.h has them, in lower-case hex."""
+    """Evidence of a board, or of a TEE's operations on any curve.
+
+    Octet strings are as guest/ops/portable/ops.h has them, in lower-case hex.
+    """
 
     type: Literal["evidence"]
     index: Count
@@ -254,18 +281,46 @@ class EncryptEvidence(_Record):
     output_sha256: Annotated[str, _hex(64)]
 
 
-class Memory(_Record):
-    """What one call on a board takes at its peak, in bytes: found in a call of its own, outside the samples.
+class CipherEvidence(_Record):
+    """A message that anybody can make again, encrypted by AES, or decrypted again: checksums stand for both.
 
-    `heap_left` is what the call leaves allocated.
+    `message` is its number, of which its first bytes are made. What is encrypted in GCM has the tag at its end, and
+    `aad` is what was authenticated with it.
+    """
+
+    type: Literal["evidence"]
+    measure: Literal["cipher"]
+    index: Count
+    mode: Literal["cbc", "ctr", "gcm"]
+    direction: Literal["encrypt", "decrypt"]
+    message: Count
+    size: Annotated[int, Field(ge=1, le=MAX_SIZE)]
+    key: Annotated[str, Field(pattern="^([0-9a-f]{32}|[0-9a-f]{64})$")]
+    iv: Annotated[str, Field(pattern="^([0-9a-f]{24}|[0-9a-f]{32})$")]
+    aad: Bytes
+    input_crc32: Annotated[str, _hex(8)]
+    output_crc32: Annotated[str, _hex(8)]
+
+
+class Memory(_Record):
+    """What one call takes at its peak, in bytes: found in a call of its own, outside the samples.
+
+    `heap_left` is what the call leaves allocated. In a TA the heap is not looked at.
     """
 
     type: Literal["memory"]
     measure: Text
-    place: Literal["mcu"]
+    place: Literal["mcu", "ta"]
     stack: Annotated[int, Field(ge=1, lt=2**32)]
-    heap: Annotated[int, Field(ge=0, lt=2**32)]
-    heap_left: Annotated[int, Field(ge=0, lt=2**32)]
+    heap: Annotated[int, Field(ge=0, lt=2**32)] | None = None
+    heap_left: Annotated[int, Field(ge=0, lt=2**32)] | None = None
+
+    @model_validator(mode="after")
+    def _heap(self) -> Self:
+        of_board = self.place == "mcu"
+        if (self.heap is None) == of_board or (self.heap_left is None) == of_board:
+            raise ValueError("'heap' and 'heap_left' are there on a board, and only there")
+        return self
 
 
 class Fault(_Record):
@@ -356,7 +411,7 @@ class End(_Record):
     idle: int = Field(ge=0)
 
 
-Evidence = SignEvidence | KeygenEvidence | HashEvidence
+Evidence = SignEvidence | KeygenEvidence | HashEvidence | CipherEvidence
 BoardEvidence = CurveKeygenEvidence | CurveSignatureEvidence | EcdhEvidence | DigestEvidence | EncryptEvidence
 
 
@@ -389,7 +444,8 @@ Record = (
         | Annotated[CurveSignatureEvidence, Tag("signature on a curve")]
         | Annotated[EcdhEvidence, Tag("ecdh")]
         | Annotated[DigestEvidence, Tag("digest")]
-        | Annotated[EncryptEvidence, Tag("encrypt")],
+        | Annotated[EncryptEvidence, Tag("encrypt")]
+        | Annotated[CipherEvidence, Tag("cipher")],
         Discriminator(_evidence_kind),
     ]
     | Memory
@@ -407,7 +463,7 @@ _ADAPTER: TypeAdapter[Record] = TypeAdapter(Annotated[Record, Field(discriminato
 class CheckedRecords:
     """The records of a case after every check: `samples` by (measure, place), each in index order.
 
-    `memory` is by measure, and empty off the boards.
+    `memory` is by measure, and empty but on boards and where a TA's own is looked at.
     """
 
     start: Start
@@ -480,6 +536,11 @@ def verify_evidence(evidence: Evidence | BoardEvidence, file: str = "records.jso
         if evidence.digest != message_digest(evidence.content, evidence.size, evidence.index):
             raise WorldwiseError(f"{where}: the digest is wrong: it is not the SHA-256 of the message.")
         return
+    if isinstance(evidence, CipherEvidence):
+        problem = _aes_problem(evidence)
+        if problem:
+            raise WorldwiseError(f"{where}: {problem}.")
+        return
     x, y = int(evidence.public[:64], 16), int(evidence.public[64:], 16)
     try:
         public = ec.EllipticCurvePublicNumbers(x, y, ec.SECP256R1()).public_key()
@@ -537,6 +598,41 @@ def _cipher_problem(evidence: EncryptEvidence) -> str:
     if hashlib.sha256(output).hexdigest() == evidence.output_sha256:
         return ""
     return f"the output is wrong: it is not the message under {evidence.cipher}"
+
+
+def _aes_problem(evidence: CipherEvidence) -> str:
+    """What is wrong with it, by another library than the one measured; empty if nothing is."""
+    if len(evidence.iv) != (24 if evidence.mode == "gcm" else 32):
+        return f"{evidence.mode} has no vector of {len(evidence.iv) // 2} bytes"
+    if evidence.mode == "cbc" and evidence.size % 16:
+        return f"cbc cannot be of {evidence.size} bytes"
+    plain, sealed = _aes_checksums(
+        evidence.mode, evidence.key, evidence.iv, evidence.aad, evidence.size, evidence.message
+    )
+    due = (plain, sealed) if evidence.direction == "encrypt" else (sealed, plain)
+    for what, found, wanted in zip(
+        ("input", "output"), (evidence.input_crc32, evidence.output_crc32), due, strict=True
+    ):
+        if found != wanted:
+            return f"the {what} is wrong: it is not that of AES-{len(evidence.key) * 4} in {evidence.mode} mode"
+    return ""
+
+
+# Every implementation has the same messages, and a report reads them all.
+@functools.lru_cache(maxsize=16384)
+def _aes_checksums(mode: str, key: str, iv: str, aad: str, size: int, index: int) -> tuple[str, str]:
+    """The CRC-32 of a message and of what AES makes of it, in hex."""
+    plain = b"".join(
+        message(_BLOCK, index)[: size - done] if done == 0 else _message_block()[: size - done]
+        for done in range(0, size, _BLOCK)
+    )
+    secret, start = bytes.fromhex(key), bytes.fromhex(iv)
+    if mode == "gcm":
+        sealed = AESGCM(secret).encrypt(start, plain, bytes.fromhex(aad))
+    else:
+        encryptor = Cipher(AES(secret), CBC(start) if mode == "cbc" else CTR(start)).encryptor()
+        sealed = encryptor.update(plain) + encryptor.finalize()
+    return f"{zlib.crc32(plain):08x}", f"{zlib.crc32(sealed):08x}"
 
 
 def message(size: int, index: int) -> bytes:
@@ -746,23 +842,26 @@ class _Checker:
             self._fail(number, f"{name}: counts nothing: the operation cannot have run.")
 
     def _memory(self) -> dict[str, Memory]:
-        """What a call takes of memory, once for each measure of a board."""
+        """What a call takes of memory, once for each measure of a board or of a TA that is one of several."""
+        case = self._case
+        in_ta = case.target == "optee" and case.operation in (*_ON_CURVE, "digest")
+        place = "mcu" if case.board else "ta" if in_ta else ""
         found: dict[str, Memory] = {}
         for number, record in self._numbered():
             if isinstance(record, Memory):
-                if not self._case.board or record.measure not in self._case.measures:
+                if record.place != place or record.measure not in case.measures:
                     self._fail(number, f"the memory of '{record.measure}', which it has not.")
                 if record.measure in found:
                     self._fail(number, f"a second record of the memory of {record.measure}.")
-                if record.heap_left > record.heap:
+                if (record.heap_left or 0) > (record.heap or 0):
                     self._fail(
                         number,
                         f"{record.measure} leaves {record.heap_left} bytes of heap, but never had more than "
                         f"{record.heap}.",
                     )
                 found[record.measure] = record
-        for measure in self._case.measures:
-            if self._case.board and measure not in found:
+        for measure in case.measures:
+            if place and measure not in found:
                 self._fail(None, f"the record of the memory of {measure} is missing.")
         return found
 
@@ -775,7 +874,8 @@ class _Checker:
         for number, record in self._numbered():
             if not isinstance(record, Evidence | BoardEvidence):
                 continue
-            if record.measure != measure or isinstance(record, BoardEvidence) != bool(case.board):
+            on_curve = bool(case.board) or case.operation in _ON_CURVE
+            if record.measure != measure or isinstance(record, BoardEvidence) != on_curve:
                 self._fail(number, f"evidence for '{record.measure}', which it has not.")
             if record.index in seen:
                 self._fail(number, f"a second evidence for {record.measure} {record.index}.")
@@ -789,6 +889,8 @@ class _Checker:
                     self._fail(number, f"{record.measure} {record.index}: the message has {length} bytes, not {due}.")
             if isinstance(record, HashEvidence):
                 self._message(number, record)
+            if isinstance(record, CipherEvidence):
+                self._cipher(number, record)
             if isinstance(record, BoardEvidence):
                 self._of_the_case(number, record)
             try:
@@ -803,6 +905,10 @@ class _Checker:
                 before = keys.setdefault(record.public, record.index)
                 if before != record.index:
                     self._fail(number, f"keygen {record.index} made the key that keygen {before} had made.")
+            elif isinstance(record, CipherEvidence) and record.direction == "encrypt":
+                before = keys.setdefault(record.iv, record.index)
+                if before != record.index:
+                    self._fail(number, f"cipher {record.index} used the vector of cipher {before} again.")
             elif isinstance(record, SignEvidence | CurveSignatureEvidence):
                 signed = (
                     bytes.fromhex(record.message)
@@ -835,6 +941,22 @@ class _Checker:
             if found != wanted:
                 self._fail(number, f"{evidence.measure} {evidence.index}: {key} is {found!r}, the case has {wanted!r}.")
 
+    def _cipher(self, number: int, evidence: CipherEvidence) -> None:
+        """Refuses evidence of another key, mode, direction or message than the case's."""
+        given = dict(self._case.parameters)
+        # What is decrypted is the same message every time.
+        due: dict[str, object] = {
+            "mode": given["mode"],
+            "direction": given["direction"],
+            "size": self._case.size,
+            "message": evidence.index if given["direction"] == "encrypt" else 0,
+        }
+        found: dict[str, object] = {key: getattr(evidence, key) for key in due}
+        due["key"], found["key"] = given["key"], str(len(evidence.key) * 4)
+        for key, wanted in due.items():
+            if found[key] != wanted:
+                self._fail(number, f"cipher {evidence.index}: {key} is {found[key]!r}, must be {wanted!r}.")
+
     def _message(self, number: int, evidence: HashEvidence) -> None:
         """Refuses the digest of another message than the case's."""
         case = self._case
@@ -847,9 +969,9 @@ class _Checker:
             )
 
     def _outcomes(self) -> None:
-        """A campaign has outcomes and no samples; all else has samples and no outcomes."""
+        """A campaign has outcomes and no samples; all else has samples and, but for a few operations, no outcomes."""
         found = [number for number, record in self._numbered() if isinstance(record, Outcome)]
-        if found and self._case.measures:
+        if found and self._case.measures and self._case.operation not in OUTCOMES_BESIDE:
             self._fail(found[0], "an outcome, which it has not.")
         if not found and not self._case.measures:
             self._fail(None, "there is no outcome: nothing was tried.")

@@ -12,10 +12,17 @@ from rich.measure import Measurement
 from rich.table import Table as RichTable
 from rich.text import Text
 
+from worldwise.abuse_report import abuse_sections
+from worldwise.aes_report import aes_sections
 from worldwise.board_report import board_columns, board_sections
+from worldwise.calls_report import calls_sections
+from worldwise.crypto_report import crypto_columns, crypto_sections
+from worldwise.echo_report import echo_sections
+from worldwise.faults_report import faults_sections
 from worldwise.hash_cost import Fit, HashCost, throughput
 from worldwise.implementation import IMPLEMENTATIONS as IMPLEMENTATION_TABLE
 from worldwise.lens import CLOCKS, Factor, Reading, Row, in_reading_order
+from worldwise.storage_report import storage_sections
 from worldwise.suite import IMPLEMENTATIONS, OPTIMISATIONS, size_text
 from worldwise.tables import Section, Table
 from worldwise.tables import count as _count
@@ -38,6 +45,16 @@ _OPERATIONS = {
     "sha256sum": "sha256sum",
     "storage-create": "a new object of 4 KiB in secure storage",
     "hello": "a value incremented in the TA",
+    "aes": "AES",
+    "payload": "a payload in shared memory",
+    "call": "a command that does nothing",
+    "storage": "an object in secure storage",
+    "file": "a plain file",
+    "sign": "signature",
+    "verify": "verification",
+    "ecdh": "shared secret",
+    "digest": "SHA-256",
+    "echo": "a message echoed",
 }
 # Operations whose figures stand in tables of their own, each with its module.
 _OWN_TABLES = ("aes", "payload", "call", "storage", "file", "sign", "verify", "ecdh", "digest", "echo")
@@ -74,6 +91,13 @@ def sections(reading: Reading, full: bool = False) -> list[Section]:
         _time_section(shown, reading, full),
         _published_section(rows, reading),
         _legend_section(rows),
+        *aes_sections(reading, full),
+        *calls_sections(reading, full),
+        *crypto_sections(reading, full),
+        *abuse_sections(reading, full),
+        *echo_sections(reading, full),
+        *storage_sections(reading, full),
+        *faults_sections(reading, full),
         *board_sections(reading, full),
         _failure_section(reading),
         _budget_section(rows, reading),
@@ -139,6 +163,7 @@ def to_csv(reading: Reading) -> str:
         "fit_instructions_per_byte": _fit_column(reading, lambda fit, _: fit.per_byte),
         "fit_residual_instructions": _fit_column(reading, lambda fit, size: fit.residuals[size]),
         **board_columns(reading),
+        **crypto_columns(reading),
         "includes": lambda row: row.includes,
     }
     stream = io.StringIO()
@@ -519,7 +544,7 @@ def _part_column(reading: Reading, part: str) -> Callable[[Row], object]:
     costs = {cost.case: cost for cost in reading.hashing.costs}
 
     def value(row: Row) -> object:
-        if (row.measure, row.place) != ("hash", "client"):
+        if (row.measure, row.place) != ("hash", "client") or row.case not in costs:
             return None
         return getattr(costs[row.case], part)
 
@@ -653,7 +678,13 @@ def _legend_section(rows: list[Row]) -> Section | None:
 
 def _own_notes(rows: Iterable[Row]) -> list[str]:
     """What libraries that are no part of OP-TEE do in a TEE."""
-    names = list(dict.fromkeys(row.implementation for row in rows if row.implementation not in IMPLEMENTATION_TABLE))
+    names = list(
+        dict.fromkeys(
+            row.implementation
+            for row in rows
+            if row.implementation not in IMPLEMENTATION_TABLE and row.operation != "aes"
+        )
+    )
     if not names:
         return []
     return [

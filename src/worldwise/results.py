@@ -16,11 +16,14 @@ from pathlib import Path
 from typing import Any
 
 from worldwise import debian
+from worldwise.echo_host import HOST_FILE
 from worldwise.image import check_files
 
 _MANIFEST = "result.json"
 # What a case's directory keeps besides case.json.
 _FILES = ("records.jsonl", "console.log", "secure.log", "qemu.log")
+# And what only some cases leave there.
+_MORE_FILES = (HOST_FILE,)
 
 
 @dataclass(frozen=True)
@@ -43,7 +46,7 @@ class Result:
 
     def copy_to(self, directory: Path) -> None:
         """Put its files into a case's directory."""
-        for name in _FILES:
+        for name in _there(self.directory):
             shutil.copyfile(self.directory / name, directory / name)
 
 
@@ -78,14 +81,15 @@ class ResultStore:
         with tempfile.TemporaryDirectory(dir=self.directory, prefix=".new-") as work:
             new = Path(work, "result")
             new.mkdir()
-            for name in _FILES:
+            files = _there(directory)
+            for name in files:
                 shutil.copyfile(directory / name, new / name)
             manifest = {
                 "digest": digest,
                 "run": run,
                 "wall_seconds": wall_seconds,
                 "command": command,
-                "files": {name: debian.file_sha256(new / name) for name in _FILES},
+                "files": {name: debian.file_sha256(new / name) for name in files},
             }
             (new / _MANIFEST).write_text(json.dumps(manifest) + "\n", encoding="utf-8")
             shutil.rmtree(final, ignore_errors=True)
@@ -95,3 +99,8 @@ class ResultStore:
         """Note that a result was measured again and came out the same."""
         now = time.time()
         os.utime(result.directory / _MANIFEST, (now, now))
+
+
+def _there(directory: Path) -> tuple[str, ...]:
+    """The names of the files to keep."""
+    return (*_FILES, *(name for name in _MORE_FILES if (directory / name).exists()))

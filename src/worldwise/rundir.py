@@ -120,6 +120,7 @@ class RunManifest(_Manifest):
     # Kept here: by the suite's text alone a later version, or one without the user's own library, would say otherwise.
     unavailable: list[UnavailableEntry] = []
     own: list[OwnEntry] = []
+    recommended: str = ""
 
     def planned(self, planned: Suite) -> list[Case]:
         """The run's cases, from its own copy of the suite and the number of samples asked for instead.
@@ -330,6 +331,7 @@ class RunWriter:
                 UnavailableEntry.of(one) for one in (suite.unavailable if unavailable is None else unavailable)
             ],
             own=list(own),
+            recommended=suite.recommended,
         )
         with _disk(runs_dir, lambda: "nothing of this run is kept"):
             runs_dir.mkdir(parents=True, exist_ok=True)

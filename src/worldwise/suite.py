@@ -34,8 +34,8 @@ TARGETS: Mapping[str, Mapping[str, Mapping[str, tuple[str, ...]]]] = {
         "storage-create": {"create": _IN_TEE},
         "hello": {"increment": _IN_TEE},
         "aes": dict.fromkeys(("prepare", "set-key", "set-iv", "cipher"), ("ta", "invoke", "client")),
-        "payload": {"call": ("client",), "read": _IN_TEE},
-        "call": {"invoke": ("client",)},
+        "payload": {"call": ("client",), "read": _IN_TEE, "once": _IN_TEE},
+        "call": {"oldest": ("client",), "newest": ("client",)},
         "storage": {"access": _IN_TEE},
         "tamper": {},
         "power-cut": {},
@@ -44,7 +44,8 @@ TARGETS: Mapping[str, Mapping[str, Mapping[str, tuple[str, ...]]]] = {
         "verify": {"verify": _IN_TEE},
         "ecdh": {"ecdh": _IN_TEE},
         "digest": {"hash": _IN_TEE},
-        "echo": {"round-trip": ("client",)},
+        "echo": {"round-trip": ("client",), "stream": ("client",)},
+        "echo-host": {},
     },
     "linux": {
         "keygen": {"keygen": ("linux",)},
@@ -58,7 +59,8 @@ TARGETS: Mapping[str, Mapping[str, Mapping[str, tuple[str, ...]]]] = {
         "verify": {"verify": ("linux",)},
         "ecdh": {"ecdh": ("linux",)},
         "digest": {"hash": ("linux",)},
-        "echo": {"round-trip": ("linux",)},
+        "echo": {"round-trip": ("linux",), "stream": ("linux",)},
+        "echo-host": {},
     },
 }
 # What every board can be asked for: operation -> measure -> places.
@@ -96,12 +98,28 @@ MAX_BOARD_SIZE = 1024
 # Runs through the loop of a benchmark program.
 MAX_RUNS = 100_000
 
+# A message that AES takes: a call brings it and what becomes of it, and of MAX_MEMREF's page tables each needs its own.
+MAX_AES = 4 * 2**20
+
+# A message to an echo server, ECHO_MAX_BYTES in guest/apps/echo/echo.h.
+MAX_ECHO = 64 * 1024
+
 # Sessions of one client that are open at a time, points of a power-cut campaign, calls of a campaign of bad parameters.
 MAX_SESSIONS = 64
 MAX_POINTS = 10_000
 MAX_CALLS = 10_000_000
 # Where a TA keeps objects: REE file system; the same, with the hash of its directory in RPMB; RPMB.
 STORAGES = ("ree", "ree-rpmb", "rpmb")
+# What an object or a file can have: see guest/apps/storage/access.c.
+STORAGE_LEAST, STORAGE_MOST = 32, 2**20
+# Actions that a power cut can fall into, and the largest object there: FAULTS_MAX_OBJECT in guest/apps/faults/faults.h.
+CUT_ACTIONS = ("create", "overwrite", "append", "replace", "rename", "delete")
+MAX_CUT = 64 * 1024
+# What the device has that tee-supplicant emulates, and the largest object, in whole KiB, that was found to fit: by
+# action, of which some need room for the object twice, since RPMB's file system writes the new one beside the old one,
+# and enumerating is tried with three. Beside it are three objects of a block each.
+RPMB_DEVICE = 256 * 1024
+RPMB_MOST = {"": 252 * 1024, "overwrite": 126 * 1024, "append": 126 * 1024, "enumerate": 84 * 1024}
 
 # Far above any use; they keep a slip of the finger from filling a disk.
 MAX_SAMPLES = 100_000
@@ -192,7 +210,7 @@ class Parameter:
         return any(fnmatchcase(f"{kind}/{operation}", "/".join(pattern)) for pattern in self.operations)
 
 
-_TEE_MESSAGES = ("sign", "verify", "digest", "aes", "echo")
+_TEE_MESSAGES = ("sign", "verify", "digest", "aes", "echo", "echo-host")
 _MESSAGES = ("sign", "verify", "sha256", "sha512", "aes128", "aes256")
 
 # In the order in which they stand in a case's id.
@@ -245,6 +263,7 @@ PARAMETERS = (
         ("temporary", "registered", "partial", "allocated"),
         "temporary",
     ),
+    Parameter("random", "randoms", (("optee", "sign"),), ("bench", "tee"), "bench"),
     Parameter("sessions", "sessions", (("optee", "call"),), most=MAX_SESSIONS, default="1"),
     Parameter("parameters", "parameters", (("optee", "call"),), ("0", "1", "2", "3", "4"), "0"),
     Parameter(
@@ -258,14 +277,20 @@ PARAMETERS = (
         "action",
         "actions",
         (("optee", "storage"), ("optee", "power-cut"), ("linux", "file")),
-        ("create", "read", "overwrite", "append", "rename", "enumerate", "delete"),
+        ("create", "read", "overwrite", "append", "replace", "rename", "enumerate", "delete"),
         missing="an action, such as action=create",
     ),
     Parameter("sync", "syncs", (("linux", "file"),), ("none", "fsync"), "none"),
     Parameter("points", "points", (("optee", "power-cut"),), most=MAX_POINTS, missing="a number of points: points=200"),
     Parameter("ta", "tas", (("optee", "abuse"),), tuple(apps.APPS), missing="a TA, such as ta=hello"),
     Parameter("calls", "calls", (("optee", "abuse"),), most=MAX_CALLS, missing="a number of calls: calls=100000"),
-    Parameter("server", "servers", (("*", "echo"),), ("linux", "call", "socket"), missing="a server: server=linux"),
+    Parameter(
+        "server",
+        "servers",
+        (("*", "echo"), ("*", "echo-host")),
+        ("linux", "call", "socket"),
+        missing="a server, such as server=call",
+    ),
 )
 _BY_KEY = {parameter.key: parameter for parameter in PARAMETERS}
 
@@ -385,9 +410,10 @@ class Budget:
 
 @dataclass(frozen=True)
 class Unavailable:
-    """What a suite asks of a board that cannot be had, and why. It is no case, but a report must not be silent on it.
+    """What a suite asks that cannot be had, and why. It is no case, but a report must not be silent on it.
 
-    `curve` is empty for an operation that needs none. It is the same at every optimisation, for every size.
+    `curve` is empty for an operation that needs none. It is the same at every optimisation, and for
+    every size unless the reason names one.
     """
 
     target: str
@@ -399,7 +425,10 @@ class Unavailable:
 
 @dataclass(frozen=True)
 class Suite:
-    """A suite that has passed every check; `text` is the file as it was read."""
+    """A suite that has passed every check; `text` is the file as it was read.
+
+    `recommended` is the id of the case that the suite recommends; empty if it recommends none.
+    """
 
     name: str
     title: str
@@ -408,6 +437,7 @@ class Suite:
     published: str
     text: str
     unavailable: tuple[Unavailable, ...] = ()
+    recommended: str = ""
 
 
 def parse_size(text: str) -> int:
@@ -461,7 +491,7 @@ def parse_case(text: str, samples: int = 1, warmup: int = 0) -> Case:
     if problem:
         raise WorldwiseError(f"{what}: {problem}")
     implementation, _, optimisation = variant.rpartition("-")
-    reason = unavailable_reason(target, implementation, given.get("curve", ""), operation)
+    reason = unavailable_reason(target, implementation, given.get("curve", ""), operation, given)
     if reason:
         raise WorldwiseError(f"{what}: {reason}.")
     return Case(target, implementation, optimisation, operation, samples, warmup, _in_order(given))
@@ -487,32 +517,72 @@ def _value(parameter: Parameter, text: str) -> str:
 _NOT_FOR = {"ed25519": ("ecdh",), "x25519": ("sign", "verify")}
 
 
-def unavailable_reason(target: str, implementation: str, curve: str, operation: str) -> str:
-    """Why a board's case cannot be, without a full stop; empty if it can. Raises WorldwiseError for a wrong file.
+# What the crypto app's TA has of OP-TEE's core by the GlobalPlatform API, by curve: see guest/apps/crypto/ta/gp.c.
+CORE_HAS: Mapping[str, tuple[str, ...]] = {
+    "secp256r1": ("sign", "verify", "ecdh"),
+    "ed25519": ("sign", "verify"),
+    "x25519": ("ecdh",),
+    portable.NO_CURVE: ("sha256",),
+}
+# The core of the machine that has OP-TEE, as implementation.toml names it.
+TEE_CORE = "cortex-a72"
 
-    The target and the implementation must be known ones; the answer for a target that is no board is empty.
+
+def _storage_reason(given: Mapping[str, str]) -> str:
+    """Why an object cannot be stored, without a full stop; empty if it can."""
+    if given["storage"] != "rpmb":
+        return ""
+    most = RPMB_MOST.get(given["action"], RPMB_MOST[""])
+    if parse_size(given["size"]) <= most:
+        return ""
+    return (
+        f"an object of {given['size']} is too large to {given['action']} in RPMB: tee-supplicant's device has "
+        f"{size_text(RPMB_DEVICE)}, enough for {size_text(most)}"
+    )
+
+
+def unavailable_reason(
+    target: str, implementation: str, curve: str, operation: str, given: Mapping[str, str] | None = None
+) -> str:
+    """Why a case cannot be, without a full stop; empty if it can. Raises WorldwiseError for a wrong file.
+
+    The target and the implementation must be known ones; off the boards there is an answer for an operation alone that
+    portable implementations have as well, and for what is too large for the storage among the other parameters `given`.
     """
-    if target in TARGETS:
+    if given and operation == "storage":
+        return _storage_reason(given)
+    app = apps.app_named(operation)
+    if target in TARGETS and (app is None or not app.portable):
+        return ""
+    wanted = "sha256" if operation == "digest" else operation
+    if operation in _NOT_FOR.get(curve, ()):
+        return f"{curve} is not for {' or '.join(_NOT_FOR[curve])}"
+    if implementation in IMPLEMENTATION_TABLE:
+        if target == "linux":
+            return f"{implementation} is OP-TEE's; what its library does in Linux is measured by attestdiv and sha256"
+        if wanted not in CORE_HAS.get(curve or portable.NO_CURVE, ()):
+            return f"the TA asks OP-TEE's core for {', '.join(name for name in CORE_HAS if name in portable.CURVES)}"
         return ""
     library = portable.portables()[implementation]
-    core = board.boards()[target].core
-    wanted = curve or portable.NO_CURVE
-    if not library.has(operation, wanted):
+    core = TEE_CORE if target in TARGETS else board.boards()[target].core
+    if not library.has(wanted, curve or portable.NO_CURVE):
         if curve and not any(curve in other.curves for other in portable.portables().values()):
             return f"no library here has {curve}"
-        if operation in _NOT_FOR.get(curve, ()):
-            return f"{curve} is not for {' or '.join(_NOT_FOR[curve])}"
         if not curve:
-            return f"{implementation} has no {operation}"
+            return f"{implementation} has no {wanted}"
         if curve not in library.curves:
             return f"{implementation} has no {curve}"
-        return f"{implementation} has no {operation} on {curve}"
+        return f"{implementation} has no {wanted} on {curve}"
     if not library.runs_on(core):
-        titles = [board.load_core(name).title for name in library.manifest.needs.cores]
+        titles = [_core_title(name) for name in library.manifest.needs.cores]
         short = [titles[0], *(title.removeprefix("Cortex-") for title in titles[1:])]
         listed = " and ".join(filter(None, (", ".join(short[:-1]), short[-1])))
         return f"{implementation} is for {listed}"
     return ""
+
+
+def _core_title(name: str) -> str:
+    return "Cortex-A72" if name == TEE_CORE else board.load_core(name).title
 
 
 def _in_order(given: Mapping[str, str]) -> tuple[tuple[str, str], ...]:
@@ -543,6 +613,39 @@ def _combination_problem(target: str, operation: str, given: Mapping[str, str]) 
             f"size {given['size']} is more than one call to a TA can bring, {size_text(MAX_MEMREF)}: OP-TEE has no "
             "more page tables to map it into the TA. Give it a chunk."
         )
+    if operation in ("echo", "echo-host"):
+        if not 1 <= size <= MAX_ECHO:
+            return f"size {given['size']} is out of range. Allowed: 1B to {size_text(MAX_ECHO)}."
+        if (target == "linux") != (given["server"] == "linux"):
+            return "target 'linux' has server=linux, target 'optee' has server=call and server=socket."
+    if operation == "aes":
+        if not 1 <= size <= MAX_AES:
+            return f"size {given['size']} is out of range. Allowed: 1B to {size_text(MAX_AES)}."
+        if given["mode"] == "cbc" and size % 16:
+            return f"size {given['size']} is not whole blocks of 16 bytes, and mode=cbc has no padding here."
+    if target in TARGETS and operation in ("sign", "verify", "digest") and not size:
+        return "the TA takes no message of no bytes."
+    if target in TARGETS and operation in ("sign", "verify") and size > MAX_BOARD_SIZE:
+        return f"size {given['size']} is too much to be signed. Allowed: up to {size_text(MAX_BOARD_SIZE)}."
+    if operation in ("sign", "verify") and given.get("memory", "temporary") not in ("temporary", "allocated"):
+        return "the memory of a signature is temporary or allocated."
+    if operation == "payload" and size == 0:
+        return "a payload has at least one byte."
+    if operation == "call" and size and given.get("parameters") == "4":
+        return "a call has four parameters: with memory there are at most 3 values."
+    if operation == "power-cut":
+        if given["action"] not in CUT_ACTIONS:
+            return f"action={given['action']} writes nothing. Allowed: {', '.join(CUT_ACTIONS)}."
+        most = MAX_CUT // 2 if given["action"] == "append" else MAX_CUT
+        if not 1 <= size <= most:
+            return f"size {given['size']} is out of range. Allowed: 1B to {size_text(most)}."
+    if operation in ("storage", "file") and given["action"] == "replace":
+        return "action=replace is for 'power-cut' alone."
+    if operation in ("storage", "file") and not STORAGE_LEAST <= size <= STORAGE_MOST:
+        allowed = f"{size_text(STORAGE_LEAST)} to {size_text(STORAGE_MOST)}"
+        return f"size {given['size']} is out of range for '{operation}'. Allowed: {allowed}."
+    if operation == "file" and given.get("sync") == "fsync" and given["action"] in ("read", "enumerate"):
+        return f"'{given['action']}' writes nothing that sync=fsync could bring to the disk."
     if given.get("fault") == "fresh" and size == 0:
         return "a message of no bytes has no page that could be fresh."
     return ""
@@ -696,7 +799,7 @@ class _Parser:
 
     def suite(self, document: dict[str, Any]) -> Suite:
         required = ("format", "name", "title", "samples", "warmup", "cases")
-        self._keys((), document, required, ("include", "budget", "published"))
+        self._keys((), document, required, ("include", "budget", "published", "recommended"))
         if document["format"] != FORMAT or isinstance(document["format"], bool):
             self._refuse(("format",), f"{document['format']!r} is not a known suite format. Allowed: {FORMAT}.")
         name = self._string(("name",), document["name"])
@@ -709,7 +812,8 @@ class _Parser:
         cases += self._included(document.get("include", []), {case.id for case in cases})
         budget = self._budget(document["budget"], cases) if "budget" in document else None
         source = self._published(document["published"]) if "published" in document else ""
-        return Suite(name, title, tuple(cases), budget, source, self._text, tuple(self._unavailable))
+        chosen = self._recommended(document["recommended"], cases) if "recommended" in document else ""
+        return Suite(name, title, tuple(cases), budget, source, self._text, tuple(self._unavailable), chosen)
 
     def _cases(self, blocks: Any, samples: int, warmup: int) -> list[Case]:
         if not isinstance(blocks, list) or not all(isinstance(block, dict) for block in blocks):
@@ -780,7 +884,7 @@ class _Parser:
                     for operation in operations:
                         for given in parameters[target, operation]:
                             curve = dict(given).get("curve", "")
-                            reason = unavailable_reason(target, implementation, curve, operation)
+                            reason = unavailable_reason(target, implementation, curve, operation, dict(given))
                             if operation in _NOT_FOR.get(curve, ()):
                                 reasons[reason] = None  # not a gap of any library: nobody would look for it
                             elif reason:
@@ -899,6 +1003,14 @@ class _Parser:
         except WorldwiseError as error:
             self._refuse(path, error.message, error.hint)
         return budget
+
+    def _recommended(self, table: Any, cases: list[Case]) -> str:
+        path: TomlPath = ("recommended",)
+        if not isinstance(table, dict):
+            self._refuse(path, "must be a [recommended] table.")
+        self._keys(path, table, ("case",), ())
+        chosen = self._string((*path, "case"), table["case"])
+        return self._choice((*path, "case"), chosen, [case.id for case in cases])
 
     def _published(self, table: Any) -> str:
         path: TomlPath = ("published",)

@@ -21,20 +21,22 @@ from pathlib import Path, PurePath
 from typing import Literal, Protocol
 
 from elftools.dwarf.dwarfinfo import DWARFInfo
+from elftools.elf.constants import SH_FLAGS
 from elftools.elf.elffile import ELFFile
 from elftools.elf.sections import SymbolTableSection
 from filelock import FileLock
 from qemu.qmp import QMPClient, QMPError
 
 from worldwise import debian, image, own
-from worldwise.apps import APPS, app_of
+from worldwise.apps import ABUSE, APPS, ATTESTATION, app_of
 from worldwise.crates import Crates, crate_folder
+from worldwise.echo_host import HOST_FILE, EchoClient
 from worldwise.errors import WorldwiseError
 from worldwise.gdbstub import GdbStub
 from worldwise.image import Image, ImageStore, Recipe
 from worldwise.implementation import IMPLEMENTATIONS
 from worldwise.lab import Bind, Lab
-from worldwise.portable import find
+from worldwise.portable import NO_CURVE, find
 from worldwise.suite import Case
 
 READY_SYMBOL = "worldwise_machine_ready"
@@ -72,6 +74,23 @@ DETERMINISM = (
 DETERMINISTIC_MACHINE = "dtb-randomness=off"
 
 
+# The id of what a network card is plugged into.
+_NETWORK = "host"
+
+
+class Beside(Protocol):
+    """What runs on the host beside a machine and talks to it through the machine's network card.
+
+    Such a machine follows the host's clock, not its own: nothing is counted on it.
+    """
+
+    def running(self, directory: Path) -> contextlib.AbstractContextManager[str]:
+        """Runs from before the machine starts until it has ended; gives the forwarding for QEMU's user network.
+
+        It may put files into the case's directory. Raises WorldwiseError at the end if it failed.
+        """
+
+
 @dataclass(frozen=True)
 class Machine:
     """An emulated machine: what it is made of and how QEMU is told.
@@ -86,7 +105,9 @@ class Machine:
             milliseconds, so that every case begins at power-on.
         symbols: ELF files that name addresses of the monitor and the secure world: name or UUID -> file.
         preload: names that firmware loads from its current directory.
-        footprint: bytes of `flash` and `ram` that the measured operation takes, where programs are linked for one.
+        footprint: bytes of `flash` and `ram` that the measured operation takes, where programs are linked for one; of
+            `ta_loaded` and `ta_file` where a TA is one of several that do the same.
+        beside: what runs on the host beside it; only a machine that has it has a network card.
     """
 
     name: str
@@ -98,6 +119,7 @@ class Machine:
     symbols: Mapping[str, Path]
     preload: tuple[str, ...]
     footprint: Mapping[str, int] | None = None
+    beside: Beside | None = None
 
     def digest(self, lab: Lab) -> str:
         """The machine's address: lab (so QEMU itself), files, arguments, stopping point."""
@@ -169,13 +191,14 @@ class OpteeMachineTarget:
         common = (image.firmware(case.ticks_in_both_worlds), image.kernel())
         app = _app(case)
         if app:
-            built = (case.implementation, case.optimisation, _feature(case))
             core = case.implementation if case.implementation in IMPLEMENTATIONS else image.APP_CORE
+            built = _app_programs(app, case)
+            initramfs = image.app_initramfs(app, built)
             return (
                 *common,
-                image.optee(core, *built[1:]),
-                image.app_programs(app, *built),
-                image.app_initramfs(app, *built),
+                image.optee(core, case.optimisation, _feature(case)),
+                built,
+                image.net_initramfs(initramfs) if _beside(case) else initramfs,
             )
         if case.implementation in IMPLEMENTATIONS:
             variant = (case.implementation, case.optimisation)
@@ -207,14 +230,25 @@ class OpteeMachineTarget:
         digests = {name: part.files[name] for part, name in parts} | {"bl33.bin": kernel.files["Image"]}
         app = _app(case)
         ta = APPS[app].uuid if app else image.ATTEST_TA
+        beside = _beside(case)
         used: tuple[Image, ...] = (firmware, kernel, optee, programs, initramfs)
         return Machine(
             name="-".join(
-                filter(None, ("optee", app, case.variant, _feature(case), "ticks" * case.ticks_in_both_worlds))
+                filter(
+                    None,
+                    (
+                        "optee",
+                        app,
+                        "net" * bool(beside),
+                        case.variant,
+                        _feature(case),
+                        "ticks" * case.ticks_in_both_worlds,
+                    ),
+                )
             ),
             files=files,
             digests=digests,
-            arguments=self._arguments(files["initramfs.cpio"].stat().st_size),
+            arguments=self._arguments(files["initramfs.cpio"].stat().st_size, bool(beside)),
             images={part.name: part.digest for part in used},
             ready=symbol_address(programs.file("init"), READY_SYMBOL),
             symbols={
@@ -224,13 +258,15 @@ class OpteeMachineTarget:
                 ta: programs.file(f"{ta}.elf"),
             },
             preload=("bl2.bin", "bl31.bin", "bl32.bin", "bl32_extra1.bin", "bl32_extra2.bin", "bl33.bin"),
+            footprint=ta_footprint(programs, ta) if app == own.CRYPTO else None,
+            beside=beside,
         )
 
     def program(self, case: Case) -> Sequence[str]:
         """The measured program with the case's operation, warm-up, samples and parameters."""
         return (self.executable, case.operation, str(case.warmup), str(case.samples), *case.arguments)
 
-    def _arguments(self, initramfs_bytes: int) -> tuple[str, ...]:
+    def _arguments(self, initramfs_bytes: int, network: bool) -> tuple[str, ...]:
         # cntfrq: the generic timer then ticks once per instruction, in every world.
         # cryptomgr.notests: the kernel's self-tests would share the core with the first case.
         # nokaslr, norandmaps: addresses that a later look at the run can name.
@@ -243,7 +279,9 @@ class OpteeMachineTarget:
             "-cpu", f"{self.core},cntfrq=1000000000",
             "-smp", "1",
             "-m", str(self.memory_mib),
-            *(word for switch in DETERMINISM for word in switch),
+            # A machine that waits for the host must not skip the time for which it waits.
+            *(FIXED_DATE if network else (word for switch in DETERMINISM for word in switch)),
+            *(("-device", f"virtio-net-pci,netdev={_NETWORK},mac=52:54:00:12:34:56,romfile=") if network else ()),
             "-bios", "/machine/bl1.bin",
             "-kernel", "/machine/bl33.bin",
             "-append", boot,
@@ -252,8 +290,48 @@ class OpteeMachineTarget:
         )  # fmt: skip
 
 
+def ta_footprint(programs: Image, ta: str) -> dict[str, int]:
+    """The bytes of a TA: `ta_loaded` of its code, constants and initial values, `ta_file` of its signed file.
+
+    Stack and heap are not in it, nor are the data that begin as zeros.
+    """
+    with programs.file(f"{ta}.elf").open("rb") as file:
+        loaded = sum(
+            section["sh_size"]
+            for section in ELFFile(file).iter_sections()
+            if section["sh_flags"] & SH_FLAGS.SHF_ALLOC and section["sh_type"] != "SHT_NOBITS"
+        )
+    return {"ta_loaded": loaded, "ta_file": programs.file(f"{ta}.ta").stat().st_size}
+
+
 def _app(case: Case) -> str:
     return app_of(case.operation, dict(case.parameters))
+
+
+def _beside(case: Case) -> Beside | None:
+    """What runs on the host beside the case's machine."""
+    return EchoClient(case) if case.operation == "echo-host" else None
+
+
+def _app_programs(app: str, case: Case) -> Recipe:
+    if app != own.CRYPTO:
+        return image.app_programs(
+            app, case.implementation, case.optimisation, _feature(case), _base(APPS[app].borrows, case)
+        )
+    curve = case.curve or (NO_CURVE if case.operation != ABUSE else own.TEE_CURVE)
+    return own.crypto_programs(
+        case.implementation, case.optimisation, curve, lambda library: crate_folder(library, Crates())
+    )
+
+
+def _base(borrowed: str, case: Case) -> Recipe | None:
+    """The programs whose TA an app has that has none of its own; see App."""
+    if not borrowed:
+        return None
+    if borrowed == ATTESTATION:
+        return image.programs(case.implementation, case.optimisation)
+    implementation = find(borrowed)
+    return own.programs(implementation, case.optimisation, crate_folder(implementation, Crates()))
 
 
 def _feature(case: Case) -> str:
@@ -351,7 +429,7 @@ class Emulator:
 
     @contextlib.contextmanager
     def _booted(
-        self, machine: Machine, directory: Path, sockets: Path
+        self, machine: Machine, directory: Path, sockets: Path, forward: str = ""
     ) -> Iterator[tuple[subprocess.Popen[bytes], GdbStub, list[str]]]:
         """A machine from power-on to the instruction before which it is ready, stopped there; ended on exit."""
         command = self._command(
@@ -365,6 +443,7 @@ class Emulator:
                 # Where a machine was stopped by the debugger is not a state it could be restored to.
                 *("-global", "migration.store-global-state=off"),
             ],
+            forward=forward,
         )
         for name in machine.preload:
             # Firmware opens these by bare name in QEMU's current directory.
@@ -425,10 +504,11 @@ class Emulator:
         for attempt in range(1, _ATTEMPTS + 1):
             (directory / "case").write_text("\n".join(program) + "\n", encoding="ascii")
             try:
-                if snapshot:
-                    status, command = self._restored(machine, snapshot, directory, progress, plugin)
-                else:
-                    status, command = self._from_power_on(machine, directory, progress)
+                with machine.beside.running(directory) if machine.beside else contextlib.nullcontext("") as forward:
+                    if snapshot:
+                        status, command = self._restored(machine, snapshot, directory, progress, plugin, forward)
+                    else:
+                        status, command = self._from_power_on(machine, directory, progress, forward)
                 stopped_well = _stopped_well(directory)
             finally:
                 for name in ("case", "machine"):
@@ -460,8 +540,10 @@ class Emulator:
         directory: Path,
         progress: Callable[[int], None],
         plugin: Plugin | None = None,
+        forward: str = "",
     ) -> tuple[int, list[str]]:
-        return self._to_the_end(machine, directory, progress, ["-incoming", "file:/snapshot/state"], [snapshot], plugin)
+        extra = ["-incoming", "file:/snapshot/state"]
+        return self._to_the_end(machine, directory, progress, extra, [snapshot], plugin, forward)
 
     def _to_the_end(
         self,
@@ -471,11 +553,12 @@ class Emulator:
         extra: Sequence[str],
         binds: Sequence[Bind],
         plugin: Plugin | None,
+        forward: str = "",
     ) -> tuple[int, list[str]]:
         if plugin:
             extra = [*extra, "-plugin", plugin.option()]
             binds = [*binds, *plugin.binds()]
-        command = self._command(machine, directory, None, extra, binds)
+        command = self._command(machine, directory, None, extra, binds, forward)
         process = self._start(command, directory)
         try:
             self._watch(process, directory, machine, progress)
@@ -484,11 +567,11 @@ class Emulator:
         return process.returncode, command
 
     def _from_power_on(
-        self, machine: Machine, directory: Path, progress: Callable[[int], None]
+        self, machine: Machine, directory: Path, progress: Callable[[int], None], forward: str
     ) -> tuple[int, list[str]]:
         with (
             tempfile.TemporaryDirectory(prefix="ww-") as sockets,
-            self._booted(machine, directory, Path(sockets)) as (process, debugger, command),
+            self._booted(machine, directory, Path(sockets), forward) as (process, debugger, command),
         ):
             debugger.go()
             self._watch(process, directory, machine, progress)
@@ -543,10 +626,10 @@ class Emulator:
                 pass
             else:
                 break
-            try:
-                now = (directory / RECORDS).stat().st_size
-            except FileNotFoundError:
-                now = 0
+            now = 0
+            for name in (RECORDS, HOST_FILE):
+                with contextlib.suppress(FileNotFoundError):
+                    now += (directory / name).stat().st_size
             if now != size:
                 size, heard = now, time.monotonic()
                 progress(size)
@@ -585,17 +668,23 @@ class Emulator:
         sockets: Path | None,
         extra: Sequence[str],
         binds: Sequence[Bind] = (),
+        forward: str = "",
     ) -> list[str]:
+        """The command in the lab, which sees the host's network only if something is forwarded."""
+        # Of this network the guest sees what is forwarded and no more.
+        user = ",".join(filter(None, (f"user,id={_NETWORK},restrict=on", forward)))
         argv = [
             "qemu-system-aarch64", "-nodefaults", "-no-user-config", "-display", "none", "-no-reboot",
             *machine.arguments,
+            *(("-netdev", user) if machine.beside else ()),
             "-serial", f"file:/run/{CONSOLE}",
             "-serial", f"file:/run/{SECURE_CONSOLE}",
             *extra,
         ]  # fmt: skip
         files: list[Bind] = [(path, f"/machine/{name}", "ro") for name, path in machine.files.items()]
         sockets_bind: list[Bind] = [(sockets, "/sockets", "rw")] if sockets else []
-        return self.lab.command(argv, binds=[*files, *binds, *sockets_bind, (run, "/run", "rw")], chdir="/run")
+        seen = [*files, *binds, *sockets_bind, (run, "/run", "rw")]
+        return self.lab.command(argv, binds=seen, chdir="/run", network=bool(forward))
 
     @staticmethod
     def _plain(command: Sequence[str]) -> Sequence[str]:

@@ -178,7 +178,7 @@ def test_suites_of_the_repository() -> None:
     for name in names:
         assert load_suite(name).name == name
     attestation = load_suite("attestation")
-    assert len(attestation.cases) == 54
+    assert len(attestation.cases) == 57
     assert {case.samples for case in attestation.cases} == {20, 100}
     assert {case.variant for case in load_suite("quick").cases} == {"mbedtls-nist-O2"}
 

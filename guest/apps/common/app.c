@@ -62,7 +62,10 @@ int main(int argc, char **argv)
 	load_start(&plan);
 	app_must(TEEC_InitializeContext(NULL, &app_context), "context", 0);
 	app_must(app_open(&app_session), "session", 0);
-	app.run(&plan);
+	if (strcmp(plan.operation, "abuse"))
+		app.run(&plan);
+	else
+		abuse_case(&plan, &app_abuse);
 	TEEC_CloseSession(&app_session);
 	TEEC_FinalizeContext(&app_context);
 	load_stop();

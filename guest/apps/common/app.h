@@ -6,6 +6,7 @@
 #include <tee_client_api.h>
 
 #include "../../bench/bench.h"
+#include "abuse.h"
 
 /* Where a client measures: its whole call, and within it TEEC_InvokeCommand alone where a case tells them apart. */
 #define CLIENT_PLACE "client"
@@ -21,6 +22,9 @@ struct app {
 
 /* Defined by the app's client. */
 extern const struct app app;
+
+/* Its commands, for the operation `abuse`: without them that is refused. */
+extern const struct abuse_table app_abuse __attribute__((weak));
 
 /* Ends the program with an error record unless the call went well. `index` tells which of several it was. */
 void app_must(TEEC_Result res, const char *what, uint32_t index);

@@ -3,8 +3,8 @@
 #ifndef WORLDWISE_APPS_PARAMETERS_H
 #define WORLDWISE_APPS_PARAMETERS_H
 
-#define BENCH_PARAMETERS                                                                                  \
-	"size", "chunk", "load", "fault", "curve", "key", "mode", "direction", "memory", "sessions", "parameters", \
-		"storage", "action", "sync", "points", "ta", "calls", "server"
+#define BENCH_PARAMETERS                                                                                               \
+	"size", "chunk", "load", "fault", "curve", "key", "mode", "direction", "memory", "sessions", "parameters",     \
+		"storage", "action", "sync", "points", "ta", "calls", "server", "random"
 
 #endif /* WORLDWISE_APPS_PARAMETERS_H */

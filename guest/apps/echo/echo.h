@@ -10,8 +10,10 @@ enum echo_command {
 	ECHO_MESSAGE = 0,
 
 	/*
-	 * Connects by GlobalPlatform's TEE Sockets, which cannot listen, and echoes messages until the peer closes.
-	 * [0] value in a: port, b: one of echo_peer; [1] value in a: bytes of a message; [2] value out a: messages echoed.
+	 * Connects by GlobalPlatform's TEE Sockets, which cannot listen, and echoes messages: as many as it is told, or
+	 * fewer if the peer closes before. (That the host closes is not told to a guest that connected to it.)
+	 * [0] value in a: port, b: one of echo_peer; [1] value in a: bytes of a message, b: messages; [2] value out a:
+	 * messages echoed.
 	 */
 	ECHO_SERVE,
 

@@ -7,6 +7,8 @@
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <poll.h>
+#include <sched.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -24,12 +26,16 @@
 #define CARD_ADDRESS "10.0.2.15"
 #define CARD_MASK "255.255.255.0"
 
-/* Seconds after which a case that waits for a message is given up: an alarm costs the measured path nothing. */
+/* Seconds after which a client that waits for an answer gives up: an alarm costs the measured path nothing. */
 #define PATIENCE 300
 
+/* Far more than a server takes to get back to waiting. */
+#define SETTLE_TURNS 500
+
 static pid_t server;
-/* How many messages the server echoed, where its client can see it. */
-static volatile uint32_t *echoed;
+static int acknowledges;
+/* Where the server says how many messages it echoed. */
+static uint32_t *echoed;
 
 static int must(int result, const char *what)
 {
@@ -45,6 +51,11 @@ size_t net_message_bytes(const struct bench_plan *plan)
 	if (!size || size > ECHO_MAX_BYTES)
 		bench_fail("a message must have 1 to %d bytes", ECHO_MAX_BYTES);
 	return size;
+}
+
+uint32_t net_messages(const struct bench_plan *plan)
+{
+	return bench_calls(plan) * (1 + NET_STREAM_MESSAGES);
 }
 
 static struct sockaddr_in address_of(const char *text, uint16_t port)
@@ -78,7 +89,6 @@ static void interface_up(const char *name, const char *address, const char *mask
 	request.ifr_flags |= IFF_UP | IFF_RUNNING;
 	must(ioctl(fd, SIOCSIFFLAGS, &request), name);
 	close(fd);
-	alarm(PATIENCE);
 }
 
 void net_loopback_up(void)
@@ -156,14 +166,12 @@ uint32_t net_serve(int connection, size_t size, uint8_t *in, const uint8_t *out,
 		if (handle)
 			handle();
 		send_all(connection, out, size);
-		if (echoed)
-			*echoed = messages + 1;
 	}
 	close(connection);
 	return messages;
 }
 
-void net_fork(void (*serve)(void))
+void net_fork(uint32_t (*serve)(void))
 {
 	echoed = mmap(NULL, sizeof(*echoed), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	if (echoed == MAP_FAILED)
@@ -173,6 +181,159 @@ void net_fork(void (*serve)(void))
 		return;
 	/* A case that fails must not leave it behind. */
 	must(prctl(PR_SET_PDEATHSIG, SIGKILL), "prctl");
-	serve();
+	*echoed = serve();
 	_exit(0);
+}
+
+/* Acknowledges what has come, if the server needs it: see net_measure(). */
+static void acknowledge(int fd)
+{
+	int yes = 1;
+
+	if (acknowledges)
+		must(setsockopt(fd, IPPROTO_TCP, TCP_QUICKACK, &yes, sizeof(yes)), "TCP_QUICKACK");
+}
+
+static void round_trip(int fd, const uint8_t *out, uint8_t *in, size_t size)
+{
+	send_all(fd, out, size);
+	for (size_t got = 0; got < size;) {
+		size_t length = (size_t)must((int)recv(fd, in + got, size - got, 0), "recv");
+
+		if (!length)
+			bench_fail("the server closed the connection");
+		got += length;
+		if (got < size)
+			acknowledge(fd);
+	}
+}
+
+/* Sends a message whenever there is room and takes whatever comes back, until all of it is there. */
+static void stream(int fd, const uint8_t *out, uint8_t *in, size_t size)
+{
+	size_t total = size * NET_STREAM_MESSAGES;
+	size_t sent = 0;
+	size_t got = 0;
+
+	while (got < total) {
+		struct pollfd ready = { .fd = fd, .events = sent < total ? POLLIN | POLLOUT : POLLIN };
+
+		must(poll(&ready, 1, -1), "poll");
+		if (sent < total && ready.revents & POLLOUT) {
+			ssize_t length = send(fd, out + sent, size - sent % size, MSG_DONTWAIT | MSG_NOSIGNAL);
+
+			if (length < 0 && errno != EAGAIN)
+				bench_fail("send: %s", strerror(errno));
+			sent += length > 0 ? (size_t)length : 0;
+		}
+		if (ready.revents & (POLLIN | POLLHUP | POLLERR)) {
+			size_t length = (size_t)must((int)recv(fd, in + got, total - got, MSG_DONTWAIT), "recv");
+
+			if (!length)
+				bench_fail("the server closed the connection");
+			got += length;
+			if (got < total)
+				acknowledge(fd);
+		}
+	}
+}
+
+/* Bytes that differ from one message to the next, and from call to call. */
+static void make_messages(uint8_t *data, size_t size, uint32_t index)
+{
+	uint32_t state = index * 2654435761U + 1;
+
+	for (size_t at = 0; at < size; at++) {
+		state = state * 1664525U + 1013904223U;
+		data[at] = (uint8_t)(state >> 24);
+	}
+}
+
+static void check(const uint8_t *out, const uint8_t *in, size_t size, const char *measure, uint32_t index)
+{
+	if (memcmp(out, in, size))
+		bench_fail("%s %u: what came back is not what was sent", measure, (unsigned int)index);
+}
+
+/*
+ * Lets the server do what it still has to after its last answer, until it waits for the next message. A client that slept
+ * for it would leave the processor idle.
+ */
+static void settle(void)
+{
+	for (int turn = 0; turn < SETTLE_TURNS; turn++)
+		(void)sched_yield();
+}
+
+void net_measure(const struct bench_plan *plan, const char *place, int connection, int acknowledged)
+{
+	struct bench_overhead overhead = bench_calibrate_place(place);
+	size_t size = net_message_bytes(plan);
+	size_t total = size * NET_STREAM_MESSAGES;
+	uint8_t *out = malloc(total);
+	uint8_t *in = malloc(total);
+
+	acknowledges = acknowledged;
+	if (!out || !in)
+		bench_fail("no memory for the messages");
+	for (uint32_t index = 0; index < bench_calls(plan); index++) {
+		struct bench_span span;
+
+		alarm(PATIENCE);
+		make_messages(out, total, index);
+		memset(in, 0, total);
+		settle();
+		span.begin = bench_region_begin();
+		round_trip(connection, out, in, size);
+		span.end = bench_region_end();
+		check(out, in, size, "round-trip", index);
+		bench_record_sample(plan, "round-trip", place, index, span, overhead.count, 0);
+
+		memset(in, 0, total);
+		settle();
+		span.begin = bench_region_begin();
+		stream(connection, out, in, size);
+		span.end = bench_region_end();
+		check(out, in, total, "stream", index);
+		bench_record_sample(plan, "stream", place, index, span, overhead.count, 0);
+	}
+	alarm(0);
+	free(out);
+	free(in);
+}
+
+void net_measure_end(const struct bench_plan *plan, int connection)
+{
+	int status;
+
+	close(connection);
+	if (waitpid(server, &status, 0) != server || !WIFEXITED(status) || WEXITSTATUS(status))
+		bench_fail("the server failed");
+	if (*echoed != net_messages(plan))
+		bench_fail("the server echoed %u messages", (unsigned int)*echoed);
+	bench_record_check("messages-echoed", "round-trip", 1);
+	bench_record_check("messages-echoed", "stream", 1);
+}
+
+static void outcome(const char *result, const char *detail)
+{
+	record_begin("outcome");
+	record_text("what", "server for the host");
+	record_text("result", result);
+	record_text("detail", detail);
+	record_end();
+}
+
+void net_ready(void)
+{
+	outcome("ready", "");
+}
+
+_Noreturn void net_served(uint32_t messages, size_t size)
+{
+	char detail[80];
+
+	(void)snprintf(detail, sizeof(detail), "%u messages of %zu bytes", (unsigned int)messages, size);
+	outcome(messages ? "served" : "nothing", detail);
+	exit(bench_finish(0));
 }

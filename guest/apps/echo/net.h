@@ -14,6 +14,9 @@
 /* The case's bytes of a message. Ends the program if a server could not take it. */
 size_t net_message_bytes(const struct bench_plan *plan);
 
+/* How many messages a case sends: of each call one round trip and one stream. */
+uint32_t net_messages(const struct bench_plan *plan);
+
 /* Brings the loopback interface up. */
 void net_loopback_up(void);
 
@@ -33,19 +36,28 @@ int net_connect(void);
  */
 uint32_t net_serve(int connection, size_t size, uint8_t *in, const uint8_t *out, void (*handle)(void));
 
-/* Runs `serve` in a process of its own, the server; net_measure_end() waits for it. */
-void net_fork(void (*serve)(void));
+/* Runs `serve`, which returns how many messages it echoed, in a process of its own; net_measure_end() waits for it. */
+void net_fork(uint32_t (*serve)(void));
 
-/* Measures round trips and streams over a connection to an echo server, and records them for `place`. */
-void net_measure(const struct bench_plan *plan, const char *place, int connection);
+/*
+ * Measures round trips and streams over a connection to an echo server, and records them for `place`.
+ *
+ * With `acknowledged`, a client that waits for more acknowledges what it has got. A server that cannot set TCP_NODELAY
+ * needs it: what it sends waits until all before it is acknowledged, which Linux puts off by 40 ms in case data going
+ * the other way could take it along.
+ */
+void net_measure(const struct bench_plan *plan, const char *place, int connection, int acknowledged);
 
 /* Closes the measured connection, and checks that the server ended well after as many messages as were sent. */
 void net_measure_end(const struct bench_plan *plan, int connection);
+
+/* Records that the server can be reached from the host, whose client waits for it. */
+void net_ready(void);
 
 /*
  * Records the end of a case whose client is on the host, and ends the program. Nothing is counted in such a case: a
  * server that waits for the host leaves the processor idle.
  */
-_Noreturn void net_served(const char *what, uint32_t messages, size_t size);
+_Noreturn void net_served(uint32_t messages, size_t size);
 
 #endif /* WORLDWISE_ECHO_NET_H */

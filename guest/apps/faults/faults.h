@@ -36,6 +36,9 @@ enum faults_command {
 
 	FAULTS_DELETE,
 
+	/* [2] memory in: the content of a new object that takes the place of the one of this name, in one call. */
+	FAULTS_REPLACE,
+
 	/* [2] memory out: the content; TEE_ERROR_SHORT_BUFFER and the size if it does not fit. */
 	FAULTS_READ,
 

@@ -30,4 +30,12 @@ static void run(const struct bench_plan *plan)
 	bench_record_check("value-incremented", "increment", 1);
 }
 
+static const struct abuse_command commands[] = {
+	{ .name = "INCREMENT",
+	  .command = HELLO_INCREMENT,
+	  .params = { ABUSE_VALUE_INOUT(41, 0), ABUSE_NONE, ABUSE_VALUE_OUT, ABUSE_VALUE_OUT } },
+	{ .name = "CALIBRATE", .command = HELLO_CALIBRATE, .params = { ABUSE_VALUE_OUT, ABUSE_VALUE_OUT } },
+};
+const struct abuse_table app_abuse = { .commands = commands, .count = sizeof(commands) / sizeof(commands[0]) };
+
 const struct app app = { .uuid = HELLO_TA_UUID, .calibrate = HELLO_CALIBRATE, .run = run };

@@ -4,6 +4,7 @@ name = "bearssl"
 title = "BearSSL"
 about = "Constant time; words of 15 bits on M0 and M3, of 31 on M4, M7 and M33; RFC 6979 nonces, AES without tables"
 licence = "MIT"
+constant_time = "yes: its page on constant-time code, bearssl.org"
 [source]
 debian = "bearssl"
 [build]

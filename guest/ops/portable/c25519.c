@@ -4,6 +4,7 @@ name = "c25519"
 title = "c25519"
 about = "Daniel Beer's small Ed25519 and X25519, in portable C (Monocypher's crate has it for its tests)"
 licence = "public domain"
+constant_time = "yes: ed25519.h, f25519.h"
 [source]
 crate = "monocypher-sys"
 version = "4.0.2"

@@ -4,6 +4,7 @@ name = "mbedtls36"
 title = "mbed TLS 3.6"
 about = "Generic curves in default settings: window 4, comb tables in flash, NIST_OPTIM, assembly; RFC 6979 nonces"
 licence = "Apache-2.0 OR GPL-2.0-or-later"
+constant_time = "limited: published attacks only, SECURITY.md"
 [source]
 debian = "mbedtls"
 [build]
@@ -36,6 +37,9 @@ sources = [
 ]
 [build.curve.none]
 sources = ["library/sha256.c", "library/sha512.c", "library/aes.c"]
+# ecdsa.c calls these for signatures in DER, which nothing here asks for: a linker that keeps whole files wants them.
+[build.core.cortex-a72]
+sources = ["library/asn1parse.c", "library/asn1write.c"]
 [operations]
 secp192r1 = ["keygen", "sign", "verify", "ecdh"]
 secp224r1 = ["keygen", "sign", "verify", "ecdh"]

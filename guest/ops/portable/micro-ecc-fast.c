@@ -4,6 +4,7 @@ name = "micro-ecc-fast"
 title = "micro-ecc (level 3)"
 about = "micro-ecc with products unrolled for the size of the curve (uECC_OPTIMIZATION_LEVEL 3), for Thumb-2"
 licence = "BSD-2-Clause"
+constant_time = "resistant: known side channels, README"
 [source]
 crate = "micro-ecc-sys"
 version = "0.3.2"

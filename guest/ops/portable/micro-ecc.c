@@ -4,6 +4,7 @@ name = "micro-ecc"
 title = "micro-ecc"
 about = "C; additions and products in Arm assembly for any size (uECC_OPTIMIZATION_LEVEL 2, its default)"
 licence = "BSD-2-Clause"
+constant_time = "resistant: known side channels, README"
 [source]
 crate = "micro-ecc-sys"
 version = "0.3.2"

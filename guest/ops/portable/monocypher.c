@@ -4,6 +4,7 @@ name = "monocypher"
 title = "Monocypher"
 about = "Portable C; Ed25519 with SHA-512 (its optional file), X25519 and SHA-512"
 licence = "BSD-2-Clause OR CC0-1.0"
+constant_time = "yes: its manual, intro(3)"
 [source]
 crate = "monocypher-sys"
 version = "4.0.2"

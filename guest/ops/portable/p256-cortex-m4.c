@@ -4,6 +4,7 @@ name = "p256-cortex-m4"
 title = "P256-Cortex-M4"
 about = "P-256 in M4 assembly (UMAAL; FPU registers if it has some), its defaults less point formats"
 licence = "MIT"
+constant_time = "yes: README"
 [source]
 crate = "p256-cortex-m4-sys"
 version = "0.1.0"

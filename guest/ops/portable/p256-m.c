@@ -4,6 +4,7 @@ name = "p256-m"
 title = "p256-m"
 about = "The small P-256 that mbed TLS carries as a driver, called without PSA; one product in Arm assembly"
 licence = "Apache-2.0 OR GPL-2.0-or-later"
+constant_time = "yes: README, where products are"
 [source]
 debian = "mbedtls"
 [build]

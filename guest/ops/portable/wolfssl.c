@@ -4,6 +4,7 @@ name = "wolfssl"
 title = "wolfSSL"
 about = "C only, as its template for embedded targets: SP math (small, a P-256 of its own), small stack, random nonces"
 licence = "GPL-3.0-or-later"
+constant_time = "resistant: ECC_TIMING_RESISTANT, its settings"
 [source]
 debian = "wolfssl"
 [build]
@@ -31,6 +32,13 @@ sources = [
 sources = ["wolfcrypt/src/curve25519.c", "wolfcrypt/src/fe_operations.c"]
 [build.curve.none]
 sources = ["wolfcrypt/src/sha256.c", "wolfcrypt/src/sha512.c", "wolfcrypt/src/aes.c"]
+# Words of 64 bits. A TA has no strcasecmp(): wolfSSL's own in both worlds. OP-TEE's headers make `fallthrough` a macro.
+[build.core.cortex-a72]
+sources = ["wolfcrypt/src/sp_c64.c"]
+defines = [
+  "HAVE___UINT128_T=1", "USE_WOLF_STRCASECMP", "XSTRCASECMP=wc_strcasecmp", "USE_WOLF_STRNCASECMP",
+  "XSTRNCASECMP=wc_strncasecmp", "FALL_THROUGH="
+]
 [operations]
 secp160r1 = ["keygen", "sign", "verify", "ecdh"]
 secp192r1 = ["keygen", "sign", "verify", "ecdh"]
@@ -62,6 +70,8 @@ none = ["sha256", "sha512", "aes128", "aes256"]
 
 #if defined(OPS_WOLFSSL_SMALL)
 const char ops_name[] = "wolfssl-small";
+#elif defined(OPS_WOLFSSL_SP)
+const char ops_name[] = "wolfssl-sp";
 #elif defined(OPS_WOLFSSL_FAST)
 const char ops_name[] = "wolfssl-fast";
 #else

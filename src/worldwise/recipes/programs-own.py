@@ -7,96 +7,17 @@ PLAN, in JSON, is what `worldwise.own.programs` writes. Objects appear in /build
 
 import json
 import os
-import re
 import sys
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 # The recipes' folder is where this is started from.
-from library import (  # type: ignore[import-not-found]
-    HASHING,
-    HASHING_FLAGS,
-    HASHING_HEADERS,
-    LENIENT,
-    STRICT,
-    flags_of,
-    run,
-    seal,
-    sources_of,
-)
-from objects import ALWAYS, OPERATIONS, Refused, check_library, explain  # type: ignore[import-not-found]
+from library import STRICT  # type: ignore[import-not-found]
+from objects import Refused, explain  # type: ignore[import-not-found]
+from tee_library import GUEST, build_worlds  # type: ignore[import-not-found]
 
-PREFIX = "aarch64-linux-gnu-"
-GUEST = Path("/build/guest")
-DEV_KIT = Path("/build/devkit")
 CURVE = "secp256r1"
-# What a library in a TA must not get from OP-TEE: then that would be measured. Its own mbed TLS is another matter.
-TEE_API = r"(TEE|TA|utee|_utee|tee|_TEE|mbedtls|psa)_.*"
-
-
-def generation() -> list[str]:
-    """How the dev kit generates code: level, alignment, stack protector."""
-    text = (DEV_KIT / "mk/conf.mk").read_text(encoding="utf-8")
-    found = re.search(r"^ta_arm64-platform-cflags := (.*)$", text, re.MULTILINE)
-    if not found:
-        raise Refused("the dev kit's conf.mk names no ta_arm64-platform-cflags")
-    return found[1].split()
-
-
-class World:
-    """Where the library is compiled for: the TA or Linux."""
-
-    def __init__(self, name: str, flags: list[str], plan: dict[str, Any]) -> None:
-        self.folder = Path(f"/build/{name}-objects")
-        self.flags = flags
-        self.plan = plan
-        self.number = 0
-
-    def compile(self, source: Path, flags: list[str]) -> Path:
-        """The path of the object."""
-        self.number += 1
-        target = self.folder / f"{self.number:03}-{source.stem}.o"
-        run(f"{PREFIX}gcc", *self.flags, *flags, "-c", str(source), "-o", str(target))
-        return target
-
-    def build(self, strict: Sequence[str]) -> tuple[dict[Path, str], list[Path]]:
-        """Objects of the library with their sources' names, and those of the bench."""
-        plan = self.plan
-        packaged = Path("/build", plan["debian"]) if plan["debian"] else Path("/in/source")
-        own = Path("/in/own")
-        source = own if plan["own"] else packaged
-        adapter = own / "adapter.c" if own.exists() else Path("/in/guest/ops/portable") / f"{plan['name']}.c"
-        near = [*([f"-I{own}"] if own.exists() else []), f"-I{GUEST / 'ops/portable'}"]
-        foreign, ours = flags_of(source, plan, near)
-        library = {
-            self.compile(path, [*LENIENT, *foreign]): str(path.relative_to(source))
-            for path in sources_of(source, plan["sources"], adapter)
-        }
-        library[self.compile(adapter, [*strict, *ours])] = adapter.name
-        bench = [f"-DOPS_CURVE={plan['number']}", f'-DOWN_NAME="{plan["name"]}"', "-DFRAME_HAS_SIGN=1"]
-        frame = [
-            self.compile(GUEST / name, [*LENIENT, *bench])
-            for name in ("ops/own.c", "ops/common/random.c", "mcu/known.c")
-        ]
-        return library, [*frame, self.hashing(bench)]
-
-    def seal(self, library: dict[Path, str]) -> None:
-        """Make one object of the library, with no names to be seen but those of ops.h: OP-TEE has an mbed TLS too."""
-        target = self.folder / "library.o"
-        seal(PREFIX, target, library, [*ALWAYS, *OPERATIONS.values()])
-        for path in library:
-            path.unlink()
-
-    def hashing(self, bench: list[str]) -> Path:
-        """The bench's hash as one object that shows its own name alone: the library may have the others too."""
-        target = self.folder / "sha256.o"
-        parts = [self.compile(GUEST / "ops/common/sha256.c", [*LENIENT, *bench, *HASHING_HEADERS])]
-        parts += [self.compile(path, [*LENIENT, *HASHING_FLAGS]) for path in HASHING]
-        seal(PREFIX, target, parts, ["ops_frame_sha256"])
-        for part in parts:
-            part.unlink()
-        return target
+FRAME = {"ops/own.c": (), "ops/common/random.c": (), "mcu/known.c": ()}
 
 
 def main() -> int:
@@ -105,24 +26,9 @@ def main() -> int:
         words = Path(sys.argv[2]).read_text(encoding="utf-8")
         raise Refused(explain(words), words)
     plan: dict[str, Any] = json.loads(os.environ["PLAN"])
-    common = generation()
-    compiler = run(f"{PREFIX}gcc", "-print-file-name=include").strip()
-    # A TA is no Linux program, though the compiler is Linux's: libraries look for /dev/urandom by these names.
-    there = [f"-U{name}" for name in ("linux", "__linux", "__linux__", "unix", "__unix", "__unix__")]
-    there += ["-nostdinc", "-isystem", compiler, "-idirafter", str(DEV_KIT / "include"), "-DARM64=1"]
-    here = ["-D_GNU_SOURCE", "-ffunction-sections", "-fdata-sections", "-fno-pie"]
-    linux = World("linux", [*(flag for flag in common if flag != "-fpic"), *here], plan)
-    ta = World("ta", [*common, *there], plan)
-    # Linux first: a mistake in the adapter is then told by a compiler that has all of the C library's headers.
-    for world, strict, forbidden in ((linux, STRICT, ""), (ta, LENIENT, TEE_API)):
-        library, frame = world.build(strict)
-        check_library(
-            library, frame, plan["operations"], "aarch64", PREFIX, CURVE, forbidden, frame_sha256=plan["frame_sha256"]
-        )
-        world.seal(library)
-    linux.compile(
-        GUEST / "linux/own.c", ["-O2", *STRICT, f"-DOPS_CURVE={plan['number']}", f'-DOWN_NAME="{plan["name"]}"']
-    )
+    named = [f"-DOPS_CURVE={plan['number']}", f'-DOWN_NAME="{plan["name"]}"']
+    linux = build_worlds(plan, CURVE, FRAME, FRAME, [*named, "-DFRAME_HAS_SIGN=1"])
+    linux.compile(GUEST / "linux/own.c", ["-O2", *STRICT, *named])
     return 0
 
 

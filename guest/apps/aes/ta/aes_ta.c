@@ -187,7 +187,7 @@ static TEE_Result cipher(void *session, TEE_Param params[TEE_NUM_PARAMS])
 	size_t size = params[0].memref.size;
 	size_t written = params[1].memref.size;
 	size_t tag_size = AES_TAG_BYTES;
-	uint8_t tag[AES_TAG_BYTES];
+	uint8_t tag[AES_TAG_BYTES] = { 0 };
 	size_t due = size;
 	TEE_Result res;
 	uint64_t begin;

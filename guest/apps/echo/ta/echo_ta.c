@@ -86,6 +86,7 @@ static TEE_Result serve(void *session, TEE_Param params[TEE_NUM_PARAMS])
 	uint32_t port = params[0].value.a;
 	uint32_t peer = params[0].value.b;
 	uint32_t size = params[1].value.a;
+	uint32_t most = params[1].value.b;
 	TEE_tcpSocket_Setup setup = { .ipVersion = TEE_IP_VERSION_4 };
 	TEE_iSocketHandle socket;
 	uint32_t problem;
@@ -97,9 +98,10 @@ static TEE_Result serve(void *session, TEE_Param params[TEE_NUM_PARAMS])
 	(void)session;
 	params[2].value.a = 0;
 	params[2].value.b = 0;
-	if (!port || port > UINT16_MAX || peer >= sizeof(peers) / sizeof(peers[0]) || !size || size > ECHO_MAX_BYTES)
+	if (!port || port > UINT16_MAX || peer >= sizeof(peers) / sizeof(peers[0]) || !size || size > ECHO_MAX_BYTES ||
+	    !most)
 		return TEE_ERROR_BAD_PARAMETERS;
-	buffer = TEE_Malloc(size, TEE_USER_MEM_HINT_NO_FILL_ZERO);
+	buffer = TEE_Malloc(size, TEE_MALLOC_FILL_ZERO);
 	if (!buffer)
 		return TEE_ERROR_OUT_OF_MEMORY;
 	setup.server_addr = peers[peer];
@@ -109,7 +111,7 @@ static TEE_Result serve(void *session, TEE_Param params[TEE_NUM_PARAMS])
 		TEE_Free(buffer);
 		return res;
 	}
-	for (;;) {
+	while (messages < most) {
 		res = receive(socket, buffer, size, &got);
 		if (res || !got)
 			break;

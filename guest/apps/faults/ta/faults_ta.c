@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* The TA whose objects are tampered with, and whose writes are cut short. */
+#include <tee_api_defines_extensions.h>
+
 #include "app_ta.h"
 #include "faults.h"
 
-/* For the header too: an object that TA panics cannot be told from one that is refused. */
+/* An object's name, in the TA's own memory. */
 struct name {
 	char bytes[FAULTS_MAX_ID];
 	size_t length;
@@ -61,45 +63,74 @@ static TEE_Result check_content(const TEE_Param *param)
 	return TEE_SUCCESS;
 }
 
+/* Copies a content to the TA's own memory: the RPMB file system refuses memory that is shared with the client. */
+static TEE_Result take_content(const TEE_Param *param, void **content)
+{
+	TEE_Result res = check_content(param);
+
+	if (res)
+		return res;
+	*content = TEE_Malloc(param->memref.size, TEE_MALLOC_FILL_ZERO);
+	if (!*content)
+		return TEE_ERROR_OUT_OF_MEMORY;
+	TEE_MemMove(*content, param->memref.buffer, param->memref.size);
+	return TEE_SUCCESS;
+}
+
 static TEE_Result open_object(const struct name *name, uint32_t flags, TEE_ObjectHandle *object)
 {
 	return TEE_OpenPersistentObject(name->storage, name->bytes, name->length, flags, object);
 }
 
-static TEE_Result create(void *session, TEE_Param params[TEE_NUM_PARAMS])
+static TEE_Result create_with(TEE_Param params[TEE_NUM_PARAMS], uint32_t flags)
 {
 	TEE_ObjectHandle object = TEE_HANDLE_NULL;
 	struct name name = { 0 };
+	void *content = NULL;
 	TEE_Result res = take_name(params, &name);
 
-	(void)session;
 	if (!res)
-		res = check_content(&params[2]);
+		res = take_content(&params[2], &content);
 	if (res)
 		return res;
-	res = TEE_CreatePersistentObject(name.storage, name.bytes, name.length, TEE_DATA_FLAG_ACCESS_WRITE,
-					 TEE_HANDLE_NULL, params[2].memref.buffer, params[2].memref.size, &object);
+	res = TEE_CreatePersistentObject(name.storage, name.bytes, name.length, TEE_DATA_FLAG_ACCESS_WRITE | flags,
+					 TEE_HANDLE_NULL, content, params[2].memref.size, &object);
 	if (!res)
 		TEE_CloseObject(object);
+	TEE_Free(content);
 	return res;
+}
+
+static TEE_Result create(void *session, TEE_Param params[TEE_NUM_PARAMS])
+{
+	(void)session;
+	return create_with(params, 0);
+}
+
+static TEE_Result replace(void *session, TEE_Param params[TEE_NUM_PARAMS])
+{
+	(void)session;
+	return create_with(params, TEE_DATA_FLAG_OVERWRITE);
 }
 
 static TEE_Result write_at(TEE_Param params[TEE_NUM_PARAMS], TEE_Whence whence)
 {
 	TEE_ObjectHandle object = TEE_HANDLE_NULL;
 	struct name name = { 0 };
+	void *content = NULL;
 	TEE_Result res = take_name(params, &name);
 
 	if (!res)
-		res = check_content(&params[2]);
+		res = take_content(&params[2], &content);
 	if (!res)
 		res = open_object(&name, TEE_DATA_FLAG_ACCESS_WRITE, &object);
-	if (res)
-		return res;
-	res = TEE_SeekObjectData(object, 0, whence);
-	if (!res)
-		res = TEE_WriteObjectData(object, params[2].memref.buffer, params[2].memref.size);
-	TEE_CloseObject(object);
+	if (!res) {
+		res = TEE_SeekObjectData(object, 0, whence);
+		if (!res)
+			res = TEE_WriteObjectData(object, content, params[2].memref.size);
+		TEE_CloseObject(object);
+	}
+	TEE_Free(content);
 	return res;
 }
 
@@ -152,6 +183,7 @@ static TEE_Result read_whole(TEE_ObjectHandle object, TEE_Param *out)
 {
 	TEE_ObjectInfo info = { 0 };
 	TEE_Result res = TEE_GetObjectInfo1(object, &info);
+	void *content;
 	size_t done = 0;
 
 	if (res)
@@ -160,9 +192,16 @@ static TEE_Result read_whole(TEE_ObjectHandle object, TEE_Param *out)
 		out->memref.size = info.dataSize;
 		return TEE_ERROR_SHORT_BUFFER;
 	}
-	res = TEE_ReadObjectData(object, out->memref.buffer, info.dataSize, &done);
-	if (!res)
+	/* What says it has bytes beyond counting has been tampered with. */
+	content = TEE_Malloc(info.dataSize ? info.dataSize : 1, TEE_MALLOC_FILL_ZERO);
+	if (!content)
+		return TEE_ERROR_OUT_OF_MEMORY;
+	res = TEE_ReadObjectData(object, content, info.dataSize, &done);
+	if (!res) {
+		TEE_MemMove(out->memref.buffer, content, done);
 		out->memref.size = done;
+	}
+	TEE_Free(content);
 	return res;
 }
 
@@ -192,6 +231,7 @@ TEE_Result TA_InvokeCommandEntryPoint(void *context, uint32_t command, uint32_t 
 		[FAULTS_APPEND] = { TEE_PARAM_TYPES(VALUE_IN, MEMORY_IN, MEMORY_IN, NONE), append },
 		[FAULTS_RENAME] = { TEE_PARAM_TYPES(VALUE_IN, MEMORY_IN, MEMORY_IN, NONE), rename_object },
 		[FAULTS_DELETE] = { TEE_PARAM_TYPES(VALUE_IN, MEMORY_IN, NONE, NONE), delete_object },
+		[FAULTS_REPLACE] = { TEE_PARAM_TYPES(VALUE_IN, MEMORY_IN, MEMORY_IN, NONE), replace },
 		[FAULTS_READ] = { TEE_PARAM_TYPES(VALUE_IN, MEMORY_IN, MEMORY_OUT, NONE), read_object },
 		[FAULTS_CALIBRATE] = { TEE_PARAM_TYPES(VALUE_OUT, VALUE_OUT, NONE, NONE), ta_calibrate },
 	};

@@ -3,14 +3,18 @@
  * Objects in secure storage, one operation a command. Nothing stays open from one command to the next, so that each
  * pays for all that it needs.
  *
- * Content goes from the client's memory to the storage and back without a copy in the TA: the core reads each byte
- * once, and nothing here depends on it.
+ * Content is copied between the client's memory and a buffer of the TA. Objects in RPMB need that: OP-TEE 4.10 lets
+ * them be read and written in the TA's own memory alone, and a TA that tries with the client's panics.
  */
 #include "app_ta.h"
 #include "storage.h"
 
+#include <tee_api_defines_extensions.h>
+
 /* "object-" and a digit. */
 #define ID_BYTES 8
+
+static uint8_t buffer[STORAGE_BYTES];
 
 struct object {
 	uint32_t storage;
@@ -67,7 +71,7 @@ static TEE_Result check_memory(const TEE_Param *param)
 {
 	if (!param->memref.buffer || !param->memref.size)
 		return TEE_ERROR_BAD_PARAMETERS;
-	return param->memref.size > STORAGE_CALL_BYTES ? TEE_ERROR_EXCESS_DATA : TEE_SUCCESS;
+	return param->memref.size > STORAGE_BYTES ? TEE_ERROR_EXCESS_DATA : TEE_SUCCESS;
 }
 
 static TEE_Result open(const struct object *object, uint32_t flags, TEE_ObjectHandle *handle, size_t *size)
@@ -99,8 +103,9 @@ static TEE_Result create(void *session, TEE_Param params[TEE_NUM_PARAMS])
 		return res;
 
 	object.begin = bench_region_begin();
-	res = TEE_CreatePersistentObject(object.storage, object.id, ID_BYTES, flags, TEE_HANDLE_NULL,
-					 params[0].memref.buffer, params[0].memref.size, &handle);
+	TEE_MemMove(buffer, params[0].memref.buffer, params[0].memref.size);
+	res = TEE_CreatePersistentObject(object.storage, object.id, ID_BYTES, flags, TEE_HANDLE_NULL, buffer,
+					 params[0].memref.size, &handle);
 	if (res)
 		return res;
 	TEE_CloseObject(handle);
@@ -131,13 +136,14 @@ static TEE_Result read(void *session, TEE_Param params[TEE_NUM_PARAMS])
 		params[0].memref.size = size;
 		return TEE_ERROR_SHORT_BUFFER;
 	}
-	res = TEE_ReadObjectData(handle, params[0].memref.buffer, size, &count);
+	res = TEE_ReadObjectData(handle, buffer, size, &count);
 	/* An object that was found corrupt is gone, and its handle with it. */
 	if (res == TEE_ERROR_CORRUPT_OBJECT)
 		return res;
 	TEE_CloseObject(handle);
 	if (res)
 		return res;
+	TEE_MemMove(params[0].memref.buffer, buffer, count);
 	ta_give_span(params, object.begin, bench_region_end());
 	params[0].memref.size = count;
 	return TEE_SUCCESS;
@@ -160,13 +166,15 @@ static TEE_Result write(TEE_Param params[TEE_NUM_PARAMS], bool append)
 	res = open(&object, TEE_DATA_FLAG_ACCESS_WRITE, &handle, &size);
 	if (res)
 		return res;
-	if (append)
-		res = size + params[0].memref.size > STORAGE_OBJECT_BYTES ? TEE_ERROR_OVERFLOW :
-									  TEE_SeekObjectData(handle, 0, TEE_DATA_SEEK_END);
+	if (append && size + params[0].memref.size > STORAGE_BYTES)
+		res = TEE_ERROR_OVERFLOW;
+	else if (append)
+		res = TEE_SeekObjectData(handle, 0, TEE_DATA_SEEK_END);
 	else if (params[0].memref.size > size)
 		res = TEE_ERROR_BAD_PARAMETERS;
 	if (!res) {
-		res = TEE_WriteObjectData(handle, params[0].memref.buffer, params[0].memref.size);
+		TEE_MemMove(buffer, params[0].memref.buffer, params[0].memref.size);
+		res = TEE_WriteObjectData(handle, buffer, params[0].memref.size);
 		if (res == TEE_ERROR_CORRUPT_OBJECT)
 			return res;
 	}
@@ -274,6 +282,34 @@ static TEE_Result delete(void *session, TEE_Param params[TEE_NUM_PARAMS])
 	return TEE_SUCCESS;
 }
 
+static TEE_Result truncate(void *session, TEE_Param params[TEE_NUM_PARAMS])
+{
+	TEE_ObjectHandle handle;
+	struct object object;
+	size_t size = 0;
+	TEE_Result res = find(&params[1], &object);
+
+	(void)session;
+	if (res)
+		return res;
+
+	object.begin = bench_region_begin();
+	res = open(&object, TEE_DATA_FLAG_ACCESS_WRITE, &handle, &size);
+	if (res)
+		return res;
+	if (!params[0].value.a || params[0].value.a > size)
+		res = TEE_ERROR_BAD_PARAMETERS;
+	else
+		res = TEE_TruncateObjectData(handle, params[0].value.a);
+	if (res == TEE_ERROR_CORRUPT_OBJECT)
+		return res;
+	TEE_CloseObject(handle);
+	if (res)
+		return res;
+	ta_give_span(params, object.begin, bench_region_end());
+	return TEE_SUCCESS;
+}
+
 TEE_Result TA_InvokeCommandEntryPoint(void *context, uint32_t command, uint32_t types, TEE_Param params[TEE_NUM_PARAMS])
 {
 	static const struct ta_command commands[] = {
@@ -284,6 +320,7 @@ TEE_Result TA_InvokeCommandEntryPoint(void *context, uint32_t command, uint32_t 
 		[STORAGE_RENAME] = { TEE_PARAM_TYPES(VALUE_IN, VALUE_IN, VALUE_OUT, VALUE_OUT), rename },
 		[STORAGE_ENUMERATE] = { TEE_PARAM_TYPES(VALUE_OUT, VALUE_IN, VALUE_OUT, VALUE_OUT), enumerate },
 		[STORAGE_DELETE] = { TEE_PARAM_TYPES(NONE, VALUE_IN, VALUE_OUT, VALUE_OUT), delete },
+		[STORAGE_TRUNCATE] = { TEE_PARAM_TYPES(VALUE_IN, VALUE_IN, VALUE_OUT, VALUE_OUT), truncate },
 		[STORAGE_CALIBRATE] = { TEE_PARAM_TYPES(VALUE_OUT, VALUE_OUT, NONE, NONE), ta_calibrate },
 	};
 

@@ -1,0 +1,3 @@
+# SPDX-License-Identifier: BSD-2-Clause
+global-incdirs-y += . .. ../../common ../../../bench
+srcs-y += calls_ta.c

@@ -1,0 +1,232 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Campaigns, with an emulator that plays their machines: what is tried, what is refused, what is kept."""
+
+import json
+import struct
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import cast
+
+import pytest
+
+from worldwise.campaign import (
+    AFTER_RESTART,
+    ATTEMPTS,
+    CutPlugin,
+    Journal,
+    method_digest,
+    name_codes,
+    run_case,
+    spread,
+)
+from worldwise.errors import WorldwiseError
+from worldwise.image import ImageStore
+from worldwise.lab import Lab
+from worldwise.record import Outcome, check_records, read_records
+from worldwise.suite import Case, parse_case
+from worldwise.target import Emulator, Machine, Plugin
+from worldwise.target import Outcome as Ran
+
+MACHINE = cast(Machine, None)
+REGION = 1000
+# When, in instructions, each write of the played machine is stored; two come before the region.
+WRITES = (0, 0, 300, 700, 990)
+
+
+def entry(number: int, length: int = 8) -> bytes:
+    """An entry of a journal as guest/apps/faults/journal.h has it."""
+    return struct.pack("<IIQII32s", 0x6C6A7777, 2, number, length, 0, b"2") + bytes([number]) * length
+
+
+WHOLE = b"".join(map(entry, range(len(WRITES))))
+
+
+class Images:
+    """An image store whose images are all one folder."""
+
+    def get(self, _recipe: object) -> "Images":
+        return self
+
+    def file(self, name: str) -> Path:
+        return Path("/images", name)
+
+
+class Machines:
+    """An emulator whose machines do what the test says."""
+
+    def __init__(self, found: Callable[[int], str] = lambda stored: "new" if stored == len(WRITES) else "old") -> None:
+        self.found = found
+        self.steps: list[str] = []
+        self.spoil: Callable[[int, bytes], bytes] = lambda _at, data: data
+        self.idle = 0
+        self.error = ""
+
+    def run(self, _machine: Machine, program: Sequence[str], directory: Path, *, plugin: Plugin | None = None) -> Ran:
+        assert program[0] == "/bin/linux-bench"
+        step = program[1]
+        self.steps.append(" ".join(program[1:]))
+        at = int(plugin.arguments.get("at", 0)) if plugin else 0
+        lines: list[dict[str, str | int]] = [{"type": "outcome", "what": step, "result": "ready", "detail": ""}]
+        if step == "cut-write":
+            stored = len(WRITES) if not at else sum(when < at for when in WRITES)
+            (directory / "journal").write_bytes(self.spoil(at, WHOLE[: stored * len(entry(0))]))
+            if not at:
+                (directory / "length").write_text(f"{REGION}\n")
+        elif step == "cut-read":
+            stored = len((directory / "journal").read_bytes()) // len(entry(0))
+            lines[0]["result"] = self.found(stored)
+        elif step == "tamper-write":
+            for name in ("before.state", "after.state"):
+                (directory / name).write_bytes(name.encode())
+        else:
+            assert step == "tamper"
+            if program[3] == "later":
+                assert (directory / "after.state").read_bytes() == b"after.state"
+            lines[0] |= {"result": "detected", "detail": "0xf0100001"}
+        if self.error:
+            lines.append({"type": "error", "message": self.error})
+        elif not at:
+            lines.append({"type": "end", "status": 0, "idle": self.idle})
+        (directory / "records.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+        return Ran(0, ("qemu",), 0.5)
+
+    def diagnosis(self, _directory: Path, _machine: Machine) -> str:
+        return "what the consoles say"
+
+
+def power_cut(points: int = 6) -> Case:
+    parameters = (("size", "32B"), ("storage", "ree"), ("action", "overwrite"), ("points", str(points)))
+    return Case("optee", "mbedtls-nist", "O2", "power-cut", 1, 0, parameters)
+
+
+def tampering(storage: str) -> Case:
+    return Case("optee", "mbedtls-nist", "O2", "tamper", 1, 0, (("storage", storage),))
+
+
+def outcomes(machines: Machines, case: Case, directory: Path) -> list[Outcome]:
+    """What a campaign recorded, found to be in order as the tool does."""
+    ran = run_case(cast(Emulator, machines), cast(ImageStore, Images()), MACHINE, case, ("/bin/x",), directory)
+    assert ran.wall_seconds == pytest.approx(0.5 * len(machines.steps))
+    records = read_records(directory / "records.jsonl")
+    check_records(records, case)
+    return [record for record in records if isinstance(record, Outcome)]
+
+
+def test_points_are_spread_from_the_first_to_the_last_instruction() -> None:
+    """If this fails, a write's begin or end is not tried."""
+    assert spread(1000, 5) == [1, 250, 500, 750, 1000]
+    assert spread(1000, 200)[0] == 1
+    assert spread(1000, 200)[-1] == 1000
+    assert len(spread(25_589_761, 200)) == 200
+    assert spread(3, 200) == [1, 2, 3]
+    assert spread(7, 1) == [7]
+
+
+def test_a_power_cut_tries_instructions_and_all_stored_states(tmp_path: Path) -> None:
+    """If this fails, a state that the write goes through is not tried, or told of wrongly."""
+    machines = Machines()
+    found = outcomes(machines, power_cut(), tmp_path)
+    cuts = [(each.at, each.result, each.detail) for each in found if each.what == "cut"]
+    assert cuts == [
+        (1, "old", "0 of 3 writes stored"),
+        (200, "old", "0 of 3 writes stored"),
+        (400, "old", "1 of 3 writes stored"),
+        (600, "old", "1 of 3 writes stored"),
+        (800, "old", "2 of 3 writes stored"),
+        (1000, "new", "3 of 3 writes stored"),
+    ]
+    stored = [(each.result, each.detail.split()[0]) for each in found if each.what == "stored"]
+    assert stored == [("old", "0"), ("old", "1"), ("old", "2"), ("new", "3")]
+    # One machine for each state, however many cuts met it.
+    assert sum(step.startswith("cut-read") for step in machines.steps) == 4
+
+
+def test_what_a_machine_finds_is_told_as_it_is(tmp_path: Path) -> None:
+    """If this fails, a broken object is taken for a whole one."""
+    machines = Machines(lambda stored: "error: 0xf0100001" if stored == 3 else "mixture")
+    found = outcomes(machines, power_cut(), tmp_path)
+    assert {each.result for each in found} == {"error: TEE_ERROR_CORRUPT_OBJECT", "mixture"}
+
+
+def test_a_journal_of_another_machine_is_refused(tmp_path: Path) -> None:
+    """If this fails, cuts are taken for prefixes of a write that they are no part of."""
+    machines = Machines()
+    machines.spoil = lambda at, data: data[:-1] + b"x" if at == 600 else data
+    with pytest.raises(WorldwiseError, match="up to instruction 600 is not the begin of what the whole write stores"):
+        outcomes(machines, power_cut(), tmp_path)
+
+
+def test_a_torn_journal_is_refused() -> None:
+    """If this fails, a journal is read past its end."""
+    assert Journal(WHOLE).ends == [len(entry(0)) * number for number in range(1, 6)]
+    assert Journal(b"").ends == []
+    with pytest.raises(WorldwiseError, match="ends within the head"):
+        Journal(WHOLE[:-60] + entry(9)[:20])
+    with pytest.raises(WorldwiseError, match="no whole entry at byte 256"):
+        Journal(WHOLE[:-1])
+
+
+@pytest.mark.parametrize("storage", ATTEMPTS)
+def test_tampering_tries_everything_twice(storage: str, tmp_path: Path) -> None:
+    """If this fails, an attempt is left out in the boot that wrote the object, or after a restart."""
+    found = outcomes(Machines(), tampering(storage), tmp_path)
+    at_once = [each.what for each in found if not each.what.endswith(AFTER_RESTART)]
+    later = [each.what.removesuffix(AFTER_RESTART) for each in found if each.what.endswith(AFTER_RESTART)]
+    assert tuple(at_once) == ATTEMPTS[storage]
+    assert later == [name for name in at_once if not name.startswith("wire-")]
+    assert {each.detail for each in found} == {"TEE_ERROR_CORRUPT_OBJECT"}
+
+
+def test_a_machine_that_fails_ends_the_campaign(tmp_path: Path) -> None:
+    """If this fails, an attempt that was never made counts as one."""
+    machines = Machines()
+    machines.error = "the object's creation failed: 0xffff000c"
+    with pytest.raises(WorldwiseError, match="tamper-write ree 7000: the object's creation failed: TEE_ERROR_OUT_OF_M"):
+        outcomes(machines, tampering("ree"), tmp_path)
+
+
+def test_a_campaign_is_never_cold(tmp_path: Path) -> None:
+    """If this fails, a run says of a campaign that its machines began at power-on."""
+    with pytest.raises(WorldwiseError, match="from the saved state"):
+        run_case(
+            cast(Emulator, Machines()), cast(ImageStore, Images()), MACHINE, tampering("ree"), (), tmp_path, "boot"
+        )
+
+
+def test_only_campaigns_depend_on_a_method() -> None:
+    """If this fails, results of other cases are measured anew, or those of a changed campaign are not."""
+    assert method_digest(cast(Lab, None), Case("optee", "mbedtls-nist", "O2", "hello", 1, 0)) == ()
+
+
+def test_the_plugin_is_told_when_to_cut() -> None:
+    """If this fails, QEMU does not find the plugin, or it never cuts."""
+    plugin = CutPlugin(Path("/images/cut.so"), {"at": "17"})
+    assert plugin.option() == "/plugin/cut.so,at=17"
+    assert plugin.binds() == [(Path("/images/cut.so"), "/plugin/cut.so", "ro")]
+
+
+def test_codes_get_their_names() -> None:
+    """If this fails, a report shows numbers."""
+    assert name_codes("0xf0100001; then 0xffff3024") == "TEE_ERROR_CORRUPT_OBJECT; then TEE_ERROR_TARGET_DEAD"
+    assert name_codes("0x00000001") == "0x00000001"
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        (
+            "power-cut,size=32B,storage=ree,action=read,points=5",
+            "action=read writes nothing. Allowed: create, over",
+        ),
+        ("power-cut,size=0B,storage=ree,action=create,points=5", "size 0B is out of range. Allowed: 1B to 64KiB"),
+        ("power-cut,size=33KiB,storage=ree,action=append,points=5", "out of range. Allowed: 1B to 32KiB"),
+        ("power-cut,size=32B,storage=ree,action=create", "'power-cut' needs a number of points"),
+        ("tamper", "'tamper' needs a storage"),
+        ("storage,size=32B,storage=ree,action=replace", "action=replace is for 'power-cut' alone"),
+    ],
+)
+def test_what_cannot_be_tried_is_refused(text: str, problem: str) -> None:
+    """If this fails, a campaign ends in the midst of it with an error of the guest's."""
+    with pytest.raises(WorldwiseError) as caught:
+        parse_case(f"optee/mbedtls-nist-O2/{text}", 1, 0)
+    assert problem in caught.value.message
