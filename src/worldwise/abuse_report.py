@@ -26,6 +26,7 @@ _KINDS = (
 _RIGHT = "right call"
 _WHOSE = ("the TA", "OP-TEE's core", "Linux", "libteec")
 _SUCCESS = "TEE_SUCCESS"
+_PANIC = "TEE_ERROR_TARGET_DEAD"
 
 
 def abuse_sections(reading: Reading, full: bool = False) -> list[Section]:
@@ -130,7 +131,7 @@ def _random_section(attempts: list[Attempt]) -> Section | None:
                         of_ta - success,
                         *(sum(n for (other, _), n in counts.items() if other == whose) for whose in _WHOSE[1:]),
                         len({code for _, code in counts}),
-                        counts.total() - sum(n for (_, code), n in counts.items() if code != "TEE_ERROR_TARGET_DEAD"),
+                        sum(n for (_, code), n in counts.items() if code == _PANIC),
                     )
                 ),
             ]

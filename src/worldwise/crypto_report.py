@@ -152,10 +152,10 @@ def _notes(rows: Iterable[Row]) -> list[str]:
         "it is attestdiv's figure, if the run has it. "
         f"P-256 and Ed25519 sign {_ATTESTATION_BYTES} bytes unless another size is given; ECDSA hashes them with "
         "SHA-256.",
-        "TA bytes: code, constants and initial values of the TA that has this one curve, without stack and heap; the "
-        "dev kit links each file of a library whole. stack: the deepest that the call goes in the TA, found in a call "
-        "of its own; the core has a stack of its own, which is not in it. rank: 1 is the least from the client, at "
-        "one optimisation.",
+        "TA bytes: code, constants and initial values of the TA that has this one curve, without stack and heap; of a "
+        "library it has what it calls, and the dev kit's own part is in each. stack: the deepest that the call goes "
+        "in the TA, found in a call of its own; the core has a stack of its own, which is not in it. rank: 1 is the "
+        "least from the client, at one optimisation.",
     ]
     core = [name for name in dict.fromkeys(row.implementation for row in listed) if name in IMPLEMENTATIONS]
     if core:

@@ -120,9 +120,8 @@ def _tamper_notes(wire: bool) -> list[str]:
     if wire:
         notes += [
             "'message' attempts are those of a normal world without the key, which passes every message between OP-TEE "
-            "and the RPMB device; they leave nothing behind, so there is no restart to try them after. 'chip' "
-            "attempts change the cells behind the device's back, as no message can: RPMB is not made to withstand "
-            "them.",
+            "and the RPMB device; they are tried within one boot. 'chip' attempts change the cells behind the device's "
+            "back, as no message can: RPMB is not made to withstand them.",
             "The device is the one that tee-supplicant emulates. It checks the MAC of a write and not the write "
             "counter, as a real one must: 'older write sent again' shows what OP-TEE does when a device takes it.",
         ]

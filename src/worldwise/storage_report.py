@@ -233,17 +233,30 @@ def _beside(figure: Figure, ours: Row | None) -> list[str]:
     return [*theirs, f"{ours.mean:,.0f}", spread(ours.stdev), f"{ours.microseconds[CLOCK]:,.1f}"]
 
 
-def _spread(row: Row) -> float:
-    return (row.stdev or 0) / row.median
+def _widest(rows: Iterable[Row]) -> str:
+    """Which row's samples differ the most, for their size, and by how much."""
+
+    def share(row: Row) -> float:
+        return (row.stdev or 0) / row.median
+
+    row = max(sorted(rows, key=lambda row: (row.case, row.place)), key=share)
+    return (
+        f"the greatest standard deviation is {100 * share(row):.1f} % of the median ({row.parameters}, {row.place}; "
+        f"{spread(row.stdev)} instructions)"
+    )
 
 
 def _legend_section(table: _Rows) -> Section:
-    widest = max(sorted(table.rows, key=lambda row: (row.case, row.place)), key=_spread)
+    kinds = {
+        "objects": [row for row in table.rows if row.operation == SECURE],
+        "plain files": [row for row in table.rows if row.operation == PLAIN],
+    }
     includes = {row.place: row.includes for row in table.rows}
     notes = [
         "REE FS: OP-TEE's objects in files that tee-supplicant keeps. REE FS, hash in RPMB: the same on an OP-TEE that "
         "has RPMB too, and keeps there what the directory of the files must hash to. RPMB: the objects themselves in "
-        "RPMB, a device that tee-supplicant emulates, with the real one's authentication.",
+        "RPMB, a device that tee-supplicant emulates. What it computes is counted, an HMAC of each block in software; "
+        "a real device computes that itself.",
         "No storage here is a disk: tee-supplicant's files, its emulated device and the plain files are all in the "
         "machine's memory (a tmpfs, on which fsync has nothing to do but to be called). Only instructions are "
         "counted; a real flash device adds its own time to each request.",
@@ -252,10 +265,10 @@ def _legend_section(table: _Rows) -> Section:
         "looked for afterwards. The object is opened and closed again within each call. fsync is of the file, and of "
         "its directory where a name changes.",
         "requests: how often one call made Linux hand something to tee-supplicant, each there and back through the "
-        "monitor, Linux and another process.",
-        f"The samples of a case are alike but for what falls into them (timer ticks, random keys and nonces): of all "
-        f"rows the one of {widest.case} at {widest.place} has the greatest standard deviation, "
-        f"{100 * _spread(widest):.1f} % of its median.",
+        "monitor, Linux and another process. It is how often the client gave the processor away, by the sample with "
+        "the fewest; in calls of many million instructions other tasks take it too, which adds a few.",
+        "The samples of a case are alike but for timer ticks, random keys and nonces. "
+        + " ".join(f"Of {kind} {_widest(rows)}." for kind, rows in kinds.items() if rows),
         *(f"{place}: {text}." for place, text in includes.items()),
     ]
     if table.reasons():

@@ -3,9 +3,12 @@
 
 from collections.abc import Callable, Iterable
 
+import pytest
+
 from worldwise.calls_report import calls_sections
+from worldwise.errors import WorldwiseError
 from worldwise.lens import Reading, Row
-from worldwise.suite import size_text
+from worldwise.suite import parse_case, size_text
 from worldwise.tables import Section
 
 SIZES = (16, 4096, 65536, 1 << 20)
@@ -154,3 +157,19 @@ def test_calls_are_listed_least_first() -> None:
 def test_disturbed_cases_stay_out() -> None:
     rows = [row("payload", "read", "client", 1, 16, load="busy"), row("payload", "read", "ta", 1, 16, load="busy")]
     assert calls_sections(reading(rows)) == []
+
+
+@pytest.mark.parametrize(
+    ("case", "problem"),
+    [
+        ("payload,size=0", "at least one byte"),
+        ("call,size=4KiB,parameters=4", "at most 3 values"),
+        ("call,size=0,sessions=65", "from 1 to 64"),
+        ("payload,size=16B,memory=borrowed", "borrowed"),
+        ("abuse,ta=hello", "number of calls"),
+        ("abuse,ta=nobody,calls=1", "nobody"),
+    ],
+)
+def test_what_cannot_be_measured_is_refused(case: str, problem: str) -> None:
+    with pytest.raises(WorldwiseError, match=problem):
+        parse_case(f"optee/mbedtls-nist-O2/{case}")

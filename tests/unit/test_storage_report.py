@@ -199,8 +199,8 @@ def test_the_widest_spread_is_told() -> None:
     found = rows()
     found[0] = found[0].model_copy(update={"stdev": found[0].median / 40})
     notes = " ".join(section(found, "How to read").notes)
-    assert f"{found[0].case} at ta" in notes
-    assert "2.5 %" in notes
+    assert f"Of objects the greatest standard deviation is 2.5 % of the median ({found[0].parameters}, ta;" in notes
+    assert "Of plain files the greatest standard deviation is 0.1 % of the median" in notes
 
 
 def test_what_does_not_fit_the_device_is_unavailable() -> None:

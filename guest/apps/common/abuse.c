@@ -28,6 +28,7 @@ static const struct abuse_table *table;
 static uint8_t *buffers[PARAMS];
 static uint32_t buffer_size;
 static uint32_t bad; /* attempts that went otherwise than they must */
+static char first_bad[300];
 
 /* A call as it is made: a right one of a command's, changed as the attempt has it. */
 struct call {
@@ -185,8 +186,8 @@ static void tell(const char *name, const char *kind, const char *how, TEEC_Resul
 	(void)snprintf(result, sizeof(result), "%s", code_name(res));
 	(void)snprintf(detail, sizeof(detail), "%s%s%s", how, problem ? ": WRONG: " : "", problem ? problem : "");
 	app_outcome(what, result, detail);
-	if (problem)
-		bad++;
+	if (problem && !bad++)
+		(void)snprintf(first_bad, sizeof(first_bad), "%s, %s: %s", what, detail, result);
 }
 
 static void tell_not_tried(const char *name, const char *kind, const char *why)
@@ -687,6 +688,13 @@ static void make_buffers(void)
 	}
 }
 
+static void must_be_good(void)
+{
+	if (bad)
+		bench_fail("%u calls went otherwise than they must, marked WRONG in the outcomes; the first is %s",
+			   (unsigned int)bad, first_bad);
+}
+
 void abuse_case(const struct bench_plan *plan, const struct abuse_table *wanted)
 {
 	const char *name = bench_parameter(plan, "ta");
@@ -716,13 +724,10 @@ void abuse_case(const struct bench_plan *plan, const struct abuse_table *wanted)
 	}
 	unknown_commands();
 	wrong_openings();
-	if (bad)
-		bench_fail("%u of the table's calls went otherwise than they must: see the outcomes marked WRONG",
-			   (unsigned int)bad);
+	must_be_good();
 	random_calls((uint32_t)bench_parameter_bytes(plan, "calls", 0));
 	if (table->clean)
 		table->clean();
 	right_calls("after all else");
-	if (bad)
-		bench_fail("%u right calls went wrong after the random ones", (unsigned int)bad);
+	must_be_good();
 }

@@ -24,7 +24,7 @@ def main() -> int:
     macros = [f"-DOPS_CURVE={plan['number']}", *os.environ["FRAME"].split()]
     # The TA has an ops_random() of its own, which may ask the TEE instead.
     ta = {RANDOM: ("-Dops_random=frame_random",), KNOWN: ()}
-    build_worlds(plan, plan["curve"], {RANDOM: (), KNOWN: ()}, ta, macros)
+    build_worlds(plan, plan["curve"], {RANDOM: (), KNOWN: ()}, ta, macros, cut=True)
     return 0
 
 

@@ -86,10 +86,23 @@ class World:
         frame = [self.compile(GUEST / name, [*LENIENT, *self.macros, *more]) for name, more in self.frame.items()]
         return library, [*frame, self.hashing()]
 
-    def seal(self, library: dict[Path, str]) -> None:
-        """Make one object of the library, with no names to be seen but those of ops.h: OP-TEE has an mbed TLS too."""
+    def seal(self, library: dict[Path, str], cut: bool) -> None:
+        """Make one object of the library, with no names to be seen but those of ops.h: OP-TEE has an mbed TLS too.
+
+        With `cut` it has nothing that the operations do not need: the dev kit's linker keeps all that it gets.
+        """
         target = self.folder / "library.o"
-        seal(PREFIX, target, library, [*ALWAYS, *OPERATIONS.values()])
+        names = [*ALWAYS, *OPERATIONS.values()]
+        if cut:
+            parts = list(library)
+            wanted = [*ALWAYS, *(OPERATIONS[name] for name in self.plan["operations"])]
+            whole = self.folder / "whole.o"
+            kept = [f"--undefined={name}" for name in dict.fromkeys(wanted)]
+            run(f"{PREFIX}ld", "-r", "--gc-sections", *kept, "-o", str(whole), *map(str, parts))
+            seal(PREFIX, target, [whole], names)
+            whole.unlink()
+        else:
+            seal(PREFIX, target, library, names)
         for path in library:
             path.unlink()
 
@@ -110,10 +123,11 @@ def build_worlds(
     linux_frame: Mapping[str, Sequence[str]],
     ta_frame: Mapping[str, Sequence[str]],
     macros: Sequence[str],
+    cut: bool = False,
 ) -> World:
     """Compile the library for both worlds, look at it and seal it. Returns Linux's, for what is compiled besides.
 
-    Raises Refused.
+    With `cut` the TA gets no function of the library that it does not call. Raises Refused.
     """
     common = generation()
     compiler = run(f"{PREFIX}gcc", "-print-file-name=include").strip()
@@ -122,12 +136,13 @@ def build_worlds(
     there += ["-nostdinc", "-isystem", compiler, "-idirafter", str(DEV_KIT / "include"), "-DARM64=1"]
     here = ["-D_GNU_SOURCE", "-ffunction-sections", "-fdata-sections", "-fno-pie"]
     linux = World("linux", [*(flag for flag in common if flag != "-fpic"), *here], plan, linux_frame, macros)
-    ta = World("ta", [*common, *there], plan, ta_frame, macros)
+    apart = ["-ffunction-sections", "-fdata-sections"] if cut else []
+    ta = World("ta", [*common, *there, *apart], plan, ta_frame, macros)
     # Linux first: a mistake in the adapter is then told by a compiler that has all of the C library's headers.
     for world, strict, forbidden in ((linux, STRICT, ""), (ta, LENIENT, TEE_API)):
         library, frame = world.build(strict)
         check_library(
             library, frame, plan["operations"], "aarch64", PREFIX, curve, forbidden, frame_sha256=plan["frame_sha256"]
         )
-        world.seal(library)
+        world.seal(library, cut and world is ta)
     return linux
