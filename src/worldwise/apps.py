@@ -35,7 +35,7 @@ class App:
 
 # The TA that the published figures are of, which is built as it always was.
 ATTESTATION = "attestation"
-_ATTEST_TA = "7d2f9f7c-5b0e-4b1c-9a3e-617474657374"
+ATTEST_TA = "7d2f9f7c-5b0e-4b1c-9a3e-617474657374"
 
 # Libraries of Linux that encrypt, with the Armv8 Cryptographic Extension and without.
 _CIPHERS = ("mbedtls36", "mbedtls36-ce", "openssl", "openssl-ce")
@@ -49,8 +49,8 @@ APPS: Mapping[str, App] = {
     "crypto": App("a1f5c2de-0006-4b1c-9a3e-63727970746f", ("sign", "verify", "ecdh", "digest"), portable=True),
     "echo": App("a1f5c2de-0007-4b1c-9a3e-6563686f0000", ("echo", "echo-host")),
     # Clients that call the attestation's TAs wrongly, and do nothing else.
-    "attest": App(_ATTEST_TA, (), borrows=ATTESTATION),
-    "attest-own": App(_ATTEST_TA, (), borrows="bearssl"),
+    "attest": App(ATTEST_TA, (), borrows=ATTESTATION),
+    "attest-own": App(ATTEST_TA, (), borrows="bearssl"),
 }
 # What every app has: its TA's commands, called with wrong parameters.
 ABUSE = "abuse"

@@ -17,7 +17,7 @@ from pathlib import Path
 
 from filelock import FileLock
 
-from worldwise import debian, paths
+from worldwise import apps, debian, paths
 from worldwise.apps import APPS
 from worldwise.errors import WorldwiseError
 from worldwise.implementation import IMPLEMENTATIONS, Implementation
@@ -277,7 +277,7 @@ def tree_digest(directory: Path) -> str:
 
 # Raised or changed here, these are part of the images' addresses.
 OPTEE_PLATFORM = "vexpress-qemu_armv8a"
-ATTEST_TA = "7d2f9f7c-5b0e-4b1c-9a3e-617474657374"
+ATTEST_TA = apps.ATTEST_TA
 # The core under an app whose own library is what is measured.
 APP_CORE = "mbedtls-nist"
 KERNEL_PACKAGE = "linux-image-cloud-arm64"
