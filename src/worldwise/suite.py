@@ -1010,7 +1010,10 @@ class _Parser:
             self._refuse(path, "must be a [recommended] table.")
         self._keys(path, table, ("case",), ())
         chosen = self._string((*path, "case"), table["case"])
-        return self._choice((*path, "case"), chosen, [case.id for case in cases])
+        ids = [case.id for case in cases]
+        if chosen not in ids:
+            self._refuse((*path, "case"), f"'{chosen}' is no case of this suite.", did_you_mean(chosen, ids))
+        return chosen
 
     def _published(self, table: Any) -> str:
         path: TomlPath = ("published",)

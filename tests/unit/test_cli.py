@@ -142,7 +142,7 @@ def test_a_wrong_suite_is_refused_with_file_and_line(call: Call, tmp_path: Path)
             ["atestation"],
             [
                 "suite 'atestation'",
-                "Allowed: attestation, cores, findings, mcu, quick, sha256.",
+                "Allowed: attestation, cores, findings, mcu, quick, sha256, storage, tee.",
                 "did you mean 'attestation'?",
             ],
         ),
@@ -332,6 +332,8 @@ def test_suites_and_schema(call: Call) -> None:
         "mcu",
         "quick",
         "sha256",
+        "storage",
+        "tee",
     ]
     schema = json.loads(call("schema").out)
     assert "Sample" in schema["$defs"]
