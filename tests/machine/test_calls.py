@@ -53,3 +53,15 @@ def test_wrong_calls_get_the_errors_that_are_due(records_of: RunCase, images: Im
     assert tried["wrong session"] == "TEE_ERROR_BAD_PARAMETERS"
     assert sum(int(record.detail) for record in found if record.what.startswith("random call, ")) == 300
     assert not any(record.result == "TEE_ERROR_TARGET_DEAD" for record in found)
+
+
+def test_no_command_reads_the_cycle_counter_without_leave(records_of: RunCase, images: ImageStore) -> None:
+    """The read would trap and end the TA: those that measure by that counter look first whether they may."""
+    case = parse_case("optee/mbedtls-nist-O2/abuse,ta=attest,calls=100")
+    machine = TARGETS["optee"].machine(case, images)
+    lines = records_of(case, on=machine).splitlines()
+    found = [record for n, line in enumerate(lines, 1) if isinstance(record := parse_line(line, "r", n), Outcome)]
+    for command in ("CALIBRATE_CYCLES", "DIGEST_UPDATE", "DIGEST_FINAL"):
+        tried = {record.detail: record.result for record in found if record.what == f"{command}: wrong state"}
+        bad = "TEE_ERROR_BAD_STATE"
+        assert tried == {"COUNTER_ENABLE": bad, "after COUNTER_RESTORE": bad}

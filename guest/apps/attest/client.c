@@ -36,9 +36,6 @@ enum {
 	COMMANDS
 };
 
-/* It reads the cycle counter before it looks at anything, and nobody has let it. */
-#define UNCHECKED "the TA panics unless COUNTER_ENABLE was before: it reads a counter that nobody has let it read"
-
 static const struct abuse_command commands[COMMANDS] = {
 	[EMPTY] = { .name = "EMPTY", .command = ATTEST_EMPTY },
 	[CALIBRATE] = { .name = "CALIBRATE",
@@ -71,18 +68,17 @@ static const struct abuse_command commands[COMMANDS] = {
 		     .command = ATTEST_CALIBRATE_CYCLES,
 		     .params = { EXACTLY_OUT(sizeof(struct attest_overheads)) },
 		     .before = &commands[ENABLE],
-		     .without = TEEC_ERROR_BAD_STATE,
-		     .never_without = UNCHECKED },
+		     .ends = &commands[RESTORE] },
 	[UPDATE] = { .name = "DIGEST_UPDATE",
 		     .command = ATTEST_DIGEST_UPDATE,
 		     .params = { ABUSE_IN(100, 0, ABUSE_NO_LIMIT) },
 		     .before = &commands[ENABLE],
-		     .never_without = UNCHECKED },
+		     .ends = &commands[RESTORE] },
 	[FINAL] = { .name = "DIGEST_FINAL",
 		    .command = ATTEST_DIGEST_FINAL,
 		    .params = { ABUSE_IN(100, 0, ABUSE_NO_LIMIT), ABUSE_OUT(32, 32, ABUSE_NO_LIMIT) },
 		    .before = &commands[ENABLE],
-		    .never_without = UNCHECKED },
+		    .ends = &commands[RESTORE] },
 	[TOUCH] = { .name = "TOUCH", .command = ATTEST_TOUCH, .any = true },
 	[SPANS] = { .name = "SPANS", .command = ATTEST_SPANS, .params = { EXACTLY_OUT(sizeof(struct attest_spans)) } },
 	[CREATE] = { .name = "STORAGE_CREATE",

@@ -198,8 +198,16 @@ static void tell_not_tried(const char *name, const char *kind, const char *why)
 	app_outcome(what, "not tried", why);
 }
 
-/* Makes a wrong call in a session of its own and judges it. `fresh`: without what must come before. */
-static void attempt(struct call *c, const char *name, const char *kind, const char *how, TEEC_Result due, bool fresh)
+/* What came before an attempt in its session. */
+enum stage {
+	READY, /* what must */
+	ENDED, /* that, and what ends it */
+	FRESH, /* nothing */
+};
+
+/* Makes a wrong call in a session of its own and judges it. */
+static void attempt(struct call *c, const char *name, const char *kind, const char *how, TEEC_Result due,
+		    enum stage stage)
 {
 	struct call before = *c;
 	char problem[80] = "";
@@ -207,8 +215,13 @@ static void attempt(struct call *c, const char *name, const char *kind, const ch
 	TEEC_Result res;
 
 	app_must(app_open(&session), "session for abuse", 0);
-	if (!fresh && c->of) {
+	if (stage != FRESH && c->of) {
 		app_must(prepare(&session, c->of), c->of->name, 0);
+		if (stage == ENDED) {
+			struct call end = right_call(c->of->ends);
+
+			app_must(invoke(&session, &end, NULL), c->of->ends->name, 0);
+		}
 		/* The calls before had the same buffers. */
 		for (uint32_t i = 0; i < PARAMS; i++)
 			if (is_memory(type_of(c, i)) && c->op.params[i].tmpref.buffer)
@@ -228,7 +241,7 @@ static void attempt(struct call *c, const char *name, const char *kind, const ch
 	tell(name, kind, how, res, *problem ? problem : NULL);
 	if (!res)
 		undo(&session, c->of);
-	else if (!fresh && c->of && c->of->before)
+	else if (stage == READY && c->of && c->of->before)
 		undo(&session, c->of->before);
 	TEEC_CloseSession(&session);
 }
@@ -266,7 +279,7 @@ static void wrong_types(const struct abuse_command *of)
 				c.op.params[i].value = (TEEC_Value){ of->params[i].a, of->params[i].b };
 			(void)snprintf(how, sizeof(how), "[%u] %s, not %s", (unsigned int)i, type_name(types[t]),
 				       type_name(of->params[i].type));
-			attempt(&c, of->name, "wrong type", how, TEEC_ERROR_BAD_PARAMETERS, false);
+			attempt(&c, of->name, "wrong type", how, TEEC_ERROR_BAD_PARAMETERS, READY);
 		}
 }
 
@@ -289,13 +302,13 @@ static void wrong_sizes(const struct abuse_command *of)
 			c = right_call(of);
 			c.op.params[i].tmpref.buffer = NULL;
 			c.op.params[i].tmpref.size = 0;
-			attempt(&c, of->name, "size 0", how, or_else(p->zero, small), false);
+			attempt(&c, of->name, "size 0", how, or_else(p->zero, small), READY);
 
 			(void)snprintf(how, sizeof(how), "[%u] a buffer of 0 bytes", (unsigned int)i);
 			c = right_call(of);
 			c.op.params[i].tmpref.size = 0;
 			memset(buffers[i], PATTERN, GUARD);
-			attempt(&c, of->name, "size 0", how, or_else(p->zero, small), false);
+			attempt(&c, of->name, "size 0", how, or_else(p->zero, small), READY);
 		}
 		if (p->least > 1) {
 			uint32_t size = p->least - (p->step ? p->step : 1);
@@ -305,7 +318,7 @@ static void wrong_sizes(const struct abuse_command *of)
 			c = right_call(of);
 			set_memory(&c, i, size, NULL);
 			if (size)
-				attempt(&c, of->name, "too small", how, small, false);
+				attempt(&c, of->name, "too small", how, small, READY);
 		}
 		if (p->most != ABUSE_NO_LIMIT) {
 			uint32_t size = p->most + (p->step ? p->step : 1);
@@ -314,21 +327,21 @@ static void wrong_sizes(const struct abuse_command *of)
 				       (unsigned int)size, (unsigned int)p->most);
 			c = right_call(of);
 			set_memory(&c, i, size, NULL);
-			attempt(&c, of->name, "too large", how, or_else(p->large, TEEC_ERROR_BAD_PARAMETERS), false);
+			attempt(&c, of->name, "too large", how, or_else(p->large, TEEC_ERROR_BAD_PARAMETERS), READY);
 		}
 		if (p->step > 1) {
 			(void)snprintf(how, sizeof(how), "[%u] %u bytes, not of %u each", (unsigned int)i,
 				       (unsigned int)p->size + 1, (unsigned int)p->step);
 			c = right_call(of);
 			set_memory(&c, i, p->size + 1, NULL);
-			attempt(&c, of->name, "uneven", how, or_else(p->uneven, TEEC_ERROR_BAD_PARAMETERS), false);
+			attempt(&c, of->name, "uneven", how, or_else(p->uneven, TEEC_ERROR_BAD_PARAMETERS), READY);
 		}
 		(void)snprintf(how, sizeof(how), "[%u] NULL and %u bytes", (unsigned int)i,
 			       p->size ? (unsigned int)p->size : 16);
 		c = right_call(of);
 		c.op.params[i].tmpref.buffer = NULL;
 		c.op.params[i].tmpref.size = p->size ? p->size : 16;
-		attempt(&c, of->name, "NULL", how, TEEC_ERROR_BAD_PARAMETERS, false);
+		attempt(&c, of->name, "NULL", how, TEEC_ERROR_BAD_PARAMETERS, READY);
 	}
 }
 
@@ -342,7 +355,7 @@ static void wrong_values(const struct abuse_command *of)
 		c.op.params[i].value = (TEEC_Value){ of->values[v].a, of->values[v].b };
 		(void)snprintf(how, sizeof(how), "[%u] a %u, b %u", (unsigned int)i, (unsigned int)of->values[v].a,
 			       (unsigned int)of->values[v].b);
-		attempt(&c, of->name, "wrong value", how, of->values[v].result, false);
+		attempt(&c, of->name, "wrong value", how, of->values[v].result, READY);
 	}
 }
 
@@ -394,12 +407,12 @@ static void unknown_commands(void)
 		char how[40];
 
 		(void)snprintf(how, sizeof(how), "%#x", (unsigned int)numbers[n]);
-		attempt(&c, "any", "unknown command", how, TEEC_ERROR_NOT_SUPPORTED, true);
+		attempt(&c, "any", "unknown command", how, TEEC_ERROR_NOT_SUPPORTED, FRESH);
 		set_type(&c, 0, TEEC_MEMREF_TEMP_INOUT);
 		set_memory(&c, 0, 64, NULL);
 		set_type(&c, 1, TEEC_VALUE_INOUT);
 		(void)snprintf(how, sizeof(how), "%#x with parameters", (unsigned int)numbers[n]);
-		attempt(&c, "any", "unknown command", how, TEEC_ERROR_NOT_SUPPORTED, true);
+		attempt(&c, "any", "unknown command", how, TEEC_ERROR_NOT_SUPPORTED, FRESH);
 	}
 }
 
@@ -420,7 +433,7 @@ static void right_calls(const char *how)
 	for (size_t i = 0; i < table->count; i++) {
 		struct call c = right_call(&table->commands[i]);
 
-		attempt(&c, c.of->name, "right call", how, c.of->right, false);
+		attempt(&c, c.of->name, "right call", how, c.of->right, READY);
 	}
 }
 
@@ -565,7 +578,7 @@ static struct call random_call(TEEC_Session *session)
 		return unknown_call();
 	of = random_command();
 	/* Half of them in the state that the command is meant for. */
-	if (of->before && (of->never_without || once_in(2)))
+	if (of->before && once_in(2))
 		(void)prepare(session, of);
 	c = right_call(of);
 	switch (below(8)) {
@@ -713,13 +726,18 @@ void abuse_case(const struct bench_plan *plan, const struct abuse_table *wanted)
 		wrong_sizes(of);
 		wrong_values(of);
 		wrong_sessions(of);
-		if (of->never_without && !of->without) {
-			tell_not_tried(of->name, "wrong state", of->never_without);
-		} else if (of->before) {
+		if (of->before) {
 			struct call c = right_call(of);
 
 			attempt(&c, of->name, "wrong state", of->before->name,
-				or_else(of->without, TEEC_ERROR_BAD_STATE), true);
+				or_else(of->without, TEEC_ERROR_BAD_STATE), FRESH);
+		}
+		if (of->ends) {
+			struct call c = right_call(of);
+			char how[80];
+
+			(void)snprintf(how, sizeof(how), "after %s", of->ends->name);
+			attempt(&c, of->name, "wrong state", how, or_else(of->without, TEEC_ERROR_BAD_STATE), ENDED);
 		}
 	}
 	unknown_commands();

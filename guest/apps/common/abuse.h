@@ -54,8 +54,8 @@ struct abuse_command {
 	/* What must have been called before in the session, itself after its own predecessor; NULL if nothing. */
 	const struct abuse_command *before;
 	TEEC_Result without; /* what a right call gets without it; 0: TEEC_ERROR_BAD_STATE */
-	/* Why random calls make sure of it, which is a fault of the TA's, and the table too unless `without` is given. */
-	const char *never_without;
+	/* Ends within the session what `before` began: a right call then gets the same as without. NULL if none does. */
+	const struct abuse_command *ends;
 	/* Takes back what a right call leaves behind when its session is closed; NULL if there is nothing. */
 	const struct abuse_command *undo;
 

@@ -15,6 +15,8 @@
 static TEE_TASessionHandle counter;
 static TEE_OperationHandle operation;
 static struct attest_spans spans;
+/* PMCCNTR_EL0 may be read: without the pseudo-TA's leave a read traps, which ends the TA. */
+static bool readable;
 
 static TEE_Result call_counter(uint32_t command, uint32_t types, TEE_Param params[TEE_NUM_PARAMS])
 {
@@ -34,12 +36,15 @@ TEE_Result counter_enable(TEE_Param params[TEE_NUM_PARAMS])
 		res = call_counter(PTA_WORLDWISE_COUNTER_ENABLE, 0, NULL);
 	if (!res && !operation)
 		res = TEE_AllocateOperation(&operation, TEE_ALG_SHA256, TEE_MODE_DIGEST, 0);
+	if (!res)
+		readable = true;
 	return res;
 }
 
 TEE_Result counter_restore(TEE_Param params[TEE_NUM_PARAMS])
 {
 	(void)params;
+	readable = false;
 	return counter ? call_counter(PTA_WORLDWISE_COUNTER_RESTORE, 0, NULL) : TEE_ERROR_BAD_STATE;
 }
 
@@ -64,7 +69,7 @@ TEE_Result counter_calibrate(TEE_Param params[TEE_NUM_PARAMS])
 	struct bench_total totals[2] = { 0 };
 	struct attest_overheads overheads;
 
-	if (!operation)
+	if (!readable)
 		return TEE_ERROR_BAD_STATE;
 	if (params[0].memref.size != sizeof(overheads))
 		return TEE_ERROR_BAD_PARAMETERS;
@@ -75,11 +80,14 @@ TEE_Result counter_calibrate(TEE_Param params[TEE_NUM_PARAMS])
 
 TEE_Result digest_update(uint32_t types, TEE_Param params[TEE_NUM_PARAMS])
 {
-	uint64_t ta_begin = bench_cycles_begin();
+	uint64_t ta_begin;
 	uint64_t api_begin;
 	uint64_t api_end;
 	uint64_t ta_end;
 
+	if (!readable)
+		return TEE_ERROR_BAD_STATE;
+	ta_begin = bench_cycles_begin();
 	if (!operation)
 		return TEE_ERROR_BAD_STATE;
 	if (types !=
@@ -98,13 +106,16 @@ TEE_Result digest_update(uint32_t types, TEE_Param params[TEE_NUM_PARAMS])
 
 TEE_Result digest_final(uint32_t types, TEE_Param params[TEE_NUM_PARAMS])
 {
-	uint64_t ta_begin = bench_cycles_begin();
+	uint64_t ta_begin;
 	uint64_t api_begin;
 	uint64_t api_end;
 	uint64_t ta_end;
 	size_t size;
 	TEE_Result res;
 
+	if (!readable)
+		return TEE_ERROR_BAD_STATE;
+	ta_begin = bench_cycles_begin();
 	if (!operation)
 		return TEE_ERROR_BAD_STATE;
 	if (types != TEE_PARAM_TYPES(TEE_PARAM_TYPE_MEMREF_INPUT, TEE_PARAM_TYPE_MEMREF_OUTPUT, TEE_PARAM_TYPE_NONE,
@@ -137,6 +148,7 @@ TEE_Result digest_spans(TEE_Param params[TEE_NUM_PARAMS])
 
 void digest_close(void)
 {
+	readable = false;
 	TEE_FreeOperation(operation);
 	operation = TEE_HANDLE_NULL;
 	/* The pseudo-TA puts the registers back when its session ends. */

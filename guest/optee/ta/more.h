@@ -16,7 +16,10 @@ TEE_Result counter_restore(TEE_Param params[TEE_NUM_PARAMS]);
 TEE_Result counter_read(TEE_Param params[TEE_NUM_PARAMS]);
 TEE_Result counter_calibrate(TEE_Param params[TEE_NUM_PARAMS]);
 
-/* Each measures itself, from its first instruction to its last. */
+/*
+ * Each measures itself, from its first instruction to its last but for the look whether it may: like counter_calibrate()
+ * they are TEE_ERROR_BAD_STATE when counter_enable() has not let the TA read the cycle counter.
+ */
 TEE_Result digest_update(uint32_t types, TEE_Param params[TEE_NUM_PARAMS]);
 TEE_Result digest_final(uint32_t types, TEE_Param params[TEE_NUM_PARAMS]);
 TEE_Result digest_spans(TEE_Param params[TEE_NUM_PARAMS]);
