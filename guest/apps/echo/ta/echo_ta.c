@@ -2,29 +2,8 @@
 /* The TA of the echo servers: it gives a message back, or is the server itself. */
 #include <tee_tcpsocket.h>
 
-#include "app_ta.h"
 #include "echo.h"
-
-TEE_Result TA_CreateEntryPoint(void)
-{
-	return TEE_SUCCESS;
-}
-
-void TA_DestroyEntryPoint(void)
-{
-}
-
-TEE_Result TA_OpenSessionEntryPoint(uint32_t types, TEE_Param params[TEE_NUM_PARAMS], void **context)
-{
-	(void)params;
-	(void)context;
-	return types == TEE_PARAM_TYPES(NONE, NONE, NONE, NONE) ? TEE_SUCCESS : TEE_ERROR_BAD_PARAMETERS;
-}
-
-void TA_CloseSessionEntryPoint(void *context)
-{
-	(void)context;
-}
+#include "stateless_ta.h"
 
 static TEE_Result message(void *session, TEE_Param params[TEE_NUM_PARAMS])
 {

@@ -2,8 +2,8 @@
 /* The TA whose objects are tampered with, and whose writes are cut short. */
 #include <tee_api_defines_extensions.h>
 
-#include "app_ta.h"
 #include "faults.h"
+#include "stateless_ta.h"
 
 /* An object's name, in the TA's own memory. */
 struct name {
@@ -11,27 +11,6 @@ struct name {
 	size_t length;
 	uint32_t storage;
 };
-
-TEE_Result TA_CreateEntryPoint(void)
-{
-	return TEE_SUCCESS;
-}
-
-void TA_DestroyEntryPoint(void)
-{
-}
-
-TEE_Result TA_OpenSessionEntryPoint(uint32_t types, TEE_Param params[TEE_NUM_PARAMS], void **context)
-{
-	(void)params;
-	(void)context;
-	return types == TEE_PARAM_TYPES(NONE, NONE, NONE, NONE) ? TEE_SUCCESS : TEE_ERROR_BAD_PARAMETERS;
-}
-
-void TA_CloseSessionEntryPoint(void *context)
-{
-	(void)context;
-}
 
 /* Copies a name out of shared memory, where it could change while it is used. */
 static TEE_Result take_id(const TEE_Param *param, struct name *name)

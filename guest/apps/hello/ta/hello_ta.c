@@ -1,28 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* The TA of the smallest app. */
-#include "app_ta.h"
 #include "hello.h"
-
-TEE_Result TA_CreateEntryPoint(void)
-{
-	return TEE_SUCCESS;
-}
-
-void TA_DestroyEntryPoint(void)
-{
-}
-
-TEE_Result TA_OpenSessionEntryPoint(uint32_t types, TEE_Param params[TEE_NUM_PARAMS], void **context)
-{
-	(void)params;
-	(void)context;
-	return types == TEE_PARAM_TYPES(NONE, NONE, NONE, NONE) ? TEE_SUCCESS : TEE_ERROR_BAD_PARAMETERS;
-}
-
-void TA_CloseSessionEntryPoint(void *context)
-{
-	(void)context;
-}
+#include "stateless_ta.h"
 
 static TEE_Result increment(void *session, TEE_Param params[TEE_NUM_PARAMS])
 {

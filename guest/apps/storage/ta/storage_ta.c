@@ -6,7 +6,7 @@
  * Content is copied between the client's memory and a buffer of the TA. Objects in RPMB need that: OP-TEE 4.10 lets
  * them be read and written in the TA's own memory alone, and a TA that tries with the client's panics.
  */
-#include "app_ta.h"
+#include "stateless_ta.h"
 #include "storage.h"
 
 #include <tee_api_defines_extensions.h>
@@ -21,27 +21,6 @@ struct object {
 	char id[ID_BYTES];
 	uint64_t begin;
 };
-
-TEE_Result TA_CreateEntryPoint(void)
-{
-	return TEE_SUCCESS;
-}
-
-void TA_DestroyEntryPoint(void)
-{
-}
-
-TEE_Result TA_OpenSessionEntryPoint(uint32_t types, TEE_Param params[TEE_NUM_PARAMS], void **context)
-{
-	(void)params;
-	(void)context;
-	return types == TEE_PARAM_TYPES(NONE, NONE, NONE, NONE) ? TEE_SUCCESS : TEE_ERROR_BAD_PARAMETERS;
-}
-
-void TA_CloseSessionEntryPoint(void *context)
-{
-	(void)context;
-}
 
 static TEE_Result name(uint32_t number, char id[ID_BYTES])
 {
