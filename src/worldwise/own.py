@@ -343,7 +343,9 @@ def programs(implementation: Portable, optimisation: str, source: Path | None) -
             f"{image.ATTEST_TA}.elf",
         ),
         sources=packages,
-        trees={"guest": paths.GUEST, **trees(implementation)} | ({"source": source} if source else {}),
+        trees=image.guest_trees("bench", "linux", "mcu", "ops", "optee")
+        | trees(implementation)
+        | ({"source": source} if source else {}),
         needs={
             "optee": image.optee(OPTEE_VARIANT, optimisation),
             "base": image.programs(OPTEE_VARIANT, optimisation),
