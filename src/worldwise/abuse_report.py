@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 
 from worldwise.apps import ABUSE
 from worldwise.lens import Attempt, Reading
+from worldwise.suite import parameters_of
 from worldwise.tables import Section, Table
 
 RANDOM = "random call, answered by "
@@ -37,8 +38,7 @@ def abuse_sections(reading: Reading, full: bool = False) -> list[Section]:
 
 
 def _ta(attempt: Attempt) -> str:
-    given = dict(word.split("=", 1) for word in attempt.parameters.split(",") if word)
-    return given["ta"]
+    return parameters_of(attempt.parameters)["ta"]
 
 
 def _split(attempt: Attempt) -> tuple[str, str]:

@@ -4,19 +4,18 @@
 from collections.abc import Iterable, Sequence
 
 from worldwise.implementation import IMPLEMENTATIONS
-from worldwise.lens import AES_WHOLE, Reading, Row
+from worldwise.lens import AES_WHOLE, Reading, Row, is_quiet
+from worldwise.mqttz import CLOCK, SOURCE, beside
 from worldwise.published import Figure
-from worldwise.suite import size_text
-from worldwise.tables import Section, Table, count, factor, spread
+from worldwise.suite import parameters_of, size_text
+from worldwise.tables import Section, Table, count, ratio
 
 OPERATION = "aes"
 MODES = ("cbc", "ctr", "gcm")
 DIRECTIONS = ("encrypt", "decrypt")
 KEYS = ("128", "256")
-# The source whose table it is, the message's size there, and the clock at which ours is shown as time.
-SOURCE = "optee-mqttz-apps"
+# The message's size in the published table.
 PUBLISHED_SIZE = 4096
-CLOCK = "2.0 GHz"
 
 _FIXED = ("prepare", "set-key", "set-iv")
 # How the source calls a call, and which measure of ours it is.
@@ -74,8 +73,8 @@ class _Rows:
         self._rows: dict[tuple[object, ...], Row] = {}
         self.samples = sorted({row.n for row in rows})
         for row in rows:
-            given = dict(word.split("=") for word in row.parameters.split(",") if "=" in word)
-            if "load" in given or "ticks" in given:
+            given = parameters_of(row.parameters)
+            if not is_quiet(row):
                 continue  # not the quiet machine that these tables are of
             key = (row.variant, given["mode"], given["key"], given["direction"], row.size, row.measure, row.place)
             self._rows[key] = row
@@ -132,7 +131,7 @@ def _published_sections(table: _Rows, reading: Reading) -> list[Section]:
             for key in KEYS:
                 figure = figures.get((f"{direction} 4 kB", f"AES-{key}", place))
                 ours = table.get(variant, mode, key, direction, PUBLISHED_SIZE, AES_WHOLE, at)
-                line += _beside(figure, ours)
+                line += beside(figure, ours, 5, 6)
             overall.append(line)
     calls = []
     shifted = False
@@ -145,7 +144,7 @@ def _published_sections(table: _Rows, reading: Reading) -> list[Section]:
                 for key in KEYS:
                     figure = figures.get((operation, f"AES-{key}", "trusted application, per call"))
                     ours = table.get(secure, _SECURE_MODE, key, direction, PUBLISHED_SIZE, measure, place)
-                    cells = _beside(figure, ours)
+                    cells = beside(figure, ours, 5, 6)
                     if figure and direction == "encrypt" and _is_another(figure, figures.values()):
                         cells[0] += "*"
                         shifted = True
@@ -201,13 +200,6 @@ def _is_another(figure: Figure, figures: Iterable[Figure]) -> bool:
     )
 
 
-def _beside(figure: Figure | None, ours: Row | None) -> list[str]:
-    theirs = [f"{figure.value:.5f}", f"{figure.stdev or 0:.6f}"] if figure else ["-", "-"]
-    if ours is None:
-        return [*theirs, "-", "-", "-"]
-    return [*theirs, f"{ours.mean:,.0f}", spread(ours.stdev), f"{ours.mean / 2000:,.1f}"]
-
-
 # --- ours ---
 
 
@@ -237,12 +229,8 @@ def _cipher_section(table: _Rows, mode: str, direction: str) -> Section | None:
     )
 
 
-def _caller(variant: str) -> str:
-    return "client" if variant.rpartition("-")[0] in IMPLEMENTATIONS else "linux"
-
-
-def _innermost(variant: str) -> str:
-    return "ta" if variant.rpartition("-")[0] in IMPLEMENTATIONS else "linux"
+def _times(above: Row | None, below: Row | None) -> str:
+    return ratio(above.median / below.median if above and below else None)
 
 
 def _ratio_section(
@@ -252,12 +240,12 @@ def _ratio_section(
     cells = []
     for variant in table.variants:
         for mode in MODES:
-            place = _innermost(variant)
+            place = table.places(variant)[-1]
             line = [variant, mode, place]
             for size in table.sizes:
                 above = table.get(variant, mode, *numerator, size, "cipher", place)
                 below = table.get(variant, mode, *denominator, size, "cipher", place)
-                line.append(factor(above.median / below.median) if above and below else "-")
+                line.append(_times(above, below))
             if set(line[3:]) != {"-"}:
                 cells.append(line)
     if not cells:
@@ -297,7 +285,7 @@ def _extension_section(table: _Rows) -> Section | None:
                     for size in table.sizes:
                         above = table.get(plain, mode, "128", "encrypt", size, "cipher", place)
                         below = table.get(extended, mode, "128", "encrypt", size, "cipher", place)
-                        line.append(factor(above.median / below.median) if above and below else "-")
+                        line.append(_times(above, below))
                     if set(line[3:]) != {"-"}:
                         cells.append(line)
     if not cells:
@@ -321,7 +309,7 @@ def _world_section(table: _Rows) -> Section | None:
                     for size in table.sizes:
                         above = table.get(secure, mode, "128", "encrypt", size, measure, place)
                         below = table.get(plain, mode, "128", "encrypt", size, measure, "linux")
-                        line.append(factor(above.median / below.median) if above and below else "-")
+                        line.append(_times(above, below))
                     if set(line[4:]) != {"-"}:
                         cells.append(line)
     if not cells:
@@ -347,7 +335,7 @@ def _fixed_section(table: _Rows, keys: Sequence[str]) -> Section | None:
             for key in keys:
                 line = [variant, mode, key]
                 for measure in _FIXED:
-                    for place in (_caller(variant), "ta"):
+                    for place in (table.places(variant)[0], "ta"):
                         row = table.get(variant, mode, key, "encrypt", sizes[0], measure, place) if sizes else None
                         line.append(count(row.median) if row else "-")
                 if set(line[3:]) != {"-"}:

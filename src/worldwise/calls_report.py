@@ -5,8 +5,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import pairwise
 
 from worldwise.fit import Line, fit_line
-from worldwise.lens import Reading, Row
-from worldwise.suite import size_text
+from worldwise.lens import Reading, Row, is_quiet
+from worldwise.suite import parameters_of, size_text
 from worldwise.tables import Section, Table, count, factor, whole
 
 PAGE = 4096
@@ -39,14 +39,9 @@ def calls_sections(reading: Reading, full: bool = False) -> list[Section]:
 def _by_variant(rows: Iterable[Row], operation: str) -> dict[str, list[Row]]:
     found: dict[str, list[Row]] = {}
     for row in rows:
-        # What something disturbs is not compared with what nothing does.
-        if row.operation == operation and "load" not in _parameters(row) and "ticks" not in _parameters(row):
+        if row.operation == operation and is_quiet(row):
             found.setdefault(row.variant, []).append(row)
     return found
-
-
-def _parameters(row: Row) -> dict[str, str]:
-    return dict(word.split("=", 1) for word in row.parameters.split(",") if word)
 
 
 # --- payloads ---
@@ -55,7 +50,7 @@ def _parameters(row: Row) -> dict[str, str]:
 def _payloads(rows: Sequence[Row]) -> _Payloads:
     found: dict[tuple[str, str, str], dict[int, float]] = {}
     for row in rows:
-        kind = _parameters(row).get("memory", _KINDS[0])
+        kind = parameters_of(row.parameters).get("memory", _KINDS[0])
         found.setdefault((row.measure, row.place, kind), {})[row.size or 0] = row.median
     return found
 
@@ -212,7 +207,7 @@ def _residual_note(full: bool) -> list[str]:
 def _calls(rows: Sequence[Row]) -> _Calls:
     found: dict[str, dict[tuple[int, int, int], float]] = {}
     for row in rows:
-        given = _parameters(row)
+        given = parameters_of(row.parameters)
         key = (int(given.get("sessions", "1")), int(given.get("parameters", "0")), row.size or 0)
         found.setdefault(row.measure, {})[key] = row.median
     return found

@@ -7,7 +7,7 @@ from worldwise.implementation import CONSTANT_TIME, IMPLEMENTATIONS, LICENCES, T
 from worldwise.lens import Reading, Row
 from worldwise.portable import CURVES, portables
 from worldwise.published import Published, Subject
-from worldwise.suite import TARGETS, size_text
+from worldwise.suite import TARGETS, parameters_of, size_text
 from worldwise.tables import Section, Table, count, factor, whole
 
 OPERATIONS = ("sign", "verify", "ecdh", "digest")
@@ -42,18 +42,14 @@ def crypto_sections(reading: Reading, full: bool = False) -> list[Section]:
 
 def _way(row: Row) -> tuple[str, str]:
     """How a call's memory goes over and where its random bytes come from."""
-    given = _given(row)
+    given = parameters_of(row.parameters)
     memory, random = (given.get(key, usual) for key, usual in _WAYS.items())
     return memory, random
 
 
-def _given(row: Row) -> dict[str, str]:
-    return dict(word.split("=", 1) for word in row.parameters.split(",") if word)
-
-
 def _usual(row: Row) -> bool:
     """Whether a row is of the ordinary way: temporary memory, the bench's random bytes, nothing that disturbs."""
-    return not set(_given(row)) - {"curve", "size"}
+    return not set(parameters_of(row.parameters)) - {"curve", "size"}
 
 
 def _subject(row: Row) -> tuple[str, str, int | None]:
@@ -192,7 +188,11 @@ def _libraries_section(rows: Iterable[Row]) -> Section | None:
 
 
 def _ways_section(rows: Sequence[Row]) -> Section | None:
-    clients = [row for row in rows if row.place == "client" and not set(_given(row)) - {"curve", "size", *_WAYS}]
+    clients = [
+        row
+        for row in rows
+        if row.place == "client" and not set(parameters_of(row.parameters)) - {"curve", "size", *_WAYS}
+    ]
     inside = {row.case: row for row in rows if row.place == "ta"}
     base = {(row.variant, _subject(row)): row for row in clients if _usual(row)}
     cells = []

@@ -6,7 +6,7 @@ from typing import Protocol, TypeVar
 
 from worldwise.echo_host import STREAM_MESSAGES
 from worldwise.lens import HostTime, Reading, Row
-from worldwise.suite import size_text
+from worldwise.suite import parameters_of, size_text
 from worldwise.tables import Section, Table, count, factor, whole
 
 # The kinds of server as tables name them, the plain one first.
@@ -82,7 +82,7 @@ def _grid(cells: Sequence[_C], size: Callable[[_C], int]) -> _Grid[_C]:
 
 
 def _server(parameters: str) -> str:
-    return dict(word.split("=", 1) for word in parameters.split(","))["server"]
+    return parameters_of(parameters)["server"]
 
 
 def _there(grid: _Grid[_C]) -> list[str]:

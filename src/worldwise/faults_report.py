@@ -5,7 +5,7 @@ from collections.abc import Iterable, Sequence
 
 from worldwise.campaign import AFTER_RESTART, CUT, POWER_CUT, STORED, TAMPER
 from worldwise.lens import Attempt, Reading
-from worldwise.suite import CUT_ACTIONS, STORAGES
+from worldwise.suite import CUT_ACTIONS, STORAGES, parameters_of
 from worldwise.tables import Section, Table, whole
 
 # How the attempts are called in tables, by what they are done to.
@@ -78,7 +78,7 @@ def _variant(attempt: Attempt) -> str:
 
 
 def _parameter(attempt: Attempt, key: str) -> str:
-    return dict(word.split("=", 1) for word in attempt.parameters.split(","))[key]
+    return parameters_of(attempt.parameters)[key]
 
 
 # --- tampering ---

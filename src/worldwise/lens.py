@@ -15,7 +15,7 @@ from worldwise.portable import CURVES
 from worldwise.published import Figure, Published, Subject
 from worldwise.record import OUTCOMES_BESIDE, Outcome, Sample, check_records, read_records
 from worldwise.rundir import CaseManifest, Run
-from worldwise.suite import BOARD_OPERATIONS, IMPLEMENTATIONS, OPTIMISATIONS, PLACES, Budget, Case
+from worldwise.suite import BOARD_OPERATIONS, IMPLEMENTATIONS, OPTIMISATIONS, PLACES, Budget, Case, parameters_of
 
 FORMAT: Literal[4] = 4
 UNIT: Literal["instructions"] = "instructions"
@@ -423,7 +423,7 @@ def _case_rows(run: Run, manifest: CaseManifest, published: Published, budget: B
             optimisation=case.optimisation,
             variant=case.variant,
             operation=case.operation,
-            parameters=",".join(map("=".join, case.parameters)),
+            parameters=case.parameter_text,
             curve=case.curve,
             size=case.size,
             chunk=case.chunk,
@@ -501,7 +501,7 @@ def _attempts(run: Run, manifest: CaseManifest) -> Iterable[Attempt]:
             yield Attempt(
                 case=case.id,
                 operation=case.operation,
-                parameters=",".join(map("=".join, case.parameters)),
+                parameters=case.parameter_text,
                 what=record.what,
                 result=record.result,
                 detail=record.detail,
@@ -519,7 +519,7 @@ def _host_times(run: Run, manifest: CaseManifest) -> Iterable[HostTime]:
             case=case.id,
             target=case.target,
             variant=case.variant,
-            parameters=",".join(map("=".join, case.parameters)),
+            parameters=case.parameter_text,
             size=times.start.size,
             measure=measure,
             messages=times.start.stream_messages if measure == "stream" else 1,
@@ -619,6 +619,11 @@ def _budget_result(rows: list[Row], budget: Budget, whole: bool) -> BudgetResult
         exceeded=exceeded,
         fits=fits,
     )
+
+
+def is_quiet(row: Row) -> bool:
+    """Whether nothing disturbed a row: what something did is not compared with what nothing does."""
+    return not {"load", "ticks"} & parameters_of(row.parameters).keys()
 
 
 def in_reading_order(rows: Iterable[Row]) -> list[Row]:

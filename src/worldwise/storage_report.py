@@ -4,16 +4,14 @@
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from worldwise.lens import Reading, Row
-from worldwise.published import Figure
-from worldwise.suite import STORAGES, size_text
+from worldwise.lens import Reading, Row, is_quiet
+from worldwise.mqttz import CLOCK, SOURCE, beside
+from worldwise.suite import STORAGES, parameters_of, size_text
 from worldwise.tables import Section, Table, count, factor, ratio, spread
 
 SECURE, PLAIN = "storage", "file"
-# The source whose figures stand beside ours, the object's size there, and the clock at which ours is shown as time.
-SOURCE = "optee-mqttz-apps"
+# The object's size in the published table.
 PUBLISHED_SIZE = 7000
-CLOCK = "2.0 GHz"
 REQUESTS = "requests to tee-supplicant"
 
 _ACTIONS = {
@@ -64,8 +62,8 @@ class _Rows:
     def __init__(self, reading: Reading) -> None:
         self._rows: dict[tuple[_What, str, str], Row] = {}
         for row in reading.rows:
-            given = dict(word.split("=") for word in row.parameters.split(",") if "=" in word)
-            if row.operation not in (SECURE, PLAIN) or row.size is None or "load" in given or "ticks" in given:
+            given = parameters_of(row.parameters)
+            if row.operation not in (SECURE, PLAIN) or row.size is None or not is_quiet(row):
                 continue  # not of the quiet machine that these tables are of
             kind = given["storage"] if row.operation == SECURE else given.get("sync", "none")
             self._rows[_What(given["action"], row.size, kind), row.variant, row.place] = row
@@ -201,14 +199,14 @@ def _published_section(table: _Rows, reading: Reading) -> Section | None:
         for variant in variants:
             ours = table.get(action, PUBLISHED_SIZE, "ree", variant, "client")
             file = table.plain(action, PUBLISHED_SIZE, variant)
-            lines.append([f"{action}, secure", variant, *_beside(theirs, ours)])
+            lines.append([f"{action}, secure", variant, *beside(theirs, ours, 3, 3)])
             lines[-1] += [
                 factor(theirs.value / plain.value),
                 ratio(ours.median / file.median if ours and file else None),
             ]
         if variants:
             file = table.plain(action, PUBLISHED_SIZE, variants[0])
-            lines.append([f"{action}, plain", "any", *_beside(plain, file), "1.00", "1.00" if file else "-"])
+            lines.append([f"{action}, plain", "any", *beside(plain, file, 3, 3), "1.00", "1.00" if file else "-"])
     if not lines:
         return None
     headers = ["object of 7000 B", "ours is", "theirs\nms", "stdev\nms", "ours, mean\ninstr", "stdev\ninstr"]
@@ -224,13 +222,6 @@ def _published_section(table: _Rows, reading: Reading) -> Section | None:
             "objects there were, is not stated.",
         ],
     )
-
-
-def _beside(figure: Figure, ours: Row | None) -> list[str]:
-    theirs = [f"{figure.value:.3f}", "-" if figure.stdev is None else f"{figure.stdev:.3f}"]
-    if not ours:
-        return [*theirs, "-", "-", "-"]
-    return [*theirs, f"{ours.mean:,.0f}", spread(ours.stdev), f"{ours.microseconds[CLOCK]:,.1f}"]
 
 
 def _widest(rows: Iterable[Row]) -> str:

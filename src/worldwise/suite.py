@@ -319,7 +319,12 @@ class Case:
     @property
     def id(self) -> str:
         """The case's name, and its directory in a run: `optee/mbedtls-O2/sha256,size=1MiB`."""
-        return ",".join([f"{self.target}/{self.variant}/{self.operation}", *map("=".join, self.parameters)])
+        return ",".join(filter(None, (f"{self.target}/{self.variant}/{self.operation}", self.parameter_text)))
+
+    @property
+    def parameter_text(self) -> str:
+        """The parameters as the id has them: `size=1MiB,chunk=64KiB`; empty for none. See `parameters_of`."""
+        return ",".join(map("=".join, self.parameters))
 
     @property
     def calls(self) -> int:
@@ -438,6 +443,11 @@ class Suite:
     text: str
     unavailable: tuple[Unavailable, ...] = ()
     recommended: str = ""
+
+
+def parameters_of(text: str) -> dict[str, str]:
+    """Parameters by key, from the text that a case's id has of them."""
+    return dict(word.split("=", 1) for word in text.split(",") if word)
 
 
 def parse_size(text: str) -> int:

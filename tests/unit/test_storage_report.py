@@ -9,9 +9,10 @@ import pytest
 
 from worldwise.errors import WorldwiseError
 from worldwise.lens import Attempt, NotAvailable, Reading, Row
+from worldwise.mqttz import SOURCE
 from worldwise.published import Published
 from worldwise.record import check_records, parse_line
-from worldwise.storage_report import REQUESTS, SOURCE, storage_sections
+from worldwise.storage_report import REQUESTS, storage_sections
 from worldwise.suite import RPMB_MOST, parse_case, parse_suite, size_text
 from worldwise.tables import Section
 
