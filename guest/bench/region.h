@@ -81,6 +81,8 @@ static inline uint64_t bench_cycles_end(void)
 	__asm__ volatile("isb\n\tmrs %0, pmccntr_el0\n\thint #97" : "=r"(cycles) : : "memory");
 	return cycles;
 }
+#elif defined(__ARM_ARCH_PROFILE) && __ARM_ARCH_PROFILE == 'A'
+#include "region_armv7.h"
 #else
 #error "no counter for this architecture: add its reads and its NOP marks here"
 #endif /* __aarch64__ */

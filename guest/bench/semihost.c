@@ -20,7 +20,7 @@ static intptr_t call(int operation, const volatile void *block)
 	return x0;
 }
 #else
-#include "../mcu/semihost_call.h"
+#include "semihost_call.h"
 #endif /* __aarch64__ */
 
 /* QEMU cannot take a page fault for the guest, so every page of a buffer is touched before it is handed over. */

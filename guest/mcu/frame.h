@@ -16,6 +16,8 @@
 #define FRAME_CURVE "secp224r1"
 #elif OPS_CURVE == OPS_CURVE_SECP256R1
 #define FRAME_CURVE "secp256r1"
+#elif OPS_CURVE == OPS_CURVE_SECP384R1
+#define FRAME_CURVE "secp384r1"
 #elif OPS_CURVE == OPS_CURVE_SECP256K1
 #define FRAME_CURVE "secp256k1"
 #elif OPS_CURVE == OPS_CURVE_ED25519
@@ -31,8 +33,10 @@
 #define FRAME_HAS_MESSAGES                                                                                             \
 	(FRAME_HAS_SIGN || FRAME_HAS_SHA256 || FRAME_HAS_SHA512 || FRAME_HAS_AES128 || FRAME_HAS_AES256)
 
-/* The longest message. */
+/* The longest message. A board has no room for more. */
+#ifndef FRAME_MESSAGE_BYTES
 #define FRAME_MESSAGE_BYTES 1024
+#endif /* FRAME_MESSAGE_BYTES */
 
 struct frame_plan {
 	const char *operation;

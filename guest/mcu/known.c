@@ -69,9 +69,16 @@ static void known_signatures_of(const char *measure)
 	for (size_t i = 0; i < sizeof(known_signatures) / sizeof(known_signatures[0]); i++) {
 		const struct known_signature *known = &known_signatures[i];
 
+#ifdef FRAME_HEDGED
+		/* The library adds random bytes to the nonce: its signatures are right without being the known ones. */
+		ok = ok && !ops_sign(known->private_key, known->public_key, known->message, known->length, signature) &&
+		     !ops_verify(known->public_key, known->message, known->length, signature) &&
+		     !ops_verify(known->public_key, known->message, known->length, known->signature);
+#else
 		/* Ed25519 has one right signature. */
 		ok = ok && !ops_sign(known->private_key, known->public_key, known->message, known->length, signature) &&
 		     !memcmp(signature, known->signature, sizeof(signature));
+#endif /* FRAME_HEDGED */
 	}
 	ok = ok && !ops_verify(first->public_key, first->message, first->length, first->signature);
 	frame_check("known-answer", measure, ok);

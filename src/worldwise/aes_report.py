@@ -2,15 +2,17 @@
 """Tables of AES: the published one in its own shape with ours beside it, and ours for those who choose a library."""
 
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 
 from worldwise.implementation import IMPLEMENTATIONS
 from worldwise.lens import AES_WHOLE, Reading, Row, is_quiet
+from worldwise.linux_report import machine_of, machine_text, machines
 from worldwise.mqttz import CLOCK, SOURCE, beside
 from worldwise.published import Figure
-from worldwise.suite import parameters_of, size_text
+from worldwise.suite import AES, PLAIN_TARGETS, parameters_of, size_text
 from worldwise.tables import Section, Table, count, ratio
 
-OPERATION = "aes"
+OPERATION = AES
 MODES = ("cbc", "ctr", "gcm")
 DIRECTIONS = ("encrypt", "decrypt")
 KEYS = ("128", "256")
@@ -49,21 +51,34 @@ def aes_sections(reading: Reading, full: bool = False) -> list[Section]:
     Unless `full`, of both directions and keys the tables show what can be told apart: decryption and AES-256 stand
     where they differ.
     """
-    rows = [row for row in reading.rows if row.operation == OPERATION and not row.board]
-    if not rows:
-        return []
-    table = _Rows(rows)
-    parts: list[Section | None] = [
-        *_published_sections(table, reading),
+    rows = [row for row in reading.rows if row.operation == OPERATION]
+    in_tee = [row for row in rows if row.target not in PLAIN_TARGETS]
+    plain = [row for row in rows if row.target in PLAIN_TARGETS]
+    parts: list[Section | None] = []
+    if in_tee:
+        table = _Rows(in_tee)
+        parts += [*_published_sections(table, reading), *_common_sections(table, full), _world_section(table)]
+        parts += [_fixed_section(table, KEYS if full else KEYS[:1]), _legend_section(table)]
+    for machine in machines(plain):
+        table = _Rows([row for row in plain if machine_of(row) == machine])
+        parts += [
+            replace(part, title=f"{machine_text(machine)}: {part.title}")
+            for part in (*_common_sections(table, full), _fixed_section(table, KEYS if full else KEYS[:1]))
+            if part
+        ]
+    if plain:
+        parts.append(_plain_legend_section(_Rows(plain)))
+    return [part for part in parts if part]
+
+
+def _common_sections(table: "_Rows", full: bool) -> list[Section | None]:
+    """What is told of one machine, whatever it has."""
+    return [
         *(_cipher_section(table, mode, direction) for mode in MODES for direction in DIRECTIONS[: 2 if full else 1]),
         _direction_section(table),
         _key_section(table),
         _extension_section(table),
-        _world_section(table),
-        _fixed_section(table, KEYS if full else KEYS[:1]),
-        _legend_section(table),
     ]
-    return [part for part in parts if part]
 
 
 class _Rows:
@@ -330,12 +345,13 @@ def _world_section(table: _Rows) -> Section | None:
 def _fixed_section(table: _Rows, keys: Sequence[str]) -> Section | None:
     cells = []
     sizes = [size for size in (PUBLISHED_SIZE, *table.sizes) if size in table.sizes][:1]
+    in_ta = any("ta" in table.places(variant) for variant in table.variants)
     for variant in table.variants:
         for mode in MODES:
             for key in keys:
                 line = [variant, mode, key]
                 for measure in _FIXED:
-                    for place in (table.places(variant)[0], "ta"):
+                    for place in (table.places(variant)[0], *(["ta"] if in_ta else [])):
                         row = table.get(variant, mode, key, "encrypt", sizes[0], measure, place) if sizes else None
                         line.append(count(row.median) if row else "-")
                 if set(line[3:]) != {"-"}:
@@ -344,13 +360,41 @@ def _fixed_section(table: _Rows, keys: Sequence[str]) -> Section | None:
         return None
     headers = ["variant", "mode", "key"]
     for measure in _FIXED:
-        headers += [f"{measure}\ncaller instr", "\nTA instr"]
+        headers += [f"{measure}\ncaller instr", *(["\nTA instr"] if in_ta else [])]
+    note = (
+        "caller: from the client of the TEE, or the same by the library's calls in Linux. A TA that keeps its key needs "
+        "none of the three for each message: it can do all in one call."
+    )
     return Section(
         f"AES, encrypt: what does not depend on the message's size (medians, at {size_text(sizes[0])})",
         Table(headers, cells, 3),
+        [note] if in_ta else [],
+    )
+
+
+_CHECKED = (
+    "Checked in every case: the standards' examples (NIST SP 800-38A, the GCM specification), decryption of what was "
+    "encrypted, of GCM a tag with a wrong bit, which must be refused and in the TA leave no plain text; and on the host, "
+    "by another library, a CRC-32 of every sample's input and output."
+)
+_LIBRARIES = (
+    "mbedtls36: Debian's mbed TLS 3.6 in its default configuration, through its cipher layer, compiled at the case's "
+    "level; -ce differs by MBEDTLS_AESCE_C alone. openssl: Debian's libcrypto through EVP, at Debian's own optimisation "
+    "level whatever the case says; without -ce it is told by OPENSSL_armcap=1 that the core has Advanced SIMD and nothing "
+    "else."
+)
+
+
+def _plain_legend_section(table: _Rows) -> Section:
+    samples = " or ".join(f"{n:,}" for n in table.samples)
+    return Section(
+        "How to read the tables of AES in plain Linux",
+        None,
         [
-            "caller: from the client of the TEE, or the same by the library's calls in Linux. A TA that keeps its key "
-            "needs none of the three for each message: it can do all in one call."
+            f"Every sample ({samples} a case) makes four calls of the library on fresh state: prepare, set-key, set-iv "
+            "(of GCM with 13 bytes that are authenticated alone), cipher (of GCM with a tag of 16 bytes).",
+            _CHECKED,
+            f"{_LIBRARIES} Both are linked statically.",
         ],
     )
 
@@ -370,13 +414,8 @@ def _legend_section(table: _Rows) -> Section:
             "ta: those calls alone, inside the TA. invoke: TEEC_InvokeCommand. client: the function around it, which "
             "fills in the operation. linux: the library's own calls for the same four steps. Data goes over as "
             "temporary memory references; no byte is copied, its pages are mapped into the TA.",
-            "Checked in every case: the standards' examples (NIST SP 800-38A, the GCM specification), decryption of "
-            "what was encrypted, of GCM a tag with a wrong bit, which must be refused and in the TA leave no plain "
-            "text; and on the host, by another library, a CRC-32 of every sample's input and output.",
+            _CHECKED,
             "libtomcrypt, mbedtls: OP-TEE's core with one or the other; GCM in it is OP-TEE's own code around the "
-            "library's block cipher. mbedtls36: Debian's mbed TLS 3.6 in its default configuration, through its cipher "
-            "layer, compiled at the case's level; -ce differs by MBEDTLS_AESCE_C alone. openssl: Debian's "
-            "libcrypto.so.3 through EVP, at Debian's own optimisation level whatever the case says; without -ce it is "
-            "told by OPENSSL_armcap=1 that the core has Advanced SIMD and nothing else.",
+            f"library's block cipher. {_LIBRARIES}",
         ],
     )

@@ -48,6 +48,7 @@ LENGTHS = {
     "secp192r1": _weierstrass(24, 24),
     "secp224r1": _weierstrass(28, 28),
     "secp256r1": _weierstrass(32, 32),
+    "secp384r1": _weierstrass(48, 48),
     "secp256k1": _weierstrass(32, 32),
     "ed25519": Curve(32, 32, 64, 0),
     "x25519": Curve(32, 32, 0, 32),
@@ -59,6 +60,7 @@ _EC: dict[str, Callable[[], ec.EllipticCurve]] = {
     "secp192r1": ec.SECP192R1,
     "secp224r1": ec.SECP224R1,
     "secp256r1": ec.SECP256R1,
+    "secp384r1": ec.SECP384R1,
     "secp256k1": ec.SECP256K1,
 }
 

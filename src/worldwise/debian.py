@@ -62,11 +62,12 @@ class Package(File):
 
 
 class Source(_Strict):
-    """A source package and its files."""
+    """A source package and its files. `package` is the archive's name for it where another version has the name."""
 
     name: str
     version: str
     files: list[File]
+    package: str = ""
 
 
 class Lock(_Strict):
@@ -115,7 +116,8 @@ def wanted_package(package: Package) -> Wanted:
 def wanted_source(source: Source) -> list[Wanted]:
     """What to fetch for a source package, one entry per file."""
     label = f"{source.name} {source.version} (source)"
-    return [Wanted(label, pool_path(source.name, file.file), file) for file in source.files]
+    package = source.package or source.name
+    return [Wanted(label, pool_path(package, file.file), file) for file in source.files]
 
 
 def load_lock(path: Path = paths.LAB / "lock.json") -> Lock:
@@ -149,6 +151,7 @@ def dump_lock(lock: Lock) -> str:
     def source(item: Source) -> str:
         files = ",\n".join("    " + line(file) for file in sorted(item.files, key=lambda file: file.file))
         head = f'"name": {json.dumps(item.name)}, "version": {json.dumps(item.version)}'
+        head += f', "package": {json.dumps(item.package)}' if item.package else ""
         return f'  {{{head}, "files": [\n{files}\n  ]}}'
 
     sources = array(source(item) for item in sorted(lock.sources, key=lambda item: item.name))
@@ -500,10 +503,14 @@ class _TargetWish(_Strict):
 
 
 class _SourceWish(_Strict):
-    """A source package; of one whose changes by Debian do not matter, or are not to be had, the original alone."""
+    """A source package; of one whose changes by Debian do not matter, or are not to be had, the original alone.
+
+    `package` is the archive's name for it where another version of it is wanted too, under that name.
+    """
 
     version: str
     only: Literal["orig"]
+    package: str = ""
 
 
 class Wish(_Strict):
@@ -617,18 +624,19 @@ def _package(fields: dict[str, str], follows: str = "") -> Package:
 
 
 def _source(apt: _AptRoot, name: str, wish: str | _SourceWish) -> Source:
-    version = wish if isinstance(wish, str) else wish.version
-    offered = list(_paragraphs(apt.call("apt-cache", "showsrc", "--only-source", name)))
+    version, alias = (wish, "") if isinstance(wish, str) else (wish.version, wish.package)
+    package = alias or name
+    offered = list(_paragraphs(apt.call("apt-cache", "showsrc", "--only-source", package)))
     for fields in offered:
-        if fields["Package"] == name and fields["Version"] == version:
+        if fields["Package"] == package and fields["Version"] == version:
             rows = [row.split() for row in fields["Checksums-Sha256"].splitlines() if row]
             if not isinstance(wish, str):
                 rows = [row for row in rows if ".orig.tar." in row[2] and not row[2].endswith(".asc")]
             files = [File(file=file, size=int(size), sha256=sha256) for sha256, size, file in rows]
-            return Source(name=name, version=version, files=files)
+            return Source(name=name, version=version, files=files, package=alias)
     there = ", ".join(sorted({fields["Version"] for fields in offered})) or "none"
     raise WorldwiseError(
-        f"source package {name} {version} is not on the mirror; it has: {there}",
+        f"source package {package} {version} is not on the mirror; it has: {there}",
         f"change the version under [sources] in lab/packages.toml, or {OTHER_MIRROR}",
     )
 

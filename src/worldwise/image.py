@@ -57,12 +57,13 @@ class Recipe:
             and puts what it makes into /out.
         outputs: files that must then be there, relative to /out.
         sources: locked source packages: their files appear in /in/<name>/.
-        packages: locked arm64 packages: each appears as /in/<name>.deb.
+        packages: locked packages of the architecture: each appears as /in/<name>.deb.
         trees: folders and files of the repository, seen as /in/<name>.
         needs: other images, seen as /in/<their name without its variant>.
         settings: environment variables of the script.
         fetch: what runs before the script, with the network; the script itself never has one.
         helpers: other files of the recipes folder that the script calls.
+        architecture: Debian's name of that of the packages.
     """
 
     name: str
@@ -75,6 +76,7 @@ class Recipe:
     settings: Mapping[str, str] = field(default_factory=dict)
     fetch: Fetch | None = None
     helpers: tuple[str, ...] = ()
+    architecture: str = "arm64"
 
     def digest(self, lab: Lab) -> str:
         """The image's address: 64 hexadecimal digits over all that goes in."""
@@ -86,7 +88,7 @@ class Recipe:
             "common": debian.file_sha256(RECIPES / "common.sh"),
             "outputs": self.outputs,
             "sources": {name: [file.sha256 for file in lab.source(name).files] for name in self.sources},
-            "packages": {name: lab.package(name, "arm64").sha256 for name in self.packages},
+            "packages": {name: lab.package(name, self.architecture).sha256 for name in self.packages},
             "trees": {name: tree_digest(path) for name, path in self.trees.items()},
             "needs": {name: recipe.digest(lab) for name, recipe in self.needs.items()},
             "settings": dict(self.settings),
@@ -189,7 +191,7 @@ class ImageStore:
         for name in recipe.sources:
             inputs += [(path, f"/in/{name}/{file}", "ro") for file, path in self.lab.source_files(name).items()]
         for name in recipe.packages:
-            inputs.append((self.lab.package_file(name, "arm64"), f"/in/{name}.deb", "ro"))
+            inputs.append((self.lab.package_file(name, recipe.architecture), f"/in/{name}.deb", "ro"))
         inputs += [(path, f"/in/{name}", "ro") for name, path in recipe.trees.items()]
 
         final = self._path(recipe, digest)
@@ -338,6 +340,18 @@ def cut_plugin() -> Recipe:
         outputs=("cut.so",),
         sources=("qemu",),
         trees={"cut.c": paths.PLUGIN / "cut.c"},
+    )
+
+
+def unpacked(package: str) -> Recipe:
+    """A locked source package, with Debian's changes, as an archive that is not compressed."""
+    return Recipe(
+        name=f"unpacked-{package}",
+        script="unpack.sh",
+        helpers=("packages.sh",),
+        outputs=("source.tar",),
+        sources=(package,),
+        settings={"PACKAGES": package},
     )
 
 

@@ -11,11 +11,20 @@ from worldwise import board
 from worldwise.echo_host import HOST_FILE, read_host_times
 from worldwise.errors import WorldwiseError
 from worldwise.hash_cost import HASHING, HashReading, Series, read_hashing
-from worldwise.portable import CURVES
+from worldwise.portable import CURVES, HARDCLOCK
 from worldwise.published import Figure, Published, Subject
-from worldwise.record import OUTCOMES_BESIDE, Outcome, Sample, check_records, read_records
+from worldwise.record import OUTCOMES_BESIDE, Clocks, Outcome, Sample, check_records, read_records
 from worldwise.rundir import CaseManifest, Run
-from worldwise.suite import BOARD_OPERATIONS, IMPLEMENTATIONS, OPTIMISATIONS, PLACES, Budget, Case, parameters_of
+from worldwise.suite import (
+    BOARD_OPERATIONS,
+    IMPLEMENTATIONS,
+    OPTIMISATIONS,
+    PLACES,
+    PLAIN_TARGETS,
+    Budget,
+    Case,
+    parameters_of,
+)
 
 FORMAT: Literal[4] = 4
 UNIT: Literal["instructions"] = "instructions"
@@ -122,6 +131,8 @@ _INCLUDES = {
     ("hash", "mcu"): f"the whole message, {_ON_BOARD}",
     ("encrypt", "mcu"): f"the whole message in counter mode, with the key's expansion, {_ON_BOARD}",
     ("run", "mcu"): f"all runs through the benchmark's loop, {_ON_BOARD}",
+    ("encrypt", "linux"): f"the whole message in counter mode, with the key's expansion, {_IN_LINUX}",
+    ("loop", "linux"): "a loop of one million turns of two instructions, in a Linux process",
 }
 
 
@@ -169,7 +180,8 @@ class Row(_Result):
     `ta_loaded` and `ta_file` are the bytes of a TA that is one of several that do the same: its code, constants and
     initial values, and its signed file; `stack` then is that of one call in the TA, at place ta.
 
-    `microseconds` are by clock: those of CLOCKS, or the board's own.
+    `microseconds` are by clock: those of CLOCKS, or the board's own. `samples` are the counts of all n, in order, and
+    there only where a published table has single runs of the same.
     """
 
     case: str
@@ -211,6 +223,7 @@ class Row(_Result):
     published: tuple[PublishedFigure, ...]
     published_gap: str
     verdict: Verdict | None
+    samples: tuple[int, ...] = ()
 
 
 class Factor(_Result):
@@ -275,6 +288,27 @@ class HostTime(_Result):
     load: float
 
 
+class ClockReading(_Result):
+    """What clocks said around an operation that was counted too: medians over the n samples after the warm-up.
+
+    `hardclock` is what mbedtls_timing_hardclock() returned, in a unit that is to be found out; `gettimeofday` is in
+    microseconds, `monotonic` in nanoseconds, both of virtual time. `calls` is how often mbedtls_timing_hardclock()
+    asked gettimeofday() between the two readings of a sample, the most of all samples.
+    """
+
+    case: str
+    target: str
+    core: str
+    variant: str
+    measure: str
+    n: int
+    instructions: float
+    hardclock: float
+    gettimeofday: float
+    monotonic: float
+    calls: int
+
+
 class FailedCase(_Result):
     """A case that ended with an error."""
 
@@ -323,6 +357,7 @@ class Reading(_Result):
     hashing: HashReading
     attempts: tuple[Attempt, ...]
     host: tuple[HostTime, ...] = ()
+    clocks: tuple[ClockReading, ...] = ()
     assumption: str
     board_assumption: str
     published_reason: str
@@ -362,7 +397,7 @@ def read_run(run: Run, budget: Budget | None = None) -> Reading:
                 row.median,
             )
             for row in in_reading_order(rows)
-            if row.operation in HASHING and row.size is not None and not row.board
+            if row.operation in HASHING and row.size is not None and not row.board and row.target not in PLAIN_TARGETS
         ],
         published.hashing,
         published.reason,
@@ -383,10 +418,12 @@ def read_run(run: Run, budget: Budget | None = None) -> Reading:
             packages=run.manifest.packages,
         ),
         rows=tuple(rows),
-        factors=tuple(_factors(in_reading_order(rows))),
+        # Of plain Linux the tables of its own say what options and levels give.
+        factors=tuple(_factors(in_reading_order(row for row in rows if row.target not in PLAIN_TARGETS))),
         hashing=hashing,
         attempts=tuple(attempt for manifest in done for attempt in _attempts(run, manifest)),
         host=tuple(times for manifest in done for times in _host_times(run, manifest)),
+        clocks=tuple(reading for manifest in done for reading in _clock_readings(run, manifest)),
         assumption=CLOCK_ASSUMPTION,
         board_assumption=BOARD_ASSUMPTION if any(row.board for row in rows) else "",
         published_reason=published.reason
@@ -469,6 +506,7 @@ def _case_rows(run: Run, manifest: CaseManifest, published: Published, budget: B
                 for beside in published.beside(what)
             ),
             published_gap=published.gap(what),
+            samples=tuple(counts) if published.has_runs(what) else (),
             verdict=Verdict(worst=worst, limit=budget.instructions, fits=worst <= budget.instructions)
             if judged and budget
             else None,
@@ -528,6 +566,37 @@ def _host_times(run: Run, manifest: CaseManifest) -> Iterable[HostTime]:
             min=min(series) / 1000,
             max=max(series) / 1000,
             load=times.start.load,
+        )
+
+
+def _clock_readings(run: Run, manifest: CaseManifest) -> Iterable[ClockReading]:
+    case = manifest.case()
+    if case.operation != HARDCLOCK:
+        return
+    records = read_records(run.records_path(case.id))
+    for measure in case.measures:
+        samples = {
+            record.index: record
+            for record in records
+            if isinstance(record, Sample) and record.measure == measure and record.phase == "sample"
+        }
+        clocks = [
+            record
+            for record in records
+            if isinstance(record, Clocks) and record.measure == measure and record.index in samples
+        ]
+        yield ClockReading(
+            case=case.id,
+            target=case.target,
+            core=case.core,
+            variant=case.variant,
+            measure=measure,
+            n=len(clocks),
+            instructions=median(sample.count for sample in samples.values()),
+            hardclock=median(record.hardclock for record in clocks),
+            gettimeofday=median(record.gettimeofday for record in clocks),
+            monotonic=median(record.monotonic for record in clocks),
+            calls=max(record.calls for record in clocks),
         )
 
 

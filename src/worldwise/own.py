@@ -24,7 +24,16 @@ from worldwise.image import Recipe
 from worldwise.implementation import IMPLEMENTATIONS
 from worldwise.portable import ADAPTER, MANIFEST, NO_CURVE, Build, Portable, find
 from worldwise.rundir import OwnEntry
-from worldwise.suite import CORE_HAS, TARGETS, TEE_CORE, Case, Suite, Unavailable, unavailable_reason
+from worldwise.suite import (
+    CORE_HAS,
+    PLAIN_TARGETS,
+    TEE_CORE,
+    Case,
+    Suite,
+    Unavailable,
+    takes_portables,
+    unavailable_reason,
+)
 
 # The OP-TEE whose TA calls the library. What its core does for cryptography takes no part in what is measured.
 OPTEE_VARIANT = "mbedtls-nist"
@@ -169,7 +178,7 @@ def _cases(suite: Suite, own: Own) -> tuple[list[Case], list[Unavailable]]:
     cases: dict[str, Case] = {}
     lacking: dict[Unavailable, None] = {}
     for case in suite.cases:
-        if case.target in TARGETS and case.operation not in _TEE_ASKED:
+        if not takes_portables(case.target) and case.operation not in _TEE_ASKED:
             continue
         reason = _reason(own.implementation, case.target, case.curve, case.operation)
         if reason:
@@ -187,7 +196,7 @@ def _cases(suite: Suite, own: Own) -> tuple[list[Case], list[Unavailable]]:
 
 def _reason(implementation: Portable, target: str, curve: str, operation: str) -> str:
     """Why a case cannot be, without a full stop; empty if it can."""
-    if target not in TARGETS:
+    if takes_portables(target):
         return unavailable_reason(target, implementation.name, curve, operation)
     if operation not in TEE_OPERATIONS:
         return f"{operation} on {target} is measured of OP-TEE's own libraries alone"
@@ -279,11 +288,13 @@ def _check_manifest(own: Own) -> None:
     named = [(f"build.core.{core}", core) for core in build.core]
     named += [("needs.cores", core) for core in own.implementation.manifest.needs.cores]
     for where, core in named:
-        if core != OPTEE_CORE:
+        if core not in (OPTEE_CORE, *PLAIN_TARGETS.values()):
             try:
                 load_core(core)
             except WorldwiseError as error:
-                raise WorldwiseError(f"{path}: {where}: {error.message}", f"{error.hint}, {OPTEE_CORE}") from error
+                raise WorldwiseError(
+                    f"{path}: {where}: {error.message}", f"{error.hint}, {', '.join(PLAIN_TARGETS.values())}"
+                ) from error
     for core, core_part in build.core.items():
         _check_part(own, core_part, f"build.core.{core}", in_folder)
 
@@ -328,7 +339,7 @@ def programs(implementation: Portable, optimisation: str, source: Path | None) -
     The client and the first process are those of OPTEE_VARIANT, the same files. `source` has the library's sources if
     they are a crate's.
     """
-    packages = _packages(implementation)
+    packages = source_packages(implementation)
     return Recipe(
         name=f"programs-{implementation.name}-{optimisation}",
         script="programs-own.sh",
@@ -409,18 +420,18 @@ def crypto_programs(name: str, optimisation: str, curve: str, crates: Callable[[
         return built
     plan = {**_plan(implementation, optimisation, curve, has), "curve": curve}
     source = crates(implementation)
-    packages = _packages(implementation)
+    packages = source_packages(implementation)
     return replace(
         built,
         outputs=(*built.outputs, "linux-bench"),
         sources=packages,
-        trees={**built.trees, **_adapter(implementation), **trees(implementation)}
+        trees={**built.trees, **adapter_trees(implementation), **trees(implementation)}
         | ({"source": source} if source else {}),
         settings={**built.settings, "PACKAGES": " ".join(packages), "PLAN": json.dumps(plan)},
     )
 
 
-def _adapter(implementation: Portable) -> dict[str, Path]:
+def adapter_trees(implementation: Portable) -> dict[str, Path]:
     """An adapter of the repository with the adapters that it includes, and the libraries' configurations."""
     names: set[str] = set() if implementation.folder else {implementation.adapter.name}
     while more := {name for one in names for name in _INCLUDED.findall((paths.PORTABLE / one).read_text())} - names:
@@ -429,7 +440,7 @@ def _adapter(implementation: Portable) -> dict[str, Path]:
     return image.guest_trees(*sorted(names), room="ops/portable")
 
 
-def _packages(implementation: Portable) -> tuple[str, ...]:
+def source_packages(implementation: Portable) -> tuple[str, ...]:
     """Locked source packages that a library is compiled from, that of the bench's hash first."""
     source = implementation.manifest.source
     return tuple(dict.fromkeys(["bearssl", *([source.debian] if source and source.debian else [])]))

@@ -6,6 +6,7 @@ what it has. A library of the user's own has the same text in a file of that nam
 """
 
 import functools
+import itertools
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -19,11 +20,25 @@ from worldwise.errors import WorldwiseError
 from worldwise.toml_model import Model, parse, read_text
 
 # Every curve there is a name for, in the order of the tables. What no library has is said to be missing, not left out.
-CURVES = ("secp112r1", "secp160r1", "secp192r1", "secp224r1", "secp256r1", "secp256k1", "ed25519", "x25519")
+CURVES = (
+    "secp112r1",
+    "secp160r1",
+    "secp192r1",
+    "secp224r1",
+    "secp256r1",
+    "secp384r1",
+    "secp256k1",
+    "ed25519",
+    "x25519",
+)
 NO_CURVE = "none"
 OF_CURVE = ("keygen", "sign", "verify", "ecdh")
+# Of a library's clock, on a curve of which it signs: in plain Linux alone, see guest/linux/hardclock.
+HARDCLOCK = "hardclock"
 CURVELESS = ("sha256", "sha512", "aes128", "aes256", "dhrystone")
-OPTIMISATIONS = ("Os", "O2")
+OPTIMISATIONS = ("O0", "Os", "O2", "O3")
+# The level of what comes compiled, in a package: only the adapter is compiled here.
+PACKAGED_OPTIMISATION = "O2"
 
 _NAME = re.compile(r"[a-z0-9][a-z0-9-]*")
 _BLOCK = re.compile(r"^/\* implementation\.toml\n(.*?)^ *\*/", re.DOTALL | re.MULTILINE)
@@ -31,13 +46,17 @@ MANIFEST = "implementation.toml"
 ADAPTER = "adapter.c"
 
 Text = Annotated[str, Field(min_length=1)]
-Operation = Literal["keygen", "sign", "verify", "ecdh", "sha256", "sha512", "aes128", "aes256", "dhrystone"]
+OptionName = Annotated[str, Field(pattern="^[a-z0-9]+(-[a-z0-9]+)*$")]
+Operation = Literal[
+    "keygen", "sign", "verify", "ecdh", "hardclock", "sha256", "sha512", "aes128", "aes256", "dhrystone"
+]
 
 
 class Source(Model):
-    """Where a library's sources come from: a crate, a locked Debian source package, or the folder itself.
+    """Where a library comes from: a crate, a locked Debian source package, the folder itself, or compiled, in packages.
 
     `parts`: the folders of a large source package that are unpacked, of one without changes by Debian.
+    `packages`: locked packages of the measured machine, whose static libraries are linked.
     """
 
     crate: Text | None = None
@@ -45,17 +64,20 @@ class Source(Model):
     sha256: Annotated[str, Field(pattern="^[0-9a-f]{64}$")] | None = None
     debian: Text | None = None
     parts: tuple[Text, ...] = ()
+    packages: tuple[Text, ...] = ()
 
     @model_validator(mode="after")
     def _one(self) -> "Source":
-        if (self.crate is None) == (self.debian is None):
-            raise ValueError("must have one of 'crate' and 'debian'; without [source] the sources are in the folder")
+        if [bool(self.crate), bool(self.debian), bool(self.packages)].count(True) != 1:
+            raise ValueError(
+                "must have one of 'crate', 'debian' and 'packages'; without [source] the sources are in the folder"
+            )
         if self.crate and not (self.version and self.sha256):
             raise ValueError("a crate is pinned by 'version' and 'sha256', of its .crate file")
         if self.parts and not self.debian:
             raise ValueError("'parts' are those of a Debian source package")
-        if self.debian and (self.version or self.sha256):
-            raise ValueError("a Debian source package is pinned in lab/lock.json; no 'version' or 'sha256' here")
+        if not self.crate and (self.version or self.sha256):
+            raise ValueError("a Debian package is pinned in lab/lock.json; no 'version' or 'sha256' here")
         return self
 
 
@@ -75,21 +97,39 @@ class CorePart(Part):
 
 
 class Build(Part):
-    """How the library is compiled: for every program, and more for one curve or core."""
+    """How the library is compiled: for every program, and more for one curve or core.
+
+    `archives`: static libraries of its packages, in the order in which they are linked.
+    """
 
     warnings: bool = False
+    archives: tuple[Text, ...] = ()
     curve: dict[Text, Part] = Field(default_factory=dict)
     core: dict[Text, CorePart] = Field(default_factory=dict)
 
 
+class Option(Model):
+    """One of a library's build options: what each of its values defines, and the one that is meant if none is named."""
+
+    default: OptionName
+    values: dict[OptionName, tuple[Text, ...]]
+
+    @model_validator(mode="after")
+    def _there(self) -> "Option":
+        if self.default not in self.values:
+            raise ValueError(f"the default '{self.default}' is not among the values: {', '.join(self.values)}")
+        return self
+
+
 class Needs(Model):
-    """What a library needs: certain cores (none named: any), the frame's SHA-256, so many bytes of heap.
+    """What a library needs: certain cores (none named: any), the frame's SHA-256, so many bytes of heap, or Linux.
 
     Without `heap` a program that allocates has three quarters of the RAM that is left for it, and the rest is stack.
     """
 
     cores: tuple[Text, ...] = ()
     frame_sha256: bool = False
+    linux: bool = False
     heap: Annotated[int, Field(ge=8)] | None = None
 
 
@@ -108,6 +148,7 @@ class Manifest(Model):
     build: Build
     operations: dict[Text, tuple[Operation, ...]]
     needs: Needs = Needs()
+    options: dict[OptionName, Option] = Field(default_factory=dict)
 
     @field_validator("name")
     @classmethod
@@ -123,7 +164,7 @@ class Manifest(Model):
             # The first has a name only, for what is asked for and cannot be had.
             if curve not in (*CURVES[1:], NO_CURVE):
                 raise ValueError(f"curve '{curve}' is not known. Allowed: {', '.join(CURVES[1:])}, {NO_CURVE}")
-            allowed = CURVELESS if curve == NO_CURVE else OF_CURVE
+            allowed = CURVELESS if curve == NO_CURVE else (*OF_CURVE, HARDCLOCK)
             for operation in operations:
                 if operation not in allowed:
                     raise ValueError(f"'{operation}' does not go with '{curve}'. Allowed: {', '.join(allowed)}")
@@ -137,6 +178,12 @@ class Manifest(Model):
     def _something(self) -> "Manifest":
         if not any(self.operations.values()):
             raise ValueError("[operations] names none: nothing would be measured")
+        if any(HARDCLOCK in each and "sign" not in each for each in self.operations.values()):
+            raise ValueError(f"'{HARDCLOCK}' needs 'sign': it reads the library's clock around signatures")
+        if any(HARDCLOCK in each for each in self.operations.values()) and not self.needs.linux:
+            raise ValueError(f"'{HARDCLOCK}' is for Linux: [needs] must say linux = true")
+        if self.source and self.source.packages and not self.needs.linux:
+            raise ValueError("a library that comes compiled is for Linux: [needs] must say linux = true")
         return self
 
 
@@ -168,6 +215,48 @@ class Portable:
         """Whether it has an operation (on a curve, for those that need one)."""
         return operation in self.manifest.operations.get(curve, ())
 
+    @property
+    def packaged(self) -> bool:
+        """Whether it comes compiled, so that no level of optimisation here changes it."""
+        return bool(self.manifest.source and self.manifest.source.packages)
+
+    def options(self, text: str) -> dict[str, str]:
+        """The value of each of its build options, from a case's text such as `nist-off+window-2`.
+
+        Raises WorldwiseError for what it has not, with what it has.
+        """
+        chosen = {name: option.default for name, option in self.manifest.options.items()}
+        named: set[str] = set()
+        for word in text.split("+") if text else ():
+            name, _, value = word.rpartition("-")
+            option = self.manifest.options.get(name)
+            if option is None or value not in option.values or name in named:
+                has = "; ".join(f"{name}-{'|'.join(each.values)}" for name, each in self.manifest.options.items())
+                twice = " stands there twice" if name in named else " is no build option"
+                raise WorldwiseError(f"'{word}'{twice} of {self.name}. It has: {has or 'none'}.")
+            chosen[name] = value
+            named.add(name)
+        return chosen
+
+    def options_text(self, chosen: Mapping[str, str]) -> str:
+        """The one way in which a case says such values: those that are not the default, in the manifest's order."""
+        return "+".join(
+            f"{name}-{chosen[name]}"
+            for name, option in self.manifest.options.items()
+            if chosen.get(name, option.default) != option.default
+        )
+
+    def grid(self) -> list[str]:
+        """Every combination of its build options' values, as a case says them; the default alone if it has none."""
+        names = list(self.manifest.options)
+        values = [self.manifest.options[name].values for name in names]
+        return [self.options_text(dict(zip(names, chosen, strict=True))) for chosen in itertools.product(*values)]
+
+    def defines(self, options: str) -> tuple[str, ...]:
+        """What the options of a case's text define. Raises WorldwiseError as `options` does."""
+        chosen = self.options(options)
+        return tuple(one for name, option in self.manifest.options.items() for one in option.values[chosen[name]])
+
     def runs_on(self, core: str) -> bool:
         """Whether it works on a core."""
         return not self.manifest.needs.cores or core in self.manifest.needs.cores
@@ -186,7 +275,7 @@ def load_adapter(path: Path) -> Portable:
     if manifest.name != path.stem:
         raise WorldwiseError(f"{path}: its name is '{manifest.name}', not that of the file")
     if manifest.source is None:
-        raise WorldwiseError(f"{path}: has no [source]", "name a crate or a Debian source package")
+        raise WorldwiseError(f"{path}: has no [source]", "name a crate, a Debian source package or packages")
     return Portable(manifest, path)
 
 

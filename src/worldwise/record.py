@@ -22,7 +22,9 @@ from pydantic import BaseModel, ConfigDict, Discriminator, Field, Tag, TypeAdapt
 
 from worldwise import curves
 from worldwise.errors import WorldwiseError
-from worldwise.suite import MAX_BOARD_SIZE, MAX_SIZE, Case
+from worldwise.portable import HARDCLOCK
+from worldwise.suite import AES as AES_OPERATION
+from worldwise.suite import MAX_SIZE, PLAIN_TARGETS, Case, takes_portables
 
 # What each operation owes besides its samples: the measure whose results are evidence, the length of the
 # signed message in bytes, and the checks that the program itself must have made.
@@ -38,6 +40,7 @@ EVIDENCE: Mapping[str, str] = {
     "ecdh": "ecdh",
     "digest": "hash",
     "sha512": "hash",
+    HARDCLOCK: "sign",
     "aes128": "encrypt",
     "aes256": "encrypt",
 }
@@ -58,12 +61,15 @@ REQUIRED_CHECKS: Mapping[tuple[str, str], tuple[str, ...]] = {
     ("linux", "attestquorum"): _REJECTED,
     ("linux", "sha256"): ("known-answer",),
     ("optee", "aes"): ("known-answer", "decrypted-again"),
-    ("linux", "aes"): ("known-answer", "decrypted-again"),
+    **dict.fromkeys(
+        (("linux", AES_OPERATION), *((target, AES_OPERATION) for target in PLAIN_TARGETS)),
+        ("known-answer", "decrypted-again"),
+    ),
 }
 # Of AES in GCM besides: in a TEE nothing may be left of what was forged.
 _FORGED: Mapping[str, tuple[str, ...]] = {
     "optee": ("forged-tag-refused", "forged-plaintext-withheld"),
-    "linux": ("forged-tag-refused",),
+    **dict.fromkeys(("linux", *PLAIN_TARGETS), ("forged-tag-refused",)),
 }
 _SIGNATURE_CHECKS = ("known-answer", *_REJECTED, "invalid-signatures-rejected")
 BOARD_CHECKS: Mapping[str, tuple[str, ...]] = {
@@ -76,6 +82,7 @@ BOARD_CHECKS: Mapping[str, tuple[str, ...]] = {
     "aes128": ("known-answer",),
     "aes256": ("known-answer",),
     "dhrystone": ("final-values",),
+    HARDCLOCK: (*_SIGNATURE_CHECKS, "hardclock-is-gettimeofday"),
 }
 
 # Operations that say something besides of their calls: storage, how often tee-supplicant was asked.
@@ -86,6 +93,8 @@ _ON_CURVE = ("sign", "verify", "ecdh")
 
 CLOCK = "cntvct_el0"
 BOARD_CLOCK = "systick"
+# Of targets whose core has no counter that everybody can read.
+TARGET_CLOCKS: Mapping[str, str] = {"linux-armv7": "perf_cpu_cycles"}
 # By which counter a place measures, where it is another one.
 CLOCKS: Mapping[tuple[str, str], str] = {("sha256", "api"): "pmccntr_el0", ("sha256", "ta"): "pmccntr_el0"}
 # Places whose samples may be the sum of several spans: (operation, place).
@@ -94,22 +103,30 @@ _SUMMED = tuple(CLOCKS)
 # The bytes of a hashed message: see guest/bench/message.h.
 _BLOCK = 65536
 
+# How far in ns a clock may be off the counter: it steps by a microsecond, and so does what is told of it.
+_CLOCK_STEP = 2000
+
 Count = Annotated[int, Field(ge=0, lt=2**64)]
 Text = Annotated[str, Field(min_length=1)]
 Place = Literal["api", "ta", "invoke", "client", "linux", "mcu"]
-Clock = Literal["cntvct_el0", "pmccntr_el0", "systick"]
+Clock = Literal["cntvct_el0", "pmccntr_el0", "systick", "perf_cpu_cycles"]
 Bytes = Annotated[str, Field(pattern="^([0-9a-f]{2})*$")]
-CurveName = Literal["secp160r1", "secp192r1", "secp224r1", "secp256r1", "secp256k1", "ed25519", "x25519"]
-BoardSize = Annotated[int, Field(ge=0, le=MAX_BOARD_SIZE)]
+CurveName = Literal["secp160r1", "secp192r1", "secp224r1", "secp256r1", "secp384r1", "secp256k1", "ed25519", "x25519"]
+MessageSize = Annotated[int, Field(ge=0, le=MAX_SIZE)]
 
 
 def _hex(digits: int) -> Any:
     return Field(pattern=f"^[0-9a-f]{{{digits}}}$")
 
 
+def _is_portable(case: Case) -> bool:
+    """Whether a portable implementation does it, by a program of nothing else."""
+    return takes_portables(case.target) and case.operation != AES_OPERATION
+
+
 def required_checks(case: Case) -> tuple[str, ...]:
     """What the measured program itself must have tried."""
-    if not case.board and case.operation not in (*_ON_CURVE, "digest"):
+    if not _is_portable(case) and case.operation not in (*_ON_CURVE, "digest"):
         forged = _FORGED[case.target] if ("mode", "gcm") in case.parameters else ()
         return REQUIRED_CHECKS.get((case.target, case.operation), ()) + forged
     points = ("invalid-point-rejected",) if case.operation == "ecdh" and case.curve in curves.WEIERSTRASS else ()
@@ -241,7 +258,7 @@ class CurveSignatureEvidence(_OnCurve):
 
     measure: Literal["sign", "verify"]
     content: Literal["blocks"]
-    size: BoardSize
+    size: MessageSize
     public: Bytes
     signature: Bytes
 
@@ -263,7 +280,7 @@ class DigestEvidence(_Record):
     index: Count
     algorithm: Literal["sha256", "sha512"]
     content: Literal["blocks"]
-    size: BoardSize
+    size: MessageSize
     digest: Annotated[str, Field(pattern="^([0-9a-f]{64}|[0-9a-f]{128})$")]
 
 
@@ -275,7 +292,7 @@ class EncryptEvidence(_Record):
     index: Count
     cipher: Literal["aes128-ctr", "aes256-ctr"]
     content: Literal["blocks"]
-    size: BoardSize
+    size: MessageSize
     key: Annotated[str, Field(pattern="^([0-9a-f]{32}|[0-9a-f]{64})$")]
     counter: Annotated[str, _hex(32)]
     output_sha256: Annotated[str, _hex(64)]
@@ -370,6 +387,25 @@ class Fault(_Record):
         return f"{text}; fault status {self.status:#x}" if self.status else text
 
 
+class Clocks(_Record):
+    """What clocks say around one call, read in turn before it and in the opposite order after it.
+
+    `begin` and `end` are the counter around all of them, outside the region; the others are differences: what
+    mbedtls_timing_hardclock() returned, microseconds of gettimeofday(), nanoseconds of CLOCK_MONOTONIC. `calls` is how
+    often mbedtls_timing_hardclock() called gettimeofday() for it.
+    """
+
+    type: Literal["clocks"]
+    measure: Text
+    index: Count
+    begin: Count
+    end: Count
+    hardclock: Count
+    gettimeofday: Count
+    monotonic: Count
+    calls: Count
+
+
 class Check(_Record):
     """Something the program tried on its own result, and whether it went as it must."""
 
@@ -449,6 +485,7 @@ Record = (
         Discriminator(_evidence_kind),
     ]
     | Memory
+    | Clocks
     | Fault
     | Check
     | Outcome
@@ -668,7 +705,7 @@ class _Checker:
         self._case = case
         self._file = file
         self._symbol = symbol
-        self._clock = BOARD_CLOCK if case.board else CLOCK
+        self._clock = BOARD_CLOCK if case.board else TARGET_CLOCKS.get(case.target, CLOCK)
 
     def check(self) -> CheckedRecords:
         self._no_errors()
@@ -676,6 +713,7 @@ class _Checker:
         overheads = self._overheads()
         samples = self._samples(overheads)
         memory = self._memory()
+        self._clocks(samples)
         self._evidence()
         self._outcomes()
         self._checks()
@@ -729,7 +767,7 @@ class _Checker:
         for key, found, wanted in expected:
             if found != wanted:
                 self._fail(1, f"{key} is {found!r}, the case has {wanted!r}.")
-        if start.program.partition("-")[0] != ("mcu" if case.board else case.target):
+        if start.program.partition("-")[0] != ("mcu" if case.board else case.target.partition("-")[0]):
             self._fail(1, f"program '{start.program}' does not run on target '{case.target}'.")
         if not self._knows_itself(start.implementation):
             self._fail(1, f"implementation '{start.implementation}' is not that of the case.")
@@ -738,7 +776,7 @@ class _Checker:
     def _knows_itself(self, name: str) -> bool:
         """Whether a program that calls its implementation by `name` can be that of the case."""
         case = self._case
-        if case.board:
+        if takes_portables(case.target):
             return name == case.implementation
         # A client does not know what OP-TEE was built with, nor a program how its library was configured.
         return name == "optee" if case.target == "optee" else f"{case.implementation}-".startswith(f"{name}-")
@@ -865,6 +903,36 @@ class _Checker:
                 self._fail(None, f"the record of the memory of {measure} is missing.")
         return found
 
+    def _clocks(self, samples: Mapping[tuple[str, str], tuple[Sample, ...]]) -> None:
+        """What clocks say goes with the counter, where virtual time goes on by 1 ns an instruction."""
+        due = (
+            {(measure, sample.index): sample for (measure, _), series in samples.items() for sample in series}
+            if self._case.operation == HARDCLOCK
+            else {}
+        )
+        for number, record in self._numbered():
+            if not isinstance(record, Clocks):
+                continue
+            sample = due.pop((record.measure, record.index), None)
+            if sample is None:
+                self._fail(number, f"clocks of {record.measure} {record.index}, which has none or has them already.")
+            if not record.begin <= sample.begin <= sample.end <= record.end:
+                self._fail(number, f"clocks of {record.measure} {record.index} that were not read around its region.")
+            for name, nanoseconds in (
+                ("mbedtls_timing_hardclock", 1000 * record.hardclock),
+                ("gettimeofday", 1000 * record.gettimeofday),
+                ("CLOCK_MONOTONIC", record.monotonic),
+            ):
+                least, most = sample.raw - _CLOCK_STEP, record.end - record.begin + _CLOCK_STEP
+                if not least <= nanoseconds <= most:
+                    self._fail(
+                        number,
+                        f"{record.measure} {record.index}: {name} says {nanoseconds} ns if it says microseconds, the "
+                        f"counter {least} to {most}.",
+                    )
+        for measure, index in due:
+            self._fail(None, f"the clocks of {measure} {index} are missing.")
+
     def _evidence(self) -> None:
         case = self._case
         measure = EVIDENCE.get(case.operation)
@@ -874,7 +942,7 @@ class _Checker:
         for number, record in self._numbered():
             if not isinstance(record, Evidence | BoardEvidence):
                 continue
-            on_curve = bool(case.board) or case.operation in _ON_CURVE
+            on_curve = _is_portable(case) or case.operation in _ON_CURVE
             if record.measure != measure or isinstance(record, BoardEvidence) != on_curve:
                 self._fail(number, f"evidence for '{record.measure}', which it has not.")
             if record.index in seen:

@@ -12,8 +12,10 @@ from rich.measure import Measurement
 from rich.table import Table as RichTable
 from rich.text import Text
 
+from worldwise import tracking
 from worldwise.abuse_report import abuse_sections
 from worldwise.aes_report import aes_sections
+from worldwise.armv7_report import armv7_sections
 from worldwise.board_report import board_columns, board_sections
 from worldwise.calls_report import calls_sections
 from worldwise.crypto_report import crypto_columns, crypto_sections
@@ -22,8 +24,10 @@ from worldwise.faults_report import faults_sections
 from worldwise.hash_cost import Fit, HashCost, throughput
 from worldwise.implementation import IMPLEMENTATIONS as IMPLEMENTATION_TABLE
 from worldwise.lens import CLOCKS, Factor, Reading, Row, in_reading_order
+from worldwise.linux_report import linux_columns, linux_sections
+from worldwise.options_report import options_sections
 from worldwise.storage_report import storage_sections
-from worldwise.suite import IMPLEMENTATIONS, OPTIMISATIONS, size_text
+from worldwise.suite import IMPLEMENTATIONS, OPTIMISATIONS, PLAIN_TARGETS, size_text
 from worldwise.tables import Section, Table
 from worldwise.tables import count as _count
 from worldwise.tables import factor as _factor
@@ -69,8 +73,8 @@ def sections(reading: Reading, full: bool = False) -> list[Section]:
 
     Unless `full`, times are shown only for what a caller waits for, and of hashing only what its own tables say.
     """
-    # Boards have tables of their own, which say more: what a TEE's tables compare, they have not.
-    rows = in_reading_order(row for row in reading.rows if not row.board)
+    # Boards and plain Linux have tables of their own, which say more: what a TEE's tables compare, they have not.
+    rows = in_reading_order(row for row in reading.rows if not row.board and row.target not in PLAIN_TARGETS)
     # A case that hashes has five rows for each of many sizes; an app has tables of its own.
     shown = rows if full else [row for row in rows if row.size is None and not _has_own_tables(row)]
     factors = [
@@ -99,6 +103,9 @@ def sections(reading: Reading, full: bool = False) -> list[Section]:
         *storage_sections(reading, full),
         *faults_sections(reading, full),
         *board_sections(reading, full),
+        *linux_sections(reading, full),
+        *options_sections(reading, full),
+        *armv7_sections(reading, full),
         _failure_section(reading),
         _budget_section(rows, reading),
     ]
@@ -115,11 +122,16 @@ def render(reading: Reading, console: Console, full: bool = False) -> None:
     _print_prose(console, _provenance(reading))
     for section in sections(reading, full):
         console.print()
-        _print_prose(console, section.title, "bold")
-        if section.table:
-            _print_table(console, section.table)
-        for note in section.notes:
-            _print_prose(console, note)
+        print_section(section, console)
+
+
+def print_section(section: Section, console: Console) -> None:
+    """Prints one part of a report."""
+    _print_prose(console, section.title, "bold")
+    if section.table:
+        _print_table(console, section.table)
+    for note in section.notes:
+        _print_prose(console, note)
 
 
 def to_json(reading: Reading) -> str:
@@ -164,6 +176,7 @@ def to_csv(reading: Reading) -> str:
         "fit_residual_instructions": _fit_column(reading, lambda fit, size: fit.residuals[size]),
         **board_columns(reading),
         **crypto_columns(reading),
+        **linux_columns(reading),
         "includes": lambda row: row.includes,
     }
     stream = io.StringIO()
@@ -179,15 +192,48 @@ def to_markdown(reading: Reading) -> str:
     """The full report as Markdown, with the same numbers as in the terminal."""
     lines = [f"# {_markdown_text(_heading(reading))}", "", _markdown_text(_provenance(reading))]
     for section in sections(reading, full=True):
-        lines += ["", f"## {_markdown_text(section.title)}"]
-        if section.table:
-            lines += ["", *_markdown_table(section.table)]
-        for note in section.notes:
-            lines += ["", _markdown_text(note)]
+        lines += ["", *section_lines(section)]
     return "\n".join(lines) + "\n"
 
 
-EXPORTERS: Mapping[str, Callable[[Reading], str]] = {"json": to_json, "csv": to_csv, "markdown": to_markdown}
+def section_lines(section: Section) -> list[str]:
+    """The lines of one part of a report, as Markdown."""
+    lines = [f"## {_markdown_text(section.title)}"]
+    if section.table:
+        lines += ["", *_markdown_table(section.table)]
+    for note in section.notes:
+        lines += ["", _markdown_text(note)]
+    return lines
+
+
+def to_github_action_benchmark(reading: Reading) -> str:
+    """The medians, and bytes of memory, as github-action-benchmark reads them (`customSmallerIsBetter`)."""
+    return tracking.to_github_action_benchmark(_figures(reading))
+
+
+def to_bencher(reading: Reading) -> str:
+    """The medians, and bytes of memory, in Bencher Metric Format."""
+    return tracking.to_bencher(_figures(reading))
+
+
+EXPORTERS: Mapping[str, Callable[[Reading], str]] = {
+    "json": to_json,
+    "csv": to_csv,
+    "markdown": to_markdown,
+    "github-action-benchmark": to_github_action_benchmark,
+    "bencher": to_bencher,
+}
+
+
+def _figures(reading: Reading) -> Iterable[tracking.Figure]:
+    """Every row under the name that `worldwise compare` gives it."""
+    for row in in_reading_order(reading.rows):
+        name = f"{row.case} {row.measure} {row.place}"
+        yield tracking.Figure(name, "instructions", row.median, row.min, row.max, f"n = {row.n}; {row.includes}")
+        for part in ("stack", "heap", "flash", "ram"):
+            value = getattr(row, part)
+            if value is not None:
+                yield tracking.Figure(name, f"{part}-bytes", value)
 
 
 def _heading(reading: Reading) -> str:
@@ -262,10 +308,12 @@ def _price_section(rows: list[Row]) -> Section | None:
 
 
 def _nist_section(factors: Iterable[Factor], rows: Iterable[Row]) -> Section | None:
+    chosen = [factor for factor in factors if factor.kind == "nist-optim"]
+    levels = {factor.optimisation for factor in chosen}
     section = _factor_section(
         "What MBEDTLS_ECP_NIST_OPTIM gives: median without it / median with it",
-        [factor for factor in factors if factor.kind == "nist-optim"],
-        {f"-{name}\nfactor": name for name in OPTIMISATIONS},
+        chosen,
+        {f"-{name}\nfactor": name for name in OPTIMISATIONS if name in levels},
         lambda factor: factor.optimisation,
     )
     if section:

@@ -5,7 +5,7 @@ import difflib
 import re
 import tomllib
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 from fractions import Fraction
 from pathlib import Path
@@ -19,6 +19,35 @@ from worldwise.toml_lines import TomlLines, syntax_error_line
 
 FORMAT = 1
 
+# What every board can be asked for: operation -> measure -> places.
+_ON_BOARD = ("mcu",)
+BOARD_OPERATIONS: Mapping[str, Mapping[str, tuple[str, ...]]] = {
+    "keygen": {"keygen": _ON_BOARD},
+    "sign": {"sign": _ON_BOARD},
+    "verify": {"verify": _ON_BOARD},
+    "ecdh": {"ecdh": _ON_BOARD},
+    "sha256": {"hash": _ON_BOARD},
+    "sha512": {"hash": _ON_BOARD},
+    "aes128": {"encrypt": _ON_BOARD},
+    "aes256": {"encrypt": _ON_BOARD},
+    "dhrystone": {"run": _ON_BOARD},
+}
+# In its four calls, by OP-TEE's libraries or by one of Linux.
+AES = "aes"
+_AES_CALLS = ("prepare", "set-key", "set-iv", "cipher")
+# Linux without a secure world is asked the same, but for what is a board's benchmark.
+_PLAIN_OPERATIONS: Mapping[str, Mapping[str, tuple[str, ...]]] = {
+    **{
+        operation: dict.fromkeys(measures, ("linux",))
+        for operation, measures in BOARD_OPERATIONS.items()
+        if operation != "dhrystone"
+    },
+    portable.HARDCLOCK: dict.fromkeys(("sign", "loop"), ("linux",)),
+    AES: dict.fromkeys(_AES_CALLS, ("linux",)),
+}
+# Each with the core by which implementation.toml names its architecture.
+PLAIN_TARGETS: Mapping[str, str] = {"linux-armv7": "cortex-a9", "linux-armv8": "cortex-a72"}
+ARMV8_CORES = ("cortex-a72", "cortex-a53", "cortex-a76")
 # Everything a suite may ask for, one line each: target -> operation -> measure -> places where it stands, the
 # innermost first. Every board is a target besides; see `operations_of`.
 _IN_TEE = ("ta", "client")
@@ -33,7 +62,7 @@ TARGETS: Mapping[str, Mapping[str, Mapping[str, tuple[str, ...]]]] = {
         "sha256": {"hash": ("api", *_IN_TEE), "touch": ("client",), "empty": ("client",)},
         "storage-create": {"create": _IN_TEE},
         "hello": {"increment": _IN_TEE},
-        "aes": dict.fromkeys(("prepare", "set-key", "set-iv", "cipher"), ("ta", "invoke", "client")),
+        AES: dict.fromkeys(_AES_CALLS, ("ta", "invoke", "client")),
         "payload": {"call": ("client",), "read": _IN_TEE, "once": _IN_TEE},
         "call": {"oldest": ("client",), "newest": ("client",)},
         "storage": {"access": _IN_TEE},
@@ -53,7 +82,7 @@ TARGETS: Mapping[str, Mapping[str, Mapping[str, tuple[str, ...]]]] = {
         "attestquorum": {"sign": ("linux",), "verify": ("linux",)},
         "sha256": {"hash": ("linux",)},
         "sha256sum": {"hash": ("linux",)},
-        "aes": dict.fromkeys(("prepare", "set-key", "set-iv", "cipher"), ("linux",)),
+        AES: dict.fromkeys(_AES_CALLS, ("linux",)),
         "file": {"access": ("linux",)},
         "sign": {"sign": ("linux",)},
         "verify": {"verify": ("linux",)},
@@ -62,23 +91,13 @@ TARGETS: Mapping[str, Mapping[str, Mapping[str, tuple[str, ...]]]] = {
         "echo": {"round-trip": ("linux",), "stream": ("linux",)},
         "echo-host": {},
     },
+    **dict.fromkeys(PLAIN_TARGETS, _PLAIN_OPERATIONS),
 }
-# What every board can be asked for: operation -> measure -> places.
-_ON_BOARD = ("mcu",)
-BOARD_OPERATIONS: Mapping[str, Mapping[str, tuple[str, ...]]] = {
-    "keygen": {"keygen": _ON_BOARD},
-    "sign": {"sign": _ON_BOARD},
-    "verify": {"verify": _ON_BOARD},
-    "ecdh": {"ecdh": _ON_BOARD},
-    "sha256": {"hash": _ON_BOARD},
-    "sha512": {"hash": _ON_BOARD},
-    "aes128": {"encrypt": _ON_BOARD},
-    "aes256": {"encrypt": _ON_BOARD},
-    "dhrystone": {"run": _ON_BOARD},
-}
-# Those of the targets that are no boards.
+# Those of the targets that have a TEE.
 IMPLEMENTATIONS = tuple(IMPLEMENTATION_TABLE)
-OPTIMISATIONS = ("Os", "O2")
+OPTIMISATIONS = portable.OPTIMISATIONS
+# The levels at which OP-TEE, and firmware of boards, is built.
+_EMBEDDED_OPTIMISATIONS = ("Os", "O2")
 
 _ALL_OPERATIONS = (*TARGETS.values(), BOARD_OPERATIONS)
 OPERATIONS = tuple(dict.fromkeys(operation for operations in _ALL_OPERATIONS for operation in operations))
@@ -95,6 +114,8 @@ MAX_MEMREF = 12 * 2**20
 MIN_CHUNK = 1024
 # A message on a board, where it stands in RAM.
 MAX_BOARD_SIZE = 1024
+# In plain Linux it stands in a buffer: FRAME_MESSAGE_BYTES of worldwise.linux.
+MAX_PLAIN_SIZE = 2**20
 # Runs through the loop of a benchmark program.
 MAX_RUNS = 100_000
 
@@ -161,13 +182,25 @@ def implementations_of(target: str, operations: Iterable[str] = ()) -> tuple[str
 
     Raises WorldwiseError if a file of one is wrong.
     """
-    if target not in TARGETS:
-        return tuple(portable.portables())
+    if takes_portables(target):
+        # One block may ask for AES in all modes of what a portable implementation has as well.
+        of_aes = apps.APPS[AES].libraries if target in PLAIN_TARGETS and AES in operations else ()
+        return tuple(dict.fromkeys([*portable.portables(), *of_aes]))
     known = dict.fromkeys(IMPLEMENTATIONS)
     for app in filter(None, map(apps.app_named, operations)):
         known |= dict.fromkeys(app.libraries if target == "linux" else ())
         known |= dict.fromkeys(portable.portables() if app.portable else ())
     return tuple(known)
+
+
+def takes_portables(target: str) -> bool:
+    """Whether a target runs the portable implementations, by programs of nothing else: a board, or plain Linux."""
+    return target in PLAIN_TARGETS or target not in TARGETS
+
+
+def optimisations_of(target: str) -> tuple[str, ...]:
+    """The levels at which a target's programs can be built."""
+    return OPTIMISATIONS if target in PLAIN_TARGETS else _EMBEDDED_OPTIMISATIONS
 
 
 def is_target(name: str) -> bool:
@@ -186,6 +219,7 @@ class Parameter:
         values: those it can have; empty for a size and for a number.
         default: the value that is meant when it is left out; empty if there is none.
         most: of a number, which is at least 1; None for all else.
+        pattern: of a text that only the implementation can judge; empty for all else.
         missing: what an operation that has it lacks without it, for an error; empty if it can do without.
         of_machine: it chooses the machine; the measured program is not told.
     """
@@ -198,11 +232,12 @@ class Parameter:
     most: int | None = None
     missing: str = ""
     of_machine: bool = False
+    pattern: str = ""
 
     @property
     def is_size(self) -> bool:
         """Whether its values are numbers of bytes."""
-        return not self.values and self.most is None
+        return not self.values and self.most is None and not self.pattern
 
     def fits(self, target: str, operation: str) -> bool:
         """Whether an operation has it."""
@@ -220,10 +255,11 @@ PARAMETERS = (
         "curves",
         tuple(
             (target, operation)
-            for target in ("board", "optee", "linux")
+            for target in ("board", "optee", "linux", *PLAIN_TARGETS)
             for operation in portable.OF_CURVE
-            if target == "board" or operation != "keygen"
-        ),
+            if target not in ("optee", "linux") or operation != "keygen"
+        )
+        + tuple((target, portable.HARDCLOCK) for target in PLAIN_TARGETS),
         portable.CURVES,
         missing="a curve, such as curve=secp256r1",
     ),
@@ -234,7 +270,9 @@ PARAMETERS = (
             ("optee", "sha256"),
             ("linux", "sha256"),
             ("linux", "sha256sum"),
-            *(("board", operation) for operation in _MESSAGES),
+            *((target, operation) for target in ("board", *PLAIN_TARGETS) for operation in _MESSAGES),
+            *((target, AES) for target in PLAIN_TARGETS),
+            *((target, portable.HARDCLOCK) for target in PLAIN_TARGETS),
             *((target, operation) for target in ("optee", "linux") for operation in _TEE_MESSAGES),
             ("optee", "payload"),
             ("optee", "call"),
@@ -246,7 +284,7 @@ PARAMETERS = (
     ),
     Parameter("chunk", "chunks", (("optee", "sha256"), ("linux", "sha256"))),
     Parameter("fault", "faults", (("linux", "sha256"),), ("none", "fresh"), "none"),
-    Parameter("load", "loads", (("optee", "*"), ("linux", "*")), ("none", "busy"), "none"),
+    Parameter("load", "loads", (("optee", "*"), ("linux*", "*")), ("none", "busy"), "none"),
     Parameter("ticks", "ticks", (("optee", "*"),), ("normal", "both"), "normal", of_machine=True),
     Parameter(
         "runs", "runs", (("board", "dhrystone"),), most=MAX_RUNS, missing="the number of runs, such as runs=1000"
@@ -291,8 +329,12 @@ PARAMETERS = (
         ("linux", "call", "socket"),
         missing="a server, such as server=call",
     ),
+    Parameter("core", "cores", (("linux-armv8", "*"),), ARMV8_CORES, ARMV8_CORES[0], of_machine=True),
+    Parameter("options", "options", (("linux-arm*", "*"),), of_machine=True, pattern="[a-z0-9-]+([+][a-z0-9-]+)*"),
 )
 _BY_KEY = {parameter.key: parameter for parameter in PARAMETERS}
+# Of build options: every combination of them; none but the library's own.
+GRID, DEFAULT = "grid", "default"
 
 
 @dataclass(frozen=True)
@@ -342,8 +384,23 @@ class Case:
         return "" if self.target in TARGETS else self.target
 
     @property
+    def plain(self) -> bool:
+        """Whether its target is Linux without a secure world."""
+        return self.target in PLAIN_TARGETS
+
+    @property
+    def core(self) -> str:
+        """The core of its machine if its target has several, or in plain Linux; else empty."""
+        return dict(self.parameters).get("core", PLAIN_TARGETS.get(self.target, ""))
+
+    @property
+    def options(self) -> str:
+        """The library's build options that are not the default; see `Portable.options`."""
+        return dict(self.parameters).get("options", "")
+
+    @property
     def curve(self) -> str:
-        """The curve, on a board; empty for an operation that needs none."""
+        """The curve, of a portable implementation; empty for an operation that needs none."""
         return dict(self.parameters).get("curve", "")
 
     @property
@@ -482,7 +539,9 @@ def parse_case(text: str, samples: int = 1, warmup: int = 0) -> Case:
     operations = operations_of(target)
     if operation not in operations:
         raise _choice_error(f"{what}: operation", operation, operations, what=f"is not one of target '{target}'")
-    variants = [f"{name}-{level}" for name in implementations_of(target, [operation]) for level in OPTIMISATIONS]
+    variants = [
+        f"{name}-{level}" for name in implementations_of(target, [operation]) for level in optimisations_of(target)
+    ]
     if variant not in variants:
         raise _choice_error(f"{what}: variant", variant, variants)
     allowed = [parameter for parameter in PARAMETERS if parameter.fits(target, operation)]
@@ -502,8 +561,15 @@ def parse_case(text: str, samples: int = 1, warmup: int = 0) -> Case:
         raise WorldwiseError(f"{what}: {problem}")
     implementation, _, optimisation = variant.rpartition("-")
     reason = unavailable_reason(target, implementation, given.get("curve", ""), operation, given)
+    reason = reason or _level_reason(target, implementation, optimisation)
     if reason:
         raise WorldwiseError(f"{what}: {reason}.")
+    if "options" in given:
+        library = portable.portables()[implementation]
+        try:
+            given["options"] = library.options_text(library.options(given["options"]))
+        except WorldwiseError as error:
+            raise WorldwiseError(f"{what}: options: {error.message}") from error
     return Case(target, implementation, optimisation, operation, samples, warmup, _in_order(given))
 
 
@@ -512,6 +578,10 @@ def _value(parameter: Parameter, text: str) -> str:
     if parameter.values:
         if text not in parameter.values:
             raise _choice_error("", text, parameter.values)
+        return text
+    if parameter.pattern:
+        if not re.fullmatch(parameter.pattern, text):
+            raise WorldwiseError(f": '{text}' is not a text such as 'nist-off+window-2'.")
         return text
     if parameter.most is not None:
         if not re.fullmatch("[1-9][0-9]*", text) or int(text) > parameter.most:
@@ -562,8 +632,10 @@ def unavailable_reason(
     if given and operation == "storage":
         return _storage_reason(given)
     app = apps.app_named(operation)
-    if target in TARGETS and (app is None or not app.portable):
+    if not takes_portables(target) and (app is None or not app.portable):
         return ""
+    if target in PLAIN_TARGETS and operation == AES:
+        return _plain_aes_reason(target, implementation)
     wanted = "sha256" if operation == "digest" else operation
     if operation in _NOT_FOR.get(curve, ()):
         return f"{curve} is not for {' or '.join(_NOT_FOR[curve])}"
@@ -573,8 +645,12 @@ def unavailable_reason(
         if wanted not in CORE_HAS.get(curve or portable.NO_CURVE, ()):
             return f"the TA asks OP-TEE's core for {', '.join(name for name in CORE_HAS if name in portable.CURVES)}"
         return ""
-    library = portable.portables()[implementation]
-    core = TEE_CORE if target in TARGETS else board.boards()[target].core
+    library = portable.portables().get(implementation)
+    if library is None:
+        return f"{implementation} is for '{AES}' alone"
+    if library.manifest.needs.linux and target not in PLAIN_TARGETS:
+        return f"{implementation} needs Linux around it"
+    core = PLAIN_TARGETS.get(target) or (TEE_CORE if target in TARGETS else board.boards()[target].core)
     if not library.has(wanted, curve or portable.NO_CURVE):
         if curve and not any(curve in other.curves for other in portable.portables().values()):
             return f"no library here has {curve}"
@@ -591,8 +667,27 @@ def unavailable_reason(
     return ""
 
 
+def _plain_aes_reason(target: str, implementation: str) -> str:
+    """Why plain Linux cannot have AES in all modes by a library, without a full stop; empty if it can."""
+    if implementation not in apps.APPS[AES].libraries:
+        return f"{implementation} has AES in counter mode alone here: aes128 and aes256"
+    if implementation.endswith("-ce") and target == "linux-armv7":
+        return f"{implementation} needs the Cryptographic Extension, which Armv7-A has not"
+    return ""
+
+
+def _level_reason(target: str, implementation: str, optimisation: str) -> str:
+    """Why a library has no such level, without a full stop; empty if it has."""
+    if target not in PLAIN_TARGETS or optimisation == portable.PACKAGED_OPTIMISATION:
+        return ""
+    library = portable.portables().get(implementation)
+    if library is None or not library.packaged:
+        return ""
+    return f"{implementation} comes compiled, so it stands at {portable.PACKAGED_OPTIMISATION} alone"
+
+
 def _core_title(name: str) -> str:
-    return "Cortex-A72" if name == TEE_CORE else board.load_core(name).title
+    return name.title() if name in PLAIN_TARGETS.values() else board.load_core(name).title
 
 
 def _in_order(given: Mapping[str, str]) -> tuple[tuple[str, str], ...]:
@@ -607,13 +702,13 @@ def _combination_problem(target: str, operation: str, given: Mapping[str, str]) 
     """What is wrong with the parameters of an operation, each of which is one that it has; empty if nothing is."""
     for parameter in PARAMETERS:
         if parameter.missing and parameter.key not in given and parameter.fits(target, operation):
-            missing = parameter.missing if target in TARGETS else parameter.missing.replace("1MiB", "32B")
+            missing = parameter.missing if not takes_portables(target) else parameter.missing.replace("1MiB", "32B")
             return f"'{operation}' needs {missing}."
     if "size" not in given:
         return ""
     size = parse_size(given["size"])
     chunk = parse_size(given["chunk"]) if "chunk" in given else None
-    most = MAX_SIZE if target in TARGETS else MAX_BOARD_SIZE
+    most = MAX_PLAIN_SIZE if target in PLAIN_TARGETS else MAX_SIZE if target in TARGETS else MAX_BOARD_SIZE
     if size > most:
         return f"size {given['size']} is too much. Allowed: up to {size_text(most)}."
     if chunk is not None and not MIN_CHUNK <= chunk <= MAX_MEMREF:
@@ -633,9 +728,9 @@ def _combination_problem(target: str, operation: str, given: Mapping[str, str]) 
             return f"size {given['size']} is out of range. Allowed: 1B to {size_text(MAX_AES)}."
         if given["mode"] == "cbc" and size % 16:
             return f"size {given['size']} is not whole blocks of 16 bytes, and mode=cbc has no padding here."
-    if target in TARGETS and operation in ("sign", "verify", "digest") and not size:
+    if not takes_portables(target) and operation in ("sign", "verify", "digest") and not size:
         return "the TA takes no message of no bytes."
-    if target in TARGETS and operation in ("sign", "verify") and size > MAX_BOARD_SIZE:
+    if target in TARGETS and operation in ("sign", "verify", portable.HARDCLOCK) and size > MAX_BOARD_SIZE:
         return f"size {given['size']} is too much to be signed. Allowed: up to {size_text(MAX_BOARD_SIZE)}."
     if operation in ("sign", "verify") and given.get("memory", "temporary") not in ("temporary", "allocated"):
         return "the memory of a signature is temporary or allocated."
@@ -700,6 +795,32 @@ def check_budget(budget: Budget, cases: Iterable[Case]) -> None:
         f"measures {' or '.join(budget.measures)} at place '{budget.place}'.",
         hint="choose more cases, or give the budget another place or measure",
     )
+
+
+def swept(suite: Suite) -> Suite:
+    """The suite with every case of a curve once for each combination of its library's build options.
+
+    Cases of libraries without options stay as they are. Raises WorldwiseError if that is all of them.
+    """
+    cases: dict[str, Case] = {}
+    found = False
+    for case in suite.cases:
+        library = portable.portables().get(case.implementation)
+        texts = [case.options]
+        if case.plain and case.operation in portable.OF_CURVE and library and library.manifest.options:
+            texts = [*library.grid(), case.options]
+            found = True
+        for text in texts:
+            given = {key: value for key, value in case.parameters if key != "options"}
+            chosen = replace(case, parameters=_in_order(given | ({"options": text} if text else {})))
+            cases.setdefault(chosen.id, chosen)
+    if not found:
+        raise WorldwiseError(
+            f"suite {suite.name} has no case of a library with build options on {' or '.join(PLAIN_TARGETS)}: there is "
+            "nothing to sweep.",
+            "without a suite, --option-sweep takes suite options",
+        )
+    return replace(suite, cases=tuple(cases.values()))
 
 
 def select(
@@ -880,7 +1001,8 @@ class _Parser:
         implementations = self._implementations(
             (*path, "implementations"), block["implementations"], targets, operations
         )
-        optimisations = self._choices((*path, "optimisations"), block["optimisations"], OPTIMISATIONS)
+        levels = dict.fromkeys(level for target in targets for level in optimisations_of(target))
+        optimisations = self._choices((*path, "optimisations"), block["optimisations"], tuple(levels))
         if "samples" in block:
             samples = self._samples((*path, "samples"), block["samples"])
         if "warmup" in block:
@@ -895,18 +1017,36 @@ class _Parser:
                         for given in parameters[target, operation]:
                             curve = dict(given).get("curve", "")
                             reason = unavailable_reason(target, implementation, curve, operation, dict(given))
+                            level = _level_reason(target, implementation, optimisation)
                             if operation in _NOT_FOR.get(curve, ()):
                                 reasons[reason] = None  # not a gap of any library: nobody would look for it
                             elif reason:
                                 self._unavailable[Unavailable(target, implementation, curve, operation, reason)] = None
                                 reasons[reason] = None
+                            elif level:
+                                reasons[level] = None  # it is there, at its own level
                             else:
-                                cases.append(
-                                    Case(target, implementation, optimisation, operation, samples, warmup, given)
-                                )
+                                cases += [
+                                    Case(target, implementation, optimisation, operation, samples, warmup, chosen)
+                                    for chosen in self._with_options(path, implementation, given)
+                                ]
         if not cases:
             self._refuse(path, f"gives no case: {'; '.join(reasons)}.")
         return cases
+
+    def _with_options(
+        self, path: TomlPath, implementation: str, given: tuple[tuple[str, str], ...]
+    ) -> list[tuple[tuple[str, str], ...]]:
+        """The parameters with the build options as a library has them; for GRID each combination of them."""
+        text = dict(given).get("options", "")
+        if not text:
+            return [given]
+        library = portable.portables()[implementation]
+        try:
+            chosen = library.grid() if text == GRID else [library.options_text(library.options(text))]
+        except WorldwiseError as error:
+            self._refuse((*path, "options"), error.message)
+        return [_in_order(dict(given) | {"options": one}) for one in dict.fromkeys(chosen)]
 
     def _targets(self, path: TomlPath, value: Any) -> list[str]:
         # A suite without a board needs no board's file.
@@ -943,7 +1083,7 @@ class _Parser:
             values = self._values(where, parameter, block[parameter.suite_key])
             having = [pair for pair in pairs if parameter.fits(*pair)]
             for target, operation in pairs:
-                if (target, operation) not in having and (target in TARGETS or not having):
+                if (target, operation) not in having and not (takes_portables(target) and having):
                     self._refuse(where, f"'{operation}' on target '{target}' has no {parameter.key}.")
             for pair in having:
                 combinations[pair] = [
@@ -959,7 +1099,21 @@ class _Parser:
     def _values(self, path: TomlPath, parameter: Parameter, value: Any) -> list[str]:
         if parameter.values:
             return self._choices(path, value, parameter.values)
+        if parameter.pattern:
+            return self._texts(path, value, parameter)
         return self._sizes(path, value) if parameter.most is None else self._numbers(path, value, parameter.most)
+
+    def _texts(self, path: TomlPath, value: Any, parameter: Parameter) -> list[str]:
+        if not isinstance(value, list) or not value:
+            self._refuse(path, f"must be a list of strings such as ['{GRID}'].")
+        texts: list[str] = []
+        for at, item in enumerate(value):
+            text = self._string((*path, at), item)
+            try:
+                texts.append("" if text == DEFAULT else _value(parameter, text))
+            except WorldwiseError as error:
+                self._refuse((*path, at), error.message.removeprefix(": "))
+        return texts
 
     def _numbers(self, path: TomlPath, value: Any, most: int) -> list[str]:
         if not isinstance(value, list) or not value:

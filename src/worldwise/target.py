@@ -50,8 +50,8 @@ Start = Literal["snapshot", "boot"]
 
 # Boots until one stops as it must: one does, unless the host is so busy that QEMU's main loop does not get its turn.
 _ATTEMPTS = 3
-# Instructions: between the two readings around the stop there are three.
-_LEAST_SKIP = 100
+# Instructions: between the two readings around the stop there are three, where a reading is one.
+LEAST_SKIP = 100
 # Lines of each console shown when something went wrong.
 _CONSOLE_TAIL = 25
 
@@ -108,6 +108,8 @@ class Machine:
         footprint: bytes of `flash` and `ram` that the measured operation takes, where programs are linked for one; of
             `ta_loaded` and `ta_file` where a TA is one of several that do the same.
         beside: what runs on the host beside it; only a machine that has it has a network card.
+        least_skip: instructions between those two readings that are more than the readings themselves can take.
+        brought: of `files`, those that a machine sees only once a case begins: no part of its saved state.
     """
 
     name: str
@@ -120,10 +122,19 @@ class Machine:
     preload: tuple[str, ...]
     footprint: Mapping[str, int] | None = None
     beside: Beside | None = None
+    least_skip: int = LEAST_SKIP
+    brought: tuple[str, ...] = ()
 
     def digest(self, lab: Lab) -> str:
         """The machine's address: lab (so QEMU itself), files, arguments, stopping point."""
-        inputs = [lab.digest, sorted(self.digests.items()), self.arguments, self.ready]
+        return self._digest(lab, self.digests)
+
+    def state_digest(self, lab: Lab) -> str:
+        """The address of its saved state: the same without what a case brings."""
+        return self._digest(lab, {name: sha for name, sha in self.digests.items() if name not in self.brought})
+
+    def _digest(self, lab: Lab, digests: Mapping[str, str]) -> str:
+        inputs = [lab.digest, sorted(digests.items()), self.arguments, self.ready]
         return hashlib.sha256(json.dumps(inputs).encode()).hexdigest()
 
 
@@ -377,7 +388,7 @@ class Emulator:
 
         Raises WorldwiseError if the machine does not get ready; the consoles' ends are in the details.
         """
-        digest = machine.digest(self.lab)
+        digest = machine.state_digest(self.lab)
         final = self._snapshot_directory(machine)
         self.directory.mkdir(parents=True, exist_ok=True)
         with FileLock(self.directory / f".{digest[:12]}.lock"):
@@ -413,10 +424,10 @@ class Emulator:
             directory = Path(work)
             (directory / "case").write_text("/bin/faults\n", encoding="ascii")
             self._restored(machine, (snapshot, "/snapshot", "ro"), directory, lambda _: None)
-            return _stopped_well(directory)
+            return _stopped_well(directory, machine.least_skip)
 
     def _snapshot_directory(self, machine: Machine) -> Path:
-        return self.directory / machine.digest(self.lab)[:12]
+        return self.directory / machine.state_digest(self.lab)[:12]
 
     def _boot_and_save(self, machine: Machine, work: Path) -> None:
         began = time.monotonic()
@@ -509,7 +520,7 @@ class Emulator:
                         status, command = self._restored(machine, snapshot, directory, progress, plugin, forward)
                     else:
                         status, command = self._from_power_on(machine, directory, progress, forward)
-                stopped_well = _stopped_well(directory)
+                stopped_well = _stopped_well(directory, machine.least_skip)
             finally:
                 for name in ("case", "machine"):
                     (directory / name).unlink(missing_ok=True)
@@ -751,7 +762,7 @@ def _snapshot_problem(directory: Path, digest: str) -> str:
         return f"it cannot be read ({error})"
 
 
-def _stopped_well(directory: Path) -> bool:
+def _stopped_well(directory: Path, least_skip: int) -> bool:
     """Whether virtual time was skipped when the machine was stopped, as it is unless QEMU's main loop was busy.
 
     True too for a machine that did not get far enough to say.
@@ -760,7 +771,7 @@ def _stopped_well(directory: Path) -> bool:
         ready, resumed = map(int, (directory / "machine").read_text(encoding="ascii").split())
     except (FileNotFoundError, ValueError):
         return True
-    return resumed - ready > _LEAST_SKIP
+    return resumed - ready > least_skip
 
 
 def _panic(directory: Path) -> str:

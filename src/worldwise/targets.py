@@ -5,17 +5,20 @@ from collections.abc import Iterator, Mapping
 
 from worldwise.board import boards
 from worldwise.firmware import BoardTarget
+from worldwise.linux import PLAIN
 from worldwise.target import OPTEE_TARGETS, Target
+
+_MACHINES: Mapping[str, Target] = {**OPTEE_TARGETS, **PLAIN}
 
 
 class _Targets(Mapping[str, Target]):
     """Boards are read when they are first asked for."""
 
     def _all(self) -> dict[str, Target]:
-        return {**OPTEE_TARGETS, **{name: BoardTarget(name, board) for name, board in boards().items()}}
+        return {**_MACHINES, **{name: BoardTarget(name, board) for name, board in boards().items()}}
 
     def __getitem__(self, name: str) -> Target:
-        return OPTEE_TARGETS[name] if name in OPTEE_TARGETS else self._all()[name]
+        return _MACHINES[name] if name in _MACHINES else self._all()[name]
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._all())

@@ -83,7 +83,8 @@ COMMANDS = dict(commands(cli.cli))
 
 def test_every_command_is_there() -> None:
     """If this fails, a command was dropped, or forgotten in the group."""
-    assert {words[0] for words in COMMANDS} == {"run", "explain", "report", "plot", "list", "suites", "schema", "lab"}
+    known = {"run", "explain", "report", "compare", "plot", "list", "suites", "schema", "lab"}
+    assert {words[0] for words in COMMANDS} == known
     assert {words[1] for words in COMMANDS if len(words) > 1} == {"build", "status", "enter", "relock", "clean"}
 
 
@@ -160,6 +161,8 @@ def test_a_wrong_suite_is_refused_with_file_and_line(call: Call, tmp_path: Path)
         (["quick", "--format", "xml"], ["--format", "'markdown'"]),
         (["--verify", "--resume"], ["--verify does not go with it"]),
         (["quick", "--resume"], ["suite does not go with it"]),
+        (["quick", "--option-sweep"], ["suite quick has no case of a library with build options"]),
+        (["--option-sweep", "--resume"], ["--option-sweep does not go with it"]),
         (["quick", "--vrify"], ["--vrify", "--verify"]),
         (["--resume"], ["there is no run yet in "]),
         (["--resume", "2026"], ["there is no run '2026' in "]),

@@ -7,8 +7,8 @@ import pytest
 from worldwise import paths, portable
 from worldwise.board import load_core
 from worldwise.errors import WorldwiseError
-from worldwise.portable import CURVES, add, load_adapter, load_folder, portables
-from worldwise.suite import BOARD_OPERATIONS, TEE_CORE
+from worldwise.portable import CURVES, NO_CURVE, Portable, add, load_adapter, load_folder, portables
+from worldwise.suite import BOARD_OPERATIONS, PLAIN_TARGETS, TEE_CORE
 
 MANIFEST = """\
 name = "some-lib"
@@ -81,8 +81,8 @@ def test_an_adapter(tmp_path: Path) -> None:
         ('["sha256"]', '["sign"]', "'sign' does not go with 'none'"),
         ('version = "1.0.0"\n', "", ":7: source: a crate is pinned by 'version' and 'sha256'"),
         ("0000", "00x0", ":10: source.sha256"),
-        ("crate =", "debian =", "source: a Debian source package is pinned in lab/lock.json"),
-        ('crate = "some-lib-sys"\n', "", "source: must have one of 'crate' and 'debian'"),
+        ("crate =", "debian =", "source: a Debian package is pinned in lab/lock.json"),
+        ('crate = "some-lib-sys"\n', "", "source: must have one of 'crate', 'debian' and 'packages'"),
         ("[build]", "[build", ":11: not valid TOML"),
         ('"some-lib"', '"other-lib"', "its name is 'other-lib', not that of the file"),
     ],
@@ -139,7 +139,7 @@ def test_libraries_of_the_repository() -> None:
     for name, library in known.items():
         assert library.manifest.licence, name
         for core in (*library.manifest.needs.cores, *library.manifest.build.core):
-            assert core == TEE_CORE or load_core(core)
+            assert core in (TEE_CORE, *PLAIN_TARGETS.values()) or load_core(core)
         assert set(library.manifest.build.curve) <= {*CURVES, "none"}, name
         assert library.adapter.read_text().startswith("/* SPDX-License-Identifier: BSD-2-Clause */\n"), name
     # What nobody has is in the tables nevertheless.
@@ -152,3 +152,99 @@ def test_operations_are_those_of_suites_and_of_the_interface() -> None:
     for curve in CURVES:
         # Nobody has it, so that the interface does not either.
         assert (f"OPS_CURVE_{curve.upper()} " in header) == (curve != "secp112r1")
+
+
+OPTIONS = """\
+[options.nist]
+default = "on"
+values = { on = [], off = ["NIST_OFF"] }
+[options.fixed-point]
+default = "1"
+values = { 0 = ["FIXED_POINT=0", "SMALL"], 1 = [] }
+"""
+
+
+@pytest.fixture
+def optional(tmp_path: Path) -> Portable:
+    """A library with build options."""
+    return load_adapter(adapter(tmp_path, MANIFEST + OPTIONS))
+
+
+def test_build_options(optional: Portable) -> None:
+    assert optional.options("") == {"nist": "on", "fixed-point": "1"}
+    assert optional.options("fixed-point-0") == {"nist": "on", "fixed-point": "0"}
+    assert optional.options_text(optional.options("fixed-point-0+nist-off")) == "nist-off+fixed-point-0"
+    assert optional.options_text(optional.options("fixed-point-1+nist-on")) == ""
+    assert optional.defines("") == ()
+    assert optional.defines("nist-off+fixed-point-0") == ("NIST_OFF", "FIXED_POINT=0", "SMALL")
+    assert sorted(optional.grid()) == ["", "fixed-point-0", "nist-off", "nist-off+fixed-point-0"]
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("nist-maybe", "'nist-maybe' is no build option of some-lib. It has: nist-on|off; fixed-point-0|1"),
+        ("asm-off", "'asm-off' is no build option"),
+        ("nist", "'nist' is no build option"),
+        ("nist-off+nist-on", "'nist-on' stands there twice"),
+    ],
+)
+def test_wrong_build_options_are_refused(text: str, says: str, optional: Portable) -> None:
+    with pytest.raises(WorldwiseError) as caught:
+        optional.options(text)
+    assert caught.value.message.startswith(says)
+
+
+def test_a_library_without_build_options(tmp_path: Path) -> None:
+    plain = load_adapter(adapter(tmp_path))
+    assert plain.grid() == [""]
+    with pytest.raises(WorldwiseError, match="It has: none"):
+        plain.options("nist-off")
+
+
+def test_a_default_that_is_no_value_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(WorldwiseError, match="the default 'maybe' is not among the values: on, off"):
+        load_adapter(adapter(tmp_path, MANIFEST + OPTIONS.replace('default = "on"', 'default = "maybe"')))
+
+
+def test_a_library_that_comes_compiled(tmp_path: Path) -> None:
+    crate = MANIFEST[MANIFEST.index("crate") : MANIFEST.index("[build]")]
+    packaged = MANIFEST.replace(crate, 'packages = ["some-dev"]\n').replace('cores = ["cortex-m4"]', "linux = true")
+    library = load_adapter(adapter(tmp_path, packaged))
+    assert library.packaged
+    assert not load_adapter(adapter(tmp_path)).packaged
+    with pytest.raises(WorldwiseError, match=r"is for Linux: \[needs\] must say linux = true"):
+        load_adapter(adapter(tmp_path, packaged.replace("linux = true", "")))
+    with pytest.raises(WorldwiseError, match="must have one of 'crate', 'debian' and 'packages'"):
+        load_adapter(adapter(tmp_path, packaged.replace("packages", 'debian = "some"\npackages')))
+
+
+def test_libraries_that_come_compiled_are_linked_in_full() -> None:
+    """What is compiled here is the adapter alone, and each of the packages' archives is named."""
+    packaged = {name: library.manifest for name, library in portables().items() if library.packaged}
+    assert {"openssl", "libsodium", "nettle", "lib25519"} <= packaged.keys()
+    for name, manifest in packaged.items():
+        parts = [manifest.build, *manifest.build.curve.values(), *manifest.build.core.values()]
+        assert manifest.build.archives, name
+        assert not any(part.sources for part in parts), name
+        assert not manifest.options, name
+        assert all(archive.startswith("lib") and archive.endswith(".a") for archive in manifest.build.archives), name
+
+
+def test_both_mbed_tls_have_the_same_build_options() -> None:
+    old, new = (portables()[name].manifest.options for name in ("mbedtls28", "mbedtls36"))
+    assert old == new
+    assert list(old) == ["nist", "window", "fixed-point", "asm"]
+    for name in ("mbedtls28", "mbedtls36"):
+        assert len(portables()[name].grid()) == 24
+        # A definition of ours that no header asks for would make two variants of one program.
+        header = (paths.PORTABLE / f"{name}_config.h").read_text()
+        for definition in portables()[name].defines("nist-off+window-2+fixed-point-off+asm-off"):
+            assert definition.startswith("MBEDTLS_ECP_") or f"def {definition}\n" in header
+
+
+@pytest.mark.parametrize("name", ["bearssl", "mbedtls28", "mbedtls36", "nettle", "openssl", "wolfssl"])
+def test_who_has_secp384r1(name: str) -> None:
+    library = portables()[name]
+    assert all(library.has(operation, "secp384r1") for operation in portable.OF_CURVE)
+    assert library.has("sha256", NO_CURVE)

@@ -384,6 +384,7 @@ def test_schema_names_every_type() -> None:
         "sample",
         "evidence",
         "memory",
+        "clocks",
         "fault",
         "check",
         "outcome",

@@ -181,5 +181,5 @@ def test_markdown_tables_are_whole(reading: Reading) -> None:
 
 
 def test_exporters_by_name(reading: Reading) -> None:
-    assert set(EXPORTERS) == {"json", "csv", "markdown"}
+    assert set(EXPORTERS) == {"json", "csv", "markdown", "github-action-benchmark", "bencher"}
     assert all(export(reading).endswith("\n") for export in EXPORTERS.values())

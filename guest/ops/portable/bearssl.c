@@ -16,6 +16,13 @@ sources = [
   "src/int/i32_div32.c", "src/ec/ec_keygen.c", "src/ec/ec_pubkey.c", "src/ec/ec_secp*.c", "src/codec/ccopy.c",
   "src/codec/???32be.c", "src/codec/???64be.c", "src/hash/sha2small.c", "src/mac/hmac.c", "src/rand/hmac_drbg.c"
 ]
+[build.curve.secp384r1]
+sources = [
+  "src/ec/ec_prime_i15.c", "src/ec/ecdsa_i15_bits.c", "src/ec/ecdsa_i15_*_raw.c", "src/int/i15_*.c",
+  "src/ec/ec_prime_i31.c", "src/ec/ecdsa_i31_bits.c", "src/ec/ecdsa_i31_*_raw.c", "src/int/i31_*.c",
+  "src/int/i32_div32.c", "src/ec/ec_keygen.c", "src/ec/ec_pubkey.c", "src/ec/ec_secp*.c", "src/codec/ccopy.c",
+  "src/codec/???32be.c", "src/codec/???64be.c", "src/hash/sha2small.c", "src/mac/hmac.c", "src/rand/hmac_drbg.c"
+]
 [build.curve.x25519]
 sources = [
   "src/ec/ec_c25519_m15.c", "src/ec/ec_c25519_m31.c", "src/ec/ec_keygen.c", "src/ec/ec_pubkey.c", "src/codec/ccopy.c"
@@ -31,6 +38,7 @@ defines = ["BR_ARMEL_CORTEXM_GCC=1", "BR_LOMUL=1"]
 defines = ["BR_ARMEL_CORTEXM_GCC=1", "BR_LOMUL=1"]
 [operations]
 secp256r1 = ["keygen", "sign", "verify", "ecdh"]
+secp384r1 = ["keygen", "sign", "verify", "ecdh"]
 x25519 = ["keygen", "ecdh"]
 none = ["sha256", "sha512", "aes128", "aes256"]
 */
@@ -38,7 +46,8 @@ none = ["sha256", "sha512", "aes128", "aes256"]
  * BearSSL has each of its curves twice. Which one a core gets follows its documentation (config.h and the page on
  * constant-time multiplication): the code for words of 15 bits where a product of 64 bits is missing (M0) or takes a
  * time that depends on its operands (M3), with its assembly for these cores; the code for words of 31 bits elsewhere.
- * The unused one is compiled and left out by the linker.
+ * The unused one is compiled and left out by the linker. For P-256 it has code of its own, for P-384 its code for all
+ * prime fields.
  *
  * The library's signatures are deterministic, and its verification and ECDH refuse points that are not on the curve.
  */
@@ -48,13 +57,23 @@ none = ["sha256", "sha512", "aes128", "aes256"]
 
 #include "ops.h"
 
+#if OPS_CURVE == OPS_CURVE_SECP384R1
+#define CURVE BR_EC_secp384r1
+#define SHORT_WORDS br_ec_prime_i15
+#define LONG_WORDS br_ec_prime_i31
+#else
+#define CURVE BR_EC_secp256r1
+#define SHORT_WORDS br_ec_p256_m15
+#define LONG_WORDS br_ec_p256_m31
+#endif /* OPS_CURVE */
+
 #if defined(BR_LOMUL) && BR_LOMUL
-#define P256 br_ec_p256_m15
+#define ARITHMETIC SHORT_WORDS
 #define C25519 br_ec_c25519_m15
 #define ECDSA_SIGN br_ecdsa_i15_sign_raw
 #define ECDSA_VERIFY br_ecdsa_i15_vrfy_raw
 #else
-#define P256 br_ec_p256_m31
+#define ARITHMETIC LONG_WORDS
 #define C25519 br_ec_c25519_m31
 #define ECDSA_SIGN br_ecdsa_i31_sign_raw
 #define ECDSA_VERIFY br_ecdsa_i31_vrfy_raw
@@ -82,7 +101,7 @@ static const br_prng_class frame_generator = { .context_size = sizeof(br_prng_cl
 
 #endif /* OPS_CURVE_NONE */
 
-#if OPS_CURVE == OPS_CURVE_SECP256R1
+#if OPS_CURVE == OPS_CURVE_SECP256R1 || OPS_CURVE == OPS_CURVE_SECP384R1
 
 #define DIGEST_BYTES 32
 #define POINT_BYTES (1 + OPS_PUBLIC_BYTES)
@@ -109,8 +128,8 @@ int ops_keygen(uint8_t private_key[OPS_PRIVATE_BYTES], uint8_t public_key[OPS_PU
 	uint8_t point[POINT_BYTES];
 	br_ec_private_key key;
 
-	if (br_ec_keygen(&generator, &P256, &key, private_key, BR_EC_secp256r1) != OPS_PRIVATE_BYTES ||
-	    br_ec_compute_pub(&P256, NULL, point, &key) != sizeof(point))
+	if (br_ec_keygen(&generator, &ARITHMETIC, &key, private_key, CURVE) != OPS_PRIVATE_BYTES ||
+	    br_ec_compute_pub(&ARITHMETIC, NULL, point, &key) != sizeof(point))
 		return FAILED;
 	memcpy(public_key, point + 1, OPS_PUBLIC_BYTES);
 	return 0;
@@ -120,23 +139,23 @@ int ops_sign(const uint8_t private_key[OPS_PRIVATE_BYTES], const uint8_t public_
 	     const uint8_t *message, size_t length, uint8_t signature[OPS_SIGNATURE_BYTES])
 {
 	uint8_t scalar[OPS_PRIVATE_BYTES], digest[DIGEST_BYTES];
-	const br_ec_private_key key = { .curve = BR_EC_secp256r1, .x = scalar, .xlen = sizeof(scalar) };
+	const br_ec_private_key key = { .curve = CURVE, .x = scalar, .xlen = sizeof(scalar) };
 
 	(void)public_key;
 	memcpy(scalar, private_key, sizeof(scalar));
 	hash(message, length, digest);
-	return ECDSA_SIGN(&P256, &br_sha256_vtable, digest, &key, signature) == OPS_SIGNATURE_BYTES ? 0 : FAILED;
+	return ECDSA_SIGN(&ARITHMETIC, &br_sha256_vtable, digest, &key, signature) == OPS_SIGNATURE_BYTES ? 0 : FAILED;
 }
 
 int ops_verify(const uint8_t public_key[OPS_PUBLIC_BYTES], const uint8_t *message, size_t length,
 	       const uint8_t signature[OPS_SIGNATURE_BYTES])
 {
 	uint8_t point[POINT_BYTES], digest[DIGEST_BYTES];
-	const br_ec_public_key key = { .curve = BR_EC_secp256r1, .q = point, .qlen = sizeof(point) };
+	const br_ec_public_key key = { .curve = CURVE, .q = point, .qlen = sizeof(point) };
 
 	prefix(point, public_key);
 	hash(message, length, digest);
-	return ECDSA_VERIFY(&P256, digest, sizeof(digest), &key, signature, OPS_SIGNATURE_BYTES) == 1 ? 0 : 1;
+	return ECDSA_VERIFY(&ARITHMETIC, digest, sizeof(digest), &key, signature, OPS_SIGNATURE_BYTES) == 1 ? 0 : 1;
 }
 
 int ops_ecdh(const uint8_t private_key[OPS_PRIVATE_BYTES], const uint8_t peer[OPS_PUBLIC_BYTES],
@@ -145,7 +164,7 @@ int ops_ecdh(const uint8_t private_key[OPS_PRIVATE_BYTES], const uint8_t peer[OP
 	uint8_t point[POINT_BYTES];
 
 	prefix(point, peer);
-	if (P256.mul(point, sizeof(point), private_key, OPS_PRIVATE_BYTES, BR_EC_secp256r1) != 1)
+	if (ARITHMETIC.mul(point, sizeof(point), private_key, OPS_PRIVATE_BYTES, CURVE) != 1)
 		return FAILED;
 	memcpy(secret, point + 1, OPS_SECRET_BYTES);
 	return 0;

@@ -26,6 +26,11 @@ sources = [
   "library/bignum.c", "library/bignum_core.c", "library/ecp.c", "library/ecp_curves.c", "library/ecdh.c",
   "library/ecdsa.c", "library/hmac_drbg.c", "library/md.c", "library/sha256.c"
 ]
+[build.curve.secp384r1]
+sources = [
+  "library/bignum.c", "library/bignum_core.c", "library/ecp.c", "library/ecp_curves.c", "library/ecdh.c",
+  "library/ecdsa.c", "library/hmac_drbg.c", "library/md.c", "library/sha256.c"
+]
 [build.curve.secp256k1]
 sources = [
   "library/bignum.c", "library/bignum_core.c", "library/ecp.c", "library/ecp_curves.c", "library/ecdh.c",
@@ -40,19 +45,39 @@ sources = ["library/sha256.c", "library/sha512.c", "library/aes.c"]
 # ecdsa.c calls these for signatures in DER, which nothing here asks for: a linker that keeps whole files wants them.
 [build.core.cortex-a72]
 sources = ["library/asn1parse.c", "library/asn1write.c"]
+# The default from -O1 on. At -O0 its assembly leaves no register for Thumb's frame pointer, and is not compiled.
+[build.core.cortex-a9]
+flags = ["-fomit-frame-pointer"]
 [operations]
 secp192r1 = ["keygen", "sign", "verify", "ecdh"]
 secp224r1 = ["keygen", "sign", "verify", "ecdh"]
 secp256r1 = ["keygen", "sign", "verify", "ecdh"]
+secp384r1 = ["keygen", "sign", "verify", "ecdh"]
 secp256k1 = ["keygen", "sign", "verify", "ecdh"]
 x25519 = ["keygen", "ecdh"]
 none = ["sha256", "sha512", "aes128", "aes256"]
+[options.nist]
+default = "on"
+values = { on = [], off = ["OPS_MBEDTLS_NIST_OFF"] }
+[options.window]
+default = "4"
+values = { 2 = ["MBEDTLS_ECP_WINDOW_SIZE=2"], 4 = [], 6 = ["MBEDTLS_ECP_WINDOW_SIZE=6"] }
+[options.fixed-point]
+default = "on"
+values = { on = [], off = ["MBEDTLS_ECP_FIXED_POINT_OPTIM=0"] }
+[options.asm]
+default = "on"
+values = { on = [], off = ["OPS_MBEDTLS_ASM_OFF"] }
 */
 /*
  * As a program does that gets keys as bytes, every call loads the group (which takes no computation, its tables are
  * constants) and the key. Signatures are deterministic because mbed TLS's default configuration makes them so; the
  * generator then serves for blinding only. Verifying and ECDH need no check of a public key here: the library refuses
  * to multiply a point that is not on the curve.
+ *
+ * MBEDTLS_HAVE_ASM off leaves out the assembly of the multiplication (bn_mul.h), which here holds at -O0 too (see above),
+ * and that of constant_time.c. MBEDTLS_ECP_WINDOW_SIZE limits what is multiplied by other points than the base point, whose
+ * table is a constant; without MBEDTLS_ECP_FIXED_POINT_OPTIM there is no such table, and every call computes one.
  */
 #include <string.h>
 
@@ -71,6 +96,8 @@ none = ["sha256", "sha512", "aes128", "aes256"]
 #define GROUP MBEDTLS_ECP_DP_SECP224R1
 #elif OPS_CURVE == OPS_CURVE_SECP256R1
 #define GROUP MBEDTLS_ECP_DP_SECP256R1
+#elif OPS_CURVE == OPS_CURVE_SECP384R1
+#define GROUP MBEDTLS_ECP_DP_SECP384R1
 #elif OPS_CURVE == OPS_CURVE_SECP256K1
 #define GROUP MBEDTLS_ECP_DP_SECP256K1
 #elif OPS_CURVE == OPS_CURVE_X25519

@@ -6,8 +6,12 @@
 #include "ops.h"
 
 /* As in the default configuration. Left alone with it: windows of 4 bits and comb tables of the base point in flash. */
+#ifndef OPS_MBEDTLS_ASM_OFF
 #define MBEDTLS_HAVE_ASM
+#endif /* OPS_MBEDTLS_ASM_OFF */
+#ifndef OPS_MBEDTLS_NIST_OFF
 #define MBEDTLS_ECP_NIST_OPTIM
+#endif /* OPS_MBEDTLS_NIST_OFF */
 
 #if OPS_CURVE == OPS_CURVE_NONE
 
@@ -33,6 +37,8 @@
 #define MBEDTLS_ECP_DP_SECP224R1_ENABLED
 #elif OPS_CURVE == OPS_CURVE_SECP256R1
 #define MBEDTLS_ECP_DP_SECP256R1_ENABLED
+#elif OPS_CURVE == OPS_CURVE_SECP384R1
+#define MBEDTLS_ECP_DP_SECP384R1_ENABLED
 #elif OPS_CURVE == OPS_CURVE_SECP256K1
 #define MBEDTLS_ECP_DP_SECP256K1_ENABLED
 #elif OPS_CURVE == OPS_CURVE_X25519

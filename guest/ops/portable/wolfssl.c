@@ -22,6 +22,8 @@ sources = [
   "wolfcrypt/src/ecc.c", "wolfcrypt/src/sp_int.c", "wolfcrypt/src/wolfmath.c", "wolfcrypt/src/sha256.c",
   "wolfcrypt/src/sp_c32.c"
 ]
+[build.curve.secp384r1]
+sources = ["wolfcrypt/src/ecc.c", "wolfcrypt/src/sp_int.c", "wolfcrypt/src/wolfmath.c", "wolfcrypt/src/sha256.c"]
 [build.curve.secp256k1]
 sources = ["wolfcrypt/src/ecc.c", "wolfcrypt/src/sp_int.c", "wolfcrypt/src/wolfmath.c", "wolfcrypt/src/sha256.c"]
 [build.curve.ed25519]
@@ -44,6 +46,7 @@ secp160r1 = ["keygen", "sign", "verify", "ecdh"]
 secp192r1 = ["keygen", "sign", "verify", "ecdh"]
 secp224r1 = ["keygen", "sign", "verify", "ecdh"]
 secp256r1 = ["keygen", "sign", "verify", "ecdh"]
+secp384r1 = ["keygen", "sign", "verify", "ecdh"]
 secp256k1 = ["keygen", "sign", "verify", "ecdh"]
 ed25519 = ["keygen", "sign", "verify"]
 x25519 = ["keygen", "ecdh"]
@@ -206,6 +209,8 @@ int ops_ecdh(const uint8_t private_key[OPS_PRIVATE_BYTES], const uint8_t peer[OP
 #define CURVE ECC_SECP224R1
 #elif OPS_CURVE == OPS_CURVE_SECP256R1
 #define CURVE ECC_SECP256R1
+#elif OPS_CURVE == OPS_CURVE_SECP384R1
+#define CURVE ECC_SECP384R1
 #elif OPS_CURVE == OPS_CURVE_SECP256K1
 #define CURVE ECC_SECP256K1
 #endif /* OPS_CURVE */

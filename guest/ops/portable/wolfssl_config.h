@@ -76,6 +76,9 @@ static inline int ops_random_block(unsigned char *bytes, unsigned int length)
 #define HAVE_ECC224
 #elif OPS_CURVE == OPS_CURVE_SECP256R1
 #define WOLFSSL_HAVE_SP_ECC
+#elif OPS_CURVE == OPS_CURVE_SECP384R1
+#define NO_ECC256
+#define HAVE_ECC384
 #elif OPS_CURVE == OPS_CURVE_SECP256K1
 #define NO_ECC_SECP
 #define HAVE_ECC_KOBLITZ

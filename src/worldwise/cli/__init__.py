@@ -11,6 +11,7 @@ from rich.console import Console
 from rich.text import Text
 
 from worldwise import __version__
+from worldwise.cli.compare import compare
 from worldwise.cli.explain import explain
 from worldwise.cli.lab import lab
 from worldwise.cli.plot import plot
@@ -34,7 +35,7 @@ def cli() -> None:
     """
 
 
-for command in (run, explain, report, plot, list_command, suites, schema, lab):
+for command in (run, explain, report, compare, plot, list_command, suites, schema, lab):
     cli.add_command(command)
 
 

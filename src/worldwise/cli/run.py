@@ -17,10 +17,22 @@ from worldwise.errors import WorldwiseError
 from worldwise.lab import open_lab
 from worldwise.measure import Bench, Options
 from worldwise.rundir import Run, open_run
-from worldwise.suite import MAX_SAMPLES, Case, check_budget, load_suite, parse_suite, select, select_unavailable
+from worldwise.suite import (
+    MAX_SAMPLES,
+    Case,
+    Suite,
+    check_budget,
+    load_suite,
+    parse_suite,
+    select,
+    select_unavailable,
+    swept,
+)
 
 # `--resume` without a run: the newest.
 _LATEST = "latest"
+# `--option-sweep` without a suite.
+_SWEPT = "options"
 
 
 class _Display:
@@ -93,6 +105,12 @@ class _Display:
     type=click.Path(path_type=Path),
     help="Measure a library of your own too: a folder with implementation.toml, adapter.c and sources (docs/own.md).",
 )
+@click.option(
+    "--option-sweep",
+    "sweep",
+    is_flag=True,
+    help="Measure every combination of each library's build options, and show which matter; without SUITE, of options.",
+)
 @click.option("--samples", type=click.IntRange(1, MAX_SAMPLES), help="Samples a case, instead of the suite's.")
 @click.option("--fresh", is_flag=True, help="Measure everything, even what was measured on the same machine before.")
 @click.option("--verify", is_flag=True, help="Measure everything twice and compare: every byte must be the same.")
@@ -122,6 +140,7 @@ def run(
     targets: tuple[str, ...],
     curves: tuple[str, ...],
     directories: tuple[Path, ...],
+    sweep: bool,
     samples: int | None,
     fresh: bool,
     verify: bool,
@@ -145,6 +164,8 @@ def run(
     """
     if resume:
         _refuse_with_resume()
+    if sweep and _is_default("suite"):
+        suite = _SWEPT
     if output:
         check_output(output)
     options = Options(
@@ -159,9 +180,10 @@ def run(
     if old:
         own.check_same(old.id, old.manifest.own, brought)
         planned = own.with_own(parse_suite(old.suite_text(), str(old.path / "suite.toml")), brought)
-        cases = old.manifest.planned(planned)
+        cases = old.manifest.planned(_with_swept(planned))
     else:
         planned = own.with_own(load_suite(suite), brought)
+        planned = swept(planned) if sweep else planned
         cases = select(planned.cases, variants, operations, targets, curves)
         if samples:
             cases = [replace(case, samples=samples) for case in cases]
@@ -203,6 +225,19 @@ def run(
     return status
 
 
+def _is_default(name: str) -> bool:
+    """Whether an argument or option was not given."""
+    return click.get_current_context().get_parameter_source(name) is ParameterSource.DEFAULT
+
+
+def _with_swept(planned: Suite) -> Suite:
+    """All cases that a run of the suite can have, with --option-sweep or without."""
+    try:
+        return swept(planned)
+    except WorldwiseError:
+        return planned
+
+
 def _refuse_with_resume() -> None:
     """A run that is gone on with has its suite, cases and samples already. Raises click.UsageError."""
     context = click.get_current_context()
@@ -212,13 +247,14 @@ def _refuse_with_resume() -> None:
         "operations",
         "targets",
         "curves",
+        "sweep",
         "samples",
         "reverse",
         "fresh",
         "verify",
         "cold",
     ):
-        if context.get_parameter_source(name) is not ParameterSource.DEFAULT:
+        if not _is_default(name):
             option = next(parameter for parameter in context.command.params if parameter.name == name)
             raise click.UsageError(f"--resume goes on with a run as it was begun: {option.opts[0]} does not go with it")
 

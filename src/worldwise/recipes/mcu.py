@@ -35,6 +35,7 @@ FRAME = (
     "mcu/counter.c",
     "mcu/heap.c",
     "mcu/main.c",
+    "mcu/operations.c",
     "mcu/known.c",
     "ops/common/random.c",
     "bench/record.c",

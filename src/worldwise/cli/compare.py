@@ -1,0 +1,131 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""`worldwise compare`: two runs, or two variants of one, and a gate on what changed."""
+
+from pathlib import Path
+
+import click
+from rich.console import Console
+
+from worldwise import gate, gate_report
+from worldwise.cli.report import check_output, runs_option
+from worldwise.errors import WorldwiseError
+from worldwise.rundir import open_run
+
+EXIT_OVER_LIMIT = 1
+
+_FORMATS = ("table", *gate_report.EXPORTERS)
+
+
+@click.command()
+@click.argument("run", metavar="RUN")
+@click.argument("a", metavar="OTHER_RUN | VARIANT_A")
+@click.argument("b", metavar="[VARIANT_B]", default="")
+@click.option(
+    "--fail-above",
+    "limit",
+    metavar="PERCENT",
+    help="Be a gate: exit status 1 if B takes more than that above A anywhere, such as 0% or 0.1%.",
+)
+@click.option(
+    "--judge",
+    type=click.Choice(gate.JUDGES),
+    default="auto",
+    show_default=True,
+    help="What the gate looks at: medians, every call, or every call on boards and medians elsewhere.",
+)
+@click.option(
+    "--allow",
+    multiple=True,
+    type=click.Choice(gate.ALLOWANCES),
+    help="Compare although this differs, and say how; can be given again.",
+)
+@click.option("--case", "pattern", metavar="PATTERN", default="", help="Only cases like that: 'optee/*/attestdiv'.")
+@click.option("--full", is_flag=True, help="In the table, rows in which nothing differs too.")
+@click.option(
+    "--format",
+    "form",
+    type=click.Choice(_FORMATS),
+    default="table",
+    show_default=True,
+    help="How to print the comparison.",
+)
+@click.option("--output", type=click.Path(dir_okay=False, path_type=Path), help="Write it there, not to the terminal.")
+@click.option(
+    "--write",
+    "writes",
+    multiple=True,
+    metavar="FORMAT=FILE",
+    help="Write it in another format too; can be given again.",
+)
+@runs_option
+def compare(
+    run: str,
+    a: str,
+    b: str,
+    limit: str | None,
+    judge: gate.Judge,
+    allow: tuple[gate.Allowance, ...],
+    pattern: str,
+    full: bool,
+    form: str,
+    output: Path | None,
+    writes: tuple[str, ...],
+    runs: Path,
+) -> int:
+    """Compare two runs (the first is the baseline), or two variants of one run.
+
+    \b
+      worldwise compare RUN_A RUN_B
+      worldwise compare RUN mbedtls-O2 mbedtls-nist-O2
+      worldwise compare RUN core=cortex-a53 core=cortex-a76
+
+    A run is a directory, an id, the beginning of an id, or `latest`. What must agree (lab, images without the library,
+    number of calls) is refused if it does not. docs/gate.md shows a gate in continuous integration.
+
+    Exit status: 0 compared, and within the limit if there is one; 1 over the limit, or a case of A is not in B; 2 not
+    comparable, or nothing to judge.
+    """
+    wanted = [_destination(text) for text in writes]
+    for path in (*([output] if output else []), *(path for _, path in wanted)):
+        check_output(path)
+    options = gate.Options(
+        allow=allow,
+        pattern=pattern,
+        limit=None if limit is None else gate.parse_limit(limit),
+        limit_text=limit or "",
+        judge=judge,
+    )
+    first = open_run(run, runs)
+    if b:
+        comparison = gate.compare_variants(first, a, b, options)
+    else:
+        comparison = gate.compare_runs(first, open_run(a, runs), options)
+    for other, path in wanted:
+        _write(comparison, other, path, full)
+    if output:
+        _write(comparison, form, output, full)
+    elif form == "table":
+        gate_report.render(comparison, Console(), full)
+    else:
+        click.echo(gate_report.EXPORTERS[form](comparison), nl=False)
+    return EXIT_OVER_LIMIT if comparison.gate and not comparison.gate.passed else 0
+
+
+def _destination(text: str) -> tuple[str, Path]:
+    form, equals, file = text.partition("=")
+    if not equals or not file or form not in _FORMATS:
+        raise WorldwiseError(
+            f"--write {text}: not FORMAT=FILE.", f"the formats are {', '.join(_FORMATS)}; such as junit=report.xml"
+        )
+    return form, Path(file)
+
+
+def _write(comparison: gate.Comparison, form: str, path: Path, full: bool) -> None:
+    try:
+        with path.open("w", encoding="utf-8") as file:
+            if form == "table":
+                gate_report.render(comparison, Console(file=file), full)
+            else:
+                file.write(gate_report.EXPORTERS[form](comparison))
+    except OSError as error:
+        raise WorldwiseError(f"{path}: could not be written: {error.strerror or error}.") from error

@@ -1,0 +1,159 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Compiles a portable implementation for plain Linux, in the lab: one program with one curve's operations.
+
+PLAN, in JSON, is what `worldwise.linux.programs` writes.
+"""
+
+import concurrent.futures
+import json
+import os
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+# The recipes' folder is where this is started from.
+from library import (  # type: ignore[import-not-found]
+    HASHING,
+    HASHING_FLAGS,
+    HASHING_HEADERS,
+    LENIENT,
+    STRICT,
+    flags_of,
+    run,
+    seal,
+    sources_of,
+)
+from objects import Refused, check_library  # type: ignore[import-not-found]
+
+GUEST = Path("/build/guest")
+PACKAGES = Path("/build/packages/usr")
+FRAME = (
+    "linux/portable.c",
+    "linux/idle.c",
+    "linux/load.c",
+    "mcu/known.c",
+    "mcu/operations.c",
+    "ops/common/random.c",
+    "bench/bench.c",
+    "bench/message.c",
+    "bench/record.c",
+    "bench/semihost.c",
+)
+HARDCLOCK = "linux/hardclock"
+COMMON = ("-D_GNU_SOURCE", "-ffunction-sections", "-fdata-sections", "-fno-pie", "-g")
+
+
+class Builder:
+    """Objects of one plan, and the program."""
+
+    def __init__(self, plan: dict[str, Any]) -> None:
+        self.plan = plan
+        self.prefix: str = plan["prefix"]
+        self.folder = Path("/in/own") if plan["own"] else GUEST / "ops/portable"
+        packaged = Path("/build", plan["debian"]) if plan["debian"] else Path("/in/source")
+        self.source = self.folder if plan["own"] else packaged
+        self.adapter = self.folder / ("adapter.c" if plan["own"] else f"{plan['name']}.c")
+        self.objects = Path("/build/objects")
+        self.objects.mkdir()
+
+    def compile(self, name: str, source: Path, flags: Sequence[str]) -> Path:
+        """The path of the object."""
+        target = self.objects / f"{name}-{source.stem}.o"
+        run(
+            f"{self.prefix}gcc", *self.plan["architecture_flags"], *COMMON, *flags, "-c", str(source), "-o", str(target)
+        )
+        return target
+
+    def library(self) -> list[tuple[Path, list[str]]]:
+        """The library's and the adapter's sources with their flags; of what comes compiled the adapter alone."""
+        plan = self.plan
+        level = f"-{plan['optimisation']}"
+        near = [f"-I{self.folder}", f"-I{GUEST / 'ops/portable'}"]
+        library, adapter = flags_of(self.source, plan, near)
+        headers = [word for one in ("", plan["triplet"]) for word in ("-isystem", str(PACKAGES / "include" / one))]
+        strictness = STRICT if plan["warnings"] else LENIENT
+        return [
+            *(
+                (path, [level, *strictness, *library])
+                for path in sources_of(self.source, plan["sources"], self.adapter)
+            ),
+            (self.adapter, [level, *STRICT, *adapter, *(headers if plan["archives"] else [])]),
+        ]
+
+    def frame(self) -> list[tuple[Path, list[str]]]:
+        """The frame's sources: the same optimisation for every variant."""
+        plan = self.plan
+        macros = [f"FRAME_HAS_{one.upper()}=1" for one in plan["operations"]]
+        macros += [f"OPS_CURVE={plan['number']}", f"FRAME_MESSAGE_BYTES={plan['message_bytes']}"]
+        flags = ["-O2", *STRICT, *(f"-D{one}" for one in macros)]
+        parts = [(GUEST / name, flags) for name in (*FRAME, *plan["counter"])]
+        if "hardclock" in plan["operations"]:
+            parts += [(GUEST / HARDCLOCK / "case.c", flags), (GUEST / HARDCLOCK / "timing.c", self.timing())]
+        return parts
+
+    def timing(self) -> list[str]:
+        """The flags of the library's clock: its own file, within one of the frame's."""
+        _, adapter = flags_of(self.source, self.plan, [f"-I{self.folder}"])
+        return [f"-{self.plan['optimisation']}", *STRICT, *adapter, "-isystem", str(self.source)]
+
+    def hashing(self) -> Path:
+        """The frame's hash as one object that shows its own name alone: the library may have the others too."""
+        target = self.objects / "frame-sha256.o"
+        parts = [
+            self.compile("hash", GUEST / "ops/common/sha256.c", ["-O2", *STRICT, "-DOPS_CURVE=0", *HASHING_HEADERS]),
+            *(self.compile("hash", path, ["-O2", *LENIENT, *HASHING_FLAGS]) for path in HASHING),
+        ]
+        seal(self.prefix, target, parts, ["ops_frame_sha256"])
+        return target
+
+    def check(self, library: Sequence[Path], frame: Sequence[Path]) -> None:
+        """Refuse what a library that a user brought must not have. Raises Refused."""
+        plan = self.plan
+        names = [str(path).removeprefix(f"{self.folder}/") for path, _ in self.library()]
+        check_library(
+            dict(zip(library, names, strict=True)),
+            frame,
+            plan["operations"],
+            plan["instructions"],
+            self.prefix,
+            plan["curve"],
+            frame_sha256=plan["frame_sha256"],
+        )
+
+    def link(self, objects: Sequence[Path]) -> None:
+        """Raises Refused with the linker's words."""
+        archives = [str(PACKAGES / "lib" / self.plan["triplet"] / name) for name in self.plan["archives"]]
+        run(
+            f"{self.prefix}gcc",
+            *self.plan["architecture_flags"],
+            *("-static", "-no-pie", "-Wl,--gc-sections"),
+            # Packages link to what looks names up in files, and here nothing does.
+            "-Wl,--no-warnings",
+            *map(str, objects),
+            *archives,
+            *("-o", "/out/linux-bench"),
+        )
+
+
+def main() -> int:
+    """Build everything of the plan."""
+    builder = Builder(json.loads(os.environ["PLAN"]))
+    with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
+        compiling = [
+            [pool.submit(builder.compile, f"{kind}{number}", *one) for number, one in enumerate(sources)]
+            for kind, sources in (("library", builder.library()), ("frame", builder.frame()))
+        ]
+        hashing = builder.hashing()
+        library, frame = ([one.result() for one in jobs] for jobs in compiling)
+    if builder.plan["own"]:
+        builder.check(library, frame)
+    builder.link([*frame, *library, hashing])
+    return 0
+
+
+if __name__ == "__main__":
+    try:
+        sys.exit(main())
+    except Refused as refused:
+        sys.exit(refused.report())

@@ -1,0 +1,100 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""`worldwise compare` as a user meets it: statuses, streams, files."""
+
+import json
+from pathlib import Path
+
+import pytest
+from test_cli import Answer, Call, call
+
+from synthetic import lines as record_lines
+from synthetic import make_records, new_writer, write_case
+from worldwise.suite import Case
+
+__all__ = ["call"]
+
+CASE = Case("optee", "mbedtls-nist", "O2", "empty-invoke", 3, 1)
+OTHER = Case("optee", "mbedtls", "O2", "empty-invoke", 3, 1)
+
+
+@pytest.fixture
+def ids(runs_dir: Path) -> list[str]:
+    """Three runs: two alike, and one in which every call takes one instruction more."""
+    made = []
+    for second, more in enumerate((0, 0, 1)):
+        with new_writer(runs_dir, [CASE, OTHER], second=second) as writer:
+            for case in (CASE, OTHER):
+                records = make_records(case)
+                for record in records:
+                    if record["type"] == "sample":
+                        record["count"] += more
+                        record["end"] += more
+                write_case(writer, case, record_lines(records))
+            made.append(writer.finish("complete").id)
+    return made
+
+
+def compare(call: Call, runs_dir: Path, *words: str) -> Answer:
+    return call("compare", *words, "--runs", runs_dir)
+
+
+def test_statuses(call: Call, runs_dir: Path, ids: list[str]) -> None:
+    same, slower = (ids[0], ids[1]), (ids[0], ids[2])
+    assert compare(call, runs_dir, *same).status == 0
+    assert compare(call, runs_dir, *same, "--fail-above", "0%").status == 0
+    assert compare(call, runs_dir, *slower).status == 0
+    assert compare(call, runs_dir, *slower, "--fail-above", "0%").status == 1
+    assert compare(call, runs_dir, *slower, "--fail-above", "0.1%").status == 0
+    assert compare(call, runs_dir, ids[2], ids[0], "--fail-above", "0%").status == 0
+    answer = compare(call, runs_dir, ids[0], ids[0], "--fail-above", "0%")
+    assert (answer.status, answer.out) == (2, "")
+    assert "is compared with itself" in answer.err
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        (("--fail-above", "1"), "is no limit for a gate"),
+        (("--write", "junit"), "not FORMAT=FILE"),
+        (("--write", "yaml=x"), "the formats are table, json, csv, markdown, junit"),
+        (("--write", "json=no/where"), "the directory no does not exist"),
+        (("--output", "no/where"), "the directory no does not exist"),
+        (("--case", "linux/*"), "has no case that is 'linux/*'"),
+    ],
+)
+def test_refusals(call: Call, runs_dir: Path, ids: list[str], words: tuple[str, ...], says: str) -> None:
+    answer = compare(call, runs_dir, ids[0], ids[2], *words)
+    assert (answer.status, answer.out) == (2, "")
+    assert says in answer.err.replace("\n", " ")
+
+
+def test_variants(call: Call, runs_dir: Path, ids: list[str]) -> None:
+    answer = compare(call, runs_dir, "latest", "mbedtls-nist-O2", "mbedtls-O2")
+    assert answer.status == 0
+    assert f"A = mbedtls-nist-O2, B = mbedtls-O2, of run {ids[2]}" in answer.out.replace("\n", " ")
+    answer = compare(call, runs_dir, "latest", "mbedtls-nist-O3", "mbedtls-O2")
+    assert answer.status == 2
+    assert "mbedtls-nist-O2" in answer.err
+
+
+def test_several_files_at_once(call: Call, runs_dir: Path, ids: list[str], tmp_path: Path) -> None:
+    files = {form: tmp_path / f"{form}.out" for form in ("table", "json", "markdown", "junit", "bencher")}
+    words = [word for form, path in files.items() for word in ("--write", f"{form}={path}")]
+    answer = compare(call, runs_dir, ids[0], ids[2], "--fail-above", "0%", "--format", "csv", *words)
+    assert answer.status == 1
+    assert answer.out.startswith("case,case_b,measure,place,")
+    assert json.loads(files["json"].read_text())["gate"]["passed"] is False
+    assert files["markdown"].read_text().startswith("## Failed: ")
+    assert "<failure" in files["junit"].read_text()
+    assert "Gate: FAILED" in files["table"].read_text()
+    assert "instructions" in files["bencher"].read_text()
+    output = tmp_path / "all.json"
+    answer = compare(call, runs_dir, ids[0], ids[2], "--format", "json", "--output", str(output))
+    assert (answer.status, answer.out) == (0, "")
+    assert json.loads(output.read_text())["format"] == 1
+
+
+def test_a_run_alone(call: Call, runs_dir: Path, ids: list[str]) -> None:
+    answer = call("report", ids[2], "--format", "bencher", "--runs", runs_dir)
+    assert answer.status == 0
+    assert f"{CASE.id} invoke client" in json.loads(answer.out)

@@ -1,0 +1,141 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Tables of build options, from figures that nothing measured."""
+
+import itertools
+import math
+from typing import Any
+
+import pytest
+
+from worldwise.lens import Reading, Row
+from worldwise.options_report import Options, effects, options_sections
+from worldwise.portable import portables
+from worldwise.tables import Section
+
+LIBRARY = "mbedtls28"
+SIGN, VERIFY = 4_000_000, 15_000_000
+
+
+def test_a_text_names_what_is_not_the_default() -> None:
+    options = Options(LIBRARY, [])
+    assert options.names == tuple(portables()[LIBRARY].manifest.options)
+    text = portables()[LIBRARY].options_text({"nist": "off", "window": "2"})
+    assert dict(zip(options.names, options.values(text), strict=True)) == {
+        name: {"nist": "off", "window": "2"}.get(name, options.usual(name)) for name in options.names
+    }
+
+
+def test_options_of_a_library_that_is_gone_are_those_of_its_cases() -> None:
+    options = Options("gone", ["nist-off", "", "fixed-point-off+nist-off"])
+    assert options.names == ("nist", "fixed-point")
+    assert options.values("fixed-point-off") == ("default", "off")
+    assert options.values("") == ("default", "default")
+
+
+def row(operation: str, median: float, options: str = "", **other: Any) -> Row:
+    parameters = "curve=secp256r1,size=32B" + (f",options={options}" if options else "")
+    fields: dict[str, Any] = {
+        "target": "linux-armv7",
+        "implementation": "swept",
+        "variant": "swept-O2",
+        "operation": operation,
+        "measure": operation,
+        "place": "linux",
+        "parameters": parameters,
+        "curve": "secp256r1",
+        "n": 12,
+        "median": float(round(median)),
+        "stack": None,
+        "heap": None,
+        "flash": None,
+        "ram": None,
+    }
+    return Row.model_construct(**fields | other)
+
+
+def grid(**other: Any) -> list[Row]:
+    """Without `nist` 4 times for both; with window 2 a signature 1.5 times; `asm` changes next to nothing."""
+    rows = []
+    for nist, window, assembly in itertools.product(("", "nist-off"), ("", "window-2"), ("", "asm-off")):
+        text = "+".join(filter(None, (nist, window, assembly)))
+        times = (4 if nist else 1) * (1.001 if assembly else 1)
+        rows.append(row("sign", SIGN * times * (1.5 if window else 1), text, **other))
+        rows.append(row("verify", VERIFY * times, text, **other))
+    return rows
+
+
+def sections(found: list[Row], full: bool = False) -> list[Section]:
+    parts = options_sections(Reading.model_construct(rows=tuple(found)), full)
+    for part in parts:
+        assert part.table is None or all(len(line) == len(part.table.headers) for line in part.table.rows)
+    return parts
+
+
+def test_a_run_without_options_has_none_of_the_tables() -> None:
+    assert sections([row("sign", SIGN), row("verify", VERIFY)]) == []
+    assert sections([row("sign", SIGN, "nist-off", target="mps2-an386")]) == []
+
+
+def test_the_grid_stands_from_the_fewest_instructions_of_a_signature() -> None:
+    table = sections(grid())[0].table
+    assert table
+    assert len(table.rows) == 8
+    assert set(table.headers[:3]) == {"nist\n(default)", "window\n(default)", "asm\n(default)"}
+    assert table.rows[0] == ["default", "default", "default", "4,000,000", "1.00", "15,000,000", "1.00"]
+    assert table.rows[-1][3:] == ["24,024,000", "6.01", "60,060,000", "4.00"]
+
+
+def test_memory_has_columns_only_where_it_is_known() -> None:
+    table = sections(grid(flash=1234, ram=56))[0].table
+    assert table
+    assert [header.partition(",")[0] for header in table.headers[-2:]] == ["code", "static RAM"]
+    assert table.rows[0][-2:] == ["1,234", "56"]
+
+
+def test_effects_are_geometric_means_over_the_rest_of_the_grid_and_the_greatest_comes_first() -> None:
+    (table,) = (part.table for part in sections(grid()) if part.title.startswith("Which options matter"))
+    assert table
+    assert [line[:4] for line in table.rows] == [
+        ["nist", "off", "default", "4"],
+        ["window", "2", "default", "4"],
+        ["asm", "off", "default", "4"],
+    ]
+    assert table.rows[0][4:] == ["4.000"] * 6
+    assert table.rows[1][4:] == ["1.500"] * 3 + ["1.000"] * 3
+
+
+def test_which_options_matter_is_said_in_words() -> None:
+    (note,) = (part.notes[0] for part in sections(grid()) if part.title.startswith("Which options matter"))
+    assert "nist (off instead of default: sign x 4.00, verify x 4.00); window (2 instead of" in note
+    assert note.endswith("Less than 1 % on average: asm.")
+
+
+def test_a_grid_with_gaps_compares_what_there_is() -> None:
+    counts = {"sign": {("a", "x"): 10.0, ("b", "x"): 20.0, ("a", "y"): 30.0}}
+    options = Options("gone", ["p-b", "q-y"])
+    found = effects(
+        options,
+        {
+            "sign": {
+                tuple("default" if v in "ax" else v for v in point): value for point, value in counts["sign"].items()
+            }
+        },
+    )
+    assert {effect.option: effect.ratios["sign"] for effect in found} == {"p": (2.0,), "q": (3.0,)}
+    assert [effect.option for effect in found] == ["q", "p"]
+    assert found[0].size == pytest.approx(math.log(3))
+
+
+def test_without_the_default_there_is_nothing_to_divide_by() -> None:
+    parts = sections([row("sign", SIGN, "nist-off"), row("sign", SIGN, "nist-off+asm-off")])
+    assert parts[0].table
+    assert [line[-1] for line in parts[0].table.rows] == ["-", "-"]
+    assert "default is not among them" in parts[0].notes[0]
+
+
+def test_all_operations_are_shown_in_full() -> None:
+    found = [*grid(), row("ecdh", 1000), row("ecdh", 2000, "nist-off")]
+    usual, full = sections(found)[0].table, sections(found, True)[0].table
+    assert usual and full
+    assert "ecdh\ninstr" not in usual.headers
+    assert "ecdh\ninstr" in full.headers
