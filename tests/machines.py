@@ -46,7 +46,7 @@ def emulators() -> dict[int, str]:
             continue
         with contextlib.suppress(OSError):
             words = (entry / "cmdline").read_bytes().split(b"\0")
-            ours = words[0].endswith(b"qemu-system-aarch64") and b"/machine/bl1.bin" in words
+            ours = words[0].endswith(b"qemu-system-aarch64") and any(word.startswith(b"/machine/") for word in words)
             if ours and entry.stat().st_uid == os.geteuid() and _state(entry) != "Z" and not _of_others(entry):
                 found[int(entry.name)] = b" ".join(words).decode(errors="replace")
     return found

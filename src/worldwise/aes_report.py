@@ -362,8 +362,8 @@ def _fixed_section(table: _Rows, keys: Sequence[str]) -> Section | None:
     for measure in _FIXED:
         headers += [f"{measure}\ncaller instr", *(["\nTA instr"] if in_ta else [])]
     note = (
-        "caller: from the client of the TEE, or the same by the library's calls in Linux. A TA that keeps its key needs "
-        "none of the three for each message: it can do all in one call."
+        "caller: from the client of the TEE, or the same by the library's calls in Linux. A TA that keeps its key "
+        "needs none of the three for each message: it can do all in one call."
     )
     return Section(
         f"AES, encrypt: what does not depend on the message's size (medians, at {size_text(sizes[0])})",
@@ -373,15 +373,15 @@ def _fixed_section(table: _Rows, keys: Sequence[str]) -> Section | None:
 
 
 _CHECKED = (
-    "Checked in every case: the standards' examples (NIST SP 800-38A, the GCM specification), decryption of what was "
-    "encrypted, of GCM a tag with a wrong bit, which must be refused and in the TA leave no plain text; and on the host, "
-    "by another library, a CRC-32 of every sample's input and output."
+    "Checked in every case: the standards' examples (NIST SP 800-38A, the GCM specification), decryption of what "
+    "was encrypted, of GCM a tag with a wrong bit, which must be refused and in the TA leave no plain text; and on the "
+    "host, by another library, a CRC-32 of every sample's input and output."
 )
 _LIBRARIES = (
-    "mbedtls36: Debian's mbed TLS 3.6 in its default configuration, through its cipher layer, compiled at the case's "
-    "level; -ce differs by MBEDTLS_AESCE_C alone. openssl: Debian's libcrypto through EVP, at Debian's own optimisation "
-    "level whatever the case says; without -ce it is told by OPENSSL_armcap=1 that the core has Advanced SIMD and nothing "
-    "else."
+    "mbedtls36: Debian's mbed TLS 3.6 in its default configuration, through its cipher layer, compiled at the "
+    "case's level; -ce differs by MBEDTLS_AESCE_C alone. openssl: Debian's libcrypto through EVP, at Debian's own "
+    "optimisation level whatever the case says; without -ce it is told by OPENSSL_armcap=1 that the core has Advanced "
+    "SIMD and nothing else."
 )
 
 

@@ -127,6 +127,7 @@ def _plan(
         "debian": source.debian if source and source.debian else "",
         "archives": list(implementation.manifest.build.archives),
         "frame_sha256": implementation.manifest.needs.frame_sha256,
+        "hedged": implementation.manifest.needs.hedged,
         "warnings": implementation.manifest.build.warnings,
         "optimisation": optimisation,
         "curve": curve,

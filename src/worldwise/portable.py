@@ -124,12 +124,15 @@ class Option(Model):
 class Needs(Model):
     """What a library needs: certain cores (none named: any), the frame's SHA-256, so many bytes of heap, or Linux.
 
+    `hedged`: its Ed25519 signatures have random bytes in the nonce, so they are valid, but not those of RFC 8032.
+
     Without `heap` a program that allocates has three quarters of the RAM that is left for it, and the rest is stack.
     """
 
     cores: tuple[Text, ...] = ()
     frame_sha256: bool = False
     linux: bool = False
+    hedged: bool = False
     heap: Annotated[int, Field(ge=8)] | None = None
 
 

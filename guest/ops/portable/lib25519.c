@@ -14,6 +14,7 @@ ed25519 = ["keygen", "sign", "verify"]
 x25519 = ["keygen", "ecdh"]
 [needs]
 linux = true
+hedged = true
 */
 /*
  * Only these calls are compiled here, whatever the optimisation. The library signs into, and opens, one string of

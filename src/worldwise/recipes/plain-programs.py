@@ -85,6 +85,7 @@ class Builder:
         """The frame's sources: the same optimisation for every variant."""
         plan = self.plan
         macros = [f"FRAME_HAS_{one.upper()}=1" for one in plan["operations"]]
+        macros += ["FRAME_HEDGED"] if plan["hedged"] else []
         macros += [f"OPS_CURVE={plan['number']}", f"FRAME_MESSAGE_BYTES={plan['message_bytes']}"]
         flags = ["-O2", *STRICT, *(f"-D{one}" for one in macros)]
         parts = [(GUEST / name, flags) for name in (*FRAME, *plan["counter"])]

@@ -1,0 +1,96 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Plain Linux on Armv7-A and Armv8-A: exact counts, programs that come with a case, the libraries."""
+
+import dataclasses
+from pathlib import Path
+
+import pytest
+
+from machines import Measured, RunCase
+from worldwise.errors import WorldwiseError
+from worldwise.image import ImageStore
+from worldwise.lab import Lab
+from worldwise.suite import PLAIN_TARGETS, parse_case
+from worldwise.target import Emulator
+from worldwise.targets import TARGETS
+
+SIGN = "nettle-O2/sign,curve=secp256r1,size=32B"
+ECDH = "nettle-O2/ecdh,curve=secp256r1"
+
+
+@pytest.mark.parametrize("target", PLAIN_TARGETS)
+def test_a_cold_boot_and_a_restored_machine_agree(records_of: RunCase, images: ImageStore, target: str) -> None:
+    """A boot and two restores: the same bytes."""
+    wanted = parse_case(f"{target}/{SIGN}", samples=3, warmup=1)
+    machine = TARGETS[target].machine(wanted, images)
+    restored = records_of(wanted, on=machine)
+    assert restored == records_of(wanted, on=machine)
+    assert restored == records_of(wanted, on=machine, start="boot")
+
+
+@pytest.mark.parametrize("target", PLAIN_TARGETS)
+def test_one_saved_state_serves_every_program(images: ImageStore, lab: Lab, target: str) -> None:
+    """What a library is made of can then move no address, and so no count, of another."""
+    one, other = (
+        TARGETS[target].machine(parse_case(f"{target}/{text}"), images)
+        for text in (SIGN, "libsodium-O2/sign,curve=ed25519,size=32B")
+    )
+    assert one.digest(lab) != other.digest(lab)
+    assert one.state_digest(lab) == other.state_digest(lab)
+
+
+def test_the_core_makes_another_machine(images: ImageStore, lab: Lab) -> None:
+    """And the same program runs on it."""
+    one, other = (
+        TARGETS["linux-armv8"].machine(parse_case(f"linux-armv8/{SIGN}{more}"), images)
+        for more in ("", ",core=cortex-a76")
+    )
+    assert one.state_digest(lab) != other.state_digest(lab)
+    assert one.digests["program"] == other.digests["program"]
+
+
+@pytest.mark.parametrize("target", PLAIN_TARGETS)
+def test_the_counter_counts_instructions(measured: Measured, target: str) -> None:
+    """A loop of two million, and one more before it: by the generic timer, and by perf's cycles where there is none."""
+    checked = measured(f"{target}/mbedtls28-O2/hardclock,curve=secp256r1,size=32B")
+    counts = {sample.count for sample in checked.samples["loop", "linux"]}
+    assert len(counts) == 1
+    # The call of the loop and its return are in it.
+    assert 2_000_000 < counts.pop() < 2_000_050
+
+
+@pytest.mark.parametrize("target", PLAIN_TARGETS)
+@pytest.mark.parametrize(
+    "text",
+    [
+        ECDH,
+        "openssl-O2/sign,curve=secp384r1,size=32B",
+        "lib25519-O2/verify,curve=ed25519,size=32B",
+        "libsodium-O2/sha512,size=64KiB",
+        "mbedtls28-O2/verify,curve=secp256k1,size=32B,options=window-2+asm-off",
+        "openssl-O2/aes,size=4KiB,key=256,mode=gcm,direction=decrypt",
+    ],
+)
+def test_libraries(measured: Measured, target: str, text: str) -> None:
+    """Each kind once: every evidence is checked on the host."""
+    checked = measured(f"{target}/{text}", samples=2, warmup=0)
+    assert all(sample.count > 0 for samples in checked.samples.values() for sample in samples)
+
+
+def test_a_program_that_is_not_there_is_told(emulator: Emulator, images: ImageStore, tmp_path: Path) -> None:
+    wanted = parse_case(f"linux-armv8/{SIGN}")
+    machine = TARGETS["linux-armv8"].machine(wanted, images)
+    without = dataclasses.replace(
+        machine, files={name: path for name, path in machine.files.items() if name != "program"}
+    )
+    outcome = emulator.run(without, TARGETS["linux-armv8"].program(wanted), tmp_path)
+    assert outcome.status == 1
+    assert "fetch: /machine/program: " in (tmp_path / "records.jsonl").read_text()
+
+
+@pytest.mark.parametrize(("how", "says"), [("kernel-panic", "the guest's kernel panicked"), ("hang", "hangs")])
+@pytest.mark.parametrize("target", PLAIN_TARGETS)
+def test_failures_are_told(lab: Lab, images: ImageStore, tmp_path: Path, target: str, how: str, says: str) -> None:
+    machine = TARGETS[target].machine(parse_case(f"{target}/{SIGN}"), images)
+    with pytest.raises(WorldwiseError, match=says):
+        Emulator(lab, silence_limit=5).run(machine, ("/bin/faults", how), tmp_path)
