@@ -20,7 +20,7 @@ from worldwise.image import ImageStore, check_files
 from worldwise.lab import Lab
 from worldwise.measure import case_digest, check_run
 from worldwise.record import CheckedRecords, check_records, read_records
-from worldwise.suite import Case
+from worldwise.suite import Case, takes_portables
 from worldwise.symbols import AddressSpace, Context, address_space, machine_symbols
 from worldwise.target import RECORDS, TRACE, Emulator, Machine, Plugin, symbol_address
 from worldwise.targets import TARGETS
@@ -77,9 +77,9 @@ class Watcher:
 
         Raises WorldwiseError as measuring does, if records differ from the expected, or if the trace does not add up.
         """
-        if case.board:
+        if takes_portables(case.target):
             raise WorldwiseError(
-                f"{case.id}: programs on boards cannot be explained yet, only counted",
+                f"{case.id}: programs on boards and in plain Linux cannot be explained yet, only counted",
                 "`worldwise run` counts them; a case of target optee or linux can be explained",
             )
         machine = TARGETS[case.target].machine(case, self.images)
