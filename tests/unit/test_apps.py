@@ -7,7 +7,7 @@ import pytest
 
 from worldwise import image, paths
 from worldwise.apps import ABUSE, APPS, app_named, app_of
-from worldwise.suite import OPTIMISATIONS, TARGETS, parse_case
+from worldwise.suite import TARGETS, optimisations_of, parse_case
 
 FOLDER = paths.GUEST / "apps"
 
@@ -51,7 +51,7 @@ def test_images_of_apps_do_not_depend_on_each_other() -> None:
     assert not any("hello" in name for name in calls.trees)
 
 
-@pytest.mark.parametrize("level", OPTIMISATIONS)
+@pytest.mark.parametrize("level", optimisations_of("optee"))
 def test_a_feature_is_another_op_tee(level: str) -> None:
     plain = image.optee("mbedtls-nist", level)
     rpmb = image.optee("mbedtls-nist", level, "rpmb")

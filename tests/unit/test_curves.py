@@ -21,6 +21,10 @@ DOMAIN = {
         "6b17d1f2e12c4247f8bce6e563a440f277037d812deb33a0f4a13945d898c296",
         "ffffffff00000000ffffffffffffffffbce6faada7179e84f3b9cac2fc632551",
     ),
+    "secp384r1": (
+        "aa87ca22be8b05378eb1c71ef320ad746e1d3b628ba79b9859f741e082542a385502f25dbf55296c3a545e3872760ab7",
+        "ffffffffffffffffffffffffffffffffffffffffffffffffc7634d81f4372ddf581a0db248b0a77aecec196accc52973",
+    ),
     "secp256k1": (
         "79be667ef9dcbbac55a06295ce870b07029bfcdb2dce28d959f2815b16f81798",
         "fffffffffffffffffffffffffffffffebaaedce6af48a03bbfd25e8cd0364141",

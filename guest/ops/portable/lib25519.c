@@ -4,7 +4,7 @@ name = "lib25519"
 title = "lib25519"
 about = "Debian's archive; assembly on AArch64, C (ref10) on Armv7; random bytes go into nonces, too"
 licence = "LicenseRef-PD-hp OR CC0-1.0 OR 0BSD OR MIT-0 OR MIT"
-constant_time = "yes but for what compilers add: its documentation, security"
+constant_time = "yes: its documentation, security (but for what compilers add)"
 [source]
 packages = ["lib25519-dev"]
 [build]

@@ -4,7 +4,7 @@ name = "libsodium"
 title = "libsodium"
 about = "Debian's archive; C for these operations on Arm (ref10)"
 licence = "ISC"
-constant_time = "inherited: its code is NaCl's, whose page on features claims it"
+constant_time = "yes: the page on features of NaCl, whose code it has"
 [source]
 packages = ["libsodium-dev"]
 [build]

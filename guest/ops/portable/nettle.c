@@ -4,7 +4,7 @@ name = "nettle"
 title = "Nettle"
 about = "Debian's archives, with GMP; assembly, chosen by the CPU's features in hashes and AES; random nonces"
 licence = "LGPL-3.0-or-later OR GPL-2.0-or-later"
-constant_time = "yes for its curves: its manual, side-channel silence"
+constant_time = "yes: its manual, side-channel silence, of its curves"
 [source]
 packages = ["nettle-dev", "libgmp-dev"]
 [build]
