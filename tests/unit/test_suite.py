@@ -424,7 +424,15 @@ def known(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.usefixtures("known")
 def test_boards_are_targets() -> None:
-    assert target_names() == ("optee", "linux", "linux-armv7", "linux-armv8", "microbit", "nucleo-f103rb", "nucleo-f446re")
+    assert target_names() == (
+        "optee",
+        "linux",
+        "linux-armv7",
+        "linux-armv8",
+        "microbit",
+        "nucleo-f103rb",
+        "nucleo-f446re",
+    )
     case = parse_case("nucleo-f446re/micro-ecc-Os/sign,size=32B,curve=secp160r1", 3, 1)
     assert case.id == "nucleo-f446re/micro-ecc-Os/sign,curve=secp160r1,size=32B"
     assert case.arguments == ("curve=secp160r1", "size=32")
@@ -486,7 +494,13 @@ def test_select_by_curve() -> None:
 @pytest.mark.parametrize(
     ("old", "new", "where", "says", "hint"),
     [
-        ('"nucleo-f446re", ', '"nucleo-f446", ', ":8: cases[1].targets:", "Allowed: optee, linux, linux-armv7, linux-armv8, micro", "f446re'"),
+        (
+            '"nucleo-f446re", ',
+            '"nucleo-f446", ',
+            ":8: cases[1].targets:",
+            "Allowed: optee, linux, linux-armv7, linux-armv8, micro",
+            "f446re'",
+        ),
         ('"bearssl", "micro-ecc", "p', '"mbedtls", "p', ":10: cases[1].implementations:", "Allowed: bearssl", ""),
         (
             '"nucleo-f103rb"]\noperations = ["k',
