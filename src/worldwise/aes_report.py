@@ -51,24 +51,34 @@ def aes_sections(reading: Reading, full: bool = False) -> list[Section]:
     Unless `full`, of both directions and keys the tables show what can be told apart: decryption and AES-256 stand
     where they differ.
     """
-    rows = [row for row in reading.rows if row.operation == OPERATION]
-    in_tee = [row for row in rows if row.target not in PLAIN_TARGETS]
-    plain = [row for row in rows if row.target in PLAIN_TARGETS]
-    parts: list[Section | None] = []
-    if in_tee:
-        table = _Rows(in_tee)
-        parts += [*_published_sections(table, reading), *_common_sections(table, full), _world_section(table)]
-        parts += [_fixed_section(table, KEYS if full else KEYS[:1]), _legend_section(table)]
-    for machine in machines(plain):
-        table = _Rows([row for row in plain if machine_of(row) == machine])
+    rows = [row for row in reading.rows if row.operation == OPERATION and row.target not in PLAIN_TARGETS]
+    if not rows:
+        return []
+    table = _Rows(rows)
+    parts: list[Section | None] = [
+        *_published_sections(table, reading),
+        *_common_sections(table, full),
+        _world_section(table),
+        _fixed_section(table, KEYS if full else KEYS[:1]),
+        _legend_section(table),
+    ]
+    return [part for part in parts if part]
+
+
+def plain_aes_sections(reading: Reading, full: bool = False) -> list[Section]:
+    """The same of plain Linux, machine by machine; none if the run has none."""
+    rows = [row for row in reading.rows if row.operation == OPERATION and row.target in PLAIN_TARGETS]
+    if not rows:
+        return []
+    parts = []
+    for machine in machines(rows):
+        table = _Rows([row for row in rows if machine_of(row) == machine])
         parts += [
             replace(part, title=f"{machine_text(machine)}: {part.title}")
             for part in (*_common_sections(table, full), _fixed_section(table, KEYS if full else KEYS[:1]))
             if part
         ]
-    if plain:
-        parts.append(_plain_legend_section(_Rows(plain)))
-    return [part for part in parts if part]
+    return [*parts, _plain_legend_section(_Rows(rows))]
 
 
 def _common_sections(table: "_Rows", full: bool) -> list[Section | None]:

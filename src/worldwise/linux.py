@@ -79,6 +79,8 @@ class Architecture:
         )
 
 
+# Of a portable implementation; AES in all modes has none.
+_FOOTPRINT = "footprint.json"
 _ARMMP = "linux-image-armmp"
 # nokaslr, norandmaps: addresses that a later look at the run can name. cryptomgr.notests: the kernel's self-tests would
 # share the core with the first case.
@@ -161,7 +163,7 @@ class PlainTarget:
             name="-".join(filter(None, (f"programs-{self.name}", implementation.name, optimisation, curve, options))),
             script="plain-programs.sh",
             helpers=("plain-programs.py", "library.py", "objects.py"),
-            outputs=("linux-bench",),
+            outputs=("linux-bench", _FOOTPRINT),
             needs={f"unpacked-{package}": image.unpacked(package) for package in packages},
             packages=wanted.packages if wanted else (),
             trees={
@@ -241,6 +243,7 @@ class PlainTarget:
             ready=symbol_address(initramfs.file("init"), READY_SYMBOL) & ~1,
             symbols={"init": initramfs.file("init"), "program": program.file("linux-bench")},
             preload=(),
+            footprint=json.loads(program.file(_FOOTPRINT).read_text()) if _FOOTPRINT in program.files else None,
             least_skip=self.architecture.least_skip,
             brought=("program",),
         )

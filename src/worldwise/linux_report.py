@@ -108,7 +108,7 @@ def _curve_sections(machine: tuple[str, str], curve: str, rows: Sequence[Row]) -
         headers = ["library"]
         for name in operations:
             headers += [f"{name}\ninstr", "/ fewest\n"]
-        headers += ["code, at most\nbytes"] if sized else []
+        headers += ["code\nbytes"] if sized else []
         message = f", message of {size_text(size)}" if size is not None else ""
         yield Section(
             f"{machine_text(machine)}, {curve}{message}: medians {samples_text(shown)}", Table(headers, cells, 1)
@@ -227,7 +227,10 @@ def _legend_section(rows: Sequence[Row]) -> Section | None:
         *(f"{', '.join(names)}: {text}." for text, names in includes.items()),
     ]
     if any(row.flash for row in rows):
-        notes.append("code: what the library adds to the program, the most of the operations in the table.")
+        notes.append(
+            "code: the library's bytes in the program, code, constants and initial values, for all operations of the "
+            "curve, as the linker keeps them; the C library is not in it."
+        )
     known = portables()
     for name in dict.fromkeys(row.implementation for row in rows):
         word, where, licence = claim(name)

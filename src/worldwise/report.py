@@ -14,7 +14,7 @@ from rich.text import Text
 
 from worldwise import tracking
 from worldwise.abuse_report import abuse_sections
-from worldwise.aes_report import aes_sections
+from worldwise.aes_report import aes_sections, plain_aes_sections
 from worldwise.armv7_report import armv7_sections
 from worldwise.board_report import board_columns, board_sections
 from worldwise.calls_report import calls_sections
@@ -103,9 +103,10 @@ def sections(reading: Reading, full: bool = False) -> list[Section]:
         *storage_sections(reading, full),
         *faults_sections(reading, full),
         *board_sections(reading, full),
-        *linux_sections(reading, full),
-        *options_sections(reading, full),
         *armv7_sections(reading, full),
+        *linux_sections(reading, full),
+        *plain_aes_sections(reading, full),
+        *options_sections(reading, full),
         _failure_section(reading),
         _budget_section(rows, reading),
     ]

@@ -7,6 +7,7 @@ PLAN, in JSON, is what `worldwise.linux.programs` writes.
 import concurrent.futures
 import json
 import os
+import re
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -133,8 +134,29 @@ class Builder:
             "-Wl,--no-warnings",
             *map(str, objects),
             *archives,
-            *("-o", "/out/linux-bench"),
+            *("-Wl,-Map=/build/map", "-o", "/out/linux-bench"),
         )
+
+
+# A part that the linker kept: its section, on a line of its own if it is long, address, size and file.
+_KEPT = re.compile(r"^ (\.[\w.-]+)\s+0x[0-9a-f]+\s+0x([0-9a-f]+) (\S.*)$", re.MULTILINE)
+_CODE = (".text", ".rodata", ".data", ".ARM.ex")
+_MEMORY = (".data", ".bss")
+
+
+def footprint(library: Sequence[Path]) -> dict[str, int]:
+    """The library's bytes in the linked program: `flash` of code, constants and initial values, `ram` of variables.
+
+    By the linker's map; the frame and the C library are not in it.
+    """
+    text = Path("/build/map").read_text(encoding="utf-8").partition("\nLinker script and memory map\n")[2]
+    ours = {str(path) for path in library}
+    found = {"flash": 0, "ram": 0}
+    for section, size, file in _KEPT.findall(text):
+        if file in ours or file.startswith(f"{PACKAGES}/"):
+            for what, names in (("flash", _CODE), ("ram", _MEMORY)):
+                found[what] += int(size, 16) if section.startswith(names) else 0
+    return found
 
 
 def main() -> int:
@@ -150,6 +172,7 @@ def main() -> int:
     if builder.plan["own"]:
         builder.check(library, frame)
     builder.link([*frame, *library, hashing])
+    Path("/out/footprint.json").write_text(json.dumps(footprint(library)) + "\n", encoding="utf-8")
     return 0
 
 
