@@ -160,8 +160,11 @@ def test_every_board_works(board: str, runner: Runner) -> None:
     assert checked.samples["verify", "mcu"][0].count > 1_000_000
 
 
-# Those for other cores are tried where they run: see test_crypto.py.
-@pytest.mark.parametrize("name", [name for name, one in portables().items() if one.runs_on(boards()[BOARD].core)])
+# Those for other cores, and for Linux, are tried where they run: see test_crypto.py and test_machine_linux.py.
+@pytest.mark.parametrize(
+    "name",
+    [name for name, one in portables().items() if one.runs_on(boards()[BOARD].core) and not one.manifest.needs.linux],
+)
 def test_every_library_works(name: str, runner: Runner) -> None:
     """If this fails, a library gives a wrong answer in one of its operations, or takes wrong input for right."""
     for curve, operations in portables()[name].manifest.operations.items():

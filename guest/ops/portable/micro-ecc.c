@@ -16,7 +16,7 @@ defines = [
   "uECC_SUPPORT_COMPRESSED_POINT=0",
   "uECC_SUPPORTS_secp160r1=(OPS_CURVE==1)", "uECC_SUPPORTS_secp192r1=(OPS_CURVE==2)",
   "uECC_SUPPORTS_secp224r1=(OPS_CURVE==3)", "uECC_SUPPORTS_secp256r1=(OPS_CURVE==4)",
-  "uECC_SUPPORTS_secp256k1=(OPS_CURVE==5)",
+  "uECC_SUPPORTS_secp256k1=(OPS_CURVE==6)",
 ]
 [operations]
 secp160r1 = ["keygen", "sign", "verify", "ecdh"]
