@@ -43,7 +43,7 @@ static uint64_t now(void)
 	return (uint64_t)time.tv_sec * NANOSECONDS + (uint64_t)time.tv_nsec;
 }
 
-/* A nanosecond is an instruction, or at least one on a board. */
+/* A nanosecond is an instruction here; on a slower core it is less than a cycle, and this is the stricter. */
 static void must_not_be_lost(uint64_t began)
 {
 	if (now() - began >= PERF_COUNTER_MOST)

@@ -426,6 +426,6 @@ def _legend_section(table: _Rows) -> Section:
             "temporary memory references; no byte is copied, its pages are mapped into the TA.",
             _CHECKED,
             "libtomcrypt, mbedtls: OP-TEE's core with one or the other; GCM in it is OP-TEE's own code around the "
-            f"library's block cipher. {_LIBRARIES}",
+            f"library's block cipher. {_LIBRARIES} libcrypto is the shared one.",
         ],
     )

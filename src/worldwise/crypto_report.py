@@ -8,7 +8,7 @@ from worldwise.lens import Reading, Row
 from worldwise.portable import CURVES, portables
 from worldwise.published import Published, Subject
 from worldwise.suite import PLAIN_TARGETS, TARGETS, parameters_of, size_text
-from worldwise.tables import Section, Table, count, factor, whole
+from worldwise.tables import Section, Table, count, factor, signed, whole
 
 OPERATIONS = ("sign", "verify", "ecdh", "digest")
 # What of a case is not the operation itself: how memory goes over, and where random bytes come from.
@@ -204,7 +204,7 @@ def _ways_section(rows: Sequence[Row]) -> Section | None:
         ):
             ta = inside[row.case].median
             usual = base.get((row.variant, _subject(row)))
-            less = "-" if usual is None or usual is row else _signed(row.median - usual.median)
+            less = "-" if usual is None or usual is row else signed(row.median - usual.median)
             cells.append(
                 [
                     subject_text(*_subject(row)),
@@ -236,10 +236,6 @@ def _has_ways(row: Row, rows: Iterable[Row]) -> bool:
     return any(
         other.variant == row.variant and _subject(other) == _subject(row) and not _usual(other) for other in rows
     )
-
-
-def _signed(value: float) -> str:
-    return f"{'-' if value < 0 else '+'}{count(abs(value))}"
 
 
 def _unavailable_section(reading: Reading, full: bool) -> Section | None:

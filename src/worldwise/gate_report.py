@@ -9,7 +9,7 @@ from rich.console import Console
 
 from worldwise import report, tracking
 from worldwise.gate import Comparison, Row, Side
-from worldwise.tables import Section, Table, count
+from worldwise.tables import Section, Table, count, signed
 
 # A summary is to be read: these rows at most, the others are in the other formats.
 _MOST_ROWS = 20
@@ -30,7 +30,7 @@ def sections(comparison: Comparison, full: bool = False) -> list[Section]:
         Section(
             f"{_title(comparison)}: medians, and B less A",
             _table(rows) if rows else None,
-            _row_notes(comparison, full),
+            _row_notes(comparison, " (--full lists them)" if not full else ""),
         ),
         _unpaired_section(comparison),
         Section("What both are", None, [*_side_notes(comparison), *_agreement_notes(comparison)]),
@@ -59,9 +59,9 @@ def to_csv(comparison: Comparison) -> str:
         "n_b": lambda row: row.b.n,
         "first_a_instructions": lambda row: row.a.first,
         "first_b_instructions": lambda row: row.b.first,
-        "median_a_instructions": lambda row: _plain(row.a.median),
-        "median_b_instructions": lambda row: _plain(row.b.median),
-        "difference_instructions": lambda row: _plain(row.difference),
+        "median_a_instructions": lambda row: tracking.plain(row.a.median),
+        "median_b_instructions": lambda row: tracking.plain(row.b.median),
+        "difference_instructions": lambda row: tracking.plain(row.difference),
         "ratio": lambda row: row.ratio,
         "same_inputs": lambda row: str(row.same_inputs).lower(),
         "calls_differ": lambda row: row.calls_differ,
@@ -91,7 +91,7 @@ def to_markdown(comparison: Comparison) -> str:
         key=lambda row: (not row.exceeds, -abs((row.ratio or 1) - 1)),
     )
     shown = changed[:_MOST_ROWS]
-    notes = _row_notes(comparison, full=False)
+    notes = _row_notes(comparison)
     if len(changed) > len(shown):
         notes.insert(0, f"The {len(shown)} rows with the greatest change; {len(changed) - len(shown)} more changed.")
     parts = [
@@ -185,13 +185,13 @@ def _table(rows: Sequence[Row]) -> Table:
             count(row.a.n) if row.a.n == row.b.n else f"{row.a.n} / {row.b.n}",
             count(row.a.median),
             count(row.b.median),
-            _signed(row.difference),
+            signed(row.difference),
             _ratio(row),
         ]
         if calls:
             line += [
                 "-" if row.calls_differ is None else f"{row.calls_differ} of {1 + row.a.warmup + row.a.n}",
-                "-" if row.worst is None else _signed(row.worst.b - row.worst.a),
+                "-" if row.worst is None else signed(row.worst.b - row.worst.a),
             ]
         cells.append([*line, f"{row.finding}{', OVER THE LIMIT' if row.exceeds else ''}"])
     return Table(headers, cells, 3)
@@ -207,14 +207,14 @@ def _case_label(row: Row) -> str:
     return "/".join([*common, ",".join(word for word in words_a if word in words_b)])
 
 
-def _row_notes(comparison: Comparison, full: bool) -> list[str]:
+def _row_notes(comparison: Comparison, hint: str = "") -> list[str]:
+    """What the rows say together; `hint` is how to see those that are the same, where there is a way."""
     rows = comparison.rows
     same = [row for row in rows if row.verdict == "same" and row.same_inputs]
     cases = {row.case: row.identical for row in rows} | comparison.outcomes
     notes = []
     if same:
-        hidden = "" if full else " (--full lists them)"
-        notes.append(f"{len(same)} of {len(rows)} rows are the same, call by call to the instruction{hidden}.")
+        notes.append(f"{len(same)} of {len(rows)} rows are the same, call by call to the instruction{hint}.")
     if cases and not comparison.a.selection:
         notes.append(f"{sum(cases.values())} of {len(cases)} cases have the same records, to the byte.")
     other = sum(not row.same_inputs for row in rows)
@@ -272,32 +272,21 @@ def _gate_notes(comparison: Comparison) -> list[str]:
 
 
 def _judgement(row: Row, comparison: Comparison) -> str:
+    """Why a row is over the limit: its median, and where calls are judged that one which may be over it alone."""
     limit = comparison.gate.limit if comparison.gate else ""
     over = row.worst if row.judged == "calls" else None
-    if over and not row.difference:
-        return (
-            f"{row.name}: call {over.index} takes {_signed(over.b - over.a)} instructions ({over.a:,} to {over.b:,}), "
-            f"the limit is {limit}"
-        )
-    return f"{row.name}: {_sentence(row)}, the limit is {limit}"
+    call = f"; call {over.index} {signed(over.b - over.a)} ({over.a:,} to {over.b:,})" if over else ""
+    return f"{row.name}: median {_sentence(row)}{call}; the limit is {limit}"
 
 
 def _sentence(row: Row) -> str:
     inputs = "" if row.same_inputs else ", other inputs"
     return (
-        f"{_signed(row.difference)} instructions ({count(row.a.median)} to {count(row.b.median)}, "
+        f"{signed(row.difference)} instructions ({count(row.a.median)} to {count(row.b.median)}, "
         f"B / A = {_ratio(row)}{inputs})"
     )
-
-
-def _signed(value: float) -> str:
-    return "0" if not value else f"+{count(value)}" if value > 0 else count(value)
 
 
 def _ratio(row: Row) -> str:
     """Six digits, so that a change of one instruction in a million shows."""
     return "-" if row.ratio is None else f"{row.ratio:,.6f}" if row.ratio < 100 else f"{row.ratio:,.2f}"
-
-
-def _plain(value: float) -> int | float:
-    return int(value) if value == int(value) else value

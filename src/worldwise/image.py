@@ -344,7 +344,7 @@ def cut_plugin() -> Recipe:
 
 
 def unpacked(package: str) -> Recipe:
-    """A locked source package, with Debian's changes, as an archive that is not compressed."""
+    """A locked source package, with Debian's changes if they are locked too, as an archive that is not compressed."""
     return Recipe(
         name=f"unpacked-{package}",
         script="unpack.sh",

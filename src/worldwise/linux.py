@@ -20,6 +20,12 @@ from worldwise.target import DETERMINISM, DETERMINISTIC_MACHINE, LEAST_SKIP, REA
 
 # Of the sources that only a 32-bit core's counter needs.
 _PERF_COUNTER = "linux/perf_counter.c"
+# Of a portable implementation; AES in all modes has none.
+_FOOTPRINT = "footprint.json"
+_ARMMP = "linux-image-armmp"
+# nokaslr, norandmaps: addresses that a later look at the run can name. cryptomgr.notests: the kernel's self-tests would
+# share the core with the first case.
+_BOOT = "console=ttyAMA0 loglevel=6 panic=-1 nokaslr norandmaps cryptomgr.notests"
 
 
 @dataclass(frozen=True)
@@ -78,13 +84,6 @@ class Architecture:
             settings={"PREFIX": self.prefix, "FLAGS": " ".join(self.flags), "ADDRESS": self.init_address},
         )
 
-
-# Of a portable implementation; AES in all modes has none.
-_FOOTPRINT = "footprint.json"
-_ARMMP = "linux-image-armmp"
-# nokaslr, norandmaps: addresses that a later look at the run can name. cryptomgr.notests: the kernel's self-tests would
-# share the core with the first case.
-_BOOT = "console=ttyAMA0 loglevel=6 panic=-1 nokaslr norandmaps cryptomgr.notests"
 
 ARMV7 = Architecture(
     debian="armhf",

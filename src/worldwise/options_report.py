@@ -5,7 +5,7 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from worldwise.lens import Reading, Row
+from worldwise.lens import Reading, Row, is_quiet
 from worldwise.linux_report import level_rank, machine_of, machine_text, samples_text
 from worldwise.portable import CURVES, OF_CURVE, portables
 from worldwise.suite import PLAIN_TARGETS, parameters_of
@@ -85,7 +85,7 @@ def options_sections(reading: Reading, full: bool = False) -> list[Section]:
     """
     groups: dict[tuple[tuple[str, str], str, str], list[Row]] = {}
     for row in reading.rows:
-        if row.target in PLAIN_TARGETS and row.operation in OF_CURVE:
+        if row.target in PLAIN_TARGETS and row.operation in OF_CURVE and is_quiet(row):
             key = (machine_of(row), row.variant, row.curve)
             groups.setdefault(key, []).append(row)
     swept = {key: rows for key, rows in groups.items() if any(options_text(row) for row in rows)}

@@ -45,9 +45,10 @@ _PLAIN_OPERATIONS: Mapping[str, Mapping[str, tuple[str, ...]]] = {
     portable.HARDCLOCK: dict.fromkeys(("sign", "loop"), ("linux",)),
     AES: dict.fromkeys(_AES_CALLS, ("linux",)),
 }
-# Each with the core by which implementation.toml names its architecture.
-PLAIN_TARGETS: Mapping[str, str] = {"linux-armv7": "cortex-a9", "linux-armv8": "cortex-a72"}
+# The first is the one that is meant if none is named.
 ARMV8_CORES = ("cortex-a72", "cortex-a53", "cortex-a76")
+# Each with the core by which implementation.toml names its architecture.
+PLAIN_TARGETS: Mapping[str, str] = {"linux-armv7": "cortex-a9", "linux-armv8": ARMV8_CORES[0]}
 # Everything a suite may ask for, one line each: target -> operation -> measure -> places where it stands, the
 # innermost first. Every board is a target besides; see `operations_of`.
 _IN_TEE = ("ta", "client")
@@ -114,7 +115,7 @@ MAX_MEMREF = 12 * 2**20
 MIN_CHUNK = 1024
 # A message on a board, where it stands in RAM.
 MAX_BOARD_SIZE = 1024
-# In plain Linux it stands in a buffer: FRAME_MESSAGE_BYTES of worldwise.linux.
+# In plain Linux it stands in a buffer, for which worldwise.linux sets FRAME_MESSAGE_BYTES.
 MAX_PLAIN_SIZE = 2**20
 # Runs through the loop of a benchmark program.
 MAX_RUNS = 100_000
@@ -219,9 +220,9 @@ class Parameter:
         values: those it can have; empty for a size and for a number.
         default: the value that is meant when it is left out; empty if there is none.
         most: of a number, which is at least 1; None for all else.
-        pattern: of a text that only the implementation can judge; empty for all else.
         missing: what an operation that has it lacks without it, for an error; empty if it can do without.
-        of_machine: it chooses the machine; the measured program is not told.
+        of_machine: it chooses the machine or which program runs on it; the measured program is not told.
+        pattern: of a text that only the implementation can judge; empty for all else.
     """
 
     key: str
@@ -330,7 +331,14 @@ PARAMETERS = (
         missing="a server, such as server=call",
     ),
     Parameter("core", "cores", (("linux-armv8", "*"),), ARMV8_CORES, ARMV8_CORES[0], of_machine=True),
-    Parameter("options", "options", (("linux-arm*", "*"),), of_machine=True, pattern="[a-z0-9-]+([+][a-z0-9-]+)*"),
+    # AES in all modes is a program of its own, whose library is configured as Debian has it.
+    Parameter(
+        "options",
+        "options",
+        tuple((target, operation) for target in PLAIN_TARGETS for operation in _PLAIN_OPERATIONS if operation != AES),
+        of_machine=True,
+        pattern="[a-z0-9-]+([+][a-z0-9-]+)*",
+    ),
 )
 _BY_KEY = {parameter.key: parameter for parameter in PARAMETERS}
 # Of build options: every combination of them; none but the library's own.
@@ -384,13 +392,8 @@ class Case:
         return "" if self.target in TARGETS else self.target
 
     @property
-    def plain(self) -> bool:
-        """Whether its target is Linux without a secure world."""
-        return self.target in PLAIN_TARGETS
-
-    @property
     def core(self) -> str:
-        """The core of its machine if its target has several, or in plain Linux; else empty."""
+        """The core of its machine, in plain Linux; empty on other targets, which have one each."""
         return dict(self.parameters).get("core", PLAIN_TARGETS.get(self.target, ""))
 
     @property
@@ -807,7 +810,8 @@ def swept(suite: Suite) -> Suite:
     for case in suite.cases:
         library = portable.portables().get(case.implementation)
         texts = [case.options]
-        if case.plain and case.operation in portable.OF_CURVE and library and library.manifest.options:
+        optional = case.target in PLAIN_TARGETS and case.operation in portable.OF_CURVE
+        if optional and library and library.manifest.options:
             texts = [*library.grid(), case.options]
             found = True
         for text in texts:

@@ -27,6 +27,11 @@ def count(value: float) -> str:
     return f"{value:,.0f}" if value == int(value) else f"{value:,.1f}"
 
 
+def signed(value: float) -> str:
+    """A difference of counts, with its sign."""
+    return f"{'+' if value > 0 else ''}{count(value)}"
+
+
 def whole(value: float) -> str:
     """A number without its decimals."""
     return f"{value:,.0f}"

@@ -105,8 +105,9 @@ class Machine:
             milliseconds, so that every case begins at power-on.
         symbols: ELF files that name addresses of the monitor and the secure world: name or UUID -> file.
         preload: names that firmware loads from its current directory.
-        footprint: bytes of `flash` and `ram` that the measured operation takes, where programs are linked for one; of
-            `ta_loaded` and `ta_file` where a TA is one of several that do the same.
+        footprint: bytes of `flash` and `ram` that the measured operation takes, where programs are linked for one; in
+            plain Linux those of the library with all operations of the case's curve; of `ta_loaded` and `ta_file`
+            where a TA is one of several that do the same.
         beside: what runs on the host beside it; only a machine that has it has a network card.
         least_skip: instructions between those two readings that are more than the readings themselves can take.
         brought: of `files`, those that a machine sees only once a case begins: no part of its saved state.

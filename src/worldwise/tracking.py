@@ -54,10 +54,10 @@ def _benchmark(figure: Figure) -> dict[str, object]:
     entry: dict[str, object] = {
         "name": figure.name + quantity,
         "unit": figure.unit,
-        "value": _plain(figure.value),
+        "value": plain(figure.value),
     }
     if figure.low is not None and figure.high is not None:
-        entry["range"] = f"{_plain(figure.low)} to {_plain(figure.high)}"
+        entry["range"] = f"{plain(figure.low)} to {plain(figure.high)}"
     if figure.extra:
         entry["extra"] = figure.extra
     return entry
@@ -67,9 +67,9 @@ def to_bencher(figures: Iterable[Figure]) -> str:
     """Bencher Metric Format: benchmark, measure, value with the least and the greatest sample as its bounds."""
     content: dict[str, dict[str, dict[str, float]]] = {}
     for figure in figures:
-        metric = {"value": _plain(figure.value)}
+        metric = {"value": plain(figure.value)}
         if figure.low is not None and figure.high is not None:
-            metric |= {"lower_value": _plain(figure.low), "upper_value": _plain(figure.high)}
+            metric |= {"lower_value": plain(figure.low), "upper_value": plain(figure.high)}
         content.setdefault(figure.name, {})[figure.measure] = metric
     return _json(content)
 
@@ -101,7 +101,8 @@ def _xml(text: str) -> str:
     return _NOT_XML.sub("�", text)
 
 
-def _plain(value: float) -> int | float:
+def plain(value: float) -> int | float:
+    """A count as programs read it: a median can end in .5, and all else is whole."""
     return int(value) if value == int(value) else value
 
 

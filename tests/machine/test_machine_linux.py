@@ -56,10 +56,8 @@ def test_the_core_makes_another_machine(images: ImageStore, lab: Lab) -> None:
 def test_the_counter_counts_instructions(measured: Measured, target: str) -> None:
     """A loop of two million, and one more before it: by the generic timer, and by perf's cycles where there is none."""
     checked = measured(f"{target}/mbedtls28-O2/hardclock,curve=secp256r1,size=32B")
-    counts = {sample.count for sample in checked.samples["loop", "linux"]}
-    assert len(counts) == 1
-    # The call of the loop and its return are in it.
-    assert 2_000_000 < counts.pop() < 2_000_050
+    # The call of the loop and its return are in it, and in some of the samples a tick of Linux's timer.
+    assert 2_000_000 < min(sample.count for sample in checked.samples["loop", "linux"]) < 2_000_050
 
 
 @pytest.mark.timeout(600)

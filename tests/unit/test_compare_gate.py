@@ -156,6 +156,17 @@ def test_what_is_judged(
         assert row.judged == ("median" if judge == "median" else "calls")
 
 
+def test_a_call_that_is_over_the_limit_alone_is_named(runs_dir: Path, records: dict[Case, RecordList]) -> None:
+    """If this fails, a row is over the limit and what is said of it is not."""
+    a = run_of(runs_dir, 0, {SIGN: records[SIGN]})
+    b = run_of(runs_dir, 1, {SIGN: grown(records[SIGN], {2: 1, 3: 1, 4: 1, 0: 7})})
+    comparison = gate.compare_runs(a, b, limit("0%"))
+    (message,) = [text for text in gate_report.sections(comparison)[-1].notes if SIGN.id in text]
+    assert "sign mcu: median +1 instructions" in message
+    assert "; call 0 +7 (" in message
+    assert message.endswith("; the limit is 0%")
+
+
 def test_the_limit_is_exact(runs_dir: Path, records: dict[Case, RecordList]) -> None:
     """What is just at the limit passes, one more does not."""
     a = run_of(runs_dir, 0, {SIGN: records[SIGN]})
@@ -393,6 +404,8 @@ def test_markdown(failing: gate.Comparison) -> None:
     assert "1 cases or rows of A are not in B" in text
     assert "| +1 | 1.000000 |" in text
     assert HASH.id not in text
+    # There is no such thing in a page.
+    assert "--full" not in text
 
 
 def test_junit(failing: gate.Comparison, tmp_path: Path) -> None:

@@ -32,6 +32,7 @@ def plan(text: str) -> dict[str, object]:
         ("linux-armv8/bearssl-O2/sha256,size=64B,core=cortex-a55", "Allowed: cortex-a72, cortex-a53, cortex-a76"),
         ("linux-armv8/bearssl-O2/sha256,size=64B,options=nist-off", "'nist-off' is no build option of bearssl"),
         ("linux-armv8/mbedtls28-O2/sha256,size=64B,options=Nist", "is not a text such as"),
+        ("linux-armv8/mbedtls36-ce-O2/aes,size=16B,key=128,mode=ctr,direction=encrypt,options=nist-off", "'options'"),
         ("linux-armv8/p256-cortex-m4-O2/keygen,curve=secp256r1", "p256-cortex-m4 is for Cortex-M"),
         ("linux-armv7/openssl-ce-O2/aes,size=16B,key=128,mode=ctr,direction=encrypt", "which Armv7-A has not"),
         ("linux-armv8/nettle-O2/aes,size=16B,key=128,mode=ctr,direction=encrypt", "nettle has AES in counter mode"),

@@ -85,6 +85,11 @@ def test_the_grid_stands_from_the_fewest_instructions_of_a_signature() -> None:
     assert table.rows[-1][3:] == ["24,024,000", "6.01", "60,060,000", "4.00"]
 
 
+def test_what_something_disturbed_takes_no_part() -> None:
+    busy = row("sign", 2 * SIGN, parameters="curve=secp256r1,size=32B,load=busy")
+    assert sections([*grid(), busy]) == sections(grid())
+
+
 def test_memory_has_columns_only_where_it_is_known() -> None:
     table = sections(grid(flash=1234, ram=56))[0].table
     assert table

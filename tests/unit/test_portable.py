@@ -1,4 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -144,6 +145,17 @@ def test_libraries_of_the_repository() -> None:
         assert library.adapter.read_text().startswith("/* SPDX-License-Identifier: BSD-2-Clause */\n"), name
     # What nobody has is in the tables nevertheless.
     assert not [name for name, library in known.items() if "secp112r1" in library.curves]
+
+
+def test_numbers_of_curves_in_definitions_are_those_of_the_interface() -> None:
+    """If this fails, a curve was put before others, and a library is compiled without the one that it is asked for."""
+    found = {
+        (curve, int(number))
+        for path in paths.PORTABLE.glob("*.c")
+        for curve, number in re.findall(r"(secp[0-9a-z]+)=\(OPS_CURVE==([0-9]+)\)", path.read_text())
+    }
+    assert len(found) >= 5
+    assert all(CURVES.index(curve) == number for curve, number in found)
 
 
 def test_operations_are_those_of_suites_and_of_the_interface() -> None:

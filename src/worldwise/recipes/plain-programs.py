@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Compiles a portable implementation for plain Linux, in the lab: one program with one curve's operations.
 
-PLAN, in JSON, is what `worldwise.linux.programs` writes.
+PLAN, in JSON, is what `worldwise.linux` writes.
 """
 
 import concurrent.futures
