@@ -39,7 +39,8 @@ class Architecture:
         instructions: the key of those that recipes/objects.py refuses.
         counter: sources of the bench beside those of every program.
         init_address: where the first process is loaded, far from any other program.
-        machine: QEMU's arguments for the machine, without a core that the case names.
+        machine: QEMU's arguments for the machine; `{core}` stands for the case's core.
+        device_tree: the file in the kernel's package that describes a board; empty where QEMU makes one.
         boot: more of the kernel's command line.
         least_skip: more instructions than reading the counter twice takes.
         files: of the kernel's image that the machine needs besides, by the name it has there.
@@ -52,6 +53,7 @@ class Architecture:
     counter: tuple[str, ...]
     init_address: str
     machine: tuple[str, ...]
+    device_tree: str = ""
     boot: tuple[str, ...] = ()
     least_skip: int = LEAST_SKIP
     files: Mapping[str, str] = field(default_factory=dict)
@@ -63,14 +65,14 @@ class Architecture:
 
     def kernel(self) -> Recipe:
         """Debian's kernel; of a board with a device tree of its own, `board.dtb` too."""
-        if self.debian == "arm64":
+        if not self.device_tree:
             return image.kernel()
         return Recipe(
             name="linux-armmp",
             script="kernel-armmp.sh",
             outputs=("Image", "board.dtb"),
             packages=(_ARMMP,),
-            settings={"PACKAGE": _ARMMP, "BOARD": "vexpress-v2p-ca9"},
+            settings={"PACKAGE": _ARMMP, "BOARD": self.device_tree},
             architecture=self.debian,
         )
 
@@ -94,9 +96,10 @@ ARMV7 = Architecture(
     init_address="0x60000000",
     # Without the secure state the events that the counter counts are let through.
     machine=(
-        *("-M", "vexpress-a9,secure=off", "-cpu", "cortex-a9", "-m", "512"),
+        *("-M", "vexpress-a9,secure=off", "-cpu", "{core}", "-m", "512"),
         *("-audio", "none", "-nic", "none", "-dtb", "/machine/board.dtb"),
     ),
+    device_tree="vexpress-v2p-ca9",
     boot=("random.trust_bootloader=on",),
     # A reading is a system call, of 1,300.
     least_skip=5_000,
@@ -109,7 +112,11 @@ ARMV8 = Architecture(
     instructions="aarch64",
     counter=(),
     init_address="0x5000000000",
-    machine=("-M", f"virt,gic-version=3,{DETERMINISTIC_MACHINE}", "-smp", "1", "-m", "1024"),
+    # cntfrq: the generic timer then ticks once per instruction.
+    machine=(
+        *("-M", f"virt,gic-version=3,{DETERMINISTIC_MACHINE}", "-smp", "1", "-m", "1024"),
+        *("-cpu", "{core},cntfrq=1000000000"),
+    ),
 )
 
 
@@ -253,11 +260,8 @@ class PlainTarget:
 
     def _arguments(self, case: Case) -> tuple[str, ...]:
         architecture = self.architecture
-        # cntfrq: the generic timer then ticks once per instruction.
-        core = ("-cpu", f"{case.core},cntfrq=1000000000") if architecture is ARMV8 else ()
         return (
-            *architecture.machine,
-            *core,
+            *(word.format(core=case.core) for word in architecture.machine),
             *(word for switch in DETERMINISM for word in switch),
             "-kernel", "/machine/Image",
             "-initrd", "/machine/initramfs.cpio",
