@@ -7,6 +7,7 @@ from that state, so neither the order of the cases nor the host can change a dig
 
 import asyncio
 import contextlib
+import functools
 import hashlib
 import json
 import re
@@ -795,6 +796,8 @@ def _last_line(path: Path) -> str:
     return next((line.strip() for line in reversed(lines) if line.strip()), "")
 
 
+# Every case of a machine asks, and a program with a C library in it has thousands of symbols.
+@functools.cache
 def symbol_address(elf: Path, name: str) -> int:
     """The address of a symbol of an ELF file. Raises WorldwiseError if it has none of that name."""
     with elf.open("rb") as file:
