@@ -12,7 +12,7 @@ from worldwise.image import ImageStore
 from worldwise.lab import Lab
 from worldwise.portable import CURVELESS, HARDCLOCK, NO_CURVE, portables
 from worldwise.suite import PLAIN_TARGETS, parse_case
-from worldwise.target import Emulator
+from worldwise.target import DETERMINISTIC_MACHINE, Emulator
 from worldwise.targets import TARGETS
 
 SIGN = "nettle-O2/sign,curve=secp256r1,size=32B"
@@ -29,6 +29,19 @@ def test_a_cold_boot_and_a_restored_machine_agree(records_of: RunCase, images: I
     restored = records_of(wanted, on=machine)
     assert restored == records_of(wanted, on=machine)
     assert restored == records_of(wanted, on=machine, start="boot")
+
+
+@pytest.mark.parametrize("target", PLAIN_TARGETS)
+def test_no_seed_is_the_hosts(records_of: RunCase, images: ImageStore, target: str) -> None:
+    """Without what keeps the host's random bytes out of the device tree no two boots are the same."""
+    wanted = parse_case(f"{target}/{SIGN}", samples=1, warmup=0)
+    machine = TARGETS[target].machine(wanted, images)
+    words = [word.replace(f",{DETERMINISTIC_MACHINE}", "") for word in machine.arguments]
+    if "-seed" in words:
+        del words[words.index("-seed") : words.index("-seed") + 2]
+    loose = dataclasses.replace(machine, arguments=tuple(words))
+    assert loose.arguments != machine.arguments
+    assert len({records_of(wanted, on=loose, start="boot") for _ in range(3)}) > 1
 
 
 @pytest.mark.parametrize("target", PLAIN_TARGETS)
