@@ -7,7 +7,7 @@ import pytest
 
 from worldwise.errors import WorldwiseError
 from worldwise.linux import PLAIN
-from worldwise.portable import HARDCLOCK, find
+from worldwise.portable import find
 from worldwise.suite import PLAIN_TARGETS, load_suite, parse_case
 
 
