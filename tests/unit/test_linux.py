@@ -84,8 +84,7 @@ def test_the_sweep_is_the_whole_grid() -> None:
 
 def test_the_published_table_has_its_cases() -> None:
     suite = load_suite("linux-armv7")
-    published = [
-        case for case in suite.cases if case.samples == 12 and not case.options and case.operation != HARDCLOCK
-    ]
+    of_signatures = [case for case in suite.cases if case.operation in ("sign", "verify") and not case.options]
+    published = [case for case in of_signatures if case.samples == 12]
     assert len(published) == 2 * 3 * 4
     assert {case.optimisation for case in published} == {"O0", "Os", "O2", "O3"}
