@@ -30,7 +30,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         if Path(__file__).with_name("machine") in item.path.parents:
             item.add_marker(pytest.mark.machine)
             if not item.get_closest_marker("timeout"):
-                item.add_marker(pytest.mark.timeout(300))
+                # The first that needs an image builds it, which on a busy machine takes minutes.
+                item.add_marker(pytest.mark.timeout(600))
 
 
 def case(operation: str = "attestdiv", target: str = "optee", samples: int = 3, warmup: int = 1) -> Case:
