@@ -7,8 +7,7 @@ from dataclasses import dataclass
 from statistics import mean, median, stdev
 
 from worldwise.lens import ClockReading, Reading, Row
-from worldwise.linux_report import level_rank, machine_text
-from worldwise.options_report import options_text
+from worldwise.linux_report import level_rank, machine_text, options_text
 from worldwise.published import Figure, load_figures
 from worldwise.suite import parameters_of
 from worldwise.tables import Section, Table, count, factor, spread, whole

@@ -7,7 +7,7 @@ from worldwise.implementation import CONSTANT_TIME, IMPLEMENTATIONS, LICENCES, T
 from worldwise.lens import Reading, Row
 from worldwise.portable import CURVES, portables
 from worldwise.published import Published, Subject
-from worldwise.suite import PLAIN_TARGETS, TARGETS, parameters_of, size_text
+from worldwise.suite import parameters_of, size_text, takes_portables
 from worldwise.tables import Section, Table, count, factor, signed, whole
 
 OPERATIONS = ("sign", "verify", "ecdh", "digest")
@@ -26,9 +26,7 @@ def crypto_sections(reading: Reading, full: bool = False) -> list[Section]:
 
     With `full`, it is told too what OP-TEE's own libraries have no program for in Linux.
     """
-    rows = [
-        row for row in reading.rows if row.operation in OPERATIONS and not row.board and row.target not in PLAIN_TARGETS
-    ]
+    rows = [row for row in reading.rows if row.operation in OPERATIONS and not takes_portables(row.target)]
     parts = [
         _implementations_section(rows, reading.rows),
         _libraries_section(rows),
@@ -241,7 +239,7 @@ def _has_ways(row: Row, rows: Iterable[Row]) -> bool:
 def _unavailable_section(reading: Reading, full: bool) -> Section | None:
     groups: dict[str, dict[str, None]] = {}
     for each in reading.unavailable:
-        if each.operation in OPERATIONS and each.target in TARGETS and each.target not in PLAIN_TARGETS:
+        if each.operation in OPERATIONS and not takes_portables(each.target):
             # What OP-TEE's core has, no run could have in Linux: it is no gap of anybody's.
             if each.target == "linux" and each.implementation in IMPLEMENTATIONS and not full:
                 continue

@@ -2,7 +2,6 @@
 """Microcontrollers: a portable implementation becomes one program per curve for a board, and the board a machine."""
 
 import json
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -23,8 +22,6 @@ _SHIFT = 10
 # Less stack than this is no stack to run anything on.
 _LEAST_STACK = 384
 
-# An adapter that is another one in another configuration.
-_INCLUDED = re.compile(r'^#include "([\w-]+\.c)"', re.MULTILINE)
 # What gives SHA-256 to libraries that have none.
 _HASHING = "bearssl"
 
@@ -96,11 +93,7 @@ def _frame(implementation: Portable, board: Board) -> dict[str, Path]:
 
     Adding one then leaves every image as it is.
     """
-    adapters: set[str] = set() if implementation.folder else {implementation.adapter.name}
-    while (
-        more := {name for one in adapters for name in _INCLUDED.findall((paths.PORTABLE / one).read_text())} - adapters
-    ):
-        adapters |= more
+    adapters = own.adapters(implementation)
     portable = [path.name for path in paths.PORTABLE.iterdir() if path.suffix != ".c" or path.name in adapters]
     scripts = [path for path in paths.BOARDS.glob("*.ld") if path.name in (board.script, "sections.ld")]
     return {

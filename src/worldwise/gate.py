@@ -7,7 +7,7 @@ must not have. Starts nothing, writes nothing.
 
 import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from fractions import Fraction
 from statistics import median
@@ -20,7 +20,7 @@ from worldwise.errors import WorldwiseError
 from worldwise.implementation import IMPLEMENTATIONS
 from worldwise.record import CheckedRecords, Record, Sample, check_records, read_records
 from worldwise.rundir import CaseManifest, Run
-from worldwise.suite import PARAMETERS, Case, did_you_mean
+from worldwise.suite import PARAMETERS, TARGETS, Case, did_you_mean, parameters_of
 
 FORMAT: Literal[1] = 1
 
@@ -233,7 +233,7 @@ def compare_variants(run: Run, text_a: str, text_b: str, options: Options | None
                 raise WorldwiseError(f"'{text}' does not say its {name}, which the other does.", "say it for both")
     sides = [_collect(run, options.pattern, _Selected(selection, named)) for selection in (a, b)]
     for text, side in zip((text_a, text_b), sides, strict=True):
-        if not side.cases:
+        if not side:
             raise WorldwiseError(f"run {run.id} has no case of '{text}'.")
     return _Comparing((run, run), sides[0], sides[1], options, (text_a, text_b)).result()
 
@@ -287,16 +287,15 @@ class Parts:
     implementation: str
     optimisation: str
     operation: str
-    parameters: tuple[tuple[str, str], ...]
+    parameters: Mapping[str, str]
 
     @classmethod
     def of(cls, case_id: str) -> "Parts":
         """Of an id such as `optee/mbedtls-O2/sha256,size=1MiB`."""
         target, variant, rest = case_id.split("/")
         implementation, _, optimisation = variant.rpartition("-")
-        operation, *parameters = rest.split(",")
-        pairs = tuple((key, value) for key, _, value in (each.partition("=") for each in parameters))
-        return cls(target, implementation, optimisation, operation, pairs)
+        operation, _, parameters = rest.partition(",")
+        return cls(target, implementation, optimisation, operation, parameters_of(parameters))
 
 
 @dataclass(frozen=True)
@@ -310,7 +309,7 @@ class _Selected:
             "target": parts.target,
             "implementation": parts.implementation,
             "optimisation": parts.optimisation,
-            **dict(parts.parameters),
+            **parts.parameters,
         }
         # A parameter that only the other side names has its default here.
         if any(given.get(name, "") != self.wanted.get(name, "") for name in self.named):
@@ -319,11 +318,8 @@ class _Selected:
         return (parts.operation, *left)
 
 
-@dataclass
-class _Cases:
-    """A run's cases, or those selected of it, by what pairs them: the id, and the manifest of those that ended."""
-
-    cases: dict[tuple[object, ...], tuple[str, CaseManifest | None]] = field(default_factory=dict)
+# A run's cases, or those selected of it, by what pairs them: the id, and the manifest of those that ended.
+_Cases = dict[tuple[object, ...], tuple[str, CaseManifest | None]]
 
 
 def _parts(run: Run, case_id: str) -> Parts:
@@ -334,14 +330,14 @@ def _parts(run: Run, case_id: str) -> Parts:
 
 
 def _collect(run: Run, pattern: str, selected: _Selected | None) -> _Cases:
-    found = _Cases()
+    found: _Cases = {}
     for case_id in run.manifest.cases:
         if pattern and not fnmatchcase(case_id, pattern):
             continue
         key = selected.key(_parts(run, case_id)) if selected else (case_id,)
         if key is not None:
-            found.cases[key] = (case_id, run.case(case_id))
-    if pattern and not found.cases and not selected:
+            found[key] = (case_id, run.case(case_id))
+    if pattern and not found and not selected:
         raise WorldwiseError(f"run {run.id} has no case that is '{pattern}'.", "it is a shell pattern: 'optee/*/sign*'")
     return found
 
@@ -388,8 +384,8 @@ class _Comparing:
         self.disagreements: list[Disagreement] = []
         self.notes: list[str] = []
         self.pairs: list[tuple[CaseManifest, CaseManifest]] = []
-        for key in dict.fromkeys([*a.cases, *b.cases]):
-            self._pair(a.cases.get(key), b.cases.get(key))
+        for key in dict.fromkeys([*a, *b]):
+            self._pair(a.get(key), b.get(key))
 
     def result(self) -> Comparison:
         run_a, run_b = self.runs
@@ -587,7 +583,7 @@ class _Comparing:
                     "there is nothing to compare: no case is complete on both sides.", self._why_unpaired()
                 )
             return None
-        self.rows = [_judged(row, limit, self.options.judge, self._board(row)) for row in self.rows]
+        self.rows = [_judged(row, limit, self.options.judge) for row in self.rows]
         judged = [row for row in self.rows if row.exceeds is not None]
         if not judged:
             raise WorldwiseError(
@@ -603,9 +599,6 @@ class _Comparing:
             lost=lost,
             passed=not exceeded and not lost,
         )
-
-    def _board(self, row: Row) -> bool:
-        return next(a.case().board != "" for a, _ in self.pairs if a.id == row.case)
 
     def _why_unpaired(self) -> str:
         return _named([f"{each.case} {each.reason}" for each in self.unpaired]) or "neither has a case"
@@ -685,13 +678,13 @@ def _verdict(difference: float, apart: Iterable[int]) -> Verdict:
     return "mixed" if more else "same"
 
 
-def _judged(row: Row, limit: Fraction, judge: Judge, board: bool) -> Row:
+def _judged(row: Row, limit: Fraction, judge: Judge) -> Row:
     """The row with what the gate says of it.
 
     Every call is looked at where nothing but the library decides its count; where a timer may interrupt, one call more
     or less has it, and the median stands for all.
     """
-    calls = row.same_inputs and (judge == "calls" or (judge == "auto" and board))
+    calls = row.same_inputs and (judge == "calls" or (judge == "auto" and row.target not in TARGETS))
     return row.model_copy(update={"judged": "calls" if calls else "median", "exceeds": _exceeds(row, limit, calls)})
 
 

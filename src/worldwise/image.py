@@ -475,7 +475,7 @@ def app_programs(
     return Recipe(
         name="-".join(filter(None, (f"programs-{app}", implementation, optimisation, feature))),
         script="programs-app.sh",
-        helpers=("packages.sh", *helpers),
+        helpers=("packages.sh", "bench-parameters.sh", *helpers),
         outputs=("init", "faults", "symbols", "optee-client", f"{wanted.uuid}.ta", f"{wanted.uuid}.elf"),
         packages=("libteec2", "optee-client-dev", *wanted.packages),
         sources=wanted.sources,

@@ -24,6 +24,7 @@ from worldwise.suite import (
     Budget,
     Case,
     parameters_of,
+    takes_portables,
 )
 
 FORMAT: Literal[4] = 4
@@ -397,7 +398,7 @@ def read_run(run: Run, budget: Budget | None = None) -> Reading:
                 row.median,
             )
             for row in in_reading_order(rows)
-            if row.operation in HASHING and row.size is not None and not row.board and row.target not in PLAIN_TARGETS
+            if row.operation in HASHING and row.size is not None and not takes_portables(row.target)
         ],
         published.hashing,
         published.reason,

@@ -6,7 +6,7 @@ There is no firmware and no secure world. The kernel is Debian's, the user space
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +23,7 @@ _PERF_COUNTER = "linux/perf_counter.c"
 # Of a portable implementation; AES in all modes has none.
 _FOOTPRINT = "footprint.json"
 _ARMMP = "linux-image-armmp"
+_OPENSSL = "openssl"
 # nokaslr, norandmaps: addresses that a later look at the run can name. cryptomgr.notests: the kernel's self-tests would
 # share the core with the first case.
 _BOOT = "console=ttyAMA0 loglevel=6 panic=-1 nokaslr norandmaps cryptomgr.notests"
@@ -36,32 +37,38 @@ class Architecture:
         debian: Debian's name of it.
         triplet: of its libraries and cross tools.
         flags: how code is generated for it, as Debian's own packages are.
-        instructions: the key of those that recipes/objects.py refuses.
         counter: sources of the bench beside those of every program.
         init_address: where the first process is loaded, far from any other program.
         machine: QEMU's arguments for the machine; `{core}` stands for the case's core.
         device_tree: the file in the kernel's package that describes a board; empty where QEMU makes one.
         boot: more of the kernel's command line.
         least_skip: more instructions than reading the counter twice takes.
-        files: of the kernel's image that the machine needs besides, by the name it has there.
     """
 
     debian: str
     triplet: str
     flags: tuple[str, ...]
-    instructions: str
     counter: tuple[str, ...]
     init_address: str
     machine: tuple[str, ...]
     device_tree: str = ""
     boot: tuple[str, ...] = ()
     least_skip: int = LEAST_SKIP
-    files: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def prefix(self) -> str:
         """Of the cross tools."""
         return f"{self.triplet}-"
+
+    @property
+    def instructions(self) -> str:
+        """The key of those that recipes/objects.py refuses."""
+        return self.triplet.partition("-")[0]
+
+    @property
+    def files(self) -> tuple[str, ...]:
+        """What the machine needs of the kernel's image besides the kernel."""
+        return ("board.dtb",) if self.device_tree else ()
 
     def kernel(self) -> Recipe:
         """Debian's kernel; of a board with a device tree of its own, `board.dtb` too."""
@@ -70,7 +77,7 @@ class Architecture:
         return Recipe(
             name="linux-armmp",
             script="kernel-armmp.sh",
-            outputs=("Image", "board.dtb"),
+            outputs=("Image", *self.files),
             packages=(_ARMMP,),
             settings={"PACKAGE": _ARMMP, "BOARD": self.device_tree},
             architecture=self.debian,
@@ -83,7 +90,12 @@ class Architecture:
             script="plain-initramfs.sh",
             outputs=("init", "initramfs.cpio"),
             trees=guest_trees("bench", "linux", "mcu"),
-            settings={"PREFIX": self.prefix, "FLAGS": " ".join(self.flags), "ADDRESS": self.init_address},
+            settings={
+                "PREFIX": self.prefix,
+                "FLAGS": " ".join(self.flags),
+                "ADDRESS": self.init_address,
+                "COUNTER": " ".join(self.counter),
+            },
         )
 
 
@@ -91,7 +103,6 @@ ARMV7 = Architecture(
     debian="armhf",
     triplet="arm-linux-gnueabihf",
     flags=("-march=armv7-a+fp", "-mfloat-abi=hard", "-mthumb"),
-    instructions="arm",
     counter=(_PERF_COUNTER,),
     init_address="0x60000000",
     # Without the secure state the events that the counter counts are let through. With a seed of its own QEMU writes
@@ -104,13 +115,11 @@ ARMV7 = Architecture(
     boot=("random.trust_bootloader=on",),
     # A reading is a system call, of 1,300.
     least_skip=5_000,
-    files={"board.dtb": "board.dtb"},
 )
 ARMV8 = Architecture(
     debian="arm64",
     triplet="aarch64-linux-gnu",
     flags=(),
-    instructions="aarch64",
     counter=(),
     init_address="0x5000000000",
     # cntfrq: the generic timer then ticks once per instruction.
@@ -169,7 +178,7 @@ class PlainTarget:
         return Recipe(
             name="-".join(filter(None, (f"programs-{self.name}", implementation.name, optimisation, curve, options))),
             script="plain-programs.sh",
-            helpers=("plain-programs.py", "library.py", "objects.py"),
+            helpers=("plain.sh", "bench-parameters.sh", "plain-programs.py", "library.py", "objects.py"),
             outputs=("linux-bench", _FOOTPRINT),
             needs={f"unpacked-{package}": image.unpacked(package) for package in packages},
             packages=wanted.packages if wanted else (),
@@ -190,13 +199,14 @@ class PlainTarget:
 
     def aes(self, library: str, optimisation: str) -> Recipe:
         """The program of AES in all modes by a library of Linux, as the app of that name has it."""
-        packaged = library.startswith("openssl")
-        libraries = ("libssl-dev", "libzstd-dev", "zlib1g-dev") if packaged else ()
+        # OpenSSL comes compiled, as where it is a portable implementation.
+        packaged = find(_OPENSSL).manifest.source if library.startswith(_OPENSSL) else None
+        libraries = packaged.packages if packaged else ()
         sources = () if packaged else APPS[AES].sources
         return Recipe(
             name="-".join((f"programs-{self.name}", AES, library, optimisation)),
             script="plain-aes.sh",
-            helpers=("app-aes.sh",),
+            helpers=("plain.sh", "bench-parameters.sh", "app-aes.sh"),
             outputs=("linux-bench",),
             needs={f"unpacked-{package}": image.unpacked(package) for package in sources},
             packages=libraries,
@@ -238,7 +248,7 @@ class PlainTarget:
             "Image": (kernel, "Image"),
             "initramfs.cpio": (initramfs, "initramfs.cpio"),
             "program": (program, "linux-bench"),
-            **{name: (kernel, file) for name, file in self.architecture.files.items()},
+            **{name: (kernel, name) for name in self.architecture.files},
         }
         return Machine(
             name=f"{self.name}-{case.core}",

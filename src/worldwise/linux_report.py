@@ -39,7 +39,7 @@ def linux_columns(reading: Reading) -> Mapping[str, Callable[[Row], object]]:
     return {
         "core": core_of,
         "curve": lambda row: row.curve,
-        "options": lambda row: parameters_of(row.parameters).get("options", ""),
+        "options": options_text,
         **({"program_bytes": lambda row: row.flash} if any(row.flash for row in reading.rows) else {}),
     }
 
@@ -50,6 +50,11 @@ def linux_columns(reading: Reading) -> Mapping[str, Callable[[Row], object]]:
 def core_of(row: Row) -> str:
     """The core that a row was measured on; empty if its target is none of these."""
     return parameters_of(row.parameters).get("core", PLAIN_TARGETS.get(row.target, ""))
+
+
+def options_text(row: Row) -> str:
+    """The build options of a row's case, as its id has them; empty for the default."""
+    return parameters_of(row.parameters).get("options", "")
 
 
 def machine_of(row: Row) -> tuple[str, str]:

@@ -6,9 +6,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from worldwise.lens import Reading, Row, is_quiet
-from worldwise.linux_report import level_rank, machine_of, machine_text, samples_text
+from worldwise.linux_report import level_rank, machine_of, machine_text, options_text, samples_text
 from worldwise.portable import CURVES, OF_CURVE, portables
-from worldwise.suite import PLAIN_TARGETS, parameters_of
+from worldwise.suite import PLAIN_TARGETS
 from worldwise.tables import Section, Table, count, factor
 
 _DEFAULT = "default"
@@ -71,11 +71,6 @@ def _chosen(text: str) -> dict[str, str]:
     """What a case's text says, option by option: behind the last dash of a word is the value."""
     words = (word.rpartition("-") for word in text.split("+") if word)
     return {name: value for name, _, value in words}
-
-
-def options_text(row: Row) -> str:
-    """The options of a row's case, as its id has them; empty for the default."""
-    return parameters_of(row.parameters).get("options", "")
 
 
 def options_sections(reading: Reading, full: bool = False) -> list[Section]:

@@ -431,12 +431,17 @@ def crypto_programs(name: str, optimisation: str, curve: str, crates: Callable[[
     )
 
 
-def adapter_trees(implementation: Portable) -> dict[str, Path]:
-    """An adapter of the repository with the adapters that it includes, and the libraries' configurations."""
+def adapters(implementation: Portable) -> set[str]:
+    """The names of an adapter of the repository and of those that it includes; none for a user's own."""
     names: set[str] = set() if implementation.folder else {implementation.adapter.name}
     while more := {name for one in names for name in _INCLUDED.findall((paths.PORTABLE / one).read_text())} - names:
         names |= more
-    names |= {path.name for path in paths.PORTABLE.glob("*.h")}
+    return names
+
+
+def adapter_trees(implementation: Portable) -> dict[str, Path]:
+    """An adapter of the repository with the adapters that it includes, and the libraries' configurations."""
+    names = adapters(implementation) | {path.name for path in paths.PORTABLE.glob("*.h")}
     return image.guest_trees(*sorted(names), room="ops/portable")
 
 

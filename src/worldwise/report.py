@@ -27,7 +27,7 @@ from worldwise.lens import CLOCKS, Factor, Reading, Row, in_reading_order
 from worldwise.linux_report import linux_columns, linux_sections
 from worldwise.options_report import options_sections
 from worldwise.storage_report import storage_sections
-from worldwise.suite import IMPLEMENTATIONS, OPTIMISATIONS, PLAIN_TARGETS, size_text
+from worldwise.suite import IMPLEMENTATIONS, OPTIMISATIONS, size_text, takes_portables
 from worldwise.tables import Section, Table
 from worldwise.tables import count as _count
 from worldwise.tables import factor as _factor
@@ -74,7 +74,7 @@ def sections(reading: Reading, full: bool = False) -> list[Section]:
     Unless `full`, times are shown only for what a caller waits for, and of hashing only what its own tables say.
     """
     # Boards and plain Linux have tables of their own, which say more: what a TEE's tables compare, they have not.
-    rows = in_reading_order(row for row in reading.rows if not row.board and row.target not in PLAIN_TARGETS)
+    rows = in_reading_order(row for row in reading.rows if not takes_portables(row.target))
     # A case that hashes has five rows for each of many sizes; an app has tables of its own.
     shown = rows if full else [row for row in rows if row.size is None and not _has_own_tables(row)]
     factors = [

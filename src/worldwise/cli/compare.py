@@ -7,7 +7,7 @@ import click
 from rich.console import Console
 
 from worldwise import gate, gate_report
-from worldwise.cli.report import check_output, runs_option
+from worldwise.cli.report import check_output, runs_option, writing
 from worldwise.errors import WorldwiseError
 from worldwise.rundir import open_run
 
@@ -121,11 +121,8 @@ def _destination(text: str) -> tuple[str, Path]:
 
 
 def _write(comparison: gate.Comparison, form: str, path: Path, full: bool) -> None:
-    try:
-        with path.open("w", encoding="utf-8") as file:
-            if form == "table":
-                gate_report.render(comparison, Console(file=file), full)
-            else:
-                file.write(gate_report.EXPORTERS[form](comparison))
-    except OSError as error:
-        raise WorldwiseError(f"{path}: could not be written: {error.strerror or error}.") from error
+    with writing(path), path.open("w", encoding="utf-8") as file:
+        if form == "table":
+            gate_report.render(comparison, Console(file=file), full)
+        else:
+            file.write(gate_report.EXPORTERS[form](comparison))

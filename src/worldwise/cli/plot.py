@@ -7,7 +7,7 @@ import click
 
 from worldwise import lens
 from worldwise import plot as plots
-from worldwise.cli.report import check_output, runs_option
+from worldwise.cli.report import check_output, runs_option, writing
 from worldwise.errors import WorldwiseError
 from worldwise.rundir import open_run
 from worldwise.suite import OPTIMISATIONS
@@ -89,10 +89,8 @@ def plot(
         targets = [(each, directory / f"{each.name}.{form}", form) for each in found]
     for each, path, written in targets:
         content = plots.to_bytes(each, reading, written, width)
-        try:
+        with writing(path):
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_bytes(content)
-        except OSError as error:
-            raise WorldwiseError(f"{path}: could not be written: {error.strerror or error}.") from error
         click.echo(path)
     return 0

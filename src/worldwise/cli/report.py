@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Reading what was measured: `report`, `list`, `suites`, `schema`."""
 
+import contextlib
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -71,14 +72,15 @@ def show(run: Run, form: str, output: Path | None, budget: Budget | None, full: 
     reading = lens.read_run(run, budget)
     if form == "table":
         if output:
-            with output.open("w", encoding="utf-8") as file:
+            with writing(output), output.open("w", encoding="utf-8") as file:
                 reports.render(reading, Console(file=file), full)
         else:
             reports.render(reading, Console(), full)
     else:
         text = reports.EXPORTERS[form](reading)
         if output:
-            output.write_text(text, encoding="utf-8")
+            with writing(output):
+                output.write_text(text, encoding="utf-8")
         else:
             click.echo(text, nl=not text.endswith("\n"))
     over = reading.budget is not None and reading.budget.fits is not True
@@ -89,6 +91,15 @@ def check_output(output: Path) -> None:
     """Raise WorldwiseError if a file cannot stand there, before anything is measured for it."""
     if not output.parent.is_dir():
         raise WorldwiseError(f"{output}: the directory {output.parent} does not exist", "make it, or choose another")
+
+
+@contextlib.contextmanager
+def writing(path: Path) -> Iterator[None]:
+    """Around what writes a file: WorldwiseError names it if it cannot be written."""
+    try:
+        yield
+    except OSError as error:
+        raise WorldwiseError(f"{path}: could not be written: {error.strerror or error}.") from error
 
 
 @click.command()

@@ -27,8 +27,7 @@ openssl*)
 	extension=1
 	[[ $IMPLEMENTATION == *-ce ]] || extension=0
 	mkdir -p aes-library
-	dpkg-deb -x /in/libssl-dev.deb aes-library
-	[[ -n ${STATIC:-} ]] || dpkg-deb -x /in/libssl3t64.deb aes-library
+	[[ -n ${STATIC:-} ]] || for package in libssl-dev libssl3t64; do dpkg-deb -x "/in/$package.deb" aes-library; done
 	around="-isystem ../aes-library/usr/include -isystem ../aes-library/usr/include/$TRIPLET"
 	# shellcheck disable=SC2086 # a list of flags
 	(cd guest && own -DAES_EXTENSION=$extension $around -c apps/aes/linux/library/openssl.c -o ../library.o)

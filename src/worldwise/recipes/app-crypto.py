@@ -7,11 +7,10 @@ PLAN, in JSON, is what `worldwise.own.crypto_programs` writes. Objects appear in
 
 import json
 import os
-import sys
 from typing import Any
 
 # The recipes' folder is where this is started from.
-from objects import Refused  # type: ignore[import-not-found]
+from objects import finish  # type: ignore[import-not-found]
 from tee_library import build_worlds  # type: ignore[import-not-found]
 
 RANDOM = "ops/common/random.c"
@@ -29,7 +28,4 @@ def main() -> int:
 
 
 if __name__ == "__main__":
-    try:
-        sys.exit(main())
-    except Refused as refused:
-        sys.exit(refused.report())
+    finish(main)

@@ -2,7 +2,7 @@
 """How a portable implementation is compiled in the lab, wherever it is to run: on a board, in the TA, in Linux."""
 
 import subprocess
-from collections.abc import Collection, Iterable
+from collections.abc import Callable, Collection, Iterable
 from pathlib import Path
 from typing import Any
 
@@ -46,6 +46,32 @@ def flags_of(folder: Path, part: dict[str, Any], near: Collection[str]) -> tuple
     folders = [str(folder / one) for one in part["include"]]
     library = [*part["flags"], *macros, *(f"-I{one}" for one in folders), *near]
     return library, [*macros, *near, *(word for one in folders for word in ("-isystem", one))]
+
+
+def library_sources(
+    plan: dict[str, Any], part: dict[str, Any], source: Path, adapter: Path, near: Collection[str]
+) -> list[tuple[Path, list[str]]]:
+    """A library's files with their flags, for one part of what a plan says, and the adapter, which is the last.
+
+    `source` is the library's folder, `near` has the folders of the adapter's headers. Raises Refused.
+    """
+    level = f"-{plan['optimisation']}"
+    library, ours = flags_of(source, part, near)
+    strictness = STRICT if plan["warnings"] else LENIENT
+    files = sources_of(source, part["sources"], adapter)
+    return [*((path, [level, *strictness, *library]) for path in files), (adapter, [level, *STRICT, *ours])]
+
+
+def seal_hashing(prefix: str, target: Path, compiling: Callable[[Path, list[str]], Path], source: Path) -> None:
+    """Make the frame's hash as one object that shows its own name alone: the library may have the others too.
+
+    `compiling` gives the object of a source; `source` is guest/ops/common/sha256.c. Raises Refused.
+    """
+    parts = [
+        compiling(source, ["-O2", *STRICT, "-DOPS_CURVE=0", *HASHING_HEADERS]),
+        *(compiling(path, ["-O2", *LENIENT, *HASHING_FLAGS]) for path in HASHING),
+    ]
+    seal(prefix, target, parts, ["ops_frame_sha256"])
 
 
 def seal(prefix: str, target: Path, objects: Iterable[Path], names: Iterable[str]) -> None:

@@ -10,23 +10,12 @@ import hashlib
 import json
 import os
 import re
-import sys
 from pathlib import Path
 from typing import Any
 
 # The recipes' folder is where this is started from.
-from library import (  # type: ignore[import-not-found]
-    HASHING,
-    HASHING_FLAGS,
-    HASHING_HEADERS,
-    LENIENT,
-    STRICT,
-    flags_of,
-    run,
-    seal,
-    sources_of,
-)
-from objects import Refused, check_library  # type: ignore[import-not-found]
+from library import STRICT, library_sources, run, seal_hashing  # type: ignore[import-not-found]
+from objects import Refused, check_library, finish  # type: ignore[import-not-found]
 
 PREFIX = "arm-none-eabi-"
 GUEST = Path("/in/guest")
@@ -68,15 +57,8 @@ class Builder:
     def library(self, curve: dict[str, Any]) -> list[tuple[Path, list[str]]]:
         """The library's and the adapter's sources with their flags, for one curve."""
         plan = self.plan
-        level = f"-{plan['optimisation']}"
         near = [f"-I{self.folder}", f"-I{GUEST / 'ops' / 'portable'}"] if plan["own"] else [f"-I{self.folder}"]
-        library, adapter = flags_of(self.source, curve, near)
-        strictness = STRICT if plan["warnings"] else LENIENT
-        sources = sources_of(self.source, curve["sources"], self.adapter)
-        return [
-            *((path, [level, *strictness, *library]) for path in sources),
-            (self.adapter, [level, *STRICT, *adapter]),
-        ]
+        return list(library_sources(plan, curve, self.source, self.adapter, near))
 
     def frame(self, curve: dict[str, Any]) -> list[tuple[Path, list[str]]]:
         """The frame's sources: the same optimisation for every variant."""
@@ -91,13 +73,9 @@ class Builder:
         return [(GUEST / name, flags) for name in FRAME]
 
     def hashing(self) -> str:
-        """The frame's hash as one object that shows its own name alone: the library may have the others too."""
+        """The frame's hash."""
         target = self.objects / "frame-sha256.o"
-        parts = [
-            self.compile(GUEST / "ops/common/sha256.c", ["-O2", *STRICT, "-DOPS_CURVE=0", *HASHING_HEADERS]),
-            *(self.compile(path, ["-O2", *LENIENT, *HASHING_FLAGS]) for path in HASHING),
-        ]
-        seal(PREFIX, target, map(Path, parts), ["ops_frame_sha256"])
+        seal_hashing(PREFIX, target, lambda *one: Path(self.compile(*one)), GUEST / "ops/common/sha256.c")
         return str(target)
 
     def footprint_part(self, curve: dict[str, Any], operation: str) -> tuple[Path, list[str]]:
@@ -229,7 +207,4 @@ def main() -> int:
 
 
 if __name__ == "__main__":
-    try:
-        sys.exit(main())
-    except Refused as refused:
-        sys.exit(refused.report())
+    finish(main)

@@ -8,7 +8,8 @@ the counter from counting or that talk to the emulator.
 
 import re
 import subprocess
-from collections.abc import Collection, Iterable, Mapping
+import sys
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -75,6 +76,14 @@ class Refused(Exception):
         lines = self.details.splitlines()
         shown = [*lines[:_MOST_LINES], *(["..."] if len(lines) > _MOST_LINES else [])]
         return "\n".join([*shown, f"{SAYS}{self.problem}"])
+
+
+def finish(main: Callable[[], int]) -> None:
+    """Run a recipe's program and end with its status, or with what was refused in the build's log."""
+    try:
+        sys.exit(main())
+    except Refused as refused:
+        sys.exit(refused.report())
 
 
 def explain(words: str) -> str:

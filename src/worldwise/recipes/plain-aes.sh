@@ -3,15 +3,7 @@
 # and its FLAGS. COUNTER has sources that the architecture's counter needs.
 . /in/recipes/common.sh
 
-for package in $PACKAGES; do
-	mkdir "$package"
-	tar -xf "/in/unpacked-$package/source.tar" -C "$package"
-done
-cp -r /in/guest guest
-# As in programs-app.sh.
-sed -i '/known\[\] = /s/{ .* }/{ BENCH_PARAMETERS }/; s,^#include "bench.h",&\n#include "../apps/common/parameters.h",' \
-	guest/bench/bench.c
-grep -q '{ BENCH_PARAMETERS }' guest/bench/bench.c
+. /in/recipes/plain.sh
 
 strict="-std=c11 -D_GNU_SOURCE -Wall -Wextra -Wpedantic -Werror -g -fno-pie"
 own() { "$TRIPLET-gcc" ${FLAGS:-} $strict -O2 "$@"; }

@@ -1,15 +1,14 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # The whole user space of plain Linux (PREFIX: of the cross tools, FLAGS: of the architecture): the first process, what
-# becomes the measured program, and what a new snapshot is tried with. All are linked statically.
+# becomes the measured program, and what a new snapshot is tried with. All are linked statically. COUNTER has sources that
+# the architecture's counter needs.
 . /in/recipes/common.sh
 
 cd /in/guest
 strict="-std=c11 -D_GNU_SOURCE -Wall -Wextra -Wpedantic -Werror -g -O2 -static -no-pie"
-counter=()
-[[ $PREFIX == aarch64-* ]] || counter=(linux/perf_counter.c)
 # Far from where any other program is loaded: the host stops the machine at an address of this one.
 # shellcheck disable=SC2086 # lists of flags
-"${PREFIX}gcc" $FLAGS $strict -Wl,-Ttext-segment="$ADDRESS" -o /out/init linux/init.c "${counter[@]}" bench/record.c \
+"${PREFIX}gcc" $FLAGS $strict -Wl,-Ttext-segment="$ADDRESS" -o /out/init linux/init.c $COUNTER bench/record.c \
 	bench/semihost.c
 cd /build
 mkdir -p root/bin root/dev root/etc root/proc root/sys root/tmp

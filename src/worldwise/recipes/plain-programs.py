@@ -5,27 +5,17 @@ PLAN, in JSON, is what `worldwise.linux` writes.
 """
 
 import concurrent.futures
+import functools
 import json
 import os
 import re
-import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 # The recipes' folder is where this is started from.
-from library import (  # type: ignore[import-not-found]
-    HASHING,
-    HASHING_FLAGS,
-    HASHING_HEADERS,
-    LENIENT,
-    STRICT,
-    flags_of,
-    run,
-    seal,
-    sources_of,
-)
-from objects import Refused, check_library  # type: ignore[import-not-found]
+from library import STRICT, flags_of, library_sources, run, seal_hashing  # type: ignore[import-not-found]
+from objects import check_library, finish  # type: ignore[import-not-found]
 
 GUEST = Path("/build/guest")
 PACKAGES = Path("/build/packages/usr")
@@ -69,18 +59,10 @@ class Builder:
     def library(self) -> list[tuple[Path, list[str]]]:
         """The library's and the adapter's sources with their flags; of what comes compiled the adapter alone."""
         plan = self.plan
-        level = f"-{plan['optimisation']}"
         near = [f"-I{self.folder}", f"-I{GUEST / 'ops/portable'}"]
-        library, adapter = flags_of(self.source, plan, near)
+        *library, (adapter, flags) = library_sources(plan, plan, self.source, self.adapter, near)
         headers = [word for one in ("", plan["triplet"]) for word in ("-isystem", str(PACKAGES / "include" / one))]
-        strictness = STRICT if plan["warnings"] else LENIENT
-        return [
-            *(
-                (path, [level, *strictness, *library])
-                for path in sources_of(self.source, plan["sources"], self.adapter)
-            ),
-            (self.adapter, [level, *STRICT, *adapter, *(headers if plan["archives"] else [])]),
-        ]
+        return [*library, (adapter, [*flags, *(headers if plan["archives"] else [])])]
 
     def frame(self) -> list[tuple[Path, list[str]]]:
         """The frame's sources: the same optimisation for every variant."""
@@ -100,13 +82,9 @@ class Builder:
         return [f"-{self.plan['optimisation']}", *STRICT, *adapter, "-isystem", str(self.source)]
 
     def hashing(self) -> Path:
-        """The frame's hash as one object that shows its own name alone: the library may have the others too."""
+        """The frame's hash."""
         target = self.objects / "frame-sha256.o"
-        parts = [
-            self.compile("hash", GUEST / "ops/common/sha256.c", ["-O2", *STRICT, "-DOPS_CURVE=0", *HASHING_HEADERS]),
-            *(self.compile("hash", path, ["-O2", *LENIENT, *HASHING_FLAGS]) for path in HASHING),
-        ]
-        seal(self.prefix, target, parts, ["ops_frame_sha256"])
+        seal_hashing(self.prefix, target, functools.partial(self.compile, "hash"), GUEST / "ops/common/sha256.c")
         return target
 
     def check(self, library: Sequence[Path], frame: Sequence[Path]) -> None:
@@ -177,7 +155,4 @@ def main() -> int:
 
 
 if __name__ == "__main__":
-    try:
-        sys.exit(main())
-    except Refused as refused:
-        sys.exit(refused.report())
+    finish(main)

@@ -6,11 +6,7 @@
 # shellcheck disable=SC1091
 [[ -z ${PACKAGES:-} ]] || . /in/recipes/packages.sh
 
-cp -r /in/guest guest
-# An app has more parameters than the attestation's programs, whose bytes are to stay as they are.
-sed -i '/known\[\] = /s/{ .* }/{ BENCH_PARAMETERS }/; s,^#include "bench.h",&\n#include "../apps/common/parameters.h",' \
-	guest/bench/bench.c
-grep -q '{ BENCH_PARAMETERS }' guest/bench/bench.c
+. /in/recipes/bench-parameters.sh
 mkdir sysroot devkit
 dpkg-deb -x /in/libteec2.deb sysroot
 dpkg-deb -x /in/optee-client-dev.deb sysroot

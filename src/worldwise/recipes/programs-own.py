@@ -13,7 +13,7 @@ from typing import Any
 
 # The recipes' folder is where this is started from.
 from library import STRICT  # type: ignore[import-not-found]
-from objects import Refused, explain  # type: ignore[import-not-found]
+from objects import Refused, explain, finish  # type: ignore[import-not-found]
 from tee_library import GUEST, build_worlds  # type: ignore[import-not-found]
 
 CURVE = "secp256r1"
@@ -33,7 +33,4 @@ def main() -> int:
 
 
 if __name__ == "__main__":
-    try:
-        sys.exit(main())
-    except Refused as refused:
-        sys.exit(refused.report())
+    finish(main)
