@@ -25,6 +25,8 @@ from worldwise import paths
 from worldwise.errors import WorldwiseError
 
 LOCK_FORMAT = 1
+# The architecture of every root.
+NATIVE = "amd64"
 APT_HELPER = Path("/usr/lib/apt/apt-helper")
 KEYRING = Path("/usr/share/keyrings/debian-archive-keyring.gpg")
 MIRROR_VARIABLE = "WORLDWISE_DEBIAN_MIRROR"
@@ -60,6 +62,16 @@ class Package(File):
     source: str
     follows: str = ""
 
+    @property
+    def foreign(self) -> bool:
+        """Whether it is for other machines than those that roots run on."""
+        return self.architecture not in (NATIVE, "all")
+
+    @property
+    def qualified(self) -> str:
+        """Its name as apt takes it: with the architecture if that is a foreign one."""
+        return f"{self.name}:{self.architecture}" if self.foreign else self.name
+
 
 class Source(_Strict):
     """A source package and its files. `package` is the archive's name for it where another version has the name."""
@@ -85,8 +97,8 @@ class Lock(_Strict):
         return hashlib.sha256(json.dumps(content, sort_keys=True, separators=(",", ":")).encode()).hexdigest()
 
     def versions(self) -> dict[str, str]:
-        """Version of each thing locked: `name` (lab), `name:arch` (target), `src:name` (source)."""
-        found = {package.name: package.version for package in self.lab}
+        """Version of each thing locked: `name` (lab), `name:arch` (target, and foreign ones of the lab), `src:name`."""
+        found = {package.qualified: package.version for package in self.lab}
         found |= {f"{package.name}:{package.architecture}": package.version for package in self.target}
         found |= {f"src:{source.name}": source.version for source in self.sources}
         return found
@@ -494,6 +506,8 @@ class _Suites(_Strict):
 
 
 class _LabWish(_Strict):
+    """What is installed; `name:architecture` is a library for another machine, to compile and link against."""
+
     packages: list[str]
 
 
@@ -520,6 +534,11 @@ class Wish(_Strict):
     lab: _LabWish
     target: dict[str, _TargetWish] = {}
     sources: dict[str, str | _SourceWish] = {}
+
+    def foreign(self) -> list[str]:
+        """The architectures of packages that are not the roots' own."""
+        named = {name.partition(":")[2] for name in self.lab.packages}
+        return sorted((named | set(self.target)) - {"", NATIVE})
 
     def source_versions(self) -> dict[str, str]:
         """The version of each source package that is wanted."""
@@ -566,14 +585,14 @@ class _AptRoot:
         lines = [f"deb {origin} {wish.suites.binary} main"]
         lines += [f"deb-src {origin} {suite} main" for suite in wish.suites.source]
         (directory / "sources.list").write_text("\n".join(lines) + "\n", encoding="utf-8")
-        architectures = " ".join(f'"{name}";' for name in ["amd64", *sorted(wish.target)])
+        architectures = " ".join(f'"{name}";' for name in [NATIVE, *wish.foreign()])
         configuration = f"""
             Dir::State "{directory}"; Dir::State::lists "{directory}/lists";
             Dir::State::status "{directory}/status";
             Dir::Cache "{directory}/cache";
             Dir::Etc::sourcelist "{directory}/sources.list"; Dir::Etc::sourceparts "-";
             Dir::Etc::preferences "-"; Dir::Etc::preferencesparts "-";
-            APT::Architecture "amd64"; #clear APT::Architectures;
+            APT::Architecture "{NATIVE}"; #clear APT::Architectures;
             APT::Architectures {{ {architectures} }};
             #clear APT::Update;
             Acquire::Languages "none"; APT::Install-Recommends "false";
@@ -653,6 +672,16 @@ def _follow(apt: _AptRoot, name: str, architecture: str) -> str:
     return leads[0]
 
 
+def _chosen(plan: str) -> list[str]:
+    """What apt would install, each as name:architecture=version, from the words of a simulation."""
+    found = re.findall(r"^Inst (\S+) \((\S+) .*\[(\w+)\]\)", plan, re.MULTILINE)
+    # "all" packages are asked for as native ones: that is the index they are in.
+    return [
+        f"{name.split(':')[0]}:{NATIVE if architecture == 'all' else architecture}={version}"
+        for name, version, architecture in found
+    ]
+
+
 def resolve(wish: Wish) -> Lock:
     """Ask the mirror what `wish` means today: closure, versions, sizes, digests. Needs the network.
 
@@ -667,12 +696,10 @@ def resolve(wish: Wish) -> Lock:
         apt = _AptRoot(Path(name), mirror, wish)
         apt.call("apt-get", "update")
         plan = apt.call(
-            "apt-get", "install", "--simulate", "--yes", "?essential?architecture(amd64)", *wish.lab.packages
+            "apt-get", "install", "--simulate", "--yes", f"?essential?architecture({NATIVE})", *wish.lab.packages
         )
-        chosen = re.findall(r"^Inst (\S+) \((\S+) .*\[(\w+)\]\)", plan, re.MULTILINE)
-        # "all" packages are asked for as amd64 ones: that is the index they are in.
-        lab_names = [f"{name.split(':')[0]}:amd64={version}" for name, version, _ in chosen]
-        lab = [_package(fields) for fields in _paragraphs(apt.call("apt-cache", "show", *lab_names))]
+        chosen = _chosen(plan)
+        lab = [_package(fields) for fields in _paragraphs(apt.call("apt-cache", "show", *chosen))]
         if len(lab) != len(chosen):
             raise WorldwiseError(f"apt chose {len(chosen)} packages but described {len(lab)}", "try again")
         target: list[Package] = []

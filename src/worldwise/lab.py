@@ -33,6 +33,7 @@ from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
 from worldwise import paths
 from worldwise.debian import (
+    NATIVE,
     Lock,
     Package,
     Source,
@@ -105,6 +106,13 @@ ROOTS = {
             paths.LAB / "browser.toml",
             paths.LAB / "browser.lock.json",
             ("chromedriver", "chromium", "socat"),
+        ),
+        Root(
+            "keycache",
+            "builds, tests and fuzzes the secure key cache",
+            paths.LAB / "keycache.toml",
+            paths.LAB / "keycache.lock.json",
+            ("aarch64-linux-gnu-gcc", "clang", "dpkg-buildpackage"),
         ),
     )
 }
@@ -334,14 +342,15 @@ class Lab:
 
     def _make_root(self, stage: Path, building: Path) -> None:
         mode = "root" if os.geteuid() == 0 else "unshare"
+        foreign = {package.architecture for package in self.lock.lab if package.foreign}
         command = [
             "mmdebstrap",
             f"--mode={mode}",
             "--variant=essential",
             "--format=tar",
-            "--architectures=amd64",
+            "--architectures=" + ",".join([NATIVE, *sorted(foreign)]),
             "--verbose",
-            "--include=" + ",".join(package.name for package in self.lock.lab),
+            "--include=" + ",".join(package.qualified for package in self.lock.lab),
             "--aptopt=APT::Install-Recommends false",
             "--dpkgopt=force-unsafe-io",
             *(f"--dpkgopt=path-exclude={pattern}" for pattern in _EXCLUDED),

@@ -10,6 +10,7 @@ REPOSITORY = Path(__file__).resolve().parents[2]
 BOARDS = REPOSITORY / "boards"
 CORES = REPOSITORY / "cores"
 GUEST = REPOSITORY / "guest"
+KEYCACHE = REPOSITORY / "keycache"
 LAB = REPOSITORY / "lab"
 PATCHES = REPOSITORY / "patches"
 PLUGIN = REPOSITORY / "plugin"

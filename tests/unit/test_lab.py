@@ -58,12 +58,12 @@ def test_the_repositorys_locks_are_whole_and_name_no_place(root: Root) -> None:
     ours = debian.load_lock(root.lock)
     wish = debian.load_wish(root.wish)
     assert ours.suite == wish.suites.binary
-    assert set(wish.lab.packages) <= {item.name for item in ours.lab}
+    assert set(wish.lab.packages) <= {item.qualified for item in ours.lab}
     assert {source.name: source.version for source in ours.sources} == wish.source_versions()
     for architecture, wanted in wish.target.items():
         there = [item for item in ours.target if item.architecture == architecture]
         assert set(wanted.packages) | set(wanted.follow) == {item.follows or item.name for item in there}
-    assert {item.architecture for item in ours.lab} == {"amd64", "all"}
+    assert {item.architecture for item in ours.lab} <= {"amd64", "all", *wish.foreign()}
     assert root.lock.read_text() == debian.dump_lock(ours)
     assert "://" not in debian.dump_lock(ours)
 
@@ -114,6 +114,39 @@ def test_a_missing_lock_says_how_to_make_one(tmp_path: Path) -> None:
     with pytest.raises(WorldwiseError) as caught:
         debian.load_lock(tmp_path / "lock.json")
     assert "lab relock" in caught.value.hint
+
+
+def test_foreign_packages_are_named_with_their_architecture() -> None:
+    one, other = package("libuv1-dev"), package("libuv1-dev", architecture="arm64")
+    both = lock(one, other, package("dpkg-dev", architecture="all"))
+    assert both.versions().keys() >= {"libuv1-dev", "libuv1-dev:arm64", "dpkg-dev"}
+    assert [item.foreign for item in both.lab] == [False, True, False]
+    wish = debian.Wish.model_validate(
+        {
+            "suites": {"binary": "trixie"},
+            "lab": {"packages": ["gcc", "libuv1-dev:armhf"]},
+            "target": {"arm64": {"packages": []}},
+        }
+    )
+    assert wish.foreign() == ["arm64", "armhf"]
+    plan = """NOTE: This is only a simulation!
+Inst gcc (4:14.2.0-1 Debian:13.1/stable [amd64])
+Inst libuv1-dev:armhf (1.50.0-2 Debian:13.1/stable [armhf])
+Inst po-debconf (1.0.21 Debian:13.1/stable [all])
+Conf gcc (4:14.2.0-1 Debian:13.1/stable [amd64])
+"""
+    assert debian._chosen(plan) == ["gcc:amd64=4:14.2.0-1", "libuv1-dev:armhf=1.50.0-2", "po-debconf:amd64=1.0.21"]
+
+
+def test_the_roots_agree_on_what_the_measured_machine_has() -> None:
+    """Programs of one root run with libraries of another, so these must be the same files."""
+    ours, theirs = (
+        {(item.name, item.architecture): item.sha256 for item in (*found.lab, *found.target) if item.foreign}
+        for found in (debian.load_lock(lab_module.ROOTS[name].lock) for name in ("main", "keycache"))
+    )
+    shared = ours.keys() & theirs.keys()
+    assert {("libc6", "arm64"), ("libssl3t64", "arm64"), ("libteec2", "arm64")} <= shared
+    assert {name: ours[name] for name in shared} == {name: theirs[name] for name in shared}
 
 
 def test_differences_name_what_came_went_and_changed() -> None:
