@@ -1,0 +1,182 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * What the server asks of the trusted application: commands, limits and the record of the normal world.
+ *
+ * The TA holds every key, in secure storage and, as far as its bound goes, in its memory. The normal world holds sealed
+ * records (struct keycache_record): each is sealed by a key that never leaves the TA and bound to its client and version.
+ * A command whose key is not in the TA's cache, and that came without a record, answers KEYCACHE_MISS; the server asks
+ * again with the record, or sends it at once where it knows better. A record whose version is not the current one is
+ * refused with KEYCACHE_STALE, one that does not open with KEYCACHE_FORGED. In both cases KEYCACHE_RECORD makes it anew
+ * from secure storage.
+ *
+ * Numbers are little-endian, as both worlds of the machines that OP-TEE runs on are.
+ */
+#ifndef KEYCACHE_TA_H
+#define KEYCACHE_TA_H
+
+#include <stdint.h>
+
+/* 7d2f9f7c-5b0e-4b1c-9a3e-6b6579636163 */
+#define KEYCACHE_TA_UUID { 0x7d2f9f7c, 0x5b0e, 0x4b1c, { 0x9a, 0x3e, 0x6b, 0x65, 0x79, 0x63, 0x61, 0x63 } }
+
+#define KEYCACHE_ID_BYTES 64    /* the longest client id; in naive mode one less */
+#define KEYCACHE_KEY_BYTES 32   /* the longest key; keys are 16 or 32 bytes: AES-128, AES-256 */
+#define KEYCACHE_NONCE_BYTES 12 /* of AES-GCM */
+#define KEYCACHE_TAG_BYTES 16
+#define KEYCACHE_EXTRA_BYTES (KEYCACHE_NONCE_BYTES + KEYCACHE_TAG_BYTES) /* that a message has besides its plaintext */
+#define KEYCACHE_PAYLOAD_BYTES 65536                                     /* the longest plaintext of one command */
+#define KEYCACHE_RELAXED_MOST 32 /* relaxed SETs that wait; one more writes them all */
+
+/*
+ * Parameters 0 to 3, as GlobalPlatform numbers them; those that are not named are of type none.
+ * id: memref in, 1 to KEYCACHE_ID_BYTES printable ASCII characters without spaces.
+ * offer: memref in, a struct keycache_offer, or of size 0.
+ * message: nonce || ciphertext || tag. Messages have no additional data.
+ * An output that does not fit gets TEE_ERROR_SHORT_BUFFER and the size that is due. With any other error than that nothing
+ * is written to outputs in memory, and their sizes are 0.
+ */
+enum keycache_command {
+	/*
+	 * 0: value in, a = enum keycache_storage, b = enum keycache_policy; 1: value in, a = bytes of the cache,
+	 * b = KEYCACHE_ALLOW_GET and so on; 2: value in, a = bytes of the index, or 0 for the TA's default, b = 0.
+	 * What is configured already stays, cache and all; what differs begins anew, after relaxed SETs are written.
+	 */
+	KEYCACHE_CONFIGURE = 1,
+	/*
+	 * 0: id; 1: memref in, key; 2: memref out, record (in naive mode empty); 3: value in, a = 0 or KEYCACHE_RELAXED.
+	 * Durable before it returns, unless relaxed.
+	 */
+	KEYCACHE_SET,
+	/* 0: id; 1: offer; 2: memref out, key. */
+	KEYCACHE_GET,
+	/* 0: id. TEE_SUCCESS or KEYCACHE_NO_KEY. */
+	KEYCACHE_DELETE,
+	KEYCACHE_EXISTS,
+	/*
+	 * 0: memref in, struct keycache_pair; 1: memref in, message; 2: memref out, message of the other's key with a fresh
+	 * nonce; 3: value out, a = how many of the keys came from the cache, b = whose key the error is about:
+	 * KEYCACHE_OF_FROM, KEYCACHE_OF_TO or both (which have the same error then).
+	 */
+	KEYCACHE_REENCRYPT,
+	/* 0: id; 1: memref in, plaintext; 2: memref out, message; 3: offer. */
+	KEYCACHE_SEAL,
+	/* 0: id; 1: memref in, message; 2: memref out, plaintext; 3: offer. */
+	KEYCACHE_OPEN,
+	/* 0: id; 1: offer, not empty. Puts a key into the cache and uses it for nothing. */
+	KEYCACHE_LOAD,
+	/* 0: id. Takes a key out of the cache; one that is not there is no error. */
+	KEYCACHE_EVICT,
+	/* 0: memref out, struct keycache_stats. */
+	KEYCACHE_STATS,
+	/* 0: id; 1: memref out, record. What the normal world lost, made anew from secure storage (slow). */
+	KEYCACHE_RECORD,
+	/*
+	 * 0: value inout, a = where to go on: 0 to begin, and 0 again at the end; 1: memref out, of at least
+	 * KEYCACHE_ID_BYTES + 1: ids, each ended by a zero, or none although it goes on. From secure storage (slow).
+	 */
+	KEYCACHE_LIST,
+	/* Writes what relaxed SETs left. */
+	KEYCACHE_FLUSH,
+	/*
+	 * Replaces buckets of secure storage that are lost (TEE_ERROR_CORRUPT_OBJECT) by empty ones: their keys are gone.
+	 * No older record is accepted from then on. 0: value out, a = how many.
+	 */
+	KEYCACHE_REPAIR,
+};
+
+enum keycache_storage { KEYCACHE_REE = 1, KEYCACHE_RPMB };
+
+enum keycache_policy {
+	KEYCACHE_POLICY_NONE = 1, /* nothing is kept: every use opens a record */
+	KEYCACHE_POLICY_LRU,      /* the TA keeps what was used last */
+	KEYCACHE_POLICY_HOST      /* the normal world says what is kept, by its offers, LOAD and EVICT */
+};
+
+/* Flags of CONFIGURE. */
+#define KEYCACHE_ALLOW_GET 1u /* keys that are set from now on can be got: see keycache_record.flags */
+#define KEYCACHE_NAIVE 2u     /* an object of secure storage for each client, read for every use: for comparison */
+
+/* Of SET. */
+#define KEYCACHE_RELAXED 1u
+
+/* Of REENCRYPT. */
+#define KEYCACHE_OF_FROM 1u
+#define KEYCACHE_OF_TO 2u
+
+/* Results besides GlobalPlatform's, in the range that is the TA's own. */
+#define KEYCACHE_MISS 0x80010001u   /* not cached, and no record came with it */
+#define KEYCACHE_STALE 0x80010002u  /* the record has another version than the current one */
+#define KEYCACHE_FORGED 0x80010003u /* the record does not open, or is another client's */
+#define KEYCACHE_NO_KEY 0x80010004u
+#define KEYCACHE_BAD_TAG 0x80010005u /* of the message, not of the record */
+#define KEYCACHE_GET_OFF 0x80010006u /* GET is off, or was when the key was set */
+#define KEYCACHE_NOT_CONFIGURED 0x80010007u
+#define KEYCACHE_FULL 0x80010008u /* LOAD with the host's policy: nothing is free, and no victim is named */
+
+/* Of keycache_record.flags. */
+#define KEYCACHE_GETTABLE 1u /* was set with KEYCACHE_ALLOW_GET: others can not be got, whatever is configured later */
+
+/* A sealed record, as the normal world keeps it. What stands before the nonce is readable there, and authenticated. */
+struct keycache_record {
+	uint8_t format; /* KEYCACHE_RECORD_FORMAT */
+	uint8_t id_length;
+	uint8_t key_length;
+	uint8_t flags;
+	uint32_t version;
+	uint8_t id[KEYCACHE_ID_BYTES]; /* zeros behind the id */
+	uint8_t nonce[KEYCACHE_NONCE_BYTES];
+	uint8_t sealed[KEYCACHE_KEY_BYTES];
+	uint8_t tag[KEYCACHE_TAG_BYTES];
+};
+
+#define KEYCACHE_RECORD_FORMAT 1
+
+/* What the normal world offers with a command, for the case that the key is not cached. */
+struct keycache_offer {
+	struct keycache_record record;
+	/* Only the host's policy looks at the rest: whether to keep the key, and which to give up for it if nothing is free. */
+	uint8_t keep;
+	uint8_t victim_length; /* 0: none */
+	uint8_t reserved[2];
+	uint8_t victim[KEYCACHE_ID_BYTES];
+};
+
+/* The two clients of REENCRYPT. */
+struct keycache_pair {
+	uint8_t from_length;
+	uint8_t to_length;
+	uint8_t has_from; /* from_offer is one: 0 or 1 */
+	uint8_t has_to;
+	uint8_t from[KEYCACHE_ID_BYTES];
+	uint8_t to[KEYCACHE_ID_BYTES];
+	struct keycache_offer from_offer;
+	struct keycache_offer to_offer;
+};
+
+/* Counts go on from the TA's start; what is configured anew does not clear them. */
+struct keycache_stats {
+	uint64_t hits;
+	uint64_t misses;       /* commands that were answered KEYCACHE_MISS */
+	uint64_t record_opens; /* keys that a record gave */
+	uint64_t slow_reads;   /* keys that were read from secure storage */
+	uint64_t slow_writes;  /* SET, DELETE, FLUSH */
+	uint64_t index_reads;  /* buckets read because the index did not have them */
+	uint64_t stale;
+	uint64_t forged;
+	uint64_t rolled_back; /* secure storage that was found older than the TA remembers */
+	uint64_t evictions;
+	uint32_t clients; /* that have a key */
+	uint32_t cached;
+	uint32_t capacity;    /* keys that the cache's bound holds */
+	uint32_t cache_bytes; /* of the bound that are taken */
+	uint32_t index_bytes; /* of the index's bound that are taken */
+	uint32_t index_bound;
+	uint32_t waiting;      /* relaxed SETs that are not written */
+	uint32_t lost_buckets; /* of KEYCACHE_BUCKETS, that can not be read: see KEYCACHE_REPAIR */
+};
+
+/* How clients are spread over the objects of secure storage. */
+#define KEYCACHE_BUCKETS 64
+#define KEYCACHE_BUCKET_SLOTS 2048 /* at most in each */
+
+#endif /* KEYCACHE_TA_H */

@@ -1,0 +1,490 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The entry points, and what each command takes. Memory of the parameters belongs to the normal world as well and may
+ * change at any time: what is in it is copied once, before it is looked at, and results are copied there when they are
+ * complete.
+ */
+#include <tee_internal_api.h>
+
+#include "index.h"
+#include "keycache_ta.h"
+#include "keys.h"
+#include "messages.h"
+#include "records.h"
+#include "siphash.h"
+#include "types.h"
+
+#define NONE TEE_PARAM_TYPE_NONE
+#define VALUE_IN TEE_PARAM_TYPE_VALUE_INPUT
+#define VALUE_OUT TEE_PARAM_TYPE_VALUE_OUTPUT
+#define VALUE_INOUT TEE_PARAM_TYPE_VALUE_INOUT
+#define MEMORY_IN TEE_PARAM_TYPE_MEMREF_INPUT
+#define MEMORY_OUT TEE_PARAM_TYPE_MEMREF_OUTPUT
+
+#define LIST_BYTES 4096
+
+/* What the server counts on, whatever compiles either. */
+_Static_assert(sizeof(struct keycache_record) == 132, "a record has no gaps");
+_Static_assert(sizeof(struct keycache_offer) == 200, "an offer has no gaps");
+_Static_assert(sizeof(struct keycache_pair) == 532, "a pair has no gaps");
+
+#define MESSAGE_BYTES (KEYCACHE_PAYLOAD_BYTES + KEYCACHE_EXTRA_BYTES)
+
+/*
+ * Copies of a command's texts. Commands run one at a time. What is behind a message's nonce begins at a multiple of 16, too:
+ * OP-TEE's GCM in software works by whole words there, and byte by byte elsewhere.
+ */
+static _Alignas(16) uint8_t room[16 - KEYCACHE_NONCE_BYTES + MESSAGE_BYTES];
+static uint8_t *const message = room + 16 - KEYCACHE_NONCE_BYTES;
+static _Alignas(16) uint8_t plain[KEYCACHE_PAYLOAD_BYTES];
+
+TEE_Result TA_CreateEntryPoint(void)
+{
+	TEE_Result res = messages_open();
+
+	if (!res)
+		res = records_open();
+	if (res)
+		messages_close();
+	siphash_start();
+	return res;
+}
+
+void TA_DestroyEntryPoint(void)
+{
+	keys_close();
+	records_close();
+	messages_close();
+}
+
+TEE_Result TA_OpenSessionEntryPoint(uint32_t types, TEE_Param params[TEE_NUM_PARAMS], void **context)
+{
+	(void)params;
+	(void)context;
+	return types == TEE_PARAM_TYPES(NONE, NONE, NONE, NONE) ? TEE_SUCCESS : TEE_ERROR_BAD_PARAMETERS;
+}
+
+void TA_CloseSessionEntryPoint(void *context)
+{
+	(void)context;
+}
+
+/* Copies all of an input of a size that is due. */
+static TEE_Result take(const TEE_Param *param, void *to, size_t bytes)
+{
+	if (!param->memref.buffer || param->memref.size != bytes)
+		return TEE_ERROR_BAD_PARAMETERS;
+	TEE_MemMove(to, param->memref.buffer, bytes);
+	return TEE_SUCCESS;
+}
+
+/* Copies a plaintext, which may be empty. */
+static TEE_Result take_plain(const TEE_Param *param)
+{
+	if (!param->memref.buffer && param->memref.size)
+		return TEE_ERROR_BAD_PARAMETERS;
+	if (param->memref.size > sizeof(plain))
+		return TEE_ERROR_EXCESS_DATA;
+	if (param->memref.size)
+		TEE_MemMove(plain, param->memref.buffer, param->memref.size);
+	return TEE_SUCCESS;
+}
+
+/* The same of a message, in two steps: if the normal world aligns it as we do, each goes by whole words. */
+static TEE_Result take_message(const TEE_Param *param)
+{
+	size_t bytes = param->memref.size;
+	const uint8_t *from = param->memref.buffer;
+
+	if (bytes < KEYCACHE_EXTRA_BYTES || !from)
+		return TEE_ERROR_BAD_PARAMETERS;
+	if (bytes > MESSAGE_BYTES)
+		return TEE_ERROR_EXCESS_DATA;
+	TEE_MemMove(message, from, KEYCACHE_NONCE_BYTES);
+	TEE_MemMove(message + KEYCACHE_NONCE_BYTES, from + KEYCACHE_NONCE_BYTES, bytes - KEYCACHE_NONCE_BYTES);
+	return TEE_SUCCESS;
+}
+
+static void give_message(TEE_Param *param, size_t bytes)
+{
+	uint8_t *to = param->memref.buffer;
+
+	TEE_MemMove(to, message, KEYCACHE_NONCE_BYTES);
+	TEE_MemMove(to + KEYCACHE_NONCE_BYTES, message + KEYCACHE_NONCE_BYTES, bytes - KEYCACHE_NONCE_BYTES);
+	param->memref.size = bytes;
+}
+
+/* Whether an output takes so many bytes; how many are due is told in any case. */
+static TEE_Result fits(TEE_Param *param, size_t bytes)
+{
+	size_t size = param->memref.size;
+
+	param->memref.size = bytes;
+	return bytes && (!param->memref.buffer || size < bytes) ? TEE_ERROR_SHORT_BUFFER : TEE_SUCCESS;
+}
+
+/* Gives an output that fits. */
+static void give(TEE_Param *param, const void *from, size_t bytes)
+{
+	if (bytes)
+		TEE_MemMove(param->memref.buffer, from, bytes);
+	param->memref.size = bytes;
+}
+
+static TEE_Result make_id(const uint8_t *bytes, size_t length, struct id *id)
+{
+	size_t at;
+
+	if (!length || length > KEYCACHE_ID_BYTES)
+		return TEE_ERROR_BAD_PARAMETERS;
+	TEE_MemFill(id, 0, sizeof(*id));
+	TEE_MemMove(id->bytes, bytes, length);
+	id->length = (uint8_t)length;
+	for (at = 0; at < length; at++)
+		if (id->bytes[at] <= ' ' || id->bytes[at] > '~')
+			return TEE_ERROR_BAD_PARAMETERS;
+	return TEE_SUCCESS;
+}
+
+static TEE_Result take_id(const TEE_Param *param, struct id *id)
+{
+	if (!param->memref.buffer)
+		return TEE_ERROR_BAD_PARAMETERS;
+	return make_id(param->memref.buffer, param->memref.size, id);
+}
+
+/* `*offer` becomes NULL, or points to `copy`. */
+static TEE_Result take_offer(const TEE_Param *param, struct keycache_offer *copy, const struct keycache_offer **offer)
+{
+	*offer = NULL;
+	if (!param->memref.size)
+		return TEE_SUCCESS;
+	*offer = copy;
+	return take(param, copy, sizeof(*copy));
+}
+
+static TEE_Result configure(TEE_Param params[TEE_NUM_PARAMS])
+{
+	const struct config config = {
+		.storage = params[0].value.a,
+		.policy = params[0].value.b,
+		.cache_bytes = params[1].value.a,
+		.flags = params[1].value.b,
+		.index_bytes = params[2].value.a ? params[2].value.a : INDEX_DEFAULT,
+	};
+
+	if (config.storage != KEYCACHE_REE && config.storage != KEYCACHE_RPMB)
+		return TEE_ERROR_BAD_PARAMETERS;
+	if (config.policy < KEYCACHE_POLICY_NONE || config.policy > KEYCACHE_POLICY_HOST)
+		return TEE_ERROR_BAD_PARAMETERS;
+	if (config.flags & ~(KEYCACHE_ALLOW_GET | KEYCACHE_NAIVE) || params[2].value.b)
+		return TEE_ERROR_BAD_PARAMETERS;
+	if (config.index_bytes < INDEX_LEAST)
+		return TEE_ERROR_BAD_PARAMETERS;
+	messages_forget();
+	return keys_configure(&config);
+}
+
+static TEE_Result set(TEE_Param params[TEE_NUM_PARAMS])
+{
+	size_t due = keys_naive() ? 0 : sizeof(struct keycache_record);
+	size_t bytes = params[1].memref.size;
+	struct keycache_record record;
+	struct key key = { 0 };
+	struct id id;
+	TEE_Result res = take_id(&params[0], &id);
+
+	if (res)
+		return res;
+	if (bytes != 16 && bytes != 32)
+		return TEE_ERROR_BAD_PARAMETERS;
+	if (params[3].value.a & ~KEYCACHE_RELAXED || params[3].value.b)
+		return TEE_ERROR_BAD_PARAMETERS;
+	res = fits(&params[2], due);
+	if (!res)
+		res = take(&params[1], key.bytes, bytes);
+	if (res)
+		return res;
+	key.length = (uint8_t)bytes;
+	res = keys_set(&id, &key, params[3].value.a & KEYCACHE_RELAXED, &record);
+	if (!res)
+		give(&params[2], &record, due);
+	wipe(&key, sizeof(key));
+	messages_forget();
+	return res;
+}
+
+static TEE_Result get(TEE_Param params[TEE_NUM_PARAMS])
+{
+	const struct keycache_offer *offer;
+	struct keycache_offer copy;
+	struct key key = { 0 };
+	struct id id;
+	bool cached;
+	TEE_Result res = take_id(&params[0], &id);
+
+	if (!res)
+		res = take_offer(&params[1], &copy, &offer);
+	if (res)
+		return res;
+	if (!keys_can_be_got())
+		return KEYCACHE_GET_OFF;
+	res = keys_use(&id, offer, &key, &cached);
+	if (!res && !(key.flags & KEYCACHE_GETTABLE))
+		res = KEYCACHE_GET_OFF;
+	if (!res)
+		res = fits(&params[2], key.length);
+	if (!res)
+		give(&params[2], key.bytes, key.length);
+	wipe(&key, sizeof(key));
+	return res;
+}
+
+static TEE_Result delete(TEE_Param params[TEE_NUM_PARAMS])
+{
+	struct id id;
+	TEE_Result res = take_id(&params[0], &id);
+
+	messages_forget();
+	return res ? res : keys_delete(&id);
+}
+
+static TEE_Result exists(TEE_Param params[TEE_NUM_PARAMS])
+{
+	struct id id;
+	TEE_Result res = take_id(&params[0], &id);
+
+	return res ? res : keys_exists(&id);
+}
+
+static TEE_Result reencrypt(TEE_Param params[TEE_NUM_PARAMS])
+{
+	size_t bytes = params[1].memref.size;
+	struct keycache_pair pair;
+	struct id from;
+	struct id to;
+	struct key from_key = { 0 };
+	struct key to_key = { 0 };
+	bool from_cached = false;
+	bool to_cached = false;
+	TEE_Result res = take(&params[0], &pair, sizeof(pair));
+	TEE_Result other;
+
+	params[3].value.a = 0;
+	params[3].value.b = 0;
+	if (!res)
+		res = make_id(pair.from, pair.from_length, &from);
+	if (!res)
+		res = make_id(pair.to, pair.to_length, &to);
+	if (!res && (pair.has_from > 1 || pair.has_to > 1))
+		res = TEE_ERROR_BAD_PARAMETERS;
+	/* The size is read once: what is taken is what is worked on. */
+	if (!res)
+		res = take_message(&params[1]);
+	if (!res)
+		res = fits(&params[2], bytes);
+	if (res)
+		return res;
+
+	res = keys_use(&from, pair.has_from ? &pair.from_offer : NULL, &from_key, &from_cached);
+	other = keys_use(&to, pair.has_to ? &pair.to_offer : NULL, &to_key, &to_cached);
+	params[3].value.a = (uint32_t)from_cached + (uint32_t)to_cached;
+	if (res)
+		params[3].value.b = other == res ? KEYCACHE_OF_FROM | KEYCACHE_OF_TO : KEYCACHE_OF_FROM;
+	else if (other)
+		params[3].value.b = KEYCACHE_OF_TO;
+	if (!res)
+		res = other;
+	if (!res) {
+		res = message_open(&from_key, message, bytes, plain);
+		if (!res)
+			res = message_seal(&to_key, plain, bytes - KEYCACHE_EXTRA_BYTES, message);
+		if (!res)
+			give_message(&params[2], bytes);
+		wipe(plain, bytes - KEYCACHE_EXTRA_BYTES);
+	}
+	wipe(&from_key, sizeof(from_key));
+	wipe(&to_key, sizeof(to_key));
+	return res;
+}
+
+static TEE_Result seal(TEE_Param params[TEE_NUM_PARAMS])
+{
+	size_t bytes = params[1].memref.size;
+	const struct keycache_offer *offer;
+	struct keycache_offer copy;
+	struct key key = { 0 };
+	struct id id;
+	bool cached;
+	TEE_Result res = take_id(&params[0], &id);
+
+	if (!res)
+		res = take_offer(&params[3], &copy, &offer);
+	if (!res)
+		res = take_plain(&params[1]);
+	if (!res)
+		res = fits(&params[2], bytes + KEYCACHE_EXTRA_BYTES);
+	if (res)
+		return res;
+	res = keys_use(&id, offer, &key, &cached);
+	if (!res)
+		res = message_seal(&key, plain, bytes, message);
+	if (!res)
+		give_message(&params[2], bytes + KEYCACHE_EXTRA_BYTES);
+	wipe(plain, bytes);
+	wipe(&key, sizeof(key));
+	return res;
+}
+
+static TEE_Result open(TEE_Param params[TEE_NUM_PARAMS])
+{
+	size_t bytes = params[1].memref.size;
+	const struct keycache_offer *offer;
+	struct keycache_offer copy;
+	struct key key = { 0 };
+	struct id id;
+	bool cached;
+	TEE_Result res = take_id(&params[0], &id);
+
+	if (!res)
+		res = take_offer(&params[3], &copy, &offer);
+	if (!res)
+		res = take_message(&params[1]);
+	if (!res)
+		res = fits(&params[2], bytes - KEYCACHE_EXTRA_BYTES);
+	if (res)
+		return res;
+	res = keys_use(&id, offer, &key, &cached);
+	if (!res)
+		res = message_open(&key, message, bytes, plain);
+	if (!res)
+		give(&params[2], plain, bytes - KEYCACHE_EXTRA_BYTES);
+	wipe(plain, bytes - KEYCACHE_EXTRA_BYTES);
+	wipe(&key, sizeof(key));
+	return res;
+}
+
+static TEE_Result load(TEE_Param params[TEE_NUM_PARAMS])
+{
+	struct keycache_offer offer;
+	struct id id;
+	TEE_Result res = take_id(&params[0], &id);
+
+	if (!res)
+		res = take(&params[1], &offer, sizeof(offer));
+	if (res)
+		return res;
+	offer.keep = 1;
+	return keys_load(&id, &offer);
+}
+
+static TEE_Result evict(TEE_Param params[TEE_NUM_PARAMS])
+{
+	struct id id;
+	TEE_Result res = take_id(&params[0], &id);
+
+	messages_forget();
+	return res ? res : keys_evict(&id);
+}
+
+static TEE_Result stats(TEE_Param params[TEE_NUM_PARAMS])
+{
+	struct keycache_stats copy;
+	TEE_Result res = fits(&params[0], sizeof(copy));
+
+	if (res)
+		return res;
+	keys_stats(&copy);
+	give(&params[0], &copy, sizeof(copy));
+	return TEE_SUCCESS;
+}
+
+static TEE_Result record(TEE_Param params[TEE_NUM_PARAMS])
+{
+	struct keycache_record copy;
+	struct id id;
+	TEE_Result res = take_id(&params[0], &id);
+
+	if (!res)
+		res = fits(&params[1], sizeof(copy));
+	if (!res)
+		res = keys_record(&id, &copy);
+	if (!res)
+		give(&params[1], &copy, sizeof(copy));
+	return res;
+}
+
+static TEE_Result list(TEE_Param params[TEE_NUM_PARAMS])
+{
+	static uint8_t ids[LIST_BYTES];
+	size_t bytes = params[1].memref.size < sizeof(ids) ? params[1].memref.size : sizeof(ids);
+	uint32_t position = params[0].value.a;
+	TEE_Result res;
+
+	if (params[0].value.b)
+		return TEE_ERROR_BAD_PARAMETERS;
+	if (!params[1].memref.buffer || bytes < KEYCACHE_ID_BYTES + 1) {
+		params[1].memref.size = KEYCACHE_ID_BYTES + 1;
+		return TEE_ERROR_SHORT_BUFFER;
+	}
+	res = keys_list(&position, ids, &bytes);
+	if (res)
+		return res;
+	give(&params[1], ids, bytes);
+	params[0].value.a = position;
+	return TEE_SUCCESS;
+}
+
+static TEE_Result flush(TEE_Param params[TEE_NUM_PARAMS])
+{
+	(void)params;
+	return keys_flush();
+}
+
+static TEE_Result repair(TEE_Param params[TEE_NUM_PARAMS])
+{
+	params[0].value.b = 0;
+	messages_forget();
+	return keys_repair(&params[0].value.a);
+}
+
+TEE_Result TA_InvokeCommandEntryPoint(void *context, uint32_t command, uint32_t types, TEE_Param params[TEE_NUM_PARAMS])
+{
+	static const struct {
+		uint32_t types;
+		TEE_Result (*run)(TEE_Param params[TEE_NUM_PARAMS]);
+	} commands[] = {
+		[KEYCACHE_CONFIGURE] = { TEE_PARAM_TYPES(VALUE_IN, VALUE_IN, VALUE_IN, NONE), configure },
+		[KEYCACHE_SET] = { TEE_PARAM_TYPES(MEMORY_IN, MEMORY_IN, MEMORY_OUT, VALUE_IN), set },
+		[KEYCACHE_GET] = { TEE_PARAM_TYPES(MEMORY_IN, MEMORY_IN, MEMORY_OUT, NONE), get },
+		[KEYCACHE_DELETE] = { TEE_PARAM_TYPES(MEMORY_IN, NONE, NONE, NONE), delete },
+		[KEYCACHE_EXISTS] = { TEE_PARAM_TYPES(MEMORY_IN, NONE, NONE, NONE), exists },
+		[KEYCACHE_REENCRYPT] = { TEE_PARAM_TYPES(MEMORY_IN, MEMORY_IN, MEMORY_OUT, VALUE_OUT), reencrypt },
+		[KEYCACHE_SEAL] = { TEE_PARAM_TYPES(MEMORY_IN, MEMORY_IN, MEMORY_OUT, MEMORY_IN), seal },
+		[KEYCACHE_OPEN] = { TEE_PARAM_TYPES(MEMORY_IN, MEMORY_IN, MEMORY_OUT, MEMORY_IN), open },
+		[KEYCACHE_LOAD] = { TEE_PARAM_TYPES(MEMORY_IN, MEMORY_IN, NONE, NONE), load },
+		[KEYCACHE_EVICT] = { TEE_PARAM_TYPES(MEMORY_IN, NONE, NONE, NONE), evict },
+		[KEYCACHE_STATS] = { TEE_PARAM_TYPES(MEMORY_OUT, NONE, NONE, NONE), stats },
+		[KEYCACHE_RECORD] = { TEE_PARAM_TYPES(MEMORY_IN, MEMORY_OUT, NONE, NONE), record },
+		[KEYCACHE_LIST] = { TEE_PARAM_TYPES(VALUE_INOUT, MEMORY_OUT, NONE, NONE), list },
+		[KEYCACHE_FLUSH] = { TEE_PARAM_TYPES(NONE, NONE, NONE, NONE), flush },
+		[KEYCACHE_REPAIR] = { TEE_PARAM_TYPES(VALUE_OUT, NONE, NONE, NONE), repair },
+	};
+
+	TEE_Result res;
+	unsigned int i;
+
+	(void)context;
+	if (command >= sizeof(commands) / sizeof(commands[0]) || !commands[command].run)
+		return TEE_ERROR_NOT_SUPPORTED;
+	if (types != commands[command].types)
+		return TEE_ERROR_BAD_PARAMETERS;
+	if (command != KEYCACHE_CONFIGURE && !keys_configured())
+		return KEYCACHE_NOT_CONFIGURED;
+	res = commands[command].run(params);
+	/* libteec copies as many bytes back as are told, whatever the result is. */
+	for (i = 0; res && res != TEE_ERROR_SHORT_BUFFER && i < TEE_NUM_PARAMS; i++)
+		if (TEE_PARAM_TYPE_GET(types, i) == MEMORY_OUT)
+			params[i].memref.size = 0;
+	return res;
+}

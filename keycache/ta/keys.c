@@ -1,0 +1,622 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The rules:
+ * - A key's version is the next one of its bucket, and no version is given twice under one seal key. So a record is
+ *   current if its version is the one that the index has, and no older one ever is again.
+ * - A SET is written before it is answered, in one write that is whole or not at all. A relaxed one waits in the TA's
+ *   memory, and its version is beyond what secure storage has: so a bound on such versions is stored first
+ *   (meta.reserved_version), and after a restart versions go on above it. Records of SETs that were lost stay stale.
+ * - After a write that failed, what secure storage has is not known: it is read again before it is used.
+ */
+#include "keys.h"
+
+#include "cache.h"
+#include "index.h"
+#include "naive.h"
+#include "records.h"
+#include "store.h"
+
+/* How many versions a write of meta reserves for relaxed SETs. */
+#define RESERVE 4096
+
+/* How many chunks and empty buckets LIST reads at most in one call. */
+#define LIST_STEPS 16
+
+/* A relaxed SET that is not written. */
+struct waiting {
+	struct id id; /* of length 0: free */
+	struct key key;
+	uint32_t version;
+};
+
+static struct config config;
+static bool configured;
+static struct meta meta;
+static struct waiting waiting[KEYCACHE_RELAXED_MOST];
+static uint32_t waiting_count;
+
+static struct {
+	uint64_t hits;
+	uint64_t misses;
+	uint64_t record_opens;
+	uint64_t slow_reads;
+	uint64_t slow_writes;
+	uint64_t stale;
+	uint64_t forged;
+	uint64_t host_evictions;
+} counts;
+
+bool keys_configured(void)
+{
+	return configured;
+}
+
+bool keys_naive(void)
+{
+	return config.flags & KEYCACHE_NAIVE;
+}
+
+bool keys_can_be_got(void)
+{
+	return config.flags & KEYCACHE_ALLOW_GET;
+}
+
+static void close_all(void)
+{
+	cache_close();
+	index_close();
+	wipe(&meta, sizeof(meta));
+	wipe(waiting, sizeof(waiting));
+	waiting_count = 0;
+	configured = false;
+}
+
+static TEE_Result open_all(void)
+{
+	size_t bytes = config.policy == KEYCACHE_POLICY_NONE ? 0 : config.cache_bytes;
+	TEE_Result res;
+
+	if (keys_naive())
+		return naive_open(config.storage);
+	res = store_open(config.storage, &meta);
+	if (!res)
+		res = records_use(meta.seal_key);
+	if (!res)
+		res = index_open(config.storage, config.index_bytes, meta.reserved_version);
+	if (!res)
+		res = cache_open(bytes);
+	if (!res)
+		res = index_read_all();
+	return res;
+}
+
+static bool same_storage(const struct config *wanted)
+{
+	return config.storage == wanted->storage && config.index_bytes == wanted->index_bytes &&
+	       !((config.flags ^ wanted->flags) & KEYCACHE_NAIVE);
+}
+
+/* What secure storage has is known, which costs a look at all of it: only the cache begins anew. */
+static TEE_Result configure_cache(const struct config *wanted)
+{
+	TEE_Result res = TEE_SUCCESS;
+
+	config = *wanted;
+	if (!keys_naive()) {
+		res = cache_open(config.policy == KEYCACHE_POLICY_NONE ? 0 : config.cache_bytes);
+		index_retry();
+		if (!res)
+			res = index_read_all();
+	}
+	if (res)
+		close_all();
+	return res;
+}
+
+TEE_Result keys_configure(const struct config *wanted)
+{
+	TEE_Result res;
+
+	if (configured) {
+		if (config.storage == wanted->storage && config.policy == wanted->policy &&
+		    config.cache_bytes == wanted->cache_bytes && config.index_bytes == wanted->index_bytes &&
+		    config.flags == wanted->flags)
+			return TEE_SUCCESS;
+		res = keys_flush();
+		if (res)
+			return res;
+		if (same_storage(wanted))
+			return configure_cache(wanted);
+	}
+	close_all();
+	config = *wanted;
+	res = open_all();
+	if (res)
+		close_all();
+	else
+		configured = true;
+	return res;
+}
+
+void keys_close(void)
+{
+	if (configured)
+		(void)keys_flush();
+	close_all();
+	index_forget();
+	TEE_MemFill(&counts, 0, sizeof(counts));
+}
+
+static struct waiting *find_waiting(const struct id *id)
+{
+	uint32_t number;
+
+	for (number = 0; waiting_count && number < KEYCACHE_RELAXED_MOST; number++)
+		if (waiting[number].id.length && id_equal(&waiting[number].id, id))
+			return &waiting[number];
+	return NULL;
+}
+
+static void drop_waiting(struct waiting *which)
+{
+	if (!which)
+		return;
+	wipe(which, sizeof(*which));
+	waiting_count--;
+}
+
+/* A client's current version, and where it is stored, unless it only waits (`where` is not set then). */
+static TEE_Result find(const struct id *id, uint32_t *version, struct place *where, const struct waiting **wait)
+{
+	TEE_Result res;
+
+	*wait = find_waiting(id);
+	if (*wait) {
+		*version = (*wait)->version;
+		return TEE_SUCCESS;
+	}
+	res = index_find(id, where);
+	if (!res)
+		*version = where->version;
+	return res;
+}
+
+/* What a read or write of a bucket that the index knows found: TEE_ERROR_SECURITY if it is not what the index has. */
+static TEE_Result judge(uint32_t bucket, TEE_Result res)
+{
+	if (res == TEE_ERROR_SECURITY) {
+		index_lose(bucket);
+		return TEE_ERROR_CORRUPT_OBJECT;
+	}
+	if (res)
+		index_doubt(bucket);
+	return res;
+}
+
+/* Under the host's policy: makes room if there is none. */
+static bool make_room(const struct keycache_offer *offer)
+{
+	struct id victim = { .length = offer->victim_length };
+
+	if (!cache_full())
+		return true;
+	if (!victim.length || victim.length > KEYCACHE_ID_BYTES)
+		return false;
+	TEE_MemMove(victim.bytes, offer->victim, victim.length);
+	if (!cache_remove(&victim))
+		return false;
+	counts.host_evictions++;
+	return true;
+}
+
+/* Opens an offered record, and keeps the key if the policy says so; `*kept` is whether it did. */
+static TEE_Result open_offer(const struct id *id, const struct keycache_offer *offer, struct key *key, bool *kept)
+{
+	const struct waiting *wait;
+	struct place place;
+	uint32_t version = 0;
+	TEE_Result res = find(id, &version, &place, &wait);
+
+	*kept = false;
+	if (res)
+		return res;
+	if (!offer) {
+		counts.misses++;
+		return KEYCACHE_MISS;
+	}
+	res = record_open(&offer->record, id, version, key);
+	counts.stale += res == KEYCACHE_STALE;
+	counts.forged += res == KEYCACHE_FORGED;
+	if (res)
+		return res;
+	counts.record_opens++;
+	*kept = config.policy == KEYCACHE_POLICY_LRU ||
+		(config.policy == KEYCACHE_POLICY_HOST && offer->keep && make_room(offer));
+	if (*kept)
+		cache_put(id, key);
+	return TEE_SUCCESS;
+}
+
+TEE_Result keys_use(const struct id *id, const struct keycache_offer *offer, struct key *key, bool *cached)
+{
+	const struct key *found;
+	bool kept;
+
+	*cached = false;
+	if (keys_naive()) {
+		counts.slow_reads++;
+		return naive_get(id, key);
+	}
+	found = cache_get(id);
+	if (!found)
+		return open_offer(id, offer, key, &kept);
+	*key = *found;
+	*cached = true;
+	counts.hits++;
+	return TEE_SUCCESS;
+}
+
+/* Writes a client's key, or with NULL that it has none. */
+static TEE_Result write(const struct id *id, const struct key *key, uint32_t version)
+{
+	struct slot slot = { .version = version };
+	struct slot old = { 0 };
+	struct place place = { 0 };
+	TEE_Result res = index_find(id, &place);
+
+	if (!res) {
+		old.id_length = id->length;
+		TEE_MemMove(old.id, id->bytes, id->length);
+	} else if (res == KEYCACHE_NO_KEY && key) {
+		res = index_room(id, &place);
+	}
+	if (res)
+		return res;
+	old.version = place.version;
+	if (key) {
+		slot.id_length = id->length;
+		slot.key_length = key->length;
+		slot.flags = key->flags;
+		TEE_MemMove(slot.id, id->bytes, id->length);
+		TEE_MemMove(slot.key, key->bytes, key->length);
+	}
+	counts.slow_writes++;
+	res = judge(place.bucket, store_put(place.bucket, place.slot, &slot, place.grows ? NULL : &old));
+	wipe(&slot, sizeof(slot));
+	if (res)
+		/* The old key or the new one: which it is, secure storage has to say. */
+		(void)cache_remove(id);
+	else
+		index_note(&place, key ? id : NULL, version);
+	return res;
+}
+
+TEE_Result keys_flush(void)
+{
+	uint32_t number;
+	TEE_Result res;
+
+	for (number = 0; waiting_count && number < KEYCACHE_RELAXED_MOST; number++) {
+		if (!waiting[number].id.length)
+			continue;
+		res = write(&waiting[number].id, &waiting[number].key, waiting[number].version);
+		if (res)
+			return res;
+		drop_waiting(&waiting[number]);
+	}
+	return TEE_SUCCESS;
+}
+
+/* Makes sure that no later life of the TA gives this version again. */
+static TEE_Result reserve(uint32_t version)
+{
+	struct meta reserved = meta;
+	TEE_Result res;
+
+	if (version <= meta.reserved_version)
+		return TEE_SUCCESS;
+	reserved.reserved_version = version > UINT32_MAX - RESERVE ? UINT32_MAX : version + RESERVE;
+	res = store_save_meta(&reserved);
+	if (!res)
+		meta = reserved;
+	wipe(&reserved, sizeof(reserved));
+	return res;
+}
+
+static TEE_Result wait(const struct id *id, const struct key *key, uint32_t version)
+{
+	struct waiting *place = find_waiting(id);
+	TEE_Result res;
+
+	if (!place && waiting_count == KEYCACHE_RELAXED_MOST) {
+		res = keys_flush();
+		if (res)
+			return res;
+	}
+	res = reserve(version);
+	if (res)
+		return res;
+	if (!place) {
+		for (place = waiting; place->id.length; place++)
+			;
+		waiting_count++;
+	}
+	place->id = *id;
+	place->key = *key;
+	place->version = version;
+	index_take_version(index_bucket(id), version);
+	return TEE_SUCCESS;
+}
+
+TEE_Result keys_set(const struct id *id, struct key *key, bool relaxed, struct keycache_record *record)
+{
+	uint32_t version = 0;
+	struct place place;
+	TEE_Result res;
+
+	key->flags = keys_can_be_got() ? KEYCACHE_GETTABLE : 0;
+	if (keys_naive()) {
+		counts.slow_writes++;
+		return naive_set(id, key);
+	}
+	/* The bucket has to be known, so that its next version is. */
+	res = index_find(id, &place);
+	if (!res || res == KEYCACHE_NO_KEY)
+		res = index_next_version(place.bucket, &version);
+	if (!res)
+		res = record_seal(id, version, key, record);
+	if (!res)
+		res = relaxed ? wait(id, key, version) : write(id, key, version);
+	if (res) {
+		wipe(record, sizeof(*record));
+		return res;
+	}
+	if (!relaxed)
+		drop_waiting(find_waiting(id));
+	if (config.policy == KEYCACHE_POLICY_LRU || cache_has(id))
+		cache_put(id, key);
+	return TEE_SUCCESS;
+}
+
+TEE_Result keys_delete(const struct id *id)
+{
+	struct waiting *wait = find_waiting(id);
+	uint32_t version = 0;
+	struct place place;
+	TEE_Result res;
+
+	if (keys_naive()) {
+		counts.slow_writes++;
+		return naive_delete(id);
+	}
+	res = index_find(id, &place);
+	if (res == KEYCACHE_NO_KEY && wait) {
+		/* Nothing of it is stored. */
+		drop_waiting(wait);
+		(void)cache_remove(id);
+		return TEE_SUCCESS;
+	}
+	if (!res)
+		res = index_next_version(place.bucket, &version);
+	if (!res)
+		res = write(id, NULL, version);
+	if (res)
+		return res;
+	drop_waiting(wait);
+	(void)cache_remove(id);
+	return TEE_SUCCESS;
+}
+
+TEE_Result keys_exists(const struct id *id)
+{
+	const struct waiting *wait;
+	struct place place;
+	struct key key;
+	uint32_t version;
+	TEE_Result res;
+
+	if (!keys_naive())
+		return find(id, &version, &place, &wait);
+	res = naive_get(id, &key);
+	counts.slow_reads++;
+	wipe(&key, sizeof(key));
+	return res;
+}
+
+TEE_Result keys_load(const struct id *id, const struct keycache_offer *offer)
+{
+	struct key key;
+	bool kept = false;
+	TEE_Result res;
+
+	if (keys_naive() || config.policy == KEYCACHE_POLICY_NONE)
+		return TEE_ERROR_BAD_STATE;
+	if (cache_has(id))
+		return TEE_SUCCESS;
+	res = open_offer(id, offer, &key, &kept);
+	wipe(&key, sizeof(key));
+	return res || kept ? res : KEYCACHE_FULL;
+}
+
+TEE_Result keys_evict(const struct id *id)
+{
+	if (cache_remove(id))
+		counts.host_evictions++;
+	return TEE_SUCCESS;
+}
+
+static TEE_Result read_slow(const struct id *id, const struct place *place, struct key *key)
+{
+	struct slot slot;
+	TEE_Result res = store_get(place->bucket, place->slot, &slot);
+
+	counts.slow_reads++;
+	if (!res && (slot.version != place->version || slot.id_length != id->length ||
+		     TEE_MemCompare(slot.id, id->bytes, id->length)))
+		res = TEE_ERROR_SECURITY;
+	res = judge(place->bucket, res);
+	if (!res) {
+		key->length = slot.key_length;
+		key->flags = slot.flags;
+		TEE_MemMove(key->bytes, slot.key, sizeof(key->bytes));
+	}
+	wipe(&slot, sizeof(slot));
+	return res;
+}
+
+TEE_Result keys_record(const struct id *id, struct keycache_record *record)
+{
+	const struct waiting *wait;
+	const struct key *cached;
+	struct place place;
+	struct key key = { 0 };
+	uint32_t version = 0;
+	TEE_Result res;
+
+	if (keys_naive())
+		return TEE_ERROR_NOT_SUPPORTED;
+	res = find(id, &version, &place, &wait);
+	if (res)
+		return res;
+	cached = wait ? &wait->key : cache_get(id);
+	if (cached) {
+		key = *cached;
+	} else {
+		res = read_slow(id, &place, &key);
+		if (!res && config.policy == KEYCACHE_POLICY_LRU)
+			cache_put(id, &key);
+	}
+	if (!res)
+		res = record_seal(id, version, &key, record);
+	wipe(&key, sizeof(key));
+	return res;
+}
+
+/* The ids of a chunk from its `begin` on. How many slots were looked at: fewer than there are if the ids do not fit. */
+static uint32_t list_chunk(const struct slot *slots, uint32_t count, uint8_t *ids, size_t *used, size_t bytes)
+{
+	uint32_t at;
+
+	for (at = 0; at < count; at++) {
+		uint8_t length = slots[at].id_length;
+
+		if (!length || length > KEYCACHE_ID_BYTES)
+			continue;
+		if (bytes - *used < length + 1u)
+			break;
+		TEE_MemMove(ids + *used, slots[at].id, length);
+		ids[*used + length] = 0;
+		*used += length + 1u;
+	}
+	return at;
+}
+
+TEE_Result keys_list(uint32_t *position, uint8_t *ids, size_t *bytes)
+{
+	uint32_t bucket = *position / KEYCACHE_BUCKET_SLOTS;
+	uint32_t slot = *position % KEYCACHE_BUCKET_SLOTS;
+	struct store_reader reader;
+	const struct slot *slots;
+	uint32_t steps = 0;
+	uint32_t total = 0;
+	uint32_t count;
+	uint32_t looked;
+	uint32_t skip;
+	size_t used = 0;
+	bool full = false;
+	TEE_Result res;
+
+	if (keys_naive())
+		return TEE_ERROR_NOT_SUPPORTED;
+	if (bucket >= KEYCACHE_BUCKETS)
+		return TEE_ERROR_BAD_PARAMETERS;
+	/* So everything that is there is in secure storage. */
+	res = keys_flush();
+	if (res)
+		return res;
+
+	while (bucket < KEYCACHE_BUCKETS && !full && steps < LIST_STEPS) {
+		res = index_is_lost(bucket) ? TEE_ERROR_CORRUPT_OBJECT : store_begin(bucket, &total, &reader);
+		steps++;
+		if (res && res != TEE_ERROR_CORRUPT_OBJECT)
+			return res;
+		/* The reader begins at the first slot; then it is where the last chunk ended. */
+		for (skip = slot; !res && slot < total && !full && steps < LIST_STEPS; skip = 0, steps++) {
+			res = store_next(&reader, skip, &slots, &count);
+			if (res)
+				break;
+			looked = list_chunk(slots, count, ids, &used, *bytes);
+			full = looked < count;
+			slot += looked;
+		}
+		if (!res)
+			store_end(&reader);
+		else if (res != TEE_ERROR_CORRUPT_OBJECT)
+			return res;
+		/* A bucket that is lost has nothing to tell; KEYCACHE_STATS counts it. */
+		if (res || slot >= total) {
+			bucket++;
+			slot = 0;
+		}
+	}
+	*position = bucket < KEYCACHE_BUCKETS ? bucket * KEYCACHE_BUCKET_SLOTS + slot : 0;
+	*bytes = used;
+	return TEE_SUCCESS;
+}
+
+TEE_Result keys_repair(uint32_t *count)
+{
+	struct meta renewed = meta;
+	uint32_t bucket;
+	TEE_Result res;
+
+	*count = 0;
+	if (keys_naive())
+		return TEE_ERROR_NOT_SUPPORTED;
+	if (!index_lost())
+		return TEE_SUCCESS;
+	/* First the seal key: a bucket that begins anew counts versions anew. */
+	TEE_GenerateRandom(renewed.seal_key, sizeof(renewed.seal_key));
+	res = store_save_meta(&renewed);
+	if (!res)
+		meta = renewed;
+	wipe(&renewed, sizeof(renewed));
+	if (!res)
+		res = records_use(meta.seal_key);
+	/* Keys of clients that are about to have none. */
+	if (!res)
+		res = cache_open(config.policy == KEYCACHE_POLICY_NONE ? 0 : config.cache_bytes);
+	for (bucket = 0; !res && bucket < KEYCACHE_BUCKETS; bucket++) {
+		if (!index_is_lost(bucket))
+			continue;
+		res = store_renew(bucket);
+		if (res)
+			break;
+		index_renew(bucket);
+		++*count;
+	}
+	return res;
+}
+
+void keys_stats(struct keycache_stats *stats)
+{
+	TEE_MemFill(stats, 0, sizeof(*stats));
+	stats->hits = counts.hits;
+	stats->misses = counts.misses;
+	stats->record_opens = counts.record_opens;
+	stats->slow_reads = counts.slow_reads;
+	stats->slow_writes = counts.slow_writes;
+	stats->index_reads = index_reads();
+	stats->stale = counts.stale;
+	stats->forged = counts.forged;
+	stats->rolled_back = index_rolled_back();
+	stats->evictions = cache_evictions() + counts.host_evictions;
+	stats->clients = index_clients();
+	stats->cached = cache_count();
+	stats->capacity = cache_capacity();
+	stats->cache_bytes = cache_bytes();
+	stats->index_bytes = index_bytes();
+	stats->index_bound = index_bound();
+	stats->waiting = waiting_count;
+	stats->lost_buckets = index_lost();
+}

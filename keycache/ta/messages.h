@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Messages under clients' keys: nonce || ciphertext || tag, AES-GCM without additional data. */
+#ifndef KEYCACHE_MESSAGES_H
+#define KEYCACHE_MESSAGES_H
+
+#include "types.h"
+
+TEE_Result messages_open(void);
+void messages_close(void);
+/* Leaves no client's key in the operations, where the last one that was used stays. */
+void messages_forget(void);
+
+/* All of it is memory of the TA; `in` and `out` are not the same. `message` takes KEYCACHE_EXTRA_BYTES more than `plain`. */
+TEE_Result message_seal(const struct key *key, const uint8_t *plain, size_t bytes, uint8_t *message);
+/* KEYCACHE_BAD_TAG. `bytes` are the message's, at least KEYCACHE_EXTRA_BYTES. */
+TEE_Result message_open(const struct key *key, const uint8_t *message, size_t bytes, uint8_t *plain);
+
+#endif /* KEYCACHE_MESSAGES_H */

@@ -1,0 +1,14 @@
+# SPDX-License-Identifier: BSD-2-Clause
+global-incdirs-y += . ../include
+cflags-y += -Wextra -Wpedantic
+
+srcs-y += keycache_ta.c
+srcs-y += keys.c
+srcs-y += messages.c
+srcs-y += cache.c
+srcs-y += index.c
+srcs-y += store.c
+srcs-y += naive.c
+srcs-y += records.c
+srcs-y += gcm.c
+srcs-y += siphash.c

@@ -1,0 +1,9 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* OP-TEE's numbers of its two secure storages. */
+#ifndef SHIM_TEE_API_DEFINES_EXTENSIONS_H
+#define SHIM_TEE_API_DEFINES_EXTENSIONS_H
+
+#define TEE_STORAGE_PRIVATE_REE 0x80000000
+#define TEE_STORAGE_PRIVATE_RPMB 0x80000100
+
+#endif /* SHIM_TEE_API_DEFINES_EXTENSIONS_H */

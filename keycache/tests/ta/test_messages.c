@@ -1,0 +1,142 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* SEAL, OPEN and REENCRYPT. What clients do with OpenSSL is what the TA must understand. */
+#include "test.h"
+
+static struct text message;
+static struct text other;
+static struct text plain;
+static uint8_t content[KEYCACHE_PAYLOAD_BYTES];
+
+static void fill(void)
+{
+	size_t at;
+
+	for (at = 0; at < sizeof(content); at++)
+		content[at] = (uint8_t)pick(256);
+}
+
+void test_messages(void)
+{
+	static const size_t sizes[] = { 0, 1, 15, 16, 17, 1000, KEYCACHE_PAYLOAD_BYTES };
+	struct keycache_record sealed;
+	uint8_t key[32];
+	unsigned int i;
+	size_t bytes;
+
+	fill();
+	make_key(1, key);
+	start(KEYCACHE_REE, KEYCACHE_POLICY_LRU, 4, 0);
+	for (bytes = 16; bytes <= 32; bytes += 16) {
+		EXPECT(set("car", key, bytes, 0, &sealed), TEE_SUCCESS);
+		for (i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
+			EXPECT(seal("car", NULL, content, sizes[i], &message), TEE_SUCCESS);
+			CHECK(message.size == sizes[i] + KEYCACHE_EXTRA_BYTES);
+			CHECK(client_open(key, bytes, &message, &plain));
+			CHECK(plain.size == sizes[i] && !memcmp(plain.bytes, content, sizes[i]));
+
+			client_seal(key, bytes, content, sizes[i], &message);
+			EXPECT(open_message("car", NULL, &message, &plain), TEE_SUCCESS);
+			CHECK(plain.size == sizes[i] && !memcmp(plain.bytes, content, sizes[i]));
+		}
+	}
+}
+
+void test_message_changes(void)
+{
+	struct keycache_record sealed;
+	uint32_t hits;
+	uint32_t whose;
+	size_t at;
+
+	start(KEYCACHE_REE, KEYCACHE_POLICY_LRU, 4, 0);
+	EXPECT(set_number("car", 1, &sealed), TEE_SUCCESS);
+	EXPECT(set_number("van", 2, &sealed), TEE_SUCCESS);
+	EXPECT(seal("car", NULL, "forty-two", 9, &message), TEE_SUCCESS);
+	for (at = 0; at < message.size * 8; at++) {
+		message.bytes[at / 8] ^= (uint8_t)(1 << at % 8);
+		memset(plain.bytes, 0xaa, 100);
+		EXPECT(open_message("car", NULL, &message, &plain), KEYCACHE_BAD_TAG);
+		CHECK(plain.bytes[0] == 0xaa && !memcmp(plain.bytes, plain.bytes + 1, 99));
+		memset(other.bytes, 0xaa, 100);
+		EXPECT(reencrypt("car", NULL, "van", NULL, &message, &other, &hits, &whose), KEYCACHE_BAD_TAG);
+		CHECK(other.bytes[0] == 0xaa && !memcmp(other.bytes, other.bytes + 1, 99));
+		message.bytes[at / 8] ^= (uint8_t)(1 << at % 8);
+	}
+	message.size--;
+	EXPECT(open_message("car", NULL, &message, &plain), KEYCACHE_BAD_TAG);
+	message.size++;
+	/* Another's key does not open it. */
+	EXPECT(open_message("van", NULL, &message, &plain), KEYCACHE_BAD_TAG);
+	EXPECT(open_message("car", NULL, &message, &plain), TEE_SUCCESS);
+}
+
+void test_nonces(void)
+{
+	static uint8_t seen[3000][KEYCACHE_NONCE_BYTES];
+	struct keycache_record sealed;
+	unsigned int count = 0;
+	unsigned int i;
+	unsigned int j;
+
+	start(KEYCACHE_REE, KEYCACHE_POLICY_LRU, 4, 0);
+	EXPECT(set_number("car", 1, &sealed), TEE_SUCCESS);
+	for (i = 0; i < 1000; i++) {
+		EXPECT(seal("car", NULL, "same", 4, &message), TEE_SUCCESS);
+		memcpy(seen[count++], message.bytes, KEYCACHE_NONCE_BYTES);
+		EXPECT(record("car", &sealed), TEE_SUCCESS);
+		memcpy(seen[count++], sealed.nonce, KEYCACHE_NONCE_BYTES);
+	}
+	for (i = 0; i < count; i++)
+		for (j = 0; j < i; j++)
+			if (!memcmp(seen[i], seen[j], KEYCACHE_NONCE_BYTES))
+				CHECK(!"a nonce came twice");
+}
+
+void test_reencrypt(void)
+{
+	struct keycache_record from_record;
+	struct keycache_record to_record;
+	struct keycache_offer from;
+	struct keycache_offer to;
+	uint8_t from_key[32];
+	uint8_t to_key[32];
+	uint32_t hits;
+	uint32_t whose;
+
+	make_key(1, from_key);
+	make_key(2, to_key);
+	start(KEYCACHE_REE, KEYCACHE_POLICY_LRU, 4, 0);
+	EXPECT(set("car", from_key, 16, 0, &from_record), TEE_SUCCESS);
+	EXPECT(set("van", to_key, 32, 0, &to_record), TEE_SUCCESS);
+	from = offer_of(&from_record);
+	to = offer_of(&to_record);
+
+	client_seal(from_key, 16, "to the van", 10, &message);
+	EXPECT(reencrypt("car", NULL, "van", NULL, &message, &other, &hits, &whose), TEE_SUCCESS);
+	EXPECT(hits, 2);
+	EXPECT(whose, 0);
+	CHECK(other.size == message.size && memcmp(other.bytes, message.bytes, KEYCACHE_NONCE_BYTES));
+	CHECK(client_open(to_key, 32, &other, &plain) && !memcmp(plain.bytes, "to the van", 10));
+	CHECK(!client_open(from_key, 16, &other, &plain));
+
+	EXPECT(evict("car"), TEE_SUCCESS);
+	EXPECT(reencrypt("car", NULL, "van", NULL, &message, &other, &hits, &whose), KEYCACHE_MISS);
+	EXPECT(whose, KEYCACHE_OF_FROM);
+	EXPECT(evict("van"), TEE_SUCCESS);
+	EXPECT(reencrypt("car", NULL, "van", NULL, &message, &other, &hits, &whose), KEYCACHE_MISS);
+	EXPECT(whose, KEYCACHE_OF_FROM | KEYCACHE_OF_TO);
+	EXPECT(reencrypt("car", &from, "van", NULL, &message, &other, &hits, &whose), KEYCACHE_MISS);
+	EXPECT(whose, KEYCACHE_OF_TO);
+	EXPECT(reencrypt("car", &from, "van", &from, &message, &other, &hits, &whose), KEYCACHE_FORGED);
+	EXPECT(whose, KEYCACHE_OF_TO);
+	EXPECT(reencrypt("car", &from, "van", &to, &message, &other, &hits, &whose), TEE_SUCCESS);
+	EXPECT(hits, 1);
+	CHECK(client_open(to_key, 32, &other, &plain) && !memcmp(plain.bytes, "to the van", 10));
+	EXPECT(reencrypt("car", &from, "nobody", &to, &message, &other, &hits, &whose), KEYCACHE_NO_KEY);
+	EXPECT(whose, KEYCACHE_OF_TO);
+	EXPECT(reencrypt("nobody", &from, "no-one", &to, &message, &other, &hits, &whose), KEYCACHE_NO_KEY);
+	EXPECT(whose, KEYCACHE_OF_FROM | KEYCACHE_OF_TO);
+	/* To oneself: a fresh nonce. */
+	EXPECT(reencrypt("car", &from, "car", &from, &message, &other, &hits, &whose), TEE_SUCCESS);
+	CHECK(client_open(from_key, 16, &other, &plain) && memcmp(other.bytes, message.bytes, KEYCACHE_NONCE_BYTES));
+}
