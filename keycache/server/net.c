@@ -1,0 +1,649 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "net.h"
+
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <openssl/err.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <uv.h>
+
+#include "tls.h"
+
+#define READ_BYTES 65536u
+#define PLAIN_BYTES 16384u
+/* More than this unsent, and the connection's requests wait; half of it, and they go on. */
+#define OUT_BYTES (512u * 1024u)
+#define HANDSHAKE_SECONDS 10u
+/* How long a client has to take a reply. */
+#define DRAIN_SECONDS 30u
+#define LINGER_SECONDS 2u
+#define END_SECONDS 5u
+#define BACKLOG 511
+
+struct connection {
+	uv_tcp_t tcp;
+	uv_shutdown_t shutdown;
+	struct net *net;
+	struct connection *older;
+	struct connection *newer;
+	struct connection *next_pending;
+	SSL *ssl;
+	BIO *from_peer;
+	BIO *to_peer;
+	struct resp *resp;
+	struct buffer out;
+	struct client client;
+	uint64_t last; /* a whole request, or the peer took some of what we sent (ms) */
+	size_t unsent; /* given to libuv and not written */
+	bool known;    /* the handshake is done and the client has a name */
+	bool pending;  /* on the list of those with something to send */
+	bool paused;
+	bool ending;    /* close when all is sent */
+	bool lingering; /* all is sent: wait for the peer to close, or it may lose the last reply */
+	bool closed;
+};
+
+struct net {
+	uv_loop_t loop;
+	uv_tcp_t listener;
+	uv_prepare_t prepare;
+	uv_check_t check;
+	uv_timer_t second;
+	uv_signal_t signals[3];
+	const struct options *options;
+	struct service *service;
+	SSL_CTX *tls;
+	/* In the order of `last`, so that those that time out stand first. */
+	struct connection *oldest;
+	struct connection *newest;
+	struct connection *pending;
+	unsigned count;
+	unsigned ending; /* seconds left, when it ends */
+	bool stopping;
+	uint8_t read[READ_BYTES];
+	uint8_t plain[PLAIN_BYTES];
+};
+
+struct sending {
+	uv_write_t request;
+	size_t size;
+	uint8_t data[];
+};
+
+static void say(const char *what, const char *why)
+{
+	(void)fprintf(stderr, "keycached: %s%s%s\n", what, why ? ": " : "", why ? why : "");
+}
+
+static void unlink_connection(struct connection *one)
+{
+	struct net *net = one->net;
+
+	if (one->older)
+		one->older->newer = one->newer;
+	else
+		net->oldest = one->newer;
+	if (one->newer)
+		one->newer->older = one->older;
+	else
+		net->newest = one->older;
+}
+
+static void link_newest(struct connection *one)
+{
+	struct net *net = one->net;
+
+	one->older = net->newest;
+	one->newer = NULL;
+	if (net->newest)
+		net->newest->newer = one;
+	else
+		net->oldest = one;
+	net->newest = one;
+}
+
+static void touch(struct connection *one)
+{
+	one->last = uv_now(&one->net->loop);
+	if (one->net->newest == one)
+		return;
+	unlink_connection(one);
+	link_newest(one);
+}
+
+static void on_closed(uv_handle_t *handle)
+{
+	struct connection *one = handle->data;
+
+	SSL_free(one->ssl);
+	resp_free(one->resp);
+	buffer_free(&one->out);
+	free(one);
+}
+
+static void close_connection(struct connection *one)
+{
+	struct net *net = one->net;
+
+	if (one->closed)
+		return;
+	one->closed = true;
+	if (one->pending) {
+		struct connection **at = &net->pending;
+
+		while (*at != one)
+			at = &(*at)->next_pending;
+		*at = one->next_pending;
+	}
+	unlink_connection(one);
+	net->count--;
+	net->service->counts.open--;
+	uv_close((uv_handle_t *)&one->tcp, on_closed);
+}
+
+static void stop_when_empty(struct net *net)
+{
+	if (net->stopping && !net->count)
+		uv_stop(&net->loop);
+}
+
+static void pend(struct connection *one)
+{
+	if (one->pending || one->closed)
+		return;
+	one->pending = true;
+	one->next_pending = one->net->pending;
+	one->net->pending = one;
+}
+
+static void advance(struct connection *one);
+static void on_read(uv_stream_t *stream, ssize_t size, const uv_buf_t *buffer);
+
+static void give_buffer(uv_handle_t *handle, size_t suggested, uv_buf_t *buffer)
+{
+	struct connection *one = handle->data;
+
+	(void)suggested;
+	*buffer = uv_buf_init((char *)one->net->read, sizeof(one->net->read));
+}
+
+static void on_shutdown(uv_shutdown_t *request, int status)
+{
+	(void)request;
+	(void)status;
+}
+
+/* A close while the peer still sends would be a reset, and could take our last words with it. */
+static void linger(struct connection *one)
+{
+	if (one->lingering)
+		return;
+	one->lingering = true;
+	touch(one);
+	if (uv_shutdown(&one->shutdown, (uv_stream_t *)&one->tcp, on_shutdown) ||
+	    uv_read_start((uv_stream_t *)&one->tcp, give_buffer, on_read))
+		close_connection(one);
+}
+
+static void on_sent(uv_write_t *request, int status)
+{
+	struct sending *sending = (struct sending *)request;
+	struct connection *one = request->handle->data;
+
+	one->unsent -= sending->size;
+	free(sending);
+	if (one->closed)
+		return;
+	if (status < 0) {
+		close_connection(one);
+		return;
+	}
+	touch(one);
+	if (one->ending) {
+		if (!one->unsent && !one->pending)
+			linger(one);
+		return;
+	}
+	if (one->paused && one->unsent < OUT_BYTES / 2) {
+		one->paused = false;
+		(void)uv_read_start((uv_stream_t *)&one->tcp, give_buffer, on_read);
+		advance(one);
+	}
+}
+
+static void pause_reading(struct connection *one)
+{
+	if (one->paused)
+		return;
+	one->paused = true;
+	(void)uv_read_stop((uv_stream_t *)&one->tcp);
+}
+
+/* Encrypts what was answered and hands it to libuv. */
+static void send_out(struct connection *one)
+{
+	struct sending *sending;
+	uv_buf_t buffer;
+	size_t size;
+
+	if (one->out.failed) {
+		close_connection(one);
+		return;
+	}
+	/* Memory takes all that is written to it. */
+	if (one->out.size && SSL_write(one->ssl, one->out.data, (int)one->out.size) != (int)one->out.size) {
+		close_connection(one);
+		return;
+	}
+	buffer_clear(&one->out);
+	if (one->ending && one->known && !one->lingering)
+		(void)SSL_shutdown(one->ssl);
+	size = BIO_ctrl_pending(one->to_peer);
+	if (!size) {
+		if (one->ending && !one->unsent)
+			linger(one);
+		return;
+	}
+	sending = malloc(sizeof(*sending) + size);
+	if (!sending || BIO_read(one->to_peer, sending->data, (int)size) != (int)size) {
+		free(sending);
+		close_connection(one);
+		return;
+	}
+	sending->size = size;
+	one->unsent += size;
+	buffer = uv_buf_init((char *)sending->data, (unsigned)size);
+	if (uv_write(&sending->request, (uv_stream_t *)&one->tcp, &buffer, 1, on_sent)) {
+		one->unsent -= size;
+		free(sending);
+		close_connection(one);
+	}
+}
+
+/* The end of a turn: one wait for the disk, then all replies of this turn. */
+static void send_all(struct net *net)
+{
+	struct shadow *shadow = net->service->shadow;
+
+	if (shadow_dirty(shadow)) {
+		if (net->service->relaxed)
+			(void)shadow_write(shadow);
+		else
+			(void)shadow_sync(shadow);
+	}
+	while (net->pending) {
+		struct connection *one = net->pending;
+
+		net->pending = one->next_pending;
+		one->pending = false;
+		send_out(one);
+	}
+	stop_when_empty(net);
+}
+
+static void on_check(uv_check_t *check)
+{
+	send_all(check->data);
+}
+
+/* What timers and signals left, before the loop sleeps. */
+static void on_prepare(uv_prepare_t *prepare)
+{
+	send_all(prepare->data);
+}
+
+static void end_connection(struct connection *one)
+{
+	if (one->ending)
+		return;
+	one->ending = true;
+	(void)uv_read_stop((uv_stream_t *)&one->tcp);
+	pend(one);
+}
+
+/* Answers what has come. False if the connection ends. */
+static bool answer_all(struct connection *one)
+{
+	struct service *service = one->net->service;
+	struct resp_request *request;
+
+	for (;;) {
+		if (one->out.size + one->unsent > OUT_BYTES) {
+			pause_reading(one);
+			return true;
+		}
+		switch (resp_next(one->resp, &request)) {
+		case RESP_MORE:
+			return true;
+		case RESP_REQUEST:
+			touch(one);
+			service_answer(service, &one->client, request, &one->out);
+			resp_request_free(request);
+			if (one->client.quit)
+				return false;
+			break;
+		default:
+			service->counts.malformed++;
+			resp_error(&one->out, resp_problem(one->resp));
+			return false;
+		}
+	}
+}
+
+/*
+ * The server has no answer to the handshake's last message, so Linux would wait 40 ms before it acknowledges that; and a client
+ * with Nagle's algorithm (redis-benchmark has it) sends its first request no sooner.
+ */
+static void acknowledge(const struct connection *one)
+{
+	const int now = 1;
+	uv_os_fd_t socket;
+
+	if (!uv_fileno((const uv_handle_t *)&one->tcp, &socket))
+		(void)setsockopt(socket, IPPROTO_TCP, TCP_QUICKACK, &now, sizeof(now));
+}
+
+/* True when the client is known. */
+static bool greet(struct connection *one)
+{
+	struct service *service = one->net->service;
+	int result = SSL_do_handshake(one->ssl);
+
+	pend(one);
+	if (result != 1) {
+		if (SSL_get_error(one->ssl, result) != SSL_ERROR_WANT_READ) {
+			/* The alert that says why is on its way out. */
+			service->counts.refused++;
+			end_connection(one);
+		}
+		ERR_clear_error();
+		return false;
+	}
+	acknowledge(one);
+	one->known = true;
+	touch(one);
+	one->resp = resp_new(one->net->options->max_request);
+	if (one->resp && tls_identity(one->ssl, &one->client.id) && service_admits(service, &one->client))
+		return true;
+	service->counts.refused++;
+	resp_error(&one->out, "NOAUTH the certificate's common name is not one that may connect");
+	end_connection(one);
+	return false;
+}
+
+/* Goes on with what the peer sent, as far as it goes. */
+static void advance(struct connection *one)
+{
+	struct net *net = one->net;
+
+	if (!one->known && !greet(one))
+		return;
+	for (;;) {
+		int size;
+
+		/* Also first: requests may have waited in the reader while it was paused. */
+		if (!answer_all(one)) {
+			end_connection(one);
+			return;
+		}
+		pend(one);
+		if (one->paused)
+			return;
+		size = SSL_read(one->ssl, net->plain, sizeof(net->plain));
+		if (size <= 0) {
+			int error = SSL_get_error(one->ssl, size);
+
+			ERR_clear_error();
+			if (error != SSL_ERROR_WANT_READ)
+				end_connection(one);
+			return;
+		}
+		/* A problem shows itself in answer_all. */
+		(void)resp_feed(one->resp, net->plain, (size_t)size);
+		OPENSSL_cleanse(net->plain, (size_t)size);
+	}
+}
+
+static void on_read(uv_stream_t *stream, ssize_t size, const uv_buf_t *buffer)
+{
+	struct connection *one = stream->data;
+
+	if (one->closed || !size)
+		return;
+	if (one->ending) {
+		if (size < 0)
+			close_connection(one);
+		return;
+	}
+	if (size < 0) {
+		/* Who only stopped sending may still want its replies. */
+		if (size == UV_EOF && (one->unsent || one->out.size))
+			end_connection(one);
+		else
+			close_connection(one);
+		return;
+	}
+	if (BIO_write(one->from_peer, buffer->base, (int)size) != (int)size) {
+		close_connection(one);
+		return;
+	}
+	advance(one);
+}
+
+static bool make_tls(struct connection *one)
+{
+	one->ssl = SSL_new(one->net->tls);
+	if (!one->ssl)
+		return false;
+	one->from_peer = BIO_new(BIO_s_mem());
+	one->to_peer = BIO_new(BIO_s_mem());
+	if (!one->from_peer || !one->to_peer) {
+		BIO_free(one->from_peer);
+		BIO_free(one->to_peer);
+		return false;
+	}
+	SSL_set_bio(one->ssl, one->from_peer, one->to_peer);
+	SSL_set_accept_state(one->ssl);
+	return true;
+}
+
+static void on_connection(uv_stream_t *listener, int status)
+{
+	struct net *net = listener->data;
+	struct connection *one;
+
+	if (status < 0)
+		return;
+	one = calloc(1, sizeof(*one));
+	if (!one)
+		return;
+	one->net = net;
+	one->tcp.data = one;
+	if (uv_tcp_init(&net->loop, &one->tcp)) {
+		free(one);
+		return;
+	}
+	net->service->counts.connections++;
+	net->service->counts.open++;
+	net->count++;
+	one->last = uv_now(&net->loop);
+	link_newest(one);
+	if (uv_accept(listener, (uv_stream_t *)&one->tcp) || net->count > net->options->max_clients || !make_tls(one)) {
+		net->service->counts.refused++;
+		close_connection(one);
+		return;
+	}
+	(void)uv_tcp_nodelay(&one->tcp, 1);
+	(void)uv_read_start((uv_stream_t *)&one->tcp, give_buffer, on_read);
+}
+
+static unsigned patience(const struct net *net, const struct connection *one)
+{
+	unsigned idle = net->options->idle_timeout;
+	unsigned limit = !one->known ? HANDSHAKE_SECONDS : one->unsent ? DRAIN_SECONDS : idle;
+
+	if (one->lingering)
+		return LINGER_SECONDS;
+	return idle && idle < limit ? idle : limit;
+}
+
+static void on_second(uv_timer_t *timer)
+{
+	struct net *net = timer->data;
+	uint64_t now = uv_now(&net->loop);
+	struct connection *next;
+
+	(void)service_flush(net->service);
+	for (struct connection *one = net->oldest; one; one = next) {
+		unsigned limit = patience(net, one);
+
+		next = one->newer;
+		if (!limit || now - one->last < (uint64_t)limit * 1000)
+			continue;
+		net->service->counts.timeouts++;
+		close_connection(one);
+	}
+	if (net->stopping && net->ending && !--net->ending)
+		while (net->oldest)
+			close_connection(net->oldest);
+	stop_when_empty(net);
+}
+
+static void on_end(uv_signal_t *signal, int number)
+{
+	struct net *net = signal->data;
+
+	(void)number;
+	if (net->stopping)
+		return;
+	say("ends: replies go out, then it closes", NULL);
+	net->stopping = true;
+	net->ending = END_SECONDS;
+	uv_close((uv_handle_t *)&net->listener, NULL);
+	for (struct connection *one = net->oldest; one; one = one->newer)
+		end_connection(one);
+	stop_when_empty(net);
+}
+
+static void on_reload(uv_signal_t *signal, int number)
+{
+	struct net *net = signal->data;
+	char problem[512];
+	struct acl *acl = acl_read(net->options->acl, problem, sizeof(problem));
+
+	(void)number;
+	if (!acl) {
+		say("the access list stays as it was", problem);
+		return;
+	}
+	acl_free(net->service->acl);
+	net->service->acl = acl;
+	for (struct connection *one = net->oldest; one; one = one->newer)
+		if (one->known && !service_admits(net->service, &one->client))
+			end_connection(one);
+	say("the access list is read anew", net->options->acl);
+}
+
+static int start_listening(struct net *net)
+{
+	struct sockaddr_storage address;
+	int size = sizeof(address);
+	unsigned port = net->options->port;
+	int result;
+
+	if (strchr(net->options->listen, ':'))
+		result = uv_ip6_addr(net->options->listen, (int)port, (struct sockaddr_in6 *)&address);
+	else
+		result = uv_ip4_addr(net->options->listen, (int)port, (struct sockaddr_in *)&address);
+	if (result) {
+		(void)fprintf(stderr, "keycached: --listen %s: expected an address such as 127.0.0.1 or ::1\n",
+			      net->options->listen);
+		return result;
+	}
+	result = uv_tcp_init(&net->loop, &net->listener);
+	if (!result)
+		result = uv_tcp_bind(&net->listener, (struct sockaddr *)&address, 0);
+	if (!result)
+		result = uv_listen((uv_stream_t *)&net->listener, BACKLOG, on_connection);
+	if (!result)
+		result = uv_tcp_getsockname(&net->listener, (struct sockaddr *)&address, &size);
+	if (result) {
+		(void)fprintf(stderr, "keycached: --listen %s --port %u: %s\n", net->options->listen, port,
+			      uv_strerror(result));
+		return result;
+	}
+	/* The port stands in the same place in both kinds of address. */
+	(void)printf("keycached: listening on %s port %u\n", net->options->listen,
+		     (unsigned)ntohs(((struct sockaddr_in *)&address)->sin_port));
+	(void)fflush(stdout);
+	return 0;
+}
+
+static void close_handle(uv_handle_t *handle, void *unused)
+{
+	(void)unused;
+	if (!uv_is_closing(handle))
+		uv_close(handle, NULL);
+}
+
+int net_run(const struct options *options, struct service *service)
+{
+	static const int numbers[] = { SIGTERM, SIGINT, SIGHUP };
+	struct net *net = calloc(1, sizeof(*net));
+	char problem[512];
+	sigset_t ends;
+	int result = 1;
+
+	if (!net)
+		return 1;
+	net->options = options;
+	net->service = service;
+	(void)signal(SIGPIPE, SIG_IGN);
+	net->tls = tls_context(options->tls_cert, options->tls_key, options->tls_ca, problem, sizeof(problem));
+	if (!net->tls) {
+		say(problem, NULL);
+		free(net);
+		return 1;
+	}
+	if (uv_loop_init(&net->loop)) {
+		SSL_CTX_free(net->tls);
+		free(net);
+		return 1;
+	}
+	net->listener.data = net;
+	net->prepare.data = net;
+	net->check.data = net;
+	net->second.data = net;
+	(void)uv_check_init(&net->loop, &net->check);
+	(void)uv_check_start(&net->check, on_check);
+	(void)uv_prepare_init(&net->loop, &net->prepare);
+	(void)uv_prepare_start(&net->prepare, on_prepare);
+	(void)uv_timer_init(&net->loop, &net->second);
+	(void)uv_timer_start(&net->second, on_second, 1000, 1000);
+	for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++) {
+		net->signals[i].data = net;
+		(void)uv_signal_init(&net->loop, &net->signals[i]);
+		(void)uv_signal_start(&net->signals[i], numbers[i] == SIGHUP ? on_reload : on_end, numbers[i]);
+	}
+	if (!start_listening(net)) {
+		(void)uv_run(&net->loop, UV_RUN_DEFAULT);
+		result = 0;
+	}
+	/* What is left to write must not be lost to somebody who asks twice. */
+	(void)sigemptyset(&ends);
+	(void)sigaddset(&ends, SIGTERM);
+	(void)sigaddset(&ends, SIGINT);
+	(void)sigprocmask(SIG_BLOCK, &ends, NULL);
+	while (net->oldest)
+		close_connection(net->oldest);
+	uv_walk(&net->loop, close_handle, NULL);
+	(void)uv_run(&net->loop, UV_RUN_DEFAULT);
+	(void)uv_loop_close(&net->loop);
+	SSL_CTX_free(net->tls);
+	free(net);
+	return result;
+}

@@ -1,0 +1,777 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The commands.
+ *
+ * Who has no right to a key gets the very answer of a key that does not exist. To leave no difference in time either, the
+ * request is not refused: it goes its way about the id ID_ABSENT, through the same table, the same calls of the TA and the
+ * same reply. What remains is what any two absent ids differ in: where they fall in the tables of server and TA.
+ */
+#include "service.h"
+
+#include <inttypes.h>
+#include <openssl/crypto.h>
+#include <stdio.h>
+#include <string.h>
+#include <strings.h>
+#include <unistd.h>
+
+#include "version.h"
+
+#define RECORD_TRIES 3
+#define SCAN_BYTES 4096
+
+struct call {
+	struct service *service;
+	struct client *client;
+	const struct resp_request *request;
+	struct buffer *reply;
+};
+
+static const struct resp_argument *argument(const struct call *call, size_t index)
+{
+	return &call->request->arguments[index];
+}
+
+static bool word_is(const struct resp_argument *one, const char *word)
+{
+	return one->size == strlen(word) && !strncasecmp((const char *)one->data, word, one->size);
+}
+
+static bool is_admin(const struct call *call)
+{
+	return acl_may(call->service->acl, ACL_ADMIN, call->client->id.text, NULL);
+}
+
+enum purpose { TO_USE, TO_REENCRYPT, TO_KNOW, TO_MANAGE };
+
+/* The id of an argument, or ID_ABSENT in its place. */
+static struct id key_of(const struct call *call, size_t index, enum purpose purpose)
+{
+	const struct acl *acl = call->service->acl;
+	const char *name = call->client->id.text;
+	struct id absent = { ID_ABSENT };
+	struct id id;
+	bool valid = id_make(&id, argument(call, index)->data, argument(call, index)->size);
+	bool own = !strcmp(id.text, name);
+	bool use = acl_may(acl, ACL_USE, name, id.text);
+	bool reencrypt = acl_may(acl, ACL_REENCRYPT, name, id.text);
+	bool admin = acl_may(acl, ACL_ADMIN, name, NULL);
+	bool may = false;
+
+	if (purpose == TO_USE)
+		may = own || use;
+	else if (purpose == TO_REENCRYPT)
+		may = own || use || reencrypt;
+	else if (purpose == TO_KNOW)
+		may = own || use || reencrypt || admin;
+	else
+		may = admin;
+	if (!may || !valid)
+		call->service->counts.denied++;
+	return may && valid ? id : absent;
+}
+
+static void answer_result(const struct call *call, uint32_t res)
+{
+	char text[120];
+
+	switch (res) {
+	case KEYCACHE_NO_KEY:
+		resp_error(call->reply, "NOKEY no such key");
+		break;
+	case KEYCACHE_BAD_TAG:
+		resp_error(call->reply, "BADTAG the ciphertext does not open under this key");
+		break;
+	case KEYCACHE_GET_OFF:
+		resp_error(call->reply,
+			   "NOGET keys do not leave the TEE: use SEAL, OPEN and REENCRYPT. A server started with "
+			   "--allow-get gives out keys that were set while it was on");
+		break;
+	case RESULT_TARGET_DEAD:
+		resp_error(call->reply, "TRYAGAIN the trusted application starts anew");
+		break;
+	case RESULT_OUT_OF_MEMORY:
+		resp_error(call->reply, "TRYAGAIN the trusted application is out of memory");
+		break;
+	case RESULT_STORAGE_NO_SPACE:
+		resp_error(call->reply, "OOM secure storage is full");
+		break;
+	case RESULT_CORRUPT_OBJECT:
+		resp_error(call->reply, "CORRUPT secure storage cannot be read here; see the server's --repair");
+		break;
+	default:
+		(void)snprintf(text, sizeof(text), "ERR the trusted application answers 0x%08" PRIx32, res);
+		resp_error(call->reply, text);
+		break;
+	}
+}
+
+static bool naive(const struct service *service)
+{
+	return service->tee.setup.flags & KEYCACHE_NAIVE;
+}
+
+/* A policy that knows what the TA keeps, or NULL. */
+static struct policy *policy(struct service *service)
+{
+	struct keycache_stats stats;
+	uint32_t objects = service->policy_objects ? service->policy_objects : 1024;
+
+	if (!service->smart)
+		return NULL;
+	if (service->policy && service->policy_generation == service->tee.generation)
+		return service->policy;
+	if (service->policy)
+		POLICY_SMART.destroy(service->policy);
+	service->policy = NULL;
+	if (tee_stats(&service->tee, &stats))
+		return NULL;
+	service->policy = POLICY_SMART.create(stats.capacity, objects);
+	service->policy_objects = objects;
+	service->policy_generation = service->tee.generation;
+	return service->policy;
+}
+
+/* A key on its way to the TA. */
+struct use {
+	struct id id;
+	uint32_t slot;
+	struct policy_choice choice;
+	bool bare; /* goes without its record: the TA has it, as far as the policy knows */
+	struct keycache_offer offer;
+};
+
+static void forget(struct service *service, uint32_t slot)
+{
+	if (service->policy && slot < service->policy_objects)
+		POLICY_SMART.forget(service->policy, slot);
+}
+
+/* From the shadow, or anew from secure storage. */
+static uint32_t find_record(struct service *service, struct use *use, bool anew)
+{
+	uint32_t res;
+
+	use->slot = shadow_find(service->shadow, use->id.text);
+	if (use->slot != SHADOW_NONE && !anew) {
+		use->offer.record = *shadow_record(service->shadow, use->slot);
+		return RESULT_OK;
+	}
+	res = tee_record(&service->tee, use->id.text, &use->offer.record);
+	if (res == KEYCACHE_NO_KEY && use->slot != SHADOW_NONE) {
+		forget(service, use->slot);
+		shadow_remove(service->shadow, use->id.text);
+	}
+	if (res)
+		return res;
+	use->slot = shadow_put(service->shadow, &use->offer.record);
+	return RESULT_OK;
+}
+
+static void decide(struct service *service, struct use *use)
+{
+	struct policy *smart = policy(service);
+	const struct keycache_record *victim;
+
+	use->choice = (struct policy_choice){ .evict = POLICY_NOTHING };
+	if (!smart || use->slot == SHADOW_NONE)
+		return;
+	if (use->slot >= service->policy_objects) {
+		uint32_t objects = use->slot * 2;
+
+		if (!POLICY_SMART.grow(smart, objects))
+			return;
+		service->policy_objects = objects;
+	}
+	use->choice = POLICY_SMART.use(smart, use->slot);
+	/* With a hit, too: should the TA have lost it, it takes it again when it is asked once more. */
+	use->offer.keep = use->choice.keep || use->choice.hit;
+	use->bare = use->choice.hit;
+	victim = shadow_record(service->shadow, use->choice.evict);
+	if (victim) {
+		use->offer.victim_length = victim->id_length;
+		memcpy(use->offer.victim, victim->id, victim->id_length);
+	}
+}
+
+/* The TA did not do it. Whether it kept the key or gave up the victim is not known: have both out, as the policy has them. */
+static void undo(struct service *service, struct use *use)
+{
+	struct id victim = { 0 };
+
+	if (!use->choice.keep)
+		return;
+	forget(service, use->slot);
+	(void)tee_evict(&service->tee, use->id.text);
+	if (!use->offer.victim_length)
+		return;
+	memcpy(victim.text, use->offer.victim, use->offer.victim_length);
+	(void)tee_evict(&service->tee, victim.text);
+}
+
+enum operation { GET, SEAL, UNSEAL, REENCRYPT };
+
+static uint32_t operate(struct service *service, enum operation operation, struct use uses[2], size_t in_size,
+			size_t *size, uint32_t *whose)
+{
+	struct tee_key first = { uses[0].id.text, uses[0].bare ? NULL : &uses[0].offer };
+	struct tee_key second = { uses[1].id.text, uses[1].bare ? NULL : &uses[1].offer };
+
+	/* No more than is needed: what is offered for output is mapped into the TA page by page. */
+	*size = in_size;
+	*whose = KEYCACHE_OF_FROM;
+	switch (operation) {
+	case GET:
+		*size = KEYCACHE_KEY_BYTES;
+		return tee_get(&service->tee, first, service->out, size);
+	case SEAL:
+		*size = in_size + KEYCACHE_EXTRA_BYTES;
+		return tee_seal(&service->tee, first, service->in, in_size, service->out, size);
+	case UNSEAL:
+		/* What is asked for must be there to be written to, even if it is nothing. */
+		*size = in_size > KEYCACHE_EXTRA_BYTES ? in_size - KEYCACHE_EXTRA_BYTES : 1;
+		return tee_unseal(&service->tee, first, service->in, in_size, service->out, size);
+	default:
+		return tee_reencrypt(&service->tee, first, second, service->in, in_size, service->out, size, whose);
+	}
+}
+
+/* service->in is worked on under one or two keys; the result is in service->out. */
+static uint32_t work(struct service *service, enum operation operation, struct use uses[2], size_t in_size,
+		     size_t *size)
+{
+	size_t count = operation == REENCRYPT ? 2 : 1;
+	uint32_t anew = 0;
+	uint32_t whose = 0;
+	uint32_t res = RESULT_OK;
+
+	for (size_t k = 0; k < count; k++)
+		uses[k].bare = naive(service);
+	for (int i = 0; i < RECORD_TRIES; i++) {
+		for (size_t k = 0; k < count && !naive(service); k++) {
+			uint32_t found = RESULT_OK;
+
+			if (!i || anew & (1u << k))
+				found = find_record(service, &uses[k], anew & (1u << k));
+			/* Both are looked for, whether or not the first is there. */
+			if (found)
+				res = found;
+		}
+		if (res)
+			break;
+		if (!i)
+			for (size_t k = 0; k < count && !naive(service); k++)
+				decide(service, &uses[k]);
+		res = operate(service, operation, uses, in_size, size, &whose);
+		if (res != KEYCACHE_MISS && res != KEYCACHE_STALE && res != KEYCACHE_FORGED)
+			break;
+		/* KEYCACHE_OF_FROM is bit 0. */
+		anew = whose ? whose : KEYCACHE_OF_FROM | KEYCACHE_OF_TO;
+		for (size_t k = 0; k < count; k++) {
+			/* Missed without its record: it goes along now. Else the shadow was wrong: have it made anew. */
+			if (uses[k].bare)
+				anew &= ~(1u << k);
+			uses[k].bare = false;
+		}
+		if (i + 1 < RECORD_TRIES)
+			res = RESULT_OK;
+	}
+	/* These two come after the key was found, and kept if it was to be. */
+	if (res && res != KEYCACHE_BAD_TAG && res != KEYCACHE_GET_OFF)
+		for (size_t k = 0; k < count; k++)
+			undo(service, &uses[k]);
+	return res;
+}
+
+static void wipe(struct service *service, size_t in_size, size_t out_size)
+{
+	OPENSSL_cleanse(service->in, in_size < sizeof(service->in) ? in_size : sizeof(service->in));
+	OPENSSL_cleanse(service->out, out_size < sizeof(service->out) ? out_size : sizeof(service->out));
+}
+
+static void command_ping(const struct call *call)
+{
+	if (call->request->count == 2)
+		resp_bulk(call->reply, argument(call, 1)->data, argument(call, 1)->size);
+	else
+		resp_status(call->reply, "PONG");
+}
+
+static void command_quit(const struct call *call)
+{
+	call->client->quit = true;
+	resp_status(call->reply, "OK");
+}
+
+/* Who it is was settled by the certificate; a name may be said, and must be that one. */
+static void command_auth(const struct call *call)
+{
+	const struct resp_argument *name = argument(call, 1);
+	const char *own = call->client->id.text;
+
+	if (call->request->count == 2)
+		resp_error(call->reply,
+			   "ERR AUTH <password> called without any password configured: the client certificate "
+			   "says who you are");
+	else if (name->size == strlen(own) && !memcmp(name->data, own, name->size))
+		resp_status(call->reply, "OK");
+	else
+		resp_error(call->reply, "WRONGPASS invalid username-password pair or user is disabled.");
+}
+
+/* RESP2 only: who asks for 3 is told so as a Redis before version 6 would have. */
+static void command_hello(const struct call *call)
+{
+	if (call->request->count > 1 && !word_is(argument(call, 1), "2")) {
+		resp_error(call->reply, "NOPROTO unsupported protocol version");
+		return;
+	}
+	if (call->request->count > 2) {
+		resp_error(call->reply, "ERR HELLO takes a version alone: the client certificate says who you are");
+		return;
+	}
+	resp_array(call->reply, 8);
+	resp_bulk_text(call->reply, "server");
+	resp_bulk_text(call->reply, "keycache");
+	resp_bulk_text(call->reply, "version");
+	resp_bulk_text(call->reply, KEYCACHE_VERSION);
+	resp_bulk_text(call->reply, "proto");
+	resp_integer(call->reply, 2);
+	resp_bulk_text(call->reply, "mode");
+	resp_bulk_text(call->reply, "standalone");
+}
+
+/* What client libraries say about themselves when they connect. */
+static void command_client(const struct call *call)
+{
+	if (word_is(argument(call, 1), "SETINFO") || word_is(argument(call, 1), "SETNAME"))
+		resp_status(call->reply, "OK");
+	else
+		resp_error(call->reply, "ERR unknown subcommand of CLIENT");
+}
+
+/* redis-cli asks for help texts. */
+static void command_command(const struct call *call)
+{
+	resp_array(call->reply, 0);
+}
+
+static void command_set(const struct call *call)
+{
+	struct service *service = call->service;
+	const struct resp_argument *name = argument(call, 1);
+	const struct resp_argument *key = argument(call, 2);
+	struct keycache_record record;
+	struct id id;
+	uint32_t slot;
+	uint32_t res;
+
+	if (!is_admin(call)) {
+		service->counts.denied++;
+		resp_error(call->reply, "NOPERM only an administrator sets keys");
+		return;
+	}
+	if (!id_make(&id, name->data, name->size)) {
+		resp_error(call->reply, "ERR a client id has 1 to 64 printable characters, without spaces");
+		return;
+	}
+	if (key->size != 16 && key->size != KEYCACHE_KEY_BYTES) {
+		resp_error(call->reply, "ERR a key has 16 or 32 bytes");
+		return;
+	}
+	res = tee_set(&service->tee, id.text, key->data, key->size, service->relaxed, &record);
+	service->unflushed = service->relaxed;
+	slot = shadow_find(service->shadow, id.text);
+	if (res) {
+		/* Old key or new one? The TA says by the record that is asked for next. */
+		if (slot != SHADOW_NONE)
+			forget(service, slot);
+		answer_result(call, res);
+		return;
+	}
+	if (!naive(service))
+		(void)shadow_put(service->shadow, &record);
+	resp_status(call->reply, "OK");
+}
+
+static void command_get(const struct call *call)
+{
+	struct service *service = call->service;
+	struct use uses[2] = { { .id = key_of(call, 1, TO_USE) } };
+	size_t size;
+	uint32_t res;
+
+	/* Before anything is looked up, and for every id alike. */
+	if (!(service->tee.setup.flags & KEYCACHE_ALLOW_GET)) {
+		answer_result(call, KEYCACHE_GET_OFF);
+		return;
+	}
+	res = work(service, GET, uses, 0, &size);
+	if (res == KEYCACHE_NO_KEY)
+		resp_nil(call->reply);
+	else if (res)
+		answer_result(call, res);
+	else
+		resp_bulk(call->reply, service->out, size);
+	wipe(service, 0, KEYCACHE_KEY_BYTES);
+}
+
+static void command_del(const struct call *call)
+{
+	struct service *service = call->service;
+	long long count = 0;
+
+	for (size_t i = 1; i < call->request->count; i++) {
+		struct id id = key_of(call, i, TO_MANAGE);
+		uint32_t slot = shadow_find(service->shadow, id.text);
+		uint32_t res = tee_delete(&service->tee, id.text);
+
+		if (res && res != KEYCACHE_NO_KEY) {
+			answer_result(call, res);
+			return;
+		}
+		if (slot != SHADOW_NONE) {
+			forget(service, slot);
+			shadow_remove(service->shadow, id.text);
+		}
+		count += !res;
+	}
+	resp_integer(call->reply, count);
+}
+
+static void command_exists(const struct call *call)
+{
+	long long count = 0;
+
+	for (size_t i = 1; i < call->request->count; i++) {
+		struct id id = key_of(call, i, TO_KNOW);
+		uint32_t res = tee_exists(&call->service->tee, id.text);
+
+		if (res && res != KEYCACHE_NO_KEY) {
+			answer_result(call, res);
+			return;
+		}
+		count += !res;
+	}
+	resp_integer(call->reply, count);
+}
+
+/* `*` and `?`; after a mismatch the last star takes one more, which is enough and never takes long. */
+static bool glob(const uint8_t *pattern, size_t size, const char *text)
+{
+	size_t at = 0;
+	size_t star = SIZE_MAX;
+	const char *from = NULL;
+
+	while (*text) {
+		if (at < size && pattern[at] == '*') {
+			star = at++;
+			from = text;
+		} else if (at < size && (pattern[at] == '?' || pattern[at] == (uint8_t)*text)) {
+			at++;
+			text++;
+		} else if (star != SIZE_MAX) {
+			at = star + 1;
+			text = ++from;
+		} else {
+			return false;
+		}
+	}
+	while (at < size && pattern[at] == '*')
+		at++;
+	return at == size;
+}
+
+/* A decimal number of 32 bits. */
+static bool number(const struct resp_argument *one, uint32_t *value)
+{
+	uint64_t sum = 0;
+
+	if (!one->size || one->size > 10)
+		return false;
+	for (size_t i = 0; i < one->size; i++) {
+		if (one->data[i] < '0' || one->data[i] > '9')
+			return false;
+		sum = sum * 10 + (one->data[i] - '0');
+	}
+	*value = (uint32_t)sum;
+	return sum <= UINT32_MAX;
+}
+
+static void command_scan(const struct call *call)
+{
+	const struct resp_argument *match = NULL;
+	struct buffer found = { 0 };
+	char ids[SCAN_BYTES];
+	char cursor[16];
+	size_t size = sizeof(ids);
+	size_t count = 0;
+	uint32_t next;
+	uint32_t ignored;
+	uint32_t res;
+
+	if (!number(argument(call, 1), &next)) {
+		resp_error(call->reply, "ERR invalid cursor");
+		return;
+	}
+	for (size_t i = 2; i < call->request->count; i += 2) {
+		bool more = i + 1 < call->request->count;
+
+		if (more && word_is(argument(call, i), "MATCH")) {
+			match = argument(call, i + 1);
+		} else if (!more || !word_is(argument(call, i), "COUNT") || !number(argument(call, i + 1), &ignored)) {
+			resp_error(call->reply, "ERR syntax error");
+			return;
+		}
+	}
+	if (!is_admin(call)) {
+		call->service->counts.denied++;
+		next = 0;
+		size = 0;
+	} else {
+		res = tee_list(&call->service->tee, &next, ids, &size);
+		if (res) {
+			answer_result(call, res);
+			return;
+		}
+	}
+	for (size_t at = 0; at < size && memchr(ids + at, 0, size - at); at += strlen(ids + at) + 1) {
+		if (match && !glob(match->data, match->size, ids + at))
+			continue;
+		resp_bulk_text(&found, ids + at);
+		count++;
+	}
+	(void)snprintf(cursor, sizeof(cursor), "%" PRIu32, next);
+	resp_array(call->reply, 2);
+	resp_bulk_text(call->reply, cursor);
+	resp_array(call->reply, count);
+	buffer_append(call->reply, found.data, found.size);
+	if (found.failed)
+		call->reply->failed = true;
+	buffer_free(&found);
+}
+
+/* nonce || ciphertext || tag, from two arguments. False, and an answer, if that cannot be one. */
+static bool take_message(const struct call *call, size_t index, size_t *size)
+{
+	const struct resp_argument *nonce = argument(call, index);
+	const struct resp_argument *sealed = argument(call, index + 1);
+
+	if (nonce->size != KEYCACHE_NONCE_BYTES) {
+		resp_error(call->reply, "ERR a nonce has 12 bytes");
+		return false;
+	}
+	if (sealed->size < KEYCACHE_TAG_BYTES || sealed->size > KEYCACHE_PAYLOAD_BYTES + KEYCACHE_TAG_BYTES) {
+		resp_error(call->reply, "ERR a ciphertext has 16 to 65552 bytes, the tag is its last 16");
+		return false;
+	}
+	memcpy(call->service->in, nonce->data, nonce->size);
+	memcpy(call->service->in + nonce->size, sealed->data, sealed->size);
+	*size = nonce->size + sealed->size;
+	return true;
+}
+
+static void answer_message(const struct call *call, uint32_t res, size_t size)
+{
+	const uint8_t *message = call->service->out;
+
+	if (res) {
+		answer_result(call, res);
+		return;
+	}
+	resp_array(call->reply, 2);
+	resp_bulk(call->reply, message, KEYCACHE_NONCE_BYTES);
+	resp_bulk(call->reply, message + KEYCACHE_NONCE_BYTES, size - KEYCACHE_NONCE_BYTES);
+}
+
+static void command_seal(const struct call *call)
+{
+	struct use uses[2] = { { .id = key_of(call, 1, TO_USE) } };
+	const struct resp_argument *plain = argument(call, 2);
+	size_t size;
+	uint32_t res;
+
+	if (plain->size > KEYCACHE_PAYLOAD_BYTES) {
+		resp_error(call->reply, "ERR a plaintext has at most 65536 bytes");
+		return;
+	}
+	memcpy(call->service->in, plain->data, plain->size);
+	res = work(call->service, SEAL, uses, plain->size, &size);
+	answer_message(call, res, size);
+	wipe(call->service, plain->size, 0);
+}
+
+static void command_open(const struct call *call)
+{
+	struct use uses[2] = { { .id = key_of(call, 1, TO_USE) } };
+	size_t in_size;
+	size_t size;
+	uint32_t res;
+
+	if (!take_message(call, 2, &in_size))
+		return;
+	res = work(call->service, UNSEAL, uses, in_size, &size);
+	if (res)
+		answer_result(call, res);
+	else
+		resp_bulk(call->reply, call->service->out, size);
+	wipe(call->service, 0, in_size);
+}
+
+static void command_reencrypt(const struct call *call)
+{
+	struct use uses[2] = { { .id = key_of(call, 1, TO_USE) }, { .id = key_of(call, 2, TO_REENCRYPT) } };
+	size_t in_size;
+	size_t size;
+	uint32_t res;
+
+	if (!take_message(call, 3, &in_size))
+		return;
+	res = work(call->service, REENCRYPT, uses, in_size, &size);
+	answer_message(call, res, size);
+}
+
+static void info_tee(const struct service *service, const struct keycache_stats *stats, struct buffer *text)
+{
+	static const char *const storages[] = { "?", "ree", "rpmb" };
+	static const char *const policies[] = { "?", "none", "lru", "smart" };
+	uint64_t uses = stats->hits + stats->record_opens + stats->slow_reads;
+
+	buffer_text(text, "\r\n# Keycache\r\n");
+	buffer_format(text, "storage:%s\r\n", storages[service->tee.setup.storage]);
+	buffer_format(text, "policy:%s\r\n", naive(service) ? "naive" : policies[service->tee.setup.policy]);
+	if (service->smart)
+		buffer_format(text, "policy_kind:%s\r\n", POLICY_SMART.name);
+	buffer_format(text, "bound_bytes:%" PRIu32 "\r\n", service->tee.setup.bound);
+	buffer_format(text, "durability:%s\r\n", service->relaxed ? "relaxed" : "full");
+	buffer_format(text, "allow_get:%d\r\n", !!(service->tee.setup.flags & KEYCACHE_ALLOW_GET));
+	buffer_format(text, "hits:%" PRIu64 "\r\n", stats->hits);
+	buffer_format(text, "record_opens:%" PRIu64 "\r\n", stats->record_opens);
+	buffer_format(text, "slow_reads:%" PRIu64 "\r\n", stats->slow_reads);
+	buffer_format(text, "hit_rate:%.4f\r\n", uses ? (double)stats->hits / (double)uses : 0.0);
+	buffer_format(text, "slow_writes:%" PRIu64 "\r\n", stats->slow_writes);
+	buffer_format(text, "index_reads:%" PRIu64 "\r\n", stats->index_reads);
+	buffer_format(text, "misses_without_record:%" PRIu64 "\r\n", stats->misses);
+	buffer_format(text, "stale_records:%" PRIu64 "\r\n", stats->stale);
+	buffer_format(text, "forged_records:%" PRIu64 "\r\n", stats->forged);
+	buffer_format(text, "rolled_back:%" PRIu64 "\r\n", stats->rolled_back);
+	buffer_format(text, "evictions:%" PRIu64 "\r\n", stats->evictions);
+	buffer_format(text, "keys:%" PRIu32 "\r\n", stats->clients);
+	buffer_format(text, "cached:%" PRIu32 "\r\n", stats->cached);
+	buffer_format(text, "capacity:%" PRIu32 "\r\n", stats->capacity);
+	buffer_format(text, "cache_bytes:%" PRIu32 "\r\n", stats->cache_bytes);
+	buffer_format(text, "index_bytes:%" PRIu32 "\r\n", stats->index_bytes);
+	buffer_format(text, "waiting_writes:%" PRIu32 "\r\n", stats->waiting);
+	buffer_format(text, "lost_buckets:%" PRIu32 "\r\n", stats->lost_buckets);
+}
+
+/* A client is told of the server; what the others do is the administrator's to know. */
+static void command_info(const struct call *call)
+{
+	struct service *service = call->service;
+	struct shadow_counts shadow = shadow_counts(service->shadow);
+	struct keycache_stats stats;
+	struct buffer text = { 0 };
+	bool admin = is_admin(call);
+	uint32_t res = admin ? tee_stats(&service->tee, &stats) : RESULT_OK;
+
+	buffer_text(&text, "# Server\r\n");
+	buffer_text(&text, "keycache_version:" KEYCACHE_VERSION "\r\n");
+	buffer_format(&text, "tee:%s\r\n", tee_backend.name);
+	if (admin) {
+		buffer_format(&text, "process_id:%ld\r\n", (long)getpid());
+		buffer_format(&text, "uptime_in_seconds:%lld\r\n", (long long)(time(NULL) - service->started));
+		buffer_format(&text, "tee_restarts:%" PRIu64 "\r\n", service->tee.restarts);
+		buffer_text(&text, "\r\n# Clients\r\n");
+		buffer_format(&text, "connected_clients:%" PRIu64 "\r\n", service->counts.open);
+		buffer_format(&text, "total_connections_received:%" PRIu64 "\r\n", service->counts.connections);
+		buffer_format(&text, "rejected_connections:%" PRIu64 "\r\n", service->counts.refused);
+		buffer_format(&text, "timed_out_connections:%" PRIu64 "\r\n", service->counts.timeouts);
+		buffer_format(&text, "malformed_requests:%" PRIu64 "\r\n", service->counts.malformed);
+		buffer_format(&text, "total_commands_processed:%" PRIu64 "\r\n", service->counts.requests);
+		buffer_format(&text, "denied:%" PRIu64 "\r\n", service->counts.denied);
+		buffer_text(&text, "\r\n# Shadow\r\n");
+		buffer_format(&text, "shadow_records:%" PRIu32 "\r\n", shadow.records);
+		buffer_format(&text, "shadow_log_entries:%" PRIu64 "\r\n", shadow.entries);
+		buffer_format(&text, "shadow_damaged:%" PRIu64 "\r\n", shadow.damaged);
+		buffer_format(&text, "shadow_failures:%" PRIu64 "\r\n", shadow.failures);
+		buffer_format(&text, "shadow_compactions:%" PRIu64 "\r\n", shadow.compactions);
+		if (res)
+			buffer_format(&text, "\r\n# Keycache\r\ntee_result:0x%08" PRIx32 "\r\n", res);
+		else
+			info_tee(service, &stats, &text);
+	}
+	resp_bulk(call->reply, text.data, text.size);
+	if (text.failed)
+		call->reply->failed = true;
+	buffer_free(&text);
+}
+
+static const struct {
+	const char *name;
+	size_t least;
+	size_t most;
+	void (*run)(const struct call *call);
+} commands[] = {
+	{ "PING", 1, 2, command_ping },
+	{ "SET", 3, 3, command_set },
+	{ "GET", 2, 2, command_get },
+	{ "DEL", 2, RESP_ELEMENTS, command_del },
+	{ "EXISTS", 2, RESP_ELEMENTS, command_exists },
+	{ "SCAN", 2, 6, command_scan },
+	{ "INFO", 1, 2, command_info },
+	{ "AUTH", 2, 3, command_auth },
+	{ "QUIT", 1, 1, command_quit },
+	{ "SEAL", 3, 3, command_seal },
+	{ "OPEN", 4, 4, command_open },
+	{ "REENCRYPT", 5, 5, command_reencrypt },
+	{ "HELLO", 1, RESP_ELEMENTS, command_hello },
+	{ "CLIENT", 2, RESP_ELEMENTS, command_client },
+	{ "COMMAND", 1, RESP_ELEMENTS, command_command },
+};
+
+void service_answer(struct service *service, struct client *client, const struct resp_request *request,
+		    struct buffer *reply)
+{
+	struct call call = { service, client, request, reply };
+	char text[160];
+
+	service->counts.requests++;
+	for (size_t i = 0; i < sizeof(commands) / sizeof(commands[0]); i++) {
+		if (!word_is(&request->arguments[0], commands[i].name))
+			continue;
+		if (request->count >= commands[i].least && request->count <= commands[i].most) {
+			commands[i].run(&call);
+			return;
+		}
+		(void)snprintf(text, sizeof(text), "ERR wrong number of arguments for '%s' command", commands[i].name);
+		resp_error(reply, text);
+		return;
+	}
+	(void)snprintf(text, sizeof(text), "ERR unknown command '%.64s'", (const char *)request->arguments[0].data);
+	resp_error(reply, text);
+}
+
+bool service_admits(const struct service *service, const struct client *client)
+{
+	return !acl_may(service->acl, ACL_DENY, client->id.text, NULL);
+}
+
+uint32_t service_flush(struct service *service)
+{
+	uint32_t res = service->unflushed ? tee_flush(&service->tee) : RESULT_OK;
+
+	if (!res)
+		service->unflushed = false;
+	return res;
+}
+
+void service_end(struct service *service)
+{
+	if (service->policy)
+		POLICY_SMART.destroy(service->policy);
+	service->policy = NULL;
+	shadow_close(service->shadow);
+	acl_free(service->acl);
+	tee_close(&service->tee);
+}

@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* What the server does with a request, whoever brought it: no sockets and no TLS here. */
+#ifndef KEYCACHE_SERVICE_H
+#define KEYCACHE_SERVICE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <time.h>
+
+#include "acl.h"
+#include "buffer.h"
+#include "id.h"
+#include "policy.h"
+#include "resp.h"
+#include "shadow.h"
+#include "tee.h"
+
+struct service_counts {
+	uint64_t connections;
+	uint64_t refused; /* at the door: certificate, deny list, too many */
+	uint64_t open;
+	uint64_t timeouts;
+	uint64_t malformed;
+	uint64_t requests;
+	uint64_t denied; /* requests for a key that the client has no right to */
+};
+
+struct service {
+	struct tee tee;
+	struct shadow *shadow;
+	struct acl *acl;
+	bool relaxed;
+	bool unflushed; /* relaxed SETs may wait in the TA */
+	bool smart;
+	struct policy *policy;
+	uint32_t policy_objects;
+	uint32_t policy_generation;
+	struct service_counts counts;
+	time_t started;
+	uint8_t in[KEYCACHE_PAYLOAD_BYTES + KEYCACHE_EXTRA_BYTES];
+	uint8_t out[KEYCACHE_PAYLOAD_BYTES + KEYCACHE_EXTRA_BYTES];
+};
+
+/* Who asks. */
+struct client {
+	struct id id;
+	bool quit; /* it said so: close when the reply is sent */
+};
+
+/* Appends one reply. */
+void service_answer(struct service *service, struct client *client, const struct resp_request *request,
+		    struct buffer *reply);
+/* False for who is on the deny list. */
+bool service_admits(const struct service *service, const struct client *client);
+/* Has the TA write what relaxed SETs left, if there is any. */
+uint32_t service_flush(struct service *service);
+void service_end(struct service *service);
+
+#endif /* KEYCACHE_SERVICE_H */

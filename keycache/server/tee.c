@@ -1,0 +1,248 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "tee.h"
+
+#include <string.h>
+#include <time.h>
+
+#include "watchdog.h"
+
+static uint64_t now_ms(void)
+{
+	struct timespec now;
+
+	(void)clock_gettime(CLOCK_MONOTONIC, &now);
+	return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
+}
+
+static struct tee_parameter input(const void *data, size_t size)
+{
+	/* The back ends do not write to what goes in. */
+	return (struct tee_parameter){ .kind = TEE_MEMORY_IN, .data = (void *)(uintptr_t)data, .size = size };
+}
+
+static struct tee_parameter output(void *data, size_t size)
+{
+	return (struct tee_parameter){ .kind = TEE_MEMORY_OUT, .data = data, .size = size };
+}
+
+static struct tee_parameter value(uint32_t a, uint32_t b)
+{
+	return (struct tee_parameter){ .kind = TEE_VALUE_IN, .a = a, .b = b };
+}
+
+static struct tee_parameter name(const char *id)
+{
+	return input(id, strlen(id));
+}
+
+static struct tee_parameter offered(struct tee_key key)
+{
+	return input(key.offer, key.offer ? sizeof(*key.offer) : 0);
+}
+
+static uint32_t configure(const struct tee *tee, enum keycache_policy policy)
+{
+	struct tee_parameter parameters[4] = { value(tee->setup.storage, policy),
+					       value(tee->setup.bound, tee->setup.flags), value(tee->setup.index, 0) };
+
+	return tee_backend.invoke(KEYCACHE_CONFIGURE, parameters);
+}
+
+static uint32_t start(struct tee *tee)
+{
+	uint32_t res;
+
+	watchdog_begin(true);
+	res = tee_backend.open();
+	if (res) {
+		watchdog_end();
+		return res;
+	}
+	/* The TA keeps its cache while servers come and go. Ours does not know then what is kept: begin empty. */
+	if (tee->setup.policy == KEYCACHE_POLICY_HOST)
+		res = configure(tee, KEYCACHE_POLICY_NONE);
+	if (!res)
+		res = configure(tee, tee->setup.policy);
+	watchdog_end();
+	if (res) {
+		tee_backend.close();
+		return res;
+	}
+	tee->open = true;
+	tee->generation++;
+	return RESULT_OK;
+}
+
+static uint32_t invoke(struct tee *tee, uint32_t command, struct tee_parameter parameters[4])
+{
+	uint32_t res;
+
+	if (!tee->open) {
+		if (now_ms() < tee->retry_at)
+			return RESULT_TARGET_DEAD;
+		tee->retry_at = now_ms() + TEE_RETRY_MS;
+		if (start(tee))
+			return RESULT_TARGET_DEAD;
+	}
+	watchdog_begin(command == KEYCACHE_REPAIR);
+	res = tee_backend.invoke(command, parameters);
+	watchdog_end();
+	if (res == RESULT_TARGET_DEAD || res == RESULT_COMMUNICATION) {
+		tee_backend.close();
+		tee->open = false;
+		tee->restarts++;
+		tee->retry_at = 0;
+		return RESULT_TARGET_DEAD;
+	}
+	return res;
+}
+
+uint32_t tee_open(struct tee *tee, const struct tee_setup *setup)
+{
+	*tee = (struct tee){ .setup = *setup };
+	return start(tee);
+}
+
+void tee_close(struct tee *tee)
+{
+	if (tee->open)
+		tee_backend.close();
+	tee->open = false;
+}
+
+uint32_t tee_set(struct tee *tee, const char *id, const void *key, size_t size, bool relaxed,
+		 struct keycache_record *record)
+{
+	struct tee_parameter parameters[4] = { name(id), input(key, size), output(record, sizeof(*record)),
+					       value(relaxed ? KEYCACHE_RELAXED : 0, 0) };
+	uint32_t res = invoke(tee, KEYCACHE_SET, parameters);
+
+	if (!res && parameters[2].size != sizeof(*record)) {
+		if (!(tee->setup.flags & KEYCACHE_NAIVE))
+			return RESULT_BAD_PARAMETERS;
+		memset(record, 0, sizeof(*record));
+	}
+	return res;
+}
+
+uint32_t tee_get(struct tee *tee, struct tee_key key, void *out, size_t *size)
+{
+	struct tee_parameter parameters[4] = { name(key.id), offered(key), output(out, *size) };
+	uint32_t res = invoke(tee, KEYCACHE_GET, parameters);
+
+	*size = parameters[2].size;
+	return res;
+}
+
+static uint32_t by_name(struct tee *tee, uint32_t command, const char *id)
+{
+	struct tee_parameter parameters[4] = { name(id) };
+
+	return invoke(tee, command, parameters);
+}
+
+uint32_t tee_delete(struct tee *tee, const char *id)
+{
+	return by_name(tee, KEYCACHE_DELETE, id);
+}
+
+uint32_t tee_exists(struct tee *tee, const char *id)
+{
+	return by_name(tee, KEYCACHE_EXISTS, id);
+}
+
+static uint32_t crypt_with(struct tee *tee, uint32_t command, struct tee_key key, const void *in, size_t in_size,
+			   void *out, size_t *size)
+{
+	struct tee_parameter parameters[4] = { name(key.id), input(in, in_size), output(out, *size), offered(key) };
+	uint32_t res = invoke(tee, command, parameters);
+
+	*size = parameters[2].size;
+	return res;
+}
+
+uint32_t tee_seal(struct tee *tee, struct tee_key key, const void *in, size_t in_size, void *out, size_t *size)
+{
+	return crypt_with(tee, KEYCACHE_SEAL, key, in, in_size, out, size);
+}
+
+uint32_t tee_unseal(struct tee *tee, struct tee_key key, const void *in, size_t in_size, void *out, size_t *size)
+{
+	return crypt_with(tee, KEYCACHE_OPEN, key, in, in_size, out, size);
+}
+
+uint32_t tee_reencrypt(struct tee *tee, struct tee_key from, struct tee_key to, const void *in, size_t in_size,
+		       void *out, size_t *size, uint32_t *whose)
+{
+	struct keycache_pair pair = { .from_length = (uint8_t)strlen(from.id), .to_length = (uint8_t)strlen(to.id) };
+	struct tee_parameter parameters[4] = {
+		input(&pair, sizeof(pair)), input(in, in_size), output(out, *size), { .kind = TEE_VALUE_OUT }
+	};
+	uint32_t res;
+
+	memcpy(pair.from, from.id, pair.from_length);
+	memcpy(pair.to, to.id, pair.to_length);
+	if (from.offer) {
+		pair.has_from = 1;
+		pair.from_offer = *from.offer;
+	}
+	if (to.offer) {
+		pair.has_to = 1;
+		pair.to_offer = *to.offer;
+	}
+	res = invoke(tee, KEYCACHE_REENCRYPT, parameters);
+	*size = parameters[2].size;
+	*whose = parameters[3].b;
+	return res;
+}
+
+uint32_t tee_evict(struct tee *tee, const char *id)
+{
+	return by_name(tee, KEYCACHE_EVICT, id);
+}
+
+uint32_t tee_stats(struct tee *tee, struct keycache_stats *stats)
+{
+	struct tee_parameter parameters[4] = { output(stats, sizeof(*stats)) };
+	uint32_t res = invoke(tee, KEYCACHE_STATS, parameters);
+
+	if (!res && parameters[0].size != sizeof(*stats))
+		return RESULT_BAD_PARAMETERS;
+	return res;
+}
+
+uint32_t tee_record(struct tee *tee, const char *id, struct keycache_record *record)
+{
+	struct tee_parameter parameters[4] = { name(id), output(record, sizeof(*record)) };
+	uint32_t res = invoke(tee, KEYCACHE_RECORD, parameters);
+
+	if (!res && parameters[1].size != sizeof(*record))
+		return RESULT_BAD_PARAMETERS;
+	return res;
+}
+
+uint32_t tee_list(struct tee *tee, uint32_t *next, char *ids, size_t *size)
+{
+	struct tee_parameter parameters[4] = { { .kind = TEE_VALUE_INOUT, .a = *next }, output(ids, *size) };
+	uint32_t res = invoke(tee, KEYCACHE_LIST, parameters);
+
+	*next = parameters[0].a;
+	*size = parameters[1].size;
+	return res;
+}
+
+uint32_t tee_flush(struct tee *tee)
+{
+	struct tee_parameter parameters[4] = { 0 };
+
+	return invoke(tee, KEYCACHE_FLUSH, parameters);
+}
+
+uint32_t tee_repair(struct tee *tee, uint32_t *count)
+{
+	struct tee_parameter parameters[4] = { { .kind = TEE_VALUE_OUT } };
+	uint32_t res = invoke(tee, KEYCACHE_REPAIR, parameters);
+
+	*count = parameters[0].a;
+	return res;
+}

@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "tls.h"
+
+#include <openssl/err.h>
+#include <openssl/x509.h>
+#include <stdio.h>
+
+static SSL_CTX *failed(SSL_CTX *context, const char *file, const char *what, char *problem, size_t size)
+{
+	unsigned long error = ERR_peek_last_error();
+	const char *reason = error ? ERR_reason_error_string(error) : NULL;
+
+	(void)snprintf(problem, size, "%s: %s%s%s", file, what, reason ? ": " : "", reason ? reason : "");
+	SSL_CTX_free(context);
+	return NULL;
+}
+
+SSL_CTX *tls_context(const char *cert, const char *key, const char *ca, char *problem, size_t size)
+{
+	SSL_CTX *context = SSL_CTX_new(TLS_server_method());
+
+	if (!context || !SSL_CTX_set_min_proto_version(context, TLS1_3_VERSION))
+		return failed(context, "TLS", "OpenSSL does not start", problem, size);
+	if (SSL_CTX_use_certificate_chain_file(context, cert) != 1)
+		return failed(context, cert, "--tls-cert cannot be used", problem, size);
+	if (SSL_CTX_use_PrivateKey_file(context, key, SSL_FILETYPE_PEM) != 1)
+		return failed(context, key, "--tls-key cannot be used", problem, size);
+	if (SSL_CTX_check_private_key(context) != 1)
+		return failed(context, key, "--tls-key is not the key of --tls-cert", problem, size);
+	if (SSL_CTX_load_verify_file(context, ca) != 1)
+		return failed(context, ca, "--tls-ca cannot be used", problem, size);
+	/* Whom the server asks for: said in the handshake, so that a client with several certificates picks the right one. */
+	SSL_CTX_set_client_CA_list(context, SSL_load_client_CA_file(ca));
+	SSL_CTX_set_verify(context, SSL_VERIFY_PEER | SSL_VERIFY_FAIL_IF_NO_PEER_CERT, NULL);
+	/* Every connection shows its certificate: nobody resumes with one that has expired since. No early data either. */
+	(void)SSL_CTX_set_session_cache_mode(context, SSL_SESS_CACHE_OFF);
+	(void)SSL_CTX_set_num_tickets(context, 0);
+	(void)SSL_CTX_set_options(context, SSL_OP_NO_TICKET | SSL_OP_NO_RENEGOTIATION);
+	(void)SSL_CTX_set_mode(context, SSL_MODE_RELEASE_BUFFERS);
+	ERR_clear_error();
+	return context;
+}
+
+bool tls_identity(const SSL *ssl, struct id *id)
+{
+	X509 *certificate = SSL_get1_peer_certificate(ssl);
+	unsigned char *text = NULL;
+	bool good = false;
+
+	if (certificate && SSL_get_verify_result(ssl) == X509_V_OK) {
+		const X509_NAME *subject = X509_get_subject_name(certificate);
+		int at = X509_NAME_get_index_by_NID((X509_NAME *)(uintptr_t)subject, NID_commonName, -1);
+
+		/* Two names would leave it to chance which one counts. */
+		if (at >= 0 && X509_NAME_get_index_by_NID((X509_NAME *)(uintptr_t)subject, NID_commonName, at) < 0) {
+			const ASN1_STRING *name = X509_NAME_ENTRY_get_data(X509_NAME_get_entry(subject, at));
+			int size = ASN1_STRING_to_UTF8(&text, name);
+
+			good = size > 0 && id_make(id, text, (size_t)size);
+		}
+	}
+	OPENSSL_free(text);
+	X509_free(certificate);
+	return good;
+}

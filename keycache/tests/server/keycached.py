@@ -1,0 +1,216 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""A server to test, and a client that sends any bytes: no Redis library, so that nothing is repaired on the way."""
+
+import itertools
+import os
+import signal
+import socket
+import ssl
+import subprocess
+import time
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pytest
+
+BUILD = Path(os.environ.get("KEYCACHE_BUILD", Path(__file__).parents[2] / "build"))
+SERVER = BUILD / os.environ.get("KEYCACHE_SERVER", "keycached-native")
+TOOL = BUILD / "keycache"
+WAIT_SECONDS = 30.0
+# A server that runs elsewhere, at this port of 127.0.0.1, with `--allow-get` and LIST: see Remote.
+REMOTE = os.environ.get("KEYCACHE_PORT")
+
+NAMES = ("alice", "bob", "carol", "broker", "mallory", "eve", "with space", "!absent")
+ALICE = b"alice's own key!"
+BOB = b"0123456789ABCDEFfedcba9876543210"
+LIST = """# Of the tests.
+admin admin
+reencrypt alice bob
+use broker client-*
+reencrypt broker client-*
+reencrypt alice ghost
+deny eve
+"""
+
+
+class Refused(str):
+    """An error reply."""
+
+
+class Closed(Exception):
+    """The server closed the connection."""
+
+
+def encoded(*words: str | bytes) -> bytes:
+    raw = [word.encode() if isinstance(word, str) else word for word in words]
+    return b"*%d\r\n" % len(raw) + b"".join(b"$%d\r\n%s\r\n" % (len(word), word) for word in raw)
+
+
+class Client:
+    def __init__(self, sock: socket.socket) -> None:
+        self.socket = sock
+        self.bytes = b""
+
+    def __enter__(self) -> "Client":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.socket.close()
+
+    def send(self, data: bytes) -> None:
+        self.socket.sendall(data)
+
+    def _more(self) -> None:
+        try:
+            got = self.socket.recv(65536)
+        except (ConnectionError, ssl.SSLError) as error:
+            raise Closed(str(error)) from error
+        if not got:
+            raise Closed
+        self.bytes += got
+
+    def _line(self) -> bytes:
+        while b"\r\n" not in self.bytes:
+            self._more()
+        line, self.bytes = self.bytes.split(b"\r\n", 1)
+        return line
+
+    def reply(self) -> object:
+        line = self._line()
+        kind, rest = line[:1], line[1:]
+        if kind == b"+":
+            return rest.decode()
+        if kind == b"-":
+            return Refused(rest.decode())
+        if kind == b":":
+            return int(rest)
+        if kind == b"*":
+            return [self.reply() for _ in range(int(rest))]
+        assert kind == b"$", line
+        size = int(rest)
+        if size < 0:
+            return None
+        while len(self.bytes) < size + 2:
+            self._more()
+        data, self.bytes = self.bytes[:size], self.bytes[size + 2 :]
+        return data
+
+    def ask(self, *words: str | bytes) -> object:
+        self.send(encoded(*words))
+        return self.reply()
+
+    def closes(self) -> bool:
+        try:
+            while True:
+                self.bytes = b""
+                self._more()
+        except Closed:
+            return True
+
+
+@dataclass
+class Server:
+    folder: Path
+    ca: Path
+    process: subprocess.Popen[str] | None = None
+    port: int = 0
+    options: tuple[str, ...] = ()
+    environment: dict[str, str] = field(default_factory=dict)
+
+    def command(self, *options: str) -> list[str]:
+        return [
+            str(SERVER),
+            *("--tls-cert", f"{self.ca}/server.crt", "--tls-key", f"{self.ca}/server.key"),
+            *("--tls-ca", f"{self.ca}/ca.crt", "--acl", f"{self.folder}/acl"),
+            *("--shadow", f"{self.folder}/shadow", "--port", "0"),
+            *options,
+        ]
+
+    def start(self, *options: str) -> "Server":
+        self.options = options or self.options
+        environment = os.environ | {"KEYCACHE_NATIVE_DIR": f"{self.folder}/tee"} | self.environment
+        self.process = subprocess.Popen(
+            self.command(*self.options), env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+        )
+        assert self.process.stdout
+        line = self.process.stdout.readline()
+        assert "listening on" in line, line + (self.process.stderr.read() if self.process.stderr else "")
+        self.port = int(line.split()[-1])
+        return self
+
+    def end(self, number: int = signal.SIGTERM) -> tuple[int, str]:
+        assert self.process and self.process.stderr
+        if self.process.poll() is None:
+            self.process.send_signal(number)
+        text = self.process.stderr.read()
+        code = self.process.wait(WAIT_SECONDS)
+        if self.process.stdout:
+            self.process.stdout.close()
+        self.process.stderr.close()
+        self.process = None
+        return code, text
+
+    def restart(self, *options: str) -> "Server":
+        assert self.end()[0] == 0
+        return self.start(*options)
+
+    def context(self, name: str | None, ca: Path | None = None) -> ssl.SSLContext:
+        context = ssl.create_default_context(cafile=str(self.ca / "ca.crt"))
+        if name:
+            context.load_cert_chain((ca or self.ca) / f"{name}.crt", (ca or self.ca) / f"{name}.key")
+        return context
+
+    def connect(self, name: str | None = "admin", context: ssl.SSLContext | None = None) -> Client:
+        sock = socket.create_connection(("127.0.0.1", self.port), WAIT_SECONDS)
+        sock.settimeout(WAIT_SECONDS)
+        try:
+            return Client((context or self.context(name)).wrap_socket(sock, server_hostname="localhost"))
+        except (ConnectionError, ssl.SSLError) as error:
+            sock.close()
+            raise Closed(str(error)) from error
+
+    def info(self) -> dict[str, str]:
+        with self.connect() as client:
+            text = client.ask("INFO")
+        assert isinstance(text, bytes)
+        return dict(line.split(":", 1) for line in text.decode().splitlines() if ":" in line)
+
+    def wait_for(self, key: str, value: str) -> None:
+        end = time.monotonic() + WAIT_SECONDS
+        while self.info()[key] != value:
+            assert time.monotonic() < end, f"{key} stays {self.info()[key]}"
+            time.sleep(0.1)
+
+    def panic(self) -> None:
+        (self.folder / "tee.die").touch()
+
+    def hang(self) -> None:
+        (self.folder / "tee.hang").touch()
+
+    def write_list(self, text: str) -> None:
+        """A new access list, which the server reads."""
+        (self.folder / "acl").write_text(text)
+        assert self.process
+        self.process.send_signal(signal.SIGHUP)
+        time.sleep(0.5)
+
+
+class Remote(Server):
+    """A server that runs elsewhere: it cannot be started otherwise, and keeps what it was given by other tests."""
+
+    policy = ""
+
+    def start(self, *options: str) -> Server:
+        self.port = int(REMOTE or 0)
+        self.policy = self.info()["policy"]
+        return self.restart(*options)
+
+    def restart(self, *options: str) -> Server:
+        policies = [after for before, after in itertools.pairwise(options) if before == "--policy"]
+        if set(policies) - {self.policy} or "--allow-get" not in options:
+            pytest.skip("the server was started otherwise")
+        return self
+
+    def write_list(self, text: str) -> None:
+        del text
+        pytest.skip("the server has its list elsewhere")

@@ -1,0 +1,225 @@
+# SPDX-License-Identifier: BSD-2-Clause
+import os
+import signal
+import socket
+import time
+from pathlib import Path
+
+import pytest
+from keycached import ALICE, BOB, Client, Closed, Refused, Server, encoded
+
+IDLE_CLIENTS = 1000
+# Sanitizers keep memory that is given back.
+SANITIZED = "KEYCACHE_SANITIZED" in os.environ
+
+
+def resident(server: Server) -> int:
+    assert server.process
+    pages = Path(f"/proc/{server.process.pid}/statm").read_text().split()[1]
+    return 0 if SANITIZED else int(pages) * os.sysconf("SC_PAGE_SIZE")
+
+
+def test_a_thousand_idle_connections(server: Server) -> None:
+    server.restart("--allow-get", "--max-clients", "1100")
+    context = server.context("alice")
+    clients = [server.connect(context=context) for _ in range(IDLE_CLIENTS)]
+    with server.connect("bob") as bob:
+        assert bob.ask("GET", "bob") == BOB
+    assert int(server.info()["connected_clients"]) == IDLE_CLIENTS + 1
+    for client in clients[:: IDLE_CLIENTS // 10]:
+        assert client.ask("GET", "alice") == ALICE
+    assert server.process
+    assert resident(server) < 200 << 20
+    for client in clients:
+        client.socket.close()
+    server.wait_for("connected_clients", "1")
+
+
+def test_one_too_many(server: Server) -> None:
+    server.restart("--max-clients", "3")
+    clients = [server.connect("alice") for _ in range(3)]
+    with pytest.raises((Closed, OSError)):
+        server.connect("alice").ask("PING")
+    clients.pop().socket.close()
+    time.sleep(0.2)
+    assert server.connect("alice").ask("PING") == "PONG"
+
+
+def test_idle_and_half_open(server: Server) -> None:
+    server.restart("--idle-timeout", "2")
+    with (
+        server.connect("alice") as idle,
+        server.connect("alice") as half,
+        server.connect("alice") as busy,
+        Client(socket.create_connection(("127.0.0.1", server.port))) as silent,
+    ):
+        begin = time.monotonic()
+        pieces = [bytes([one]) for one in encoded("PING", "x" * 100)]
+        # A request that never ends is not a sign of life: it gets its pieces for 1.8 seconds, and no 2 seconds more.
+        while (since := time.monotonic() - begin) < 3.4:
+            assert busy.ask("PING") == "PONG"
+            if since < 1.8:
+                half.send(pieces.pop(0))
+            time.sleep(0.2)
+        assert int(server.info()["timed_out_connections"]) == 3
+        assert idle.closes() and half.closes() and silent.closes()
+        assert busy.ask("PING") == "PONG"
+
+
+def test_a_slow_reader_waits_alone(server: Server) -> None:
+    assert server.process
+    with server.connect("alice") as slow, server.connect("bob") as bob:
+        slow.socket.settimeout(0.5)
+        request = encoded("SEAL", "alice", b"x" * 60000)
+        sent = 0
+        try:
+            while sent < 2000:
+                slow.send(request)
+                sent += 1
+        except TimeoutError:
+            pass
+        assert sent < 2000, "it takes everything"
+        for _ in range(10):
+            assert bob.ask("GET", "bob") == BOB
+        assert resident(server) < 100 << 20
+
+
+def test_a_reader_that_wakes_up_gets_all(server: Server) -> None:
+    with server.connect("alice") as slow:
+        slow.send(b"".join(encoded("PING", str(number).encode() * 1000) for number in range(1500)))
+        time.sleep(1)
+        for number in range(1500):
+            assert slow.reply() == str(number).encode() * 1000
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        b"PING\r\n",
+        b"+PING\r\n",
+        b"$4\r\nPING\r\n",
+        b"*1\r\n+PING\r\n",
+        b"*1\r\n:1\r\n",
+        b"*1\r\n$-1\r\n",
+        b"*-1\r\n",
+        b"*1\r\n*1\r\n$4\r\nPING\r\n",
+        b"*1\r\n" * 50,
+        b"%1\r\n$4\r\nPING\r\n$4\r\nPING\r\n",
+        b"*1\r\n%1\r\n$1\r\nx\r\n$1\r\nx\r\n",
+        b"*1000000000\r\n",
+        b"*2000\r\n",
+        b"*99999999999999999999999\r\n",
+        b"*x\r\n",
+        b"*1\r\n$x\r\n",
+        b"*1\r\n$-5\r\nPING\r\n",
+        b"*1\r\n$999999999\r\n" + bytes(200000),
+        b"*1\r\n$200000\r\n" + bytes(200000) + b"\r\n",
+        b"*3\r\n" + (b"$60000\r\n" + bytes(60000) + b"\r\n") * 3,
+        b"*1\r\n" + b"9" * 200000,
+        b"*" + b"1" * 200000,
+        bytes(100),
+        b"\xff" * 100,
+    ],
+    ids=lambda data: repr(data[:24]),
+)
+def test_malformed_and_oversized(server: Server, data: bytes) -> None:
+    with server.connect("alice") as client:
+        client.send(encoded("PING"))
+        assert client.reply() == "PONG"
+        client.send(data)
+        got = client.reply()
+        assert isinstance(got, Refused) and got.startswith("ERR Protocol error"), got
+        assert client.closes()
+    assert server.info()["malformed_requests"] == "1"
+
+
+def test_cut_off_everywhere(server: Server) -> None:
+    whole = encoded("SEAL", "alice", "x")
+    for size in range(len(whole)):
+        with server.connect("alice") as client:
+            client.send(whole[:size])
+    server.wait_for("connected_clients", "1")
+
+
+def test_sigterm_lets_replies_out(server: Server) -> None:
+    sealed = b"*2\r\n$12\r\n" + bytes(12) + b"\r\n$1016\r\n" + bytes(1016) + b"\r\n"
+    with server.connect("alice") as client, server.connect("admin"):
+        client.send(b"".join(encoded("SEAL", "alice", b"x" * 1000) for _ in range(100)))
+        got = client.socket.recv(1)
+        assert server.process
+        server.process.send_signal(signal.SIGTERM)
+        while more := client.socket.recv(65536):
+            got += more
+        # Whole replies, to what was read before it ended.
+        assert len(got) % len(sealed) == 0
+    code, text = server.end()
+    assert code == 0 and "ends" in text
+
+
+def test_the_ta_panics(server: Server) -> None:
+    with server.connect("alice") as alice, server.connect("admin") as admin:
+        for _ in range(3):
+            assert alice.ask("GET", "alice") == ALICE
+            server.panic()
+            assert alice.ask("GET", "alice") == "TRYAGAIN the trusted application starts anew"
+            assert alice.ask("GET", "alice") == ALICE
+            server.panic()
+            assert str(admin.ask("SET", "alice", ALICE)).startswith("TRYAGAIN")
+            assert admin.ask("SET", "alice", ALICE) == "OK"
+    assert server.info()["tee_restarts"] == "6"
+
+
+def test_the_ta_does_not_answer(server: Server) -> None:
+    """As when tee-supplicant is killed within a request: the call never comes back."""
+    server.restart("--allow-get", "--tee-timeout", "1")
+    with server.connect("alice") as alice:
+        assert alice.ask("GET", "alice") == ALICE
+        server.hang()
+        begin = time.monotonic()
+        with pytest.raises(Closed):
+            alice.ask("SEAL", "alice", "x")
+        assert time.monotonic() - begin < 10
+    code, text = server.end()
+    assert code == 75 and "has not answered for 1 seconds" in text
+    server.start()
+    with server.connect("alice") as alice:
+        assert alice.ask("GET", "alice") == ALICE
+
+
+def test_storage_is_full(server: Server) -> None:
+    server.environment = {"KEYCACHE_NATIVE_LIMIT": "65536"}
+    server.restart()
+    with server.connect("admin") as admin, server.connect("alice") as alice:
+        count = 0
+        while (got := admin.ask("SET", f"client-{count}", BOB)) == "OK":
+            count += 1
+            assert count < 5000
+        assert got == "OOM secure storage is full"
+        assert alice.ask("GET", "alice") == ALICE
+        assert admin.ask("EXISTS", f"client-{count - 1}", f"client-{count}") == 1
+        assert admin.ask("DEL", *[f"client-{number}" for number in range(count)]) == count
+        assert admin.ask("SET", "client-0", BOB) == "OK"
+
+
+def test_messages_that_do_not_open_do_not_spoil_the_cache(server: Server) -> None:
+    server.restart("--policy", "smart", "--bound", "1024")
+    names = [f"client-{number}" for number in range(60)]
+    with server.connect() as admin, server.connect("broker") as broker:
+        for name in names:
+            assert admin.ask("SET", name, ALICE) == "OK"
+        for _ in range(5):
+            for name in names:
+                assert str(broker.ask("OPEN", name, bytes(12), bytes(32))).startswith("BADTAG")
+        before = int(server.info()["hits"])
+        for _ in range(20):
+            for name in names[:4]:
+                assert isinstance(broker.ask("SEAL", name, "x"), list)
+        assert int(server.info()["hits"]) - before >= 60
+    info = server.info()
+    assert int(info["cached"]) <= int(info["capacity"])
+
+
+def test_nothing_to_repair(server: Server) -> None:
+    server.restart("--repair")
+    assert "--repair: 0 parts of secure storage begin empty" in server.end()[1]
+    server.start()
