@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * libkeycache: a client of the secure key cache. Blocking, one connection per handle, a handle in one thread at a time.
+ *
+ * Every function answers a keycache_error; keycache_text() says more about the last one. After KEYCACHE_NETWORK,
+ * KEYCACHE_TLS or KEYCACHE_PROTOCOL the connection is of no use: close it and connect again.
+ */
+#ifndef KEYCACHE_H
+#define KEYCACHE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __GNUC__
+#pragma GCC visibility push(default)
+#endif
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define KEYCACHE_OVERHEAD 28 /* bytes of a message besides its plaintext: nonce and tag */
+#define KEYCACHE_MOST 65536  /* bytes of a plaintext */
+
+enum keycache_error {
+	KEYCACHE_OK,
+	KEYCACHE_NO_SUCH_KEY, /* or no right to it: the server does not say which */
+	KEYCACHE_NOT_GENUINE, /* the message does not open under this key */
+	KEYCACHE_REFUSED,     /* not allowed: only an administrator sets keys; GET is off */
+	KEYCACHE_AGAIN,       /* the trusted application starts anew: try again */
+	KEYCACHE_NO_SPACE,    /* secure storage is full, or the buffer given is too small */
+	KEYCACHE_ARGUMENT,
+	KEYCACHE_NETWORK,
+	KEYCACHE_TLS,
+	KEYCACHE_PROTOCOL, /* the answer is not one of this server */
+	KEYCACHE_SERVER,   /* another error of the server: see the text */
+};
+
+struct keycache;
+
+struct keycache_address {
+	const char *host;    /* a name or an address; NULL is 127.0.0.1 */
+	const char *port;    /* NULL is 6380 */
+	const char *name;    /* in the server's certificate, if it is not the host */
+	const char *ca;      /* files: who signed the server's certificate, */
+	const char *cert;    /* our certificate, */
+	const char *key;     /* and its key */
+	unsigned timeout_ms; /* of one read or write; 0 is 10 seconds */
+};
+
+/* A handle comes back even with an error, for its text; NULL only with no memory. Close it in every case. */
+enum keycache_error keycache_connect(struct keycache **handle, const struct keycache_address *address);
+void keycache_close(struct keycache *handle);
+const char *keycache_text(const struct keycache *handle);
+
+enum keycache_error keycache_ping(struct keycache *handle);
+/* 16 or 32 bytes. For administrators. */
+enum keycache_error keycache_set(struct keycache *handle, const char *id, const void *key, size_t size);
+/* In `size` what there is room for, then what was written. So below, too. */
+enum keycache_error keycache_get(struct keycache *handle, const char *id, void *key, size_t *size);
+enum keycache_error keycache_del(struct keycache *handle, const char *id);
+enum keycache_error keycache_exists(struct keycache *handle, const char *id, bool *exists);
+/* A message is nonce || ciphertext || tag. */
+enum keycache_error keycache_seal(struct keycache *handle, const char *id, const void *plain, size_t plain_size,
+				  void *message, size_t *size);
+enum keycache_error keycache_open(struct keycache *handle, const char *id, const void *message, size_t message_size,
+				  void *plain, size_t *size);
+enum keycache_error keycache_reencrypt(struct keycache *handle, const char *from, const char *to, const void *message,
+				       size_t message_size, void *out, size_t *size);
+/* Calls `each` for every id there is; for administrators. */
+enum keycache_error keycache_scan(struct keycache *handle, void (*each)(const char *id, void *context), void *context);
+/* Text, to be freed. */
+enum keycache_error keycache_info(struct keycache *handle, char **text);
+
+#ifdef __cplusplus
+}
+#endif
+#ifdef __GNUC__
+#pragma GCC visibility pop
+#endif
+
+#endif /* KEYCACHE_H */
