@@ -1,0 +1,175 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * libFuzzer: bytes as a client sends them, through the reader of requests and the commands into the TA's own sources.
+ *
+ * The first byte says who sends, how the rest is cut into pieces, whether alice's key was changed without the shadow's
+ * knowledge, and whether GET is off. Looked for, besides what the sanitizers find: replies
+ * that are not RESP, another number of replies than of requests, and a key of somebody else's in what a client gets.
+ */
+#include <hiredis/hiredis.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "service.h"
+
+/* Half of what libFuzzer is told to send at most, so that some requests are too large. */
+#define MAX_REQUEST 1024u
+/* Two keys: a third one that is used puts one of them out. */
+#define BOUND_BYTES 256u
+#define RUNS_BETWEEN_CLEANINGS 2048u
+
+static const char bobs_key[] = "0123456789ABCDEFfedcba9876543210";
+static const char list[] = "admin admin\nuse broker a*\nreencrypt alice bob\nreencrypt broker *\n";
+static const char *const names[] = { "alice", "admin", "broker", "mallory" };
+/* The first byte's bits. */
+enum { WHO = 0x3, BEHIND_THE_SHADOW = 0x4, NO_GET = 0x8, PIECE_SHIFT = 4 };
+
+static struct service service;
+
+int LLVMFuzzerInitialize(int *argc, char ***argv);
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static void must(bool good, const char *what)
+{
+	if (good)
+		return;
+	(void)fprintf(stderr, "fuzz_requests: %s\n", what);
+	abort();
+}
+
+static const char alices_key[] = "alice's own key!";
+
+static void set_key(const char *id, const char *key)
+{
+	struct keycache_record record;
+
+	must(!tee_set(&service.tee, id, key, strlen(key), true, &record), "a key is not set");
+	must(shadow_put(service.shadow, &record) != SHADOW_NONE, "no shadow of a key");
+}
+
+static void set_keys(void)
+{
+	set_key("bob", bobs_key);
+	set_key("alice", alices_key);
+	/* The broker's, beside alice's. */
+	set_key("a1", "a1 a1 a1 a1 a1 a");
+	set_key("a2", "a2 a2 a2 a2 a2 a");
+	set_key("a3", "a3 a3 a3 a3 a3 a");
+}
+
+static void clean(void)
+{
+	uint32_t next = 0;
+	char ids[4096];
+
+	do {
+		size_t size = sizeof(ids);
+
+		must(!tee_list(&service.tee, &next, ids, &size), "no list");
+		for (size_t at = 0; at < size; at += strlen(ids + at) + 1) {
+			(void)tee_delete(&service.tee, ids + at);
+			shadow_remove(service.shadow, ids + at);
+		}
+	} while (next);
+	/* The policy's slots are others' now. */
+	POLICY_SMART.destroy(service.policy);
+	service.policy = NULL;
+	set_keys();
+}
+
+int LLVMFuzzerInitialize(int *argc, char ***argv)
+{
+	const struct tee_setup setup = { .storage = KEYCACHE_REE,
+					 .policy = KEYCACHE_POLICY_HOST,
+					 .bound = BOUND_BYTES,
+					 .flags = KEYCACHE_ALLOW_GET };
+	char path[] = "/tmp/keycache-fuzz-XXXXXX";
+	char folder[64];
+	char problem[256] = "";
+	FILE *file;
+
+	(void)argc;
+	(void)argv;
+	/* Each process has a storage of its own: libFuzzer runs several. */
+	must(mkdtemp(path) != NULL, "no directory");
+	(void)snprintf(folder, sizeof(folder), "%s/tee", path);
+	must(!setenv("KEYCACHE_NATIVE_DIR", folder, 1), "no environment");
+	(void)snprintf(folder, sizeof(folder), "%s/acl", path);
+	file = fopen(folder, "w");
+	must(file && fputs(list, file) >= 0 && !fclose(file), "no access list");
+	service.acl = acl_read(folder, problem, sizeof(problem));
+	service.shadow = shadow_open(NULL, problem, sizeof(problem));
+	service.smart = true;
+	service.relaxed = true;
+	must(service.acl && service.shadow && !tee_open(&service.tee, &setup), "no TA");
+	set_keys();
+	return 0;
+}
+
+static void check(const struct buffer *reply, size_t requests)
+{
+	redisReader *reader = redisReaderCreate();
+	size_t replies = 0;
+	void *got;
+
+	must(reader && !redisReaderFeed(reader, (const char *)reply->data, reply->size), "no memory");
+	while (!redisReaderGetReply(reader, &got) && got) {
+		freeReplyObject(got);
+		replies++;
+	}
+	must(!reader->err && reader->pos == reader->len, "the replies are not RESP");
+	must(replies == requests, "a request without its reply, or a reply too many");
+	redisReaderFree(reader);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	static unsigned runs;
+	struct client client = { 0 };
+	struct buffer reply = { 0 };
+	struct resp *resp;
+	size_t requests = 0;
+	size_t piece;
+	bool good = true;
+
+	if (!size)
+		return 0;
+	if (++runs % RUNS_BETWEEN_CLEANINGS == 0)
+		clean();
+	must(id_make(&client.id, names[data[0] & WHO], strlen(names[data[0] & WHO])), "no name");
+	if (data[0] & BEHIND_THE_SHADOW) {
+		struct keycache_record unseen;
+
+		must(!tee_set(&service.tee, "alice", alices_key, strlen(alices_key), true, &unseen), "no other record");
+	}
+	service.tee.setup.flags = data[0] & NO_GET ? 0 : KEYCACHE_ALLOW_GET;
+	piece = data[0] >> PIECE_SHIFT ? (size_t)data[0] >> PIECE_SHIFT : size;
+	data++;
+	size--;
+	resp = resp_new(MAX_REQUEST);
+	must(resp != NULL, "no memory");
+	for (size_t at = 0; good && at < size; at += piece) {
+		struct resp_request *request;
+		enum resp_state state = resp_feed(resp, data + at, size - at < piece ? size - at : piece);
+
+		while (good && state != RESP_ERROR && (state = resp_next(resp, &request)) == RESP_REQUEST) {
+			service_answer(&service, &client, request, &reply);
+			resp_request_free(request);
+			requests++;
+			good = !client.quit;
+		}
+		if (state == RESP_ERROR) {
+			resp_error(&reply, resp_problem(resp));
+			requests++;
+			good = false;
+		}
+	}
+	resp_free(resp);
+	check(&reply, requests);
+	/* An administrator may set it for somebody else, and who says it hears it again from PING. */
+	if (strcmp(client.id.text, "admin") != 0 && !memmem(data, size, bobs_key, 16) && reply.size)
+		must(!memmem(reply.data, reply.size, bobs_key, 16), "somebody else's key");
+	buffer_free(&reply);
+	return 0;
+}
