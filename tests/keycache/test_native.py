@@ -1,0 +1,122 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""keycache's own tests, in its root: the server with the TA in its process, and the TA's sources under sanitizers."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+
+from worldwise import image, keycache, paths
+from worldwise.image import ImageStore
+from worldwise.keycache import Fuzzer
+from worldwise.lab import Lab
+
+# Three minutes of an idle core; more where others are at work, or where the root is not built yet.
+pytestmark = [pytest.mark.lab, pytest.mark.timeout(1800)]
+
+_SANITIZED = (
+    "CFLAGS=-g -O1 -fsanitize=address,undefined -fno-sanitize-recover=undefined",
+    "HARDENING=",
+    "LINK_HARDENING=",
+    "KEYCACHE_SANITIZED=1",
+)
+
+
+@pytest.fixture(scope="module")
+def root() -> Lab:
+    """The root of the key cache, built if need be."""
+    return keycache.root()
+
+
+def make(root: Lab, folder: Path, *words: str) -> str:
+    """What `make` prints, of keycache's own Makefile, with `folder` for all it makes."""
+    log = folder / "log"
+    root.run(
+        ["make", "--directory=/keycache", "O=/build", *words],
+        binds=[(paths.KEYCACHE, "/keycache", "ro"), (folder, "/build", "rw")],
+        # Nothing may be written beside the sources.
+        env={"PYTHONDONTWRITEBYTECODE": "1", "PYTEST_ADDOPTS": "-p no:cacheprovider"},
+        log=log,
+        timeout=1500,
+    )
+    return log.read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        pytest.param(("check",), id="native"),
+        # The server as devices have it, over a libteec that leads to the same TA.
+        pytest.param(("check-server", "TEEC_EXPORT=/usr", *_SANITIZED), id="teec-sanitized"),
+    ],
+)
+def test_its_own_tests_pass(root: Lab, tmp_path: Path, words: Sequence[str]) -> None:
+    text = make(root, tmp_path, *words)
+    assert " passed" in text
+    assert " skipped" not in text, "the root has all that they need"
+    if "check" in words:
+        assert "ok   power_cuts" in text
+
+
+def test_everything_compiles_with_clang(root: Lab, tmp_path: Path) -> None:
+    make(root, tmp_path, "CC=clang", "native")
+    assert (tmp_path / "keycached-native").is_file()
+
+
+def test_the_readmes_first_commands(root: Lab, tmp_path: Path) -> None:
+    """If this fails, who tries it for the first time is told something that does not work."""
+    text = (paths.KEYCACHE / "README.md").read_text(encoding="utf-8")
+    section = text.partition("\n### Without a TEE\n")[2].partition("\n## ")[0]
+    typed = "".join(f"{line}\n" for line in section.splitlines() if line.startswith("    "))
+    assert "keycached-native" in typed
+    # A person types slowly enough for the server to start.
+    script = typed.replace(" &\n", " >log &\n    until grep -q listening log; do sleep 0.1; done\n")
+    (tmp_path / "script").write_text(f"cp -r /keycache/. .\n{script}kill %1\nwait\n")
+    result = root.run(
+        ["bash", "-emo", "pipefail", "script"],
+        binds=[(paths.KEYCACHE, "/keycache", "ro"), (tmp_path, "/build", "rw")],
+        chdir="/build",
+        timeout=900,
+    )
+    assert result.stdout.endswith("secret\n")
+
+
+def test_the_ta_builds_with_a_dev_kit_alone(lab: Lab, images: ImageStore, tmp_path: Path) -> None:
+    """As an integrator builds it: keycache/ and a dev kit, nothing else of the repository."""
+    core = images.get(image.optee("mbedtls-nist", "O2"))
+    lab.run(
+        [
+            "bash",
+            "-ec",
+            "tar -xf /optee/devkit.tar\n"
+            "make -C /keycache O=/build ta TA_DEV_KIT_DIR=/build CROSS_COMPILE=aarch64-linux-gnu- CFLAGS=-Werror",
+        ],
+        binds=[(paths.KEYCACHE, "/keycache", "ro"), (core.directory, "/optee", "ro"), (tmp_path, "/build", "rw")],
+        chdir="/build",
+        timeout=900,
+    )
+    ta = tmp_path / "ta" / f"{keycache.TA_UUID}.ta"
+    keycache._require_ta(ta)
+
+
+def test_a_short_fuzz_finds_nothing(tmp_path: Path) -> None:
+    result = Fuzzer(tmp_path).run(20_000)
+    assert result.executions >= 20_000
+    assert not result.findings, result.logs[0].read_text(encoding="utf-8")[-4000:]
+    # The corpus of the repository alone reaches most of what a long campaign does.
+    assert result.coverage > 950
+    assert result.inputs > 0
+
+
+def test_a_run_keeps_the_repositorys_corpus_as_it_is(tmp_path: Path) -> None:
+    before = sorted((paths.KEYCACHE / "fuzz/corpus").iterdir())
+    Fuzzer(tmp_path / "work", tmp_path / "corpus").run(2_000, jobs=2)
+    assert sorted((paths.KEYCACHE / "fuzz/corpus").iterdir()) == before
+    assert sorted(path.name for path in (tmp_path / "work").glob("*.log")) == ["job-0.log", "job-1.log"]
+    assert any((tmp_path / "corpus").iterdir())
+
+
+def test_the_corpus_is_small() -> None:
+    files = list((paths.KEYCACHE / "fuzz/corpus").iterdir())
+    assert sum(path.stat().st_size for path in files) < 200_000
+    assert all(path.stat().st_size <= 2048 for path in files)
