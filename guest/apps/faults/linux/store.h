@@ -5,7 +5,7 @@
 
 #include "../journal.h"
 
-#define MAX_STORED_FILES 32
+/* MAX_STORED_FILES, how many there can be, comes from the recipe: each app knows its own. */
 
 struct stored_file {
 	char name[JOURNAL_NAME];

@@ -24,7 +24,7 @@
 #include "../journal.h"
 
 #define MAX_FILES 256
-#define MAX_DATA (16 * 1024)
+/* MAX_DATA, the longest entry's bytes, comes from the recipe: each app knows its own. */
 
 /* Of OP-TEE's protocol with tee-supplicant: the request for the RPMB device, its header, and JEDEC's data frame. */
 #define RPC_RPMB 1
