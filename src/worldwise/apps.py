@@ -22,6 +22,7 @@ class App:
         portable: whether its TA and its Linux program can be linked with a portable implementation.
         borrows: whose TA it is if it has none of its own: ATTESTATION, or the portable implementation that the
             attestation's TA is linked with.
+        elsewhere: where wrong calls of its TA are tried, if not by the operation `abuse`.
     """
 
     uuid: str
@@ -31,6 +32,7 @@ class App:
     libraries: tuple[str, ...] = ()
     portable: bool = False
     borrows: str = ""
+    elsewhere: str = ""
 
 
 # The TA that the published figures are of, which is built as it always was.
@@ -48,12 +50,19 @@ APPS: Mapping[str, App] = {
     "faults": App("a1f5c2de-0005-4b1c-9a3e-6661756c7400", ("tamper", "power-cut")),
     "crypto": App("a1f5c2de-0006-4b1c-9a3e-63727970746f", ("sign", "verify", "ecdh", "digest"), portable=True),
     "echo": App("a1f5c2de-0007-4b1c-9a3e-6563686f0000", ("echo", "echo-host")),
+    # Not of the same family of UUIDs: keycache/ stands on its own.
+    "keycache": App(
+        "7d2f9f7c-5b0e-4b1c-9a3e-6b6579636163",
+        ("keycache", "keycache-load", "keycache-zipf", "keycache-hold", "keycache-cut"),
+        elsewhere="keycache/tests/ta",
+    ),
     # Clients that call the attestation's TAs wrongly, and do nothing else.
     "attest": App(ATTEST_TA, (), borrows=ATTESTATION),
     "attest-own": App(ATTEST_TA, (), borrows="bearssl"),
 }
-# What every app has: its TA's commands, called with wrong parameters.
+# What nearly every app has: its TA's commands, called with wrong parameters.
 ABUSE = "abuse"
+ABUSED = tuple(name for name, app in APPS.items() if not app.elsewhere)
 
 
 def app_of(operation: str, parameters: Mapping[str, str]) -> str:

@@ -28,7 +28,7 @@ from elftools.elf.sections import SymbolTableSection
 from filelock import FileLock
 from qemu.qmp import QMPClient, QMPError
 
-from worldwise import debian, image, own
+from worldwise import debian, image, keycache, keycache_app, own
 from worldwise.apps import ABUSE, APPS, ATTESTATION, app_of
 from worldwise.crates import Crates, crate_folder
 from worldwise.echo_host import HOST_FILE, EchoClient
@@ -49,6 +49,8 @@ EMULATOR_LOG = "qemu.log"
 
 Start = Literal["snapshot", "boot"]
 
+# How many times as long as a boot a program may take to get where its state is saved.
+_PREPARE = 5
 # Boots until one stops as it must: one does, unless the host is so busy that QEMU's main loop does not get its turn.
 _ATTEMPTS = 3
 # Instructions: between the two readings around the stop there are three, where a reading is one.
@@ -198,6 +200,8 @@ class OpteeMachineTarget:
     executable: str
     memory_mib: int = 1024
     core: str = "cortex-a72"
+    # Of every case, where the case itself has nothing on the host.
+    beside: Beside | None = None
 
     def recipes(self, case: Case) -> Sequence[Recipe]:
         """The images the case needs."""
@@ -211,7 +215,7 @@ class OpteeMachineTarget:
                 *common,
                 image.optee(core, case.optimisation, _feature(case)),
                 built,
-                image.net_initramfs(initramfs) if _beside(case) else initramfs,
+                image.net_initramfs(initramfs) if self._beside(case) else initramfs,
             )
         if case.implementation in IMPLEMENTATIONS:
             variant = (case.implementation, case.optimisation)
@@ -228,6 +232,8 @@ class OpteeMachineTarget:
 
     def machine(self, case: Case, images: ImageStore) -> Machine:
         """The machine of the case's variant."""
+        if _app(case) == keycache_app.APP:
+            keycache.programs(images.notify)  # here, so that it is told
         with own.told(case.implementation):
             firmware, kernel, optee, programs, initramfs = (images.get(recipe) for recipe in self.recipes(case))
         parts = [
@@ -243,7 +249,7 @@ class OpteeMachineTarget:
         digests = {name: part.files[name] for part, name in parts} | {"bl33.bin": kernel.files["Image"]}
         app = _app(case)
         ta = APPS[app].uuid if app else image.ATTEST_TA
-        beside = _beside(case)
+        beside = self._beside(case)
         used: tuple[Image, ...] = (firmware, kernel, optee, programs, initramfs)
         return Machine(
             name="-".join(
@@ -278,6 +284,10 @@ class OpteeMachineTarget:
     def program(self, case: Case) -> Sequence[str]:
         """The measured program with the case's operation, warm-up, samples and parameters."""
         return (self.executable, case.operation, str(case.warmup), str(case.samples), *case.arguments)
+
+    def _beside(self, case: Case) -> Beside | None:
+        """What runs on the host beside the case's machine."""
+        return EchoClient(case) if case.operation == "echo-host" else self.beside
 
     def _arguments(self, initramfs_bytes: int, network: bool) -> tuple[str, ...]:
         # cntfrq: the generic timer then ticks once per instruction, in every world.
@@ -321,12 +331,11 @@ def _app(case: Case) -> str:
     return app_of(case.operation, dict(case.parameters))
 
 
-def _beside(case: Case) -> Beside | None:
-    """What runs on the host beside the case's machine."""
-    return EchoClient(case) if case.operation == "echo-host" else None
-
-
 def _app_programs(app: str, case: Case) -> Recipe:
+    if app == keycache_app.APP:
+        built = keycache.programs()
+        measured = case.operation == keycache_app.MEASURED
+        return keycache_app.app_programs(case.implementation, case.optimisation, _feature(case), measured, built)
     if app != own.CRYPTO:
         return image.app_programs(
             app, case.implementation, case.optimisation, _feature(case), _base(APPS[app].borrows, case)
@@ -420,6 +429,42 @@ class Emulator:
                 shutil.rmtree(work, ignore_errors=True)
         return final
 
+    def prepare(self, machine: Machine, program: Sequence[str], address: int, directory: Path) -> Path:
+        """The state of a machine whose program has got to an instruction, saved for `run`. Returns its folder.
+
+        Args:
+            machine: what to run on.
+            program: its command line on the machine. It has no file of the host open there: none would be later.
+            address: virtual, of an instruction that no other program of the machine has there.
+            directory: an empty folder, in which the program's files appear, and the state.
+
+        Raises WorldwiseError if the program does not get there.
+        """
+        (directory / "case").write_text("\n".join(program) + "\n", encoding="ascii")
+        snapshot: Bind = (self.snapshot(machine), "/snapshot", "ro")
+        with tempfile.TemporaryDirectory(prefix="ww-") as name:
+            sockets = Path(name)
+            extra = [*_stopped_options(), "-incoming", "file:/snapshot/state"]
+            process = self._start(self._command(machine, directory, sockets, extra, [snapshot]), directory)
+            try:
+                limit = _PREPARE * self.boot_limit
+                debugger = GdbStub(sockets / "gdb", limit, lambda: process.poll() is None)
+                with debugger:
+                    asyncio.run(_restored_by(sockets / "qmp", self.boot_limit))
+                    debugger.run_to(address)
+                    asyncio.run(_save(sockets / "qmp", "/run/state"))
+            except (WorldwiseError, QMPError, OSError, EOFError) as error:
+                self._end(process)
+                raise WorldwiseError(
+                    f"{program[0]} on {machine.name} did not get where its state is saved: {error}",
+                    details=self.diagnosis(directory, machine),
+                ) from None
+            finally:
+                self._end(process)
+        for file in ("case", "machine"):
+            (directory / file).unlink(missing_ok=True)
+        return directory
+
     def _snapshot_stopped_well(self, machine: Machine, snapshot: Path) -> bool:
         """Restore a new snapshot once, for the two readings around the stop."""
         with tempfile.TemporaryDirectory(dir=snapshot) as work:
@@ -449,13 +494,7 @@ class Emulator:
             machine,
             directory,
             sockets,
-            [
-                "-S",
-                *("-gdb", "unix:/sockets/gdb,server=on,wait=off"),
-                *("-qmp", "unix:/sockets/qmp,server=on,wait=off"),
-                # Where a machine was stopped by the debugger is not a state it could be restored to.
-                *("-global", "migration.store-global-state=off"),
-            ],
+            _stopped_options(),
             forward=forward,
         )
         for name in machine.preload:
@@ -493,6 +532,7 @@ class Emulator:
         start: Start = "snapshot",
         progress: Callable[[int], None] = lambda _: None,
         plugin: Plugin | None = None,
+        prepared: Path | None = None,
     ) -> Outcome:
         """Run one program on the machine; records and consoles appear in `directory` as they are written.
 
@@ -503,6 +543,7 @@ class Emulator:
             start: from the saved state, or from a cold boot.
             progress: called now and then with the size of the records so far, in bytes.
             plugin: attached to the emulator of a restored machine.
+            prepared: the folder that `prepare` gave: the program goes on from there, not from its begin.
 
         Raises WorldwiseError if the machine hangs, QEMU cannot start, or the tool is being stopped.
         """
@@ -513,7 +554,7 @@ class Emulator:
             return Outcome(status, tuple(self._plain(command)), time.monotonic() - began)
         if plugin and start != "snapshot":
             raise ValueError("a plugin watches restored machines")
-        snapshot: Bind | None = (self.snapshot(machine), "/snapshot", "ro") if start == "snapshot" else None
+        snapshot: Bind | None = (prepared or self.snapshot(machine), "/snapshot", "ro") if start == "snapshot" else None
         for attempt in range(1, _ATTEMPTS + 1):
             (directory / "case").write_text("\n".join(program) + "\n", encoding="ascii")
             try:
@@ -730,6 +771,33 @@ class Emulator:
             process.kill()
             process.wait()
         self._running.discard(process)
+
+
+def _stopped_options() -> list[str]:
+    """Options of QEMU for a machine that a debugger lets run to where its state is saved."""
+    return [
+        "-S",
+        *("-gdb", "unix:/sockets/gdb,server=on,wait=off"),
+        *("-qmp", "unix:/sockets/qmp,server=on,wait=off"),
+        # Where a machine was stopped by the debugger is not a state it could be restored to.
+        *("-global", "migration.store-global-state=off"),
+    ]
+
+
+async def _restored_by(socket: Path, limit: float) -> None:
+    """Wait until QEMU has read the state that it begins from."""
+    client = QMPClient("worldwise")
+    await client.connect(str(socket))
+    deadline = time.monotonic() + limit
+    while True:
+        answer = await client.execute("query-status")
+        assert isinstance(answer, dict)
+        if answer["status"] != "inmigrate":
+            break
+        if time.monotonic() > deadline:
+            raise WorldwiseError(f"its saved state was not read within {limit:.0f} s")
+        await asyncio.sleep(0.02)
+    await client.disconnect()
 
 
 async def _save(socket: Path, inside: str) -> None:
