@@ -83,9 +83,11 @@ COMMANDS = dict(commands(cli.cli))
 
 def test_every_command_is_there() -> None:
     """If this fails, a command was dropped, or forgotten in the group."""
-    known = {"run", "explain", "report", "compare", "plot", "list", "suites", "schema", "lab"}
+    known = {"run", "explain", "report", "compare", "plot", "list", "suites", "schema", "lab", "keycache"}
     assert {words[0] for words in COMMANDS} == known
-    assert {words[1] for words in COMMANDS if len(words) > 1} == {"build", "status", "enter", "relock", "clean"}
+    below = {words for words in COMMANDS if len(words) > 1}
+    assert {two for one, two in below if one == "lab"} == {"build", "status", "enter", "relock", "clean"}
+    assert {two for one, two in below if one == "keycache"} == {"demo", "packages", "fuzz"}
 
 
 @pytest.mark.parametrize("words", list(COMMANDS), ids=" ".join)
@@ -143,8 +145,8 @@ def test_a_wrong_suite_is_refused_with_file_and_line(call: Call, tmp_path: Path)
             ["atestation"],
             [
                 "suite 'atestation'",
-                "Allowed: attestation, cores, findings, linux-armv7, linux-armv8, mcu, options, quick, sha256, "
-                "storage, tee.",
+                "Allowed: attestation, cores, findings, keycache, linux-armv7, linux-armv8, mcu, options, quick, "
+                "sha256, storage, tee.",
                 "did you mean 'attestation'?",
             ],
         ),
@@ -333,6 +335,7 @@ def test_suites_and_schema(call: Call) -> None:
         "attestation",
         "cores",
         "findings",
+        "keycache",
         "linux-armv7",
         "linux-armv8",
         "mcu",

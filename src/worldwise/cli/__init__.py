@@ -13,6 +13,7 @@ from rich.text import Text
 from worldwise import __version__
 from worldwise.cli.compare import compare
 from worldwise.cli.explain import explain
+from worldwise.cli.keycache import keycache
 from worldwise.cli.lab import lab
 from worldwise.cli.plot import plot
 from worldwise.cli.report import list_command, report, schema, suites
@@ -35,7 +36,7 @@ def cli() -> None:
     """
 
 
-for command in (run, explain, report, compare, plot, list_command, suites, schema, lab):
+for command in (run, explain, report, compare, plot, list_command, suites, schema, lab, keycache):
     cli.add_command(command)
 
 

@@ -1,0 +1,210 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""`worldwise keycache`: the secure key cache of keycache/."""
+
+import os
+import shlex
+import shutil
+import sys
+from pathlib import Path
+
+import click
+from rich.console import Console
+
+from worldwise import keycache as keycache_builds
+from worldwise import keycache_app, keycache_demo, paths
+from worldwise.image import APP_CORE, ImageStore
+from worldwise.keycache import Fuzzer
+from worldwise.keycache_demo import ADMIN, CLIENTS, POLICIES, STORAGES, Options
+from worldwise.lab import open_lab
+from worldwise.paths import cache_directory
+
+
+@click.group()
+def keycache() -> None:
+    """The secure key cache (keycache/): a server for devices with OP-TEE that holds one key per client."""
+
+
+@keycache.command(context_settings={"ignore_unknown_options": True, "allow_interspersed_args": False})
+@click.option("--port", default=6380, show_default=True, type=click.IntRange(0, 65535), help="0 takes a free one.")
+@click.option(
+    "--storage", default="ree", show_default=True, type=click.Choice(STORAGES), help="Where the TA keeps keys."
+)
+@click.option(
+    "--policy", default="smart", show_default=True, type=click.Choice(POLICIES), help="Which keys stay in its memory."
+)
+@click.option("--allow-get", is_flag=True, help="Let GET answer keys, to those whose they are.")
+@click.option(
+    "--client",
+    "clients",
+    multiple=True,
+    default=CLIENTS,
+    show_default=", ".join(CLIENTS),
+    metavar="NAME",
+    help=f"Who gets a certificate beside {ADMIN}; more than once for several.",
+)
+@click.option(
+    "--acl",
+    type=click.Path(path_type=Path, exists=True, dir_okay=False),
+    metavar="FILE",
+    help="An access list (keycache/README.md); else each client may re-encrypt for the next.",
+)
+@click.option(
+    "--directory",
+    default="keycache-demo",
+    show_default=True,
+    type=click.Path(path_type=Path),
+    help="A folder for the certificates, which is made now and removed at the end.",
+)
+@click.argument("command", nargs=-1, type=click.UNPROCESSED, metavar="[-- COMMAND...]")
+def demo(
+    port: int,
+    storage: str,
+    policy: str,
+    allow_get: bool,
+    clients: tuple[str, ...],
+    acl: Path | None,
+    directory: Path,
+    command: tuple[str, ...],
+) -> None:
+    """Start the key cache in an emulated machine (TF-A, OP-TEE, Linux), for Redis clients on this host.
+
+    It is reached at 127.0.0.1 over TLS with certificates of a demo authority, and prints what to type. Ctrl-C ends
+    it. It begins anew every time: no keys, other certificates.
+
+    With COMMAND it runs that, and ends when it has ended, with its exit status; KEYCACHE_DEMO and KEYCACHE_PORT then
+    name the folder with the certificates and the port.
+    """
+    if command and shutil.which(command[0]) is None:
+        raise click.UsageError(f"{command[0]} is not a program on this host.")
+    options = Options(directory, port, storage, policy, allow_get, clients, acl, command)
+    started = False
+
+    def ready(chosen: int) -> None:
+        nonlocal started
+        started = True
+        if not command:
+            click.echo(_what_to_type(options, chosen))
+
+    try:
+        status = keycache_demo.serve(options, open_lab(), _note, ready)
+    except KeyboardInterrupt:
+        if command or not started:
+            raise
+        click.echo("worldwise: the key cache's machine is gone, and its keys and certificates with it", err=True)
+        return
+    sys.exit(status)
+
+
+@keycache.command()
+@click.option(
+    "--output", required=True, type=click.Path(path_type=Path), metavar="DIR", help="Where the .deb files are put."
+)
+@click.option(
+    "--ta",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="A signed TA (`make -C keycache ta`, with your platform's dev kit), for the server's package.",
+)
+@click.option(
+    "--demo-ta",
+    is_flag=True,
+    help="The emulated machine's TA in its place: for OP-TEEs that accept its dev kit's key, which everybody has.",
+)
+def packages(output: Path, ta: Path | None, demo_ta: bool) -> None:
+    """Build the Debian packages of server, tool and library, for arm64.
+
+    The same sources, and the same TA, give the same files, to the byte.
+    """
+    if demo_ta:
+        if ta is not None:
+            raise click.UsageError("--ta and --demo-ta: choose one.")
+        ta = _demo_ta()
+    for file in keycache_builds.packages(output, ta, _note):
+        click.echo(str(file))
+
+
+def _demo_ta() -> Path:
+    """The TA as the machine of the demo has it, built in the lab if need be."""
+    lab = open_lab()
+    lab.ensure()
+    built = keycache_builds.programs(_note)
+    recipe = keycache_app.app_programs(APP_CORE, "O2", feature="", measured=False, built=built)
+    return ImageStore(lab, _note).get(recipe).file(f"{keycache_builds.TA_UUID}.ta")
+
+
+@keycache.command()
+@click.option(
+    "--runs", default=10_000_000, show_default=True, type=click.IntRange(1), help="Executions, of all jobs together."
+)
+@click.option("--jobs", default=1, show_default=True, type=click.IntRange(1, 256), help="Processes at a time.")
+@click.option(
+    "--corpus",
+    type=click.Path(path_type=Path, file_okay=False),
+    metavar="DIR",
+    help="A folder of inputs to begin with and to add to, instead of the one in the cache.",
+)
+@click.option(
+    "--minimise",
+    type=click.Path(path_type=Path, file_okay=False),
+    metavar="DIR",
+    help="Then copy there the few inputs that reach all that is reached.",
+)
+def fuzz(runs: int, jobs: int, corpus: Path | None, minimise: Path | None) -> None:
+    """Fuzz the server's reader of requests, its commands and the TA with libFuzzer, under ASan and UBSan.
+
+    It begins with the inputs of keycache/fuzz/corpus and those of earlier campaigns. What it finds new is kept in the
+    cache. Exit status 1 if something was found.
+    """
+    fuzzer = Fuzzer(cache_directory() / "keycache-fuzz", corpus, _note)
+    with Console(stderr=True).status("fuzzing") as status:
+        result = fuzzer.run(runs, jobs, lambda done: status.update(f"{done:,} of {runs:,} executions"))
+    rows = {
+        "executions": f"{result.executions:,} in {result.seconds:.0f} s",
+        "coverage": f"{result.coverage:,} edges, {result.features:,} features",
+        "corpus": f"{result.inputs:,} inputs, {result.size:,} bytes beside the repository's, in {fuzzer.corpus}",
+        "findings": f"{len(result.findings)}",
+        "logs": ", ".join(map(str, result.logs)),
+    }
+    for name, value in rows.items():
+        click.echo(f"{name:<10}  {value}")
+    for finding in result.findings:
+        click.echo(f"found: {finding}")
+    if result.findings:
+        click.echo(
+            "The logs end with what is wrong, and where. An input in keycache/fuzz/corpus is tried by every test."
+        )
+        sys.exit(1)
+    if minimise is not None:
+        click.echo(f"{'minimised':<10}  {fuzzer.minimise(minimise)} inputs in {minimise}")
+
+
+def _note(text: str) -> None:
+    click.echo(f"worldwise: {text}", err=True)
+
+
+def _what_to_type(options: Options, port: int) -> str:
+    """Commands that a person can copy into another terminal, from any directory."""
+    folder = options.directory.absolute()
+    # The root's own program sees what is below the directory that it is started from.
+    name = shlex.quote(folder.name)
+    tool = os.path.relpath(paths.REPOSITORY / "worldwise", folder.parent)
+    one, other = (shlex.quote(client) for client in (*options.clients, *options.clients)[:2])
+    lines = [
+        f"The key cache answers at 127.0.0.1:{port}, over TLS. In another terminal:",
+        "",
+        f"  cd {shlex.quote(str(folder.parent))}",
+        '  kc() { who=$1; shift; redis-cli --tls --cacert NAME/ca.crt --cert "NAME/$who.crt" '
+        '--key "NAME/$who.key" -p PORT "$@"; }'.replace("NAME", name).replace("PORT", str(port)),
+        f"  kc {ADMIN} set {one} 0123456789abcdef",
+        *([f"  kc {one} get {one}"] if options.allow_get else []),
+        f"  kc {one} seal {one} hello",
+        *([f"  kc {other} seal {one} hello      # no such key, for all that {other} can tell"] if other != one else []),
+        f"  kc {ADMIN} info",
+        "",
+        "Where there is no redis-cli, this before all else:",
+        "",
+        f'  redis-cli() {{ {shlex.quote(tool)} lab enter --root keycache --network redis-cli "$@"; }}',
+        "",
+        "Ctrl-C ends it, and nothing of it stays. Its random numbers are an emulator's: it is for trying.",
+    ]
+    return "\n".join(lines)

@@ -1,0 +1,192 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""The demo of the key cache, with a machine that is none: what happens on the host."""
+
+import socket
+import ssl
+import threading
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+from click.testing import CliRunner, Result
+
+from worldwise import keycache, keycache_demo, paths
+from worldwise.cli import cli
+from worldwise.errors import WorldwiseError
+from worldwise.keycache_demo import Options, serve
+from worldwise.lab import Bind, open_lab
+from worldwise.target import Beside, OpteeMachineTarget
+
+ANSWERS = keycache_demo._Beside._answers
+
+
+class FakeEmulator:
+    """Runs what is beside the machine until it is stopped, or for as long as `machine` takes."""
+
+    machine: Callable[["FakeEmulator"], object]
+    seen: dict[str, object]
+
+    def __init__(self, *_: object, **__: object) -> None:
+        self.stopped = threading.Event()
+
+    def snapshot(self, _: object) -> None:
+        pass
+
+    def stop(self) -> None:
+        self.stopped.set()
+
+    def diagnosis(self, *_: object) -> str:
+        return "the consoles"
+
+    def run(self, machine: Beside, program: Sequence[str], directory: Path) -> None:
+        FakeEmulator.seen |= {
+            "program": program,
+            "files": {path.name: path.read_bytes() for path in directory.iterdir()},
+        }
+        with machine.running(directory) as forward:
+            FakeEmulator.seen["forward"] = forward
+            FakeEmulator.machine(self)
+        if self.stopped.is_set():
+            raise WorldwiseError("stopped")
+
+
+@pytest.fixture(autouse=True)
+def fakes(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No root, no images, no machine; a server that answers at once."""
+
+    def demo_ca(argv: Sequence[str], binds: Sequence[Bind]) -> None:
+        folder = Path(binds[1][0])
+        for name in ("ca", "server", "admin", *argv[3:]):
+            (folder / f"{name}.crt").write_text(f"certificate of {name}")
+            (folder / f"{name}.key").write_text(f"key of {name}")
+        if not (folder / "acl").exists():
+            (folder / "acl").write_text("admin admin\n")
+
+    FakeEmulator.seen = {}
+    FakeEmulator.machine = lambda emulator: emulator.stopped.wait(20)
+    monkeypatch.setattr(keycache_demo, "Emulator", FakeEmulator)
+    monkeypatch.setattr(keycache, "native", lambda _: Path("/native"))
+    monkeypatch.setattr(keycache, "root", lambda: SimpleNamespace(run=demo_ca))
+    monkeypatch.setattr(OpteeMachineTarget, "machine", lambda target, *_: target.beside)
+    monkeypatch.setattr("worldwise.lab.Lab.ensure", lambda _: False)
+    monkeypatch.setattr(keycache_demo._Beside, "_answers", lambda _: True)
+
+
+def run(options: Options, ready: Callable[[int], None] = lambda _: None) -> int:
+    return serve(options, open_lab(), lambda _: None, ready)
+
+
+def invoke(*arguments: str) -> Result:
+    return CliRunner().invoke(cli, ["keycache", "demo", "--port", "0", *arguments])
+
+
+def test_a_command_sees_the_demo(tmp_path: Path) -> None:
+    folder = tmp_path / "demo"
+    script = f'test -e "$KEYCACHE_DEMO/alice.crt" && echo "$KEYCACHE_PORT" >{tmp_path}/port; exit 7'
+    ports: list[int] = []
+    assert run(Options(folder, port=0, command=("sh", "-c", script)), ports.append) == 7
+    assert (tmp_path / "port").read_text().split() == [str(ports[0])]
+    assert FakeEmulator.seen["forward"] == f"hostfwd=tcp:127.0.0.1:{ports[0]}-10.0.2.15:6380"
+    assert not folder.exists()
+
+
+def test_what_the_machine_gets(tmp_path: Path) -> None:
+    """The keys of the authority and of clients stay on the host."""
+    (tmp_path / "list").write_text("admin root\n")
+    run(Options(tmp_path / "demo", 0, "rpmb", "lru", True, ("carol",), tmp_path / "list", ("true",)))
+    program, files = FakeEmulator.seen["program"], FakeEmulator.seen["files"]
+    assert isinstance(program, list) and isinstance(files, dict)
+    assert program[0] == "/bin/keycache-demo" and int(program[1]) > 1_700_000_000
+    assert program[2:] == ["--storage", "rpmb", "--policy", "lru", "--allow-get"]
+    assert files["acl"] == b"admin root\n"
+    assert set(files) == {"acl", "ca.crt", "random", "server.crt", "server.key"}
+    assert len(files["random"]) == 256
+
+
+def test_guest_and_host_agree() -> None:
+    """If this fails, the demo's program in the machine looks for other files than the host leaves."""
+    text = (paths.GUEST / "apps" / "keycache" / "demo" / "demo.c").read_text(encoding="utf-8")
+    for name in (*keycache_demo._FOR_THE_MACHINE, keycache_demo._RANDOM):
+        assert f'"{name}"' in text
+
+
+def test_ctrl_c_is_the_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+
+    def interrupted(_: FakeEmulator) -> None:
+        raise KeyboardInterrupt
+
+    FakeEmulator.machine = interrupted
+    result = invoke("--client", "one client", "--allow-get", "--directory", "my demo")
+    assert result.exit_code == 0, result.output
+    assert f"  cd {tmp_path}\n" in result.output
+    assert "--cacert 'my demo'/ca.crt" in result.output
+    assert "  kc 'one client' get 'one client'\n" in result.output
+    assert "no such key" not in result.output
+    assert "is gone" in result.output
+    assert not (tmp_path / "my demo").exists()
+
+
+def fails(options: Options, text: str) -> None:
+    with pytest.raises(WorldwiseError, match=text) as caught:
+        run(options)
+    assert caught.value.details == "the consoles"
+    assert not options.directory.exists()
+
+
+def test_a_machine_that_ends_by_itself(tmp_path: Path) -> None:
+    FakeEmulator.machine = lambda _: None
+    fails(Options(tmp_path / "demo", port=0), "has ended by itself")
+
+
+def test_a_command_that_cannot_be_run(tmp_path: Path) -> None:
+    fails(Options(tmp_path / "demo", port=0, command=(str(tmp_path),)), f"{tmp_path} cannot be run: Permission denied")
+
+
+def test_a_server_that_does_not_answer(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(keycache_demo._Beside, "_answers", ANSWERS)
+    monkeypatch.setattr(keycache_demo, "_START_LIMIT", 0.5)
+    context = SimpleNamespace(load_cert_chain=lambda *_: None)
+    monkeypatch.setattr(ssl, "create_default_context", lambda **_: context)
+    fails(Options(tmp_path / "demo", port=0), "did not answer within 0 s")
+
+
+def test_a_command_does_not_outlive_the_machine(tmp_path: Path) -> None:
+    begun = tmp_path / "begun"
+
+    def machine(_: FakeEmulator) -> None:
+        while not begun.exists():
+            pass
+
+    FakeEmulator.machine = machine
+    with pytest.raises(WorldwiseError, match="has ended by itself"):
+        run(Options(tmp_path / "demo", port=0, command=("sh", "-c", f"touch {begun}; sleep 100; rm {begun}")))
+    assert begun.exists()
+
+
+def test_a_folder_that_is_there(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    with pytest.raises(WorldwiseError, match="is there already") as caught:
+        run(Options(tmp_path, port=0))
+    assert caught.value.hint and "--directory" in caught.value.hint
+    with pytest.raises(WorldwiseError, match="cannot be made: Not a directory"):
+        run(Options(tmp_path / "file" / "demo", port=0))
+    with pytest.raises(WorldwiseError, match="no-list cannot be read: No such file"):
+        run(Options(tmp_path / "demo", port=0, acl=tmp_path / "no-list"))
+    assert [path.name for path in tmp_path.iterdir()] == ["file"]
+
+
+def test_a_port_that_is_taken(tmp_path: Path) -> None:
+    with socket.socket() as listener:
+        listener.bind(("127.0.0.1", 0))
+        listener.listen()
+        port = listener.getsockname()[1]
+        with pytest.raises(WorldwiseError, match=f"port {port} of 127.0.0.1 cannot be used: Address already"):
+            run(Options(tmp_path / "demo", port=port))
+    assert not (tmp_path / "demo").exists()
+
+
+def test_a_command_that_is_none() -> None:
+    result = invoke("--", "no-such-program")
+    assert result.exit_code == 2 and "no-such-program is not a program on this host" in result.output
