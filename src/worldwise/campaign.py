@@ -4,30 +4,45 @@
 A power cut is an emulator that ends at a chosen instruction of a write. What tee-supplicant had stored by then is in a
 journal on the host; a fresh machine puts it back and says what its TA reads. Tampering is one machine for each attempt,
 so that none inherits what another left in OP-TEE's memory. What all machines said becomes the records of one case.
+
+The key cache has campaigns of its own: a power cut while its server takes keys, and what else it is to withstand.
 """
 
 import json
 import re
 import struct
 import tempfile
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from worldwise import image
+from worldwise import image, keycache_cut
 from worldwise.errors import WorldwiseError
 from worldwise.globalplatform import RESULTS
 from worldwise.image import ImageStore
 from worldwise.lab import Bind, Lab
 from worldwise.record import CLOCK, End, Failure, Outcome, Record, read_records
 from worldwise.suite import Case
-from worldwise.target import CONSOLE, EMULATOR_LOG, RECORDS, SECURE_CONSOLE, Emulator, Machine, Plugin, Start
+from worldwise.target import (
+    CONSOLE,
+    EMULATOR_LOG,
+    OPTEE_TARGETS,
+    RECORDS,
+    SECURE_CONSOLE,
+    Emulator,
+    Machine,
+    Plugin,
+    Start,
+    symbol_address,
+)
 from worldwise.target import Outcome as Ran
 
 TAMPER = "tamper"
 POWER_CUT = "power-cut"
-CAMPAIGNS = (TAMPER, POWER_CUT)
+KEYCACHE_HOLD = "keycache-hold"
+KEYCACHE_CUT = "keycache-cut"
+CAMPAIGNS = (TAMPER, POWER_CUT, KEYCACHE_HOLD, KEYCACHE_CUT)
 
 # Raised when a campaign does something else than before: kept results are then of another one.
 _METHOD = 1
@@ -40,8 +55,17 @@ CUT = "cut"
 STORED = "stored"
 AFTER_RESTART = ", after a restart"
 
+# A machine's sign of life, while it has nothing else to say.
+_PROGRESS = "progress"
+
 _JOURNAL = "journal"
 _LENGTH = "length"
+# What a key cache's machine leaves besides: what its server adds to its log of records, and what its client asked for
+# and got confirmed; and what there is of the first two when its cuts begin.
+_SHADOW = "shadow"
+_ASKED = "asked"
+_BASES = {_JOURNAL: "base", _SHADOW: "base-log"}
+_CUT_READY = "worldwise_cut_ready"
 _STATES = ("before.state", "after.state")
 # struct journal_entry of guest/apps/faults/journal.h.
 _ENTRY = struct.Struct("<IIQII32s")
@@ -75,6 +99,41 @@ ATTEMPTS: Mapping[str, tuple[str, ...]] = {
     "ree": ("none", "other-reads", *_FILES),
     "ree-rpmb": ("none", "other-reads", *_FILES, *_WIRE, *_CHIP, *_CHIP_ROLLBACK, "rollback-all"),
     "rpmb": ("none", "other-reads", *_WIRE, *_CHIP, "chip-swap", *_CHIP_ROLLBACK),
+}
+# What the key cache is to withstand: see guest/apps/keycache/linux/hold.c.
+HOLD_ATTEMPTS = (
+    "kill-server",
+    "supplicant-idle",
+    "supplicant-first",
+    "supplicant-known",
+    "supplicant-new",
+    "ta-panic",
+    "record-older",
+    "record-flipped",
+    "record-other",
+    "record-removed",
+    "record-damaged",
+    "full",
+    "storage-older",
+    "storage-older-later",
+    "bucket-flipped",
+    "bucket-short",
+    "bucket-gone",
+    "idle-1000",
+    "slow-clients",
+)
+# RPMB has no files, and nobody but the device writes to it; connections have nothing to do with storage.
+NOT_TRIED: Mapping[str, tuple[str, ...]] = {
+    "rpmb": (
+        "ta-panic",
+        "storage-older",
+        "storage-older-later",
+        "bucket-flipped",
+        "bucket-short",
+        "bucket-gone",
+        "idle-1000",
+        "slow-clients",
+    )
 }
 
 
@@ -180,6 +239,8 @@ class _Campaign:
         self._action = parameters.get("action", "")
         self._points = int(parameters.get("points", 0))
         self._idle = 0
+        # What each cut goes on from; None for the machine's own saved state.
+        self._prepared: Path | None = None
         self.command: Sequence[str] = ()
         self.seconds = 0.0
 
@@ -199,10 +260,13 @@ class _Campaign:
                 "parameters": " ".join(case.arguments),
             }
         )
-        if case.operation == TAMPER:
-            self._tamper()
-        else:
-            self._power_cut()
+        tried = {
+            TAMPER: self._tamper,
+            POWER_CUT: self._power_cut,
+            KEYCACHE_HOLD: self._keycache_hold,
+            KEYCACHE_CUT: self._keycache_cut,
+        }
+        tried[case.operation]()
         self._write({"type": "end", "status": 0, "idle": self._idle})
 
     # --- what is tried ---
@@ -220,8 +284,11 @@ class _Campaign:
                 self._outcome(attempt + AFTER_RESTART, self._said(work))
 
     def _power_cut(self) -> None:
-        length, whole = self._uncut()
-        _, before = self._cut(1, whole)
+        length, files = self._uncut(_JOURNAL)
+        if not files[_JOURNAL]:
+            raise WorldwiseError(f"{self._case.id}: the write stores nothing: its machine left no journal")
+        whole = Journal(files[_JOURNAL])
+        before = len(self._cut(1, files)[_JOURNAL])
         found: dict[int, Outcome] = {}
         first = whole.ends.index(before) if before else -1
 
@@ -232,7 +299,9 @@ class _Campaign:
 
         count = len(whole.ends) - 1 - first
         for at in spread(length, self._points):
-            _, stored = self._cut(at, whole)
+            stored = len(self._cut(at, files)[_JOURNAL])
+            if stored and stored not in whole.ends:
+                raise self._other(at)
             done = (whole.ends.index(stored) if stored else -1) - first
             self._outcome(CUT, after(stored), at, f"{done} of {count} writes stored")
         # The states between those that a cut has met: with them every one that the write goes through is tried.
@@ -240,7 +309,35 @@ class _Campaign:
             stored = whole.ends[first + done] if first + done >= 0 else 0
             self._outcome(STORED, after(stored), None, f"{done} of {count} writes stored")
 
-    def _uncut(self) -> tuple[int, Journal]:
+    def _keycache_hold(self) -> None:
+        for attempt in HOLD_ATTEMPTS:
+            if attempt not in NOT_TRIED.get(self._storage, ()):
+                with self._step("hold", f"storage={self._storage}", f"attempt={attempt}") as work:
+                    for said in _outcomes(read_records(work / RECORDS)):
+                        if said.what != _PROGRESS:
+                            self._outcome(said.what, said)
+
+    def _keycache_cut(self) -> None:
+        found: dict[tuple[int, int], list[Outcome]] = {}
+        recipes = OPTEE_TARGETS[self._case.target].recipes(self._case)
+        built = self._images.get(next(recipe for recipe in recipes if recipe.name.startswith("programs-")))
+        address = symbol_address(built.file(Path(_PROGRAM).name), _CUT_READY)
+        with tempfile.TemporaryDirectory(prefix="ww-campaign-") as temporary:
+            program = [_PROGRAM, *self._write_step()]
+            self._prepared = self._emulator.prepare(self._machine, program, address, Path(temporary))
+            base = {name: (self._prepared / file).read_bytes() for name, file in _BASES.items()}
+            length, whole = self._uncut(*base, _ASKED)
+            for at in spread(length, self._points):
+                left = self._cut(at, whole)
+                stored = len(left[_JOURNAL]), len(left[_SHADOW])
+                if stored not in found:
+                    files = {name: content + left[name] for name, content in base.items()}
+                    with self._step("cut-read", f"storage={self._storage}", files=files) as work:
+                        found[stored] = _outcomes(read_records(work / RECORDS))
+                self._outcome(CUT, keycache_cut.judge(left[_ASKED].decode("ascii"), found[stored]), at)
+
+    def _uncut(self, *names: str) -> tuple[int, dict[str, bytes]]:
+        """A machine that is not stopped. Returns its region's length and the files of these names that it left."""
         with self._step(*self._write_step(), plugin=self._plugin({"out": f"/run/{_LENGTH}"})) as work:
             try:
                 length = int((work / _LENGTH).read_text(encoding="ascii"))
@@ -248,25 +345,28 @@ class _Campaign:
                 raise WorldwiseError(
                     f"{self._case.id}: the plugin did not say how long the write is: {error}"
                 ) from None
-            return length, Journal((work / _JOURNAL).read_bytes())
+            return length, _left(work, names)
 
-    def _cut(self, at: int, whole: Journal) -> tuple[int, int]:
-        """A machine that is stopped at an instruction. Returns that, and how many bytes of the journal there are."""
+    def _cut(self, at: int, whole: Mapping[str, bytes]) -> dict[str, bytes]:
+        """A machine that is stopped at an instruction. Returns what it left of the files of the whole."""
         with self._step(*self._write_step(), plugin=self._plugin({"at": str(at)}), whole=False) as work:
             records = read_records(work / RECORDS)
             if any(isinstance(record, End) for record in records):
                 raise WorldwiseError(f"{self._case.id}: the machine was to be stopped at instruction {at}, it was not")
-            path = work / _JOURNAL
-            data = path.read_bytes() if path.exists() else b""
-        if (data and len(data) not in whole.ends) or data != whole.data[: len(data)]:
-            raise WorldwiseError(
-                f"{self._case.id}: what was stored up to instruction {at} is not the begin of what the whole write "
-                "stores",
-                "this is a defect of the first order: machines do not repeat themselves",
-            )
-        return at, len(data)
+            left = _left(work, whole)
+        if any(data != whole[name][: len(data)] for name, data in left.items()):
+            raise self._other(at)
+        return left
+
+    def _other(self, at: int) -> WorldwiseError:
+        return WorldwiseError(
+            f"{self._case.id}: what was stored up to instruction {at} is not the begin of what the whole write stores",
+            "this is a defect of the first order: machines do not repeat themselves",
+        )
 
     def _write_step(self) -> tuple[str, ...]:
+        if self._case.operation == KEYCACHE_CUT:
+            return ("cut-write", *(word for word in self._case.arguments if not word.startswith("points=")))
         return ("cut-write", self._storage, self._action, str(self._case.size))
 
     def _recovered(self, journal: bytes) -> Outcome:
@@ -293,7 +393,13 @@ class _Campaign:
             for name, content in (files or {}).items():
                 (work / name).write_bytes(content)
             try:
-                ran = self._emulator.run(self._machine, [_PROGRAM, *arguments], work, plugin=plugin)
+                ran = self._emulator.run(
+                    self._machine,
+                    [_PROGRAM, *arguments],
+                    work,
+                    plugin=plugin,
+                    prepared=self._prepared if plugin else None,
+                )
                 self.seconds += ran.wall_seconds
                 self.command = self.command or ran.command
                 if whole:
@@ -347,8 +453,17 @@ class _Campaign:
             self._progress(file.tell())
 
 
+def _left(work: Path, names: Iterable[str]) -> dict[str, bytes]:
+    """Files that a machine left; one that it did not come to is empty."""
+    return {name: (work / name).read_bytes() if (work / name).exists() else b"" for name in names}
+
+
+def _outcomes(records: Sequence[Record]) -> list[Outcome]:
+    return [record for record in records if isinstance(record, Outcome)]
+
+
 def _only_outcome(records: Sequence[Record], case: str) -> Outcome:
-    found = [record for record in records if isinstance(record, Outcome)]
+    found = _outcomes(records)
     if len(found) != 1:
         raise WorldwiseError(f"{case}: a machine told of {len(found)} outcomes instead of one")
     return found[0]

@@ -5,10 +5,12 @@ import json
 import struct
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from types import SimpleNamespace
 from typing import cast
 
 import pytest
 
+from worldwise import campaign
 from worldwise.campaign import (
     AFTER_RESTART,
     ATTEMPTS,
@@ -61,8 +63,17 @@ class Machines:
         self.idle = 0
         self.error = ""
 
-    def run(self, _machine: Machine, program: Sequence[str], directory: Path, *, plugin: Plugin | None = None) -> Ran:
+    def run(
+        self,
+        _machine: Machine,
+        program: Sequence[str],
+        directory: Path,
+        *,
+        plugin: Plugin | None = None,
+        prepared: Path | None = None,
+    ) -> Ran:
         assert program[0] == "/bin/linux-bench"
+        assert prepared is None
         step = program[1]
         self.steps.append(" ".join(program[1:]))
         at = int(plugin.arguments.get("at", 0)) if plugin else 0
@@ -230,3 +241,130 @@ def test_what_cannot_be_tried_is_refused(text: str, problem: str) -> None:
     with pytest.raises(WorldwiseError) as caught:
         parse_case(f"optee/mbedtls-nist-O2/{text}", 1, 0)
     assert problem in caught.value.message
+
+
+NOTES = "set 0 1\ndone 0 1\nset 0 2\ndone 0 2\n"
+
+
+class KeyCaches(Machines):
+    """Machines of a key cache: a client's key is replaced, which is stored at instruction 500 and confirmed at 600."""
+
+    def __init__(self, early: bool = False) -> None:
+        super().__init__()
+        self.confirmed = 300 if early else 600
+
+    def prepare(self, _machine: Machine, program: Sequence[str], address: int, directory: Path) -> Path:
+        self.steps.append("prepare " + " ".join(program[1:]))
+        assert address == 7
+        (directory / "base").write_bytes(b"B")
+        (directory / "base-log").write_bytes(b"L")
+        return directory
+
+    def run(
+        self,
+        _machine: Machine,
+        program: Sequence[str],
+        directory: Path,
+        *,
+        plugin: Plugin | None = None,
+        prepared: Path | None = None,
+    ) -> Ran:
+        step, *arguments = program[1:]
+        self.steps.append(" ".join(program[1:]))
+        at = int(plugin.arguments.get("at", 0)) if plugin else 0
+        lines: list[dict[str, str | int]] = [{"type": "outcome", "what": "prepared", "result": "ready", "detail": ""}]
+        if step == "cut-write":
+            assert prepared
+            (directory / "journal").write_bytes(b"J" if not at or at > 500 else b"")
+            (directory / "shadow").write_bytes(b"S" if not at or at > 550 else b"")
+            notes = NOTES if not at or at > self.confirmed else NOTES[:24]
+            (directory / "asked").write_bytes(self.spoil(at, notes.encode()))
+            if not at:
+                (directory / "length").write_text(f"{REGION}\n")
+        elif step == "cut-read":
+            assert prepared is None
+            key = 2 if (directory / "journal").read_bytes() == b"BJ" else 1
+            assert (directory / "shadow").read_bytes() in (b"L", b"LS")
+            detail = f"0={key}; stale 0 forged 0 damaged 0 lost 0 slow 0"
+            lines = [{"type": "outcome", "what": what, "result": "read", "detail": detail} for what in ("kept", "lost")]
+        else:
+            assert step == "hold"
+            what = arguments[1].removeprefix("attempt=")
+            lines = [
+                {"type": "outcome", "what": "progress", "result": "alive", "detail": ""},
+                {"type": "outcome", "what": what, "result": "holds", "detail": ""},
+            ]
+        if not at:
+            lines.append({"type": "end", "status": 0, "idle": 0})
+        (directory / "records.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+        return Ran(0, ("qemu",), 0.5)
+
+
+def key_cache(operation: str, *parameters: tuple[str, str]) -> Case:
+    return Case("optee", "mbedtls-ce", "O2", operation, 1, 0, parameters)
+
+
+def key_cache_outcomes(machines: KeyCaches, case: Case, directory: Path) -> list[Outcome]:
+    run_case(cast(Emulator, machines), cast(ImageStore, Images()), MACHINE, case, ("/bin/x",), directory)
+    records = read_records(directory / "records.jsonl")
+    check_records(records, case)
+    return [record for record in records if isinstance(record, Outcome)]
+
+
+@pytest.fixture
+def no_images(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nothing is built to learn where the program is to be stopped."""
+
+    class Target:
+        def recipes(self, _case: Case) -> list[SimpleNamespace]:
+            return [SimpleNamespace(name="programs-keycache")]
+
+    monkeypatch.setattr(campaign, "OPTEE_TARGETS", {"optee": Target()})
+    monkeypatch.setattr(campaign, "symbol_address", lambda _file, _name: 7)
+
+
+CUT_CASE = key_cache("keycache-cut", ("storage", "ree"), ("points", "5"))
+
+
+@pytest.mark.usefixtures("no_images")
+def test_each_cut_of_a_key_cache_goes_on_from_one_state(tmp_path: Path) -> None:
+    """If this fails, cuts are prepared anew, a state is read twice, or its base is not put back with it."""
+    machines = KeyCaches()
+    found = key_cache_outcomes(machines, CUT_CASE, tmp_path)
+    assert [(each.at, each.result) for each in found] == [
+        (1, "old"),
+        (250, "old"),
+        (500, "old"),
+        (750, "between"),
+        (1000, "between"),
+    ]
+    assert machines.steps[0] == "prepare cut-write storage=ree"
+    assert machines.steps.count("cut-write storage=ree") == 6
+    assert machines.steps.count("cut-read storage=ree") == 2
+
+
+@pytest.mark.usefixtures("no_images")
+def test_a_key_cache_that_confirms_too_early_is_found(tmp_path: Path) -> None:
+    """If this fails, a SET that is answered and not stored passes."""
+    found = key_cache_outcomes(KeyCaches(early=True), CUT_CASE, tmp_path)
+    assert [each.result for each in found] == ["old", "old", "lost", "between", "between"]
+    assert "client 0 has 1 and not 2" in found[2].detail
+
+
+@pytest.mark.usefixtures("no_images")
+def test_a_key_cache_that_does_not_repeat_itself_is_refused(tmp_path: Path) -> None:
+    """If this fails, the notes of one run judge the storage of another."""
+    machines = KeyCaches()
+    machines.spoil = lambda at, data: data if at != 500 else b"x" + data
+    with pytest.raises(WorldwiseError, match="up to instruction 500 is not the begin"):
+        key_cache_outcomes(machines, CUT_CASE, tmp_path)
+
+
+@pytest.mark.parametrize("storage", ["ree", "rpmb"])
+def test_what_a_key_cache_is_put_through(storage: str, tmp_path: Path) -> None:
+    """If this fails, an attempt is left out, or a sign of life is taken for one."""
+    machines = KeyCaches()
+    found = key_cache_outcomes(machines, key_cache("keycache-hold", ("storage", storage)), tmp_path)
+    tried = [what for what in campaign.HOLD_ATTEMPTS if what not in campaign.NOT_TRIED.get(storage, ())]
+    assert [each.what for each in found] == tried
+    assert machines.steps == [f"hold storage={storage} attempt={what}" for what in tried]

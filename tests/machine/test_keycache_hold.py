@@ -1,0 +1,63 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""What the key cache withstands, on the machine: a few cuts, a server that must be found out, and an older record."""
+
+from pathlib import Path
+
+import pytest
+
+from worldwise import campaign
+from worldwise.campaign import run_case
+from worldwise.image import ImageStore
+from worldwise.keycache_cut import GOOD, LOST
+from worldwise.lab import Lab
+from worldwise.record import Outcome, check_records, read_records
+from worldwise.suite import parse_case
+from worldwise.target import Emulator
+from worldwise.targets import TARGETS
+
+VARIANT = "optee/mbedtls-ce-O2"
+# The TA's first start makes 64 objects; several such machines may run on a busy host.
+pytestmark = pytest.mark.timeout(1800)
+
+
+@pytest.fixture
+def emulator(lab: Lab) -> Emulator:
+    """One that waits: a machine says nothing while its server starts."""
+    return Emulator(lab, silence_limit=600)
+
+
+def outcomes(text: str, emulator: Emulator, images: ImageStore, directory: Path) -> list[Outcome]:
+    """What a campaign recorded, checked as the tool does."""
+    case = parse_case(f"{VARIANT}/{text}", 1, 0)
+    target = TARGETS["optee"]
+    run_case(emulator, images, target.machine(case, images), case, target.program(case), directory)
+    records = read_records(directory / "records.jsonl")
+    check_records(records, case)
+    return [record for record in records if isinstance(record, Outcome)]
+
+
+def test_what_is_confirmed_outlasts_a_power_cut(emulator: Emulator, images: ImageStore, tmp_path: Path) -> None:
+    """If this fails, a SET or DEL that was answered OK is lost, or a key is there that nobody set."""
+    found = outcomes("keycache-cut,storage=ree,points=4", emulator, images, tmp_path)
+    assert [each.what for each in found] == ["cut"] * 4
+    assert {each.result for each in found} <= set(GOOD), found
+    confirmed = [int(each.detail.split()[0]) for each in found]
+    # Eight clients have keys before it begins; thirty changes follow, the last of which is confirmed with the last cut.
+    assert (confirmed[0], confirmed[-1]) == (8, 38)
+    assert confirmed == sorted(confirmed)
+
+
+def test_a_server_that_confirms_too_early_is_found(emulator: Emulator, images: ImageStore, tmp_path: Path) -> None:
+    """If this fails, the campaign cannot tell a server that loses keys: this one answers before it stores."""
+    found = outcomes("keycache-cut,storage=ree,points=3,durability=relaxed", emulator, images, tmp_path)
+    assert [each.result for each in found][1:] == [LOST, LOST], found
+    assert "has " in found[1].detail
+
+
+def test_an_older_record_is_refused(
+    emulator: Emulator, images: ImageStore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """If this fails, the TA takes the record of a key that was replaced, or the server's counters do not tell."""
+    monkeypatch.setattr(campaign, "HOLD_ATTEMPTS", ("record-older",))
+    (found,) = outcomes("keycache-hold,storage=ree", emulator, images, tmp_path)
+    assert (found.what, found.result) == ("record-older", "holds"), found.detail
