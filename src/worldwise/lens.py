@@ -114,6 +114,20 @@ _INCLUDES = {
         (("stream", "client"), ("stream", "linux")),
         "the same for 32 messages, sent without waiting for an answer",
     ),
+    ("request", "storage"): "the TA's calls of persistent objects (opened, read, written, closed), with the work of "
+    "OP-TEE's core and of tee-supplicant",
+    ("request", "ta"): f"the key cache's TA, from a command's first instruction to its last, {_IN_TA}",
+    (
+        "request",
+        "invoke",
+    ): "the server's TEEC_InvokeCommand: libteec, Linux, the secure monitor, OP-TEE's core, the TA, and the way back",
+    ("request", "client"): "all that the processor executes from the client's call of libkeycache until it has the "
+    "answer: TLS in the client and in the server, the kernel's TCP between them, the server, and both worlds",
+    ("short", "client"): "redis-benchmark from its start to its end, and all that the processor executes meanwhile: "
+    "handshakes, TLS in it and in the server, the kernel's TCP between them, the server, and both worlds",
+    ("long", "client"): "the same with twice as many requests",
+    ("requests", "client"): "all that the processor executes while the requests of a batch are asked and answered: TLS "
+    "in the client and in the server, the kernel's TCP between them, the server, and both worlds",
     ("ecdh", "ta"): f"the shared secret, with what refuses a bad public key of the peer, {_IN_TA}",
     ("ecdh", "client"): _CLIENT_CALL,
     ("ecdh", "linux"): f"the shared secret, with what refuses a bad public key of the peer, {_IN_LINUX}",

@@ -57,6 +57,9 @@ REQUIRED_CHECKS: Mapping[tuple[str, str], tuple[str, ...]] = {
     ("optee", "storage"): ("state-as-it-must-be",),
     ("linux", "file"): ("state-as-it-must-be",),
     ("optee", "payload"): ("payload-arrived",),
+    ("optee", "keycache-load"): ("requests-counted",),
+    ("optee", "keycache-zipf"): ("keys-right", "hits-as-simulated"),
+    ("optee", "keycache"): ("answers-right", "keys-found-where-they-must-be"),
     ("linux", "attestdiv"): _REJECTED,
     ("linux", "attestquorum"): _REJECTED,
     ("linux", "sha256"): ("known-answer",),
@@ -85,8 +88,9 @@ BOARD_CHECKS: Mapping[str, tuple[str, ...]] = {
     HARDCLOCK: (*_SIGNATURE_CHECKS, "hardclock-is-gettimeofday"),
 }
 
-# Operations that say something besides of their calls: storage, how often tee-supplicant was asked.
-OUTCOMES_BESIDE = ("storage",)
+# Operations that say something besides of their calls: storage, how often tee-supplicant was asked; the key cache, what
+# redis-benchmark reports, and how many requests found their key.
+OUTCOMES_BESIDE = ("storage", "keycache-load", "keycache-zipf")
 
 # Operations of a TEE that are those of the boards, with their evidence and checks.
 _ON_CURVE = ("sign", "verify", "ecdh")
@@ -99,6 +103,8 @@ TARGET_CLOCKS: Mapping[str, str] = {"linux-armv7": "perf_cpu_cycles"}
 CLOCKS: Mapping[tuple[str, str], str] = {("sha256", "api"): "pmccntr_el0", ("sha256", "ta"): "pmccntr_el0"}
 # Places whose samples may be the sum of several spans: (operation, place).
 _SUMMED = tuple(CLOCKS)
+# Places whose samples are the sum of as many spans as there were, which the case does not foretell: perhaps none.
+_COUNTED = tuple(("keycache", place) for place in ("storage", "ta", "invoke"))
 
 # The bytes of a hashed message: see guest/bench/message.h.
 _BLOCK = 65536
@@ -108,7 +114,7 @@ _CLOCK_STEP = 2000
 
 Count = Annotated[int, Field(ge=0, lt=2**64)]
 Text = Annotated[str, Field(min_length=1)]
-Place = Literal["api", "ta", "invoke", "client", "linux", "mcu"]
+Place = Literal["api", "ta", "invoke", "client", "linux", "mcu", "storage"]
 Clock = Literal["cntvct_el0", "pmccntr_el0", "systick", "perf_cpu_cycles"]
 Bytes = Annotated[str, Field(pattern="^([0-9a-f]{2})*$")]
 CurveName = Literal["secp160r1", "secp192r1", "secp224r1", "secp256r1", "secp384r1", "secp256k1", "ed25519", "x25519"]
@@ -171,7 +177,8 @@ class Sample(_Record):
     """One call: the counter before and after, and what is left when the cost of measuring is taken away.
 
     A call that took several passes through its region has their number in `spans` and their sum in `busy`; `begin` is
-    then that of the first and `end` that of the last.
+    then that of the first and `end` that of the last. One that took none, where a place need not be passed, has 0 in
+    all of them; `begin` and `end` then tell when the region around it began.
     """
 
     type: Literal["sample"]
@@ -181,7 +188,7 @@ class Sample(_Record):
     phase: Literal["first", "warmup", "sample"]
     begin: Count
     end: Count
-    spans: Annotated[int, Field(ge=1, lt=2**64)] | None = None
+    spans: Count | None = None
     busy: Count | None = None
     inner: Count | None = None
     count: Count
@@ -812,7 +819,7 @@ class _Checker:
                 series = found.get((record.measure, record.place))
                 if series is None:
                     self._fail(number, f"a sample of '{record.measure}' at '{record.place}', which it has not.")
-                self._sample(number, record, len(series), overheads)
+                self._sample(number, record, len(series), overheads, found)
                 if series and record.begin < series[-1].end:
                     self._fail(number, f"{record.measure} {record.index}: begins before its predecessor ends.")
                 series.append(record)
@@ -843,7 +850,15 @@ class _Checker:
         if inner.raw > outer.raw:
             self._fail(None, f"{what} took {inner.raw}, more than the {outer.raw} at '{outer.place}' around it.")
 
-    def _sample(self, number: int, sample: Sample, index: int, overheads: Mapping[str, Overhead]) -> None:
+    def _sample(
+        self,
+        number: int,
+        sample: Sample,
+        index: int,
+        overheads: Mapping[str, Overhead],
+        found: Mapping[tuple[str, str], Sequence[Sample]],
+    ) -> None:
+        """Refuses a sample that cannot be; `found` are those before it, by measure and place."""
         case = self._case
         name = f"{sample.measure} {sample.index} at {sample.place}"
         if sample.index != index:
@@ -853,31 +868,55 @@ class _Checker:
         phase = "first" if index == 0 else "warmup" if index <= case.warmup else "sample"
         if sample.phase != phase:
             self._fail(number, f"{name}: phase is '{sample.phase}', must be '{phase}'.")
-        summed = (case.operation, sample.place) in _SUMMED
-        if (sample.spans, sample.busy is None) != ((case.spans, False) if summed else (None, True)):
+        counted = (case.operation, sample.place) in _COUNTED
+        summed = counted or (case.operation, sample.place) in _SUMMED
+        spans = (sample.spans if counted else case.spans) if summed else None
+        if (sample.spans, sample.busy is None) != (spans, not summed) or (counted and spans is None):
             self._fail(
                 number,
                 f"{name}: spans is {sample.spans} and busy {sample.busy}, must be "
-                + (f"{case.spans} and their sum." if summed else "absent."),
+                + ("a number and their sum." if counted else f"{spans} and their sum." if summed else "absent."),
             )
         if summed and sample.raw > sample.end - sample.begin:
             self._fail(number, f"{name}: its spans take {sample.raw}, but from begin to end is less.")
-        places = case.measures[sample.measure]
-        within = places[places.index(sample.place) - 1] if sample.place != places[0] else None
-        # An outer region is passed as often as its measure says, or once around all that is inside.
-        inner = (overheads[within].nested or 0) * case.spans if within else 0
+        inner = self._inner(number, sample, overheads, found)
         if (sample.inner or 0) != inner:
             self._fail(number, f"{name}: inner is {sample.inner}, the declared overhead makes it {inner or None}.")
-        overhead = overheads[sample.place].count * (sample.spans or 1)
+        overhead = overheads[sample.place].count * (1 if sample.spans is None else sample.spans)
         due = sample.raw - overhead - inner
         if sample.count != due:
             self._fail(
                 number,
                 f"{name}: count is {sample.count}, but "
-                f"{'busy' if summed else 'end - begin'} - overhead{' - inner' if within else ''} = {due}.",
+                f"{'busy' if summed else 'end - begin'} - overhead{' - inner' if inner else ''} = {due}.",
             )
-        if sample.count == 0:
+        if sample.count == 0 and sample.spans != 0:
             self._fail(number, f"{name}: counts nothing: the operation cannot have run.")
+
+    def _inner(
+        self,
+        number: int,
+        sample: Sample,
+        overheads: Mapping[str, Overhead],
+        found: Mapping[tuple[str, str], Sequence[Sample]],
+    ) -> int:
+        """What the measuring of the regions within a sample's own added to it."""
+        case = self._case
+        places = case.measures[sample.measure]
+        if sample.place == places[0]:
+            return 0
+        within = places[places.index(sample.place) - 1]
+        nested = overheads[within].nested or 0
+        if (case.operation, within) not in _COUNTED:
+            # An outer region is passed as often as its measure says, or once around all that is inside.
+            return nested * case.spans
+        inside = found[sample.measure, within]
+        if len(inside) <= sample.index:
+            self._fail(
+                number,
+                f"{sample.measure} {sample.index} at {sample.place}: comes before what is inside, at '{within}'.",
+            )
+        return nested * (inside[sample.index].spans or 0)
 
     def _memory(self) -> dict[str, Memory]:
         """What a call takes of memory, once for each measure of a board or of a TA that is one of several."""

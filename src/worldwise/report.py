@@ -23,6 +23,9 @@ from worldwise.echo_report import echo_sections
 from worldwise.faults_report import faults_sections
 from worldwise.hash_cost import Fit, HashCost, throughput
 from worldwise.implementation import IMPLEMENTATIONS as IMPLEMENTATION_TABLE
+from worldwise.keycache_hold_report import keycache_hold_sections
+from worldwise.keycache_load_report import keycache_load_sections
+from worldwise.keycache_report import keycache_sections
 from worldwise.lens import CLOCKS, Factor, Reading, Row, in_reading_order
 from worldwise.linux_report import linux_columns, linux_sections
 from worldwise.options_report import options_sections
@@ -59,9 +62,15 @@ _OPERATIONS = {
     "ecdh": "shared secret",
     "digest": "SHA-256",
     "echo": "a message echoed",
+    "keycache": "a request to the key cache",
+    "keycache-load": "requests of redis-benchmark to the key cache",
+    "keycache-zipf": "requests of many clients to the key cache",
 }
 # Operations whose figures stand in tables of their own, each with its module.
-_OWN_TABLES = ("aes", "payload", "call", "storage", "file", "sign", "verify", "ecdh", "digest", "echo")
+_OWN_TABLES = (
+    *("aes", "payload", "call", "storage", "file", "sign", "verify", "ecdh", "digest", "echo"),
+    *("keycache", "keycache-load", "keycache-zipf"),
+)
 _STYLES = {"fits": "green", "EXCEEDS": "bold red"}
 
 # A header rule and spaces: reads the same in a log, a pipe and a mail.
@@ -100,6 +109,9 @@ def sections(reading: Reading, full: bool = False) -> list[Section]:
         *crypto_sections(reading, full),
         *abuse_sections(reading, full),
         *echo_sections(reading, full),
+        *keycache_sections(reading),
+        *keycache_load_sections(reading),
+        *keycache_hold_sections(reading, full),
         *storage_sections(reading, full),
         *faults_sections(reading, full),
         *board_sections(reading, full),

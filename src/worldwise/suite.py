@@ -69,6 +69,11 @@ TARGETS: Mapping[str, Mapping[str, Mapping[str, tuple[str, ...]]]] = {
         "storage": {"access": _IN_TEE},
         "tamper": {},
         "power-cut": {},
+        "keycache": {"request": ("storage", "ta", "invoke", "client")},
+        "keycache-load": {"short": ("client",), "long": ("client",)},
+        "keycache-zipf": {"requests": ("client",)},
+        "keycache-hold": {},
+        "keycache-cut": {},
         "abuse": {},
         "sign": {"sign": _IN_TEE},
         "verify": {"verify": _IN_TEE},
@@ -105,7 +110,7 @@ OPERATIONS = tuple(dict.fromkeys(operation for operations in _ALL_OPERATIONS for
 MEASURES = tuple(
     dict.fromkeys(measure for operations in _ALL_OPERATIONS for measures in operations.values() for measure in measures)
 )
-PLACES = ("api", "ta", "invoke", "client", "linux", "mcu")
+PLACES = ("api", "ta", "invoke", "client", "linux", "mcu", "storage")
 
 MAX_SIZE = 64 * 2**20
 # One call to a TA. OP-TEE maps what it brings by page tables of 2 MiB each, and has eight (CFG_PGT_CACHE_ENTRIES): the
@@ -122,6 +127,46 @@ MAX_RUNS = 100_000
 
 # A message that AES takes: a call brings it and what becomes of it, and of MAX_MEMREF's page tables each needs its own.
 MAX_AES = 4 * 2**20
+
+# The key cache: a key's possible bytes, and the longest plaintext, KEYCACHE_MOST in keycache/client/keycache.h.
+KEYCACHE_KEYS = (16, 32)
+MAX_KEYCACHE = 64 * 1024
+# Who decides what the TA keeps; naive keeps nothing, and reads secure storage for every use.
+KEYCACHE_POLICIES = ("none", "lru", "smart", "naive")
+# A request, and where it finds its keys: in the TA (hit), in a record with it (miss), in secure storage (cold).
+KEYCACHE_ACTIONS = (
+    "get-hit",
+    "get-miss",
+    "get-cold",
+    "seal-hit",
+    "seal-miss",
+    "open-hit",
+    "open-miss",
+    "reencrypt-hit",
+    "reencrypt-miss",
+    "set-known",
+    "set-new",
+)
+
+# What redis-benchmark asks of it, and over how many connections.
+LOAD_ACTIONS = ("ping", "seal", "reencrypt")
+MAX_CONNECTIONS = 1000
+# Of one request. A longer one takes several TLS records, and redis-benchmark, with Nagle's algorithm on, sends the
+# last of them when the first is acknowledged: Linux puts that off by 40 ms, in which the processor would be idle.
+MAX_LOAD = 8 * 1024
+# Streams of requests, those of keycache/server/workload.c, by so many clients; percent of the keys that the TA keeps.
+WORKLOADS = (
+    "zipf-0.8",
+    "zipf-0.99",
+    "zipf-1.2",
+    "zipf-0.8-scans",
+    "zipf-0.99-scans",
+    "zipf-1.2-scans",
+    "zipf-0.99-drift",
+)
+KEYCACHE_BOUNDS = ("1", "5", "10", "25")
+MAX_CLIENTS = 100_000
+MAX_REQUESTS = 1_000_000
 
 # A message to an echo server, ECHO_MAX_BYTES in guest/apps/echo/echo.h.
 MAX_ECHO = 64 * 1024
@@ -279,6 +324,8 @@ PARAMETERS = (
             ("optee", "call"),
             ("optee", "storage"),
             ("optee", "power-cut"),
+            ("optee", "keycache"),
+            ("optee", "keycache-load"),
             ("linux", "file"),
         ),
         missing="a size, such as size=1MiB",
@@ -308,20 +355,47 @@ PARAMETERS = (
     Parameter(
         "storage",
         "storages",
-        (("optee", "storage"), ("optee", "tamper"), ("optee", "power-cut")),
+        (
+            *(("optee", operation) for operation in ("storage", "tamper", "power-cut", "keycache")),
+            *(
+                ("optee", operation)
+                for operation in ("keycache-load", "keycache-zipf", "keycache-hold", "keycache-cut")
+            ),
+        ),
         STORAGES,
         missing="a storage, such as storage=ree",
     ),
     Parameter(
+        "policy",
+        "policies",
+        tuple(("optee", operation) for operation in ("keycache", "keycache-load", "keycache-zipf")),
+        KEYCACHE_POLICIES,
+        missing="a policy, such as policy=smart",
+    ),
+    Parameter(
         "action",
         "actions",
-        (("optee", "storage"), ("optee", "power-cut"), ("linux", "file")),
-        ("create", "read", "overwrite", "append", "replace", "rename", "enumerate", "delete"),
+        (
+            ("linux", "file"),
+            *(("optee", operation) for operation in ("storage", "power-cut", "keycache", "keycache-load")),
+        ),
+        (
+            *("create", "read", "overwrite", "append", "replace", "rename", "enumerate", "delete"),
+            *KEYCACHE_ACTIONS,
+            *LOAD_ACTIONS,
+        ),
         missing="an action, such as action=create",
     ),
     Parameter("sync", "syncs", (("linux", "file"),), ("none", "fsync"), "none"),
-    Parameter("points", "points", (("optee", "power-cut"),), most=MAX_POINTS, missing="a number of points: points=200"),
-    Parameter("ta", "tas", (("optee", "abuse"),), tuple(apps.APPS), missing="a TA, such as ta=hello"),
+    Parameter(
+        "points",
+        "points",
+        (("optee", "power-cut"), ("optee", "keycache-cut")),
+        most=MAX_POINTS,
+        missing="a number of points: points=200",
+    ),
+    Parameter("durability", "durabilities", (("optee", "keycache-cut"),), ("full", "relaxed"), "full"),
+    Parameter("ta", "tas", (("optee", "abuse"),), apps.ABUSED, missing="a TA, such as ta=hello"),
     Parameter("calls", "calls", (("optee", "abuse"),), most=MAX_CALLS, missing="a number of calls: calls=100000"),
     Parameter(
         "server",
@@ -329,6 +403,33 @@ PARAMETERS = (
         (("*", "echo"), ("*", "echo-host")),
         ("linux", "call", "socket"),
         missing="a server, such as server=call",
+    ),
+    Parameter(
+        "connections",
+        "connections",
+        (("optee", "keycache-load"),),
+        most=MAX_CONNECTIONS,
+        missing="a number of connections: connections=8",
+    ),
+    Parameter(
+        "clients", "clients", (("optee", "keycache-load"), ("optee", "keycache-zipf")), most=MAX_CLIENTS, default="1"
+    ),
+    Parameter(
+        "requests",
+        "requests",
+        (("optee", "keycache-load"), ("optee", "keycache-zipf")),
+        most=MAX_REQUESTS,
+        missing="a number of requests: requests=1000",
+    ),
+    Parameter(
+        "bound",
+        "bounds",
+        (("optee", "keycache-zipf"),),
+        KEYCACHE_BOUNDS,
+        missing="how many percent of the keys the TA keeps: bound=10",
+    ),
+    Parameter(
+        "workload", "workloads", (("optee", "keycache-zipf"),), WORKLOADS, missing="a workload: workload=zipf-0.99"
     ),
     Parameter("core", "cores", (("linux-armv8", "*"),), ARMV8_CORES, ARMV8_CORES[0], of_machine=True),
     # AES in all modes is a program of its own, whose library is configured as Debian has it.
@@ -707,6 +808,10 @@ def _combination_problem(target: str, operation: str, given: Mapping[str, str]) 
         if parameter.missing and parameter.key not in given and parameter.fits(target, operation):
             missing = parameter.missing if not takes_portables(target) else parameter.missing.replace("1MiB", "32B")
             return f"'{operation}' needs {missing}."
+    if operation == "keycache-zipf":
+        return _zipf_problem(given)
+    if operation in ("keycache-hold", "keycache-cut") and given["storage"] == "ree-rpmb":
+        return _KEYCACHE_STORAGE
     if "size" not in given:
         return ""
     size = parse_size(given["size"])
@@ -747,6 +852,15 @@ def _combination_problem(target: str, operation: str, given: Mapping[str, str]) 
         most = MAX_CUT // 2 if given["action"] == "append" else MAX_CUT
         if not 1 <= size <= most:
             return f"size {given['size']} is out of range. Allowed: 1B to {size_text(most)}."
+    if operation == "keycache-load":
+        return _load_problem(given, size)
+    if given.get("action") in LOAD_ACTIONS:
+        return f"action={given['action']} is for 'keycache-load'."
+    if "action" in given and (given["action"] in KEYCACHE_ACTIONS) != (operation == "keycache"):
+        which = "is for" if given["action"] in KEYCACHE_ACTIONS else "is not for"
+        return f"action={given['action']} {which} 'keycache'."
+    if operation == "keycache":
+        return _keycache_problem(given, size)
     if operation in ("storage", "file") and given["action"] == "replace":
         return "action=replace is for 'power-cut' alone."
     if operation in ("storage", "file") and not STORAGE_LEAST <= size <= STORAGE_MOST:
@@ -757,6 +871,55 @@ def _combination_problem(target: str, operation: str, given: Mapping[str, str]) 
     if given.get("fault") == "fresh" and size == 0:
         return "a message of no bytes has no page that could be fresh."
     return ""
+
+
+def _keycache_problem(given: Mapping[str, str], size: int) -> str:
+    """What is wrong with the parameters of the key cache's requests; empty if nothing is."""
+    verb, _, state = given["action"].partition("-")
+    if given["storage"] == "ree-rpmb":
+        return _KEYCACHE_STORAGE
+    if state == "hit" and given["policy"] not in ("lru", "smart"):
+        return f"policy={given['policy']} keeps no key, so that nothing is a hit."
+    if state == "cold" and given["policy"] not in ("none", "smart"):
+        return f"policy={given['policy']} has no cold key: {_NO_COLD[given['policy']]}."
+    if verb in ("get", "set") and size not in KEYCACHE_KEYS:
+        allowed = " and ".join(map(size_text, KEYCACHE_KEYS))
+        return f"size {given['size']} is not that of a key, of which '{given['action']}' has one. Allowed: {allowed}."
+    if not 1 <= size <= MAX_KEYCACHE:
+        return f"size {given['size']} is out of range. Allowed: 1B to {size_text(MAX_KEYCACHE)}."
+    return ""
+
+
+def _load_problem(given: Mapping[str, str], size: int) -> str:
+    """What is wrong with the parameters of a load on the key cache; empty if nothing is."""
+    if given["storage"] == "ree-rpmb":
+        return _KEYCACHE_STORAGE
+    if given["action"] not in LOAD_ACTIONS:
+        return f"action={given['action']} is not for 'keycache-load'. Allowed: {', '.join(LOAD_ACTIONS)}."
+    if not 1 <= size <= MAX_LOAD:
+        return f"size {given['size']} is out of range. Allowed: 1B to {size_text(MAX_LOAD)}."
+    if int(given["requests"]) < int(given["connections"]):
+        return f"requests={given['requests']} is not even one for each of connections={given['connections']}."
+    if given["action"] == "ping" and "clients" in given:
+        return "action=ping uses no key: it takes no clients."
+    return ""
+
+
+def _zipf_problem(given: Mapping[str, str]) -> str:
+    """What is wrong with the parameters of a workload of many clients; empty if nothing is."""
+    clients = int(given.get("clients", "1"))
+    if given["storage"] == "ree-rpmb":
+        return _KEYCACHE_STORAGE
+    if given["policy"] == "naive":
+        return "policy=naive has no cache, so that there is no rate of hits."
+    if clients * int(given["bound"]) < 100:
+        return f"clients={clients} with bound={given['bound']} is a cache without a key: give it more clients."
+    return ""
+
+
+_KEYCACHE_STORAGE = "the key cache is measured with storage=ree and storage=rpmb."
+# Why a policy has no key of which the server has lost the record, and the TA has not the key.
+_NO_COLD = {"lru": "the TA keeps it while servers come and go", "naive": "there are no records to be lost"}
 
 
 def parse_duration(text: str) -> Fraction:
