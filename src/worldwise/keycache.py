@@ -2,15 +2,18 @@
 """The secure key cache (keycache/), built in the root `keycache`: for the measured machine, as Debian packages, for
 fuzzing."""
 
+import contextlib
 import functools
 import re
 import shutil
 import time
 import uuid
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor, wait
 from dataclasses import dataclass, field
 from pathlib import Path
+
+from filelock import FileLock, Timeout
 
 from worldwise import paths
 from worldwise.apps import APPS
@@ -215,7 +218,8 @@ class Fuzzer:
     """Runs the fuzz target in the root.
 
     Args:
-        folder: for logs, findings and, unless one is named, the corpus; made if it is not there.
+        folder: for logs, findings and, unless one is named, the corpus; made if it is not there. One campaign at a time
+            works in it.
         corpus: a folder of inputs to begin with and to add to, beside those of the repository, which stay as they are.
         notify: called with a line of text when a build begins or ends.
     """
@@ -235,8 +239,12 @@ class Fuzzer:
 
         `progress` is called about once a second with the executions so far.
 
-        Raises WorldwiseError if the target cannot be built or does not run.
+        Raises WorldwiseError if the target cannot be built or does not run, or another campaign is at work.
         """
+        with self._alone():
+            return self._run(runs, jobs, progress)
+
+    def _run(self, runs: int, jobs: int, progress: Callable[[int], None]) -> Fuzzed:
         binds = self._prepare()
         shares = [runs // jobs + (job < runs % jobs) for job in range(jobs)]
         logs = tuple(self.folder / f"job-{job}.log" for job in range(jobs))
@@ -276,6 +284,27 @@ class Fuzzer:
 
         Returns how many there are then. Raises WorldwiseError.
         """
+        with self._alone():
+            return self._minimise(output)
+
+    @contextlib.contextmanager
+    def _alone(self) -> Iterator[None]:
+        """Keeps others from the logs, whose ends are the figures."""
+        _make(self.folder)
+        lock = FileLock(self.folder / "lock")
+        try:
+            lock.acquire(timeout=0)
+        except Timeout:
+            raise WorldwiseError(
+                f"another campaign is at work in {self.folder}",
+                "wait until it has ended; WORLDWISE_CACHE names another cache to work in beside it",
+            ) from None
+        try:
+            yield
+        finally:
+            lock.release()
+
+    def _minimise(self, output: Path) -> int:
         binds = self._prepare()
         _make(output)
         log = self.folder / "minimise.log"

@@ -208,6 +208,13 @@ def test_an_interrupt_ends_the_jobs(fuzzer: Fuzzer, root: FakeRoot) -> None:
     assert root.stopped
 
 
+def test_one_campaign_at_a_time_writes_the_logs(fuzzer: Fuzzer, root: FakeRoot) -> None:
+    del root
+    with fuzzer._alone(), pytest.raises(WorldwiseError, match=f"another campaign is at work in {fuzzer.folder}"):
+        fuzzer.run(10)
+    assert fuzzer.run(10).executions
+
+
 def test_a_corpus_made_small(fuzzer: Fuzzer, root: FakeRoot, tmp_path: Path) -> None:
     assert fuzzer.minimise(tmp_path / "few") == 1
     assert options(root.calls[-1])["merge"] == "1"
