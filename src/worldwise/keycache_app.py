@@ -14,6 +14,9 @@ from worldwise.image import Recipe
 APP = "keycache"
 # The operation that looks into the TA.
 MEASURED = "keycache"
+# Seconds: the TA's first start makes its objects in secure storage, and thousands of keys may be set before the first
+# record.
+PATIENCE = 900.0
 # Of keycache/ what the app's own programs are compiled from.
 _ROOMS = ("include", "server", "ta")
 

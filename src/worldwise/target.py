@@ -114,6 +114,7 @@ class Machine:
         beside: what runs on the host beside it; only a machine that has it has a network card.
         least_skip: instructions between those two readings that are more than the readings themselves can take.
         brought: of `files`, those that a machine sees only once a case begins: no part of its saved state.
+        patience: seconds for which its programs may record nothing, where that is more than other machines are given.
     """
 
     name: str
@@ -128,6 +129,7 @@ class Machine:
     beside: Beside | None = None
     least_skip: int = LEAST_SKIP
     brought: tuple[str, ...] = ()
+    patience: float = 0
 
     def digest(self, lab: Lab) -> str:
         """The machine's address: lab (so QEMU itself), files, arguments, stopping point."""
@@ -279,6 +281,7 @@ class OpteeMachineTarget:
             preload=("bl2.bin", "bl31.bin", "bl32.bin", "bl32_extra1.bin", "bl32_extra2.bin", "bl33.bin"),
             footprint=ta_footprint(programs, ta) if app == own.CRYPTO else None,
             beside=beside,
+            patience=keycache_app.PATIENCE if app == keycache_app.APP else 0,
         )
 
     def program(self, case: Case) -> Sequence[str]:
@@ -673,6 +676,7 @@ class Emulator:
     ) -> None:
         size = -1
         heard = time.monotonic()
+        limit = max(self.silence_limit, machine.patience)
         while True:
             try:
                 process.wait(timeout=0.05)
@@ -687,9 +691,9 @@ class Emulator:
             if now != size:
                 size, heard = now, time.monotonic()
                 progress(size)
-            elif time.monotonic() - heard > self.silence_limit:
+            elif time.monotonic() - heard > limit:
                 self._end(process)
-                problem = _panic(directory) or f"hangs: no record for {self.silence_limit:.0f} s; it was stopped"
+                problem = _panic(directory) or f"hangs: no record for {limit:.0f} s; it was stopped"
                 raise WorldwiseError(
                     f"machine {machine.name}: {problem}",
                     "`--silence` gives it more time; the consoles are kept beside the records",

@@ -8,6 +8,7 @@ import subprocess
 import threading
 import time
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -61,6 +62,13 @@ def test_a_hanging_machine_is_stopped(lab: Lab, machine: Machine, directory: Pat
     with pytest.raises(WorldwiseError, match="hangs: no record for 3 s"):
         emulator.run(machine, ["/bin/faults", "hang"], directory)
     assert (directory / "console.log").exists()
+
+
+def test_a_machine_that_prepares_for_long_is_given_more(lab: Lab, machine: Machine, directory: Path) -> None:
+    """Its own patience, where that is more than the limit."""
+    patient = replace(machine, patience=6)
+    with pytest.raises(WorldwiseError, match="hangs: no record for 6 s"):
+        Emulator(lab, silence_limit=3).run(patient, ["/bin/faults", "hang"], directory)
 
 
 def test_a_dying_qemu_is_told(emulator: Emulator, machine: Machine, directory: Path) -> None:

@@ -9,7 +9,6 @@ from worldwise import campaign
 from worldwise.campaign import run_case
 from worldwise.image import ImageStore
 from worldwise.keycache_cut import GOOD, LOST
-from worldwise.lab import Lab
 from worldwise.record import Outcome, check_records, read_records
 from worldwise.suite import parse_case
 from worldwise.target import Emulator
@@ -18,12 +17,6 @@ from worldwise.targets import TARGETS
 VARIANT = "optee/mbedtls-ce-O2"
 # The TA's first start makes 64 objects; several such machines may run on a busy host.
 pytestmark = pytest.mark.timeout(1800)
-
-
-@pytest.fixture
-def emulator(lab: Lab) -> Emulator:
-    """One that waits: a machine says nothing while its server starts."""
-    return Emulator(lab, silence_limit=600)
 
 
 def outcomes(text: str, emulator: Emulator, images: ImageStore, directory: Path) -> list[Outcome]:

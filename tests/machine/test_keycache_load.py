@@ -8,10 +8,8 @@ import pytest
 from machines import RunCase
 from worldwise import keycache, paths
 from worldwise.image import ImageStore
-from worldwise.lab import Lab
 from worldwise.record import Outcome, check_records, parse_line
 from worldwise.suite import Case, parse_case
-from worldwise.target import Emulator
 from worldwise.targets import TARGETS
 
 # The first that needs an image builds it, and the root of the key cache.
@@ -20,12 +18,6 @@ pytestmark = pytest.mark.timeout(1800)
 CLIENTS, KEPT, BATCH, SAMPLES = 200, 10, 500, 3
 # As keycache-sim names them.
 POLICIES = {"lru": "lru", "smart": "s3-fifo"}
-
-
-@pytest.fixture
-def emulator(lab: Lab) -> Emulator:
-    """One that waits: the TA's first start alone takes many seconds without a record on a busy host."""
-    return Emulator(lab, silence_limit=600)
 
 
 def run(case: Case, records_of: RunCase, images: ImageStore) -> dict[str, Outcome]:

@@ -7,9 +7,7 @@ import pytest
 
 from machines import Measured, RunCase
 from worldwise.image import ImageStore
-from worldwise.lab import Lab
 from worldwise.suite import Case, parse_case
-from worldwise.target import Emulator
 from worldwise.targets import TARGETS
 
 # The first that needs an image builds it, and the root of the key cache.
@@ -18,12 +16,6 @@ pytestmark = pytest.mark.timeout(1800)
 # A call of a TA that does nothing, and how much of it a hit may cost beside the AES of its payload. GET has none.
 EMPTY = 30_508
 ALLOWED = 1.5
-
-
-@pytest.fixture
-def emulator(lab: Lab) -> Emulator:
-    """One that waits: the TA's first start alone takes many seconds without a record on a busy host."""
-    return Emulator(lab, silence_limit=600)
 
 
 def case_of(action: str, size: str, policy: str = "smart") -> Case:

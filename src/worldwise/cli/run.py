@@ -129,7 +129,7 @@ class _Display:
     type=click.IntRange(5, 86400),
     default=120,
     show_default=True,
-    help="Seconds without a record after which a machine counts as hanging.",
+    help="Seconds without a record after which a machine counts as hanging; one with the key cache has 900 at least.",
 )
 @runs_option
 @reading_options
