@@ -128,6 +128,7 @@ MAX_RUNS = 100_000
 # A message that AES takes: a call brings it and what becomes of it, and of MAX_MEMREF's page tables each needs its own.
 MAX_AES = 4 * 2**20
 
+_KEYCACHE = apps.APPS["keycache"].operations
 # The key cache: a key's possible bytes, and the longest plaintext, KEYCACHE_MOST in keycache/client/keycache.h.
 KEYCACHE_KEYS = (16, 32)
 MAX_KEYCACHE = 64 * 1024
@@ -355,13 +356,7 @@ PARAMETERS = (
     Parameter(
         "storage",
         "storages",
-        (
-            *(("optee", operation) for operation in ("storage", "tamper", "power-cut", "keycache")),
-            *(
-                ("optee", operation)
-                for operation in ("keycache-load", "keycache-zipf", "keycache-hold", "keycache-cut")
-            ),
-        ),
+        tuple(("optee", operation) for operation in ("storage", "tamper", "power-cut", *_KEYCACHE)),
         STORAGES,
         missing="a storage, such as storage=ree",
     ),
@@ -808,10 +803,10 @@ def _combination_problem(target: str, operation: str, given: Mapping[str, str]) 
         if parameter.missing and parameter.key not in given and parameter.fits(target, operation):
             missing = parameter.missing if not takes_portables(target) else parameter.missing.replace("1MiB", "32B")
             return f"'{operation}' needs {missing}."
+    if operation in _KEYCACHE and given["storage"] == "ree-rpmb":
+        return "the key cache is measured with storage=ree and storage=rpmb."
     if operation == "keycache-zipf":
         return _zipf_problem(given)
-    if operation in ("keycache-hold", "keycache-cut") and given["storage"] == "ree-rpmb":
-        return _KEYCACHE_STORAGE
     if "size" not in given:
         return ""
     size = parse_size(given["size"])
@@ -876,8 +871,6 @@ def _combination_problem(target: str, operation: str, given: Mapping[str, str]) 
 def _keycache_problem(given: Mapping[str, str], size: int) -> str:
     """What is wrong with the parameters of the key cache's requests; empty if nothing is."""
     verb, _, state = given["action"].partition("-")
-    if given["storage"] == "ree-rpmb":
-        return _KEYCACHE_STORAGE
     if state == "hit" and given["policy"] not in ("lru", "smart"):
         return f"policy={given['policy']} keeps no key, so that nothing is a hit."
     if state == "cold" and given["policy"] not in ("none", "smart"):
@@ -892,8 +885,6 @@ def _keycache_problem(given: Mapping[str, str], size: int) -> str:
 
 def _load_problem(given: Mapping[str, str], size: int) -> str:
     """What is wrong with the parameters of a load on the key cache; empty if nothing is."""
-    if given["storage"] == "ree-rpmb":
-        return _KEYCACHE_STORAGE
     if given["action"] not in LOAD_ACTIONS:
         return f"action={given['action']} is not for 'keycache-load'. Allowed: {', '.join(LOAD_ACTIONS)}."
     if not 1 <= size <= MAX_LOAD:
@@ -908,8 +899,6 @@ def _load_problem(given: Mapping[str, str], size: int) -> str:
 def _zipf_problem(given: Mapping[str, str]) -> str:
     """What is wrong with the parameters of a workload of many clients; empty if nothing is."""
     clients = int(given.get("clients", "1"))
-    if given["storage"] == "ree-rpmb":
-        return _KEYCACHE_STORAGE
     if given["policy"] == "naive":
         return "policy=naive has no cache, so that there is no rate of hits."
     if clients * int(given["bound"]) < 100:
@@ -917,7 +906,6 @@ def _zipf_problem(given: Mapping[str, str]) -> str:
     return ""
 
 
-_KEYCACHE_STORAGE = "the key cache is measured with storage=ree and storage=rpmb."
 # Why a policy has no key of which the server has lost the record, and the TA has not the key.
 _NO_COLD = {"lru": "the TA keeps it while servers come and go", "naive": "there are no records to be lost"}
 
