@@ -34,7 +34,7 @@ def app_programs(implementation: str, optimisation: str, feature: str, measured:
     theirs = image.app_programs(APP, implementation, optimisation, feature)
     rooms = {f"keycache/{room}": paths.KEYCACHE / room for room in _ROOMS}
     network = image.guest_trees("echo.h", "net.c", "net.h", room="apps/echo")
-    campaign = ("journal.h", "linux/store.c", "linux/store.h", "supplicant/journal.c")
+    campaign = ("journal.h", "linux/store.c", "linux/store.h", "supplicant/journal.c", "supplicant/next.h")
     faults = image.guest_trees(*campaign, room="apps/faults")
     return replace(
         theirs,

@@ -7,7 +7,6 @@
  * there whole or not at all. A file's write is told of by sectors, each after it was written. The RPMB device is told of
  * when it has answered: what one request changes, a real device writes whole or not at all (reliable write).
  */
-#include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <link.h>
@@ -22,6 +21,7 @@
 
 #include "../../../bench/semihost.h"
 #include "../journal.h"
+#include "next.h"
 
 #define MAX_FILES 256
 /* MAX_DATA, the longest entry's bytes, comes from the recipe: each app knows its own. */
@@ -48,16 +48,6 @@ static _Noreturn void give_up(const char *what)
 {
 	fprintf(stderr, "journal: %s\n", what);
 	abort();
-}
-
-/* The function that this file stands before, into a pointer to it. */
-static void next(const char *name, void *pointer)
-{
-	void *function = dlsym(RTLD_NEXT, name);
-
-	if (!function)
-		give_up(name);
-	memcpy(pointer, &function, sizeof(function));
 }
 
 static bool wanted(void)

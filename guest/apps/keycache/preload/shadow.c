@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Loaded into keycached: what is added to the log of sealed records, the host gets too, as long as JOURNAL_SWITCH is there. A
- * write is told of when it is done, by one semihosting call: one instruction of the guest. So the host has what the disk would have if the machine stopped there and nothing that was
- * written were lost; the campaign tries the log that is lost as well, and nobody relies on what is between the two.
+ * Loaded into keycached: what is added to the log of sealed records, the host gets too, as long as JOURNAL_SWITCH is
+ * there. A write is told of when it is done, by one semihosting call: one instruction of the guest. So the host has what
+ * the disk would have if the machine stopped there and nothing that was written were lost; the campaign tries the log that
+ * is lost as well, and nobody relies on what is between the two.
  */
-#include <dlfcn.h>
 #include <fcntl.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -14,6 +14,7 @@
 
 #include "../../../bench/semihost.h"
 #include "../../faults/journal.h"
+#include "../../faults/supplicant/next.h"
 
 #define LOG "records.log"
 #define HOST_FILE "shadow"
@@ -25,16 +26,6 @@ static _Noreturn void give_up(const char *what)
 {
 	fprintf(stderr, "shadow: %s\n", what);
 	abort();
-}
-
-/* The function that this file stands before, into a pointer to it. */
-static void next(const char *name, void *pointer)
-{
-	void *function = dlsym(RTLD_NEXT, name);
-
-	if (!function)
-		give_up(name);
-	memcpy(pointer, &function, sizeof(function));
 }
 
 static void tell(const void *data, size_t size)

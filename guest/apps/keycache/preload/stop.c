@@ -8,7 +8,6 @@
  */
 #include "stop.h"
 
-#include <dlfcn.h>
 #include <errno.h>
 #include <linux/tee.h>
 #include <signal.h>
@@ -18,6 +17,8 @@
 #include <string.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
+
+#include "../../faults/supplicant/next.h"
 
 __attribute__((constructor)) static void at_start(void)
 {
@@ -52,16 +53,6 @@ static void received(void)
 	if (left && !--left)
 		/* This thread itself, or it would go on until another one has the signal. */
 		(void)raise(SIGSTOP);
-}
-
-/* The function that this file stands before, into a pointer to it. */
-static void next(const char *name, void *pointer)
-{
-	void *function = dlsym(RTLD_NEXT, name);
-
-	if (!function)
-		abort();
-	memcpy(pointer, &function, sizeof(function));
 }
 
 ssize_t pwrite64(int fd, const void *data, size_t size, off64_t offset)
