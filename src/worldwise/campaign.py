@@ -103,6 +103,7 @@ ATTEMPTS: Mapping[str, tuple[str, ...]] = {
 # What the key cache is to withstand: see guest/apps/keycache/linux/hold.c.
 HOLD_ATTEMPTS = (
     "kill-server",
+    "server-within",
     "supplicant-idle",
     "supplicant-first",
     "supplicant-known",

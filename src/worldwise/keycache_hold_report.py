@@ -12,7 +12,8 @@ from worldwise.tables import Section, Table, whole
 
 # How the attempts are called in tables.
 LABELS = {
-    "kill-server": "server killed while keys are set and removed",
+    "kill-server": "server killed at any time (rpmb: not within a SET)",
+    "server-within": "server killed within a SET, known client",
     "supplicant-idle": "tee-supplicant killed with nothing to do",
     "supplicant-first": "tee-supplicant killed at a SET's first request",
     "supplicant-known": "tee-supplicant killed within a SET, known client",

@@ -32,6 +32,8 @@ static double now(void)
 #define SERVER_KILLS 25
 /* Far less than a start takes, and some SETs long. */
 #define MOST_US 60000
+/* What a request to tee-supplicant takes at most, and its end. */
+#define SUPPLICANT_US 50000
 
 static void on_alarm(int signal)
 {
@@ -39,40 +41,68 @@ static void on_alarm(int signal)
 	(void)kill(server_pid(), SIGKILL);
 }
 
-/* Known clients, new ones and removed ones, until the server is gone; it is killed at some time between. */
+/*
+ * tee-supplicant, if it has ended itself: Linux refuses the answer to a request whose client was killed, and it takes that
+ * for the end (optee_client, issue 423). A service manager starts it again.
+ */
+static bool supplicant_again(void)
+{
+	(void)usleep(SUPPLICANT_US);
+	if (supplicant_process())
+		return false;
+	supplicant_start(WITH_STOP);
+	return true;
+}
+
+/*
+ * The server is killed at some time between changes: of known clients, new ones and removed ones. With RPMB it is killed while
+ * it answers from the TA's memory: within a change OP-TEE gives the device up, see server_within().
+ */
 static void kill_server(struct scene *scene)
 {
 	struct sigaction action = { .sa_handler = on_alarm };
 	unsigned int confirmed = 0;
 	unsigned int done = 0;
+	unsigned int ended = 0;
 
 	(void)sigaction(SIGALRM, &action, NULL);
 	scene_start(scene, NULL, NULL);
 	for (int kill = 0; kill < SERVER_KILLS; kill++) {
 		struct itimerval timer = { .it_value = { .tv_usec = 1 + (suseconds_t)scene_chance(MOST_US) } };
 		enum keycache_error error = KEYCACHE_OK;
-		uint32_t client = 0;
+		uint32_t client = scene_chance(CLIENTS);
 
 		campaign_progress();
+		if (scene->rpmb) {
+			server_must(scene_set(scene, client), scene->admin, "SET", client);
+			confirmed++;
+		}
 		(void)setitimer(ITIMER_REAL, &timer, NULL);
 		while (!error) {
+			if (scene->rpmb) {
+				error = scene_seal(scene, client);
+				continue;
+			}
 			client = scene_chance(CLIENTS);
 			error = scene->have[client] && !scene_chance(4) ? scene_delete(scene, client)
 									: scene_set(scene, client);
 			confirmed += !error;
 		}
 		if (error != KEYCACHE_NETWORK && error != KEYCACHE_TLS)
-			scene_wrong(scene, "error", "%s", keycache_text(scene->admin));
+			scene_wrong(scene, "error", "%s", keycache_text(scene->rpmb ? scene->broker : scene->admin));
 		server_kill(SIGKILL);
 		scene_disconnect(scene);
+		ended += supplicant_again();
 		scene_start(scene, NULL, NULL);
 		scene_check(scene, CLIENTS);
 		done += scene->have[client] == scene->maybe[client];
 	}
 	if (server_count(scene->admin, "forged_records"))
 		scene_wrong(scene, "wrong", "records do not open");
-	scene_say(scene, "%d kills, %u changes confirmed; of %d in flight %u were done", SERVER_KILLS, confirmed,
-		  SERVER_KILLS, done);
+	scene_say(scene, "%d kills, %u changes confirmed", SERVER_KILLS, confirmed);
+	if (!scene->rpmb)
+		scene_say(scene, "of %d in flight %u were done", SERVER_KILLS, done);
+	scene_say(scene, "tee-supplicant ended itself %u times", ended);
 	scene_stop(scene);
 }
 
@@ -80,7 +110,7 @@ static void kill_server(struct scene *scene)
 
 /* More requests than a change takes. */
 #define MANY_REQUESTS 100000u
-/* How often tee-supplicant is ended within a SET, and the server's --tee-timeout meanwhile. */
+/* How often tee-supplicant, or the server, is ended within a SET, and the server's --tee-timeout meanwhile. */
 #define ENDS 12u
 #define TEE_SECONDS "2"
 /* With RPMB: after a request that failed OP-TEE gives the device up, and with it every TA, until it is started anew. */
@@ -210,10 +240,18 @@ static bool comes_up(const struct scene *scene)
 	return up;
 }
 
-/* A SET in the midst of which tee-supplicant ends: it has received the request, and will never answer it. */
-static enum keycache_error end_within(struct scene *scene, uint32_t client, unsigned int request, struct ends *ends)
+/* Who ends in the midst of a SET. */
+enum victim { SUPPLICANT_ENDS, SERVER_ENDS };
+
+/*
+ * A SET in the midst of which tee-supplicant ends, that has received the request and will never answer it; or the server, that
+ * waits for the answer.
+ */
+static enum keycache_error end_within(struct scene *scene, enum victim victim, uint32_t client, unsigned int request,
+				      struct ends *ends)
 {
-	pid_t guard = supplicant_guard(scene->rpmb, 0);
+	pid_t guard = victim == SERVER_ENDS ? supplicant_guard_client(scene->rpmb, server_pid())
+					    : supplicant_guard(scene->rpmb, 0);
 	enum keycache_error error;
 	bool stopped;
 
@@ -222,7 +260,10 @@ static enum keycache_error end_within(struct scene *scene, uint32_t client, unsi
 	stopped = supplicant_guarded(guard, PATIENCE_MS);
 	if (!stopped)
 		stop_at(0);
-	if (error == KEYCACHE_NETWORK || error == KEYCACHE_TLS) {
+	/* What is closed last does not matter any more. */
+	ends->confirmed += !error && stopped;
+	ends->before += !error && !stopped;
+	if (error == KEYCACHE_NETWORK || error == KEYCACHE_TLS || (victim == SERVER_ENDS && stopped)) {
 		/* What starts it again is not its own affair. */
 		scene_disconnect(scene);
 		server_kill(SIGKILL);
@@ -233,14 +274,8 @@ static enum keycache_error end_within(struct scene *scene, uint32_t client, unsi
 			return error;
 		}
 		scene_start(scene, "--tee-timeout", TEE_SECONDS);
-	} else if (error) {
-		if (!ends->answered++)
-			scene_say(scene, "at request %u the answer is: %s", request, keycache_text(scene->admin));
-	} else if (stopped) {
-		/* What is closed last does not matter any more. */
-		ends->confirmed++;
-	} else {
-		ends->before++;
+	} else if (error && !ends->answered++) {
+		scene_say(scene, "at request %u the answer is: %s", request, keycache_text(scene->admin));
 	}
 	return error;
 }
@@ -270,7 +305,7 @@ static void supplicant_first(struct scene *scene)
 	scene_fill(scene, CLIENTS);
 	(void)requests_of(scene, 0);
 	before = directory();
-	(void)end_within(scene, 2, 1, &ends);
+	(void)end_within(scene, SUPPLICANT_ENDS, 2, 1, &ends);
 	if (!server_pid())
 		return;
 	for (uint32_t client = 0; client < CLIENTS; client++)
@@ -283,10 +318,14 @@ static void supplicant_first(struct scene *scene)
 	scene_stop(scene);
 }
 
-/* At an early request, at the last ones, which write, and at some between. */
-static void supplicant_busy(struct scene *scene, bool known)
+/*
+ * At an early request, at the last ones, which write, and at some between. The first is told of apart where it is
+ * tee-supplicant that ends.
+ */
+static void end_while_busy(struct scene *scene, enum victim victim, bool known)
 {
 	uint32_t client = known ? 0 : CLIENTS;
+	unsigned int least = victim == SERVER_ENDS ? 1 : 2;
 	unsigned int requests;
 	struct ends ends = { 0 };
 
@@ -297,14 +336,15 @@ static void supplicant_busy(struct scene *scene, bool known)
 	requests = requests_of(scene, client);
 	client += 2;
 	for (unsigned int i = 0; i < ENDS && !scene->result[0]; i++, client++) {
-		unsigned int request = i < ENDS / 2 ? 2 + i * (requests - 2) / (ENDS / 2) : requests - (ENDS - 1 - i);
+		unsigned int request = i < ENDS / 2 ? least + i * (requests - least) / (ENDS / 2)
+						    : requests - (ENDS - 1 - i);
 
 		enum keycache_error error;
 
 		campaign_progress();
 		if (known)
 			client %= CLIENTS;
-		error = end_within(scene, client, request, &ends);
+		error = end_within(scene, victim, client, request, &ends);
 		if (!server_pid())
 			return;
 		(void)scene_has(scene, client);
@@ -314,8 +354,11 @@ static void supplicant_busy(struct scene *scene, bool known)
 	scene_say(scene, "ended within %u SETs, each at another of %u requests", ENDS, requests);
 	scene_say(scene, "%u were over by then, %u get OK all the same, %u an error", ends.before, ends.confirmed,
 		  ends.answered);
-	scene_say(scene, "with %u the server ends itself after " TEE_SECONDS " to 3 s and is started again",
-		  ends.ended);
+	if (victim == SERVER_ENDS)
+		scene_say(scene, "with %u tee-supplicant ends itself too, both are started again", ends.ended);
+	else
+		scene_say(scene, "with %u the server ends itself after " TEE_SECONDS " to 3 s and is started again",
+			  ends.ended);
 	scene_say(scene, "%u of those that got no OK were done", ends.done);
 	if (scene_set(scene, 0))
 		scene_wrong(scene, "error", "a SET afterwards: %s", keycache_text(scene->admin));
@@ -324,14 +367,19 @@ static void supplicant_busy(struct scene *scene, bool known)
 	scene_stop(scene);
 }
 
+static void server_within(struct scene *scene)
+{
+	end_while_busy(scene, SERVER_ENDS, true);
+}
+
 static void supplicant_known(struct scene *scene)
 {
-	supplicant_busy(scene, true);
+	end_while_busy(scene, SUPPLICANT_ENDS, true);
 }
 
 static void supplicant_new(struct scene *scene)
 {
-	supplicant_busy(scene, false);
+	end_while_busy(scene, SUPPLICANT_ENDS, false);
 }
 
 /* --- the TA --- */
@@ -366,6 +414,7 @@ static void ta_panic(struct scene *scene)
 
 const struct attempt process_attempts[] = {
 	{ "kill-server", kill_server },
+	{ "server-within", server_within },
 	{ "supplicant-idle", supplicant_idle },
 	{ "supplicant-first", supplicant_first },
 	{ "supplicant-known", supplicant_known },

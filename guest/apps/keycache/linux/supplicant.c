@@ -21,6 +21,8 @@
 /* A new one is tried for a minute of virtual time. */
 #define START_TURNS 120u
 #define START_US 500000
+/* Far more virtual time than a process takes to end, or tee-supplicant for a request. */
+#define END_US 20000
 
 /*
  * Its letter in /proc, such as T or Z; 0 if there is no such process, or it is not tee-supplicant. It is a zombie only when
@@ -98,7 +100,8 @@ static void kill_process(pid_t process)
 {
 	char state;
 
-	if (kill(process, SIGKILL))
+	/* It may have ended itself. */
+	if (kill(process, SIGKILL) && errno != ESRCH)
 		bench_fail("%s cannot be ended: %s", SUPPLICANT, strerror(errno));
 	while ((state = state_by_number(process)) && state != 'Z') {
 		(void)waitpid(process, NULL, WNOHANG);
@@ -196,18 +199,45 @@ void supplicant_replace(const char *library, bool rpmb)
 	take_over(supplicant_process(), library, rpmb, 0);
 }
 
-pid_t supplicant_guard(bool rpmb, unsigned int pause)
+/* A process that waits for the supplicant to be stopped; the others get its number, and it gets 0. */
+static pid_t guard_of(pid_t process)
 {
-	pid_t old = supplicant_process();
 	pid_t guard = fork();
 
 	if (guard < 0)
 		bench_fail("fork: %s", strerror(errno));
+	while (!guard && !supplicant_stopped(process))
+		(void)usleep(LOOK_US);
+	return guard;
+}
+
+pid_t supplicant_guard(bool rpmb, unsigned int pause)
+{
+	pid_t old = supplicant_process();
+	pid_t guard = guard_of(old);
+
 	if (guard)
 		return guard;
-	while (!supplicant_stopped(old))
-		(void)usleep(LOOK_US);
 	take_over(old, WITH_STOP, rpmb, pause);
+	_exit(0);
+}
+
+pid_t supplicant_guard_client(bool rpmb, pid_t client)
+{
+	pid_t old = supplicant_process();
+	pid_t guard = guard_of(old);
+
+	if (guard)
+		return guard;
+	if (kill(client, SIGKILL))
+		bench_fail("the client cannot be ended: %s", strerror(errno));
+	(void)usleep(END_US);
+	if (!rpmb) {
+		if (kill(old, SIGCONT))
+			bench_fail("%s does not go on", SUPPLICANT);
+		(void)usleep(END_US);
+	}
+	take_over(old, WITH_STOP, rpmb, 0);
 	_exit(0);
 }
 

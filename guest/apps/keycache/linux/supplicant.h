@@ -35,6 +35,13 @@ bool supplicant_stopped(pid_t process);
  */
 pid_t supplicant_guard(bool rpmb, unsigned int pause);
 
+/*
+ * What happens when somebody kills its client then, the process that is in the midst of a call of the TA: the request goes
+ * on, Linux refuses its answer (EBADF), tee-supplicant ends itself for that (optee_client, issue 423) and is started anew.
+ * With RPMB it is ended before it does what was asked: the device can be taken over only then.
+ */
+pid_t supplicant_guard_client(bool rpmb, pid_t client);
+
 /* Waits for a guard to end; false if it had nothing to do within so many milliseconds, and was ended. */
 bool supplicant_guarded(pid_t guard, unsigned int patience);
 
