@@ -67,6 +67,8 @@ _ASKED = "asked"
 _BASES = {_JOURNAL: "base", _SHADOW: "base-log"}
 _CUT_READY = "worldwise_cut_ready"
 _STATES = ("before.state", "after.state")
+# All that a machine of a campaign may leave besides what every machine may.
+_STEP_LEFT = (*_STATES, _JOURNAL, _LENGTH, _SHADOW, _ASKED)
 # struct journal_entry of guest/apps/faults/journal.h.
 _ENTRY = struct.Struct("<IIQII32s")
 _MAGIC = 0x6C6A7777
@@ -325,7 +327,9 @@ class _Campaign:
         address = symbol_address(built.file(Path(_PROGRAM).name), _CUT_READY)
         with tempfile.TemporaryDirectory(prefix="ww-campaign-") as temporary:
             program = [_PROGRAM, *self._write_step()]
-            self._prepared = self._emulator.prepare(self._machine, program, address, Path(temporary))
+            self._prepared = self._emulator.prepare(
+                self._machine, program, address, Path(temporary), tuple(_BASES.values())
+            )
             base = {name: (self._prepared / file).read_bytes() for name, file in _BASES.items()}
             length, whole = self._uncut(*base, _ASKED)
             for at in spread(length, self._points):
@@ -400,6 +404,7 @@ class _Campaign:
                     work,
                     plugin=plugin,
                     prepared=self._prepared if plugin else None,
+                    left=_STEP_LEFT,
                 )
                 self.seconds += ran.wall_seconds
                 self.command = self.command or ran.command

@@ -19,6 +19,7 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 
+from worldwise import sandbox
 from worldwise.errors import WorldwiseError
 from worldwise.suite import Case
 
@@ -130,7 +131,7 @@ class EchoClient:
     case: Case
 
     @contextlib.contextmanager
-    def running(self, directory: Path) -> Iterator[str]:
+    def running(self, directory: Path, live: Path) -> Iterator[str]:
         """The client, from before the machine starts until it has ended; gives the forwarding for QEMU's user network.
 
         Nothing listens on an address of the host but 127.0.0.1, and the machine reaches nothing but this client. Raises
@@ -143,11 +144,11 @@ class EchoClient:
                 # The TA can only connect: QEMU does so for it, when it starts, to what listens here.
                 listener.listen(1)
                 forward = f"guestfwd=tcp:{_HOST}:{_PORT}-tcp:{_LOOPBACK}:{port}"
-                client = _Client(self.case, directory, listener, None)
+                client = _Client(self.case, directory, live, listener, None)
             else:
                 listener.close()
                 forward = f"hostfwd=tcp:{_LOOPBACK}:{port}-{_CARD}:{_PORT}"
-                client = _Client(self.case, directory, None, port)
+                client = _Client(self.case, directory, live, None, port)
             client.start()
             try:
                 yield forward
@@ -161,11 +162,14 @@ class EchoClient:
 class _Client(threading.Thread):
     """Measures while the machine runs."""
 
-    def __init__(self, case: Case, directory: Path, listener: socket.socket | None, port: int | None) -> None:
+    def __init__(
+        self, case: Case, directory: Path, live: Path, listener: socket.socket | None, port: int | None
+    ) -> None:
         super().__init__(name="echo-client", daemon=True)
         self.problem = ""
         self._case = case
         self._directory = directory
+        self._live = live
         self._listener = listener
         self._port = port
         self._over = threading.Event()
@@ -214,11 +218,9 @@ class _Client(threading.Thread):
         return socket.create_connection((_LOOPBACK, self._port), timeout=_MESSAGE_LIMIT)
 
     def _wait_for_server(self) -> None:
-        records = self._directory / "records.jsonl"
         for _ in self._patience(_START_LIMIT):
-            with contextlib.suppress(FileNotFoundError):
-                if _READY in records.read_bytes():
-                    return
+            if _READY in sandbox.end_of(self._live / "records.jsonl", sandbox.MIB):
+                return
             self._over.wait(_LOOK)
 
     def _measure(self, connection: socket.socket) -> Iterator[HostStart | HostSample | HostEnd]:

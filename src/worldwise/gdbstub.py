@@ -11,6 +11,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
+from worldwise import sandbox
 from worldwise.errors import WorldwiseError
 
 
@@ -30,7 +31,8 @@ class GdbStub:
         deadline = time.monotonic() + timeout
         while True:
             try:
-                self._socket.connect(str(path))
+                with sandbox.socket_of(path) as place:
+                    self._socket.connect(place)
                 return
             except OSError:
                 if not alive() or time.monotonic() > deadline:

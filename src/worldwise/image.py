@@ -9,19 +9,17 @@ their digests when it is made, and checked against that list when it is used.
 import functools
 import hashlib
 import json
-import shutil
-import tempfile
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from filelock import FileLock
 
-from worldwise import apps, debian, paths
+from worldwise import apps, debian, paths, sandbox
 from worldwise.apps import APPS
 from worldwise.errors import WorldwiseError
 from worldwise.implementation import IMPLEMENTATIONS, Implementation
-from worldwise.lab import Bind, Lab
+from worldwise.lab import Bind, Lab, end_of
 
 RECIPES = Path(__file__).parent / "recipes"
 MANIFEST = "image.json"
@@ -185,53 +183,67 @@ class ImageStore:
         return (None, problem) if problem else (Image(recipe.name, digest, directory, files), "")
 
     def _build(self, recipe: Recipe, digest: str) -> None:
-        inputs: list[Bind] = [(RECIPES, "/in/recipes", "ro")]
-        for name, need in recipe.needs.items():
-            inputs.append((self.get(need).directory, f"/in/{name}", "ro"))
-        for name in recipe.sources:
-            inputs += [(path, f"/in/{name}/{file}", "ro") for file, path in self.lab.source_files(name).items()]
-        for name in recipe.packages:
-            inputs.append((self.lab.package_file(name, recipe.architecture), f"/in/{name}.deb", "ro"))
-        inputs += [(path, f"/in/{name}", "ro") for name, path in recipe.trees.items()]
-
+        # Before a folder of its own is made: an image that this one needs may have to be built first.
+        needs: list[Bind] = [(self.get(need).directory, f"/in/{name}", "ro") for name, need in recipe.needs.items()]
         final = self._path(recipe, digest)
         log = self.directory / f"{recipe.name}.log"
         log.unlink(missing_ok=True)
         self.notify(f"building {recipe.name}")
         debian.require_space(self.directory, 500_000_000, f"building {recipe.name}")
-        with tempfile.TemporaryDirectory(dir=self.directory, prefix=".building-") as work:
-            out = Path(work, "out")
-            build = Path(work, "build")
+        what = f"the build of {recipe.name}"
+        with sandbox.scratch(self.lab.cache) as work:
+            inputs = [*needs, *self._inputs(recipe, work / "in")]
+            out, build = work / "out", work / "build"
             out.mkdir()
             build.mkdir()
+            writable: list[Bind] = [(build, "/build", "rw")]
             if recipe.fetch is not None:
-                self._fetch(recipe, recipe.fetch, [*inputs, (build, "/build", "rw")], log)
+                self._fetch(recipe, recipe.fetch, [*inputs, *writable], log)
             self.lab.run(
                 ["bash", "-e", f"/in/recipes/{recipe.script}"],
-                binds=[
-                    *inputs,
-                    (out, "/out", "rw"),
-                    (build, "/build", "rw"),
-                ],
+                binds=[*inputs, *writable, (out, "/out", "rw")],
                 chdir="/build",
                 env=recipe.settings,
                 log=log,
                 timeout=1800,
             )
-            absent = [name for name in recipe.outputs if not (out / name).is_file()]
+            made = work / "made"
+            files = sandbox.take_tree(out, made, sandbox.BUILD.disk, what)
+            absent = [name for name in recipe.outputs if name not in files]
             if absent:
-                raise WorldwiseError(f"the build of {recipe.name} did not make {', '.join(absent)}", f"see {log}")
-            files = {
-                str(path.relative_to(out)): debian.file_sha256(path)
-                for path in sorted(out.rglob("*"))
-                if path.is_file()
+                raise WorldwiseError(f"{what} did not make {', '.join(absent)}", f"see {log}")
+            manifest = {
+                "format": _FORMAT,
+                "name": recipe.name,
+                "digest": digest,
+                "files": {name: debian.file_sha256(made / name) for name in files if name != MANIFEST},
             }
-            manifest = {"format": _FORMAT, "name": recipe.name, "digest": digest, "files": files}
-            (out / MANIFEST).write_text(json.dumps(manifest, indent=1) + "\n", encoding="utf-8")
+            (made / MANIFEST).unlink(missing_ok=True)
+            (made / MANIFEST).write_text(json.dumps(manifest, indent=1) + "\n", encoding="utf-8")
             if final.exists():
-                shutil.rmtree(final)
-            out.rename(final)
+                sandbox.remove_tree(final)
+            made.rename(final)
         self.notify(f"built {recipe.name}")
+
+    def _inputs(self, recipe: Recipe, folder: Path) -> list[Bind]:
+        """What a recipe declares, and nothing else: of the cache as it is there, of the repository as a copy.
+
+        A copy cannot change while the build reads it, and may be read by whoever the build is.
+        """
+        inputs: list[Bind] = []
+        for name in recipe.sources:
+            inputs += [(path, f"/in/{name}/{file}", "ro") for file, path in self.lab.source_files(name).items()]
+        for name in recipe.packages:
+            inputs.append((self.lab.package_file(name, recipe.architecture), f"/in/{name}.deb", "ro"))
+        scripts = (recipe.script, "common.sh", *recipe.helpers, *((recipe.fetch.script,) if recipe.fetch else ()))
+        trees = {f"recipes/{name}": RECIPES / name for name in scripts} | dict(recipe.trees)
+        for number, (name, path) in enumerate(trees.items()):
+            if not path.resolve().is_relative_to(self.lab.cache):
+                copy = folder / str(number)
+                sandbox.copy_in(path, copy, lambda name: name == "__pycache__")
+                path = copy
+            inputs.append((path, f"/in/{name}", "ro"))
+        return inputs
 
     def _fetch(self, recipe: Recipe, fetch: Fetch, binds: list[Bind], log: Path) -> None:
         result = self.lab.run(
@@ -245,7 +257,7 @@ class ImageStore:
             check=False,
         )
         if result.returncode != 0:
-            tail = "\n".join(log.read_text(encoding="utf-8", errors="replace").splitlines()[-15:])
+            tail = "\n".join(end_of(log).splitlines()[-15:])
             problem = "is not what was pinned" if result.returncode == OTHER_CONTENT else "could not be fetched"
             raise WorldwiseError(f"{fetch.what} {problem}", fetch.hint, tail)
 

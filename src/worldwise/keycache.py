@@ -15,7 +15,7 @@ from pathlib import Path
 
 from filelock import FileLock, Timeout
 
-from worldwise import paths
+from worldwise import paths, sandbox
 from worldwise.apps import APPS
 from worldwise.errors import WorldwiseError
 from worldwise.image import ImageStore, Recipe
@@ -354,6 +354,8 @@ class Fuzzer:
             log=log,
             timeout=timeout,
             check=False,
+            limits=sandbox.WITHOUT_ADDRESS_LIMIT,
+            debugging=True,
         ).returncode
 
     def _corpus(self) -> Path:

@@ -105,7 +105,7 @@ def serve(options: Options, lab: Lab, notify: Callable[[str], None], ready: Call
         lab.ensure()
         target = OpteeMachineTarget("/bin/keycache-demo", beside=beside)
         machine = target.machine(options.case, ImageStore(lab, notify))
-        emulator = Emulator(lab, notify, silence_limit=math.inf)
+        emulator = Emulator(lab, notify, silence_limit=math.inf, time_limit=math.inf)
         beside.stop = emulator.stop
         with tempfile.TemporaryDirectory(prefix="ww-keycache-") as temporary:
             work = Path(temporary)
@@ -182,9 +182,9 @@ class _Beside:
     _over: threading.Event = field(default_factory=threading.Event)
 
     @contextlib.contextmanager
-    def running(self, directory: Path) -> Iterator[str]:
+    def running(self, directory: Path, live: Path) -> Iterator[str]:
         """Waits for the server, and runs the command, while the machine runs."""
-        del directory
+        del directory, live
         thread = threading.Thread(target=self._work, name="keycache-demo", daemon=True)
         thread.start()
         try:

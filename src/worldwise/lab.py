@@ -9,7 +9,9 @@ They are made when something asks for them.
 """
 
 import contextlib
+import functools
 import json
+import math
 import os
 import platform
 import re
@@ -24,14 +26,14 @@ import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import IO, Any, Literal
 
 from filelock import FileLock, Timeout
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
-from worldwise import paths
+from worldwise import paths, sandbox
 from worldwise.debian import (
     NATIVE,
     Lock,
@@ -44,6 +46,7 @@ from worldwise.debian import (
     wanted_source,
 )
 from worldwise.errors import WorldwiseError
+from worldwise.sandbox import Limits, Watch
 
 # Part of the lab's digest: raise it when the same packages would make another root (excluded paths, variant).
 RECIPE = 1
@@ -61,6 +64,21 @@ _EXCLUDED = (
 _UNPACKED_FACTOR = 5
 
 Bind = tuple[Path | str, str, Literal["ro", "rw"]]
+
+# The descriptor from which bubblewrap reads the filter of system calls.
+_FILTER = 9
+# Of every root: they set limits, and the user, before a program begins.
+_BEFORE = ("CAP_DAC_READ_SEARCH", "CAP_SETUID", "CAP_SETGID", "CAP_SETPCAP")
+_PRLIMIT, _SETPRIV = "/usr/bin/prlimit", "/usr/bin/setpriv"
+# To find bubblewrap by, and by which the tests know their own machines.
+_KEPT_VARIABLES = ("PATH", "WORLDWISE_TEST_WORKER")
+# Of /proc, what one can change the kernel's settings by, or learn of other users' secrets from.
+_COVERED_FOLDERS = ("sys", "irq", "bus", "fs")
+_COVERED_FILES = ("sysrq-trigger", "kcore", "keys", "key-users", "timer_list", "sched_debug", "latency_stats", "kmsg")
+# Bytes of what a program printed that are kept for the caller.
+_MOST_PRINTED = 256 * sandbox.MIB
+# And of the end of a log that is looked at.
+_LOG_END = 256 * sandbox.KIB
 
 
 @dataclass(frozen=True)
@@ -141,7 +159,7 @@ class Lab:
         self.labs = self.cache / "labs"
         self.directory = self.labs / self.digest[:12]
         self.root = self.directory / "root"
-        self._running: set[subprocess.Popen[str]] = set()
+        self._running: set[subprocess.Popen[bytes]] = set()
         self._stopping = False
         self.store = Store(self.cache / "downloads", self.lock.suite, self.console)
 
@@ -426,25 +444,44 @@ class Lab:
         env: Mapping[str, str] | None = None,
         network: bool = False,
         tty: bool = False,
+        limits: Limits = sandbox.BUILD,
+        debugging: bool = False,
+        parts: Sequence[str] | None = None,
     ) -> list[str]:
-        """The bubblewrap command line that runs `argv` inside the lab.
+        """The command line that runs `argv` inside the lab, by bubblewrap.
 
         Inside, the lab is read-only, /tmp is empty and private, and nothing of the host is seen but `binds`:
         (host path, path inside, "ro" or "rw"). The environment is fixed, with `env` on top. Processes end
         with the thread that started them, and see no network unless `network`. `tty` keeps the terminal
-        (for a shell).
-        Raises WorldwiseError if a bound path is not there.
+        (for a shell). Who they are, and which system calls they may make, `sandbox` says; folders bound "rw" must be
+        lent to them (`sandbox.lent`).
+
+        Args:
+            argv: the program and its arguments.
+            binds: what is seen besides the lab.
+            chdir: the directory to start in.
+            env: variables on top of the fixed ones.
+            network: whether the host's network is there.
+            tty: whether the terminal stays.
+            limits: what the sandbox may use.
+            debugging: whether a process may look into others of its sandbox.
+            parts: files and folders of the lab that are there, instead of all of it; then there is no /proc either.
+
+        Raises WorldwiseError if a bound path is not there or may not be read inside, and if bubblewrap is missing.
         """
+        if shutil.which("bwrap") is None:
+            raise _missing_tool("bwrap", "bubblewrap")
+        who = sandbox.confinement()
         command = ["bwrap", "--die-with-parent", "--unshare-ipc", "--unshare-pid", "--unshare-uts"]
-        command += ["--unshare-cgroup-try", "--hostname", "lab"]
-        if os.geteuid() == 0:
-            # No user namespace: the kernel refuses one inside a chroot, where root often is. What root may do
-            # inside is cut down to what file work needs.
-            command += ["--cap-drop", "ALL"]
-            for capability in ("CAP_CHOWN", "CAP_DAC_OVERRIDE", "CAP_FOWNER"):
-                command += ["--cap-add", capability]
-        else:
+        command += ["--unshare-cgroup-try", "--hostname", "lab", "--seccomp", str(_FILTER)]
+        if who.kind == "user namespace":
             command += ["--unshare-user"]
+        else:
+            # The kernel refuses a user namespace inside a chroot, where root often is. Root is another user inside, and
+            # until then keeps the capabilities to enter that one's folder and to become that one.
+            command += ["--cap-drop", "ALL"]
+            for capability in _BEFORE if who.kind == "another user" else ():
+                command += ["--cap-add", capability]
         if not network:
             command += ["--unshare-net"]
         if not tty:
@@ -454,9 +491,17 @@ class Lab:
             inside = f"/{entry.name}"
             if entry.is_symlink():
                 command += ["--symlink", str(entry.readlink()), inside]
-            elif entry.is_dir() and entry.name not in ("dev", "proc", "sys", "tmp", "run"):
+            elif parts is None and entry.is_dir() and entry.name not in ("dev", "proc", "sys", "tmp", "run"):
                 command += ["--ro-bind", str(entry), inside]
-        command += ["--dev", "/dev", "--proc", "/proc", "--tmpfs", "/tmp", "--dir", "/run"]
+        made: set[str] = set()
+        for part in () if parts is None else (*parts, _PRLIMIT, _SETPRIV):
+            command += [*_parents(part, made), "--ro-bind", str(self.root / part[1:]), part]
+        command += ["--dev", "/dev", "--remount-ro", "/dev"]
+        if parts is None:
+            command += ["--proc", "/proc", *_covered()]
+        if _has_size():
+            command += ["--size", str(limits.temporary)]
+        command += ["--tmpfs", "/tmp", "--chmod", "1777", "/tmp", "--dir", "/run"]
         environment = {
             "PATH": "/usr/sbin:/usr/bin",
             "HOME": "/tmp",
@@ -465,15 +510,39 @@ class Lab:
             "SOURCE_DATE_EPOCH": str(SOURCE_DATE_EPOCH),
         }
         if network:
-            command += _network_binds(environment)
+            binds = [*_network_binds(environment), *binds]
         for host, inside, access in binds:
-            if not Path(host).exists():
+            path = Path(host)
+            if not path.exists():
                 raise WorldwiseError(f"{host} is to be seen as {inside} in the lab, but does not exist")
-            command += ["--bind" if access == "rw" else "--ro-bind", str(Path(host).resolve()), inside]
+            if access == "ro" and who.kind == "another user":
+                self._let_read(path)
+            command += _parents(inside, made)
+            command += ["--bind" if access == "rw" else "--ro-bind", str(path.resolve()), inside]
         command += ["--remount-ro", "/", "--chdir", chdir, "--clearenv"]
         for name, value in sorted((environment | dict(env or {})).items()):
             command += ["--setenv", name, value]
-        return [*command, "--", *map(str, argv)]
+        command += ["--", _PRLIMIT, *limits.options()]
+        if who.kind == "another user":
+            command += [_SETPRIV, f"--reuid={who.uid}", f"--regid={who.uid}", "--clear-groups"]
+            command += ["--inh-caps=-all", "--ambient-caps=-all", "--bounding-set=-all", "--no-new-privs"]
+        # bubblewrap's own environment can be read inside. It takes the filter from a descriptor, which a shell opens.
+        kept = [f"{name}={os.environ[name]}" for name in _KEPT_VARIABLES if name in os.environ]
+        opened = ["env", "-i", *kept, "sh", "-c", f'exec {_FILTER}<"$0" "$@"', sandbox.filter_file(debugging)]
+        return [*opened, *command, *map(str, argv)]
+
+    def _let_read(self, path: Path) -> None:
+        """See to it that another user may read a file or folder of the cache. Raises WorldwiseError for another's."""
+        mode = path.stat().st_mode
+        wanted = 0o055 if stat.S_ISDIR(mode) else 0o044
+        if mode & wanted == wanted:
+            return
+        if not path.resolve().is_relative_to(self.cache):
+            raise WorldwiseError(
+                f"{path}: only its owner may read it, and what runs in the lab is nobody on this host",
+                f"let others read it: chmod -R go+rX {path}",
+            )
+        path.chmod(stat.S_IMODE(mode) | wanted)
 
     def run(
         self,
@@ -487,61 +556,85 @@ class Lab:
         stdin: str | None = None,
         timeout: float | None = None,
         check: bool = True,
+        limits: Limits = sandbox.BUILD,
+        debugging: bool = False,
     ) -> subprocess.CompletedProcess[str]:
         """Run `argv` inside the lab (see `command`) and wait for it, at most `timeout` seconds.
 
-        Both outputs go to the end of `log` if given, else into the result. With `check`, a status other
-        than 0 raises WorldwiseError with the last lines of the output; so does a timeout, and bubblewrap
-        being refused by the host, always.
+        Both outputs go to the end of `log` if given, else into the result. Folders bound "rw" are lent to it. With
+        `check`, a status other than 0 raises WorldwiseError with the last lines of the output; so does a timeout, a
+        limit that is not kept, and bubblewrap being refused by the host, always.
         """
-        command = self.command(argv, binds=binds, chdir=chdir, env=env, network=network)
+        command = self.command(
+            argv, binds=binds, chdir=chdir, env=env, network=network, limits=limits, debugging=debugging
+        )
         name = Path(argv[0]).name
+        writable = [Path(host) for host, _, access in binds if access == "rw"]
         with contextlib.ExitStack() as stack:
-            stream: IO[str] | int = subprocess.PIPE
+            # Files and not pipes, so that the limit of a file's size holds for what is printed too.
+            outputs: list[IO[bytes]] = []
             if log is not None:
                 log.parent.mkdir(parents=True, exist_ok=True)
-                stream = stack.enter_context(log.open("a", encoding="utf-8"))
+                outputs.append(stack.enter_context(log.open("ab")))
+            else:
+                outputs += [stack.enter_context(tempfile.TemporaryFile()) for _ in ("out", "err")]
+            given: IO[bytes] | int = subprocess.DEVNULL
+            if stdin is not None:
+                given = stack.enter_context(tempfile.TemporaryFile())
+                given.write(stdin.encode())
+                given.seek(0)
+            stack.enter_context(sandbox.lent(writable))
             if self._stopping:
                 raise WorldwiseError("stopped")
-            try:
-                process = subprocess.Popen(
-                    command,
-                    stdin=subprocess.DEVNULL if stdin is None else subprocess.PIPE,
-                    stdout=stream,
-                    stderr=stream if log is None else subprocess.STDOUT,
-                    encoding="utf-8",
-                    errors="replace",
-                )
-            except FileNotFoundError:
-                raise _missing_tool("bwrap", "bubblewrap") from None
+            process = subprocess.Popen(command, stdin=given, stdout=outputs[0], stderr=outputs[-1])
             self._running.add(process)
             if self._stopping:
                 process.kill()  # `stop` may have come before it could see this one
             try:
-                stdout, stderr = process.communicate(stdin, timeout)
-            except subprocess.TimeoutExpired:
-                raise WorldwiseError(
-                    f"{name} in the lab did not end within {timeout:.0f} s", f"see {log}" if log else ""
-                ) from None
+                self._wait(process, Watch(limits, writable), f"{name} in the lab", timeout, log)
             finally:
                 # With bubblewrap goes its pid namespace, so all that was started inside.
                 if process.poll() is None:
                     process.kill()
                     process.wait()
                 self._running.discard(process)
+            stdout, stderr = ("", "") if log is not None else (_text(file, name) for file in outputs)
             result = subprocess.CompletedProcess(command, process.returncode, stdout, stderr)
         if self._stopping:
             raise WorldwiseError("stopped")
         if result.returncode != 0:
-            text = log.read_text(encoding="utf-8", errors="replace") if log else result.stdout + result.stderr
+            text = end_of(log) if log else result.stdout + result.stderr
             tail = "\n".join(text.splitlines()[-30:])
             refusal = re.findall(r"^bwrap: .*$", text, re.MULTILINE)
             if refusal and "execvp" not in refusal[-1]:
                 raise refused(refusal[-1])
             if check:
+                broken = sandbox.broken_limit(result.returncode, tail, limits)
                 hint = f"the whole output is in {log}" if log else ""
-                raise WorldwiseError(f"{name} in the lab failed with status {result.returncode}", hint, tail)
+                raise WorldwiseError(
+                    f"{name} in the lab failed with status {result.returncode}{f': {broken}' if broken else ''}",
+                    hint,
+                    tail,
+                )
         return result
+
+    def _wait(
+        self, process: subprocess.Popen[bytes], watch: Watch, what: str, timeout: float | None, log: Path | None
+    ) -> None:
+        """Until it has ended. Raises WorldwiseError after `timeout` seconds, and if it does not keep its limits."""
+        until = time.monotonic() + (math.inf if timeout is None else timeout)
+        while True:
+            try:
+                process.wait(max(0.0, min(watch.every, until - time.monotonic())))
+                return
+            except subprocess.TimeoutExpired:
+                pass
+            see = f"see {log}" if log else ""
+            if time.monotonic() >= until:
+                raise WorldwiseError(f"{what} did not end within {timeout:.0f} s", see)
+            problem = watch.problem(process.pid)
+            if problem:
+                raise WorldwiseError(f"{what} was stopped: {problem}", see)
 
     def stop(self) -> None:
         """End what `run` has started, from another thread; those calls then raise, and so does every later one."""
@@ -619,6 +712,49 @@ def directory_size(directory: Path) -> int:
 
 
 # --- helpers ---
+
+
+def _parents(inside: str, made: set[str]) -> list[str]:
+    """Options that make the folders above a place which is not of the lab, for everybody to enter."""
+    options: list[str] = []
+    for parent in reversed(PurePosixPath(inside).parents[:-1]):
+        if str(parent) not in made:
+            made.add(str(parent))
+            options += ["--dir", str(parent)]
+    return options
+
+
+def _covered() -> list[str]:
+    """Options that leave the kernel's settings readable at most: file modes alone do not keep root's id from them."""
+    options: list[str] = []
+    for name in _COVERED_FOLDERS:
+        if Path("/proc", name).is_dir():
+            options += ["--ro-bind", f"/proc/{name}", f"/proc/{name}"]
+    for name in _COVERED_FILES:
+        if Path("/proc", name).exists():
+            options += ["--ro-bind", "/dev/null", f"/proc/{name}"]
+    return options
+
+
+@functools.cache
+def _has_size() -> bool:
+    """Whether this bubblewrap can limit a file system in memory (0.8 can)."""
+    answer = subprocess.run(["bwrap", "--help"], capture_output=True, text=True, check=False)
+    return "--size " in answer.stdout
+
+
+def _text(file: IO[bytes], name: str) -> str:
+    """What a program printed. Raises WorldwiseError if that is more than anyone reads."""
+    size = file.seek(0, os.SEEK_END)
+    if size > _MOST_PRINTED:
+        raise WorldwiseError(f"{name} in the lab printed {sandbox.shown_bytes(size)}")
+    file.seek(0)
+    return file.read().decode("utf-8", "replace")
+
+
+def end_of(log: Path) -> str:
+    """The end of a log, however long it is."""
+    return sandbox.end_of(log, _LOG_END).decode("utf-8", "replace")
 
 
 def _missing_tool(program: str, package: str) -> WorldwiseError:
@@ -740,16 +876,16 @@ def _build_error(log: Path, codes: tuple[int, int], title: str) -> WorldwiseErro
     return WorldwiseError(f"{title} could not be made: {who}", f"the whole log is {log}", tail)
 
 
-def _network_binds(environment: dict[str, str]) -> list[str]:
+def _network_binds(environment: dict[str, str]) -> list[Bind]:
     """Hand in the host's resolver, certificate authorities and proxy; changes `environment`."""
-    binds: list[str] = []
+    binds: list[Bind] = []
     resolver = Path("/etc/resolv.conf")
     if resolver.exists():
-        binds += ["--ro-bind", str(resolver.resolve()), "/etc/resolv.conf"]
+        binds.append((resolver, "/etc/resolv.conf", "ro"))
     bundle = Path(os.environ.get("SSL_CERT_FILE") or "/etc/ssl/certs/ca-certificates.crt")
     if bundle.is_file():
         inside = "/run/host/ca-certificates.crt"
-        binds += ["--ro-bind", str(bundle.resolve()), inside]
+        binds.append((bundle, inside, "ro"))
         for name in ("SSL_CERT_FILE", "CURL_CA_BUNDLE", "GIT_SSL_CAINFO", "REQUESTS_CA_BUNDLE"):
             environment[name] = inside
     for name in ("http_proxy", "https_proxy", "ftp_proxy", "no_proxy", "all_proxy"):
@@ -759,7 +895,7 @@ def _network_binds(environment: dict[str, str]) -> list[str]:
     return binds + _cargo_binds(environment)
 
 
-def _cargo_binds(environment: dict[str, str]) -> list[str]:
+def _cargo_binds(environment: dict[str, str]) -> list[Bind]:
     """Hand in how the host's cargo reaches a registry, and nothing of how it builds; changes `environment`.
 
     What its configuration file has on that goes into CARGO_CONFIG, as the text of such a file. Files with credentials
@@ -783,7 +919,7 @@ def _cargo_binds(environment: dict[str, str]) -> list[str]:
     chosen = environment.get("CARGO_HTTP_CAINFO") or kept.get("http", {}).get("cainfo")
     if isinstance(chosen, str) and Path(chosen).is_file():
         environment["CARGO_HTTP_CAINFO"] = "/run/host/cargo-ca-certificates.crt"
-        return ["--ro-bind", str(Path(chosen).resolve()), environment["CARGO_HTTP_CAINFO"]]
+        return [(Path(chosen), environment["CARGO_HTTP_CAINFO"], "ro")]
     if "SSL_CERT_FILE" in environment:
         environment["CARGO_HTTP_CAINFO"] = environment["SSL_CERT_FILE"]
     return []

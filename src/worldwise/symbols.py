@@ -424,7 +424,7 @@ def _ask(emulator: Emulator, machine: Machine, directory: Path) -> None:
     ]
     if len(programs) > _MAX_PROGRAMS:
         raise WorldwiseError(f"machine {machine.name} has {len(programs)} programs, more than a case can name")
-    status = emulator.run(machine, ["/bin/symbols", *programs], directory).status
+    status = emulator.run(machine, ["/bin/symbols", *programs], directory, left=_MACHINE_FILES).status
     if status:
         said = ""
         with contextlib.suppress(OSError, ValueError, LookupError):

@@ -28,7 +28,7 @@ from elftools.elf.sections import SymbolTableSection
 from filelock import FileLock
 from qemu.qmp import QMPClient, QMPError
 
-from worldwise import debian, image, keycache, keycache_app, own
+from worldwise import debian, image, keycache, keycache_app, own, sandbox
 from worldwise.apps import ABUSE, APPS, ATTESTATION, app_of
 from worldwise.crates import Crates, crate_folder
 from worldwise.echo_host import HOST_FILE, EchoClient
@@ -38,6 +38,7 @@ from worldwise.image import Image, ImageStore, Recipe
 from worldwise.implementation import IMPLEMENTATIONS
 from worldwise.lab import Bind, Lab
 from worldwise.portable import NO_CURVE, find
+from worldwise.sandbox import Limits, Watch
 from worldwise.suite import Case
 
 READY_SYMBOL = "worldwise_machine_ready"
@@ -46,6 +47,14 @@ TRACE = "trace.jsonl"
 CONSOLE = "console.log"
 SECURE_CONSOLE = "secure.log"
 EMULATOR_LOG = "qemu.log"
+# What a machine may leave for the host. A campaign names what its own machines leave besides.
+_LEFT = (RECORDS, TRACE, CONSOLE, SECURE_CONSOLE, "machine", "state")
+
+# What QEMU sees of the lab: nothing that it could run, or that a guest could have run by semihosting.
+_QEMU = "qemu-system-aarch64"
+_QEMU_PARTS = (f"/usr/bin/{_QEMU}", "/usr/lib", "/usr/lib64")
+# It starts no program and takes no other rights, whatever a guest makes of it.
+_QEMU_SANDBOX = ("-sandbox", "on,obsolete=deny,elevateprivileges=deny,spawn=deny,resourcecontrol=deny")
 
 Start = Literal["snapshot", "boot"]
 
@@ -55,8 +64,10 @@ _PREPARE = 5
 _ATTEMPTS = 3
 # Instructions: between the two readings around the stop there are three, where a reading is one.
 LEAST_SKIP = 100
-# Lines of each console shown when something went wrong.
+# Lines of each console shown when something went wrong, and bytes of its end that are looked at.
 _CONSOLE_TAIL = 25
+_CONSOLE_BYTES = 256 * sandbox.KIB
+_CONSOLES = (EMULATOR_LOG, CONSOLE, SECURE_CONSOLE)
 
 # OP-TEE's words: where ldelf put a file, and one address of a call stack (E/LD of a TA, E/TC of the core).
 _LOADED = re.compile(r"\[\d+\] ([0-9a-f-]{36}) @ 0x([0-9a-f]+)")
@@ -87,10 +98,11 @@ class Beside(Protocol):
     Such a machine follows the host's clock, not its own: nothing is counted on it.
     """
 
-    def running(self, directory: Path) -> contextlib.AbstractContextManager[str]:
+    def running(self, directory: Path, live: Path) -> contextlib.AbstractContextManager[str]:
         """Runs from before the machine starts until it has ended; gives the forwarding for QEMU's user network.
 
-        It may put files into the case's directory. Raises WorldwiseError at the end if it failed.
+        It may put files into the case's directory. What the machine writes it may look at in `live`, not trust.
+        Raises WorldwiseError at the end if it failed.
         """
 
 
@@ -378,6 +390,8 @@ class Emulator:
         notify: called with a line of text when a machine is booted.
         boot_limit: seconds a machine may take to get ready.
         silence_limit: seconds without a new record after which a machine counts as hanging.
+        time_limit: seconds after which a machine is stopped even if records still come.
+        limits: what a machine may use of the host.
     """
 
     def __init__(
@@ -386,11 +400,15 @@ class Emulator:
         notify: Callable[[str], None] = lambda _: None,
         boot_limit: float = 180,
         silence_limit: float = 120,
+        time_limit: float = 4 * 3600,
+        limits: Limits = sandbox.EMULATOR,
     ) -> None:
         self.lab = lab
         self.notify = notify
         self.boot_limit = boot_limit
         self.silence_limit = silence_limit
+        self.time_limit = time_limit
+        self.limits = limits
         self.directory = lab.cache / "snapshots"
         self._running: set[subprocess.Popen[bytes]] = set()
         self._stopping = False
@@ -432,7 +450,9 @@ class Emulator:
                 shutil.rmtree(work, ignore_errors=True)
         return final
 
-    def prepare(self, machine: Machine, program: Sequence[str], address: int, directory: Path) -> Path:
+    def prepare(
+        self, machine: Machine, program: Sequence[str], address: int, directory: Path, left: Sequence[str] = ()
+    ) -> Path:
         """The state of a machine whose program has got to an instruction, saved for `run`. Returns its folder.
 
         Args:
@@ -440,15 +460,15 @@ class Emulator:
             program: its command line on the machine. It has no file of the host open there: none would be later.
             address: virtual, of an instruction that no other program of the machine has there.
             directory: an empty folder, in which the program's files appear, and the state.
+            left: files that the program leaves besides those of every machine.
 
         Raises WorldwiseError if the program does not get there.
         """
         (directory / "case").write_text("\n".join(program) + "\n", encoding="ascii")
-        snapshot: Bind = (self.snapshot(machine), "/snapshot", "ro")
-        with tempfile.TemporaryDirectory(prefix="ww-") as name:
-            sockets = Path(name)
+        snapshot = _state_of(self.snapshot(machine))
+        with self._sockets() as sockets, self._room(directory, left) as room:
             extra = [*_stopped_options(), "-incoming", "file:/snapshot/state"]
-            process = self._start(self._command(machine, directory, sockets, extra, [snapshot]), directory)
+            process = self._start(self._command(machine, room, sockets, extra, [snapshot]), directory)
             try:
                 limit = _PREPARE * self.boot_limit
                 debugger = GdbStub(sockets / "gdb", limit, lambda: process.poll() is None)
@@ -460,7 +480,7 @@ class Emulator:
                 self._end(process)
                 raise WorldwiseError(
                     f"{program[0]} on {machine.name} did not get where its state is saved: {error}",
-                    details=self.diagnosis(directory, machine),
+                    details=self.diagnosis(directory, machine, room),
                 ) from None
             finally:
                 self._end(process)
@@ -473,7 +493,8 @@ class Emulator:
         with tempfile.TemporaryDirectory(dir=snapshot) as work:
             directory = Path(work)
             (directory / "case").write_text("/bin/faults\n", encoding="ascii")
-            self._restored(machine, (snapshot, "/snapshot", "ro"), directory, lambda _: None)
+            with self._room(directory) as room:
+                self._restored(machine, _state_of(snapshot), directory, room, lambda _: None)
             return _stopped_well(directory, machine.least_skip)
 
     def _snapshot_directory(self, machine: Machine) -> Path:
@@ -481,28 +502,22 @@ class Emulator:
 
     def _boot_and_save(self, machine: Machine, work: Path) -> None:
         began = time.monotonic()
-        with tempfile.TemporaryDirectory(prefix="ww-") as sockets, self._booted(machine, work, Path(sockets)):
+        with self._sockets() as sockets, self._room(work) as room, self._booted(machine, work, room, sockets):
             try:
-                asyncio.run(_save(Path(sockets, "qmp"), "/run/state"))
+                asyncio.run(_save(sockets / "qmp", "/run/state"))
             except (QMPError, OSError, EOFError) as error:
                 raise WorldwiseError(f"the state of {machine.name} could not be saved: {error}") from None
         self.notify(f"booted {machine.name} in {time.monotonic() - began:.1f} s")
 
     @contextlib.contextmanager
     def _booted(
-        self, machine: Machine, directory: Path, sockets: Path, forward: str = ""
+        self, machine: Machine, directory: Path, room: Path, sockets: Path, forward: str = ""
     ) -> Iterator[tuple[subprocess.Popen[bytes], GdbStub, list[str]]]:
         """A machine from power-on to the instruction before which it is ready, stopped there; ended on exit."""
-        command = self._command(
-            machine,
-            directory,
-            sockets,
-            _stopped_options(),
-            forward=forward,
-        )
+        command = self._command(machine, room, sockets, _stopped_options(), forward=forward)
         for name in machine.preload:
             # Firmware opens these by bare name in QEMU's current directory.
-            (directory / name).symlink_to(f"/machine/{name}")
+            (room / name).symlink_to(f"/machine/{name}")
         process = self._start(command, directory)
         try:
             try:
@@ -513,17 +528,38 @@ class Emulator:
                 started = process.poll() is None
                 self._end(process)
                 said = "" if started else _last_line(directory / EMULATOR_LOG)
-                problem = _panic(directory) or (f"QEMU did not start: {said}" if said else error.message)
+                problem = _panic(room) or (f"QEMU did not start: {said}" if said else error.message)
                 raise WorldwiseError(
                     f"machine {machine.name} did not boot: {problem}",
-                    details=self.diagnosis(directory, machine),
+                    details=self.diagnosis(directory, machine, room),
                 ) from None
             with debugger:
                 yield process, debugger, command
         finally:
             self._end(process)
-            for name in machine.preload:
-                (directory / name).unlink(missing_ok=True)
+
+    @contextlib.contextmanager
+    def _sockets(self) -> Iterator[Path]:
+        """A folder with a short name for a machine's sockets."""
+        with tempfile.TemporaryDirectory(prefix="ww-") as name, sandbox.lent([Path(name)]):
+            yield Path(name)
+
+    @contextlib.contextmanager
+    def _room(self, directory: Path, left: Sequence[str] = ()) -> Iterator[Path]:
+        """The folder that a machine writes to, with a copy of the files in a case's directory.
+
+        When the machine has ended, what it left of the files it may leave is moved to that directory. Raises
+        WorldwiseError if one of these is not a regular file.
+        """
+        with sandbox.scratch(self.lab.cache) as place:
+            room = place / "run"
+            sandbox.copy_in(directory, room, _CONSOLES.__contains__)
+            try:
+                with sandbox.lent([room]):
+                    yield room
+            finally:
+                for name in (*_LEFT, *left):
+                    sandbox.take_file(room / name, directory / name, self.limits.disk, "the emulated machine")
 
     # --- cases ---
 
@@ -536,6 +572,7 @@ class Emulator:
         progress: Callable[[int], None] = lambda _: None,
         plugin: Plugin | None = None,
         prepared: Path | None = None,
+        left: Sequence[str] = (),
     ) -> Outcome:
         """Run one program on the machine; records and consoles appear in `directory` as they are written.
 
@@ -547,25 +584,32 @@ class Emulator:
             progress: called now and then with the size of the records so far, in bytes.
             plugin: attached to the emulator of a restored machine.
             prepared: the folder that `prepare` gave: the program goes on from there, not from its begin.
+            left: files that the machine leaves besides those of every machine.
 
         Raises WorldwiseError if the machine hangs, QEMU cannot start, or the tool is being stopped.
         """
         began = time.monotonic()
         if machine.ready is None:
-            status, command = self._at_once(machine, program, directory, progress, plugin)
+            with self._room(directory, left) as room:
+                status, command = self._at_once(machine, program, directory, room, progress, plugin)
             self._judge(status, directory, machine)
             return Outcome(status, tuple(self._plain(command)), time.monotonic() - began)
         if plugin and start != "snapshot":
             raise ValueError("a plugin watches restored machines")
-        snapshot: Bind | None = (prepared or self.snapshot(machine), "/snapshot", "ro") if start == "snapshot" else None
+        snapshot = _state_of(prepared or self.snapshot(machine)) if start == "snapshot" else None
         for attempt in range(1, _ATTEMPTS + 1):
             (directory / "case").write_text("\n".join(program) + "\n", encoding="ascii")
             try:
-                with machine.beside.running(directory) if machine.beside else contextlib.nullcontext("") as forward:
+                with (
+                    self._room(directory, left) as room,
+                    machine.beside.running(directory, room)
+                    if machine.beside
+                    else contextlib.nullcontext("") as forward,
+                ):
                     if snapshot:
-                        status, command = self._restored(machine, snapshot, directory, progress, plugin, forward)
+                        status, command = self._restored(machine, snapshot, directory, room, progress, plugin, forward)
                     else:
-                        status, command = self._from_power_on(machine, directory, progress, forward)
+                        status, command = self._from_power_on(machine, directory, room, progress, forward)
                 stopped_well = _stopped_well(directory, machine.least_skip)
             finally:
                 for name in ("case", "machine"):
@@ -582,30 +626,33 @@ class Emulator:
         machine: Machine,
         program: Sequence[str],
         directory: Path,
+        room: Path,
         progress: Callable[[int], None],
         plugin: Plugin | None,
     ) -> tuple[int, list[str]]:
         """A machine whose program gets its command line from the emulator."""
         words = "".join(f",arg={word.replace(',', ',,')}" for word in program)
         extra = ["-semihosting-config", f"enable=on,target=native{words}"]
-        return self._to_the_end(machine, directory, progress, extra, [], plugin)
+        return self._to_the_end(machine, directory, room, progress, extra, [], plugin)
 
     def _restored(
         self,
         machine: Machine,
         snapshot: Bind,
         directory: Path,
+        room: Path,
         progress: Callable[[int], None],
         plugin: Plugin | None = None,
         forward: str = "",
     ) -> tuple[int, list[str]]:
         extra = ["-incoming", "file:/snapshot/state"]
-        return self._to_the_end(machine, directory, progress, extra, [snapshot], plugin, forward)
+        return self._to_the_end(machine, directory, room, progress, extra, [snapshot], plugin, forward)
 
     def _to_the_end(
         self,
         machine: Machine,
         directory: Path,
+        room: Path,
         progress: Callable[[int], None],
         extra: Sequence[str],
         binds: Sequence[Bind],
@@ -615,23 +662,23 @@ class Emulator:
         if plugin:
             extra = [*extra, "-plugin", plugin.option()]
             binds = [*binds, *plugin.binds()]
-        command = self._command(machine, directory, None, extra, binds, forward)
+        command = self._command(machine, room, None, extra, binds, forward)
         process = self._start(command, directory)
         try:
-            self._watch(process, directory, machine, progress)
+            self._watch(process, directory, room, machine, progress)
         finally:
             self._end(process)
         return process.returncode, command
 
     def _from_power_on(
-        self, machine: Machine, directory: Path, progress: Callable[[int], None], forward: str
+        self, machine: Machine, directory: Path, room: Path, progress: Callable[[int], None], forward: str
     ) -> tuple[int, list[str]]:
         with (
-            tempfile.TemporaryDirectory(prefix="ww-") as sockets,
-            self._booted(machine, directory, Path(sockets), forward) as (process, debugger, command),
+            self._sockets() as sockets,
+            self._booted(machine, directory, room, sockets, forward) as (process, debugger, command),
         ):
             debugger.go()
-            self._watch(process, directory, machine, progress)
+            self._watch(process, directory, room, machine, progress)
         return process.returncode, command
 
     def _not_stopped_well(self, machine: Machine, attempt: int) -> None:
@@ -643,17 +690,15 @@ class Emulator:
             )
         self.notify(f"{machine.name} was not stopped as it must be; booting anew")
 
-    def diagnosis(self, directory: Path, machine: Machine) -> str:
+    def diagnosis(self, directory: Path, machine: Machine, room: Path | None = None) -> str:
         """The ends of the consoles in a case's directory, for a person to read.
 
-        A backtrace of the secure world gets its functions and source lines.
+        A backtrace of the secure world gets its functions and source lines. `room`: where the machine's consoles still
+        are while it is there.
         """
         parts = []
-        for name, title in ((EMULATOR_LOG, "QEMU"), (CONSOLE, "Linux console"), (SECURE_CONSOLE, "OP-TEE console")):
-            try:
-                text = (directory / name).read_text(encoding="utf-8", errors="replace")
-            except FileNotFoundError:
-                continue
+        for name, title in zip(_CONSOLES, ("QEMU", "Linux console", "OP-TEE console"), strict=True):
+            text = _console(directory if name == EMULATOR_LOG else room or directory, name)
             lines = [line.rstrip() for line in text.splitlines() if line.strip()][-_CONSOLE_TAIL:]
             if name == SECURE_CONSOLE:
                 lines = symbolise(lines, machine.symbols, self.lab)
@@ -671,12 +716,14 @@ class Emulator:
         self,
         process: subprocess.Popen[bytes],
         directory: Path,
+        room: Path,
         machine: Machine,
         progress: Callable[[int], None],
     ) -> None:
         size = -1
-        heard = time.monotonic()
+        began = heard = time.monotonic()
         limit = max(self.silence_limit, machine.patience)
+        watch = Watch(self.limits, [room])
         while True:
             try:
                 process.wait(timeout=0.05)
@@ -685,19 +732,29 @@ class Emulator:
             else:
                 break
             now = 0
-            for name in (RECORDS, HOST_FILE):
+            for path in (room / RECORDS, directory / HOST_FILE):
                 with contextlib.suppress(FileNotFoundError):
-                    now += (directory / name).stat().st_size
+                    now += path.lstat().st_size
             if now != size:
                 size, heard = now, time.monotonic()
                 progress(size)
             elif time.monotonic() - heard > limit:
                 self._end(process)
-                problem = _panic(directory) or f"hangs: no record for {limit:.0f} s; it was stopped"
+                problem = _panic(room) or f"hangs: no record for {limit:.0f} s; it was stopped"
                 raise WorldwiseError(
                     f"machine {machine.name}: {problem}",
                     "`--silence` gives it more time; the consoles are kept beside the records",
-                    self.diagnosis(directory, machine),
+                    self.diagnosis(directory, machine, room),
+                )
+            problem = watch.problem(process.pid)
+            if not problem and time.monotonic() - began > self.time_limit:
+                problem = f"it did not end within {self.time_limit:.0f} s"
+            if problem:
+                self._end(process)
+                raise WorldwiseError(
+                    f"machine {machine.name} was stopped: {problem}",
+                    "no program of worldwise's own needs as much: look at what the library does",
+                    self.diagnosis(directory, machine, room),
                 )
         if self._stopping:
             raise WorldwiseError("stopped")
@@ -713,6 +770,8 @@ class Emulator:
             # bubblewrap reports a child ended by a signal as a shell does.
             cause = signal.Signals(status - 128).name if status - 128 in list(signal.Signals) else f"status {status}"
             problem = f"QEMU ended with {cause} before the case was done"
+            broken = sandbox.broken_limit(status, "", self.limits)
+            problem += f": {broken}" if broken else ""
         else:
             return
         raise WorldwiseError(f"machine {machine.name}: {problem}", details=self.diagnosis(directory, machine))
@@ -732,7 +791,8 @@ class Emulator:
         # Of this network the guest sees what is forwarded and no more.
         user = ",".join(filter(None, (f"user,id={_NETWORK},restrict=on", forward)))
         argv = [
-            "qemu-system-aarch64", "-nodefaults", "-no-user-config", "-display", "none", "-no-reboot",
+            _QEMU, "-nodefaults", "-no-user-config", "-display", "none", "-no-reboot",
+            *_QEMU_SANDBOX,
             *machine.arguments,
             *(("-netdev", user) if machine.beside else ()),
             "-serial", f"file:/run/{CONSOLE}",
@@ -742,12 +802,14 @@ class Emulator:
         files: list[Bind] = [(path, f"/machine/{name}", "ro") for name, path in machine.files.items()]
         sockets_bind: list[Bind] = [(sockets, "/sockets", "rw")] if sockets else []
         seen = [*files, *binds, *sockets_bind, (run, "/run", "rw")]
-        return self.lab.command(argv, binds=seen, chdir="/run", network=bool(forward))
+        return self.lab.command(
+            argv, binds=seen, chdir="/run", network=bool(forward), limits=self.limits, parts=_QEMU_PARTS
+        )
 
     @staticmethod
     def _plain(command: Sequence[str]) -> Sequence[str]:
-        """QEMU's own command line, the same on every host: what stands after bubblewrap's `--`."""
-        return command[command.index("--") + 1 :]
+        """QEMU's own command line, the same on every host: what stands behind those that make the sandbox."""
+        return command[command.index(_QEMU) :]
 
     def _start(self, command: Sequence[str], directory: Path) -> subprocess.Popen[bytes]:
         if self._stopping:
@@ -777,6 +839,11 @@ class Emulator:
         self._running.discard(process)
 
 
+def _state_of(folder: Path) -> Bind:
+    """A machine's saved state, for a machine to begin from."""
+    return (folder / "state", "/snapshot/state", "ro")
+
+
 def _stopped_options() -> list[str]:
     """Options of QEMU for a machine that a debugger lets run to where its state is saved."""
     return [
@@ -791,7 +858,8 @@ def _stopped_options() -> list[str]:
 async def _restored_by(socket: Path, limit: float) -> None:
     """Wait until QEMU has read the state that it begins from."""
     client = QMPClient("worldwise")
-    await client.connect(str(socket))
+    with sandbox.socket_of(socket) as path:
+        await client.connect(path)
     deadline = time.monotonic() + limit
     while True:
         answer = await client.execute("query-status")
@@ -807,7 +875,8 @@ async def _restored_by(socket: Path, limit: float) -> None:
 async def _save(socket: Path, inside: str) -> None:
     """Have QEMU write the stopped machine's state to a file, then leave."""
     client = QMPClient("worldwise")
-    await client.connect(str(socket))
+    with sandbox.socket_of(socket) as path:
+        await client.connect(path)
     await client.execute("migrate", {"uri": f"file:{inside}"})
     while True:
         answer = await client.execute("query-migrate")
@@ -848,23 +917,25 @@ def _stopped_well(directory: Path, least_skip: int) -> bool:
     return resumed - ready > least_skip
 
 
+def _console(directory: Path, name: str) -> str:
+    """The end of a console, which a machine may be writing; empty if it is not there, or is not a file."""
+    return sandbox.end_of(directory / name, _CONSOLE_BYTES).decode("utf-8", "replace")
+
+
 def _panic(directory: Path) -> str:
     """What the consoles say of a panic of the kernel or of OP-TEE's core; empty if neither did."""
     for name, pattern, who in (
         (CONSOLE, r"Kernel panic - not syncing: (.*)", "the guest's kernel panicked"),
         (SECURE_CONSOLE, r"E/TC.*?(Panic (?:at|in|\S*').*)", "OP-TEE's core panicked"),
     ):
-        try:
-            match = re.search(pattern, (directory / name).read_text(encoding="utf-8", errors="replace"))
-        except FileNotFoundError:
-            continue
+        match = re.search(pattern, _console(directory, name))
         if match:
             return f"{who}: {match[1].strip()}"
     return ""
 
 
 def _last_line(path: Path) -> str:
-    lines = path.read_text(encoding="utf-8", errors="replace").split("\n") if path.exists() else []
+    lines = _console(path.parent, path.name).split("\n")
     return next((line.strip() for line in reversed(lines) if line.strip()), "")
 
 

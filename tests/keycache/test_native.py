@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from worldwise import image, keycache, paths
+from worldwise import image, keycache, paths, sandbox
 from worldwise.image import ImageStore
 from worldwise.keycache import Fuzzer
 from worldwise.lab import Lab
@@ -38,6 +38,9 @@ def make(root: Lab, folder: Path, *words: str) -> str:
         env={"PYTHONDONTWRITEBYTECODE": "1", "PYTEST_ADDOPTS": "-p no:cacheprovider"},
         log=log,
         timeout=1500,
+        # Sanitizers map far more than they use, and look into their own process when it ends.
+        limits=sandbox.WITHOUT_ADDRESS_LIMIT,
+        debugging=True,
     )
     return log.read_text(encoding="utf-8")
 

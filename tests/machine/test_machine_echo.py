@@ -66,8 +66,8 @@ class _Watched:
         self._over = threading.Event()
 
     @contextlib.contextmanager
-    def running(self, directory: Path) -> Iterator[str]:
-        with self.client.running(directory) as forward:
+    def running(self, directory: Path, live: Path) -> Iterator[str]:
+        with self.client.running(directory, live) as forward:
             found = re.search(r"127\.0\.0\.1:(\d+)", forward)
             assert found
             watcher = threading.Thread(target=self._watch, args=(int(found[1]),))

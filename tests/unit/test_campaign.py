@@ -71,7 +71,9 @@ class Machines:
         *,
         plugin: Plugin | None = None,
         prepared: Path | None = None,
+        left: Sequence[str] = (),
     ) -> Ran:
+        assert {"journal", "length", "before.state", "after.state", "shadow", "asked"} == set(left)
         assert program[0] == "/bin/linux-bench"
         assert prepared is None
         step = program[1]
@@ -253,7 +255,10 @@ class KeyCaches(Machines):
         super().__init__()
         self.confirmed = 300 if early else 600
 
-    def prepare(self, _machine: Machine, program: Sequence[str], address: int, directory: Path) -> Path:
+    def prepare(
+        self, _machine: Machine, program: Sequence[str], address: int, directory: Path, left: Sequence[str] = ()
+    ) -> Path:
+        assert set(left) == {"base", "base-log"}
         self.steps.append("prepare " + " ".join(program[1:]))
         assert address == 7
         (directory / "base").write_bytes(b"B")
@@ -268,7 +273,9 @@ class KeyCaches(Machines):
         *,
         plugin: Plugin | None = None,
         prepared: Path | None = None,
+        left: Sequence[str] = (),
     ) -> Ran:
+        assert {"journal", "length", "before.state", "after.state", "shadow", "asked"} == set(left)
         step, *arguments = program[1:]
         self.steps.append(" ".join(program[1:]))
         at = int(plugin.arguments.get("at", 0)) if plugin else 0

@@ -44,7 +44,7 @@ class FakeEmulator:
             "program": program,
             "files": {path.name: path.read_bytes() for path in directory.iterdir()},
         }
-        with machine.running(directory) as forward:
+        with machine.running(directory, directory) as forward:
             FakeEmulator.seen["forward"] = forward
             FakeEmulator.machine(self)
         if self.stopped.is_set():

@@ -96,7 +96,7 @@ def machine(forward: str, directory: Path, serve: Callable[[socket.socket], None
 @pytest.mark.parametrize("server", SERVERS)
 def test_the_client_measures(server: str, tmp_path: Path) -> None:
     case = host_case(server, "1KiB")
-    with EchoClient(case).running(tmp_path) as forward, machine(forward, tmp_path):
+    with EchoClient(case).running(tmp_path, tmp_path) as forward, machine(forward, tmp_path):
         pass
     times = read_host_times(tmp_path / HOST_FILE)
     assert (times.start.size, times.start.samples, times.start.case) == (1024, 3, case.id)
@@ -111,7 +111,7 @@ def test_a_wrong_answer_is_told(tmp_path: Path) -> None:
     client = EchoClient(host_case())
     with (
         pytest.raises(WorldwiseError, match="round-trip 0: what came back is not what was sent"),
-        client.running(tmp_path) as forward,
+        client.running(tmp_path, tmp_path) as forward,
         machine(forward, tmp_path, wrong),
     ):
         pass
@@ -121,7 +121,7 @@ def test_a_server_that_ends_is_told(tmp_path: Path) -> None:
     client = EchoClient(host_case("socket"))
     with (
         pytest.raises(WorldwiseError, match="the client on the host: "),
-        client.running(tmp_path) as forward,
+        client.running(tmp_path, tmp_path) as forward,
         machine(forward, tmp_path, lambda connection: connection.close()),
     ):
         pass
@@ -131,7 +131,7 @@ def test_a_server_that_ends_is_told(tmp_path: Path) -> None:
 def test_a_machine_that_never_serves_leaves_nothing_behind(server: str, tmp_path: Path) -> None:
     with (
         pytest.raises(WorldwiseError, match="the machine ended before all was measured"),
-        EchoClient(host_case(server)).running(tmp_path),
+        EchoClient(host_case(server)).running(tmp_path, tmp_path),
     ):
         pass
     assert threading.active_count() == 1
@@ -139,7 +139,7 @@ def test_a_machine_that_never_serves_leaves_nothing_behind(server: str, tmp_path
 
 def test_the_machine_s_own_error_comes_first(tmp_path: Path) -> None:
     """If this fails, a machine that panicked is told as a client that found no server."""
-    with pytest.raises(ValueError, match="the machine's"), EchoClient(host_case()).running(tmp_path):
+    with pytest.raises(ValueError, match="the machine's"), EchoClient(host_case()).running(tmp_path, tmp_path):
         raise ValueError("the machine's")
 
 
@@ -147,7 +147,7 @@ def test_the_machine_s_own_error_comes_first(tmp_path: Path) -> None:
 
 
 def write_times(path: Path, case: Case, drop: int | None = None) -> Path:
-    with EchoClient(case).running(path.parent) as forward, machine(forward, path.parent):
+    with EchoClient(case).running(path.parent, path.parent) as forward, machine(forward, path.parent):
         pass
     lines = path.read_bytes().splitlines(keepends=True)
     if drop is not None:

@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -34,6 +35,7 @@ class HostLab(Lab):
         env: Mapping[str, str] | None = None,
         network: bool = False,
         tty: bool = False,
+        **_: Any,
     ) -> list[str]:
         places = {inside: str(host) for host, inside, _ in binds}
         longest_first = "|".join(re.escape(inside) for inside in sorted(places, key=len, reverse=True))

@@ -5,7 +5,6 @@ import hashlib
 import io
 import itertools
 import json
-import os
 import re
 import shutil
 import tomllib
@@ -14,11 +13,12 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
-from worldwise import debian
+from worldwise import debian, sandbox
 from worldwise import lab as lab_module
 from worldwise.debian import File, Lock, Package, Source, Store, Wanted
 from worldwise.errors import WorldwiseError
 from worldwise.lab import Lab, Root
+from worldwise.sandbox import Confinement
 
 
 def quiet() -> Console:
@@ -295,17 +295,21 @@ def test_the_command_shuts_the_host_out(made: Lab, tmp_path: Path, monkeypatch: 
     command = made.command(
         ["make", "-j2"], binds=[(work, "/w", "rw"), (tmp_path, "/s", "ro")], chdir="/w", env={"A": "b"}
     )
-    assert command[0] == "bwrap"
-    assert command[-3:] == ["--", "make", "-j2"]
+    assert command[:2] == ["env", "-i"]
+    assert not any("SECRET" in word for word in command)
+    assert "bwrap" in command
+    assert command[-2:] == ["make", "-j2"]
     for option in ("--die-with-parent", "--unshare-pid", "--unshare-net", "--clearenv", "--new-session"):
         assert option in command
     assert pairs(command, "--bind") == [(str(work), "/w")]
-    assert pairs(command, "--ro-bind") == [
+    shown = pairs(command, "--ro-bind")
+    assert [pair for pair in shown if not pair[1].startswith("/proc/")] == [
         (str(made.root / "etc"), "/etc"),
         (str(made.root / "usr"), "/usr"),
         (str(made.root / "var"), "/var"),
         (str(tmp_path), "/s"),
     ]
+    assert ("/proc/sys", "/proc/sys") in shown
     assert pairs(command, "--symlink") == [("usr/bin", "/bin")]
     assert dict(pairs(command, "--setenv")) == {
         "A": "b",
@@ -333,12 +337,16 @@ def test_the_network_comes_with_proxy_and_authorities(
 
 
 def test_root_needs_no_user_namespace(made: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(os, "geteuid", lambda: 0)
+    monkeypatch.setattr(sandbox, "confinement", lambda: Confinement("another user", 4711))
     command = made.command(["true"])
     assert "--unshare-user" not in command
     assert ("--cap-drop", "ALL") in itertools.pairwise(command)
-    monkeypatch.setattr(os, "geteuid", lambda: 1000)
-    assert "--unshare-user" in made.command(["true"])
+    assert "--reuid=4711" in command
+    assert "--bounding-set=-all" in command
+    monkeypatch.setattr(sandbox, "confinement", lambda: Confinement("user namespace", 1000))
+    command = made.command(["true"])
+    assert "--unshare-user" in command
+    assert not any(word.startswith("--reuid") for word in command)
 
 
 def test_a_bind_that_is_not_there_is_named(made: Lab) -> None:
