@@ -17,7 +17,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from worldwise import image, paths, portable
+from worldwise import image, paths, portable, sandbox
 from worldwise.board import load_core
 from worldwise.errors import WorldwiseError
 from worldwise.image import Recipe
@@ -53,6 +53,21 @@ _MOST_BYTES = 256 * 2**20
 _SOURCES = (".c", ".s", ".S")
 # An adapter that is another one in another configuration.
 _INCLUDED = re.compile(r'^#include "([\w-]+\.c)"', re.MULTILINE)
+
+# What a stranger may tell the compiler: how code is made, and what is warned about. Nothing that names another program,
+# a file to read or to write, or a linker's option.
+_FLAGS = re.compile(
+    r"-O[0-3sgz]?|-Ofast|-g[0-9]?|-ansi|-pedantic|-w|-std=[a-z0-9+]+"
+    r"|-W(no-)?[a-z][a-z0-9+-]*(=[a-z0-9-]+)?"
+    r"|-f(no-)?[a-z][a-z0-9-]*(=[A-Za-z0-9_+-]+)?|-m(no-)?[a-z][a-z0-9-]*(=[A-Za-z0-9_.+-]+)?"
+)
+_FLAGS_THAT_DO_MORE = re.compile(
+    r"-f(no-)?(plugin|dump|profile|auto-profile|branch-probabilities|use-ld|lto|opt-info|save-|callgraph|sanitize|stack-usage"
+    r"|test-coverage|compare-debug|diagnostics|pch|working-directory|wpa|ltrans|resolution|instrument|link-libatomic|toplevel)"
+    r"[a-z0-9-]*(=.*)?|-mno-cygwin|-mxl.*|-mwin.*"
+)
+_DEFINITION = re.compile(r"[A-Za-z_][A-Za-z0-9_]*(\([A-Za-z0-9_, ]*\))?(=[^\n\0]*)?")
+_ARCHIVE = re.compile(r"lib[A-Za-z0-9_.+-]+\.a")
 
 # How recipes/objects.py marks the one line that says what is wrong.
 _SAYS = "worldwise: "
@@ -104,6 +119,7 @@ def bring(directories: Iterable[Path], cache: Path | None = None) -> list[Own]:
     """
     brought = []
     for directory in directories:
+        sandbox.require_confinement(f"the library in {directory}")
         implementation = portable.load_folder(directory)
         name = implementation.name
         path = directory / MANIFEST
@@ -278,6 +294,14 @@ def _check_manifest(own: Own) -> None:
     """Refuse what its text names and the folder has not. Raises WorldwiseError."""
     path = own.origin / MANIFEST
     build = own.implementation.manifest.build
+    for archive in build.archives:
+        if not _ARCHIVE.fullmatch(archive):
+            raise WorldwiseError(
+                f"{path}: build.archives: {archive!a} is no static library's name", "they are named lib*.a"
+            )
+    for option, each in own.implementation.manifest.options.items():
+        for value, defines in each.values.items():
+            _check_definitions(path, f"options.{option}.values.{value}", defines)
     in_folder = own.implementation.manifest.source is None
     _check_part(own, build, "build", in_folder)
     for curve, part in build.curve.items():
@@ -303,6 +327,14 @@ def _check_part(own: Own, part: portable.Part, where: str, in_folder: bool) -> N
     path = own.origin / MANIFEST
     folder = own.implementation.folder
     assert folder is not None
+    _check_definitions(path, f"{where}.defines", part.defines)
+    for flag in part.flags:
+        if not _FLAGS.fullmatch(flag) or _FLAGS_THAT_DO_MORE.fullmatch(flag):
+            raise WorldwiseError(
+                f"{path}: {where}.flags: {flag!a} is not among the flags that a library may have",
+                "-O..., -f..., -m..., -W..., -std=...: how code is made, with no file and no other program; "
+                "headers go into 'include', macros into 'defines'",
+            )
     for key, names in (("sources", part.sources), ("include", part.include)):
         for name in names:
             if Path(name).is_absolute() or ".." in Path(name).parts:
@@ -323,6 +355,26 @@ def _check_part(own: Own, part: portable.Part, where: str, in_folder: bool) -> N
                 )
             if key == "include" and not (folder / name).is_dir():
                 raise WorldwiseError(f"{path}: {where}.include: there is no folder {own.origin / name}")
+
+
+def _check_definitions(path: Path, where: str, definitions: Sequence[str]) -> None:
+    for definition in definitions:
+        if not _DEFINITION.fullmatch(definition):
+            raise WorldwiseError(f"{path}: {where}: {definition!a} is no definition", "NAME or NAME=VALUE, without -D")
+
+
+def announce(brought: Iterable[Own], notify: Callable[[str], None]) -> None:
+    """Say which code is about to run, and how it is confined: of folders of others, and of all where one is root."""
+    for own in brought:
+        with contextlib.suppress(OSError):
+            owner = own.origin.stat().st_uid
+            if os.geteuid() not in (0, owner):
+                whose = f", which belongs to user {owner},"
+            elif os.geteuid() == 0:
+                whose = ""
+            else:
+                continue
+            notify(f"the code in {own.origin}{whose} is built and run {sandbox.confinement().describe()}")
 
 
 # --- what is built of it ---

@@ -1,4 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
+import json
 import os
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -147,6 +148,89 @@ def test_a_link_within_the_folder_is_its_file(bring: Bring, folder: Path) -> Non
 def test_a_wrong_manifest_is_refused(bring: Bring, old: str, new: str, says: str) -> None:
     with pytest.raises(WorldwiseError, match=says):
         bring(old, new)
+
+
+ALLOWED = ("-O3", "-fomit-frame-pointer", "-fno-inline", "-funroll-loops", "-mcpu=cortex-m4", "-mthumb", "-Wno-unused")
+MORE_ALLOWED = ("-std=gnu11", "-w", "-falign-functions=16", "-march=armv7e-m+fp", "-fstrict-aliasing", "-fno-builtin")
+REFUSED = (
+    "-wrapper",
+    "-fplugin=x.so",
+    "-specs=/in/own/specs",
+    "-B/in/own",
+    "@file",
+    "-o",
+    "-o/out/image.json",
+    "-x",
+    "-include",
+    "-I/",
+    "-imacros",
+    "-Wl,-T,x",
+    "-Wa,--listing=/out/x",
+    "-Wp,-MD,/out/x",
+    "-Xlinker",
+    "-Xassembler",
+    "-MD",
+    "-MF/out/x",
+    "-save-temps",
+    "-dumpdir",
+    "-fdump-tree-all=/out/x",
+    "-fdump-passes",
+    "-fprofile-generate",
+    "-fprofile-use=/in/own/x",
+    "-fopt-info-all=/out/x",
+    "-fsave-optimization-record",
+    "-fcallgraph-info",
+    "-fstack-usage",
+    "-ftest-coverage",
+    "-fuse-ld=gold",
+    "-flto",
+    "-fsanitize=address",
+    "-fdiagnostics-format=json-file",
+    "-fpch-preprocess",
+    "-fdebug-prefix-map=/a=/b",
+    "-finstrument-functions",
+    "-T",
+    "-L/",
+    "-lfoo",
+    "-shared",
+    "-v",
+    "-###",
+    "--help",
+    "-O2 -wrapper",
+    "-O2\n-wrapper",
+    "",
+)
+
+
+@pytest.mark.parametrize("flag", [*ALLOWED, *MORE_ALLOWED])
+def test_flags_that_make_other_code_are_taken(bring: Bring, flag: str) -> None:
+    assert bring("[build]\n", f'[build]\nflags = ["{flag}"]\n').implementation.manifest.build.flags == (flag,)
+
+
+@pytest.mark.parametrize("place", ["[build]\n", "[build.core.cortex-m0]\n"])
+@pytest.mark.parametrize("flag", REFUSED)
+def test_a_flag_that_does_more_is_refused(bring: Bring, flag: str, place: str) -> None:
+    """If this fails, a library's text runs another program, or has the compiler read or write another file."""
+    with pytest.raises(WorldwiseError, match="flags"):
+        bring(place, f"{place}flags = [{json.dumps(flag)}]\n")
+
+
+@pytest.mark.parametrize("definition", ["-wrapper", "A B", "A\n-x", "1A", "A(", ""])
+def test_a_definition_that_is_none_is_refused(bring: Bring, definition: str) -> None:
+    with pytest.raises(WorldwiseError, match="defines"):
+        bring("[build]\n", f"[build]\ndefines = [{json.dumps(definition)}]\n")
+
+
+def test_what_is_about_to_run_is_said(bring: Bring, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As root, and of a folder of another user; not of one's own."""
+    brought = bring()
+    said: list[str] = []
+    for user in (0, 4711, folder.stat().st_uid or 4711):
+        monkeypatch.setattr(os, "geteuid", lambda user=user: user)
+        own.announce([brought], said.append)
+    monkeypatch.undo()
+    assert all(str(folder) in line and "no network" in line for line in said)
+    assert f"which belongs to user {folder.stat().st_uid}" in said[1]
 
 
 def test_a_core_that_is_not_known_is_refused(bring: Bring) -> None:

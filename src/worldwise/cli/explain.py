@@ -103,6 +103,7 @@ def explain(
             raise click.UsageError("--diff and --slow-down take a CASE")
         reference = open_run(what, runs)
         brought = own.bring(directories)
+        own.announce(brought, lambda text: click.echo(text, err=True))
         names = [each.name for each in brought]
         own.check_same(reference.id, [entry for entry in reference.manifest.own if entry.name in names], brought)
         cases = _cases_of(reference, wanted)

@@ -194,6 +194,7 @@ def run(
         check_budget(limit, cases)
 
     display = _Display(len(cases) * (2 if verify else 1))
+    own.announce(brought, display.note)
     lab = open_lab(display.console)
     lab.ensure()
     bench = Bench(lab, display, options)
