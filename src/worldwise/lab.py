@@ -623,12 +623,7 @@ class Lab:
     ) -> None:
         """Until it has ended. Raises WorldwiseError after `timeout` seconds, and if it does not keep its limits."""
         until = time.monotonic() + (math.inf if timeout is None else timeout)
-        while True:
-            try:
-                process.wait(max(0.0, min(watch.every, until - time.monotonic())))
-                return
-            except subprocess.TimeoutExpired:
-                pass
+        while not sandbox.ended(process, min(watch.every, until - time.monotonic())):
             see = f"see {log}" if log else ""
             if time.monotonic() >= until:
                 raise WorldwiseError(f"{what} did not end within {timeout:.0f} s", see)

@@ -13,9 +13,11 @@ import functools
 import importlib
 import os
 import resource
+import select
 import shutil
 import signal
 import stat
+import subprocess
 import tempfile
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -271,6 +273,19 @@ class Watch:
         # A look at a large tree must not become the work itself.
         self._next = time.monotonic() + max(self.every, 20 * (time.monotonic() - began))
         return ""
+
+
+def ended(process: subprocess.Popen[bytes], seconds: float) -> bool:
+    """Whether a process has ended, after waiting so long for it. Popen.wait would look now and then; this is told."""
+    if process.poll() is None:
+        descriptor = os.pidfd_open(process.pid)
+        try:
+            poll = select.poll()
+            poll.register(descriptor, select.POLLIN)
+            poll.poll(max(0.0, seconds) * 1000)
+        finally:
+            os.close(descriptor)
+    return process.poll() is not None
 
 
 def broken_limit(status: int, text: str, limits: Limits) -> str:

@@ -67,6 +67,8 @@ LEAST_SKIP = 100
 # Lines of each console shown when something went wrong, and bytes of its end that are looked at.
 _CONSOLE_TAIL = 25
 _CONSOLE_BYTES = 256 * sandbox.KIB
+# Seconds between two looks at what a machine has written.
+_LOOK = 0.05
 _CONSOLES = (EMULATOR_LOG, CONSOLE, SECURE_CONSOLE)
 
 # OP-TEE's words: where ldelf put a file, and one address of a call stack (E/LD of a TA, E/TC of the core).
@@ -724,13 +726,7 @@ class Emulator:
         began = heard = time.monotonic()
         limit = max(self.silence_limit, machine.patience)
         watch = Watch(self.limits, [room])
-        while True:
-            try:
-                process.wait(timeout=0.05)
-            except subprocess.TimeoutExpired:
-                pass
-            else:
-                break
+        while not sandbox.ended(process, _LOOK):
             now = 0
             for path in (room / RECORDS, directory / HOST_FILE):
                 with contextlib.suppress(FileNotFoundError):

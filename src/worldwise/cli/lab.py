@@ -103,7 +103,11 @@ def _downloaded(place: Lab, files: Iterable[debian.File]) -> str:
 @click.option("--root", "name", default=MAIN, type=click.Choice(list(ROOTS)), help="Another root than the lab.")
 @click.argument("argv", nargs=-1, type=click.UNPROCESSED)
 def enter(argv: tuple[str, ...], network: bool, name: str) -> None:
-    """Run ARGV (a shell if there is none) in the lab, with the current directory at /work, writable."""
+    """Run ARGV (a shell if there is none) in the lab, with the current directory at /work.
+
+    What runs there may do in that directory what you may. If you are root it is nobody's user: it reads the directory, and
+    writes where its permissions let others.
+    """
     place = open_lab(name=name)
     place.ensure()
     tty = sys.stdin.isatty()
