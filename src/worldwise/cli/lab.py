@@ -105,8 +105,8 @@ def _downloaded(place: Lab, files: Iterable[debian.File]) -> str:
 def enter(argv: tuple[str, ...], network: bool, name: str) -> None:
     """Run ARGV (a shell if there is none) in the lab, with the current directory at /work.
 
-    What runs there may do in that directory what you may. If you are root it is nobody's user: it reads the directory, and
-    writes where its permissions let others.
+    What runs there may do in that directory what you may. If you are root, it is nobody's user: it reads the directory,
+    and writes where its permissions let others.
     """
     place = open_lab(name=name)
     place.ensure()
