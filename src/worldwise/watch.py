@@ -106,7 +106,7 @@ class Watcher:
             if fresh or not _whole(final, digest):
                 with tempfile.TemporaryDirectory(dir=traces, prefix=".watching-") as work:
                     functions = Path(work, "functions")
-                    functions.write_bytes(ranges)
+                    _write(functions, ranges)
                     directory = Path(work, "run")
                     directory.mkdir()
                     attached = Plugin(plugin.file("worldwise.so"), arguments, functions if ranges else None)
@@ -127,7 +127,7 @@ class Watcher:
     def stack_plugin(self, case: Case, machine: Machine, functions: Path) -> Plugin:
         """The plugin in mode stack; where functions are is written to `functions`."""
         space = address_space(self.emulator, machine, self.images)
-        functions.write_bytes(pack_ranges(function_ranges(space, _process(case))))
+        _write(functions, pack_ranges(function_ranges(space, _process(case))))
         plugin = self.images.get(image.plugin()).file("worldwise.so")
         return Plugin(plugin, self._stack_arguments(machine), functions)
 
@@ -205,6 +205,12 @@ def _meets(merged: Sequence[tuple[int, int]], one: tuple[int, int]) -> bool:
 def pack_ranges(ranges: Sequence[tuple[int, int]]) -> bytes:
     """As the plugin reads them."""
     return b"".join(struct.pack("<QQ", *one) for one in ranges)
+
+
+def _write(functions: Path, ranges: bytes) -> None:
+    """The plugin reads it as another user, if the tool is run by root."""
+    functions.write_bytes(ranges)
+    functions.chmod(0o644)
 
 
 def require_same(found: Path, expected: Path, case: Case) -> None:

@@ -20,6 +20,7 @@ SMART, OTHERS = "s3-fifo", ("sieve", "w-tinylfu")
 def sim(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The folder that has keycache-sim, compiled in the root."""
     folder = tmp_path_factory.mktemp("sim")
+    folder.chmod(0o755)  # what runs in the root is another user
     keycache.root().run(
         ["make", "--directory=/keycache", "O=/build", "/build/keycache-sim"],
         binds=[(paths.KEYCACHE, "/keycache", "ro"), (folder, "/build", "rw")],

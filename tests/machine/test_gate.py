@@ -200,6 +200,7 @@ def test_the_same_source_elsewhere_is_not(tool: Tool, tmp_path: Path) -> None:
 def later(tmp_path: Path, lab: Lab, monkeypatch: pytest.MonkeyPatch) -> Iterator[Lab]:
     """The lab with another cache, and with a clock years ahead for all that it runs."""
     (tmp_path / "clock.c").write_text(CLOCK)
+    tmp_path.chmod(0o755)  # what runs in the lab is another user
     lab.run(
         ["gcc", "-shared", "-fPIC", "-o", "/clock/clock.so", "/clock/clock.c", "-ldl"],
         binds=[(tmp_path, "/clock", "rw")],

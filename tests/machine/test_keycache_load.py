@@ -38,6 +38,7 @@ def test_the_machines_hits_are_the_simulators(records_of: RunCase, images: Image
         timeout=300,
     )
     words = ["/build/keycache-sim", workload, str(CLIENTS), str(KEPT), str(requests)]
+    tmp_path.chmod(0o755)  # what runs in the root is another user
     printed = root.run(words, binds=[(tmp_path, "/build", "ro")], timeout=60).stdout
     foretold = dict(line.split() for line in printed.splitlines())
     found = {}
