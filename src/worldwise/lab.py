@@ -17,7 +17,6 @@ import shutil
 import signal
 import stat
 import subprocess
-import sys
 import tempfile
 import time
 import tomllib
@@ -31,7 +30,7 @@ from filelock import FileLock, Timeout
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
-from worldwise import paths
+from worldwise import outgoing, paths
 from worldwise.debian import (
     NATIVE,
     Lock,
@@ -132,7 +131,7 @@ class Lab:
 
     lock: Lock
     cache: Path = field(default_factory=paths.cache_directory)
-    console: Console = field(default_factory=lambda: Console(stderr=True))
+    console: Console = field(default_factory=lambda: outgoing.console(stderr=True))
     name: str = MAIN
 
     def __post_init__(self) -> None:
@@ -399,7 +398,7 @@ class Lab:
     def _follow(self, messages: IO[bytes], log: IO[str]) -> None:
         """Copy mmdebstrap's messages to the log, and count packages unpacked and set up as progress."""
         progress = Progress(
-            TextColumn("{task.description}"),
+            TextColumn("{task.description}", markup=False),
             BarColumn(),
             TimeElapsedColumn(),
             console=self.console,
@@ -555,7 +554,7 @@ def open_lab(console: Console | None = None, name: str = MAIN) -> Lab:
 
     Raises KeyError for a name that no root has, WorldwiseError if the lock cannot be read.
     """
-    return Lab(load_lock(ROOTS[name].lock), console=console or Console(stderr=True), name=name)
+    return Lab(load_lock(ROOTS[name].lock), console=console or outgoing.console(stderr=True), name=name)
 
 
 def refused(message: str) -> WorldwiseError:
@@ -697,7 +696,7 @@ def _remove(path: Path) -> None:
     try:
         shutil.rmtree(path)
     except OSError as error:
-        print(f"worldwise: {path} could not be removed: {error}", file=sys.stderr)  # noqa: T201
+        outgoing.echo(f"worldwise: {path} could not be removed: {error}", err=True)
 
 
 def _stop(process: subprocess.Popen[bytes]) -> None:

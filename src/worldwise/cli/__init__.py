@@ -1,16 +1,16 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """The command line: one group, a file for each kind of command."""
 
+import io
 import signal
 import sys
 from types import FrameType
 from typing import NoReturn
 
 import click
-from rich.console import Console
 from rich.text import Text
 
-from worldwise import __version__
+from worldwise import __version__, outgoing
 from worldwise.cli.compare import compare
 from worldwise.cli.explain import explain
 from worldwise.cli.keycache import keycache
@@ -55,7 +55,10 @@ def main() -> NoReturn:
         _plain("interrupted")
         status = EXIT_INTERRUPTED
     except click.ClickException as error:
-        error.show()
+        # What click says repeats the arguments, which may come from a list that somebody else made.
+        said = io.StringIO()
+        error.show(said)
+        outgoing.echo(said.getvalue(), err=True, nl=False)
         status = error.exit_code
     except BrokenPipeError:
         # The reader has what it wanted (`| head`); Python must not complain about it at exit either.
@@ -69,11 +72,11 @@ def _terminate(_signal: int, _frame: FrameType | None) -> None:
 
 
 def _plain(text: str) -> None:
-    Console(stderr=True).print(Text(f"worldwise: {text}"), soft_wrap=True)
+    outgoing.console(stderr=True).print(Text(f"worldwise: {text}"), soft_wrap=True)
 
 
 def _print_error(error: WorldwiseError) -> None:
-    console = Console(stderr=True, highlight=False)
+    console = outgoing.console(stderr=True, highlight=False)
     if error.details:
         console.print(Text(error.details, style="dim"), soft_wrap=True)
     console.print(Text("worldwise: ", style="bold red").append(error.message, style="default not bold"), soft_wrap=True)
