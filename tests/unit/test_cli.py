@@ -62,9 +62,10 @@ def call(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) ->
     for variable in ("FORCE_COLOR", "TTY_COMPATIBLE", "COLUMNS", "TERM"):
         monkeypatch.delenv(variable, raising=False)
     monkeypatch.setattr(cli_run, "open_lab", no_lab)
-    handler = signal.getsignal(signal.SIGTERM)
+    before = {one: signal.getsignal(one) for one in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)}
     yield call
-    signal.signal(signal.SIGTERM, handler)
+    for one, handler in before.items():
+        signal.signal(one, handler)
 
 
 def commands(group: click.Group, *above: str) -> Iterator[tuple[tuple[str, ...], click.Command]]:
@@ -389,7 +390,7 @@ def test_details_and_hint_of_an_error(call: Call, monkeypatch: pytest.MonkeyPatc
     assert answer.err == (f"core.c:7: error: [no]\n{'x' * 300}\nworldwise: the build of optee failed\n  see the log\n")
 
 
-@pytest.mark.parametrize("kind", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("kind", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_an_interrupt_is_status_130(kind: signal.Signals, call: Call, monkeypatch: pytest.MonkeyPatch) -> None:
     """If this fails, Ctrl-C or a service manager's stop is a traceback, or counts as a result."""
 
