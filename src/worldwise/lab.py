@@ -42,7 +42,7 @@ from worldwise.debian import (
     wanted_package,
     wanted_source,
 )
-from worldwise.errors import WorldwiseError
+from worldwise.errors import HostError, WorldwiseError
 
 # Part of the lab's digest: raise it when the same packages would make another root (excluded paths, variant).
 RECIPE = 1
@@ -242,6 +242,7 @@ class Lab:
         """
         if not self.problem():
             return False
+        paths.require_writable(self.cache)
         _require_host()
         self.labs.mkdir(parents=True, exist_ok=True)
         with self._locked():
@@ -512,7 +513,7 @@ class Lab:
                     errors="replace",
                 )
             except FileNotFoundError:
-                raise _missing_tool("bwrap", "bubblewrap") from None
+                raise missing_tool("bwrap", "bubblewrap") from None
             self._running.add(process)
             if self._stopping:
                 process.kill()  # `stop` may have come before it could see this one
@@ -542,6 +543,13 @@ class Lab:
                 raise WorldwiseError(f"{name} in the lab failed with status {result.returncode}", hint, tail)
         return result
 
+    def require_host(self) -> None:
+        """Raise HostError, with the way out, if no work can be done here: the cache is read-only, or bubblewrap is not
+        there or may not enter the lab. Takes some 10 ms.
+        """
+        paths.require_writable(self.cache)
+        self.run(["true"])
+
     def stop(self) -> None:
         """End what `run` has started, from another thread; those calls then raise, and so does every later one."""
         self._stopping = True
@@ -557,7 +565,14 @@ def open_lab(console: Console | None = None, name: str = MAIN) -> Lab:
     return Lab(load_lock(ROOTS[name].lock), console=console or outgoing.console(stderr=True), name=name)
 
 
-def refused(message: str) -> WorldwiseError:
+def refusal_in(text: str) -> HostError | None:
+    """The error for a host that did not let bubblewrap do its work, if the output of what it ran says so."""
+    said = re.findall(r"^bwrap: .*$", text, re.MULTILINE)
+    # That a program is not there is no refusal.
+    return refused(said[-1]) if said and "execvp" not in said[-1] else None
+
+
+def refused(message: str) -> HostError:
     """The error for a host that does not let bubblewrap do its work; `message` is bubblewrap's own."""
     switch = Path("/proc/sys/kernel/apparmor_restrict_unprivileged_userns")
     if os.geteuid() != 0 and switch.exists() and switch.read_text(encoding="ascii").strip() == "1":
@@ -575,7 +590,7 @@ def refused(message: str) -> WorldwiseError:
         )
     else:
         hint = "in a container, root needs CAP_SYS_ADMIN and an unmasked /proc (`--privileged`)"
-    return WorldwiseError("bubblewrap may not enter the lab on this system", hint, message)
+    return HostError("bubblewrap may not enter the lab on this system", hint, message)
 
 
 def labs_in(cache: Path) -> list[Path]:
@@ -620,8 +635,9 @@ def directory_size(directory: Path) -> int:
 # --- helpers ---
 
 
-def _missing_tool(program: str, package: str) -> WorldwiseError:
-    return WorldwiseError(
+def missing_tool(program: str, package: str) -> HostError:
+    """The error for a program that the host lacks, and the package that has it."""
+    return HostError(
         f"{program} is not on this machine",
         f"start worldwise through `./worldwise`, which installs it, or install the package {package}",
     )
@@ -640,9 +656,9 @@ def _require_host() -> None:
         ("dpkg-deb", "dpkg"),
     ):
         if shutil.which(program) is None:
-            raise _missing_tool(program, package)
+            raise missing_tool(program, package)
     if os.geteuid() != 0 and shutil.which("newuidmap") is None:
-        raise _missing_tool("newuidmap", "uidmap")
+        raise missing_tool("newuidmap", "uidmap")
 
 
 def _witness_size(path: Path) -> int:
@@ -808,7 +824,9 @@ __all__ = [
     "Root",
     "directory_size",
     "labs_in",
+    "missing_tool",
     "open_lab",
+    "refusal_in",
     "refused",
     "remove_labs",
 ]
