@@ -543,7 +543,7 @@ class Lab:
                 raise WorldwiseError(f"{name} in the lab failed with status {result.returncode}", hint, tail)
         return result
 
-    def require_host(self) -> None:
+    def require_entry(self) -> None:
         """Raise HostError, with the way out, if no work can be done here: the cache is read-only, or bubblewrap is not
         there or may not enter the lab. Takes some 10 ms.
         """

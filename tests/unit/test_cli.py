@@ -43,7 +43,7 @@ Call = Callable[..., Answer]
 
 
 @pytest.fixture
-def call(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Iterator[Call]:
+def call(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Call:
     """Calls the tool as `./worldwise` does, with output that is no terminal. A lab is not to be had."""
 
     def no_lab(*_: object) -> NoReturn:
@@ -62,10 +62,7 @@ def call(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) ->
     for variable in ("FORCE_COLOR", "TTY_COMPATIBLE", "COLUMNS", "TERM"):
         monkeypatch.delenv(variable, raising=False)
     monkeypatch.setattr(cli_run, "open_lab", no_lab)
-    before = {one: signal.getsignal(one) for one in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)}
-    yield call
-    for one, handler in before.items():
-        signal.signal(one, handler)
+    return call
 
 
 def commands(group: click.Group, *above: str) -> Iterator[tuple[tuple[str, ...], click.Command]]:

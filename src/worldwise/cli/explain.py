@@ -181,7 +181,7 @@ class _Session:
         self._witness = witness
         self.lab = open_lab(console)
         self.lab.ensure()
-        self.lab.require_host()
+        self.lab.require_entry()
         self.images = ImageStore(self.lab, note)
         self.emulator = Emulator(self.lab, note)
         self.watcher = Watcher(self.lab, self.images, self.emulator, note)

@@ -154,6 +154,7 @@ def fuzz(runs: int, jobs: int, corpus: Path | None, minimise: Path | None) -> No
     It begins with the inputs of keycache/fuzz/corpus and those of earlier campaigns. What it finds new is kept in the
     cache. Exit status 1 if something was found.
     """
+    paths.require_writable(cache_directory())
     fuzzer = Fuzzer(cache_directory() / "keycache-fuzz", corpus, _note)
     with outgoing.console(stderr=True).status("fuzzing") as status:
         result = fuzzer.run(runs, jobs, lambda done: status.update(f"{done:,} of {runs:,} executions"))

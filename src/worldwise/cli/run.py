@@ -195,7 +195,7 @@ def run(
     display = _Display(len(cases) * (2 if verify else 1))
     lab = open_lab(display.console)
     lab.ensure()
-    lab.require_host()
+    lab.require_entry()
     bench = Bench(lab, display, options)
     unavailable = select_unavailable(planned.unavailable, variants, operations, targets, curves)
     names = [each.name for each in brought]
