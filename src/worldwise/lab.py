@@ -31,6 +31,7 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
 from worldwise import outgoing, paths
+from worldwise.contents import BUDGET, Contents, package_sums
 from worldwise.debian import (
     NATIVE,
     Lock,
@@ -140,6 +141,7 @@ class Lab:
         self.labs = self.cache / "labs"
         self.directory = self.labs / self.digest[:12]
         self.root = self.directory / "root"
+        self.contents = Contents(self.root, self.directory, self.title)
         self._running: set[subprocess.Popen[str]] = set()
         self._stopping = False
         self.store = Store(self.cache / "downloads", self.lock.suite, self.console)
@@ -151,10 +153,11 @@ class Lab:
         """The marker written last: a lab without it was never finished."""
         return self.directory / "lab.json"
 
-    def problem(self) -> str:
+    def problem(self, budget: float | None = None) -> str:
         """Empty if the lab is built and whole, else what is wrong, in a few words.
 
-        Looks at the marker, every program and every large file (by size): about 10 ms.
+        Looks at the marker, at every program and large file, and hashes what decides a count: about 0.1 s. With a
+        `budget`, in seconds, it also hashes the files whose turn it is; see `Contents`.
         """
         try:
             manifest = json.loads(self.manifest.read_text(encoding="utf-8"))
@@ -167,6 +170,9 @@ class Lab:
                         return f"{self.root / name} has another size than when the lab was made"
                 except OSError:
                     return f"{self.root / name} is missing"
+            listed = manifest.get("files", "")
+            if listed or self.contents.listed:
+                return self.contents.problem(witness, listed, budget)
         except FileNotFoundError:
             return "not built"
         except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
@@ -240,20 +246,46 @@ class Lab:
         Raises WorldwiseError: a package that vanished, no network, no space, a tool the host lacks, a root
         that cannot be made.
         """
-        if not self.problem():
+        if not self._found_wrong():
             return False
         paths.require_writable(self.cache)
         _require_host()
         self.labs.mkdir(parents=True, exist_ok=True)
         with self._locked():
-            problem = self.problem()
+            problem = self._found_wrong()
             if not problem:
                 return False
             if problem != "not built":
                 self.console.print(f"worldwise: {self.title} is damaged and made anew: {problem}", style="yellow")
+                self.console.print(
+                    f"  what was made with it is used again: to have that made anew too, delete the folders images, "
+                    f"snapshots, results and traces in {self.cache}"
+                )
             self.store.ensure([wanted_package(package) for package in self.lock.lab])
             self._build()
         return True
+
+    def list_contents(self) -> str:
+        """Hash every file of a lab that was made before its list was, as it is now, and say so; takes some seconds.
+
+        Returns what is wrong with it by the MD5 sums of its packages: then it is not listed.
+        """
+        witness = json.loads(self.manifest.read_text(encoding="utf-8"))["witness"]
+        _, problem = self.contents.record(witness, package_sums(self.root))
+        if not problem:
+            self.console.print(
+                f"worldwise: {self.title} was made when its files had no digests. They have them now, as the files are "
+                "today: those whose MD5 its packages name are as in the package, of the others only the size was known"
+            )
+        return problem
+
+    def _found_wrong(self) -> str:
+        """As `problem`, with what a start has time for."""
+        problem = self.problem(BUDGET)
+        # A lab that nobody may write to stays without a list.
+        if not problem and not self.contents.listed and os.access(self.directory, os.W_OK):
+            return self.list_contents()
+        return problem
 
     @contextlib.contextmanager
     def _locked(self) -> Iterator[None]:
@@ -299,6 +331,7 @@ class Lab:
                 "bytes": directory_size(building / "root"),
                 "seconds": round(time.monotonic() - began, 1),
                 "witness": witness,
+                "files": Contents(building / "root", building, self.title).record(witness)[0],
             }
             (building / "lab.json").write_text(json.dumps(manifest, indent=0) + "\n", encoding="utf-8")
             building.rename(self.directory)

@@ -84,7 +84,7 @@ def test_every_command_is_there() -> None:
     known = {"run", "explain", "report", "compare", "plot", "list", "suites", "schema", "lab", "keycache"}
     assert {words[0] for words in COMMANDS} == known
     below = {words for words in COMMANDS if len(words) > 1}
-    assert {two for one, two in below if one == "lab"} == {"build", "status", "enter", "relock", "clean"}
+    assert {two for one, two in below if one == "lab"} == {"build", "status", "check", "enter", "relock", "clean"}
     assert {two for one, two in below if one == "keycache"} == {"demo", "packages", "fuzz"}
 
 

@@ -97,6 +97,30 @@ def _downloaded(place: Lab, files: Iterable[debian.File]) -> str:
     return f"{there} of {len(every)} files downloaded ({_size(sum(file.size for file in every))} in all)"
 
 
+@_command
+@_root_argument
+def check(name: str) -> None:
+    """Hash every file of the lab, or of the root NAME, and compare with what was made. Exit status 1 if one differs.
+
+    Every start does a part of it. What is found damaged is made anew by the next command that needs it.
+    """
+    place = open_lab(name=name)
+    place.require()
+    if not place.contents.listed and (problem := place.list_contents()):
+        raise WorldwiseError(f"{place.title} is damaged: {problem}", "the next command that needs it makes it anew")
+    with outgoing.console(stderr=True).status("hashing") as shown:
+        found = place.contents.verify(lambda done, of: shown.update(f"hashing: {_size(done)} of {_size(of)}"))
+    for problem in found.problems:
+        outgoing.echo(problem)
+    verdict = f"{len(found.problems)} differ" if found.problems else "all are as they were made"
+    outgoing.echo(
+        f"{place.title} ({place.digest[:12]}): {found.files:,} files with {found.size:,} bytes, {found.links:,} links, "
+        f"{found.seconds:.1f} s: {verdict}"
+    )
+    if found.problems:
+        sys.exit(1)
+
+
 @lab.command(context_settings={"ignore_unknown_options": True})
 @click.option("--network", is_flag=True, help="Let the lab see the network.")
 @click.option("--root", "name", default=MAIN, type=click.Choice(list(ROOTS)), help="Another root than the lab.")
