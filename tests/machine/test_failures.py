@@ -3,6 +3,7 @@
 
 import contextlib
 import fcntl
+import hashlib
 import json
 import os
 import pty
@@ -21,6 +22,7 @@ from typing import Any
 import pytest
 
 from machines import Tool, case, emulators, wait_for
+from worldwise.contents import LIST, Contents
 from worldwise.errors import WorldwiseError
 from worldwise.image import ImageStore
 from worldwise.lab import Lab
@@ -121,6 +123,29 @@ def test_a_lab_without_qemu_is_damaged(lab: Lab, tmp_path: Path) -> None:
     manifest["witness"] = {name: size for name, size in manifest["witness"].items() if "qemu-system-aarch64" in name}
     broken.manifest.write_text(json.dumps(manifest))
     assert broken.problem().endswith("qemu-system-aarch64 is missing")
+
+
+def test_one_bit_of_the_real_emulator_is_seen(lab: Lab, tmp_path: Path) -> None:
+    """The lab's own list with another digest of QEMU or of its C library, which is the same as another bit in them."""
+    header, entries = (lab.directory / LIST).read_text().split("\n", 1)
+    witness = json.loads(lab.manifest.read_text())["witness"]
+    deciding = json.loads(header)["deciding"]
+    emulator, library = "usr/bin/qemu-system-aarch64", "usr/lib/x86_64-linux-gnu/libc.so.6"
+    assert {emulator, library} < deciding.keys()
+    assert sum("/libglib-2.0.so" in name for name in deciding) == 1
+    assert lab.problem() == ""
+    for name in (emulator, library):
+        other = json.loads(header) | {"deciding": deciding | {name: "0" * 64}}
+        body = json.dumps(other) + "\n" + entries.rstrip("\n").rpartition("\n")[0] + "\n"
+        (tmp_path / LIST).write_text(f"{body}{hashlib.sha256(body.encode()).hexdigest()}\n")
+        assert f"{lab.root}/{name} has other bytes" in Contents(lab.root, tmp_path).problem(witness)
+
+
+def test_lab_check_verifies_the_real_lab(tool: Tool) -> None:
+    """Every file of it."""
+    checked = tool.run("lab", "check")
+    assert checked.returncode == 0, checked.stdout
+    assert "all are as they were made" in checked.stdout
 
 
 def test_a_damaged_snapshot_is_made_anew(lab: Lab, machine: Machine, directory: Path) -> None:
