@@ -391,6 +391,8 @@ def _replace(path: Path, content: bytes) -> None:
     try:
         with os.fdopen(descriptor, "wb") as file:
             file.write(content)
+            # Others may use the cache.
+            os.fchmod(file.fileno(), 0o644)
         Path(name).replace(path)
     except BaseException:
         Path(name).unlink(missing_ok=True)
