@@ -39,6 +39,9 @@ def visible(text: str) -> str:
 
     A carriage return before a line feed is dropped: it is the other half of a line's end.
     """
+    # Nearly all text has nothing to show, and some is asked for a million times.
+    if text.isprintable():
+        return text
     return _HIDDEN.sub(lambda match: _shown(match[0]), text.replace("\r\n", "\n"))
 
 

@@ -131,6 +131,21 @@ def test_our_own_errors_command_no_terminal(tmp_path: Path) -> None:
     assert not FORBIDDEN.search(without_styles(done.stderr))
 
 
+def test_even_a_traceback_commands_no_terminal() -> None:
+    """A defect of ours that a stranger's words bring to light."""
+    defect = "def fail(**_): raise ValueError(chr(27) + chr(155))"
+    script = f"from worldwise import cli\n{defect}\ncli.cli.main = fail\ncli.main()"
+    done = subprocess.run(
+        [sys.executable, "-P", "-c", script],
+        env=os.environ | {"PYTHONPATH": str(paths.REPOSITORY / "src")},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 1
+    assert done.stderr.endswith("ValueError: \\x1b\\x9b\n")
+
+
 @pytest.mark.parametrize("terminal", [False, True])
 def test_the_console_shows_what_it_is_given(terminal: bool) -> None:
     """Strings, rich texts and progress alike; only the console's own colours and movements are sent."""
@@ -282,7 +297,7 @@ def test_junit_is_xml_whatever_the_names() -> None:
 @pytest.mark.parametrize("kind", plot.KINDS)
 def test_a_figure_is_xml_whatever_the_names(kind: plot.Kind) -> None:
     """Nor does a name become a formula, or stop the drawing."""
-    reading = add_library(board_reading(), "$\\frac{1}$" + CONTROL)
+    reading = add_library(board_reading(), "$\\frac{1}$\x1b[1m\x9b\u202e")
     for one in plot.plots(reading, (kind,))[:2]:
         hostile = dataclasses.replace(one, title=f"{HOSTILE} $\\frac{{1}}$")
         text = plot.to_bytes(hostile, reading, "svg").decode()

@@ -4,7 +4,9 @@
 import errno
 import io
 import sys
+import traceback
 from pathlib import Path
+from types import TracebackType
 from typing import NoReturn
 
 import click
@@ -46,6 +48,7 @@ def main() -> NoReturn:
     signals = ending.Signals()
     signals.listen()
     ending.outlast_terminal()
+    sys.excepthook = _print_defect
     try:
         status = cli.main(prog_name="worldwise", standalone_mode=False)
         sys.stdout.flush()
@@ -83,6 +86,11 @@ def _is_of_cache(error: OSError) -> bool:
         return Path(error.filename).is_relative_to(paths.cache_directory())
     except WorldwiseError:
         return False
+
+
+def _print_defect(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
+    """A traceback; what the error says may be a stranger's words."""
+    outgoing.echo("".join(traceback.format_exception(kind, error, trace)), err=True, nl=False)
 
 
 def _plain(text: str) -> None:
