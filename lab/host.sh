@@ -103,6 +103,7 @@ make_environment() {
 	# The marker is written last: without it the environment is half made.
 	[ -e "$environment/complete" ] && [ -x "$python" ] && return
 	mkdir -p "$cache" || die "the cache directory $cache cannot be made; WORLDWISE_CACHE names another"
+	[ -w "$cache" ] || die "the cache $cache cannot be written; WORLDWISE_CACHE=DIRECTORY names another one"
 	(
 		flock 9
 		[ -e "$environment/complete" ] && [ -x "$python" ] && exit 0

@@ -2,6 +2,7 @@
 """Fixtures that every kind of test may use."""
 
 import signal
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -14,6 +15,15 @@ pytest_plugins = ["machines"]
 
 # A shell that starts the tests in the background has Ctrl-C ignored, and so would they and all they start.
 signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+@pytest.fixture(autouse=True)
+def signals_stay_as_they_are() -> Iterator[None]:
+    """The command line takes signals, and after Ctrl-C ignores them: in a test that calls it, not for those to come."""
+    before = {one: signal.getsignal(one) for one in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)}
+    yield
+    for one, handler in before.items():
+        signal.signal(one, handler)
 
 
 @pytest.fixture

@@ -21,7 +21,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from rich.console import Console
 from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn
 
-from worldwise import paths
+from worldwise import outgoing, paths
 from worldwise.errors import WorldwiseError
 
 LOCK_FORMAT = 1
@@ -285,7 +285,7 @@ class Store:
 
     directory: Path
     suite: str
-    console: Console = field(default_factory=lambda: Console(stderr=True))
+    console: Console = field(default_factory=lambda: outgoing.console(stderr=True))
 
     def path(self, file: File) -> Path:
         """Where the file is, or would be."""
@@ -341,7 +341,7 @@ class Store:
         if not self.console.is_terminal:
             self.console.print(f"worldwise: downloading {len(wanted)} files, {total / 1e6:.0f} MB")
         progress = Progress(
-            TextColumn("{task.description}"),
+            TextColumn("{task.description}", markup=False),
             BarColumn(),
             DownloadColumn(),
             TimeRemainingColumn(),

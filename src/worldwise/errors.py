@@ -18,5 +18,9 @@ class WorldwiseError(Exception):
         self.details = details
 
 
+class HostError(WorldwiseError):
+    """The host does not let the tool do its work, whatever the case: the end of a run."""
+
+
 class DoesNotFitError(WorldwiseError):
     """What was asked for is too large for the board: a result about one case, not the end of a run."""

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from worldwise import __version__
+from worldwise.outgoing import json_text
 from worldwise.stacks import Stacks
 
 _SPEEDSCOPE_SCHEMA = "https://www.speedscope.app/file-format-schema.json"
@@ -60,7 +61,7 @@ def speedscope(stacks: Stacks, name: str) -> str:
             }
         ],
     }
-    return json.dumps(content, indent=0, ensure_ascii=False) + "\n"
+    return json_text(json.dumps(content, indent=0, ensure_ascii=False)) + "\n"
 
 
 def chrome_trace(slices: Sequence[Slice], name: str) -> str:
@@ -100,4 +101,4 @@ def chrome_trace(slices: Sequence[Slice], name: str) -> str:
             "time axis": "instructions executed, of all lanes together; 1 instruction is shown as 1 ns",
         },
     }
-    return json.dumps(content, indent=0, ensure_ascii=False) + "\n"
+    return json_text(json.dumps(content, indent=0, ensure_ascii=False)) + "\n"

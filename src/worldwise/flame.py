@@ -13,6 +13,7 @@ from worldwise.crates import REGISTRY_WAY_OUT
 from worldwise.errors import WorldwiseError
 from worldwise.image import Fetch, ImageStore, Recipe
 from worldwise.lab import Lab, open_lab
+from worldwise.outgoing import visible
 from worldwise.stacks import Frame, Stacks, folded
 
 # Any change of these gives the renderer another address. The digest is that of the .crate file; the lock file inside
@@ -165,7 +166,8 @@ def _options(title: str, subtitle: str, background: str) -> list[str]:
         "notes": f"inferno {INFERNO_VERSION}",
     }
     # With "=", so that a title may begin with "-". Deterministic: colours are random unless a palette names them.
-    return ["--deterministic", "--truncate-text-right", *(f"--{name}={value}" for name, value in options.items())]
+    shown = (f"--{name}={visible(value)}" for name, value in options.items())
+    return ["--deterministic", "--truncate-text-right", *shown]
 
 
 def _required(stacks: Stacks, title: str) -> str:

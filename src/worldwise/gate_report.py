@@ -1,14 +1,13 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Showing comparisons: tables for people, and the formats that continuous integration reads."""
 
-import csv
-import io
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from rich.console import Console
 
 from worldwise import report, tracking
 from worldwise.gate import Comparison, Row, Side
+from worldwise.outgoing import Prose, csv_text, json_text
 from worldwise.tables import Section, Table, count, signed
 
 # A summary is to be read: these rows at most, the others are in the other formats.
@@ -44,7 +43,7 @@ def sections(comparison: Comparison, full: bool = False) -> list[Section]:
 
 def to_json(comparison: Comparison) -> str:
     """The whole comparison as JSON, with a format number."""
-    return comparison.model_dump_json(indent=2) + "\n"
+    return json_text(comparison.model_dump_json(indent=2)) + "\n"
 
 
 def to_csv(comparison: Comparison) -> str:
@@ -73,13 +72,7 @@ def to_csv(comparison: Comparison) -> str:
         "judged": lambda row: row.judged,
         "exceeds": lambda row: None if row.exceeds is None else str(row.exceeds).lower(),
     }
-    stream = io.StringIO()
-    writer = csv.writer(stream, lineterminator="\n")
-    writer.writerow(columns)
-    for row in comparison.rows:
-        values = [value(row) for value in columns.values()]
-        writer.writerow(["" if value is None else value for value in values])
-    return stream.getvalue()
+    return csv_text([[*columns], *([value(row) for value in columns.values()] for row in comparison.rows)])
 
 
 def to_markdown(comparison: Comparison) -> str:
@@ -267,7 +260,7 @@ def _gate_notes(comparison: Comparison) -> list[str]:
     )
     notes = [f"{over} {rule}", *(_judgement(row, comparison) for row in comparison.exceeding[:_MOST_ROWS])]
     if gate.lost:
-        notes.append(f"{gate.lost} cases or rows of A are not in B (`--allow cases` lets that pass).")
+        notes.append(Prose(f"{gate.lost} cases or rows of A are not in B (`--allow cases` lets that pass)."))
     return notes
 
 

@@ -19,7 +19,6 @@ import shutil
 import signal
 import stat
 import subprocess
-import sys
 import tempfile
 import time
 import tomllib
@@ -33,7 +32,8 @@ from filelock import FileLock, Timeout
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
-from worldwise import paths, sandbox
+from worldwise import outgoing, paths, sandbox
+from worldwise.contents import BUDGET, Contents, package_sums
 from worldwise.debian import (
     NATIVE,
     Lock,
@@ -45,7 +45,7 @@ from worldwise.debian import (
     wanted_package,
     wanted_source,
 )
-from worldwise.errors import WorldwiseError
+from worldwise.errors import HostError, WorldwiseError
 from worldwise.sandbox import Limits, Watch
 
 # Part of the lab's digest: raise it when the same packages would make another root (excluded paths, variant).
@@ -150,7 +150,7 @@ class Lab:
 
     lock: Lock
     cache: Path = field(default_factory=paths.cache_directory)
-    console: Console = field(default_factory=lambda: Console(stderr=True))
+    console: Console = field(default_factory=lambda: outgoing.console(stderr=True))
     name: str = MAIN
 
     def __post_init__(self) -> None:
@@ -159,6 +159,7 @@ class Lab:
         self.labs = self.cache / "labs"
         self.directory = self.labs / self.digest[:12]
         self.root = self.directory / "root"
+        self.contents = Contents(self.root, self.directory, self.title)
         self._running: set[subprocess.Popen[bytes]] = set()
         self._stopping = False
         self.store = Store(self.cache / "downloads", self.lock.suite, self.console)
@@ -170,10 +171,11 @@ class Lab:
         """The marker written last: a lab without it was never finished."""
         return self.directory / "lab.json"
 
-    def problem(self) -> str:
+    def problem(self, budget: float | None = None) -> str:
         """Empty if the lab is built and whole, else what is wrong, in a few words.
 
-        Looks at the marker, every program and every large file (by size): about 10 ms.
+        Looks at the marker, at every program and large file, and hashes what decides a count: about 0.1 s. With a
+        `budget`, in seconds, it also hashes the files whose turn it is; see `Contents`.
         """
         try:
             manifest = json.loads(self.manifest.read_text(encoding="utf-8"))
@@ -182,10 +184,13 @@ class Lab:
             witness: dict[str, int] = manifest["witness"]
             for name, size in witness.items():
                 try:
-                    if _witness_size(self.root / name) != size:
+                    if _witness_size(f"{self.root}/{name}") != size:
                         return f"{self.root / name} has another size than when the lab was made"
                 except OSError:
                     return f"{self.root / name} is missing"
+            listed = manifest.get("files", "")
+            if listed or self.contents.listed:
+                return self.contents.problem(witness, listed, budget)
         except FileNotFoundError:
             return "not built"
         except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
@@ -259,19 +264,46 @@ class Lab:
         Raises WorldwiseError: a package that vanished, no network, no space, a tool the host lacks, a root
         that cannot be made.
         """
-        if not self.problem():
+        if not self._found_wrong():
             return False
+        paths.require_writable(self.cache)
         _require_host()
         self.labs.mkdir(parents=True, exist_ok=True)
         with self._locked():
-            problem = self.problem()
+            problem = self._found_wrong()
             if not problem:
                 return False
             if problem != "not built":
                 self.console.print(f"worldwise: {self.title} is damaged and made anew: {problem}", style="yellow")
+                self.console.print(
+                    f"  what was made with it is used again: to have that made anew too, delete the folders images, "
+                    f"snapshots, results and traces in {self.cache}"
+                )
             self.store.ensure([wanted_package(package) for package in self.lock.lab])
             self._build()
         return True
+
+    def list_contents(self) -> str:
+        """Hash every file of a lab that was made before its list was, as it is now, and say so; takes some seconds.
+
+        Returns what is wrong with it by the MD5 sums of its packages: then it is not listed.
+        """
+        witness = json.loads(self.manifest.read_text(encoding="utf-8"))["witness"]
+        _, problem = self.contents.record(witness, package_sums(self.root))
+        if not problem:
+            self.console.print(
+                f"worldwise: {self.title} was made when its files had no digests. They have them now, as the files are "
+                "today: those whose MD5 its packages name are as in the package, of the others only the size was known"
+            )
+        return problem
+
+    def _found_wrong(self) -> str:
+        """As `problem`, with what a start has time for."""
+        problem = self.problem(BUDGET)
+        # A lab that nobody may write to stays without a list.
+        if not problem and not self.contents.listed and os.access(self.directory, os.W_OK):
+            return self.list_contents()
+        return problem
 
     @contextlib.contextmanager
     def _locked(self) -> Iterator[None]:
@@ -317,6 +349,7 @@ class Lab:
                 "bytes": directory_size(building / "root"),
                 "seconds": round(time.monotonic() - began, 1),
                 "witness": witness,
+                "files": Contents(building / "root", building, self.title).record(witness)[0],
             }
             (building / "lab.json").write_text(json.dumps(manifest, indent=0) + "\n", encoding="utf-8")
             building.rename(self.directory)
@@ -417,7 +450,7 @@ class Lab:
     def _follow(self, messages: IO[bytes], log: IO[str]) -> None:
         """Copy mmdebstrap's messages to the log, and count packages unpacked and set up as progress."""
         progress = Progress(
-            TextColumn("{task.description}"),
+            TextColumn("{task.description}", markup=False),
             BarColumn(),
             TimeElapsedColumn(),
             console=self.console,
@@ -470,7 +503,7 @@ class Lab:
         Raises WorldwiseError if a bound path is not there or may not be read inside, and if bubblewrap is missing.
         """
         if shutil.which("bwrap") is None:
-            raise _missing_tool("bwrap", "bubblewrap")
+            raise missing_tool("bwrap", "bubblewrap")
         who = sandbox.confinement()
         command = ["bwrap", "--die-with-parent", "--unshare-ipc", "--unshare-pid", "--unshare-uts"]
         command += ["--unshare-cgroup-try", "--hostname", "lab", "--seccomp", str(_FILTER)]
@@ -605,9 +638,8 @@ class Lab:
         if result.returncode != 0:
             text = end_of(log) if log else result.stdout + result.stderr
             tail = "\n".join(text.splitlines()[-30:])
-            refusal = re.findall(r"^bwrap: .*$", text, re.MULTILINE)
-            if refusal and "execvp" not in refusal[-1]:
-                raise refused(refusal[-1])
+            if refusal := refusal_in(text):
+                raise refusal
             if check:
                 broken = sandbox.broken_limit(result.returncode, tail, limits)
                 hint = f"the whole output is in {log}" if log else ""
@@ -631,6 +663,13 @@ class Lab:
             if problem:
                 raise WorldwiseError(f"{what} was stopped: {problem}", see)
 
+    def require_entry(self) -> None:
+        """Raise HostError, with the way out, if no work can be done here: the cache is read-only, or bubblewrap is not
+        there or may not enter the lab. Takes some 10 ms.
+        """
+        paths.require_writable(self.cache)
+        self.run(["true"])
+
     def stop(self) -> None:
         """End what `run` has started, from another thread; those calls then raise, and so does every later one."""
         self._stopping = True
@@ -643,10 +682,17 @@ def open_lab(console: Console | None = None, name: str = MAIN) -> Lab:
 
     Raises KeyError for a name that no root has, WorldwiseError if the lock cannot be read.
     """
-    return Lab(load_lock(ROOTS[name].lock), console=console or Console(stderr=True), name=name)
+    return Lab(load_lock(ROOTS[name].lock), console=console or outgoing.console(stderr=True), name=name)
 
 
-def refused(message: str) -> WorldwiseError:
+def refusal_in(text: str) -> HostError | None:
+    """The error for a host that did not let bubblewrap do its work, if the output of what it ran says so."""
+    said = re.findall(r"^(?:bwrap|prlimit|setpriv): .*$", text, re.MULTILINE)
+    # That a program is not there is no refusal.
+    return refused(said[-1]) if said and not re.search("execvp|failed to execute", said[-1]) else None
+
+
+def refused(message: str) -> HostError:
     """The error for a host that does not let bubblewrap do its work; `message` is bubblewrap's own."""
     switch = Path("/proc/sys/kernel/apparmor_restrict_unprivileged_userns")
     if os.geteuid() != 0 and switch.exists() and switch.read_text(encoding="ascii").strip() == "1":
@@ -664,7 +710,7 @@ def refused(message: str) -> WorldwiseError:
         )
     else:
         hint = "in a container, root needs CAP_SYS_ADMIN and an unmasked /proc (`--privileged`)"
-    return WorldwiseError("bubblewrap may not enter the lab on this system", hint, message)
+    return HostError("bubblewrap may not enter the lab on this system", hint, message)
 
 
 def labs_in(cache: Path) -> list[Path]:
@@ -752,8 +798,9 @@ def end_of(log: Path) -> str:
     return sandbox.end_of(log, _LOG_END).decode("utf-8", "replace")
 
 
-def _missing_tool(program: str, package: str) -> WorldwiseError:
-    return WorldwiseError(
+def missing_tool(program: str, package: str) -> HostError:
+    """The error for a program that the host lacks, and the package that has it."""
+    return HostError(
         f"{program} is not on this machine",
         f"start worldwise through `./worldwise`, which installs it, or install the package {package}",
     )
@@ -772,13 +819,14 @@ def _require_host() -> None:
         ("dpkg-deb", "dpkg"),
     ):
         if shutil.which(program) is None:
-            raise _missing_tool(program, package)
+            raise missing_tool(program, package)
     if os.geteuid() != 0 and shutil.which("newuidmap") is None:
-        raise _missing_tool("newuidmap", "uidmap")
+        raise missing_tool("newuidmap", "uidmap")
 
 
-def _witness_size(path: Path) -> int:
-    entry = path.lstat()
+def _witness_size(path: str) -> int:
+    # A thousand of them, at every start.
+    entry = os.lstat(path)  # noqa: PTH
     return 0 if stat.S_ISLNK(entry.st_mode) else entry.st_size
 
 
@@ -828,7 +876,7 @@ def _remove(path: Path) -> None:
     try:
         shutil.rmtree(path)
     except OSError as error:
-        print(f"worldwise: {path} could not be removed: {error}", file=sys.stderr)  # noqa: T201
+        outgoing.echo(f"worldwise: {path} could not be removed: {error}", err=True)
 
 
 def _stop(process: subprocess.Popen[bytes]) -> None:
@@ -940,7 +988,9 @@ __all__ = [
     "Root",
     "directory_size",
     "labs_in",
+    "missing_tool",
     "open_lab",
+    "refusal_in",
     "refused",
     "remove_labs",
 ]

@@ -19,7 +19,7 @@ from pydantic import JsonValue
 
 from worldwise import campaign, compare, paths
 from worldwise.debian import require_space
-from worldwise.errors import DoesNotFitError, WorldwiseError
+from worldwise.errors import DoesNotFitError, HostError, WorldwiseError
 from worldwise.globalplatform import name_results
 from worldwise.image import ImageStore
 from worldwise.lab import Lab
@@ -136,7 +136,8 @@ class Bench:
     def measure(self, writer: RunWriter, cases: Sequence[Case]) -> Run:
         """Measure what is pending of the cases and finish the run.
 
-        A case that fails is recorded as failed and the others go on; the run is then `failed`. When the tool is
+        A case that fails is recorded as failed and the others go on; the run is then `failed`. What the host refuses
+        ends the run. When the tool is
         interrupted the run is left `interrupted`, with all complete cases kept.
         """
         pending = set(writer.pending)
@@ -169,6 +170,9 @@ class Bench:
                     case = running.pop(future)
                     try:
                         result: Result | None = future.result()
+                    except HostError:
+                        # No other case would fare better.
+                        raise
                     except WorldwiseError as error:
                         failed = True
                         self._failed(writer, case, machines[case.id], error)

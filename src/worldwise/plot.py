@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from worldwise.board_report import DHRYSTONE, board_rows, board_text, by_core, operation_text
 from worldwise.errors import WorldwiseError
 from worldwise.lens import Reading, Row
+from worldwise.outgoing import visible
 from worldwise.portable import CURVES, OF_CURVE
 from worldwise.suite import did_you_mean, parse_size, size_text
 
@@ -65,6 +66,8 @@ _RC: Mapping[Any, Any] = {
     "hatch.linewidth": 0.45,
     "xtick.major.width": 0.6,
     "ytick.major.width": 0.6,
+    # A name with dollar signs is no formula.
+    "text.parse_math": False,
     "svg.hashsalt": "worldwise",
     "svg.fonttype": "path",
     "path.simplify": False,
@@ -217,8 +220,8 @@ def draw(plot: Plot, reading: Reading, width: str = "full") -> "Figure":
     legend = _legend_handles(plot, look) if plot.kind in ("pareto", "boards") else []
     legend_columns = 4 if width == "full" else 2
     legend_height = _TEXT_LINE * 1.25 * math.ceil(len(legend) / legend_columns) + 2 if legend else 0
-    title = textwrap.wrap(plot.title, int(millimetres * _PER_MM * 0.88))
-    footer = textwrap.wrap(_footer(plot, reading), int(millimetres * _PER_MM))
+    title = textwrap.wrap(visible(plot.title), int(millimetres * _PER_MM * 0.88))
+    footer = textwrap.wrap(visible(_footer(plot, reading)), int(millimetres * _PER_MM))
     top, bottom = _TEXT_LINE * len(title) * 1.15 + 1.5, _TEXT_LINE * len(footer) + 2
     height = sum(heights) + legend_height + top + bottom
     layout = ConstrainedLayoutEngine(
@@ -235,7 +238,7 @@ def draw(plot: Plot, reading: Reading, width: str = "full") -> "Figure":
         axes = figure.add_subplot(grid[number // columns, number % columns], sharey=shared)
         first = first or axes
         _PANELS[plot.kind](axes, panel, look, width)
-        axes.set_title(panel.title, loc="left", fontweight="bold", pad=4)
+        axes.set_title(visible(panel.title), loc="left", fontweight="bold", pad=4)
         if plot.kind == "boards" and number % columns:
             axes.tick_params(axis="y", labelleft=False)
     if legend:
@@ -496,14 +499,14 @@ def _bars(
                 )
                 left += size
             axes.annotate(label(row), (left, y), xytext=(2, 0), textcoords="offset points", va="center_baseline")
-            ticks.append((y, row.implementation))
+            ticks.append((y, visible(row.implementation)))
             y += 1
     axes.set_yticks([tick for tick, _ in ticks], [name for _, name in ticks])
     axes.tick_params(axis="y", length=0, pad=2)
     axes.set_ylim(y - 0.4, -0.7)
     for line, text in headings:
         axes.annotate(
-            text,
+            visible(text),
             (0, line),
             xycoords=axes.get_yaxis_transform(),
             xytext=(2, 0),
@@ -555,7 +558,7 @@ def _boards_panel(axes: "Axes", panel: Panel, look: Mapping[str, Style], _width:
             linewidth=0.9,
             **_marker(style.colour, _INK, 0.4),
         )
-    axes.set_yticks(range(len(names)), [_short_board(name) for name in names])
+    axes.set_yticks(range(len(names)), [visible(_short_board(name)) for name in names])
     axes.set_ylim(len(names) - 0.5, -0.5)
     values = [row.median for row in panel.rows]
     _scatter_axis(axes, "x", values, "instructions", compact)
@@ -643,7 +646,7 @@ def _legend_handles(plot: Plot, look: Mapping[str, Style]) -> "list[Line2D]":
         style = look[library]
         look_of = {"marker": style.marker, "color": style.colour, **_marker(style.colour, _INK, 0.4)}
         look_of["linestyle"] = "-" if plot.kind == "boards" else "none"
-        handles.append(Line2D([], [], linewidth=0.9, label=library, **look_of))
+        handles.append(Line2D([], [], linewidth=0.9, label=visible(library), **look_of))
     if plot.kind == "pareto":
         if len({row.optimisation for row in plot.rows}) > 1:
             for half, text in ((False, "filled: -O2"), (True, "half filled: -Os")):

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Reports: one reading, shown as tables in a terminal or written as JSON, CSV or Markdown."""
 
-import csv
-import io
 import textwrap
 from collections.abc import Callable, Iterable, Mapping
 
@@ -29,6 +27,7 @@ from worldwise.keycache_report import keycache_sections
 from worldwise.lens import CLOCKS, Factor, Reading, Row, in_reading_order
 from worldwise.linux_report import linux_columns, linux_sections
 from worldwise.options_report import options_sections
+from worldwise.outgoing import Prose, csv_text, json_text, markdown, markdown_heading, markdown_paragraph, visible
 from worldwise.storage_report import storage_sections
 from worldwise.suite import IMPLEMENTATIONS, OPTIMISATIONS, size_text, takes_portables
 from worldwise.tables import Section, Table
@@ -149,11 +148,14 @@ def print_section(section: Section, console: Console) -> None:
 
 def to_json(reading: Reading) -> str:
     """The whole reading as JSON, with a format number; counts in full precision."""
-    return reading.model_dump_json(indent=2) + "\n"
+    return json_text(reading.model_dump_json(indent=2)) + "\n"
 
 
 def to_csv(reading: Reading) -> str:
-    """One line per row of the reading, units in the headers; several published figures are joined by `;`."""
+    """One line per row of the reading, units in the headers; several published figures are joined by `;`.
+
+    See `csv_text` for text that a spreadsheet would take for a formula.
+    """
     columns: Mapping[str, Callable[[Row], object]] = {
         "run": lambda _: reading.run.id,
         "case": lambda row: row.case,
@@ -192,18 +194,13 @@ def to_csv(reading: Reading) -> str:
         **linux_columns(reading),
         "includes": lambda row: row.includes,
     }
-    stream = io.StringIO()
-    writer = csv.writer(stream, lineterminator="\n")
-    writer.writerow(columns)
-    for row in in_reading_order(reading.rows):
-        values = [value(row) for value in columns.values()]
-        writer.writerow(["" if value is None else value for value in values])
-    return stream.getvalue()
+    rows = ([value(row) for value in columns.values()] for row in in_reading_order(reading.rows))
+    return csv_text([[*columns], *rows])
 
 
 def to_markdown(reading: Reading) -> str:
     """The full report as Markdown, with the same numbers as in the terminal."""
-    lines = [f"# {_markdown_text(_heading(reading))}", "", _markdown_text(_provenance(reading))]
+    lines = [f"# {markdown_heading(_heading(reading))}", "", markdown_paragraph(_provenance(reading))]
     for section in sections(reading, full=True):
         lines += ["", *section_lines(section)]
     return "\n".join(lines) + "\n"
@@ -211,11 +208,11 @@ def to_markdown(reading: Reading) -> str:
 
 def section_lines(section: Section) -> list[str]:
     """The lines of one part of a report, as Markdown."""
-    lines = [f"## {_markdown_text(section.title)}"]
+    lines = [f"## {markdown_heading(section.title)}"]
     if section.table:
         lines += ["", *_markdown_table(section.table)]
     for note in section.notes:
-        lines += ["", _markdown_text(note)]
+        lines += ["", markdown_paragraph(note)]
     return lines
 
 
@@ -732,7 +729,7 @@ def _legend_section(rows: list[Row]) -> Section | None:
             "MBEDTLS_ECP_NIST_OPTIM, -ce is OP-TEE with the Armv8 Cryptographic Extension. place: where the "
             "measure stands.",
             *_own_notes(rows),
-            *(f"{', '.join(names)} {text}" for text, names in includes.items()),
+            *(Prose(f"{', '.join(names)} {text}") for text, names in includes.items()),
         ],
     )
 
@@ -756,7 +753,7 @@ def _own_notes(rows: Iterable[Row]) -> list[str]:
 
 def _print_prose(console: Console, text: str, style: str = "") -> None:
     width = min(console.width, PROSE_WIDTH) if console.is_terminal else PROSE_WIDTH
-    wrapped = textwrap.fill(text, max(width, 20), break_long_words=False, break_on_hyphens=False)
+    wrapped = textwrap.fill(visible(text), max(width, 20), break_long_words=False, break_on_hyphens=False)
     _print_wide(console, Text(wrapped, style=style, no_wrap=True))
 
 
@@ -778,9 +775,9 @@ def _rich_table(console: Console, table: Table, gap: int) -> RichTable:
         header_style="bold",
     )
     for number, header in enumerate(table.headers):
-        rich.add_column(Text(header), justify="left" if number < table.left else "right", no_wrap=True)
+        rich.add_column(Text(visible(header)), justify="left" if number < table.left else "right", no_wrap=True)
     for row in table.rows:
-        rich.add_row(*(Text(cell, style=_STYLES.get(cell, "")) for cell in row))
+        rich.add_row(*(Text(visible(cell), style=_STYLES.get(cell, "")) for cell in row))
     return rich
 
 
@@ -800,11 +797,7 @@ def _print_wide(console: Console, renderable: RichTable | Text) -> None:
 def _markdown_table(table: Table) -> list[str]:
     rule = ["---" if number < table.left else "---:" for number in range(len(table.headers))]
     lines = [[header.replace("\n", " ") for header in table.headers], rule, *table.rows]
-    return ["| " + " | ".join(_markdown_text(cell) for cell in line) + " |" for line in lines]
-
-
-def _markdown_text(text: str) -> str:
-    return text.replace("\\", "\\\\").replace("|", "\\|").replace("_", "\\_").replace("*", "\\*").replace("\n", " ")
+    return ["| " + " | ".join(markdown(cell) for cell in line) + " |" for line in lines]
 
 
 def _time_column(name: str) -> Callable[[Row], object]:

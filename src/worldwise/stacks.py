@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from worldwise.errors import WorldwiseError
+from worldwise.outgoing import visible
 
 World = Literal["normal", "monitor", "secure"]
 
@@ -39,7 +40,7 @@ class Frame:
 
     def __str__(self) -> str:
         """`function (image)`, on one line and without the folded format's separator."""
-        return " ".join(f"{self.function} ({self.image})".replace(";", ",").split())
+        return visible(" ".join(f"{self.function} ({self.image})".replace(";", ",").split()))
 
 
 # Root first, to the instructions executed by the last frame itself.

@@ -36,7 +36,7 @@ from worldwise.errors import WorldwiseError
 from worldwise.gdbstub import GdbStub
 from worldwise.image import Image, ImageStore, Recipe
 from worldwise.implementation import IMPLEMENTATIONS
-from worldwise.lab import Bind, Lab
+from worldwise.lab import Bind, Lab, refusal_in
 from worldwise.portable import NO_CURVE, find
 from worldwise.sandbox import Limits, Watch
 from worldwise.suite import Case
@@ -480,6 +480,7 @@ class Emulator:
                     asyncio.run(_save(sockets / "qmp", "/run/state"))
             except (WorldwiseError, QMPError, OSError, EOFError) as error:
                 self._end(process)
+                _raise_refusal(directory)
                 raise WorldwiseError(
                     f"{program[0]} on {machine.name} did not get where its state is saved: {error}",
                     details=self.diagnosis(directory, machine, room),
@@ -529,6 +530,7 @@ class Emulator:
             except WorldwiseError as error:
                 started = process.poll() is None
                 self._end(process)
+                _raise_refusal(directory)
                 said = "" if started else _last_line(directory / EMULATOR_LOG)
                 problem = _panic(room) or (f"QEMU did not start: {said}" if said else error.message)
                 raise WorldwiseError(
@@ -758,6 +760,8 @@ class Emulator:
     def _judge(self, status: int, directory: Path, machine: Machine) -> None:
         """Raise if the machine did not end of its own: by the program's status, 0 or 1, through init."""
         panic = _panic(directory)
+        if not (directory / RECORDS).exists():
+            _raise_refusal(directory)
         if panic:
             problem = panic
         elif not (directory / RECORDS).exists() and (said := _last_line(directory / EMULATOR_LOG)):
@@ -811,17 +815,14 @@ class Emulator:
         if self._stopping:
             raise WorldwiseError("stopped")
         with (directory / EMULATOR_LOG).open("wb") as log:
-            try:
-                # A session of its own: Ctrl-C is the tool's to handle, which ends QEMU in an orderly way.
-                process = subprocess.Popen(
-                    command,
-                    stdin=subprocess.DEVNULL,
-                    stdout=log,
-                    stderr=subprocess.STDOUT,
-                    start_new_session=True,
-                )
-            except FileNotFoundError:
-                raise WorldwiseError(f"{command[0]} is not on this machine", "install the package bubblewrap") from None
+            # A session of its own: Ctrl-C is the tool's to handle, which ends QEMU in an orderly way.
+            process = subprocess.Popen(
+                command,
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=subprocess.STDOUT,
+                start_new_session=True,
+            )
         self._running.add(process)
         if self._stopping:
             process.kill()  # `stop` may have come before it could see this one
@@ -928,6 +929,12 @@ def _panic(directory: Path) -> str:
         if match:
             return f"{who}: {match[1].strip()}"
     return ""
+
+
+def _raise_refusal(directory: Path) -> None:
+    """Raise HostError if bubblewrap did not let QEMU begin."""
+    if refusal := refusal_in(_last_line(directory / EMULATOR_LOG)):
+        raise refusal
 
 
 def _last_line(path: Path) -> str:

@@ -7,6 +7,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Literal
 
+from worldwise.outgoing import json_text, visible
+
 State = Literal["passed", "failed", "error", "skipped"]
 
 # What XML 1.0 cannot hold, not even escaped.
@@ -98,7 +100,7 @@ def to_junit(title: str, results: Iterable[Result], facts: Mapping[str, str]) ->
 
 
 def _xml(text: str) -> str:
-    return _NOT_XML.sub("�", text)
+    return visible(_NOT_XML.sub("�", text))
 
 
 def plain(value: float) -> int | float:
@@ -107,4 +109,4 @@ def plain(value: float) -> int | float:
 
 
 def _json(content: object) -> str:
-    return json.dumps(content, indent=1, ensure_ascii=False) + "\n"
+    return json_text(json.dumps(content, indent=1, ensure_ascii=False)) + "\n"

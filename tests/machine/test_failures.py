@@ -1,13 +1,20 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """When things go wrong: a clear error, nothing measured lost, no QEMU left behind."""
 
+import contextlib
+import fcntl
+import hashlib
 import json
 import os
+import pty
 import signal
 import subprocess
+import sys
+import tempfile
+import termios
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -15,6 +22,7 @@ from typing import Any
 import pytest
 
 from machines import Tool, case, emulators, wait_for
+from worldwise.contents import LIST, Contents
 from worldwise.errors import WorldwiseError
 from worldwise.image import ImageStore
 from worldwise.lab import Lab
@@ -117,6 +125,29 @@ def test_a_lab_without_qemu_is_damaged(lab: Lab, tmp_path: Path) -> None:
     assert broken.problem().endswith("qemu-system-aarch64 is missing")
 
 
+def test_one_bit_of_the_real_emulator_is_seen(lab: Lab, tmp_path: Path) -> None:
+    """The lab's own list with another digest of QEMU or of its C library, which is the same as another bit in them."""
+    header, entries = (lab.directory / LIST).read_text().split("\n", 1)
+    witness = json.loads(lab.manifest.read_text())["witness"]
+    deciding = json.loads(header)["deciding"]
+    emulator, library = "usr/bin/qemu-system-aarch64", "usr/lib/x86_64-linux-gnu/libc.so.6"
+    assert {emulator, library} < deciding.keys()
+    assert sum("/libglib-2.0.so" in name for name in deciding) == 1
+    assert lab.problem() == ""
+    for name in (emulator, library):
+        other = json.loads(header) | {"deciding": deciding | {name: "0" * 64}}
+        body = json.dumps(other) + "\n" + entries.rstrip("\n").rpartition("\n")[0] + "\n"
+        (tmp_path / LIST).write_text(f"{body}{hashlib.sha256(body.encode()).hexdigest()}\n")
+        assert f"{lab.root}/{name} has other bytes" in Contents(lab.root, tmp_path).problem(witness)
+
+
+def test_lab_check_verifies_the_real_lab(tool: Tool) -> None:
+    """Every file of it."""
+    checked = tool.run("lab", "check")
+    assert checked.returncode == 0, checked.stdout
+    assert "all are as they were made" in checked.stdout
+
+
 def test_a_damaged_snapshot_is_made_anew(lab: Lab, machine: Machine, directory: Path) -> None:
     """And a damaged image is built anew: neither is ever used."""
     notes: list[str] = []
@@ -199,6 +230,81 @@ def test_an_interrupted_run_keeps_what_is_complete_and_resumes(tool: Tool, how: 
     assert json.loads((run / "finished.json").read_text())["state"] == "complete"
     assert {path: path.stat().st_mtime_ns for path in kept} == kept
     assert len(list(cases.rglob("case.json"))) == 3
+
+
+@pytest.fixture
+def folders() -> Iterator[Path]:
+    """The tool's temporary directory; its path is short, since sockets are in it."""
+    with tempfile.TemporaryDirectory() as name:
+        yield Path(name)
+
+
+@pytest.mark.parametrize("how", ["hangup", "three times Ctrl-C", "a closed terminal"])
+def test_a_run_ends_in_an_orderly_way_however_it_is_ended(tool: Tool, folders: Path, how: str) -> None:
+    """While a machine boots: exit status 130, the run is interrupted and not killed, nothing is left."""
+    before = set(emulators())
+    master, slave = pty.openpty()
+    process = subprocess.Popen(
+        [sys.executable, "-P", "-m", "worldwise", "run", "quick", "--cold", "--samples", "30", "--jobs", "1"],
+        cwd=tool.directory,
+        env=tool.environment(TMPDIR=str(folders)),
+        stdin=slave,
+        stdout=slave,
+        stderr=slave,
+        start_new_session=True,
+        preexec_fn=lambda: fcntl.ioctl(0, termios.TIOCSCTTY, 0),
+    )
+    os.close(slave)
+    # A terminal that nobody reads stops who writes to it.
+    reading = threading.Thread(target=read_all, args=(master,))
+    if how != "a closed terminal":
+        reading.start()
+    try:
+        wait_for(lambda: bool(set(emulators()) - before), "QEMU to start", timeout=200)
+        wait_for(lambda: bool(list(folders.glob("ww-*"))), "its sockets")
+        if how == "hangup":
+            process.send_signal(signal.SIGHUP)
+        elif how == "a closed terminal":
+            os.close(master)
+        else:
+            for _ in range(3):
+                process.send_signal(signal.SIGINT)
+                time.sleep(0.1)
+        assert process.wait(timeout=60) == 130
+    finally:
+        process.kill()
+        process.wait()
+        if how != "a closed terminal":
+            reading.join()
+            os.close(master)
+    assert not set(emulators()) - before
+    assert not list(folders.iterdir())
+    (run,) = (tool.directory / "runs").iterdir()
+    assert json.loads((run / "finished.json").read_text())["state"] == "interrupted"
+
+
+def read_all(terminal: int) -> None:
+    """Read a terminal until the last who has it open is gone."""
+    with contextlib.suppress(OSError):
+        while os.read(terminal, 65536):
+            pass
+
+
+def test_a_refused_and_a_missing_bubblewrap_end_a_run_at_once(tool: Tool, tmp_path: Path) -> None:
+    """With warm images: the hint and status 2, and no run in which every case FAILED."""
+    program = tmp_path / "bin" / "bwrap"
+    program.parent.mkdir()
+    program.write_text("#!/bin/sh\necho 'bwrap: No permissions to create a new namespace' >&2\nexit 1\n")
+    program.chmod(0o755)
+    for arguments in (("run", "quick", "--fresh"), ("explain", case().id)):
+        refused = tool.run(*arguments, PATH=f"{program.parent}:{os.environ['PATH']}")
+        assert refused.returncode == 2
+        assert "bubblewrap may not enter the lab on this system" in refused.stderr
+        missing = tool.run(*arguments, PATH="/none")
+        assert missing.returncode == 2
+        assert "bwrap is not on this machine" in missing.stderr
+        assert "FAILED" not in refused.stderr + missing.stderr
+    assert not (tool.directory / "runs").exists()
 
 
 def test_a_killed_tool_leaves_no_emulator(tool: Tool) -> None:

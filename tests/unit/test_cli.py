@@ -43,7 +43,7 @@ Call = Callable[..., Answer]
 
 
 @pytest.fixture
-def call(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Iterator[Call]:
+def call(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Call:
     """Calls the tool as `./worldwise` does, with output that is no terminal. A lab is not to be had."""
 
     def no_lab(*_: object) -> NoReturn:
@@ -62,9 +62,7 @@ def call(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) ->
     for variable in ("FORCE_COLOR", "TTY_COMPATIBLE", "COLUMNS", "TERM"):
         monkeypatch.delenv(variable, raising=False)
     monkeypatch.setattr(cli_run, "open_lab", no_lab)
-    handler = signal.getsignal(signal.SIGTERM)
-    yield call
-    signal.signal(signal.SIGTERM, handler)
+    return call
 
 
 def commands(group: click.Group, *above: str) -> Iterator[tuple[tuple[str, ...], click.Command]]:
@@ -86,7 +84,7 @@ def test_every_command_is_there() -> None:
     known = {"run", "explain", "report", "compare", "plot", "list", "suites", "schema", "lab", "keycache"}
     assert {words[0] for words in COMMANDS} == known
     below = {words for words in COMMANDS if len(words) > 1}
-    assert {two for one, two in below if one == "lab"} == {"build", "status", "enter", "relock", "clean"}
+    assert {two for one, two in below if one == "lab"} == {"build", "status", "check", "enter", "relock", "clean"}
     assert {two for one, two in below if one == "keycache"} == {"demo", "packages", "fuzz"}
 
 
@@ -389,7 +387,7 @@ def test_details_and_hint_of_an_error(call: Call, monkeypatch: pytest.MonkeyPatc
     assert answer.err == (f"core.c:7: error: [no]\n{'x' * 300}\nworldwise: the build of optee failed\n  see the log\n")
 
 
-@pytest.mark.parametrize("kind", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("kind", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_an_interrupt_is_status_130(kind: signal.Signals, call: Call, monkeypatch: pytest.MonkeyPatch) -> None:
     """If this fails, Ctrl-C or a service manager's stop is a traceback, or counts as a result."""
 

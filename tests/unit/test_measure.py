@@ -18,7 +18,7 @@ import pytest
 
 from synthetic import RecordList, find, lines, make_records, make_suite
 from worldwise import cli, compare, debian, measure
-from worldwise.errors import DoesNotFitError, WorldwiseError
+from worldwise.errors import DoesNotFitError, HostError, WorldwiseError
 from worldwise.image import ImageStore
 from worldwise.lab import Lab
 from worldwise.measure import Bench, Options, case_digest
@@ -292,6 +292,21 @@ def test_a_case_that_fails_does_not_stop_the_others(fault: Fault, says: str, too
     assert "console" in failed.error
     assert [manifest.id for manifest in run.complete_cases()] == [EMPTY, LINUX, KEYGEN]
     assert tool.notes.done[DIV] == "FAILED"
+
+
+def test_what_the_host_refuses_ends_the_run(tool: Tool) -> None:
+    """If this fails, every case is tried and FAILED for one reason, which no case can help."""
+
+    def refused(_data: bytes) -> bytes:
+        raise HostError("bubblewrap may not enter the lab on this system", "the way out")
+
+    with pytest.raises(HostError, match="bubblewrap may not enter"):
+        tool.measure(FakeEmulator({EMPTY: refused}))
+    cut = tool.latest()
+    assert cut.state == "failed"
+    assert cut.case(EMPTY) is None
+    assert "FAILED" not in tool.notes.done.values()
+    assert tool.resume(FakeEmulator()).state == "complete"
 
 
 def test_a_case_that_does_not_fit_does_not_stop_the_others(tool: Tool, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -589,15 +604,12 @@ def call(
             monkeypatch.delenv(variable, raising=False)
         place = Lab(debian.load_lock(), tool.cache)
         monkeypatch.setattr(place, "ensure", lambda: False)
+        monkeypatch.setattr(place, "require_entry", lambda: None)
         monkeypatch.setattr(cli_run, "open_lab", lambda _console: place)
         monkeypatch.setattr(cli_run, "Bench", make_bench)
         monkeypatch.setattr(sys, "argv", ["worldwise", "run", *arguments, "--runs", str(tmp_path / "runs")])
-        handler = signal.getsignal(signal.SIGTERM)
         with pytest.raises(SystemExit) as caught:
-            try:
-                cli.main()
-            finally:
-                signal.signal(signal.SIGTERM, handler)
+            cli.main()
         out, err = capsys.readouterr()
         assert isinstance(caught.value.code, int)
         return caught.value.code, out, err

@@ -1,16 +1,19 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """The command line: one group, a file for each kind of command."""
 
-import signal
+import errno
+import io
 import sys
-from types import FrameType
+import traceback
+from pathlib import Path
+from types import TracebackType
 from typing import NoReturn
 
 import click
-from rich.console import Console
 from rich.text import Text
 
-from worldwise import __version__
+from worldwise import __version__, outgoing, paths
+from worldwise.cli import ending
 from worldwise.cli.compare import compare
 from worldwise.cli.explain import explain
 from worldwise.cli.keycache import keycache
@@ -42,38 +45,60 @@ for command in (run, explain, report, compare, plot, list_command, suites, schem
 
 def main() -> NoReturn:
     """Run the command line. Exit status: 0 done, 1 measured but failed or over budget, 2 could not, 130 Ctrl-C."""
-    signal.signal(signal.SIGTERM, _terminate)
+    signals = ending.Signals()
+    signals.listen()
+    ending.outlast_terminal()
+    sys.excepthook = _print_defect
     try:
         status = cli.main(prog_name="worldwise", standalone_mode=False)
+        sys.stdout.flush()
     except WorldwiseError as error:
         _print_error(error)
         status = EXIT_ERROR
-    except click.exceptions.Abort:
-        _plain("interrupted")
-        status = EXIT_INTERRUPTED
-    except KeyboardInterrupt:
+    except (click.exceptions.Abort, KeyboardInterrupt):
+        signals.end()
         _plain("interrupted")
         status = EXIT_INTERRUPTED
     except click.ClickException as error:
-        error.show()
+        # What click says repeats the arguments, which may come from a list that somebody else made.
+        said = io.StringIO()
+        error.show(said)
+        outgoing.echo(said.getvalue(), err=True, nl=False)
         status = error.exit_code
-    except BrokenPipeError:
-        # The reader has what it wanted (`| head`); Python must not complain about it at exit either.
-        sys.stderr.close()
+    except OSError as error:
+        if error.errno in outgoing.GONE:
+            # The reader has what it wanted (`| head`), or the terminal is closed.
+            ending.drop_results()
+        elif not _is_of_cache(error):
+            raise
+        else:
+            cache, place = paths.cache_directory(), Path(str(error.filename))
+            _print_error(paths.cache_error(cache, place, error.strerror or str(error)))
         status = EXIT_ERROR
     sys.exit(status)
 
 
-def _terminate(_signal: int, _frame: FrameType | None) -> None:
-    raise KeyboardInterrupt
+def _is_of_cache(error: OSError) -> bool:
+    """Whether something in the cache could not be written for want of permission."""
+    if error.errno not in (errno.EROFS, errno.EACCES, errno.EPERM) or not isinstance(error.filename, str):
+        return False
+    try:
+        return Path(error.filename).is_relative_to(paths.cache_directory())
+    except WorldwiseError:
+        return False
+
+
+def _print_defect(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
+    """A traceback; what the error says may be a stranger's words."""
+    outgoing.echo("".join(traceback.format_exception(kind, error, trace)), err=True, nl=False)
 
 
 def _plain(text: str) -> None:
-    Console(stderr=True).print(Text(f"worldwise: {text}"), soft_wrap=True)
+    outgoing.console(stderr=True).print(Text(f"worldwise: {text}"), soft_wrap=True)
 
 
 def _print_error(error: WorldwiseError) -> None:
-    console = Console(stderr=True, highlight=False)
+    console = outgoing.console(stderr=True, highlight=False)
     if error.details:
         console.print(Text(error.details, style="dim"), soft_wrap=True)
     console.print(Text("worldwise: ", style="bold red").append(error.message, style="default not bold"), soft_wrap=True)

@@ -4,9 +4,8 @@
 from pathlib import Path
 
 import click
-from rich.console import Console
 
-from worldwise import gate, gate_report
+from worldwise import gate, gate_report, outgoing
 from worldwise.cli.report import check_output, runs_option, writing
 from worldwise.errors import WorldwiseError
 from worldwise.rundir import open_run
@@ -105,9 +104,9 @@ def compare(
     if output:
         _write(comparison, form, output, full)
     elif form == "table":
-        gate_report.render(comparison, Console(), full)
+        gate_report.render(comparison, outgoing.console(), full)
     else:
-        click.echo(gate_report.EXPORTERS[form](comparison), nl=False)
+        outgoing.echo(gate_report.EXPORTERS[form](comparison), nl=False)
     return EXIT_OVER_LIMIT if comparison.gate and not comparison.gate.passed else 0
 
 
@@ -123,6 +122,6 @@ def _destination(text: str) -> tuple[str, Path]:
 def _write(comparison: gate.Comparison, form: str, path: Path, full: bool) -> None:
     with writing(path), path.open("w", encoding="utf-8") as file:
         if form == "table":
-            gate_report.render(comparison, Console(file=file), full)
+            gate_report.render(comparison, outgoing.console(file=file), full)
         else:
             file.write(gate_report.EXPORTERS[form](comparison))

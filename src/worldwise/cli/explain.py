@@ -9,7 +9,7 @@ from pathlib import Path
 import click
 from rich.console import Console
 
-from worldwise import explain_report, exports, flame, hash_parts, own, stacks
+from worldwise import explain_report, exports, flame, hash_parts, outgoing, own, stacks
 from worldwise.cli.report import check_output, runs_option
 from worldwise.errors import WorldwiseError
 from worldwise.explain import Explainer, Explanation
@@ -103,7 +103,7 @@ def explain(
             raise click.UsageError("--diff and --slow-down take a CASE")
         reference = open_run(what, runs)
         brought = own.bring(directories)
-        own.announce(brought, lambda text: click.echo(text, err=True))
+        own.announce(brought, lambda text: outgoing.echo(text, err=True))
         names = [each.name for each in brought]
         own.check_same(reference.id, [entry for entry in reference.manifest.own if entry.name in names], brought)
         cases = _cases_of(reference, wanted)
@@ -147,9 +147,8 @@ class _Output:
     def __init__(self, path: Path | None) -> None:
         self._file = path.open("w", encoding="utf-8") if path else None
         # Tables are not cut where nobody can make the window wider.
-        width = None if self._file is None and Console().is_terminal else _WIDTH
-        # Names have brackets of their own, which are no markup.
-        self.console = Console(file=self._file, highlight=False, markup=False, width=width)
+        width = None if self._file is None and outgoing.console().is_terminal else _WIDTH
+        self.console = outgoing.console(file=self._file, highlight=False, width=width)
 
     def __enter__(self) -> "_Output":
         return self
@@ -162,7 +161,7 @@ class _Output:
         if self._file:
             self._file.write(text)
         else:
-            click.echo(text, nl=not text.endswith("\n"))
+            outgoing.echo(text, nl=not text.endswith("\n"))
 
 
 class _Session:
@@ -170,11 +169,11 @@ class _Session:
 
     def __init__(self, rules: Rules, fresh: bool, inline: bool, witness: int) -> None:
         began = time.monotonic()
-        console = Console(stderr=True, highlight=False)
+        console = outgoing.console(stderr=True, highlight=False)
 
         def note(text: str) -> None:
             elapsed = int(time.monotonic() - began)
-            console.print(f"[{elapsed // 60:02d}:{elapsed % 60:02d}] {text}", markup=False, soft_wrap=True)
+            console.print(f"[{elapsed // 60:02d}:{elapsed % 60:02d}] {text}", soft_wrap=True)
 
         self.rules = rules
         self.note: Callable[[str], None] = note
@@ -183,6 +182,7 @@ class _Session:
         self._witness = witness
         self.lab = open_lab(console)
         self.lab.ensure()
+        self.lab.require_entry()
         self.images = ImageStore(self.lab, note)
         self.emulator = Emulator(self.lab, note)
         self.watcher = Watcher(self.lab, self.images, self.emulator, note)
@@ -290,7 +290,7 @@ def _print_why(explainer: Explainer, function: str, console: Console) -> None:
 
 def _print_slowdown(session: _Session, case: Case) -> None:
     result = measure_slowdown(session.watcher, case)
-    console = Console(highlight=False)
+    console = outgoing.console(highlight=False)
     for mode in ("count", "stack"):
         ratios = ", ".join(f"{ratio:.2f}" for ratio in result.ratios(mode))
         console.print(f"{mode}: {result.ratio(mode):.2f} times the wall time without the plugin (pairs: {ratios})")

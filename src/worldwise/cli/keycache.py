@@ -8,10 +8,9 @@ import sys
 from pathlib import Path
 
 import click
-from rich.console import Console
 
 from worldwise import keycache as keycache_builds
-from worldwise import keycache_app, keycache_demo, paths
+from worldwise import keycache_app, keycache_demo, outgoing, paths
 from worldwise.image import APP_CORE, ImageStore
 from worldwise.keycache import Fuzzer
 from worldwise.keycache_demo import ADMIN, CLIENTS, POLICIES, STORAGES, Options
@@ -83,14 +82,14 @@ def demo(
         nonlocal started
         started = True
         if not command:
-            click.echo(_what_to_type(options, chosen))
+            outgoing.echo(_what_to_type(options, chosen))
 
     try:
         status = keycache_demo.serve(options, open_lab(), _note, ready)
     except KeyboardInterrupt:
         if command or not started:
             raise
-        click.echo("worldwise: the key cache's machine is gone, and its keys and certificates with it", err=True)
+        outgoing.echo("worldwise: the key cache's machine is gone, and its keys and certificates with it", err=True)
         return
     sys.exit(status)
 
@@ -120,7 +119,7 @@ def packages(output: Path, ta: Path | None, demo_ta: bool) -> None:
             raise click.UsageError("--ta and --demo-ta: choose one.")
         ta = _demo_ta()
     for file in keycache_builds.packages(output, ta, _note):
-        click.echo(str(file))
+        outgoing.echo(str(file))
 
 
 def _demo_ta() -> Path:
@@ -155,8 +154,9 @@ def fuzz(runs: int, jobs: int, corpus: Path | None, minimise: Path | None) -> No
     It begins with the inputs of keycache/fuzz/corpus and those of earlier campaigns. What it finds new is kept in the
     cache. Exit status 1 if something was found.
     """
+    paths.require_writable(cache_directory())
     fuzzer = Fuzzer(cache_directory() / "keycache-fuzz", corpus, _note)
-    with Console(stderr=True).status("fuzzing") as status:
+    with outgoing.console(stderr=True).status("fuzzing") as status:
         result = fuzzer.run(runs, jobs, lambda done: status.update(f"{done:,} of {runs:,} executions"))
     rows = {
         "executions": f"{result.executions:,} in {result.seconds:.0f} s",
@@ -166,20 +166,20 @@ def fuzz(runs: int, jobs: int, corpus: Path | None, minimise: Path | None) -> No
         "logs": ", ".join(map(str, result.logs)),
     }
     for name, value in rows.items():
-        click.echo(f"{name:<10}  {value}")
+        outgoing.echo(f"{name:<10}  {value}")
     for finding in result.findings:
-        click.echo(f"found: {finding}")
+        outgoing.echo(f"found: {finding}")
     if result.findings:
-        click.echo(
+        outgoing.echo(
             "The logs end with what is wrong, and where. An input in keycache/fuzz/corpus is tried by every test."
         )
         sys.exit(1)
     if minimise is not None:
-        click.echo(f"{'minimised':<10}  {fuzzer.minimise(minimise)} inputs in {minimise}")
+        outgoing.echo(f"{'minimised':<10}  {fuzzer.minimise(minimise)} inputs in {minimise}")
 
 
 def _note(text: str) -> None:
-    click.echo(f"worldwise: {text}", err=True)
+    outgoing.echo(f"worldwise: {text}", err=True)
 
 
 def _what_to_type(options: Options, port: int) -> str:

@@ -9,9 +9,8 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 
 import click
-from rich.console import Console
 
-from worldwise import debian
+from worldwise import debian, outgoing
 from worldwise.errors import WorldwiseError
 from worldwise.lab import MAIN, ROOTS, Bind, Lab, directory_size, labs_in, open_lab, remove_labs
 
@@ -50,7 +49,7 @@ def build(name: str, everything: bool) -> None:
     if everything:
         place.fetch()
     if not built:
-        click.echo(f"{place.title} ({place.digest[:12]}) is up to date")
+        outgoing.echo(f"{place.title} ({place.digest[:12]}) is up to date")
     # What cannot be entered is not of use, and this is the time to say so.
     place.run(["true"])
 
@@ -87,7 +86,7 @@ def status() -> None:
             rows.append((f"cache: {part.name}", _size(directory_size(part))))
     width = max(len(name) for name, _ in rows)
     for name, value in rows:
-        click.echo(f"{name:<{width}}  {value}")
+        outgoing.echo(f"{name:<{width}}  {value}")
     if problem:
         sys.exit(1)
 
@@ -96,6 +95,30 @@ def _downloaded(place: Lab, files: Iterable[debian.File]) -> str:
     every = list(files)
     there = sum(place.store.has(file) for file in every)
     return f"{there} of {len(every)} files downloaded ({_size(sum(file.size for file in every))} in all)"
+
+
+@_command
+@_root_argument
+def check(name: str) -> None:
+    """Hash every file of the lab, or of the root NAME, and compare with what was made. Exit status 1 if one differs.
+
+    Every start does a part of it. What is found damaged is made anew by the next command that needs it.
+    """
+    place = open_lab(name=name)
+    place.require()
+    if not place.contents.listed and (problem := place.list_contents()):
+        raise WorldwiseError(f"{place.title} is damaged: {problem}", "the next command that needs it makes it anew")
+    with outgoing.console(stderr=True).status("hashing") as shown:
+        found = place.contents.verify(lambda done, of: shown.update(f"hashing: {_size(done)} of {_size(of)}"))
+    for problem in found.problems:
+        outgoing.echo(problem)
+    verdict = f"{len(found.problems)} differ" if found.problems else "all are as they were made"
+    outgoing.echo(
+        f"{place.title} ({place.digest[:12]}): {found.files:,} files with {found.size:,} bytes, {found.links:,} links, "
+        f"{found.seconds:.1f} s: {verdict}"
+    )
+    if found.problems:
+        sys.exit(1)
 
 
 @lab.command(context_settings={"ignore_unknown_options": True})
@@ -131,29 +154,29 @@ def relock(name: str) -> None:
         old = debian.load_lock(root.lock)
     except WorldwiseError as error:
         old = None
-        click.echo(f"no lock to compare with: {error.message}", err=True)
-    console = Console(stderr=True)
+        outgoing.echo(f"no lock to compare with: {error.message}", err=True)
+    console = outgoing.console(stderr=True)
     with console.status("asking the mirror"):
         new = debian.resolve(wish)
     changes = debian.differences(old, new)
     text = debian.dump_lock(new)
     if old is not None and not changes and root.lock.read_text(encoding="utf-8") == text:
-        click.echo("nothing changed")
+        outgoing.echo("nothing changed")
         return
     temporary = root.lock.with_suffix(".tmp")
     temporary.write_text(text, encoding="utf-8")
     temporary.replace(root.lock)
     for package, before, after in changes:
-        click.echo(f"{package}: {before or '(new)'} -> {after or '(gone)'}")
+        outgoing.echo(f"{package}: {before or '(new)'} -> {after or '(gone)'}")
     before, after = (Lab(old).digest[:12] if old else "(none)"), Lab(new).digest[:12]
-    click.echo(f"{'lab' if name == MAIN else name}: {before} -> {after}")
+    outgoing.echo(f"{'lab' if name == MAIN else name}: {before} -> {after}")
     if name == MAIN:
-        click.echo(
+        outgoing.echo(
             "The lab, and every image built in it, will be made anew, and every count measured anew: counts of "
             "different labs are not comparable. Commit lab/lock.json together with figures measured with it."
         )
     else:
-        click.echo(f"The root, and what is built in it, will be made anew. Commit lab/{root.lock.name}.")
+        outgoing.echo(f"The root, and what is built in it, will be made anew. Commit lab/{root.lock.name}.")
 
 
 @lab.command()
@@ -165,7 +188,7 @@ def clean(everything: bool) -> None:
     before = directory_size(place.cache)
     gone = remove_labs(places, everything)
     if not gone:
-        click.echo("nothing to remove")
+        outgoing.echo("nothing to remove")
         return
     names = ", ".join(str(path.relative_to(place.cache)) for path in gone)
-    click.echo(f"removed {names}: {_size(max(0, before - directory_size(place.cache)))} freed")
+    outgoing.echo(f"removed {names}: {_size(max(0, before - directory_size(place.cache)))} freed")

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import click
 
-from worldwise import lens
+from worldwise import lens, outgoing
 from worldwise import plot as plots
 from worldwise.cli.report import check_output, runs_option, writing
 from worldwise.errors import WorldwiseError
@@ -92,5 +92,5 @@ def plot(
         with writing(path):
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_bytes(content)
-        click.echo(path)
+        outgoing.echo(path)
     return 0

@@ -8,9 +8,8 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 import click
-from rich.console import Console
 
-from worldwise import lens, paths, record, trace
+from worldwise import lens, outgoing, paths, record, trace
 from worldwise import report as reports
 from worldwise.errors import WorldwiseError
 from worldwise.rundir import ListedRun, Run, list_runs, open_run
@@ -73,16 +72,16 @@ def show(run: Run, form: str, output: Path | None, budget: Budget | None, full: 
     if form == "table":
         if output:
             with writing(output), output.open("w", encoding="utf-8") as file:
-                reports.render(reading, Console(file=file), full)
+                reports.render(reading, outgoing.console(file=file), full)
         else:
-            reports.render(reading, Console(), full)
+            reports.render(reading, outgoing.console(), full)
     else:
         text = reports.EXPORTERS[form](reading)
         if output:
             with writing(output):
                 output.write_text(text, encoding="utf-8")
         else:
-            click.echo(text, nl=not text.endswith("\n"))
+            outgoing.echo(text, nl=not text.endswith("\n"))
     over = reading.budget is not None and reading.budget.fits is not True
     return EXIT_OVER_BUDGET if over or reading.failed or reading.missing else 0
 
@@ -117,13 +116,13 @@ def list_command(runs: Path) -> int:
     """List the runs, the newest last."""
     rows = [_listed_row(listed) for listed in list_runs(runs)]
     if not rows:
-        click.echo(f"no runs in {runs}; `worldwise run` makes one")
+        outgoing.echo(f"no runs in {runs}; `worldwise run` makes one")
         return 0
     rows.insert(0, ("run", "state", "cases", "lab"))
     # Why a run cannot be read may take many words: they end the line, and make no column wider.
     widths = [max(len(row[column]) for row in rows if len(row) == 4 or column == 0) for column in range(4)]
     for row in rows:
-        click.echo("  ".join(f"{cell:<{width}}" for cell, width in zip(row, widths, strict=False)).rstrip())
+        outgoing.echo("  ".join(f"{cell:<{width}}" for cell, width in zip(row, widths, strict=False)).rstrip())
     return 0
 
 
@@ -144,7 +143,7 @@ def suites() -> int:
     """List the suites that come with worldwise."""
     for path in sorted(paths.SUITES.glob("*.toml")):
         suite = load_suite(path.stem)
-        click.echo(f"{suite.name:<14} {len(suite.cases):>3} cases  {suite.title}")
+        outgoing.echo(f"{suite.name:<14} {len(suite.cases):>3} cases  {suite.title}")
     return 0
 
 
@@ -155,5 +154,5 @@ _SCHEMAS = {"records": record.json_schema, "trace": trace.json_schema}
 @click.argument("what", type=click.Choice(list(_SCHEMAS)), default="records")
 def schema(what: str) -> int:
     """Print the JSON schema of the records, or of the plugin's traces."""
-    click.echo(json.dumps(_SCHEMAS[what](), indent=2))
+    outgoing.echo(json.dumps(_SCHEMAS[what](), indent=2))
     return 0

@@ -8,10 +8,9 @@ from pathlib import Path
 
 import click
 from click.core import ParameterSource
-from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
-from worldwise import compare, own
+from worldwise import compare, outgoing, own
 from worldwise.cli.report import check_output, reading_options, runs_option, show, wanted_budget
 from worldwise.errors import WorldwiseError
 from worldwise.lab import open_lab
@@ -42,14 +41,14 @@ class _Display:
     """
 
     def __init__(self, cases: int) -> None:
-        self.console = Console(stderr=True, highlight=False)
+        self.console = outgoing.console(stderr=True, highlight=False)
         self.live = self.console.is_terminal
         self.began = time.monotonic()
         self.total = cases
         self.done = 0
         self.lock = threading.Lock()
         self.bar = Progress(
-            TextColumn("{task.description}"),
+            TextColumn("{task.description}", markup=False),
             BarColumn(),
             MofNCompleteColumn(),
             TimeElapsedColumn(),
@@ -62,7 +61,7 @@ class _Display:
 
     def note(self, text: str) -> None:
         elapsed = int(time.monotonic() - self.began)
-        self.console.print(f"[{elapsed // 60:02d}:{elapsed % 60:02d}] {text}", markup=False, soft_wrap=True)
+        self.console.print(f"[{elapsed // 60:02d}:{elapsed % 60:02d}] {text}", soft_wrap=True)
 
     def case_started(self, case: Case) -> None:
         with self.lock:
@@ -197,6 +196,7 @@ def run(
     own.announce(brought, display.note)
     lab = open_lab(display.console)
     lab.ensure()
+    lab.require_entry()
     bench = Bench(lab, display, options)
     unavailable = select_unavailable(planned.unavailable, variants, operations, targets, curves)
     names = [each.name for each in brought]
