@@ -17,7 +17,7 @@ from pathlib import Path
 
 from filelock import FileLock
 
-from worldwise import apps, debian, paths
+from worldwise import apps, debian, files, paths
 from worldwise.apps import APPS
 from worldwise.errors import WorldwiseError
 from worldwise.implementation import IMPLEMENTATIONS, Implementation
@@ -26,6 +26,9 @@ from worldwise.lab import Bind, Lab
 RECIPES = Path(__file__).parent / "recipes"
 MANIFEST = "image.json"
 _FORMAT = 1
+# Of image.json, which names every file, and of one file.
+MOST_MANIFEST = 16 * 2**20
+_MOST_FILE = 16 * 2**30
 
 
 # How a fetch script says that it got something else than what is pinned.
@@ -173,16 +176,16 @@ class ImageStore:
         """The image if it is there and whole; else None and, if it is there, what is wrong with it."""
         directory = self._path(recipe, digest)
         try:
-            manifest = json.loads((directory / MANIFEST).read_text(encoding="utf-8"))
-            files: dict[str, str] = manifest["files"]
+            manifest = files.parse_json(files.read_bytes(directory / MANIFEST, MOST_MANIFEST, directory))
+            listed: dict[str, str] = manifest["files"]
             if manifest["digest"] != digest:
                 return None, f"{directory / MANIFEST} names another digest"
         except FileNotFoundError:
             return None, ""
         except (OSError, ValueError, KeyError, TypeError) as error:
             return None, f"{directory / MANIFEST} cannot be read ({error})"
-        problem = check_files(directory, files)
-        return (None, problem) if problem else (Image(recipe.name, digest, directory, files), "")
+        problem = check_files(directory, listed)
+        return (None, problem) if problem else (Image(recipe.name, digest, directory, listed), "")
 
     def _build(self, recipe: Recipe, digest: str) -> None:
         inputs: list[Bind] = [(RECIPES, "/in/recipes", "ro")]
@@ -250,11 +253,19 @@ class ImageStore:
             raise WorldwiseError(f"{fetch.what} {problem}", fetch.hint, tail)
 
 
-def check_files(directory: Path, files: Mapping[str, str]) -> str:
-    """Empty if every file (name -> SHA-256) is there and unchanged, else what is wrong, in a few words."""
-    for name, expected in files.items():
+def check_files(directory: Path, listed: Mapping[str, str]) -> str:
+    """Empty if every file (name -> SHA-256) is there and unchanged, else what is wrong, in a few words.
+
+    A link is wrong, wherever it leads.
+    """
+    if not isinstance(listed, Mapping):
+        return f"{directory}: its manifest names no files"
+    for name, expected in listed.items():
+        problem = files.path_problem(name)
+        if problem:
+            return problem
         try:
-            if debian.file_sha256(directory / name) != expected:
+            if files.sha256(directory / name, _MOST_FILE, directory)[1] != expected:
                 return f"{directory / name} has changed since it was made"
         except OSError as error:
             return f"{directory / name}: {error.strerror}"
