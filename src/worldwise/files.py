@@ -123,9 +123,10 @@ def _open(name: str, flags: int, within: int | None, shown: Path) -> int:
     except OSError as error:
         if error.errno in (errno.ELOOP, errno.ENOTDIR) and flags & os.O_NOFOLLOW:
             # The kernel says "not a directory" of a link where a directory was asked for.
+            kind = "a link"
             with contextlib.suppress(OSError):
                 kind = kind_of(os.stat(name, dir_fd=within, follow_symlinks=False).st_mode)
-                raise OSError(errno.ELOOP, f"'{quoted(name)}' is {kind}", str(shown)) from None
+            raise OSError(errno.ELOOP, f"'{quoted(name)}' is {kind}", str(shown)) from None
         if error.errno == errno.ENXIO:
             raise OSError(errno.ENXIO, "it is a socket, not a file", str(shown)) from None
         raise

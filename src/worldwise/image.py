@@ -81,6 +81,12 @@ class Recipe:
     helpers: tuple[str, ...] = ()
     architecture: str = "arm64"
 
+    def __post_init__(self) -> None:
+        # Folder and log have the name in theirs, and some of it may be a stranger's.
+        problem = files.name_problem(f"{self.name}-{'0' * 12}")
+        if problem:
+            raise WorldwiseError(f"an image cannot have this name: {problem}.")
+
     def digest(self, lab: Lab) -> str:
         """The image's address: 64 hexadecimal digits over all that goes in."""
         inputs = {

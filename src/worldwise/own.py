@@ -140,7 +140,7 @@ def check_same(run: str, recorded: Sequence[OwnEntry], brought: Sequence[Own]) -
         own = here.pop(entry.name, None)
         if own is None:
             raise WorldwiseError(
-                f"run {run} measures '{entry.name}', a library of the user's own that is not here",
+                f"run {run} measures '{files.quoted(entry.name)}', a library of the user's own that is not here",
                 "say where it is: worldwise run --resume --implementation DIR",
             )
         if own.digest != entry.digest:
@@ -148,7 +148,7 @@ def check_same(run: str, recorded: Sequence[OwnEntry], brought: Sequence[Own]) -
                 name for name in sorted({*own.files, *entry.files}) if own.files.get(name) != entry.files.get(name)
             ]
             raise WorldwiseError(
-                f"{own.origin}: has changed since run {run} was begun ({', '.join(changed[:5])}"
+                f"{own.origin}: has changed since run {run} was begun ({', '.join(map(files.quoted, changed[:5]))}"
                 f"{' and others' if len(changed) > 5 else ''}): two versions must not stand in one run",
                 "start a new run",
             )

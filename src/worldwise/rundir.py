@@ -51,6 +51,7 @@ class _Manifest(BaseModel):
 
 
 _M = TypeVar("_M", bound=_Manifest)
+_Line = Annotated[str, Field(max_length=1000)]
 
 
 class BudgetEntry(BaseModel):
@@ -112,22 +113,22 @@ class OwnEntry(BaseModel):
 class RunManifest(_Manifest):
     """`run.json`: what was asked for, where, and with what."""
 
-    suite: str
-    title: str
-    started: str
+    suite: _Line
+    title: _Line
+    started: _Line
     host: dict[str, JsonValue]
-    worldwise: str
-    git: str
-    lab: str
+    worldwise: _Line
+    git: _Line
+    lab: _Line
     packages: dict[str, str]
     budget: BudgetEntry | None
-    published: str
-    samples: int | None
+    published: _Line
+    samples: Annotated[int, Field(ge=1, le=suite.MAX_SAMPLES)] | None
     cases: list[str]
     # Kept here: by the suite's text alone a later version, or one without the user's own library, would say otherwise.
     unavailable: list[UnavailableEntry] = []
     own: list[OwnEntry] = []
-    recommended: str = ""
+    recommended: _Line = ""
 
     def planned(self, planned: Suite) -> list[Case]:
         """The run's cases, from its own copy of the suite and the number of samples asked for instead.
@@ -428,7 +429,12 @@ class RunWriter:
         with self.guard():
             relative = path.relative_to(self.run.path)
             # case.json goes first: a half-removed case must not look done.
-            files.remove(self.run.path, relative / CASE_FILE)
+            try:
+                files.remove(self.run.path, relative / CASE_FILE)
+            except OSError as error:
+                # The folder itself is a link: it goes next.
+                if error.errno != errno.ELOOP:
+                    raise
             files.remove(self.run.path, relative)
             with files.folder(self.run.path, relative, make=True):
                 pass
@@ -629,7 +635,7 @@ def parse_manifest(data: bytes, model: type[_M], path: Path) -> _M:
         return model.model_validate_json(data)
     except ValidationError as error:
         field, problem = first_problem(error)
-        raise WorldwiseError(f"{path}: corrupt: {field}: {problem}.") from error
+        raise WorldwiseError(f"{path}: corrupt: {f'{field}: ' if field else ''}{problem}.") from error
 
 
 def _json(manifest: BaseModel) -> bytes:
