@@ -44,7 +44,10 @@ _BAD_CHARACTER = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-
 
 def size_words(size: int) -> str:
     """A limit as people say it: `16 MiB`."""
-    return f"{size // 2**20:,} MiB" if size >= 2**20 else f"{size:,} bytes"
+    for scale, unit in ((2**20, "MiB"), (2**10, "KiB")):
+        if size >= scale:
+            return f"{size // scale:,} {unit}"
+    return f"{size:,} bytes"
 
 
 def quoted(text: str | bytes, most: int = MOST_QUOTED) -> str:

@@ -286,7 +286,8 @@ def _files(directory: Path) -> Iterator[tuple[Path, Path]]:
             problem = files.name_problem(name)
             if problem:
                 raise WorldwiseError(f"{directory}: {problem}", "rename it")
-            source = path.resolve() if path.is_symlink() else path
+            # Not Path.resolve(), which raises what is no OSError for a link to itself.
+            source = Path(os.path.realpath(path)) if path.is_symlink() else path
             if not source.is_relative_to(top):
                 raise WorldwiseError(
                     f"{shown}: links to {files.quoted(str(path.readlink()))}, which is not in the folder",
@@ -310,7 +311,7 @@ def _check_manifest(own: Own) -> None:
     for curve, part in build.curve.items():
         where = f"build.curve.{curve}"
         if curve not in (*portable.CURVES, NO_CURVE):
-            raise WorldwiseError(f"{path}: {where}: curve '{curve}' is not known")
+            raise WorldwiseError(f"{path}: {files.quoted(where)}: curve '{files.quoted(curve)}' is not known")
         _check_part(own, part, where, in_folder)
     named = [(f"build.core.{core}", core) for core in build.core]
     named += [("needs.cores", core) for core in own.implementation.manifest.needs.cores]
@@ -320,7 +321,8 @@ def _check_manifest(own: Own) -> None:
                 load_core(core)
             except WorldwiseError as error:
                 raise WorldwiseError(
-                    f"{path}: {where}: {error.message}", f"{error.hint}, {', '.join(PLAIN_TARGETS.values())}"
+                    f"{path}: {files.quoted(where)}: {error.message}",
+                    f"{error.hint}, {', '.join(PLAIN_TARGETS.values())}",
                 ) from error
     for core, core_part in build.core.items():
         _check_part(own, core_part, f"build.core.{core}", in_folder)

@@ -126,7 +126,7 @@ class ResultStore:
 def _read(directory: Path, digest: str) -> tuple[Result | None, str]:
     """The result in a folder, and what is wrong with it. Both are empty for another result at this place."""
     path = directory / _MANIFEST
-    manifest: Mapping[str, Any] = files.parse_json(files.read_bytes(path, MOST_MANIFEST, directory))
+    manifest: Mapping[str, Any] = files.parse_json(files.read_bytes(path, MOST_MANIFEST, directory.parent))
     if manifest["digest"] != digest:
         return None, ""
     listed: Mapping[str, str] = manifest["files"]

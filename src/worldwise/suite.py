@@ -1084,7 +1084,8 @@ def parse_suite(text: str, file: str, directory: Path = paths.SUITES, within: tu
 
     `within` names those that include it. Raises WorldwiseError.
     """
-    return _Parser(text, file, directory, within).suite(toml_model.load(text, file))
+    document = toml_model.load(text, file)
+    return _Parser(text, file, directory, within).suite(document)
 
 
 class _Parser:
@@ -1107,7 +1108,8 @@ class _Parser:
             self._refuse(("format",), f"{shown} is not a known suite format. Allowed: {FORMAT}.")
         name = self._string(("name",), document["name"])
         if not _NAME.fullmatch(name):
-            self._refuse(("name",), f"'{name}' does not fit. Allowed: a-z, 0-9 and '-', not starting with '-'.")
+            shown = files.quoted(name)
+            self._refuse(("name",), f"'{shown}' does not fit. Allowed: a-z, 0-9 and '-', not starting with '-'.")
         title = self._string(("title",), document["title"])
         samples = self._samples(("samples",), document["samples"])
         warmup = self._warmup(("warmup",), document["warmup"])

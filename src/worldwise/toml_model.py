@@ -13,7 +13,7 @@ from worldwise.errors import WorldwiseError
 from worldwise.toml_lines import TomlLines, syntax_error_line
 
 # Far more than any suite or implementation.toml has.
-MOST_BYTES = 2**20
+MOST_BYTES = 512 * 2**10
 # Tables and lists in one another, and the parts of a dotted key.
 MOST_DEPTH = 32
 MOST_KEY = 255
