@@ -10,6 +10,7 @@ import errno
 import hashlib
 import io
 import json
+import math
 import os
 import re
 import shutil
@@ -231,13 +232,20 @@ def parse_json(data: bytes) -> Any:
     if data.count(b",") + data.count(b"[") + data.count(b"{") > MOST_VALUES:
         raise ValueError(f"more than {MOST_VALUES:,} values")
     try:
-        return json.loads(data, parse_constant=_refuse_constant, object_pairs_hook=_without_twins)
+        return json.loads(data, parse_constant=_refuse_constant, parse_float=_finite, object_pairs_hook=_without_twins)
     except RecursionError:
         raise ValueError("nested too deeply") from None
 
 
 def _refuse_constant(name: str) -> None:
     raise ValueError(f"{name} is no number of JSON")
+
+
+def _finite(text: str) -> float:
+    value = float(text)
+    if math.isinf(value):
+        raise ValueError("a number is too large")
+    return value
 
 
 def _without_twins(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

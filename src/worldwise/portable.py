@@ -7,6 +7,7 @@ what it has. A library of the user's own has the same text in a file of that nam
 
 import functools
 import itertools
+import math
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -73,6 +74,8 @@ def _within(names: tuple[str, ...]) -> tuple[str, ...]:
 
 
 _MOST_DEEP = 2
+# Of build options: a suite may ask for all.
+_MOST_COMBINATIONS = 10_000
 PathsWithin = Annotated[tuple[Text, ...], AfterValidator(_within)]
 Operation = Literal[
     "keygen", "sign", "verify", "ecdh", "hardclock", "sha256", "sha512", "aes128", "aes256", "dhrystone"
@@ -213,6 +216,10 @@ class Manifest(Model):
             raise ValueError(f"'{HARDCLOCK}' needs 'sign': it reads the library's clock around signatures")
         if any(HARDCLOCK in each for each in self.operations.values()) and not self.needs.linux:
             raise ValueError(f"'{HARDCLOCK}' is for Linux: [needs] must say linux = true")
+        if math.prod(len(option.values) for option in self.options.values()) > _MOST_COMBINATIONS:
+            raise ValueError(
+                f"[options] has more than {_MOST_COMBINATIONS:,} combinations: nobody can measure them all"
+            )
         if self.source and self.source.packages and not self.needs.linux:
             raise ValueError("a library that comes compiled is for Linux: [needs] must say linux = true")
         return self

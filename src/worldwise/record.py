@@ -747,7 +747,8 @@ class _Checker:
 
     def _fail(self, number: int | None, problem: str, hint: str = "") -> NoReturn:
         where = self._file if number is None else f"{self._file}:{number}"
-        raise WorldwiseError(f"{where}: case {self._case.id}: {problem}", hint)
+        # Much of it is what the measured program said.
+        raise WorldwiseError(f"{where}: case {self._case.id}: {files.quoted(problem, 2000)}", hint)
 
     def _numbered(self) -> Iterable[tuple[int, Record]]:
         return enumerate(self._records, 1)

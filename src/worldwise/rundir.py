@@ -574,9 +574,12 @@ def check_run_manifest(manifest: RunManifest, path: Path) -> RunManifest:
 def check_case_manifest(manifest: CaseManifest, case_id: str, path: Path) -> CaseManifest:
     """The same manifest. Raises WorldwiseError if it is not that of a case of this id, or names what is no file."""
     if manifest.id != case_id or manifest.case().id != case_id:
-        raise WorldwiseError(f"{path}: belongs to case '{files.quoted(manifest.id)}', not to '{case_id}'.")
+        raise WorldwiseError(
+            f"{path}: belongs to case '{files.quoted(manifest.id)}', not to '{files.quoted(case_id)}'."
+        )
     if manifest.operation not in suite.operations_of(manifest.target):
-        raise WorldwiseError(f"{path}: target '{manifest.target}' has no operation '{manifest.operation}'.")
+        target, operation = files.quoted(manifest.target), files.quoted(manifest.operation)
+        raise WorldwiseError(f"{path}: target '{target}' has no operation '{operation}'.")
     if not (1 <= manifest.samples <= suite.MAX_SAMPLES and 0 <= manifest.warmup <= suite.MAX_WARMUP):
         raise WorldwiseError(
             f"{path}: corrupt: samples or warmup is out of range: no suite can ask for more than "

@@ -211,6 +211,12 @@ NAMES: dict[str, tuple[str, str, str]] = {
     "a core with a zero byte": ("[operations]", '[build.core."\\u0000"]\n[operations]', r"core '\\x00'"),
     "a long core": ("[operations]", f'[needs]\ncores = ["{LONG[:3000]}"]\n[operations]', "core 'x+ "),
     "a number of 5,000 digits": ("[operations]", f"[needs]\nheap = {NINES}\n[operations]", "not valid TOML"),
+    "options without an end": (
+        "[operations]",
+        "".join(f'[options.o{n}]\ndefault = "a"\nvalues = {{a = [], b = [], c = []}}\n' for n in range(20))
+        + "[operations]",
+        r"\[options\] has more than 10,000 combinations",
+    ),
     "lists 100,000 deep": ("[operations]", f"x = {DEEP}\n[operations]", "nested more than 32 deep"),
 }
 
