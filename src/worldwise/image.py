@@ -19,7 +19,7 @@ from filelock import FileLock
 
 from worldwise import apps, debian, files, paths
 from worldwise.apps import APPS
-from worldwise.errors import WorldwiseError
+from worldwise.errors import DoesNotFitError, WorldwiseError
 from worldwise.implementation import IMPLEMENTATIONS, Implementation
 from worldwise.lab import Bind, Lab
 
@@ -29,6 +29,7 @@ _FORMAT = 1
 # Of image.json, which names every file, and of one file.
 MOST_MANIFEST = 16 * 2**20
 _MOST_FILE = 16 * 2**30
+_NOT_OURS = "if the measured library is your own, its sources have changed how the build goes"
 
 
 # How a fetch script says that it got something else than what is pinned.
@@ -121,6 +122,25 @@ class Image:
     def file(self, name: str) -> Path:
         """The path of one of its files."""
         return self.directory / name
+
+    def sizes(self, name: str, *keys: str) -> dict[str, int]:
+        """Sizes in bytes from a file of JSON that a build, perhaps of foreign code, has left.
+
+        `keys` lead to them. Raises WorldwiseError, DoesNotFitError with what is too small if it says that instead.
+        """
+        path = self.file(name)
+        try:
+            found = files.parse_json(files.read_bytes(path, MOST_MANIFEST, self.directory))
+            for key in keys:
+                if isinstance(found.get("problem"), str):
+                    raise DoesNotFitError(files.quoted(found["problem"], 1000))
+                found = found[key]
+            if not all(type(size) is int and 0 <= size < 2**63 for size in found.values()):
+                raise ValueError("it has something else than sizes")
+        except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+            problem = files.quoted(getattr(error, "strerror", None) or str(error))
+            raise WorldwiseError(f"{path}: is not what a build leaves: {problem}.", _NOT_OURS) from error
+        return dict(found)
 
 
 class ImageStore:

@@ -16,7 +16,7 @@ from received import little_memory, sparse
 from traces import TraceBuilder
 from worldwise import image, own, portable, trace
 from worldwise.crates import crate_recipe
-from worldwise.errors import WorldwiseError
+from worldwise.errors import DoesNotFitError, WorldwiseError
 from worldwise.image import Recipe
 from worldwise.measure import Bench
 from worldwise.published import Published
@@ -541,3 +541,24 @@ def test_an_image_is_of_files_of_its_own(tmp_path: Path) -> None:
         ("../elsewhere/file", "leads out of the folder"),
     ):
         assert says in image.check_files(folder, {name: digest})
+
+
+def test_sizes_that_a_build_left(tmp_path: Path) -> None:
+    """If this fails, a library's build hangs the tool, fills its memory or is a traceback."""
+    path = tmp_path / "footprint.json"
+    built = image.Image("x", DIGEST, tmp_path, {})
+    path.write_text(
+        '{"none": {"operations": {"sign": {"flash": 1, "ram": 2}}}, "x25519": {"problem": "too\\u001b small"}}'
+    )
+    assert built.sizes("footprint.json", "none", "operations", "sign") == {"flash": 1, "ram": 2}
+    with pytest.raises(DoesNotFitError, match=r"^too\\x1b small$"):
+        built.sizes("footprint.json", "x25519", "operations", "sign")
+    for text in (DEEP, "[]", "{", '{"a": true}', '{"a": "b"}', '{"a": NaN}', '{"a": -1}', '{"a": {}}', "\xff"):
+        path.write_text(text)
+        with pytest.raises(WorldwiseError, match=r"footprint\.json: is not what a build leaves"):
+            built.sizes("footprint.json")
+    for make in (os.mkfifo, lambda path: path.symlink_to("/dev/zero"), lambda path: sparse(path, 40 * 2**30)):
+        path.unlink()
+        make(path)
+        with pytest.raises(WorldwiseError, match=r"footprint\.json: is not what a build leaves: it "):
+            built.sizes("footprint.json")
