@@ -9,7 +9,7 @@ from typing import Annotated
 
 from pydantic import Field, field_validator
 
-from worldwise import paths
+from worldwise import files, paths
 from worldwise.errors import WorldwiseError
 from worldwise.toml_model import Model, parse, read_text
 
@@ -100,9 +100,12 @@ class Board(Model):
 def load_core(name: str, directory: Path = paths.CORES) -> Core:
     """The core of a name. Raises WorldwiseError naming file, line and key, or the cores there are."""
     path = directory / f"{name}.toml"
-    if not path.is_file():
+    # A user's library names cores: none of them may be a path.
+    if files.name_problem(path.name) or not path.is_file():
         known = ", ".join(sorted(file.stem for file in directory.glob("*.toml")))
-        raise WorldwiseError(f"core '{name}': there is no {path}.", f"known cores: {known}")
+        raise WorldwiseError(
+            f"core '{files.quoted(name)}': there is no such file in {directory}.", f"known cores: {known}"
+        )
     return parse(Core, read_text(path, "core"), path)
 
 

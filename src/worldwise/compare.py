@@ -5,8 +5,9 @@ from dataclasses import dataclass
 from itertools import zip_longest
 from pathlib import Path
 
+from worldwise import files
 from worldwise.errors import WorldwiseError
-from worldwise.record import Sample, parse_line
+from worldwise.record import MOST_BYTES, Sample, parse_line
 from worldwise.rundir import Run
 
 
@@ -112,12 +113,28 @@ def first_difference(run_a: Run, run_b: Run) -> Difference | None:
 
 def compare_case(run_a: Run, run_b: Run, case_id: str) -> Difference | None:
     """Where the records of one case part, None if nowhere. Raises WorldwiseError."""
-    return compare_records(case_id, run_a.records_path(case_id), run_b.records_path(case_id))
+    return compare_cases(run_a, case_id, run_b, case_id)
+
+
+def compare_cases(run_a: Run, case_a: str, run_b: Run, case_b: str) -> Difference | None:
+    """Where the records of two cases part, None if nowhere.
+
+    Raises WorldwiseError, also if a run's records have changed since they were made.
+    """
+    return _difference(
+        case_a,
+        (run_a.case_file(case_a), str(run_a.records_path(case_a))),
+        (run_b.case_file(case_b), str(run_b.records_path(case_b))),
+    )
 
 
 def compare_records(case_id: str, path_a: Path, path_b: Path) -> Difference | None:
     """Where two record files of one case part, None if nowhere. Raises WorldwiseError."""
-    data_a, data_b = _bytes(path_a), _bytes(path_b)
+    return _difference(case_id, (_bytes(path_a), str(path_a)), (_bytes(path_b), str(path_b)))
+
+
+def _difference(case_id: str, a: tuple[bytes, str], b: tuple[bytes, str]) -> Difference | None:
+    (data_a, file_a), (data_b, file_b) = a, b
     if data_a == data_b:
         return None
     lines_a, lines_b = data_a.split(b"\n"), data_b.split(b"\n")
@@ -126,9 +143,9 @@ def compare_records(case_id: str, path_a: Path, path_b: Path) -> Difference | No
     return Difference(
         case_id,
         number,
-        line_a.decode(errors="replace"),
-        line_b.decode(errors="replace"),
-        _first_sample(_samples(lines_a, str(path_a)), _samples(lines_b, str(path_b))),
+        files.quoted(line_a, 500),
+        files.quoted(line_b, 500),
+        _first_sample(_samples(lines_a, file_a), _samples(lines_b, file_b)),
     )
 
 
@@ -157,7 +174,7 @@ def _samples(lines: list[bytes], file: str) -> dict[_Key, tuple[int, Sample]]:
 
 def _bytes(path: Path) -> bytes:
     try:
-        return path.read_bytes()
+        return files.read_bytes(path, MOST_BYTES, path.parent)
     except OSError as error:
         raise WorldwiseError(f"{path}: cannot be read: {error.strerror}.") from error
 

@@ -6,6 +6,7 @@ and whatever else the host does. They do not repeat, are no counts, and are kept
 """
 
 import contextlib
+import io
 import json
 import os
 import selectors
@@ -19,14 +20,16 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 
-from worldwise import sandbox
+from worldwise import files, sandbox
 from worldwise.errors import WorldwiseError
 from worldwise.suite import Case
+from worldwise.toml_model import first_problem
 
 HOST_FILE = "host.jsonl"
 # Messages that are sent without waiting for an answer, as NET_STREAM_MESSAGES in guest/apps/echo/net.h.
 STREAM_MESSAGES = 32
 MEASURES = ("round-trip", "stream")
+_MOST_BYTES = 64 * 2**20
 
 # As in guest/apps/echo: the port of both sides, the card's address, and the one that stands for the host's listener.
 _PORT = 7
@@ -43,7 +46,7 @@ _LOOK = 0.1
 
 
 class _Record(BaseModel):
-    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True, allow_inf_nan=False)
 
 
 class HostStart(_Record):
@@ -94,15 +97,19 @@ class HostTimes:
 def read_host_times(path: Path) -> HostTimes:
     """The times in a file. Raises WorldwiseError naming file and line if it is not there, whole and in order."""
     try:
-        lines = path.read_bytes().splitlines()
+        return parse_host_times(files.read_bytes(path, _MOST_BYTES, path.parent), path)
     except OSError as error:
         raise WorldwiseError(f"{path}: cannot be read: {error.strerror}.") from error
+
+
+def parse_host_times(content: bytes, path: Path) -> HostTimes:
+    """The times in a file's content; `path` is for errors. Raises WorldwiseError as read_host_times does."""
     records = []
-    for number, line in enumerate(lines, 1):
+    for number, line in enumerate(io.BytesIO(content), 1):
         try:
             records.append(_ADAPTER.validate_json(line))
         except ValidationError as error:
-            raise WorldwiseError(f"{path}:{number}: {error.errors()[0]['msg']}.") from None
+            raise WorldwiseError(f"{path}:{number}: {first_problem(error)[1]}.") from None
     if len(records) < 2 or not isinstance(records[0], HostStart) or not isinstance(records[-1], HostEnd):
         raise WorldwiseError(f"{path}: does not go from 'start' to 'end'.")
     start = records[0]

@@ -142,13 +142,14 @@ class BoardTarget:
             # A user's library of the same name may have become another since; its folder is named by its content.
             name = f"{self.name}/{case.variant}/{find(case.implementation).folder or ''}"
             image = images.once(name, lambda: self._recipe(case, Crates(images.notify)))
-        footprint = json.loads(image.file("footprint.json").read_text(encoding="utf-8"))[case.curve or NO_CURVE]
-        if "problem" in footprint:
+        try:
+            footprint = image.sizes("footprint.json", case.curve or NO_CURVE, "operations", case.operation)
+        except DoesNotFitError as error:
             raise DoesNotFitError(
                 f"{case.id}: the program does not fit {self.board.title} ({self.board.flash // 1024} KiB of flash, "
-                f"{self.board.ram // 1024} KiB of RAM): {footprint['problem']}",
+                f"{self.board.ram // 1024} KiB of RAM): {error.message}",
                 "the program has all operations of its curve, and the bench around them",
-            )
+            ) from None
         program = f"{case.curve or NO_CURVE}.elf"
         return Machine(
             name=f"{self.name}-{case.variant}",
@@ -159,7 +160,7 @@ class BoardTarget:
             ready=None,
             symbols={"program": image.file(program)},
             preload=(),
-            footprint=footprint["operations"][case.operation],
+            footprint=footprint,
         )
 
     def program(self, case: Case) -> Sequence[str]:

@@ -15,10 +15,10 @@ from typing import Literal, get_args
 
 from pydantic import BaseModel, ConfigDict
 
-from worldwise.compare import compare_case, compare_records
+from worldwise.compare import compare_case, compare_cases
 from worldwise.errors import WorldwiseError
 from worldwise.implementation import IMPLEMENTATIONS
-from worldwise.record import CheckedRecords, Record, Sample, check_records, read_records
+from worldwise.record import CheckedRecords, Record, Sample, check_records, parse_records
 from worldwise.rundir import CaseManifest, Run
 from worldwise.suite import PARAMETERS, TARGETS, Case, did_you_mean, parameters_of
 
@@ -361,7 +361,7 @@ class _Read:
     @classmethod
     def of(cls, run: Run, manifest: CaseManifest) -> "_Read":
         path = run.records_path(manifest.id)
-        records = read_records(path)
+        records = parse_records(run.case_file(manifest.id), str(path))
         return cls(manifest, records, check_records(records, manifest.case(), str(path)))
 
     def results(self) -> list[Record]:
@@ -432,8 +432,7 @@ class _Comparing:
     def _identical(self, a: CaseManifest, b: CaseManifest) -> bool:
         if a.id == b.id:
             return compare_case(*self.runs, a.id) is None
-        paths = [run.records_path(manifest.id) for run, manifest in zip(self.runs, (a, b), strict=True)]
-        return compare_records(a.id, paths[0], paths[1]) is None
+        return compare_cases(self.runs[0], a.id, self.runs[1], b.id) is None
 
     # --- what must agree ---
 

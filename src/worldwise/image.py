@@ -15,15 +15,19 @@ from pathlib import Path
 
 from filelock import FileLock
 
-from worldwise import apps, debian, paths, sandbox
+from worldwise import apps, debian, files, paths, sandbox
 from worldwise.apps import APPS
-from worldwise.errors import WorldwiseError
+from worldwise.errors import DoesNotFitError, WorldwiseError
 from worldwise.implementation import IMPLEMENTATIONS, Implementation
 from worldwise.lab import Bind, Lab, end_of
 
 RECIPES = Path(__file__).parent / "recipes"
 MANIFEST = "image.json"
 _FORMAT = 1
+# Of image.json, which names every file, and of one file.
+MOST_MANIFEST = 16 * 2**20
+_MOST_FILE = 16 * 2**30
+_NOT_OURS = "if the measured library is your own, its sources have changed how the build goes"
 
 
 # How a fetch script says that it got something else than what is pinned.
@@ -76,6 +80,12 @@ class Recipe:
     helpers: tuple[str, ...] = ()
     architecture: str = "arm64"
 
+    def __post_init__(self) -> None:
+        # Folder and log have the name in theirs, and some of it may be a stranger's.
+        problem = files.name_problem(f"{self.name}-{'0' * 12}")
+        if problem:
+            raise WorldwiseError(f"an image cannot have this name: {problem}.")
+
     def digest(self, lab: Lab) -> str:
         """The image's address: 64 hexadecimal digits over all that goes in."""
         inputs = {
@@ -110,6 +120,25 @@ class Image:
     def file(self, name: str) -> Path:
         """The path of one of its files."""
         return self.directory / name
+
+    def sizes(self, name: str, *keys: str) -> dict[str, int]:
+        """Sizes in bytes from a file of JSON that a build, perhaps of foreign code, has left.
+
+        `keys` lead to them. Raises WorldwiseError, DoesNotFitError with what is too small if it says that instead.
+        """
+        path = self.file(name)
+        try:
+            found = files.parse_json(files.read_bytes(path, MOST_MANIFEST, self.directory))
+            for key in keys:
+                if isinstance(found.get("problem"), str):
+                    raise DoesNotFitError(files.quoted(found["problem"], 1000))
+                found = found[key]
+            if not all(type(size) is int and 0 <= size < 2**63 for size in found.values()):
+                raise ValueError("it has something else than sizes")
+        except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+            problem = files.quoted(getattr(error, "strerror", None) or str(error))
+            raise WorldwiseError(f"{path}: is not what a build leaves: {problem}.", _NOT_OURS) from error
+        return dict(found)
 
 
 class ImageStore:
@@ -171,16 +200,16 @@ class ImageStore:
         """The image if it is there and whole; else None and, if it is there, what is wrong with it."""
         directory = self._path(recipe, digest)
         try:
-            manifest = json.loads((directory / MANIFEST).read_text(encoding="utf-8"))
-            files: dict[str, str] = manifest["files"]
+            manifest = files.parse_json(files.read_bytes(directory / MANIFEST, MOST_MANIFEST, directory))
+            listed: dict[str, str] = manifest["files"]
             if manifest["digest"] != digest:
                 return None, f"{directory / MANIFEST} names another digest"
         except FileNotFoundError:
             return None, ""
         except (OSError, ValueError, KeyError, TypeError) as error:
             return None, f"{directory / MANIFEST} cannot be read ({error})"
-        problem = check_files(directory, files)
-        return (None, problem) if problem else (Image(recipe.name, digest, directory, files), "")
+        problem = check_files(directory, listed)
+        return (None, problem) if problem else (Image(recipe.name, digest, directory, listed), "")
 
     def _build(self, recipe: Recipe, digest: str) -> None:
         # Before a folder of its own is made: an image that this one needs may have to be built first.
@@ -208,15 +237,15 @@ class ImageStore:
                 timeout=1800,
             )
             made = work / "made"
-            files = sandbox.take_tree(out, made, sandbox.BUILD.disk, what)
-            absent = [name for name in recipe.outputs if name not in files]
+            taken = sandbox.take_tree(out, made, sandbox.BUILD.disk, what)
+            absent = [name for name in recipe.outputs if name not in taken]
             if absent:
                 raise WorldwiseError(f"{what} did not make {', '.join(absent)}", f"see {log}")
             manifest = {
                 "format": _FORMAT,
                 "name": recipe.name,
                 "digest": digest,
-                "files": {name: debian.file_sha256(made / name) for name in files if name != MANIFEST},
+                "files": {name: debian.file_sha256(made / name) for name in taken if name != MANIFEST},
             }
             (made / MANIFEST).unlink(missing_ok=True)
             (made / MANIFEST).write_text(json.dumps(manifest, indent=1) + "\n", encoding="utf-8")
@@ -262,11 +291,19 @@ class ImageStore:
             raise WorldwiseError(f"{fetch.what} {problem}", fetch.hint, tail)
 
 
-def check_files(directory: Path, files: Mapping[str, str]) -> str:
-    """Empty if every file (name -> SHA-256) is there and unchanged, else what is wrong, in a few words."""
-    for name, expected in files.items():
+def check_files(directory: Path, listed: Mapping[str, str]) -> str:
+    """Empty if every file (name -> SHA-256) is there and unchanged, else what is wrong, in a few words.
+
+    A link is wrong, wherever it leads.
+    """
+    if not isinstance(listed, Mapping):
+        return f"{directory}: its manifest names no files"
+    for name, expected in listed.items():
+        problem = files.path_problem(name)
+        if problem:
+            return problem
         try:
-            if debian.file_sha256(directory / name) != expected:
+            if files.sha256(directory / name, _MOST_FILE, directory)[1] != expected:
                 return f"{directory / name} has changed since it was made"
         except OSError as error:
             return f"{directory / name}: {error.strerror}"

@@ -8,12 +8,12 @@ from typing import Literal
 from pydantic import BaseModel, ConfigDict
 
 from worldwise import board
-from worldwise.echo_host import HOST_FILE, read_host_times
+from worldwise.echo_host import HOST_FILE, parse_host_times
 from worldwise.errors import WorldwiseError
 from worldwise.hash_cost import HASHING, HashReading, Series, read_hashing
 from worldwise.portable import CURVES, HARDCLOCK
 from worldwise.published import Figure, Published, Subject
-from worldwise.record import OUTCOMES_BESIDE, Clocks, Outcome, Sample, check_records, read_records
+from worldwise.record import OUTCOMES_BESIDE, Clocks, Outcome, Sample, check_records, parse_records
 from worldwise.rundir import CaseManifest, Run
 from worldwise.suite import (
     BOARD_OPERATIONS,
@@ -456,7 +456,7 @@ def read_run(run: Run, budget: Budget | None = None) -> Reading:
 def _case_rows(run: Run, manifest: CaseManifest, published: Published, budget: Budget | None) -> Iterable[Row]:
     case = manifest.case()
     path = run.records_path(case.id)
-    checked = check_records(read_records(path), case, str(path))
+    checked = check_records(parse_records(run.case_file(case.id), str(path)), case, str(path))
     clock_mhz = _clock_mhz(case.board) if case.board else None
     footprint = manifest.footprint or {}
     for (measure, place), series in (*checked.samples.items(), *_sums(case, checked.samples)):
@@ -549,7 +549,7 @@ def _attempts(run: Run, manifest: CaseManifest) -> Iterable[Attempt]:
     case = manifest.case()
     if case.measures and case.operation not in OUTCOMES_BESIDE:
         return
-    for record in read_records(run.records_path(case.id)):
+    for record in parse_records(run.case_file(case.id), str(run.records_path(case.id))):
         if isinstance(record, Outcome):
             yield Attempt(
                 case=case.id,
@@ -566,7 +566,7 @@ def _host_times(run: Run, manifest: CaseManifest) -> Iterable[HostTime]:
     case = manifest.case()
     if case.operation != "echo-host":
         return
-    times = read_host_times(run.records_path(case.id).with_name(HOST_FILE))
+    times = parse_host_times(run.case_file(case.id, HOST_FILE), run.records_path(case.id).with_name(HOST_FILE))
     for measure, series in times.samples.items():
         yield HostTime(
             case=case.id,
@@ -588,7 +588,7 @@ def _clock_readings(run: Run, manifest: CaseManifest) -> Iterable[ClockReading]:
     case = manifest.case()
     if case.operation != HARDCLOCK:
         return
-    records = read_records(run.records_path(case.id))
+    records = parse_records(run.case_file(case.id), str(run.records_path(case.id)))
     for measure in case.measures:
         samples = {
             record.index: record

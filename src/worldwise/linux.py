@@ -260,7 +260,7 @@ class PlainTarget:
             ready=symbol_address(initramfs.file("init"), READY_SYMBOL) & ~1,
             symbols={"init": initramfs.file("init"), "program": program.file("linux-bench")},
             preload=(),
-            footprint=json.loads(program.file(_FOOTPRINT).read_text()) if _FOOTPRINT in program.files else None,
+            footprint=program.sizes(_FOOTPRINT) if _FOOTPRINT in program.files else None,
             least_skip=self.architecture.least_skip,
             brought=("program",),
         )

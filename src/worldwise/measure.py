@@ -86,7 +86,7 @@ class Bench:
     def __post_init__(self) -> None:
         self.images = ImageStore(self.lab, self.progress.note)
         self.emulator = Emulator(self.lab, self.progress.note, silence_limit=self.options.silence_limit)
-        self.results = ResultStore(self.lab.cache)
+        self.results = ResultStore(self.lab.cache, self.progress.note)
         self._pool = ThreadPoolExecutor(self.options.jobs or os.cpu_count() or 1, "bench")
 
     def new_run(

@@ -6,18 +6,18 @@ says, whatever happens to the folder meanwhile. docs/own.md is the user's side o
 """
 
 import contextlib
+import errno
 import hashlib
 import json
 import os
 import re
-import shutil
 import tempfile
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from worldwise import image, paths, portable, sandbox
+from worldwise import files, image, paths, portable, sandbox, toml_model
 from worldwise.board import load_core
 from worldwise.errors import WorldwiseError
 from worldwise.image import Recipe
@@ -48,6 +48,8 @@ _TEE_ASKED = (*TEE_OPERATIONS, "sha256")
 
 # A folder with more than this is not a library's sources.
 _MOST_FILES = 20_000
+_MOST_FOLDERS = 5_000
+_MOST_DEPTH = 32
 _MOST_BYTES = 256 * 2**20
 
 _SOURCES = (".c", ".s", ".S")
@@ -126,12 +128,12 @@ def bring(directories: Iterable[Path], cache: Path | None = None) -> list[Own]:
         if name in IMPLEMENTATIONS or name in _brought:
             whose = "another folder's" if name in _brought else "one of worldwise's own"
             raise WorldwiseError(f"{path}: the name '{name}' is {whose}", "choose another name")
-        copy, files = _copy(directory, name, (cache or paths.cache_directory()) / "own")
+        copy, listed = _copy(directory, name, (cache or paths.cache_directory()) / "own")
         own = Own(
             replace(implementation, adapter=copy / ADAPTER, folder=copy),
             directory,
-            (copy / MANIFEST).read_text(encoding="utf-8"),
-            files,
+            toml_model.read_text(copy / MANIFEST, "implementation", copy),
+            listed,
         )
         _check_manifest(own)
         portable.add(own.implementation)
@@ -154,7 +156,7 @@ def check_same(run: str, recorded: Sequence[OwnEntry], brought: Sequence[Own]) -
         own = here.pop(entry.name, None)
         if own is None:
             raise WorldwiseError(
-                f"run {run} measures '{entry.name}', a library of the user's own that is not here",
+                f"run {run} measures '{files.quoted(entry.name)}', a library of the user's own that is not here",
                 "say where it is: worldwise run --resume --implementation DIR",
             )
         if own.digest != entry.digest:
@@ -162,7 +164,7 @@ def check_same(run: str, recorded: Sequence[OwnEntry], brought: Sequence[Own]) -
                 name for name in sorted({*own.files, *entry.files}) if own.files.get(name) != entry.files.get(name)
             ]
             raise WorldwiseError(
-                f"{own.origin}: has changed since run {run} was begun ({', '.join(changed[:5])}"
+                f"{own.origin}: has changed since run {run} was begun ({', '.join(map(files.quoted, changed[:5]))}"
                 f"{' and others' if len(changed) > 5 else ''}): two versions must not stand in one run",
                 "start a new run",
             )
@@ -230,38 +232,61 @@ def _reason(implementation: Portable, target: str, curve: str, operation: str) -
 def _copy(directory: Path, name: str, store: Path) -> tuple[Path, dict[str, str]]:
     """The folder's copy in the cache, and its files' digests. Hidden files and folders are left out."""
     store.mkdir(parents=True, exist_ok=True)
+    top = directory.resolve()
     with tempfile.TemporaryDirectory(dir=store, prefix=".copying-") as work:
         copy = Path(work, "copy")
-        files: dict[str, str] = {}
-        total = 0
-        for relative, content in _files(directory):
-            total += len(content)
-            if total > _MOST_BYTES or len(files) >= _MOST_FILES:
-                raise WorldwiseError(
-                    f"{directory}: has more than {_MOST_FILES:,} files or {_MOST_BYTES // 2**20} MiB",
-                    "leave what is not source out of it, or give a folder within it",
-                )
-            files[str(relative)] = hashlib.sha256(content).hexdigest()
-            (copy / relative).parent.mkdir(parents=True, exist_ok=True)
-            (copy / relative).write_bytes(content)
-        final = store / f"{name}-{_digest(files)[:12]}"
-        if final.exists() and image.check_files(final, files):
-            shutil.rmtree(final)
+        copy.mkdir()
+        listed: dict[str, str] = {}
+        left = _MOST_BYTES
+        for relative, source in _files(directory):
+            shown = directory / relative
+            try:
+                size = source.stat().st_size
+                if size > left or len(listed) >= _MOST_FILES:
+                    raise _too_much(directory)
+                (copy / relative).parent.mkdir(parents=True, exist_ok=True)
+                # A file can grow while it is copied: what is copied is bounded, whatever its size was.
+                listed[str(relative)] = files.copy(source, copy / relative, left, top)
+                left -= (copy / relative).stat().st_size
+            except OSError as error:
+                if error.errno == errno.EFBIG:
+                    raise _too_much(directory) from None
+                raise WorldwiseError(f"{shown}: cannot be read: {error.strerror}") from error
+        final = store / f"{name}-{_digest(listed)[:12]}"
+        if final.exists() and image.check_files(final, listed):
+            files.remove(store, final.name)
         if not final.exists():
             # Another run may make the same copy at this moment.
             with contextlib.suppress(OSError):
                 copy.rename(final)
-    problem = image.check_files(final, files)
+    problem = image.check_files(final, listed)
     if problem:
         raise WorldwiseError(f"{directory}: its copy is damaged: {problem}", "check the disk that holds the cache")
-    return final, files
+    return final, listed
 
 
-def _files(directory: Path) -> Iterator[tuple[Path, bytes]]:
-    """Every file below a folder with its content, in the order of the names."""
+def _too_much(directory: Path) -> WorldwiseError:
+    return WorldwiseError(
+        f"{directory}: has more than {_MOST_FILES:,} files or {_MOST_BYTES // 2**20} MiB",
+        "leave what is not source out of it, or give a folder within it",
+    )
+
+
+def _files(directory: Path) -> Iterator[tuple[Path, Path]]:
+    """Every file below a folder: its place there, and where its content is, in the order of the names.
+
+    The two are not the same for a link within the folder, which stands for its file.
+    """
     top = directory.resolve()
+    seen = 0
     for folder, folders, names in os.walk(top):
         folders[:] = sorted(name for name in folders if not name.startswith("."))
+        seen += 1
+        if seen > _MOST_FOLDERS or len(Path(folder).relative_to(top).parts) > _MOST_DEPTH:
+            raise WorldwiseError(
+                f"{directory}: has more than {_MOST_FOLDERS:,} folders, or more than {_MOST_DEPTH} in one another",
+                "leave what is not source out of it, or give a folder within it",
+            )
         for name in folders:
             if Path(folder, name).is_symlink():
                 raise WorldwiseError(
@@ -272,22 +297,25 @@ def _files(directory: Path) -> Iterator[tuple[Path, bytes]]:
             path = Path(folder, name)
             if name.startswith("."):
                 continue
-            shown = directory / path.relative_to(top)
-            if path.is_symlink() and not path.resolve().is_relative_to(top):
+            relative = path.relative_to(top)
+            shown = directory / relative
+            problem = files.name_problem(name)
+            if problem:
+                raise WorldwiseError(f"{directory}: {problem}", "rename it")
+            # Not Path.resolve(), which raises what is no OSError for a link to itself.
+            source = Path(os.path.realpath(path)) if path.is_symlink() else path
+            if not source.is_relative_to(top):
                 raise WorldwiseError(
-                    f"{shown}: links to {path.readlink()}, which is not in the folder",
+                    f"{shown}: links to {files.quoted(str(path.readlink()))}, which is not in the folder",
                     "put the file itself there: a run keeps the digest of all that it measured",
                 )
-            if not path.is_file():
+            if not source.is_file():
                 raise WorldwiseError(f"{shown}: is not a file", "leave it out of the folder")
-            try:
-                yield path.relative_to(top), path.read_bytes()
-            except OSError as error:
-                raise WorldwiseError(f"{shown}: cannot be read: {error.strerror}") from error
+            yield relative, source
 
 
-def _digest(files: Mapping[str, str]) -> str:
-    return hashlib.sha256(json.dumps(sorted(files.items())).encode()).hexdigest()
+def _digest(listed: Mapping[str, str]) -> str:
+    return hashlib.sha256(json.dumps(sorted(listed.items())).encode()).hexdigest()
 
 
 def _check_manifest(own: Own) -> None:
@@ -307,7 +335,7 @@ def _check_manifest(own: Own) -> None:
     for curve, part in build.curve.items():
         where = f"build.curve.{curve}"
         if curve not in (*portable.CURVES, NO_CURVE):
-            raise WorldwiseError(f"{path}: {where}: curve '{curve}' is not known")
+            raise WorldwiseError(f"{path}: {files.quoted(where)}: curve '{files.quoted(curve)}' is not known")
         _check_part(own, part, where, in_folder)
     named = [(f"build.core.{core}", core) for core in build.core]
     named += [("needs.cores", core) for core in own.implementation.manifest.needs.cores]
@@ -317,7 +345,8 @@ def _check_manifest(own: Own) -> None:
                 load_core(core)
             except WorldwiseError as error:
                 raise WorldwiseError(
-                    f"{path}: {where}: {error.message}", f"{error.hint}, {', '.join(PLAIN_TARGETS.values())}"
+                    f"{path}: {files.quoted(where)}: {error.message}",
+                    f"{error.hint}, {', '.join(PLAIN_TARGETS.values())}",
                 ) from error
     for core, core_part in build.core.items():
         _check_part(own, core_part, f"build.core.{core}", in_folder)
@@ -337,10 +366,6 @@ def _check_part(own: Own, part: portable.Part, where: str, in_folder: bool) -> N
             )
     for key, names in (("sources", part.sources), ("include", part.include)):
         for name in names:
-            if Path(name).is_absolute() or ".." in Path(name).parts:
-                raise WorldwiseError(
-                    f"{path}: {where}.{key}: '{name}' leads out of the folder", "name it relative to the folder"
-                )
             if key == "sources" and not name.endswith(_SOURCES):
                 raise WorldwiseError(
                     f"{path}: {where}.sources: '{name}' is no C or assembly source",

@@ -7,15 +7,16 @@ what it has. A library of the user's own has the same text in a file of that nam
 
 import functools
 import itertools
+import math
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Literal
 
-from pydantic import Field, field_validator, model_validator
+from pydantic import AfterValidator, Field, field_validator, model_validator
 
-from worldwise import paths
+from worldwise import files, paths
 from worldwise.errors import WorldwiseError
 from worldwise.toml_model import Model, parse, read_text
 
@@ -40,13 +41,42 @@ OPTIMISATIONS = ("O0", "Os", "O2", "O3")
 # The level of what comes compiled, in a package: only the adapter is compiled here.
 PACKAGED_OPTIMISATION = "O2"
 
-_NAME = re.compile(r"[a-z0-9][a-z0-9-]*")
+# It becomes part of folders' names.
+_NAME = re.compile(r"[a-z0-9][a-z0-9-]{0,63}")
 _BLOCK = re.compile(r"^/\* implementation\.toml\n(.*?)^ *\*/", re.DOTALL | re.MULTILINE)
 MANIFEST = "implementation.toml"
 ADAPTER = "adapter.c"
 
-Text = Annotated[str, Field(min_length=1)]
-OptionName = Annotated[str, Field(pattern="^[a-z0-9]+(-[a-z0-9]+)*$")]
+Text = Annotated[str, Field(min_length=1, max_length=4000)]
+OptionName = Annotated[str, Field(pattern="^[a-z0-9]+(-[a-z0-9]+)*$", max_length=100)]
+# As crates.io has them; a version as Semantic Versioning does.
+CrateName = Annotated[str, Field(pattern="^[A-Za-z][A-Za-z0-9_-]*$", max_length=64)]
+_PARTS = r"[0-9A-Za-z-]+(\.[0-9A-Za-z-]+)*"
+Version = Annotated[str, Field(pattern=rf"^[0-9]+\.[0-9]+\.[0-9]+(-{_PARTS})?(\+{_PARTS})?$", max_length=100)]
+# As Debian's policy has them.
+PackageName = Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9+.-]+$", max_length=100)]
+ArchiveName = Annotated[str, Field(pattern=r"^lib[A-Za-z0-9_+.-]+\.a$", max_length=100)]
+
+
+def _within(names: tuple[str, ...]) -> tuple[str, ...]:
+    """The same names. Raises ValueError if one leads out of a folder or cannot be looked for."""
+    for name in names:
+        problem = files.path_problem(name)
+        parts = name.split("/")
+        if not problem and any("**" in part and part != "**" for part in parts):
+            problem = f"'{files.quoted(name)}': ** stands for folders, so alone between slashes"
+        # Each goes through all folders below all that the one before it found.
+        if not problem and parts.count("**") > _MOST_DEEP:
+            problem = f"'{files.quoted(name)}' has ** more than {_MOST_DEEP} times"
+        if problem:
+            raise ValueError(problem)
+    return names
+
+
+_MOST_DEEP = 2
+# Of build options: a suite may ask for all.
+_MOST_COMBINATIONS = 10_000
+PathsWithin = Annotated[tuple[Text, ...], AfterValidator(_within)]
 Operation = Literal[
     "keygen", "sign", "verify", "ecdh", "hardclock", "sha256", "sha512", "aes128", "aes256", "dhrystone"
 ]
@@ -59,12 +89,12 @@ class Source(Model):
     `packages`: locked packages of the measured machine, whose static libraries are linked.
     """
 
-    crate: Text | None = None
-    version: Text | None = None
+    crate: CrateName | None = None
+    version: Version | None = None
     sha256: Annotated[str, Field(pattern="^[0-9a-f]{64}$")] | None = None
-    debian: Text | None = None
-    parts: tuple[Text, ...] = ()
-    packages: tuple[Text, ...] = ()
+    debian: PackageName | None = None
+    parts: PathsWithin = ()
+    packages: tuple[PackageName, ...] = ()
 
     @model_validator(mode="after")
     def _one(self) -> "Source":
@@ -84,8 +114,8 @@ class Source(Model):
 class Part(Model):
     """What is compiled: sources (names or shell patterns), folders of headers, definitions, other compiler flags."""
 
-    sources: tuple[Text, ...] = ()
-    include: tuple[Text, ...] = ()
+    sources: PathsWithin = ()
+    include: PathsWithin = ()
     defines: tuple[Text, ...] = ()
     flags: tuple[Text, ...] = ()
 
@@ -103,7 +133,7 @@ class Build(Part):
     """
 
     warnings: bool = False
-    archives: tuple[Text, ...] = ()
+    archives: tuple[ArchiveName, ...] = ()
     curve: dict[Text, Part] = Field(default_factory=dict)
     core: dict[Text, CorePart] = Field(default_factory=dict)
 
@@ -157,7 +187,8 @@ class Manifest(Model):
     @classmethod
     def _good_name(cls, value: str) -> str:
         if not _NAME.fullmatch(value):
-            raise ValueError(f"'{value}' does not fit. Allowed: a-z, 0-9 and '-', not starting with '-'")
+            shown = files.quoted(value)
+            raise ValueError(f"'{shown}' does not fit. Allowed: a-z, 0-9 and '-', not starting with '-', at most 64")
         return value
 
     @field_validator("operations")
@@ -185,6 +216,10 @@ class Manifest(Model):
             raise ValueError(f"'{HARDCLOCK}' needs 'sign': it reads the library's clock around signatures")
         if any(HARDCLOCK in each for each in self.operations.values()) and not self.needs.linux:
             raise ValueError(f"'{HARDCLOCK}' is for Linux: [needs] must say linux = true")
+        if math.prod(len(option.values) for option in self.options.values()) > _MOST_COMBINATIONS:
+            raise ValueError(
+                f"[options] has more than {_MOST_COMBINATIONS:,} combinations: nobody can measure them all"
+            )
         if self.source and self.source.packages and not self.needs.linux:
             raise ValueError("a library that comes compiled is for Linux: [needs] must say linux = true")
         return self

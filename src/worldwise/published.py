@@ -8,7 +8,7 @@ from typing import Annotated
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from worldwise import paths
+from worldwise import files, paths
 from worldwise.errors import WorldwiseError
 from worldwise.toml_lines import TomlLines
 from worldwise.toml_model import parse
@@ -254,7 +254,8 @@ class Published:
         if not source:
             return
         if source not in SOURCES:
-            raise WorldwiseError(f"published source '{source}' is not known. Allowed: {', '.join(SOURCES)}.")
+            known = ", ".join(SOURCES)
+            raise WorldwiseError(f"published source '{files.quoted(source)}' is not known. Allowed: {known}.")
         self.reason = _REASONS[source]
         figures = [figure for figure in load_figures(source, directory) if figure.is_measurement]
         if source in _TABLES:

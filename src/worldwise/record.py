@@ -3,6 +3,7 @@
 
 import functools
 import hashlib
+import io
 import itertools
 import zlib
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -20,7 +21,7 @@ from cryptography.hazmat.primitives.ciphers.algorithms import AES
 from cryptography.hazmat.primitives.ciphers.modes import CBC, CTR
 from pydantic import BaseModel, ConfigDict, Discriminator, Field, Tag, TypeAdapter, ValidationError, model_validator
 
-from worldwise import curves
+from worldwise import curves, files
 from worldwise.errors import WorldwiseError
 from worldwise.portable import HARDCLOCK
 from worldwise.suite import AES as AES_OPERATION
@@ -108,6 +109,12 @@ _COUNTED = tuple(("keycache", place) for place in ("storage", "ta", "invoke"))
 
 # The bytes of a hashed message: see guest/bench/message.h.
 _BLOCK = 65536
+
+# More is no case: one of MAX_SAMPLES samples has some 200 MB in 1,500,000 records.
+MOST_BYTES = 256 * 2**20
+MOST_RECORDS = 2_000_000
+# A line of a guest has some hundred bytes.
+MOST_LINE = 2**16
 
 # How far in ns a clock may be off the counter: it steps by a microsecond, and so does what is told of it.
 _CLOCK_STEP = 2000
@@ -526,30 +533,42 @@ def parse_line(line: str | bytes, file: str, number: int) -> Record:
     try:
         return _ADAPTER.validate_json(line)
     except ValidationError as error:
-        first = error.errors()[0]
+        first = error.errors(include_url=False, include_input=False, include_context=False)[0]
         # The location begins with the discriminators' values; only the field's own name says something. What is wrong
         # with several fields at once has no field.
         name = str(first["loc"][-1]) if len(first["loc"]) > 1 and first["type"] != "value_error" else ""
         problem = first["msg"].removeprefix("Value error, ")
-        text = line.decode(errors="replace") if isinstance(line, bytes) else line
+        where = f"{files.quoted(name, 40)}: " if name else ""
         raise WorldwiseError(
-            f"{file}:{number}: not a record: {name + ': ' if name else ''}{problem}.",
-            details=text.rstrip("\n")[:500],
+            f"{file}:{number}: not a record: {where}{files.quoted(problem, 400)}.",
+            details=files.quoted(line.rstrip(b"\n") if isinstance(line, bytes) else line.rstrip("\n")),
         ) from error
 
 
 def read_records(path: Path) -> list[Record]:
     """Every record of a file, in order: record i stands on line i + 1. Raises WorldwiseError."""
     try:
-        data = path.read_bytes()
+        return parse_records(files.read_bytes(path, MOST_BYTES, path.parent), str(path))
     except OSError as error:
         raise WorldwiseError(f"{path}: cannot be read: {error.strerror}.") from error
+
+
+def parse_records(data: bytes, file: str) -> list[Record]:
+    """Every record in a file's content, in order. Raises WorldwiseError naming `file` and the line."""
     if not data:
-        raise WorldwiseError(f"{path}: empty: the measured program sent nothing.")
-    lines = data.split(b"\n")
-    if lines.pop():
-        raise WorldwiseError(f"{path}:{len(lines) + 1}: the last line is cut off.")
-    return [parse_line(line, str(path), number) for number, line in enumerate(lines, 1)]
+        raise WorldwiseError(f"{file}: empty: the measured program sent nothing.")
+    records: list[Record] = []
+    stream = io.BytesIO(data)
+    while line := stream.readline(MOST_LINE):
+        number = len(records) + 1
+        if number > MOST_RECORDS:
+            raise WorldwiseError(f"{file}: has more than {MOST_RECORDS:,} records.")
+        if not line.endswith(b"\n"):
+            long = len(line) == MOST_LINE
+            problem = f"the line has more than {MOST_LINE:,} bytes" if long else "the last line is cut off"
+            raise WorldwiseError(f"{file}:{number}: {problem}.")
+        records.append(parse_line(line[:-1], file, number))
+    return records
 
 
 def check_records(
@@ -728,7 +747,8 @@ class _Checker:
 
     def _fail(self, number: int | None, problem: str, hint: str = "") -> NoReturn:
         where = self._file if number is None else f"{self._file}:{number}"
-        raise WorldwiseError(f"{where}: case {self._case.id}: {problem}", hint)
+        # Much of it is what the measured program said.
+        raise WorldwiseError(f"{where}: case {self._case.id}: {files.quoted(problem, 2000)}", hint)
 
     def _numbered(self) -> Iterable[tuple[int, Record]]:
         return enumerate(self._records, 1)

@@ -8,22 +8,22 @@ a tool killed at any moment loses at most the case in flight.
 import contextlib
 import errno
 import fcntl
-import json
+import hashlib
 import os
 import re
-import shutil
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
-from pathlib import Path
-from typing import Literal, Self, TypeVar
+from pathlib import Path, PurePath
+from typing import Annotated, Literal, Self, TypeVar
 
-from pydantic import BaseModel, ConfigDict, JsonValue, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, JsonValue, ValidationError
 
-from worldwise import __version__, suite
+from worldwise import __version__, files, suite
 from worldwise.errors import WorldwiseError
 from worldwise.suite import Budget, Case, Suite, Unavailable, did_you_mean
+from worldwise.toml_model import first_problem, read_text
 
 FORMAT: Literal[2] = 2
 RUN_FILE = "run.json"
@@ -32,18 +32,26 @@ CASE_FILE = "case.json"
 RECORDS_FILE = "records.jsonl"
 FINISHED_FILE = "finished.json"
 
+# More is no run: the largest there can be has some 200 MB of records in a case (suite.MAX_SAMPLES).
+MOST_RECORDS = 256 * 2**20
+MOST_MANIFEST = 16 * 2**20
+LIMITS = files.Limits(file=512 * 2**20, total=16 * 2**30, entries=200_000, depth=4)
+
 FinalState = Literal["complete", "failed", "interrupted"]
 _FULL = (errno.ENOSPC, errno.EDQUOT)
 _ID = re.compile(r"[0-9]{8}T[0-9]{6}Z-[a-z0-9-]+")
+# What the parts of a case's id are made of: each is a folder's name.
+_PART = re.compile(r"[A-Za-z0-9][A-Za-z0-9+,.=_-]*")
 
 
 class _Manifest(BaseModel):
-    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True, allow_inf_nan=False)
 
     format: Literal[2]
 
 
 _M = TypeVar("_M", bound=_Manifest)
+_Line = Annotated[str, Field(max_length=1000)]
 
 
 class BudgetEntry(BaseModel):
@@ -105,22 +113,22 @@ class OwnEntry(BaseModel):
 class RunManifest(_Manifest):
     """`run.json`: what was asked for, where, and with what."""
 
-    suite: str
-    title: str
-    started: str
+    suite: _Line
+    title: _Line
+    started: _Line
     host: dict[str, JsonValue]
-    worldwise: str
-    git: str
-    lab: str
+    worldwise: _Line
+    git: _Line
+    lab: _Line
     packages: dict[str, str]
     budget: BudgetEntry | None
-    published: str
-    samples: int | None
+    published: _Line
+    samples: Annotated[int, Field(ge=1, le=suite.MAX_SAMPLES)] | None
     cases: list[str]
     # Kept here: by the suite's text alone a later version, or one without the user's own library, would say otherwise.
     unavailable: list[UnavailableEntry] = []
     own: list[OwnEntry] = []
-    recommended: str = ""
+    recommended: _Line = ""
 
     def planned(self, planned: Suite) -> list[Case]:
         """The run's cases, from its own copy of the suite and the number of samples asked for instead.
@@ -133,6 +141,15 @@ class RunManifest(_Manifest):
                 raise WorldwiseError(f"{RUN_FILE} has the case '{case_id}', but {SUITE_FILE} beside it has not.")
         cases = [wanted[case_id] for case_id in self.cases]
         return [replace(case, samples=self.samples) for case in cases] if self.samples else cases
+
+
+class FileEntry(BaseModel):
+    """A file of a case as it was when the case was done: how many bytes, and their SHA-256."""
+
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
+
+    size: Annotated[int, Field(ge=0)]
+    sha256: Annotated[str, Field(pattern="^[0-9a-f]{64}$")]
 
 
 class CaseManifest(_Manifest):
@@ -156,6 +173,8 @@ class CaseManifest(_Manifest):
     wall_seconds: float
     # On a board: what the operation takes of `flash` and `ram`, in bytes.
     footprint: dict[str, int] | None = None
+    # Absent in older runs.
+    files: dict[str, FileEntry] | None = None
 
     def case(self) -> Case:
         """The case this is the manifest of."""
@@ -208,14 +227,41 @@ class Run:
     def case(self, case_id: str) -> CaseManifest | None:
         """A case's manifest, or None if the case is not done. Raises WorldwiseError if it is corrupt."""
         path = self.case_directory(case_id) / CASE_FILE
-        if not path.exists():
+        manifest = _read(path, CaseManifest, self.path)
+        return manifest and check_case_manifest(manifest, case_id, path)
+
+    def case_file(self, case_id: str, name: str = RECORDS_FILE) -> bytes:
+        """What is in a file of a case. Raises WorldwiseError if it is not what it was when the case was done."""
+        path = self.case_directory(case_id) / name
+        try:
+            content = files.read_bytes(path, MOST_RECORDS, self.path)
+        except OSError as error:
+            raise WorldwiseError(f"{path}: cannot be read: {error.strerror}.") from error
+        entry = self._entry(case_id, name)
+        if entry is not None:
+            _require_same(path, entry, len(content), hashlib.sha256(content).hexdigest())
+        return content
+
+    def check_case(self, case_id: str) -> None:
+        """Raises WorldwiseError if a file of a case is not what it was when the case was done."""
+        manifest = self.case(case_id)
+        for name, entry in ((manifest and manifest.files) or {}).items():
+            path = self.case_directory(case_id) / name
+            try:
+                found = files.sha256(path, LIMITS.file, self.path)
+            except OSError as error:
+                raise WorldwiseError(f"{path}: cannot be read: {error.strerror}.", _CHANGED_HINT) from error
+            _require_same(path, entry, *found)
+
+    def _entry(self, case_id: str, name: str) -> FileEntry | None:
+        """What a case's manifest says of a file; None if it says nothing of any."""
+        manifest = self.case(case_id)
+        if manifest is None or manifest.files is None:
             return None
-        manifest = _read(path, CaseManifest)
-        if manifest.id != case_id or manifest.case().id != case_id:
-            raise WorldwiseError(f"{path}: belongs to case '{manifest.id}', not to '{case_id}'.")
-        if manifest.operation not in suite.operations_of(manifest.target):
-            raise WorldwiseError(f"{path}: target '{manifest.target}' has no operation '{manifest.operation}'.")
-        return manifest
+        if name not in manifest.files:
+            path = self.case_directory(case_id)
+            raise WorldwiseError(f"{path / name}: came after the case was done: {path / CASE_FILE} names it not.")
+        return manifest.files[name]
 
     def complete_cases(self) -> list[CaseManifest]:
         """The cases that are done and went well, in the run's order."""
@@ -224,11 +270,7 @@ class Run:
 
     def suite_text(self) -> str:
         """The suite as it was when the run began. Raises WorldwiseError."""
-        path = self.path / SUITE_FILE
-        try:
-            return path.read_bytes().decode()
-        except (OSError, UnicodeDecodeError) as error:
-            raise WorldwiseError(f"{path}: cannot be read: {error}.") from error
+        return read_text(self.path / SUITE_FILE, "suite", self.path)
 
 
 @dataclass(frozen=True)
@@ -313,6 +355,8 @@ class RunWriter:
         Raises WorldwiseError.
         """
         started = (now or datetime.now(UTC)).astimezone(UTC)
+        for case in cases:
+            _check_id(case.id, f"suite {suite.name}")
         manifest = RunManifest(
             format=FORMAT,
             suite=suite.name,
@@ -336,18 +380,27 @@ class RunWriter:
         with _disk(runs_dir, lambda: "nothing of this run is kept"):
             runs_dir.mkdir(parents=True, exist_ok=True)
             path = _new_directory(runs_dir, f"{started:%Y%m%dT%H%M%SZ}-{suite.name}")
-            _write(path / SUITE_FILE, suite.text)
-            _write(path / RUN_FILE, _json(manifest))
+            files.write_whole(path, SUITE_FILE, suite.text.encode())
+            files.write_whole(path, RUN_FILE, _json(manifest))
         return cls(Run(path, manifest, None))
 
     @classmethod
     def resume(cls, run: Run) -> Self:
-        """Goes on with a run that did not complete. Raises WorldwiseError if it did, or is still written."""
+        """Goes on with a run that did not complete.
+
+        Raises WorldwiseError if it did, is still written, or a case that is done has changed since.
+        """
         if run.finished and run.finished.state == "complete":
             raise WorldwiseError(f"run {run.id} is complete: there is nothing to resume.")
         writer = cls(Run(run.path, run.manifest, None))
-        with writer.guard():
-            (run.path / FINISHED_FILE).unlink(missing_ok=True)
+        try:
+            for manifest in run.complete_cases():
+                run.check_case(manifest.id)
+            with writer.guard():
+                files.remove(run.path, FINISHED_FILE)
+        except BaseException:
+            writer.close()
+            raise
         return writer
 
     def __enter__(self) -> Self:
@@ -374,10 +427,17 @@ class RunWriter:
             raise WorldwiseError(f"run {self.run.id} has no case '{case_id}'.")
         path = self.run.case_directory(case_id)
         with self.guard():
+            relative = path.relative_to(self.run.path)
             # case.json goes first: a half-removed case must not look done.
-            (path / CASE_FILE).unlink(missing_ok=True)
-            shutil.rmtree(path, ignore_errors=True)
-            path.mkdir(parents=True)
+            try:
+                files.remove(self.run.path, relative / CASE_FILE)
+            except OSError as error:
+                # The folder itself is a link: it goes next.
+                if error.errno != errno.ELOOP:
+                    raise
+            files.remove(self.run.path, relative)
+            with files.folder(self.run.path, relative, make=True):
+                pass
         return path
 
     def complete_case(
@@ -422,7 +482,7 @@ class RunWriter:
         """Says how the run ended and gives the run for reading. Raises WorldwiseError."""
         finished = Finished(format=FORMAT, finished=datetime.now(UTC).isoformat(timespec="seconds"), state=state)
         with self.guard():
-            _write(self.run.path / FINISHED_FILE, _json(finished))
+            files.write_whole(self.run.path, FINISHED_FILE, _json(finished))
         self.run = Run(self.run.path, self.run.manifest, finished)
         return self.run
 
@@ -438,85 +498,151 @@ class RunWriter:
 
     def _finish_case(self, manifest: CaseManifest) -> None:
         path = self.run.case_directory(manifest.id)
+        relative = path.relative_to(self.run.path)
         with self.guard():
-            for file in path.iterdir():
-                with file.open("rb") as stream:
-                    os.fsync(stream.fileno())
-            _write(path / CASE_FILE, _json(manifest))
+            entries = self._to_disk(relative, keep=manifest.state == "complete")
+            manifest = manifest.model_copy(update={"files": entries})
+            files.write_whole(self.run.path, relative / CASE_FILE, _json(manifest))
             # The directories above may be new as well.
-            for parent in path.relative_to(self.run.path).parents:
-                _sync_directory(self.run.path / parent)
+            for parent in relative.parents:
+                with files.folder(self.run.path, parent) as descriptor:
+                    os.fsync(descriptor)
+
+    def _to_disk(self, relative: PurePath, *, keep: bool) -> dict[str, FileEntry]:
+        """Brings a case's files to disk and tells what they are.
+
+        What is no file of its own is not kept in a case that failed; in another one it raises WorldwiseError.
+        """
+        entries: dict[str, FileEntry] = {}
+        with files.folder(self.run.path, relative) as descriptor:
+            names = files.listing(descriptor)
+        for name in names:
+            path = self.run.path / relative / name
+            try:
+                with files.open_regular(path, LIMITS.file, self.run.path) as stream:
+                    os.fsync(stream.fileno())
+                    size = os.fstat(stream.fileno()).st_size
+                    entries[name] = FileEntry(size=size, sha256=hashlib.file_digest(stream, "sha256").hexdigest())
+            except OSError as error:
+                if error.errno in _FULL:
+                    raise
+                if keep:
+                    raise WorldwiseError(f"{path}: the measured machine left it, and {error.strerror}.") from error
+                files.remove(self.run.path, relative / name)
+        return entries
 
 
 def _open(path: Path) -> Run:
     if not path.is_dir():
         raise WorldwiseError(f"{path}: there is no such directory.")
+    path = path.resolve()
     manifest_path = path / RUN_FILE
-    if not manifest_path.exists():
+    if not os.path.lexists(manifest_path):
         raise WorldwiseError(f"{path}: not a run: it has no {RUN_FILE}.")
-    manifest = _read(manifest_path, RunManifest)
+    files.check_tree(path, LIMITS, _is_unfinished)
+    manifest = _read(manifest_path, RunManifest, path)
+    if manifest is None:
+        raise WorldwiseError(f"{path}: not a run: it has no {RUN_FILE}.")
+    check_run_manifest(manifest, manifest_path)
+    return Run(path, manifest, _read(path / FINISHED_FILE, Finished, path))
+
+
+def _is_unfinished(relative: PurePath, names: Sequence[str]) -> bool:
+    """Whether a folder of a run is that of a case in flight, or of one that was: nothing in it is read."""
+    return len(relative.parts) == 4 and relative.parts[0] == "cases" and CASE_FILE not in names
+
+
+def _check_id(case_id: str, where: str) -> None:
+    """Refuses what cannot be the id of a case, and so its folder. Raises WorldwiseError naming `where` it stands."""
+    parts = case_id.split("/")
+    problem = next(filter(None, map(files.name_problem, parts)), "") if len(parts) == 3 else ""
+    if problem:
+        raise WorldwiseError(f"{where}: '{files.quoted(case_id)}' is not the id of a case: {problem}.")
+    if len(parts) != 3 or not all(map(_PART.fullmatch, parts)):
+        raise WorldwiseError(f"{where}: '{files.quoted(case_id)}' is not the id of a case.")
+
+
+def check_run_manifest(manifest: RunManifest, path: Path) -> RunManifest:
+    """The same manifest. Raises WorldwiseError if what it names as cases cannot be cases."""
     for case_id in manifest.cases:
-        if len(Path(case_id).parts) != 3 or ".." in Path(case_id).parts or case_id.startswith("/"):
-            raise WorldwiseError(f"{manifest_path}: '{case_id}' is not the id of a case.")
-    finished_path = path / FINISHED_FILE
-    finished = _read(finished_path, Finished) if finished_path.exists() else None
-    return Run(path.resolve(), manifest, finished)
+        _check_id(case_id, str(path))
+    if len(set(manifest.cases)) != len(manifest.cases):
+        raise WorldwiseError(f"{path}: names a case twice.")
+    return manifest
+
+
+def check_case_manifest(manifest: CaseManifest, case_id: str, path: Path) -> CaseManifest:
+    """The same manifest. Raises WorldwiseError if it is not that of a case of this id, or names what is no file."""
+    if manifest.id != case_id or manifest.case().id != case_id:
+        raise WorldwiseError(
+            f"{path}: belongs to case '{files.quoted(manifest.id)}', not to '{files.quoted(case_id)}'."
+        )
+    if manifest.operation not in suite.operations_of(manifest.target):
+        target, operation = files.quoted(manifest.target), files.quoted(manifest.operation)
+        raise WorldwiseError(f"{path}: target '{target}' has no operation '{operation}'.")
+    if not (1 <= manifest.samples <= suite.MAX_SAMPLES and 0 <= manifest.warmup <= suite.MAX_WARMUP):
+        raise WorldwiseError(
+            f"{path}: corrupt: samples or warmup is out of range: no suite can ask for more than "
+            f"{suite.MAX_SAMPLES:,} samples and {suite.MAX_WARMUP:,} warm-up."
+        )
+    suite.check_parameters(manifest.parameters, manifest.target, manifest.operation, str(path))
+    for name in manifest.files or {}:
+        problem = files.name_problem(name)
+        if problem:
+            raise WorldwiseError(f"{path}: corrupt: files: {problem}.")
+    return manifest
+
+
+_CHANGED_HINT = "get the run again from where it came, or measure anew: worldwise run"
+
+
+def _require_same(path: Path, entry: FileEntry, size: int, sha256: str) -> None:
+    if (size, sha256) != (entry.size, entry.sha256):
+        what = f"has {size:,} bytes instead of {entry.size:,}" if size != entry.size else "has another SHA-256"
+        raise WorldwiseError(f"{path}: has changed since the case was done: by {CASE_FILE} it {what}.", _CHANGED_HINT)
 
 
 def _ids(runs_dir: Path) -> list[str]:
     # Ids begin with the time, so their order is that of the runs; an "-2" for the same second sorts after it.
     if not runs_dir.is_dir():
         return []
-    return sorted(path.name for path in runs_dir.iterdir() if path.is_dir() and _ID.fullmatch(path.name))
+    return sorted(path.name for path in runs_dir.iterdir() if _ID.fullmatch(path.name) and path.is_dir())
 
 
-def _read(path: Path, model: type[_M]) -> _M:
+def _read(path: Path, model: type[_M], within: Path) -> _M | None:
+    """A manifest below a run's folder; None if it is not there. Raises WorldwiseError."""
     try:
-        data = path.read_bytes()
+        data = files.read_bytes(path, MOST_MANIFEST, within)
+    except FileNotFoundError:
+        return None
     except OSError as error:
         raise WorldwiseError(f"{path}: cannot be read: {error.strerror}.") from error
+    return parse_manifest(data, model, path)
+
+
+def parse_manifest(data: bytes, model: type[_M], path: Path) -> _M:
+    """The manifest in a file's content; `path` is for errors. Raises WorldwiseError naming file and field."""
     try:
-        found = json.loads(data).get("format")
-    except (ValueError, AttributeError) as error:
-        raise WorldwiseError(f"{path}: corrupt: not a JSON object: {error}.") from error
-    if found != FORMAT:
+        found = files.parse_json(data)
+        if not isinstance(found, dict):
+            raise ValueError("it is another value")
+    except ValueError as error:
+        raise WorldwiseError(f"{path}: corrupt: not a JSON object: {files.quoted(str(error))}.") from error
+    if found.get("format") != FORMAT:
         raise WorldwiseError(
-            f"{path}: format {found!r} is not known to worldwise {__version__}, which reads format {FORMAT}.",
+            f"{path}: format {files.quoted(repr(found.get('format')), 40)} is not known to worldwise {__version__}, "
+            f"which reads format {FORMAT}.",
             hint="read it with the version that wrote it",
         )
     try:
         return model.model_validate_json(data)
     except ValidationError as error:
-        first = error.errors()[0]
-        field = ".".join(map(str, first["loc"]))
-        raise WorldwiseError(f"{path}: corrupt: {field}: {first['msg']}.") from error
+        field, problem = first_problem(error)
+        raise WorldwiseError(f"{path}: corrupt: {f'{field}: ' if field else ''}{problem}.") from error
 
 
-def _json(manifest: BaseModel) -> str:
-    return manifest.model_dump_json(indent=2) + "\n"
-
-
-def _write(path: Path, text: str) -> None:
-    """Writes a file whole or not at all, and returns when it is on disk."""
-    temporary = path.with_name(path.name + ".partial")
-    try:
-        with temporary.open("w", encoding="utf-8", newline="") as stream:
-            stream.write(text)
-            stream.flush()
-            os.fsync(stream.fileno())
-        temporary.replace(path)
-    except OSError:
-        temporary.unlink(missing_ok=True)
-        raise
-    _sync_directory(path.parent)
-
-
-def _sync_directory(path: Path) -> None:
-    descriptor = os.open(path, os.O_RDONLY | os.O_DIRECTORY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
+def _json(manifest: BaseModel) -> bytes:
+    return f"{manifest.model_dump_json(indent=2)}\n".encode()
 
 
 def _new_directory(runs_dir: Path, name: str) -> Path:

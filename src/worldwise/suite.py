@@ -3,7 +3,6 @@
 
 import difflib
 import re
-import tomllib
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
@@ -11,11 +10,11 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any, NoReturn
 
-from worldwise import apps, board, paths, portable, published
+from worldwise import apps, board, files, paths, portable, published, toml_model
 from worldwise.errors import WorldwiseError
 from worldwise.implementation import IMPLEMENTATIONS as IMPLEMENTATION_TABLE
 from worldwise.toml_lines import Path as TomlPath
-from worldwise.toml_lines import TomlLines, syntax_error_line
+from worldwise.toml_lines import TomlLines
 
 FORMAT = 1
 
@@ -192,14 +191,18 @@ RPMB_MOST = {"": 252 * 1024, "overwrite": 126 * 1024, "append": 126 * 1024, "enu
 # Far above any use; they keep a slip of the finger from filling a disk.
 MAX_SAMPLES = 100_000
 MAX_WARMUP = 10_000
+# And from filling the memory: a few lists of a block give their product in cases.
+MAX_CASES = 50_000
+MAX_TEXT = 1000
 
 BUDGET_MEASURES = ("sign",)
 BUDGET_PLACE = "client"
 
-_SIZE = re.compile(r"([0-9]+)(B|KiB|MiB)?")
+_SIZE = re.compile(r"([0-9]{1,15})(B|KiB|MiB)?")
 _SIZE_UNITS = {"MiB": 2**20, "KiB": 2**10, "B": 1}
-_NAME = re.compile(r"[a-z0-9][a-z0-9-]*")
-_QUANTITY = re.compile(r"\s*([0-9]+(?:\.[0-9]+)?)\s*([A-Za-z\u00b5\u03bc]+)\s*")
+# A run's folder has the name in its own.
+_NAME = re.compile(r"[a-z0-9][a-z0-9-]{0,99}")
+_QUANTITY = re.compile(r"\s*([0-9]{1,15}(?:\.[0-9]{1,15})?)\s*([A-Za-z\u00b5\u03bc]+)\s*")
 _DURATIONS = {
     "s": Fraction(1),
     "ms": Fraction(1, 10**3),
@@ -606,11 +609,30 @@ def parameters_of(text: str) -> dict[str, str]:
     return dict(word.split("=", 1) for word in text.split(",") if word)
 
 
+def check_parameters(given: Mapping[str, str], target: str, operation: str, where: str) -> None:
+    """Refuses a case's parameters, as a run has them, that no version of worldwise can have written.
+
+    Raises WorldwiseError naming `where` they stand.
+    """
+    for key, value in given.items():
+        parameter = _BY_KEY.get(key)
+        problem = "" if parameter else "is not known"
+        if parameter and parameter.is_size and not _SIZE.fullmatch(value):
+            problem = f"is '{files.quoted(value)}', which is no size"
+        elif parameter and parameter.most is not None and not re.fullmatch("[1-9][0-9]{0,14}", value):
+            problem = f"is '{files.quoted(value)}', which is no number"
+        if problem:
+            raise WorldwiseError(f"{where}: corrupt: parameter '{files.quoted(key)}' {problem}.")
+    for parameter in PARAMETERS:
+        if parameter.missing and parameter.key not in given and parameter.fits(target, operation):
+            raise WorldwiseError(f"{where}: corrupt: parameter '{parameter.key}' of '{operation}' is missing.")
+
+
 def parse_size(text: str) -> int:
     """Bytes from `64KiB`, `4MiB`, `100B` or `0`. Raises WorldwiseError."""
     match = _SIZE.fullmatch(text.strip())
     if not match or not (match[2] or int(match[1]) == 0):
-        raise WorldwiseError(f"'{text}' is not a size such as '64KiB', '4MiB', '100B' or '0'.")
+        raise WorldwiseError(f"'{files.quoted(text)}' is not a size such as '64KiB', '4MiB', '100B' or '0'.")
     return int(match[1]) * _SIZE_UNITS[match[2] or "B"]
 
 
@@ -680,11 +702,11 @@ def _value(parameter: Parameter, text: str) -> str:
         return text
     if parameter.pattern:
         if not re.fullmatch(parameter.pattern, text):
-            raise WorldwiseError(f": '{text}' is not a text such as 'nist-off+window-2'.")
+            raise WorldwiseError(f": '{files.quoted(text)}' is not a text such as 'nist-off+window-2'.")
         return text
     if parameter.most is not None:
-        if not re.fullmatch("[1-9][0-9]*", text) or int(text) > parameter.most:
-            raise WorldwiseError(f": '{text}' is not a whole number from 1 to {parameter.most}.")
+        if not re.fullmatch("[1-9][0-9]{0,14}", text) or int(text) > parameter.most:
+            raise WorldwiseError(f": '{files.quoted(text)}' is not a whole number from 1 to {parameter.most}.")
         return text
     try:
         return size_text(parse_size(text))
@@ -1043,7 +1065,7 @@ def _load(path_or_name: str | Path, directory: Path, within: tuple[str, ...]) ->
     is_name = not isinstance(path_or_name, Path) and "/" not in wanted and not wanted.endswith(".toml")
     path = directory / f"{wanted}.toml" if is_name else Path(path_or_name).expanduser()
     try:
-        text = path.read_bytes().decode()
+        text = toml_model.decode(files.read_bytes(path, toml_model.MOST_BYTES), f"suite {path}")
     except FileNotFoundError:
         names = sorted(file.stem for file in directory.glob("*.toml"))
         if is_name:
@@ -1052,8 +1074,6 @@ def _load(path_or_name: str | Path, directory: Path, within: tuple[str, ...]) ->
             f"suite {path}: there is no such file.",
             hint=f"suites known by name: {', '.join(names)}" if names else "",
         ) from None
-    except UnicodeDecodeError as error:
-        raise WorldwiseError(f"suite {path}: not UTF-8 text ({error.reason} at byte {error.start}).") from error
     except OSError as error:
         raise WorldwiseError(f"suite {path}: cannot be read: {error.strerror}.") from error
     return parse_suite(text, str(path), directory, (*within, path.stem))
@@ -1064,10 +1084,7 @@ def parse_suite(text: str, file: str, directory: Path = paths.SUITES, within: tu
 
     `within` names those that include it. Raises WorldwiseError.
     """
-    try:
-        document = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
-        raise WorldwiseError(f"{file}:{syntax_error_line(error, text)}: not valid TOML: {error}.") from error
+    document = toml_model.load(text, file)
     return _Parser(text, file, directory, within).suite(document)
 
 
@@ -1087,10 +1104,12 @@ class _Parser:
         required = ("format", "name", "title", "samples", "warmup", "cases")
         self._keys((), document, required, ("include", "budget", "published", "recommended"))
         if document["format"] != FORMAT or isinstance(document["format"], bool):
-            self._refuse(("format",), f"{document['format']!r} is not a known suite format. Allowed: {FORMAT}.")
+            shown = files.quoted(repr(document["format"]))
+            self._refuse(("format",), f"{shown} is not a known suite format. Allowed: {FORMAT}.")
         name = self._string(("name",), document["name"])
         if not _NAME.fullmatch(name):
-            self._refuse(("name",), f"'{name}' does not fit. Allowed: a-z, 0-9 and '-', not starting with '-'.")
+            shown = files.quoted(name)
+            self._refuse(("name",), f"'{shown}' does not fit. Allowed: a-z, 0-9 and '-', not starting with '-'.")
         title = self._string(("title",), document["title"])
         samples = self._samples(("samples",), document["samples"])
         warmup = self._warmup(("warmup",), document["warmup"])
@@ -1107,16 +1126,22 @@ class _Parser:
         if not blocks:
             self._refuse(("cases",), "is empty: nothing would be measured.")
         seen: dict[str, int] = {}
-        cases = []
+        cases: list[Case] = []
         for number, block in enumerate(blocks):
             path: TomlPath = ("cases", number)
             line = self._lines.line(path)
-            for case in self._block(path, block, samples, warmup):
+            found = self._block(path, block, samples, warmup)
+            self._few(path, len(cases) + len(found))
+            for case in found:
                 if case.id in seen:
                     self._refuse(path, f"the case {case.id} is already in the block on line {seen[case.id]}.")
                 seen[case.id] = line
                 cases.append(case)
         return cases
+
+    def _few(self, path: TomlPath, number: int) -> None:
+        if number > MAX_CASES:
+            self._refuse(path, f"gives {number:,} cases or more. Allowed: up to {MAX_CASES:,}.")
 
     def _included(self, value: Any, seen: set[str]) -> list[Case]:
         """The cases of the suites that this one includes, by name, each with its own numbers of samples."""
@@ -1126,10 +1151,14 @@ class _Parser:
         cases: list[Case] = []
         for number, item in enumerate(value):
             name = self._string((*path, number), item)
+            # A path would lead to any file.
+            if not _NAME.fullmatch(name):
+                self._refuse((*path, number), f"'{files.quoted(name)}' is no name of a suite: a-z, 0-9 and '-'.")
             # It would include itself for ever.
             if self._within and name in self._within:
                 self._refuse((*path, number), f"suite '{name}' includes this one.")
             included = _load(name, self._directory, self._within)
+            self._few((*path, number), len(seen) + len(included.cases))
             for case in included.cases:
                 if case.id in seen:
                     self._refuse((*path, number), f"the case {case.id} of suite '{name}' is here already.")
@@ -1163,7 +1192,8 @@ class _Parser:
         if "warmup" in block:
             warmup = self._warmup((*path, "warmup"), block["warmup"])
         parameters = self._parameters(path, block, targets, operations)
-        cases = []
+        self._few(path, len(implementations) * len(optimisations) * sum(map(len, parameters.values())))
+        cases: list[Case] = []
         reasons: dict[str, None] = {}
         for target in targets:
             for implementation in implementations:
@@ -1241,6 +1271,7 @@ class _Parser:
                 if (target, operation) not in having and not (takes_portables(target) and having):
                     self._refuse(where, f"'{operation}' on target '{target}' has no {parameter.key}.")
             for pair in having:
+                self._few(where, len(combinations[pair]) * len(values))
                 combinations[pair] = [
                     given | {parameter.key: value} for given in combinations[pair] for value in values
                 ]
@@ -1370,7 +1401,8 @@ class _Parser:
 
     def _choice(self, path: TomlPath, value: str, allowed: Collection[str]) -> str:
         if value not in allowed:
-            self._refuse(path, f"'{value}' is not known. Allowed: {', '.join(allowed)}.", did_you_mean(value, allowed))
+            known = ", ".join(allowed)
+            self._refuse(path, f"'{files.quoted(value)}' is not known. Allowed: {known}.", did_you_mean(value, allowed))
         return value
 
     def _string(self, path: TomlPath, value: Any) -> str:
@@ -1378,6 +1410,8 @@ class _Parser:
             self._refuse(path, f"must be a string, is {_kind(value)}.")
         if not value.strip():
             self._refuse(path, "is empty.")
+        if len(value) > MAX_TEXT:
+            self._refuse(path, f"has {len(value):,} characters. Allowed: up to {MAX_TEXT:,}.")
         return value
 
     def _samples(self, path: TomlPath, value: Any) -> int:
@@ -1405,7 +1439,8 @@ class _Parser:
 
     def _refuse(self, path: TomlPath, problem: str, hint: str = "") -> NoReturn:
         where = f"{self._file}:{self._lines.line(path)}"
-        raise WorldwiseError(f"{where}: {_path_text(path)}: {problem}" if path else f"{where}: {problem}", hint)
+        name = files.quoted(_path_text(path))
+        raise WorldwiseError(f"{where}: {name}: {problem}" if path else f"{where}: {problem}", hint)
 
 
 def did_you_mean(value: str, allowed: Iterable[str]) -> str:
@@ -1417,7 +1452,9 @@ def did_you_mean(value: str, allowed: Iterable[str]) -> str:
 
 def _choice_error(kind: str, value: str, allowed: Collection[str], what: str = "is not known") -> WorldwiseError:
     listed = ", ".join(allowed) if allowed else "none"
-    return WorldwiseError(f"{kind} '{value}' {what}. Allowed: {listed}.", hint=did_you_mean(value, allowed))
+    return WorldwiseError(
+        f"{kind} '{files.quoted(value)}' {what}. Allowed: {listed}.", hint=did_you_mean(value, allowed)
+    )
 
 
 def _path_text(path: TomlPath) -> str:

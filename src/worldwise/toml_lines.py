@@ -22,6 +22,8 @@ class TomlLines:
     def __init__(self, text: str) -> None:
         self._text = text.replace("\r\n", "\n")
         self._at = 0
+        # Where lines were last counted up to: from the start each time would take the square of the text's length.
+        self._counted_to, self._counted = 0, 1
         self._lines: dict[Path, int] = {(): 1}
         self._tables: dict[Path, int] = {}
         self._scan()
@@ -147,10 +149,12 @@ class TomlLines:
             self._at = match.end()
 
     def _line_here(self) -> int:
-        return self._text.count("\n", 0, self._at) + 1
+        self._counted += self._text.count("\n", self._counted_to, self._at)
+        self._counted_to = self._at
+        return self._counted
 
 
-def syntax_error_line(error: tomllib.TOMLDecodeError, text: str) -> int:
-    """The line tomllib names in a syntax error; the last line when it says "at end of document"."""
+def syntax_error_line(error: Exception, text: str) -> int:
+    """The line tomllib names in a syntax error; the last line when it says "at end of document" or nothing."""
     found = _SYNTAX_LINE.search(str(error))
     return int(found.group(1)) if found else text.rstrip("\n").count("\n") + 1

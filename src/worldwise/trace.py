@@ -1,8 +1,11 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Traces: what the emulator's plugin saw of the measured regions, one line of JSON each, and whether it adds up."""
 
+import contextlib
+import functools
 import gzip
-import json
+import io
+import zlib
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -11,16 +14,26 @@ from typing import Annotated, Any, Literal, NamedTuple
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, TypeAdapter, ValidationError
 
+from worldwise import files
 from worldwise.errors import WorldwiseError
+from worldwise.toml_model import first_problem
 
 FORMAT = 1
+_COUNTS = b'{"type":"counts"'
+# What a trace may have packed, unpacked, in a line, and in memory: lines, and rows of counts.
+MOST_PACKED = 2**30
+MOST_BYTES = 4 * 2**30
+MOST_LINE = 64 * 2**20
+MOST_RECORDS = 10_000_000
+MOST_ROWS = 20_000_000
 
 
 def _address(value: Any) -> Any:
-    return int(value, 0) if isinstance(value, str) else value
+    # No address has more digits, and a number of thousands takes the square of them in time.
+    return int(value, 0) if isinstance(value, str) and len(value) <= 20 else value
 
 
-Count = Annotated[int, Field(ge=0)]
+Count = Annotated[int, Field(ge=0, lt=2**64)]
 Address = Annotated[int, Field(ge=0, lt=2**64), BeforeValidator(_address, json_schema_input_type=str)]
 
 
@@ -80,6 +93,14 @@ class Row(NamedTuple):
     frame: int
     block: int
     times: int
+
+
+class _CountsLine(_Record):
+    """The same, as it is read: tuples of the rows are made by the library that checks them, many times faster."""
+
+    type: Literal["counts"]
+    pass_: Annotated[int, Field(alias="pass", ge=0, lt=2**64)]
+    rows: list[tuple[Count, Count, Count]]
 
 
 class Counts(_Record):
@@ -176,10 +197,19 @@ class Trace:
 
     def rows(self, of: Pass) -> Iterator[Row]:
         """What was executed in a pass, the passes inside it included."""
-        yield from self.own.get(of.id, ())
-        for inner in self.passes:
-            if inner.parent == of.id:
-                yield from self.rows(inner)
+        todo = [of.id]
+        while todo:
+            one = todo.pop()
+            yield from self.own.get(one, ())
+            todo += self._inside.get(one, ())
+
+    @functools.cached_property
+    def _inside(self) -> Mapping[int, Sequence[int]]:
+        """The passes that are directly inside each."""
+        inside: defaultdict[int, list[int]] = defaultdict(list)
+        for one in reversed(self.passes):
+            inside[one.parent].append(one.id)
+        return inside
 
 
 def json_schema() -> dict[str, Any]:
@@ -189,6 +219,18 @@ def json_schema() -> dict[str, Any]:
 
 def read_trace(path: Path) -> Trace:
     """Read a trace (plain or gzip) and check that it adds up. Raises WorldwiseError naming the file and the line."""
+    try:
+        with contextlib.ExitStack() as stack:
+            file = stack.enter_context(files.open_regular(path, MOST_PACKED, path.parent))
+            if path.suffix == ".gz":
+                return parse_trace(stack.enter_context(gzip.GzipFile(fileobj=file)), path)
+            return parse_trace(file, path)
+    except OSError as error:
+        raise WorldwiseError(f"{path}: cannot be read: {files.quoted(error.strerror or str(error))}") from None
+
+
+def parse_trace(file: io.BufferedIOBase, path: Path) -> Trace:
+    """The trace in an open file, not compressed; `path` is for errors. Raises WorldwiseError as read_trace does."""
     start: Start | None = None
     end: End | None = None
     contexts: dict[int, Context] = {}
@@ -198,7 +240,7 @@ def read_trace(path: Path) -> Trace:
     own: defaultdict[int, list[Row]] = defaultdict(list)
     events: defaultdict[int, list[Event]] = defaultdict(list)
     witnesses: list[Witness] = []
-    for number, record in enumerate(_records(path), 1):
+    for number, record in enumerate(_records(file, path), 1):
         if end or (start is None) != isinstance(record, Start):
             raise WorldwiseError(f"{path}:{number}: a '{record.type}' where none may stand")
         match record:
@@ -225,49 +267,87 @@ def read_trace(path: Path) -> Trace:
     if end.problem:
         raise WorldwiseError(
             f"{path}: the plugin met something it does not understand, so its counts are not to be trusted: "
-            f"{end.problem}, at {end.problem_at:#x}"
+            f"{files.quoted(end.problem)}, at {end.problem_at:#x}"
         )
     trace = Trace(start, contexts, frames, blocks, passes, dict(own), dict(events), witnesses)
+    _check_nesting("pass", {one.id: one.parent for one in passes}, path)
+    _check_nesting("frame", {one.id: one.parent for one in frames.values()}, path)
     if start.mode == "stack":
         _check(trace, path)
     return trace
 
 
-def _records(path: Path) -> Iterator[Record]:
-    number = 0
+def _records(file: io.BufferedIOBase, path: Path) -> Iterator[Record]:
+    number = rows = size = 0
     try:
-        with gzip.open(path, "rb") if path.suffix == ".gz" else path.open("rb") as file:
-            for line in file:
-                number += 1
-                if line.startswith(b'{"type":"counts"'):
-                    # By far the longest; the rows' sum is checked against the pass.
-                    content = json.loads(line)
-                    rows = list(map(Row._make, content["rows"]))
-                    yield Counts.model_construct(type="counts", pass_=content["pass"], rows=rows)
-                else:
-                    yield _ADAPTER.validate_json(line)
+        while line := file.readline(MOST_LINE):
+            number += 1
+            size += len(line)
+            if len(line) == MOST_LINE or size > MOST_BYTES or number > MOST_RECORDS or rows > MOST_ROWS:
+                raise WorldwiseError(f"{path}:{number}: more than a trace can have, and than fits into memory")
+            if line.startswith(_COUNTS):
+                # By far the longest; the rows' sum is checked against the pass.
+                content = _CountsLine.model_validate_json(line)
+                rows += len(content.rows)
+                yield Counts.model_construct(
+                    type="counts", pass_=content.pass_, rows=list(map(Row._make, content.rows))
+                )
+            else:
+                yield _ADAPTER.validate_json(line)
     except ValidationError as error:
-        first = error.errors()[0]
         # A line that is no JSON at all has no place in it that is wrong.
-        where = f"{first['loc'][-1]}: " if first["loc"] else ""
-        raise WorldwiseError(f"{path}:{number}: not a record of a trace: {where}{first['msg']}.") from None
-    except (ValueError, KeyError, TypeError, EOFError) as error:
+        where, problem = first_problem(error)
+        last = where.rpartition(".")[2]
+        where = f"'{last}': " if line.startswith(_COUNTS) else f"{last}: " if where else ""
+        raise WorldwiseError(f"{path}:{number}: not a record of a trace: {where}{problem}.") from None
+    except (EOFError, zlib.error) as error:
         raise WorldwiseError(f"{path}:{number}: not a record of a trace: {error}") from None
-    except OSError as error:
-        raise WorldwiseError(f"{path}: cannot be read: {error}") from None
+
+
+def _check_nesting(what: str, parents: Mapping[int, int], path: Path) -> None:
+    """Refuses passes or frames that are inside themselves: whoever follows them would never end."""
+    settled: set[int] = set()
+    for one in parents:
+        way: dict[int, None] = {}
+        while one in parents and one not in settled:
+            if one in way:
+                raise WorldwiseError(f"{path}: {what} {one} is inside itself")
+            way[one] = None
+            one = parents[one]
+        settled.update(way)
 
 
 def _check(trace: Trace, path: Path) -> None:
+    counted: dict[int, int] = {}
     for one in trace.passes:
+        if one.id in counted:
+            raise WorldwiseError(f"{path}: a second pass {one.id}")
+        total = 0
         for row in trace.own.get(one.id, ()):
             if row.frame not in trace.frames:
                 raise WorldwiseError(f"{path}: pass {one.id} names frame {row.frame}, which is not there")
-        try:
-            counted = sum(row.times * trace.blocks[row.block].instructions for row in trace.rows(one))
-        except KeyError as error:
-            raise WorldwiseError(f"{path}: pass {one.id} names block {error}, which is not there") from None
-        if counted != one.instructions:
+            if row.block not in trace.blocks:
+                raise WorldwiseError(f"{path}: pass {one.id} names block {row.block}, which is not there")
+            total += row.times * trace.blocks[row.block].instructions
+        counted[one.id] = total
+    # From the innermost out: each is added to the one around it when all inside it are.
+    inside = dict.fromkeys(counted, 0)
+    parents = {one.id: one.parent for one in trace.passes}
+    for parent in parents.values():
+        if parent in inside:
+            inside[parent] += 1
+    ready = [one for one, left in inside.items() if not left]
+    while ready:
+        done = ready.pop()
+        parent = parents[done]
+        if parent in counted:
+            counted[parent] += counted[done]
+            inside[parent] -= 1
+            if not inside[parent]:
+                ready.append(parent)
+    for one in trace.passes:
+        if counted[one.id] != one.instructions:
             raise WorldwiseError(
-                f"{path}: the blocks of pass {one.id} have {counted} instructions, the plugin counted "
+                f"{path}: the blocks of pass {one.id} have {counted[one.id]} instructions, the plugin counted "
                 f"{one.instructions}"
             )

@@ -14,12 +14,12 @@ from pathlib import Path
 
 from filelock import FileLock
 
-from worldwise import debian, image
+from worldwise import debian, files, image
 from worldwise.errors import WorldwiseError
 from worldwise.image import ImageStore, check_files
 from worldwise.lab import Lab
 from worldwise.measure import case_digest, check_run
-from worldwise.record import CheckedRecords, check_records, read_records
+from worldwise.record import MOST_BYTES, CheckedRecords, check_records, read_records
 from worldwise.suite import Case, takes_portables
 from worldwise.symbols import AddressSpace, Context, address_space, machine_symbols
 from worldwise.target import RECORDS, TRACE, Emulator, Machine, Plugin, symbol_address
@@ -215,7 +215,8 @@ def _write(functions: Path, ranges: bytes) -> None:
 
 def require_same(found: Path, expected: Path, case: Case) -> None:
     """Raise WorldwiseError unless two files of records are the same: the plugin must not change a digit."""
-    if found.read_bytes() != expected.read_bytes():
+    contents = [files.read_bytes(path, MOST_BYTES, path.parent) for path in (found, expected)]
+    if contents[0] != contents[1]:
         raise WorldwiseError(
             f"{case.id}: under the plugin the records are not those of the run ({found} against {expected})",
             "this is a defect of the first order: keep both files and report it",
@@ -233,13 +234,13 @@ def _keep(directory: Path, digest: str) -> None:
     ):
         shutil.copyfileobj(plain, packed)
     trace.unlink()
-    files = {path.name: debian.file_sha256(path) for path in sorted(directory.iterdir())}
-    (directory / _MANIFEST).write_text(json.dumps({"digest": digest, "files": files}) + "\n", encoding="utf-8")
+    kept = {path.name: debian.file_sha256(path) for path in sorted(directory.iterdir())}
+    (directory / _MANIFEST).write_text(json.dumps({"digest": digest, "files": kept}) + "\n", encoding="utf-8")
 
 
 def _whole(directory: Path, digest: str) -> bool:
     try:
-        manifest = json.loads((directory / _MANIFEST).read_text(encoding="utf-8"))
+        manifest = files.parse_json(files.read_bytes(directory / _MANIFEST, image.MOST_MANIFEST, directory))
         return bool(manifest["digest"] == digest and not check_files(directory, manifest["files"]))
     except (OSError, ValueError, KeyError, TypeError, AttributeError):
         return False

@@ -17,7 +17,7 @@ from typing import NoReturn
 import click
 import pytest
 
-from synthetic import make_records, new_writer, write_run
+from synthetic import RecordList, find, new_writer, write_run
 from worldwise import __version__, cli, paths
 from worldwise.errors import WorldwiseError
 from worldwise.rundir import Run
@@ -250,13 +250,14 @@ def test_a_run_with_holes_is_exit_status_1(call: Call, runs_dir: Path) -> None:
     assert FAST.id in answer.out
 
 
+def one_less(_: Case, records: RecordList) -> None:
+    """Spoil the first count."""
+    find(records, type="sample")["count"] -= 1
+
+
 def test_spoilt_records_are_not_reported(call: Call, runs_dir: Path) -> None:
     """If this fails, a figure is printed from records that are not those of the machine."""
-    run = write_run(runs_dir, [FAST])
-    path = run.records_path(FAST.id)
-    data = path.read_bytes()
-    count = next(record["count"] for record in make_records(FAST) if record["type"] == "sample")
-    path.write_bytes(data.replace(str(count).encode(), str(count - 1).encode(), 1))
+    path = write_run(runs_dir, [FAST], one_less).records_path(FAST.id)
     answer = call("report", "latest", "--runs", runs_dir)
     assert (answer.status, answer.out) == (2, "")
     assert f"{path}:4: " in answer.err

@@ -19,7 +19,7 @@ from worldwise.layers import Rules, load_rules
 from worldwise.rundir import Run, open_run
 from worldwise.slowdown import measure_slowdown
 from worldwise.suite import MAX_SAMPLES, MAX_WARMUP, Case, parse_case
-from worldwise.target import RECORDS, Emulator
+from worldwise.target import Emulator
 from worldwise.watch import Watcher
 
 _FORMATS = ("table", "json", "folded", "speedscope", "chrome", "flame")
@@ -195,11 +195,17 @@ class _Session:
             witness=self._witness,
             exact_sites=self.inline,
             fresh=self._fresh,
-            expected=run.path / "cases" / case.id / RECORDS if run else None,
+            expected=_own_records(run, case) if run else None,
         )
         made = Explainer(case, watched.records, watched.trace, watched.space, self.rules, watched.process, self.inline)
         made.check()
         return made
+
+
+def _own_records(run: Run, case: Case) -> Path:
+    """Where a run's records of a case are. Raises WorldwiseError if they have changed since they were made."""
+    run.case_file(case.id)
+    return run.records_path(case.id)
 
 
 def _cases_of(run: Run, patterns: tuple[str, ...]) -> list[tuple[Case, Run | None]]:

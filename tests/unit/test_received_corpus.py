@@ -1,0 +1,46 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""The fuzzer's corpus: every reader takes each of its inputs, or refuses it in words. tests/fuzz finds more of them."""
+
+import sys
+from pathlib import Path
+
+import pytest
+
+from received import little_memory
+from worldwise.errors import WorldwiseError
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "fuzz"))
+import readers
+
+pytestmark = pytest.mark.timeout(60)
+
+
+@pytest.mark.parametrize("name", readers.READERS)
+def test_the_corpus_has_no_findings(name: str) -> None:
+    """If this fails, an input that broke a reader before breaks it again."""
+    taken = refused = 0
+    with little_memory():
+        for path in sorted((readers.CORPUS / name).iterdir()):
+            try:
+                error = readers.try_reader(name, path.read_bytes())
+            except Exception as found:
+                raise AssertionError(f"{path.name}: {type(found).__name__}") from found
+            taken += error is None
+            refused += error is not None
+    # A reader that takes all, or nothing, has not been tried.
+    assert taken
+    assert refused > 5
+
+
+def test_a_finding_is_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    """If this fails, the fuzzer finds nothing, whatever a reader does."""
+
+    def broken(data: bytes) -> None:
+        if data == b"message":
+            raise WorldwiseError("\x1b[2J")
+        raise ValueError(data)
+
+    monkeypatch.setattr(readers, "READERS", {"broken": broken})
+    for data, kind in ((b"message", AssertionError), (b"other", ValueError)):
+        with pytest.raises(kind):
+            readers.try_reader("broken", data)
