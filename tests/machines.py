@@ -173,6 +173,12 @@ def measured(images: ImageStore, records_of: RunCase) -> Measured:
     return run
 
 
+def assert_boots_differ(boot: Callable[[], bytes]) -> None:
+    """At most three boots do not all give the same records; no boot more than it takes to see that."""
+    first = boot()
+    assert any(boot() != first for _ in range(2))
+
+
 def fresh_cache(directory: Path, *shared: str) -> Path:
     """A cache that has the user's lab and downloads, and of the rest only what is named; made if it is not there.
 

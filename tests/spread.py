@@ -1,13 +1,15 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """How the tests are spread over the processors: which of them stay together, and in which order they begin.
 
-A unit is what one worker runs in one go. The unit that takes the longest begins first, so that no processor idles at
-the end. How long each takes is in durations.json; `./test --record-durations` writes it anew.
+A unit is what one worker runs in one go. Those that take long begin early, so that no processor idles at the end. How
+long each takes is in durations.json; `./test --record-durations` writes it anew. Campaigns take hours, and are left out
+unless `--campaigns` asks for them.
 """
 
 import json
 import os
 import re
+from collections.abc import Iterable
 from pathlib import Path
 
 import pytest
@@ -24,10 +26,13 @@ _UNITS = (
     # Their file, whose fixtures are then made once.
     r"([^:]*)",
 )
+_MACHINES = "tests/machine/"
+_CAMPAIGNS = "tests/campaigns/"
+# In this order.
+_ROOMS = (_CAMPAIGNS, "tests/unit/", "tests/keycache/", "tests/browser/", "")
 _DURATIONS = Path(__file__).with_name("durations.json")
-# Seconds: what is quicker is not kept, and what a new unit is taken to need, so that it does not begin last.
+# Seconds: what is quicker is not kept, and what is not kept is taken to need.
 _SHORT = 1.0
-_UNKNOWN = 10.0
 
 
 def unit_of(nodeid: str) -> str:
@@ -51,6 +56,7 @@ class Spread(LoadScopeScheduling):  # type: ignore[misc]
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     """The options of these tests."""
+    parser.addoption("--campaigns", action="store_true", help="run the campaigns too, which take hours")
     parser.addoption(
         "--record-durations", action="store_true", help=f"afterwards write how long tests took to {_DURATIONS.name}"
     )
@@ -72,15 +78,41 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: object) -> Spread:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Longest first, in every worker the same; one process alone keeps the order of the files."""
-    if not hasattr(config, "workerinput"):
-        return
+    """Leaves out campaigns. Workers all order the rest alike; one process alone keeps the order of the files."""
+    for item in items:
+        if item.nodeid.startswith(_CAMPAIGNS):
+            item.add_marker(pytest.mark.campaign)
+    if not config.option.campaigns:
+        left_out = [item for item in items if item.get_closest_marker("campaign")]
+        items[:] = [item for item in items if item not in left_out]
+        config.hook.pytest_deselected(items=left_out)
+    if hasattr(config, "workerinput"):
+        place = {unit: number for number, unit in enumerate(ordered(unit_of(item.nodeid) for item in items))}
+        items.sort(key=lambda item: place[unit_of(item.nodeid)])
+
+
+def ordered(found: Iterable[str]) -> list[str]:
+    """The units in the order in which they begin.
+
+    In an empty cache the first test that boots a machine has the lab made, which takes one processor: meanwhile the
+    others do what needs no lab. The key cache and the browser have roots of their own, which are made while the first
+    images are built. Then come the machines.
+    """
     known = known_durations()
-    units = {unit_of(item.nodeid): 0.0 for item in items}
-    for unit in units:
-        units[unit] = known.get(unit, 0.0 if unit.startswith("tests/unit/") else _UNKNOWN)
-    first = {unit: number for number, unit in enumerate(units)}
-    items.sort(key=lambda item: (-units[unit_of(item.nodeid)], first[unit_of(item.nodeid)]))
+    units = list(dict.fromkeys(found))
+    units.sort(key=lambda unit: -known.get(unit, _SHORT))
+    units.sort(key=lambda unit: next(rank for rank, room in enumerate(_ROOMS) if unit.startswith(room)))
+    first = [unit for unit in units if unit.startswith(_MACHINES)][:1]
+    return first + [unit for unit in units if unit not in first]
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
+    """Say what was left out, where all was to be run."""
+    if not config.option.campaigns and config.args_source is pytest.Config.ArgsSource.TESTPATHS:
+        terminalreporter.write_line(
+            "left out: the campaigns, which take hours (200 power cuts of each storage, ten million inputs of fuzzing, "
+            "every suite measured twice); ./test --campaigns runs them too"
+        )
 
 
 class Recorder:
