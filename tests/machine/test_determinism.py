@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import pytest
 
-from machines import IMPLEMENTATION, OPTIMISATION, RunCase, Tool, case, assert_boots_differ, fresh_cache, note
+from machines import IMPLEMENTATION, OPTIMISATION, RunCase, Tool, assert_boots_differ, case, fresh_cache, note
 from worldwise import image, target
 from worldwise.image import ImageStore
 from worldwise.lab import Lab
