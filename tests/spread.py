@@ -19,7 +19,7 @@ from xdist.scheduler import LoadScopeScheduling
 _UNITS = (
     # They talk to one demo.
     r"(tests/machine/test_keycache_demo\.py)::(?!test_a_command_)",
-    # They explain one trace.
+    # They explain one case's trace, which stands in their names.
     r"(tests/machine/test_machine_explain\.py)::test_[^\[]*(\[(?:optee|linux)/.*)",
     # Nothing: each has a machine or a folder of its own.
     r"(tests/machine/.*|tests/keycache/test_native\.py.*)",

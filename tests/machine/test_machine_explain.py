@@ -192,9 +192,10 @@ def test_the_plugin_changes_no_digit(
     ]
 
 
-def test_another_process_has_a_stack_of_its_own(explained: Watch) -> None:
+@pytest.mark.parametrize("text", [LOADED])
+def test_another_process_has_a_stack_of_its_own(text: str, explained: Watch) -> None:
     """If this fails, a busy process's instructions are the client's."""
-    signs = [one for one in all_samples(explained(LOADED)) if (one.measure, one.place) == ("sign", "client")]
+    signs = [one for one in all_samples(explained(text)) if (one.measure, one.place) == ("sign", "client")]
     assert signs
     assert max(of_task(one, "optee-client") for one in signs) > 1_000_000
     for one in signs:
@@ -203,9 +204,10 @@ def test_another_process_has_a_stack_of_its_own(explained: Watch) -> None:
         assert own < 6_000_000
 
 
-def test_page_faults_are_on_the_stack(explained: Watch) -> None:
+@pytest.mark.parametrize("text", ["linux/sha256,size=64KiB,fault=fresh"])
+def test_page_faults_are_on_the_stack(text: str, explained: Watch) -> None:
     """If this fails, a fault's work is nobody's, or the instruction that met it counts twice, which the sum shows."""
-    for one in all_samples(explained("linux/sha256,size=64KiB,fault=fresh")):
+    for one in all_samples(explained(text)):
         functions = {name for name, image_name in one.functions if image_name == "linux"}
         assert {"el0_da", "do_mem_abort", "handle_mm_fault"} <= functions
         assert sum(step.how == "sync" and step.lane == "normal EL1" for step in one.steps) >= 16
