@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import time
+import uuid
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -22,6 +23,11 @@ from worldwise.targets import TARGETS
 
 # The quickest variant: most tests ask about machines, not about libraries.
 IMPLEMENTATION, OPTIMISATION = "mbedtls-nist", "O2"
+
+# All that this process starts has this in its environment, bubblewrap too: whose a QEMU is can then be told.
+_WORKER_VARIABLE = "WORLDWISE_TEST_WORKER"
+_WORKER = uuid.uuid4().hex
+os.environ[_WORKER_VARIABLE] = _WORKER
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -48,7 +54,9 @@ def emulators() -> dict[int, str]:
         with contextlib.suppress(OSError):
             words = (entry / "cmdline").read_bytes().split(b"\0")
             ours = words[0].endswith(b"qemu-system-aarch64") and any(word.startswith(b"/machine/") for word in words)
-            if ours and entry.stat().st_uid == os.geteuid() and _state(entry) != "Z" and not _of_others(entry):
+            # Those of root run as a user who is nobody.
+            user = os.geteuid() in (0, entry.stat().st_uid)
+            if ours and user and _state(entry) != "Z" and not _of_others(entry):
                 found[int(entry.name)] = b" ".join(words).decode(errors="replace")
     return found
 
@@ -58,15 +66,28 @@ def _state(process: Path) -> str:
 
 
 def _of_others(process: Path) -> bool:
-    """Whether a tool started it that lives and that these tests did not start: a run in another terminal."""
+    """Whether somebody else started it: another worker of the tests, or a tool that lives, in another terminal."""
     others = False
     while (parent := (process / "stat").read_text().rpartition(")")[2].split()[1]) != "0":
         if int(parent) == os.getpid():
             return False
         process = process.with_name(parent)
+        # QEMU's own environment is cleared, bubblewrap's is not.
+        if worker := _worker_of(process):
+            return worker != _WORKER
         words = (process / "cmdline").read_bytes().split(b"\0")
         others |= b"python" in words[0] and any(b"worldwise" in word or b"pytest" in word for word in words)
     return others
+
+
+def _worker_of(process: Path) -> str:
+    """Which worker's tests started a process; empty if none did, or if that is not for this user to know."""
+    with contextlib.suppress(PermissionError):
+        for entry in (process / "environ").read_bytes().split(b"\0"):
+            name, _, value = entry.decode(errors="replace").partition("=")
+            if name == _WORKER_VARIABLE:
+                return value
+    return ""
 
 
 @pytest.fixture(autouse=True)
@@ -154,15 +175,41 @@ def measured(images: ImageStore, records_of: RunCase) -> Measured:
     return run
 
 
+def assert_boots_differ(boot: Callable[[], bytes]) -> None:
+    """At most three boots do not all give the same records; no boot more than it takes to see that."""
+    first = boot()
+    assert any(boot() != first for _ in range(2))
+
+
+def fresh_cache(directory: Path, *shared: str) -> Path:
+    """A cache that has the user's lab and downloads, and of the rest only what is named; made if it is not there.
+
+    What a test damages must not be shared: other tests work with the user's cache at the same time.
+    """
+    directory.mkdir(parents=True, exist_ok=True)
+    for name in ("labs", "downloads", *shared):
+        there = paths.cache_directory() / name
+        there.mkdir(exist_ok=True)
+        with contextlib.suppress(FileExistsError):
+            (directory / name).symlink_to(there)
+    return directory
+
+
 class Tool:
     """The command line as a user starts it, in a directory of its own."""
 
-    def __init__(self, directory: Path) -> None:
+    def __init__(self, directory: Path, cache: Path | None = None) -> None:
         self.directory = directory
+        self.cache = cache or paths.cache_directory()
 
     def environment(self, **extra: str) -> dict[str, str]:
         """This process's, with the repository's modules to be found."""
-        return os.environ | {"PYTHONPATH": str(paths.REPOSITORY / "src"), "COLUMNS": "120"} | extra
+        own = {
+            "PYTHONPATH": str(paths.REPOSITORY / "src"),
+            "COLUMNS": "120",
+            "WORLDWISE_CACHE": str(self.cache),
+        }
+        return os.environ | own | extra
 
     def start(self, *arguments: str, **environment: str) -> subprocess.Popen[str]:
         """Start it, not wait for it."""
@@ -201,6 +248,15 @@ def tool(tmp_path: Path, machine: Machine) -> Tool:
     """The command line, with its lab and images at hand."""
     del machine
     return Tool(tmp_path)
+
+
+@pytest.fixture
+def lone_tool(tmp_path: Path, machine: Machine) -> Tool:
+    """The command line with results and traces of its own: for tests that replace or change some."""
+    del machine
+    cache = fresh_cache(tmp_path / "cache", "images", "snapshots")
+    (tmp_path / "work").mkdir()
+    return Tool(tmp_path / "work", cache)
 
 
 def wait_for(condition: Callable[[], bool], what: str, timeout: float = 60) -> None:

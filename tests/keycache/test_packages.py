@@ -3,10 +3,12 @@
 
 import subprocess
 import uuid
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from machines import fresh_cache
 from worldwise import keycache
 from worldwise.debian import file_sha256
 from worldwise.image import ImageStore
@@ -90,9 +92,10 @@ def test_without_a_ta_none_is_in_them(tmp_path: Path) -> None:
     assert not [name for name in contents(tmp_path, "keycached") if name.endswith(".ta")]
 
 
-def test_built_again_they_are_the_same_to_the_byte(built: Path, ta: Path, tmp_path: Path) -> None:
-    again = ImageStore(keycache.root())
-    again.directory = tmp_path / "images"
+def test_built_again_they_are_the_same_to_the_byte(built: Path, ta: Path) -> None:
+    """Built from nothing, in a cache that is kept, so that only what has other inputs is built a second time."""
+    root = keycache.root()
+    again = ImageStore(replace(root, cache=fresh_cache(root.cache / "again")))
     folder = again.get(keycache.packages_recipe(ta)).file("packages")
     digests = [{path.name: file_sha256(path) for path in place.iterdir()} for place in (built, folder)]
     assert digests[0] == digests[1]

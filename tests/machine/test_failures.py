@@ -7,6 +7,7 @@ import hashlib
 import json
 import os
 import pty
+import shutil
 import signal
 import subprocess
 import sys
@@ -21,7 +22,7 @@ from typing import Any
 
 import pytest
 
-from machines import Tool, case, emulators, wait_for
+from machines import Tool, case, emulators, fresh_cache, wait_for
 from worldwise.contents import LIST, Contents
 from worldwise.errors import WorldwiseError
 from worldwise.image import ImageStore
@@ -148,12 +149,13 @@ def test_lab_check_verifies_the_real_lab(tool: Tool) -> None:
     assert "all are as they were made" in checked.stdout
 
 
-def test_a_damaged_snapshot_is_made_anew(lab: Lab, machine: Machine, directory: Path) -> None:
+def test_a_damaged_snapshot_is_made_anew(lab: Lab, machine: Machine, directory: Path, tmp_path: Path) -> None:
     """And a damaged image is built anew: neither is ever used."""
     notes: list[str] = []
-    emulator = Emulator(lab, notes.append)
-    state = emulator.snapshot(machine) / "state"
-    with state.open("r+b") as file:
+    emulator = Emulator(replace(lab, cache=fresh_cache(tmp_path / "cache")), notes.append)
+    shared = Emulator(lab).snapshot(machine)
+    shutil.copytree(shared, emulator.directory / shared.name)
+    with (emulator.snapshot(machine) / "state").open("r+b") as file:
         file.truncate(1_000_000)
     emulator.run(machine, TARGETS["optee"].program(case("empty-invoke")), directory)
     assert any("has changed since it was made; booting anew" in note for note in notes)
@@ -161,30 +163,36 @@ def test_a_damaged_snapshot_is_made_anew(lab: Lab, machine: Machine, directory: 
     check_records(read_records(directory / "records.jsonl"), case("empty-invoke"))
 
 
-def test_a_damaged_image_is_built_anew(lab: Lab, images: ImageStore) -> None:
+def test_a_damaged_image_is_built_anew(lab: Lab, images: ImageStore, tmp_path: Path) -> None:
     """Named, rebuilt, the same as before."""
     recipe = OPTEE_TARGETS["optee"].recipes(case())[-1]
     image = images.get(recipe)
-    path = image.file("initramfs.cpio")
+    other = replace(lab, cache=fresh_cache(tmp_path / "cache"))
+    own = ImageStore(other).directory
+    own.mkdir()
+    for need in map(images.get, recipe.needs.values()):
+        (own / need.directory.name).symlink_to(need.directory)
+    shutil.copytree(image.directory, own / image.directory.name)
+    path = own / image.directory.name / "initramfs.cpio"
     before = path.read_bytes()
     path.write_bytes(before[:-1] + b"!")
     notes: list[str] = []
-    assert ImageStore(lab, notes.append).get(recipe).files == image.files
+    assert ImageStore(other, notes.append).get(recipe).files == image.files
     assert any("initramfs.cpio has changed since it was made" in note for note in notes)
     assert path.read_bytes() == before
 
 
-def test_a_full_disk_is_told(tool: Tool) -> None:
+def test_a_full_disk_is_told(lone_tool: Tool) -> None:
     """The run's directory is on a disk with no room: the error says so and what is kept."""
     if os.geteuid() != 0:
         pytest.skip("mounting a small disk needs root")
-    small = tool.directory / "runs"
+    small = lone_tool.directory / "runs"
     small.mkdir()
     mount = ["mount", "-t", "tmpfs", "-o", "size=256k", "small", str(small)]
     if subprocess.run(mount, capture_output=True, check=False).returncode:
         pytest.skip("this system does not let root mount a tmpfs")
     try:
-        result = tool.run(
+        result = lone_tool.run(
             "run", "quick", "--fresh", "--samples", "3000", "--operation", "empty-invoke", "--silence", "30"
         )
         assert result.returncode == 1, result.stderr
@@ -194,24 +202,24 @@ def test_a_full_disk_is_told(tool: Tool) -> None:
         subprocess.run(["umount", str(small)], check=True)
 
 
-def test_two_runs_at_once_on_one_cache(tool: Tool, tmp_path: Path) -> None:
+def test_two_runs_at_once_on_one_cache(lone_tool: Tool, tmp_path: Path) -> None:
     """They wait for each other where they must, and measure the same."""
-    other = Tool(tmp_path / "other")
+    other = Tool(tmp_path / "other", lone_tool.cache)
     other.directory.mkdir()
     arguments = ("run", "quick", "--fresh", "--samples", "2", "--jobs", "1")
-    first, second = tool.start(*arguments), other.start(*arguments)
+    first, second = lone_tool.start(*arguments), other.start(*arguments)
     errors = [process.communicate(timeout=250)[1] for process in (first, second)]
     assert (first.returncode, second.returncode) == (0, 0), errors
-    assert tool.records() == other.records()
+    assert lone_tool.records() == other.records()
 
 
 @pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM])
-def test_an_interrupted_run_keeps_what_is_complete_and_resumes(tool: Tool, how: signal.Signals) -> None:
+def test_an_interrupted_run_keeps_what_is_complete_and_resumes(lone_tool: Tool, how: signal.Signals) -> None:
     """Ctrl-C: exit status 130, no QEMU left; `--resume` measures the rest; nothing is measured twice."""
     before = set(emulators())
     arguments = ("run", "quick", "--fresh", "--samples", "30", "--jobs", "1", "--reverse")
-    process = tool.start(*arguments)
-    cases = tool.directory / "runs"
+    process = lone_tool.start(*arguments)
+    cases = lone_tool.directory / "runs"
     wait_for(lambda: len(list(cases.rglob("case.json"))) == 1, "the first case", timeout=200)
     wait_for(lambda: bool(set(emulators()) - before), "QEMU to start")
     process.send_signal(how)
@@ -224,7 +232,7 @@ def test_an_interrupted_run_keeps_what_is_complete_and_resumes(tool: Tool, how: 
     assert json.loads((run / "finished.json").read_text())["state"] == "interrupted"
     kept = {path: path.stat().st_mtime_ns for path in cases.rglob("case.json")}
 
-    resumed = tool.run("run", "--resume")
+    resumed = lone_tool.run("run", "--resume")
     assert resumed.returncode == 0, resumed.stderr
     assert [entry.name for entry in cases.iterdir()] == [run.name]
     assert json.loads((run / "finished.json").read_text())["state"] == "complete"
@@ -307,14 +315,14 @@ def test_a_refused_and_a_missing_bubblewrap_end_a_run_at_once(tool: Tool, tmp_pa
     assert not (tool.directory / "runs").exists()
 
 
-def test_a_killed_tool_leaves_no_emulator(tool: Tool) -> None:
+def test_a_killed_tool_leaves_no_emulator(lone_tool: Tool) -> None:
     """SIGKILL cannot be handled: QEMU must end by itself, and the run can be resumed."""
     before = set(emulators())
-    process = tool.start("run", "quick", "--fresh", "--samples", "5000", "--jobs", "1", "--target", "linux")
+    process = lone_tool.start("run", "quick", "--fresh", "--samples", "5000", "--jobs", "1", "--target", "linux")
     wait_for(lambda: bool(set(emulators()) - before), "QEMU to start", timeout=200)
     time.sleep(0.5)
     process.kill()
     process.communicate()
     wait_for(lambda: not set(emulators()) - before, "QEMU to end", timeout=10)
-    listed = tool.run("list")
+    listed = lone_tool.run("list")
     assert "killed" in listed.stdout

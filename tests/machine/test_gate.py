@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from machines import Tool, note
+from machines import Tool, fresh_cache, note
 from worldwise import own, paths
 from worldwise.crates import Crates, crate_folder
 from worldwise.image import ImageStore
@@ -106,14 +106,6 @@ def library(folder: Path, nops: int = 1, after: str = "") -> Path:
     statement = f'__asm__ volatile("{"; ".join(["nop"] * nops)}");'
     path.write_text(text.replace(BEFORE, f"{BEFORE}\t{statement}\n") + after)
     return folder
-
-
-def fresh_cache(directory: Path) -> Path:
-    """A cache that has the lab and what was downloaded, and nothing that was built or measured."""
-    directory.mkdir(parents=True)
-    for name in ("labs", "downloads"):
-        (directory / name).symlink_to(paths.cache_directory() / name)
-    return directory
 
 
 def measure(tool: Tool, folder: Path, cache: Path | None = None, target: str = BOARD) -> Path:

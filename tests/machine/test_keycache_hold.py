@@ -31,8 +31,8 @@ def outcomes(text: str, emulator: Emulator, images: ImageStore, directory: Path)
 
 def test_what_is_confirmed_outlasts_a_power_cut(emulator: Emulator, images: ImageStore, tmp_path: Path) -> None:
     """If this fails, a SET or DEL that was answered OK is lost, or a key is there that nobody set."""
-    found = outcomes("keycache-cut,storage=ree,points=4", emulator, images, tmp_path)
-    assert [each.what for each in found] == ["cut"] * 4
+    found = outcomes("keycache-cut,storage=ree,points=3", emulator, images, tmp_path)
+    assert [each.what for each in found] == ["cut"] * 3
     assert {each.result for each in found} <= set(GOOD), found
     confirmed = [int(each.detail.split()[0]) for each in found]
     # Eight clients have keys before it begins; thirty changes follow, the last of which is confirmed with the last cut.

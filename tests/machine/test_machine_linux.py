@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from machines import Measured, RunCase
+from machines import Measured, RunCase, assert_boots_differ
 from worldwise.errors import WorldwiseError
 from worldwise.image import ImageStore
 from worldwise.lab import Lab
@@ -41,7 +41,7 @@ def test_no_seed_is_the_hosts(records_of: RunCase, images: ImageStore, target: s
         del words[words.index("-seed") : words.index("-seed") + 2]
     loose = dataclasses.replace(machine, arguments=tuple(words))
     assert loose.arguments != machine.arguments
-    assert len({records_of(wanted, on=loose, start="boot") for _ in range(3)}) > 1
+    assert_boots_differ(lambda: records_of(wanted, on=loose, start="boot"))
 
 
 @pytest.mark.parametrize("target", PLAIN_TARGETS)

@@ -1,8 +1,13 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """What a real machine says of itself, and what its images say of it."""
 
+import dataclasses
+import shutil
+from pathlib import Path
+
 import pytest
 
+from machines import fresh_cache
 from worldwise import symbols
 from worldwise.errors import WorldwiseError
 from worldwise.image import ImageStore
@@ -68,26 +73,36 @@ def test_whole_images_have_names(space: AddressSpace) -> None:
                 assert unknown <= 64, f"{context} {table.image}: {unknown} bytes"
 
 
-def test_the_machine_is_asked_once(emulator: Emulator, machine: Machine) -> None:
-    """If this fails, each look at a run starts a machine, or a damaged file names addresses."""
+@pytest.fixture
+def apart(emulator: Emulator, machine: Machine, tmp_path: Path) -> Emulator:
+    """An emulator with a copy of what the machine has said: other tests read that at the same time."""
+    other = Emulator(dataclasses.replace(emulator.lab, cache=fresh_cache(tmp_path / "cache")))
+    other.directory.mkdir()
+    snapshot = emulator.snapshot(machine)
+    (other.directory / snapshot.name).symlink_to(snapshot)
     said = symbols.machine_symbols(emulator, machine)
+    shutil.copytree(said, other.directory / said.name)
+    return other
+
+
+def test_the_machine_is_asked_once(apart: Emulator, machine: Machine) -> None:
+    """If this fails, each look at a run starts a machine, or a damaged file names addresses."""
+    said = symbols.machine_symbols(apart, machine)
     before = {path.name: path.read_bytes() for path in said.iterdir()}
     stamp = (said / "kallsyms").stat().st_mtime_ns
-    assert (symbols.machine_symbols(emulator, machine) / "kallsyms").stat().st_mtime_ns == stamp
+    assert (symbols.machine_symbols(apart, machine) / "kallsyms").stat().st_mtime_ns == stamp
     (said / "kallsyms").write_bytes(before["kallsyms"][:-1])
     told: list[str] = []
-    emulator.notify = told.append
-    assert symbols.machine_symbols(emulator, machine) == said
+    apart.notify = told.append
+    assert symbols.machine_symbols(apart, machine) == said
     assert {path.name: path.read_bytes() for path in said.iterdir()} == before
     assert "kallsyms has changed since it was made" in told[0]
 
 
-def test_a_machine_that_cannot_say_is_told(
-    emulator: Emulator, machine: Machine, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_machine_that_cannot_say_is_told(apart: Emulator, machine: Machine, monkeypatch: pytest.MonkeyPatch) -> None:
     """If this fails, addresses are named by half of what there is to know."""
     files = symbols.initramfs_files(machine.files["initramfs.cpio"])
     monkeypatch.setattr(symbols, "_problem", lambda _directory, _digest: "not there")
     monkeypatch.setattr(symbols, "initramfs_files", lambda _path: files | {"bin/none": b"\x7fELF"})
     with pytest.raises(WorldwiseError, match=r"does not say what is where: symbols: /bin/none: "):
-        symbols.machine_symbols(emulator, machine)
+        symbols.machine_symbols(apart, machine)

@@ -8,20 +8,19 @@ from pathlib import Path
 import pytest
 
 from machines import Tool, emulators
-from worldwise.lab import Lab
 
 
-def test_a_run_and_a_second_one(tool: Tool) -> None:
+def test_a_run_and_a_second_one(lone_tool: Tool) -> None:
     """The table stands there, the second time from stored results, one of them measured again."""
-    first = tool.run("run", "quick", "--fresh")
+    first = lone_tool.run("run", "quick", "--fresh")
     assert first.returncode == 0, first.stderr
     for text in ("mbedtls-nist-O2", "Price of the TEE", "Published figures", "empty-invoke"):
         assert text in first.stdout
-    second = tool.run("run", "quick")
+    second = lone_tool.run("run", "quick")
     assert second.returncode == 0, second.stderr
     assert "3 cases reused" in second.stderr
     assert "measured again as a check: identical" in second.stderr
-    assert tool.records(0) == tool.records(1)
+    assert lone_tool.records(0) == lone_tool.records(1)
     # What is measured and what is reused read the same, but for the run's name and time.
     assert first.stdout.splitlines()[3:] == second.stdout.splitlines()[3:]
 
@@ -47,31 +46,27 @@ def test_a_changed_sample_is_found(tool: Tool) -> None:
     assert "records.jsonl:6" in result.stderr
 
 
-def test_a_changed_stored_result_is_found(tool: Tool, lab: Lab) -> None:
+def test_a_changed_stored_result_is_found(lone_tool: Tool) -> None:
     """A stored result that the machine does not give again is found by the check on the way."""
-    assert tool.run("run", "quick", "--operation", "empty-invoke", "--samples", "4").returncode == 0
-    digest = json.loads(next((tool.directory / "runs").rglob("case.json")).read_text())["digest"]
-    stored = lab.cache / "results" / digest[:16]
+    assert lone_tool.run("run", "quick", "--operation", "empty-invoke", "--samples", "4").returncode == 0
+    digest = json.loads(next((lone_tool.directory / "runs").rglob("case.json")).read_text())["digest"]
+    stored = lone_tool.cache / "results" / digest[:16]
     records = stored / "records.jsonl"
     original, manifest = records.read_bytes(), (stored / "result.json").read_text()
     lines = original.decode().splitlines()
     sample = json.loads(lines[5])
     for key in ("end", "count"):
         lines[5] = lines[5].replace(f'"{key}":{sample[key]}', f'"{key}":{sample[key] + 1}')
-    try:
-        changed = ("\n".join(lines) + "\n").encode()
-        records.write_bytes(changed)
-        (stored / "result.json").write_text(
-            manifest.replace(hashlib.sha256(original).hexdigest(), hashlib.sha256(changed).hexdigest())
-        )
-        result = tool.run("run", "quick", "--operation", "empty-invoke", "--samples", "4")
-        assert result.returncode == 2, result.stdout
-        assert "does not come out the same" in result.stderr
-        assert "invoke" in result.stderr
-        assert f"{sample['count']:,}" in result.stderr
-    finally:
-        records.write_bytes(original)
-        (stored / "result.json").write_text(manifest)
+    changed = ("\n".join(lines) + "\n").encode()
+    records.write_bytes(changed)
+    (stored / "result.json").write_text(
+        manifest.replace(hashlib.sha256(original).hexdigest(), hashlib.sha256(changed).hexdigest())
+    )
+    result = lone_tool.run("run", "quick", "--operation", "empty-invoke", "--samples", "4")
+    assert result.returncode == 2, result.stdout
+    assert "does not come out the same" in result.stderr
+    assert "invoke" in result.stderr
+    assert f"{sample['count']:,}" in result.stderr
 
 
 @pytest.mark.parametrize(("limit", "status"), [("5ms@2GHz", 0), ("1ms@2GHz", 1)])

@@ -1,0 +1,67 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Campaigns: what the other tests show with a few cases, with as many as the documents cite. They take hours.
+
+They use the user's cache, as the commands do: a campaign that was cut short goes on where it was, but for the suites.
+"""
+
+import json
+import os
+from typing import Any
+
+import pytest
+
+from machines import Tool
+from worldwise import paths
+from worldwise.keycache_cut import GOOD, LOST
+
+_HOUR = 3600
+_LIMIT = 12 * _HOUR
+# Above what the command itself is given, so that its words are seen.
+pytestmark = [pytest.mark.machine, pytest.mark.timeout(_LIMIT + _HOUR)]
+
+SUITES = sorted(path.stem for path in paths.SUITES.glob("*.toml"))
+
+
+def attempts(tool: Tool, suite: str, operation: str) -> list[dict[str, Any]]:
+    """What the campaigns of a suite came to, one by one."""
+    done = tool.run("run", suite, "--operation", operation, "--format", "json", timeout=_LIMIT)
+    assert done.returncode == 0, done.stderr
+    found: list[dict[str, Any]] = json.loads(done.stdout)["attempts"]
+    return found
+
+
+def test_two_hundred_power_cuts_leave_the_old_object_or_the_new_one(tool: Tool) -> None:
+    """In each storage; and so does every state that the storage goes through."""
+    found = attempts(tool, "storage", "power-cut")
+    cuts = [each for each in found if each["what"] == "cut" and "points=200" in each["parameters"]]
+    for storage in ("ree", "ree-rpmb", "rpmb"):
+        of_it = [each["result"] for each in cuts if f"storage={storage}," in each["parameters"] + ","]
+        assert len(of_it) == 200
+        assert set(of_it) == {"old", "new"}
+        # Once it is the new one it stays so.
+        assert of_it == sorted(of_it, key=["old", "new"].index)
+
+
+def test_two_hundred_power_cuts_lose_no_confirmed_key(tool: Tool) -> None:
+    """But of a server that confirms before it stores."""
+    found = attempts(tool, "keycache", "keycache-cut")
+    relaxed = [each["result"] for each in found if "durability=relaxed" in each["parameters"]]
+    strict = [each["result"] for each in found if "durability=relaxed" not in each["parameters"]]
+    assert len(strict) == 2 * 200
+    assert set(strict) <= set(GOOD)
+    assert LOST in relaxed
+
+
+def test_ten_million_inputs_find_nothing(tool: Tool) -> None:
+    """By as many processes as there are processors."""
+    jobs = str(len(os.sched_getaffinity(0)))
+    done = tool.run("keycache", "fuzz", "--runs", "10000000", "--jobs", jobs, timeout=_LIMIT)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+@pytest.mark.parametrize("suite", SUITES)
+def test_a_whole_suite_is_the_same_twice(tool: Tool, suite: str) -> None:
+    """Every case, with all its samples: to the byte."""
+    done = tool.run("run", suite, "--verify", timeout=_LIMIT)
+    assert done.returncode == 0, done.stderr
+    assert "measured twice, every record the same" in done.stderr
