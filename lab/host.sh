@@ -47,6 +47,9 @@ find_missing() {
 	have bwrap || lacks bubblewrap 'enters the lab without root'
 	have apt-get || lacks apt "fetches the lab's packages"
 	have dpkg-deb || lacks dpkg "reads the lab's packages"
+	ldconfig=$(command -v ldconfig || echo /sbin/ldconfig)
+	"$ldconfig" -p 2>/dev/null | grep -q 'libseccomp\.so\.2' ||
+		lacks libseccomp2 "filters the system calls of what runs in the lab"
 	have flock || lacks util-linux 'keeps two set-ups from colliding'
 	[ -e /usr/share/keyrings/debian-archive-keyring.gpg ] ||
 		lacks debian-archive-keyring "checks the Debian archive's signatures"
