@@ -646,7 +646,7 @@ def size_text(size: int) -> str:
 
 def parse_case(text: str, samples: int = 1, warmup: int = 0) -> Case:
     """A case from its id, such as `optee/mbedtls-O2/sha256,size=1MiB`. Raises WorldwiseError."""
-    what = f"case '{text}'"
+    what = f"case '{files.quoted(text)}'"
     parts = text.strip().split("/")
     if len(parts) != 3:
         raise WorldwiseError(
@@ -672,7 +672,7 @@ def parse_case(text: str, samples: int = 1, warmup: int = 0) -> Case:
         if key not in [parameter.key for parameter in allowed]:
             raise _choice_error(f"{what}: parameter", key, [parameter.key for parameter in allowed])
         if not equals or key in given:
-            raise WorldwiseError(f"{what}: parameter '{key}' must be there once, as {key}=VALUE.")
+            raise WorldwiseError(f"{what}: parameter '{files.quoted(key)}' must be there once, as {key}=VALUE.")
         try:
             given[key] = _value(_BY_KEY[key], value)
         except WorldwiseError as error:
@@ -945,20 +945,21 @@ def parse_frequency(text: str) -> Fraction:
 def parse_budget(text: str, measures: Sequence[str] = BUDGET_MEASURES, place: str = BUDGET_PLACE) -> Budget:
     """A budget from its command-line form `5ms@2GHz`. Raises WorldwiseError."""
     limit, at, clock = text.partition("@")
+    what = f"budget '{files.quoted(text)}'"
     if not at:
         raise WorldwiseError(
-            f"budget '{text}': no clock. A budget is a limit at a clock, such as '5ms@2GHz'.",
-            hint=f"try '{text.strip()}@2GHz'" if text.strip() else "",
+            f"{what}: no clock. A budget is a limit at a clock, such as '5ms@2GHz'.",
+            hint=f"try '{files.quoted(text.strip())}@2GHz'" if text.strip() else "",
         )
     for measure in measures:
         if measure not in MEASURES:
-            raise _choice_error(f"budget '{text}': measure", measure, MEASURES)
+            raise _choice_error(f"{what}: measure", measure, MEASURES)
     if place not in PLACES:
-        raise _choice_error(f"budget '{text}': place", place, PLACES)
+        raise _choice_error(f"{what}: place", place, PLACES)
     try:
         return Budget(parse_duration(limit), parse_frequency(clock), tuple(measures), place)
     except WorldwiseError as error:
-        raise WorldwiseError(f"budget '{text}': {error.message}", hint=error.hint) from error
+        raise WorldwiseError(f"{what}: {error.message}", hint=error.hint) from error
 
 
 def check_budget(budget: Budget, cases: Iterable[Case]) -> None:
@@ -1440,6 +1441,8 @@ class _Parser:
     def _refuse(self, path: TomlPath, problem: str, hint: str = "") -> NoReturn:
         where = f"{self._file}:{self._lines.line(path)}"
         name = files.quoted(_path_text(path))
+        # Much of it stands in the file.
+        problem, hint = files.quoted(problem, 4000), files.quoted(hint, 4000)
         raise WorldwiseError(f"{where}: {name}: {problem}" if path else f"{where}: {problem}", hint)
 
 
@@ -1474,9 +1477,10 @@ def _kind(value: Any) -> str:
 
 
 def _quantity(text: str, units: Mapping[str, Fraction], what: str) -> Fraction:
+    shown = files.quoted(text)
     match = _QUANTITY.fullmatch(text)
     if not match:
-        raise WorldwiseError(f"'{text}' is not {what}.")
+        raise WorldwiseError(f"'{shown}' is not {what}.")
     number, unit = match.groups()
     # GHz is written in many ways; ms and Ms must stay apart.
     by_name = {name.lower(): value for name, value in units.items()} if "Hz" in units else dict(units)
@@ -1484,11 +1488,11 @@ def _quantity(text: str, units: Mapping[str, Fraction], what: str) -> Fraction:
     if value is None:
         plain = [name for name in units if name.isascii()]
         raise WorldwiseError(
-            f"'{text}': the unit '{unit}' is not known. Allowed: {', '.join(plain)}.",
+            f"'{shown}': the unit '{files.quoted(unit)}' is not known. Allowed: {', '.join(plain)}.",
             hint=did_you_mean(unit, plain),
         )
     if Fraction(number) == 0:
-        raise WorldwiseError(f"'{text}' is zero; it must be more.")
+        raise WorldwiseError(f"'{shown}' is zero; it must be more.")
     return Fraction(number) * value
 
 

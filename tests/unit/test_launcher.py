@@ -48,12 +48,13 @@ def test_programs_can_be_started() -> None:
         assert os.access(paths.REPOSITORY / name, os.X_OK), name
 
 
-def test_every_requirement_is_hashed_and_the_two_files_agree() -> None:
-    run, test = locked("run"), locked("test")
+def test_every_requirement_is_hashed_and_the_files_agree() -> None:
+    run, test, fuzz = locked("run"), locked("test"), locked("fuzz")
     assert run
-    for name, (_, hashes) in (run | test).items():
+    for name, (_, hashes) in (run | test | fuzz).items():
         assert hashes > 0, name
     assert run.items() <= test.items()
+    assert run.items() <= fuzz.items()
 
 
 @pytest.mark.parametrize("python", ["3.11", "3.12", "3.13"])
