@@ -15,6 +15,8 @@ pytest_plugins = ["machines", "spread"]
 
 # A shell that starts the tests in the background has Ctrl-C ignored, and so would they and all they start.
 signal.signal(signal.SIGINT, signal.default_int_handler)
+# And nohup has a hangup ignored.
+signal.signal(signal.SIGHUP, signal.SIG_DFL)
 
 
 @pytest.fixture(autouse=True)
