@@ -19,7 +19,9 @@ import signal
 import stat
 import subprocess
 import tempfile
+import threading
 import time
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -331,6 +333,10 @@ def _written(folder: Path) -> int:
 
 # --- folders that are lent to a sandbox ---
 
+# How many sandboxes of this process a folder is lent to: it comes back when the last has ended.
+_LENT: Counter[Path] = Counter()
+_LENDING = threading.Lock()
+
 
 @contextlib.contextmanager
 def lent(folders: Iterable[Path]) -> Iterator[None]:
@@ -342,14 +348,21 @@ def lent(folders: Iterable[Path]) -> Iterator[None]:
     if found.kind != "another user":
         yield
         return
-    owned = list(folders)
-    for folder in owned:
-        _give(folder, found.uid)
+    owned = [folder.resolve() for folder in folders]
+    with _LENDING:
+        for folder in owned:
+            _LENT[folder] += 1
+            if _LENT[folder] == 1:
+                _give(folder, found.uid)
     try:
         yield
     finally:
-        for folder in owned:
-            _give(folder, os.geteuid())
+        with _LENDING:
+            for folder in owned:
+                _LENT[folder] -= 1
+                if not _LENT[folder]:
+                    del _LENT[folder]
+                    _give(folder, os.geteuid())
 
 
 def _give(folder: Path, uid: int) -> None:

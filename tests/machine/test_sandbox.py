@@ -261,6 +261,15 @@ def test_a_folder_that_was_lent_comes_back(lab: Lab, tmp_path: Path) -> None:
     assert Path("/").stat().st_uid == 0
 
 
+def test_a_folder_may_be_lent_to_two(tmp_path: Path) -> None:
+    """It comes back when the second has ended."""
+    with sandbox.lent([tmp_path]):
+        with sandbox.lent([tmp_path]):
+            pass
+        assert tmp_path.stat().st_uid == sandbox.confinement().uid
+    assert tmp_path.stat().st_uid == os.geteuid()
+
+
 def test_what_a_killed_tool_left_is_removed(lab: Lab, tmp_path: Path) -> None:
     del lab
     (tmp_path / "scratch/old/run").mkdir(parents=True)
