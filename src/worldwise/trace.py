@@ -271,6 +271,11 @@ def parse_trace(file: io.BufferedIOBase, path: Path) -> Trace:
             f"{files.quoted(end.problem)}, at {end.problem_at:#x}"
         )
     trace = Trace(start, contexts, frames, blocks, passes, dict(own), dict(events), witnesses)
+    seen: set[int] = set()
+    for one in passes:
+        if one.id in seen:
+            raise WorldwiseError(f"{path}: a second pass {one.id}")
+        seen.add(one.id)
     _check_nesting("pass", {one.id: one.parent for one in passes}, path)
     _check_nesting("frame", {one.id: one.parent for one in frames.values()}, path)
     if start.mode == "stack":
@@ -321,8 +326,6 @@ def _check_nesting(what: str, parents: Mapping[int, int], path: Path) -> None:
 def _check(trace: Trace, path: Path) -> None:
     counted: dict[int, int] = {}
     for one in trace.passes:
-        if one.id in counted:
-            raise WorldwiseError(f"{path}: a second pass {one.id}")
         total = 0
         for row in trace.own.get(one.id, ()):
             if row.frame not in trace.frames:
