@@ -51,8 +51,9 @@ cp -r /usr/include/hiredis/. built/dev/include/hiredis/
 cp libkeycache.a built/dev/lib/
 for name in libhiredis libssl libcrypto; do
 	file=$(readlink -f "/usr/lib/$triplet/$name.so")
+	# Twice and not by a link: only regular files are taken out of a build.
 	cp "$file" built/dev/lib/
-	ln -s "${file##*/}" "built/dev/lib/$name.so"
+	cp "$file" "built/dev/lib/$name.so"
 done
 for name in libz.so.1 libzstd.so.1; do cp -L "/usr/lib/$triplet/$name" built/dev/lib/; done
 chmod -R u=rwX,go=rX built
