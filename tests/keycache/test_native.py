@@ -1,14 +1,18 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """keycache's own tests, in its root: the server with the TA in its process, and the TA's sources under sanitizers."""
 
+import contextlib
 import os
-from collections.abc import Sequence
+import shutil
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import pytest
+from filelock import FileLock
 
+from machines import fresh_cache
 from worldwise import image, keycache, paths, sandbox
-from worldwise.image import ImageStore
+from worldwise.image import ImageStore, tree_digest
 from worldwise.keycache import Fuzzer
 from worldwise.lab import Lab
 
@@ -29,9 +33,25 @@ def root() -> Lab:
     return keycache.root()
 
 
+@contextlib.contextmanager
+def kept(root: Lab, name: str) -> Iterator[Path]:
+    """A folder for what `make` makes; the next run of the tests finds it there, unless keycache/ has changed."""
+    place = fresh_cache(root.cache / "again")
+    folder, known = place / f"keycache-{name}", place / f"keycache-{name}.digest"
+    digest = f"{root.digest} {tree_digest(paths.KEYCACHE)}"
+    with FileLock(place / f".keycache-{name}.lock"):
+        if not known.exists() or known.read_text() != digest:
+            known.unlink(missing_ok=True)
+            shutil.rmtree(folder, ignore_errors=True)
+            folder.mkdir()
+            known.write_text(digest)
+        yield folder
+
+
 def make(root: Lab, folder: Path, *words: str) -> str:
     """What `make` prints, of keycache's own Makefile, with `folder` for all it makes."""
     log = folder / "log"
+    log.unlink(missing_ok=True)
     root.run(
         ["make", "--directory=/keycache", f"--jobs={os.cpu_count()}", "O=/build", *words],
         binds=[(paths.KEYCACHE, "/keycache", "ro"), (folder, "/build", "rw")],
@@ -47,17 +67,18 @@ def make(root: Lab, folder: Path, *words: str) -> str:
 
 
 @pytest.mark.parametrize(
-    "words",
+    ("name", "words"),
     [
         # What `make check` does, in two.
-        pytest.param(("check-server",), id="native"),
-        pytest.param(("check-ta",), id="ta"),
+        pytest.param("native", ("check-server",), id="native"),
+        pytest.param("ta", ("check-ta",), id="ta"),
         # The server as devices have it, over a libteec that leads to the same TA.
-        pytest.param(("check-server", "TEEC_EXPORT=/usr", *_SANITIZED), id="teec-sanitized"),
+        pytest.param("teec", ("check-server", "TEEC_EXPORT=/usr", *_SANITIZED), id="teec-sanitized"),
     ],
 )
-def test_its_own_tests_pass(root: Lab, tmp_path: Path, words: Sequence[str]) -> None:
-    text = make(root, tmp_path, *words)
+def test_its_own_tests_pass(root: Lab, name: str, words: Sequence[str]) -> None:
+    with kept(root, name) as folder:
+        text = make(root, folder, *words)
     if "check-ta" in words:
         assert "ok   power_cuts" in text
     else:
@@ -65,9 +86,10 @@ def test_its_own_tests_pass(root: Lab, tmp_path: Path, words: Sequence[str]) -> 
         assert " skipped" not in text, "the root has all that they need"
 
 
-def test_everything_compiles_with_clang(root: Lab, tmp_path: Path) -> None:
-    make(root, tmp_path, "CC=clang", "native")
-    assert (tmp_path / "keycached-native").is_file()
+def test_everything_compiles_with_clang(root: Lab) -> None:
+    with kept(root, "clang") as folder:
+        make(root, folder, "CC=clang", "native")
+        assert (folder / "keycached-native").is_file()
 
 
 def test_the_readmes_first_commands(root: Lab, tmp_path: Path) -> None:

@@ -193,7 +193,7 @@ def test_a_full_disk_is_told(lone_tool: Tool) -> None:
         pytest.skip("this system does not let root mount a tmpfs")
     try:
         result = lone_tool.run(
-            "run", "quick", "--fresh", "--samples", "3000", "--operation", "empty-invoke", "--silence", "30"
+            "run", "quick", "--fresh", "--samples", "3000", "--operation", "empty-invoke", "--silence", "60"
         )
         assert result.returncode == 1, result.stderr
         assert "not enough disk space" in result.stdout

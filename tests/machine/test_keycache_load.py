@@ -15,7 +15,7 @@ from worldwise.targets import TARGETS
 # The first that needs an image builds it, and the root of the key cache.
 pytestmark = pytest.mark.timeout(1800)
 
-CLIENTS, KEPT, BATCH, SAMPLES = 200, 10, 500, 3
+CLIENTS, KEPT, BATCH, SAMPLES = 100, 10, 200, 3
 # As keycache-sim names them.
 POLICIES = {"lru": "lru", "smart": "s3-fifo"}
 

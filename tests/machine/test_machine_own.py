@@ -77,7 +77,7 @@ def measure(lab: Lab, images: ImageStore, tmp_path: Path) -> Iterator[Measure]:
     """Writes a folder, brings it and measures a case of it on the board."""
 
     def run(
-        adapter: str, operation: str = "sha256", manifest: str = MANIFEST, silence: float = 20, on: str = BOARD
+        adapter: str, operation: str = "sha256", manifest: str = MANIFEST, silence: float = 120, on: str = BOARD
     ) -> CheckedRecords:
         folder = tmp_path / "library"
         folder.mkdir()
