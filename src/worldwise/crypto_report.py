@@ -92,10 +92,10 @@ def claim(implementation: str, curve: str = "") -> tuple[str, str, str]:
 
 
 def _linux_rows(rows: Iterable[Row]) -> dict[tuple[str, tuple[str, str, int | None]], Row]:
-    """The same work in Linux, by variant and subject; of OP-TEE's own libraries that of the attestation."""
+    """The same work in the TEE's Linux, by variant and subject; of OP-TEE's own libraries that of the attestation."""
     found = {}
     for row in rows:
-        if row.place != "linux":
+        if row.target != "linux":
             continue
         if row.operation in OPERATIONS and _usual(row):
             found[row.variant, _subject(row)] = row
@@ -273,7 +273,7 @@ def recommended_section(reading: Reading) -> Section | None:
         (
             row
             for row in reading.rows
-            if row.place == "linux"
+            if row.target == "linux"
             and row.variant == client.variant
             and _subject(row) == _subject(client)
             and _usual(row)

@@ -15,7 +15,7 @@ from worldwise.record import CheckedRecords, Sample
 from worldwise.stacks import Frame, Stacks, World
 from worldwise.suite import Case
 from worldwise.symbols import AddressSpace, Context
-from worldwise.trace import Block, Pass, Trace, Witness
+from worldwise.trace import Block, Pass, Trace, Witness, with_inner
 from worldwise.trace import Context as TraceContext
 from worldwise.trace import Frame as TraceFrame
 
@@ -290,11 +290,20 @@ class Explainer:
         code = self._executed[self.trace.frames[of.frame].context].get(of.mark + _READING, b"")
         if int.from_bytes(code[:4], "little") & _MRS_MASK != _MRS_PMCCNTR:
             return 0
-        return sum(
-            row.times * self.trace.blocks[row.block].instructions
-            for row in self.trace.rows(of)
-            if self.trace.contexts[self.trace.frames[row.frame].context].el == 3
-        )
+        return self._in_monitor[of.id]
+
+    @cached_property
+    def _in_monitor(self) -> dict[int, int]:
+        """Instructions of the monitor in each pass, those in the passes inside it included."""
+        own = {
+            number: sum(
+                row.times * self.trace.blocks[row.block].instructions
+                for row in rows
+                if self.trace.contexts[self.trace.frames[row.frame].context].el == 3
+            )
+            for number, rows in self.trace.own.items()
+        }
+        return with_inner(self.trace.passes, own)
 
     def sample(self, measure: str, place: str, index: int | None = None) -> Sample:
         """The sample to explain: that of `index`, else the one with the (lower) median count of the statistics'.
@@ -359,20 +368,8 @@ class Explainer:
         whole = self.trace.find(sample.begin, sample.end)
         if whole:
             return [whole]
-        first = next((one for one in self.trace.passes if one.begin == sample.begin), None)
-        if not first or not sample.spans:
-            return []
-        spans = [
-            one
-            for one in self.trace.passes
-            if self._depth(one) == self._depth(first) and sample.begin <= one.begin and one.end <= sample.end
-        ]
+        spans = self.trace.spans(sample.begin, sample.end) if sample.spans else []
         return spans if len(spans) == sample.spans else []
-
-    def _depth(self, of: Pass) -> int:
-        """How many passes are around a pass."""
-        around = next((one for one in self.trace.passes if one.id == of.parent), None)
-        return 1 + self._depth(around) if around else 0
 
     def stacks(self, of: Pass, own: bool = False) -> Stacks:
         """All stacks of a pass, from the function it is in; what is not above that is there with its whole stack.
@@ -602,9 +599,7 @@ class Explainer:
     # --- the path through the levels ---
 
     def _steps(self, of: Pass) -> tuple[list[Step], int]:
-        outermost = of
-        while outermost.parent:
-            outermost = next(one for one in self.trace.passes if one.id == outermost.parent)
+        outermost = self.trace.outermost(of)
         offset = of.at
         first = self._first_context(of)
         steps: list[Step] = []

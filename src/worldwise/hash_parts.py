@@ -66,7 +66,8 @@ def read_parts(explainer: Explainer, index: int | None = None) -> HashParts:
     trace = explainer.trace
     whole = _region(explainer, client)
     inside_ta = [one for one in trace.passes if one.parent == whole.id]
-    inside_api = [one for one in trace.passes if one.parent in {ta.id for ta in inside_ta}]
+    of_ta = {one.id for one in inside_ta}
+    inside_api = [one for one in trace.passes if one.parent in of_ta]
     if len(inside_ta) != case.spans or len(inside_api) != case.spans:
         raise WorldwiseError(
             f"{case.id}: {case.spans} calls, but {len(inside_ta)} regions of the TA and {len(inside_api)} of the API"

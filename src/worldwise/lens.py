@@ -646,11 +646,12 @@ def _with_ratios(rows: list[Row]) -> list[Row]:
     def key(row: Row) -> tuple[str, ...]:
         return (row.variant, row.operation, row.parameters, row.measure)
 
-    linux = {key(row): row.median for row in rows if row.place == "linux"}
+    # Plain Linux runs on other machines: its medians say nothing about what the TEE adds.
+    linux = {key(row): row.median for row in rows if row.target == "linux"}
     return [
-        row
-        if row.place == "linux" or key(row) not in linux
-        else row.model_copy(update={"ratio_to_linux": row.median / linux[key(row)]})
+        row.model_copy(update={"ratio_to_linux": row.median / linux[key(row)]})
+        if row.target == "optee" and key(row) in linux
+        else row
         for row in rows
     ]
 

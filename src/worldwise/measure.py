@@ -25,7 +25,7 @@ from worldwise.image import ImageStore
 from worldwise.lab import Lab
 from worldwise.record import CheckedRecords, check_records, read_records
 from worldwise.results import Result, ResultStore
-from worldwise.rundir import OwnEntry, Run, RunWriter
+from worldwise.rundir import CaseManifest, OwnEntry, Run, RunWriter
 from worldwise.suite import Budget, Case, Suite, Unavailable
 from worldwise.target import RECORDS, Emulator, Machine, Start, address_name
 from worldwise.targets import TARGETS
@@ -140,7 +140,11 @@ class Bench:
         ends the run. When the tool is
         interrupted the run is left `interrupted`, with all complete cases kept.
         """
-        pending = set(writer.pending)
+        # Only an earlier session can have measured others of a variant: in this one a variant is prepared whole.
+        done: dict[str, list[CaseManifest]] = {}
+        for manifest in writer.run.complete_cases():
+            done.setdefault(manifest.case().variant, []).append(manifest)
+        pending = set(writer.run.manifest.cases) - {manifest.id for one in done.values() for manifest in one}
         todo = [case for case in cases if case.id in pending]
         machines: dict[str, Machine] = {}
         reused: list[tuple[Case, Machine, Result]] = []
@@ -163,7 +167,8 @@ class Bench:
                             writer.case_directory(case.id)
                             self._failed(writer, case, None, reason)
                         fitting = [case for case in group if case.id in machines]
-                        self._refuse_other_images(writer.run, fitting, machines)
+                        for manifest in done.get(group[0].variant, ()):
+                            self._refuse_other_images(writer.run, manifest, fitting, machines)
                         for case in fitting:
                             running[self._pool.submit(self._case, writer, case, machines[case.id])] = case
                         continue
@@ -204,19 +209,19 @@ class Bench:
                 refused.append((case, error))
         return machines, refused
 
-    def _refuse_other_images(self, run: Run, group: Sequence[Case], machines: Mapping[str, Machine]) -> None:
-        """One variant of a run is one set of images: raise if cases done before were measured on another."""
-        for done in run.complete_cases():
-            for case in group:
-                now = machines[case.id].images
-                # A case that asks for another firmware has another image of another name.
-                other = any(done.images[name] != now[name] for name in done.images.keys() & now.keys())
-                if done.case().variant == case.variant and other:
-                    raise WorldwiseError(
-                        f"run {run.id} has measured {done.id} with other images of {case.variant} than are built now: "
-                        "their counts must not stand in one run",
-                        "start a new run",
-                    )
+    def _refuse_other_images(
+        self, run: Run, done: CaseManifest, group: Sequence[Case], machines: Mapping[str, Machine]
+    ) -> None:
+        """One variant of a run is one set of images: raise if a case of it done before was measured on another."""
+        for case in group:
+            now = machines[case.id].images
+            # A case that asks for another firmware has another image of another name.
+            if any(done.images[name] != now[name] for name in done.images.keys() & now.keys()):
+                raise WorldwiseError(
+                    f"run {run.id} has measured {done.id} with other images of {case.variant} than are built now: "
+                    "their counts must not stand in one run",
+                    "start a new run",
+                )
 
     def _case(self, writer: RunWriter, case: Case, machine: Machine) -> Result | None:
         """Measure one case, or take it from the results. Returns the result if it was taken."""

@@ -110,7 +110,7 @@ _brought: dict[str, Own] = {}
 
 
 def bring(directories: Iterable[Path], cache: Path | None = None) -> list[Own]:
-    """Copy, check and make known the libraries in some folders.
+    """Copy, check and make known the libraries in some folders, until `forget`: all of them, or none if one is refused.
 
     Args:
         directories: the folders.
@@ -119,14 +119,15 @@ def bring(directories: Iterable[Path], cache: Path | None = None) -> list[Own]:
     Raises WorldwiseError naming folder, file and key for a folder that is not there, is not whole or links elsewhere,
     and for a name that is taken.
     """
-    brought = []
+    brought: dict[str, Own] = {}
     for directory in directories:
         sandbox.require_confinement(f"the library in {directory}")
         implementation = portable.load_folder(directory)
         name = implementation.name
         path = directory / MANIFEST
-        if name in IMPLEMENTATIONS or name in _brought:
-            whose = "another folder's" if name in _brought else "one of worldwise's own"
+        taken = name in _brought or name in brought
+        if name in IMPLEMENTATIONS or taken:
+            whose = "another folder's" if taken else "one of worldwise's own"
             raise WorldwiseError(f"{path}: the name '{name}' is {whose}", "choose another name")
         copy, listed = _copy(directory, name, (cache or paths.cache_directory()) / "own")
         own = Own(
@@ -136,10 +137,12 @@ def bring(directories: Iterable[Path], cache: Path | None = None) -> list[Own]:
             listed,
         )
         _check_manifest(own)
+        brought[name] = own
+    # All or none: a folder that is refused leaves nothing behind.
+    for name, own in brought.items():
         portable.add(own.implementation)
         _brought[name] = own
-        brought.append(own)
-    return brought
+    return list(brought.values())
 
 
 def forget() -> None:

@@ -295,6 +295,8 @@ class Parameter:
         return any(fnmatchcase(f"{kind}/{operation}", "/".join(pattern)) for pattern in self.operations)
 
 
+# Campaigns, whose programs start no load, and the key cache, whose guest does not survive one.
+_WITHOUT_LOAD = (*apps.APPS["faults"].operations, *_KEYCACHE)
 _TEE_MESSAGES = ("sign", "verify", "digest", "aes", "echo", "echo-host")
 _MESSAGES = ("sign", "verify", "sha256", "sha512", "aes128", "aes256")
 
@@ -336,7 +338,16 @@ PARAMETERS = (
     ),
     Parameter("chunk", "chunks", (("optee", "sha256"), ("linux", "sha256"))),
     Parameter("fault", "faults", (("linux", "sha256"),), ("none", "fresh"), "none"),
-    Parameter("load", "loads", (("optee", "*"), ("linux*", "*")), ("none", "busy"), "none"),
+    Parameter(
+        "load",
+        "loads",
+        (
+            *(("optee", operation) for operation in TARGETS["optee"] if operation not in _WITHOUT_LOAD),
+            ("linux*", "*"),
+        ),
+        ("none", "busy"),
+        "none",
+    ),
     Parameter("ticks", "ticks", (("optee", "*"),), ("normal", "both"), "normal", of_machine=True),
     Parameter(
         "runs", "runs", (("board", "dhrystone"),), most=MAX_RUNS, missing="the number of runs, such as runs=1000"
@@ -1270,7 +1281,12 @@ class _Parser:
             having = [pair for pair in pairs if parameter.fits(*pair)]
             for target, operation in pairs:
                 if (target, operation) not in having and not (takes_portables(target) and having):
-                    self._refuse(where, f"'{operation}' on target '{target}' has no {parameter.key}.")
+                    keys = [other.suite_key for other in PARAMETERS if other.fits(target, operation)]
+                    self._refuse(
+                        where,
+                        f"'{operation}' on target '{target}' has no {parameter.key}.",
+                        f"allowed there: {', '.join(keys)}" if keys else "",
+                    )
             for pair in having:
                 self._few(where, len(combinations[pair]) * len(values))
                 combinations[pair] = [

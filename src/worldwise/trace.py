@@ -6,6 +6,7 @@ import functools
 import gzip
 import io
 import zlib
+from bisect import bisect_left
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -194,7 +195,22 @@ class Trace:
 
     def find(self, begin: int, end: int) -> Pass | None:
         """The pass between two readings of the counter."""
-        return next((one for one in self.passes if (one.begin, one.end) == (begin, end)), None)
+        return self._by_readings.get((begin, end))
+
+    def spans(self, begin: int, end: int) -> list[Pass]:
+        """The passes between two readings that are as deep as the first one that began at `begin`; none without it."""
+        if begin not in self._begun:
+            return []
+        level = self._levels[self._depths[self._begun[begin].id]]
+        some = level[bisect_left(level, (begin, 0)) : bisect_left(level, (end + 1, 0))]
+        found = (self.passes[place] for place in sorted(place for _, place in some))
+        return [one for one in found if one.end <= end]
+
+    def outermost(self, of: Pass) -> Pass:
+        """The pass around all others that are around a pass: itself if there is none."""
+        while of.parent in self._by_id:
+            of = self._by_id[of.parent]
+        return of
 
     def rows(self, of: Pass) -> Iterator[Row]:
         """What was executed in a pass, the passes inside it included."""
@@ -203,6 +219,48 @@ class Trace:
             one = todo.pop()
             yield from self.own.get(one, ())
             todo += self._inside.get(one, ())
+
+    # Each is made once, and takes no more than the passes' number: a trace may have a million.
+
+    @functools.cached_property
+    def _by_id(self) -> Mapping[int, Pass]:
+        return {one.id: one for one in self.passes}
+
+    @functools.cached_property
+    def _by_readings(self) -> Mapping[tuple[int, int], Pass]:
+        """The first pass of each two readings."""
+        return {(one.begin, one.end): one for one in reversed(self.passes)}
+
+    @functools.cached_property
+    def _begun(self) -> Mapping[int, Pass]:
+        """The first pass of each reading at a begin."""
+        return {one.begin: one for one in reversed(self.passes)}
+
+    @functools.cached_property
+    def _depths(self) -> Mapping[int, int]:
+        """How many passes are around each."""
+        depths: dict[int, int] = {}
+        for number, one in self._by_id.items():
+            way: list[int] = []
+            parent = one.parent
+            while number not in depths:
+                way.append(number)
+                if parent not in self._by_id:
+                    break
+                number, parent = parent, self._by_id[parent].parent
+            depth = depths.get(number, -1)
+            for outer in reversed(way):
+                depth += 1
+                depths[outer] = depth
+        return depths
+
+    @functools.cached_property
+    def _levels(self) -> Mapping[int, Sequence[tuple[int, int]]]:
+        """By depth the readings at the passes' begins, sorted, each with its place among all passes."""
+        levels: defaultdict[int, list[tuple[int, int]]] = defaultdict(list)
+        for place, one in enumerate(self.passes):
+            levels[self._depths[one.id]].append((one.begin, place))
+        return {depth: sorted(level) for depth, level in levels.items()}
 
     @functools.cached_property
     def _inside(self) -> Mapping[int, Sequence[int]]:
@@ -323,20 +381,12 @@ def _check_nesting(what: str, parents: Mapping[int, int], path: Path) -> None:
         settled.update(way)
 
 
-def _check(trace: Trace, path: Path) -> None:
-    counted: dict[int, int] = {}
-    for one in trace.passes:
-        total = 0
-        for row in trace.own.get(one.id, ()):
-            if row.frame not in trace.frames:
-                raise WorldwiseError(f"{path}: pass {one.id} names frame {row.frame}, which is not there")
-            if row.block not in trace.blocks:
-                raise WorldwiseError(f"{path}: pass {one.id} names block {row.block}, which is not there")
-            total += row.times * trace.blocks[row.block].instructions
-        counted[one.id] = total
+def with_inner(passes: Sequence[Pass], own: Mapping[int, int]) -> dict[int, int]:
+    """What passes have, with what the passes inside them have, from what each has itself: all by the passes' ids."""
+    counted = {one.id: own.get(one.id, 0) for one in passes}
     # From the innermost out: each is added to the one around it when all inside it are.
     inside = dict.fromkeys(counted, 0)
-    parents = {one.id: one.parent for one in trace.passes}
+    parents = {one.id: one.parent for one in passes}
     for parent in parents.values():
         if parent in inside:
             inside[parent] += 1
@@ -349,6 +399,21 @@ def _check(trace: Trace, path: Path) -> None:
             inside[parent] -= 1
             if not inside[parent]:
                 ready.append(parent)
+    return counted
+
+
+def _check(trace: Trace, path: Path) -> None:
+    counted: dict[int, int] = {}
+    for one in trace.passes:
+        total = 0
+        for row in trace.own.get(one.id, ()):
+            if row.frame not in trace.frames:
+                raise WorldwiseError(f"{path}: pass {one.id} names frame {row.frame}, which is not there")
+            if row.block not in trace.blocks:
+                raise WorldwiseError(f"{path}: pass {one.id} names block {row.block}, which is not there")
+            total += row.times * trace.blocks[row.block].instructions
+        counted[one.id] = total
+    counted = with_inner(trace.passes, counted)
     for one in trace.passes:
         if counted[one.id] != one.instructions:
             raise WorldwiseError(

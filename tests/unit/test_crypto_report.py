@@ -103,6 +103,13 @@ def test_the_table_ranks_what_does_the_same() -> None:
     assert [line[4] for line in table] == ["187,000", "4,500,000", "-", "-", "-"]
 
 
+@pytest.mark.parametrize("before", [True, False])
+def test_another_machine_s_linux_is_not_set_beside_a_ta(before: bool) -> None:
+    other = linux(f"linux-armv8/wolfssl-sp-O2/{SIGN}", 374_000)
+    listed = [*other, *WHOLE] if before else [*WHOLE, *other]
+    assert crypto_sections(reading(listed, RECOMMENDED)) == crypto_sections(reading(WHOLE, RECOMMENDED))
+
+
 def test_memory_and_random_bytes_have_a_table_of_their_own() -> None:
     table = lines(section(crypto_sections(reading(WHOLE)), "What shared memory and random bytes change"))
     assert [line[2:] for line in table] == [

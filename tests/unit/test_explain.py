@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Owners of instructions, from small traces: every one counted once, on the right stack, in the right layer."""
 
-from collections.abc import Callable, Sequence
+import dataclasses
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -28,7 +30,7 @@ from worldwise.explain import LOST, Explainer, Explanation, function_changes, la
 from worldwise.layers import NO_RULE, OTHER_PROCESS, UNKNOWN, Rules, load_rules
 from worldwise.record import Sample
 from worldwise.stacks import folded
-from worldwise.trace import read_trace
+from worldwise.trace import Pass, Row, read_trace
 
 RULES = """
 helpers = ["memset", "__memset*"]
@@ -448,3 +450,99 @@ def test_folded_stacks_are_the_same_each_time(make: Make) -> None:
     first, second = (only(make(whole_call(), samples_of([(1000, 1061)]))) for _ in range(2))
     assert folded(first.stacks) == folded(second.stacks)
     assert folded(first.stacks).startswith("main (client) 10\nmain (client);invoke (client) 20\n")
+
+
+# --- traces of many passes ---
+
+
+class Work:
+    """Counts what is read of a trace's passes and rows."""
+
+    def __init__(self) -> None:
+        self.reads = 0
+
+    def watch(self, explainer: Explainer) -> None:
+        """Count from now on."""
+        work, trace = self, explainer.trace
+
+        class Watched(Pass):
+            def __getattribute__(self, name: str) -> Any:
+                if name in Pass.model_fields:
+                    work.reads += 1
+                return super().__getattribute__(name)
+
+        class Rows(list[Row]):
+            def __iter__(self) -> Iterator[Row]:
+                work.reads += 1
+                return super().__iter__()
+
+        passes = [Watched.model_construct(**one.model_dump()) for one in trace.passes]
+        own = {number: Rows(rows) for number, rows in trace.own.items()}
+        explainer.trace = dataclasses.replace(trace, passes=passes, own=own)
+        self.reads = 0
+
+
+def side_by_side(make: Make, number: int) -> tuple[Explainer, list[Sample]]:
+    """So many samples of two passes each, the passes of all inside one."""
+    trace = TraceBuilder()
+    client = trace.context(CLIENT)
+    region = trace.region(client)
+    inner = trace.frame(region, "call", client, place(CLIENT, "invoke"), place(CLIENT, "main"))
+    trace.run(1, region, client, MARK + 8, 10)
+    spans = []
+    for sample in range(number):
+        for one in (0, 1):
+            trace.run(2 + 2 * sample + one, inner, client, place(CLIENT, "invoke"), 4)
+            trace.close(2 + 2 * sample + one, inner, 1000 + 100 * sample + 10 * one, parent=1)
+        spans.append((1000 + 100 * sample, 1014 + 100 * sample))
+    trace.close(1, region, 990)
+    samples = [one.model_copy(update={"spans": 2, "busy": 8, "count": 3}) for one in samples_of(spans)]
+    return make(trace, samples), samples
+
+
+def one_in_another(make: Make, number: int) -> tuple[Explainer, list[Sample]]:
+    """So many passes, each inside the one before, under a counter that may leave out the monitor."""
+    trace = TraceBuilder()
+    ids = trace.contexts()
+    frame = trace.region(ids.ta, CYCLES_MARK)
+    monitor = trace.frame(frame, "exception", ids.monitor, place(MONITOR, "smc_handler"), CYCLES_MARK + 12)
+    trace.run(1, frame, ids.ta, CYCLES_MARK + 8, 2)
+    for one in range(1, number + 1):
+        trace.run(one, monitor, ids.monitor, place(MONITOR, "smc_handler"), 7)
+    spans = []
+    for one in range(number, 0, -1):
+        end = trace.close(one, frame, 1000 + one, parent=one - 1, mark=hex(CYCLES_MARK))
+        spans.append((1000 + one, end))
+    return make(trace, samples_of(spans)), samples_of(spans)
+
+
+@pytest.mark.parametrize("shape", [side_by_side, one_in_another])
+def test_work_grows_with_the_passes_not_with_their_square(
+    make: Make, shape: Callable[[Make, int], tuple[Explainer, list[Sample]]]
+) -> None:
+    """If this fails, a trace of a million passes takes hours to explain."""
+    reads = {}
+    for number in (40, 80, 160):
+        explainer, samples = shape(make, number)
+        work = Work()
+        work.watch(explainer)
+        assert explainer.check() == len(explainer.trace.passes)
+        chosen = explainer.sample("invoke", "client")
+        assert chosen in samples
+        explainer.explain(samples[0])
+        reads[number] = work.reads
+    assert reads[160] - reads[80] == 2 * (reads[80] - reads[40]), reads
+
+
+def test_the_passes_of_a_sample_are_those_at_its_depth(make: Make) -> None:
+    """If this fails, a sample of several passes has those of another, or what is inside them twice."""
+    explainer, samples = side_by_side(make, 3)
+    for number, sample in enumerate(samples):
+        assert [one.id for one in explainer._regions(sample)] == [2 + 2 * number, 3 + 2 * number]
+        assert names(explainer.explain(sample)) == {"invoke": 8}
+    more = samples[0].model_copy(update={"spans": 3})
+    assert explainer._regions(more) == []
+    assert explainer._regions(samples[0].model_copy(update={"begin": 1001})) == []
+    assert [one.id for one in explainer._regions(samples[0].model_copy(update={"end": 1013, "spans": 1}))] == [2]
+    nested, (inner, *_) = one_in_another(make, 5)
+    assert [nested.trace.outermost(one).id for one in nested._regions(inner)] == [1]

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 import boards
+from board_reading import board_row as row_of_board
 from synthetic import (
     CLIENT_EXTRA,
     COST,
@@ -20,7 +21,7 @@ from synthetic import (
     write_run,
 )
 from worldwise.errors import WorldwiseError
-from worldwise.lens import Reading, Row, in_reading_order, read_run
+from worldwise.lens import Reading, Row, _with_ratios, in_reading_order, read_run
 from worldwise.rundir import Run, open_run
 from worldwise.suite import Case, parse_budget, select
 
@@ -78,6 +79,22 @@ def test_ratio_is_to_linux_of_the_same_variant(reading: Reading) -> None:
     assert around.median == inside.median + CLIENT_EXTRA
     assert linux.ratio_to_linux is None
     assert row_of(reading, variant="mbedtls-nist-O2", operation="ta-load").ratio_to_linux is None
+
+
+def test_ratio_is_to_linux_of_the_same_machine() -> None:
+    def ratios(**medians: float) -> dict[str, float | None]:
+        rows = [
+            row_of_board(target.replace("_", "-"), "bearssl", median=median).model_copy(
+                update={"board": "", "place": "ta" if target == "optee" else "linux"}
+            )
+            for target, median in medians.items()
+        ]
+        return {row.target: row.ratio_to_linux for row in _with_ratios(rows)}
+
+    none = {"linux": None, "linux-armv8": None}
+    assert ratios(optee=300, linux=100, linux_armv8=200) == {"optee": 3, **none}
+    assert ratios(linux_armv8=200, linux=100, optee=300) == {"optee": 3, **none}
+    assert ratios(optee=300, linux_armv8=200) == {"optee": None, "linux-armv8": None}
 
 
 def test_every_row_says_what_it_includes(reading: Reading) -> None:

@@ -22,7 +22,7 @@ from worldwise.errors import DoesNotFitError, HostError, WorldwiseError
 from worldwise.image import ImageStore
 from worldwise.lab import Lab
 from worldwise.measure import Bench, Options, case_digest
-from worldwise.rundir import Run, open_run
+from worldwise.rundir import CaseManifest, Run, open_run
 from worldwise.suite import Case, Suite, load_suite
 from worldwise.target import RECORDS, Emulator, Machine, Outcome, Start, Target
 from worldwise.targets import TARGETS
@@ -583,6 +583,23 @@ def test_other_images_must_not_go_on(tool: Tool, monkeypatch: pytest.MonkeyPatch
     monkeypatch.setattr(FakeTarget, "machine", machine)
     with pytest.raises(WorldwiseError, match="with other images of"):
         tool.resume(FakeEmulator())
+
+
+def test_what_is_done_is_read_once(tool: Tool, cases: list[Case], monkeypatch: pytest.MonkeyPatch) -> None:
+    """If this fails, a run of many variants reads every case of the run again for each of them."""
+    assert len({case.variant for case in cases}) == 2
+    reads: list[str] = []
+    read = Run.case
+
+    def counted(self: Run, case_id: str) -> CaseManifest | None:
+        reads.append(case_id)
+        return read(self, case_id)
+
+    bench = tool.bench(FakeEmulator())
+    with bench.new_run(tool.runs, tool.suite, cases, None, None) as writer:
+        monkeypatch.setattr(Run, "case", counted)
+        assert bench.measure(writer, cases).state == "complete"
+    assert sorted(reads) == sorted(IDS)
 
 
 # --- through the command line ---

@@ -1,16 +1,21 @@
 # SPDX-License-Identifier: BSD-2-Clause
+import importlib
 import json
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
+from typing import NoReturn
 
 import pytest
+from click.testing import CliRunner
 
 from worldwise import own, paths, portable
 from worldwise.board import Board, boards
+from worldwise.cli import cli
 from worldwise.errors import WorldwiseError
 from worldwise.firmware import firmware_programs
 from worldwise.own import Own
+from worldwise.portable import portables
 from worldwise.suite import Suite, parse_suite
 
 MANIFEST = """\
@@ -384,3 +389,45 @@ def test_a_library_that_was_not_brought_is_said_to_be_missing(bring: Bring) -> N
     with pytest.raises(WorldwiseError, match="'my-lib' is not here") as caught:
         portable.find("my-lib")
     assert "--implementation DIR" in caught.value.hint
+
+
+def test_a_folder_that_is_refused_leaves_nothing_of_those_before_it(folder: Path, tmp_path: Path) -> None:
+    """If this fails, what a suite accepts depends on a call that failed before."""
+    own.forget()
+    (folder / "implementation.toml").write_text(MANIFEST)
+    before = {*portables()}
+    with pytest.raises(WorldwiseError):
+        own.bring([folder, tmp_path / "gone"], tmp_path / "cache")
+    assert {*portables()} == before
+    # So is the same folder twice; alone it may be brought again.
+    with pytest.raises(WorldwiseError, match="is another folder's"):
+        own.bring([folder, folder], tmp_path / "cache")
+    assert {*portables()} == before
+    (only,) = own.bring([folder], tmp_path / "cache")
+    assert {*portables()} == before | {only.name}
+    own.forget()
+    assert {*portables()} == before
+
+
+@pytest.mark.parametrize("command", ["run", "explain"])
+def test_a_command_forgets_what_it_brought(
+    command: str, folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """If this fails, what a suite accepts depends on the command before."""
+    own.forget()
+    (folder / "implementation.toml").write_text(MANIFEST)
+    before = {*portables()}
+    seen: list[set[str]] = []
+    bring = own.bring
+
+    def stop(directories: Iterable[Path]) -> NoReturn:
+        bring(directories, tmp_path / "cache")
+        seen.append({*portables()} - before)
+        raise WorldwiseError("enough")
+
+    monkeypatch.setattr(own, "bring", stop)
+    monkeypatch.setattr(importlib.import_module("worldwise.cli.explain"), "open_run", lambda *_: None)
+    words = {"run": ["run"], "explain": ["explain", "latest"]}[command]
+    CliRunner().invoke(cli, [*words, "--implementation", str(folder)])
+    assert [len(one) for one in seen] == [1]
+    assert {*portables()} == before

@@ -6,9 +6,14 @@ import pytest
 
 import boards
 from worldwise import board, paths
+from worldwise.apps import APPS
+from worldwise.campaign import CAMPAIGNS
 from worldwise.errors import WorldwiseError
 from worldwise.published import load_figures
 from worldwise.suite import (
+    _BY_KEY,
+    PLAIN_TARGETS,
+    TARGETS,
     Case,
     check_budget,
     load_suite,
@@ -412,6 +417,47 @@ def test_wrong_ids_say_what_was_meant(text: str, says: str, hint: str) -> None:
     assert caught.value.message.startswith(f"case '{text}': ")
     assert says in caught.value.message
     assert hint in caught.value.hint
+
+
+# --- load ---
+
+STORED = """\
+format = 1
+name = "load"
+title = "t"
+samples = 1
+warmup = 0
+
+[[cases]]
+targets = ["optee"]
+operations = ["OPERATION"]
+implementations = ["mbedtls"]
+optimisations = ["O2"]
+storages = ["ree"]
+loads = ["busy"]
+"""
+
+
+@pytest.mark.parametrize("operation", sorted({*CAMPAIGNS, *APPS["keycache"].operations}))
+def test_a_load_is_refused_where_no_program_applies_it(operation: str) -> None:
+    """If this fails, a run says load=busy of what was measured without it, or whose guest died of it."""
+    with pytest.raises(WorldwiseError) as caught:
+        parse_suite(STORED.replace("OPERATION", operation), "load.toml")
+    assert caught.value.message == f"load.toml:13: cases[1].loads: '{operation}' on target 'optee' has no load."
+    allowed = caught.value.hint.removeprefix("allowed there: ").split(", ")
+    assert {"ticks", "storages"} <= {*allowed}
+    assert "loads" not in allowed
+    with pytest.raises(WorldwiseError, match="parameter 'load' is not known"):
+        parse_case(f"optee/mbedtls-O2/{operation},load=busy")
+
+
+def test_a_load_is_accepted_where_the_program_applies_it() -> None:
+    having = {operation for operation in TARGETS["optee"] if _BY_KEY["load"].fits("optee", operation)}
+    assert having == {*TARGETS["optee"]} - {*CAMPAIGNS} - {*APPS["keycache"].operations}
+    for target in ("linux", *PLAIN_TARGETS):
+        assert all(_BY_KEY["load"].fits(target, operation) for operation in TARGETS[target])
+    case = parse_case("optee/mbedtls-O2/storage,load=busy,storage=ree,action=read,size=1KiB")
+    assert "load=busy" in case.arguments
 
 
 # --- boards ---

@@ -102,6 +102,7 @@ def explain(
         if diff or slow_down:
             raise click.UsageError("--diff and --slow-down take a CASE")
         reference = open_run(what, runs)
+        click.get_current_context().call_on_close(own.forget)
         brought = own.bring(directories)
         own.announce(brought, lambda text: outgoing.echo(text, err=True))
         names = [each.name for each in brought]

@@ -175,6 +175,7 @@ def run(
     )
     given = wanted_budget(budget)
     old = open_run(resume, runs) if resume else None
+    click.get_current_context().call_on_close(own.forget)
     brought = own.bring(directories)
     if old:
         own.check_same(old.id, old.manifest.own, brought)
