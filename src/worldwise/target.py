@@ -955,7 +955,18 @@ def symbol_address(elf: Path, name: str) -> int:
 
 
 def address_name(elf: Path, address: int) -> str:
-    """What is at an address of a program: `recurse (adapter.c:12)`; empty for an address that is in no function."""
+    """What is at an address of a program: `recurse (adapter.c:12)`; empty for an address that is in no function.
+
+    Empty too for a program that cannot be read: a library of a stranger has a say in what its sections are.
+    """
+    try:
+        return _address_name(elf, address)
+    except Exception:
+        # pyelftools promises no kind of error for what no compiler would make.
+        return ""
+
+
+def _address_name(elf: Path, address: int) -> str:
     with elf.open("rb") as file:
         read = ELFFile(file)
         name = ""

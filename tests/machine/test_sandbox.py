@@ -24,7 +24,7 @@ from worldwise.image import ImageStore, Recipe
 from worldwise.lab import Lab, open_lab
 from worldwise.sandbox import MIB, Limits
 from worldwise.suite import Case
-from worldwise.target import CONSOLE, RECORDS, Emulator, Machine
+from worldwise.target import CONSOLE, RECORDS, Emulator, Machine, address_name
 from worldwise.targets import TARGETS
 
 # Nobody of this host, and not one of those whom the sandbox takes.
@@ -444,6 +444,14 @@ def test_a_console_that_is_a_pipe_hangs_nobody(tmp_path: Path) -> None:
     with contextlib.suppress(FileNotFoundError):
         (tmp_path / "link").symlink_to("/etc/passwd")
     assert sandbox.end_of(tmp_path / "link", 100) == b""
+
+
+@pytest.mark.parametrize(
+    "content", [b"", b"\x7fELF", b"\x7fELF\x02\x01\x01" + bytes(57), b"\x7fELF" + bytes(range(200))]
+)
+def test_a_program_that_is_none_has_no_names(content: bytes, tmp_path: Path) -> None:
+    (tmp_path / "elf").write_bytes(content)
+    assert address_name(tmp_path / "elf", 0) == ""
 
 
 def test_a_host_without_other_users_refuses_strangers_code(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
