@@ -215,7 +215,8 @@ class ImageStore:
         # Before a folder of its own is made: an image that this one needs may have to be built first.
         needs: list[Bind] = [(self.get(need).directory, f"/in/{name}", "ro") for name, need in recipe.needs.items()]
         final = self._path(recipe, digest)
-        log = self.directory / f"{recipe.name}.log"
+        # One for each address: two versions of a recipe may be built at the same time.
+        log = self.directory / f"{final.name}.log"
         log.unlink(missing_ok=True)
         self.notify(f"building {recipe.name}")
         debian.require_space(self.directory, 500_000_000, f"building {recipe.name}")

@@ -388,6 +388,15 @@ def test_details_and_hint_of_an_error(call: Call, monkeypatch: pytest.MonkeyPatc
     assert answer.err == (f"core.c:7: error: [no]\n{'x' * 300}\nworldwise: the build of optee failed\n  see the log\n")
 
 
+def test_a_folder_elsewhere_is_not_lent(call: Call, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """If this fails, `lab enter --lend ..` gives all that is beside the current directory away."""
+    (tmp_path / "here/in").mkdir(parents=True)
+    monkeypatch.chdir(tmp_path / "here")
+    for folder in ("..", ".", "/etc", "in/../.."):
+        answer = call("lab", "enter", "--lend", folder, "true")
+        assert (answer.status, "is not a folder of" in answer.err) == (2, True), folder
+
+
 @pytest.mark.parametrize("kind", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_an_interrupt_is_status_130(kind: signal.Signals, call: Call, monkeypatch: pytest.MonkeyPatch) -> None:
     """If this fails, Ctrl-C or a service manager's stop is a traceback, or counts as a result."""

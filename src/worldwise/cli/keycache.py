@@ -185,7 +185,7 @@ def _note(text: str) -> None:
 def _what_to_type(options: Options, port: int) -> str:
     """Commands that a person can copy into another terminal, from any directory."""
     folder = options.directory.absolute()
-    # The root's own program sees what is below the directory that it is started from.
+    # The root's own program is shown this folder of the directory that it is started from.
     name = shlex.quote(folder.name)
     tool = os.path.relpath(paths.REPOSITORY / "worldwise", folder.parent)
     one, other = (shlex.quote(client) for client in (*options.clients, *options.clients)[:2])
@@ -203,7 +203,7 @@ def _what_to_type(options: Options, port: int) -> str:
         "",
         "Where there is no redis-cli, this before all else:",
         "",
-        f'  redis-cli() {{ {shlex.quote(tool)} lab enter --root keycache --network redis-cli "$@"; }}',
+        f'  redis-cli() {{ {shlex.quote(tool)} lab enter --root keycache --network --lend {name} redis-cli "$@"; }}',
         "",
         "Ctrl-C ends it, and nothing of it stays. Its random numbers are an emulator's: it is for trying.",
     ]

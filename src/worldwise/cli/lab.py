@@ -10,7 +10,7 @@ from pathlib import Path
 
 import click
 
-from worldwise import debian, outgoing
+from worldwise import debian, outgoing, sandbox
 from worldwise.errors import WorldwiseError
 from worldwise.lab import MAIN, ROOTS, Bind, Lab, directory_size, labs_in, open_lab, remove_labs
 
@@ -124,20 +124,35 @@ def check(name: str) -> None:
 @lab.command(context_settings={"ignore_unknown_options": True})
 @click.option("--network", is_flag=True, help="Let the lab see the network.")
 @click.option("--root", "name", default=MAIN, type=click.Choice(list(ROOTS)), help="Another root than the lab.")
+@click.option(
+    "--lend",
+    "folders",
+    multiple=True,
+    metavar="DIR",
+    type=click.Path(exists=True, file_okay=False, path_type=Path),
+    help="Show it, of the current directory, the folder DIR alone, whose files are its own meanwhile.",
+)
 @click.argument("argv", nargs=-1, type=click.UNPROCESSED)
-def enter(argv: tuple[str, ...], network: bool, name: str) -> None:
+def enter(argv: tuple[str, ...], network: bool, name: str, folders: tuple[Path, ...]) -> None:
     """Run ARGV (a shell if there is none) in the lab, with the current directory at /work.
 
     What runs there may do in that directory what you may. If you are root, it is nobody's user: it reads the directory,
-    and writes where its permissions let others.
+    and writes where its permissions let others; with --lend it has a folder of it as its own.
     """
+    here = Path.cwd()
+    lent = [folder.resolve() for folder in folders]
+    for folder in lent:
+        if here not in folder.parents:
+            raise click.UsageError(f"--lend {folder}: is not a folder of {here}")
     place = open_lab(name=name)
     place.ensure()
     tty = sys.stdin.isatty()
-    binds: list[Bind] = [(Path.cwd(), "/work", "rw")]
+    shown = {one: f"/work/{one.relative_to(here)}" for one in lent} or {here: "/work"}
+    binds: list[Bind] = [(path, inside, "rw") for path, inside in shown.items()]
     env = {"TERM": os.environ["TERM"]} if tty and "TERM" in os.environ else {}
     command = place.command(argv or ("bash",), binds=binds, chdir="/work", env=env, network=network, tty=tty)
-    code = subprocess.run(command, check=False).returncode
+    with sandbox.lent(lent):
+        code = subprocess.run(command, check=False).returncode
     if code != 0:
         # The command's own failure is its own affair; bubblewrap's refusal needs words.
         place.run(["true"])
