@@ -7,6 +7,7 @@ the file is for, and what the user can do.
 
 import contextlib
 import errno
+import fcntl
 import hashlib
 import io
 import json
@@ -44,8 +45,8 @@ _BAD_CHARACTER = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-
 
 
 def size_words(size: int) -> str:
-    """A limit as people say it: `16 MiB`."""
-    for scale, unit in ((2**20, "MiB"), (2**10, "KiB")):
+    """A size or a limit as people say it, rounded down: `16 MiB`."""
+    for scale, unit in ((2**30, "GiB"), (2**20, "MiB"), (2**10, "KiB")):
         if size >= scale:
             return f"{size // scale:,} {unit}"
     return f"{size:,} bytes"
@@ -134,6 +135,15 @@ def _open(name: str, flags: int, within: int | None, shown: Path) -> int:
         if error.errno == errno.ENXIO:
             raise OSError(errno.ENXIO, "it is a socket, not a file", str(shown)) from None
         raise
+
+
+def try_lock(descriptor: int) -> bool:
+    """Take the lock of an open file or folder, unless somebody has it; the kernel lets go of it when it is closed."""
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True
 
 
 def kind_of(mode: int) -> str:

@@ -32,7 +32,7 @@ from filelock import FileLock, Timeout
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
-from worldwise import outgoing, paths, sandbox
+from worldwise import files, outgoing, paths, sandbox
 from worldwise.contents import BUDGET, Contents, package_sums
 from worldwise.debian import (
     NATIVE,
@@ -742,8 +742,8 @@ def directory_size(directory: Path) -> int:
     """Bytes the files below a directory take on disk; a file with several names counts once."""
     total = 0
     seen: set[tuple[int, int]] = set()
-    for parent, _, files in os.walk(directory):
-        for name in files:
+    for parent, _, names in os.walk(directory):
+        for name in names:
             with contextlib.suppress(FileNotFoundError):
                 entry = os.lstat(os.path.join(parent, name))  # noqa: PTH118 -- tens of thousands of them
                 if (entry.st_dev, entry.st_ino) not in seen:
@@ -788,7 +788,7 @@ def _text(file: IO[bytes], name: str) -> str:
     """What a program printed. Raises WorldwiseError if that is more than anyone reads."""
     size = file.seek(0, os.SEEK_END)
     if size > _MOST_PRINTED:
-        raise WorldwiseError(f"{name} in the lab printed {sandbox.shown_bytes(size)}")
+        raise WorldwiseError(f"{name} in the lab printed {files.size_words(size)}")
     file.seek(0)
     return file.read().decode("utf-8", "replace")
 
@@ -833,8 +833,8 @@ def _witness_size(path: str) -> int:
 def _witness(root: Path) -> dict[str, int]:
     """Size of every program and every file of 256 KiB or more, by its path below `root`."""
     found: dict[str, int] = {}
-    for parent, _, files in os.walk(root):
-        for name in files:
+    for parent, _, names in os.walk(root):
+        for name in names:
             path = Path(parent, name)
             entry = path.lstat()
             if stat.S_ISLNK(entry.st_mode) and parent.endswith("/usr/bin"):

@@ -7,7 +7,6 @@ a tool killed at any moment loses at most the case in flight.
 
 import contextlib
 import errno
-import fcntl
 import hashlib
 import os
 import re
@@ -662,25 +661,17 @@ def _lock(path: Path) -> int:
     descriptor = os.open(path, os.O_RDONLY | os.O_DIRECTORY)
     # A few tries: a reader that looks whether the run is locked holds the lock for a moment itself.
     for _ in range(5):
-        if _try_lock(descriptor):
+        if files.try_lock(descriptor):
             return descriptor
         time.sleep(0.02)
     os.close(descriptor)
     raise WorldwiseError(f"run {path.name} is being written by another worldwise.", hint="wait for it to end")
 
 
-def _try_lock(descriptor: int) -> bool:
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return False
-    return True
-
-
 def _is_locked(path: Path) -> bool:
     descriptor = os.open(path, os.O_RDONLY | os.O_DIRECTORY)
     try:
-        return not _try_lock(descriptor)
+        return not files.try_lock(descriptor)
     finally:
         os.close(descriptor)
 

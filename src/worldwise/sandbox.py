@@ -8,7 +8,6 @@ without trusting a single name in them.
 
 import contextlib
 import errno
-import fcntl
 import functools
 import importlib
 import os
@@ -22,7 +21,7 @@ import tempfile
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import ModuleType
@@ -30,6 +29,7 @@ from typing import Literal
 
 from filelock import FileLock
 
+from worldwise import files
 from worldwise.errors import WorldwiseError
 
 KIB, MIB, GIB = 1 << 10, 1 << 20, 1 << 30
@@ -237,14 +237,6 @@ EMULATOR = Limits(address_space=8 * GIB, processes=256, open_files=512, temporar
 WITHOUT_ADDRESS_LIMIT = replace(BUILD, address_space=None)
 
 
-def shown_bytes(size: int) -> str:
-    """A size for a message: `8 GiB`, `200 MiB`."""
-    for unit, name in ((GIB, "GiB"), (MIB, "MiB"), (KIB, "KiB")):
-        if size >= unit:
-            return f"{size / unit:.3g} {name}"
-    return f"{size} bytes"
-
-
 @dataclass
 class Watch:
     """Looks, now and then, whether a sandbox keeps to the limits that the kernel does not keep.
@@ -268,10 +260,10 @@ class Watch:
         began = now
         memory = _resident(pid)
         if memory > self.limits.memory:
-            return f"it used {shown_bytes(memory)} of memory; {shown_bytes(self.limits.memory)} is its limit"
+            return f"it used {files.size_words(memory)} of memory; {files.size_words(self.limits.memory)} is its limit"
         disk = sum(_written(folder) for folder in self.folders)
         if disk > self.limits.disk:
-            return f"it wrote {shown_bytes(disk)} to the disk; {shown_bytes(self.limits.disk)} is its limit"
+            return f"it wrote {files.size_words(disk)} to the disk; {files.size_words(self.limits.disk)} is its limit"
         # A look at a large tree must not become the work itself.
         self._next = time.monotonic() + max(self.every, 20 * (time.monotonic() - began))
         return ""
@@ -293,17 +285,17 @@ def ended(process: subprocess.Popen[bytes], seconds: float) -> bool:
 def broken_limit(status: int, text: str, limits: Limits) -> str:
     """Which limit of the kernel's a sandbox seems to have met, by its status and the end of its output; else empty."""
     if status in (128 + signal.SIGXFSZ, -signal.SIGXFSZ) or "File size limit exceeded" in text:
-        return f"it wrote a file of more than {shown_bytes(limits.file_size)}, which is its limit"
+        return f"it wrote a file of more than {files.size_words(limits.file_size)}, which is its limit"
     if "Resource temporarily unavailable" in text:
         return f"it may have met its limit of {limits.processes} processes"
     if "Too many open files" in text:
         return f"it may have met its limit of {limits.open_files} open files"
     if "No space left on device" in text:
-        return f"the disk may be full, or its /tmp, of which {shown_bytes(limits.temporary)} is the limit"
+        return f"the disk may be full, or its /tmp, of which {files.size_words(limits.temporary)} is the limit"
     if limits.address_space and any(
         words in text for words in ("Cannot allocate memory", "memory exhausted", "out of memory", "bad_alloc")
     ):
-        return f"it may have met its limit of {shown_bytes(limits.address_space)} of memory for one process"
+        return f"it may have met its limit of {files.size_words(limits.address_space)} of memory for one process"
     return ""
 
 
@@ -385,20 +377,12 @@ def scratch(cache: Path) -> Iterator[Path]:
         path = Path(tempfile.mkdtemp(dir=base))
         # Held while the folder is in use; the kernel lets go of it however the tool ends.
         held = os.open(path, os.O_RDONLY | os.O_DIRECTORY)
-        _try_lock(held)
+        files.try_lock(held)
     try:
         yield path
     finally:
         remove_tree(path)
         os.close(held)
-
-
-def _try_lock(descriptor: int) -> bool:
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return False
-    return True
 
 
 def _sweep(base: Path) -> None:
@@ -408,7 +392,7 @@ def _sweep(base: Path) -> None:
         with contextlib.suppress(OSError):
             descriptor = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
             try:
-                if _try_lock(descriptor):
+                if files.try_lock(descriptor):
                     remove_tree(path)
             finally:
                 os.close(descriptor)
@@ -530,26 +514,14 @@ def _require_plain(entry: os.stat_result, name: str, limit: int, what: str) -> N
     if not stat.S_ISREG(entry.st_mode) or entry.st_nlink != 1:
         raise _odd(name, entry, what)
     if entry.st_size > limit:
-        raise WorldwiseError(
-            f"{what} left {name!a} of {shown_bytes(entry.st_size)}; {shown_bytes(limit)} is the most that is taken"
-        )
-
-
-_KINDS: Mapping[int, str] = {
-    stat.S_IFLNK: "a link",
-    stat.S_IFIFO: "a pipe",
-    stat.S_IFSOCK: "a socket",
-    stat.S_IFCHR: "a device",
-    stat.S_IFBLK: "a device",
-    stat.S_IFDIR: "a folder",
-    stat.S_IFREG: "a file of several names",
-}
+        size, most = files.size_words(entry.st_size), files.size_words(limit)
+        raise WorldwiseError(f"{what} left '{files.quoted(name)}' of {size}; {most} is the most that is taken")
 
 
 def _odd(name: str, entry: os.stat_result, what: str) -> WorldwiseError:
-    kind = _KINDS.get(stat.S_IFMT(entry.st_mode), "of a kind that is not known")
+    kind = "a file of several names" if stat.S_ISREG(entry.st_mode) else files.kind_of(entry.st_mode)
     return WorldwiseError(
-        f"{what} left {name!a}, which is {kind}: only regular files are taken out of a sandbox",
+        f"{what} left '{files.quoted(name)}', which is {kind}: only regular files are taken out of a sandbox",
         "nothing was followed or overwritten; what ran there is not what it says, or is defective",
     )
 
