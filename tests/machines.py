@@ -110,6 +110,17 @@ def no_emulator_is_left(request: pytest.FixtureRequest) -> Iterator[None]:
 
 
 @pytest.fixture(scope="session")
+def lab_if_there(request: pytest.FixtureRequest) -> Lab:
+    """The lab for a unit test: not built for unit tests alone, but waited for where other tests want it anyway."""
+    place = open_lab()
+    if place.problem():
+        if not any(item.get_closest_marker("machine") for item in request.session.items):
+            pytest.skip("the lab is not built, and no test that was asked for builds it")
+        place.ensure()
+    return place
+
+
+@pytest.fixture(scope="session")
 def lab() -> Lab:
     """The lab, built if need be."""
     place = open_lab()

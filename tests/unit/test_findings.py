@@ -11,7 +11,7 @@ from worldwise import image, paths
 from worldwise.debian import load_lock
 from worldwise.image import ImageStore
 from worldwise.implementation import IMPLEMENTATIONS, Implementation
-from worldwise.lab import Lab, open_lab
+from worldwise.lab import Lab
 from worldwise.lens import read_run
 from worldwise.report import sections
 from worldwise.suite import Case, load_suite
@@ -143,7 +143,7 @@ def test_the_page_says_what_each_is() -> None:
 
 
 @pytest.mark.lab
-def test_the_patches_apply() -> None:
+def test_the_patches_apply(lab_if_there: Lab) -> None:
     """If this fails, one of our patches does not fit OP-TEE's source, Debian's patches or the others."""
-    built = ImageStore(open_lab()).get(image.optee_source())
+    built = ImageStore(lab_if_there).get(image.optee_source())
     assert built.files.keys() == {"source.tar"}

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from worldwise import paths
-from worldwise.lab import open_lab
+from worldwise.lab import Lab
 from worldwise.record import End, Overhead, Sample, parse_line
 
 BENCH = paths.GUEST / "bench"
@@ -134,7 +134,7 @@ Guest = Callable[[str], subprocess.CompletedProcess[bytes]]
 
 
 @pytest.fixture(scope="module")
-def guest(tmp_path_factory: pytest.TempPathFactory) -> Guest:
+def guest(tmp_path_factory: pytest.TempPathFactory, request: pytest.FixtureRequest) -> Guest:
     """The compiled program, called with the name of what it shall write."""
     directory = tmp_path_factory.mktemp("record")
     source = directory / "main.c"
@@ -145,9 +145,7 @@ def guest(tmp_path_factory: pytest.TempPathFactory) -> Guest:
         command: list[str | Path] = [COMPILER, *flags, "-I", BENCH, "-o", program, source, BENCH / "record.c"]
         subprocess.run(command, check=True, timeout=60)
     else:
-        lab = open_lab()
-        if lab.problem():
-            pytest.skip("no C compiler: none on this host (cc, gcc, clang), and the lab is not built")
+        lab: Lab = request.getfixturevalue("lab_if_there")
         lab.run(
             ["gcc", *flags, "-I/bench", "-o", "/made/main", "/made/main.c", "/bench/record.c"],
             binds=[(BENCH, "/bench", "ro"), (directory, "/made", "rw")],

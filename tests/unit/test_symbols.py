@@ -11,7 +11,7 @@ import pytest
 
 from worldwise import symbols
 from worldwise.errors import WorldwiseError
-from worldwise.lab import open_lab
+from worldwise.lab import Lab
 from worldwise.symbols import AddressSpace, Context, Function, Symbol, SymbolTable, find_bias, kernel_tables
 
 COMPILER = shutil.which("cc") or shutil.which("gcc") or shutil.which("clang")
@@ -46,7 +46,7 @@ class Built:
 
 
 @pytest.fixture(scope="module")
-def built(tmp_path_factory: pytest.TempPathFactory) -> Built:
+def built(tmp_path_factory: pytest.TempPathFactory, request: pytest.FixtureRequest) -> Built:
     """SOURCE as a shared library, by the host's compiler or the lab's."""
     directory = tmp_path_factory.mktemp("symbols")
     (directory / "code.c").write_text(SOURCE, encoding="ascii")
@@ -56,9 +56,7 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> Built:
         if COMPILER:
             subprocess.run([COMPILER, *command], cwd=directory, check=True, timeout=60)
         else:
-            lab = open_lab()
-            if lab.problem():
-                pytest.skip("no C compiler: none on this host (cc, gcc, clang), and the lab is not built")
+            lab: Lab = request.getfixturevalue("lab_if_there")
             lab.run(["gcc", *command], binds=[(directory, "/made", "rw")], chdir="/made")
     return Built(directory / "whole.so", directory / "stripped.so")
 
@@ -158,14 +156,11 @@ def test_a_missing_file_is_told(tmp_path: Path) -> None:
 
 
 @pytest.mark.lab
-def test_jumps_into_other_libraries_are_named(tmp_path: Path) -> None:
+def test_jumps_into_other_libraries_are_named(lab_if_there: Lab, tmp_path: Path) -> None:
     """If this fails, every call from libteec into libc passes through something unknown."""
-    lab = open_lab()
-    if lab.problem():
-        pytest.skip("the lab is not built")
     (tmp_path / "code.c").write_text("int far(int); int near(int x) { return far(x) + 1; }\n", encoding="ascii")
     flags = ["-shared", "-fPIC", "-nostdlib", "-O1", "-mbranch-protection=standard"]
-    lab.run(
+    lab_if_there.run(
         ["aarch64-linux-gnu-gcc", *flags, "-o", "lib.so", "code.c"], binds=[(tmp_path, "/made", "rw")], chdir="/made"
     )
     table = SymbolTable.from_elf(tmp_path / "lib.so", "lib", tmp_path)
