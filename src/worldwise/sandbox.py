@@ -29,7 +29,7 @@ from typing import Literal
 
 from filelock import FileLock
 
-from worldwise import files
+from worldwise import debian, files
 from worldwise.errors import WorldwiseError
 
 KIB, MIB, GIB = 1 << 10, 1 << 20, 1 << 30
@@ -476,8 +476,14 @@ def _copy_out(source: Path, target: Path, limit: int, what: str) -> None:
     descriptor = os.open(source, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
     with os.fdopen(descriptor, "rb") as file:
         _require_plain(os.fstat(file.fileno()), source.name, limit, what)
-        with target.open("xb") as copy:
-            shutil.copyfileobj(file, copy)
+        debian.require_space(target.parent, os.fstat(file.fileno()).st_size, what)
+        try:
+            with target.open("xb") as copy:
+                shutil.copyfileobj(file, copy)
+        except OSError:
+            # Half a file is of no use, and on a full disk in the way of what is to be said of it.
+            target.unlink(missing_ok=True)
+            raise
     source.unlink()
 
 

@@ -34,13 +34,22 @@ def test_verify_measures_twice(tool: Tool) -> None:
 
 
 def test_a_changed_sample_is_found(tool: Tool) -> None:
-    """One digit changed in a run's records: the report refuses it, naming file and line."""
+    """One digit changed in a run's records: the report refuses it by their digest, and by the line that is wrong."""
     assert tool.run("run", "quick", "--operation", "empty-invoke").returncode == 0
     path = next((tool.directory / "runs").rglob("records.jsonl"))
     lines = path.read_text().splitlines()
     sample = json.loads(lines[5])
     lines[5] = lines[5].replace(f'"count":{sample["count"]}', f'"count":{sample["count"] + 1}')
+    before = hashlib.sha256(path.read_bytes()).hexdigest()
     path.write_text("\n".join(lines) + "\n")
+    result = tool.run("report")
+    assert result.returncode == 2
+    assert "records.jsonl" in result.stderr and "another SHA-256" in result.stderr
+    # Who changes the digest too is found by the sample that does not add up.
+    manifest = path.with_name("case.json")
+    text = manifest.read_text()
+    assert before in text
+    manifest.write_text(text.replace(before, hashlib.sha256(path.read_bytes()).hexdigest()))
     result = tool.run("report")
     assert result.returncode == 2
     assert "records.jsonl:6" in result.stderr
