@@ -502,7 +502,8 @@ class Lab:
 
         Raises WorldwiseError if a bound path is not there or may not be read inside, and if bubblewrap is missing.
         """
-        if shutil.which("bwrap") is None:
+        program = shutil.which("bwrap")
+        if program is None:
             raise missing_tool("bwrap", "bubblewrap")
         who = sandbox.confinement()
         command = ["bwrap", "--die-with-parent", "--unshare-ipc", "--unshare-pid", "--unshare-uts"]
@@ -532,7 +533,7 @@ class Lab:
         command += ["--dev", "/dev", "--remount-ro", "/dev"]
         if parts is None:
             command += ["--proc", "/proc", *_covered()]
-        if _has_size():
+        if _has_size(program):
             command += ["--size", str(limits.temporary)]
         command += ["--tmpfs", "/tmp", "--chmod", "1777", "/tmp", "--dir", "/run"]
         environment = {
@@ -778,9 +779,9 @@ def _covered() -> list[str]:
 
 
 @functools.cache
-def _has_size() -> bool:
+def _has_size(program: str) -> bool:
     """Whether this bubblewrap can limit a file system in memory (0.8 can)."""
-    answer = subprocess.run(["bwrap", "--help"], capture_output=True, text=True, check=False)
+    answer = subprocess.run([program, "--help"], capture_output=True, text=True, check=False)
     return "--size " in answer.stdout
 
 

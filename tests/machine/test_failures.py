@@ -83,11 +83,11 @@ def test_a_machine_that_prepares_for_long_is_given_more(lab: Lab, machine: Machi
 def test_a_dying_qemu_is_told(emulator: Emulator, machine: Machine, directory: Path) -> None:
     """Somebody kills QEMU in the middle of a case."""
     before = set(emulators())
-    killed = threading.Event()
+    killed, recorded = threading.Event(), threading.Event()
 
     def kill() -> None:
         wait_for(lambda: bool(set(emulators()) - before), "QEMU to start")
-        wait_for(lambda: (directory / "records.jsonl").exists(), "the first record")
+        assert recorded.wait(60), "waited 60 s for the first record"
         for pid in set(emulators()) - before:
             os.kill(pid, signal.SIGKILL)
         killed.set()
@@ -95,7 +95,8 @@ def test_a_dying_qemu_is_told(emulator: Emulator, machine: Machine, directory: P
     thread = threading.Thread(target=kill)
     thread.start()
     with pytest.raises(WorldwiseError, match="QEMU ended with SIGKILL"):
-        emulator.run(machine, TARGETS["optee"].program(case(samples=10_000)), directory)
+        program = TARGETS["optee"].program(case(samples=10_000))
+        emulator.run(machine, program, directory, progress=lambda size: recorded.set() if size else None)
     thread.join()
     assert killed.is_set()
 
