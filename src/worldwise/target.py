@@ -47,8 +47,10 @@ TRACE = "trace.jsonl"
 CONSOLE = "console.log"
 SECURE_CONSOLE = "secure.log"
 EMULATOR_LOG = "qemu.log"
-# What a machine may leave for the host. A campaign names what its own machines leave besides.
-_LEFT = (RECORDS, TRACE, CONSOLE, SECURE_CONSOLE, "machine", "state")
+# What every machine may leave for the host. One that is saved leaves its state, one that is watched its trace, and a
+# campaign names what its own leave besides.
+_LEFT = (RECORDS, CONSOLE, SECURE_CONSOLE, "machine")
+_STATE = "state"
 
 # What QEMU sees of the lab: nothing that it could run, or that a guest could have run by semihosting.
 _QEMU = "qemu-system-aarch64"
@@ -444,7 +446,7 @@ class Emulator:
                 manifest = {
                     "digest": digest,
                     "machine": machine.name,
-                    "files": {"state": debian.file_sha256(work / "state")},
+                    "files": {_STATE: debian.file_sha256(work / _STATE)},
                 }
                 (work / "snapshot.json").write_text(json.dumps(manifest) + "\n", encoding="utf-8")
                 work.rename(final)
@@ -468,7 +470,7 @@ class Emulator:
         """
         (directory / "case").write_text("\n".join(program) + "\n", encoding="ascii")
         snapshot = _state_of(self.snapshot(machine))
-        with self._sockets() as sockets, self._room(directory, left) as room:
+        with self._sockets() as sockets, self._room(directory, (*left, _STATE)) as room:
             extra = [*_stopped_options(), "-incoming", "file:/snapshot/state"]
             process = self._start(self._command(machine, room, sockets, extra, [snapshot]), directory)
             try:
@@ -477,7 +479,7 @@ class Emulator:
                 with debugger:
                     asyncio.run(_restored_by(sockets / "qmp", self.boot_limit))
                     debugger.run_to(address)
-                    asyncio.run(_save(sockets / "qmp", "/run/state"))
+                    asyncio.run(_save(sockets / "qmp", f"/run/{_STATE}"))
             except (WorldwiseError, QMPError, OSError, EOFError) as error:
                 self._end(process)
                 _raise_refusal(directory)
@@ -505,9 +507,13 @@ class Emulator:
 
     def _boot_and_save(self, machine: Machine, work: Path) -> None:
         began = time.monotonic()
-        with self._sockets() as sockets, self._room(work) as room, self._booted(machine, work, room, sockets):
+        with (
+            self._sockets() as sockets,
+            self._room(work, (_STATE,)) as room,
+            self._booted(machine, work, room, sockets),
+        ):
             try:
-                asyncio.run(_save(sockets / "qmp", "/run/state"))
+                asyncio.run(_save(sockets / "qmp", f"/run/{_STATE}"))
             except (QMPError, OSError, EOFError) as error:
                 raise WorldwiseError(f"the state of {machine.name} could not be saved: {error}") from None
         self.notify(f"booted {machine.name} in {time.monotonic() - began:.1f} s")
@@ -593,6 +599,8 @@ class Emulator:
         Raises WorldwiseError if the machine hangs, QEMU cannot start, or the tool is being stopped.
         """
         began = time.monotonic()
+        if plugin:
+            left = (*left, TRACE)
         if machine.ready is None:
             with self._room(directory, left) as room:
                 status, command = self._at_once(machine, program, directory, room, progress, plugin)
@@ -838,7 +846,7 @@ class Emulator:
 
 def _state_of(folder: Path) -> Bind:
     """A machine's saved state, for a machine to begin from."""
-    return (folder / "state", "/snapshot/state", "ro")
+    return (folder / _STATE, f"/snapshot/{_STATE}", "ro")
 
 
 def _stopped_options() -> list[str]:
