@@ -21,7 +21,7 @@ _UNITS = (
     r"(tests/machine/test_keycache_demo\.py)::(?!test_a_command_)",
     # They explain one case's trace, which stands in their names.
     r"(tests/machine/test_machine_explain\.py)::test_[^\[]*(\[(?:optee|linux)/.*)",
-    # They build libraries of one name: their builds would write to one log, of which errors are told.
+    # They bring libraries of one name, one after the other.
     r"(tests/machine/test_machine_own\.py)",
     # Nothing: each has a machine or a folder of its own.
     r"(tests/machine/.*|tests/keycache/test_native\.py.*)",
