@@ -10,8 +10,15 @@ from typing import cast
 
 import pytest
 
-from worldwise import campaign
-from worldwise.campaign import (
+from worldwise.base.errors import WorldwiseError
+from worldwise.lab.image import ImageStore
+from worldwise.lab.lab import Lab
+from worldwise.machine.emulator import Emulator, Machine, Plugin
+from worldwise.machine.emulator import Outcome as Ran
+from worldwise.plan.suite import Case, parse_case
+from worldwise.records.records import Outcome, check_records, read_records
+from worldwise.run import campaign
+from worldwise.run.campaign import (
     AFTER_RESTART,
     ATTEMPTS,
     CutPlugin,
@@ -21,13 +28,6 @@ from worldwise.campaign import (
     run_case,
     spread,
 )
-from worldwise.errors import WorldwiseError
-from worldwise.image import ImageStore
-from worldwise.lab import Lab
-from worldwise.record import Outcome, check_records, read_records
-from worldwise.suite import Case, parse_case
-from worldwise.target import Emulator, Machine, Plugin
-from worldwise.target import Outcome as Ran
 
 MACHINE = cast(Machine, None)
 REGION = 1000

@@ -5,12 +5,12 @@ import re
 
 import pytest
 
-from worldwise import paths
-from worldwise.errors import WorldwiseError
-from worldwise.keycache_load_report import keycache_load_sections
-from worldwise.lens import Attempt, Reading, Row
-from worldwise.suite import WORKLOADS, Case, parse_case
-from worldwise.tables import Section
+from worldwise.base import paths
+from worldwise.base.errors import WorldwiseError
+from worldwise.base.tables import Section
+from worldwise.families.keycache.load_tables import keycache_load_sections
+from worldwise.plan.suite import WORKLOADS, Case, parse_case
+from worldwise.read.lens import Attempt, Reading, Row
 
 VARIANT = "optee/mbedtls-ce-O2"
 # What things cost in these tests: redis-benchmark's start, a connection, a PING, a use of a key by policy.

@@ -6,13 +6,13 @@ from typing import Any
 
 import pytest
 
-from worldwise.errors import WorldwiseError
-from worldwise.keycache_report import SOURCE, keycache_sections
-from worldwise.lens import Reading, Row
-from worldwise.published import Published
-from worldwise.record import check_records, parse_line
-from worldwise.suite import Case, load_suite, parse_case
-from worldwise.tables import Section
+from worldwise.base.errors import WorldwiseError
+from worldwise.base.tables import Section
+from worldwise.families.keycache.tables import SOURCE, keycache_sections
+from worldwise.plan.suite import Case, load_suite, parse_case
+from worldwise.read.lens import Reading, Row
+from worldwise.read.published import Published
+from worldwise.records.records import check_records, parse_line
 
 VARIANT = "mbedtls-ce-O2"
 EMPTY = 30_000

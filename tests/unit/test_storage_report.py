@@ -7,14 +7,14 @@ from typing import Any
 
 import pytest
 
-from worldwise.errors import WorldwiseError
-from worldwise.lens import Attempt, NotAvailable, Reading, Row
-from worldwise.mqttz import SOURCE
-from worldwise.published import Published
-from worldwise.record import check_records, parse_line
-from worldwise.storage_report import REQUESTS, storage_sections
-from worldwise.suite import RPMB_MOST, parse_case, parse_suite, size_text
-from worldwise.tables import Section
+from worldwise.base.errors import WorldwiseError
+from worldwise.base.tables import Section
+from worldwise.families.storage.tables import REQUESTS, storage_sections
+from worldwise.plan.suite import RPMB_MOST, parse_case, parse_suite, size_text
+from worldwise.read.lens import Attempt, NotAvailable, Reading, Row
+from worldwise.read.mqttz import SOURCE
+from worldwise.read.published import Published
+from worldwise.records.records import check_records, parse_line
 
 SIZES = (32, 7000, 1 << 20)
 # What an access costs in these tests: fixed, per byte.

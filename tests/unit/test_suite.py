@@ -5,12 +5,12 @@ from pathlib import Path
 import pytest
 
 import boards
-from worldwise import board, paths
-from worldwise.apps import APPS
-from worldwise.campaign import CAMPAIGNS
-from worldwise.errors import WorldwiseError
-from worldwise.published import load_figures
-from worldwise.suite import (
+from worldwise.base import paths
+from worldwise.base.errors import WorldwiseError
+from worldwise.base.toml_lines import TomlLines
+from worldwise.libraries import boards as board
+from worldwise.libraries.apps import APPS
+from worldwise.plan.suite import (
     _BY_KEY,
     PLAIN_TARGETS,
     TARGETS,
@@ -28,7 +28,8 @@ from worldwise.suite import (
     size_text,
     target_names,
 )
-from worldwise.toml_lines import TomlLines
+from worldwise.read.published import load_figures
+from worldwise.run.campaign import CAMPAIGNS
 
 GOOD = """\
 # a comment = with an equals sign
@@ -632,8 +633,8 @@ def test_a_suite_without_boards_reads_no_board(monkeypatch: pytest.MonkeyPatch) 
     def broken() -> None:
         raise WorldwiseError("a board's file is wrong")
 
-    monkeypatch.setattr("worldwise.board.boards", broken)
-    monkeypatch.setattr("worldwise.portable.portables", broken)
+    monkeypatch.setattr("worldwise.libraries.boards.boards", broken)
+    monkeypatch.setattr("worldwise.libraries.portable.portables", broken)
     assert parse_suite(GOOD, "good.toml").unavailable == ()
     assert parse_case("optee/mbedtls-O2/keygen").measures
     with pytest.raises(WorldwiseError, match="file is wrong"):

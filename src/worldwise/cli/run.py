@@ -10,13 +10,12 @@ import click
 from click.core import ParameterSource
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
-from worldwise import compare, outgoing, own
+from worldwise.base import outgoing
+from worldwise.base.errors import WorldwiseError
 from worldwise.cli.report import check_output, reading_options, runs_option, show, wanted_budget
-from worldwise.errors import WorldwiseError
-from worldwise.lab import open_lab
-from worldwise.measure import Bench, Options
-from worldwise.rundir import Run, open_run
-from worldwise.suite import (
+from worldwise.lab.lab import open_lab
+from worldwise.libraries import own
+from worldwise.plan.suite import (
     MAX_SAMPLES,
     Case,
     Suite,
@@ -27,6 +26,9 @@ from worldwise.suite import (
     select_unavailable,
     swept,
 )
+from worldwise.run import reproduction as compare
+from worldwise.run.measure import Bench, Options
+from worldwise.run.rundir import Run, open_run
 
 # `--resume` without a run: the newest.
 _LATEST = "latest"
