@@ -13,7 +13,7 @@ import pytest
 from synthetic import write_run
 from worldwise.base import paths
 from worldwise.base.errors import HostError
-from worldwise.lab import debian
+from worldwise.lab.debian.lock import load_lock
 from worldwise.lab.lab import Lab
 from worldwise.machine.emulator import EMULATOR_LOG, RECORDS, Emulator, Machine
 from worldwise.plan.suite import Case
@@ -124,7 +124,7 @@ def test_reading_needs_no_cache(cache: Path, arguments: tuple[str, ...], whole_r
 @pytest.fixture
 def place(cache: Path) -> Lab:
     """A lab with an empty root."""
-    made = Lab(debian.load_lock(), cache=cache)
+    made = Lab(load_lock(), cache=cache)
     made.root.mkdir(parents=True)
     return made
 

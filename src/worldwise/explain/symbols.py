@@ -38,8 +38,9 @@ from elftools.elf.sections import NoteSection, SymbolTableSection
 from filelock import FileLock
 
 from worldwise.base.errors import WorldwiseError
+from worldwise.base.files import file_sha256
 from worldwise.explain.stacks import World
-from worldwise.lab import debian, image
+from worldwise.lab import image
 from worldwise.lab.image import ImageStore
 from worldwise.machine.emulator import RECORDS, Emulator, Machine
 
@@ -408,7 +409,7 @@ def machine_symbols(emulator: Emulator, machine: Machine) -> Path:
         work = Path(tempfile.mkdtemp(dir=emulator.directory, prefix=".symbols-"))
         try:
             _ask(emulator, machine, work)
-            manifest = {"digest": digest, "files": {name: debian.file_sha256(work / name) for name in _MACHINE_FILES}}
+            manifest = {"digest": digest, "files": {name: file_sha256(work / name) for name in _MACHINE_FILES}}
             (work / "symbols.json").write_text(json.dumps(manifest) + "\n", encoding="utf-8")
             work.rename(final)
         finally:

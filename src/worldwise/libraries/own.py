@@ -19,8 +19,9 @@ from typing import Any
 
 from worldwise.base import files, paths, toml_model
 from worldwise.base.errors import WorldwiseError
-from worldwise.lab import image, sandbox
+from worldwise.lab import image
 from worldwise.lab.image import Recipe
+from worldwise.lab.sandbox.identity import confinement, require_confinement
 from worldwise.libraries import portable
 from worldwise.libraries.boards import load_core
 from worldwise.libraries.implementation import IMPLEMENTATIONS
@@ -123,7 +124,7 @@ def bring(directories: Iterable[Path], cache: Path | None = None) -> list[Own]:
     """
     brought: dict[str, Own] = {}
     for directory in directories:
-        sandbox.require_confinement(f"the library in {directory}")
+        require_confinement(f"the library in {directory}")
         implementation = portable.load_folder(directory)
         name = implementation.name
         path = directory / MANIFEST
@@ -404,7 +405,7 @@ def announce(brought: Iterable[Own], notify: Callable[[str], None]) -> None:
                 whose = ""
             else:
                 continue
-            notify(f"the code in {own.origin}{whose} is built and run {sandbox.confinement().describe()}")
+            notify(f"the code in {own.origin}{whose} is built and run {confinement().describe()}")
 
 
 # --- what is built of it ---

@@ -28,14 +28,20 @@ from elftools.elf.sections import SymbolTableSection
 from filelock import FileLock
 from qemu.qmp import QMPClient, QMPError
 
+from worldwise.base.disk import require_space
 from worldwise.base.errors import WorldwiseError
+from worldwise.base.files import file_sha256
 from worldwise.families.echo.client import HOST_FILE, EchoClient
 from worldwise.families.keycache import app as keycache_app
 from worldwise.families.keycache import build as keycache
-from worldwise.lab import debian, image, sandbox
+from worldwise.lab import image
 from worldwise.lab.image import Image, ImageStore, Recipe
-from worldwise.lab.lab import Bind, Lab, refusal_in
-from worldwise.lab.sandbox import Limits, Watch
+from worldwise.lab.lab import Lab
+from worldwise.lab.sandbox.lending import end_of, lent, scratch, socket_of
+from worldwise.lab.sandbox.limits import EMULATOR, KIB, Limits, Watch, broken_limit, ended
+from worldwise.lab.sandbox.network import Bind
+from worldwise.lab.sandbox.refusals import refusal_in
+from worldwise.lab.sandbox.taking import copy_in, take_file
 from worldwise.libraries import own
 from worldwise.libraries.apps import ABUSE, APPS, ATTESTATION, app_of
 from worldwise.libraries.crates import Crates, crate_folder
@@ -71,7 +77,7 @@ _ATTEMPTS = 3
 LEAST_SKIP = 100
 # Lines of each console shown when something went wrong, and bytes of its end that are looked at.
 _CONSOLE_TAIL = 25
-_CONSOLE_BYTES = 256 * sandbox.KIB
+_CONSOLE_BYTES = 256 * KIB
 # Seconds between two looks at what a machine has written.
 _LOOK = 0.05
 _CONSOLES = (EMULATOR_LOG, CONSOLE, SECURE_CONSOLE)
@@ -408,7 +414,7 @@ class Emulator:
         boot_limit: float = 180,
         silence_limit: float = 120,
         time_limit: float = 4 * 3600,
-        limits: Limits = sandbox.EMULATOR,
+        limits: Limits = EMULATOR,
     ) -> None:
         self.lab = lab
         self.notify = notify
@@ -438,7 +444,7 @@ class Emulator:
                 self.notify(f"snapshot of {machine.name}: {problem}; booting anew")
                 shutil.rmtree(final)
             self.notify(f"booting {machine.name}")
-            debian.require_space(self.directory, 300_000_000, "a machine's snapshot")
+            require_space(self.directory, 300_000_000, "a machine's snapshot")
             work = Path(tempfile.mkdtemp(dir=self.directory, prefix=".booting-"))
             try:
                 for attempt in range(1, _ATTEMPTS + 1):
@@ -449,7 +455,7 @@ class Emulator:
                 manifest = {
                     "digest": digest,
                     "machine": machine.name,
-                    "files": {_STATE: debian.file_sha256(work / _STATE)},
+                    "files": {_STATE: file_sha256(work / _STATE)},
                 }
                 (work / "snapshot.json").write_text(json.dumps(manifest) + "\n", encoding="utf-8")
                 work.rename(final)
@@ -554,7 +560,7 @@ class Emulator:
     @contextlib.contextmanager
     def _sockets(self) -> Iterator[Path]:
         """A folder with a short name for a machine's sockets."""
-        with tempfile.TemporaryDirectory(prefix="ww-") as name, sandbox.lent([Path(name)]):
+        with tempfile.TemporaryDirectory(prefix="ww-") as name, lent([Path(name)]):
             yield Path(name)
 
     @contextlib.contextmanager
@@ -564,15 +570,15 @@ class Emulator:
         When the machine has ended, what it left of the files it may leave is moved to that directory. Raises
         WorldwiseError if one of these is not a regular file.
         """
-        with sandbox.scratch(self.lab.cache) as place:
+        with scratch(self.lab.cache) as place:
             room = place / "run"
-            sandbox.copy_in(directory, room, _CONSOLES.__contains__)
+            copy_in(directory, room, _CONSOLES.__contains__)
             try:
-                with sandbox.lent([room]):
+                with lent([room]):
                     yield room
             finally:
                 for name in (*_LEFT, *left):
-                    sandbox.take_file(room / name, directory / name, self.limits.disk, "the emulated machine")
+                    take_file(room / name, directory / name, self.limits.disk, "the emulated machine")
 
     # --- cases ---
 
@@ -739,7 +745,7 @@ class Emulator:
         began = heard = time.monotonic()
         limit = max(self.silence_limit, machine.patience)
         watch = Watch(self.limits, [room])
-        while not sandbox.ended(process, _LOOK):
+        while not ended(process, _LOOK):
             now = 0
             for path in (room / RECORDS, directory / HOST_FILE):
                 with contextlib.suppress(FileNotFoundError):
@@ -781,7 +787,7 @@ class Emulator:
             # bubblewrap reports a child ended by a signal as a shell does.
             cause = signal.Signals(status - 128).name if status - 128 in list(signal.Signals) else f"status {status}"
             problem = f"QEMU ended with {cause} before the case was done"
-            broken = sandbox.broken_limit(status, "", self.limits)
+            broken = broken_limit(status, "", self.limits)
             problem += f": {broken}" if broken else ""
         else:
             return
@@ -866,7 +872,7 @@ def _stopped_options() -> list[str]:
 async def _restored_by(socket: Path, limit: float) -> None:
     """Wait until QEMU has read the state that it begins from."""
     client = QMPClient("worldwise")
-    with sandbox.socket_of(socket) as path:
+    with socket_of(socket) as path:
         await client.connect(path)
     deadline = time.monotonic() + limit
     while True:
@@ -883,7 +889,7 @@ async def _restored_by(socket: Path, limit: float) -> None:
 async def _save(socket: Path, inside: str) -> None:
     """Have QEMU write the stopped machine's state to a file, then leave."""
     client = QMPClient("worldwise")
-    with sandbox.socket_of(socket) as path:
+    with socket_of(socket) as path:
         await client.connect(path)
     await client.execute("migrate", {"uri": f"file:{inside}"})
     while True:
@@ -927,7 +933,7 @@ def _stopped_well(directory: Path, least_skip: int) -> bool:
 
 def _console(directory: Path, name: str) -> str:
     """The end of a console, which a machine may be writing; empty if it is not there, or is not a file."""
-    return sandbox.end_of(directory / name, _CONSOLE_BYTES).decode("utf-8", "replace")
+    return end_of(directory / name, _CONSOLE_BYTES).decode("utf-8", "replace")
 
 
 def _panic(directory: Path) -> str:

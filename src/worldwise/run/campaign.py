@@ -21,7 +21,8 @@ from worldwise.base.errors import WorldwiseError
 from worldwise.families.keycache import cut as keycache_cut
 from worldwise.lab import image
 from worldwise.lab.image import ImageStore
-from worldwise.lab.lab import Bind, Lab
+from worldwise.lab.lab import Lab
+from worldwise.lab.sandbox.network import Bind
 from worldwise.machine.emulator import (
     CONSOLE,
     EMULATOR_LOG,

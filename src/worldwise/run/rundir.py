@@ -36,7 +36,7 @@ FINISHED_FILE = "finished.json"
 # More is no run: the largest there can be has some 200 MB of records in a case (suite.MAX_SAMPLES).
 MOST_RECORDS = 256 * 2**20
 MOST_MANIFEST = 16 * 2**20
-LIMITS = files.Limits(file=512 * 2**20, total=16 * 2**30, entries=200_000, depth=4)
+LIMITS = files.TreeLimits(file=512 * 2**20, total=16 * 2**30, entries=200_000, depth=4)
 
 FinalState = Literal["complete", "failed", "interrupted"]
 _FULL = (errno.ENOSPC, errno.EDQUOT)

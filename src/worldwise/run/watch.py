@@ -16,9 +16,10 @@ from filelock import FileLock
 
 from worldwise.base import files
 from worldwise.base.errors import WorldwiseError
+from worldwise.base.files import file_sha256
 from worldwise.explain.symbols import AddressSpace, Context, address_space, machine_symbols
 from worldwise.explain.trace import Trace, read_trace
-from worldwise.lab import debian, image
+from worldwise.lab import image
 from worldwise.lab.image import ImageStore, check_files
 from worldwise.lab.lab import Lab
 from worldwise.machine.emulator import RECORDS, TRACE, Emulator, Machine, Plugin, symbol_address
@@ -235,7 +236,7 @@ def _keep(directory: Path, digest: str) -> None:
     ):
         shutil.copyfileobj(plain, packed)
     trace.unlink()
-    kept = {path.name: debian.file_sha256(path) for path in sorted(directory.iterdir())}
+    kept = {path.name: file_sha256(path) for path in sorted(directory.iterdir())}
     (directory / _MANIFEST).write_text(json.dumps({"digest": digest, "files": kept}) + "\n", encoding="utf-8")
 
 
