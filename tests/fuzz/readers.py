@@ -13,13 +13,15 @@ from pathlib import Path
 from worldwise.base import paths, toml_model
 from worldwise.base.errors import WorldwiseError
 from worldwise.explain.trace import parse_trace
-from worldwise.libraries import own
+from worldwise.libraries.own_manifest import check_manifest
 from worldwise.libraries.portable import ADAPTER, MANIFEST, Manifest, Portable
 from worldwise.plan import suite
 from worldwise.plan.suite import Case
 from worldwise.records import records as record
 from worldwise.run import rundir
+from worldwise.run.own import check_same
 from worldwise.run.rundir import CaseManifest, Finished, RunManifest
+from worldwise.targets.library import curve_plan
 
 CORPUS = Path(__file__).parent / "corpus"
 # Of a message: some name all that is allowed.
@@ -76,10 +78,10 @@ def read_implementation(data: bytes) -> None:
     path = Path(MANIFEST)
     text = toml_model.decode(data, f"implementation {path}")
     manifest = toml_model.parse(Manifest, text, path)
-    library = own.Own(Portable(manifest, _LIBRARY / ADAPTER, _LIBRARY), _LIBRARY, text, {})
-    own._check_manifest(library)
-    own.curve_plan(library.implementation, "secp256r1", "cortex-m4")
-    library.implementation.grid()
+    library = Portable(manifest, _LIBRARY / ADAPTER, _LIBRARY)
+    check_manifest(_LIBRARY, library)
+    curve_plan(library, "secp256r1", "cortex-m4")
+    library.grid()
 
 
 def read_run(data: bytes) -> None:
@@ -91,7 +93,7 @@ def read_run(data: bytes) -> None:
     manifest = rundir.check_run_manifest(rundir.parse_manifest(data, RunManifest, path), path)
     if manifest.budget:
         manifest.budget.budget()
-    own.check_same("a-run", manifest.own, [])
+    check_same("a-run", manifest.own, [])
     manifest.planned(_SUITE)
 
 

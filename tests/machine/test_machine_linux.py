@@ -10,9 +10,10 @@ from machines import Measured, RunCase, assert_boots_differ
 from worldwise.base.errors import WorldwiseError
 from worldwise.lab.image import ImageStore
 from worldwise.lab.lab import Lab
+from worldwise.libraries.cores import PLAIN_TARGETS
 from worldwise.libraries.portable import CURVELESS, HARDCLOCK, NO_CURVE, portables
 from worldwise.machine.emulator import DETERMINISTIC_MACHINE, Emulator
-from worldwise.plan.suite import PLAIN_TARGETS, parse_case
+from worldwise.plan.suite import parse_case
 from worldwise.targets.known import TARGETS
 
 SIGN = "nettle-O2/sign,curve=secp256r1,size=32B"

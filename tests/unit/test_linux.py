@@ -6,8 +6,9 @@ import json
 import pytest
 
 from worldwise.base.errors import WorldwiseError
+from worldwise.libraries.cores import PLAIN_TARGETS
 from worldwise.libraries.portable import find
-from worldwise.plan.suite import PLAIN_TARGETS, load_suite, parse_case
+from worldwise.plan.suite import load_suite, parse_case
 from worldwise.targets.linux import PLAIN
 
 

@@ -9,8 +9,9 @@ from worldwise.base import paths
 from worldwise.base.errors import WorldwiseError
 from worldwise.libraries import portable
 from worldwise.libraries.boards import load_core
+from worldwise.libraries.cores import PLAIN_TARGETS, TEE_CORE
 from worldwise.libraries.portable import CURVES, NO_CURVE, Portable, add, load_adapter, load_folder, portables
-from worldwise.plan.suite import BOARD_OPERATIONS, PLAIN_TARGETS, TEE_CORE
+from worldwise.plan.suite import BOARD_OPERATIONS
 
 MANIFEST = """\
 name = "some-lib"

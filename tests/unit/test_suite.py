@@ -10,9 +10,9 @@ from worldwise.base.errors import WorldwiseError
 from worldwise.base.toml_lines import TomlLines
 from worldwise.libraries import boards as board
 from worldwise.libraries.apps import APPS
+from worldwise.libraries.cores import PLAIN_TARGETS
 from worldwise.plan.suite import (
     _BY_KEY,
-    PLAIN_TARGETS,
     TARGETS,
     Case,
     check_budget,

@@ -15,6 +15,7 @@ from worldwise.base.errors import WorldwiseError
 from worldwise.cli.report import check_output, reading_options, runs_option, show, wanted_budget
 from worldwise.lab.lab import open_lab
 from worldwise.libraries import own
+from worldwise.plan.own import with_own
 from worldwise.plan.suite import (
     MAX_SAMPLES,
     Case,
@@ -28,6 +29,7 @@ from worldwise.plan.suite import (
 )
 from worldwise.run import reproduction as compare
 from worldwise.run.measure import Bench, Options
+from worldwise.run.own import check_same, entry_of
 from worldwise.run.rundir import Run, open_run
 
 # `--resume` without a run: the newest.
@@ -180,11 +182,11 @@ def run(
     click.get_current_context().call_on_close(own.forget)
     brought = own.bring(directories)
     if old:
-        own.check_same(old.id, old.manifest.own, brought)
-        planned = own.with_own(parse_suite(old.suite_text(), str(old.path / "suite.toml")), brought)
+        check_same(old.id, old.manifest.own, brought)
+        planned = with_own(parse_suite(old.suite_text(), str(old.path / "suite.toml")), brought)
         cases = old.manifest.planned(_with_swept(planned))
     else:
-        planned = own.with_own(load_suite(suite), brought)
+        planned = with_own(load_suite(suite), brought)
         planned = swept(planned) if sweep else planned
         cases = select(planned.cases, variants, operations, targets, curves)
         if samples:
@@ -213,7 +215,7 @@ def run(
                     bench.resume_run(old)
                     if old
                     else bench.new_run(
-                        runs, planned, cases, limit, samples, unavailable, [each.entry() for each in brought]
+                        runs, planned, cases, limit, samples, unavailable, [entry_of(each) for each in brought]
                     )
                 )
                 with writer:

@@ -537,7 +537,7 @@ def app_programs(
     An app without a TA of its own has that of `base`.
 
     `implementation` is OP-TEE's or, of an app whose Linux program is linked with a library, that library's. For an app
-    whose TA can be linked with one see `worldwise.libraries.own.crypto_programs`.
+    whose TA can be linked with one see `worldwise.targets.tee_library.crypto_programs`.
     """
     core = implementation if implementation in IMPLEMENTATIONS else APP_CORE
     wanted = APPS[app]

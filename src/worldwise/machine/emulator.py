@@ -48,7 +48,9 @@ from worldwise.libraries.crates import Crates, crate_folder
 from worldwise.libraries.implementation import IMPLEMENTATIONS
 from worldwise.libraries.portable import NO_CURVE, find
 from worldwise.machine.gdbstub import GdbStub
+from worldwise.plan.own import TEE_CURVE
 from worldwise.plan.suite import Case
+from worldwise.targets.tee_library import CRYPTO, OPTEE_VARIANT, crypto_programs, library_initramfs, library_programs
 
 READY_SYMBOL = "worldwise_machine_ready"
 RECORDS = "records.jsonl"
@@ -252,9 +254,9 @@ class OpteeMachineTarget:
         source = crate_folder(implementation, Crates())
         return (
             *common,
-            image.optee(own.OPTEE_VARIANT, case.optimisation),
-            own.programs(implementation, case.optimisation, source),
-            own.initramfs(implementation, case.optimisation, source),
+            image.optee(OPTEE_VARIANT, case.optimisation),
+            library_programs(implementation, case.optimisation, source),
+            library_initramfs(implementation, case.optimisation, source),
         )
 
     def machine(self, case: Case, images: ImageStore) -> Machine:
@@ -304,7 +306,7 @@ class OpteeMachineTarget:
                 ta: programs.file(f"{ta}.elf"),
             },
             preload=("bl2.bin", "bl31.bin", "bl32.bin", "bl32_extra1.bin", "bl32_extra2.bin", "bl33.bin"),
-            footprint=ta_footprint(programs, ta) if app == own.CRYPTO else None,
+            footprint=ta_footprint(programs, ta) if app == CRYPTO else None,
             beside=beside,
             patience=keycache_app.PATIENCE if app == keycache_app.APP else 0,
         )
@@ -364,12 +366,12 @@ def _app_programs(app: str, case: Case) -> Recipe:
         built = keycache.programs()
         measured = case.operation == keycache_app.MEASURED
         return keycache_app.app_programs(case.implementation, case.optimisation, _feature(case), measured, built)
-    if app != own.CRYPTO:
+    if app != CRYPTO:
         return image.app_programs(
             app, case.implementation, case.optimisation, _feature(case), _base(APPS[app].borrows, case)
         )
-    curve = case.curve or (NO_CURVE if case.operation != ABUSE else own.TEE_CURVE)
-    return own.crypto_programs(
+    curve = case.curve or (NO_CURVE if case.operation != ABUSE else TEE_CURVE)
+    return crypto_programs(
         case.implementation, case.optimisation, curve, lambda library: crate_folder(library, Crates())
     )
 
@@ -381,7 +383,7 @@ def _base(borrowed: str, case: Case) -> Recipe | None:
     if borrowed == ATTESTATION:
         return image.programs(case.implementation, case.optimisation)
     implementation = find(borrowed)
-    return own.programs(implementation, case.optimisation, crate_folder(implementation, Crates()))
+    return library_programs(implementation, case.optimisation, crate_folder(implementation, Crates()))
 
 
 def _feature(case: Case) -> str:

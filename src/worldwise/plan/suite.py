@@ -16,6 +16,7 @@ from worldwise.base.toml_lines import Path as TomlPath
 from worldwise.base.toml_lines import TomlLines
 from worldwise.libraries import apps, portable
 from worldwise.libraries import boards as board
+from worldwise.libraries.cores import ARMV8_CORES, PLAIN_TARGETS, TEE_CORE
 from worldwise.libraries.implementation import IMPLEMENTATIONS as IMPLEMENTATION_TABLE
 from worldwise.read import published
 
@@ -47,10 +48,6 @@ _PLAIN_OPERATIONS: Mapping[str, Mapping[str, tuple[str, ...]]] = {
     portable.HARDCLOCK: dict.fromkeys(("sign", "loop"), ("linux",)),
     AES: dict.fromkeys(_AES_CALLS, ("linux",)),
 }
-# The first is the one that is meant if none is named.
-ARMV8_CORES = ("cortex-a72", "cortex-a53", "cortex-a76")
-# Each with the core by which implementation.toml names its architecture.
-PLAIN_TARGETS: Mapping[str, str] = {"linux-armv7": "cortex-a9", "linux-armv8": ARMV8_CORES[0]}
 # Everything a suite may ask for, one line each: target -> operation -> measure -> places where it stands, the
 # innermost first. Every board is a target besides; see `operations_of`.
 _IN_TEE = ("ta", "client")
@@ -739,8 +736,6 @@ CORE_HAS: Mapping[str, tuple[str, ...]] = {
     "x25519": ("ecdh",),
     portable.NO_CURVE: ("sha256",),
 }
-# The core of the machine that has OP-TEE, as implementation.toml names it.
-TEE_CORE = "cortex-a72"
 
 
 def _storage_reason(given: Mapping[str, str]) -> str:

@@ -11,13 +11,13 @@ from worldwise.base.errors import WorldwiseError
 from worldwise.families.echo.client import HOST_FILE, parse_host_times
 from worldwise.families.sha256.cost import HASHING, HashReading, Series, read_hashing
 from worldwise.libraries import boards as board
+from worldwise.libraries.cores import PLAIN_TARGETS
 from worldwise.libraries.portable import CURVES, HARDCLOCK
 from worldwise.plan.suite import (
     BOARD_OPERATIONS,
     IMPLEMENTATIONS,
     OPTIMISATIONS,
     PLACES,
-    PLAIN_TARGETS,
     Budget,
     Case,
     parameters_of,

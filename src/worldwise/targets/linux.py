@@ -14,6 +14,7 @@ from worldwise.lab import image
 from worldwise.lab.image import ImageStore, Recipe, guest_trees
 from worldwise.libraries import own
 from worldwise.libraries.apps import APPS
+from worldwise.libraries.cores import PLAIN_TARGETS
 from worldwise.libraries.crates import Crates, crate_folder
 from worldwise.libraries.portable import NO_CURVE, Portable, find
 from worldwise.machine.emulator import (
@@ -24,7 +25,8 @@ from worldwise.machine.emulator import (
     Machine,
     symbol_address,
 )
-from worldwise.plan.suite import AES, MAX_BOARD_SIZE, MAX_PLAIN_SIZE, PLAIN_TARGETS, Case
+from worldwise.plan.suite import AES, MAX_BOARD_SIZE, MAX_PLAIN_SIZE, Case
+from worldwise.targets.library import adapter_trees, curve_plan, source_packages, trees
 
 # Of the sources that only a 32-bit core's counter needs.
 _PERF_COUNTER = "linux/perf_counter.c"
@@ -143,7 +145,7 @@ def _plan(
 ) -> dict[str, Any]:
     """What recipes/plain-programs.py compiles and links."""
     architecture = target.architecture
-    part = own.curve_plan(implementation, curve, PLAIN_TARGETS[target.name])
+    part = curve_plan(implementation, curve, PLAIN_TARGETS[target.name])
     source = implementation.manifest.source
     return {
         **part,
@@ -182,7 +184,7 @@ class PlainTarget:
         `options` are build options as a case says them.
         """
         wanted = implementation.manifest.source
-        packages = own.source_packages(implementation)
+        packages = source_packages(implementation)
         return Recipe(
             name="-".join(filter(None, (f"programs-{self.name}", implementation.name, optimisation, curve, options))),
             script="plain-programs.sh",
@@ -193,8 +195,8 @@ class PlainTarget:
             trees={
                 **guest_trees("bench", "linux", "mcu", "ops/common"),
                 **guest_trees("parameters.h", room="apps/common"),
-                **own.adapter_trees(implementation),
-                **own.trees(implementation),
+                **adapter_trees(implementation),
+                **trees(implementation),
                 **({"source": source} if source else {}),
             },
             settings={
