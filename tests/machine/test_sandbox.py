@@ -29,7 +29,7 @@ from worldwise.lab.sandbox.lending import end_of, lent, scratch, socket_of
 from worldwise.lab.sandbox.limits import BUILD, EMULATOR, MIB, Limits
 from worldwise.libraries import own
 from worldwise.machine.emulator import CONSOLE, RECORDS, Emulator, Machine, address_name
-from worldwise.plan.suite import Case
+from worldwise.plan.case import Case
 from worldwise.targets.known import TARGETS
 
 # Nobody of this host, and not one of those whom the sandbox takes.

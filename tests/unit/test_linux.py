@@ -8,7 +8,8 @@ import pytest
 from worldwise.base.errors import WorldwiseError
 from worldwise.libraries.cores import PLAIN_TARGETS
 from worldwise.libraries.portable import find
-from worldwise.plan.suite import load_suite, parse_case
+from worldwise.plan.case import parse_case
+from worldwise.plan.suite import load_suite
 from worldwise.targets.linux import PLAIN
 
 

@@ -11,7 +11,7 @@ from worldwise.libraries import portable
 from worldwise.libraries.boards import load_core
 from worldwise.libraries.cores import PLAIN_TARGETS, TEE_CORE
 from worldwise.libraries.portable import CURVES, NO_CURVE, Portable, add, load_adapter, load_folder, portables
-from worldwise.plan.suite import BOARD_OPERATIONS
+from worldwise.plan.catalogue import BOARD_OPERATIONS
 
 MANIFEST = """\
 name = "some-lib"

@@ -34,7 +34,7 @@ def directory_size(directory: Path) -> int:
     return total
 
 
-def size_text(size: int) -> str:
+def space_text(size: int) -> str:
     """A size as disks and downloads have it: `640 bytes`, `12 kB`, `3.4 MB`, `1.20 GB`."""
     if size >= 999_950_000:
         return f"{size / 1e9:.2f} GB"

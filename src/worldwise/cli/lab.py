@@ -11,7 +11,7 @@ from pathlib import Path
 import click
 
 from worldwise.base import outgoing
-from worldwise.base.disk import directory_size, size_text
+from worldwise.base.disk import directory_size, space_text
 from worldwise.base.errors import WorldwiseError
 from worldwise.lab.debian.lock import File, differences, dump_lock, load_lock
 from worldwise.lab.debian.relock import load_wish, resolve
@@ -67,7 +67,7 @@ def status() -> None:
     rows.append(("state", problem or "built"))
     rows.append(("directory", str(place.directory)))
     if not problem:
-        rows.append(("size", size_text(directory_size(place.root))))
+        rows.append(("size", space_text(directory_size(place.root))))
     groups: list[tuple[str, Iterable[File]]] = [
         ("packages of the lab", place.lock.lab),
         ("packages of the target", place.lock.target),
@@ -76,16 +76,16 @@ def status() -> None:
     rows += [(name, _downloaded(place, files)) for name, files in groups]
     for name, other in places.items():
         if name != MAIN:
-            state = other.problem() or f"built, {size_text(directory_size(other.root))}"
+            state = other.problem() or f"built, {space_text(directory_size(other.root))}"
             text = f"{other.digest[:12]}  {state}; {_downloaded(other, other.lock.lab)}; {ROOTS[name].purpose}"
             rows.append((f"root {name}", text))
     known = {place.directory for place in places.values()}
     for path in labs_in(place.cache):
         if path not in known:
-            rows.append(("another lab", f"{path.name}, {size_text(directory_size(path))}; `lab clean` removes it"))
+            rows.append(("another lab", f"{path.name}, {space_text(directory_size(path))}; `lab clean` removes it"))
     for part in sorted(place.cache.iterdir()):
         if part.is_dir():
-            rows.append((f"cache: {part.name}", size_text(directory_size(part))))
+            rows.append((f"cache: {part.name}", space_text(directory_size(part))))
     width = max(len(name) for name, _ in rows)
     for name, value in rows:
         outgoing.echo(f"{name:<{width}}  {value}")
@@ -96,7 +96,7 @@ def status() -> None:
 def _downloaded(place: Lab, files: Iterable[File]) -> str:
     every = list(files)
     there = sum(place.store.has(file) for file in every)
-    return f"{there} of {len(every)} files downloaded ({size_text(sum(file.size for file in every))} in all)"
+    return f"{there} of {len(every)} files downloaded ({space_text(sum(file.size for file in every))} in all)"
 
 
 @_command
@@ -111,7 +111,7 @@ def check(name: str) -> None:
     if not place.contents.listed and (problem := place.list_contents()):
         raise WorldwiseError(f"{place.title} is damaged: {problem}", "the next command that needs it makes it anew")
     with outgoing.console(stderr=True).status("hashing") as shown:
-        found = place.contents.verify(lambda done, of: shown.update(f"hashing: {size_text(done)} of {size_text(of)}"))
+        found = place.contents.verify(lambda done, of: shown.update(f"hashing: {space_text(done)} of {space_text(of)}"))
     for problem in found.problems:
         outgoing.echo(problem)
     verdict = f"{len(found.problems)} differ" if found.problems else "all are as they were made"
@@ -208,4 +208,4 @@ def clean(everything: bool) -> None:
         outgoing.echo("nothing to remove")
         return
     names = ", ".join(str(path.relative_to(place.cache)) for path in gone)
-    outgoing.echo(f"removed {names}: {size_text(max(0, before - directory_size(place.cache)))} freed")
+    outgoing.echo(f"removed {names}: {space_text(max(0, before - directory_size(place.cache)))} freed")

@@ -48,8 +48,8 @@ from worldwise.libraries.crates import Crates, crate_folder
 from worldwise.libraries.implementation import IMPLEMENTATIONS
 from worldwise.libraries.portable import NO_CURVE, find
 from worldwise.machine.gdbstub import GdbStub
+from worldwise.plan.case import Case
 from worldwise.plan.own import TEE_CURVE
-from worldwise.plan.suite import Case
 from worldwise.targets.tee_library import CRYPTO, OPTEE_VARIANT, crypto_programs, library_initramfs, library_programs
 
 READY_SYMBOL = "worldwise_machine_ready"

@@ -8,7 +8,10 @@ from worldwise.base.errors import WorldwiseError
 from worldwise.libraries.cores import TEE_CORE
 from worldwise.libraries.own import Own
 from worldwise.libraries.portable import Portable
-from worldwise.plan.suite import Case, Suite, Unavailable, takes_portables, unavailable_reason
+from worldwise.plan.case import Case, Unavailable
+from worldwise.plan.catalogue import takes_portables
+from worldwise.plan.checks import unavailable_reason
+from worldwise.plan.suite import Suite
 
 # The attestation is on this curve: a library that has not all of these cannot make one.
 TEE_CURVE = "secp256r1"

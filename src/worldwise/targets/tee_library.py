@@ -13,8 +13,8 @@ from worldwise.libraries import portable
 from worldwise.libraries.cores import TEE_CORE
 from worldwise.libraries.implementation import IMPLEMENTATIONS
 from worldwise.libraries.portable import NO_CURVE, Portable, find
+from worldwise.plan.availability import CORE_HAS
 from worldwise.plan.own import TEE_CURVE, TEE_NEEDS
-from worldwise.plan.suite import CORE_HAS
 from worldwise.targets.library import adapter_trees, curve_plan, source_packages, trees
 
 # The OP-TEE whose TA calls the library. What its core does for cryptography takes no part in what is measured.

@@ -25,7 +25,7 @@ from worldwise.base.errors import WorldwiseError
 from worldwise.base.toml_model import first_problem
 from worldwise.lab.sandbox.lending import end_of
 from worldwise.lab.sandbox.limits import MIB
-from worldwise.plan.suite import Case
+from worldwise.plan.case import Case
 
 HOST_FILE = "host.jsonl"
 # Messages that are sent without waiting for an answer, as NET_STREAM_MESSAGES in guest/apps/echo/net.h.

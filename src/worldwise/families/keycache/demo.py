@@ -25,7 +25,7 @@ from worldwise.lab.image import ImageStore
 from worldwise.lab.lab import Lab
 from worldwise.lab.sandbox.network import Bind
 from worldwise.machine.emulator import Emulator, OpteeMachineTarget
-from worldwise.plan.suite import Case
+from worldwise.plan.case import Case
 
 # Who has a certificate: the administrator, who sets keys, and clients.
 ADMIN = "admin"

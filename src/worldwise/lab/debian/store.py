@@ -17,7 +17,7 @@ from rich.console import Console
 from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn
 
 from worldwise.base import outgoing
-from worldwise.base.disk import require_space, size_text
+from worldwise.base.disk import require_space, space_text
 from worldwise.base.errors import WorldwiseError
 from worldwise.base.files import file_sha256
 from worldwise.lab.debian.lock import File, Wanted
@@ -125,7 +125,7 @@ class Store:
         # On a terminal a bar says so.
         if not self.console.is_terminal:
             files = f"{len(wanted)} {'file' if len(wanted) == 1 else 'files'}"
-            text = f"worldwise: downloading {purpose}: {files}, {size_text(total)}"
+            text = f"worldwise: downloading {purpose}: {files}, {space_text(total)}"
             self.console.print(text, soft_wrap=True, highlight=False)
         progress = Progress(
             TextColumn("{task.description}", markup=False),
