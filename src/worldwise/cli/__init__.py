@@ -16,7 +16,9 @@ from worldwise import __version__
 from worldwise.base import outgoing, paths
 from worldwise.base.errors import WorldwiseError
 from worldwise.cli import ending
+from worldwise.cli.cache import cache
 from worldwise.cli.compare import compare
+from worldwise.cli.doctor import doctor
 from worldwise.cli.explain import explain
 from worldwise.cli.keycache import keycache
 from worldwise.cli.lab import lab
@@ -40,7 +42,7 @@ def cli() -> None:
     """
 
 
-for command in (run, explain, report, compare, plot, list_command, suites, schema, lab, keycache):
+for command in (run, explain, report, compare, plot, list_command, suites, schema, lab, cache, doctor, keycache):
     cli.add_command(command)
 
 

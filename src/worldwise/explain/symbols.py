@@ -41,6 +41,7 @@ from worldwise.base.errors import WorldwiseError
 from worldwise.base.files import file_sha256
 from worldwise.explain.stacks import World
 from worldwise.lab import image
+from worldwise.lab.holding import mark_used
 from worldwise.lab.image import ImageStore
 from worldwise.machine.emulator import RECORDS, Emulator, Machine
 
@@ -662,7 +663,9 @@ def _read_cached(elf: bytes, debug: bytes, name: str, cache: Path) -> _Read:
     path = cache / f"{key.hexdigest()[:40]}.json"
     # A file that is not whole is made anew, whatever is wrong with it.
     with contextlib.suppress(OSError, ValueError, TypeError):
-        return _Read(**json.loads(path.read_text(encoding="utf-8")))
+        found = _Read(**json.loads(path.read_text(encoding="utf-8")))
+        mark_used(path)
+        return found
     try:
         read = _read(elf, debug)
     except (ELFError, LookupError, struct.error) as error:

@@ -34,6 +34,9 @@ from worldwise.lab.sandbox.limits import BUILD, Limits
 from worldwise.lab.sandbox.network import Bind
 from worldwise.lab.sandbox.running import Job, Runner
 
+# What a marker that is not whole may raise.
+_UNREADABLE = (OSError, ValueError, KeyError, TypeError, AttributeError)
+
 
 @dataclass
 class Lab:
@@ -75,25 +78,37 @@ class Lab:
         Looks at the marker, at every program and large file, and hashes what decides a count: about 0.1 s. With a
         `budget`, in seconds, it also hashes the files whose turn it is; see `Contents`.
         """
+        problem, witness, listed = self._outline()
+        if not problem and (listed or self.contents.listed):
+            try:
+                return self.contents.problem(witness, listed, budget)
+            except _UNREADABLE as error:
+                return f"{self.manifest} cannot be read ({error})"
+        return problem
+
+    def outline_problem(self) -> str:
+        """As `problem`, by the marker and by sizes alone: nothing is hashed, and nothing is written."""
+        return self._outline()[0]
+
+    def _outline(self) -> tuple[str, dict[str, int], str]:
+        """What is wrong with the marker or a size; the sizes by path; the digest of the list of files."""
+        witness: dict[str, int] = {}
         try:
             manifest = json.loads(self.manifest.read_text(encoding="utf-8"))
             if manifest["digest"] != self.digest:
-                return f"{self.manifest} names another digest"
-            witness: dict[str, int] = manifest["witness"]
+                return f"{self.manifest} names another digest", witness, ""
+            witness = manifest["witness"]
             for name, size in witness.items():
                 try:
                     if _witness_size(f"{self.root}/{name}") != size:
-                        return f"{self.root / name} has another size than when the lab was made"
+                        return f"{self.root / name} has another size than when the lab was made", witness, ""
                 except OSError:
-                    return f"{self.root / name} is missing"
-            listed = manifest.get("files", "")
-            if listed or self.contents.listed:
-                return self.contents.problem(witness, listed, budget)
+                    return f"{self.root / name} is missing", witness, ""
+            return "", witness, manifest.get("files", "")
         except FileNotFoundError:
-            return "not built"
-        except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
-            return f"{self.manifest} cannot be read ({error})"
-        return ""
+            return "not built", witness, ""
+        except _UNREADABLE as error:
+            return f"{self.manifest} cannot be read ({error})", witness, ""
 
     def require(self) -> None:
         """Raise WorldwiseError if the lab is not there or damaged; never builds."""

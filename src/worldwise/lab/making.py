@@ -74,7 +74,7 @@ class Making:
         Raises WorldwiseError: no space, or what mmdebstrap says.
         """
         began = time.monotonic()
-        scratch = self._scratch()
+        scratch = scratch_place(self.labs)
         self._require_space(scratch)
         discard(directory)
         short = self.digest[:12]
@@ -120,14 +120,6 @@ class Making:
             "files": Contents(building / "root", building, self.title).record(witness)[0],
         }
         (building / MARKER).write_text(json.dumps(manifest, indent=0) + "\n", encoding="utf-8")
-
-    def _scratch(self) -> Path:
-        """Where mmdebstrap may work: an ordinary user's takes other user ids, which must be let through."""
-        if os.geteuid() == 0:
-            return self.labs
-        if all(path.stat().st_mode & stat.S_IXOTH for path in (self.labs, *self.labs.parents)):
-            return self.labs
-        return Path(os.environ.get("TMPDIR") or "/var/tmp")
 
     def _repository(self, directory: Path) -> None:
         """A flat package repository of the lab's packages and nothing else."""
@@ -232,6 +224,15 @@ def _mmdebstrap_environment(stage: Path) -> dict[str, str]:
         "SOURCE_DATE_EPOCH": str(SOURCE_DATE_EPOCH),
         "TMPDIR": str(stage / "scratch"),
     }
+
+
+def scratch_place(labs: Path) -> Path:
+    """Where mmdebstrap may work: an ordinary user's takes other user ids, which must be let through."""
+    if os.geteuid() == 0:
+        return labs
+    if all(path.stat().st_mode & stat.S_IXOTH for path in (labs, *labs.parents)):
+        return labs
+    return Path(os.environ.get("TMPDIR") or "/var/tmp")
 
 
 def require_host() -> None:

@@ -35,6 +35,7 @@ from worldwise.families.echo.client import HOST_FILE, EchoClient
 from worldwise.families.keycache import app as keycache_app
 from worldwise.families.keycache import build as keycache
 from worldwise.lab import image
+from worldwise.lab.holding import mark_used
 from worldwise.lab.image import Image, ImageStore, Recipe
 from worldwise.lab.lab import Lab
 from worldwise.lab.sandbox.lending import end_of, lent, scratch, socket_of
@@ -441,6 +442,7 @@ class Emulator:
         with FileLock(self.directory / f".{digest[:12]}.lock"):
             problem = _snapshot_problem(final, digest)
             if not problem:
+                mark_used(final)
                 return final
             if final.exists():
                 self.notify(f"snapshot of {machine.name}: {problem}; booting anew")

@@ -20,6 +20,7 @@ from worldwise.base.files import file_sha256
 from worldwise.explain.symbols import AddressSpace, Context, address_space, machine_symbols
 from worldwise.explain.trace import Trace, read_trace
 from worldwise.lab import image
+from worldwise.lab.holding import mark_used
 from worldwise.lab.image import ImageStore, check_files
 from worldwise.lab.lab import Lab
 from worldwise.machine.emulator import RECORDS, TRACE, Emulator, Machine, Plugin, symbol_address
@@ -117,6 +118,7 @@ class Watcher:
                     _keep(directory, digest)
                     shutil.rmtree(final, ignore_errors=True)
                     directory.rename(final)
+        mark_used(final)
         records = final / RECORDS
         if expected:
             require_same(records, expected, case)

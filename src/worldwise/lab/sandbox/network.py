@@ -14,6 +14,10 @@ from worldwise.base.errors import WorldwiseError
 Bind = tuple[Path | str, str, Literal["ro", "rw"]]
 
 
+# Variables for the way to the network, in small letters; programs read them in capital ones too.
+PROXIES = ("http_proxy", "https_proxy", "ftp_proxy", "no_proxy", "all_proxy")
+
+
 def network_binds(environment: dict[str, str]) -> list[Bind]:
     """Hand in the host's resolver, certificate authorities and proxy; changes `environment`."""
     binds: list[Bind] = []
@@ -26,7 +30,7 @@ def network_binds(environment: dict[str, str]) -> list[Bind]:
         binds.append((bundle, inside, "ro"))
         for name in ("SSL_CERT_FILE", "CURL_CA_BUNDLE", "GIT_SSL_CAINFO", "REQUESTS_CA_BUNDLE"):
             environment[name] = inside
-    for name in ("http_proxy", "https_proxy", "ftp_proxy", "no_proxy", "all_proxy"):
+    for name in PROXIES:
         for variable in (name, name.upper()):
             if variable in os.environ:
                 environment[variable] = os.environ[variable]
