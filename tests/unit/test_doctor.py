@@ -155,7 +155,12 @@ def test_an_ordinary_user_needs_more_ids(monkeypatch: pytest.MonkeyPatch, tmp_pa
     monkeypatch.setattr(os, "geteuid", lambda: 54321)
     found = one(doctor._user_ids)
     assert found.found == "/etc/subgid give 54321 no ids to make the lab with"
-    assert "--add-subgids" in found.todo
+    assert (found.state, "--add-subgids" in found.todo) == ("wrong", True)
+    digest = small_lock().digest(RECIPE)
+    directory = paths.cache_directory() / "labs" / digest[:12]
+    directory.mkdir(parents=True)
+    (directory / MARKER).write_text(json.dumps({"digest": digest, "witness": {}}))
+    assert one(doctor._user_ids).state == "note"
     monkeypatch.setattr(os, "geteuid", lambda: 0)
     assert points(doctor._user_ids) == []
 
