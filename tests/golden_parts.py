@@ -16,6 +16,7 @@ from typing import Any
 import pytest
 from pydantic import TypeAdapter
 
+from golden_reports import REPORTS
 from worldwise import debian, echo_host, gate, image, keycache, lens, paths, portable, published, record, rundir, trace
 from worldwise.board import Board, Core
 from worldwise.crates import Crates
@@ -369,4 +370,5 @@ PARTS: dict[str, Callable[[Path], str]] = {
     "operations.txt": lambda _: operations(),
     **{f"suites/{name}.txt": functools.partial(_suite_part, name) for name in SUITES},
     **{f"recipes/{name}.txt": functools.partial(_recipes_part, name) for name in SUITES},
+    **{f"reports/{name}.txt": make for name, make in REPORTS.items()},
 }
