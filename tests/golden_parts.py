@@ -16,6 +16,7 @@ from typing import Any
 import pytest
 from pydantic import TypeAdapter
 
+from golden_refusals import help_texts, refusals
 from golden_reports import REPORTS
 from worldwise import debian, echo_host, gate, image, keycache, lens, paths, portable, published, record, rundir, trace
 from worldwise.board import Board, Core
@@ -158,12 +159,17 @@ def _stand_ins(directory: Path) -> Iterator[None]:
         yield
 
 
+# Files of the repository do not change while the tests are running.
+_FILE = functools.cache(debian.file_sha256)
+_TREE = functools.cache(image.tree_digest)
+
+
 @contextlib.contextmanager
 def _digested_once() -> Iterator[None]:
     """Inside, each file and folder is digested once."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(debian, "file_sha256", functools.cache(debian.file_sha256))
-        patch.setattr(image, "tree_digest", functools.cache(image.tree_digest))
+        patch.setattr(debian, "file_sha256", _FILE)
+        patch.setattr(image, "tree_digest", _TREE)
         yield
 
 
@@ -367,6 +373,8 @@ def schemas() -> str:
 # Text files below tests/golden, each with what makes it in an empty folder.
 PARTS: dict[str, Callable[[Path], str]] = {
     "schemas.json": lambda _: schemas(),
+    "help.txt": lambda _: help_texts(),
+    "refusals.txt": refusals,
     "operations.txt": lambda _: operations(),
     **{f"suites/{name}.txt": functools.partial(_suite_part, name) for name in SUITES},
     **{f"recipes/{name}.txt": functools.partial(_recipes_part, name) for name in SUITES},
