@@ -175,7 +175,12 @@ def _digested_once() -> Iterator[None]:
 
 def _recipes_part(name: str, directory: Path) -> str:
     with _stand_ins(directory):
-        return _suite_recipes(name, Recipes(open_lab()))
+        return _suite_recipes(name, _recipes())
+
+
+@functools.cache
+def _recipes() -> Recipes:
+    return Recipes(open_lab())
 
 
 def _suite_recipes(name: str, recipes: Recipes) -> str:
@@ -190,8 +195,8 @@ def _suite_recipes(name: str, recipes: Recipes) -> str:
     machines: dict[tuple[str, ...], Case] = {}
     for case in cases:
         groups.setdefault(f"{case.target}/{case.variant} {case.curve}".strip(), []).append(case)
-        # All operations of a curve are in one program.
-        machines.setdefault((case.target, case.variant, case.curve, case.options, case.core), case)
+        # All operations of a curve are in one program, and a level changes no option.
+        machines.setdefault((case.target, case.implementation, case.curve, case.options), case)
     chosen = set(machines.values())
     lines += ["", "swept: how many cases, and SHA-256 of their names and of what would stand here of their machines"]
     for group, members in groups.items():
