@@ -9,8 +9,8 @@ from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 from cryptography.hazmat.primitives.ciphers.algorithms import AES
 from cryptography.hazmat.primitives.ciphers.modes import CBC, CTR
 
-from worldwise.record import message, required_checks
-from worldwise.suite import Case
+from worldwise.plan.case import Case
+from worldwise.records.records import message, required_checks
 
 EMPTY_REGION = 2
 NESTED = {"ta": 8, "invoke": 16, "client": 8, "linux": 8}

@@ -3,8 +3,9 @@
 
 from collections.abc import Iterable, Sequence
 
-from worldwise.hash_cost import HashReading
-from worldwise.lens import (
+from worldwise.base.units import size_text
+from worldwise.families.sha256.cost import HashReading
+from worldwise.read.lens import (
     BOARD_ASSUMPTION,
     CLOCK_ASSUMPTION,
     FORMAT,
@@ -14,7 +15,6 @@ from worldwise.lens import (
     Row,
     RunSummary,
 )
-from worldwise.suite import size_text
 
 BOARDS = ("nucleo-f103rb", "nucleo-f446re")
 _CLOCKS = {"nucleo-f103rb": 72.0, "nucleo-f446re": 180.0, "microbit": 16.0}

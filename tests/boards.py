@@ -15,11 +15,13 @@ from cryptography.hazmat.primitives.ciphers import Cipher
 from cryptography.hazmat.primitives.ciphers.algorithms import AES
 from cryptography.hazmat.primitives.ciphers.modes import CTR
 
-from worldwise import board, curves, portable
-from worldwise.board import Board
-from worldwise.portable import Manifest, Portable
-from worldwise.record import EVIDENCE, message, required_checks
-from worldwise.suite import Case, Suite, parse_suite
+from worldwise.libraries import boards as board
+from worldwise.libraries import curves, portable
+from worldwise.libraries.boards import Board
+from worldwise.libraries.portable import Manifest, Portable
+from worldwise.plan.case import Case
+from worldwise.plan.suite import Suite, parse_suite
+from worldwise.records.records import EVIDENCE, message, required_checks
 
 
 def _board(title: str, core: str, clock: str) -> Board:

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Small stacks that go through every world, for the tests of flame graphs and exports."""
 
-from worldwise.stacks import Frame
+from worldwise.explain.stacks import Frame
 
 _FRAMES = {
     "main": Frame("main", "client", "client", "normal"),

@@ -13,13 +13,13 @@ from pathlib import Path
 
 import pytest
 
-from worldwise import paths
-from worldwise.image import ImageStore
-from worldwise.lab import Lab, open_lab
-from worldwise.record import CheckedRecords, check_records, parse_line
-from worldwise.suite import Case, parse_case
-from worldwise.target import Emulator, Machine, Outcome, Start
-from worldwise.targets import TARGETS
+from worldwise.base import paths
+from worldwise.lab.image import ImageStore
+from worldwise.lab.lab import Lab, open_lab
+from worldwise.machine.emulator import Emulator, Machine, Outcome, Start
+from worldwise.plan.case import Case, parse_case
+from worldwise.records.records import CheckedRecords, check_records, parse_line
+from worldwise.targets.known import TARGETS
 
 # The quickest variant: most tests ask about machines, not about libraries.
 IMPLEMENTATION, OPTIMISATION = "mbedtls-nist", "O2"

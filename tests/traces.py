@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from synthetic import make_records
-from worldwise.record import CheckedRecords, Overhead, Sample
-from worldwise.record import Start as RecordStart
-from worldwise.suite import Case
-from worldwise.symbols import AddressSpace, Context, Function, SymbolTable
+from worldwise.explain.symbols import AddressSpace, Context, Function, SymbolTable
+from worldwise.plan.case import Case
+from worldwise.records.records import CheckedRecords, Overhead, Sample
+from worldwise.records.records import Start as RecordStart
 
 CASE = Case("optee", "mbedtls-nist", "O2", "empty-invoke", 3, 1)
 PROCESS = "optee-client"

@@ -16,8 +16,8 @@ from selenium.webdriver import ChromeOptions, Remote
 from selenium.webdriver.remote.client_config import ClientConfig
 from selenium.webdriver.remote.remote_connection import RemoteConnection
 
-from worldwise import sandbox
-from worldwise.lab import Lab
+from worldwise.lab import sandbox
+from worldwise.lab.lab import Lab
 
 # The driver listens inside, where no one outside reaches it; socat puts its port on a socket in the shared folder.
 _INSIDE = """

@@ -14,10 +14,10 @@ from selenium.webdriver.support.wait import WebDriverWait
 
 from browser import Browser, chromium
 from flames import FLAME_STACKS, frame
-from worldwise.errors import WorldwiseError
-from worldwise.flame import COLOURS, Renderer, colour, differential, flame_graph, kind
-from worldwise.lab import open_lab
-from worldwise.stacks import Frame, Stacks
+from worldwise.base.errors import WorldwiseError
+from worldwise.explain.stacks import Frame, Stacks
+from worldwise.lab.lab import open_lab
+from worldwise.report.flame import COLOURS, Renderer, colour, differential, flame_graph, kind
 
 pytestmark = [pytest.mark.browser, pytest.mark.timeout(120)]
 

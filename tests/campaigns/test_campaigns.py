@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 from machines import Tool
-from worldwise import paths
-from worldwise.keycache_cut import GOOD, LOST
+from worldwise.base import paths
+from worldwise.families.keycache.cut import GOOD, LOST
 
 _HOUR = 3600
 _LIMIT = 12 * _HOUR

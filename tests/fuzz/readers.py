@@ -10,12 +10,16 @@ import io
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
-from worldwise import own, paths, record, rundir, suite, toml_model
-from worldwise.errors import WorldwiseError
-from worldwise.portable import ADAPTER, MANIFEST, Manifest, Portable
-from worldwise.rundir import CaseManifest, Finished, RunManifest
-from worldwise.suite import Case
-from worldwise.trace import parse_trace
+from worldwise.base import paths, toml_model
+from worldwise.base.errors import WorldwiseError
+from worldwise.explain.trace import parse_trace
+from worldwise.libraries import own
+from worldwise.libraries.portable import ADAPTER, MANIFEST, Manifest, Portable
+from worldwise.plan import suite
+from worldwise.plan.case import Case, parse_case
+from worldwise.records import records as record
+from worldwise.run import rundir
+from worldwise.run.rundir import CaseManifest, Finished, RunManifest
 
 CORPUS = Path(__file__).parent / "corpus"
 # Of a message: some name all that is allowed.
@@ -40,7 +44,7 @@ optimisations = ["O2"]
 
 
 def _case(text: str) -> Case:
-    return suite.parse_case(text, samples=2, warmup=1)
+    return parse_case(text, samples=2, warmup=1)
 
 
 # Small, so that an input takes a millisecond. Which one is meant says the operation in the first record.

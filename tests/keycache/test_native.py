@@ -11,10 +11,12 @@ import pytest
 from filelock import FileLock
 
 from machines import fresh_cache
-from worldwise import image, keycache, paths, sandbox
-from worldwise.image import ImageStore, tree_digest
-from worldwise.keycache import Fuzzer
-from worldwise.lab import Lab
+from worldwise.base import paths
+from worldwise.families.keycache import build as keycache
+from worldwise.families.keycache.build import Fuzzer
+from worldwise.lab import image, sandbox
+from worldwise.lab.image import ImageStore, tree_digest
+from worldwise.lab.lab import Lab
 
 # Three minutes of an idle core; more where others are at work, or where the root is not built yet.
 pytestmark = [pytest.mark.lab, pytest.mark.timeout(1800)]

@@ -7,8 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from worldwise import keycache, paths
-from worldwise.lab import Lab
+from worldwise.base import paths
+from worldwise.families.keycache import build as keycache
+from worldwise.lab.lab import Lab
 
 pytestmark = [pytest.mark.lab, pytest.mark.timeout(900)]
 

@@ -11,17 +11,17 @@ from typing import Any
 import pytest
 
 from machines import Tool
-from worldwise import portable
-from worldwise.board import Board, boards
-from worldwise.errors import DoesNotFitError
-from worldwise.firmware import BoardTarget
-from worldwise.image import ImageStore
-from worldwise.measure import check_run
-from worldwise.portable import NO_CURVE, Portable, load_folder, portables
-from worldwise.record import CheckedRecords
-from worldwise.suite import Case, parse_case
-from worldwise.target import Emulator
-from worldwise.targets import TARGETS
+from worldwise.base.errors import DoesNotFitError
+from worldwise.lab.image import ImageStore
+from worldwise.libraries import portable
+from worldwise.libraries.boards import Board, boards
+from worldwise.libraries.portable import NO_CURVE, Portable, load_folder, portables
+from worldwise.machine.emulator import Emulator
+from worldwise.plan.case import Case, parse_case
+from worldwise.records.records import CheckedRecords
+from worldwise.run.measure import check_run
+from worldwise.targets.board import BoardTarget
+from worldwise.targets.known import TARGETS
 
 pytestmark = [pytest.mark.machine, pytest.mark.timeout(600)]
 

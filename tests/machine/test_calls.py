@@ -4,10 +4,10 @@
 import pytest
 
 from machines import Measured, RunCase
-from worldwise.image import ImageStore
-from worldwise.record import Outcome, parse_line
-from worldwise.suite import parse_case
-from worldwise.targets import TARGETS
+from worldwise.lab.image import ImageStore
+from worldwise.plan.case import parse_case
+from worldwise.records.records import Outcome, parse_line
+from worldwise.targets.known import TARGETS
 
 PAYLOAD = "optee/mbedtls-nist-O2/payload,size=16KiB"
 CALL = "optee/mbedtls-nist-O2/call,size=0B"

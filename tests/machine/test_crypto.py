@@ -4,9 +4,9 @@
 import pytest
 
 from machines import Measured, RunCase
-from worldwise.image import ImageStore
-from worldwise.suite import parse_case
-from worldwise.targets import TARGETS
+from worldwise.lab.image import ImageStore
+from worldwise.plan.case import parse_case
+from worldwise.targets.known import TARGETS
 
 SIGN = "sign,curve=secp256r1,size=48B"
 FASTEST = f"optee/wolfssl-sp-O2/{SIGN},memory=allocated,random=tee"

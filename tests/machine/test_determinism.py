@@ -7,10 +7,11 @@ from collections.abc import Callable
 import pytest
 
 from machines import IMPLEMENTATION, OPTIMISATION, RunCase, Tool, assert_boots_differ, case, fresh_cache, note
-from worldwise import image, target
-from worldwise.image import ImageStore
-from worldwise.lab import Lab
-from worldwise.target import Machine
+from worldwise.lab import image
+from worldwise.lab.image import ImageStore
+from worldwise.lab.lab import Lab
+from worldwise.machine import emulator as target
+from worldwise.machine.emulator import Machine
 
 
 def _drop(arguments: tuple[str, ...], switch: str) -> tuple[str, ...]:

@@ -23,13 +23,13 @@ from typing import Any
 import pytest
 
 from machines import Tool, case, emulators, fresh_cache, wait_for
-from worldwise.contents import LIST, Contents
-from worldwise.errors import WorldwiseError
-from worldwise.image import ImageStore
-from worldwise.lab import Lab
-from worldwise.record import check_records, read_records
-from worldwise.target import OPTEE_TARGETS, Emulator, Machine, Start
-from worldwise.targets import TARGETS
+from worldwise.base.errors import WorldwiseError
+from worldwise.lab.contents import LIST, Contents
+from worldwise.lab.image import ImageStore
+from worldwise.lab.lab import Lab
+from worldwise.machine.emulator import OPTEE_TARGETS, Emulator, Machine, Start
+from worldwise.records.records import check_records, read_records
+from worldwise.targets.known import TARGETS
 
 
 @pytest.fixture

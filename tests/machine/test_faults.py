@@ -5,13 +5,13 @@ from pathlib import Path
 
 import pytest
 
-from worldwise import campaign
-from worldwise.campaign import AFTER_RESTART, run_case
-from worldwise.image import ImageStore
-from worldwise.record import Outcome, check_records, read_records
-from worldwise.suite import parse_case
-from worldwise.target import Emulator
-from worldwise.targets import TARGETS
+from worldwise.lab.image import ImageStore
+from worldwise.machine.emulator import Emulator
+from worldwise.plan.case import parse_case
+from worldwise.records.records import Outcome, check_records, read_records
+from worldwise.run import campaign
+from worldwise.run.campaign import AFTER_RESTART, run_case
+from worldwise.targets.known import TARGETS
 
 VARIANT = "optee/mbedtls-nist-O2"
 

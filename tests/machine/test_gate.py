@@ -13,13 +13,14 @@ from typing import Any
 import pytest
 
 from machines import Tool, fresh_cache, note
-from worldwise import own, paths
-from worldwise.crates import Crates, crate_folder
-from worldwise.image import ImageStore
-from worldwise.lab import Lab
-from worldwise.portable import load_adapter
-from worldwise.suite import Case
-from worldwise.targets import TARGETS
+from worldwise.base import paths
+from worldwise.lab.image import ImageStore
+from worldwise.lab.lab import Lab
+from worldwise.libraries import own
+from worldwise.libraries.crates import Crates, crate_folder
+from worldwise.libraries.portable import load_adapter
+from worldwise.plan.case import Case
+from worldwise.targets.known import TARGETS
 
 BOARD = "nucleo-f446re"
 VARIANT = "my-micro-ecc-O2"

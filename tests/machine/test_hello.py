@@ -2,9 +2,9 @@
 """The smallest app on the machine: what every other app relies on."""
 
 from machines import Measured, RunCase
-from worldwise.image import ImageStore
-from worldwise.suite import parse_case
-from worldwise.targets import TARGETS
+from worldwise.lab.image import ImageStore
+from worldwise.plan.case import parse_case
+from worldwise.targets.known import TARGETS
 
 HELLO = "optee/mbedtls-nist-O2/hello"
 

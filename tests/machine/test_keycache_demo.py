@@ -14,8 +14,9 @@ from pathlib import Path
 import pytest
 
 from machines import Tool, emulators
-from worldwise import keycache, paths
-from worldwise.lab import Bind
+from worldwise.base import paths
+from worldwise.families.keycache import build as keycache
+from worldwise.lab.lab import Bind
 
 # The first start builds root, programs and images.
 pytestmark = pytest.mark.timeout(1200)

@@ -5,14 +5,14 @@ from pathlib import Path
 
 import pytest
 
-from worldwise import campaign
-from worldwise.campaign import run_case
-from worldwise.image import ImageStore
-from worldwise.keycache_cut import GOOD, LOST
-from worldwise.record import Outcome, check_records, read_records
-from worldwise.suite import parse_case
-from worldwise.target import Emulator
-from worldwise.targets import TARGETS
+from worldwise.families.keycache.cut import GOOD, LOST
+from worldwise.lab.image import ImageStore
+from worldwise.machine.emulator import Emulator
+from worldwise.plan.case import parse_case
+from worldwise.records.records import Outcome, check_records, read_records
+from worldwise.run import campaign
+from worldwise.run.campaign import run_case
+from worldwise.targets.known import TARGETS
 
 VARIANT = "optee/mbedtls-ce-O2"
 # The TA's first start makes 64 objects; several such machines may run on a busy host.

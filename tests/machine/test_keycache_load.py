@@ -6,11 +6,12 @@ from pathlib import Path
 import pytest
 
 from machines import RunCase
-from worldwise import keycache, paths
-from worldwise.image import ImageStore
-from worldwise.record import Outcome, check_records, parse_line
-from worldwise.suite import Case, parse_case
-from worldwise.targets import TARGETS
+from worldwise.base import paths
+from worldwise.families.keycache import build as keycache
+from worldwise.lab.image import ImageStore
+from worldwise.plan.case import Case, parse_case
+from worldwise.records.records import Outcome, check_records, parse_line
+from worldwise.targets.known import TARGETS
 
 # The first that needs an image builds it, and the root of the key cache.
 pytestmark = pytest.mark.timeout(1800)

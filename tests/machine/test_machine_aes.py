@@ -6,10 +6,10 @@ from collections.abc import Callable
 import pytest
 
 from machines import IMPLEMENTATION, OPTIMISATION, RunCase
-from worldwise.image import ImageStore
-from worldwise.record import CheckedRecords, CipherEvidence, check_records, parse_line
-from worldwise.suite import parse_case
-from worldwise.targets import TARGETS
+from worldwise.lab.image import ImageStore
+from worldwise.plan.case import parse_case
+from worldwise.records.records import CheckedRecords, CipherEvidence, check_records, parse_line
+from worldwise.targets.known import TARGETS
 
 VARIANT = f"{IMPLEMENTATION}-{OPTIMISATION}"
 

@@ -12,12 +12,12 @@ from pathlib import Path
 import pytest
 
 from machines import Measured, RunCase
-from worldwise.echo_host import HOST_FILE, STREAM_MESSAGES, read_host_times
-from worldwise.image import ImageStore
-from worldwise.record import Outcome, check_records, read_records
-from worldwise.suite import Case, parse_case
-from worldwise.target import Beside, Emulator
-from worldwise.targets import TARGETS
+from worldwise.families.echo.client import HOST_FILE, STREAM_MESSAGES, read_host_times
+from worldwise.lab.image import ImageStore
+from worldwise.machine.emulator import Beside, Emulator
+from worldwise.plan.case import Case, parse_case
+from worldwise.records.records import Outcome, check_records, read_records
+from worldwise.targets.known import TARGETS
 
 SERVERS = ("linux", "call", "socket")
 

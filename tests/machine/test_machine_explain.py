@@ -9,18 +9,18 @@ from pathlib import Path
 import pytest
 
 from machines import IMPLEMENTATION, OPTIMISATION, RunCase, Tool, fresh_cache, note
-from worldwise import hash_parts
-from worldwise.errors import WorldwiseError
-from worldwise.explain import Explainer, Explanation
-from worldwise.image import ImageStore
-from worldwise.lab import Lab
-from worldwise.layers import UNKNOWN, load_rules
-from worldwise.stacks import folded
-from worldwise.suite import Case, parse_case
-from worldwise.target import RECORDS, TRACE, Emulator, Machine, Plugin
-from worldwise.targets import TARGETS
-from worldwise.trace import read_trace
-from worldwise.watch import Watched, Watcher
+from worldwise.base.errors import WorldwiseError
+from worldwise.explain.layers import UNKNOWN, load_rules
+from worldwise.explain.owners import Explainer, Explanation
+from worldwise.explain.stacks import folded
+from worldwise.explain.trace import read_trace
+from worldwise.families.sha256 import parts as hash_parts
+from worldwise.lab.image import ImageStore
+from worldwise.lab.lab import Lab
+from worldwise.machine.emulator import RECORDS, TRACE, Emulator, Machine, Plugin
+from worldwise.plan.case import Case, parse_case
+from worldwise.run.watch import Watched, Watcher
+from worldwise.targets.known import TARGETS
 
 VARIANT = f"{IMPLEMENTATION}-{OPTIMISATION}"
 

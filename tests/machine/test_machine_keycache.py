@@ -6,9 +6,9 @@ from statistics import median
 import pytest
 
 from machines import Measured, RunCase
-from worldwise.image import ImageStore
-from worldwise.suite import Case, parse_case
-from worldwise.targets import TARGETS
+from worldwise.lab.image import ImageStore
+from worldwise.plan.case import Case, parse_case
+from worldwise.targets.known import TARGETS
 
 # The first that needs an image builds it, and the root of the key cache.
 pytestmark = pytest.mark.timeout(1800)

@@ -7,13 +7,14 @@ from pathlib import Path
 import pytest
 
 from machines import Measured, RunCase, assert_boots_differ
-from worldwise.errors import WorldwiseError
-from worldwise.image import ImageStore
-from worldwise.lab import Lab
-from worldwise.portable import CURVELESS, HARDCLOCK, NO_CURVE, portables
-from worldwise.suite import PLAIN_TARGETS, parse_case
-from worldwise.target import DETERMINISTIC_MACHINE, Emulator
-from worldwise.targets import TARGETS
+from worldwise.base.errors import WorldwiseError
+from worldwise.lab.image import ImageStore
+from worldwise.lab.lab import Lab
+from worldwise.libraries.portable import CURVELESS, HARDCLOCK, NO_CURVE, portables
+from worldwise.machine.emulator import DETERMINISTIC_MACHINE, Emulator
+from worldwise.plan.case import parse_case
+from worldwise.plan.spec import PLAIN_TARGETS
+from worldwise.targets.known import TARGETS
 
 SIGN = "nettle-O2/sign,curve=secp256r1,size=32B"
 ECDH = "nettle-O2/ecdh,curve=secp256r1"

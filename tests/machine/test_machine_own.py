@@ -9,16 +9,17 @@ from pathlib import Path
 import pytest
 
 from machines import Tool
-from worldwise import own, paths
-from worldwise.errors import WorldwiseError
-from worldwise.image import ImageStore
-from worldwise.lab import Lab
-from worldwise.measure import check_run
-from worldwise.portable import load_adapter
-from worldwise.record import CheckedRecords
-from worldwise.suite import Case
-from worldwise.target import Emulator
-from worldwise.targets import TARGETS
+from worldwise.base import paths
+from worldwise.base.errors import WorldwiseError
+from worldwise.lab.image import ImageStore
+from worldwise.lab.lab import Lab
+from worldwise.libraries import own
+from worldwise.libraries.portable import load_adapter
+from worldwise.machine.emulator import Emulator
+from worldwise.plan.case import Case
+from worldwise.records.records import CheckedRecords
+from worldwise.run.measure import check_run
+from worldwise.targets.known import TARGETS
 
 BOARD = "nucleo-f446re"
 MANIFEST = """\

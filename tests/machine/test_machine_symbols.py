@@ -8,11 +8,11 @@ from pathlib import Path
 import pytest
 
 from machines import fresh_cache
-from worldwise import symbols
-from worldwise.errors import WorldwiseError
-from worldwise.image import ImageStore
-from worldwise.symbols import AddressSpace, Context
-from worldwise.target import Emulator, Machine
+from worldwise.base.errors import WorldwiseError
+from worldwise.explain import symbols
+from worldwise.explain.symbols import AddressSpace, Context
+from worldwise.lab.image import ImageStore
+from worldwise.machine.emulator import Emulator, Machine
 
 
 @pytest.fixture

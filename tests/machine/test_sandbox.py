@@ -18,14 +18,16 @@ import pytest
 
 import probes
 from machines import case, note
-from worldwise import image, own, paths, sandbox
-from worldwise.errors import WorldwiseError
-from worldwise.image import ImageStore, Recipe
-from worldwise.lab import Lab, open_lab
-from worldwise.sandbox import MIB, Limits
-from worldwise.suite import Case
-from worldwise.target import CONSOLE, RECORDS, Emulator, Machine, address_name
-from worldwise.targets import TARGETS
+from worldwise.base import paths
+from worldwise.base.errors import WorldwiseError
+from worldwise.lab import image, sandbox
+from worldwise.lab.image import ImageStore, Recipe
+from worldwise.lab.lab import Lab, open_lab
+from worldwise.lab.sandbox import MIB, Limits
+from worldwise.libraries import own
+from worldwise.machine.emulator import CONSOLE, RECORDS, Emulator, Machine, address_name
+from worldwise.plan.case import Case
+from worldwise.targets.known import TARGETS
 
 # Nobody of this host, and not one of those whom the sandbox takes.
 ORDINARY = 54_321

@@ -7,8 +7,8 @@ from dataclasses import replace
 import pytest
 
 from machines import IMPLEMENTATION, OPTIMISATION, RunCase
-from worldwise.record import CheckedRecords, HashEvidence, check_records, parse_line
-from worldwise.suite import Case, parse_case
+from worldwise.plan.case import Case, parse_case
+from worldwise.records.records import CheckedRecords, HashEvidence, check_records, parse_line
 
 VARIANT = f"{IMPLEMENTATION}-{OPTIMISATION}"
 Checked = Callable[[str], tuple[CheckedRecords, list[str]]]

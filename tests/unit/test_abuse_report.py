@@ -5,11 +5,11 @@ import re
 
 import pytest
 
-from worldwise import paths
-from worldwise.abuse_report import abuse_sections
-from worldwise.apps import ABUSED, APPS
-from worldwise.lens import Attempt, Reading
-from worldwise.tables import Table
+from worldwise.base import paths
+from worldwise.base.tables import Table
+from worldwise.families.abuse.tables import abuse_sections
+from worldwise.libraries.apps import ABUSED, APPS
+from worldwise.read.lens import Attempt, Reading
 
 BAD, SHORT = "TEE_ERROR_BAD_PARAMETERS", "TEE_ERROR_SHORT_BUFFER"
 APPS_FOLDER = paths.GUEST / "apps"

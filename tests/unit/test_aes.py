@@ -12,14 +12,22 @@ from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
 from aes_records import aes_cost, aes_records
 from synthetic import lines, new_writer, write_case
-from worldwise.aes_report import aes_sections
-from worldwise.errors import WorldwiseError
-from worldwise.lens import AES_WHOLE, Reading, read_run
-from worldwise.published import Published
-from worldwise.record import CheckedRecords, CipherEvidence, check_records, message, parse_line, verify_evidence
-from worldwise.report import sections
-from worldwise.suite import Case, Suite, parse_case, parse_suite
-from worldwise.tables import Section, Table
+from worldwise.base.errors import WorldwiseError
+from worldwise.base.tables import Section, Table
+from worldwise.families.aes.tables import aes_sections
+from worldwise.plan.case import Case, parse_case
+from worldwise.plan.suite import Suite, parse_suite
+from worldwise.read.lens import AES_WHOLE, Reading, read_run
+from worldwise.read.published import Published
+from worldwise.records.records import (
+    CheckedRecords,
+    CipherEvidence,
+    check_records,
+    message,
+    parse_line,
+    verify_evidence,
+)
+from worldwise.report.report import sections
 
 GCM = "optee/libtomcrypt-O2/aes,size=16B,key=128,mode=gcm,direction=encrypt"
 DECRYPT = "linux/openssl-O2/aes,size=256B,key=256,mode=cbc,direction=decrypt"

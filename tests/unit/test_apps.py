@@ -5,9 +5,11 @@ import re
 
 import pytest
 
-from worldwise import image, paths
-from worldwise.apps import ABUSE, APPS, app_named, app_of
-from worldwise.suite import TARGETS, optimisations_of, parse_case
+from worldwise.base import paths
+from worldwise.lab import image
+from worldwise.libraries.apps import ABUSE, APPS, app_named, app_of
+from worldwise.plan.case import parse_case
+from worldwise.plan.catalogue import TARGETS, optimisations_of
 
 FOLDER = paths.GUEST / "apps"
 

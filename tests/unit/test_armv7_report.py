@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from worldwise.armv7_report import SOURCE, Fit, armv7_sections, verdict
-from worldwise.lens import ClockReading, Reading, Row
-from worldwise.published import Published
-from worldwise.tables import Section
+from worldwise.base.tables import Section
+from worldwise.families.hardclock.tables import SOURCE, Fit, armv7_sections, verdict
+from worldwise.read.lens import ClockReading, Reading, Row
+from worldwise.read.published import Published
 
 CURVES = ("secp256r1", "secp384r1", "secp256k1")
 CELLS = tuple((curve, operation) for curve in CURVES for operation in ("sign", "verify"))

@@ -3,9 +3,9 @@ from pathlib import Path
 
 import pytest
 
-from worldwise import paths
-from worldwise.board import boards, load_board, load_core
-from worldwise.errors import WorldwiseError
+from worldwise.base import paths
+from worldwise.base.errors import WorldwiseError
+from worldwise.libraries.boards import boards, load_board, load_core
 
 GOOD = """\
 # SPDX-License-Identifier: BSD-2-Clause

@@ -15,12 +15,12 @@ import boards
 from board_reading import board_reading, board_row
 from synthetic import write_run
 from worldwise import cli
-from worldwise.board_report import by_core, dmips
-from worldwise.lens import Reading, read_run
-from worldwise.report import render, sections, to_csv, to_json, to_markdown
-from worldwise.rundir import Run
-from worldwise.suite import Case
-from worldwise.tables import Section, Table
+from worldwise.base.tables import Section, Table
+from worldwise.families.portable.boards import by_core, dmips
+from worldwise.plan.case import Case
+from worldwise.read.lens import Reading, read_run
+from worldwise.report.report import render, sections, to_csv, to_json, to_markdown
+from worldwise.run.rundir import Run
 
 M3, M4 = "nucleo-f103rb", "nucleo-f446re"
 WHAT_A_TEE_HAS = ("key generation", "Price of the TEE", "What -O2 gives", "Time if a core", "How to read this")

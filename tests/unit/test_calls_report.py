@@ -5,11 +5,12 @@ from collections.abc import Callable, Iterable
 
 import pytest
 
-from worldwise.calls_report import calls_sections
-from worldwise.errors import WorldwiseError
-from worldwise.lens import Reading, Row
-from worldwise.suite import parse_case, size_text
-from worldwise.tables import Section
+from worldwise.base.errors import WorldwiseError
+from worldwise.base.tables import Section
+from worldwise.base.units import size_text
+from worldwise.families.calls.tables import calls_sections
+from worldwise.plan.case import parse_case
+from worldwise.read.lens import Reading, Row
 
 SIZES = (16, 4096, 65536, 1 << 20)
 # What sharing, reading and copying cost in these tests: fixed, per byte.

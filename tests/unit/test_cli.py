@@ -18,10 +18,11 @@ import click
 import pytest
 
 from synthetic import RecordList, find, new_writer, write_run
-from worldwise import __version__, cli, paths
-from worldwise.errors import WorldwiseError
-from worldwise.rundir import Run
-from worldwise.suite import Case
+from worldwise import __version__, cli
+from worldwise.base import paths
+from worldwise.base.errors import WorldwiseError
+from worldwise.plan.case import Case
+from worldwise.run.rundir import Run
 
 cli_run = importlib.import_module("worldwise.cli.run")
 

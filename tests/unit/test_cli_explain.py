@@ -10,7 +10,7 @@ from typing import NoReturn
 import pytest
 
 from worldwise import cli
-from worldwise.rundir import Run
+from worldwise.run.rundir import Run
 
 cli_explain = importlib.import_module("worldwise.cli.explain")
 

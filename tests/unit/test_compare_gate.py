@@ -15,10 +15,12 @@ from rich.console import Console
 
 import boards
 from synthetic import RecordList, lines, make_records, new_writer, write_case
-from worldwise import gate, gate_report, lens, report
-from worldwise.errors import WorldwiseError
-from worldwise.rundir import OwnEntry, Run, open_run
-from worldwise.suite import Case
+from worldwise.base.errors import WorldwiseError
+from worldwise.plan.case import Case
+from worldwise.read import gate, lens
+from worldwise.report import gated as gate_report
+from worldwise.report import report
+from worldwise.run.rundir import OwnEntry, Run, open_run
 
 CURVE = ("curve", "secp256r1")
 SIGN = Case("nucleo-f446re", "bearssl", "Os", "sign", 3, 1, (CURVE, ("size", "32B")))

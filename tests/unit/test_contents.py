@@ -14,11 +14,12 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
-from worldwise import cli, contents, debian
-from worldwise import lab as lab_module
-from worldwise.contents import LIST, STATE, Contents
-from worldwise.errors import WorldwiseError
-from worldwise.lab import Lab
+from worldwise import cli
+from worldwise.base.errors import WorldwiseError
+from worldwise.lab import contents, debian
+from worldwise.lab import lab as lab_module
+from worldwise.lab.contents import LIST, STATE, Contents
+from worldwise.lab.lab import Lab
 
 QEMU = "usr/bin/qemu-system-aarch64"
 SMALL = "etc/gai.conf"

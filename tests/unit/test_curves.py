@@ -3,8 +3,8 @@
 
 import pytest
 
-from worldwise.curves import LENGTHS, WEIERSTRASS, CurveError, check_signature, public_key, shared_secret
-from worldwise.portable import CURVES
+from worldwise.libraries.curves import LENGTHS, WEIERSTRASS, CurveError, check_signature, public_key, shared_secret
+from worldwise.libraries.portable import CURVES
 
 # SEC 2: the generator's X, and the order of the group.
 DOMAIN = {

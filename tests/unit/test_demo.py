@@ -11,12 +11,14 @@ from types import SimpleNamespace
 import pytest
 from click.testing import CliRunner, Result
 
-from worldwise import keycache, keycache_demo, paths
+from worldwise.base import paths
+from worldwise.base.errors import WorldwiseError
 from worldwise.cli import cli
-from worldwise.errors import WorldwiseError
-from worldwise.keycache_demo import Options, serve
-from worldwise.lab import Bind, open_lab
-from worldwise.target import Beside, OpteeMachineTarget
+from worldwise.families.keycache import build as keycache
+from worldwise.families.keycache import demo as keycache_demo
+from worldwise.families.keycache.demo import Options, serve
+from worldwise.lab.lab import Bind, open_lab
+from worldwise.machine.emulator import Beside, OpteeMachineTarget
 
 ANSWERS = keycache_demo._Beside._answers
 
@@ -69,7 +71,7 @@ def fakes(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(keycache, "native", lambda _: Path("/native"))
     monkeypatch.setattr(keycache, "root", lambda: SimpleNamespace(run=demo_ca))
     monkeypatch.setattr(OpteeMachineTarget, "machine", lambda target, *_: target.beside)
-    monkeypatch.setattr("worldwise.lab.Lab.ensure", lambda _: False)
+    monkeypatch.setattr("worldwise.lab.lab.Lab.ensure", lambda _: False)
     monkeypatch.setattr(keycache_demo._Beside, "_answers", lambda _: True)
 
 

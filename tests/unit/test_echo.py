@@ -12,14 +12,16 @@ from pathlib import Path
 import pytest
 
 from board_reading import board_reading, board_row
-from worldwise import echo_host, paths
-from worldwise.echo_host import HOST_FILE, STREAM_MESSAGES, EchoClient, read_host_times
-from worldwise.echo_report import echo_sections
-from worldwise.errors import WorldwiseError
-from worldwise.lens import HostTime, Reading, Row
-from worldwise.results import ResultStore
-from worldwise.suite import Case, parse_case, size_text
-from worldwise.tables import Section
+from worldwise.base import paths
+from worldwise.base.errors import WorldwiseError
+from worldwise.base.tables import Section
+from worldwise.base.units import size_text
+from worldwise.families.echo import client as echo_host
+from worldwise.families.echo.client import HOST_FILE, STREAM_MESSAGES, EchoClient, read_host_times
+from worldwise.families.echo.tables import echo_sections
+from worldwise.plan.case import Case, parse_case
+from worldwise.read.lens import HostTime, Reading, Row
+from worldwise.run.results import ResultStore
 
 READY = '{"type":"outcome","what":"server for the host","result":"ready","detail":""}\n'
 SERVERS = {"linux": 30_000, "call": 75_000, "socket": 180_000}

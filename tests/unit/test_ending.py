@@ -15,13 +15,14 @@ from pathlib import Path
 
 import pytest
 
-from worldwise import paths
+from worldwise.base import paths
 
 # A command that works in a temporary folder, says so, and takes a moment to end in an orderly way.
 _TOOL = """
 import sys, tempfile, time
 from pathlib import Path
-from worldwise import cli, outgoing
+from worldwise import cli
+from worldwise.base import outgoing
 
 @cli.cli.command()
 def work():

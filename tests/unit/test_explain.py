@@ -25,12 +25,12 @@ from traces import (
     place,
     samples_of,
 )
-from worldwise.errors import WorldwiseError
-from worldwise.explain import LOST, Explainer, Explanation, function_changes, layer_changes
-from worldwise.layers import NO_RULE, OTHER_PROCESS, UNKNOWN, Rules, load_rules
-from worldwise.record import Sample
-from worldwise.stacks import folded
-from worldwise.trace import Pass, Row, read_trace
+from worldwise.base.errors import WorldwiseError
+from worldwise.explain.layers import NO_RULE, OTHER_PROCESS, UNKNOWN, Rules, load_rules
+from worldwise.explain.owners import LOST, Explainer, Explanation, function_changes, layer_changes
+from worldwise.explain.stacks import folded
+from worldwise.explain.trace import Pass, Row, read_trace
+from worldwise.records.records import Sample
 
 RULES = """
 helpers = ["memset", "__memset*"]

@@ -11,11 +11,11 @@ import pytest
 from rich.console import Console
 
 from traces import CASE
-from worldwise import explain_report
-from worldwise.explain import Agreement, Explanation, Step
-from worldwise.layers import NO_RULE, UNKNOWN, Rules, load_rules
-from worldwise.stacks import Frame
-from worldwise.trace import Witness
+from worldwise.explain.layers import NO_RULE, UNKNOWN, Rules, load_rules
+from worldwise.explain.owners import Agreement, Explanation, Step
+from worldwise.explain.stacks import Frame
+from worldwise.explain.trace import Witness
+from worldwise.report import explained as explain_report
 
 MAIN = Frame("main", "client", "client", "normal")
 SVC = Frame("svc", "linux", "Linux", "normal")

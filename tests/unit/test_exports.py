@@ -7,7 +7,7 @@ import pytest
 from pydantic import BaseModel, ConfigDict, Field
 
 from flames import FLAME_STACKS
-from worldwise.exports import Slice, chrome_trace, speedscope
+from worldwise.report.exports import Slice, chrome_trace, speedscope
 
 
 class Strict(BaseModel):

@@ -2,10 +2,10 @@
 """Reports of tampering and of power cuts, from attempts that nobody made."""
 
 from board_reading import board_reading
-from worldwise.campaign import AFTER_RESTART, ATTEMPTS
-from worldwise.faults_report import LABELS, faults_sections
-from worldwise.lens import Attempt, Reading
-from worldwise.tables import Section
+from worldwise.base.tables import Section
+from worldwise.families.faults.tables import LABELS, faults_sections
+from worldwise.read.lens import Attempt, Reading
+from worldwise.run.campaign import AFTER_RESTART, ATTEMPTS
 
 CORRUPT = "TEE_ERROR_CORRUPT_OBJECT"
 ABSENT = "TEE_ERROR_ITEM_NOT_FOUND, as if it had never been there"

@@ -7,14 +7,16 @@ from pathlib import Path
 import pytest
 
 from synthetic import COST, RecordList, find, write_run
-from worldwise import image, paths
-from worldwise.debian import load_lock
-from worldwise.image import ImageStore
-from worldwise.implementation import IMPLEMENTATIONS, Implementation
-from worldwise.lab import Lab
-from worldwise.lens import read_run
-from worldwise.report import sections
-from worldwise.suite import Case, load_suite
+from worldwise.base import paths
+from worldwise.lab import image
+from worldwise.lab.debian import load_lock
+from worldwise.lab.image import ImageStore
+from worldwise.lab.lab import Lab
+from worldwise.libraries.implementation import IMPLEMENTATIONS, Implementation
+from worldwise.plan.case import Case
+from worldwise.plan.suite import load_suite
+from worldwise.read.lens import read_run
+from worldwise.report.report import sections
 
 PATCHES = sorted((paths.PATCHES / "optee-os").glob("001*.patch"))
 TRIES = {name: one for name, one in IMPLEMENTATIONS.items() if one.tries}

@@ -13,12 +13,12 @@ import pytest
 from rich.console import Console
 
 from flames import FLAME_STACKS, frame
-from worldwise.debian import Lock
-from worldwise.errors import WorldwiseError
-from worldwise.flame import COLOURS, INFERNO_VERSION, Renderer, colour, differential, flame_graph, kind
-from worldwise.image import OTHER_CONTENT
-from worldwise.lab import Lab
-from worldwise.stacks import Frame, Stacks, folded
+from worldwise.base.errors import WorldwiseError
+from worldwise.explain.stacks import Frame, Stacks, folded
+from worldwise.lab.debian import Lock
+from worldwise.lab.image import OTHER_CONTENT
+from worldwise.lab.lab import Lab
+from worldwise.report.flame import COLOURS, INFERNO_VERSION, Renderer, colour, differential, flame_graph, kind
 
 
 class Drawn(Renderer):

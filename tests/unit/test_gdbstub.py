@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from worldwise.errors import WorldwiseError
-from worldwise.gdbstub import GdbStub
+from worldwise.base.errors import WorldwiseError
+from worldwise.machine.gdbstub import GdbStub
 
 ADDRESS = 0x4011D8
 STOPPED = "T05thread:p01.01;"

@@ -12,9 +12,9 @@ from typing import Any
 
 import pytest
 
-from worldwise import paths
-from worldwise.lab import Lab
-from worldwise.record import End, Overhead, Sample, parse_line
+from worldwise.base import paths
+from worldwise.lab.lab import Lab
+from worldwise.records.records import End, Overhead, Sample, parse_line
 
 BENCH = paths.GUEST / "bench"
 COMPILER = shutil.which("cc") or shutil.which("gcc") or shutil.which("clang")

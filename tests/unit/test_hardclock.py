@@ -11,15 +11,17 @@ import pytest
 import synthetic
 from boards import private_key, sign
 from synthetic import RecordList, find, lines
-from worldwise import curves
-from worldwise.armv7_report import SOURCE
-from worldwise.errors import WorldwiseError
-from worldwise.lens import read_run
-from worldwise.portable import portables
-from worldwise.published import Published, Subject
-from worldwise.record import check_records, message, parse_line, required_checks
-from worldwise.report import sections
-from worldwise.suite import Case, parse_case, parse_suite, swept
+from worldwise.base.errors import WorldwiseError
+from worldwise.families.hardclock.tables import SOURCE
+from worldwise.libraries import curves
+from worldwise.libraries.portable import portables
+from worldwise.plan.case import Case, parse_case
+from worldwise.plan.selection import swept
+from worldwise.plan.suite import parse_suite
+from worldwise.read.lens import read_run
+from worldwise.read.published import Published, Subject
+from worldwise.records.records import check_records, message, parse_line, required_checks
+from worldwise.report.report import sections
 
 ID = "linux-armv7/mbedtls28-O2/hardclock,curve=secp256r1,size=32B"
 CASE = parse_case(ID, samples=2, warmup=1)

@@ -9,11 +9,11 @@ import pytest
 from rich.console import Console
 
 from synthetic import DIGEST_FIXED, PER_BYTE, PER_PAGE, REST, SHA256SUM, SWITCH, WRAPPER, RecordList, find, write_run
-from worldwise.errors import WorldwiseError
-from worldwise.hash_cost import Fit, HashCost, throughput
-from worldwise.lens import Reading, read_run
-from worldwise.report import render, sections, to_csv, to_json, to_markdown
-from worldwise.suite import Case, parse_case
+from worldwise.base.errors import WorldwiseError
+from worldwise.families.sha256.cost import Fit, HashCost, throughput
+from worldwise.plan.case import Case, parse_case
+from worldwise.read.lens import Reading, read_run
+from worldwise.report.report import render, sections, to_csv, to_json, to_markdown
 
 SIZES = ("0B", "4KiB", "64KiB", "1MiB")
 CASES = [

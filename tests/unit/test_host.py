@@ -11,12 +11,13 @@ from pathlib import Path
 import pytest
 
 from synthetic import write_run
-from worldwise import debian, paths
-from worldwise.errors import HostError
-from worldwise.lab import Lab
-from worldwise.rundir import Run
-from worldwise.suite import Case
-from worldwise.target import EMULATOR_LOG, RECORDS, Emulator, Machine
+from worldwise.base import paths
+from worldwise.base.errors import HostError
+from worldwise.lab import debian
+from worldwise.lab.lab import Lab
+from worldwise.machine.emulator import EMULATOR_LOG, RECORDS, Emulator, Machine
+from worldwise.plan.case import Case
+from worldwise.run.rundir import Run
 
 CASE = Case("linux", "mbedtls", "Os", "keygen", 2, 0)
 REFUSAL = "bwrap: No permissions to create a new namespace, likely because the kernel does not allow it."

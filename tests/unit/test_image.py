@@ -15,12 +15,12 @@ from typing import Any
 
 import pytest
 
-from worldwise import debian, image
-from worldwise.debian import File, Lock, Package, Source
-from worldwise.errors import WorldwiseError
-from worldwise.image import Image, ImageStore, Recipe
-from worldwise.implementation import IMPLEMENTATIONS
-from worldwise.lab import Bind, Lab
+from worldwise.base.errors import WorldwiseError
+from worldwise.lab import debian, image
+from worldwise.lab.debian import File, Lock, Package, Source
+from worldwise.lab.image import Image, ImageStore, Recipe
+from worldwise.lab.lab import Bind, Lab
+from worldwise.libraries.implementation import IMPLEMENTATIONS
 
 
 class HostLab(Lab):

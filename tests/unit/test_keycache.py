@@ -11,13 +11,14 @@ import pytest
 from click.testing import CliRunner
 from rich.console import Console
 
-from worldwise import keycache, paths
+from worldwise.base import paths
+from worldwise.base.errors import WorldwiseError
 from worldwise.cli.keycache import keycache as command
-from worldwise.debian import load_lock
-from worldwise.errors import WorldwiseError
-from worldwise.image import RECIPES, Recipe
-from worldwise.keycache import Fuzzer
-from worldwise.lab import ROOTS, Lab
+from worldwise.families.keycache import build as keycache
+from worldwise.families.keycache.build import Fuzzer
+from worldwise.lab.debian import load_lock
+from worldwise.lab.image import RECIPES, Recipe
+from worldwise.lab.lab import ROOTS, Lab
 
 GENUINE = b"HSTO" + bytes(300) + uuid.UUID(keycache.TA_UUID).bytes + bytes(100)
 

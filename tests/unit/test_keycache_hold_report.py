@@ -2,10 +2,10 @@
 """Reports of what the key cache withstands, from attempts that nobody made."""
 
 from board_reading import board_reading
-from worldwise.campaign import HOLD_ATTEMPTS, NOT_TRIED
-from worldwise.keycache_hold_report import LABELS, keycache_hold_sections
-from worldwise.lens import Attempt, Reading
-from worldwise.tables import Section
+from worldwise.base.tables import Section
+from worldwise.families.keycache.hold_tables import LABELS, keycache_hold_sections
+from worldwise.read.lens import Attempt, Reading
+from worldwise.run.campaign import HOLD_ATTEMPTS, NOT_TRIED
 
 
 def attempt(operation: str, parameters: str, what: str, result: str, detail: str, at: int | None = None) -> Attempt:

@@ -13,12 +13,12 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
-from worldwise import debian, sandbox
-from worldwise import lab as lab_module
-from worldwise.debian import File, Lock, Package, Source, Store, Wanted
-from worldwise.errors import WorldwiseError
-from worldwise.lab import Lab, Root
-from worldwise.sandbox import Confinement
+from worldwise.base.errors import WorldwiseError
+from worldwise.lab import debian, sandbox
+from worldwise.lab import lab as lab_module
+from worldwise.lab.debian import File, Lock, Package, Source, Store, Wanted
+from worldwise.lab.lab import Lab, Root
+from worldwise.lab.sandbox import Confinement
 
 
 def quiet() -> Console:

@@ -14,7 +14,7 @@ from packaging.markers import default_environment
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
-from worldwise import paths
+from worldwise.base import paths
 
 SCRIPTS = ["worldwise", "test", "lab/host.sh", "requirements/lock"]
 # Put together, so that this file does not hold what it looks for.

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from worldwise.errors import WorldwiseError
-from worldwise.layers import NO_RULE, OTHER_PROCESS, UNKNOWN, Rules, load_rules
+from worldwise.base.errors import WorldwiseError
+from worldwise.explain.layers import NO_RULE, OTHER_PROCESS, UNKNOWN, Rules, load_rules
 
 
 def load(directory: Path, text: str) -> Rules:

@@ -20,10 +20,12 @@ from synthetic import (
     write_case,
     write_run,
 )
-from worldwise.errors import WorldwiseError
-from worldwise.lens import Reading, Row, _with_ratios, in_reading_order, read_run
-from worldwise.rundir import Run, open_run
-from worldwise.suite import Case, parse_budget, select
+from worldwise.base.errors import WorldwiseError
+from worldwise.plan.budget import parse_budget
+from worldwise.plan.case import Case
+from worldwise.plan.selection import select
+from worldwise.read.lens import Reading, Row, _with_ratios, in_reading_order, read_run
+from worldwise.run.rundir import Run, open_run
 
 NIST_O2 = Case("optee", "mbedtls-nist", "O2", "attestdiv", 4, 2)
 
@@ -368,9 +370,9 @@ def test_a_run_is_read_without_its_library_but_not_without_its_board(
     boards.use(monkeypatch)
     case = Case(M4, "bearssl", "Os", "keygen", 1, 0, (("curve", "secp256r1"),))
     run = write_run(runs_dir, [case], suite=boards.board_suite())
-    monkeypatch.setattr("worldwise.portable.portables", dict)
+    monkeypatch.setattr("worldwise.libraries.portable.portables", dict)
     (row,) = read_run(run).rows
     assert row.flash == boards.FLASH + 7
-    monkeypatch.setattr("worldwise.board.boards", dict)
+    monkeypatch.setattr("worldwise.libraries.boards.boards", dict)
     with pytest.raises(WorldwiseError, match=f"board '{M4}' is not known any more"):
         read_run(run)

@@ -5,10 +5,12 @@ import json
 
 import pytest
 
-from worldwise.errors import WorldwiseError
-from worldwise.linux import PLAIN
-from worldwise.portable import find
-from worldwise.suite import PLAIN_TARGETS, load_suite, parse_case
+from worldwise.base.errors import WorldwiseError
+from worldwise.libraries.portable import find
+from worldwise.plan.case import parse_case
+from worldwise.plan.spec import PLAIN_TARGETS
+from worldwise.plan.suite import load_suite
+from worldwise.targets.linux import PLAIN
 
 
 def plan(text: str) -> dict[str, object]:

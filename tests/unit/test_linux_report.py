@@ -3,9 +3,9 @@
 
 from typing import Any
 
-from worldwise.lens import NotAvailable, Reading, Row
-from worldwise.linux_report import linux_columns, linux_sections
-from worldwise.tables import Section
+from worldwise.base.tables import Section
+from worldwise.families.portable.linux import linux_columns, linux_sections
+from worldwise.read.lens import NotAvailable, Reading, Row
 
 
 def row(variant: str, operation: str, median: float, curve: str = "secp256r1", **other: Any) -> Row:

@@ -17,15 +17,19 @@ from typing import cast
 import pytest
 
 from synthetic import RecordList, find, lines, make_records, make_suite
-from worldwise import cli, compare, debian, measure
-from worldwise.errors import DoesNotFitError, HostError, WorldwiseError
-from worldwise.image import ImageStore
-from worldwise.lab import Lab
-from worldwise.measure import Bench, Options, case_digest
-from worldwise.rundir import CaseManifest, Run, open_run
-from worldwise.suite import Case, Suite, load_suite
-from worldwise.target import RECORDS, Emulator, Machine, Outcome, Start, Target
-from worldwise.targets import TARGETS
+from worldwise import cli
+from worldwise.base.errors import DoesNotFitError, HostError, WorldwiseError
+from worldwise.lab import debian
+from worldwise.lab.image import ImageStore
+from worldwise.lab.lab import Lab
+from worldwise.machine.emulator import RECORDS, Emulator, Machine, Outcome, Start, Target
+from worldwise.plan.case import Case
+from worldwise.plan.suite import Suite, load_suite
+from worldwise.run import measure
+from worldwise.run import reproduction as compare
+from worldwise.run.measure import Bench, Options, case_digest
+from worldwise.run.rundir import CaseManifest, Run, open_run
+from worldwise.targets.known import TARGETS
 
 cli_run = importlib.import_module("worldwise.cli.run")
 

@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from worldwise.lens import Reading, Row
-from worldwise.options_report import Options, effects, options_sections
-from worldwise.portable import portables
-from worldwise.tables import Section
+from worldwise.base.tables import Section
+from worldwise.families.portable.options import Options, effects, options_sections
+from worldwise.libraries.portable import portables
+from worldwise.read.lens import Reading, Row
 
 LIBRARY = "mbedtls28"
 SIGN, VERIFY = 4_000_000, 15_000_000

@@ -19,11 +19,15 @@ from rich.text import Text
 
 from board_reading import add_library, board_reading
 from synthetic import lines, make_records, make_suite, new_writer, write_case, write_run
-from worldwise import exports, flame, gate, gate_report, outgoing, paths, plot, report, tracking
-from worldwise.lens import Reading, read_run
-from worldwise.rundir import Run, open_run
-from worldwise.stacks import Frame, Stacks
-from worldwise.suite import Case, parse_budget
+from worldwise.base import outgoing, paths
+from worldwise.explain.stacks import Frame, Stacks
+from worldwise.plan.budget import parse_budget
+from worldwise.plan.case import Case
+from worldwise.read import gate
+from worldwise.read.lens import Reading, read_run
+from worldwise.report import exports, flame, plot, report, tracking
+from worldwise.report import gated as gate_report
+from worldwise.run.rundir import Run, open_run
 
 CASE = Case("linux", "mbedtls", "Os", "keygen", 2, 0)
 # The window's title, 8-bit CSI, the other direction, another line's end, delete, a carriage return over the line.

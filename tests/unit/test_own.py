@@ -9,14 +9,15 @@ from typing import NoReturn
 import pytest
 from click.testing import CliRunner
 
-from worldwise import own, paths, portable
-from worldwise.board import Board, boards
+from worldwise.base import paths
+from worldwise.base.errors import WorldwiseError
 from worldwise.cli import cli
-from worldwise.errors import WorldwiseError
-from worldwise.firmware import firmware_programs
-from worldwise.own import Own
-from worldwise.portable import portables
-from worldwise.suite import Suite, parse_suite
+from worldwise.libraries import own, portable
+from worldwise.libraries.boards import Board, boards
+from worldwise.libraries.own import Own
+from worldwise.libraries.portable import portables
+from worldwise.plan.suite import Suite, parse_suite
+from worldwise.targets.board import firmware_programs
 
 MANIFEST = """\
 name = "my-lib"

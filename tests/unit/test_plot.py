@@ -13,9 +13,9 @@ from typing import Any
 import pytest
 
 from board_reading import BOARDS, add_library, board_reading, board_row
-from worldwise.errors import WorldwiseError
-from worldwise.lens import Reading
-from worldwise.plot import (
+from worldwise.base.errors import WorldwiseError
+from worldwise.read.lens import Reading
+from worldwise.report.plot import (
     KINDS,
     STYLES,
     WIDTHS,
@@ -210,7 +210,7 @@ _AGAIN = """
 import hashlib, sys
 sys.path[:0] = sys.argv[1:]
 from board_reading import BOARDS, board_reading, board_row
-from worldwise.plot import plots, to_bytes
+from worldwise.report.plot import plots, to_bytes
 few = board_reading([board_row(board, name) for board in BOARDS for name in ("micro-ecc", "mine")])
 for plot in plots(few):
     for form in ("svg", "png") if plot.kind == "pareto" else ("svg",):

@@ -4,10 +4,11 @@ from pathlib import Path
 
 import pytest
 
-from worldwise import paths
-from worldwise.errors import WorldwiseError
-from worldwise.published import SOURCES, Published, Subject, load_figures
-from worldwise.suite import IMPLEMENTATIONS, PLACES, TARGETS
+from worldwise.base import paths
+from worldwise.base.errors import WorldwiseError
+from worldwise.plan.catalogue import IMPLEMENTATIONS, TARGETS
+from worldwise.plan.spec import PLACES
+from worldwise.read.published import SOURCES, Published, Subject, load_figures
 
 SOURCE = "optee-p256-a72"
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from received import little_memory
-from worldwise.errors import WorldwiseError
+from worldwise.base.errors import WorldwiseError
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "fuzz"))
 import readers

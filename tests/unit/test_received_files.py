@@ -14,16 +14,18 @@ import pytest
 
 from received import little_memory, sparse
 from traces import TraceBuilder
-from worldwise import image, own, portable, trace
-from worldwise.crates import crate_recipe
-from worldwise.errors import DoesNotFitError, WorldwiseError
-from worldwise.image import Recipe
-from worldwise.measure import Bench
-from worldwise.published import Published
-from worldwise.results import ResultStore
-from worldwise.suite import load_suite, parse_suite
-from worldwise.toml_lines import TomlLines
-from worldwise.trace import read_trace
+from worldwise.base.errors import DoesNotFitError, WorldwiseError
+from worldwise.base.toml_lines import TomlLines
+from worldwise.explain import trace
+from worldwise.explain.trace import read_trace
+from worldwise.lab import image
+from worldwise.lab.image import Recipe
+from worldwise.libraries import own, portable
+from worldwise.libraries.crates import crate_recipe
+from worldwise.plan.suite import load_suite, parse_suite
+from worldwise.read.published import Published
+from worldwise.run.measure import Bench
+from worldwise.run.results import ResultStore
 
 pytestmark = pytest.mark.timeout(60)
 
@@ -441,9 +443,9 @@ def test_a_changed_result_is_said(tmp_path: Path) -> None:
 def test_who_measures_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
     """If this fails, what the store says of a result reaches nobody."""
     said: list[object] = []
-    monkeypatch.setattr("worldwise.measure.ResultStore", lambda _cache, notify: said.append(notify))
-    monkeypatch.setattr("worldwise.measure.ImageStore", lambda *_: None)
-    monkeypatch.setattr("worldwise.measure.Emulator", lambda *_, **__: None)
+    monkeypatch.setattr("worldwise.run.measure.ResultStore", lambda _cache, notify: said.append(notify))
+    monkeypatch.setattr("worldwise.run.measure.ImageStore", lambda *_: None)
+    monkeypatch.setattr("worldwise.run.measure.Emulator", lambda *_, **__: None)
 
     class _Any:
         cache = Path()

@@ -14,14 +14,17 @@ from click.testing import CliRunner
 
 from received import little_memory, sparse
 from synthetic import lines, make_records, new_writer, write_case, write_run
-from worldwise import cli, files, lens, rundir
-from worldwise.compare import compare_runs
-from worldwise.errors import WorldwiseError
-from worldwise.gate import Options
-from worldwise.gate import compare_runs as gate_runs
-from worldwise.record import read_records
-from worldwise.rundir import Run, RunWriter, list_runs, open_run
-from worldwise.suite import Case
+from worldwise import cli
+from worldwise.base import files
+from worldwise.base.errors import WorldwiseError
+from worldwise.plan.case import Case
+from worldwise.read import lens
+from worldwise.read.gate import Options
+from worldwise.read.gate import compare_runs as gate_runs
+from worldwise.records.records import read_records
+from worldwise.run import rundir
+from worldwise.run.reproduction import compare_runs
+from worldwise.run.rundir import Run, RunWriter, list_runs, open_run
 
 A = Case("optee", "mbedtls-nist", "O2", "empty-invoke", 2, 1)
 B = Case("linux", "mbedtls-nist", "O2", "keygen", 2, 1)

@@ -9,9 +9,10 @@ import pytest
 
 import boards
 from synthetic import NESTED, RecordList, cost, find, lines, make_records
-from worldwise import curves
-from worldwise.errors import WorldwiseError
-from worldwise.record import (
+from worldwise.base.errors import WorldwiseError
+from worldwise.libraries import curves
+from worldwise.plan.case import Case
+from worldwise.records.records import (
     Fault,
     check_records,
     json_schema,
@@ -21,7 +22,6 @@ from worldwise.record import (
     read_records,
     required_checks,
 )
-from worldwise.suite import Case
 
 SIGN = Case("optee", "mbedtls-nist", "O2", "attestdiv", 4, 2)
 KEYGEN = Case("optee", "mbedtls-nist", "O2", "keygen", 4, 2)

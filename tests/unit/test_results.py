@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from worldwise.results import ResultStore
+from worldwise.run.results import ResultStore
 
 DIGEST = "0123456789abcdef" * 4
 OTHER = "0123456789abcdef" + "f" * 48  # the same directory, another result

@@ -4,8 +4,8 @@
 import pytest
 
 from flames import FLAME_STACKS, frame
-from worldwise.errors import WorldwiseError
-from worldwise.stacks import Frame, folded, parse_folded
+from worldwise.base.errors import WorldwiseError
+from worldwise.explain.stacks import Frame, folded, parse_folded
 
 
 def test_a_frame_reads_as_one_word_of_the_format() -> None:

@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from worldwise import symbols
-from worldwise.errors import WorldwiseError
-from worldwise.lab import Lab
-from worldwise.symbols import AddressSpace, Context, Function, Symbol, SymbolTable, find_bias, kernel_tables
+from worldwise.base.errors import WorldwiseError
+from worldwise.explain import symbols
+from worldwise.explain.symbols import AddressSpace, Context, Function, Symbol, SymbolTable, find_bias, kernel_tables
+from worldwise.lab.lab import Lab
 
 COMPILER = shutil.which("cc") or shutil.which("gcc") or shutil.which("clang")
 

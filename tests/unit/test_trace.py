@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from traces import CLIENT, MARK, TraceBuilder, place
-from worldwise.errors import WorldwiseError
-from worldwise.trace import FORMAT, Trace, json_schema, read_trace
+from worldwise.base.errors import WorldwiseError
+from worldwise.explain.trace import FORMAT, Trace, json_schema, read_trace
 
 
 def small() -> TraceBuilder:

@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from worldwise import watch
-from worldwise.errors import WorldwiseError
-from worldwise.suite import Case
-from worldwise.symbols import AddressSpace, Context, Function, SymbolTable
-from worldwise.target import RECORDS, TRACE, Plugin
+from worldwise.base.errors import WorldwiseError
+from worldwise.explain.symbols import AddressSpace, Context, Function, SymbolTable
+from worldwise.machine.emulator import RECORDS, TRACE, Plugin
+from worldwise.plan.case import Case
+from worldwise.run import watch
 
 MEASURED, OTHER = Context("normal", 0, "optee-client"), Context("normal", 0, "init")
 CASE = Case("optee", "mbedtls-nist", "O2", "empty-invoke", 3, 1)

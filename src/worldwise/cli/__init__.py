@@ -12,7 +12,9 @@ from typing import NoReturn
 import click
 from rich.text import Text
 
-from worldwise import __version__, outgoing, paths
+from worldwise import __version__
+from worldwise.base import outgoing, paths
+from worldwise.base.errors import WorldwiseError
 from worldwise.cli import ending
 from worldwise.cli.compare import compare
 from worldwise.cli.explain import explain
@@ -21,7 +23,6 @@ from worldwise.cli.lab import lab
 from worldwise.cli.plot import plot
 from worldwise.cli.report import list_command, report, schema, suites
 from worldwise.cli.run import run
-from worldwise.errors import WorldwiseError
 
 # As shells report a program ended by Ctrl-C.
 EXIT_INTERRUPTED = 130

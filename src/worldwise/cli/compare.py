@@ -5,10 +5,12 @@ from pathlib import Path
 
 import click
 
-from worldwise import gate, gate_report, outgoing
+from worldwise.base import outgoing
+from worldwise.base.errors import WorldwiseError
 from worldwise.cli.report import check_output, runs_option, writing
-from worldwise.errors import WorldwiseError
-from worldwise.rundir import open_run
+from worldwise.read import gate
+from worldwise.report import gated as gate_report
+from worldwise.run.rundir import open_run
 
 EXIT_OVER_LIMIT = 1
 

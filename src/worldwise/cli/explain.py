@@ -9,18 +9,24 @@ from pathlib import Path
 import click
 from rich.console import Console
 
-from worldwise import explain_report, exports, flame, hash_parts, outgoing, own, stacks
+from worldwise.base import outgoing
+from worldwise.base.errors import WorldwiseError
 from worldwise.cli.report import check_output, runs_option
-from worldwise.errors import WorldwiseError
-from worldwise.explain import Explainer, Explanation
-from worldwise.image import ImageStore
-from worldwise.lab import open_lab
-from worldwise.layers import Rules, load_rules
-from worldwise.rundir import Run, open_run
-from worldwise.slowdown import measure_slowdown
-from worldwise.suite import MAX_SAMPLES, MAX_WARMUP, Case, parse_case
-from worldwise.target import Emulator
-from worldwise.watch import Watcher
+from worldwise.explain import stacks
+from worldwise.explain.layers import Rules, load_rules
+from worldwise.explain.owners import Explainer, Explanation
+from worldwise.families.sha256 import parts as hash_parts
+from worldwise.lab.image import ImageStore
+from worldwise.lab.lab import open_lab
+from worldwise.libraries import own
+from worldwise.machine.emulator import Emulator
+from worldwise.plan.block import MAX_SAMPLES, MAX_WARMUP
+from worldwise.plan.case import Case, parse_case
+from worldwise.report import explained as explain_report
+from worldwise.report import exports, flame
+from worldwise.run.rundir import Run, open_run
+from worldwise.run.slowdown import measure_slowdown
+from worldwise.run.watch import Watcher
 
 _FORMATS = ("table", "json", "folded", "speedscope", "chrome", "flame")
 _DIFFERENCE_FORMATS = ("table", "json", "flame")

@@ -9,13 +9,15 @@ from pathlib import Path
 
 import click
 
-from worldwise import keycache as keycache_builds
-from worldwise import keycache_app, keycache_demo, outgoing, paths
-from worldwise.image import APP_CORE, ImageStore
-from worldwise.keycache import Fuzzer
-from worldwise.keycache_demo import ADMIN, CLIENTS, POLICIES, STORAGES, Options
-from worldwise.lab import open_lab
-from worldwise.paths import cache_directory
+from worldwise.base import outgoing, paths
+from worldwise.base.paths import cache_directory
+from worldwise.families.keycache import app as keycache_app
+from worldwise.families.keycache import build as keycache_builds
+from worldwise.families.keycache import demo as keycache_demo
+from worldwise.families.keycache.build import Fuzzer
+from worldwise.families.keycache.demo import ADMIN, CLIENTS, POLICIES, STORAGES, Options
+from worldwise.lab.image import APP_CORE, ImageStore
+from worldwise.lab.lab import open_lab
 
 
 @click.group()

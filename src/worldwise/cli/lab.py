@@ -10,9 +10,10 @@ from pathlib import Path
 
 import click
 
-from worldwise import debian, outgoing, sandbox
-from worldwise.errors import WorldwiseError
-from worldwise.lab import MAIN, ROOTS, Bind, Lab, directory_size, labs_in, open_lab, remove_labs
+from worldwise.base import outgoing
+from worldwise.base.errors import WorldwiseError
+from worldwise.lab import debian, sandbox
+from worldwise.lab.lab import MAIN, ROOTS, Bind, Lab, directory_size, labs_in, open_lab, remove_labs
 
 
 def _size(size: int) -> str:

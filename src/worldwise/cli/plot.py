@@ -5,12 +5,13 @@ from pathlib import Path
 
 import click
 
-from worldwise import lens, outgoing
-from worldwise import plot as plots
+from worldwise.base import outgoing
+from worldwise.base.errors import WorldwiseError
 from worldwise.cli.report import check_output, runs_option, writing
-from worldwise.errors import WorldwiseError
-from worldwise.rundir import open_run
-from worldwise.suite import OPTIMISATIONS
+from worldwise.libraries.portable import OPTIMISATIONS
+from worldwise.read import lens
+from worldwise.report import plot as plots
+from worldwise.run.rundir import open_run
 
 
 @click.command()

@@ -9,11 +9,15 @@ from typing import Any, TypeVar
 
 import click
 
-from worldwise import lens, outgoing, paths, record, trace
-from worldwise import report as reports
-from worldwise.errors import WorldwiseError
-from worldwise.rundir import ListedRun, Run, list_runs, open_run
-from worldwise.suite import Budget, load_suite, parse_budget
+from worldwise.base import outgoing, paths
+from worldwise.base.errors import WorldwiseError
+from worldwise.explain import trace
+from worldwise.plan.budget import Budget, parse_budget
+from worldwise.plan.suite import load_suite
+from worldwise.read import lens
+from worldwise.records import records as record
+from worldwise.report import report as reports
+from worldwise.run.rundir import ListedRun, Run, list_runs, open_run
 
 EXIT_OVER_BUDGET = 1
 

@@ -1,0 +1,382 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Files that strangers may have made: reading them follows no link, waits for nobody and has an end.
+
+What is wrong with a file is an OSError, whose `strerror` completes "FILE: cannot be read: ...". The caller knows what
+the file is for, and what the user can do.
+"""
+
+import contextlib
+import errno
+import fcntl
+import hashlib
+import io
+import json
+import math
+import os
+import re
+import shutil
+import stat
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path, PurePath
+from typing import Any
+
+from worldwise.base.errors import WorldwiseError
+
+# Bytes of one name in a folder, on every file system that Linux has in use.
+MOST_NAME = 255
+# Values in a file of JSON: lists, objects and what is in them. More is no manifest.
+MOST_VALUES = 300_000
+# Characters of what a stranger wrote that an error repeats.
+MOST_QUOTED = 200
+
+_READ = os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK | os.O_NOCTTY
+_FOLDER = os.O_RDONLY | os.O_CLOEXEC | os.O_DIRECTORY
+_KINDS = (
+    (stat.S_ISLNK, "a link"),
+    (stat.S_ISDIR, "a folder"),
+    (stat.S_ISFIFO, "a FIFO"),
+    (stat.S_ISSOCK, "a socket"),
+    (stat.S_ISCHR, "a device"),
+    (stat.S_ISBLK, "a device"),
+)
+_PIECE = 1 << 20
+_BAD_CHARACTER = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
+
+
+def size_words(size: int) -> str:
+    """A size or a limit as people say it, rounded down: `16 MiB`."""
+    for scale, unit in ((2**30, "GiB"), (2**20, "MiB"), (2**10, "KiB")):
+        if size >= scale:
+            return f"{size // scale:,} {unit}"
+    return f"{size:,} bytes"
+
+
+def quoted(text: str | bytes, most: int = MOST_QUOTED) -> str:
+    """What a stranger wrote, fit for a message: of bounded length, on one line, without control characters."""
+    long = len(text) > most
+    text = text[:most].decode(errors="replace") if isinstance(text, bytes) else text[:most]
+    escaped = _BAD_CHARACTER.sub(lambda found: found[0].encode("unicode_escape", "surrogatepass").decode(), text)
+    return f"{escaped} ..." if long else escaped
+
+
+# --- names ---
+
+
+def name_problem(name: str) -> str:
+    """Why a stranger's name cannot be one name in a folder; empty if it can."""
+    if not name or name in (".", ".."):
+        return f"'{name}' is no name of a file"
+    if "/" in name:
+        return f"'{quoted(name)}' has a slash in it"
+    if _BAD_CHARACTER.search(name):
+        return f"'{quoted(name)}' has a control character in it"
+    if len(name.encode(errors="replace")) > MOST_NAME:
+        return f"'{quoted(name, 40)}' has {len(name.encode(errors='replace')):,} bytes; a name has at most {MOST_NAME}"
+    return ""
+
+
+def path_problem(path: str) -> str:
+    """Why a stranger's path does not lead to something within a folder; empty if it does."""
+    if path.startswith("/") or ".." in path.split("/"):
+        return f"'{quoted(path)}' leads out of the folder"
+    if len(path) > 16 * MOST_NAME:
+        return f"'{quoted(path, 40)}' has {len(path):,} characters, too many for a path"
+    return next(filter(None, (name_problem(part) for part in path.split("/") if part not in ("", "."))), "")
+
+
+# --- opening ---
+
+
+@contextlib.contextmanager
+def folder(root: Path, relative: PurePath | str = "", *, make: bool = False) -> Iterator[int]:
+    """The descriptor of a folder below `root`, reached without following a link below it.
+
+    Args:
+        root: a folder that the user named or the tool made.
+        relative: from there; empty for the folder itself.
+        make: make the folders on the way that are not there.
+
+    Raises OSError.
+    """
+    descriptor = os.open(root, _FOLDER)
+    try:
+        for part in PurePath(relative).parts:
+            if make:
+                with contextlib.suppress(FileExistsError):
+                    os.mkdir(part, dir_fd=descriptor)
+            inner = _open(part, _FOLDER | os.O_NOFOLLOW, descriptor, root / relative)
+            os.close(descriptor)
+            descriptor = inner
+        yield descriptor
+    finally:
+        os.close(descriptor)
+
+
+def listing(descriptor: int) -> list[str]:
+    """The names in an open folder, in order. Raises OSError."""
+    with os.scandir(descriptor) as entries:
+        return sorted(entry.name for entry in entries)
+
+
+def _open(name: str, flags: int, within: int | None, shown: Path) -> int:
+    """As os.open, but a link and what is no folder are said to be that. Raises OSError."""
+    if "\0" in name:
+        raise OSError(errno.EINVAL, "its name has a zero byte", str(shown))
+    try:
+        return os.open(name, flags, dir_fd=within)
+    except OSError as error:
+        if error.errno in (errno.ELOOP, errno.ENOTDIR) and flags & os.O_NOFOLLOW:
+            # The kernel says "not a directory" of a link where a directory was asked for.
+            kind = "a link"
+            with contextlib.suppress(OSError):
+                kind = kind_of(os.stat(name, dir_fd=within, follow_symlinks=False).st_mode)
+            raise OSError(errno.ELOOP, f"'{quoted(name)}' is {kind}", str(shown)) from None
+        if error.errno == errno.ENXIO:
+            raise OSError(errno.ENXIO, "it is a socket, not a file", str(shown)) from None
+        raise
+
+
+def try_lock(descriptor: int) -> bool:
+    """Take the lock of an open file or folder, unless somebody has it; the kernel lets go of it when it is closed."""
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True
+
+
+def kind_of(mode: int) -> str:
+    """What a mode of stat() is of: `a FIFO`."""
+    return next((name for test, name in _KINDS if test(mode)), "a file")
+
+
+def open_regular(path: Path, most: int, within: Path | None = None) -> io.BufferedReader:
+    """A regular file, open for reading. It never waits, as a FIFO would make it.
+
+    Args:
+        path: the file.
+        most: how many bytes it may have.
+        within: a folder above it; between the two no link is followed, nor is the file itself one.
+
+    Raises OSError.
+    """
+    if within is None:
+        if "\0" in str(path):
+            raise OSError(errno.EINVAL, "its name has a zero byte", str(path))
+        _require_regular(path.stat(), most, path)
+        descriptor = os.open(path, _READ)
+    else:
+        relative = path.relative_to(within)
+        with folder(within, relative.parent) as parent:
+            # Looked at before it is opened: opening a device can do something.
+            _require_regular(os.stat(relative.name, dir_fd=parent, follow_symlinks=False), most, path)
+            descriptor = _open(relative.name, _READ | os.O_NOFOLLOW, parent, path)
+    try:
+        _require_regular(os.fstat(descriptor), most, path)
+        return os.fdopen(descriptor, "rb")
+    except BaseException:
+        os.close(descriptor)
+        raise
+
+
+def _require_regular(found: os.stat_result, most: int, path: Path) -> None:
+    if not stat.S_ISREG(found.st_mode):
+        raise OSError(errno.EINVAL, f"it is {kind_of(found.st_mode)}, not a file", str(path))
+    if found.st_size > most:
+        raise _too_long(most, path)
+
+
+def _too_long(most: int, path: Path) -> OSError:
+    return OSError(errno.EFBIG, f"it has more than {size_words(most)}", str(path))
+
+
+def read_bytes(path: Path, most: int, within: Path | None = None) -> bytes:
+    """A regular file's content, of at most `most` bytes; see open_regular. Raises OSError."""
+    with open_regular(path, most, within) as file:
+        content = file.read(most + 1)
+    if len(content) > most:
+        raise _too_long(most, path)
+    return content
+
+
+def pieces(path: Path, most: int, within: Path | None = None) -> Iterator[bytes]:
+    """A regular file's content bit by bit, never more than a MiB in memory; see open_regular. Raises OSError."""
+    done = 0
+    with open_regular(path, most, within) as file:
+        while piece := file.read(_PIECE):
+            done += len(piece)
+            if done > most:
+                raise _too_long(most, path)
+            yield piece
+
+
+def sha256(path: Path, most: int, within: Path | None = None) -> tuple[int, str]:
+    """Size and SHA-256 (hexadecimal) of a regular file; see open_regular. Raises OSError."""
+    size, digest = 0, hashlib.sha256()
+    for piece in pieces(path, most, within):
+        size += len(piece)
+        digest.update(piece)
+    return size, digest.hexdigest()
+
+
+def copy(source: Path, target: Path, most: int, within: Path | None = None) -> str:
+    """Copies a regular file (see open_regular) to a name that must be free. Returns its SHA-256. Raises OSError."""
+    digest = hashlib.sha256()
+    with os.fdopen(os.open(target, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o666), "wb") as file:
+        for piece in pieces(source, most, within):
+            digest.update(piece)
+            file.write(piece)
+    return digest.hexdigest()
+
+
+# --- JSON ---
+
+
+def parse_json(data: bytes) -> Any:
+    """The value in a text of JSON, of at most MOST_VALUES values.
+
+    Raises ValueError, with a message for a person, for what JSON has not (NaN, a key twice) and for what is nested too
+    deeply.
+    """
+    if data.count(b",") + data.count(b"[") + data.count(b"{") > MOST_VALUES:
+        raise ValueError(f"more than {MOST_VALUES:,} values")
+    try:
+        return json.loads(data, parse_constant=_refuse_constant, parse_float=_finite, object_pairs_hook=_without_twins)
+    except RecursionError:
+        raise ValueError("nested too deeply") from None
+
+
+def _refuse_constant(name: str) -> None:
+    raise ValueError(f"{name} is no number of JSON")
+
+
+def _finite(text: str) -> float:
+    value = float(text)
+    if math.isinf(value):
+        raise ValueError("a number is too large")
+    return value
+
+
+def _without_twins(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) != len(pairs):
+        seen: set[str] = set()
+        twin = next(key for key, _ in pairs if key in seen or seen.add(key))  # type: ignore[func-returns-value]
+        raise ValueError(f"the key '{quoted(twin)}' stands there twice")
+    return found
+
+
+# --- writing and removing ---
+
+
+def write_whole(root: Path, relative: PurePath | str, content: bytes) -> None:
+    """Writes a file below a folder whole or not at all, and returns when it is on disk.
+
+    No link below the folder is followed; one that stands in the file's place is replaced. Raises OSError.
+    """
+    relative = PurePath(relative)
+    partial = f"{relative.name}.partial"
+    with folder(root, relative.parent) as parent:
+        with contextlib.suppress(FileNotFoundError):
+            os.unlink(partial, dir_fd=parent)
+        flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+        try:
+            with os.fdopen(os.open(partial, flags, 0o666, dir_fd=parent), "wb") as file:
+                file.write(content)
+                file.flush()
+                os.fsync(file.fileno())
+            os.rename(partial, relative.name, src_dir_fd=parent, dst_dir_fd=parent)
+        except OSError:
+            with contextlib.suppress(OSError):
+                os.unlink(partial, dir_fd=parent)
+            raise
+        os.fsync(parent)
+
+
+def remove(root: Path, relative: PurePath | str) -> None:
+    """Removes a file or a folder with all that is in it below another folder, if it is there.
+
+    Only what is really there goes: a link is removed and not followed; one on the way to it raises OSError.
+    """
+    relative = PurePath(relative)
+    try:
+        with folder(root, relative.parent) as parent:
+            if stat.S_ISDIR(os.stat(relative.name, dir_fd=parent, follow_symlinks=False).st_mode):
+                # By descriptors all the way down, so that nobody can put a link in its way.
+                shutil.rmtree(relative.name, dir_fd=parent)
+            else:
+                os.unlink(relative.name, dir_fd=parent)
+    except FileNotFoundError:
+        return
+
+
+# --- whole trees ---
+
+
+@dataclass(frozen=True)
+class Limits:
+    """What a tree may have: bytes in one file and in all, entries, and folders in folders."""
+
+    file: int
+    total: int
+    entries: int
+    depth: int
+
+
+def check_tree(root: Path, limits: Limits, loose: Callable[[PurePath, list[str]], bool] = lambda *_: False) -> None:
+    """Refuses a tree that has more than regular files and folders of its own, or more of them than is sane.
+
+    Args:
+        root: the folder.
+        limits: how much it may have.
+        loose: told a folder (from `root`) and the names in it, says that these may be anything: nobody will open them.
+
+    What goes away meanwhile is no problem. Raises WorldwiseError naming the entry and why.
+    """
+    hint = "a stranger's files must be copied without links and special files: cp -rL, or ask for an archive of files"
+    owners = {os.geteuid(), root.stat().st_uid}
+    total = entries = 0
+    todo = [PurePath()]
+    while todo:
+        at = todo.pop()
+        try:
+            with folder(root, at) as descriptor:
+                names = listing(descriptor)
+                free = loose(at, names)
+                entries += len(names)
+                if entries > limits.entries:
+                    raise WorldwiseError(f"{root}: has more than {limits.entries:,} files and folders.")
+                for name in names:
+                    where = root / at / quoted(name)
+                    try:
+                        found = os.stat(name, dir_fd=descriptor, follow_symlinks=False)
+                    except FileNotFoundError:
+                        continue
+                    if free:
+                        continue
+                    if found.st_uid not in owners:
+                        raise WorldwiseError(
+                            f"{where}: belongs to another user ({found.st_uid}) than {root}, who could change it.",
+                            "copy what is to be read: the copy is your own",
+                        )
+                    if stat.S_ISDIR(found.st_mode):
+                        if len(at.parts) + 1 > limits.depth:
+                            raise WorldwiseError(f"{where}: more than {limits.depth} folders in folders.")
+                        todo.append(at / name)
+                        continue
+                    if not stat.S_ISREG(found.st_mode):
+                        raise WorldwiseError(f"{where}: is {kind_of(found.st_mode)}, not a file or folder.", hint)
+                    if found.st_nlink > 1:
+                        raise WorldwiseError(
+                            f"{where}: has {found.st_nlink} names (hard links): who has another could change it.", hint
+                        )
+                    total += found.st_size
+                    if found.st_size > limits.file or total > limits.total:
+                        what = f"{where}: has" if found.st_size > limits.file else f"{root}: its files have"
+                        most = limits.file if found.st_size > limits.file else limits.total
+                        raise WorldwiseError(f"{what} more than {size_words(most)}.")
+        except FileNotFoundError:
+            continue
+        except OSError as error:
+            raise WorldwiseError(f"{root / at}: cannot be read: {error.strerror}.", hint) from error

@@ -1,0 +1,52 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Where things are: the repository's rooms and the user's cache."""
+
+import errno
+import os
+from pathlib import Path
+
+import platformdirs
+
+from worldwise.base.errors import HostError
+
+REPOSITORY = Path(__file__).resolve().parents[3]
+BOARDS = REPOSITORY / "boards"
+CORES = REPOSITORY / "cores"
+GUEST = REPOSITORY / "guest"
+KEYCACHE = REPOSITORY / "keycache"
+LAB = REPOSITORY / "lab"
+PATCHES = REPOSITORY / "patches"
+PLUGIN = REPOSITORY / "plugin"
+PORTABLE = GUEST / "ops" / "portable"
+PUBLISHED = REPOSITORY / "published"
+SUITES = REPOSITORY / "suites"
+RECIPES = REPOSITORY / "src" / "worldwise" / "recipes"
+
+
+def cache_directory() -> Path:
+    """The cache: WORLDWISE_CACHE, else `worldwise` in the user's cache directory. Created if missing."""
+    chosen = os.environ.get("WORLDWISE_CACHE")
+    path = Path(chosen).expanduser() if chosen else Path(platformdirs.user_cache_dir("worldwise"))
+    try:
+        path.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise cache_error(path, path, error.strerror or str(error)) from None
+    return path.resolve()
+
+
+def cache_error(cache: Path, place: Path, why: str) -> HostError:
+    """The error for a place in the cache that cannot be written."""
+    inside = "" if place == cache else f": {place}"
+    return HostError(
+        f"the cache {cache} cannot be written{inside} ({why})",
+        "WORLDWISE_CACHE=DIRECTORY names another one; `report`, `list` and `compare` need none",
+    )
+
+
+def require_writable(cache: Path) -> None:
+    """Raise HostError if nothing can be made in the cache, or in one of its folders."""
+    for place in (cache, *sorted(cache.iterdir())):
+        # Of the Python environments only the start script makes any.
+        if place.is_dir() and not place.name.startswith("venv-") and not os.access(place, os.W_OK | os.X_OK):
+            read_only = os.statvfs(place).f_flag & os.ST_RDONLY
+            raise cache_error(cache, place, os.strerror(errno.EROFS if read_only else errno.EACCES))

@@ -1,0 +1,79 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Call stacks across the worlds, with what was executed in each: what flame graphs and exports are made from."""
+
+from collections import defaultdict
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Literal
+
+from worldwise.base.errors import WorldwiseError
+from worldwise.base.outgoing import visible
+
+World = Literal["normal", "monitor", "secure"]
+
+
+@dataclass(frozen=True)
+class Frame:
+    """One function on a stack.
+
+    Attributes:
+        function: its name; never empty.
+        image: what it is part of: client, libteec, libc, linux, bl31, tee, ldelf, ta and so on.
+        layer: the name of the layer it is counted in.
+        world: where it runs.
+    """
+
+    function: str
+    image: str
+    layer: str
+    world: World
+    _hash: int = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        if not self.function.strip():
+            raise ValueError("a frame without the name of a function")
+        # Stacks are keys, and of the same few thousand frames: their hashes are worth keeping.
+        object.__setattr__(self, "_hash", hash((self.function, self.image, self.layer, self.world)))
+
+    def __hash__(self) -> int:
+        return self._hash
+
+    def __str__(self) -> str:
+        """`function (image)`, on one line and without the folded format's separator."""
+        return visible(" ".join(f"{self.function} ({self.image})".replace(";", ",").split()))
+
+
+# Root first, to the instructions executed by the last frame itself.
+Stacks = Mapping[tuple[Frame, ...], int]
+
+
+def folded(stacks: Stacks) -> str:
+    """The folded format of Brendan Gregg's FlameGraph: `root;...;leaf instructions`, one line per stack.
+
+    Sorted, so the same stacks give the same bytes. Stacks that read alike are one line; those in which nothing was
+    executed are left out. Raises ValueError for a negative count and for an empty stack.
+    """
+    lines: defaultdict[str, int] = defaultdict(int)
+    for frames, count in stacks.items():
+        if count < 0 or not frames:
+            raise ValueError(f"{count} instructions in a stack of {len(frames)} frames")
+        lines[";".join(map(str, frames))] += count
+    return "".join(f"{stack} {count}\n" for stack, count in sorted(lines.items()) if count)
+
+
+def parse_folded(text: str) -> dict[tuple[str, ...], int]:
+    """Read `folded` back: the frames' texts, root first, to the instructions.
+
+    Raises WorldwiseError naming the line that is not in the format.
+    """
+    stacks: defaultdict[tuple[str, ...], int] = defaultdict(int)
+    for number, line in enumerate(text.splitlines(), 1):
+        stack, _, count = line.rpartition(" ")
+        frames = tuple(stack.split(";"))
+        if not all(frames) or not (count.isascii() and count.isdigit()):
+            raise WorldwiseError(
+                f"line {number} of the folded stacks is not `root;...;leaf count`: {line[:120]}",
+                "make the folded stacks anew",
+            )
+        stacks[frames] += int(count)
+    return dict(stacks)

@@ -1,0 +1,19 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Families: one folder for each thing that is measured. See worldwise.base.stages for how a stage finds them."""
+
+# In the order of lists and tables.
+FAMILIES = (
+    "attestation",
+    "sha256",
+    "hello",
+    "aes",
+    "calls",
+    "storage",
+    "faults",
+    "keycache",
+    "abuse",
+    "crypto",
+    "echo",
+    "portable",
+    "hardclock",
+)

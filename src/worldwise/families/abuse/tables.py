@@ -1,0 +1,173 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Reports of wrong calls: what each TA answered to every wrong call of its table, and to calls at random."""
+
+from collections import Counter
+from collections.abc import Iterable, Mapping
+
+from worldwise.base.tables import Section, Table
+from worldwise.libraries.apps import ABUSE
+from worldwise.plan.case import parameters_of
+from worldwise.read.lens import Attempt, Reading
+
+RANDOM = "random call, answered by "
+_BEGIN = "random calls begin"
+_NOT_TRIED = "not tried"
+_KINDS = (
+    "wrong type",
+    "size 0",
+    "too small",
+    "too large",
+    "uneven",
+    "NULL",
+    "wrong value",
+    "wrong state",
+    "wrong session",
+    "unknown command",
+)
+_RIGHT = "right call"
+_WHOSE = ("the TA", "OP-TEE's core", "Linux", "libteec")
+_SUCCESS = "TEE_SUCCESS"
+_PANIC = "TEE_ERROR_TARGET_DEAD"
+
+
+def abuse_sections(reading: Reading, full: bool = False) -> list[Section]:
+    """The parts of a report that are of `abuse`; none if the run has none. `full` has each command and each code."""
+    attempts = [attempt for attempt in reading.attempts if attempt.operation == ABUSE]
+    parts = [_table_section(attempts, full), _random_section(attempts), *([_codes_section(attempts)] if full else [])]
+    return [part for part in parts if part]
+
+
+def _ta(attempt: Attempt) -> str:
+    return parameters_of(attempt.parameters)["ta"]
+
+
+def _split(attempt: Attempt) -> tuple[str, str]:
+    """Of a call of the table: its command and what is wrong with it."""
+    command, _, kind = attempt.what.partition(": ")
+    return command, kind
+
+
+def _short(codes: Iterable[str]) -> str:
+    return ", ".join(sorted(code.removeprefix("TEE_ERROR_") for code in set(codes)))
+
+
+def _table_section(attempts: Iterable[Attempt], full: bool) -> Section | None:
+    tries: dict[tuple[str, ...], Counter[str]] = {}
+    answers: dict[tuple[str, ...], list[str]] = {}
+    commands: dict[str, set[str]] = {}
+    notes: dict[str, None] = {}
+    for attempt in attempts:
+        if attempt.what == _BEGIN or attempt.what.startswith(RANDOM):
+            continue
+        command, kind = _split(attempt)
+        ta = _ta(attempt)
+        if attempt.result == _NOT_TRIED:
+            notes[f"{ta}, {command}, {kind}: not tried, {attempt.detail}."] = None
+            continue
+        key = (ta, command) if full else (ta,)
+        tries.setdefault(key, Counter())[kind] += 1
+        if kind == _RIGHT:
+            commands.setdefault(ta, set()).add(command)
+        else:
+            answers.setdefault(key, []).append(attempt.result)
+    if not tries:
+        return None
+    kinds = [kind for kind in _KINDS if any(kind in counts for counts in tries.values())]
+    cells = [
+        [
+            *key,
+            *([] if full else [str(len(commands.get(key[0], ())))]),
+            *(f"{counts[kind]:,}" if counts[kind] else "-" for kind in kinds),
+            f"{sum(number for kind, number in counts.items() if kind != _RIGHT):,}",
+        ]
+        for key, counts in tries.items()
+    ]
+    if len(cells) > 1:
+        cells.append(_total(cells, 2 if full else 1))
+    headers = ["TA", *(["command"] if full else ["\ncommands"]), *(kind.replace(" ", "\n", 1) for kind in kinds), "all"]
+    codes = [f"{' '.join(key)}: {_short(results)}." for key, results in answers.items()]
+    return Section(
+        "Wrong calls by a table: each got the one GlobalPlatform error that is due, and changed nothing",
+        Table(headers, cells, 2 if full else 1),
+        [
+            "Numbers of calls, each in a session of its own; an answer other than the due one fails the case, and so "
+            "does an output, a size or a byte behind a buffer that a refused call changed. NULL: no buffer, but a "
+            "size: libteec refuses it. wrong session: closed, never opened, another context's: Linux refuses it. Each "
+            "command was called rightly too, before all else and after the random calls.",
+            f"Errors that were due and came. {' '.join(codes)}",
+            *notes,
+        ],
+    )
+
+
+def _total(cells: list[list[str]], left: int) -> list[str]:
+    numbers = [[int(cell.replace(",", "").replace("-", "0")) for cell in row[left:]] for row in cells]
+    return ["all", *[""] * (left - 1), *(f"{sum(column):,}" for column in zip(*numbers, strict=True))]
+
+
+def _random(attempts: Iterable[Attempt]) -> Mapping[str, Counter[tuple[str, str]]]:
+    """TA -> (who answered, code) -> calls."""
+    found: dict[str, Counter[tuple[str, str]]] = {}
+    for attempt in attempts:
+        if attempt.what.startswith(RANDOM):
+            whose = attempt.what.removeprefix(RANDOM)
+            found.setdefault(_ta(attempt), Counter())[whose, attempt.result] += int(attempt.detail)
+    return found
+
+
+def _random_section(attempts: list[Attempt]) -> Section | None:
+    cells = []
+    for ta, counts in _random(attempts).items():
+        of_ta = sum(number for (whose, _), number in counts.items() if whose == _WHOSE[0])
+        success = counts[_WHOSE[0], _SUCCESS]
+        cells.append(
+            [
+                ta,
+                *(
+                    f"{number:,}"
+                    for number in (
+                        counts.total(),
+                        success,
+                        of_ta - success,
+                        *(sum(n for (other, _), n in counts.items() if other == whose) for whose in _WHOSE[1:]),
+                        len({code for _, code in counts}),
+                        sum(n for (_, code), n in counts.items() if code == _PANIC),
+                    )
+                ),
+            ]
+        )
+    if not cells:
+        return None
+    if len(cells) > 1:
+        total = _total(cells, 1)
+        total[-2] = f"{len({code for counts in _random(attempts).values() for _, code in counts}):,}"
+        cells.append(total)
+    headers = ["TA", "\ncalls", "the TA:\nsuccess", "the TA:\nerror", "OP-TEE's\ncore", "\nLinux", "\nlibteec"]
+    headers += ["different\ncodes", "\npanics"]
+    begun = dict.fromkeys(attempt.detail.partition(", ")[2] for attempt in attempts if attempt.what == _BEGIN)
+    return Section(
+        "Calls at random: who answered, and how",
+        Table(headers, cells, 1),
+        [
+            "Commands that there are and that there are not, types, sizes, contents, values, temporary and registered "
+            "memory, on four sessions that are closed and opened again now and then. Every call depends on the seed "
+            f"alone ({', '.join(begun)}). A code that is none of GlobalPlatform's, a panic (TEE_ERROR_TARGET_DEAD) and "
+            "a byte behind a buffer that changed fail the case at once, with the call's number."
+        ],
+    )
+
+
+def _codes_section(attempts: list[Attempt]) -> Section | None:
+    cells = [
+        [ta, whose, code, f"{counts[whose, code]:,}", f"{100 * counts[whose, code] / counts.total():,.2f}"]
+        for ta, counts in _random(attempts).items()
+        for whose, code in sorted(counts, key=lambda key: (_WHOSE.index(key[0]), key[1]))
+    ]
+    return (
+        Section(
+            "Calls at random: every code",
+            Table(["TA", "answered by", "code", "calls", "% of\ncalls"], cells, 3),
+        )
+        if cells
+        else None
+    )

@@ -1,0 +1,372 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Reports of signatures, secrets and digests in a TA: what each implementation costs, and what is recommended."""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+
+from worldwise.base.tables import Section, Table, count, factor, signed, whole
+from worldwise.base.units import size_text
+from worldwise.libraries.implementation import CONSTANT_TIME, IMPLEMENTATIONS, LICENCES, TWEETNACL
+from worldwise.libraries.portable import CURVES, portables
+from worldwise.plan.case import parameters_of
+from worldwise.plan.catalogue import takes_portables
+from worldwise.read.lens import Reading, Row
+from worldwise.read.published import Published, Subject
+
+OPERATIONS = ("sign", "verify", "ecdh", "digest")
+# What of a case is not the operation itself: how memory goes over, and where random bytes come from.
+_WAYS = {"memory": "temporary", "random": "bench"}
+# The same message and the same library in Linux, of what is measured with OP-TEE's own libraries there.
+_ATTESTATION = "attestdiv"
+_ATTESTATION_BYTES = 48
+_CURVE = "secp256r1"
+_PUBLISHED = "optee-p256-a72"
+_CURVE_NAMES = {_CURVE: "P-256", "ed25519": "Ed25519", "x25519": "X25519"}
+
+
+def crypto_sections(reading: Reading, full: bool = False) -> list[Section]:
+    """The parts of a report that are of the crypto app's operations; none if the run has none of them.
+
+    With `full`, it is told too what OP-TEE's own libraries have no program for in Linux.
+    """
+    rows = [row for row in reading.rows if row.operation in OPERATIONS and not takes_portables(row.target)]
+    parts = [
+        _implementations_section(rows, reading.rows),
+        _libraries_section(rows),
+        _ways_section(rows),
+        _unavailable_section(reading, full),
+        recommended_section(reading),
+    ]
+    return [part for part in parts if part]
+
+
+# --- what rows are ---
+
+
+def _way(row: Row) -> tuple[str, str]:
+    """How a call's memory goes over and where its random bytes come from."""
+    given = parameters_of(row.parameters)
+    memory, random = (given.get(key, usual) for key, usual in _WAYS.items())
+    return memory, random
+
+
+def _usual(row: Row) -> bool:
+    """Whether a row is of the ordinary way: temporary memory, the bench's random bytes, nothing that disturbs."""
+    return not set(parameters_of(row.parameters)) - {"curve", "size"}
+
+
+def _subject(row: Row) -> tuple[str, str, int | None]:
+    """What rows have in common that do the same."""
+    return (row.operation, row.curve, row.size)
+
+
+def subject_text(operation: str, curve: str, size: int | None) -> str:
+    """What is done, as it stands in tables: `P-256 sign 48B`, `X25519`, `SHA-256 64KiB`."""
+    if operation == "digest":
+        return f"SHA-256 {size_text(size or 0)}"
+    name = _CURVE_NAMES.get(curve, curve)
+    if operation == "ecdh":
+        return name if curve == "x25519" else f"{name} ECDH"
+    return f"{name} {operation}" if size in (None, _ATTESTATION_BYTES) else f"{name} {operation} {size_text(size or 0)}"
+
+
+def _order(subject: tuple[str, str, int | None]) -> tuple[int, int, int]:
+    operation, curve, size = subject
+    # P-256 first: it is the attestation's.
+    place = -1 if curve == _CURVE else CURVES.index(curve) if curve in CURVES else len(CURVES)
+    return (place, OPERATIONS.index(operation), size or 0)
+
+
+def claim(implementation: str, curve: str = "") -> tuple[str, str, str]:
+    """What a library's authors claim of constant time, in a word and with where they do, and its licence."""
+    if implementation in IMPLEMENTATIONS:
+        library = TWEETNACL if curve in ("ed25519", "x25519") else IMPLEMENTATIONS[implementation].library
+        text, licence = CONSTANT_TIME[library], LICENCES[library]
+    else:
+        known = portables().get(implementation)
+        if known is None:
+            return "?", "a library of the user's own that is not here", "?"
+        text, licence = known.manifest.constant_time, known.manifest.licence
+    word, _, where = text.partition(": ")
+    return word, where, licence.replace("-or-later", "+")
+
+
+# --- tables ---
+
+
+def _linux_rows(rows: Iterable[Row]) -> dict[tuple[str, tuple[str, str, int | None]], Row]:
+    """The same work in the TEE's Linux, by variant and subject; of OP-TEE's own libraries that of the attestation."""
+    found = {}
+    for row in rows:
+        if row.target != "linux":
+            continue
+        if row.operation in OPERATIONS and _usual(row):
+            found[row.variant, _subject(row)] = row
+        elif row.operation == _ATTESTATION and not row.parameters:
+            found.setdefault((row.variant, (row.measure, _CURVE, _ATTESTATION_BYTES)), row)
+    return found
+
+
+def _implementations_section(rows: Sequence[Row], everything: Iterable[Row]) -> Section | None:
+    linux = _linux_rows(everything)
+    clients = [row for row in rows if row.place == "client" and _usual(row)]
+    inside = {(row.case, row.place): row for row in rows}
+    if not clients:
+        return None
+    levels = {row.optimisation for row in clients}
+    samples = {row.n for row in clients}
+    headers = ["operation", "implementation", *(["n"] if len(samples) > 1 else [])]
+    headers += ["in the TA\ninstr", "from the client\ninstr", "in Linux\ninstr", "TA\nbytes", "stack\nbytes", "\nrank"]
+    headers += ["constant\ntime", "licence"]
+    cells = []
+    for subject in sorted({_subject(row) for row in clients}, key=_order):
+        contest = sorted((row for row in clients if _subject(row) == subject), key=lambda row: row.median)
+        for row in contest:
+            ta = inside[row.case, "ta"]
+            there = linux.get((row.variant, subject))
+            rivals = [other.median for other in contest if other.optimisation == row.optimisation]
+            word, _, licence = claim(row.implementation, row.curve)
+            line = [subject_text(*subject), row.implementation if len(levels) == 1 else row.variant]
+            line += [f"{row.n:,}"] if len(samples) > 1 else []
+            line += [count(ta.median), count(row.median), count(there.median) if there else "-"]
+            line += [_bytes(row.ta_loaded), _bytes(ta.stack)]
+            line += [str(1 + sum(median < row.median for median in rivals)), word, licence]
+            cells.append(line)
+    title = "Which implementation in a TA: medians"
+    title += f" at -{levels.pop()}" if len(levels) == 1 else ""
+    title += f" (n = {samples.pop():,})" if len(samples) == 1 else ""
+    return Section(title, Table(headers, cells, 2), _notes(clients))
+
+
+def _bytes(value: int | None) -> str:
+    return "-" if value is None else f"{value:,}"
+
+
+def _notes(rows: Iterable[Row]) -> list[str]:
+    listed = list(rows)
+    notes = [
+        "in the TA: the operation as the TA calls it, its key ready; with the work of OP-TEE's core where that does "
+        "it. from the client: its whole call, with message and signature (secret, digest) in temporary memory. in "
+        "Linux: the same library, compiled the same way, in a process on the same machine; of OP-TEE's own libraries "
+        "it is attestdiv's figure, if the run has it. "
+        f"P-256 and Ed25519 sign {_ATTESTATION_BYTES} bytes unless another size is given; ECDSA hashes them with "
+        "SHA-256.",
+        "TA bytes: code, constants and initial values of the TA that has this one curve, without stack and heap; of a "
+        "library it has what it calls, and the dev kit's own part is in each. stack: the deepest that the call goes "
+        "in the TA, found in a call of its own; the core has a stack of its own, which is not in it. rank: 1 is the "
+        "least from the client, at one optimisation.",
+    ]
+    core = [name for name in dict.fromkeys(row.implementation for row in listed) if name in IMPLEMENTATIONS]
+    if core:
+        notes.append(
+            f"{', '.join(core)}: OP-TEE's core by the GlobalPlatform API. All others are compiled into the TA, and "
+            "OP-TEE's cryptography takes no part. Ed25519 and X25519 are libtomcrypt's in every core. Before it asks "
+            "the core, the TA itself refuses a peer of ECDH that is not on the curve or has a low order, since "
+            "TEE_DeriveKey would panic, and an Ed25519 signature with an S that RFC 8032 does not allow, since the "
+            "core takes it; both are counted."
+        )
+    return [
+        *notes,
+        "Random bytes of libraries in the TA are the bench's, the same in every run; see the table of random bytes "
+        "for TEE_GenerateRandom.",
+    ]
+
+
+def _libraries_section(rows: Iterable[Row]) -> Section | None:
+    texts: dict[tuple[str, str], list[str]] = {}
+    for row in rows:
+        word, where, _ = claim(row.implementation, row.curve)
+        names = texts.setdefault((word, where), [])
+        if row.implementation not in names:
+            names.append(row.implementation)
+    notes = [f"{', '.join(listed)}: {word} ({where})." for (word, where), listed in sorted(texts.items())]
+    if not notes:
+        return None
+    explained = (
+        "A claim is its authors', repeated and not tried here: instruction counts that do not change with the key are "
+        "no proof. 'resistant' stands for defences that are named one by one, 'limited' and 'partly' for less than "
+        "all of the code."
+    )
+    return Section("What the authors claim of constant time, and where", None, [*notes, explained])
+
+
+def _ways_section(rows: Sequence[Row]) -> Section | None:
+    clients = [
+        row
+        for row in rows
+        if row.place == "client" and not set(parameters_of(row.parameters)) - {"curve", "size", *_WAYS}
+    ]
+    inside = {row.case: row for row in rows if row.place == "ta"}
+    base = {(row.variant, _subject(row)): row for row in clients if _usual(row)}
+    cells = []
+    for row in sorted(clients, key=lambda row: (_order(_subject(row)), row.variant, row.median)):
+        if any(
+            other.variant == row.variant and _subject(other) == _subject(row) and not _usual(other) for other in clients
+        ):
+            ta = inside[row.case].median
+            usual = base.get((row.variant, _subject(row)))
+            less = "-" if usual is None or usual is row else signed(row.median - usual.median)
+            cells.append(
+                [
+                    subject_text(*_subject(row)),
+                    row.variant,
+                    *_way(row),
+                    count(ta),
+                    count(row.median - ta),
+                    count(row.median),
+                    less,
+                ]
+            )
+    if not cells:
+        return None
+    headers = ["operation", "variant", "memory", "random\nbytes", "in the TA\ninstr", "way there and\nback, instr"]
+    headers += ["from the client\ninstr", "against temporary\nand bench, instr"]
+    return Section(
+        "What shared memory and random bytes change: medians",
+        Table(headers, cells, 4),
+        [
+            "memory: temporary references, which are registered and mapped for one call; allocated once and kept, the "
+            "message copied in and the signature copied out by the client, which is counted. random bytes: the "
+            "bench's, or of TEE_GenerateRandom, once a signature for its nonce."
+        ],
+    )
+
+
+def _has_ways(row: Row, rows: Iterable[Row]) -> bool:
+    """Whether a row is one of several that differ in nothing but memory and random bytes."""
+    return any(
+        other.variant == row.variant and _subject(other) == _subject(row) and not _usual(other) for other in rows
+    )
+
+
+def _unavailable_section(reading: Reading, full: bool) -> Section | None:
+    groups: dict[str, dict[str, None]] = {}
+    for each in reading.unavailable:
+        if each.operation in OPERATIONS and not takes_portables(each.target):
+            # What OP-TEE's core has, no run could have in Linux: it is no gap of anybody's.
+            if each.target == "linux" and each.implementation in IMPLEMENTATIONS and not full:
+                continue
+            where = "in a TA" if each.target == "optee" else "in Linux"
+            what = subject_text(each.operation, each.curve, None) if each.operation != "digest" else "SHA-256"
+            groups.setdefault(f"{each.implementation} {where}: {each.reason}", {})[what] = None
+    notes = [f"{text} ({', '.join(what)})." for text, what in groups.items()]
+    return Section("Not available", None, notes) if notes else None
+
+
+# --- what is recommended ---
+
+
+def recommended_section(reading: Reading) -> Section | None:
+    """What the suite's recommended attestation signature costs, and what it saves; None if the run has none.
+
+    The published figure is that of the same message's signature in a TA; libtomcrypt's is of the same run.
+    """
+    chosen = [row for row in reading.rows if row.case == reading.recommended and row.measure == "sign"]
+    places = {row.place: row for row in chosen}
+    if not {"ta", "client"} <= places.keys():
+        return None
+    client, ta = places["client"], places["ta"]
+    published = _published_instructions()
+    cells = [
+        ["from the client's call to its return", count(client.median), _times(published, client.median), "-"],
+        ["of it in the TA", count(ta.median), _times(published, ta.median), "-"],
+        ["of it the way there and back", count(client.median - ta.median), "-", "-"],
+    ]
+    twin = next(
+        (
+            row
+            for row in reading.rows
+            if row.target == "linux"
+            and row.variant == client.variant
+            and _subject(row) == _subject(client)
+            and _usual(row)
+        ),
+        None,
+    )
+    if twin:
+        cells.append(["the same library in Linux", count(twin.median), _times(published, twin.median), "-"])
+    for place, row in places.items():
+        rival = _libtomcrypt(reading.rows, row)
+        if rival:
+            where = "from the client" if place == "client" else "in the TA"
+            cells.append(
+                [
+                    f"{rival.variant}, {where}",
+                    count(rival.median),
+                    _times(published, rival.median),
+                    _times(rival.median, row.median),
+                ]
+            )
+    cells.append(["published, in the TA", whole(published), "1.00", _times(published, ta.median)])
+    headers = ["attestation signature", "median\ninstr", "published /\nthis", "this /\nrecommended"]
+    return Section(
+        f"Recommended attestation signature: {reading.recommended.partition('/')[2]}",
+        Table(headers, cells, 1),
+        _recommendation_notes(client),
+    )
+
+
+def _times(many: float, few: float) -> str:
+    return factor(many / few)
+
+
+def _published_instructions() -> float:
+    """The published attestation signature in the TA, with MBEDTLS_ECP_NIST_OPTIM."""
+    (beside,) = Published(_PUBLISHED).beside(Subject(_ATTESTATION, "sign", "ta", "mbedtls-nist", "", "", None))
+    return beside.instructions
+
+
+def _libtomcrypt(rows: Iterable[Row], like: Row) -> Row | None:
+    """The same signature by OP-TEE's default library, at the same place: of this app, or the attestation's own."""
+    for row in rows:
+        same = (row.implementation, row.optimisation, row.measure, row.place) == (
+            "libtomcrypt",
+            like.optimisation,
+            "sign",
+            like.place,
+        )
+        if same and (
+            (row.operation == _ATTESTATION and not row.parameters)
+            or (row.operation == "sign" and _subject(row) == _subject(like) and _usual(row))
+        ):
+            return row
+    return None
+
+
+def _recommendation_notes(row: Row) -> list[str]:
+    word, where, licence = claim(row.implementation)
+    memory, random = _way(row)
+    notes = [
+        f"{row.variant}: compiled into the TA. Constant time: {word} ({where}), as its authors say. Licence: {licence}."
+    ]
+    if random == "tee":
+        notes.append(
+            "Each nonce is of TEE_GenerateRandom, as in a real TA, and its cost is in the figure. Where that generator "
+            "cannot be trusted, nonces by RFC 6979 are the way; they cost some twenty blocks of SHA-256 instead."
+        )
+    else:
+        notes.append(
+            "Nonces are the bench's, the same in every run: a real TA must take them from TEE_GenerateRandom "
+            "(random=tee) or by RFC 6979, and pays for that besides."
+        )
+    if memory == "allocated":
+        notes.append(
+            "Message and signature are in shared memory that the client allocates once. The normal world can change it "
+            "at any time, so the TA copies the message before it hashes it."
+        )
+    notes.append(
+        "The key is in the TA's own memory, in the clear, as long as the session lives: a TA must bring it from secure "
+        "storage once, and must wipe it. Constant time is a matter of timing and caches; it says nothing of power, "
+        "emanation or faults."
+    )
+    return notes
+
+
+def crypto_columns(reading: Reading) -> Mapping[str, Callable[[Row], object]]:
+    """The columns that a CSV has besides if the run has such operations: none otherwise."""
+    if not any(row.ta_loaded for row in reading.rows):
+        return {}
+    return {
+        "ta_loaded_bytes": lambda row: row.ta_loaded,
+        "ta_file_bytes": lambda row: row.ta_file,
+        "ta_stack_bytes": lambda row: row.stack if row.place == "ta" else None,
+    }

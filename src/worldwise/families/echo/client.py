@@ -1,0 +1,305 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""An echo server in a machine, measured from the host through the emulator's user network.
+
+These are times of the host's clock, of an emulator: they take in the emulator's speed on this host, its network code
+and whatever else the host does. They do not repeat, are no counts, and are kept in a file of their own.
+"""
+
+import contextlib
+import io
+import json
+import os
+import selectors
+import socket
+import threading
+import time
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
+
+from worldwise.base import files
+from worldwise.base.errors import WorldwiseError
+from worldwise.base.toml_model import first_problem
+from worldwise.lab import sandbox
+from worldwise.plan.case import Case
+
+HOST_FILE = "host.jsonl"
+# Messages that are sent without waiting for an answer, as NET_STREAM_MESSAGES in guest/apps/echo/net.h.
+STREAM_MESSAGES = 32
+MEASURES = ("round-trip", "stream")
+_MOST_BYTES = 64 * 2**20
+
+# As in guest/apps/echo: the port of both sides, the card's address, and the one that stands for the host's listener.
+_PORT = 7
+_CARD = "10.0.2.15"
+_HOST = "10.0.2.100"
+_LOOPBACK = "127.0.0.1"
+# What the measured program records when its server is there.
+_READY = b'"result":"ready"'
+
+# Seconds: for the machine to get ready, for one message, between two looks at whether to stop.
+_START_LIMIT = 90.0
+_MESSAGE_LIMIT = 60.0
+_LOOK = 0.1
+
+
+class _Record(BaseModel):
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True, allow_inf_nan=False)
+
+
+class HostStart(_Record):
+    """The first record of host.jsonl: what is measured."""
+
+    type: Literal["start"]
+    format: Literal[1]
+    case: str
+    size: int
+    stream_messages: int
+    warmup: int
+    samples: int
+    clock: Literal["perf_counter"]
+    unit: Literal["nanoseconds"]
+    processors: int
+    load: float
+
+
+class HostSample(_Record):
+    """One round trip, or one stream of messages: wall time on the host."""
+
+    type: Literal["sample"]
+    measure: Literal["round-trip", "stream"]
+    index: int = Field(ge=0)
+    phase: Literal["first", "warmup", "sample"]
+    nanoseconds: int = Field(gt=0)
+
+
+class HostEnd(_Record):
+    """The last record."""
+
+    type: Literal["end"]
+
+
+_ADAPTER: TypeAdapter[HostStart | HostSample | HostEnd] = TypeAdapter(
+    Annotated[HostStart | HostSample | HostEnd, Field(discriminator="type")]
+)
+
+
+@dataclass(frozen=True)
+class HostTimes:
+    """The times of one case, in nanoseconds, in order: `samples` by measure, without the first call and the warm-up."""
+
+    start: HostStart
+    samples: Mapping[str, tuple[int, ...]]
+
+
+def read_host_times(path: Path) -> HostTimes:
+    """The times in a file. Raises WorldwiseError naming file and line if it is not there, whole and in order."""
+    try:
+        return parse_host_times(files.read_bytes(path, _MOST_BYTES, path.parent), path)
+    except OSError as error:
+        raise WorldwiseError(f"{path}: cannot be read: {error.strerror}.") from error
+
+
+def parse_host_times(content: bytes, path: Path) -> HostTimes:
+    """The times in a file's content; `path` is for errors. Raises WorldwiseError as read_host_times does."""
+    records = []
+    for number, line in enumerate(io.BytesIO(content), 1):
+        try:
+            records.append(_ADAPTER.validate_json(line))
+        except ValidationError as error:
+            raise WorldwiseError(f"{path}:{number}: {first_problem(error)[1]}.") from None
+    if len(records) < 2 or not isinstance(records[0], HostStart) or not isinstance(records[-1], HostEnd):
+        raise WorldwiseError(f"{path}: does not go from 'start' to 'end'.")
+    start = records[0]
+    samples: dict[str, list[int]] = {measure: [] for measure in MEASURES}
+    found = dict.fromkeys(MEASURES, 0)
+    for number, record in enumerate(records[1:-1], 2):
+        if not isinstance(record, HostSample):
+            raise WorldwiseError(f"{path}:{number}: a second '{record.type}'.")
+        if record.index != found[record.measure]:
+            raise WorldwiseError(f"{path}:{number}: {record.measure} {found[record.measure]} was due.")
+        found[record.measure] += 1
+        if record.phase == "sample":
+            samples[record.measure].append(record.nanoseconds)
+    for measure in MEASURES:
+        if len(samples[measure]) != start.samples:
+            raise WorldwiseError(
+                f"{path}: {measure} has {len(samples[measure])} samples, {start.samples} were asked for."
+            )
+    return HostTimes(start, {measure: tuple(values) for measure, values in samples.items()})
+
+
+@dataclass(frozen=True)
+class EchoClient:
+    """The host's end of a case `echo-host`: see target.Beside."""
+
+    case: Case
+
+    @contextlib.contextmanager
+    def running(self, directory: Path, live: Path) -> Iterator[str]:
+        """The client, from before the machine starts until it has ended; gives the forwarding for QEMU's user network.
+
+        Nothing listens on an address of the host but 127.0.0.1, and the machine reaches nothing but this client. Raises
+        WorldwiseError at the end if the client could not measure.
+        """
+        with contextlib.closing(socket.socket()) as listener:
+            listener.bind((_LOOPBACK, 0))
+            port = listener.getsockname()[1]
+            if dict(self.case.parameters)["server"] == "socket":
+                # The TA can only connect: QEMU does so for it, when it starts, to what listens here.
+                listener.listen(1)
+                forward = f"guestfwd=tcp:{_HOST}:{_PORT}-tcp:{_LOOPBACK}:{port}"
+                client = _Client(self.case, directory, live, listener, None)
+            else:
+                listener.close()
+                forward = f"hostfwd=tcp:{_LOOPBACK}:{port}-{_CARD}:{_PORT}"
+                client = _Client(self.case, directory, live, None, port)
+            client.start()
+            try:
+                yield forward
+            finally:
+                client.finish()
+        if client.problem:
+            raise WorldwiseError(f"case {self.case.id}: the client on the host: {client.problem}")
+        read_host_times(directory / HOST_FILE)
+
+
+class _Client(threading.Thread):
+    """Measures while the machine runs."""
+
+    def __init__(
+        self, case: Case, directory: Path, live: Path, listener: socket.socket | None, port: int | None
+    ) -> None:
+        super().__init__(name="echo-client", daemon=True)
+        self.problem = ""
+        self._case = case
+        self._directory = directory
+        self._live = live
+        self._listener = listener
+        self._port = port
+        self._over = threading.Event()
+
+    def finish(self) -> None:
+        """The machine has ended: what the client still waits for will not come."""
+        self._over.set()
+        self.join()
+
+    def run(self) -> None:
+        """The whole case. What goes wrong stands in `problem` afterwards."""
+        path = self._directory / HOST_FILE
+        try:
+            with path.open("w", encoding="ascii") as file:
+                # The connection of QEMU itself comes before the server is ready.
+                early = self._accept() if self._listener else None
+                with contextlib.closing(early or self._connect()) as connection:
+                    if early:
+                        self._wait_for_server()
+                    for record in self._measure(connection):
+                        file.write(json.dumps(record.model_dump(), separators=(",", ":")) + "\n")
+                        file.flush()  # the emulator takes its growth for a sign of life
+        except (OSError, _Problem) as error:
+            self.problem = str(error)
+
+    def _patience(self, seconds: float) -> Iterator[None]:
+        """Turns of a wait; raises _Problem when it takes too long or the machine has ended."""
+        until = time.monotonic() + seconds
+        while True:
+            if self._over.is_set():
+                raise _Problem("the machine ended before all was measured")
+            if time.monotonic() > until:
+                raise _Problem(f"nothing came for {seconds:.0f} s")
+            yield
+
+    def _accept(self) -> socket.socket:
+        assert self._listener
+        self._listener.settimeout(_LOOK)
+        for _ in self._patience(_START_LIMIT):
+            with contextlib.suppress(TimeoutError):
+                return self._listener.accept()[0]
+        raise AssertionError("unreachable")
+
+    def _connect(self) -> socket.socket:
+        self._wait_for_server()
+        return socket.create_connection((_LOOPBACK, self._port), timeout=_MESSAGE_LIMIT)
+
+    def _wait_for_server(self) -> None:
+        for _ in self._patience(_START_LIMIT):
+            if _READY in sandbox.end_of(self._live / "records.jsonl", sandbox.MIB):
+                return
+            self._over.wait(_LOOK)
+
+    def _measure(self, connection: socket.socket) -> Iterator[HostStart | HostSample | HostEnd]:
+        case = self._case
+        assert case.size is not None
+        connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        connection.setblocking(False)
+        yield HostStart(
+            type="start",
+            format=1,
+            case=case.id,
+            size=case.size,
+            stream_messages=STREAM_MESSAGES,
+            warmup=case.warmup,
+            samples=case.samples,
+            clock="perf_counter",
+            unit="nanoseconds",
+            processors=os.cpu_count() or 0,
+            load=round(os.getloadavg()[0], 2),
+        )
+        with selectors.DefaultSelector() as selector:
+            selector.register(connection, selectors.EVENT_READ)
+            for index in range(case.calls):
+                phase: Literal["first", "warmup", "sample"] = (
+                    "first" if index == 0 else "warmup" if index <= case.warmup else "sample"
+                )
+                for measure, messages in (("round-trip", 1), ("stream", STREAM_MESSAGES)):
+                    data = os.urandom(case.size * messages)
+                    began = time.perf_counter_ns()
+                    answer = self._exchange(connection, selector, data, case.size)
+                    took = time.perf_counter_ns() - began
+                    if answer != data:
+                        raise _Problem(f"{measure} {index}: what came back is not what was sent")
+                    yield HostSample(
+                        type="sample",
+                        measure="stream" if measure == "stream" else "round-trip",
+                        index=index,
+                        phase=phase,
+                        nanoseconds=took,
+                    )
+        yield HostEnd(type="end")
+
+    def _exchange(
+        self, connection: socket.socket, selector: selectors.BaseSelector, data: bytes, size: int
+    ) -> bytearray:
+        """Sends messages of `size` bytes as there is room, and takes what comes back until it is as much."""
+        view = memoryview(data)
+        answer = bytearray()
+        sent = 0
+        waited = 0.0
+        while len(answer) < len(data):
+            if sent < len(data):
+                with contextlib.suppress(BlockingIOError):
+                    sent += connection.send(view[sent : sent + size - sent % size])
+                wanted = selectors.EVENT_READ | (selectors.EVENT_WRITE if sent < len(data) else 0)
+                selector.modify(connection, wanted)
+            if not selector.select(_LOOK):
+                waited += _LOOK
+                if self._over.is_set():
+                    raise _Problem("the machine ended before all was measured")
+                if waited > _MESSAGE_LIMIT:
+                    raise _Problem(f"nothing came for {_MESSAGE_LIMIT:.0f} s")
+                continue
+            waited = 0.0
+            with contextlib.suppress(BlockingIOError):
+                part = connection.recv(len(data) - len(answer))
+                if not part:
+                    raise _Problem("the server closed the connection")
+                answer += part
+        return answer
+
+
+class _Problem(Exception):
+    """Why the client gave up."""

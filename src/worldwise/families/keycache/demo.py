@@ -1,0 +1,243 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""The secure key cache in an emulated machine, for any Redis client on the host.
+
+The machine has a network card. Of the host it is reached at 127.0.0.1 alone, and it reaches nothing itself. It begins
+anew every time: keys, and the certificates that were made for it, end with it.
+"""
+
+import contextlib
+import math
+import os
+import shutil
+import socket
+import ssl
+import subprocess
+import tempfile
+import threading
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from worldwise.base.errors import WorldwiseError
+from worldwise.families.keycache import build as keycache
+from worldwise.lab.image import ImageStore
+from worldwise.lab.lab import Bind, Lab
+from worldwise.machine.emulator import Emulator, OpteeMachineTarget
+from worldwise.plan.case import Case
+
+# Who has a certificate: the administrator, who sets keys, and clients.
+ADMIN = "admin"
+CLIENTS = ("alice", "bob")
+STORAGES = ("ree", "rpmb")
+POLICIES = ("none", "lru", "smart")
+
+# OP-TEE's core: with AES by the processor's extension. The first start of the TA makes its objects in secure storage,
+# which takes seven times as long without.
+_CORE = ("mbedtls-ce", "O2")
+
+_LOOPBACK = "127.0.0.1"
+# As in guest/apps/echo/net.c, and the server's own.
+_CARD = "10.0.2.15"
+_SERVER_PORT = 6380
+# What guest/apps/keycache/demo/demo.c reads.
+_FOR_THE_MACHINE = ("server.crt", "server.key", "ca.crt", "acl")
+_RANDOM = "random"
+_RANDOM_BYTES = 256
+
+# Seconds: until the server answers (some twenty on a host with nothing else to do), for one attempt, between two, and
+# for a command that is told to end.
+_START_LIMIT = 600.0
+_ATTEMPT_LIMIT = 10.0
+_LOOK = 0.2
+_END_LIMIT = 5.0
+
+
+@dataclass(frozen=True)
+class Options:
+    """What a demo is to be.
+
+    Attributes:
+        directory: the folder for the certificates; it must not be there yet, and is gone afterwards.
+        port: where the server is to be reached on 127.0.0.1; 0 for a free port.
+        storage: one of STORAGES.
+        policy: one of POLICIES.
+        allow_get: whether GET answers keys.
+        clients: who gets a certificate beside ADMIN.
+        acl: an access list; None for one by which each client may re-encrypt for the next.
+        command: what is run once the server answers; the demo ends with it. Empty: it ends by Ctrl-C.
+    """
+
+    directory: Path
+    port: int = _SERVER_PORT
+    storage: str = "ree"
+    policy: str = "smart"
+    allow_get: bool = False
+    clients: Sequence[str] = CLIENTS
+    acl: Path | None = None
+    command: Sequence[str] = ()
+
+    @property
+    def server_options(self) -> tuple[str, ...]:
+        """keycached's, beside its files."""
+        return ("--storage", self.storage, "--policy", self.policy, *(("--allow-get",) if self.allow_get else ()))
+
+    @property
+    def case(self) -> Case:
+        """A case whose machine is the demo's, but for the network card: any of the app with the TA of devices."""
+        return Case("optee", *_CORE, "keycache-load", 1, 0, (("storage", self.storage),))
+
+
+def serve(options: Options, lab: Lab, notify: Callable[[str], None], ready: Callable[[int], None]) -> int:
+    """Run the demo until its command has ended; without one until it is interrupted (KeyboardInterrupt).
+
+    Args:
+        options: what it is to be.
+        lab: the lab; made if need be.
+        notify: called with a line of text when something is built or booted.
+        ready: called with the port when the server answers, before the command is run.
+
+    Returns the command's exit status. Raises WorldwiseError: the folder is there already, the port is taken, a build
+    fails, the machine or the server ends by itself.
+    """
+    with _free_port(options.port) as port, _certificates(options, notify):
+        beside = _Beside(options, port, ready)
+        lab.ensure()
+        target = OpteeMachineTarget("/bin/keycache-demo", beside=beside)
+        machine = target.machine(options.case, ImageStore(lab, notify))
+        emulator = Emulator(lab, notify, silence_limit=math.inf, time_limit=math.inf)
+        beside.stop = emulator.stop
+        with tempfile.TemporaryDirectory(prefix="ww-keycache-") as temporary:
+            work = Path(temporary)
+            for name in _FOR_THE_MACHINE:
+                shutil.copyfile(options.directory / name, work / name)
+            (work / _RANDOM).write_bytes(os.urandom(_RANDOM_BYTES))
+            program = [target.executable, str(int(time.time())), *options.server_options]
+            problem = "the key cache's server has ended by itself"
+            emulator.snapshot(machine)
+            notify("starting the server; the TA prepares its secure storage")
+            try:
+                emulator.run(machine, program, work)
+            except WorldwiseError:
+                if beside.status is None and not beside.problem:
+                    raise
+            if beside.status is not None:
+                return beside.status
+            raise WorldwiseError(beside.problem or problem, details=emulator.diagnosis(work, machine))
+
+
+@contextlib.contextmanager
+def _certificates(options: Options, notify: Callable[[str], None]) -> Iterator[None]:
+    """The folder with a demo certificate authority and what it signed; gone on exit. Raises WorldwiseError."""
+    directory = options.directory
+    try:
+        directory.mkdir(mode=0o700)
+    except FileExistsError:
+        raise WorldwiseError(
+            f"{directory} is there already", "remove it if a demo left it, or name another by --directory"
+        ) from None
+    except OSError as error:
+        raise WorldwiseError(f"{directory} cannot be made: {error.strerror}", "--directory names another") from None
+    try:
+        if options.acl:
+            # Before all else: a list that is there already stays.
+            try:
+                shutil.copyfile(options.acl, directory / "acl")
+            except OSError as error:
+                raise WorldwiseError(f"{options.acl} cannot be read: {error.strerror}") from None
+        binds: list[Bind] = [(keycache.native(notify), "/native", "ro"), (directory, "/demo", "rw")]
+        keycache.root().run(["/native/bin/keycache", "demo-ca", "/demo", *options.clients], binds=binds)
+        yield
+    finally:
+        shutil.rmtree(directory, ignore_errors=True)
+
+
+@contextlib.contextmanager
+def _free_port(port: int) -> Iterator[int]:
+    """The port to use, of which somebody would have to be quick to take it now."""
+    with contextlib.closing(socket.socket()) as listener:
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            listener.bind((_LOOPBACK, port))
+        except OSError as error:
+            raise WorldwiseError(
+                f"port {port} of {_LOOPBACK} cannot be used: {error.strerror}",
+                "--port names another; --port 0 takes a free one",
+            ) from None
+        chosen: int = listener.getsockname()[1]
+    yield chosen
+
+
+@dataclass
+class _Beside:
+    """The host's end of the machine; see target.Beside."""
+
+    options: Options
+    port: int
+    ready: Callable[[int], None]
+    stop: Callable[[], None] = lambda: None
+    # The command's exit status, once it has ended.
+    status: int | None = None
+    problem: str = ""
+    _over: threading.Event = field(default_factory=threading.Event)
+
+    @contextlib.contextmanager
+    def running(self, directory: Path, live: Path) -> Iterator[str]:
+        """Waits for the server, and runs the command, while the machine runs."""
+        del directory, live
+        thread = threading.Thread(target=self._work, name="keycache-demo", daemon=True)
+        thread.start()
+        try:
+            yield f"hostfwd=tcp:{_LOOPBACK}:{self.port}-{_CARD}:{_SERVER_PORT}"
+        finally:
+            self._over.set()
+            thread.join()
+
+    def _work(self) -> None:
+        if not self._answers():
+            return
+        self.ready(self.port)
+        if self.options.command:
+            self._run_command()
+            if not self._over.is_set():
+                self.stop()
+
+    def _answers(self) -> bool:
+        """Waits until the server answers the administrator; not if the machine ends before."""
+        folder = self.options.directory
+        context = ssl.create_default_context(cafile=str(folder / "ca.crt"))
+        context.load_cert_chain(folder / f"{ADMIN}.crt", folder / f"{ADMIN}.key")
+        until = time.monotonic() + _START_LIMIT
+        while not self._over.wait(_LOOK):
+            # What QEMU forwards to nobody it accepts, and closes.
+            with contextlib.suppress(OSError):
+                plain = socket.create_connection((_LOOPBACK, self.port), timeout=_ATTEMPT_LIMIT)
+                with plain, context.wrap_socket(plain, server_hostname=_LOOPBACK) as connection:
+                    connection.sendall(b"*1\r\n$4\r\nPING\r\n")
+                    if connection.recv(64) == b"+PONG\r\n":
+                        return True
+            if time.monotonic() > until:
+                self.problem = f"the key cache's server did not answer within {_START_LIMIT:.0f} s"
+                self.stop()
+                return False
+        return False
+
+    def _run_command(self) -> None:
+        folder = str(self.options.directory.absolute())
+        environment = os.environ | {"KEYCACHE_DEMO": folder, "KEYCACHE_PORT": str(self.port)}
+        try:
+            process = subprocess.Popen(self.options.command, env=environment)
+        except OSError as error:
+            self.problem = f"{self.options.command[0]} cannot be run: {error.strerror}"
+            return
+        while process.poll() is None:
+            if self._over.wait(_LOOK):
+                # Without the machine it has nothing to do.
+                process.terminate()
+                with contextlib.suppress(subprocess.TimeoutExpired):
+                    process.wait(_END_LIMIT)
+                process.kill()
+                process.wait()
+                return
+        # As shells report what a signal has ended.
+        self.status = process.returncode if process.returncode >= 0 else 128 - process.returncode

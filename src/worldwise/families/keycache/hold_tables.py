@@ -1,0 +1,150 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Reports of what the key cache withstands: a power cut while keys are set, and everything else that was tried."""
+
+import re
+from collections.abc import Sequence
+
+from worldwise.base.tables import Section, Table, whole
+from worldwise.families.keycache.cut import BETWEEN, GOOD, LOST, NEW, OLD, WRONG
+from worldwise.plan.case import parameters_of
+from worldwise.read.lens import Attempt, Reading
+from worldwise.run.campaign import HOLD_ATTEMPTS, KEYCACHE_CUT, KEYCACHE_HOLD
+
+# How the attempts are called in tables.
+LABELS = {
+    "kill-server": "server killed at any time (rpmb: not within a SET)",
+    "server-within": "server killed within a SET, known client",
+    "supplicant-idle": "tee-supplicant killed with nothing to do",
+    "supplicant-first": "tee-supplicant killed at a SET's first request",
+    "supplicant-known": "tee-supplicant killed within a SET, known client",
+    "supplicant-new": "tee-supplicant killed within a SET, new client",
+    "ta-panic": "TA ends (panic) because a disk fails",
+    "record-older": "record of a replaced key put back",
+    "record-flipped": "bit of a record flipped",
+    "record-other": "another client's record under this name",
+    "record-removed": "record of before a DEL put back",
+    "record-damaged": "log of records damaged, cut short, gone",
+    "full": "storage full",
+    "storage-older": "older storage put back, TA runs on",
+    "storage-older-later": "older storage put back, TA loaded anew",
+    "bucket-flipped": "bits of a bucket's file flipped",
+    "bucket-short": "bucket's file cut to half",
+    "bucket-gone": "bucket's file deleted",
+    "idle-1000": "1,000 idle connections",
+    "slow-clients": "clients that are slow, silent, deaf",
+}
+_HOLDS = "holds"
+# Cuts whose outcome is none of the good ones that are told one by one.
+_SHOWN = 12
+
+
+def keycache_hold_sections(reading: Reading, full: bool = False) -> list[Section]:
+    """The parts of a report on what the key cache withstands; none if the run tried nothing of it.
+
+    `full` adds every cut that left something else than it must.
+    """
+    held = [attempt for attempt in reading.attempts if attempt.operation == KEYCACHE_HOLD]
+    cuts = [attempt for attempt in reading.attempts if attempt.operation == KEYCACHE_CUT]
+    parts = (_cut_section(cuts), _findings_section(cuts, full), _hold_section(held))
+    return [part for part in parts if part]
+
+
+def _cases(attempts: Sequence[Attempt]) -> dict[str, list[Attempt]]:
+    found: dict[str, list[Attempt]] = {}
+    for attempt in attempts:
+        found.setdefault(attempt.case, []).append(attempt)
+    return found
+
+
+def _parameter(attempt: Attempt, key: str, otherwise: str = "") -> str:
+    return parameters_of(attempt.parameters).get(key, otherwise)
+
+
+def _cut_section(attempts: Sequence[Attempt]) -> Section | None:
+    if not attempts:
+        return None
+    rows = []
+    for tried in _cases(attempts).values():
+        counts = {word: sum(attempt.result == word for attempt in tried) for word in (BETWEEN, OLD, NEW, LOST, WRONG)}
+        rows.append(
+            [
+                _parameter(tried[0], "storage"),
+                _parameter(tried[0], "durability", "full"),
+                f"{whole(sum(counts[word] for word in GOOD))} of {whole(len(tried))}",
+                *map(whole, counts.values()),
+                whole(sum(_refused(attempt) > 0 for attempt in tried)),
+            ]
+        )
+    return Section(
+        "The key cache after a power cut: what a fresh machine has of the keys that were set over TLS",
+        Table(
+            ["storage", "durability", "all confirmed is there", BETWEEN, OLD, NEW, LOST, WRONG, "older record refused"],
+            rows,
+            2,
+        ),
+        [
+            "A client sets keys of known and of new clients and removes some, one request after the other, each noted "
+            "outside the machine when it is confirmed. Each cut is a machine that the emulator ends at an instruction, "
+            "evenly spread from the first request to the last answer. What tee-supplicant had stored and what the "
+            "server had in its log is given to a fresh machine, whose server is asked for every client's key; then "
+            "once more without any log.",
+            f"{BETWEEN}: no request was open, all is as confirmed. {OLD}, {NEW}: the one that was open is not done, or "
+            f"is done; all else is as confirmed. {LOST}: something confirmed is not there. {WRONG}: anything else, "
+            "such as a key that was never set, another answer without the log than with it, a new key that is refused.",
+            "older record refused: cuts in which the log was behind the storage. The TA refuses such a record, and the "
+            "server has it made anew. durability=relaxed confirms before it stores: what it loses is what it says "
+            "(keycached --help).",
+        ],
+    )
+
+
+def _refused(attempt: Attempt) -> int:
+    match = re.search(r"([0-9]+) older records refused", attempt.detail)
+    return int(match[1]) if match else 0
+
+
+def _findings_section(attempts: Sequence[Attempt], full: bool) -> Section | None:
+    found = [attempt for attempt in attempts if attempt.result not in GOOD]
+    if not found:
+        return None
+    shown = found if full else found[:_SHOWN]
+    rows = [
+        [
+            _parameter(attempt, "storage"),
+            _parameter(attempt, "durability", "full"),
+            "-" if attempt.at is None else whole(attempt.at),
+            attempt.result,
+            attempt.detail,
+        ]
+        for attempt in shown
+    ]
+    left = len(found) - len(shown)
+    return Section(
+        "Power cuts after which the key cache has not what it confirmed",
+        Table(["storage", "durability", "instruction", "result", "what was found"], rows, 5),
+        [f"{left} more: --full lists them all."] if left else [],
+    )
+
+
+def _hold_section(attempts: Sequence[Attempt]) -> Section | None:
+    if not attempts:
+        return None
+    order = {what: number for number, what in enumerate(HOLD_ATTEMPTS)}
+    rows = [
+        [LABELS.get(attempt.what, attempt.what), _parameter(attempt, "storage"), _result(attempt), attempt.detail]
+        for attempt in sorted(attempts, key=lambda each: order.get(each.what, len(order)))
+    ]
+    return Section(
+        "What the key cache was put through",
+        Table(["attempt", "storage", "result", "what was seen"], rows, 4),
+        [
+            "Each attempt is one machine, with the server, the TA and tee-supplicant as a device has them. 'holds': "
+            "every key that was confirmed is there and no other was ever given, what was refused was counted by INFO, "
+            "and the server goes on. In capitals: what it does not withstand, as the threat model says "
+            "(keycache/DESIGN.md).",
+        ],
+    )
+
+
+def _result(attempt: Attempt) -> str:
+    return attempt.result if attempt.result == _HOLDS else attempt.result.upper()

@@ -1,0 +1,294 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Tables of the key cache's requests: what each costs, place by place, and a hit beside what it is allowed to cost."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from worldwise.base.tables import Section, Table, count, factor, ratio, whole
+from worldwise.base.units import size_text
+from worldwise.families.keycache.spec import KEYCACHE_ACTIONS, KEYCACHE_POLICIES
+from worldwise.plan.case import parameters_of
+from worldwise.read.lens import Reading, Row, is_quiet
+
+OPERATION = "keycache"
+SOURCE = "mqttz-keys"
+# How much of an empty invoke a hit may cost beside the AES of its payload.
+ALLOWED = 1.5
+# At which ours is shown as time, at one instruction per cycle.
+CLOCK_GHZ = 2.0
+CLOCK = f"{CLOCK_GHZ} GHz"
+
+# What is done with the payload, by the request's verb: the directions of app aes.
+_AES = {"get": (), "seal": ("encrypt",), "open": ("decrypt",), "reencrypt": ("decrypt", "encrypt")}
+# Of app aes what a request has to do for each message. It allocates nothing.
+_AES_CALLS = ("set-key", "set-iv", "cipher")
+_KEY_BITS = "256"
+_STORAGES = {"ree": "REE FS", "rpmb": "RPMB"}
+_PLACES = ("client", "invoke", "ta", "storage")
+# From whom to whom a request goes; each column of the table is the difference of two neighbours, the last one itself.
+_PARTS = ("client, TCP,\nTLS, server", "libteec, Linux,\nswitch, core", "TA", "storage")
+
+
+@dataclass(frozen=True)
+class _What:
+    """What a row is of. `policy` and `storage` as a case has them."""
+
+    verb: str
+    state: str
+    size: int
+    storage: str
+    policy: str
+    variant: str
+
+    @property
+    def order(self) -> tuple[object, ...]:
+        """As people compare them: a request in each state, by each storage and policy."""
+        action = f"{self.verb}-{self.state}"
+        return (
+            self.variant,
+            KEYCACHE_ACTIONS.index(action),
+            self.size,
+            list(_STORAGES).index(self.storage),
+            KEYCACHE_POLICIES.index(self.policy),
+        )
+
+
+class _Rows:
+    """The rows of the key cache, and those of what a hit is measured by."""
+
+    def __init__(self, rows: Iterable[Row]) -> None:
+        self._rows: dict[tuple[_What, str], Row] = {}
+        self._aes: dict[tuple[str, str, int, str], float] = {}
+        self._empty: dict[str, float] = {}
+        for row in rows:
+            given = parameters_of(row.parameters)
+            if not is_quiet(row) or row.size is None:
+                continue
+            if row.operation == OPERATION:
+                verb, _, state = given["action"].partition("-")
+                what = _What(verb, state, row.size, given["storage"], given["policy"], row.variant)
+                self._rows[what, row.place] = row
+            elif row.operation == "aes" and (given["mode"], given["key"], row.place) == ("gcm", _KEY_BITS, "ta"):
+                self._aes[row.variant, given["direction"], row.size, row.measure] = row.median
+            elif row.operation == "call" and (row.parameters, row.measure) == ("size=0B", "oldest"):
+                self._empty[row.variant] = row.median
+        self.whats = sorted({what for what, _ in self._rows}, key=lambda what: what.order)
+        self.rows = list(self._rows.values())
+
+    def median(self, what: _What, place: str) -> float | None:
+        """The median at a place; None if it was not measured."""
+        row = self._rows.get((what, place))
+        return row.median if row else None
+
+    def row(self, what: _What, place: str) -> Row | None:
+        """The row of a place."""
+        return self._rows.get((what, place))
+
+    def empty(self, variant: str) -> float | None:
+        """An empty invoke, in instructions."""
+        return self._empty.get(variant)
+
+    def aes(self, what: _What) -> float | None:
+        """What the AES-GCM of a request's payload costs in a TA, its keys set; None if that was not measured."""
+        parts = [
+            self._aes.get((what.variant, direction, what.size, call))
+            for direction in _AES[what.verb]
+            for call in _AES_CALLS
+        ]
+        known = [part for part in parts if part is not None]
+        return sum(known) if len(known) == len(parts) else None
+
+    def like(self, what: _What, states: Sequence[str], policies: Sequence[str]) -> float | None:
+        """The same request found elsewhere, at place invoke: the first of these states and policies that there is."""
+        for policy in policies:
+            for state in states:
+                other = _What(what.verb, state, what.size, what.storage, policy, what.variant)
+                found = self.median(other, "invoke")
+                if found is not None:
+                    return found
+        return None
+
+
+def keycache_sections(reading: Reading) -> list[Section]:
+    """The parts of a report that are of the key cache's requests; none if the run has none."""
+    table = _Rows(reading.rows)
+    if not table.whats:
+        return []
+    parts = [
+        _hit_section(table),
+        *(_place_section(table, variant) for variant in dict.fromkeys(what.variant for what in table.whats)),
+        _published_section(table, reading),
+        _legend_section(table),
+    ]
+    return [part for part in parts if part]
+
+
+def _name(what: _What) -> str:
+    return f"{what.verb.upper()} {what.state}"
+
+
+def _cell(value: float | None) -> str:
+    return "-" if value is None else count(value)
+
+
+def _hit_section(table: _Rows) -> Section | None:
+    cells = []
+    for what in table.whats:
+        if what.state != "hit":
+            continue
+        row, empty, aes = table.row(what, "invoke"), table.empty(what.variant), table.aes(what)
+        if not row or empty is None or aes is None:
+            continue
+        limit, wide = ALLOWED * empty + aes, ALLOWED * (empty + aes)
+        cells.append(
+            [
+                what.variant,
+                _name(what),
+                size_text(what.size),
+                f"{_STORAGES[what.storage]}, {what.policy}",
+                count(row.median),
+                count(row.max),
+                count(empty),
+                count(aes),
+                whole(limit),
+                factor((row.median - aes) / empty),
+                "yes" if row.median <= limit else "NO",
+                whole(wide),
+                "yes" if row.median <= wide else "NO",
+                _cell(table.like(what, ("miss",), (what.policy,))),
+                _cell(table.like(what, ("miss",), ("naive",))),
+            ]
+        )
+    if not cells:
+        return None
+    headers = ["variant", "request", "payload", "storage, policy", "hit\ninstr", "greatest\ninstr", "empty\ninstr"]
+    headers += ["AES\ninstr", "1.5 empty\n+ AES", "(hit - AES)\n/ empty", "holds", "1.5 (empty\n+ AES)", "holds"]
+    headers += ["miss\ninstr", "naive\ninstr"]
+    return Section(
+        "The key cache, a hit beside an empty invoke and the AES of its payload: TA and kernel together",
+        Table(headers, cells, 4),
+        [
+            "hit, miss, naive: the server's TEEC_InvokeCommand (medians). empty: that of a command that does nothing "
+            "and has no parameters. AES: what setting a key of 256 bits, the nonce and the message's AES-GCM cost in a "
+            "TA that does nothing else (set-key, set-iv and cipher of app aes, whose set-iv also takes 13 bytes that "
+            "are authenticated alone); of REENCRYPT both messages'. GET computes nothing.",
+            "1.5 empty + AES: what a hit may cost, as it is meant here. 1.5 (empty + AES): the same read more widely. "
+            "holds: the median is not above it. greatest: of all samples; Linux's timer interrupts every 4 million "
+            "instructions, for up to 21,000 of its own, and a sample that it falls into has them.",
+            "hit: the key is in the TA, and is another one than that of the call before. miss: it comes along in a "
+            "sealed record. naive: it is read from an object of secure storage of its own.",
+        ],
+    )
+
+
+def _place_section(table: _Rows, variant: str) -> Section | None:
+    cells = []
+    for what in table.whats:
+        if what.variant != variant:
+            continue
+        medians = [table.median(what, place) for place in _PLACES]
+        known = [median for median in medians if median is not None]
+        if len(known) != len(_PLACES):
+            continue
+        parts = [around - inside for around, inside in zip(known, [*known[1:], 0.0], strict=True)]
+        row = table.row(what, "client")
+        cells.append(
+            [
+                _name(what),
+                size_text(what.size),
+                _STORAGES[what.storage],
+                what.policy,
+                count(known[0]),
+                *map(count, parts),
+                count(known[1]),
+                count(row.max) if row else "-",
+                f"{known[0] / (CLOCK_GHZ * 1000):,.1f}",
+            ]
+        )
+    if not cells:
+        return None
+    headers = [
+        "request",
+        "payload",
+        "storage",
+        "policy",
+        "request\ninstr",
+        *_PARTS,
+        "invoke\ninstr",
+        "greatest\nrequest",
+    ]
+    headers += ["assumed\nus"]
+    return Section(
+        f"The key cache, a request by the places it passes through, {variant} (instructions)", Table(headers, cells, 4)
+    )
+
+
+def _published_section(table: _Rows, reading: Reading) -> Section | None:
+    figures = {figure.algorithm: figure for figure in reading.published_table if figure.source == SOURCE}
+    memory, storage = figures.get("cache in the TA's memory"), figures.get("secure storage")
+    if not memory or not storage:
+        return None
+    cells = []
+    for what in table.whats:
+        if (what.verb, what.state) != ("get", "hit"):
+            continue
+        hit = table.median(what, "invoke")
+        cold = table.like(what, ("cold",), (what.policy,))
+        naive = table.like(what, ("miss",), ("naive",))
+        if not hit:
+            continue
+        cells.append([what.variant, f"{_STORAGES[what.storage]}, {what.policy}"])
+        for value in (hit, table.like(what, ("miss",), (what.policy,)), cold, naive):
+            cells[-1] += [_cell(value), "-" if value is None else f"{value / (CLOCK_GHZ * 1000):,.1f}"]
+        cells[-1].append(ratio(naive / hit if naive else None))
+    if not cells:
+        return None
+    cells.append(
+        [
+            "published",
+            "",
+            "-",
+            f"{memory.value * 1000:,.0f}",
+            *("-",) * 5,
+            f"{storage.value * 1000:,.0f}",
+            factor(storage.value / memory.value),
+        ]
+    )
+    headers = ["variant", "storage, policy", "from the TA\ninstr", "us", "from a record\ninstr", "us"]
+    headers += ["record lost\ninstr", "us", "naive\ninstr", "us", "naive /\nfrom the TA"]
+    return Section(
+        "The key cache, a key retrieved: published figures beside ours",
+        Table(headers, cells, 2),
+        [
+            reading.published_reason,
+            "ours: GET of a key of 32 bytes, the server's TEEC_InvokeCommand and all within it (medians). us: at "
+            f"{CLOCK} and one instruction per cycle; published: of their clock. record lost: secure storage is read, a "
+            "new record is sealed, and the key is taken from it; with the call by which a server that has just started "
+            "asks for the cache's size that is three. naive: an object of secure storage for each client, opened and "
+            "read for every use. "
+            + " ".join(dict.fromkeys(figure.note for figure in (memory, storage) if figure.note)),
+        ],
+    )
+
+
+def _legend_section(table: _Rows) -> Section:
+    includes = {row.place: row.includes for row in table.rows}
+    samples = sorted({row.n for row in table.rows})
+    return Section(
+        "How to read the tables of the key cache",
+        None,
+        [
+            "The places are one within the other, and what stands between two of them is the difference of their "
+            "medians: client, TCP, TLS, server: the request's less the invoke's (both programs, and the kernel's TCP "
+            "between them); libteec, Linux, switch, core: the invoke's less the TA's; TA: the TA's less storage's; "
+            "storage: by itself, with what tee-supplicant does. What the regions within add to those around them is "
+            "measured, and taken away.",
+            f"Each sample ({', '.join(f'{n:,}' for n in samples)} a case) finds the state that its name says, as the "
+            "TA's own counters confirm, and each answer is checked by another library in the client: the key, the "
+            "plaintext, the message. 32 clients have keys. smart: S3-FIFO in the server. Misses: the TA has room for 4 "
+            "keys and 24 other clients used theirs in between. cold: the server was started anew without its records.",
+            "Measured is the production server, which knows nothing of it: the regions are in a library between it and "
+            "libteec, and the TA is the production TA, with functions put between OP-TEE and it by the linker.",
+            *(f"{place}: {text}." for place, text in includes.items()),
+        ],
+    )

@@ -1,0 +1,356 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Reports of boards: one table per board, one comparison across boards, what could not be had and why."""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+
+from worldwise.base.tables import Section, Table, count, factor, spread, whole
+from worldwise.base.units import size_text
+from worldwise.libraries import boards as board
+from worldwise.libraries.portable import CURVELESS, CURVES, OF_CURVE, OPTIMISATIONS
+from worldwise.plan.catalogue import TARGETS
+from worldwise.read.lens import PublishedFigure, Reading, Row
+
+DHRYSTONE = "dhrystone"
+# Dhrystones per second of the VAX 11/780, which by convention is one DMIPS.
+VAX_DHRYSTONES = 1757
+
+_NAMES = {
+    "sha256": "SHA-256",
+    "sha512": "SHA-512",
+    "aes128": "AES-128",
+    "aes256": "AES-256",
+    "ecdh": "ECDH",
+    DHRYSTONE: "Dhrystone",
+}
+_OPERATIONS = (*OF_CURVE, *CURVELESS)
+
+
+def board_rows(reading: Reading) -> list[Row]:
+    """The rows of boards as people compare them.
+
+    By operation and size, then by curve; within these the library with the fewest instructions comes first.
+    """
+    rows = [row for row in reading.rows if row.board]
+    best: dict[tuple[object, ...], float] = {}
+    for row in rows:
+        key = (*_contest(row), row.implementation)
+        best[key] = min(row.median, best.get(key, row.median))
+    return sorted(
+        rows,
+        key=lambda row: (
+            row.board,
+            *_operation_order(row),
+            _index(CURVES, row.curve),
+            best[*_contest(row), row.implementation],
+            row.implementation,
+            _index(OPTIMISATIONS, row.optimisation),
+        ),
+    )
+
+
+def board_sections(reading: Reading, full: bool = False) -> list[Section]:
+    """The parts of a report that are of boards; none if the run has none.
+
+    Unless `full`, what is not available is told once for all operations that lack it.
+    """
+    rows = board_rows(reading)
+    lacking = [each.target for each in reading.unavailable if each.target not in TARGETS]
+    names = list(dict.fromkeys([row.board for row in rows] + lacking))
+    parts: list[Section | None] = []
+    for name in sorted(names):
+        own = [row for row in rows if row.board == name]
+        parts += [
+            _board_section(name, own, reading),
+            _published_section(name, own),
+            _unavailable_section(name, reading, full),
+        ]
+    parts += [
+        _comparison_section(rows),
+        _dhrystone_section(rows),
+        _published_reasons(rows, reading),
+        _legend_section(rows, reading),
+    ]
+    return [part for part in parts if part]
+
+
+def board_columns(reading: Reading) -> Mapping[str, Callable[[Row], object]]:
+    """The columns that a CSV has besides if the run has boards: none otherwise."""
+    if not any(row.board for row in reading.rows):
+        return {}
+    return {
+        "board": lambda row: row.board,
+        "curve": lambda row: row.curve,
+        "clock_MHz": lambda row: row.clock_mhz,
+        "assumed_us_at_board_clock": lambda row: board_microseconds(row) if row.board else None,
+        "stack_bytes": lambda row: row.stack,
+        "heap_bytes": lambda row: row.heap,
+        "flash_bytes": lambda row: row.flash,
+        "ram_bytes": lambda row: row.ram,
+        "rank": lambda row: row.rank,
+        "published_gap": lambda row: row.published_gap,
+        "dmips": lambda row: dmips(row) if row.operation == DHRYSTONE else None,
+        "dmips_per_MHz": lambda row: (
+            dmips(row) / row.clock_mhz if row.operation == DHRYSTONE and row.clock_mhz else None
+        ),
+    }
+
+
+def board_microseconds(row: Row) -> float:
+    """The median's time at the board's clock, in us, if each instruction took one cycle."""
+    return row.median / row.clock_mhz if row.clock_mhz else float("nan")
+
+
+def dmips(row: Row) -> float:
+    """DMIPS of a row of Dhrystone at its board's clock, if each instruction took one cycle."""
+    return (row.runs or 1) * (row.clock_mhz or 0) * 10**6 / row.median / VAX_DHRYSTONES
+
+
+def operation_text(operation: str, size: int | None = None) -> str:
+    """An operation as it stands in tables and figures: `sign 32B`, `SHA-256 1KiB`, `keygen`."""
+    name = _NAMES.get(operation, operation)
+    return name if size is None else f"{name} {size_text(size)}"
+
+
+def board_text(name: str) -> str:
+    """A board's title with its core, such as `ST Nucleo-F446RE (Cortex-M4)`; the bare name if it is gone."""
+    known = board.boards().get(name)
+    return f"{known.title} ({board.load_core(known.core).title})" if known else name
+
+
+def _contest(row: Row) -> tuple[object, ...]:
+    """What rows have in common that are compared with each other."""
+    return (row.board, row.operation, row.curve, row.size, row.parameters if row.operation == DHRYSTONE else "")
+
+
+def _operation_order(row: Row) -> tuple[int, int]:
+    return (_index(_OPERATIONS, row.operation), row.size or 0)
+
+
+def _index(order: Sequence[str], name: str) -> int:
+    return order.index(name) if name in order else len(order)
+
+
+def _bytes(value: int | None) -> str:
+    return "-" if value is None else f"{value:,}"
+
+
+def _rank(row: Row) -> str:
+    return "-" if row.rank is None else str(row.rank)
+
+
+def _clock(row: Row) -> str:
+    return f"{row.clock_mhz:g} MHz" if row.clock_mhz else "no clock"
+
+
+def _board_section(name: str, rows: list[Row], reading: Reading) -> Section | None:
+    rows = [row for row in rows if row.operation != DHRYSTONE]
+    if not rows:
+        return None
+    samples = {row.n for row in rows}
+    spreads = any(row.stdev for row in rows)
+    headers = ["operation", "curve", "library"]
+    headers += ["n"] if len(samples) > 1 else []
+    headers += ["median\ninstr"]
+    headers += ["stdev\ninstr"] if spreads else []
+    headers += [f"at {_clock(rows[0])}\nus", "stack\nbytes", "heap\nbytes", "flash\nbytes", "RAM\nbytes", "\nrank"]
+    cells = []
+    for row in rows:
+        line = [operation_text(row.operation, row.size), row.curve or "-", row.variant]
+        line += [f"{row.n:,}"] if len(samples) > 1 else []
+        line += [count(row.median)]
+        line += [spread(row.stdev)] if spreads else []
+        line += [whole(board_microseconds(row)), *map(_bytes, (row.stack, row.heap, row.flash, row.ram)), _rank(row)]
+        cells.append(line)
+    cells += _nobodys_lines(name, rows, reading, len(headers))
+    title = f"{name}: {board_text(name)} at {_clock(rows[0])}"
+    if len(samples) == 1:
+        title += f" (n = {samples.pop():,})"
+    return Section(title, Table(headers, cells, 3))
+
+
+def _nobodys_lines(name: str, rows: list[Row], reading: Reading, width: int) -> Iterable[list[str]]:
+    """A line for every operation on a curve that was asked for and that no library has."""
+    measured = {(row.operation, row.curve) for row in rows}
+    lacking = dict.fromkeys((each.operation, each.curve) for each in reading.unavailable if each.target == name)
+    for operation, curve in sorted(lacking, key=lambda pair: (_index(_OPERATIONS, pair[0]), _index(CURVES, pair[1]))):
+        if (operation, curve) not in measured:
+            line = [operation_text(operation), curve or "-", "none"]
+            yield [*line, "not available", *[""] * (width - len(line) - 1)]
+
+
+def _published_section(name: str, rows: list[Row]) -> Section | None:
+    cells = []
+    for row in rows:
+        figures: list[PublishedFigure | None] = list(row.published)
+        if not figures and row.published_gap:
+            figures = [None]
+        # A publication's own mark, such as `??`, in place of a figure.
+        gap = row.published_gap.partition(" ")[0]
+        for figure in figures:
+            cells.append(
+                [
+                    operation_text(row.operation, row.size),
+                    row.curve or "-",
+                    row.variant,
+                    count(row.median),
+                    f"{figure.value:,.0f} {figure.unit}" if figure else gap,
+                    whole(figure.instructions) if figure else gap,
+                    factor(row.median / figure.instructions) if figure else "-",
+                ]
+            )
+    if not cells:
+        return None
+    headers = ["operation", "curve", "library", "ours, median\ninstr", "as\npublished"]
+    headers += ["published\ncycles", "instr /\ncycle"]
+    gaps = dict.fromkeys(
+        f"{row.implementation} on {row.curve or operation_text(row.operation)}: {row.published_gap}."
+        for row in rows
+        if row.published_gap
+    )
+    return Section(f"{name}: published figures beside ours", Table(headers, cells, 3), [*gaps])
+
+
+def _unavailable_section(name: str, reading: Reading, full: bool) -> Section | None:
+    asked: dict[tuple[str, str, str], list[str]] = {}
+    for each in reading.unavailable:
+        if each.target == name:
+            # What no library has is one line, not one of each library.
+            library = "any" if not full and each.reason.startswith("no library") else each.implementation
+            operations = asked.setdefault((library, each.curve, each.reason), [])
+            if each.operation not in operations:
+                operations.append(each.operation)
+    # So are the curves that a library does not have.
+    groups: dict[tuple[str, str, str], list[str]] = {}
+    for (library, curve, reason), operations in asked.items():
+        why = "the library has none of these" if reason == f"{library} has no {curve}" else reason
+        groups.setdefault((library, ", ".join(map(operation_text, _in_order(operations))), why), []).append(curve)
+    cells = [
+        [library, operations, ", ".join(sorted(curves, key=lambda curve: _index(CURVES, curve))) or "-", why]
+        for (library, operations, why), curves in groups.items()
+    ]
+    if not cells:
+        return None
+    return Section(f"{name}: not available", Table(["library", "operations", "curves", "why"], cells, 4))
+
+
+def _in_order(operations: Iterable[str]) -> list[str]:
+    return sorted(operations, key=lambda name: _index(_OPERATIONS, name))
+
+
+def _comparison_section(rows: list[Row]) -> Section | None:
+    names = by_core(row.board for row in rows)
+    lines: dict[tuple[str, str, str], dict[str, Row]] = {}
+    order = sorted(
+        (row for row in rows if row.operation != DHRYSTONE),
+        key=lambda row: (
+            *_operation_order(row),
+            _index(CURVES, row.curve),
+            row.implementation,
+            _index(OPTIMISATIONS, row.optimisation),
+        ),
+    )
+    for row in order:
+        key = (operation_text(row.operation, row.size), row.curve or "-", row.variant)
+        lines.setdefault(key, {})[row.board] = row
+    if len(names) < 2 or not lines:
+        return None
+    headers = ["operation", "curve", "library"]
+    for name in names:
+        headers += [f"{name}\ninstr", "\nrank"]
+    cells = []
+    for key, found in lines.items():
+        line = [*key]
+        for name in names:
+            line += [count(found[name].median), _rank(found[name])] if name in found else ["-", "-"]
+        cells.append(line)
+    return Section("Across boards: medians and ranks", Table(headers, cells, 3))
+
+
+def by_core(names: Iterable[str]) -> list[str]:
+    """Boards in the order of their cores (M0, M3, M4, M7, M33), each once; those that are gone come last."""
+
+    def order(name: str) -> tuple[int, int, str]:
+        known = board.boards().get(name)
+        digits = known.core.rpartition("-m")[2] if known else ""
+        return (0, int(digits), name) if digits.isdigit() else (1, 0, name)
+
+    return sorted(set(names), key=order)
+
+
+def _dhrystone_section(rows: list[Row]) -> Section | None:
+    chosen = [row for row in rows if row.operation == DHRYSTONE]
+    if not chosen:
+        return None
+    headers = ["board", "compiled", "clock\nMHz", "median of a run\ninstr", "\nDMIPS", "DMIPS /\nMHz"]
+    cells = []
+    for row in sorted(
+        chosen, key=lambda row: (by_core({each.board for each in chosen}).index(row.board), row.parameters)
+    ):
+        value = dmips(row)
+        cells.append(
+            [
+                f"{row.board}, {board_text(row.board)}",
+                f"-{row.optimisation}",
+                f"{row.clock_mhz:g}" if row.clock_mhz else "-",
+                f"{row.median / (row.runs or 1):,.1f}",
+                f"{value:,.1f}",
+                f"{value / row.clock_mhz:,.2f}" if row.clock_mhz else "-",
+            ]
+        )
+    return Section(
+        "Dhrystone 2.1 at one instruction per cycle",
+        Table(headers, cells, 2),
+        [
+            f"DMIPS: Dhrystones per second / {VAX_DHRYSTONES:,}, at the board's clock, if each instruction took one "
+            "cycle. A board's own figure is less by as much as its core needs more cycles than that. It follows the "
+            "compiler and the C library's strcpy and strcmp as much as the core: makers' figures come from other "
+            "compilers, and this one says little of cryptography, which multiplies long numbers."
+        ],
+    )
+
+
+def _published_reasons(rows: list[Row], reading: Reading) -> Section | None:
+    notes: dict[str, None] = {}
+    for row in rows:
+        for figure in row.published:
+            note = f" ({figure.note})" if figure.note else ""
+            notes[f"{figure.source}: {figure.conditions}{note}."] = None
+    if not notes and not any(row.published_gap for row in rows):
+        return None
+    return Section("What the published figures are", None, [*notes, reading.published_reason])
+
+
+def _emulation(name: str, emulated: board.Emulated) -> str:
+    left_out = f" It leaves out {'; '.join(emulated.leaves_out)}." if emulated.leaves_out else ""
+    return f"{name} is emulated as QEMU's {emulated.machine}.{left_out}"
+
+
+def _legend_section(rows: list[Row], reading: Reading) -> Section | None:
+    if not rows:
+        return None
+    includes: dict[str, list[str]] = {}
+    for row in rows:
+        names = includes.setdefault(f"{row.includes}.", [])
+        if row.operation not in names:
+            names.append(row.operation)
+    known = board.boards()
+    notes = [
+        "instr: instructions, counted exactly; the same lock gives the same digits on every machine. What measuring "
+        "costs is itself measured and taken away. median: of the n samples after the warm-up; stdev: of the sample "
+        "(n - 1), shown only where a library's way depends on the data or on random numbers.",
+        f"us: the median's time at the board's clock. {reading.board_assumption}",
+        "library: library and compiler optimisation. stack: the deepest that one call goes, the frame's own use "
+        "taken away; heap: the most that it has allocated at a time. flash: code, constants and initial values that "
+        "the operation pulls in, by linking with and without it; RAM: its static data, without stack and heap.",
+        "rank: 1 is the library with the fewest instructions of those that do the same on the same board at the same "
+        "optimisation; a library alone has none. Ranks say nothing of constant time: a faster library may leak its key "
+        "to whoever can time it.",
+    ]
+    if any(row.published or row.published_gap for row in rows):
+        notes.append(
+            "published cycles: the published time at the board's clock. instr / cycle: ours divided by these, which "
+            "is what the real core would do if it ran the same instructions. ?? stands in the publication itself."
+        )
+    notes += [f"{', '.join(map(operation_text, names))}: {text}" for text, names in includes.items()]
+    notes += [_emulation(name, known[name].emulated) for name in by_core(row.board for row in rows) if name in known]
+    return Section("How to read the boards' tables", None, notes)

@@ -1,0 +1,256 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Tables of plain Linux on Armv7-A and Armv8-A: what each library costs, and what the core changes of it."""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+
+from worldwise.base.tables import Section, Table, count, factor
+from worldwise.base.units import size_text
+from worldwise.families.crypto.tables import claim
+from worldwise.libraries.portable import CURVES, OF_CURVE, OPTIMISATIONS, portables
+from worldwise.plan.case import parameters_of
+from worldwise.plan.spec import PLAIN_TARGETS
+from worldwise.read.lens import Reading, Row
+
+_TITLES = {"linux-armv7": "Linux on Armv7-A", "linux-armv8": "Linux on Armv8-A"}
+_CURVELESS = {"sha256": "SHA-256", "sha512": "SHA-512", "aes128": "AES-128-CTR", "aes256": "AES-256-CTR"}
+_USUAL = {"curve", "size", "core"}
+# Counts of one case on two cores differ by interrupts alone unless they differ by more than this share.
+_SAME_CODE = 0.001
+
+
+def linux_sections(reading: Reading, full: bool = False) -> list[Section]:
+    """The parts of a report that are of the libraries on plain Linux; none if the run has none.
+
+    Unless `full`, what is not available is told once for all operations that lack it.
+    """
+    rows = [row for row in reading.rows if row.target in PLAIN_TARGETS and _is_library_row(row)]
+    parts: list[Section | None] = []
+    for machine in machines(rows):
+        own = [row for row in rows if machine_of(row) == machine]
+        for curve in sorted({row.curve for row in own if row.operation in OF_CURVE}, key=CURVES.index):
+            parts += _curve_sections(machine, curve, [row for row in own if row.curve == curve])
+        parts.append(_byte_section(machine, own))
+    parts += [_core_section(rows), _unavailable_section(reading, full), _legend_section(rows)]
+    return [part for part in parts if part]
+
+
+def linux_columns(reading: Reading) -> Mapping[str, Callable[[Row], object]]:
+    """The columns that a CSV has besides if the run is of plain Linux: none otherwise."""
+    if not any(row.target in PLAIN_TARGETS for row in reading.rows):
+        return {}
+    return {
+        "core": core_of,
+        "curve": lambda row: row.curve,
+        "options": options_text,
+        **({"program_bytes": lambda row: row.flash} if any(row.flash for row in reading.rows) else {}),
+    }
+
+
+# --- what rows are, for every report of these targets ---
+
+
+def core_of(row: Row) -> str:
+    """The core that a row was measured on; empty if its target is none of these."""
+    return parameters_of(row.parameters).get("core", PLAIN_TARGETS.get(row.target, ""))
+
+
+def options_text(row: Row) -> str:
+    """The build options of a row's case, as its id has them; empty for the default."""
+    return parameters_of(row.parameters).get("options", "")
+
+
+def machine_of(row: Row) -> tuple[str, str]:
+    """Target and core of a row."""
+    return (row.target, core_of(row))
+
+
+def machine_text(machine: tuple[str, str]) -> str:
+    """A machine as it stands in titles: `Linux on Armv7-A (Cortex-A9)`."""
+    target, core = machine
+    return f"{_TITLES.get(target, target)} ({core.title()})"
+
+
+def machines(rows: Iterable[Row]) -> list[tuple[str, str]]:
+    """The machines that rows are of, by target and core."""
+    return sorted({machine_of(row) for row in rows})
+
+
+def level_rank(optimisation: str) -> int:
+    """Where an optimisation stands in tables: from -O0 to -O3."""
+    return OPTIMISATIONS.index(optimisation) if optimisation in OPTIMISATIONS else len(OPTIMISATIONS)
+
+
+def samples_text(rows: Iterable[Row]) -> str:
+    """`(n = 100)`, or the least and the most where they differ."""
+    sizes = sorted({row.n for row in rows})
+    return f"(n = {sizes[0]:,})" if len(sizes) == 1 else f"(n = {sizes[0]:,} to {sizes[-1]:,})"
+
+
+def _is_library_row(row: Row) -> bool:
+    """Whether it is of a library as it is built by default, on a machine that nothing disturbs."""
+    return row.operation in (*OF_CURVE, *_CURVELESS) and not set(parameters_of(row.parameters)) - _USUAL
+
+
+# --- tables ---
+
+
+def _curve_sections(machine: tuple[str, str], curve: str, rows: Sequence[Row]) -> Iterable[Section]:
+    """One table, or one for each size of the message that was signed if there are several."""
+    sizes: list[int | None] = [*sorted({row.size for row in rows if row.size is not None})]
+    for size in sizes or [None]:
+        shown = [row for row in rows if row.size == size or (row.size is None and size in (None, *sizes[:1]))]
+        operations = [name for name in OF_CURVE if any(row.operation == name for row in shown)]
+        found = {(row.variant, row.operation): row for row in shown}
+        least = {name: min(row.median for row in shown if row.operation == name) for name in operations}
+        sized = any(row.flash for row in shown)
+        cells = []
+        for variant in _by_cost(shown, operations):
+            line = [variant]
+            for name in operations:
+                row = found.get((variant, name))
+                line += [count(row.median), factor(row.median / least[name])] if row else ["-", "-"]
+            if sized:
+                line.append(_program_bytes(row for row in shown if row.variant == variant))
+            cells.append(line)
+        headers = ["library"]
+        for name in operations:
+            headers += [f"{name}\ninstr", "/ fewest\n"]
+        headers += ["code\nbytes"] if sized else []
+        message = f", message of {size_text(size)}" if size is not None else ""
+        yield Section(
+            f"{machine_text(machine)}, {curve}{message}: medians {samples_text(shown)}", Table(headers, cells, 1)
+        )
+
+
+def _by_cost(rows: Sequence[Row], operations: Sequence[str]) -> list[str]:
+    """Variants, those with the fewest instructions first: by signatures, or by what there is instead."""
+    order = [name for name in ("sign", "ecdh", *operations) if name in operations]
+
+    def cost(variant: str) -> tuple[tuple[bool, float], ...]:
+        medians = {row.operation: row.median for row in rows if row.variant == variant}
+        return tuple((name not in medians, medians.get(name, 0)) for name in order)
+
+    return sorted(sorted({row.variant for row in rows}), key=cost)
+
+
+def _program_bytes(rows: Iterable[Row]) -> str:
+    sizes = [row.flash for row in rows if row.flash]
+    return f"{max(sizes):,}" if sizes else "-"
+
+
+def _byte_section(machine: tuple[str, str], rows: Sequence[Row]) -> Section | None:
+    shown = [row for row in rows if row.operation in _CURVELESS and row.size]
+    sizes = sorted({row.size for row in shown if row.size})
+    found = {(row.operation, row.variant, row.size): row for row in shown}
+    cells = []
+    for operation, name in _CURVELESS.items():
+        variants = {row.variant for row in shown if row.operation == operation}
+
+        def cost(variant: str, operation: str = operation) -> list[float]:
+            # By the longest message first: that is what the byte itself costs.
+            return [
+                found[operation, variant, size].median
+                for size in reversed(sizes)
+                if (operation, variant, size) in found
+            ]
+
+        for variant in sorted(sorted(variants), key=cost):
+            medians = [(size, found.get((operation, variant, size))) for size in sizes]
+            longest = next(row for _, row in reversed(medians) if row)
+            cells.append(
+                [
+                    name,
+                    variant,
+                    *(factor(row.median / size) if row else "-" for size, row in medians),
+                    count(longest.median),
+                ]
+            )
+    if not cells:
+        return None
+    headers = ["algorithm", "library", *(f"{size_text(size)}\ninstr / byte" for size in sizes), "the longest\ninstr"]
+    return Section(
+        f"{machine_text(machine)}, hashes and ciphers: medians {samples_text(shown)}",
+        Table(headers, cells, 2),
+        ["Of a short message it is the fixed cost that is divided: padding, or a cipher's key expansion."],
+    )
+
+
+def _core_section(rows: Sequence[Row]) -> Section | None:
+    """What differs between cores of one target. Instructions are the same unless a library asks what the core has."""
+    groups: dict[tuple[str, ...], dict[str, Row]] = {}
+    for row in rows:
+        given = parameters_of(row.parameters)
+        what = ",".join(f"{key}={value}" for key, value in given.items() if key != "core")
+        groups.setdefault((row.target, row.operation, what, row.variant), {})[core_of(row)] = row
+    several = {key: found for key, found in groups.items() if len(found) > 1}
+    if not several:
+        return None
+    cores = sorted({core for found in several.values() for core in found})
+    cells = []
+    widest = 0.0
+    for (target, operation, what, variant), found in several.items():
+        # Of the samples that with the fewest ticks of Linux's timer, which fall elsewhere on another machine.
+        least = [row.min for row in found.values()]
+        share = max(least) / min(least) - 1
+        if share > _SAME_CODE:
+            counts = [count(found[core].min) if core in found else "-" for core in cores]
+            cells.append([target, operation, what or "-", variant, *counts, f"{100 * share:.2f}"])
+        else:
+            widest = max(widest, share)
+    same = len(several) - len(cells)
+    notes = [
+        f"{same:,} of {len(several):,} cases are the same on every core to within {100 * widest:.4f} %, which is "
+        "where ticks of Linux's timer fall; compared is the least of each case's samples. An emulated core executes "
+        "the instructions it is given: a count tells cores apart only where a library, or the C library, asks what the "
+        "core has and takes other code."
+    ]
+    headers = [
+        "target",
+        "operation",
+        "parameters",
+        "library",
+        *(f"{core}\ninstr" for core in cores),
+        "most above\nfewest, %",
+    ]
+    return Section("What the core changes", Table(headers, cells, 4) if cells else None, notes)
+
+
+def _unavailable_section(reading: Reading, full: bool) -> Section | None:
+    groups: dict[str, dict[str, None]] = {}
+    for each in reading.unavailable:
+        if each.target in PLAIN_TARGETS:
+            what = " ".join(filter(None, (each.curve, each.operation)))
+            named = f"{each.implementation} on {each.target}: {each.reason}" if full else each.reason
+            groups.setdefault(named, {})[what if full else each.curve or each.operation] = None
+    notes = [f"{text} ({', '.join(what)})." for text, what in groups.items()]
+    return Section("Not available on plain Linux", None, notes) if notes else None
+
+
+def _legend_section(rows: Sequence[Row]) -> Section | None:
+    if not rows:
+        return None
+    includes: dict[str, list[str]] = {}
+    for row in rows:
+        names = includes.setdefault(row.includes, [])
+        if row.operation not in names:
+            names.append(row.operation)
+    notes = [
+        "instr: instructions of user space and of Linux within the region, counted exactly; what measuring costs is "
+        "measured and taken away. median: of the n samples after the warm-up. / fewest: how many times as many as the "
+        "library that takes the fewest for this operation in the table.",
+        "library: library and compiler optimisation. One that is linked from Debian's archive is as Debian compiled "
+        "it: its level is that of the adapter around it alone. Each is linked statically into a program of its own.",
+        *(f"{', '.join(names)}: {text}." for text, names in includes.items()),
+    ]
+    if any(row.flash for row in rows):
+        notes.append(
+            "code: the library's bytes in the program, code, constants and initial values, for all operations of the "
+            "curve, as the linker keeps them; the C library is not in it."
+        )
+    known = portables()
+    for name in dict.fromkeys(row.implementation for row in rows):
+        word, where, licence = claim(name)
+        about = f"{known[name].manifest.title}: {known[name].manifest.about}" if name in known else "not here any more"
+        claimed = f"{word} ({where})" if where else word
+        notes.append(f"{name}: {about}. Constant time, as its authors say: {claimed}. Licence: {licence}.")
+    return Section("How to read the tables of plain Linux", None, notes)

@@ -1,0 +1,135 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""What a hash in the TEE costs, part by part, twice: by the plugin, and by the guest's counters alone as on a board."""
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from worldwise.base.errors import WorldwiseError
+from worldwise.explain.owners import Explainer, caller
+from worldwise.explain.stacks import Frame
+from worldwise.explain.trace import Pass
+from worldwise.plan.case import Case
+from worldwise.records.records import Sample
+
+OPERATION = "sha256"
+
+
+@dataclass(frozen=True)
+class Part:
+    """Instructions of one part; None where one way of measuring does not know the part."""
+
+    name: str
+    plugin: int | None
+    counters: int | None
+
+
+@dataclass(frozen=True)
+class HashParts:
+    """One message: the parts, which add up to `total` in either column, and what the counters cannot tell apart.
+
+    Attributes:
+        sample: the message's sample at the client.
+        parts: in the order of the call, from the inside out.
+        buffer: of the plugin's `memory`, what an empty call has too: its own message buffer.
+        monitor_seen: instructions at EL3, inside the API's calls, that the TA's counter counted all the same.
+        total: of the whole call.
+    """
+
+    sample: Sample
+    parts: Sequence[Part]
+    buffer: int
+    monitor_seen: int
+    total: int
+
+
+def has_parts(case: Case) -> bool:
+    """Whether a case hashes in the TEE."""
+    return case.operation == OPERATION and case.target == "optee"
+
+
+def read_parts(explainer: Explainer, index: int | None = None) -> HashParts:
+    """Take one message of a case `sha256` on the target `optee` apart.
+
+    Raises WorldwiseError if the case has none, or a part is not in the trace.
+    """
+    case = explainer.case
+    if not has_parts(case):
+        raise WorldwiseError(
+            f"{case.id} hashes nothing in the TEE", f"name a case such as optee/.../{OPERATION},size=1MiB"
+        )
+    client = explainer.sample("hash", "client", index)
+    counted = {
+        key: next(one for one in explainer.records.samples[key] if one.index == client.index)
+        for key in (("hash", "ta"), ("hash", "api"), ("touch", "client"), ("empty", "client"))
+    }
+    trace = explainer.trace
+    whole = _region(explainer, client)
+    inside_ta = [one for one in trace.passes if one.parent == whole.id]
+    of_ta = {one.id for one in inside_ta}
+    inside_api = [one for one in trace.passes if one.parent in of_ta]
+    if len(inside_ta) != case.spans or len(inside_api) != case.spans:
+        raise WorldwiseError(
+            f"{case.id}: {case.spans} calls, but {len(inside_ta)} regions of the TA and {len(inside_api)} of the API"
+        )
+
+    api = _by_part(explainer, inside_api, own=False)
+    ta = _by_part(explainer, inside_ta, own=True)
+    outside = _by_part(explainer, [whole], own=True)
+    empty = _by_part(explainer, [_region(explainer, counted["empty", "client"])], own=True)
+    # What the marks and readings of each region cost is in the function that makes them: the TA's, and the client.
+    measuring = client.raw - client.count
+    measuring_ta = counted["hash", "ta"].raw - counted["hash", "ta"].count
+    measuring_api = counted["hash", "api"].raw - counted["hash", "api"].count
+    wrapper = sum(ta.values()) - ta["monitor"] - ta["interrupts"] - (measuring_ta - measuring_api)
+    surroundings = sum(api.values()) - api["cryptography"] - api["monitor"] - api["interrupts"] - measuring_api
+    ways = sum(outside.values()) - outside["memory"] - outside["interrupts"] - (measuring - measuring_ta)
+    by_counters = {
+        "algorithm": counted["hash", "api"].count,
+        "wrapper": counted["hash", "ta"].count - counted["hash", "api"].count,
+        "memory": counted["touch", "client"].count - counted["empty", "client"].count,
+        "switch": counted["empty", "client"].count,
+        "rest": client.count - counted["touch", "client"].count - counted["hash", "ta"].count,
+    }
+    parts = (
+        Part("algorithm: cryptography", api["cryptography"], None),
+        Part("algorithm: TEE API, system calls, copying in the core", surroundings, None),
+        Part("algorithm", api["cryptography"] + surroundings, by_counters["algorithm"]),
+        Part("TA wrapper", wrapper, by_counters["wrapper"]),
+        Part("passing memory between the worlds", outside["memory"], by_counters["memory"]),
+        Part("world switch and dispatch", ways, by_counters["switch"]),
+        Part("monitor, called by the TA's exceptions", api["monitor"] + ta["monitor"], None),
+        Part("interrupts", outside["interrupts"] + ta["interrupts"] + api["interrupts"], None),
+        Part("rest", None, by_counters["rest"]),
+    )
+    total = sum(part.plugin or 0 for part in parts[2:])
+    if total != client.count:
+        raise WorldwiseError(f"{case.id}: the parts have {total} instructions, the call {client.count}")
+    seen = api["monitor"] - (sum(api.values()) - counted["hash", "api"].raw)
+    return HashParts(client, parts, empty["memory"], seen, total)
+
+
+def _region(explainer: Explainer, sample: Sample) -> Pass:
+    found = explainer.trace.find(sample.begin, sample.end)
+    if not found:
+        raise WorldwiseError(f"{explainer.case.id}: the trace has no region of {sample.measure} {sample.index}")
+    return found
+
+
+def _by_part(explainer: Explainer, passes: Sequence[Pass], own: bool) -> Counter[str]:
+    """Instructions of some passes by part."""
+    found: Counter[str] = Counter()
+    for one in passes:
+        for stack, count in explainer.stacks(one, own).items():
+            found[_part(explainer, stack)] += count
+    return found
+
+
+def _part(explainer: Explainer, stack: tuple[Frame, ...]) -> str:
+    part = explainer.rules.part([frame.function for frame in stack])
+    if part:
+        return part
+    if stack[-1].world == "monitor":
+        return "monitor"
+    owner = caller(stack, explainer.rules.is_helper)
+    return "cryptography" if owner.layer.endswith("cryptography") else "switch"

@@ -1,0 +1,272 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Tables of storage: what an access to an object costs in each kind of it, beside a plain file in Linux."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from worldwise.base.tables import Section, Table, count, factor, ratio, spread
+from worldwise.base.units import size_text
+from worldwise.plan.case import parameters_of
+from worldwise.plan.parameters import STORAGES
+from worldwise.read.lens import Reading, Row, is_quiet
+from worldwise.read.mqttz import CLOCK, SOURCE, beside
+
+SECURE, PLAIN = "storage", "file"
+# The object's size in the published table.
+PUBLISHED_SIZE = 7000
+REQUESTS = "requests to tee-supplicant"
+
+_ACTIONS = {
+    "create": "a new object with its content",
+    "read": "all of it",
+    "overwrite": "all of it, by as much",
+    "append": "32 bytes behind what it has",
+    "rename": "a name that no other has",
+    "enumerate": "three objects of this size, which are all that there are",
+    "delete": "",
+}
+_STORAGES = {"ree": "REE FS", "ree-rpmb": "REE FS, hash in RPMB", "rpmb": "RPMB"}
+_SYNCS = {"none": "plain file", "fsync": "plain file, fsync"}
+# Of these an instruction count for each byte says something: they move the whole content.
+_WHOLE = ("create", "read", "overwrite")
+_PUBLISHED = ("create", "read", "delete")
+
+
+@dataclass(frozen=True)
+class _What:
+    """What a row is of: its action and size, and the storage, or how far a plain file was synchronised."""
+
+    action: str
+    size: int
+    kind: str
+
+
+def storage_sections(reading: Reading, full: bool = False) -> list[Section]:
+    """The parts of a report that are of storage; none if the run has none.
+
+    Unless `full`, what is spent inside the TA stands only where the call's whole cost does not say it.
+    """
+    table = _Rows(reading)
+    if not table.sizes:
+        return []
+    parts: list[Section | None] = [
+        *(_action_section(table, action, full) for action in _ACTIONS),
+        _byte_section(table),
+        _published_section(table, reading),
+        _legend_section(table),
+    ]
+    return [part for part in parts if part]
+
+
+class _Rows:
+    """The rows of storage by what they are of."""
+
+    def __init__(self, reading: Reading) -> None:
+        self._rows: dict[tuple[_What, str, str], Row] = {}
+        for row in reading.rows:
+            given = parameters_of(row.parameters)
+            if row.operation not in (SECURE, PLAIN) or row.size is None or not is_quiet(row):
+                continue  # not of the quiet machine that these tables are of
+            kind = given["storage"] if row.operation == SECURE else given.get("sync", "none")
+            self._rows[_What(given["action"], row.size, kind), row.variant, row.place] = row
+        self._requests = {
+            attempt.case: attempt.result
+            for attempt in reading.attempts
+            if attempt.operation == SECURE and attempt.what == REQUESTS
+        }
+        self._reasons = dict.fromkeys(
+            one.reason for one in reading.unavailable if one.operation == SECURE and "object of" in one.reason
+        )
+        self.sizes = sorted({what.size for what, _, _ in self._rows})
+        self.rows = list(self._rows.values())
+
+    def variants(self, action: str, kind: str) -> list[str]:
+        """Those that have a storage measured by an action."""
+        return list(
+            dict.fromkeys(variant for what, variant, _ in self._rows if (what.action, what.kind) == (action, kind))
+        )
+
+    def get(self, action: str, size: int, kind: str, variant: str, place: str) -> Row | None:
+        """The row of these, if it was measured."""
+        return self._rows.get((_What(action, size, kind), variant, place))
+
+    def plain(self, action: str, size: int, variant: str, sync: str = "none") -> Row | None:
+        """The same with a plain file, on the same machine if there is one: no library has a part in it."""
+        same = self.get(action, size, sync, variant, "linux")
+        others = (self.get(action, size, sync, other, "linux") for other in self.variants(action, sync))
+        return same or next((row for row in others if row), None)
+
+    def requests(self, row: Row) -> str:
+        """How often a call asked tee-supplicant for something."""
+        return self._requests.get(row.case, "-")
+
+    def reasons(self, action: str = "", size: int | None = None) -> list[str]:
+        """Why an action cannot be had with an object of a size; of any size if none is given."""
+        words = (f"too large to {action} " if action else "", f"object of {size_text(size)} " if size else "")
+        return [reason for reason in self._reasons if all(word in reason for word in words)]
+
+
+def _action_section(table: _Rows, action: str, full: bool) -> Section | None:
+    lines: list[list[str]] = []
+    names = {kind: table.variants(action, kind) for kind in (*STORAGES, *_SYNCS)}
+    several = len({variant for variants in names.values() for variant in variants}) > 1
+    shown: list[Row] = []
+    for kind in STORAGES:
+        for variant in names[kind]:
+            label = _STORAGES[kind] + (f", {variant}" if several else "")
+            client = [table.get(action, size, kind, variant, "client") for size in table.sizes]
+            inside = [table.get(action, size, kind, variant, "ta") for size in table.sizes]
+            files = [table.plain(action, size, variant) for size in table.sizes]
+            shown += filter(None, client)
+            absent = ["too large" if kind == "rpmb" and table.reasons(action, size) else "-" for size in table.sizes]
+            lines.append([label, "client, instr", *_medians(client, absent)])
+            if full:
+                lines.append(["", "TA, instr", *_medians(inside, absent)])
+            lines.append(
+                [
+                    "",
+                    "client / plain file",
+                    *(
+                        ratio(ours.median / file.median if ours and file else None)
+                        for ours, file in zip(client, files, strict=True)
+                    ),
+                ]
+            )
+            lines.append(["", "requests", *(table.requests(row) if row else "-" for row in client)])
+    for kind, label in _SYNCS.items():
+        # The same files, whatever OP-TEE was built with.
+        for variant in names[kind][:1]:
+            rows = [table.plain(action, size, variant, kind) for size in table.sizes]
+            shown += filter(None, rows)
+            lines.append([label, "Linux, instr", *_medians(rows, ["-"] * len(rows))])
+    if not lines:
+        return None
+    what = f": {_ACTIONS[action]}" if _ACTIONS[action] else ""
+    title = f"Storage, {action}{what}; medians ({_samples(shown)})"
+    notes = [f"too large: {'; '.join(table.reasons(action))}."] if table.reasons(action) else []
+    return Section(title, Table(["storage", "of one call", *map(size_text, table.sizes)], lines, 2), notes)
+
+
+def _medians(rows: Sequence[Row | None], absent: Sequence[str]) -> list[str]:
+    return [count(row.median) if row else other for row, other in zip(rows, absent, strict=True)]
+
+
+def _samples(rows: Iterable[Row]) -> str:
+    """`n = 100; of 1MiB 20`."""
+    sizes: dict[int, set[int]] = {}
+    for row in rows:
+        sizes.setdefault(row.n, set()).add(row.size or 0)
+    usual = max(sizes, key=lambda n: len(sizes[n]))
+    others = [f"of {', '.join(map(size_text, sorted(of)))} {n:,}" for n, of in sizes.items() if n != usual]
+    return "; ".join([f"n = {usual:,}", *others])
+
+
+def _byte_section(table: _Rows) -> Section | None:
+    lines = []
+    for action in _WHOLE:
+        for kind in (*STORAGES, *_SYNCS):
+            secure = kind in STORAGES
+            variants = table.variants(action, kind)
+            for variant in variants if secure else variants[:1]:
+                rows = [table.get(action, size, kind, variant, "client" if secure else "linux") for size in table.sizes]
+                each = [row.median / row.size if row and row.size else None for row in rows]
+                if any(value is not None for value in each):
+                    cells = ["-" if value is None else factor(value) for value in each]
+                    lines.append([action, (_STORAGES | _SYNCS)[kind], variant if secure else "any", *cells])
+    if not lines:
+        return None
+    return Section(
+        "Storage, instructions of the caller's whole call per byte of the object",
+        Table(["action", "storage", "variant", *map(size_text, table.sizes)], lines, 3),
+        [
+            "Of a small object it is the fixed cost that is divided: finding it in the directory, and its own keys and "
+            "hashes. Of a large one it is what its blocks take: 4 KiB in the REE file system, 256 bytes in RPMB."
+        ],
+    )
+
+
+def _published_section(table: _Rows, reading: Reading) -> Section | None:
+    figures = {
+        (figure.operation.partition(" ")[0], figure.algorithm): figure
+        for figure in reading.published_table
+        if figure.source == SOURCE and figure.algorithm in ("secure storage", "plain file")
+    }
+    lines = []
+    for action in _PUBLISHED:
+        theirs = figures.get((action, "secure storage"))
+        plain = figures.get((action, "plain file"))
+        variants = table.variants(action, "ree")
+        if not theirs or not plain:
+            continue
+        for variant in variants:
+            ours = table.get(action, PUBLISHED_SIZE, "ree", variant, "client")
+            file = table.plain(action, PUBLISHED_SIZE, variant)
+            lines.append([f"{action}, secure", variant, *beside(theirs, ours, 3, 3)])
+            lines[-1] += [
+                factor(theirs.value / plain.value),
+                ratio(ours.median / file.median if ours and file else None),
+            ]
+        if variants:
+            file = table.plain(action, PUBLISHED_SIZE, variants[0])
+            lines.append([f"{action}, plain", "any", *beside(plain, file, 3, 3), "1.00", "1.00" if file else "-"])
+    if not lines:
+        return None
+    headers = ["object of 7000 B", "ours is", "theirs\nms", "stdev\nms", "ours, mean\ninstr", "stdev\ninstr"]
+    headers += ["assumed\nus", "secure / plain\ntheirs", "secure / plain\nours"]
+    return Section(
+        "Storage, published figures beside ours",
+        Table(headers, lines, 2),
+        [
+            reading.published_reason,
+            "theirs: mean and standard deviation of 100, in milliseconds. ours: the client's whole call, with the "
+            "object in the REE file system; the plain file is on a tmpfs. assumed us: our mean at "
+            f"{CLOCK} and one instruction per cycle. How their program writes and reads its plain file, and how many "
+            "objects there were, is not stated.",
+        ],
+    )
+
+
+def _widest(rows: Iterable[Row]) -> str:
+    """Which row's samples differ the most, for their size, and by how much."""
+
+    def share(row: Row) -> float:
+        return (row.stdev or 0) / row.median
+
+    row = max(sorted(rows, key=lambda row: (row.case, row.place)), key=share)
+    return (
+        f"the greatest standard deviation is {100 * share(row):.1f} % of the median ({row.parameters}, {row.place}; "
+        f"{spread(row.stdev)} instructions)"
+    )
+
+
+def _legend_section(table: _Rows) -> Section:
+    kinds = {
+        "objects": [row for row in table.rows if row.operation == SECURE],
+        "plain files": [row for row in table.rows if row.operation == PLAIN],
+    }
+    includes = {row.place: row.includes for row in table.rows}
+    notes = [
+        "REE FS: OP-TEE's objects in files that tee-supplicant keeps. REE FS, hash in RPMB: the same on an OP-TEE that "
+        "has RPMB too, and keeps there what the directory of the files must hash to. RPMB: the objects themselves in "
+        "RPMB, a device that tee-supplicant emulates. What it computes is counted, an HMAC of each block in software; "
+        "a real device computes that itself.",
+        "No storage here is a disk: tee-supplicant's files, its emulated device and the plain files are all in the "
+        "machine's memory (a tmpfs, on which fsync has nothing to do but to be called). Only instructions are "
+        "counted; a real flash device adds its own time to each request.",
+        "Before each call the storage is as before every other: three objects of 32 bytes and, unless it is to be "
+        "made, the object; to enumerate, three objects of the size and no others. What each call did is read back or "
+        "looked for afterwards. The object is opened and closed again within each call. fsync is of the file, and of "
+        "its directory where a name changes.",
+        "requests: how often one call made Linux hand something to tee-supplicant, each there and back through the "
+        "monitor, Linux and another process. It is how often the client gave the processor away, by the sample with "
+        "the fewest; in calls of many million instructions other tasks take it too, which adds a few.",
+        "The samples of a case are alike but for timer ticks, random keys and nonces. "
+        + " ".join(f"Of {kind} {_widest(rows)}." for kind, rows in kinds.items() if rows),
+        *(f"{place}: {text}." for place, text in includes.items()),
+    ]
+    if table.reasons():
+        notes.append(
+            "too large: RPMB's file system writes an object's new content beside the old one, so that overwriting and "
+            "appending need room for both."
+        )
+    return Section("How to read the tables of storage", None, notes)

@@ -1,0 +1,129 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Boards with a microcontroller, and their cores: `boards/*.toml`, `cores/*.toml`. Adding one is one file."""
+
+import functools
+import re
+from fractions import Fraction
+from pathlib import Path
+from typing import Annotated
+
+from pydantic import Field, field_validator
+
+from worldwise.base import files, paths
+from worldwise.base.errors import WorldwiseError
+from worldwise.base.toml_model import Model, parse, read_text
+
+_SIZE = re.compile(r"([0-9]+)(KiB|MiB)")
+_CLOCK = re.compile(r"([0-9]+(?:\.[0-9]+)?) (MHz)")
+
+Text = Annotated[str, Field(min_length=1)]
+
+
+def _bytes(value: object) -> int:
+    match = _SIZE.fullmatch(value) if isinstance(value, str) else None
+    if not match:
+        raise ValueError("must be a size such as '128KiB' or '4MiB'")
+    return int(match[1]) * (2**20 if match[2] == "MiB" else 2**10)
+
+
+def _hertz(value: object) -> int:
+    match = _CLOCK.fullmatch(value) if isinstance(value, str) else None
+    if not match:
+        raise ValueError("must be a clock such as '72 MHz'")
+    hertz = Fraction(match[1]) * 10**6
+    if hertz.denominator != 1 or not 0 < hertz <= 10**9:
+        raise ValueError("must be a whole number of Hz, up to 1000 MHz")
+    return int(hertz)
+
+
+class Core(Model):
+    """A core: how the compiler is told, and what its documents say of it.
+
+    Attributes:
+        title: its name as Arm writes it.
+        architecture: such as `Armv7E-M`.
+        flags: of the compiler.
+    """
+
+    title: Text
+    architecture: Text
+    flags: tuple[Text, ...]
+
+
+class Emulated(Model):
+    """The emulated machine that stands for a board.
+
+    Attributes:
+        machine: QEMU's name of it.
+        clock: Hz of the emulated core, which its SysTick counts.
+        leaves_out: what of the board it is not, a sentence each.
+    """
+
+    machine: Text
+    clock: int
+    leaves_out: tuple[Text, ...] = ()
+
+    _clock = field_validator("clock", mode="before")(_hertz)
+
+
+class Board(Model):
+    """A board. Sizes in bytes, clocks in Hz.
+
+    Attributes:
+        title: its name as its maker writes it.
+        core: a file of cores/.
+        clock: the core's, as far as times are concerned.
+        flash, ram: what a program may use of them.
+        flash_wait_states: of a read from flash at that clock, in cycles; no count depends on it.
+        script: the linker script, beside the board's file; several boards can share one.
+        emulated: the machine that stands for it.
+    """
+
+    title: Text
+    core: Text
+    clock: int
+    flash: int
+    ram: int
+    flash_wait_states: Annotated[int, Field(ge=0, le=15)]
+    script: Text
+    emulated: Emulated
+
+    _clock = field_validator("clock", mode="before")(_hertz)
+    _sizes = field_validator("flash", "ram", mode="before")(_bytes)
+
+    @property
+    def clock_mhz(self) -> float:
+        """The core's clock in MHz."""
+        return self.clock / 10**6
+
+
+def load_core(name: str, directory: Path = paths.CORES) -> Core:
+    """The core of a name. Raises WorldwiseError naming file, line and key, or the cores there are."""
+    path = directory / f"{name}.toml"
+    # A user's library names cores: none of them may be a path.
+    if files.name_problem(path.name) or not path.is_file():
+        known = ", ".join(sorted(file.stem for file in directory.glob("*.toml")))
+        raise WorldwiseError(
+            f"core '{files.quoted(name)}': there is no such file in {directory}.", f"known cores: {known}"
+        )
+    return parse(Core, read_text(path, "core"), path)
+
+
+def load_board(path: Path, cores: Path = paths.CORES) -> Board:
+    """The board that a file describes. Raises WorldwiseError naming file, line and key."""
+    board = parse(Board, read_text(path, "board"), path)
+    try:
+        load_core(board.core, cores)
+    except WorldwiseError as error:
+        raise WorldwiseError(f"{path}: core: {error.message}", error.hint) from error
+    if not (path.parent / board.script).is_file():
+        raise WorldwiseError(
+            f"{path}: script: there is no {path.parent / board.script}.", "it is a linker script there"
+        )
+    return board
+
+
+@functools.cache
+def boards() -> dict[str, Board]:
+    """Every board of the repository by its name, in the order of the names. Raises WorldwiseError."""
+    return {path.stem: load_board(path) for path in sorted(paths.BOARDS.glob("*.toml"))}

@@ -1,0 +1,370 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Portable implementations: crypto libraries that need no operating system. One C file of guest/ops/portable each.
+
+The file's first comment, `implementation.toml`, says where the library's sources come from, how they are compiled and
+what it has. A library of the user's own has the same text in a file of that name, in a folder with its sources.
+"""
+
+import functools
+import itertools
+import math
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Literal
+
+from pydantic import AfterValidator, Field, field_validator, model_validator
+
+from worldwise.base import files, paths
+from worldwise.base.errors import WorldwiseError
+from worldwise.base.toml_model import Model, parse, read_text
+
+# Every curve there is a name for, in the order of the tables. What no library has is said to be missing, not left out.
+CURVES = (
+    "secp112r1",
+    "secp160r1",
+    "secp192r1",
+    "secp224r1",
+    "secp256r1",
+    "secp384r1",
+    "secp256k1",
+    "ed25519",
+    "x25519",
+)
+NO_CURVE = "none"
+OF_CURVE = ("keygen", "sign", "verify", "ecdh")
+# Of a library's clock, on a curve of which it signs: in plain Linux alone, see guest/linux/hardclock.
+HARDCLOCK = "hardclock"
+CURVELESS = ("sha256", "sha512", "aes128", "aes256", "dhrystone")
+OPTIMISATIONS = ("O0", "Os", "O2", "O3")
+# The level of what comes compiled, in a package: only the adapter is compiled here.
+PACKAGED_OPTIMISATION = "O2"
+
+# It becomes part of folders' names.
+_NAME = re.compile(r"[a-z0-9][a-z0-9-]{0,63}")
+_BLOCK = re.compile(r"^/\* implementation\.toml\n(.*?)^ *\*/", re.DOTALL | re.MULTILINE)
+MANIFEST = "implementation.toml"
+ADAPTER = "adapter.c"
+
+Text = Annotated[str, Field(min_length=1, max_length=4000)]
+OptionName = Annotated[str, Field(pattern="^[a-z0-9]+(-[a-z0-9]+)*$", max_length=100)]
+# As crates.io has them; a version as Semantic Versioning does.
+CrateName = Annotated[str, Field(pattern="^[A-Za-z][A-Za-z0-9_-]*$", max_length=64)]
+_PARTS = r"[0-9A-Za-z-]+(\.[0-9A-Za-z-]+)*"
+Version = Annotated[str, Field(pattern=rf"^[0-9]+\.[0-9]+\.[0-9]+(-{_PARTS})?(\+{_PARTS})?$", max_length=100)]
+# As Debian's policy has them.
+PackageName = Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9+.-]+$", max_length=100)]
+ArchiveName = Annotated[str, Field(pattern=r"^lib[A-Za-z0-9_+.-]+\.a$", max_length=100)]
+
+
+def _within(names: tuple[str, ...]) -> tuple[str, ...]:
+    """The same names. Raises ValueError if one leads out of a folder or cannot be looked for."""
+    for name in names:
+        problem = files.path_problem(name)
+        parts = name.split("/")
+        if not problem and any("**" in part and part != "**" for part in parts):
+            problem = f"'{files.quoted(name)}': ** stands for folders, so alone between slashes"
+        # Each goes through all folders below all that the one before it found.
+        if not problem and parts.count("**") > _MOST_DEEP:
+            problem = f"'{files.quoted(name)}' has ** more than {_MOST_DEEP} times"
+        if problem:
+            raise ValueError(problem)
+    return names
+
+
+_MOST_DEEP = 2
+# Of build options: a suite may ask for all.
+_MOST_COMBINATIONS = 10_000
+PathsWithin = Annotated[tuple[Text, ...], AfterValidator(_within)]
+Operation = Literal[
+    "keygen", "sign", "verify", "ecdh", "hardclock", "sha256", "sha512", "aes128", "aes256", "dhrystone"
+]
+
+
+class Source(Model):
+    """Where a library comes from: a crate, a locked Debian source package, the folder itself, or compiled, in packages.
+
+    `parts`: the folders of a large source package that are unpacked, of one without changes by Debian.
+    `packages`: locked packages of the measured machine, whose static libraries are linked.
+    """
+
+    crate: CrateName | None = None
+    version: Version | None = None
+    sha256: Annotated[str, Field(pattern="^[0-9a-f]{64}$")] | None = None
+    debian: PackageName | None = None
+    parts: PathsWithin = ()
+    packages: tuple[PackageName, ...] = ()
+
+    @model_validator(mode="after")
+    def _one(self) -> "Source":
+        if [bool(self.crate), bool(self.debian), bool(self.packages)].count(True) != 1:
+            raise ValueError(
+                "must have one of 'crate', 'debian' and 'packages'; without [source] the sources are in the folder"
+            )
+        if self.crate and not (self.version and self.sha256):
+            raise ValueError("a crate is pinned by 'version' and 'sha256', of its .crate file")
+        if self.parts and not self.debian:
+            raise ValueError("'parts' are those of a Debian source package")
+        if not self.crate and (self.version or self.sha256):
+            raise ValueError("a Debian package is pinned in lab/lock.json; no 'version' or 'sha256' here")
+        return self
+
+
+class Part(Model):
+    """What is compiled: sources (names or shell patterns), folders of headers, definitions, other compiler flags."""
+
+    sources: PathsWithin = ()
+    include: PathsWithin = ()
+    defines: tuple[Text, ...] = ()
+    flags: tuple[Text, ...] = ()
+
+
+class CorePart(Part):
+    """What a core changes: more of each, and sources and definitions that it goes without."""
+
+    without: tuple[Text, ...] = ()
+
+
+class Build(Part):
+    """How the library is compiled: for every program, and more for one curve or core.
+
+    `archives`: static libraries of its packages, in the order in which they are linked.
+    """
+
+    warnings: bool = False
+    archives: tuple[ArchiveName, ...] = ()
+    curve: dict[Text, Part] = Field(default_factory=dict)
+    core: dict[Text, CorePart] = Field(default_factory=dict)
+
+
+class Option(Model):
+    """One of a library's build options: what each of its values defines, and the one that is meant if none is named."""
+
+    default: OptionName
+    values: dict[OptionName, tuple[Text, ...]]
+
+    @model_validator(mode="after")
+    def _there(self) -> "Option":
+        if self.default not in self.values:
+            raise ValueError(f"the default '{self.default}' is not among the values: {', '.join(self.values)}")
+        return self
+
+
+class Needs(Model):
+    """What a library needs: certain cores (none named: any), the frame's SHA-256, so many bytes of heap, or Linux.
+
+    `hedged`: its Ed25519 signatures have random bytes in the nonce, so they are valid, but not those of RFC 8032.
+
+    Without `heap` a program that allocates has three quarters of the RAM that is left for it, and the rest is stack.
+    """
+
+    cores: tuple[Text, ...] = ()
+    frame_sha256: bool = False
+    linux: bool = False
+    hedged: bool = False
+    heap: Annotated[int, Field(ge=8)] | None = None
+
+
+class Manifest(Model):
+    """The text `implementation.toml`.
+
+    `constant_time` is what its authors claim of it, a word for tables, and behind a colon where they do.
+    """
+
+    name: Text
+    title: Text
+    about: Text
+    licence: Text
+    constant_time: Text = "none: no claim known"
+    source: Source | None = None
+    build: Build
+    operations: dict[Text, tuple[Operation, ...]]
+    needs: Needs = Needs()
+    options: dict[OptionName, Option] = Field(default_factory=dict)
+
+    @field_validator("name")
+    @classmethod
+    def _good_name(cls, value: str) -> str:
+        if not _NAME.fullmatch(value):
+            shown = files.quoted(value)
+            raise ValueError(f"'{shown}' does not fit. Allowed: a-z, 0-9 and '-', not starting with '-', at most 64")
+        return value
+
+    @field_validator("operations")
+    @classmethod
+    def _known(cls, value: dict[str, tuple[str, ...]]) -> dict[str, tuple[str, ...]]:
+        for curve, operations in value.items():
+            # The first has a name only, for what is asked for and cannot be had.
+            if curve not in (*CURVES[1:], NO_CURVE):
+                raise ValueError(f"curve '{curve}' is not known. Allowed: {', '.join(CURVES[1:])}, {NO_CURVE}")
+            allowed = CURVELESS if curve == NO_CURVE else (*OF_CURVE, HARDCLOCK)
+            for operation in operations:
+                if operation not in allowed:
+                    raise ValueError(f"'{operation}' does not go with '{curve}'. Allowed: {', '.join(allowed)}")
+            if "sign" in operations and "verify" not in operations:
+                raise ValueError(f"{curve}: 'sign' needs 'verify': a signature that nobody verifies is not measured")
+            if curve != NO_CURVE and "keygen" not in operations:
+                raise ValueError(f"{curve}: 'keygen' is missing: every other operation needs a key")
+        return value
+
+    @model_validator(mode="after")
+    def _something(self) -> "Manifest":
+        if not any(self.operations.values()):
+            raise ValueError("[operations] names none: nothing would be measured")
+        if any(HARDCLOCK in each and "sign" not in each for each in self.operations.values()):
+            raise ValueError(f"'{HARDCLOCK}' needs 'sign': it reads the library's clock around signatures")
+        if any(HARDCLOCK in each for each in self.operations.values()) and not self.needs.linux:
+            raise ValueError(f"'{HARDCLOCK}' is for Linux: [needs] must say linux = true")
+        if math.prod(len(option.values) for option in self.options.values()) > _MOST_COMBINATIONS:
+            raise ValueError(
+                f"[options] has more than {_MOST_COMBINATIONS:,} combinations: nobody can measure them all"
+            )
+        if self.source and self.source.packages and not self.needs.linux:
+            raise ValueError("a library that comes compiled is for Linux: [needs] must say linux = true")
+        return self
+
+
+@dataclass(frozen=True)
+class Portable:
+    """A portable implementation.
+
+    Attributes:
+        manifest: what its text says.
+        adapter: the C file that defines the functions of guest/ops/portable/ops.h.
+        folder: where its sources are if they are the user's own; None for one of the repository's.
+    """
+
+    manifest: Manifest
+    adapter: Path
+    folder: Path | None = None
+
+    @property
+    def name(self) -> str:
+        """Its name in cases and tables."""
+        return self.manifest.name
+
+    @property
+    def curves(self) -> tuple[str, ...]:
+        """The curves it has, in the order of CURVES."""
+        return tuple(curve for curve in CURVES if self.manifest.operations.get(curve))
+
+    def has(self, operation: str, curve: str = NO_CURVE) -> bool:
+        """Whether it has an operation (on a curve, for those that need one)."""
+        return operation in self.manifest.operations.get(curve, ())
+
+    @property
+    def packaged(self) -> bool:
+        """Whether it comes compiled, so that no level of optimisation here changes it."""
+        return bool(self.manifest.source and self.manifest.source.packages)
+
+    def options(self, text: str) -> dict[str, str]:
+        """The value of each of its build options, from a case's text such as `nist-off+window-2`.
+
+        Raises WorldwiseError for what it has not, with what it has.
+        """
+        chosen = {name: option.default for name, option in self.manifest.options.items()}
+        named: set[str] = set()
+        for word in text.split("+") if text else ():
+            name, _, value = word.rpartition("-")
+            option = self.manifest.options.get(name)
+            if option is None or value not in option.values or name in named:
+                has = "; ".join(f"{name}-{'|'.join(each.values)}" for name, each in self.manifest.options.items())
+                twice = " stands there twice" if name in named else " is no build option"
+                raise WorldwiseError(f"'{word}'{twice} of {self.name}. It has: {has or 'none'}.")
+            chosen[name] = value
+            named.add(name)
+        return chosen
+
+    def options_text(self, chosen: Mapping[str, str]) -> str:
+        """The one way in which a case says such values: those that are not the default, in the manifest's order."""
+        return "+".join(
+            f"{name}-{chosen[name]}"
+            for name, option in self.manifest.options.items()
+            if chosen.get(name, option.default) != option.default
+        )
+
+    def grid(self) -> list[str]:
+        """Every combination of its build options' values, as a case says them; the default alone if it has none."""
+        names = list(self.manifest.options)
+        values = [self.manifest.options[name].values for name in names]
+        return [self.options_text(dict(zip(names, chosen, strict=True))) for chosen in itertools.product(*values)]
+
+    def defines(self, options: str) -> tuple[str, ...]:
+        """What the options of a case's text define. Raises WorldwiseError as `options` does."""
+        chosen = self.options(options)
+        return tuple(one for name, option in self.manifest.options.items() for one in option.values[chosen[name]])
+
+    def runs_on(self, core: str) -> bool:
+        """Whether it works on a core."""
+        return not self.manifest.needs.cores or core in self.manifest.needs.cores
+
+
+def load_adapter(path: Path) -> Portable:
+    """An implementation of the repository from its C file. Raises WorldwiseError naming file, line and key."""
+    text = read_text(path, "adapter")
+    block = _BLOCK.search(text)
+    if not block:
+        raise WorldwiseError(
+            f"{path}: has no comment that begins with '/* {MANIFEST}'",
+            "docs/adding.md says what stands in it",
+        )
+    manifest = parse(Manifest, block[1], path, first_line=text[: block.start(1)].count("\n") + 1)
+    if manifest.name != path.stem:
+        raise WorldwiseError(f"{path}: its name is '{manifest.name}', not that of the file")
+    if manifest.source is None:
+        raise WorldwiseError(f"{path}: has no [source]", "name a crate, a Debian source package or packages")
+    return Portable(manifest, path)
+
+
+def load_folder(directory: Path) -> Portable:
+    """A user's own implementation: a folder with implementation.toml, adapter.c and the sources it names.
+
+    Raises WorldwiseError naming file, line and key.
+    """
+    if not directory.is_dir():
+        raise WorldwiseError(f"{directory}: there is no such folder", "--implementation takes a folder")
+    path = directory / MANIFEST
+    manifest = parse(Manifest, read_text(path, "implementation"), path)
+    if manifest.name in _own():
+        raise WorldwiseError(f"{path}: the name '{manifest.name}' is one of worldwise's own", "choose another name")
+    adapter = directory / ADAPTER
+    if not adapter.is_file():
+        raise WorldwiseError(
+            f"{directory}: has no {ADAPTER}", "it defines the functions of guest/ops/portable/ops.h; see docs/own.md"
+        )
+    return Portable(manifest, adapter, directory.resolve())
+
+
+@functools.cache
+def _own() -> dict[str, Portable]:
+    return {path.stem: load_adapter(path) for path in sorted(paths.PORTABLE.glob("*.c"))}
+
+
+_added: dict[str, Portable] = {}
+
+
+def add(implementation: Portable) -> None:
+    """Make a user's implementation known for this call of the tool, under its name."""
+    _added[implementation.name] = implementation
+
+
+def remove(name: str) -> None:
+    """Make an implementation that was added unknown again."""
+    _added.pop(name, None)
+
+
+def portables() -> Mapping[str, Portable]:
+    """Every portable implementation by name: the repository's, then those the user brought. Raises WorldwiseError."""
+    return {**_own(), **_added}
+
+
+def find(name: str) -> Portable:
+    """The implementation of a name. Raises WorldwiseError if it is a user's and was not brought."""
+    found = portables().get(name)
+    if found is None:
+        raise WorldwiseError(
+            f"implementation '{name}' is not here: it is a library of the user's own",
+            "say where it is: --implementation DIR",
+        )
+    return found

@@ -1,0 +1,91 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""As much of the GDB remote protocol as stopping a machine at one instruction needs.
+
+Source: GDB manual, appendix "GDB Remote Serial Protocol".
+"""
+
+import socket
+import time
+from collections.abc import Callable
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+from worldwise.base.errors import WorldwiseError
+from worldwise.lab import sandbox
+
+
+class GdbStub:
+    """A connection to an emulator's GDB server on a Unix socket. The machine is stopped while one is being made.
+
+    Args:
+        path: the socket.
+        timeout: seconds to wait for the socket to appear, and for each reply.
+        alive: whether the emulator still runs; asked while there is no socket.
+    """
+
+    def __init__(self, path: Path, timeout: float, alive: Callable[[], bool] = lambda: True) -> None:
+        self._socket = socket.socket(socket.AF_UNIX)
+        self._socket.settimeout(timeout)
+        self._timeout = timeout
+        deadline = time.monotonic() + timeout
+        while True:
+            try:
+                with sandbox.socket_of(path) as place:
+                    self._socket.connect(place)
+                return
+            except OSError:
+                if not alive() or time.monotonic() > deadline:
+                    raise WorldwiseError("the emulator did not open its debug socket") from None
+                time.sleep(0.01)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._socket.close()
+
+    def run_to(self, address: int) -> None:
+        """Let the machine run until the instruction at a virtual address is the next one, and stop it there.
+
+        Raises WorldwiseError if it does not get there in time, or ends before.
+        """
+        self._request(f"Z0,{address:x},4", "OK")
+        reply = self._request("c")
+        if not reply.startswith(("T05", "S05")):
+            raise WorldwiseError(f"the machine stopped before it was ready (debugger says {reply[:40]!r})")
+        self._request(f"z0,{address:x},4", "OK")
+
+    def go(self) -> None:
+        """Let a stopped machine run on. The connection must stay open until it ends."""
+        self._socket.sendall(b"$c#63")
+
+    def _request(self, command: str, expected: str = "") -> str:
+        data = command.encode("ascii")
+        try:
+            self._socket.sendall(b"$" + data + b"#%02x" % (sum(data) % 256))
+            reply = self._reply()
+        except TimeoutError:
+            raise WorldwiseError(f"the machine was not ready after {self._timeout:.0f} s") from None
+        except OSError as error:
+            raise WorldwiseError("the emulator ended before the machine was ready", details=str(error)) from None
+        if expected and reply != expected:
+            raise WorldwiseError(f"the emulator's debugger answered {reply!r} to {command!r}")
+        return reply
+
+    def _reply(self) -> str:
+        packet: bytes | None = None
+        while True:
+            byte = self._socket.recv(1)
+            if not byte:
+                raise ConnectionError("connection closed")
+            if byte == b"$":
+                packet = b""
+            elif byte == b"#" and packet is not None:
+                self._socket.recv(2)
+                self._socket.sendall(b"+")
+                return packet.decode("ascii", "replace")
+            elif packet is not None:
+                packet += byte

@@ -1,0 +1,25 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""The published OP-TEE applications behind MQT-TZ: what the tables with their figures beside ours share."""
+
+from worldwise.base.tables import spread
+from worldwise.read.lens import Row
+from worldwise.read.published import Figure
+
+SOURCE = "optee-mqttz-apps"
+# At which ours is shown as time, at one instruction per cycle.
+CLOCK_GHZ = 2.0
+CLOCK = f"{CLOCK_GHZ} GHz"
+
+
+def beside(figure: Figure | None, ours: Row | None, digits: int, deviation_digits: int) -> list[str]:
+    """Five cells: their milliseconds and deviation with so many decimals; our mean and deviation, and our mean as us.
+
+    A dash stands for what was not published, or not measured.
+    """
+    theirs = ["-", "-"]
+    if figure:
+        deviation = "-" if figure.stdev is None else f"{figure.stdev:.{deviation_digits}f}"
+        theirs = [f"{figure.value:.{digits}f}", deviation]
+    if ours is None:
+        return [*theirs, "-", "-", "-"]
+    return [*theirs, f"{ours.mean:,.0f}", spread(ours.stdev), f"{ours.mean / (CLOCK_GHZ * 1000):,.1f}"]

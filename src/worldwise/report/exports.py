@@ -1,0 +1,104 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Stacks and time lines in the formats of other tools: speedscope, and the Chrome trace format that Perfetto reads.
+
+The folded format is `worldwise.explain.stacks.folded`. Each text is complete JSON, the same for the same input.
+"""
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from worldwise import __version__
+from worldwise.base.outgoing import json_text
+from worldwise.explain.stacks import Stacks
+
+_SPEEDSCOPE_SCHEMA = "https://www.speedscope.app/file-format-schema.json"
+
+
+@dataclass(frozen=True)
+class Slice:
+    """Something that ran without leaving its lane.
+
+    Attributes:
+        lane: what it ran in, a world or an exception level; one row of the time line.
+        name: what ran.
+        begin, end: instructions executed since the beginning, before it and with it.
+    """
+
+    lane: str
+    name: str
+    begin: int
+    end: int
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.begin <= self.end:
+            raise ValueError(f"slice {self.name} in {self.lane} from {self.begin} to {self.end}")
+
+
+def speedscope(stacks: Stacks, name: str) -> str:
+    """The stacks as a speedscope file with one profile, weights in instructions.
+
+    A frame's `file` is the image it is part of. The order of the stacks says nothing: there is no time in them.
+    """
+    ordered = sorted(((stack, count) for stack, count in stacks.items() if count), key=lambda item: repr(item[0]))
+    frames = sorted({frame for stack, _ in ordered for frame in stack}, key=repr)
+    place = {frame: index for index, frame in enumerate(frames)}
+    content = {
+        "$schema": _SPEEDSCOPE_SCHEMA,
+        "exporter": f"worldwise {__version__}",
+        "name": name,
+        "activeProfileIndex": 0,
+        "shared": {"frames": [{"name": str(frame), "file": frame.image} for frame in frames]},
+        "profiles": [
+            {
+                "type": "sampled",
+                "name": f"{name} (instructions)",
+                "unit": "none",
+                "startValue": 0,
+                "endValue": sum(count for _, count in ordered),
+                "samples": [[place[frame] for frame in stack] for stack, _ in ordered],
+                "weights": [count for _, count in ordered],
+            }
+        ],
+    }
+    return json_text(json.dumps(content, indent=0, ensure_ascii=False)) + "\n"
+
+
+def chrome_trace(slices: Sequence[Slice], name: str) -> str:
+    """A Chrome trace (JSON object format) with a lane for each that the slices name, in order of appearance.
+
+    The time axis counts instructions: one instruction is shown as one nanosecond. Slices of a lane that overlap
+    must lie within each other, as calls do.
+    """
+    lanes = {lane: number for number, lane in enumerate(dict.fromkeys(item.lane for item in slices), 1)}
+    events: list[dict[str, object]] = [
+        {"ph": "M", "pid": 1, "tid": 0, "name": "process_name", "args": {"name": f"{name} (1 ns = 1 instruction)"}}
+    ]
+    for lane, number in lanes.items():
+        events.append({"ph": "M", "pid": 1, "tid": number, "name": "thread_name", "args": {"name": lane}})
+        events.append({"ph": "M", "pid": 1, "tid": number, "name": "thread_sort_index", "args": {"sort_index": number}})
+    # The outer one first where two begin together.
+    for item in sorted(slices, key=lambda item: (lanes[item.lane], item.begin, -item.end)):
+        events.append(
+            {
+                "ph": "X",
+                "pid": 1,
+                "tid": lanes[item.lane],
+                "name": item.name,
+                "cat": item.lane,
+                # In microseconds, as the format has it.
+                "ts": item.begin / 1000,
+                "dur": (item.end - item.begin) / 1000,
+                "args": {"instructions": item.end - item.begin},
+            }
+        )
+    content = {
+        "traceEvents": events,
+        "displayTimeUnit": "ns",
+        "otherData": {
+            "exporter": f"worldwise {__version__}",
+            "name": name,
+            "time axis": "instructions executed, of all lanes together; 1 instruction is shown as 1 ns",
+        },
+    }
+    return json_text(json.dumps(content, indent=0, ensure_ascii=False)) + "\n"

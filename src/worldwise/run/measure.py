@@ -1,0 +1,398 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Measuring: cases become images, machines, records, and in the end a run's directory."""
+
+import contextlib
+import functools
+import hashlib
+import json
+import os
+import platform
+import subprocess
+import tempfile
+from collections.abc import Mapping, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Protocol
+
+from pydantic import JsonValue
+
+from worldwise.base import paths
+from worldwise.base.errors import DoesNotFitError, HostError, WorldwiseError
+from worldwise.lab.debian import require_space
+from worldwise.lab.image import ImageStore
+from worldwise.lab.lab import Lab
+from worldwise.machine.emulator import RECORDS, Emulator, Machine, Start, address_name
+from worldwise.plan.budget import Budget
+from worldwise.plan.case import Case, Unavailable
+from worldwise.plan.suite import Suite
+from worldwise.records.globalplatform import name_results
+from worldwise.records.records import CheckedRecords, check_records, read_records
+from worldwise.run import campaign
+from worldwise.run import reproduction as compare
+from worldwise.run.results import Result, ResultStore
+from worldwise.run.rundir import CaseManifest, OwnEntry, Run, RunWriter
+from worldwise.targets.known import TARGETS
+
+# What must be left on the disk after a case, for its records to have fitted.
+_RECORD_SPACE = 65_536
+# A result that took longer than this is not measured again as a check on the way.
+AUDIT_SECONDS = 8.0
+
+
+class Progress(Protocol):
+    """Who is told how far things are. Called from several threads."""
+
+    def note(self, text: str) -> None:
+        """Something worth a line: an image built, a machine booted."""
+
+    def case_started(self, case: Case) -> None:
+        """A case begins to be measured."""
+
+    def case_progress(self, case: Case, records_bytes: int) -> None:
+        """How many bytes of records a case has so far."""
+
+    def case_done(self, case: Case, how: str) -> None:
+        """A case is done; `how` says measured, reused or failed, and how long it took."""
+
+
+@dataclass(frozen=True)
+class Options:
+    """How to measure.
+
+    Attributes:
+        reuse: take results that were measured before on the same machine.
+        start: where a case starts from.
+        jobs: machines at a time; 0 for as many as there are processors.
+        silence_limit: seconds without a record after which a machine counts as hanging.
+    """
+
+    reuse: bool = True
+    start: Start = "snapshot"
+    jobs: int = 0
+    silence_limit: float = 120
+
+
+@dataclass
+class Bench:
+    """What measuring needs, shared by the runs of one call of the tool.
+
+    Raises WorldwiseError from its methods; `stop` (from another thread) makes them raise soon.
+    """
+
+    lab: Lab
+    progress: Progress
+    options: Options
+    images: ImageStore = field(init=False)
+    emulator: Emulator = field(init=False)
+    results: ResultStore = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.images = ImageStore(self.lab, self.progress.note)
+        self.emulator = Emulator(self.lab, self.progress.note, silence_limit=self.options.silence_limit)
+        self.results = ResultStore(self.lab.cache, self.progress.note)
+        self._pool = ThreadPoolExecutor(self.options.jobs or os.cpu_count() or 1, "bench")
+
+    def new_run(
+        self,
+        runs: Path,
+        suite: Suite,
+        cases: Sequence[Case],
+        budget: Budget | None,
+        samples: int | None,
+        unavailable: Sequence[Unavailable] | None = None,
+        own: Sequence[OwnEntry] = (),
+    ) -> RunWriter:
+        """A run's directory with its provenance, nothing measured yet: see RunWriter.create."""
+        return RunWriter.create(
+            runs,
+            suite,
+            cases=cases,
+            host=host_facts(),
+            git=git_revision(),
+            lab=self.lab.digest,
+            packages=self.lab.lock.versions(),
+            budget=budget,
+            samples=samples,
+            unavailable=unavailable,
+            own=own,
+        )
+
+    def build(self, cases: Sequence[Case]) -> None:
+        """Build what the cases need before there is a run: for code that may not compile. Raises WorldwiseError.
+
+        What is too large for a board is a result of the run.
+        """
+        for case in cases:
+            with contextlib.suppress(DoesNotFitError):
+                TARGETS[case.target].machine(case, self.images)
+
+    def resume_run(self, run: Run) -> RunWriter:
+        """Go on with a run that was cut short. Refuses one that was begun with another lab."""
+        if run.manifest.lab != self.lab.digest:
+            raise WorldwiseError(
+                f"run {run.id} was begun with lab {run.manifest.lab[:12]}, this is {self.lab.digest[:12]}: "
+                "their counts must not stand in one run",
+                "start a new run",
+            )
+        return RunWriter.resume(run)
+
+    def measure(self, writer: RunWriter, cases: Sequence[Case]) -> Run:
+        """Measure what is pending of the cases and finish the run.
+
+        A case that fails is recorded as failed and the others go on; the run is then `failed`. What the host refuses
+        ends the run. When the tool is
+        interrupted the run is left `interrupted`, with all complete cases kept.
+        """
+        # Only an earlier session can have measured others of a variant: in this one a variant is prepared whole.
+        done: dict[str, list[CaseManifest]] = {}
+        for manifest in writer.run.complete_cases():
+            done.setdefault(manifest.case().variant, []).append(manifest)
+        pending = set(writer.run.manifest.cases) - {manifest.id for one in done.values() for manifest in one}
+        todo = [case for case in cases if case.id in pending]
+        machines: dict[str, Machine] = {}
+        reused: list[tuple[Case, Machine, Result]] = []
+        failed = False
+        try:
+            # One variant's images at a time and thread; the cases of a variant follow when its images are there.
+            # Variants that share most of their objects must not be compiled at the same moment.
+            building = {self._pool.submit(self._prepare, group): group for group in _by_variant(_compile_order(todo))}
+            running: dict[Future[Any], Case] = {}
+            while building or running:
+                waiting: list[Future[Any]] = [*building, *running]
+                for future in wait(waiting, return_when=FIRST_COMPLETED).done:
+                    if future in building:
+                        group = building.pop(future)
+                        with writer.guard():
+                            made, refused = future.result()
+                        machines |= made
+                        for case, reason in refused:
+                            failed = True
+                            writer.case_directory(case.id)
+                            self._failed(writer, case, None, reason)
+                        fitting = [case for case in group if case.id in machines]
+                        for manifest in done.get(group[0].variant, ()):
+                            self._refuse_other_images(writer.run, manifest, fitting, machines)
+                        for case in fitting:
+                            running[self._pool.submit(self._case, writer, case, machines[case.id])] = case
+                        continue
+                    case = running.pop(future)
+                    try:
+                        result: Result | None = future.result()
+                    except HostError:
+                        # No other case would fare better.
+                        raise
+                    except WorldwiseError as error:
+                        failed = True
+                        self._failed(writer, case, machines[case.id], error)
+                        continue
+                    if result:
+                        reused.append((case, machines[case.id], result))
+            with writer.guard():
+                self._audit(reused)
+        except BaseException as error:
+            self.stop()
+            writer.finish("failed" if isinstance(error, WorldwiseError) else "interrupted")
+            raise
+        return writer.finish("failed" if failed else "complete")
+
+    def stop(self) -> None:
+        """End every machine and build; what is being measured is given up."""
+        self.lab.stop()
+        self.emulator.stop()
+        self._pool.shutdown(wait=True, cancel_futures=True)
+
+    def _prepare(self, group: Sequence[Case]) -> tuple[dict[str, Machine], list[tuple[Case, WorldwiseError]]]:
+        """The machines of a variant's cases, and the cases that are too large for theirs."""
+        machines: dict[str, Machine] = {}
+        refused: list[tuple[Case, WorldwiseError]] = []
+        for case in group:
+            try:
+                machines[case.id] = TARGETS[case.target].machine(case, self.images)
+            except DoesNotFitError as error:
+                refused.append((case, error))
+        return machines, refused
+
+    def _refuse_other_images(
+        self, run: Run, done: CaseManifest, group: Sequence[Case], machines: Mapping[str, Machine]
+    ) -> None:
+        """One variant of a run is one set of images: raise if a case of it done before was measured on another."""
+        for case in group:
+            now = machines[case.id].images
+            # A case that asks for another firmware has another image of another name.
+            if any(done.images[name] != now[name] for name in done.images.keys() & now.keys()):
+                raise WorldwiseError(
+                    f"run {run.id} has measured {done.id} with other images of {case.variant} than are built now: "
+                    "their counts must not stand in one run",
+                    "start a new run",
+                )
+
+    def _case(self, writer: RunWriter, case: Case, machine: Machine) -> Result | None:
+        """Measure one case, or take it from the results. Returns the result if it was taken."""
+        digest = case_digest(self.lab, machine, case)
+        directory = writer.case_directory(case.id)
+        stored = self.results.get(digest) if self.options.reuse else None
+        if stored:
+            with writer.guard():
+                stored.copy_to(directory)
+            writer.complete_case(
+                case,
+                reused_from=stored.run,
+                start="snapshot",
+                images=machine.images,
+                footprint=machine.footprint,
+                digest=digest,
+                command=stored.command,
+                wall_seconds=0.0,
+            )
+            self.progress.case_done(case, "reused")
+            return stored
+        self.progress.case_started(case)
+        with writer.guard():
+            outcome = campaign.run_case(
+                self.emulator,
+                self.images,
+                machine,
+                case,
+                TARGETS[case.target].program(case),
+                directory,
+                self.options.start,
+                lambda size: self.progress.case_progress(case, size),
+            )
+            # A guest that cannot write its record can only stop; the reason is to be found here.
+            require_space(directory, _RECORD_SPACE, "the records")
+            check_run(case, directory, self.emulator, machine)
+        seconds = round(outcome.wall_seconds, 2)
+        writer.complete_case(
+            case,
+            start=self.options.start,
+            images=machine.images,
+            footprint=machine.footprint,
+            digest=digest,
+            command=outcome.command,
+            wall_seconds=seconds,
+        )
+        if self.options.start == "snapshot":
+            try:
+                self.results.put(digest, directory, writer.run.id, seconds, outcome.command)
+            except OSError as error:
+                # The run has the case; only the next one must measure it again.
+                self.progress.note(f"{case.id}: its result cannot be kept in the cache: {error}")
+        self.progress.case_done(case, f"{seconds:.1f} s")
+        return None
+
+    def _failed(self, writer: RunWriter, case: Case, machine: Machine | None, error: WorldwiseError) -> None:
+        self.progress.case_done(case, "FAILED")
+        writer.complete_case(
+            case,
+            state="failed",
+            error="\n".join(part for part in (error.message, error.details) if part),
+            start=self.options.start,
+            images=machine.images if machine else {},
+            digest=case_digest(self.lab, machine, case) if machine else "",
+            command=(),
+            wall_seconds=0.0,
+        )
+
+    def _audit(self, reused: Sequence[tuple[Case, Machine, Result]]) -> None:
+        """Measure one of the reused results again: the one whose last check is the longest ago.
+
+        Raises WorldwiseError if a digit differs, naming the first sample that does.
+        """
+        quick = [entry for entry in reused if entry[2].wall_seconds <= AUDIT_SECONDS]
+        if not quick:
+            return
+        case, machine, result = min(quick, key=lambda entry: entry[2].checked)
+        with tempfile.TemporaryDirectory(prefix="ww-audit-") as work:
+            directory = Path(work)
+            program = TARGETS[case.target].program(case)
+            campaign.run_case(self.emulator, self.images, machine, case, program, directory)
+            difference = compare.compare_records(case.id, result.directory / RECORDS, directory / RECORDS)
+        if difference:
+            raise WorldwiseError(
+                f"a stored result does not come out the same when measured again: {difference.describe()}",
+                "this is a defect of the first order: keep the cache and report it; `run --fresh` measures all anew",
+            )
+        self.results.mark_checked(result)
+        self.progress.note(f"{len(reused)} cases reused; {case.id} measured again as a check: identical")
+
+
+def check_run(case: Case, directory: Path, emulator: Emulator, machine: Machine) -> CheckedRecords:
+    """The records that a case has just left in a directory, checked.
+
+    Raises WorldwiseError with GlobalPlatform's name for a result, and the ends of the machine's consoles.
+    """
+    path = directory / RECORDS
+    try:
+        program = machine.symbols.get("program")
+        symbol = functools.partial(address_name, program) if program else lambda _: ""
+        return check_records(read_records(path), case, str(path), symbol)
+    except WorldwiseError as error:
+        raise WorldwiseError(name_results(error.message), error.hint, emulator.diagnosis(directory, machine)) from None
+
+
+def case_digest(lab: Lab, machine: Machine, case: Case) -> str:
+    """The address of a case's result: SHA-256 over the machine and the program's command line."""
+    return hashlib.sha256(
+        json.dumps(
+            [machine.digest(lab), list(TARGETS[case.target].program(case)), *campaign.method_digest(lab, case)]
+        ).encode()
+    ).hexdigest()
+
+
+def _by_variant(cases: Sequence[Case]) -> list[list[Case]]:
+    groups: dict[str, list[Case]] = {}
+    for case in cases:
+        groups.setdefault(case.variant, []).append(case)
+    return list(groups.values())
+
+
+def _compile_order(cases: Sequence[Case]) -> list[Case]:
+    """One implementation in all its optimisations, then the next: neighbours share few objects, followers many."""
+    implementations = list(dict.fromkeys(case.implementation for case in cases))
+    return sorted(cases, key=lambda case: implementations.index(case.implementation))
+
+
+def host_facts() -> dict[str, JsonValue]:
+    """What the host is. None of it may change a count; all of it changes how long measuring takes."""
+    model = ""
+    try:
+        for line in Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines():
+            if line.startswith("model name"):
+                model = line.partition(":")[2].strip()
+                break
+        system = platform.freedesktop_os_release().get("PRETTY_NAME", "")
+    except OSError:
+        system = ""
+    return {
+        "system": system,
+        "kernel": platform.release(),
+        "machine": platform.machine(),
+        "processor": model,
+        "processors": os.cpu_count() or 0,
+        "python": platform.python_version(),
+    }
+
+
+def git_revision() -> str:
+    """The repository's revision, `+` behind it if files differ from it; empty outside a checkout."""
+    try:
+        answer = subprocess.run(
+            [
+                "git",
+                "-C",
+                str(paths.REPOSITORY),
+                "describe",
+                "--always",
+                "--abbrev=12",
+                "--dirty=+",
+                "--exclude=*",
+            ],
+            capture_output=True,
+            text=True,
+            timeout=10,
+            check=False,
+        )
+    except (OSError, subprocess.TimeoutExpired):
+        return ""
+    return answer.stdout.strip()

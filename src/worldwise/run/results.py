@@ -1,0 +1,158 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""What was measured before, addressed by all that decides it: a case on the same machine gives the same records.
+
+Taking a result from here is sound only as long as that holds, so every run that does also measures one of them again
+(see `measure.py`), and the least recently checked comes first.
+"""
+
+import contextlib
+import fcntl
+import json
+import os
+import tempfile
+import time
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from worldwise.base import files
+from worldwise.base.errors import WorldwiseError
+from worldwise.families.echo.client import HOST_FILE
+from worldwise.lab.image import MOST_MANIFEST, check_files
+
+_MANIFEST = "result.json"
+# What a case's directory keeps besides case.json.
+_FILES = ("records.jsonl", "console.log", "secure.log", "qemu.log")
+# Of one of them, as in a run.
+_MOST_FILE = 512 * 2**20
+# And what only some cases leave there.
+_MORE_FILES = (HOST_FILE,)
+
+
+@dataclass(frozen=True)
+class Result:
+    """A stored result.
+
+    Attributes:
+        directory: where its files are.
+        run: the run that measured it.
+        wall_seconds: how long measuring it took then.
+        command: QEMU's command line.
+        checked: when it was last measured or measured again, seconds since the epoch.
+        files: SHA-256 of each file.
+    """
+
+    directory: Path
+    run: str
+    wall_seconds: float
+    command: tuple[str, ...]
+    checked: float
+    files: Mapping[str, str]
+
+    def copy_to(self, directory: Path) -> None:
+        """Put its files into a case's empty directory.
+
+        Raises OSError, and WorldwiseError if the result has changed since it was looked at.
+        """
+        with _locked(self.directory.parent, fcntl.LOCK_SH):
+            for name, digest in self.files.items():
+                path = self.directory / name
+                if files.copy(path, directory / name, _MOST_FILE, self.directory) != digest:
+                    raise WorldwiseError(
+                        f"{path} changed while it was taken for a run.", "measure again: worldwise run"
+                    )
+
+
+class ResultStore:
+    """Results in the user's cache.
+
+    Args:
+        cache: the cache.
+        notify: called with a line of text when a result cannot be used.
+    """
+
+    def __init__(self, cache: Path, notify: Callable[[str], None] = lambda _: None) -> None:
+        self.directory = cache / "results"
+        self._notify = notify
+
+    def get(self, digest: str) -> Result | None:
+        """The result at an address, or None if there is none, or what is there is damaged, which is said."""
+        directory = self.directory / digest[:16]
+        with contextlib.suppress(FileNotFoundError), _locked(self.directory, fcntl.LOCK_SH):
+            if not os.path.lexists(directory):
+                return None
+            try:
+                found, problem = _read(directory, digest)
+            except (OSError, ValueError, KeyError, TypeError, AttributeError):
+                found, problem = None, f"its {_MANIFEST} cannot be read"
+            if problem:
+                self._notify(
+                    f"the stored result at {directory} has changed since it was made ({problem}); "
+                    "its case is measured again"
+                )
+            return found
+        return None
+
+    def put(self, digest: str, directory: Path, run: str, wall_seconds: float, command: tuple[str, ...]) -> None:
+        """Keep the files of a measured, checked case."""
+        self.directory.mkdir(parents=True, exist_ok=True)
+        final = self.directory / digest[:16]
+        with tempfile.TemporaryDirectory(dir=self.directory, prefix=".new-") as work:
+            new = Path(work, "result")
+            new.mkdir()
+            kept = {name: files.copy(directory / name, new / name, _MOST_FILE, directory) for name in _there(directory)}
+            manifest = {
+                "digest": digest,
+                "run": run,
+                "wall_seconds": wall_seconds,
+                "command": command,
+                "files": kept,
+            }
+            (new / _MANIFEST).write_text(json.dumps(manifest) + "\n", encoding="utf-8")
+            # Nobody copies the old one at this moment, and nobody ever sees it half removed.
+            with _locked(self.directory, fcntl.LOCK_EX):
+                with contextlib.suppress(FileNotFoundError):
+                    final.rename(Path(work, "old"))
+                new.rename(final)
+
+    def mark_checked(self, result: Result) -> None:
+        """Note that a result was measured again and came out the same."""
+        now = time.time()
+        with _locked(self.directory, fcntl.LOCK_SH), contextlib.suppress(FileNotFoundError):
+            os.utime(result.directory / _MANIFEST, (now, now), follow_symlinks=False)
+
+
+def _read(directory: Path, digest: str) -> tuple[Result | None, str]:
+    """The result in a folder, and what is wrong with it. Both are empty for another result at this place."""
+    path = directory / _MANIFEST
+    manifest: Mapping[str, Any] = files.parse_json(files.read_bytes(path, MOST_MANIFEST, directory.parent))
+    if manifest["digest"] != digest:
+        return None, ""
+    listed: Mapping[str, str] = manifest["files"]
+    problem = check_files(directory, listed)
+    if not problem and not set(_FILES) <= set(listed) <= {*_FILES, *_MORE_FILES}:
+        problem = f"{path} names other files than a result has"
+    if problem:
+        return None, problem
+    return Result(
+        directory,
+        str(manifest["run"]),
+        float(manifest["wall_seconds"]),
+        tuple(manifest["command"]),
+        path.lstat().st_mtime,
+        dict(listed),
+    ), ""
+
+
+@contextlib.contextmanager
+def _locked(store: Path, how: int) -> Iterator[None]:
+    """Holds the store, shared for reading. The lock is on the folder itself, so that no file is left behind."""
+    with files.folder(store) as descriptor:
+        fcntl.flock(descriptor, how)
+        yield
+
+
+def _there(directory: Path) -> tuple[str, ...]:
+    """The names of the files to keep."""
+    return (*_FILES, *(name for name in _MORE_FILES if (directory / name).exists()))

@@ -1,0 +1,698 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""A run's directory: written as the run goes, read by the lenses, never rewritten.
+
+A case counts as done once its `case.json` is there. It is written last, when the rest of the case is on disk:
+a tool killed at any moment loses at most the case in flight.
+"""
+
+import contextlib
+import errno
+import hashlib
+import os
+import re
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from pathlib import Path, PurePath
+from typing import Annotated, Literal, Self, TypeVar
+
+from pydantic import BaseModel, ConfigDict, Field, JsonValue, ValidationError
+
+from worldwise import __version__
+from worldwise.base import files
+from worldwise.base.choices import did_you_mean
+from worldwise.base.errors import WorldwiseError
+from worldwise.base.toml_model import first_problem, read_text
+from worldwise.plan.block import MAX_SAMPLES, MAX_WARMUP
+from worldwise.plan.budget import Budget, parse_budget
+from worldwise.plan.case import Case, Unavailable
+from worldwise.plan.catalogue import operations_of
+from worldwise.plan.checks import check_parameters
+from worldwise.plan.suite import Suite
+
+FORMAT: Literal[2] = 2
+RUN_FILE = "run.json"
+SUITE_FILE = "suite.toml"
+CASE_FILE = "case.json"
+RECORDS_FILE = "records.jsonl"
+FINISHED_FILE = "finished.json"
+
+# More is no run: the largest there can be has some 200 MB of records in a case (plan.block.MAX_SAMPLES).
+MOST_RECORDS = 256 * 2**20
+MOST_MANIFEST = 16 * 2**20
+LIMITS = files.Limits(file=512 * 2**20, total=16 * 2**30, entries=200_000, depth=4)
+
+FinalState = Literal["complete", "failed", "interrupted"]
+_FULL = (errno.ENOSPC, errno.EDQUOT)
+_ID = re.compile(r"[0-9]{8}T[0-9]{6}Z-[a-z0-9-]+")
+# What the parts of a case's id are made of: each is a folder's name.
+_PART = re.compile(r"[A-Za-z0-9][A-Za-z0-9+,.=_-]*")
+
+
+class _Manifest(BaseModel):
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True, allow_inf_nan=False)
+
+    format: Literal[2]
+
+
+_M = TypeVar("_M", bound=_Manifest)
+_Line = Annotated[str, Field(max_length=1000)]
+
+
+class BudgetEntry(BaseModel):
+    """A budget as a run keeps it; quantities as text, such as `5 ms` and `2 GHz`."""
+
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
+
+    limit: str
+    clock: str
+    measures: list[str]
+    place: str
+
+    @classmethod
+    def of(cls, budget: Budget) -> Self:
+        """The entry for a budget."""
+        return cls(
+            limit=budget.limit_text,
+            clock=budget.clock_text,
+            measures=list(budget.measures),
+            place=budget.place,
+        )
+
+    def budget(self) -> Budget:
+        """The budget again. Raises WorldwiseError."""
+        return parse_budget(f"{self.limit}@{self.clock}", self.measures, self.place)
+
+
+class UnavailableEntry(BaseModel):
+    """What the suite asked of a board that cannot be had, and why; see plan.case.Unavailable."""
+
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
+
+    target: str
+    implementation: str
+    curve: str
+    operation: str
+    reason: str
+
+    @classmethod
+    def of(cls, one: Unavailable) -> Self:
+        """The entry for it."""
+        return cls(**vars(one))
+
+
+class OwnEntry(BaseModel):
+    """A library of the user's own that the run measures: its implementation.toml, and what its folder had.
+
+    `digest` is over the names and contents of all `files`, which have a SHA-256 each.
+    """
+
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
+
+    name: str
+    manifest: str
+    digest: str
+    files: dict[str, str]
+
+
+class RunManifest(_Manifest):
+    """`run.json`: what was asked for, where, and with what."""
+
+    suite: _Line
+    title: _Line
+    started: _Line
+    host: dict[str, JsonValue]
+    worldwise: _Line
+    git: _Line
+    lab: _Line
+    packages: dict[str, str]
+    budget: BudgetEntry | None
+    published: _Line
+    samples: Annotated[int, Field(ge=1, le=MAX_SAMPLES)] | None
+    cases: list[str]
+    # Kept here: by the suite's text alone a later version, or one without the user's own library, would say otherwise.
+    unavailable: list[UnavailableEntry] = []
+    own: list[OwnEntry] = []
+    recommended: _Line = ""
+
+    def planned(self, planned: Suite) -> list[Case]:
+        """The run's cases, from its own copy of the suite and the number of samples asked for instead.
+
+        Raises WorldwiseError if the suite has not all of them.
+        """
+        wanted = {case.id: case for case in planned.cases}
+        for case_id in self.cases:
+            if case_id not in wanted:
+                raise WorldwiseError(f"{RUN_FILE} has the case '{case_id}', but {SUITE_FILE} beside it has not.")
+        cases = [wanted[case_id] for case_id in self.cases]
+        return [replace(case, samples=self.samples) for case in cases] if self.samples else cases
+
+
+class FileEntry(BaseModel):
+    """A file of a case as it was when the case was done: how many bytes, and their SHA-256."""
+
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
+
+    size: Annotated[int, Field(ge=0)]
+    sha256: Annotated[str, Field(pattern="^[0-9a-f]{64}$")]
+
+
+class CaseManifest(_Manifest):
+    """`case.json`: how one case went, and everything that went into it."""
+
+    id: str
+    target: str
+    implementation: str
+    optimisation: str
+    operation: str
+    samples: int
+    warmup: int
+    parameters: dict[str, str]
+    state: Literal["complete", "failed"]
+    error: str
+    reused_from: str
+    start: Literal["snapshot", "boot"]
+    images: dict[str, str]
+    digest: str
+    command: list[str]
+    wall_seconds: float
+    # On a board: what the operation takes of `flash` and `ram`, in bytes.
+    footprint: dict[str, int] | None = None
+    # Absent in older runs.
+    files: dict[str, FileEntry] | None = None
+
+    def case(self) -> Case:
+        """The case this is the manifest of."""
+        return Case(
+            self.target,
+            self.implementation,
+            self.optimisation,
+            self.operation,
+            self.samples,
+            self.warmup,
+            tuple(self.parameters.items()),
+        )
+
+
+class Finished(_Manifest):
+    """`finished.json`: that the run came to an end of its own, and which."""
+
+    finished: str
+    state: FinalState
+
+
+@dataclass(frozen=True)
+class Run:
+    """A run on disk, opened for reading."""
+
+    path: Path
+    manifest: RunManifest
+    finished: Finished | None
+
+    @property
+    def id(self) -> str:
+        """The run's name: its directory's."""
+        return self.path.name
+
+    @property
+    def state(self) -> str:
+        """As finished.json says; without it `running` while a tool writes the run, else `killed`."""
+        if self.finished:
+            return self.finished.state
+        return "running" if _is_locked(self.path) else "killed"
+
+    def case_directory(self, case_id: str) -> Path:
+        """Where a case's files are."""
+        return self.path / "cases" / case_id
+
+    def records_path(self, case_id: str) -> Path:
+        """Where a case's records are."""
+        return self.case_directory(case_id) / RECORDS_FILE
+
+    def case(self, case_id: str) -> CaseManifest | None:
+        """A case's manifest, or None if the case is not done. Raises WorldwiseError if it is corrupt."""
+        path = self.case_directory(case_id) / CASE_FILE
+        manifest = _read(path, CaseManifest, self.path)
+        return manifest and check_case_manifest(manifest, case_id, path)
+
+    def case_file(self, case_id: str, name: str = RECORDS_FILE) -> bytes:
+        """What is in a file of a case. Raises WorldwiseError if it is not what it was when the case was done."""
+        path = self.case_directory(case_id) / name
+        try:
+            content = files.read_bytes(path, MOST_RECORDS, self.path)
+        except OSError as error:
+            raise WorldwiseError(f"{path}: cannot be read: {error.strerror}.") from error
+        entry = self._entry(case_id, name)
+        if entry is not None:
+            _require_same(path, entry, len(content), hashlib.sha256(content).hexdigest())
+        return content
+
+    def check_case(self, case_id: str) -> None:
+        """Raises WorldwiseError if a file of a case is not what it was when the case was done."""
+        manifest = self.case(case_id)
+        for name, entry in ((manifest and manifest.files) or {}).items():
+            path = self.case_directory(case_id) / name
+            try:
+                found = files.sha256(path, LIMITS.file, self.path)
+            except OSError as error:
+                raise WorldwiseError(f"{path}: cannot be read: {error.strerror}.", _CHANGED_HINT) from error
+            _require_same(path, entry, *found)
+
+    def _entry(self, case_id: str, name: str) -> FileEntry | None:
+        """What a case's manifest says of a file; None if it says nothing of any."""
+        manifest = self.case(case_id)
+        if manifest is None or manifest.files is None:
+            return None
+        if name not in manifest.files:
+            path = self.case_directory(case_id)
+            raise WorldwiseError(f"{path / name}: came after the case was done: {path / CASE_FILE} names it not.")
+        return manifest.files[name]
+
+    def complete_cases(self) -> list[CaseManifest]:
+        """The cases that are done and went well, in the run's order."""
+        manifests = (self.case(case_id) for case_id in self.manifest.cases)
+        return [manifest for manifest in manifests if manifest and manifest.state == "complete"]
+
+    def suite_text(self) -> str:
+        """The suite as it was when the run began. Raises WorldwiseError."""
+        return read_text(self.path / SUITE_FILE, "suite", self.path)
+
+
+@dataclass(frozen=True)
+class ListedRun:
+    """One entry of a list of runs: the run, or why it cannot be read."""
+
+    id: str
+    path: Path
+    run: Run | None
+    problem: str
+
+
+def open_run(reference: str | Path, runs_dir: Path) -> Run:
+    """Opens a run: a directory, `latest`, an id, or an id's unambiguous beginning. Raises WorldwiseError."""
+    if isinstance(reference, Path):
+        return _open(reference)
+    ids = _ids(runs_dir)
+    if reference == "latest":
+        if not ids:
+            raise WorldwiseError(f"there is no run yet in {runs_dir}.", hint="make one: worldwise run")
+        return _open(runs_dir / ids[-1])
+    if reference in ids:
+        return _open(runs_dir / reference)
+    if "/" in reference or Path(reference).is_dir():
+        return _open(Path(reference).expanduser())
+    found = [name for name in ids if reference and name.startswith(reference)]
+    if len(found) == 1:
+        return _open(runs_dir / found[0])
+    if found:
+        raise WorldwiseError(f"'{reference}' begins more than one run: {', '.join(found)}.")
+    listed = ", ".join(ids[-5:]) if ids else "none"
+    raise WorldwiseError(
+        f"there is no run '{reference}' in {runs_dir}. The newest: {listed}.",
+        hint=did_you_mean(reference, ids) or "say 'latest', an id or its beginning, or a path",
+    )
+
+
+def list_runs(runs_dir: Path) -> list[ListedRun]:
+    """Every run of a directory, oldest first; those that cannot be read come with the reason."""
+    runs = []
+    for name in _ids(runs_dir):
+        path = runs_dir / name
+        try:
+            runs.append(ListedRun(name, path, _open(path), ""))
+        except WorldwiseError as error:
+            runs.append(ListedRun(name, path, None, error.message))
+    return runs
+
+
+class RunWriter:
+    """Writes a run. While it lives the directory is locked against a second writer: use it in a `with`.
+
+    A full disk raises a WorldwiseError that says what is kept, from every method and from `guard()`.
+    """
+
+    def __init__(self, run: Run) -> None:
+        """Use `create` or `resume`."""
+        self.run = run
+        self._lock: int | None = _lock(run.path)
+
+    @classmethod
+    def create(
+        cls,
+        runs_dir: Path,
+        suite: Suite,
+        *,
+        cases: Sequence[Case],
+        host: Mapping[str, JsonValue],
+        git: str,
+        lab: str,
+        packages: Mapping[str, str],
+        budget: Budget | None,
+        samples: int | None = None,
+        unavailable: Sequence[Unavailable] | None = None,
+        own: Sequence[OwnEntry] = (),
+        now: datetime | None = None,
+    ) -> Self:
+        """Makes the directory of a new run. `cases` are those to be done, in order.
+
+        `samples` is the number asked for instead of the suite's own, if any; `unavailable` is what cannot be had of
+        what was asked for, all that the suite names if left out; `own` are the libraries of the user's own.
+        Raises WorldwiseError.
+        """
+        started = (now or datetime.now(UTC)).astimezone(UTC)
+        for case in cases:
+            _check_id(case.id, f"suite {suite.name}")
+        manifest = RunManifest(
+            format=FORMAT,
+            suite=suite.name,
+            title=suite.title,
+            started=started.isoformat(timespec="seconds"),
+            host=dict(host),
+            worldwise=__version__,
+            git=git,
+            lab=lab,
+            packages=dict(packages),
+            budget=BudgetEntry.of(budget) if budget else None,
+            published=suite.published,
+            samples=samples,
+            cases=[case.id for case in cases],
+            unavailable=[
+                UnavailableEntry.of(one) for one in (suite.unavailable if unavailable is None else unavailable)
+            ],
+            own=list(own),
+            recommended=suite.recommended,
+        )
+        with _disk(runs_dir, lambda: "nothing of this run is kept"):
+            runs_dir.mkdir(parents=True, exist_ok=True)
+            path = _new_directory(runs_dir, f"{started:%Y%m%dT%H%M%SZ}-{suite.name}")
+            files.write_whole(path, SUITE_FILE, suite.text.encode())
+            files.write_whole(path, RUN_FILE, _json(manifest))
+        return cls(Run(path, manifest, None))
+
+    @classmethod
+    def resume(cls, run: Run) -> Self:
+        """Goes on with a run that did not complete.
+
+        Raises WorldwiseError if it did, is still written, or a case that is done has changed since.
+        """
+        if run.finished and run.finished.state == "complete":
+            raise WorldwiseError(f"run {run.id} is complete: there is nothing to resume.")
+        writer = cls(Run(run.path, run.manifest, None))
+        try:
+            for manifest in run.complete_cases():
+                run.check_case(manifest.id)
+            with writer.guard():
+                files.remove(run.path, FINISHED_FILE)
+        except BaseException:
+            writer.close()
+            raise
+        return writer
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Gives the directory free for another writer."""
+        if self._lock is not None:
+            os.close(self._lock)
+            self._lock = None
+
+    @property
+    def pending(self) -> list[str]:
+        """The ids of the cases still to be done, in order; failed ones are to be done again."""
+        done = {manifest.id for manifest in self.run.complete_cases()}
+        return [case_id for case_id in self.run.manifest.cases if case_id not in done]
+
+    def case_directory(self, case_id: str) -> Path:
+        """An empty directory for a case about to be done; what an earlier attempt left there is removed."""
+        if case_id not in self.run.manifest.cases:
+            raise WorldwiseError(f"run {self.run.id} has no case '{case_id}'.")
+        path = self.run.case_directory(case_id)
+        with self.guard():
+            relative = path.relative_to(self.run.path)
+            # case.json goes first: a half-removed case must not look done.
+            try:
+                files.remove(self.run.path, relative / CASE_FILE)
+            except OSError as error:
+                # The folder itself is a link: it goes next.
+                if error.errno != errno.ELOOP:
+                    raise
+            files.remove(self.run.path, relative)
+            with files.folder(self.run.path, relative, make=True):
+                pass
+        return path
+
+    def complete_case(
+        self,
+        case: Case,
+        *,
+        state: Literal["complete", "failed"] = "complete",
+        error: str = "",
+        reused_from: str = "",
+        start: Literal["snapshot", "boot"],
+        images: Mapping[str, str],
+        digest: str,
+        command: Sequence[str],
+        wall_seconds: float,
+        footprint: Mapping[str, int] | None = None,
+    ) -> None:
+        """Marks a case as done: brings its files to disk, then writes `case.json`. Raises WorldwiseError."""
+        self._finish_case(
+            CaseManifest(
+                format=FORMAT,
+                id=case.id,
+                target=case.target,
+                implementation=case.implementation,
+                optimisation=case.optimisation,
+                operation=case.operation,
+                samples=case.samples,
+                warmup=case.warmup,
+                parameters=dict(case.parameters),
+                state=state,
+                error=error,
+                reused_from=reused_from,
+                start=start,
+                images=dict(images),
+                digest=digest,
+                command=list(command),
+                wall_seconds=wall_seconds,
+                footprint=None if footprint is None else dict(footprint),
+            )
+        )
+
+    def finish(self, state: FinalState) -> Run:
+        """Says how the run ended and gives the run for reading. Raises WorldwiseError."""
+        finished = Finished(format=FORMAT, finished=datetime.now(UTC).isoformat(timespec="seconds"), state=state)
+        with self.guard():
+            files.write_whole(self.run.path, FINISHED_FILE, _json(finished))
+        self.run = Run(self.run.path, self.run.manifest, finished)
+        return self.run
+
+    @contextlib.contextmanager
+    def guard(self) -> Iterator[None]:
+        """Turns an OSError inside (a full disk above all) into a WorldwiseError that says what is kept."""
+        with _disk(self.run.path, self._kept):
+            yield
+
+    def _kept(self) -> str:
+        total = len(self.run.manifest.cases)
+        return f"{total - len(self.pending)} of {total} cases are kept in {self.run.path}"
+
+    def _finish_case(self, manifest: CaseManifest) -> None:
+        path = self.run.case_directory(manifest.id)
+        relative = path.relative_to(self.run.path)
+        with self.guard():
+            entries = self._to_disk(relative, keep=manifest.state == "complete")
+            manifest = manifest.model_copy(update={"files": entries})
+            files.write_whole(self.run.path, relative / CASE_FILE, _json(manifest))
+            # The directories above may be new as well.
+            for parent in relative.parents:
+                with files.folder(self.run.path, parent) as descriptor:
+                    os.fsync(descriptor)
+
+    def _to_disk(self, relative: PurePath, *, keep: bool) -> dict[str, FileEntry]:
+        """Brings a case's files to disk and tells what they are.
+
+        What is no file of its own is not kept in a case that failed; in another one it raises WorldwiseError.
+        """
+        entries: dict[str, FileEntry] = {}
+        with files.folder(self.run.path, relative) as descriptor:
+            names = files.listing(descriptor)
+        for name in names:
+            path = self.run.path / relative / name
+            try:
+                with files.open_regular(path, LIMITS.file, self.run.path) as stream:
+                    os.fsync(stream.fileno())
+                    size = os.fstat(stream.fileno()).st_size
+                    entries[name] = FileEntry(size=size, sha256=hashlib.file_digest(stream, "sha256").hexdigest())
+            except OSError as error:
+                if error.errno in _FULL:
+                    raise
+                if keep:
+                    raise WorldwiseError(f"{path}: the measured machine left it, and {error.strerror}.") from error
+                files.remove(self.run.path, relative / name)
+        return entries
+
+
+def _open(path: Path) -> Run:
+    if not path.is_dir():
+        raise WorldwiseError(f"{path}: there is no such directory.")
+    path = path.resolve()
+    manifest_path = path / RUN_FILE
+    if not os.path.lexists(manifest_path):
+        raise WorldwiseError(f"{path}: not a run: it has no {RUN_FILE}.")
+    files.check_tree(path, LIMITS, _is_unfinished)
+    manifest = _read(manifest_path, RunManifest, path)
+    if manifest is None:
+        raise WorldwiseError(f"{path}: not a run: it has no {RUN_FILE}.")
+    check_run_manifest(manifest, manifest_path)
+    return Run(path, manifest, _read(path / FINISHED_FILE, Finished, path))
+
+
+def _is_unfinished(relative: PurePath, names: Sequence[str]) -> bool:
+    """Whether a folder of a run is that of a case in flight, or of one that was: nothing in it is read."""
+    return len(relative.parts) == 4 and relative.parts[0] == "cases" and CASE_FILE not in names
+
+
+def _check_id(case_id: str, where: str) -> None:
+    """Refuses what cannot be the id of a case, and so its folder. Raises WorldwiseError naming `where` it stands."""
+    parts = case_id.split("/")
+    problem = next(filter(None, map(files.name_problem, parts)), "") if len(parts) == 3 else ""
+    if problem:
+        raise WorldwiseError(f"{where}: '{files.quoted(case_id)}' is not the id of a case: {problem}.")
+    if len(parts) != 3 or not all(map(_PART.fullmatch, parts)):
+        raise WorldwiseError(f"{where}: '{files.quoted(case_id)}' is not the id of a case.")
+
+
+def check_run_manifest(manifest: RunManifest, path: Path) -> RunManifest:
+    """The same manifest. Raises WorldwiseError if what it names as cases cannot be cases."""
+    for case_id in manifest.cases:
+        _check_id(case_id, str(path))
+    if len(set(manifest.cases)) != len(manifest.cases):
+        raise WorldwiseError(f"{path}: names a case twice.")
+    return manifest
+
+
+def check_case_manifest(manifest: CaseManifest, case_id: str, path: Path) -> CaseManifest:
+    """The same manifest. Raises WorldwiseError if it is not that of a case of this id, or names what is no file."""
+    if manifest.id != case_id or manifest.case().id != case_id:
+        raise WorldwiseError(
+            f"{path}: belongs to case '{files.quoted(manifest.id)}', not to '{files.quoted(case_id)}'."
+        )
+    if manifest.operation not in operations_of(manifest.target):
+        target, operation = files.quoted(manifest.target), files.quoted(manifest.operation)
+        raise WorldwiseError(f"{path}: target '{target}' has no operation '{operation}'.")
+    if not (1 <= manifest.samples <= MAX_SAMPLES and 0 <= manifest.warmup <= MAX_WARMUP):
+        raise WorldwiseError(
+            f"{path}: corrupt: samples or warmup is out of range: no suite can ask for more than "
+            f"{MAX_SAMPLES:,} samples and {MAX_WARMUP:,} warm-up."
+        )
+    check_parameters(manifest.parameters, manifest.target, manifest.operation, str(path))
+    for name in manifest.files or {}:
+        problem = files.name_problem(name)
+        if problem:
+            raise WorldwiseError(f"{path}: corrupt: files: {problem}.")
+    return manifest
+
+
+_CHANGED_HINT = "get the run again from where it came, or measure anew: worldwise run"
+
+
+def _require_same(path: Path, entry: FileEntry, size: int, sha256: str) -> None:
+    if (size, sha256) != (entry.size, entry.sha256):
+        what = f"has {size:,} bytes instead of {entry.size:,}" if size != entry.size else "has another SHA-256"
+        raise WorldwiseError(f"{path}: has changed since the case was done: by {CASE_FILE} it {what}.", _CHANGED_HINT)
+
+
+def _ids(runs_dir: Path) -> list[str]:
+    # Ids begin with the time, so their order is that of the runs; an "-2" for the same second sorts after it.
+    if not runs_dir.is_dir():
+        return []
+    return sorted(path.name for path in runs_dir.iterdir() if _ID.fullmatch(path.name) and path.is_dir())
+
+
+def _read(path: Path, model: type[_M], within: Path) -> _M | None:
+    """A manifest below a run's folder; None if it is not there. Raises WorldwiseError."""
+    try:
+        data = files.read_bytes(path, MOST_MANIFEST, within)
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        raise WorldwiseError(f"{path}: cannot be read: {error.strerror}.") from error
+    return parse_manifest(data, model, path)
+
+
+def parse_manifest(data: bytes, model: type[_M], path: Path) -> _M:
+    """The manifest in a file's content; `path` is for errors. Raises WorldwiseError naming file and field."""
+    try:
+        found = files.parse_json(data)
+        if not isinstance(found, dict):
+            raise ValueError("it is another value")
+    except ValueError as error:
+        raise WorldwiseError(f"{path}: corrupt: not a JSON object: {files.quoted(str(error))}.") from error
+    if found.get("format") != FORMAT:
+        raise WorldwiseError(
+            f"{path}: format {files.quoted(repr(found.get('format')), 40)} is not known to worldwise {__version__}, "
+            f"which reads format {FORMAT}.",
+            hint="read it with the version that wrote it",
+        )
+    try:
+        return model.model_validate_json(data)
+    except ValidationError as error:
+        field, problem = first_problem(error)
+        raise WorldwiseError(f"{path}: corrupt: {f'{field}: ' if field else ''}{problem}.") from error
+
+
+def _json(manifest: BaseModel) -> bytes:
+    return f"{manifest.model_dump_json(indent=2)}\n".encode()
+
+
+def _new_directory(runs_dir: Path, name: str) -> Path:
+    number = 1
+    while True:
+        path = runs_dir / (name if number == 1 else f"{name}-{number}")
+        try:
+            path.mkdir()
+        except FileExistsError:
+            number += 1
+        else:
+            return path
+
+
+def _lock(path: Path) -> int:
+    # On the directory itself, so that no file is left behind; the kernel lets go of it however the tool ends.
+    descriptor = os.open(path, os.O_RDONLY | os.O_DIRECTORY)
+    # A few tries: a reader that looks whether the run is locked holds the lock for a moment itself.
+    for _ in range(5):
+        if files.try_lock(descriptor):
+            return descriptor
+        time.sleep(0.02)
+    os.close(descriptor)
+    raise WorldwiseError(f"run {path.name} is being written by another worldwise.", hint="wait for it to end")
+
+
+def _is_locked(path: Path) -> bool:
+    descriptor = os.open(path, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        return not files.try_lock(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+@contextlib.contextmanager
+def _disk(path: Path, kept: Callable[[], str]) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        if error.errno in _FULL:
+            raise WorldwiseError(
+                f"the disk is full: {error.filename or path} could not be written; {kept()}.",
+                hint="make room there, then: worldwise run --resume",
+            ) from error
+        raise WorldwiseError(
+            f"{error.filename or path} could not be written: {error.strerror or error}; {kept()}."
+        ) from error

@@ -1,0 +1,248 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Watching: a case run once more with the emulator's plugin attached, its trace kept for explaining."""
+
+import bisect
+import gzip
+import hashlib
+import json
+import shutil
+import struct
+import tempfile
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from filelock import FileLock
+
+from worldwise.base import files
+from worldwise.base.errors import WorldwiseError
+from worldwise.explain.symbols import AddressSpace, Context, address_space, machine_symbols
+from worldwise.explain.trace import Trace, read_trace
+from worldwise.lab import debian, image
+from worldwise.lab.image import ImageStore, check_files
+from worldwise.lab.lab import Lab
+from worldwise.machine.emulator import RECORDS, TRACE, Emulator, Machine, Plugin, symbol_address
+from worldwise.plan.case import Case
+from worldwise.plan.catalogue import takes_portables
+from worldwise.records.records import MOST_BYTES, CheckedRecords, check_records, read_records
+from worldwise.run.measure import case_digest, check_run
+from worldwise.targets.known import TARGETS
+
+_MANIFEST = "watched.json"
+_KEPT_TRACE = f"{TRACE}.gz"
+# Fast and still ten times smaller.
+_COMPRESSION = 3
+# Linux keeps so many characters of a process's name.
+_COMM_LENGTH = 15
+
+
+@dataclass(frozen=True)
+class Watched:
+    """A case that was run under the plugin: its machine's symbols, its checked records, its trace."""
+
+    case: Case
+    process: str
+    directory: Path
+    space: AddressSpace
+    records: CheckedRecords
+    trace: Trace
+
+
+@dataclass
+class Watcher:
+    """Runs cases under the plugin and keeps what it saw in the cache, addressed by all that decides it."""
+
+    lab: Lab
+    images: ImageStore
+    emulator: Emulator
+    notify: Callable[[str], None] = lambda _: None
+
+    def watch(
+        self,
+        case: Case,
+        *,
+        passes: int = 0,
+        witness: int = 0,
+        exact_sites: bool = False,
+        fresh: bool = False,
+        expected: Path | None = None,
+    ) -> Watched:
+        """Run a case in mode stack, or take what was kept of an equal run.
+
+        Args:
+            case: what to run.
+            passes: outermost regions of a kind that are followed; 0 for all.
+            witness: instructions between two comparisons with the stack in memory; 0 for none.
+            exact_sites: keep calls apart by their instruction, not only by the function they are in.
+            fresh: run it even if an equal run is kept.
+            expected: records that must come out the same, byte for byte.
+
+        Raises WorldwiseError as measuring does, if records differ from the expected, or if the trace does not add up.
+        """
+        if takes_portables(case.target):
+            raise WorldwiseError(
+                f"{case.id}: programs on boards and in plain Linux cannot be explained yet, only counted",
+                "`worldwise run` counts them; a case of target optee or linux can be explained",
+            )
+        machine = TARGETS[case.target].machine(case, self.images)
+        program = TARGETS[case.target].program(case)
+        process = _process(case)
+        space = address_space(self.emulator, machine, self.images)
+        arguments = self._stack_arguments(machine)
+        if passes:
+            arguments["passes"] = str(passes)
+        if witness:
+            arguments["witness"] = str(witness)
+        ranges = b"" if exact_sites else pack_ranges(function_ranges(space, process))
+        plugin = self.images.get(image.plugin())
+        digest = hashlib.sha256(
+            json.dumps(
+                [case_digest(self.lab, machine, case), plugin.digest, arguments, hashlib.sha256(ranges).hexdigest()],
+                sort_keys=True,
+            ).encode()
+        ).hexdigest()
+        traces = self.lab.cache / "traces"
+        traces.mkdir(parents=True, exist_ok=True)
+        final = traces / digest[:16]
+        with FileLock(traces / f".{digest[:16]}.lock"):
+            if fresh or not _whole(final, digest):
+                with tempfile.TemporaryDirectory(dir=traces, prefix=".watching-") as work:
+                    functions = Path(work, "functions")
+                    _write(functions, ranges)
+                    directory = Path(work, "run")
+                    directory.mkdir()
+                    attached = Plugin(plugin.file("worldwise.so"), arguments, functions if ranges else None)
+                    self._run(case, machine, program, attached, directory)
+                    _keep(directory, digest)
+                    shutil.rmtree(final, ignore_errors=True)
+                    directory.rename(final)
+        records = final / RECORDS
+        if expected:
+            require_same(records, expected, case)
+        checked = check_records(read_records(records), case, str(records))
+        return Watched(case, process, final, space, checked, read_trace(final / _KEPT_TRACE))
+
+    def count_plugin(self) -> Plugin:
+        """The plugin in mode count."""
+        return Plugin(self.images.get(image.plugin()).file("worldwise.so"), {"mode": "count"})
+
+    def stack_plugin(self, case: Case, machine: Machine, functions: Path) -> Plugin:
+        """The plugin in mode stack; where functions are is written to `functions`."""
+        space = address_space(self.emulator, machine, self.images)
+        _write(functions, pack_ranges(function_ranges(space, _process(case))))
+        plugin = self.images.get(image.plugin()).file("worldwise.so")
+        return Plugin(plugin, self._stack_arguments(machine), functions)
+
+    def _run(self, case: Case, machine: Machine, program: Sequence[str], plugin: Plugin, directory: Path) -> None:
+        self.notify(f"watching {case.id}")
+        outcome = self.emulator.run(machine, program, directory, plugin=plugin)
+        check_run(case, directory, self.emulator, machine)
+        self.notify(f"watched {case.id} in {outcome.wall_seconds:.1f} s")
+
+    def _stack_arguments(self, machine: Machine) -> dict[str, str]:
+        """Mode stack, and where tasks and threads are switched."""
+        said = machine_symbols(self.emulator, machine) / "kallsyms"
+        switch = [
+            line.split()[0] for line in said.read_text(encoding="ascii").splitlines() if line.endswith(" cpu_switch_to")
+        ]
+        if len(switch) != 1:
+            raise WorldwiseError(f"{said}: Linux has {len(switch)} functions cpu_switch_to instead of one")
+        return {
+            "mode": "stack",
+            "task-switch": f"0x{switch[0]}",
+            "thread-suspend": f"{symbol_address(machine.symbols['tee'], 'thread_state_suspend'):#x}",
+            "thread-resume": f"{symbol_address(machine.symbols['tee'], 'thread_resume'):#x}",
+        }
+
+
+def _process(case: Case) -> str:
+    """The measured program, as Linux names the process."""
+    return Path(TARGETS[case.target].program(case)[0]).name[:_COMM_LENGTH]
+
+
+def function_ranges(space: AddressSpace, process: str) -> list[tuple[int, int]]:
+    """Where functions begin and end, in order, wherever an address means but one function on the machine.
+
+    The process is the measured one. What another process may have at the same address is left out.
+    """
+    measured = Context("normal", 0, process)
+    ranges: list[tuple[int, int]] = []
+    elsewhere: list[tuple[int, int]] = []
+    for context in space.contexts():
+        for place in space.mappings(context):
+            found = [(start + place.bias, end + place.bias) for start, end in place.table.ranges()]
+            if context.world == "normal" and context.el == 0 and context != measured:
+                elsewhere += found
+            else:
+                ranges += found
+    same = set(elsewhere)
+    taken = _merged(elsewhere)
+    clear: list[tuple[int, int]] = []
+    for one in sorted(set(ranges)):
+        # The same program in another process has the same functions at the same places.
+        if one not in same and _meets(taken, one):
+            continue
+        if clear and one[0] < clear[-1][1]:
+            raise WorldwiseError(f"two functions are at one address, {one[0]:#x}: the machine's maps overlap")
+        clear.append(one)
+    return clear
+
+
+def _merged(ranges: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
+    """The same addresses as ranges that do not touch, in order."""
+    merged: list[tuple[int, int]] = []
+    for start, end in sorted(ranges):
+        if merged and start <= merged[-1][1]:
+            merged[-1] = (merged[-1][0], max(end, merged[-1][1]))
+        else:
+            merged.append((start, end))
+    return merged
+
+
+def _meets(merged: Sequence[tuple[int, int]], one: tuple[int, int]) -> bool:
+    place = bisect.bisect_left(merged, one[1], key=lambda other: other[0]) - 1
+    return place >= 0 and one[0] < merged[place][1]
+
+
+def pack_ranges(ranges: Sequence[tuple[int, int]]) -> bytes:
+    """As the plugin reads them."""
+    return b"".join(struct.pack("<QQ", *one) for one in ranges)
+
+
+def _write(functions: Path, ranges: bytes) -> None:
+    """The plugin reads it as another user, if the tool is run by root."""
+    functions.write_bytes(ranges)
+    functions.chmod(0o644)
+
+
+def require_same(found: Path, expected: Path, case: Case) -> None:
+    """Raise WorldwiseError unless two files of records are the same: the plugin must not change a digit."""
+    contents = [files.read_bytes(path, MOST_BYTES, path.parent) for path in (found, expected)]
+    if contents[0] != contents[1]:
+        raise WorldwiseError(
+            f"{case.id}: under the plugin the records are not those of the run ({found} against {expected})",
+            "this is a defect of the first order: keep both files and report it",
+        )
+
+
+def _keep(directory: Path, digest: str) -> None:
+    """Leave the records, the consoles and the compressed trace, with their digests."""
+    trace = directory / TRACE
+    with (
+        trace.open("rb") as plain,
+        (directory / _KEPT_TRACE).open("wb") as file,
+        # No name and no date: the same trace gives the same bytes.
+        gzip.GzipFile("", "wb", _COMPRESSION, file, mtime=0) as packed,
+    ):
+        shutil.copyfileobj(plain, packed)
+    trace.unlink()
+    kept = {path.name: debian.file_sha256(path) for path in sorted(directory.iterdir())}
+    (directory / _MANIFEST).write_text(json.dumps({"digest": digest, "files": kept}) + "\n", encoding="utf-8")
+
+
+def _whole(directory: Path, digest: str) -> bool:
+    try:
+        manifest = files.parse_json(files.read_bytes(directory / _MANIFEST, image.MOST_MANIFEST, directory))
+        return bool(manifest["digest"] == digest and not check_files(directory, manifest["files"]))
+    except (OSError, ValueError, KeyError, TypeError, AttributeError):
+        return False

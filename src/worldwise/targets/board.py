@@ -1,0 +1,183 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Microcontrollers: a portable implementation becomes one program per curve for a board, and the board a machine."""
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from worldwise.base import paths
+from worldwise.base.errors import DoesNotFitError, WorldwiseError
+from worldwise.lab.image import ImageStore, Recipe, guest_trees
+from worldwise.libraries import own
+from worldwise.libraries.boards import Board, Core, load_core
+from worldwise.libraries.crates import Crates, crate_folder
+from worldwise.libraries.portable import NO_CURVE, Portable, find
+from worldwise.machine.emulator import FIXED_DATE, Machine
+from worldwise.plan.case import Case
+
+# One instruction takes 2^10 ns of virtual time, the most that QEMU allows: longer than a tick of any board's counter,
+# so that the ticks tell the number of instructions without a remainder.
+_SHIFT = 10
+# Less stack than this is no stack to run anything on.
+_LEAST_STACK = 384
+
+# What gives SHA-256 to libraries that have none.
+_HASHING = "bearssl"
+
+
+def round_nanoseconds(clock: int, ticks: int) -> int:
+    """How long QEMU's SysTick takes for one round of `ticks`, at `clock` Hz, in ns of virtual time.
+
+    It has a tick's length in units of 2^-32 ns and a round's in whole ones, both cut off (hw/core/ptimer.c, and
+    CLOCK_PERIOD_FROM_HZ of hw/clock.h), so that a thousand rounds can be a microsecond short of what the clock says.
+    """
+    return (ticks * ((10**9 << 32) // clock)) >> 32
+
+
+def counter_macros(clock: int) -> dict[str, int]:
+    """How guest/mcu/counter.h is told how SysTick at `clock` Hz and the instructions of an emulated core keep time.
+
+    Raises WorldwiseError if the ticks are too long to tell instructions apart.
+    """
+    # Both ends of a region are read to a tick; two of them must stay clear of half an instruction.
+    if clock * 2**_SHIFT <= 4 * 10**9:
+        raise WorldwiseError(
+            f"a core at {clock} Hz counts too slowly for single instructions to be told apart",
+            "the emulated machine's clock must be 4 MHz or more",
+        )
+    if clock % 1000:
+        raise WorldwiseError(f"the emulated core's {clock} Hz are not a whole number of kHz")
+    # The interrupt that counts the rounds comes as seldom as 24 bits allow.
+    millisecond = clock // 1000
+    ticks = 2**24 // millisecond * millisecond
+    return {
+        "COUNTER_HZ": clock,
+        "COUNTER_INSTRUCTION_NS": 2**_SHIFT,
+        "COUNTER_ROUND_TICKS": ticks,
+        "COUNTER_ROUND_NS": round_nanoseconds(clock, ticks),
+        "COUNTER_SHORT_TICKS": millisecond,
+        "COUNTER_SHORT_NS": round_nanoseconds(clock, millisecond),
+    }
+
+
+def _plan(implementation: Portable, optimisation: str, name: str, board: Board, core: Core) -> dict[str, Any]:
+    """What recipes/mcu.py compiles and links."""
+    curves = {
+        curve: {"operations": list(operations), **own.curve_plan(implementation, curve, board.core)}
+        for curve, operations in implementation.manifest.operations.items()
+    }
+    source = implementation.manifest.source
+    return {
+        "name": implementation.name,
+        "own": implementation.folder is not None,
+        "source": "package" if source else "folder",
+        "debian": source.debian if source and source.debian else "",
+        "frame_sha256": implementation.manifest.needs.frame_sha256,
+        "warnings": implementation.manifest.build.warnings,
+        "optimisation": optimisation,
+        "board": name,
+        "flags": list(core.flags),
+        "flash": board.flash,
+        "ram": board.ram,
+        "script": board.script,
+        "least_stack": _LEAST_STACK,
+        "heap": implementation.manifest.needs.heap,
+        "counter": counter_macros(board.emulated.clock),
+        "curves": curves,
+    }
+
+
+def _frame(implementation: Portable, board: Board) -> dict[str, Path]:
+    """The files of the repository that go into a program: no other board's and no other library's.
+
+    Adding one then leaves every image as it is.
+    """
+    adapters = own.adapters(implementation)
+    portable = [path.name for path in paths.PORTABLE.iterdir() if path.suffix != ".c" or path.name in adapters]
+    scripts = [path for path in paths.BOARDS.glob("*.ld") if path.name in (board.script, "sections.ld")]
+    return {
+        **guest_trees("bench", "mcu", "ops/common"),
+        **guest_trees(*portable, room="ops/portable"),
+        **{f"boards/{path.name}": path for path in scripts},
+    }
+
+
+def firmware_programs(
+    implementation: Portable, optimisation: str, name: str, board: Board, source: Path | None
+) -> Recipe:
+    """One program per curve, and what each operation takes; `source` has the sources that no package has."""
+    manifest = implementation.manifest
+    debian = manifest.source.debian if manifest.source else None
+    sources = dict.fromkeys([_HASHING, *([debian] if debian else [])])
+    return Recipe(
+        name=f"{name}-{implementation.name}-{optimisation}",
+        script="mcu.sh",
+        helpers=("mcu.py", "library.py", "objects.py", "packages.sh"),
+        outputs=("footprint.json",),
+        sources=tuple(sources),
+        trees={**_frame(implementation, board), **own.trees(implementation)} | ({"source": source} if source else {}),
+        settings={
+            "PACKAGES": " ".join(sources),
+            "SOURCE": debian or "",
+            "PARTS": " ".join(manifest.source.parts if manifest.source else ()),
+            "PLAN": json.dumps(_plan(implementation, optimisation, name, board, load_core(board.core))),
+        },
+    )
+
+
+@dataclass(frozen=True)
+class BoardTarget:
+    """A board of boards/, by the emulated machine that stands for it."""
+
+    name: str
+    board: Board
+
+    def machine(self, case: Case, images: ImageStore) -> Machine:
+        """The board with the program of the case's implementation and curve.
+
+        Raises WorldwiseError if the program does not fit the board, with what is too small.
+        """
+        with own.told(case.implementation):
+            # A user's library of the same name may have become another since; its folder is named by its content.
+            name = f"{self.name}/{case.variant}/{find(case.implementation).folder or ''}"
+            image = images.once(name, lambda: self._recipe(case, Crates(images.notify)))
+        try:
+            footprint = image.sizes("footprint.json", case.curve or NO_CURVE, "operations", case.operation)
+        except DoesNotFitError as error:
+            raise DoesNotFitError(
+                f"{case.id}: the program does not fit {self.board.title} ({self.board.flash // 1024} KiB of flash, "
+                f"{self.board.ram // 1024} KiB of RAM): {error.message}",
+                "the program has all operations of its curve, and the bench around them",
+            ) from None
+        program = f"{case.curve or NO_CURVE}.elf"
+        return Machine(
+            name=f"{self.name}-{case.variant}",
+            files={"program.elf": image.file(program)},
+            digests={"program.elf": image.files[program]},
+            arguments=self._arguments(),
+            images={image.name: image.digest},
+            ready=None,
+            symbols={"program": image.file(program)},
+            preload=(),
+            footprint=footprint,
+        )
+
+    def program(self, case: Case) -> Sequence[str]:
+        """The program's command line: operation, warm-up, samples and parameters."""
+        return (case.operation, str(case.warmup), str(case.samples), *case.arguments)
+
+    def _recipe(self, case: Case, crates: Crates) -> Recipe:
+        implementation = find(case.implementation)
+        folder = crate_folder(implementation, crates)
+        return firmware_programs(implementation, case.optimisation, self.name, self.board, folder)
+
+    def _arguments(self) -> tuple[str, ...]:
+        return (
+            "-M", self.board.emulated.machine,
+            "-nic", "none",
+            "-icount", f"shift={_SHIFT},align=off,sleep=off",
+            *FIXED_DATE,
+            "-kernel", "/machine/program.elf",
+        )  # fmt: skip
