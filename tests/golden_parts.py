@@ -16,31 +16,37 @@ from typing import Any
 import pytest
 from pydantic import TypeAdapter
 
-from golden_refusals import help_texts, refusals
+from golden_refusals import help_texts, parameters_there, refusals
 from golden_reports import REPORTS
-from worldwise import debian, echo_host, gate, image, keycache, lens, paths, portable, published, record, rundir, trace
-from worldwise.board import Board, Core
-from worldwise.crates import Crates
-from worldwise.errors import WorldwiseError
-from worldwise.firmware import BoardTarget
-from worldwise.image import ImageStore, Recipe
-from worldwise.lab import Lab, open_lab
-from worldwise.linux import PlainTarget
-from worldwise.suite import (
-    PARAMETERS,
-    Case,
-    Suite,
+from worldwise.base import paths
+from worldwise.base.errors import WorldwiseError
+from worldwise.explain import trace
+from worldwise.families.echo import client as echo_host
+from worldwise.families.keycache import build as keycache
+from worldwise.lab import debian, image
+from worldwise.lab.image import ImageStore, Recipe
+from worldwise.lab.lab import Lab, open_lab
+from worldwise.libraries import portable
+from worldwise.libraries.boards import Board, Core
+from worldwise.libraries.crates import Crates
+from worldwise.machine.emulator import OpteeMachineTarget
+from worldwise.plan.case import Case
+from worldwise.plan.catalogue import (
     implementations_of,
-    load_suite,
     operations_of,
     optimisations_of,
-    parse_suite,
-    swept,
+    parameters,
     takes_portables,
     target_names,
 )
-from worldwise.target import OpteeMachineTarget
-from worldwise.targets import TARGETS
+from worldwise.plan.selection import swept
+from worldwise.plan.suite import Suite, load_suite, parse_suite
+from worldwise.read import gate, lens, published
+from worldwise.records import records as record
+from worldwise.run import rundir
+from worldwise.targets.board import BoardTarget
+from worldwise.targets.known import TARGETS
+from worldwise.targets.linux import PlainTarget
 
 SUITES = tuple(sorted(path.stem for path in paths.SUITES.glob("*.toml")))
 
@@ -297,9 +303,7 @@ def _operation(target: str, operation: str) -> Iterator[str]:
     for measure, places in measures.items():
         yield f"    {measure} at {', '.join(places)}"
     given: dict[str, list[str]] = {}
-    for parameter in PARAMETERS:
-        if not parameter.fits(target, operation):
-            continue
+    for parameter in parameters_there(target, operation):
         allowed = ", ".join(parameter.values) or parameter.pattern or "a size"
         allowed = f"1 to {parameter.most}" if parameter.most else allowed
         what = f"default {parameter.default}" if parameter.default else "needed" if parameter.missing else ""
@@ -327,7 +331,7 @@ def _had(target: str, operation: str, given: Mapping[str, list[str]]) -> Iterato
         "implementations": list(implementations_of(target, [operation])),
         "optimisations": list(optimisations_of(target)),
     }
-    for parameter in PARAMETERS:
+    for parameter in parameters().values():
         if parameter.key in given:
             values = given[parameter.key]
             block[parameter.suite_key] = values if parameter.most is None else [int(value) for value in values]

@@ -18,32 +18,28 @@ from test_portable import MANIFEST, OPTIONS, adapter
 from test_suite import GOOD, HASHING
 
 import boards
-from worldwise import cli, paths
-from worldwise.board import load_board, load_core
-from worldwise.errors import WorldwiseError
-from worldwise.lab import Lab
-from worldwise.portable import find, load_adapter, load_folder
-from worldwise.published import Published, load_figures
-from worldwise.suite import (
-    PARAMETERS,
-    Budget,
-    check_budget,
-    check_parameters,
+from worldwise import cli
+from worldwise.base import paths
+from worldwise.base.errors import WorldwiseError
+from worldwise.base.units import parse_duration, parse_frequency, parse_size
+from worldwise.lab.lab import Lab
+from worldwise.libraries.boards import load_board, load_core
+from worldwise.libraries.portable import find, load_adapter, load_folder
+from worldwise.plan.budget import Budget, check_budget, parse_budget
+from worldwise.plan.case import parse_case
+from worldwise.plan.catalogue import (
     implementations_of,
-    load_suite,
     operations_of,
     optimisations_of,
-    parse_budget,
-    parse_case,
-    parse_duration,
-    parse_frequency,
-    parse_size,
-    parse_suite,
-    select,
-    swept,
+    parameters,
+    parameters_of_operation,
     target_names,
-    unavailable_reason,
 )
+from worldwise.plan.checks import check_parameters, unavailable_reason
+from worldwise.plan.selection import select, swept
+from worldwise.plan.spec import Parameter
+from worldwise.plan.suite import load_suite, parse_suite
+from worldwise.read.published import Published, load_figures
 
 Edits = Iterable[tuple[str, str]]
 # Of a text whose place and name say nothing.
@@ -328,9 +324,14 @@ _TOGETHER = (
 )
 
 
+def parameters_there(target: str, operation: str) -> list[Parameter]:
+    """What an operation can be asked for, each with all values that it has for any operation."""
+    return [parameters()[parameter.key] for parameter in parameters_of_operation(target, operation)]
+
+
 def _words(target: str, operation: str) -> Iterator[tuple[str, ...]]:
     """Parameters of an operation: each left out, each wrong, and combinations of two that vary."""
-    has = [parameter for parameter in PARAMETERS if parameter.fits(target, operation)]
+    has = parameters_there(target, operation)
     values: dict[str, tuple[str, ...]] = {}
     for parameter in has:
         some = parameter.values or (_SIZES if parameter.is_size else ("1", "100") if parameter.most else ())
@@ -409,9 +410,7 @@ def _unavailable(answers: _Answers) -> None:
     answers.heading("reasons why something cannot be had: the first that is answered so")
     for target in target_names():
         for operation in operations_of(target):
-            curves = next(
-                (one.values for one in PARAMETERS if one.key == "curve" and one.fits(target, operation)), ("",)
-            )
+            curves = next((one.values for one in parameters_there(target, operation) if one.key == "curve"), ("",))
             for name in implementations_of(target, [operation, "aes"]):
                 for curve in curves:
                     reason = unavailable_reason(target, name, curve, operation)

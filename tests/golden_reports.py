@@ -36,21 +36,27 @@ import synthetic
 from aes_records import aes_records
 from board_reading import board_reading
 from flames import FLAME_STACKS
-from worldwise import explain_report, exports, gate, gate_report, plot, published, report, stacks
-from worldwise.abuse_report import abuse_sections
-from worldwise.armv7_report import SOURCE, armv7_sections
-from worldwise.calls_report import calls_sections
-from worldwise.compare import compare_runs, first_difference
-from worldwise.explain import Agreement
-from worldwise.hash_parts import HashParts, Part
-from worldwise.keycache_report import keycache_sections
-from worldwise.layers import load_rules
-from worldwise.lens import NotAvailable, Reading, read_run
-from worldwise.record import Sample
-from worldwise.storage_report import storage_sections
-from worldwise.suite import Case, parse_budget, parse_suite
-from worldwise.tables import Section
-from worldwise.trace import Witness
+from worldwise.base.tables import Section
+from worldwise.explain import stacks
+from worldwise.explain.layers import load_rules
+from worldwise.explain.owners import Agreement
+from worldwise.explain.trace import Witness
+from worldwise.families.abuse.tables import abuse_sections
+from worldwise.families.calls.tables import calls_sections
+from worldwise.families.hardclock.tables import SOURCE, armv7_sections
+from worldwise.families.keycache.tables import keycache_sections
+from worldwise.families.sha256.parts import HashParts, Part
+from worldwise.families.storage.tables import storage_sections
+from worldwise.plan.budget import parse_budget
+from worldwise.plan.case import Case
+from worldwise.plan.suite import parse_suite
+from worldwise.read import gate, published
+from worldwise.read.lens import NotAvailable, Reading, read_run
+from worldwise.records.records import Sample
+from worldwise.report import explained as explain_report
+from worldwise.report import exports, plot, report
+from worldwise.report import gated as gate_report
+from worldwise.run.reproduction import compare_runs, first_difference
 
 WIDTH = 120
 # Characters of a text that are kept: of a longer one stands what comes first, and the digest of the whole.

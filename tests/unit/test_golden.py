@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 import golden_parts
-from worldwise.lab import Lab, open_lab
+from worldwise.lab.lab import Lab, open_lab
 
 GOLDEN = Path(__file__).parents[1] / "golden"
 FETCHED = "recipes/fetched.txt"
