@@ -10,7 +10,9 @@ from machines import Measured, RunCase
 from worldwise.lab.image import ImageStore
 from worldwise.machine.emulator import Emulator
 from worldwise.plan.suite import RPMB_MOST, STORAGES, Case, parse_case, size_text
-from worldwise.records.records import CheckedRecords, Outcome, parse_line
+from worldwise.records.check import CheckedRecords
+from worldwise.records.models import Outcome
+from worldwise.records.parse import parse_line
 from worldwise.targets.known import TARGETS
 
 ACTIONS = ("create", "read", "overwrite", "append", "rename", "enumerate", "delete")

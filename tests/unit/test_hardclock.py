@@ -18,7 +18,10 @@ from worldwise.libraries.portable import portables
 from worldwise.plan.suite import Case, parse_case, parse_suite, swept
 from worldwise.read.lens import read_run
 from worldwise.read.published import Published, Subject
-from worldwise.records.records import check_records, message, parse_line, required_checks
+from worldwise.records.check import check_records
+from worldwise.records.evidence import required_checks
+from worldwise.records.messages import message
+from worldwise.records.parse import parse_line
 from worldwise.report.report import sections
 
 ID = "linux-armv7/mbedtls28-O2/hardclock,curve=secp256r1,size=32B"

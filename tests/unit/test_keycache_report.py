@@ -12,7 +12,8 @@ from worldwise.families.keycache.tables import SOURCE, keycache_sections
 from worldwise.plan.suite import Case, load_suite, parse_case
 from worldwise.read.lens import Reading, Row
 from worldwise.read.published import Published
-from worldwise.records.records import check_records, parse_line
+from worldwise.records.check import check_records
+from worldwise.records.parse import parse_line
 
 VARIANT = "mbedtls-ce-O2"
 EMPTY = 30_000

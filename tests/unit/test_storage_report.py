@@ -14,7 +14,8 @@ from worldwise.plan.suite import RPMB_MOST, parse_case, parse_suite, size_text
 from worldwise.read.lens import Attempt, NotAvailable, Reading, Row
 from worldwise.read.mqttz import SOURCE
 from worldwise.read.published import Published
-from worldwise.records.records import check_records, parse_line
+from worldwise.records.check import check_records
+from worldwise.records.parse import parse_line
 
 SIZES = (32, 7000, 1 << 20)
 # What an access costs in these tests: fixed, per byte.

@@ -24,8 +24,9 @@ from worldwise.lab.image import ImageStore
 from worldwise.lab.lab import Lab
 from worldwise.machine.emulator import RECORDS, Emulator, Machine, Start, address_name
 from worldwise.plan.suite import Budget, Case, Suite, Unavailable
+from worldwise.records.check import CheckedRecords, check_records
 from worldwise.records.globalplatform import name_results
-from worldwise.records.records import CheckedRecords, check_records, read_records
+from worldwise.records.parse import read_records
 from worldwise.run import campaign
 from worldwise.run import reproduction as compare
 from worldwise.run.results import Result, ResultStore
