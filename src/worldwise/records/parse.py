@@ -50,6 +50,7 @@ def parse_records(data: bytes, file: str) -> list[Record]:
     if not data:
         raise WorldwiseError(f"{file}: empty: the measured program sent nothing.")
     records: list[Record] = []
+    validate = _adapter().validate_json
     stream = io.BytesIO(data)
     while line := stream.readline(MOST_LINE):
         number = len(records) + 1
@@ -59,7 +60,10 @@ def parse_records(data: bytes, file: str) -> list[Record]:
             long = len(line) == MOST_LINE
             problem = f"the line has more than {MOST_LINE:,} bytes" if long else "the last line is cut off"
             raise WorldwiseError(f"{file}:{number}: {problem}.")
-        records.append(parse_line(line[:-1], file, number))
+        try:
+            records.append(validate(line[:-1]))
+        except ValidationError as error:
+            raise _refusal(error, line[:-1], file, number) from error
     return records
 
 
@@ -96,18 +100,17 @@ def _evidence_kind(value: Any) -> str | None:
     fields = value if isinstance(value, dict) else vars(value)
     measure = fields.get("measure")
     tags, marks = _evidence_tags()
-    marked = any(mark in fields for mark in marks)
-    # Where there is one model of a measure alone, it says itself what is wrong with the fields.
-    name = str(measure)
-    return tags.get((name, marked)) or tags.get((name, not marked), measure)
+    return tags.get((str(measure), not marks.isdisjoint(fields)), measure)
 
 
 @functools.cache
 def _evidence_tags() -> tuple[Mapping[tuple[str, bool], str], frozenset[str]]:
     """The tags of evidence, by measure and whether it has a mark, and every mark. Raises ValueError for a twin."""
-    tags: dict[tuple[str, bool], str] = {}
+    own: dict[tuple[str, bool], str] = {}
     for model in evidence_models():
         for measure in get_args(model.model_fields["measure"].annotation):
-            if tags.setdefault((measure, bool(model.mark)), model.tag) != model.tag:
+            if own.setdefault((measure, bool(model.mark)), model.tag) != model.tag:
                 raise ValueError(f"{model.__name__}: evidence of '{measure}' with nothing to tell it apart")
-    return tags, frozenset(model.mark for model in evidence_models() if model.mark)
+    # The one model of a measure says itself what is wrong with the fields.
+    alone = {(measure, not marked): tag for (measure, marked), tag in own.items()}
+    return alone | own, frozenset(model.mark for model in evidence_models() if model.mark)
