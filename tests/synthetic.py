@@ -14,7 +14,9 @@ from cryptography.hazmat.primitives.asymmetric.utils import decode_dss_signature
 from boards import board_records, footprint
 from worldwise.families.attestation.evidence import MESSAGE_BYTES
 from worldwise.libraries.implementation import IMPLEMENTATIONS
-from worldwise.plan.suite import Budget, Case, Suite, parse_suite
+from worldwise.plan.budget import Budget
+from worldwise.plan.case import Case
+from worldwise.plan.suite import Suite, parse_suite
 from worldwise.records.evidence import owed_by, required_checks
 from worldwise.records.messages import message_digest
 from worldwise.run.rundir import RECORDS_FILE, Run, RunWriter

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from synthetic import make_records
 from worldwise.explain.symbols import AddressSpace, Context, Function, SymbolTable
-from worldwise.plan.suite import Case
+from worldwise.plan.case import Case
 from worldwise.records.check import CheckedRecords
 from worldwise.records.models import Overhead, Sample
 from worldwise.records.models import Start as RecordStart

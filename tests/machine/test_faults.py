@@ -7,7 +7,7 @@ import pytest
 
 from worldwise.lab.image import ImageStore
 from worldwise.machine.emulator import Emulator
-from worldwise.plan.suite import parse_case
+from worldwise.plan.case import parse_case
 from worldwise.records.check import check_records
 from worldwise.records.models import Outcome
 from worldwise.records.parse import read_records

@@ -8,7 +8,7 @@ import pytest
 from machines import IMPLEMENTATION, OPTIMISATION, RunCase
 from worldwise.families.aes.evidence import CipherEvidence
 from worldwise.lab.image import ImageStore
-from worldwise.plan.suite import parse_case
+from worldwise.plan.case import parse_case
 from worldwise.records.check import CheckedRecords, check_records
 from worldwise.records.parse import parse_line
 from worldwise.targets.known import TARGETS

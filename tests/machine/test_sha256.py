@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from machines import IMPLEMENTATION, OPTIMISATION, RunCase
-from worldwise.plan.suite import Case, parse_case
+from worldwise.plan.case import Case, parse_case
 from worldwise.records.check import CheckedRecords, check_records
 from worldwise.records.messages import HashEvidence
 from worldwise.records.parse import parse_line

@@ -5,7 +5,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from worldwise.base.errors import WorldwiseError
-from worldwise.plan.suite import Case, takes_portables
+from worldwise.plan.case import Case
+from worldwise.plan.catalogue import takes_portables
 from worldwise.records.evidence import CallRecord, EvidenceRecord, required_checks, verify_evidence
 from worldwise.records.models import Check, End, Failure, Fault, Memory, Outcome, Overhead, Sample, Start
 from worldwise.records.parse import Record
@@ -159,7 +160,7 @@ def _check_beside(subject: Subject, samples: Mapping[tuple[str, str], tuple[Samp
             subject.fail(number, problem)
     if model and due:
         measure, index = next(iter(due))
-        subject.fail(None, f"the {model.kind()} of {measure} {index} are missing.")
+        subject.fail(None, f"the {model.noun()} of {measure} {index} are missing.")
 
 
 def _check_evidence(subject: Subject) -> None:

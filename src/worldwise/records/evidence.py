@@ -12,11 +12,9 @@ from typing import TYPE_CHECKING, ClassVar, Literal, NamedTuple, get_args
 
 from worldwise.base import stages
 from worldwise.base.errors import WorldwiseError
-from worldwise.plan.suite import Case
+from worldwise.plan.case import Case
+from worldwise.plan.spec import BOARD
 from worldwise.records.models import Clock, Count, RecordModel, Sample, Text
-
-# The target of what every board owes.
-BOARD = "board"
 
 
 class Once(NamedTuple):
@@ -78,10 +76,10 @@ class CallRecord(RecordModel):
     index: Count
 
     @classmethod
-    def kind(cls) -> str:
+    def noun(cls) -> str:
         """The model's type of record, a noun in the plural."""
-        (kind,) = get_args(cls.model_fields["type"].annotation)
-        return str(kind)
+        (noun,) = get_args(cls.model_fields["type"].annotation)
+        return str(noun)
 
     def problem(self, sample: Sample) -> str:
         """What is wrong with it, beside the call's sample: a sentence; empty if nothing is."""
@@ -94,10 +92,10 @@ def _no_checks(_case: Case) -> tuple[str, ...]:
 
 @dataclass(frozen=True)
 class Owed:
-    """What an operation owes on some targets besides its samples, and how its places measure.
+    """What an operation owes on some kinds of target besides its samples, and how its places measure.
 
     Attributes:
-        targets: by name; BOARD for every board.
+        kinds: of target: by name, or BOARD.
         operation: of a suite.
         measure: whose results are evidence; empty if none are.
         evidence: the model of that evidence.
@@ -112,7 +110,7 @@ class Owed:
         beside: the model of a record that each call has beside its sample.
     """
 
-    targets: tuple[str, ...]
+    kinds: tuple[str, ...]
     operation: str
     measure: str = ""
     evidence: type[EvidenceRecord] | None = None
@@ -135,21 +133,21 @@ class Evidence:
 
 @functools.cache
 def all_owed() -> Mapping[tuple[str, str], Owed]:
-    """What every operation owes that owes anything, by (target, operation). Raises ValueError if two families say."""
+    """What operations owe, by (kind of target, operation). Raises TypeError if two families say it of one."""
     found: dict[tuple[str, str], Owed] = {}
     for family, evidence in stages.declared("evidence", Evidence).items():
         for owed in evidence.owed:
-            for target in owed.targets:
-                if (target, owed.operation) in found:
-                    raise ValueError(f"{family}: what '{owed.operation}' owes on '{target}' is declared already")
-                found[target, owed.operation] = owed
+            for kind in owed.kinds:
+                if (kind, owed.operation) in found:
+                    raise TypeError(f"families.{family}: what {owed.operation} owes on {kind} is declared already")
+                found[kind, owed.operation] = owed
     return found
 
 
 def owed_by(case: Case) -> Owed:
     """What a case owes; an empty Owed if nothing."""
-    target = BOARD if case.board else case.target
-    return all_owed().get((target, case.operation)) or Owed((target,), case.operation)
+    kind = BOARD if case.board else case.target
+    return all_owed().get((kind, case.operation)) or Owed((kind,), case.operation)
 
 
 def evidence_models() -> tuple[type[EvidenceRecord], ...]:

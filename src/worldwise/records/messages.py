@@ -8,7 +8,8 @@ from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field
 
-from worldwise.plan.suite import MAX_SIZE, Case
+from worldwise.plan.case import Case
+from worldwise.plan.parameters import MAX_SIZE
 from worldwise.records.evidence import EvidenceRecord
 from worldwise.records.models import Count, hex_digits
 

@@ -6,7 +6,7 @@ from typing import Annotated, ClassVar, Literal, Self
 from pydantic import model_validator
 
 from worldwise.libraries import curves
-from worldwise.plan.suite import Case
+from worldwise.plan.case import Case
 from worldwise.records.evidence import EvidenceRecord, Once
 from worldwise.records.messages import MessageSize, message
 from worldwise.records.models import Bytes, Count, OneOf

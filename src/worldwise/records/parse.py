@@ -105,12 +105,12 @@ def _evidence_kind(value: Any) -> str | None:
 
 @functools.cache
 def _evidence_tags() -> tuple[Mapping[tuple[str, bool], str], frozenset[str]]:
-    """The tags of evidence, by measure and whether it has a mark, and every mark. Raises ValueError for a twin."""
+    """The tags of evidence, by measure and whether it has a mark, and every mark. Raises TypeError for a twin."""
     own: dict[tuple[str, bool], str] = {}
     for model in evidence_models():
         for measure in get_args(model.model_fields["measure"].annotation):
             if own.setdefault((measure, bool(model.mark)), model.tag) != model.tag:
-                raise ValueError(f"{model.__name__}: evidence of '{measure}' with nothing to tell it apart")
+                raise TypeError(f"{model.__name__}: evidence of '{measure}' with nothing to tell it apart")
     # The one model of a measure says itself what is wrong with the fields.
     alone = {(measure, not marked): tag for (measure, marked), tag in own.items()}
     return alone | own, frozenset(model.mark for model in evidence_models() if model.mark)

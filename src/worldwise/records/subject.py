@@ -8,7 +8,7 @@ from typing import NoReturn
 
 from worldwise.base import files
 from worldwise.base.errors import WorldwiseError
-from worldwise.plan.suite import Case
+from worldwise.plan.case import Case
 from worldwise.records.evidence import Owed, owed_by
 from worldwise.records.models import BOARD_CLOCK, CLOCK, TARGET_CLOCKS, Clock
 from worldwise.records.parse import Record

@@ -11,7 +11,10 @@ from cryptography.hazmat.primitives.ciphers.algorithms import AES
 from cryptography.hazmat.primitives.ciphers.modes import CBC, CTR
 from pydantic import Field
 
-from worldwise.plan.suite import MAX_SIZE, PLAIN_TARGETS, Case
+from worldwise.families.aes.spec import AES as AES_OPERATION
+from worldwise.plan.case import Case
+from worldwise.plan.parameters import MAX_SIZE
+from worldwise.plan.spec import LINUX, OPTEE, PLAIN_TARGETS
 from worldwise.records.evidence import Evidence, EvidenceRecord, Once, Owed
 from worldwise.records.messages import message_pieces
 from worldwise.records.models import Bytes, Count, hex_digits
@@ -92,18 +95,18 @@ def _checksums(mode: str, key: str, iv: str, aad: str, size: int, index: int) ->
     return f"{zlib.crc32(plain):08x}", f"{zlib.crc32(sealed):08x}"
 
 
-def _owed(targets: tuple[str, ...], forged: tuple[str, ...]) -> Owed:
+def _owed(kinds: tuple[str, ...], forged: tuple[str, ...]) -> Owed:
     def checks_of(case: Case) -> tuple[str, ...]:
         return forged if ("mode", "gcm") in case.parameters else ()
 
     checks = ("known-answer", "decrypted-again")
-    return Owed(targets, "aes", measure="cipher", evidence=CipherEvidence, checks=checks, checks_of=checks_of)
+    return Owed(kinds, AES_OPERATION, measure="cipher", evidence=CipherEvidence, checks=checks, checks_of=checks_of)
 
 
 EVIDENCE = Evidence(
     (
         # In a TEE nothing may be left of what was forged.
-        _owed(("optee",), ("forged-tag-refused", "forged-plaintext-withheld")),
-        _owed(("linux", *PLAIN_TARGETS), ("forged-tag-refused",)),
+        _owed((OPTEE,), ("forged-tag-refused", "forged-plaintext-withheld")),
+        _owed((LINUX, *PLAIN_TARGETS), ("forged-tag-refused",)),
     )
 )

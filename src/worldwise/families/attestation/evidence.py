@@ -8,7 +8,8 @@ from cryptography.hazmat.primitives import hashes
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.hazmat.primitives.asymmetric.utils import encode_dss_signature
 
-from worldwise.plan.suite import Case
+from worldwise.plan.case import Case
+from worldwise.plan.spec import LINUX, OPTEE
 from worldwise.records.evidence import Evidence, EvidenceRecord, Once, Owed
 from worldwise.records.models import Bytes, Count, hex_digits
 from worldwise.records.on_curve import REJECTED, once_signed
@@ -86,15 +87,15 @@ def _public(text: str) -> ec.EllipticCurvePublicKey | None:
         return None
 
 
-_TARGETS = ("optee", "linux")
+_KINDS = (OPTEE, LINUX)
 
 EVIDENCE = Evidence(
     (
-        Owed(_TARGETS, "keygen", measure="keygen", evidence=KeygenEvidence),
+        Owed(_KINDS, "keygen", measure="keygen", evidence=KeygenEvidence),
         *(
-            Owed(_TARGETS, operation, measure="sign", evidence=SignEvidence, checks=REJECTED)
+            Owed(_KINDS, operation, measure="sign", evidence=SignEvidence, checks=REJECTED)
             for operation in MESSAGE_BYTES
         ),
-        Owed(("optee",), "storage-create", checks=("content-read-back",)),
+        Owed((OPTEE,), "storage-create", checks=("content-read-back",)),
     )
 )

@@ -3,6 +3,7 @@
 
 from dataclasses import replace
 
+from worldwise.plan.spec import LINUX, OPTEE
 from worldwise.records.evidence import Evidence, EvidenceRecord, Owed
 from worldwise.records.messages import HashEvidence
 from worldwise.records.on_curve import (
@@ -14,10 +15,10 @@ from worldwise.records.on_curve import (
 )
 
 
-def _owed(target: str, memory_at: str) -> tuple[Owed, ...]:
+def _owed(kind: str, memory_at: str) -> tuple[Owed, ...]:
     def owed(operation: str, evidence: type[EvidenceRecord], checks: tuple[str, ...], measure: str = "") -> Owed:
         return Owed(
-            (target,),
+            (kind,),
             operation,
             measure=measure or operation,
             evidence=evidence,
@@ -30,4 +31,4 @@ def _owed(target: str, memory_at: str) -> tuple[Owed, ...]:
     return (*signature, ecdh, owed("digest", HashEvidence, ("known-answer",), "hash"))
 
 
-EVIDENCE = Evidence((*_owed("optee", "ta"), *_owed("linux", "")))
+EVIDENCE = Evidence((*_owed(OPTEE, "ta"), *_owed(LINUX, "")))

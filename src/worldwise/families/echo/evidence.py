@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Echo: what its records must say."""
 
+from worldwise.plan.spec import LINUX, OPTEE
 from worldwise.records.evidence import Evidence, Owed
 
-EVIDENCE = Evidence((Owed(("optee", "linux"), "echo", checks=("messages-echoed",)),))
+EVIDENCE = Evidence((Owed((OPTEE, LINUX), "echo", checks=("messages-echoed",)),))

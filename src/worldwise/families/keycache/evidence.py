@@ -4,9 +4,10 @@
 Under load they say besides what redis-benchmark reports, and of a workload how many requests found their key.
 """
 
+from worldwise.plan.spec import OPTEE
 from worldwise.records.evidence import Evidence, Owed
 
-_OPTEE = ("optee",)
+_OPTEE = (OPTEE,)
 
 EVIDENCE = Evidence(
     (

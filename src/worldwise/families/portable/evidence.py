@@ -10,8 +10,9 @@ from cryptography.hazmat.primitives.ciphers.algorithms import AES
 from cryptography.hazmat.primitives.ciphers.modes import CTR
 from pydantic import Field
 
-from worldwise.plan.suite import PLAIN_TARGETS, Case
-from worldwise.records.evidence import BOARD, Evidence, EvidenceRecord, Owed
+from worldwise.plan.case import Case
+from worldwise.plan.spec import BOARD, PLAIN_TARGETS
+from worldwise.records.evidence import Evidence, EvidenceRecord, Owed
 from worldwise.records.messages import MessageSize, message
 from worldwise.records.models import Count, hex_digits
 from worldwise.records.on_curve import (
@@ -81,7 +82,7 @@ class EncryptEvidence(EvidenceRecord):
 
 
 _KNOWN_ANSWER = ("known-answer",)
-# On every target alike.
+# On every kind of target alike.
 _OWED = (
     Owed((), "keygen", measure="keygen", evidence=CurveKeygenEvidence),
     Owed((), "sign", measure="sign", evidence=CurveSignatureEvidence, checks=SIGNATURE_CHECKS),
@@ -96,8 +97,8 @@ _OWED = (
 
 EVIDENCE = Evidence(
     (
-        *(replace(owed, targets=(BOARD,), memory_at="mcu") for owed in _OWED),
-        *(replace(owed, targets=tuple(PLAIN_TARGETS)) for owed in _OWED),
+        *(replace(owed, kinds=(BOARD,), memory_at="mcu") for owed in _OWED),
+        *(replace(owed, kinds=tuple(PLAIN_TARGETS)) for owed in _OWED),
         Owed((BOARD,), "dhrystone", checks=("final-values",), memory_at="mcu"),
     )
 )

@@ -4,6 +4,7 @@
 In a TEE the algorithm is measured within the TA, by the core's own counter, one span for each piece of the message.
 """
 
+from worldwise.plan.spec import LINUX, OPTEE
 from worldwise.records.evidence import Evidence, Owed
 from worldwise.records.messages import HashEvidence
 from worldwise.records.models import Clock
@@ -13,7 +14,7 @@ _CYCLES: Clock = "pmccntr_el0"
 EVIDENCE = Evidence(
     (
         Owed(
-            ("optee",),
+            (OPTEE,),
             "sha256",
             measure="hash",
             evidence=HashEvidence,
@@ -21,7 +22,7 @@ EVIDENCE = Evidence(
             clocks={"api": _CYCLES, "ta": _CYCLES},
             summed=("api", "ta"),
         ),
-        Owed(("linux",), "sha256", measure="hash", evidence=HashEvidence, checks=("known-answer",)),
-        Owed(("linux",), "sha256sum", measure="hash", evidence=HashEvidence),
+        Owed((LINUX,), "sha256", measure="hash", evidence=HashEvidence, checks=("known-answer",)),
+        Owed((LINUX,), "sha256sum", measure="hash", evidence=HashEvidence),
     )
 )
