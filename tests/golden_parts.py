@@ -42,7 +42,7 @@ from worldwise.plan.catalogue import (
 from worldwise.plan.selection import swept
 from worldwise.plan.suite import Suite, load_suite, parse_suite
 from worldwise.read import gate, lens, published
-from worldwise.records import records as record
+from worldwise.records import parse as record
 from worldwise.run import rundir
 from worldwise.targets.board import BoardTarget
 from worldwise.targets.known import TARGETS

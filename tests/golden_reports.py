@@ -52,7 +52,7 @@ from worldwise.plan.case import Case
 from worldwise.plan.suite import parse_suite
 from worldwise.read import gate, published
 from worldwise.read.lens import NotAvailable, Reading, read_run
-from worldwise.records.records import Sample
+from worldwise.records.models import Sample
 from worldwise.report import explained as explain_report
 from worldwise.report import exports, plot, report
 from worldwise.report import gated as gate_report

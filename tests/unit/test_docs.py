@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from worldwise import paths
+from worldwise.base import paths
 
 ROOT = paths.REPOSITORY
 README = ROOT / "README.md"
