@@ -12,12 +12,12 @@ from pathlib import Path
 
 from worldwise.base import paths, toml_model
 from worldwise.base.errors import WorldwiseError
-from worldwise.explain.trace import parse_trace
 from worldwise.libraries import own
 from worldwise.libraries.portable import ADAPTER, MANIFEST, Manifest, Portable
 from worldwise.plan import suite
 from worldwise.plan.suite import Case
 from worldwise.records import records as record
+from worldwise.records.trace import parse_trace
 from worldwise.run import rundir
 from worldwise.run.rundir import CaseManifest, Finished, RunManifest
 

@@ -11,10 +11,10 @@ import click
 
 from worldwise.base import outgoing, paths
 from worldwise.base.errors import WorldwiseError
-from worldwise.explain import trace
 from worldwise.plan.suite import Budget, load_suite, parse_budget
 from worldwise.read import lens
 from worldwise.records import records as record
+from worldwise.records import trace
 from worldwise.report import report as reports
 from worldwise.run.rundir import ListedRun, Run, list_runs, open_run
 

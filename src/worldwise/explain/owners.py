@@ -11,13 +11,11 @@ from typing import TypeVar
 
 from worldwise.base.errors import WorldwiseError
 from worldwise.explain.layers import NO_RULE, OTHER_PROCESS, UNKNOWN, Rule, Rules
-from worldwise.explain.stacks import Frame, Stacks, World
-from worldwise.explain.symbols import AddressSpace, Context
-from worldwise.explain.trace import Block, Pass, Trace, Witness, with_inner
-from worldwise.explain.trace import Context as TraceContext
-from worldwise.explain.trace import Frame as TraceFrame
+from worldwise.explain.stacks import StackFrame, Stacks
+from worldwise.machine.symbols.space import AddressSpace, Level, World
 from worldwise.plan.suite import Case
 from worldwise.records.records import CheckedRecords, Sample
+from worldwise.records.trace import Block, Context, Frame, Pass, Trace, Witness, with_inner
 
 LOST = "[stack not followed]"
 
@@ -48,7 +46,7 @@ class Step:
     instructions: int
     how: str
     lane: str
-    frame: Frame
+    frame: StackFrame
 
 
 @dataclass(frozen=True)
@@ -111,7 +109,7 @@ class Explanation:
                 found[stack[-1].function, stack[-1].image] += count
         return dict(found)
 
-    def _shares(self, key_of: Callable[[Frame], _Key]) -> dict[_Key, "Share"]:
+    def _shares(self, key_of: Callable[[StackFrame], _Key]) -> dict[_Key, "Share"]:
         shares: defaultdict[_Key, Share] = defaultdict(Share)
         for stack, count in self.stacks.items():
             shares[key_of(stack[-1])].self += count
@@ -156,7 +154,7 @@ class Agreement:
         return self.samples - len(self.differing)
 
 
-def caller(stack: tuple[Frame, ...], is_helper: Callable[[str], bool]) -> Frame:
+def caller(stack: tuple[StackFrame, ...], is_helper: Callable[[str], bool]) -> StackFrame:
     """For whom a stack's last function works: the last frame that is no helper; the last of all if every one is."""
     return next((frame for frame in reversed(stack) if not is_helper(frame.function)), stack[-1])
 
@@ -252,11 +250,11 @@ class Explainer:
         self.rules = rules
         self.process = process
         self.inline = inline
-        self._contexts: dict[int, Context] = {}
-        self._bases: dict[int, tuple[Frame, ...]] = {}
-        self._paths: dict[tuple[int, int], tuple[Frame, ...]] = {}
+        self._contexts: dict[int, Level] = {}
+        self._bases: dict[int, tuple[StackFrame, ...]] = {}
+        self._paths: dict[tuple[int, int], tuple[StackFrame, ...]] = {}
         self._runs: dict[tuple[int, int], list[tuple[int, int]]] = {}
-        self._frames: dict[tuple[tuple[str | int, ...], World, bool], Frame] = {}
+        self._frames: dict[tuple[tuple[str | int, ...], World, bool], StackFrame] = {}
         self._others: set[int] = set()
         self._records_made: dict[tuple[str, int], bool] = {}
         self._resolve_contexts()
@@ -334,7 +332,7 @@ class Explainer:
         regions = self._regions(sample)
         if not regions:
             raise WorldwiseError(f"{self.case.id}: the trace has no region from {sample.begin} to {sample.end}")
-        together: Counter[tuple[Frame, ...]] = Counter()
+        together: Counter[tuple[StackFrame, ...]] = Counter()
         for region in regions:
             together.update(self.stacks(region))
         stacks = dict(together)
@@ -381,7 +379,7 @@ class Explainer:
             for address, count in self._functions_of(row.frame, row.block):
                 executed[row.frame, address] += count * row.times
         below = self._base(of.frame)
-        result: Counter[tuple[Frame, ...]] = Counter()
+        result: Counter[tuple[StackFrame, ...]] = Counter()
         for (frame, address), count in executed.items():
             stack = self._path(frame, address)
             result[stack[len(below) :] if stack[: len(below)] == below else stack] += count
@@ -457,13 +455,13 @@ class Explainer:
                     blocks[block.pc] = bytes.fromhex(block.code)
         for number, context in self.trace.contexts.items():
             if context.el == 3:
-                self._contexts[number] = Context("monitor", 3)
+                self._contexts[number] = Level("monitor", 3)
             elif context.secure:
-                self._contexts[number] = Context("secure", context.el)
+                self._contexts[number] = Level("secure", context.el)
             elif context.el == 0:
-                self._contexts[number] = Context("normal", 0, self._process(context, executed[number]))
+                self._contexts[number] = Level("normal", 0, self._process(context, executed[number]))
             else:
-                self._contexts[number] = Context("normal", 1)
+                self._contexts[number] = Level("normal", 1)
             if not context.secure and context.task:
                 self._others.add(number)
             self.space.locate(
@@ -476,8 +474,21 @@ class Explainer:
             )
         self._executed = executed
         self._verify()
+        if self.inline:
+            self.space.read_inlined(self._addresses())
 
-    def _process(self, context: TraceContext, executed: Mapping[int, bytes]) -> str:
+    def _addresses(self) -> Iterator[tuple[Level, int]]:
+        """All addresses that may be on a stack."""
+        for number, blocks in self._executed.items():
+            for pc, code in blocks.items():
+                for address in range(pc, pc + len(code), 4):
+                    yield self._contexts[number], address
+        for frame in self.trace.frames.values():
+            yield self._contexts[frame.context], frame.target
+            if frame.parent in self.trace.frames:
+                yield self._contexts[self.trace.frames[frame.parent].context], frame.site
+
+    def _process(self, context: Context, executed: Mapping[int, bytes]) -> str:
         """The process whose code a task executed."""
         if not context.task:
             return self.process
@@ -506,7 +517,7 @@ class Explainer:
     def _world(self, context: int) -> World:
         return self._contexts[context].world
 
-    def _frame(self, context: int, address: int) -> Frame:
+    def _frame(self, context: int, address: int) -> StackFrame:
         symbol = self.space.lookup(self._contexts[context], address)
         key = (
             (symbol.image, symbol.source, symbol.function) if symbol else (address,),
@@ -519,7 +530,7 @@ class Explainer:
                 layer = OTHER_PROCESS
             name = symbol.function if symbol else f"[{address:#x}]"
             image = symbol.image if symbol else self.space.image(self._contexts[context], address) or "no image"
-            self._frames[key] = Frame(name, image, layer, self._world(context))
+            self._frames[key] = StackFrame(name, image, layer, self._world(context))
         return self._frames[key]
 
     def _functions_of(self, frame: int, block: int) -> list[tuple[int, int]]:
@@ -530,7 +541,7 @@ class Explainer:
             self._runs[key] = list(self._split(self._contexts[context], self.trace.blocks[block]))
         return self._runs[key]
 
-    def _split(self, context: Context, block: Block) -> Iterator[tuple[int, int]]:
+    def _split(self, context: Level, block: Block) -> Iterator[tuple[int, int]]:
         end = block.pc + 4 * block.instructions
         symbol = self.space.lookup(context, block.pc)
         if not self.inline and symbol and end <= symbol.start + symbol.size:
@@ -544,12 +555,12 @@ class Explainer:
                 begin, last = pc, owner
         yield begin, (end - begin) // 4
 
-    def _owner(self, context: Context, pc: int) -> tuple[str, int, tuple[str, ...]]:
+    def _owner(self, context: Level, pc: int) -> tuple[str, int, tuple[str, ...]]:
         symbol = self.space.lookup(context, pc)
         image, start = (symbol.image, symbol.start) if symbol else ("", 0)
         return image, start, tuple(self.space.inline_chain(context, pc)) if self.inline else ()
 
-    def _path(self, number: int, address: int) -> tuple[Frame, ...]:
+    def _path(self, number: int, address: int) -> tuple[StackFrame, ...]:
         """The stack when the instruction at `address` is executed on a frame."""
         key = (number, address)
         if key not in self._paths:
@@ -557,28 +568,28 @@ class Explainer:
             base = self._base(number)
             leaf = self._frame(frame.context, address)
             if any(one.function == LOST for one in base):
-                leaf = Frame(leaf.function, leaf.image, UNKNOWN, leaf.world)
+                leaf = StackFrame(leaf.function, leaf.image, UNKNOWN, leaf.world)
             names = self.space.inline_chain(self._contexts[frame.context], address) if self.inline else []
-            inlined = [Frame(f"{name} [inlined]", leaf.image, leaf.layer, leaf.world) for name in names]
+            inlined = [StackFrame(f"{name} [inlined]", leaf.image, leaf.layer, leaf.world) for name in names]
             self._paths[key] = (*base, leaf, *inlined)
         return self._paths[key]
 
-    def _base(self, number: int) -> tuple[Frame, ...]:
+    def _base(self, number: int) -> tuple[StackFrame, ...]:
         """The stack below a frame's own function."""
         if number not in self._bases:
             frame = self.trace.frames[number]
             if frame.kind == "region":
-                base: tuple[Frame, ...] = ()
+                base: tuple[StackFrame, ...] = ()
             elif frame.kind == "task":
                 base = (self._task(frame),)
             else:
                 base = self._at_site(frame)
                 if frame.kind == "lost":
-                    base = (*base, Frame(LOST, "worldwise", UNKNOWN, self._world(frame.context)))
+                    base = (*base, StackFrame(LOST, "worldwise", UNKNOWN, self._world(frame.context)))
             self._bases[number] = base
         return self._bases[number]
 
-    def _at_site(self, frame: TraceFrame) -> tuple[Frame, ...]:
+    def _at_site(self, frame: Frame) -> tuple[StackFrame, ...]:
         parent = self.trace.frames[frame.parent]
         if frame.site:
             return self._path(frame.parent, frame.site)
@@ -586,7 +597,7 @@ class Explainer:
             return self._base(frame.parent)
         return self._path(frame.parent, parent.target)
 
-    def _task(self, frame: TraceFrame) -> Frame:
+    def _task(self, frame: Frame) -> StackFrame:
         """A task that is not the region's own: its program, or the kernel's threads."""
         names = {
             self._contexts[number].process
@@ -594,7 +605,7 @@ class Explainer:
             if context.task == frame.target and context.el == 0 and not context.secure
         } - {""}
         name = min(names) if names else "kernel thread"
-        return Frame(f"[task: {name}]", "linux", OTHER_PROCESS, "normal")
+        return StackFrame(f"[task: {name}]", "linux", OTHER_PROCESS, "normal")
 
     # --- the path through the levels ---
 

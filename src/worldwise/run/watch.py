@@ -1,12 +1,10 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Watching: a case run once more with the emulator's plugin attached, its trace kept for explaining."""
 
-import bisect
 import gzip
 import hashlib
 import json
 import shutil
-import struct
 import tempfile
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -16,14 +14,17 @@ from filelock import FileLock
 
 from worldwise.base import files
 from worldwise.base.errors import WorldwiseError
-from worldwise.explain.symbols import AddressSpace, Context, address_space, machine_symbols
-from worldwise.explain.trace import Trace, read_trace
 from worldwise.lab import debian, image
 from worldwise.lab.image import ImageStore, check_files
 from worldwise.lab.lab import Lab
 from worldwise.machine.emulator import RECORDS, TRACE, Emulator, Machine, Plugin, symbol_address
+from worldwise.machine.symbols.machine import address_space
+from worldwise.machine.symbols.ranges import function_ranges, pack_ranges
+from worldwise.machine.symbols.said import machine_symbols
+from worldwise.machine.symbols.space import AddressSpace
 from worldwise.plan.suite import Case, takes_portables
 from worldwise.records.records import MOST_BYTES, CheckedRecords, check_records, read_records
+from worldwise.records.trace import Trace, read_trace
 from worldwise.run.measure import case_digest, check_run
 from worldwise.targets.known import TARGETS
 
@@ -157,55 +158,6 @@ class Watcher:
 def _process(case: Case) -> str:
     """The measured program, as Linux names the process."""
     return Path(TARGETS[case.target].program(case)[0]).name[:_COMM_LENGTH]
-
-
-def function_ranges(space: AddressSpace, process: str) -> list[tuple[int, int]]:
-    """Where functions begin and end, in order, wherever an address means but one function on the machine.
-
-    The process is the measured one. What another process may have at the same address is left out.
-    """
-    measured = Context("normal", 0, process)
-    ranges: list[tuple[int, int]] = []
-    elsewhere: list[tuple[int, int]] = []
-    for context in space.contexts():
-        for place in space.mappings(context):
-            found = [(start + place.bias, end + place.bias) for start, end in place.table.ranges()]
-            if context.world == "normal" and context.el == 0 and context != measured:
-                elsewhere += found
-            else:
-                ranges += found
-    same = set(elsewhere)
-    taken = _merged(elsewhere)
-    clear: list[tuple[int, int]] = []
-    for one in sorted(set(ranges)):
-        # The same program in another process has the same functions at the same places.
-        if one not in same and _meets(taken, one):
-            continue
-        if clear and one[0] < clear[-1][1]:
-            raise WorldwiseError(f"two functions are at one address, {one[0]:#x}: the machine's maps overlap")
-        clear.append(one)
-    return clear
-
-
-def _merged(ranges: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
-    """The same addresses as ranges that do not touch, in order."""
-    merged: list[tuple[int, int]] = []
-    for start, end in sorted(ranges):
-        if merged and start <= merged[-1][1]:
-            merged[-1] = (merged[-1][0], max(end, merged[-1][1]))
-        else:
-            merged.append((start, end))
-    return merged
-
-
-def _meets(merged: Sequence[tuple[int, int]], one: tuple[int, int]) -> bool:
-    place = bisect.bisect_left(merged, one[1], key=lambda other: other[0]) - 1
-    return place >= 0 and one[0] < merged[place][1]
-
-
-def pack_ranges(ranges: Sequence[tuple[int, int]]) -> bytes:
-    """As the plugin reads them."""
-    return b"".join(struct.pack("<QQ", *one) for one in ranges)
 
 
 def _write(functions: Path, ranges: bytes) -> None:
