@@ -10,8 +10,9 @@ import pytest
 
 from machines import IMPLEMENTATION, OPTIMISATION, RunCase, Tool, fresh_cache, note
 from worldwise.base.errors import WorldwiseError
+from worldwise.explain.explanation import Explanation
 from worldwise.explain.layers import UNKNOWN, load_rules
-from worldwise.explain.owners import Explainer, Explanation
+from worldwise.explain.owners import Explainer
 from worldwise.explain.stacks import folded
 from worldwise.families.sha256 import parts as hash_parts
 from worldwise.lab.image import ImageStore

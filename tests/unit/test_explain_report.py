@@ -11,9 +11,10 @@ import pytest
 from rich.console import Console
 
 from traces import CASE
+from worldwise.explain.explanation import Explanation, Step
 from worldwise.explain.layers import NO_RULE, UNKNOWN, Rules, load_rules
-from worldwise.explain.owners import Agreement, Explanation, Step
 from worldwise.explain.stacks import StackFrame
+from worldwise.explain.witness import Agreement
 from worldwise.records.trace import Witness
 from worldwise.report import explained as explain_report
 

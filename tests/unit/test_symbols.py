@@ -193,7 +193,7 @@ def test_inlined_functions_of_the_machine(lab_if_there: Lab, tmp_path: Path) -> 
 
 def test_what_addr2line_says_is_checked() -> None:
     """If this fails, a name with a line feed in it shifts all chains by one."""
-    printed = "0x0000000000000010\ninnermost\na.c:1\ninner\na.c:9\nouter\n??:0\n0x0000000000000014\n??\n??:0\n"
+    printed = "0x0000000000000010\n__GI_innermost\na.c:1\ninner\na.c:9\nouter\n??:0\n0x0000000000000014\n??\n??:0\n"
     assert parse_addr2line(printed) == [(0x10, ["inner", "innermost"]), (0x14, [])]
     assert parse_addr2line("") == []
 

@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from worldwise.base.errors import WorldwiseError
-from worldwise.explain.owners import Explainer, caller
+from worldwise.explain.explanation import caller
+from worldwise.explain.owners import Explainer
 from worldwise.explain.stacks import StackFrame
 from worldwise.plan.suite import Case
 from worldwise.records.records import Sample

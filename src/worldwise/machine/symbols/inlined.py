@@ -12,6 +12,8 @@ from worldwise.machine.symbols.elf import open_elf
 Addr2line = Callable[[bytes, str], str]
 # For each address: itself, then for each function it is in, the innermost first, two lines: name, and file with line.
 OPTIONS = ("--addresses", "--functions", "--inlines")
+# Before the name by which the C library calls a function of its own: __GI_memcpy is memcpy.
+_OWN_CALLS = "__GI_"
 PROGRAM = "aarch64-linux-gnu-addr2line"
 
 
@@ -78,6 +80,6 @@ def parse_addr2line(printed: str) -> list[tuple[int, list[str]]]:
             chains.append((int(line, 16), []))
         elif line and chains:
             next(lines, "")  # the file, and the line in it
-            chains[-1][1].insert(0, line)
+            chains[-1][1].insert(0, line.removeprefix(_OWN_CALLS))
     # The first is the function that all others were put into.
     return [(address, names[1:]) for address, names in chains]
