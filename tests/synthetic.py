@@ -15,7 +15,8 @@ from boards import board_records, footprint
 from worldwise.libraries.implementation import IMPLEMENTATIONS
 from worldwise.plan.suite import Budget, Case, Suite, parse_suite
 from worldwise.records.records import CLOCKS, EVIDENCE, MESSAGE_BYTES, REQUIRED_CHECKS, message_digest
-from worldwise.run.rundir import RECORDS_FILE, Run, RunWriter
+from worldwise.run.rundir import RECORDS_FILE, Run
+from worldwise.run.writer import RunWriter
 
 RecordList = list[dict[str, Any]]
 

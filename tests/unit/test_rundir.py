@@ -11,7 +11,8 @@ import pytest
 from synthetic import lines, make_records, make_suite, new_writer, write_case, write_run
 from worldwise.base.errors import WorldwiseError
 from worldwise.plan.suite import Case, parse_budget
-from worldwise.run.rundir import RunWriter, list_runs, open_run
+from worldwise.run.rundir import list_runs, open_run
+from worldwise.run.writer import RunWriter
 
 A = Case("optee", "mbedtls-nist", "O2", "empty-invoke", 2, 1)
 B = Case("linux", "mbedtls-nist", "O2", "keygen", 2, 1)

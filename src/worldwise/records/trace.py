@@ -335,15 +335,7 @@ def parse_trace(file: io.BufferedIOBase, path: Path) -> Trace:
             f"{files.quoted(end.problem)}, at {end.problem_at:#x}"
         )
     trace = Trace(start, contexts, frames, blocks, passes, dict(own), dict(events), witnesses)
-    seen: set[int] = set()
-    for one in passes:
-        if one.id in seen:
-            raise WorldwiseError(f"{path}: a second pass {one.id}")
-        seen.add(one.id)
-    _check_nesting("pass", {one.id: one.parent for one in passes}, path)
-    _check_nesting("frame", {one.id: one.parent for one in frames.values()}, path)
-    if start.mode == "stack":
-        _check(trace, path)
+    _check(trace, path)
     return trace
 
 
@@ -409,6 +401,18 @@ def with_inner(passes: Sequence[Pass], own: Mapping[int, int]) -> dict[int, int]
 
 
 def _check(trace: Trace, path: Path) -> None:
+    seen: set[int] = set()
+    for one in trace.passes:
+        if one.id in seen:
+            raise WorldwiseError(f"{path}: a second pass {one.id}")
+        seen.add(one.id)
+    _check_nesting("pass", {one.id: one.parent for one in trace.passes}, path)
+    _check_nesting("frame", {one.id: one.parent for one in trace.frames.values()}, path)
+    if trace.start.mode == "stack":
+        _check_counts(trace, path)
+
+
+def _check_counts(trace: Trace, path: Path) -> None:
     counted: dict[int, int] = {}
     for one in trace.passes:
         total = 0

@@ -6,7 +6,7 @@ import hashlib
 import json
 import shutil
 import tempfile
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -79,28 +79,16 @@ class Watcher:
 
         Raises WorldwiseError as measuring does, if records differ from the expected, or if the trace does not add up.
         """
-        if takes_portables(case.target):
-            raise WorldwiseError(
-                f"{case.id}: programs on boards and in plain Linux cannot be explained yet, only counted",
-                "`worldwise run` counts them; a case of target optee or linux can be explained",
-            )
+        _require_explainable(case)
         machine = TARGETS[case.target].machine(case, self.images)
-        program = TARGETS[case.target].program(case)
         process = _process(case)
         space = address_space(self.emulator, machine, self.images)
-        arguments = self._stack_arguments(machine)
-        if passes:
-            arguments["passes"] = str(passes)
-        if witness:
-            arguments["witness"] = str(witness)
+        asked = {"passes": passes, "witness": witness}
+        arguments = self._stack_arguments(machine) | {name: str(number) for name, number in asked.items() if number}
         ranges = b"" if exact_sites else pack_ranges(function_ranges(space, process))
         plugin = self.images.get(image.plugin())
-        digest = hashlib.sha256(
-            json.dumps(
-                [case_digest(self.lab, machine, case), plugin.digest, arguments, hashlib.sha256(ranges).hexdigest()],
-                sort_keys=True,
-            ).encode()
-        ).hexdigest()
+        parts = [case_digest(self.lab, machine, case), plugin.digest, arguments, hashlib.sha256(ranges).hexdigest()]
+        digest = hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()
         traces = self.lab.cache / "traces"
         traces.mkdir(parents=True, exist_ok=True)
         final = traces / digest[:16]
@@ -109,10 +97,8 @@ class Watcher:
                 with tempfile.TemporaryDirectory(dir=traces, prefix=".watching-") as work:
                     functions = Path(work, "functions")
                     _write(functions, ranges)
-                    directory = Path(work, "run")
-                    directory.mkdir()
                     attached = Plugin(plugin.file("worldwise.so"), arguments, functions if ranges else None)
-                    self._run(case, machine, program, attached, directory)
+                    directory = self._run(case, machine, attached, Path(work))
                     _keep(directory, digest)
                     shutil.rmtree(final, ignore_errors=True)
                     directory.rename(final)
@@ -133,11 +119,16 @@ class Watcher:
         plugin = self.images.get(image.plugin()).file("worldwise.so")
         return Plugin(plugin, self._stack_arguments(machine), functions)
 
-    def _run(self, case: Case, machine: Machine, program: Sequence[str], plugin: Plugin, directory: Path) -> None:
+    def _run(self, case: Case, machine: Machine, plugin: Plugin, work: Path) -> Path:
+        """Run a case, and give the folder of what came of it, in `work`."""
+        directory = work / "run"
+        directory.mkdir()
         self.notify(f"watching {case.id}")
+        program = TARGETS[case.target].program(case)
         outcome = self.emulator.run(machine, program, directory, plugin=plugin)
         check_run(case, directory, self.emulator, machine)
         self.notify(f"watched {case.id} in {outcome.wall_seconds:.1f} s")
+        return directory
 
     def _stack_arguments(self, machine: Machine) -> dict[str, str]:
         """Mode stack, and where tasks and threads are switched."""
@@ -153,6 +144,14 @@ class Watcher:
             "thread-suspend": f"{symbol_address(machine.symbols['tee'], 'thread_state_suspend'):#x}",
             "thread-resume": f"{symbol_address(machine.symbols['tee'], 'thread_resume'):#x}",
         }
+
+
+def _require_explainable(case: Case) -> None:
+    if takes_portables(case.target):
+        raise WorldwiseError(
+            f"{case.id}: programs on boards and in plain Linux cannot be explained yet, only counted",
+            "`worldwise run` counts them; a case of target optee or linux can be explained",
+        )
 
 
 def _process(case: Case) -> str:
