@@ -11,7 +11,7 @@ from synthetic import make_records
 from worldwise.machine.symbols.names import Function
 from worldwise.machine.symbols.space import AddressSpace, Level
 from worldwise.machine.symbols.table import SymbolTable
-from worldwise.plan.suite import Case
+from worldwise.plan.case import Case
 from worldwise.records.records import CheckedRecords, Overhead, Sample
 from worldwise.records.records import Start as RecordStart
 

@@ -15,7 +15,7 @@ from worldwise.base.errors import WorldwiseError
 from worldwise.libraries import own
 from worldwise.libraries.portable import ADAPTER, MANIFEST, Manifest, Portable
 from worldwise.plan import suite
-from worldwise.plan.suite import Case
+from worldwise.plan.case import Case, parse_case
 from worldwise.records import records as record
 from worldwise.records.trace import parse_trace
 from worldwise.run import rundir
@@ -44,7 +44,7 @@ optimisations = ["O2"]
 
 
 def _case(text: str) -> Case:
-    return suite.parse_case(text, samples=2, warmup=1)
+    return parse_case(text, samples=2, warmup=1)
 
 
 # Small, so that an input takes a millisecond. Which one is meant says the operation in the first record.

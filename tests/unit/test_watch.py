@@ -14,7 +14,7 @@ from worldwise.machine.symbols import ranges
 from worldwise.machine.symbols.names import Function
 from worldwise.machine.symbols.space import AddressSpace, Level
 from worldwise.machine.symbols.table import SymbolTable
-from worldwise.plan.suite import Case
+from worldwise.plan.case import Case
 from worldwise.run import watch
 
 MEASURED, OTHER = Level("normal", 0, "optee-client"), Level("normal", 0, "init")

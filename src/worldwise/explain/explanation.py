@@ -9,7 +9,7 @@ from typing import TypeVar
 
 from worldwise.explain.layers import NO_RULE, UNKNOWN
 from worldwise.explain.stacks import StackFrame, Stacks
-from worldwise.plan.suite import Case
+from worldwise.plan.case import Case
 
 _Key = TypeVar("_Key", bound=Hashable)
 

@@ -13,7 +13,7 @@ from worldwise.explain.layers import OTHER_PROCESS, UNKNOWN, Rule, Rules
 from worldwise.explain.stacks import StackFrame, Stacks
 from worldwise.explain.witness import Agreement, Witnesses
 from worldwise.machine.symbols.space import AddressSpace, Level, World
-from worldwise.plan.suite import Case
+from worldwise.plan.case import Case
 from worldwise.records.records import CheckedRecords, Sample
 from worldwise.records.trace import Block, Context, Frame, Pass, Trace, Witness, with_inner
 

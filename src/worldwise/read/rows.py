@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from fractions import Fraction
 from statistics import median
 
-from worldwise.plan.suite import TARGETS
+from worldwise.plan.catalogue import is_board
 from worldwise.read.comparison import Call, Figures, Judge, Row, Verdict
 from worldwise.records.records import Sample
 from worldwise.run.rundir import CaseManifest
@@ -91,7 +91,7 @@ def judge_row(row: Row, limit: Fraction, judge: Judge) -> Row:
     Every call is looked at where nothing but the library decides its count; where a timer may interrupt, one call more
     or less has it, and the median stands for all.
     """
-    calls = row.same_inputs and (judge == "calls" or (judge == "auto" and row.target not in TARGETS))
+    calls = row.same_inputs and (judge == "calls" or (judge == "auto" and is_board(row.target)))
     return row.model_copy(update={"judged": "calls" if calls else "median", "exceeds": _exceeds(row, limit, calls)})
 
 

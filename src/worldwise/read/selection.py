@@ -5,8 +5,10 @@ import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
+from worldwise.base.choices import did_you_mean
 from worldwise.base.errors import WorldwiseError
-from worldwise.plan.suite import PARAMETERS, did_you_mean, parameters_of
+from worldwise.plan.case import parameters_of
+from worldwise.plan.catalogue import parameters
 
 # Names of files, packages or cases in one sentence.
 _MOST_NAMED = 8
@@ -21,7 +23,7 @@ def parse_selection(text: str, cases: Sequence["Parts"]) -> dict[str, str]:
     targets = {case.target for case in cases}
     implementations = {case.implementation for case in cases}
     optimisations = {case.optimisation for case in cases}
-    defaults = {parameter.key: parameter.default for parameter in PARAMETERS}
+    defaults = {parameter.key: parameter.default for parameter in parameters().values()}
     found: dict[str, str] = {}
     for word in filter(None, re.split("[,/]", text)):
         key, equals, value = word.partition("=")

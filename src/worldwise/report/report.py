@@ -17,6 +17,7 @@ from worldwise.base.tables import factor as _factor
 from worldwise.base.tables import ratio as _ratio
 from worldwise.base.tables import spread as _spread
 from worldwise.base.tables import whole as _whole
+from worldwise.base.units import size_text
 from worldwise.families.abuse.tables import abuse_sections
 from worldwise.families.aes.tables import aes_sections, plain_aes_sections
 from worldwise.families.calls.tables import calls_sections
@@ -33,7 +34,8 @@ from worldwise.families.portable.options import options_sections
 from worldwise.families.sha256.cost import Fit, HashCost, throughput
 from worldwise.families.storage.tables import storage_sections
 from worldwise.libraries.implementation import IMPLEMENTATIONS as IMPLEMENTATION_TABLE
-from worldwise.plan.suite import IMPLEMENTATIONS, OPTIMISATIONS, size_text, takes_portables
+from worldwise.libraries.portable import OPTIMISATIONS
+from worldwise.plan.catalogue import IMPLEMENTATIONS, takes_portables
 from worldwise.read.lens import CLOCKS, Factor, Reading, Row, in_reading_order
 from worldwise.report import tracking
 

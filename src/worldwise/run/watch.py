@@ -22,7 +22,8 @@ from worldwise.machine.symbols.machine import address_space
 from worldwise.machine.symbols.ranges import function_ranges, pack_ranges
 from worldwise.machine.symbols.said import machine_symbols
 from worldwise.machine.symbols.space import AddressSpace
-from worldwise.plan.suite import Case, takes_portables
+from worldwise.plan.case import Case
+from worldwise.plan.catalogue import takes_portables
 from worldwise.records.records import MOST_BYTES, CheckedRecords, check_records, read_records
 from worldwise.records.trace import Trace, read_trace
 from worldwise.run.measure import case_digest, check_run

@@ -16,7 +16,9 @@ from pydantic import BaseModel, JsonValue
 from worldwise import __version__
 from worldwise.base import files
 from worldwise.base.errors import WorldwiseError
-from worldwise.plan.suite import Budget, Case, Suite, Unavailable
+from worldwise.plan.budget import Budget
+from worldwise.plan.case import Case, Unavailable
+from worldwise.plan.suite import Suite
 from worldwise.run.rundir import (
     CASE_FILE,
     FINISHED_FILE,

@@ -5,8 +5,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import pairwise
 
 from worldwise.base.tables import Section, Table, count, factor, whole
+from worldwise.base.units import size_text
 from worldwise.families.calls.fit import Line, fit_line
-from worldwise.plan.suite import parameters_of, size_text
+from worldwise.plan.case import parameters_of
 from worldwise.read.lens import Reading, Row, is_quiet
 
 PAGE = 4096

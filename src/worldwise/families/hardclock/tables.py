@@ -8,7 +8,7 @@ from statistics import mean, median, stdev
 
 from worldwise.base.tables import Section, Table, count, factor, spread, whole
 from worldwise.families.portable.linux import level_rank, machine_text, options_text
-from worldwise.plan.suite import parameters_of
+from worldwise.plan.case import parameters_of
 from worldwise.read.lens import ClockReading, Reading, Row
 from worldwise.read.published import Figure, load_figures
 

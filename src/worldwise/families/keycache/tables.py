@@ -5,7 +5,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from worldwise.base.tables import Section, Table, count, factor, ratio, whole
-from worldwise.plan.suite import KEYCACHE_ACTIONS, KEYCACHE_POLICIES, parameters_of, size_text
+from worldwise.base.units import size_text
+from worldwise.families.keycache.spec import KEYCACHE_ACTIONS, KEYCACHE_POLICIES
+from worldwise.plan.case import parameters_of
 from worldwise.read.lens import Reading, Row, is_quiet
 
 OPERATION = "keycache"

@@ -4,9 +4,11 @@
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from worldwise.base.tables import Section, Table, count, factor
+from worldwise.base.units import size_text
 from worldwise.families.crypto.tables import claim
 from worldwise.libraries.portable import CURVES, OF_CURVE, OPTIMISATIONS, portables
-from worldwise.plan.suite import PLAIN_TARGETS, parameters_of, size_text
+from worldwise.plan.case import parameters_of
+from worldwise.plan.spec import PLAIN_TARGETS
 from worldwise.read.lens import Reading, Row
 
 _TITLES = {"linux-armv7": "Linux on Armv7-A", "linux-armv8": "Linux on Armv8-A"}

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from worldwise.base.tables import Section, Table, count, factor
 from worldwise.families.portable.linux import level_rank, machine_of, machine_text, options_text, samples_text
 from worldwise.libraries.portable import CURVES, OF_CURVE, portables
-from worldwise.plan.suite import PLAIN_TARGETS
+from worldwise.plan.spec import PLAIN_TARGETS
 from worldwise.read.lens import Reading, Row, is_quiet
 
 _DEFAULT = "default"

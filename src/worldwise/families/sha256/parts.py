@@ -9,7 +9,7 @@ from worldwise.base.errors import WorldwiseError
 from worldwise.explain.explanation import caller
 from worldwise.explain.owners import Explainer
 from worldwise.explain.stacks import StackFrame
-from worldwise.plan.suite import Case
+from worldwise.plan.case import Case
 from worldwise.records.records import Sample
 from worldwise.records.trace import Pass
 

@@ -5,7 +5,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from worldwise.base.tables import Section, Table, count, factor, ratio, spread
-from worldwise.plan.suite import STORAGES, parameters_of, size_text
+from worldwise.base.units import size_text
+from worldwise.plan.case import parameters_of
+from worldwise.plan.parameters import STORAGES
 from worldwise.read.lens import Reading, Row, is_quiet
 from worldwise.read.mqttz import CLOCK, SOURCE, beside
 
