@@ -39,8 +39,7 @@ from flames import FLAME_STACKS
 from worldwise.base.tables import Section
 from worldwise.explain import stacks
 from worldwise.explain.layers import load_rules
-from worldwise.explain.owners import Agreement
-from worldwise.explain.trace import Witness
+from worldwise.explain.witness import Agreement
 from worldwise.families.abuse.tables import abuse_sections
 from worldwise.families.calls.tables import calls_sections
 from worldwise.families.hardclock.tables import SOURCE, armv7_sections
@@ -53,6 +52,7 @@ from worldwise.plan.suite import parse_suite
 from worldwise.read import gate, published
 from worldwise.read.lens import NotAvailable, Reading, read_run
 from worldwise.records.models import Sample
+from worldwise.records.trace import Witness
 from worldwise.report import explained as explain_report
 from worldwise.report import exports, plot, report
 from worldwise.report import gated as gate_report
