@@ -11,11 +11,10 @@ import click
 
 from worldwise.base import outgoing, paths
 from worldwise.base.errors import WorldwiseError
-from worldwise.explain import trace
 from worldwise.plan.budget import Budget, parse_budget
 from worldwise.plan.suite import load_suite
 from worldwise.read import lens
-from worldwise.records import parse
+from worldwise.records import parse, trace
 from worldwise.report import report as reports
 from worldwise.run.rundir import ListedRun, Run, list_runs, open_run
 
