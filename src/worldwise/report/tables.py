@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """What a family says to reports: its sections, its answer on one screen, its columns of the CSV, its figures."""
 
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from worldwise.base import stages
@@ -13,8 +13,6 @@ ANSWER_LINES = 12
 
 # Of a reading, and whether everything is wanted, the sections of a report.
 Sections = Callable[[Reading, bool], list[Section]]
-# Of a reading, the columns that its CSV has besides: header -> value of a row.
-Columns = Callable[[Reading], Mapping[str, Callable[[Row], object]]]
 
 
 @dataclass(frozen=True)
@@ -28,6 +26,19 @@ class Group:
 
     rank: int
     sections: Sections
+
+
+@dataclass(frozen=True)
+class Columns:
+    """Columns of the CSV that stand together.
+
+    Attributes:
+        rank: where they stand, as of a Group.
+        columns: makes them from a reading: header -> value of a row; empty if the run has nothing to put there.
+    """
+
+    rank: int
+    columns: Callable[[Reading], Mapping[str, Callable[[Row], object]]]
 
 
 @dataclass(frozen=True)
@@ -57,8 +68,8 @@ def _no_answer(_reading: Reading) -> Answer | None:
     return None
 
 
-def _no_columns(_reading: Reading) -> Mapping[str, Callable[[Row], object]]:
-    return {}
+def _no_legend(_rows: Sequence[Row]) -> list[str]:
+    return []
 
 
 @dataclass(frozen=True)
@@ -71,14 +82,16 @@ class Tables:
         operations: how its operations are called in reports: operation -> words for people.
         own: those of its operations whose figures stand in its own sections alone, and not in the tables of medians
             that every other operation has.
-        columns: what the CSV has besides for a reading.
+        columns: what the CSV has besides.
+        legend: of the rows of the TEE and of its Linux, what has to be said of them in `How to read this`.
     """
 
     groups: tuple[Group, ...] = ()
     answer: Callable[[Reading], Answer | None] = _no_answer
     operations: Mapping[str, str] = field(default_factory=dict)
     own: Collection[str] = ()
-    columns: Columns = _no_columns
+    columns: tuple[Columns, ...] = ()
+    legend: Callable[[Sequence[Row]], list[str]] = _no_legend
 
 
 def declared_tables() -> Mapping[str, Tables]:

@@ -8,6 +8,7 @@ from worldwise.base.tables import Section, Table
 from worldwise.libraries.apps import ABUSE
 from worldwise.plan.suite import parameters_of
 from worldwise.read.lens import Attempt, Reading
+from worldwise.report.tables import Group, Tables
 
 RANDOM = "random call, answered by "
 _BEGIN = "random calls begin"
@@ -171,3 +172,6 @@ def _codes_section(attempts: list[Attempt]) -> Section | None:
         if cells
         else None
     )
+
+
+TABLES = Tables(groups=(Group(430, abuse_sections),))

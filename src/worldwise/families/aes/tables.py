@@ -5,12 +5,13 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from worldwise.base.tables import Section, Table, count, ratio
-from worldwise.families.portable.linux import machine_of, machine_text, machines
 from worldwise.libraries.implementation import IMPLEMENTATIONS
 from worldwise.plan.suite import AES, PLAIN_TARGETS, parameters_of, size_text
 from worldwise.read.lens import AES_WHOLE, Reading, Row, is_quiet
 from worldwise.read.mqttz import CLOCK, SOURCE, beside
 from worldwise.read.published import Figure
+from worldwise.report.comparing import machine_of, machine_text, machines
+from worldwise.report.tables import Group, Tables
 
 OPERATION = AES
 MODES = ("cbc", "ctr", "gcm")
@@ -429,3 +430,10 @@ def _legend_section(table: _Rows) -> Section:
             f"library's block cipher. {_LIBRARIES} libcrypto is the shared one.",
         ],
     )
+
+
+TABLES = Tables(
+    groups=(Group(400, aes_sections), Group(510, plain_aes_sections)),
+    operations={OPERATION: "AES"},
+    own=(OPERATION,),
+)

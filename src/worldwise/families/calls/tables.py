@@ -5,9 +5,10 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import pairwise
 
 from worldwise.base.tables import Section, Table, count, factor, whole
-from worldwise.families.calls.fit import Line, fit_line
 from worldwise.plan.suite import parameters_of, size_text
+from worldwise.read.fit import Line, fit_line
 from worldwise.read.lens import Reading, Row, is_quiet
+from worldwise.report.tables import Group, Tables
 
 PAGE = 4096
 _KINDS = ("temporary", "registered", "partial", "allocated")
@@ -329,3 +330,10 @@ def _sum_section(variants: Mapping[str, Sequence[Row]]) -> Section | None:
         Table(headers, cells, 2),
         ["The lines were made of calls that change one thing alone: these are no part of them."],
     )
+
+
+TABLES = Tables(
+    groups=(Group(410, calls_sections),),
+    operations={"payload": "a payload in shared memory", "call": "a command that does nothing"},
+    own=("payload", "call"),
+)

@@ -4,11 +4,13 @@
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from worldwise.base.tables import Section, Table, count, factor, signed, whole
-from worldwise.libraries.implementation import CONSTANT_TIME, IMPLEMENTATIONS, LICENCES, TWEETNACL
-from worldwise.libraries.portable import CURVES, portables
+from worldwise.libraries.implementation import IMPLEMENTATIONS
+from worldwise.libraries.portable import CURVES
 from worldwise.plan.suite import parameters_of, size_text, takes_portables
 from worldwise.read.lens import Reading, Row
 from worldwise.read.published import Published, Subject
+from worldwise.report.comparing import claim
+from worldwise.report.tables import Columns, Group, Tables
 
 OPERATIONS = ("sign", "verify", "ecdh", "digest")
 # What of a case is not the operation itself: how memory goes over, and where random bytes come from.
@@ -72,20 +74,6 @@ def _order(subject: tuple[str, str, int | None]) -> tuple[int, int, int]:
     # P-256 first: it is the attestation's.
     place = -1 if curve == _CURVE else CURVES.index(curve) if curve in CURVES else len(CURVES)
     return (place, OPERATIONS.index(operation), size or 0)
-
-
-def claim(implementation: str, curve: str = "") -> tuple[str, str, str]:
-    """What a library's authors claim of constant time, in a word and with where they do, and its licence."""
-    if implementation in IMPLEMENTATIONS:
-        library = TWEETNACL if curve in ("ed25519", "x25519") else IMPLEMENTATIONS[implementation].library
-        text, licence = CONSTANT_TIME[library], LICENCES[library]
-    else:
-        known = portables().get(implementation)
-        if known is None:
-            return "?", "a library of the user's own that is not here", "?"
-        text, licence = known.manifest.constant_time, known.manifest.licence
-    word, _, where = text.partition(": ")
-    return word, where, licence.replace("-or-later", "+")
 
 
 # --- tables ---
@@ -368,3 +356,29 @@ def crypto_columns(reading: Reading) -> Mapping[str, Callable[[Row], object]]:
         "ta_file_bytes": lambda row: row.ta_file,
         "ta_stack_bytes": lambda row: row.stack if row.place == "ta" else None,
     }
+
+
+def _own_notes(rows: Sequence[Row]) -> list[str]:
+    """What libraries that are no part of OP-TEE do in a TEE."""
+    names = list(
+        dict.fromkeys(
+            row.implementation
+            for row in rows
+            if row.operation in OPERATIONS and row.implementation not in IMPLEMENTATIONS
+        )
+    )
+    if not names:
+        return []
+    return [
+        f"{', '.join(names)}: compiled into the TA (and into the Linux program) with the flags of the TA dev kit of "
+        "mbedtls-nist at the same optimisation, and called there; the cryptography of OP-TEE's core takes no part."
+    ]
+
+
+TABLES = Tables(
+    groups=(Group(420, crypto_sections),),
+    operations={"sign": "signature", "verify": "verification", "ecdh": "shared secret", "digest": "SHA-256"},
+    own=OPERATIONS,
+    columns=(Columns(20, crypto_columns),),
+    legend=_own_notes,
+)

@@ -8,6 +8,7 @@ from worldwise.base.tables import Section, Table, count, factor, whole
 from worldwise.families.echo.client import STREAM_MESSAGES
 from worldwise.plan.suite import parameters_of, size_text
 from worldwise.read.lens import HostTime, Reading, Row
+from worldwise.report.tables import Group, Tables
 
 # The kinds of server as tables name them, the plain one first.
 SERVERS = {"linux": "Linux", "call": "TA called", "socket": "TA's socket"}
@@ -197,3 +198,6 @@ def _host(variant: str, times: Sequence[HostTime]) -> Section:
             f"host's load average was {min(loads):.1f} to {max(loads):.1f}.",
         ],
     )
+
+
+TABLES = Tables(groups=(Group(440, echo_sections),), operations={"echo": "a message echoed"}, own=("echo",))

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 from worldwise.base.tables import Section, Table, whole
 from worldwise.plan.suite import CUT_ACTIONS, STORAGES, parameters_of
 from worldwise.read.lens import Attempt, Reading
+from worldwise.report.tables import Group, Tables
 from worldwise.run.campaign import AFTER_RESTART, CUT, POWER_CUT, STORED, TAMPER
 
 # How the attempts are called in tables, by what they are done to.
@@ -264,3 +265,6 @@ def _findings_section(attempts: Sequence[Attempt], variant: str, full: bool) -> 
         Table(["storage", "action", "instruction", "stored", "found", "besides"], rows, 6),
         [f"{left} more: --full lists them all."] if left else [],
     )
+
+
+TABLES = Tables(groups=(Group(470, faults_sections),))

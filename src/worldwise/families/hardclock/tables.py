@@ -7,10 +7,11 @@ from dataclasses import dataclass
 from statistics import mean, median, stdev
 
 from worldwise.base.tables import Section, Table, count, factor, spread, whole
-from worldwise.families.portable.linux import level_rank, machine_text, options_text
 from worldwise.plan.suite import parameters_of
 from worldwise.read.lens import ClockReading, Reading, Row
 from worldwise.read.published import Figure, load_figures
+from worldwise.report.comparing import level_rank, machine_text, options_text
+from worldwise.report.tables import Group, Tables
 
 SOURCE = "mbedtls-armv7-a9"
 # What of ours stands beside it: the library's version, on the machine that they emulated.
@@ -357,3 +358,6 @@ def _clock_section(clocks: Sequence[ClockReading]) -> Section | None:
             "would be microseconds of real time, which are no cycles either, unless the core runs at 1 MHz.",
         ],
     )
+
+
+TABLES = Tables(groups=(Group(490, armv7_sections),))

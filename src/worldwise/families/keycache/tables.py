@@ -5,8 +5,11 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from worldwise.base.tables import Section, Table, count, factor, ratio, whole
+from worldwise.families.keycache.hold_tables import keycache_hold_sections
+from worldwise.families.keycache.load_tables import LOAD, ZIPF, keycache_load_sections
 from worldwise.plan.suite import KEYCACHE_ACTIONS, KEYCACHE_POLICIES, parameters_of, size_text
 from worldwise.read.lens import Reading, Row, is_quiet
+from worldwise.report.tables import Group, Tables
 
 OPERATION = "keycache"
 SOURCE = "mqttz-keys"
@@ -107,8 +110,9 @@ class _Rows:
         return None
 
 
-def keycache_sections(reading: Reading) -> list[Section]:
-    """The parts of a report that are of the key cache's requests; none if the run has none."""
+def keycache_sections(reading: Reading, full: bool = False) -> list[Section]:
+    """The parts of a report that are of the key cache's requests; none if the run has none. `full` adds nothing."""
+    del full
     table = _Rows(reading.rows)
     if not table.whats:
         return []
@@ -290,3 +294,14 @@ def _legend_section(table: _Rows) -> Section:
             *(f"{place}: {text}." for place, text in includes.items()),
         ],
     )
+
+
+TABLES = Tables(
+    groups=(Group(450, keycache_sections), Group(450, keycache_load_sections), Group(450, keycache_hold_sections)),
+    operations={
+        OPERATION: "a request to the key cache",
+        LOAD: "requests of redis-benchmark to the key cache",
+        ZIPF: "requests of many clients to the key cache",
+    },
+    own=(OPERATION, LOAD, ZIPF),
+)

@@ -4,12 +4,11 @@
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from worldwise.base.tables import Section, Table, count, factor
-from worldwise.families.crypto.tables import claim
-from worldwise.libraries.portable import CURVES, OF_CURVE, OPTIMISATIONS, portables
+from worldwise.libraries.portable import CURVES, OF_CURVE, portables
 from worldwise.plan.suite import PLAIN_TARGETS, parameters_of, size_text
 from worldwise.read.lens import Reading, Row
+from worldwise.report.comparing import claim, core_of, machine_of, machine_text, machines, options_text, samples_text
 
-_TITLES = {"linux-armv7": "Linux on Armv7-A", "linux-armv8": "Linux on Armv8-A"}
 _CURVELESS = {"sha256": "SHA-256", "sha512": "SHA-512", "aes128": "AES-128-CTR", "aes256": "AES-256-CTR"}
 _USUAL = {"curve", "size", "core"}
 # Counts of one case on two cores differ by interrupts alone unless they differ by more than this share.
@@ -42,46 +41,6 @@ def linux_columns(reading: Reading) -> Mapping[str, Callable[[Row], object]]:
         "options": options_text,
         **({"program_bytes": lambda row: row.flash} if any(row.flash for row in reading.rows) else {}),
     }
-
-
-# --- what rows are, for every report of these targets ---
-
-
-def core_of(row: Row) -> str:
-    """The core that a row was measured on; empty if its target is none of these."""
-    return parameters_of(row.parameters).get("core", PLAIN_TARGETS.get(row.target, ""))
-
-
-def options_text(row: Row) -> str:
-    """The build options of a row's case, as its id has them; empty for the default."""
-    return parameters_of(row.parameters).get("options", "")
-
-
-def machine_of(row: Row) -> tuple[str, str]:
-    """Target and core of a row."""
-    return (row.target, core_of(row))
-
-
-def machine_text(machine: tuple[str, str]) -> str:
-    """A machine as it stands in titles: `Linux on Armv7-A (Cortex-A9)`."""
-    target, core = machine
-    return f"{_TITLES.get(target, target)} ({core.title()})"
-
-
-def machines(rows: Iterable[Row]) -> list[tuple[str, str]]:
-    """The machines that rows are of, by target and core."""
-    return sorted({machine_of(row) for row in rows})
-
-
-def level_rank(optimisation: str) -> int:
-    """Where an optimisation stands in tables: from -O0 to -O3."""
-    return OPTIMISATIONS.index(optimisation) if optimisation in OPTIMISATIONS else len(OPTIMISATIONS)
-
-
-def samples_text(rows: Iterable[Row]) -> str:
-    """`(n = 100)`, or the least and the most where they differ."""
-    sizes = sorted({row.n for row in rows})
-    return f"(n = {sizes[0]:,})" if len(sizes) == 1 else f"(n = {sizes[0]:,} to {sizes[-1]:,})"
 
 
 def _is_library_row(row: Row) -> bool:

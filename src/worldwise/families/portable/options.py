@@ -6,10 +6,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from worldwise.base.tables import Section, Table, count, factor
-from worldwise.families.portable.linux import level_rank, machine_of, machine_text, options_text, samples_text
 from worldwise.libraries.portable import CURVES, OF_CURVE, portables
 from worldwise.plan.suite import PLAIN_TARGETS
 from worldwise.read.lens import Reading, Row, is_quiet
+from worldwise.report.comparing import level_rank, machine_of, machine_text, options_text, samples_text
 
 _DEFAULT = "default"
 _LEADING = ("sign", "verify")

@@ -8,6 +8,7 @@ from worldwise.base.tables import Section, Table, count, factor, ratio, spread
 from worldwise.plan.suite import STORAGES, parameters_of, size_text
 from worldwise.read.lens import Reading, Row, is_quiet
 from worldwise.read.mqttz import CLOCK, SOURCE, beside
+from worldwise.report.tables import Group, Tables
 
 SECURE, PLAIN = "storage", "file"
 # The object's size in the published table.
@@ -268,3 +269,14 @@ def _legend_section(table: _Rows) -> Section:
             "appending need room for both."
         )
     return Section("How to read the tables of storage", None, notes)
+
+
+TABLES = Tables(
+    groups=(Group(460, storage_sections),),
+    operations={
+        SECURE: "an object in secure storage",
+        PLAIN: "a plain file",
+        "storage-create": "a new object of 4 KiB in secure storage",
+    },
+    own=(SECURE, PLAIN),
+)
