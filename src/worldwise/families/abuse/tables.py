@@ -98,6 +98,7 @@ def _table_section(attempts: Iterable[Attempt], full: bool) -> Section | None:
             f"Errors that were due and came. {' '.join(codes)}",
             *notes,
         ],
+        name="abuse",
     )
 
 
@@ -155,6 +156,7 @@ def _random_section(attempts: list[Attempt]) -> Section | None:
             f"alone ({', '.join(begun)}). A code that is none of GlobalPlatform's, a panic (TEE_ERROR_TARGET_DEAD) and "
             "a byte behind a buffer that changed fail the case at once, with the call's number."
         ],
+        name="abuse-random",
     )
 
 
@@ -168,6 +170,7 @@ def _codes_section(attempts: list[Attempt]) -> Section | None:
         Section(
             "Calls at random: every code",
             Table(["TA", "answered by", "code", "calls", "% of\ncalls"], cells, 3),
+            name="abuse-codes",
         )
         if cells
         else None

@@ -102,6 +102,7 @@ def _payload_section(variants: Mapping[str, Sequence[Row]]) -> Section | None:
             "Pages are of 4 KiB: huge pages are off. Linux's timer interrupts every 4 million instructions, for about "
             "3,000 to 14,000 of its own, which are part of the counts of a million and more.",
         ],
+        name="payload",
     )
 
 
@@ -133,6 +134,7 @@ def _once_section(variants: Mapping[str, Sequence[Row]]) -> Section | None:
             "Allocated memory is of the C library's heap: it has been there before, but from 128 KiB on it is new "
             "pages each time, which Linux clears and maps one by one.",
         ],
+        name="payload-once",
     )
 
 
@@ -167,6 +169,7 @@ def _payload_fit_section(variants: Mapping[str, Sequence[Row]], full: bool) -> S
         "Shared memory as fixed cost and cost per byte: lines through the medians by least squares",
         Table(headers, cells, 3),
         [*_residual_note(full), *notes],
+        name="payload-per-byte",
     )
 
 
@@ -242,6 +245,7 @@ def _calls_section(variants: Mapping[str, Sequence[Row]]) -> Section | None:
             "oldest, newest: of the session that was opened first, and of the one that was opened last. The memory is "
             "temporary, and the TA does not touch it. least: one session, no parameters."
         ],
+        name="calls",
     )
 
 
@@ -291,6 +295,7 @@ def _calls_fit_section(variants: Mapping[str, Sequence[Row]], full: bool) -> Sec
         "An invocation as fixed cost and cost per session, value and byte: lines by least squares",
         Table(headers, cells, 3),
         [*_residual_note(full), *notes],
+        name="calls-per-thing",
     )
 
 
@@ -329,6 +334,7 @@ def _sum_section(variants: Mapping[str, Sequence[Row]]) -> Section | None:
         "Several things at once: measured, and what the lines above foretell",
         Table(headers, cells, 2),
         ["The lines were made of calls that change one thing alone: these are no part of them."],
+        name="calls-together",
     )
 
 

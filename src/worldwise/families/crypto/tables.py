@@ -120,7 +120,7 @@ def _implementations_section(rows: Sequence[Row], everything: Iterable[Row]) -> 
     title = "Which implementation in a TA: medians"
     title += f" at -{levels.pop()}" if len(levels) == 1 else ""
     title += f" (n = {samples.pop():,})" if len(samples) == 1 else ""
-    return Section(title, Table(headers, cells, 2), _notes(clients))
+    return Section(title, Table(headers, cells, 2), _notes(clients), name="crypto")
 
 
 def _bytes(value: int | None) -> str:
@@ -172,7 +172,9 @@ def _libraries_section(rows: Iterable[Row]) -> Section | None:
         "no proof. 'resistant' stands for defences that are named one by one, 'limited' and 'partly' for less than "
         "all of the code."
     )
-    return Section("What the authors claim of constant time, and where", None, [*notes, explained])
+    return Section(
+        "What the authors claim of constant time, and where", None, [*notes, explained], name="crypto-constant-time"
+    )
 
 
 def _ways_section(rows: Sequence[Row]) -> Section | None:
@@ -214,6 +216,7 @@ def _ways_section(rows: Sequence[Row]) -> Section | None:
             "message copied in and the signature copied out by the client, which is counted. random bytes: the "
             "bench's, or of TEE_GenerateRandom, once a signature for its nonce."
         ],
+        name="crypto-memory",
     )
 
 
@@ -235,7 +238,7 @@ def _unavailable_section(reading: Reading, full: bool) -> Section | None:
             what = subject_text(each.operation, each.curve, None) if each.operation != "digest" else "SHA-256"
             groups.setdefault(f"{each.implementation} {where}: {each.reason}", {})[what] = None
     notes = [f"{text} ({', '.join(what)})." for text, what in groups.items()]
-    return Section("Not available", None, notes) if notes else None
+    return Section("Not available", None, notes, name="crypto-unavailable") if notes else None
 
 
 # --- what is recommended ---
@@ -288,6 +291,7 @@ def recommended_section(reading: Reading) -> Section | None:
         f"Recommended attestation signature: {reading.recommended.partition('/')[2]}",
         Table(headers, cells, 1),
         _recommendation_notes(client),
+        name="recommended",
     )
 
 

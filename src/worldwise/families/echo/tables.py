@@ -4,7 +4,7 @@
 from collections.abc import Callable, Mapping, Sequence
 from typing import Protocol, TypeVar
 
-from worldwise.base.tables import Section, Table, count, factor, whole
+from worldwise.base.tables import Section, Table, count, factor, section_name, whole
 from worldwise.families.echo.client import STREAM_MESSAGES
 from worldwise.plan.suite import parameters_of, size_text
 from worldwise.read.lens import HostTime, Reading, Row
@@ -137,6 +137,7 @@ def _round_trips(variant: str, grid: _Grid[Row], full: bool) -> Section:
         f"TCP echo, {variant}: one round trip, client in the same machine (median of {samples} samples)",
         Table(headers, rows, left=1),
         notes,
+        name=section_name("echo-round-trips", variant),
     )
 
 
@@ -159,6 +160,7 @@ def _streams(variant: str, grid: _Grid[Row]) -> Section:
         f"TCP echo, {variant}: throughput, client in the same machine (median of {samples} samples)",
         Table(headers, rows, left=1),
         [_STREAM],
+        name=section_name("echo-throughput", variant),
     )
 
 
@@ -197,6 +199,7 @@ def _host(variant: str, times: Sequence[HostTime]) -> Section:
             f"us: one round trip. kB/s: 1000 bytes of messages echoed per second, in streams of {STREAM_MESSAGES}. The "
             f"host's load average was {min(loads):.1f} to {max(loads):.1f}.",
         ],
+        name=section_name("echo-host-time", variant),
     )
 
 

@@ -3,7 +3,7 @@
 
 from collections.abc import Iterable, Sequence
 
-from worldwise.base.tables import Section, Table, whole
+from worldwise.base.tables import Section, Table, section_name, whole
 from worldwise.plan.suite import CUT_ACTIONS, STORAGES, parameters_of
 from worldwise.read.lens import Attempt, Reading
 from worldwise.report.tables import Group, Tables
@@ -104,6 +104,7 @@ def _tamper_section(attempts: Sequence[Attempt], variant: str) -> Section | None
         f"Tampering with a stored object of 7,000 bytes: what the TA then reads ({variant})",
         Table(["attempt", *storages], rows, 1 + len(storages)),
         _tamper_notes(any(what in LABELS and what.startswith("wire-") for what, _, _ in cells)),
+        name=section_name("tampering", variant),
     )
 
 
@@ -173,6 +174,7 @@ def _besides_section(attempts: Sequence[Attempt], variant: str) -> Section | Non
             "is created. An attempt that is not listed left all of that as it should be. ITEM_NOT_FOUND is the "
             "answer for an object that has never been created: OP-TEE removes an object that it finds corrupt.",
         ],
+        name=section_name("tampering-besides", variant),
     )
 
 
@@ -225,6 +227,7 @@ def _cut_section(attempts: Sequence[Attempt], variant: str) -> Section | None:
             "asks the file system for that (it opens files with O_SYNC, which the campaign checks); a disk that holds "
             "back or reorders writes in spite of it is not tried.",
         ],
+        name=section_name("power-cuts", variant),
     )
 
 
@@ -264,6 +267,7 @@ def _findings_section(attempts: Sequence[Attempt], variant: str, full: bool) -> 
         f"Power cuts that left something else than the old object or the new one ({variant})",
         Table(["storage", "action", "instruction", "stored", "found", "besides"], rows, 6),
         [f"{left} more: --full lists them all."] if left else [],
+        name=section_name("power-cuts-found", variant),
     )
 
 

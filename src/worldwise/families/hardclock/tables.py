@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import mean, median, stdev
 
-from worldwise.base.tables import Section, Table, count, factor, spread, whole
+from worldwise.base.tables import Section, Table, count, factor, section_name, spread, whole
 from worldwise.plan.suite import parameters_of
 from worldwise.read.lens import ClockReading, Reading, Row
 from worldwise.read.published import Figure, load_figures
@@ -133,6 +133,7 @@ def _runs_section(level: str, ours: Mapping[_Cell, Row], theirs: Mapping[_Cell, 
         f"ECDSA of mbed TLS 2.28.3 on an emulated vexpress-a9 as published, and ours at -{level}",
         Table(headers, [*cells, averages, deviations], 1),
         notes,
+        name=section_name("armv7-runs", level),
     )
 
 
@@ -207,6 +208,7 @@ def _rates_section(
             "If theirs was compiled as ours, the six figures of a level are one figure, the speed of their host in "
             "million emulated instructions per second, as far as that does not depend on the code."
         ],
+        name="armv7-rates",
     )
 
 
@@ -231,6 +233,7 @@ def _shape_section(
     return Section(
         "Which optimisation level: ratios that do not depend on their host's speed",
         Table(["ratio of means", "theirs", *(f"ours\n-{level}" for level in levels)], cells, 1),
+        name="armv7-ratios",
     )
 
 
@@ -278,6 +281,7 @@ def _level_section(
             "from a hundred million to some thousand million emulated instructions per second is one that a host can "
             "have: by itself it decides nothing.",
         ],
+        name="armv7-level",
     )
 
 
@@ -357,6 +361,7 @@ def _clock_section(clocks: Sequence[ClockReading]) -> Section | None:
             "what lies between their readings. loop: one million turns of two instructions. On a real Arm board it "
             "would be microseconds of real time, which are no cycles either, unless the core runs at 1 MHz.",
         ],
+        name="hardclock",
     )
 
 

@@ -4,7 +4,7 @@
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from worldwise.base.tables import Section, Table, factor, whole
+from worldwise.base.tables import Section, Table, factor, section_name, whole
 from worldwise.plan.suite import KEYCACHE_POLICIES, LOAD_ACTIONS, WORKLOADS, parameters_of
 from worldwise.read.lens import Reading, Row, is_quiet
 
@@ -159,6 +159,7 @@ def _load_section(variant: str, loads: Sequence[_Load]) -> Section:
             "redis-benchmark says: requests per second by its own clock, which is the machine's: 1 ns for an "
             "instruction. Its time begins before the handshakes, so that it says less than instr / request would.",
         ],
+        name=section_name("keycache-load", variant),
     )
 
 
@@ -204,6 +205,7 @@ def _zipf_section(variant: str, zipfs: Sequence[_Zipf]) -> Section:
             "instr / request: all that the one processor executes, with the client and TLS; mean of all requests but "
             "the first batch, in which the cache fills.",
         ],
+        name=section_name("keycache-clients", variant),
     )
 
 
@@ -223,5 +225,6 @@ def _legend_section(rows: Iterable[Row]) -> list[Section]:
                 *([_KEYS] if any(row.operation == LOAD for row in shown) else []),
                 *(f"{what}: {text}." for what, text in includes.items()),
             ],
+            name="keycache-load-legend",
         )
     ]

@@ -4,7 +4,7 @@
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from worldwise.base.tables import Section, Table, count, factor, ratio, whole
+from worldwise.base.tables import Section, Table, count, factor, ratio, section_name, whole
 from worldwise.families.keycache.hold_tables import keycache_hold_sections
 from worldwise.families.keycache.load_tables import LOAD, ZIPF, keycache_load_sections
 from worldwise.plan.suite import KEYCACHE_ACTIONS, KEYCACHE_POLICIES, parameters_of, size_text
@@ -180,6 +180,7 @@ def _hit_section(table: _Rows) -> Section | None:
             "hit: the key is in the TA, and is another one than that of the call before. miss: it comes along in a "
             "sealed record. naive: it is read from an object of secure storage of its own.",
         ],
+        name="keycache-hits",
     )
 
 
@@ -221,7 +222,9 @@ def _place_section(table: _Rows, variant: str) -> Section | None:
     ]
     headers += ["assumed\nus"]
     return Section(
-        f"The key cache, a request by the places it passes through, {variant} (instructions)", Table(headers, cells, 4)
+        f"The key cache, a request by the places it passes through, {variant} (instructions)",
+        Table(headers, cells, 4),
+        name=section_name("keycache-places", variant),
     )
 
 
@@ -270,6 +273,7 @@ def _published_section(table: _Rows, reading: Reading) -> Section | None:
             "read for every use. "
             + " ".join(dict.fromkeys(figure.note for figure in (memory, storage) if figure.note)),
         ],
+        name="keycache-published",
     )
 
 
@@ -293,6 +297,7 @@ def _legend_section(table: _Rows) -> Section:
             "libteec, and the TA is the production TA, with functions put between OP-TEE and it by the linker.",
             *(f"{place}: {text}." for place, text in includes.items()),
         ],
+        name="keycache-legend",
     )
 
 

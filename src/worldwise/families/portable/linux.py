@@ -3,7 +3,7 @@
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
-from worldwise.base.tables import Section, Table, count, factor
+from worldwise.base.tables import Section, Table, count, factor, section_name
 from worldwise.libraries.portable import CURVES, OF_CURVE, portables
 from worldwise.plan.suite import PLAIN_TARGETS, parameters_of, size_text
 from worldwise.read.lens import Reading, Row
@@ -75,7 +75,9 @@ def _curve_sections(machine: tuple[str, str], curve: str, rows: Sequence[Row]) -
         headers += ["code\nbytes"] if sized else []
         message = f", message of {size_text(size)}" if size is not None else ""
         yield Section(
-            f"{machine_text(machine)}, {curve}{message}: medians {samples_text(shown)}", Table(headers, cells, 1)
+            f"{machine_text(machine)}, {curve}{message}: medians {samples_text(shown)}",
+            Table(headers, cells, 1),
+            name=section_name(*machine, curve, message),
         )
 
 
@@ -129,6 +131,7 @@ def _byte_section(machine: tuple[str, str], rows: Sequence[Row]) -> Section | No
         f"{machine_text(machine)}, hashes and ciphers: medians {samples_text(shown)}",
         Table(headers, cells, 2),
         ["Of a short message it is the fixed cost that is divided: padding, or a cipher's key expansion."],
+        name=section_name(*machine, "bytes"),
     )
 
 
@@ -169,7 +172,7 @@ def _core_section(rows: Sequence[Row]) -> Section | None:
         *(f"{core}\ninstr" for core in cores),
         "most above\nfewest, %",
     ]
-    return Section("What the core changes", Table(headers, cells, 4) if cells else None, notes)
+    return Section("What the core changes", Table(headers, cells, 4) if cells else None, notes, name="linux-cores")
 
 
 def _unavailable_section(reading: Reading, full: bool) -> Section | None:
@@ -180,7 +183,7 @@ def _unavailable_section(reading: Reading, full: bool) -> Section | None:
             named = f"{each.implementation} on {each.target}: {each.reason}" if full else each.reason
             groups.setdefault(named, {})[what if full else each.curve or each.operation] = None
     notes = [f"{text} ({', '.join(what)})." for text, what in groups.items()]
-    return Section("Not available on plain Linux", None, notes) if notes else None
+    return Section("Not available on plain Linux", None, notes, name="linux-unavailable") if notes else None
 
 
 def _legend_section(rows: Sequence[Row]) -> Section | None:
@@ -210,4 +213,4 @@ def _legend_section(rows: Sequence[Row]) -> Section | None:
         about = f"{known[name].manifest.title}: {known[name].manifest.about}" if name in known else "not here any more"
         claimed = f"{word} ({where})" if where else word
         notes.append(f"{name}: {about}. Constant time, as its authors say: {claimed}. Licence: {licence}.")
-    return Section("How to read the tables of plain Linux", None, notes)
+    return Section("How to read the tables of plain Linux", None, notes, name="linux-legend")
