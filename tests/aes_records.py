@@ -9,7 +9,7 @@ from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 from cryptography.hazmat.primitives.ciphers.algorithms import AES
 from cryptography.hazmat.primitives.ciphers.modes import CBC, CTR
 
-from worldwise.plan.suite import Case
+from worldwise.plan.case import Case
 from worldwise.records.records import message, required_checks
 
 EMPTY_REGION = 2

@@ -3,8 +3,8 @@
 
 from collections.abc import Iterable, Sequence
 
+from worldwise.base.units import size_text
 from worldwise.families.sha256.cost import HashReading
-from worldwise.plan.suite import size_text
 from worldwise.read.lens import (
     BOARD_ASSUMPTION,
     CLOCK_ASSUMPTION,

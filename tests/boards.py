@@ -19,7 +19,8 @@ from worldwise.libraries import boards as board
 from worldwise.libraries import curves, portable
 from worldwise.libraries.boards import Board
 from worldwise.libraries.portable import Manifest, Portable
-from worldwise.plan.suite import Case, Suite, parse_suite
+from worldwise.plan.case import Case
+from worldwise.plan.suite import Suite, parse_suite
 from worldwise.records.records import EVIDENCE, message, required_checks
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from synthetic import make_suite, write_run
-from worldwise.plan.suite import Case
+from worldwise.plan.case import Case
 from worldwise.run.rundir import Run
 
 pytest_plugins = ["machines", "spread"]

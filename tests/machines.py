@@ -17,7 +17,7 @@ from worldwise.base import paths
 from worldwise.lab.image import ImageStore
 from worldwise.lab.lab import Lab, open_lab
 from worldwise.machine.emulator import Emulator, Machine, Outcome, Start
-from worldwise.plan.suite import Case, parse_case
+from worldwise.plan.case import Case, parse_case
 from worldwise.records.records import CheckedRecords, check_records, parse_line
 from worldwise.targets.known import TARGETS
 

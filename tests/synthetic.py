@@ -13,7 +13,9 @@ from cryptography.hazmat.primitives.asymmetric.utils import decode_dss_signature
 
 from boards import board_records, footprint
 from worldwise.libraries.implementation import IMPLEMENTATIONS
-from worldwise.plan.suite import Budget, Case, Suite, parse_suite
+from worldwise.plan.budget import Budget
+from worldwise.plan.case import Case
+from worldwise.plan.suite import Suite, parse_suite
 from worldwise.records.records import CLOCKS, EVIDENCE, MESSAGE_BYTES, REQUIRED_CHECKS, message_digest
 from worldwise.run.rundir import RECORDS_FILE, Run, RunWriter
 

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from synthetic import make_records
 from worldwise.explain.symbols import AddressSpace, Context, Function, SymbolTable
-from worldwise.plan.suite import Case
+from worldwise.plan.case import Case
 from worldwise.records.records import CheckedRecords, Overhead, Sample
 from worldwise.records.records import Start as RecordStart
 

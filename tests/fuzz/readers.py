@@ -16,7 +16,7 @@ from worldwise.explain.trace import parse_trace
 from worldwise.libraries import own
 from worldwise.libraries.portable import ADAPTER, MANIFEST, Manifest, Portable
 from worldwise.plan import suite
-from worldwise.plan.suite import Case
+from worldwise.plan.case import Case, parse_case
 from worldwise.records import records as record
 from worldwise.run import rundir
 from worldwise.run.rundir import CaseManifest, Finished, RunManifest
@@ -44,7 +44,7 @@ optimisations = ["O2"]
 
 
 def _case(text: str) -> Case:
-    return suite.parse_case(text, samples=2, warmup=1)
+    return parse_case(text, samples=2, warmup=1)
 
 
 # Small, so that an input takes a millisecond. Which one is meant says the operation in the first record.

@@ -5,7 +5,7 @@ import pytest
 
 from machines import Measured, RunCase
 from worldwise.lab.image import ImageStore
-from worldwise.plan.suite import parse_case
+from worldwise.plan.case import parse_case
 from worldwise.targets.known import TARGETS
 
 SIGN = "sign,curve=secp256r1,size=48B"

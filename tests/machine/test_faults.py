@@ -7,7 +7,7 @@ import pytest
 
 from worldwise.lab.image import ImageStore
 from worldwise.machine.emulator import Emulator
-from worldwise.plan.suite import parse_case
+from worldwise.plan.case import parse_case
 from worldwise.records.records import Outcome, check_records, read_records
 from worldwise.run import campaign
 from worldwise.run.campaign import AFTER_RESTART, run_case

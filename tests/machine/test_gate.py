@@ -19,7 +19,7 @@ from worldwise.lab.lab import Lab
 from worldwise.libraries import own
 from worldwise.libraries.crates import Crates, crate_folder
 from worldwise.libraries.portable import load_adapter
-from worldwise.plan.suite import Case
+from worldwise.plan.case import Case
 from worldwise.targets.known import TARGETS
 
 BOARD = "nucleo-f446re"

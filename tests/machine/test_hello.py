@@ -3,7 +3,7 @@
 
 from machines import Measured, RunCase
 from worldwise.lab.image import ImageStore
-from worldwise.plan.suite import parse_case
+from worldwise.plan.case import parse_case
 from worldwise.targets.known import TARGETS
 
 HELLO = "optee/mbedtls-nist-O2/hello"

@@ -9,7 +9,7 @@ from machines import RunCase
 from worldwise.base import paths
 from worldwise.families.keycache import build as keycache
 from worldwise.lab.image import ImageStore
-from worldwise.plan.suite import Case, parse_case
+from worldwise.plan.case import Case, parse_case
 from worldwise.records.records import Outcome, check_records, parse_line
 from worldwise.targets.known import TARGETS
 

@@ -7,7 +7,7 @@ import pytest
 
 from machines import IMPLEMENTATION, OPTIMISATION, RunCase
 from worldwise.lab.image import ImageStore
-from worldwise.plan.suite import parse_case
+from worldwise.plan.case import parse_case
 from worldwise.records.records import CheckedRecords, CipherEvidence, check_records, parse_line
 from worldwise.targets.known import TARGETS
 

@@ -15,7 +15,7 @@ from machines import Measured, RunCase
 from worldwise.families.echo.client import HOST_FILE, STREAM_MESSAGES, read_host_times
 from worldwise.lab.image import ImageStore
 from worldwise.machine.emulator import Beside, Emulator
-from worldwise.plan.suite import Case, parse_case
+from worldwise.plan.case import Case, parse_case
 from worldwise.records.records import Outcome, check_records, read_records
 from worldwise.targets.known import TARGETS
 

@@ -18,7 +18,7 @@ from worldwise.families.sha256 import parts as hash_parts
 from worldwise.lab.image import ImageStore
 from worldwise.lab.lab import Lab
 from worldwise.machine.emulator import RECORDS, TRACE, Emulator, Machine, Plugin
-from worldwise.plan.suite import Case, parse_case
+from worldwise.plan.case import Case, parse_case
 from worldwise.run.watch import Watched, Watcher
 from worldwise.targets.known import TARGETS
 

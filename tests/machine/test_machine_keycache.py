@@ -7,7 +7,7 @@ import pytest
 
 from machines import Measured, RunCase
 from worldwise.lab.image import ImageStore
-from worldwise.plan.suite import Case, parse_case
+from worldwise.plan.case import Case, parse_case
 from worldwise.targets.known import TARGETS
 
 # The first that needs an image builds it, and the root of the key cache.

@@ -12,7 +12,8 @@ from worldwise.lab.image import ImageStore
 from worldwise.lab.lab import Lab
 from worldwise.libraries.portable import CURVELESS, HARDCLOCK, NO_CURVE, portables
 from worldwise.machine.emulator import DETERMINISTIC_MACHINE, Emulator
-from worldwise.plan.suite import PLAIN_TARGETS, parse_case
+from worldwise.plan.case import parse_case
+from worldwise.plan.spec import PLAIN_TARGETS
 from worldwise.targets.known import TARGETS
 
 SIGN = "nettle-O2/sign,curve=secp256r1,size=32B"

@@ -16,7 +16,7 @@ from worldwise.lab.lab import Lab
 from worldwise.libraries import own
 from worldwise.libraries.portable import load_adapter
 from worldwise.machine.emulator import Emulator
-from worldwise.plan.suite import Case
+from worldwise.plan.case import Case
 from worldwise.records.records import CheckedRecords
 from worldwise.run.measure import check_run
 from worldwise.targets.known import TARGETS

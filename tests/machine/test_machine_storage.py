@@ -7,9 +7,12 @@ from statistics import median
 import pytest
 
 from machines import Measured, RunCase
+from worldwise.base.units import size_text
+from worldwise.families.storage.spec import RPMB_MOST
 from worldwise.lab.image import ImageStore
 from worldwise.machine.emulator import Emulator
-from worldwise.plan.suite import RPMB_MOST, STORAGES, Case, parse_case, size_text
+from worldwise.plan.case import Case, parse_case
+from worldwise.plan.parameters import STORAGES
 from worldwise.records.records import CheckedRecords, Outcome, parse_line
 from worldwise.targets.known import TARGETS
 

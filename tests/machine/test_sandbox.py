@@ -26,7 +26,7 @@ from worldwise.lab.lab import Lab, open_lab
 from worldwise.lab.sandbox import MIB, Limits
 from worldwise.libraries import own
 from worldwise.machine.emulator import CONSOLE, RECORDS, Emulator, Machine, address_name
-from worldwise.plan.suite import Case
+from worldwise.plan.case import Case
 from worldwise.targets.known import TARGETS
 
 # Nobody of this host, and not one of those whom the sandbox takes.

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from machines import IMPLEMENTATION, OPTIMISATION, RunCase
-from worldwise.plan.suite import Case, parse_case
+from worldwise.plan.case import Case, parse_case
 from worldwise.records.records import CheckedRecords, HashEvidence, check_records, parse_line
 
 VARIANT = f"{IMPLEMENTATION}-{OPTIMISATION}"

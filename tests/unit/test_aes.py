@@ -15,7 +15,8 @@ from synthetic import lines, new_writer, write_case
 from worldwise.base.errors import WorldwiseError
 from worldwise.base.tables import Section, Table
 from worldwise.families.aes.tables import aes_sections
-from worldwise.plan.suite import Case, Suite, parse_case, parse_suite
+from worldwise.plan.case import Case, parse_case
+from worldwise.plan.suite import Suite, parse_suite
 from worldwise.read.lens import AES_WHOLE, Reading, read_run
 from worldwise.read.published import Published
 from worldwise.records.records import (

@@ -8,7 +8,8 @@ import pytest
 from worldwise.base import paths
 from worldwise.lab import image
 from worldwise.libraries.apps import ABUSE, APPS, app_named, app_of
-from worldwise.plan.suite import TARGETS, optimisations_of, parse_case
+from worldwise.plan.case import parse_case
+from worldwise.plan.catalogue import TARGETS, optimisations_of
 
 FOLDER = paths.GUEST / "apps"
 

@@ -17,7 +17,7 @@ from synthetic import write_run
 from worldwise import cli
 from worldwise.base.tables import Section, Table
 from worldwise.families.portable.boards import by_core, dmips
-from worldwise.plan.suite import Case
+from worldwise.plan.case import Case
 from worldwise.read.lens import Reading, read_run
 from worldwise.report.report import render, sections, to_csv, to_json, to_markdown
 from worldwise.run.rundir import Run

@@ -7,8 +7,9 @@ import pytest
 
 from worldwise.base.errors import WorldwiseError
 from worldwise.base.tables import Section
+from worldwise.base.units import size_text
 from worldwise.families.calls.tables import calls_sections
-from worldwise.plan.suite import parse_case, size_text
+from worldwise.plan.case import parse_case
 from worldwise.read.lens import Reading, Row
 
 SIZES = (16, 4096, 65536, 1 << 20)

@@ -15,7 +15,7 @@ from worldwise.lab.image import ImageStore
 from worldwise.lab.lab import Lab
 from worldwise.machine.emulator import Emulator, Machine, Plugin
 from worldwise.machine.emulator import Outcome as Ran
-from worldwise.plan.suite import Case, parse_case
+from worldwise.plan.case import Case, parse_case
 from worldwise.records.records import Outcome, check_records, read_records
 from worldwise.run import campaign
 from worldwise.run.campaign import (
@@ -229,13 +229,13 @@ def test_codes_get_their_names() -> None:
     [
         (
             "power-cut,size=32B,storage=ree,action=read,points=5",
-            "action=read writes nothing. Allowed: create, over",
+            "action=read is not for 'power-cut'. Allowed: create, over",
         ),
         ("power-cut,size=0B,storage=ree,action=create,points=5", "size 0B is out of range. Allowed: 1B to 64KiB"),
         ("power-cut,size=33KiB,storage=ree,action=append,points=5", "out of range. Allowed: 1B to 32KiB"),
         ("power-cut,size=32B,storage=ree,action=create", "'power-cut' needs a number of points"),
         ("tamper", "'tamper' needs a storage"),
-        ("storage,size=32B,storage=ree,action=replace", "action=replace is for 'power-cut' alone"),
+        ("storage,size=32B,storage=ree,action=replace", "action=replace is not for 'storage'. Allowed: create, read"),
     ],
 )
 def test_what_cannot_be_tried_is_refused(text: str, problem: str) -> None:

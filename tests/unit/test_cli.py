@@ -21,7 +21,7 @@ from synthetic import RecordList, find, new_writer, write_run
 from worldwise import __version__, cli
 from worldwise.base import paths
 from worldwise.base.errors import WorldwiseError
-from worldwise.plan.suite import Case
+from worldwise.plan.case import Case
 from worldwise.run.rundir import Run
 
 cli_run = importlib.import_module("worldwise.cli.run")

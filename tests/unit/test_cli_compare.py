@@ -9,7 +9,7 @@ from test_cli import Answer, Call, call
 
 from synthetic import lines as record_lines
 from synthetic import make_records, new_writer, write_case
-from worldwise.plan.suite import Case
+from worldwise.plan.case import Case
 
 __all__ = ["call"]
 

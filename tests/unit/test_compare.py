@@ -8,7 +8,7 @@ import pytest
 import boards
 from synthetic import RecordList, find, lines, make_records, new_writer, write_case
 from worldwise.base.errors import WorldwiseError
-from worldwise.plan.suite import Case
+from worldwise.plan.case import Case
 from worldwise.run.reproduction import compare_runs, first_difference
 from worldwise.run.rundir import Run
 

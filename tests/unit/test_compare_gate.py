@@ -16,7 +16,7 @@ from rich.console import Console
 import boards
 from synthetic import RecordList, lines, make_records, new_writer, write_case
 from worldwise.base.errors import WorldwiseError
-from worldwise.plan.suite import Case
+from worldwise.plan.case import Case
 from worldwise.read import gate, lens
 from worldwise.report import gated as gate_report
 from worldwise.report import report

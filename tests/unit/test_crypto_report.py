@@ -15,7 +15,9 @@ from worldwise.base.errors import WorldwiseError
 from worldwise.base.tables import Section
 from worldwise.families.crypto.tables import crypto_columns, crypto_sections, subject_text
 from worldwise.libraries.portable import portables
-from worldwise.plan.suite import load_suite, parse_case, parse_suite, unavailable_reason
+from worldwise.plan.case import parse_case
+from worldwise.plan.checks import unavailable_reason
+from worldwise.plan.suite import load_suite, parse_suite
 from worldwise.read.lens import NotAvailable, Reading, Row
 from worldwise.records.records import check_records, message, parse_line
 from worldwise.report.comparing import claim

@@ -15,10 +15,11 @@ from board_reading import board_reading, board_row
 from worldwise.base import paths
 from worldwise.base.errors import WorldwiseError
 from worldwise.base.tables import Section
+from worldwise.base.units import size_text
 from worldwise.families.echo import client as echo_host
 from worldwise.families.echo.client import HOST_FILE, STREAM_MESSAGES, EchoClient, read_host_times
 from worldwise.families.echo.tables import echo_sections
-from worldwise.plan.suite import Case, parse_case, size_text
+from worldwise.plan.case import Case, parse_case
 from worldwise.read.lens import HostTime, Reading, Row
 from worldwise.run.results import ResultStore
 

@@ -13,7 +13,8 @@ from worldwise.lab.debian import load_lock
 from worldwise.lab.image import ImageStore
 from worldwise.lab.lab import Lab
 from worldwise.libraries.implementation import IMPLEMENTATIONS, Implementation
-from worldwise.plan.suite import Case, load_suite
+from worldwise.plan.case import Case
+from worldwise.plan.suite import load_suite
 from worldwise.read.lens import read_run
 from worldwise.report.report import sections
 

@@ -15,7 +15,9 @@ from worldwise.base.errors import WorldwiseError
 from worldwise.families.hardclock.tables import SOURCE
 from worldwise.libraries import curves
 from worldwise.libraries.portable import portables
-from worldwise.plan.suite import Case, parse_case, parse_suite, swept
+from worldwise.plan.case import Case, parse_case
+from worldwise.plan.selection import swept
+from worldwise.plan.suite import parse_suite
 from worldwise.read.lens import read_run
 from worldwise.read.published import Published, Subject
 from worldwise.records.records import check_records, message, parse_line, required_checks

@@ -11,7 +11,7 @@ from rich.console import Console
 from synthetic import DIGEST_FIXED, PER_BYTE, PER_PAGE, REST, SHA256SUM, SWITCH, WRAPPER, RecordList, find, write_run
 from worldwise.base.errors import WorldwiseError
 from worldwise.families.sha256.cost import Fit, HashCost, throughput
-from worldwise.plan.suite import Case, parse_case
+from worldwise.plan.case import Case, parse_case
 from worldwise.read.lens import Reading, read_run
 from worldwise.report.report import render, sections, to_csv, to_json, to_markdown
 

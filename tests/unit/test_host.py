@@ -16,7 +16,7 @@ from worldwise.base.errors import HostError
 from worldwise.lab import debian
 from worldwise.lab.lab import Lab
 from worldwise.machine.emulator import EMULATOR_LOG, RECORDS, Emulator, Machine
-from worldwise.plan.suite import Case
+from worldwise.plan.case import Case
 from worldwise.run.rundir import Run
 
 CASE = Case("linux", "mbedtls", "Os", "keygen", 2, 0)

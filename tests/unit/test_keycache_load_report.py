@@ -9,7 +9,8 @@ from worldwise.base import paths
 from worldwise.base.errors import WorldwiseError
 from worldwise.base.tables import Section
 from worldwise.families.keycache.load_tables import keycache_load_sections
-from worldwise.plan.suite import WORKLOADS, Case, parse_case
+from worldwise.families.keycache.spec import WORKLOADS
+from worldwise.plan.case import Case, parse_case
 from worldwise.read.lens import Attempt, Reading, Row
 
 VARIANT = "optee/mbedtls-ce-O2"
@@ -156,7 +157,7 @@ def test_hits_stand_beside_each_other_by_policy() -> None:
         ),
         (
             "keycache-load,size=256B,storage=ree-rpmb,policy=smart,action=seal,connections=8,requests=10",
-            "storage=ree and storage=rpmb",
+            "storage=ree-rpmb is not for 'keycache",
         ),
         ("keycache-load,size=9KiB,storage=ree,policy=smart,action=seal,connections=8,requests=10", "1B to 8KiB"),
         (
@@ -168,7 +169,7 @@ def test_hits_stand_beside_each_other_by_policy() -> None:
             "keycache-load,size=256B,storage=ree,policy=smart,action=seal,connections=8,requests=7",
             "not even one for each of connections=8",
         ),
-        ("storage,size=256B,storage=ree,action=ping", "action=ping is for 'keycache-load'"),
+        ("storage,size=256B,storage=ree,action=ping", "action=ping is not for 'storage'"),
         ("keycache-zipf,storage=ree,policy=smart,clients=1000,requests=10,bound=10", "needs a workload"),
         (
             "keycache-zipf,storage=ree,policy=smart,clients=1000,requests=10,workload=zipf-0.99",

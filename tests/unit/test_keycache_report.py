@@ -9,7 +9,8 @@ import pytest
 from worldwise.base.errors import WorldwiseError
 from worldwise.base.tables import Section
 from worldwise.families.keycache.tables import SOURCE, keycache_sections
-from worldwise.plan.suite import Case, load_suite, parse_case
+from worldwise.plan.case import Case, parse_case
+from worldwise.plan.suite import load_suite
 from worldwise.read.lens import Reading, Row
 from worldwise.read.published import Published
 from worldwise.records.records import check_records, parse_line
@@ -153,7 +154,7 @@ def test_the_suite_can_be_read() -> None:
         ("size=20B,storage=ree,policy=smart,action=get-hit", "16B and 32B"),
         ("size=20B,storage=ree,policy=smart,action=set-new", "16B and 32B"),
         ("size=128KiB,storage=ree,policy=smart,action=seal-hit", "1B to 64KiB"),
-        ("size=16B,storage=ree-rpmb,policy=smart,action=seal-hit", "storage=ree and storage=rpmb"),
+        ("size=16B,storage=ree-rpmb,policy=smart,action=seal-hit", "storage=ree-rpmb is not for 'keycache"),
         ("size=16B,storage=ree,policy=smart,action=create", "create"),
         ("size=16B,storage=ree,action=seal-hit", "a policy, such as"),
         ("size=16B,storage=ree,policy=smart", "an action, such as"),

@@ -21,7 +21,9 @@ from synthetic import (
     write_run,
 )
 from worldwise.base.errors import WorldwiseError
-from worldwise.plan.suite import Case, parse_budget, select
+from worldwise.plan.budget import parse_budget
+from worldwise.plan.case import Case
+from worldwise.plan.selection import select
 from worldwise.read.lens import Reading, Row, _with_ratios, in_reading_order, read_run
 from worldwise.run.rundir import Run, open_run
 

@@ -7,7 +7,9 @@ import pytest
 
 from worldwise.base.errors import WorldwiseError
 from worldwise.libraries.portable import find
-from worldwise.plan.suite import PLAIN_TARGETS, load_suite, parse_case
+from worldwise.plan.case import parse_case
+from worldwise.plan.spec import PLAIN_TARGETS
+from worldwise.plan.suite import load_suite
 from worldwise.targets.linux import PLAIN
 
 

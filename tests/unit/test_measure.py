@@ -23,7 +23,8 @@ from worldwise.lab import debian
 from worldwise.lab.image import ImageStore
 from worldwise.lab.lab import Lab
 from worldwise.machine.emulator import RECORDS, Emulator, Machine, Outcome, Start, Target
-from worldwise.plan.suite import Case, Suite, load_suite
+from worldwise.plan.case import Case
+from worldwise.plan.suite import Suite, load_suite
 from worldwise.run import measure
 from worldwise.run import reproduction as compare
 from worldwise.run.measure import Bench, Options, case_digest

@@ -21,7 +21,8 @@ from board_reading import add_library, board_reading
 from synthetic import lines, make_records, make_suite, new_writer, write_case, write_run
 from worldwise.base import outgoing, paths
 from worldwise.explain.stacks import Frame, Stacks
-from worldwise.plan.suite import Case, parse_budget
+from worldwise.plan.budget import parse_budget
+from worldwise.plan.case import Case
 from worldwise.read import gate
 from worldwise.read.lens import Reading, read_run
 from worldwise.report import document, exports, flame, plot, report, tracking

@@ -6,7 +6,8 @@ import pytest
 
 from worldwise.base import paths
 from worldwise.base.errors import WorldwiseError
-from worldwise.plan.suite import IMPLEMENTATIONS, PLACES, TARGETS
+from worldwise.plan.catalogue import IMPLEMENTATIONS, TARGETS
+from worldwise.plan.spec import PLACES
 from worldwise.read.published import SOURCES, Published, Subject, load_figures
 
 SOURCE = "optee-p256-a72"

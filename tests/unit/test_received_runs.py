@@ -17,7 +17,7 @@ from synthetic import lines, make_records, new_writer, write_case, write_run
 from worldwise import cli
 from worldwise.base import files
 from worldwise.base.errors import WorldwiseError
-from worldwise.plan.suite import Case
+from worldwise.plan.case import Case
 from worldwise.read import lens
 from worldwise.read.gate import Options
 from worldwise.read.gate import compare_runs as gate_runs

@@ -11,7 +11,7 @@ import boards
 from synthetic import NESTED, RecordList, cost, find, lines, make_records
 from worldwise.base.errors import WorldwiseError
 from worldwise.libraries import curves
-from worldwise.plan.suite import Case
+from worldwise.plan.case import Case
 from worldwise.records.records import (
     Fault,
     check_records,

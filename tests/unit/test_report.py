@@ -10,7 +10,8 @@ from rich.console import Console
 
 from board_reading import board_reading
 from synthetic import CLIENT_EXTRA, COST, new_writer, write_run
-from worldwise.plan.suite import Case, parse_budget
+from worldwise.plan.budget import parse_budget
+from worldwise.plan.case import Case
 from worldwise.read.lens import Reading, read_run
 from worldwise.report.report import EXPORTERS, render, sections, to_csv, to_json, to_markdown
 from worldwise.report.tables import named_sections

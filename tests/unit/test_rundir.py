@@ -10,7 +10,8 @@ import pytest
 
 from synthetic import lines, make_records, make_suite, new_writer, write_case, write_run
 from worldwise.base.errors import WorldwiseError
-from worldwise.plan.suite import Case, parse_budget
+from worldwise.plan.budget import parse_budget
+from worldwise.plan.case import Case
 from worldwise.run.rundir import RunWriter, list_runs, open_run
 
 A = Case("optee", "mbedtls-nist", "O2", "empty-invoke", 2, 1)

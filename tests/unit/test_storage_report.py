@@ -9,8 +9,11 @@ import pytest
 
 from worldwise.base.errors import WorldwiseError
 from worldwise.base.tables import Section
+from worldwise.base.units import size_text
+from worldwise.families.storage.spec import RPMB_MOST
 from worldwise.families.storage.tables import REQUESTS, storage_sections
-from worldwise.plan.suite import RPMB_MOST, parse_case, parse_suite, size_text
+from worldwise.plan.case import parse_case
+from worldwise.plan.suite import parse_suite
 from worldwise.read.lens import Attempt, NotAvailable, Reading, Row
 from worldwise.read.mqttz import SOURCE
 from worldwise.read.published import Published
@@ -236,7 +239,7 @@ def test_the_largest_object_of_rpmb_is_one_that_a_case_can_have(action: str) -> 
         ("optee/mbedtls-ce-O2/storage,size=2MiB,storage=ree,action=read", "Allowed: 32B to 1MiB"),
         ("linux/mbedtls-ce-O2/file,size=32B,action=read,sync=fsync", "writes nothing that sync=fsync"),
         ("linux/mbedtls-ce-O2/file,size=32B,action=enumerate,sync=fsync", "writes nothing that sync=fsync"),
-        ("optee/mbedtls-ce-O2/storage,size=32B,storage=ree,action=replace", "action=replace is for"),
+        ("optee/mbedtls-ce-O2/storage,size=32B,storage=ree,action=replace", "action=replace is not for 'storage'"),
         ("optee/mbedtls-ce-O2/storage,size=32B,action=read", "needs a storage"),
         ("linux/mbedtls-ce-O2/file,size=32B", "needs an action"),
     ],

@@ -11,7 +11,7 @@ import pytest
 from worldwise.base.errors import WorldwiseError
 from worldwise.explain.symbols import AddressSpace, Context, Function, SymbolTable
 from worldwise.machine.emulator import RECORDS, TRACE, Plugin
-from worldwise.plan.suite import Case
+from worldwise.plan.case import Case
 from worldwise.run import watch
 
 MEASURED, OTHER = Context("normal", 0, "optee-client"), Context("normal", 0, "init")

@@ -32,7 +32,6 @@ def declared(stage: str, kind: type[T]) -> Mapping[str, T]:
     return {name: value for name in names() if (value := _constant(name, stage, kind)) is not None}
 
 
-@functools.cache
 def _constant(family: str, stage: str, kind: type[T]) -> T | None:
     module = f"{FAMILIES}.{family}.{stage}"
     if importlib.util.find_spec(module) is None:

@@ -20,7 +20,8 @@ from worldwise.lab.image import ImageStore
 from worldwise.lab.lab import open_lab
 from worldwise.libraries import own
 from worldwise.machine.emulator import Emulator
-from worldwise.plan.suite import MAX_SAMPLES, MAX_WARMUP, Case, parse_case
+from worldwise.plan.block import MAX_SAMPLES, MAX_WARMUP
+from worldwise.plan.case import Case, parse_case
 from worldwise.report import explained as explain_report
 from worldwise.report import exports, flame
 from worldwise.run.rundir import Run, open_run

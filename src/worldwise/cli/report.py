@@ -12,7 +12,8 @@ import click
 from worldwise.base import outgoing, paths
 from worldwise.base.errors import WorldwiseError
 from worldwise.explain import trace
-from worldwise.plan.suite import Budget, load_suite, parse_budget
+from worldwise.plan.budget import Budget, parse_budget
+from worldwise.plan.suite import load_suite
 from worldwise.read import lens
 from worldwise.records import records as record
 from worldwise.report import report as reports

@@ -15,17 +15,11 @@ from worldwise.base.errors import WorldwiseError
 from worldwise.cli.report import check_output, reading_options, runs_option, show, wanted_budget
 from worldwise.lab.lab import open_lab
 from worldwise.libraries import own
-from worldwise.plan.suite import (
-    MAX_SAMPLES,
-    Case,
-    Suite,
-    check_budget,
-    load_suite,
-    parse_suite,
-    select,
-    select_unavailable,
-    swept,
-)
+from worldwise.plan.block import MAX_SAMPLES
+from worldwise.plan.budget import check_budget
+from worldwise.plan.case import Case
+from worldwise.plan.selection import select, select_unavailable, swept
+from worldwise.plan.suite import Suite, load_suite, parse_suite
 from worldwise.run import reproduction as compare
 from worldwise.run.measure import Bench, Options
 from worldwise.run.rundir import Run, open_run

@@ -16,7 +16,7 @@ from worldwise.explain.symbols import AddressSpace, Context
 from worldwise.explain.trace import Block, Pass, Trace, Witness, with_inner
 from worldwise.explain.trace import Context as TraceContext
 from worldwise.explain.trace import Frame as TraceFrame
-from worldwise.plan.suite import Case
+from worldwise.plan.case import Case
 from worldwise.records.records import CheckedRecords, Sample
 
 LOST = "[stack not followed]"

@@ -25,16 +25,12 @@ from worldwise.libraries import portable
 from worldwise.libraries.boards import load_core
 from worldwise.libraries.implementation import IMPLEMENTATIONS
 from worldwise.libraries.portable import ADAPTER, MANIFEST, NO_CURVE, Build, Portable, find
-from worldwise.plan.suite import (
-    CORE_HAS,
-    PLAIN_TARGETS,
-    TEE_CORE,
-    Case,
-    Suite,
-    Unavailable,
-    takes_portables,
-    unavailable_reason,
-)
+from worldwise.plan.availability import CORE_HAS
+from worldwise.plan.case import Case, Unavailable
+from worldwise.plan.catalogue import takes_portables
+from worldwise.plan.checks import unavailable_reason
+from worldwise.plan.spec import PLAIN_TARGETS, TEE_CORE
+from worldwise.plan.suite import Suite
 from worldwise.run.rundir import OwnEntry
 
 # The OP-TEE whose TA calls the library. What its core does for cryptography takes no part in what is measured.

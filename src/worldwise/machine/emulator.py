@@ -42,7 +42,7 @@ from worldwise.libraries.crates import Crates, crate_folder
 from worldwise.libraries.implementation import IMPLEMENTATIONS
 from worldwise.libraries.portable import NO_CURVE, find
 from worldwise.machine.gdbstub import GdbStub
-from worldwise.plan.suite import Case
+from worldwise.plan.case import Case
 
 READY_SYMBOL = "worldwise_machine_ready"
 RECORDS = "records.jsonl"

@@ -15,9 +15,11 @@ from typing import Literal, get_args
 
 from pydantic import BaseModel, ConfigDict
 
+from worldwise.base.choices import did_you_mean
 from worldwise.base.errors import WorldwiseError
 from worldwise.libraries.implementation import IMPLEMENTATIONS
-from worldwise.plan.suite import PARAMETERS, TARGETS, Case, did_you_mean, parameters_of
+from worldwise.plan.case import Case, parameters_of
+from worldwise.plan.catalogue import is_board, parameters
 from worldwise.records.records import CheckedRecords, Record, Sample, check_records, parse_records
 from worldwise.run.reproduction import compare_case, compare_cases
 from worldwise.run.rundir import CaseManifest, Run
@@ -247,7 +249,7 @@ def parse_selection(text: str, cases: Sequence["Parts"]) -> dict[str, str]:
     targets = {case.target for case in cases}
     implementations = {case.implementation for case in cases}
     optimisations = {case.optimisation for case in cases}
-    defaults = {parameter.key: parameter.default for parameter in PARAMETERS}
+    defaults = {parameter.key: parameter.default for parameter in parameters().values()}
     found: dict[str, str] = {}
     for word in filter(None, re.split("[,/]", text)):
         key, equals, value = word.partition("=")
@@ -683,7 +685,7 @@ def _judged(row: Row, limit: Fraction, judge: Judge) -> Row:
     Every call is looked at where nothing but the library decides its count; where a timer may interrupt, one call more
     or less has it, and the median stands for all.
     """
-    calls = row.same_inputs and (judge == "calls" or (judge == "auto" and row.target not in TARGETS))
+    calls = row.same_inputs and (judge == "calls" or (judge == "auto" and is_board(row.target)))
     return row.model_copy(update={"judged": "calls" if calls else "median", "exceeds": _exceeds(row, limit, calls)})
 
 

@@ -11,18 +11,11 @@ from worldwise.base.errors import WorldwiseError
 from worldwise.families.echo.client import HOST_FILE, parse_host_times
 from worldwise.families.sha256.cost import HASHING, HashReading, Series, read_hashing
 from worldwise.libraries import boards as board
-from worldwise.libraries.portable import CURVES, HARDCLOCK
-from worldwise.plan.suite import (
-    BOARD_OPERATIONS,
-    IMPLEMENTATIONS,
-    OPTIMISATIONS,
-    PLACES,
-    PLAIN_TARGETS,
-    Budget,
-    Case,
-    parameters_of,
-    takes_portables,
-)
+from worldwise.libraries.portable import CURVES, HARDCLOCK, OPTIMISATIONS
+from worldwise.plan.budget import Budget
+from worldwise.plan.case import Case, parameters_of
+from worldwise.plan.catalogue import BOARD_OPERATIONS, IMPLEMENTATIONS, takes_portables
+from worldwise.plan.spec import PLACES, PLAIN_TARGETS
 from worldwise.read.published import Figure, Published, Subject
 from worldwise.records.records import OUTCOMES_BESIDE, Clocks, Outcome, Sample, check_records, parse_records
 from worldwise.run.rundir import CaseManifest, Run

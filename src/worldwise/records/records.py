@@ -23,10 +23,13 @@ from pydantic import BaseModel, ConfigDict, Discriminator, Field, Tag, TypeAdapt
 
 from worldwise.base import files
 from worldwise.base.errors import WorldwiseError
+from worldwise.families.aes.spec import AES as AES_OPERATION
 from worldwise.libraries import curves
 from worldwise.libraries.portable import HARDCLOCK
-from worldwise.plan.suite import AES as AES_OPERATION
-from worldwise.plan.suite import MAX_SIZE, PLAIN_TARGETS, Case, takes_portables
+from worldwise.plan.case import Case
+from worldwise.plan.catalogue import takes_portables
+from worldwise.plan.parameters import MAX_SIZE
+from worldwise.plan.spec import PLAIN_TARGETS
 
 # What each operation owes besides its samples: the measure whose results are evidence, the length of the
 # signed message in bytes, and the checks that the program itself must have made.

@@ -15,11 +15,12 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
+from worldwise.base.choices import did_you_mean
 from worldwise.base.errors import WorldwiseError
 from worldwise.base.outgoing import visible
+from worldwise.base.units import parse_size, size_text
 from worldwise.families.portable.boards import DHRYSTONE, board_rows, board_text, by_core, operation_text
 from worldwise.libraries.portable import CURVES, OF_CURVE
-from worldwise.plan.suite import did_you_mean, parse_size, size_text
 from worldwise.read.lens import Reading, Row
 
 if TYPE_CHECKING:

@@ -35,7 +35,7 @@ from worldwise.machine.emulator import (
     symbol_address,
 )
 from worldwise.machine.emulator import Outcome as Ran
-from worldwise.plan.suite import Case
+from worldwise.plan.case import Case
 from worldwise.records.globalplatform import RESULTS
 from worldwise.records.records import CLOCK, End, Failure, Outcome, Record, read_records
 

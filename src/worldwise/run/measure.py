@@ -23,7 +23,9 @@ from worldwise.lab.debian import require_space
 from worldwise.lab.image import ImageStore
 from worldwise.lab.lab import Lab
 from worldwise.machine.emulator import RECORDS, Emulator, Machine, Start, address_name
-from worldwise.plan.suite import Budget, Case, Suite, Unavailable
+from worldwise.plan.budget import Budget
+from worldwise.plan.case import Case, Unavailable
+from worldwise.plan.suite import Suite
 from worldwise.records.globalplatform import name_results
 from worldwise.records.records import CheckedRecords, check_records, read_records
 from worldwise.run import campaign

@@ -21,10 +21,15 @@ from pydantic import BaseModel, ConfigDict, Field, JsonValue, ValidationError
 
 from worldwise import __version__
 from worldwise.base import files
+from worldwise.base.choices import did_you_mean
 from worldwise.base.errors import WorldwiseError
 from worldwise.base.toml_model import first_problem, read_text
-from worldwise.plan import suite
-from worldwise.plan.suite import Budget, Case, Suite, Unavailable, did_you_mean
+from worldwise.plan.block import MAX_SAMPLES, MAX_WARMUP
+from worldwise.plan.budget import Budget, parse_budget
+from worldwise.plan.case import Case, Unavailable
+from worldwise.plan.catalogue import operations_of
+from worldwise.plan.checks import check_parameters
+from worldwise.plan.suite import Suite
 
 FORMAT: Literal[2] = 2
 RUN_FILE = "run.json"
@@ -33,7 +38,7 @@ CASE_FILE = "case.json"
 RECORDS_FILE = "records.jsonl"
 FINISHED_FILE = "finished.json"
 
-# More is no run: the largest there can be has some 200 MB of records in a case (suite.MAX_SAMPLES).
+# More is no run: the largest there can be has some 200 MB of records in a case (plan.block.MAX_SAMPLES).
 MOST_RECORDS = 256 * 2**20
 MOST_MANIFEST = 16 * 2**20
 LIMITS = files.Limits(file=512 * 2**20, total=16 * 2**30, entries=200_000, depth=4)
@@ -77,11 +82,11 @@ class BudgetEntry(BaseModel):
 
     def budget(self) -> Budget:
         """The budget again. Raises WorldwiseError."""
-        return suite.parse_budget(f"{self.limit}@{self.clock}", self.measures, self.place)
+        return parse_budget(f"{self.limit}@{self.clock}", self.measures, self.place)
 
 
 class UnavailableEntry(BaseModel):
-    """What the suite asked of a board that cannot be had, and why; see suite.Unavailable."""
+    """What the suite asked of a board that cannot be had, and why; see plan.case.Unavailable."""
 
     model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
 
@@ -124,7 +129,7 @@ class RunManifest(_Manifest):
     packages: dict[str, str]
     budget: BudgetEntry | None
     published: _Line
-    samples: Annotated[int, Field(ge=1, le=suite.MAX_SAMPLES)] | None
+    samples: Annotated[int, Field(ge=1, le=MAX_SAMPLES)] | None
     cases: list[str]
     # Kept here: by the suite's text alone a later version, or one without the user's own library, would say otherwise.
     unavailable: list[UnavailableEntry] = []
@@ -578,15 +583,15 @@ def check_case_manifest(manifest: CaseManifest, case_id: str, path: Path) -> Cas
         raise WorldwiseError(
             f"{path}: belongs to case '{files.quoted(manifest.id)}', not to '{files.quoted(case_id)}'."
         )
-    if manifest.operation not in suite.operations_of(manifest.target):
+    if manifest.operation not in operations_of(manifest.target):
         target, operation = files.quoted(manifest.target), files.quoted(manifest.operation)
         raise WorldwiseError(f"{path}: target '{target}' has no operation '{operation}'.")
-    if not (1 <= manifest.samples <= suite.MAX_SAMPLES and 0 <= manifest.warmup <= suite.MAX_WARMUP):
+    if not (1 <= manifest.samples <= MAX_SAMPLES and 0 <= manifest.warmup <= MAX_WARMUP):
         raise WorldwiseError(
             f"{path}: corrupt: samples or warmup is out of range: no suite can ask for more than "
-            f"{suite.MAX_SAMPLES:,} samples and {suite.MAX_WARMUP:,} warm-up."
+            f"{MAX_SAMPLES:,} samples and {MAX_WARMUP:,} warm-up."
         )
-    suite.check_parameters(manifest.parameters, manifest.target, manifest.operation, str(path))
+    check_parameters(manifest.parameters, manifest.target, manifest.operation, str(path))
     for name in manifest.files or {}:
         problem = files.name_problem(name)
         if problem:

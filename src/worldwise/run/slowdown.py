@@ -8,7 +8,7 @@ from pathlib import Path
 from statistics import median
 
 from worldwise.machine.emulator import RECORDS
-from worldwise.plan.suite import Case
+from worldwise.plan.case import Case
 from worldwise.run.watch import Watcher, require_same
 from worldwise.targets.known import TARGETS
 

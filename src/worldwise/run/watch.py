@@ -22,7 +22,8 @@ from worldwise.lab import debian, image
 from worldwise.lab.image import ImageStore, check_files
 from worldwise.lab.lab import Lab
 from worldwise.machine.emulator import RECORDS, TRACE, Emulator, Machine, Plugin, symbol_address
-from worldwise.plan.suite import Case, takes_portables
+from worldwise.plan.case import Case
+from worldwise.plan.catalogue import takes_portables
 from worldwise.records.records import MOST_BYTES, CheckedRecords, check_records, read_records
 from worldwise.run.measure import case_digest, check_run
 from worldwise.targets.known import TARGETS

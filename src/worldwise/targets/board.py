@@ -15,7 +15,7 @@ from worldwise.libraries.boards import Board, Core, load_core
 from worldwise.libraries.crates import Crates, crate_folder
 from worldwise.libraries.portable import NO_CURVE, Portable, find
 from worldwise.machine.emulator import FIXED_DATE, Machine
-from worldwise.plan.suite import Case
+from worldwise.plan.case import Case
 
 # One instruction takes 2^10 ns of virtual time, the most that QEMU allows: longer than a tick of any board's counter,
 # so that the ticks tell the number of instructions without a remainder.

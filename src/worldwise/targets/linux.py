@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from worldwise.families.aes.spec import AES
 from worldwise.lab import image
 from worldwise.lab.image import ImageStore, Recipe, guest_trees
 from worldwise.libraries import own
@@ -24,7 +25,9 @@ from worldwise.machine.emulator import (
     Machine,
     symbol_address,
 )
-from worldwise.plan.suite import AES, MAX_BOARD_SIZE, MAX_PLAIN_SIZE, PLAIN_TARGETS, Case
+from worldwise.plan.case import Case
+from worldwise.plan.parameters import MAX_BOARD_SIZE, MAX_PLAIN_SIZE
+from worldwise.plan.spec import PLAIN_TARGETS
 
 # Of the sources that only a 32-bit core's counter needs.
 _PERF_COUNTER = "linux/perf_counter.c"

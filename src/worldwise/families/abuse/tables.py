@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 
 from worldwise.base.tables import Section, Table
 from worldwise.libraries.apps import ABUSE
-from worldwise.plan.suite import parameters_of
+from worldwise.plan.case import parameters_of
 from worldwise.read.lens import Attempt, Reading
 from worldwise.report.tables import Group, Tables
 

@@ -5,8 +5,11 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from worldwise.base.tables import Section, Table, count, ratio, section_name
+from worldwise.base.units import size_text
+from worldwise.families.aes.spec import AES
 from worldwise.libraries.implementation import IMPLEMENTATIONS
-from worldwise.plan.suite import AES, PLAIN_TARGETS, parameters_of, size_text
+from worldwise.plan.case import parameters_of
+from worldwise.plan.spec import PLAIN_TARGETS
 from worldwise.read.lens import AES_WHOLE, Reading, Row, is_quiet
 from worldwise.read.mqttz import CLOCK, SOURCE, beside
 from worldwise.read.published import Figure

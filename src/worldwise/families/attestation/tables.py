@@ -5,7 +5,7 @@ from collections.abc import Iterable, Sequence
 
 from worldwise.base.tables import Section, Table, count, ratio
 from worldwise.libraries.implementation import IMPLEMENTATIONS
-from worldwise.plan.suite import OPTIMISATIONS
+from worldwise.libraries.portable import OPTIMISATIONS
 from worldwise.read.lens import Factor, Reading, Row
 from worldwise.report.counts import factor_section, label, shown_factors, shown_rows, tee_rows
 from worldwise.report.tables import Group, Tables
@@ -146,5 +146,6 @@ TABLES = Tables(
         "empty-invoke": "empty invoke",
         "session-open": "session opening",
         "ta-load": "load of the TA",
+        "storage-create": "a new object of 4 KiB in secure storage",
     },
 )

@@ -5,7 +5,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import pairwise
 
 from worldwise.base.tables import Section, Table, count, factor, whole
-from worldwise.plan.suite import parameters_of, size_text
+from worldwise.base.units import size_text
+from worldwise.plan.case import parameters_of
 from worldwise.read.fit import Line, fit_line
 from worldwise.read.lens import Reading, Row, is_quiet
 from worldwise.report.tables import Group, Tables

@@ -4,9 +4,11 @@
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from worldwise.base.tables import Section, Table, count, factor, signed, whole
+from worldwise.base.units import size_text
 from worldwise.libraries.implementation import IMPLEMENTATIONS
 from worldwise.libraries.portable import CURVES
-from worldwise.plan.suite import parameters_of, size_text, takes_portables
+from worldwise.plan.case import parameters_of
+from worldwise.plan.catalogue import takes_portables
 from worldwise.read.lens import Reading, Row
 from worldwise.read.published import Published, Subject
 from worldwise.report.comparing import claim

@@ -24,7 +24,7 @@ from worldwise.base import files
 from worldwise.base.errors import WorldwiseError
 from worldwise.base.toml_model import first_problem
 from worldwise.lab import sandbox
-from worldwise.plan.suite import Case
+from worldwise.plan.case import Case
 
 HOST_FILE = "host.jsonl"
 # Messages that are sent without waiting for an answer, as NET_STREAM_MESSAGES in guest/apps/echo/net.h.

@@ -5,8 +5,9 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Protocol, TypeVar
 
 from worldwise.base.tables import Section, Table, count, factor, section_name, whole
+from worldwise.base.units import size_text
 from worldwise.families.echo.client import STREAM_MESSAGES
-from worldwise.plan.suite import parameters_of, size_text
+from worldwise.plan.case import parameters_of
 from worldwise.read.lens import HostTime, Reading, Row
 from worldwise.report.tables import Group, Tables
 

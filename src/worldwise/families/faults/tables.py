@@ -4,7 +4,9 @@
 from collections.abc import Iterable, Sequence
 
 from worldwise.base.tables import Section, Table, section_name, whole
-from worldwise.plan.suite import CUT_ACTIONS, STORAGES, parameters_of
+from worldwise.families.faults.spec import CUT_ACTIONS
+from worldwise.plan.case import parameters_of
+from worldwise.plan.parameters import STORAGES
 from worldwise.read.lens import Attempt, Reading
 from worldwise.report.tables import Group, Tables
 from worldwise.run.campaign import AFTER_RESTART, CUT, POWER_CUT, STORED, TAMPER

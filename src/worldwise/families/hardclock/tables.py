@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from statistics import mean, median, stdev
 
 from worldwise.base.tables import Section, Table, count, factor, section_name, spread, whole
-from worldwise.plan.suite import parameters_of
+from worldwise.plan.case import parameters_of
 from worldwise.read.lens import ClockReading, Reading, Row
 from worldwise.read.published import Figure, load_figures
 from worldwise.report.comparing import level_rank, machine_text, options_text

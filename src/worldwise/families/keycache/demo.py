@@ -24,7 +24,7 @@ from worldwise.families.keycache import build as keycache
 from worldwise.lab.image import ImageStore
 from worldwise.lab.lab import Bind, Lab
 from worldwise.machine.emulator import Emulator, OpteeMachineTarget
-from worldwise.plan.suite import Case
+from worldwise.plan.case import Case
 
 # Who has a certificate: the administrator, who sets keys, and clients.
 ADMIN = "admin"

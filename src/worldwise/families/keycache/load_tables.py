@@ -5,7 +5,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from worldwise.base.tables import Section, Table, factor, section_name, whole
-from worldwise.plan.suite import KEYCACHE_POLICIES, LOAD_ACTIONS, WORKLOADS, parameters_of
+from worldwise.families.keycache.spec import KEYCACHE_POLICIES, LOAD_ACTIONS, WORKLOADS
+from worldwise.plan.case import parameters_of
 from worldwise.read.lens import Reading, Row, is_quiet
 
 LOAD, ZIPF = "keycache-load", "keycache-zipf"

@@ -5,9 +5,11 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from worldwise.base.tables import Section, Table, count, factor, ratio, section_name, whole
+from worldwise.base.units import size_text
 from worldwise.families.keycache.hold_tables import keycache_hold_sections
 from worldwise.families.keycache.load_tables import LOAD, ZIPF, keycache_load_sections
-from worldwise.plan.suite import KEYCACHE_ACTIONS, KEYCACHE_POLICIES, parameters_of, size_text
+from worldwise.families.keycache.spec import KEYCACHE_ACTIONS, KEYCACHE_POLICIES
+from worldwise.plan.case import parameters_of
 from worldwise.read.lens import Reading, Row, is_quiet
 from worldwise.report.tables import Group, Tables
 

@@ -4,9 +4,10 @@
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from worldwise.base.tables import Section, Table, count, factor, section_name, spread, whole
+from worldwise.base.units import size_text
 from worldwise.libraries import boards as board
 from worldwise.libraries.portable import CURVELESS, CURVES, OF_CURVE, OPTIMISATIONS
-from worldwise.plan.suite import TARGETS, size_text
+from worldwise.plan.catalogue import TARGETS
 from worldwise.read.lens import PublishedFigure, Reading, Row
 
 DHRYSTONE = "dhrystone"

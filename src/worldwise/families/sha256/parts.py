@@ -9,7 +9,7 @@ from worldwise.base.errors import WorldwiseError
 from worldwise.explain.owners import Explainer, caller
 from worldwise.explain.stacks import Frame
 from worldwise.explain.trace import Pass
-from worldwise.plan.suite import Case
+from worldwise.plan.case import Case
 from worldwise.records.records import Sample
 
 OPERATION = "sha256"

@@ -4,8 +4,8 @@
 from collections.abc import Callable, Iterable, Mapping
 
 from worldwise.base.tables import Section, Table, count, factor, ratio, section_name, whole
+from worldwise.base.units import size_text
 from worldwise.families.sha256.cost import Fit, HashCost, throughput
-from worldwise.plan.suite import size_text
 from worldwise.read.lens import Reading, Row
 from worldwise.report.tables import Columns, Group, Tables
 

@@ -5,7 +5,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from worldwise.base.tables import Section, Table, count, factor, ratio, section_name, spread
-from worldwise.plan.suite import STORAGES, parameters_of, size_text
+from worldwise.base.units import size_text
+from worldwise.plan.case import parameters_of
+from worldwise.plan.parameters import STORAGES
 from worldwise.read.lens import Reading, Row, is_quiet
 from worldwise.read.mqttz import CLOCK, SOURCE, beside
 from worldwise.report.tables import Group, Tables
@@ -283,7 +285,6 @@ TABLES = Tables(
     operations={
         SECURE: "an object in secure storage",
         PLAIN: "a plain file",
-        "storage-create": "a new object of 4 KiB in secure storage",
     },
     own=(SECURE, PLAIN),
 )

@@ -1,0 +1,23 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Choices that somebody typed: what is allowed, and which of it was probably meant."""
+
+import difflib
+from collections.abc import Collection, Iterable
+
+from worldwise.base import files
+from worldwise.base.errors import WorldwiseError
+
+
+def did_you_mean(value: str, allowed: Iterable[str]) -> str:
+    """`did you mean 'sign'?`, or nothing if no allowed value is close."""
+    by_lower = {name.lower(): name for name in allowed}
+    close = difflib.get_close_matches(value.lower(), by_lower, n=1)
+    return f"did you mean '{by_lower[close[0]]}'?" if close else ""
+
+
+def choice_error(kind: str, value: str, allowed: Collection[str], what: str = "is not known") -> WorldwiseError:
+    """The error for a value that is none of those allowed, which it lists."""
+    listed = ", ".join(allowed) if allowed else "none"
+    return WorldwiseError(
+        f"{kind} '{files.quoted(value)}' {what}. Allowed: {listed}.", hint=did_you_mean(value, allowed)
+    )

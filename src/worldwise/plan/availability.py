@@ -1,0 +1,86 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""What an implementation cannot do, and why: that a library lacks a curve, or a core what the library needs."""
+
+from collections.abc import Mapping
+
+from worldwise.libraries import boards
+from worldwise.libraries.implementation import IMPLEMENTATIONS
+from worldwise.libraries.portable import CURVES, NO_CURVE, PACKAGED_OPTIMISATION, Portable, portables
+from worldwise.plan.spec import LINUX, OPTEE, PLAIN_TARGETS, TEE_CORE
+
+# What a curve is never used for, whatever a library has.
+NOT_FOR: Mapping[str, tuple[str, ...]] = {"ed25519": ("ecdh",), "x25519": ("sign", "verify")}
+# What the crypto app's TA has of OP-TEE's core by the GlobalPlatform API, by curve: see guest/apps/crypto/ta/gp.c.
+CORE_HAS: Mapping[str, tuple[str, ...]] = {
+    "secp256r1": ("sign", "verify", "ecdh"),
+    "ed25519": ("sign", "verify"),
+    "x25519": ("ecdh",),
+    NO_CURVE: ("sha256",),
+}
+
+
+def is_not_for(curve: str, operation: str) -> bool:
+    """Whether an operation does not go with a curve, in any library: no gap that somebody would look for."""
+    return operation in NOT_FOR.get(curve, ())
+
+
+def portable_reason(target: str, implementation: str, curve: str, operation: str) -> str:
+    """Why an operation of the portable implementations cannot be had, without a full stop; empty if it can.
+
+    `target` is one that there is, `operation` one of ops.h. Raises WorldwiseError for a wrong file.
+    """
+    if is_not_for(curve, operation):
+        return f"{curve} is not for {' or '.join(NOT_FOR[curve])}"
+    if implementation in IMPLEMENTATIONS:
+        return _core_reason(target, implementation, curve, operation)
+    library = portables().get(implementation)
+    if library is None:
+        return f"{implementation} is for 'aes' alone"
+    if library.manifest.needs.linux and target not in PLAIN_TARGETS:
+        return f"{implementation} needs Linux around it"
+    return _lacking(library, curve, operation) or _core_problem(library, target)
+
+
+def level_reason(target: str, implementation: str, optimisation: str) -> str:
+    """Why a library has no such level, without a full stop; empty if it has."""
+    if target not in PLAIN_TARGETS or optimisation == PACKAGED_OPTIMISATION:
+        return ""
+    library = portables().get(implementation)
+    if library is None or not library.packaged:
+        return ""
+    return f"{implementation} comes compiled, so it stands at {PACKAGED_OPTIMISATION} alone"
+
+
+def _core_reason(target: str, implementation: str, curve: str, operation: str) -> str:
+    """The same of a library in OP-TEE's core."""
+    if target == LINUX:
+        return f"{implementation} is OP-TEE's; what its library does in Linux is measured by attestdiv and sha256"
+    if operation not in CORE_HAS.get(curve or NO_CURVE, ()):
+        return f"the TA asks OP-TEE's core for {', '.join(name for name in CORE_HAS if name in CURVES)}"
+    return ""
+
+
+def _lacking(library: Portable, curve: str, operation: str) -> str:
+    if library.has(operation, curve or NO_CURVE):
+        return ""
+    if curve and not any(curve in other.curves for other in portables().values()):
+        return f"no library here has {curve}"
+    if not curve:
+        return f"{library.name} has no {operation}"
+    if curve not in library.curves:
+        return f"{library.name} has no {curve}"
+    return f"{library.name} has no {operation} on {curve}"
+
+
+def _core_problem(library: Portable, target: str) -> str:
+    core = PLAIN_TARGETS.get(target) or (TEE_CORE if target in (OPTEE, LINUX) else boards.boards()[target].core)
+    if library.runs_on(core):
+        return ""
+    titles = [_core_title(name) for name in library.manifest.needs.cores]
+    short = [titles[0], *(title.removeprefix("Cortex-") for title in titles[1:])]
+    listed = " and ".join(filter(None, (", ".join(short[:-1]), short[-1])))
+    return f"{library.name} is for {listed}"
+
+
+def _core_title(name: str) -> str:
+    return name.title() if name in PLAIN_TARGETS.values() else boards.load_core(name).title

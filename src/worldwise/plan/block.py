@@ -1,0 +1,270 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""One [[cases]] block of a suite: lists whose product is cases, and what of it cannot be had."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from worldwise.base.errors import WorldwiseError
+from worldwise.base.toml_lines import Path
+from worldwise.base.units import parse_size, size_text
+from worldwise.libraries import portable
+from worldwise.plan.availability import is_not_for, level_reason
+from worldwise.plan.case import Case, Unavailable
+from worldwise.plan.catalogue import (
+    OPERATIONS,
+    TARGETS,
+    implementations_of,
+    operations_of,
+    optimisations_of,
+    parameters,
+    parameters_of_operation,
+    takes_portables,
+    target_names,
+)
+from worldwise.plan.checks import combination_problem, in_order, unavailable_reason, value_of
+from worldwise.plan.document import Document
+from worldwise.plan.parameters import DEFAULT, GRID
+from worldwise.plan.spec import Parameter
+
+# Far above any use; they keep a slip of the finger from filling a disk.
+MAX_SAMPLES = 100_000
+MAX_WARMUP = 10_000
+# And from filling the memory: a few lists of a block give their product in cases.
+MAX_CASES = 50_000
+
+_LISTS = ("targets", "operations", "implementations", "optimisations")
+# An operation on a target, and each combination of its parameters.
+_Combinations = dict[tuple[str, str], list[dict[str, str]]]
+
+
+def samples_of(document: Document, path: Path, value: Any) -> int:
+    """A number of samples."""
+    return document.integer(path, value, 1, MAX_SAMPLES)
+
+
+def warmup_of(document: Document, path: Path, value: Any) -> int:
+    """A number of calls before the samples."""
+    return document.integer(path, value, 0, MAX_WARMUP)
+
+
+def require_few(document: Document, path: Path, number: int) -> None:
+    """Refuses more cases than a suite may have."""
+    if number > MAX_CASES:
+        document.refuse(path, f"gives {number:,} cases or more. Allowed: up to {MAX_CASES:,}.")
+
+
+@dataclass(frozen=True)
+class Found:
+    """What a block gives: cases, and what it asks for that cannot be had."""
+
+    cases: tuple[Case, ...]
+    unavailable: tuple[Unavailable, ...]
+
+
+class Block:
+    """Reads one block; `path` is where it stands. Raises WorldwiseError with file and line."""
+
+    def __init__(self, document: Document, path: Path, table: dict[str, Any]) -> None:
+        self._document = document
+        self._path = path
+        self._table = table
+
+    def read(self, samples: int, warmup: int) -> Found:
+        """The block's cases; `samples` and `warmup` are the suite's."""
+        document, path, table = self._document, self._path, self._table
+        keys = [parameter.suite_key for parameter in parameters().values()]
+        document.keys(path, table, _LISTS, ("samples", "warmup", *keys))
+        targets = self._targets()
+        operations = self._operations(targets)
+        implementations = self._implementations(targets, operations)
+        levels = dict.fromkeys(level for target in targets for level in optimisations_of(target))
+        optimisations = document.choices((*path, "optimisations"), table["optimisations"], tuple(levels))
+        if "samples" in table:
+            samples = samples_of(document, (*path, "samples"), table["samples"])
+        if "warmup" in table:
+            warmup = warmup_of(document, (*path, "warmup"), table["warmup"])
+        combinations = self._combinations(targets, operations)
+        number = len(implementations) * len(optimisations) * sum(map(len, combinations.values()))
+        require_few(document, path, number)
+        cases: list[Case] = []
+        unavailable: dict[Unavailable, None] = {}
+        reasons: dict[str, None] = {}
+        for target in targets:
+            for implementation in implementations:
+                for optimisation in optimisations:
+                    for operation in operations:
+                        for given in combinations[target, operation]:
+                            gap, reason = self._lacking(target, implementation, optimisation, operation, given)
+                            if reason:
+                                reasons[reason] = None
+                                unavailable |= dict.fromkeys([gap] if gap else [])
+                                continue
+                            cases += [
+                                Case(target, implementation, optimisation, operation, samples, warmup, chosen)
+                                for chosen in self._with_options(target, implementation, operation, given)
+                            ]
+        if not cases:
+            document.refuse(path, f"gives no case: {'; '.join(reasons)}.")
+        return Found(tuple(cases), tuple(unavailable))
+
+    def _lacking(
+        self, target: str, implementation: str, optimisation: str, operation: str, given: Mapping[str, str]
+    ) -> tuple[Unavailable | None, str]:
+        """Why a case cannot be, empty if it can; and the gap that a report tells of, if it is one."""
+        curve = given.get("curve", "")
+        reason = unavailable_reason(target, implementation, curve, operation, given)
+        if is_not_for(curve, operation):
+            return None, reason  # not a gap of any library: nobody would look for it
+        if reason:
+            return Unavailable(target, implementation, curve, operation, reason), reason
+        return None, level_reason(target, implementation, optimisation)  # it is there, at its own level
+
+    def _targets(self) -> list[str]:
+        value = self._table["targets"]
+        # A suite without a board needs no board's file.
+        needed = not isinstance(value, list) or any(name not in TARGETS for name in value if isinstance(name, str))
+        return self._document.choices((*self._path, "targets"), value, target_names() if needed else tuple(TARGETS))
+
+    def _operations(self, targets: list[str]) -> list[str]:
+        path: Path = (*self._path, "operations")
+        operations = self._document.choices(path, self._table["operations"], OPERATIONS)
+        for target in targets:
+            there = operations_of(target)
+            for number, operation in enumerate(operations):
+                if operation not in there:
+                    self._document.refuse(
+                        (*path, number),
+                        f"'{operation}' does not exist on target '{target}'. Allowed there: {', '.join(there)}.",
+                        hint="give it a [[cases]] block of its own, with the targets that have it",
+                    )
+        return operations
+
+    def _implementations(self, targets: list[str], operations: list[str]) -> list[str]:
+        path: Path = (*self._path, "implementations")
+        known = {target: implementations_of(target, operations) for target in targets}
+        every = tuple(dict.fromkeys(name for names in known.values() for name in names))
+        chosen = self._document.choices(path, self._table["implementations"], every)
+        for target, names in known.items():
+            for number, name in enumerate(chosen):
+                if name not in names:
+                    self._document.refuse(
+                        (*path, number),
+                        f"'{name}' does not exist on target '{target}'. Allowed there: {', '.join(names)}.",
+                        hint="give it a [[cases]] block of its own, with the targets that have it",
+                    )
+        return chosen
+
+    def _combinations(self, targets: list[str], operations: list[str]) -> _Combinations:
+        """Of each target and operation every combination of the parameters' values, in the operation's order.
+
+        Every operation of the block must have all of them, but on boards: there one block may ask for operations with
+        a curve and others with a size, and a parameter goes to those that have it.
+        """
+        pairs = [(target, operation) for target in targets for operation in operations]
+        values = self._values(pairs)
+        combinations: _Combinations = {}
+        for pair in pairs:
+            listed: list[dict[str, str]] = [{}]
+            for parameter in parameters_of_operation(*pair):
+                if parameter.key in values:
+                    where = (*self._path, parameter.suite_key)
+                    require_few(self._document, where, len(listed) * len(values[parameter.key]))
+                    listed = [given | {parameter.key: value} for given in listed for value in values[parameter.key]]
+            combinations[pair] = listed
+        for (target, operation), listed in combinations.items():
+            for given in listed:
+                problem = combination_problem(target, operation, given)
+                if problem:
+                    self._document.refuse(self._size_path(given), problem)
+        return {pair: [dict(in_order(*pair, given)) for given in listed] for pair, listed in combinations.items()}
+
+    def _values(self, pairs: list[tuple[str, str]]) -> dict[str, list[str]]:
+        """The values of each parameter that the block names, by its key."""
+        found: dict[str, list[str]] = {}
+        for parameter in parameters().values():
+            if parameter.suite_key not in self._table:
+                continue
+            where: Path = (*self._path, parameter.suite_key)
+            found[parameter.key] = self._values_of(where, parameter, self._table[parameter.suite_key])
+            having = [pair for pair in pairs if parameter.key in _keys_of(pair)]
+            for target, operation in pairs:
+                if (target, operation) not in having and not (takes_portables(target) and having):
+                    keys = [other.suite_key for other in parameters_of_operation(target, operation)]
+                    self._document.refuse(
+                        where,
+                        f"'{operation}' on target '{target}' has no {parameter.key}.",
+                        f"allowed there: {', '.join(keys)}" if keys else "",
+                    )
+        return found
+
+    def _values_of(self, path: Path, parameter: Parameter, value: Any) -> list[str]:
+        if parameter.values:
+            return self._document.choices(path, value, parameter.values)
+        if parameter.pattern:
+            return self._list(
+                path, value, f"strings such as ['{GRID}']", lambda at, item: self._text(at, item, parameter)
+            )
+        if parameter.most is not None:
+            most = parameter.most
+            return self._list(
+                path,
+                value,
+                "whole numbers such as [1000]",
+                lambda at, item: str(self._document.integer(at, item, 1, most)),
+                twice="{value} stands there twice.",
+            )
+        return self._list(
+            path, value, "sizes such as ['64KiB', '4MiB']", self._size, twice="'{item}' stands there twice."
+        )
+
+    def _list(self, path: Path, value: Any, what: str, read: Callable[[Path, Any], str], twice: str = "") -> list[str]:
+        """A list, each of whose items `read` makes a value; none may stand there twice if there are words for it."""
+        if not isinstance(value, list) or not value:
+            self._document.refuse(path, f"must be a list of {what}.")
+        found: list[str] = []
+        for number, item in enumerate(value):
+            one = read((*path, number), item)
+            if twice and one in found:
+                self._document.refuse((*path, number), twice.format(value=one, item=item))
+            found.append(one)
+        return found
+
+    def _text(self, path: Path, item: Any, parameter: Parameter) -> str:
+        text = self._document.string(path, item)
+        try:
+            return "" if text == DEFAULT else value_of(parameter, text)
+        except WorldwiseError as error:
+            self._document.refuse(path, error.message.removeprefix(": "))
+
+    def _size(self, path: Path, item: Any) -> str:
+        text = self._document.string(path, item)
+        try:
+            return size_text(parse_size(text))
+        except WorldwiseError as error:
+            self._document.refuse(path, error.message)
+
+    def _size_path(self, given: Mapping[str, str]) -> Path:
+        """The size in question, if sizes are given; else the block."""
+        for number, text in enumerate(self._table.get("sizes", ())):
+            if size_text(parse_size(text)) == given.get("size"):
+                return (*self._path, "sizes", number)
+        return self._path
+
+    def _with_options(
+        self, target: str, implementation: str, operation: str, given: dict[str, str]
+    ) -> list[tuple[tuple[str, str], ...]]:
+        """The parameters with the build options as a library has them; for GRID each combination of them."""
+        text = given.get("options", "")
+        if not text:
+            return [tuple(given.items())]
+        library = portable.portables()[implementation]
+        try:
+            chosen = library.grid() if text == GRID else [library.options_text(library.options(text))]
+        except WorldwiseError as error:
+            self._document.refuse((*self._path, "options"), error.message)
+        return [in_order(target, operation, given | {"options": one}) for one in dict.fromkeys(chosen)]
+
+
+def _keys_of(pair: tuple[str, str]) -> set[str]:
+    return {parameter.key for parameter in parameters_of_operation(*pair)}

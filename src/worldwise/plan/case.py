@@ -1,0 +1,204 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Cases: one thing to measure each. What a suite expands to, and what a case's id says."""
+
+from dataclasses import dataclass
+
+from worldwise.base import files
+from worldwise.base.choices import choice_error
+from worldwise.base.errors import WorldwiseError
+from worldwise.base.units import parse_size
+from worldwise.libraries import portable
+from worldwise.plan.availability import level_reason
+from worldwise.plan.catalogue import (
+    implementations_of,
+    is_board,
+    is_target,
+    operations_of,
+    optimisations_of,
+    parameters,
+    parameters_of_operation,
+    target_names,
+)
+from worldwise.plan.checks import combination_problem, in_order, unavailable_reason, value_of
+from worldwise.plan.spec import PLAIN_TARGETS, Measures
+
+
+@dataclass(frozen=True)
+class Case:
+    """One thing to measure: an operation of one implementation, built one way, on one target.
+
+    `parameters` are (key, value) in the order in which the operation has them, without those that have their default;
+    sizes are as `size_text` writes them.
+    """
+
+    target: str
+    implementation: str
+    optimisation: str
+    operation: str
+    samples: int
+    warmup: int
+    parameters: tuple[tuple[str, str], ...] = ()
+
+    @property
+    def variant(self) -> str:
+        """Implementation and optimisation, such as `mbedtls-nist-O2`."""
+        return f"{self.implementation}-{self.optimisation}"
+
+    @property
+    def id(self) -> str:
+        """The case's name, and its directory in a run: `optee/mbedtls-O2/sha256,size=1MiB`."""
+        return ",".join(filter(None, (f"{self.target}/{self.variant}/{self.operation}", self.parameter_text)))
+
+    @property
+    def parameter_text(self) -> str:
+        """The parameters as the id has them: `size=1MiB,chunk=64KiB`; empty for none. See `parameters_of`."""
+        return ",".join(map("=".join, self.parameters))
+
+    @property
+    def calls(self) -> int:
+        """How often the operation is called: once cold, then warm-up, then samples."""
+        return 1 + self.warmup + self.samples
+
+    @property
+    def measures(self) -> Measures:
+        """What the case yields: measure -> places, the innermost first."""
+        return operations_of(self.target)[self.operation]
+
+    @property
+    def board(self) -> str:
+        """The board it is measured on; empty if its target is none."""
+        return self.target if is_board(self.target) else ""
+
+    @property
+    def core(self) -> str:
+        """The core of its machine, in plain Linux; empty on other targets, which have one each."""
+        return dict(self.parameters).get("core", PLAIN_TARGETS.get(self.target, ""))
+
+    @property
+    def options(self) -> str:
+        """The library's build options that are not the default; see `Portable.options`."""
+        return dict(self.parameters).get("options", "")
+
+    @property
+    def curve(self) -> str:
+        """The curve, of a portable implementation; empty for an operation that needs none."""
+        return dict(self.parameters).get("curve", "")
+
+    @property
+    def arguments(self) -> tuple[str, ...]:
+        """The parameters for the measured program: `curve=secp256r1`, `size=1048576`, sizes in bytes."""
+        known = parameters()
+        return tuple(
+            f"{key}={parse_size(value) if known[key].is_size else value}"
+            for key, value in self.parameters
+            if not known[key].of_machine
+        )
+
+    @property
+    def runs(self) -> int | None:
+        """How often a benchmark program goes through its loop in one call; None for what is no such program."""
+        value = dict(self.parameters).get("runs")
+        return None if value is None else int(value)
+
+    @property
+    def ticks_in_both_worlds(self) -> bool:
+        """Whether Linux's timer interrupts the secure world too."""
+        return ("ticks", "both") in self.parameters
+
+    @property
+    def size(self) -> int | None:
+        """The message's bytes, for an operation that has messages of any size."""
+        return self._bytes("size")
+
+    @property
+    def chunk(self) -> int | None:
+        """How many bytes of a message go over at a time; None if it goes over whole."""
+        return self._bytes("chunk")
+
+    @property
+    def spans(self) -> int:
+        """How many calls of the TA one call of the operation takes."""
+        if not self.size or not self.chunk:
+            return 1
+        return -(-self.size // self.chunk)
+
+    def _bytes(self, key: str) -> int | None:
+        value = dict(self.parameters).get(key)
+        return None if value is None else parse_size(value)
+
+
+@dataclass(frozen=True)
+class Unavailable:
+    """What a suite asks that cannot be had, and why. It is no case, but a report must not be silent on it.
+
+    `curve` is empty for an operation that needs none. It is the same at every optimisation, and for
+    every size unless the reason names one.
+    """
+
+    target: str
+    implementation: str
+    curve: str
+    operation: str
+    reason: str
+
+
+def parameters_of(text: str) -> dict[str, str]:
+    """Parameters by key, from the text that a case's id has of them."""
+    return dict(word.split("=", 1) for word in text.split(",") if word)
+
+
+def parse_case(text: str, samples: int = 1, warmup: int = 0) -> Case:
+    """A case from its id, such as `optee/mbedtls-O2/sha256,size=1MiB`. Raises WorldwiseError."""
+    what = f"case '{files.quoted(text)}'"
+    parts = text.strip().split("/")
+    if len(parts) != 3:
+        raise WorldwiseError(
+            f"{what}: a case is TARGET/VARIANT/OPERATION, with parameters behind a comma.",
+            hint="such as optee/mbedtls-nist-O2/attestdiv or linux/mbedtls-O2/sha256,size=1MiB",
+        )
+    target, variant, rest = parts
+    operation, *words = rest.split(",")
+    if not is_target(target):
+        raise choice_error(f"{what}: target", target, target_names())
+    operations = operations_of(target)
+    if operation not in operations:
+        raise choice_error(f"{what}: operation", operation, operations, what=f"is not one of target '{target}'")
+    variants = [
+        f"{name}-{level}" for name in implementations_of(target, [operation]) for level in optimisations_of(target)
+    ]
+    if variant not in variants:
+        raise choice_error(f"{what}: variant", variant, variants)
+    given = _given(what, target, operation, words)
+    implementation, _, optimisation = variant.rpartition("-")
+    reason = unavailable_reason(target, implementation, given.get("curve", ""), operation, given)
+    reason = reason or level_reason(target, implementation, optimisation)
+    if reason:
+        raise WorldwiseError(f"{what}: {reason}.")
+    if "options" in given:
+        library = portable.portables()[implementation]
+        try:
+            given["options"] = library.options_text(library.options(given["options"]))
+        except WorldwiseError as error:
+            raise WorldwiseError(f"{what}: options: {error.message}") from error
+    chosen = in_order(target, operation, given)
+    return Case(target, implementation, optimisation, operation, samples, warmup, chosen)
+
+
+def _given(what: str, target: str, operation: str, words: list[str]) -> dict[str, str]:
+    """The parameters behind a case's operation, checked: `key=value` each."""
+    allowed = [parameter.key for parameter in parameters_of_operation(target, operation)]
+    given: dict[str, str] = {}
+    for word in words:
+        key, equals, value = word.partition("=")
+        if key not in allowed:
+            raise choice_error(f"{what}: parameter", key, allowed)
+        if not equals or key in given:
+            raise WorldwiseError(f"{what}: parameter '{files.quoted(key)}' must be there once, as {key}=VALUE.")
+        try:
+            given[key] = value_of(parameters()[key], value)
+        except WorldwiseError as error:
+            raise WorldwiseError(f"{what}: {key}{error.message}", error.hint) from error
+    problem = combination_problem(target, operation, given)
+    if problem:
+        raise WorldwiseError(f"{what}: {problem}")
+    return given

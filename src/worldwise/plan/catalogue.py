@@ -1,0 +1,164 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Everything that a suite can ask for: what the families declare, put together."""
+
+import functools
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
+from types import MappingProxyType
+
+from worldwise.base.stages import declared
+from worldwise.libraries import boards
+from worldwise.libraries.implementation import IMPLEMENTATIONS as IMPLEMENTATION_TABLE
+from worldwise.libraries.portable import OPTIMISATIONS, portables
+from worldwise.plan.spec import (
+    BOARD,
+    EMBEDDED_OPTIMISATIONS,
+    LINUX,
+    OPTEE,
+    PLAIN_TARGETS,
+    App,
+    Measures,
+    Operation,
+    Parameter,
+    Spec,
+)
+
+SPECS: Mapping[str, Spec] = declared("spec", Spec)
+
+# Those of the targets that have a TEE.
+IMPLEMENTATIONS = tuple(IMPLEMENTATION_TABLE)
+
+
+def _of_kind(kind: str) -> dict[str, Operation]:
+    there: dict[str, Operation] = {}
+    for family, spec in SPECS.items():
+        for operation in spec.operations:
+            if kind in operation.measures:
+                if operation.name in there:
+                    raise TypeError(f"families.{family}: operation {operation.name} is another family's on {kind}")
+                there[operation.name] = operation
+    return there
+
+
+# Kind of target -> operation -> what its family says of it. Every board is of the kind BOARD.
+_KINDS: Mapping[str, Mapping[str, Operation]] = {kind: _of_kind(kind) for kind in (OPTEE, LINUX, *PLAIN_TARGETS, BOARD)}
+# Everything a suite may ask for: target -> operation -> measure -> places, the innermost first. Every board is a target
+# besides; see `operations_of`.
+TARGETS: Mapping[str, Mapping[str, Measures]] = {
+    kind: {name: operation.measures[kind] for name, operation in there.items()}
+    for kind, there in _KINDS.items()
+    if kind != BOARD
+}
+# What every board can be asked for.
+BOARD_OPERATIONS: Mapping[str, Measures] = {
+    name: operation.measures[BOARD] for name, operation in _KINDS[BOARD].items()
+}
+OPERATIONS = tuple(dict.fromkeys(operation.name for spec in SPECS.values() for operation in spec.operations))
+MEASURES = tuple(
+    dict.fromkeys(
+        measure
+        for spec in SPECS.values()
+        for operation in spec.operations
+        for measures in operation.measures.values()
+        for measure in measures
+    )
+)
+APPS: Mapping[str, App] = MappingProxyType({name: app for spec in SPECS.values() for name, app in spec.apps.items()})
+# Those whose TA's commands are called with wrong parameters by the operation `abuse`.
+ABUSED = tuple(name for name, app in APPS.items() if not app.elsewhere)
+PUBLISHED = tuple(dict.fromkeys(source for spec in SPECS.values() for source in spec.published))
+
+
+def is_board(target: str) -> bool:
+    """Whether a case's target is a board's name.
+
+    Every name that is none of TARGETS is taken for a board's, so that a run of a board that is gone can be read.
+    """
+    return target not in TARGETS
+
+
+def takes_portables(target: str) -> bool:
+    """Whether a target runs the portable implementations, by programs of nothing else: a board, or plain Linux."""
+    return target in PLAIN_TARGETS or is_board(target)
+
+
+def is_target(name: str) -> bool:
+    """Whether there is a target of this name; boards are looked at only if it is none of the others."""
+    return name in TARGETS or name in boards.boards()
+
+
+def target_names() -> tuple[str, ...]:
+    """Every target: those of TARGETS, then the boards. Raises WorldwiseError if a board's file is wrong."""
+    return (*TARGETS, *boards.boards())
+
+
+def operations_of(target: str) -> Mapping[str, Measures]:
+    """What a target can be asked for: operation -> measure -> places, the innermost first. See `is_board`."""
+    return TARGETS.get(target, BOARD_OPERATIONS)
+
+
+def operation_of(target: str, operation: str) -> Operation | None:
+    """What the family of an operation says of it on a target; None if it has no such operation."""
+    return _KINDS.get(target, _KINDS[BOARD]).get(operation)
+
+
+def parameters_of_operation(target: str, operation: str) -> tuple[Parameter, ...]:
+    """What an operation can be asked for besides, in the order of a case's id; nothing if the target lacks it.
+
+    Their values are those of the operation alone.
+    """
+    found = operation_of(target, operation)
+    kind = BOARD if is_board(target) else target
+    return tuple(_with_apps(parameter) for parameter in found.parameters.get(kind, ())) if found else ()
+
+
+def _with_apps(parameter: Parameter) -> Parameter:
+    return replace(parameter, values=ABUSED) if parameter.names_app else parameter
+
+
+def _all_parameters() -> Iterator[Parameter]:
+    for kind, there in _KINDS.items():
+        for name in there:
+            yield from parameters_of_operation(kind, name)
+
+
+@functools.cache
+def parameters() -> Mapping[str, Parameter]:
+    """Every parameter by its key, with the values that it has for any operation."""
+    found: dict[str, Parameter] = {}
+    for parameter in _all_parameters():
+        known = found.setdefault(parameter.key, parameter)
+        values = tuple(dict.fromkeys((*known.values, *parameter.values)))
+        found[parameter.key] = merged = replace(known, values=values)
+        if replace(parameter, values=values) != merged:
+            raise TypeError(f"the parameter '{parameter.key}' is not the same for all families")
+    return MappingProxyType(found)
+
+
+def app_of(operation: str, given: Mapping[str, str]) -> str:
+    """The app that does an operation in a TEE, by name; empty for one of the attestation's programs."""
+    for kind in (OPTEE, LINUX):
+        found = operation_of(kind, operation)
+        if found:
+            return given[found.app_parameter] if found.app_parameter else found.app
+    return ""
+
+
+def implementations_of(target: str, operations: Iterable[str] = ()) -> tuple[str, ...]:
+    """The implementations that a target can have for any of some operations, by name.
+
+    Raises WorldwiseError if a file of one is wrong.
+    """
+    known = dict.fromkeys(portables() if takes_portables(target) else IMPLEMENTATIONS)
+    for operation in operations:
+        found = operation_of(target, operation)
+        app = APPS.get(found.app) if found else None
+        if app:
+            known |= dict.fromkeys(app.libraries if target != OPTEE else ())
+            known |= dict.fromkeys(portables() if app.portable else ())
+    return tuple(known)
+
+
+def optimisations_of(target: str) -> tuple[str, ...]:
+    """The levels at which a target's programs can be built."""
+    return OPTIMISATIONS if target in PLAIN_TARGETS else EMBEDDED_OPTIMISATIONS

@@ -1,0 +1,95 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Whether an operation can be asked for with some parameters, and of an implementation at all."""
+
+import re
+from collections.abc import Mapping
+
+from worldwise.base import files
+from worldwise.base.choices import choice_error
+from worldwise.base.errors import WorldwiseError
+from worldwise.base.units import is_size, parse_size, size_text
+from worldwise.plan.catalogue import operation_of, parameters, parameters_of_operation, takes_portables
+from worldwise.plan.parameters import size_problem
+from worldwise.plan.spec import Parameter
+
+_NUMBER = re.compile("[1-9][0-9]{0,14}")
+
+
+def value_of(parameter: Parameter, text: str) -> str:
+    """A parameter's value as a case has it. Raises WorldwiseError whose message goes on after the parameter's name."""
+    if parameter.values:
+        if text not in parameter.values:
+            raise choice_error("", text, parameter.values)
+        return text
+    if parameter.pattern:
+        if not re.fullmatch(parameter.pattern, text):
+            raise WorldwiseError(f": '{files.quoted(text)}' is not a text such as 'nist-off+window-2'.")
+        return text
+    if parameter.most is not None:
+        if not _NUMBER.fullmatch(text) or int(text) > parameter.most:
+            raise WorldwiseError(f": '{files.quoted(text)}' is not a whole number from 1 to {parameter.most}.")
+        return text
+    try:
+        return size_text(parse_size(text))
+    except WorldwiseError as error:
+        raise WorldwiseError(f": {error.message}", error.hint) from error
+
+
+def in_order(target: str, operation: str, given: Mapping[str, str]) -> tuple[tuple[str, str], ...]:
+    """An operation's parameters as a case has them: in the order of its id, without those that have their default."""
+    return tuple(
+        (parameter.key, given[parameter.key])
+        for parameter in parameters_of_operation(target, operation)
+        if given.get(parameter.key, parameter.default) != parameter.default
+    )
+
+
+def combination_problem(target: str, operation: str, given: Mapping[str, str]) -> str:
+    """What is wrong with the parameters of an operation, each of which is one that it has; empty if nothing is."""
+    listed = parameters_of_operation(target, operation)
+    for parameter in listed:
+        if parameter.missing and parameter.key not in given:
+            missing = parameter.missing if not takes_portables(target) else parameter.missing.replace("1MiB", "32B")
+            return f"'{operation}' needs {missing}."
+    if "size" in given and (problem := size_problem(target, given["size"], given.get("chunk"))):
+        return problem
+    for parameter in listed:
+        # Another operation may have the value.
+        value = given.get(parameter.key)
+        if value is not None and parameter.values and value not in parameter.values:
+            allowed = ", ".join(parameter.values)
+            return f"{parameter.key}={value} is not for '{operation}'. Allowed: {allowed}."
+    found = operation_of(target, operation)
+    return found.problem(target, given) if found else ""
+
+
+def unavailable_reason(
+    target: str, implementation: str, curve: str, operation: str, given: Mapping[str, str] | None = None
+) -> str:
+    """Why a case cannot be, without a full stop; empty if it can. Raises WorldwiseError for a wrong file.
+
+    The target and the implementation must be known ones. What is too large is known only with the other parameters.
+    """
+    found = operation_of(target, operation)
+    return (
+        found.reason(target, implementation, {**({"curve": curve} if curve else {}), **(given or {})}) if found else ""
+    )
+
+
+def check_parameters(given: Mapping[str, str], target: str, operation: str, where: str) -> None:
+    """Refuses a case's parameters, as a run has them, that no version of worldwise can have written.
+
+    Raises WorldwiseError naming `where` they stand.
+    """
+    for key, value in given.items():
+        parameter = parameters().get(key)
+        problem = "" if parameter else "is not known"
+        if parameter and parameter.is_size and not is_size(value):
+            problem = f"is '{files.quoted(value)}', which is no size"
+        elif parameter and parameter.most is not None and not _NUMBER.fullmatch(value):
+            problem = f"is '{files.quoted(value)}', which is no number"
+        if problem:
+            raise WorldwiseError(f"{where}: corrupt: parameter '{files.quoted(key)}' {problem}.")
+    for parameter in parameters_of_operation(target, operation):
+        if parameter.missing and parameter.key not in given:
+            raise WorldwiseError(f"{where}: corrupt: parameter '{parameter.key}' of '{operation}' is missing.")

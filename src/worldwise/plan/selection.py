@@ -1,0 +1,99 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Which cases of a suite are measured: filters, and the sweep over a library's build options."""
+
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import replace
+from fnmatch import fnmatchcase
+
+from worldwise.base.choices import choice_error
+from worldwise.base.errors import WorldwiseError
+from worldwise.libraries import portable
+from worldwise.libraries.portable import OPTIMISATIONS
+from worldwise.plan.case import Case, Unavailable
+from worldwise.plan.checks import in_order
+from worldwise.plan.spec import PLAIN_TARGETS
+from worldwise.plan.suite import Suite
+
+
+def swept(suite: Suite) -> Suite:
+    """The suite with every case of a curve once for each combination of its library's build options.
+
+    Cases of libraries without options stay as they are. Raises WorldwiseError if that is all of them.
+    """
+    cases: dict[str, Case] = {}
+    found = False
+    for case in suite.cases:
+        library = portable.portables().get(case.implementation)
+        texts = [case.options]
+        optional = case.target in PLAIN_TARGETS and case.operation in portable.OF_CURVE
+        if optional and library and library.manifest.options:
+            texts = [*library.grid(), case.options]
+            found = True
+        for text in texts:
+            given = {key: value for key, value in case.parameters if key != "options"}
+            chosen = replace(
+                case, parameters=in_order(case.target, case.operation, given | ({"options": text} if text else {}))
+            )
+            cases.setdefault(chosen.id, chosen)
+    if not found:
+        raise WorldwiseError(
+            f"suite {suite.name} has no case of a library with build options on {' or '.join(PLAIN_TARGETS)}: there is "
+            "nothing to sweep.",
+            "without a suite, --option-sweep takes suite options",
+        )
+    return replace(suite, cases=tuple(cases.values()))
+
+
+def select(
+    cases: Sequence[Case],
+    variants: Collection[str] = (),
+    operations: Collection[str] = (),
+    targets: Collection[str] = (),
+    curves: Collection[str] = (),
+) -> list[Case]:
+    """The cases that pass every filter, in their order. An empty filter passes everything.
+
+    A filter's values are names or shell patterns (`mbedtls-nist-*`). Raises WorldwiseError if a value matches
+    no case of the suite, or if together they leave nothing.
+    """
+    filters = (("variant", variants), ("operation", operations), ("target", targets), ("curve", curves))
+    for kind, values in filters:
+        present = [name for name in dict.fromkeys(getattr(case, kind) for case in cases) if name]
+        for value in values:
+            if not any(fnmatchcase(name, value) for name in present):
+                raise choice_error(kind, value, present, what="is in no case of this suite")
+    chosen = [
+        case
+        for case in cases
+        if all(
+            not values or (getattr(case, kind) and any(fnmatchcase(getattr(case, kind), value) for value in values))
+            for kind, values in filters
+        )
+    ]
+    if not chosen:
+        asked = ", ".join(f"{kind} {' or '.join(values)}" for kind, values in filters if values)
+        raise WorldwiseError(
+            f"no case of this suite is {asked} at once." if asked else "the suite has no cases.",
+            hint="the suite's cases: " + ", ".join(case.id for case in cases),
+        )
+    return chosen
+
+
+def select_unavailable(
+    unavailable: Iterable[Unavailable],
+    variants: Collection[str] = (),
+    operations: Collection[str] = (),
+    targets: Collection[str] = (),
+    curves: Collection[str] = (),
+) -> list[Unavailable]:
+    """What a suite lacks, as far as the same filters of `select` ask for it, in its order. Never an error."""
+
+    def passes(one: Unavailable) -> bool:
+        built = [f"{one.implementation}-{level}" for level in OPTIMISATIONS]
+        filters = ((variants, built), (operations, [one.operation]), (targets, [one.target]), (curves, [one.curve]))
+        return all(
+            not values or any(name and fnmatchcase(name, value) for name in names for value in values)
+            for values, names in filters
+        )
+
+    return [one for one in unavailable if passes(one)]
