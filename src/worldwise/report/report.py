@@ -2,16 +2,17 @@
 """Reports: one reading, shown as tables in a terminal or written as JSON, CSV or Markdown."""
 
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
 
 from rich.console import Console
 
 from worldwise.base.outgoing import csv_text, json_text
 from worldwise.base.tables import Section, Table, count
-from worldwise.read.lens import CLOCKS, Reading, Row, in_reading_order
+from worldwise.read.lens import CLOCKS, BudgetResult, Reading, Row, in_reading_order
 from worldwise.report import counts, tracking
 from worldwise.report.counts import label, tee_rows
 from worldwise.report.document import first_lines, section_lines
-from worldwise.report.tables import Columns, Group, declared_tables
+from worldwise.report.tables import Answer, Columns, Group, declared_tables, named_sections
 from worldwise.report.terminal import print_prose, print_section
 
 
@@ -22,6 +23,19 @@ def sections(reading: Reading, full: bool = False) -> list[Section]:
     """
     groups = [*counts.GROUPS, *(group for tables in declared_tables().values() for group in tables.groups), *_LAST]
     return [part for group in sorted(groups, key=lambda group: group.rank) for part in group.sections(reading, full)]
+
+
+def answers(reading: Reading) -> list[Answer]:
+    """What the families say of a run on one screen, in their order, with the sections that the report really has.
+
+    Empty if no family has measured anything.
+    """
+    found = [answer for tables in declared_tables().values() if (answer := tables.answer(reading))]
+    there = sections(reading) if found else []
+    return [
+        replace(answer, sections=tuple(name for name in answer.sections if named_sections(there, name)))
+        for answer in found
+    ]
 
 
 def _columns() -> list[Columns]:
@@ -142,6 +156,15 @@ def _provenance(reading: Reading) -> str:
     return f"Started {run.started}; worldwise {run.worldwise}{revision}; {lab}."
 
 
+def budget_verdict(budget: BudgetResult) -> str:
+    """Whether everything that was judged fits the budget, in a sentence."""
+    if budget.fits is None:
+        return "Undecided: not every case was measured."
+    if budget.fits:
+        return f"It fits: all {budget.judged} measured."
+    return f"It does not fit: {budget.exceeded} of {budget.judged} exceed it."
+
+
 def _budget_section(rows: list[Row], reading: Reading) -> Section | None:
     budget = reading.budget
     if budget is None:
@@ -161,19 +184,13 @@ def _budget_section(rows: list[Row], reading: Reading) -> Section | None:
                 ]
             )
     headers = ["measure", "variant", "place", "worst call\ninstr", "budget\ninstr", "used\n%", "verdict"]
-    if budget.fits is None:
-        verdict = "Undecided: not every case was measured."
-    elif budget.fits:
-        verdict = f"It fits: all {budget.judged} measured."
-    else:
-        verdict = f"It does not fit: {budget.exceeded} of {budget.judged} exceed it."
     return Section(
         f"Budget: {' and '.join(budget.measures)} at place {budget.place} within {budget.limit} at {budget.clock}",
         Table(headers, cells, 3) if cells else None,
         [
             f"{budget.limit} at {budget.clock} is {budget.instructions:,} instructions, at one per cycle "
             "(assumption). The worst of all calls is judged, the first (cold) one included.",
-            verdict,
+            budget_verdict(budget),
         ],
         "budget",
     )
