@@ -53,8 +53,8 @@ from worldwise.plan.suite import parse_suite
 from worldwise.read import gate, published
 from worldwise.read.lens import NotAvailable, Reading, read_run
 from worldwise.records.models import Sample
-from worldwise.report import explained as explain_report
 from worldwise.report import document, exports, plot, report, terminal
+from worldwise.report import explained as explain_report
 from worldwise.report import gated as gate_report
 from worldwise.run.reproduction import compare_runs, first_difference
 
