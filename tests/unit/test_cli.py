@@ -24,7 +24,7 @@ from worldwise.base.errors import WorldwiseError
 from worldwise.plan.case import Case
 from worldwise.run.rundir import Run
 
-cli_run = importlib.import_module("worldwise.cli.run")
+cli_session = importlib.import_module("worldwise.cli.session")
 
 FAST = Case("optee", "mbedtls-nist", "O2", "attestdiv", 4, 2)
 SLOW = Case("optee", "libtomcrypt", "Os", "attestdiv", 4, 2)
@@ -62,13 +62,16 @@ def call(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) ->
 
     for variable in ("FORCE_COLOR", "TTY_COMPATIBLE", "COLUMNS", "TERM"):
         monkeypatch.delenv(variable, raising=False)
-    monkeypatch.setattr(cli_run, "open_lab", no_lab)
+    monkeypatch.setattr(cli_session, "open_lab", no_lab)
     return call
 
 
 def commands(group: click.Group, *above: str) -> Iterator[tuple[tuple[str, ...], click.Command]]:
     """Every command of a group and of the groups in it, with the words that call it."""
-    for name, command in group.commands.items():
+    context = click.Context(group)
+    for name in group.list_commands(context):
+        command = group.get_command(context, name)
+        assert command
         yield (*above, name), command
         if isinstance(command, click.Group):
             yield from commands(command, *above, name)
@@ -105,7 +108,7 @@ def test_help_tells_every_option(words: tuple[str, ...], call: Call) -> None:
         elif isinstance(parameter, click.Argument):
             assert parameter.make_metavar(click.Context(command)) in answer.out
     if isinstance(command, click.Group):
-        for name in command.commands:
+        for name in command.list_commands(click.Context(command)):
             assert f"\n  {name} " in answer.out
 
 
@@ -383,7 +386,7 @@ def test_details_and_hint_of_an_error(call: Call, monkeypatch: pytest.MonkeyPatc
     def fail(*_: object) -> NoReturn:
         raise WorldwiseError("the build of optee failed", "see the log", "core.c:7: error: [no]\n" + "x" * 300)
 
-    monkeypatch.setattr(cli_run, "open_lab", fail)
+    monkeypatch.setattr(cli_session, "open_lab", fail)
     answer = call("run", "quick")
     assert (answer.status, answer.out) == (2, "")
     assert answer.err == (f"core.c:7: error: [no]\n{'x' * 300}\nworldwise: the build of optee failed\n  see the log\n")
@@ -405,7 +408,7 @@ def test_an_interrupt_is_status_130(kind: signal.Signals, call: Call, monkeypatc
     def interrupt(*_: object) -> None:
         signal.raise_signal(kind)
 
-    monkeypatch.setattr(cli_run, "open_lab", interrupt)
+    monkeypatch.setattr(cli_session, "open_lab", interrupt)
     answer = call("run", "quick")
     assert (answer.status, answer.out) == (130, "")
     assert answer.err.strip() == "worldwise: interrupted"

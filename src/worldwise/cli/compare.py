@@ -7,7 +7,7 @@ import click
 
 from worldwise.base import outgoing
 from worldwise.base.errors import WorldwiseError
-from worldwise.cli.report import check_output, runs_option, writing
+from worldwise.cli.options import check_output, runs_option, writing
 from worldwise.read import gate
 from worldwise.report import gated as gate_report
 from worldwise.run.rundir import open_run

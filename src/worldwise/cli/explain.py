@@ -11,7 +11,7 @@ from rich.console import Console
 
 from worldwise.base import outgoing
 from worldwise.base.errors import WorldwiseError
-from worldwise.cli.report import check_output, runs_option
+from worldwise.cli.options import check_output, runs_option
 from worldwise.explain import stacks
 from worldwise.explain.layers import Rules, load_rules
 from worldwise.explain.owners import Explainer, Explanation

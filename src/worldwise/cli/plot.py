@@ -7,7 +7,7 @@ import click
 
 from worldwise.base import outgoing
 from worldwise.base.errors import WorldwiseError
-from worldwise.cli.report import check_output, runs_option, writing
+from worldwise.cli.options import check_output, runs_option, writing
 from worldwise.libraries.portable import OPTIMISATIONS
 from worldwise.read import lens
 from worldwise.report import plot as plots

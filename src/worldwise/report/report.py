@@ -7,7 +7,7 @@ from rich.console import Console
 
 from worldwise.base.outgoing import csv_text, json_text
 from worldwise.base.tables import Section, Table, count
-from worldwise.read.lens import CLOCKS, Reading, Row, in_reading_order
+from worldwise.read.lens import CLOCKS, BudgetResult, Reading, Row, in_reading_order
 from worldwise.report import counts, tracking
 from worldwise.report.counts import label, tee_rows
 from worldwise.report.document import first_lines, section_lines
@@ -38,7 +38,7 @@ _LAST = (Group(1000, _end),)
 
 def render(reading: Reading, console: Console, full: bool = False) -> None:
     """Prints the report. Nothing is cut off: a table wider than the console is printed as wide as it is."""
-    print_prose(console, _heading(reading), "bold")
+    print_prose(console, heading(reading), "bold")
     print_prose(console, _provenance(reading))
     for section in sections(reading, full):
         console.print()
@@ -95,7 +95,7 @@ def to_csv(reading: Reading) -> str:
 
 def to_markdown(reading: Reading) -> str:
     """The full report as Markdown, with the same numbers as in the terminal."""
-    lines = first_lines(_heading(reading), _provenance(reading))
+    lines = first_lines(heading(reading), _provenance(reading))
     for section in sections(reading, full=True):
         lines += ["", *section_lines(section)]
     return "\n".join(lines) + "\n"
@@ -131,7 +131,8 @@ def _figures(reading: Reading) -> Iterable[tracking.Figure]:
                 yield tracking.Figure(name, f"{part}-bytes", value)
 
 
-def _heading(reading: Reading) -> str:
+def heading(reading: Reading) -> str:
+    """The title of a run, with its id and state."""
     return f"{reading.run.title} (run {reading.run.id}, {reading.run.state})"
 
 
@@ -161,22 +162,25 @@ def _budget_section(rows: list[Row], reading: Reading) -> Section | None:
                 ]
             )
     headers = ["measure", "variant", "place", "worst call\ninstr", "budget\ninstr", "used\n%", "verdict"]
-    if budget.fits is None:
-        verdict = "Undecided: not every case was measured."
-    elif budget.fits:
-        verdict = f"It fits: all {budget.judged} measured."
-    else:
-        verdict = f"It does not fit: {budget.exceeded} of {budget.judged} exceed it."
     return Section(
         f"Budget: {' and '.join(budget.measures)} at place {budget.place} within {budget.limit} at {budget.clock}",
         Table(headers, cells, 3) if cells else None,
         [
             f"{budget.limit} at {budget.clock} is {budget.instructions:,} instructions, at one per cycle "
             "(assumption). The worst of all calls is judged, the first (cold) one included.",
-            verdict,
+            budget_verdict(budget),
         ],
         "budget",
     )
+
+
+def budget_verdict(budget: BudgetResult) -> str:
+    """Whether the budget is met, in a sentence."""
+    if budget.fits is None:
+        return "Undecided: not every case was measured."
+    if budget.fits:
+        return f"It fits: all {budget.judged} measured."
+    return f"It does not fit: {budget.exceeded} of {budget.judged} exceed it."
 
 
 def _failure_section(reading: Reading) -> Section | None:
