@@ -77,6 +77,7 @@ def compare(
 
     \b
       worldwise compare RUN_A RUN_B
+      worldwise compare RUN_A RUN_B --fail-above 0.1% --write junit=report.xml
       worldwise compare RUN mbedtls-O2 mbedtls-nist-O2
       worldwise compare RUN core=cortex-a53 core=cortex-a76
 

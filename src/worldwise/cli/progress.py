@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""What a run says while it measures: one line that changes on a terminal, a few plain lines elsewhere."""
+"""What a command says while it works: one line that changes on a terminal, a few plain lines elsewhere."""
 
 import threading
 import time
 
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
 from worldwise.base import outgoing
 from worldwise.plan.case import Case
@@ -14,13 +14,49 @@ _EACH = 20
 _PARTS = 10
 
 
-class Display:
-    """Progress: a live bar on a terminal, plain lines elsewhere. On standard error, so that results stay clean."""
+class Notes:
+    """Lines with the time since the start. On standard error, so that results stay clean."""
+
+    def __init__(self) -> None:
+        self.console = outgoing.console(stderr=True, highlight=False)
+        self.began = time.monotonic()
+
+    def note(self, text: str) -> None:
+        """Print a line."""
+        elapsed = int(time.monotonic() - self.began)
+        self.console.print(f"[{elapsed // 60:02d}:{elapsed % 60:02d}] {text}", soft_wrap=True)
+
+
+class Steps(Notes):
+    """Notes of one step after another; on a terminal also how long a build or a boot has been going on."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._live: Progress | None = None
+
+    def note(self, text: str) -> None:
+        """Print a line. One that begins with `building` or `booting` is shown, with its time, until the next."""
+        self.end()
+        super().note(text)
+        if self.console.is_terminal and text.startswith(("building ", "booting ")):
+            columns = (SpinnerColumn(), TextColumn("{task.description}", markup=False), TimeElapsedColumn())
+            self._live = Progress(*columns, console=self.console, transient=True)
+            self._live.add_task(text)
+            self._live.start()
+
+    def end(self) -> None:
+        """Take the live line away."""
+        if self._live:
+            self._live.stop()
+            self._live = None
+
+
+class Display(Notes):
+    """The progress of a run: a live bar on a terminal, plain lines elsewhere."""
 
     def __init__(self, cases: int) -> None:
-        self.console = outgoing.console(stderr=True, highlight=False)
+        super().__init__()
         self.live = self.console.is_terminal
-        self.began = time.monotonic()
         self.total = cases
         self.done = 0
         self.failed = 0
@@ -53,8 +89,7 @@ class Display:
             elif verb == "built" and name in self.builds:
                 self.builds.remove(name)
             self._describe()
-        elapsed = int(time.monotonic() - self.began)
-        self.console.print(f"[{elapsed // 60:02d}:{elapsed % 60:02d}] {text}", soft_wrap=True)
+        super().note(text)
 
     def case_started(self, case: Case) -> None:
         """Show that a case is being measured."""
