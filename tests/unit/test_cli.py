@@ -442,7 +442,6 @@ def test_a_reader_may_hang_up(whole_run: Run) -> None:
 HEAVY = ("rich", "pydantic", "cryptography", "elftools", "matplotlib", "qemu", "asyncio", "ssl", "worldwise.plan")
 # What measures, explains or reads a run: choosing cases needs none of it.
 MEASURING = (
-    "rich",
     "cryptography",
     "elftools",
     "matplotlib",
