@@ -2,6 +2,7 @@
 """Reports: one reading, shown as tables in a terminal or written as JSON, CSV or Markdown."""
 
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
 
 from rich.console import Console
 
@@ -11,7 +12,7 @@ from worldwise.read.lens import CLOCKS, BudgetResult, Reading, Row, in_reading_o
 from worldwise.report import counts, tracking
 from worldwise.report.counts import label, tee_rows
 from worldwise.report.document import first_lines, section_lines
-from worldwise.report.tables import Columns, Group, declared_tables
+from worldwise.report.tables import Answer, Columns, Group, declared_tables, named_sections
 from worldwise.report.terminal import print_prose, print_section
 
 
@@ -22,6 +23,19 @@ def sections(reading: Reading, full: bool = False) -> list[Section]:
     """
     groups = [*counts.GROUPS, *(group for tables in declared_tables().values() for group in tables.groups), *_LAST]
     return [part for group in sorted(groups, key=lambda group: group.rank) for part in group.sections(reading, full)]
+
+
+def answers(reading: Reading) -> list[Answer]:
+    """What the families say of a run on one screen, in their order, with the sections that the report really has.
+
+    Empty if no family has measured anything.
+    """
+    found = [answer for tables in declared_tables().values() if (answer := tables.answer(reading))]
+    there = sections(reading) if found else []
+    return [
+        replace(answer, sections=tuple(name for name in answer.sections if named_sections(there, name)))
+        for answer in found
+    ]
 
 
 def _columns() -> list[Columns]:
@@ -141,6 +155,15 @@ def _provenance(reading: Reading) -> str:
     lab = f"lab {run.lab[:16]}" if run.lab else "no lab"
     revision = f", revision {run.git[:12]}" if run.git else ""
     return f"Started {run.started}; worldwise {run.worldwise}{revision}; {lab}."
+
+
+def budget_verdict(budget: BudgetResult) -> str:
+    """Whether everything that was judged fits the budget, in a sentence."""
+    if budget.fits is None:
+        return "Undecided: not every case was measured."
+    if budget.fits:
+        return f"It fits: all {budget.judged} measured."
+    return f"It does not fit: {budget.exceeded} of {budget.judged} exceed it."
 
 
 def _budget_section(rows: list[Row], reading: Reading) -> Section | None:

@@ -48,9 +48,10 @@ class Answer:
     Attributes:
         title: what was asked, in a few words.
         table: the figures that answer it, in at most ANSWER_LINES lines; None if the verdict says all.
-        verdict: one sentence, such as `It fits: all 24 measured.`; empty if there is nothing to decide.
+        verdict: what follows from the figures, in a sentence; empty if there is nothing to decide. Whether the run's
+            budget is met is not repeated here: it is told for all families together.
         surprises: sentences on what one would not expect: spread, failures, a difference from published figures.
-        sections: names of the sections that say more, for `report --section`.
+        sections: names of sections that say more, for `report --section`; those that the run has not are left out.
     """
 
     title: str
@@ -97,12 +98,6 @@ class Tables:
 def declared_tables() -> Mapping[str, Tables]:
     """What each family says: family -> its TABLES, in the order of the families."""
     return stages.declared("tables", Tables)
-
-
-def answers(reading: Reading) -> list[Answer]:
-    """What the families say of a run on one screen, in their order; empty if none of them has measured anything."""
-    found = (tables.answer(reading) for tables in declared_tables().values())
-    return [answer for answer in found if answer]
 
 
 def operation_name(operation: str) -> str:

@@ -6,6 +6,7 @@ from dataclasses import replace
 
 from worldwise.base.tables import Section, Table, count, ratio, section_name
 from worldwise.base.units import size_text
+from worldwise.families.aes.answer import aes_answer
 from worldwise.families.aes.spec import AES
 from worldwise.libraries.implementation import IMPLEMENTATIONS
 from worldwise.plan.case import parameters_of
@@ -450,6 +451,7 @@ def _legend_section(table: _Rows) -> Section:
 
 TABLES = Tables(
     groups=(Group(400, aes_sections), Group(510, plain_aes_sections)),
+    answer=aes_answer,
     operations={OPERATION: "AES"},
     own=(OPERATION,),
 )

@@ -4,11 +4,12 @@
 from collections.abc import Iterable, Sequence
 
 from worldwise.base.tables import Section, Table, count, ratio
+from worldwise.families.attestation.answer import attestation_answer
 from worldwise.libraries.implementation import IMPLEMENTATIONS
 from worldwise.libraries.portable import OPTIMISATIONS
 from worldwise.read.lens import Factor, Reading, Row
 from worldwise.report.counts import factor_section, label, shown_factors, shown_rows, tee_rows
-from worldwise.report.tables import Group, Tables
+from worldwise.report.tables import Answer, Group, Tables
 
 
 def attestation_sections(reading: Reading, full: bool = False) -> list[Section]:
@@ -137,15 +138,17 @@ def _change_section(rows: Iterable[Row]) -> Section | None:
     return Section(title, Table(headers, cells, 3), name="changes")
 
 
-TABLES = Tables(
-    groups=(Group(100, attestation_sections),),
-    operations={
-        "keygen": "key generation",
-        "attestdiv": "attestdiv, 48-byte input",
-        "attestquorum": "attestquorum, 40-byte input",
-        "empty-invoke": "empty invoke",
-        "session-open": "session opening",
-        "ta-load": "load of the TA",
-        "storage-create": "a new object of 4 KiB in secure storage",
-    },
-)
+def _answer(reading: Reading) -> Answer | None:
+    return attestation_answer(reading, [row for row in tee_rows(reading) if row.operation in _OPERATIONS])
+
+
+_OPERATIONS = {
+    "keygen": "key generation",
+    "attestdiv": "attestdiv, 48-byte input",
+    "attestquorum": "attestquorum, 40-byte input",
+    "empty-invoke": "empty invoke",
+    "session-open": "session opening",
+    "ta-load": "load of the TA",
+    "storage-create": "a new object of 4 KiB in secure storage",
+}
+TABLES = Tables(groups=(Group(100, attestation_sections),), answer=_answer, operations=_OPERATIONS)

@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from worldwise.base.tables import Section, Table, count, factor, signed, whole
 from worldwise.base.units import size_text
+from worldwise.families.crypto.answer import crypto_answer
 from worldwise.libraries.implementation import IMPLEMENTATIONS
 from worldwise.libraries.portable import CURVES
 from worldwise.plan.case import parameters_of
@@ -12,7 +13,7 @@ from worldwise.plan.catalogue import takes_portables
 from worldwise.read.lens import Reading, Row
 from worldwise.read.published import Published, Subject
 from worldwise.report.comparing import claim
-from worldwise.report.tables import Columns, Group, Tables
+from worldwise.report.tables import Answer, Columns, Group, Tables
 
 OPERATIONS = ("sign", "verify", "ecdh", "digest")
 # What of a case is not the operation itself: how memory goes over, and where random bytes come from.
@@ -30,7 +31,7 @@ def crypto_sections(reading: Reading, full: bool = False) -> list[Section]:
 
     With `full`, it is told too what OP-TEE's own libraries have no program for in Linux.
     """
-    rows = [row for row in reading.rows if row.operation in OPERATIONS and not takes_portables(row.target)]
+    rows = _own_rows(reading)
     parts = [
         _implementations_section(rows, reading.rows),
         _libraries_section(rows),
@@ -42,6 +43,10 @@ def crypto_sections(reading: Reading, full: bool = False) -> list[Section]:
 
 
 # --- what rows are ---
+
+
+def _own_rows(reading: Reading) -> list[Row]:
+    return [row for row in reading.rows if row.operation in OPERATIONS and not takes_portables(row.target)]
 
 
 def _way(row: Row) -> tuple[str, str]:
@@ -381,8 +386,13 @@ def _own_notes(rows: Sequence[Row]) -> list[str]:
     ]
 
 
+def _answer(reading: Reading) -> Answer | None:
+    return crypto_answer(reading, [row for row in _own_rows(reading) if _usual(row)], _subject, subject_text)
+
+
 TABLES = Tables(
     groups=(Group(420, crypto_sections),),
+    answer=_answer,
     operations={"sign": "signature", "verify": "verification", "ecdh": "shared secret", "digest": "SHA-256"},
     own=OPERATIONS,
     columns=(Columns(20, crypto_columns),),

@@ -6,6 +6,7 @@ from typing import Protocol, TypeVar
 
 from worldwise.base.tables import Section, Table, count, factor, section_name, whole
 from worldwise.base.units import size_text
+from worldwise.families.echo.answer import echo_answer
 from worldwise.families.echo.client import STREAM_MESSAGES
 from worldwise.plan.case import parameters_of
 from worldwise.read.lens import HostTime, Reading, Row
@@ -204,4 +205,9 @@ def _host(variant: str, times: Sequence[HostTime]) -> Section:
     )
 
 
-TABLES = Tables(groups=(Group(440, echo_sections),), operations={"echo": "a message echoed"}, own=("echo",))
+TABLES = Tables(
+    groups=(Group(440, echo_sections),),
+    answer=lambda reading: echo_answer(reading, SERVERS),
+    operations={"echo": "a message echoed"},
+    own=("echo",),
+)

@@ -4,11 +4,12 @@
 from collections.abc import Iterable, Sequence
 
 from worldwise.base.tables import Section, Table, section_name, whole
+from worldwise.families.faults.answer import faults_answer
 from worldwise.families.faults.spec import CUT_ACTIONS
 from worldwise.plan.case import parameters_of
 from worldwise.plan.parameters import STORAGES
 from worldwise.read.lens import Attempt, Reading
-from worldwise.report.tables import Group, Tables
+from worldwise.report.tables import Answer, Group, Tables
 from worldwise.run.campaign import AFTER_RESTART, CUT, POWER_CUT, STORED, TAMPER
 
 # How the attempts are called in tables, by what they are done to.
@@ -273,4 +274,13 @@ def _findings_section(attempts: Sequence[Attempt], variant: str, full: bool) -> 
     )
 
 
-TABLES = Tables(groups=(Group(470, faults_sections),))
+def _answer(reading: Reading) -> Answer | None:
+    return faults_answer(
+        [attempt for attempt in reading.attempts if attempt.operation == TAMPER],
+        [attempt for attempt in reading.attempts if attempt.operation == POWER_CUT],
+        STORAGES,
+        lambda what: LABELS.get(what.removesuffix(AFTER_RESTART), what),
+    )
+
+
+TABLES = Tables(groups=(Group(470, faults_sections),), answer=_answer)

@@ -11,7 +11,7 @@ from worldwise.plan.case import parameters_of
 from worldwise.read.lens import ClockReading, Reading, Row
 from worldwise.read.published import Figure, load_figures
 from worldwise.report.comparing import level_rank, machine_text, options_text
-from worldwise.report.tables import Group, Tables
+from worldwise.report.tables import ANSWER_LINES, Answer, Group, Tables
 
 SOURCE = "mbedtls-armv7-a9"
 # What of ours stands beside it: the library's version, on the machine that they emulated.
@@ -365,4 +365,22 @@ def _clock_section(clocks: Sequence[ClockReading]) -> Section | None:
     )
 
 
-TABLES = Tables(groups=(Group(490, armv7_sections),))
+def armv7_answer(reading: Reading) -> Answer | None:
+    """How nearly each build explains the published times, and what the clock returns; None if the run has neither."""
+    parts = {section.name: section for section in armv7_sections(reading)}
+    level, clock = parts.get("armv7-level"), parts.get("hardclock")
+    if level and level.table:
+        shown = Table(level.table.headers, level.table.rows[:ANSWER_LINES], level.table.left)
+        return Answer("How the published figures were compiled", shown, level.notes[0], sections=("armv7", "hardclock"))
+    if clock and clock.table:
+        shown = Table(clock.table.headers, clock.table.rows[:ANSWER_LINES], clock.table.left)
+        return Answer(
+            "What mbedtls_timing_hardclock returns on Arm",
+            shown,
+            "It returns microseconds of the clock, and no cycles.",
+            sections=("hardclock",),
+        )
+    return None
+
+
+TABLES = Tables(groups=(Group(490, armv7_sections),), answer=armv7_answer)

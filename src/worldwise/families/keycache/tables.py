@@ -6,12 +6,14 @@ from dataclasses import dataclass
 
 from worldwise.base.tables import Section, Table, count, factor, ratio, section_name, whole
 from worldwise.base.units import size_text
+from worldwise.families.keycache.answer import keycache_answer
 from worldwise.families.keycache.hold_tables import keycache_hold_sections
 from worldwise.families.keycache.load_tables import LOAD, ZIPF, keycache_load_sections
 from worldwise.families.keycache.spec import KEYCACHE_ACTIONS, KEYCACHE_POLICIES
 from worldwise.plan.case import parameters_of
 from worldwise.read.lens import Reading, Row, is_quiet
-from worldwise.report.tables import Group, Tables
+from worldwise.report.tables import Answer, Group, Tables
+from worldwise.run.campaign import KEYCACHE_CUT, KEYCACHE_HOLD
 
 OPERATION = "keycache"
 SOURCE = "mqttz-keys"
@@ -303,8 +305,15 @@ def _legend_section(table: _Rows) -> Section:
     )
 
 
+def _answer(reading: Reading) -> Answer | None:
+    table = _Rows(reading.rows)
+    attempts = [one for one in reading.attempts if one.operation in (KEYCACHE_CUT, KEYCACHE_HOLD)]
+    return keycache_answer(reading, _hit_section(table), keycache_load_sections, attempts)
+
+
 TABLES = Tables(
     groups=(Group(450, keycache_sections), Group(450, keycache_load_sections), Group(450, keycache_hold_sections)),
+    answer=_answer,
     operations={
         OPERATION: "a request to the key cache",
         LOAD: "requests of redis-benchmark to the key cache",

@@ -22,7 +22,7 @@ def linux_sections(reading: Reading, full: bool = False) -> list[Section]:
 
     Unless `full`, what is not available is told once for all operations that lack it.
     """
-    rows = [row for row in reading.rows if row.target in PLAIN_TARGETS and _is_library_row(row)]
+    rows = library_rows(reading)
     parts: list[Section | None] = []
     for machine in machines(rows):
         own = [row for row in rows if machine_of(row) == machine]
@@ -45,9 +45,15 @@ def linux_columns(reading: Reading) -> Mapping[str, Callable[[Row], object]]:
     }
 
 
-def _is_library_row(row: Row) -> bool:
-    """Whether it is of a library as it is built by default, on a machine that nothing disturbs."""
-    return row.operation in (*OF_CURVE, *_CURVELESS) and not set(parameters_of(row.parameters)) - _USUAL
+def library_rows(reading: Reading) -> list[Row]:
+    """The rows of libraries as they are built by default, on plain Linux that nothing disturbs."""
+    return [
+        row
+        for row in reading.rows
+        if row.target in PLAIN_TARGETS
+        and row.operation in (*OF_CURVE, *_CURVELESS)
+        and not set(parameters_of(row.parameters)) - _USUAL
+    ]
 
 
 # --- tables ---

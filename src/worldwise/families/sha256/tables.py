@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterable, Mapping
 
 from worldwise.base.tables import Section, Table, count, factor, ratio, section_name, whole
 from worldwise.base.units import size_text
+from worldwise.families.sha256.answer import sha256_answer
 from worldwise.families.sha256.cost import Fit, HashCost, throughput
 from worldwise.read.lens import Reading, Row
 from worldwise.report.tables import Columns, Group, Tables
@@ -255,6 +256,7 @@ def _fit_column(reading: Reading, value: Callable[[Fit, int], float]) -> Callabl
 
 TABLES = Tables(
     groups=(Group(200, sha256_sections),),
+    answer=sha256_answer,
     operations={"sha256": "SHA-256", "sha256sum": "sha256sum"},
     columns=(Columns(0, sha256_columns),),
 )

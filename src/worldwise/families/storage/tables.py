@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from worldwise.base.tables import Section, Table, count, factor, ratio, section_name, spread
 from worldwise.base.units import size_text
+from worldwise.families.storage.answer import storage_answer
 from worldwise.plan.case import parameters_of
 from worldwise.plan.parameters import STORAGES
 from worldwise.read.lens import Reading, Row, is_quiet
@@ -282,6 +283,7 @@ def _legend_section(table: _Rows) -> Section:
 
 TABLES = Tables(
     groups=(Group(460, storage_sections),),
+    answer=lambda reading: storage_answer(reading, tuple(_ACTIONS)),
     operations={
         SECURE: "an object in secure storage",
         PLAIN: "a plain file",
