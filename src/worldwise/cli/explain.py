@@ -13,8 +13,9 @@ from worldwise.base.errors import WorldwiseError
 from worldwise.cli.options import check_output, runs_option
 from worldwise.cli.progress import Notes
 from worldwise.explain import stacks
+from worldwise.explain.explanation import Explanation
 from worldwise.explain.layers import Rules, load_rules
-from worldwise.explain.owners import Explainer, Explanation
+from worldwise.explain.owners import Explainer
 from worldwise.families.sha256 import parts as hash_parts
 from worldwise.lab.image import ImageStore
 from worldwise.lab.lab import open_lab

@@ -93,8 +93,8 @@ def schema(what: str) -> int:
       worldwise schema trace
     """
     if what == "trace":
-        from worldwise.explain.trace import json_schema
+        from worldwise.records.trace import json_schema
     else:
-        from worldwise.records.records import json_schema
+        from worldwise.records.parse import json_schema
     outgoing.echo(json.dumps(json_schema(), indent=2))
     return 0

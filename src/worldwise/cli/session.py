@@ -16,7 +16,8 @@ from worldwise.plan.case import Case, Unavailable
 from worldwise.plan.suite import Suite
 from worldwise.run import reproduction as compare
 from worldwise.run.measure import Bench, Options
-from worldwise.run.rundir import Run, RunWriter
+from worldwise.run.rundir import Run
+from worldwise.run.writer import RunWriter
 
 
 @dataclass(frozen=True)

@@ -26,12 +26,14 @@ from worldwise.machine.emulator import RECORDS, Emulator, Machine, Start, addres
 from worldwise.plan.budget import Budget
 from worldwise.plan.case import Case, Unavailable
 from worldwise.plan.suite import Suite
+from worldwise.records.check import CheckedRecords, check_records
 from worldwise.records.globalplatform import name_results
-from worldwise.records.records import CheckedRecords, check_records, read_records
+from worldwise.records.parse import read_records
 from worldwise.run import campaign
 from worldwise.run import reproduction as compare
 from worldwise.run.results import Result, ResultStore
-from worldwise.run.rundir import CaseManifest, OwnEntry, Run, RunWriter
+from worldwise.run.rundir import CaseManifest, OwnEntry, Run
+from worldwise.run.writer import RunWriter
 from worldwise.targets.known import TARGETS
 
 # What must be left on the disk after a case, for its records to have fitted.
