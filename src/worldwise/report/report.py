@@ -197,15 +197,6 @@ def _budget_section(rows: list[Row], reading: Reading) -> Section | None:
     )
 
 
-def budget_verdict(budget: BudgetResult) -> str:
-    """Whether the budget is met, in a sentence."""
-    if budget.fits is None:
-        return "Undecided: not every case was measured."
-    if budget.fits:
-        return f"It fits: all {budget.judged} measured."
-    return f"It does not fit: {budget.exceeded} of {budget.judged} exceed it."
-
-
 def _failure_section(reading: Reading) -> Section | None:
     notes = [f"{failed.case} failed: {failed.error}" for failed in reading.failed]
     notes += [f"{case} was not measured." for case in reading.missing]
