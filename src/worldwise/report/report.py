@@ -52,7 +52,7 @@ _LAST = (Group(1000, _end),)
 
 def render(reading: Reading, console: Console, full: bool = False) -> None:
     """Prints the report. Nothing is cut off: a table wider than the console is printed as wide as it is."""
-    print_prose(console, _heading(reading), "bold")
+    print_prose(console, heading(reading), "bold")
     print_prose(console, _provenance(reading))
     for section in sections(reading, full):
         console.print()
@@ -109,7 +109,7 @@ def to_csv(reading: Reading) -> str:
 
 def to_markdown(reading: Reading) -> str:
     """The full report as Markdown, with the same numbers as in the terminal."""
-    lines = first_lines(_heading(reading), _provenance(reading))
+    lines = first_lines(heading(reading), _provenance(reading))
     for section in sections(reading, full=True):
         lines += ["", *section_lines(section)]
     return "\n".join(lines) + "\n"
@@ -145,7 +145,8 @@ def _figures(reading: Reading) -> Iterable[tracking.Figure]:
                 yield tracking.Figure(name, f"{part}-bytes", value)
 
 
-def _heading(reading: Reading) -> str:
+def heading(reading: Reading) -> str:
+    """The title of a run, with its id and state."""
     return f"{reading.run.title} (run {reading.run.id}, {reading.run.state})"
 
 
