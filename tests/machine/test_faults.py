@@ -11,7 +11,7 @@ from worldwise.plan.case import parse_case
 from worldwise.records.records import Outcome, check_records, read_records
 from worldwise.run import campaign
 from worldwise.run.campaign import AFTER_RESTART, run_case
-from worldwise.targets.known import TARGETS
+from worldwise.targets.known import EMULATED
 
 VARIANT = "optee/mbedtls-nist-O2"
 
@@ -33,7 +33,7 @@ class Tried:
     def outcomes(self, text: str) -> list[Outcome]:
         """The outcomes of a case of the quickest variant."""
         case = parse_case(f"{VARIANT}/{text}", 1, 0)
-        target = TARGETS["optee"]
+        target = EMULATED["optee"]
         directory = self.directory / case.operation
         directory.mkdir()
         run_case(self.emulator, self.images, target.machine(case, self.images), case, target.program(case), directory)

@@ -12,7 +12,8 @@ from worldwise.base.errors import WorldwiseError
 from worldwise.explain import symbols
 from worldwise.explain.symbols import AddressSpace, Context
 from worldwise.lab.image import ImageStore
-from worldwise.machine.emulator import Emulator, Machine
+from worldwise.machine.emulator import Emulator
+from worldwise.machine.machine import Machine
 
 
 @pytest.fixture

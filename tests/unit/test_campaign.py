@@ -13,21 +13,13 @@ import pytest
 from worldwise.base.errors import WorldwiseError
 from worldwise.lab.image import ImageStore
 from worldwise.lab.lab import Lab
-from worldwise.machine.emulator import Emulator, Machine, Plugin
-from worldwise.machine.emulator import Outcome as Ran
+from worldwise.machine.emulator import Emulator, Ended
+from worldwise.machine.machine import Machine
+from worldwise.machine.plugin import CutPlugin, Plugin
 from worldwise.plan.case import Case, parse_case
 from worldwise.records.records import Outcome, check_records, read_records
 from worldwise.run import campaign
-from worldwise.run.campaign import (
-    AFTER_RESTART,
-    ATTEMPTS,
-    CutPlugin,
-    Journal,
-    method_digest,
-    name_codes,
-    run_case,
-    spread,
-)
+from worldwise.run.campaign import AFTER_RESTART, ATTEMPTS, Journal, method_digest, name_codes, run_case, spread
 
 MACHINE = cast(Machine, None)
 REGION = 1000
@@ -72,7 +64,7 @@ class Machines:
         plugin: Plugin | None = None,
         prepared: Path | None = None,
         left: Sequence[str] = (),
-    ) -> Ran:
+    ) -> Ended:
         assert {"journal", "length", "before.state", "after.state", "shadow", "asked"} == set(left)
         assert program[0] == "/bin/linux-bench"
         assert prepared is None
@@ -101,7 +93,7 @@ class Machines:
         elif not at:
             lines.append({"type": "end", "status": 0, "idle": self.idle})
         (directory / "records.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
-        return Ran(0, ("qemu",), 0.5)
+        return Ended(0, ("qemu",), 0.5)
 
     def diagnosis(self, _directory: Path, _machine: Machine) -> str:
         return "what the consoles say"
@@ -274,7 +266,7 @@ class KeyCaches(Machines):
         plugin: Plugin | None = None,
         prepared: Path | None = None,
         left: Sequence[str] = (),
-    ) -> Ran:
+    ) -> Ended:
         assert {"journal", "length", "before.state", "after.state", "shadow", "asked"} == set(left)
         step, *arguments = program[1:]
         self.steps.append(" ".join(program[1:]))
@@ -304,7 +296,7 @@ class KeyCaches(Machines):
         if not at:
             lines.append({"type": "end", "status": 0, "idle": 0})
         (directory / "records.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
-        return Ran(0, ("qemu",), 0.5)
+        return Ended(0, ("qemu",), 0.5)
 
 
 def key_cache(operation: str, *parameters: tuple[str, str]) -> Case:

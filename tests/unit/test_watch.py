@@ -10,7 +10,8 @@ import pytest
 
 from worldwise.base.errors import WorldwiseError
 from worldwise.explain.symbols import AddressSpace, Context, Function, SymbolTable
-from worldwise.machine.emulator import RECORDS, TRACE, Plugin
+from worldwise.machine.machine import RECORDS, TRACE
+from worldwise.machine.plugin import Plugin
 from worldwise.plan.case import Case
 from worldwise.run import watch
 

@@ -41,7 +41,9 @@ from worldwise.base.errors import WorldwiseError
 from worldwise.explain.stacks import World
 from worldwise.lab import debian, image
 from worldwise.lab.image import ImageStore
-from worldwise.machine.emulator import RECORDS, Emulator, Machine
+from worldwise.machine.emulator import Emulator
+from worldwise.machine.machine import RECORDS, Machine
+from worldwise.targets.guest import debug_symbols
 
 # Names of functions whose images come without any: see the file.
 NAMES = Path(__file__).parent / "names.toml"
@@ -460,7 +462,7 @@ def address_space(emulator: Emulator, machine: Machine, images: ImageStore) -> A
     """
     said = machine_symbols(emulator, machine)
     cache = emulator.lab.cache / "symbols"
-    debug = images.get(image.debug_symbols()).directory
+    debug = images.get(debug_symbols()).directory
     secure = {_image_of_secure(name): path for name, path in machine.symbols.items()}
     tables = {name: SymbolTable.from_elf(path, name, cache) for name, path in secure.items()}
     monitor, core = tables.pop("bl31"), tables.pop("tee")

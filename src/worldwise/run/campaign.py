@@ -19,25 +19,16 @@ from pathlib import Path
 
 from worldwise.base.errors import WorldwiseError
 from worldwise.families.keycache import cut as keycache_cut
-from worldwise.lab import image
 from worldwise.lab.image import ImageStore
-from worldwise.lab.lab import Bind, Lab
-from worldwise.machine.emulator import (
-    CONSOLE,
-    EMULATOR_LOG,
-    OPTEE_TARGETS,
-    RECORDS,
-    SECURE_CONSOLE,
-    Emulator,
-    Machine,
-    Plugin,
-    Start,
-    symbol_address,
-)
-from worldwise.machine.emulator import Outcome as Ran
+from worldwise.lab.lab import Lab
+from worldwise.machine.elf import symbol_address
+from worldwise.machine.emulator import Emulator, Ended, StartFrom
+from worldwise.machine.machine import CONSOLE, EMULATOR_LOG, RECORDS, SECURE_CONSOLE, Machine
+from worldwise.machine.plugin import CutPlugin, Plugin, cut_plugin
 from worldwise.plan.case import Case
 from worldwise.records.globalplatform import RESULTS
 from worldwise.records.records import CLOCK, End, Failure, Outcome, Record, read_records
+from worldwise.targets.optee import OPTEE_TARGETS
 
 TAMPER = "tamper"
 POWER_CUT = "power-cut"
@@ -141,23 +132,11 @@ NOT_TRIED: Mapping[str, tuple[str, ...]] = {
 }
 
 
-class CutPlugin(Plugin):
-    """The emulator's plugin that ends it at an instruction: see plugin/cut.c."""
-
-    def option(self) -> str:
-        """The value of QEMU's `-plugin`."""
-        return ",".join(["/plugin/cut.so", *(f"{key}={value}" for key, value in self.arguments.items())])
-
-    def binds(self) -> list[Bind]:
-        """What it needs to see in the lab."""
-        return [(self.file, "/plugin/cut.so", "ro")]
-
-
 def method_digest(lab: Lab, case: Case) -> tuple[str, ...]:
     """What a campaign's result depends on besides its machine and its parameters; empty for any other case."""
     if case.operation not in CAMPAIGNS:
         return ()
-    return (f"campaign {_METHOD}", image.cut_plugin().digest(lab))
+    return (f"campaign {_METHOD}", cut_plugin().digest(lab))
 
 
 def run_case(
@@ -167,9 +146,9 @@ def run_case(
     case: Case,
     program: Sequence[str],
     directory: Path,
-    start: Start = "snapshot",
+    start: StartFrom = "snapshot",
     progress: Callable[[int], None] = lambda _: None,
-) -> Ran:
+) -> Ended:
     """Run a case, whether one machine does it or a campaign of many; its records appear in `directory`.
 
     Raises WorldwiseError as Emulator.run does, and if a machine of a campaign does not do its step.
@@ -183,7 +162,7 @@ def run_case(
         )
     campaign = _Campaign(emulator, images, machine, case, directory, progress)
     campaign.run()
-    return Ran(0, tuple(campaign.command), campaign.seconds)
+    return Ended(0, tuple(campaign.command), campaign.seconds)
 
 
 @dataclass
@@ -383,7 +362,7 @@ class _Campaign:
     # --- machines ---
 
     def _plugin(self, arguments: Mapping[str, str]) -> CutPlugin:
-        return CutPlugin(self._images.get(image.cut_plugin()).file("cut.so"), arguments)
+        return CutPlugin(self._images.get(cut_plugin()).file("cut.so"), arguments)
 
     @contextmanager
     def _step(

@@ -21,12 +21,16 @@ from worldwise.explain.trace import Trace, read_trace
 from worldwise.lab import debian, image
 from worldwise.lab.image import ImageStore, check_files
 from worldwise.lab.lab import Lab
-from worldwise.machine.emulator import RECORDS, TRACE, Emulator, Machine, Plugin, symbol_address
+from worldwise.machine.elf import symbol_address
+from worldwise.machine.emulator import Emulator
+from worldwise.machine.machine import RECORDS, TRACE, Machine
+from worldwise.machine.plugin import Plugin
+from worldwise.machine.plugin import plugin as plugin_recipe
 from worldwise.plan.case import Case
 from worldwise.plan.catalogue import takes_portables
 from worldwise.records.records import MOST_BYTES, CheckedRecords, check_records, read_records
 from worldwise.run.measure import case_digest, check_run
-from worldwise.targets.known import TARGETS
+from worldwise.targets.known import EMULATED
 
 _MANIFEST = "watched.json"
 _KEPT_TRACE = f"{TRACE}.gz"
@@ -84,8 +88,8 @@ class Watcher:
                 f"{case.id}: programs on boards and in plain Linux cannot be explained yet, only counted",
                 "`worldwise run` counts them; a case of target optee or linux can be explained",
             )
-        machine = TARGETS[case.target].machine(case, self.images)
-        program = TARGETS[case.target].program(case)
+        machine = EMULATED[case.target].machine(case, self.images)
+        program = EMULATED[case.target].program(case)
         process = _process(case)
         space = address_space(self.emulator, machine, self.images)
         arguments = self._stack_arguments(machine)
@@ -94,7 +98,7 @@ class Watcher:
         if witness:
             arguments["witness"] = str(witness)
         ranges = b"" if exact_sites else pack_ranges(function_ranges(space, process))
-        plugin = self.images.get(image.plugin())
+        plugin = self.images.get(plugin_recipe())
         digest = hashlib.sha256(
             json.dumps(
                 [case_digest(self.lab, machine, case), plugin.digest, arguments, hashlib.sha256(ranges).hexdigest()],
@@ -124,13 +128,13 @@ class Watcher:
 
     def count_plugin(self) -> Plugin:
         """The plugin in mode count."""
-        return Plugin(self.images.get(image.plugin()).file("worldwise.so"), {"mode": "count"})
+        return Plugin(self.images.get(plugin_recipe()).file("worldwise.so"), {"mode": "count"})
 
     def stack_plugin(self, case: Case, machine: Machine, functions: Path) -> Plugin:
         """The plugin in mode stack; where functions are is written to `functions`."""
         space = address_space(self.emulator, machine, self.images)
         _write(functions, pack_ranges(function_ranges(space, _process(case))))
-        plugin = self.images.get(image.plugin()).file("worldwise.so")
+        plugin = self.images.get(plugin_recipe()).file("worldwise.so")
         return Plugin(plugin, self._stack_arguments(machine), functions)
 
     def _run(self, case: Case, machine: Machine, program: Sequence[str], plugin: Plugin, directory: Path) -> None:
@@ -157,7 +161,7 @@ class Watcher:
 
 def _process(case: Case) -> str:
     """The measured program, as Linux names the process."""
-    return Path(TARGETS[case.target].program(case)[0]).name[:_COMM_LENGTH]
+    return Path(EMULATED[case.target].program(case)[0]).name[:_COMM_LENGTH]
 
 
 def function_ranges(space: AddressSpace, process: str) -> list[tuple[int, int]]:
