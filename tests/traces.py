@@ -10,8 +10,9 @@ from typing import Any, NamedTuple
 from synthetic import make_records
 from worldwise.explain.symbols import AddressSpace, Context, Function, SymbolTable
 from worldwise.plan.case import Case
-from worldwise.records.records import CheckedRecords, Overhead, Sample
-from worldwise.records.records import Start as RecordStart
+from worldwise.records.check import CheckedRecords
+from worldwise.records.models import Overhead, Sample
+from worldwise.records.models import Start as RecordStart
 
 CASE = Case("optee", "mbedtls-nist", "O2", "empty-invoke", 3, 1)
 PROCESS = "optee-client"

@@ -29,7 +29,8 @@ from worldwise.lab.image import ImageStore
 from worldwise.lab.lab import Lab
 from worldwise.machine.emulator import Emulator, StartFrom
 from worldwise.machine.machine import Machine
-from worldwise.records.records import check_records, read_records
+from worldwise.records.check import check_records
+from worldwise.records.parse import read_records
 from worldwise.targets.known import EMULATED
 from worldwise.targets.optee import OPTEE_TARGETS
 

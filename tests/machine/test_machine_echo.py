@@ -17,7 +17,9 @@ from worldwise.lab.image import ImageStore
 from worldwise.machine.emulator import Emulator
 from worldwise.machine.machine import Beside
 from worldwise.plan.case import Case, parse_case
-from worldwise.records.records import Outcome, check_records, read_records
+from worldwise.records.check import check_records
+from worldwise.records.models import Outcome
+from worldwise.records.parse import read_records
 from worldwise.targets.known import EMULATED
 
 SERVERS = ("linux", "call", "socket")

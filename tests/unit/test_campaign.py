@@ -17,7 +17,9 @@ from worldwise.machine.emulator import Emulator, Ended
 from worldwise.machine.machine import Machine
 from worldwise.machine.plugin import CutPlugin, Plugin
 from worldwise.plan.case import Case, parse_case
-from worldwise.records.records import Outcome, check_records, read_records
+from worldwise.records.check import check_records
+from worldwise.records.models import Outcome
+from worldwise.records.parse import read_records
 from worldwise.run import campaign
 from worldwise.run.campaign import AFTER_RESTART, ATTEMPTS, Journal, method_digest, name_codes, run_case, spread
 

@@ -30,7 +30,7 @@ from worldwise.explain.layers import NO_RULE, OTHER_PROCESS, UNKNOWN, Rules, loa
 from worldwise.explain.owners import LOST, Explainer, Explanation, function_changes, layer_changes
 from worldwise.explain.stacks import folded
 from worldwise.explain.trace import Pass, Row, read_trace
-from worldwise.records.records import Sample
+from worldwise.records.models import Sample
 
 RULES = """
 helpers = ["memset", "__memset*"]

@@ -15,7 +15,7 @@ from worldwise.explain import trace
 from worldwise.plan.budget import Budget, parse_budget
 from worldwise.plan.suite import load_suite
 from worldwise.read import lens
-from worldwise.records import records as record
+from worldwise.records import parse
 from worldwise.report import report as reports
 from worldwise.run.rundir import ListedRun, Run, list_runs, open_run
 
@@ -151,7 +151,7 @@ def suites() -> int:
     return 0
 
 
-_SCHEMAS = {"records": record.json_schema, "trace": trace.json_schema}
+_SCHEMAS = {"records": parse.json_schema, "trace": trace.json_schema}
 
 
 @click.command()

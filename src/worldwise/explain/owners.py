@@ -17,7 +17,8 @@ from worldwise.explain.trace import Block, Pass, Trace, Witness, with_inner
 from worldwise.explain.trace import Context as TraceContext
 from worldwise.explain.trace import Frame as TraceFrame
 from worldwise.plan.case import Case
-from worldwise.records.records import CheckedRecords, Sample
+from worldwise.records.check import CheckedRecords
+from worldwise.records.models import Sample
 
 LOST = "[stack not followed]"
 

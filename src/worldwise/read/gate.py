@@ -20,7 +20,9 @@ from worldwise.base.errors import WorldwiseError
 from worldwise.libraries.implementation import IMPLEMENTATIONS
 from worldwise.plan.case import Case, parameters_of
 from worldwise.plan.catalogue import is_board, parameters
-from worldwise.records.records import CheckedRecords, Record, Sample, check_records, parse_records
+from worldwise.records.check import CheckedRecords, check_records
+from worldwise.records.models import Sample
+from worldwise.records.parse import Record, parse_records
 from worldwise.run.reproduction import compare_case, compare_cases
 from worldwise.run.rundir import CaseManifest, Run
 

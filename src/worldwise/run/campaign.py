@@ -27,7 +27,8 @@ from worldwise.machine.machine import CONSOLE, EMULATOR_LOG, RECORDS, SECURE_CON
 from worldwise.machine.plugin import CutPlugin, Plugin, cut_plugin
 from worldwise.plan.case import Case
 from worldwise.records.globalplatform import RESULTS
-from worldwise.records.records import CLOCK, End, Failure, Outcome, Record, read_records
+from worldwise.records.models import CLOCK, End, Failure, Outcome
+from worldwise.records.parse import Record, read_records
 from worldwise.targets.optee import OPTEE_TARGETS
 
 TAMPER = "tamper"

@@ -10,7 +10,7 @@ from worldwise.explain.owners import Explainer, caller
 from worldwise.explain.stacks import Frame
 from worldwise.explain.trace import Pass
 from worldwise.plan.case import Case
-from worldwise.records.records import Sample
+from worldwise.records.models import Sample
 
 OPERATION = "sha256"
 
