@@ -5,14 +5,15 @@ from pathlib import Path
 
 import pytest
 
+from worldwise.families.faults import campaign
+from worldwise.families.faults.campaign import AFTER_RESTART
 from worldwise.lab.image import ImageStore
 from worldwise.machine.emulator import Emulator
 from worldwise.plan.case import parse_case
 from worldwise.records.check import check_records
 from worldwise.records.models import Outcome
 from worldwise.records.parse import read_records
-from worldwise.run import campaign
-from worldwise.run.campaign import AFTER_RESTART, run_case
+from worldwise.run.campaign import run_case
 from worldwise.targets.known import EMULATED
 
 VARIANT = "optee/mbedtls-nist-O2"

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from worldwise.families.keycache import campaign
 from worldwise.families.keycache.cut import GOOD, LOST
 from worldwise.lab.image import ImageStore
 from worldwise.machine.emulator import Emulator
@@ -12,7 +13,6 @@ from worldwise.plan.case import parse_case
 from worldwise.records.check import check_records
 from worldwise.records.models import Outcome
 from worldwise.records.parse import read_records
-from worldwise.run import campaign
 from worldwise.run.campaign import run_case
 from worldwise.targets.known import EMULATED
 
