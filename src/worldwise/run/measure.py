@@ -22,7 +22,9 @@ from worldwise.base.errors import DoesNotFitError, HostError, WorldwiseError
 from worldwise.lab.debian import require_space
 from worldwise.lab.image import ImageStore
 from worldwise.lab.lab import Lab
-from worldwise.machine.emulator import RECORDS, Emulator, Machine, Start, address_name
+from worldwise.machine.elf import address_name
+from worldwise.machine.emulator import Emulator, StartFrom
+from worldwise.machine.machine import RECORDS, Machine
 from worldwise.plan.budget import Budget
 from worldwise.plan.case import Case, Unavailable
 from worldwise.plan.suite import Suite
@@ -34,7 +36,7 @@ from worldwise.run import reproduction as compare
 from worldwise.run.results import Result, ResultStore
 from worldwise.run.rundir import CaseManifest, OwnEntry, Run
 from worldwise.run.writer import RunWriter
-from worldwise.targets.known import TARGETS
+from worldwise.targets.known import EMULATED
 
 # What must be left on the disk after a case, for its records to have fitted.
 _RECORD_SPACE = 65_536
@@ -70,7 +72,7 @@ class Options:
     """
 
     reuse: bool = True
-    start: Start = "snapshot"
+    start: StartFrom = "snapshot"
     jobs: int = 0
     silence_limit: float = 120
 
@@ -127,7 +129,7 @@ class Bench:
         """
         for case in cases:
             with contextlib.suppress(DoesNotFitError):
-                TARGETS[case.target].machine(case, self.images)
+                EMULATED[case.target].machine(case, self.images)
 
     def resume_run(self, run: Run) -> RunWriter:
         """Go on with a run that was cut short. Refuses one that was begun with another lab."""
@@ -210,7 +212,7 @@ class Bench:
         refused: list[tuple[Case, WorldwiseError]] = []
         for case in group:
             try:
-                machines[case.id] = TARGETS[case.target].machine(case, self.images)
+                machines[case.id] = EMULATED[case.target].machine(case, self.images)
             except DoesNotFitError as error:
                 refused.append((case, error))
         return machines, refused
@@ -256,7 +258,7 @@ class Bench:
                 self.images,
                 machine,
                 case,
-                TARGETS[case.target].program(case),
+                EMULATED[case.target].program(case),
                 directory,
                 self.options.start,
                 lambda size: self.progress.case_progress(case, size),
@@ -307,7 +309,7 @@ class Bench:
         case, machine, result = min(quick, key=lambda entry: entry[2].checked)
         with tempfile.TemporaryDirectory(prefix="ww-audit-") as work:
             directory = Path(work)
-            program = TARGETS[case.target].program(case)
+            program = EMULATED[case.target].program(case)
             campaign.run_case(self.emulator, self.images, machine, case, program, directory)
             difference = compare.compare_records(case.id, result.directory / RECORDS, directory / RECORDS)
         if difference:
@@ -337,7 +339,7 @@ def case_digest(lab: Lab, machine: Machine, case: Case) -> str:
     """The address of a case's result: SHA-256 over the machine and the program's command line."""
     return hashlib.sha256(
         json.dumps(
-            [machine.digest(lab), list(TARGETS[case.target].program(case)), *campaign.method_digest(lab, case)]
+            [machine.digest(lab), list(EMULATED[case.target].program(case)), *campaign.method_digest(lab, case)]
         ).encode()
     ).hexdigest()
 

@@ -17,9 +17,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from worldwise.lab import image
-from worldwise.lab.image import ImageStore
-from worldwise.machine.emulator import Emulator, Machine
+from worldwise.lab.image import ImageStore, Recipe
+from worldwise.machine.emulator import Emulator
+from worldwise.machine.machine import Machine
 from worldwise.machine.symbols.elf import PAGE, build_id
 from worldwise.machine.symbols.inlined import Addr2line, addr2line
 from worldwise.machine.symbols.kernel import kernel_tables
@@ -28,6 +28,16 @@ from worldwise.machine.symbols.space import AddressSpace, Level
 from worldwise.machine.symbols.table import SymbolTable
 
 _UUID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
+
+
+def debug_symbols() -> Recipe:
+    """What names the functions of packaged libraries: BUILD-ID.debug for each that has it."""
+    return Recipe(
+        name="debug-symbols",
+        script="debug-symbols.sh",
+        outputs=("build-ids",),
+        packages=("libc6", "libc6-dbg"),
+    )
 
 
 def address_space(emulator: Emulator, machine: Machine, images: ImageStore) -> AddressSpace:
@@ -40,7 +50,7 @@ def address_space(emulator: Emulator, machine: Machine, images: ImageStore) -> A
     """
     said = machine_symbols(emulator, machine)
     cache = emulator.lab.cache / "symbols"
-    debug = images.get(image.debug_symbols()).directory
+    debug = images.get(debug_symbols()).directory
     secure = {_image_of_secure(name): path for name, path in machine.symbols.items()}
     tool = addr2line(emulator.lab)
     tables = {name: SymbolTable.from_elf(path, name, cache, None, tool) for name, path in secure.items()}
