@@ -20,7 +20,6 @@ from golden_refusals import help_texts, parameters_there, refusals
 from golden_reports import REPORTS
 from worldwise.base import paths
 from worldwise.base.errors import WorldwiseError
-from worldwise.explain import trace
 from worldwise.families.echo import client as echo_host
 from worldwise.families.keycache import build as keycache
 from worldwise.lab import debian, image
@@ -40,8 +39,10 @@ from worldwise.plan.catalogue import (
 )
 from worldwise.plan.selection import swept
 from worldwise.plan.suite import Suite, load_suite, parse_suite
-from worldwise.read import gate, lens, published
+from worldwise.read import lens, published
+from worldwise.read.comparison import Comparison
 from worldwise.records import parse as record
+from worldwise.records import trace
 from worldwise.run import rundir
 from worldwise.targets.board import BoardTarget
 from worldwise.targets.known import EMULATED
@@ -360,7 +361,7 @@ _SCHEMAS: Mapping[str, Any] = {
     "case.json": rundir.CaseManifest,
     "finished.json": rundir.Finished,
     "a report": lens.Reading,
-    "a comparison": gate.Comparison,
+    "a comparison": Comparison,
     "a published figure": published.Figure,
     "implementation.toml": portable.Manifest,
     "a board": Board,

@@ -39,8 +39,7 @@ from flames import FLAME_STACKS
 from worldwise.base.tables import Section
 from worldwise.explain import stacks
 from worldwise.explain.layers import load_rules
-from worldwise.explain.owners import Agreement
-from worldwise.explain.trace import Witness
+from worldwise.explain.witness import Agreement
 from worldwise.families.abuse.tables import abuse_sections
 from worldwise.families.calls.tables import calls_sections
 from worldwise.families.hardclock.tables import SOURCE, armv7_sections
@@ -53,8 +52,9 @@ from worldwise.plan.suite import parse_suite
 from worldwise.read import gate, published
 from worldwise.read.lens import NotAvailable, Reading, read_run
 from worldwise.records.models import Sample
+from worldwise.records.trace import Witness
+from worldwise.report import document, exports, plot, report, terminal
 from worldwise.report import explained as explain_report
-from worldwise.report import exports, plot, report
 from worldwise.report import gated as gate_report
 from worldwise.run.reproduction import compare_runs, first_difference
 
@@ -184,11 +184,11 @@ def _sections(draw: Callable[[bool], Iterable[Section]], _: Path) -> str:
     for name, full in (("terminal", False), ("terminal, --full", True)):
         console = _console()
         for section in draw(full):
-            report.print_section(section, console)
+            terminal.print_section(section, console)
             console.print()
         assert isinstance(console.file, io.StringIO)
         texts[name] = console.file.getvalue()
-    texts["markdown"] = "\n".join("\n".join([*report.section_lines(section), ""]) for section in draw(True))
+    texts["markdown"] = "\n".join("\n".join([*document.section_lines(section), ""]) for section in draw(True))
     if texts["terminal"] == texts["terminal, --full"]:
         texts["terminal, --full"] = "the same\n"
     return _parts(texts)
@@ -363,7 +363,7 @@ def _explain(directory: Path) -> str:
 
 def _published(_: Path) -> str:
     lines = []
-    for source in published.SOURCES:
+    for source in published.sources():
         found = published.Published(source)
         lines += [f"=== {source}", f"table of {len(found.table)}: {found.reason}"]
         lines += [f"{figure.model_dump_json()}" for figure in published.load_figures(source)]

@@ -12,7 +12,6 @@ from pathlib import Path
 
 from worldwise.base import paths, toml_model
 from worldwise.base.errors import WorldwiseError
-from worldwise.explain.trace import parse_trace
 from worldwise.libraries import own
 from worldwise.libraries.portable import ADAPTER, MANIFEST, Manifest, Portable
 from worldwise.plan import suite
@@ -21,6 +20,7 @@ from worldwise.records import parse
 from worldwise.records.check import check_records
 from worldwise.records.evidence import required_checks
 from worldwise.records.models import Start
+from worldwise.records.trace import parse_trace
 from worldwise.run import rundir
 from worldwise.run.rundir import CaseManifest, Finished, RunManifest
 from worldwise.targets import portable_images

@@ -10,10 +10,10 @@ import pytest
 
 from machines import IMPLEMENTATION, OPTIMISATION, RunCase, Tool, fresh_cache, note
 from worldwise.base.errors import WorldwiseError
+from worldwise.explain.explanation import Explanation
 from worldwise.explain.layers import UNKNOWN, load_rules
-from worldwise.explain.owners import Explainer, Explanation
+from worldwise.explain.owners import Explainer
 from worldwise.explain.stacks import folded
-from worldwise.explain.trace import read_trace
 from worldwise.families.sha256 import parts as hash_parts
 from worldwise.lab.image import ImageStore
 from worldwise.lab.lab import Lab
@@ -21,6 +21,7 @@ from worldwise.machine.emulator import Emulator
 from worldwise.machine.machine import RECORDS, TRACE, Machine
 from worldwise.machine.plugin import Plugin
 from worldwise.plan.case import Case, parse_case
+from worldwise.records.trace import read_trace
 from worldwise.run.watch import Watched, Watcher
 from worldwise.targets.known import EMULATED
 

@@ -35,7 +35,8 @@ from worldwise.records.parse import read_records
 from worldwise.run import campaign
 from worldwise.run import reproduction as compare
 from worldwise.run.results import Result, ResultStore
-from worldwise.run.rundir import CaseManifest, OwnEntry, Run, RunWriter
+from worldwise.run.rundir import CaseManifest, OwnEntry, Run
+from worldwise.run.writer import RunWriter
 from worldwise.targets.known import EMULATED
 
 # What must be left on the disk after a case, for its records to have fitted.

@@ -44,13 +44,3 @@ def unpacked(package: str) -> Recipe:
 def guest_trees(*names: str, room: str = "") -> dict[str, Path]:
     """Rooms of guest/, or files of one, as a recipe's trees: what is not named does not make an image another one."""
     return {f"guest/{Path(room, name)}": paths.GUEST / room / name for name in names}
-
-
-def debug_symbols() -> Recipe:
-    """What names the functions of packaged libraries: BUILD-ID.debug for each that has it."""
-    return Recipe(
-        name="debug-symbols",
-        script="debug-symbols.sh",
-        outputs=("build-ids",),
-        packages=("libc6", "libc6-dbg"),
-    )
