@@ -14,8 +14,8 @@ from filelock import FileLock
 
 from worldwise.base import files
 from worldwise.base.errors import WorldwiseError
-from worldwise.lab import debian, image
-from worldwise.lab.image import ImageStore, check_files
+from worldwise.lab import debian
+from worldwise.lab.image import MOST_MANIFEST, ImageStore, check_files
 from worldwise.lab.lab import Lab
 from worldwise.machine.elf import symbol_address
 from worldwise.machine.emulator import Emulator
@@ -198,7 +198,7 @@ def _keep(directory: Path, digest: str) -> None:
 
 def _whole(directory: Path, digest: str) -> bool:
     try:
-        manifest = files.parse_json(files.read_bytes(directory / _MANIFEST, image.MOST_MANIFEST, directory))
+        manifest = files.parse_json(files.read_bytes(directory / _MANIFEST, MOST_MANIFEST, directory))
         return bool(manifest["digest"] == digest and not check_files(directory, manifest["files"]))
     except (OSError, ValueError, KeyError, TypeError, AttributeError):
         return False

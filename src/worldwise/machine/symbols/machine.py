@@ -30,16 +30,6 @@ from worldwise.machine.symbols.table import SymbolTable
 _UUID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 
 
-def debug_symbols() -> Recipe:
-    """What names the functions of packaged libraries: BUILD-ID.debug for each that has it."""
-    return Recipe(
-        name="debug-symbols",
-        script="debug-symbols.sh",
-        outputs=("build-ids",),
-        packages=("libc6", "libc6-dbg"),
-    )
-
-
 def address_space(emulator: Emulator, machine: Machine, images: ImageStore) -> AddressSpace:
     """All symbol tables of a machine at their places.
 
@@ -50,7 +40,7 @@ def address_space(emulator: Emulator, machine: Machine, images: ImageStore) -> A
     """
     said = machine_symbols(emulator, machine)
     cache = emulator.lab.cache / "symbols"
-    debug = images.get(debug_symbols()).directory
+    debug = images.get(_debug_symbols()).directory
     secure = {_image_of_secure(name): path for name, path in machine.symbols.items()}
     tool = addr2line(emulator.lab)
     tables = {name: SymbolTable.from_elf(path, name, cache, None, tool) for name, path in secure.items()}
@@ -118,3 +108,13 @@ def image_name(path: str) -> str:
     if name.startswith("ld-linux"):
         return "ld.so"
     return {"optee-client": "client"}.get(name, name.partition(".so")[0])
+
+
+def _debug_symbols() -> Recipe:
+    """What names the functions of packaged libraries: BUILD-ID.debug for each that has it."""
+    return Recipe(
+        name="debug-symbols",
+        script="debug-symbols.sh",
+        outputs=("build-ids",),
+        packages=("libc6", "libc6-dbg"),
+    )
