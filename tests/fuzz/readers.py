@@ -12,16 +12,19 @@ from pathlib import Path
 
 from worldwise.base import paths, toml_model
 from worldwise.base.errors import WorldwiseError
-from worldwise.explain.trace import parse_trace
 from worldwise.libraries.own_manifest import check_manifest
 from worldwise.libraries.portable import ADAPTER, MANIFEST, Manifest, Portable
 from worldwise.plan import suite
 from worldwise.plan.case import Case, parse_case
-from worldwise.records import records as record
+from worldwise.records import parse
+from worldwise.records.check import check_records
+from worldwise.records.evidence import required_checks
+from worldwise.records.models import Start
+from worldwise.records.trace import parse_trace
 from worldwise.run import rundir
 from worldwise.run.own import check_same
 from worldwise.run.rundir import CaseManifest, Finished, RunManifest
-from worldwise.targets.library import curve_plan
+from worldwise.targets import portable_images
 
 CORPUS = Path(__file__).parent / "corpus"
 # Of a message: some name all that is allowed.
@@ -80,7 +83,7 @@ def read_implementation(data: bytes) -> None:
     manifest = toml_model.parse(Manifest, text, path)
     library = Portable(manifest, _LIBRARY / ADAPTER, _LIBRARY)
     check_manifest(_LIBRARY, library)
-    curve_plan(library, "secp256r1", "cortex-m4")
+    portable_images.curve_plan(library, "secp256r1", "cortex-m4")
     library.grid()
 
 
@@ -103,15 +106,15 @@ def read_case(data: bytes) -> None:
     manifest = rundir.parse_manifest(data, CaseManifest, path)
     case = rundir.check_case_manifest(manifest, manifest.id, path).case()
     assert (case.arguments, case.measures, case.spans, case.runs, case.size, case.core) is not None
-    record.required_checks(case)
+    required_checks(case)
 
 
 def read_records(data: bytes) -> None:
     """A records.jsonl, checked as that of a case."""
-    records = record.parse_records(data, "records.jsonl")
+    records = parse.parse_records(data, "records.jsonl")
     first = records[0]
-    if isinstance(first, record.Start) and first.operation in CASES:
-        record.check_records(records, CASES[first.operation])
+    if isinstance(first, Start) and first.operation in CASES:
+        check_records(records, CASES[first.operation])
 
 
 def read_trace(data: bytes) -> None:

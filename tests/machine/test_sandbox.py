@@ -28,9 +28,11 @@ from worldwise.lab.sandbox.identity import confinement, confinement_of
 from worldwise.lab.sandbox.lending import end_of, lent, scratch, socket_of
 from worldwise.lab.sandbox.limits import BUILD, EMULATOR, MIB, Limits
 from worldwise.libraries import own
-from worldwise.machine.emulator import CONSOLE, RECORDS, Emulator, Machine, address_name
+from worldwise.machine.elf import address_name
+from worldwise.machine.emulator import Emulator
+from worldwise.machine.machine import CONSOLE, RECORDS, Machine
 from worldwise.plan.case import Case
-from worldwise.targets.known import TARGETS
+from worldwise.targets.known import EMULATED
 
 # Nobody of this host, and not one of those whom the sandbox takes.
 ORDINARY = 54_321
@@ -352,7 +354,7 @@ def guest(lab: Lab, images: ImageStore, tmp_path: Path) -> Iterator[Callable[[st
         (folder / "adapter.c").write_text(ADAPTER % what)
         (brought,) = own.bring([folder])
         wanted = Case(BOARD, brought.name, "O2", "sha256", 2, 0, (("size", "16B"),))
-        target = TARGETS[BOARD]
+        target = EMULATED[BOARD]
         machine = target.machine(wanted, images)
         directory = tmp_path / "case"
         directory.mkdir()
@@ -427,7 +429,7 @@ def test_an_emulator_that_was_taken_over_reaches_no_file(what: str, lab: Lab, ma
     directory.mkdir()
     emulator = Emulator(place, limits=replace(EMULATOR, disk=20 * MIB))
     with pytest.raises(WorldwiseError) as caught:
-        emulator.run(machine, TARGETS["optee"].program(case()), directory)
+        emulator.run(machine, EMULATED["optee"].program(case()), directory)
     assert says in caught.value.message
     assert not any(path.is_symlink() for path in directory.iterdir())
 

@@ -22,6 +22,7 @@ from worldwise.lab.image import Image, ImageStore, Recipe
 from worldwise.lab.lab import Lab
 from worldwise.lab.sandbox.network import Bind
 from worldwise.libraries.implementation import IMPLEMENTATIONS
+from worldwise.targets import optee_images
 
 
 class HostLab(Lab):
@@ -221,7 +222,7 @@ def test_variants_have_addresses_of_their_own(scripts: Path, tmp_path: Path) -> 
         (scripts / script).touch()
     lab = Lab(load_lock(), tmp_path)
     variants = [(a, b) for a in IMPLEMENTATIONS for b in ("Os", "O2")]
-    for make in (image.optee, image.programs, image.initramfs):
+    for make in (optee_images.optee, optee_images.programs, optee_images.initramfs):
         assert len({make(*variant).digest(lab) for variant in variants}) == len(variants)
         assert len({make(*variant).name for variant in variants}) == len(variants)
 

@@ -20,12 +20,12 @@ from rich.text import Text
 from board_reading import add_library, board_reading
 from synthetic import lines, make_records, make_suite, new_writer, write_case, write_run
 from worldwise.base import outgoing, paths
-from worldwise.explain.stacks import Frame, Stacks
+from worldwise.explain.stacks import StackFrame, Stacks
 from worldwise.plan.budget import parse_budget
 from worldwise.plan.case import Case
 from worldwise.read import gate
 from worldwise.read.lens import Reading, read_run
-from worldwise.report import exports, flame, plot, report, tracking
+from worldwise.report import document, exports, flame, plot, report, tracking
 from worldwise.report import gated as gate_report
 from worldwise.run.rundir import Run, open_run
 
@@ -194,7 +194,7 @@ def test_the_markdown_of_ordinary_reports_stays_as_it_was(
     reading = read_run(whole_run, parse_budget("5ms@2GHz")) if name == "worlds" else board_reading()
     before = report.to_markdown(reading)
     for function in ("markdown", "markdown_paragraph", "markdown_heading"):
-        monkeypatch.setattr(report, function, old_markdown)
+        monkeypatch.setattr(document, function, old_markdown)
     assert report.to_markdown(reading) == before
 
 
@@ -209,7 +209,7 @@ def test_the_markdown_of_an_ordinary_comparison_stays_as_it_was(
     before = gate_report.to_markdown(comparison)
     assert "(`--allow cases` lets that pass)" in before
     for function in ("markdown", "markdown_paragraph", "markdown_heading"):
-        monkeypatch.setattr(report, function, old_markdown)
+        monkeypatch.setattr(document, function, old_markdown)
     assert gate_report.to_markdown(comparison) == before
 
 
@@ -320,7 +320,7 @@ def test_a_flame_graph_gets_no_control_characters(monkeypatch: pytest.MonkeyPatc
 
     monkeypatch.setattr(flame.Renderer, "__init__", lambda _: None)
     monkeypatch.setattr(flame.Renderer, "run", draw)
-    stacks: Stacks = {(Frame(HOSTILE, HOSTILE, "TA code", "secure"),): 3}
+    stacks: Stacks = {(StackFrame(HOSTILE, HOSTILE, "TA code", "secure"),): 3}
     flame.flame_graph(stacks, f"{HOSTILE}\0", flame.Renderer())
     flame.differential(stacks, stacks, f"{HOSTILE}\0", flame.Renderer())
     assert any("--title=\\x1b]0;owned" in text for text in asked)
@@ -329,7 +329,7 @@ def test_a_flame_graph_gets_no_control_characters(monkeypatch: pytest.MonkeyPatc
 
 def test_other_tools_time_lines_read_back() -> None:
     """speedscope and the Chrome trace are JSON that no terminal obeys."""
-    stacks: Stacks = {(Frame(HOSTILE, "ta", "TA code", "secure"),): 3}
+    stacks: Stacks = {(StackFrame(HOSTILE, "ta", "TA code", "secure"),): 3}
     for text in (
         exports.speedscope(stacks, HOSTILE),
         exports.chrome_trace([exports.Slice(HOSTILE, HOSTILE, 0, 1)], HOSTILE),

@@ -38,7 +38,7 @@ def _age(_context: click.Context, _parameter: click.Parameter, value: str) -> fl
 def cache(context: click.Context, as_json: bool) -> None:
     """Show what in the cache takes how much, and what of it `worldwise cache clean` would remove.
 
-    docs/host.md says what is needed and what goes when.
+    docs/cache.md says what goes when.
     """
     if context.invoked_subcommand is not None:
         if as_json:
@@ -73,6 +73,10 @@ def clean_command(age: float, results: bool, everything: bool, yes: bool) -> int
     What a running command uses stays, and so does what was measured, unless --results names it.
 
     Exit status: 0 done, or nothing to do; 1 something could not be removed.
+
+    \b
+      worldwise cache clean
+      worldwise cache clean --older-than 2w --results
     """
     place = paths.cache_place().resolve()
     now = time.time()

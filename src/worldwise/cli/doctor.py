@@ -22,6 +22,10 @@ def doctor(network: bool, as_json: bool) -> int:
     Nothing is installed, made or changed, and no lab is needed.
 
     Exit status: 0 all is well; 1 something must be done.
+
+    \b
+      worldwise doctor
+      worldwise doctor --network --json
     """
     found: list[Point] = []
     for point in examine(network):

@@ -2,7 +2,7 @@
 """The cache by what is in it: what it takes, what the present checkout still needs, and what can go.
 
 Only what the tool itself made is known here, by its name: whatever else lies in the cache's folder stays.
-docs/host.md has the rules for people.
+docs/cache.md has the rules for people.
 """
 
 import contextlib

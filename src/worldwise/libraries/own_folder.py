@@ -12,8 +12,8 @@ from pathlib import Path
 
 from worldwise.base import files
 from worldwise.base.errors import WorldwiseError
-from worldwise.lab import image
 from worldwise.lab.holding import mark_used
+from worldwise.lab.image import check_files
 
 # A folder with more than this is not a library's sources.
 _MOST_FILES = 20_000
@@ -49,13 +49,13 @@ def copy_folder(directory: Path, name: str, store: Path) -> tuple[Path, dict[str
                     raise _too_much(directory) from None
                 raise WorldwiseError(f"{shown}: cannot be read: {error.strerror}") from error
         final = store / f"{name}-{digest_of(listed)[:12]}"
-        if final.exists() and image.check_files(final, listed):
+        if final.exists() and check_files(final, listed):
             files.remove(store, final.name)
         if not final.exists():
             # Another run may make the same copy at this moment.
             with contextlib.suppress(OSError):
                 copy.rename(final)
-    problem = image.check_files(final, listed)
+    problem = check_files(final, listed)
     if problem:
         raise WorldwiseError(f"{directory}: its copy is damaged: {problem}", "check the disk that holds the cache")
     mark_used(final)

@@ -13,6 +13,8 @@ from worldwise.plan.catalogue import takes_portables
 from worldwise.plan.checks import unavailable_reason
 from worldwise.plan.suite import Suite
 
+# The OP-TEE whose TA calls the library. What its core does for cryptography takes no part in what is measured.
+OPTEE_VARIANT = "mbedtls-nist"
 # The attestation is on this curve: a library that has not all of these cannot make one.
 TEE_CURVE = "secp256r1"
 

@@ -7,8 +7,8 @@ from rich.console import Console
 
 from worldwise.base.outgoing import Prose, csv_text, json_text
 from worldwise.base.tables import Section, Table, count, signed
-from worldwise.read.gate import Comparison, Row, Side
-from worldwise.report import report, tracking
+from worldwise.read.comparison import Comparison, Row, Side
+from worldwise.report import document, terminal, tracking
 
 # A summary is to be read: these rows at most, the others are in the other formats.
 _MOST_ROWS = 20
@@ -19,7 +19,7 @@ def render(comparison: Comparison, console: Console, full: bool = False) -> None
     for number, section in enumerate(sections(comparison, full)):
         if number:
             console.print()
-        report.print_section(section, console)
+        terminal.print_section(section, console)
 
 
 def sections(comparison: Comparison, full: bool = False) -> list[Section]:
@@ -96,7 +96,7 @@ def to_markdown(comparison: Comparison) -> str:
         _unpaired_section(comparison),
         Section("What both are", None, [*_side_notes(comparison), *_agreement_notes(comparison)]),
     ]
-    return "\n".join(line for part in parts if part for line in [*report.section_lines(part), ""])
+    return "\n".join(line for part in parts if part for line in [*document.section_lines(part), ""])
 
 
 def to_junit(comparison: Comparison) -> str:

@@ -9,14 +9,15 @@ from typing import Any
 
 from worldwise.base import paths
 from worldwise.base.errors import DoesNotFitError, WorldwiseError
-from worldwise.lab.image import ImageStore, Recipe, guest_trees
+from worldwise.lab.image import ImageStore, Recipe
 from worldwise.libraries import own
 from worldwise.libraries.boards import Board, Core, load_core
 from worldwise.libraries.crates import Crates, crate_folder
 from worldwise.libraries.portable import NO_CURVE, Portable, find
-from worldwise.machine.emulator import FIXED_DATE, Machine
+from worldwise.machine.machine import FIXED_DATE, Machine
 from worldwise.plan.case import Case
-from worldwise.targets.library import adapters, curve_plan, trees
+from worldwise.targets.guest import guest_trees
+from worldwise.targets.portable_images import adapters, curve_plan, trees
 
 # One instruction takes 2^10 ns of virtual time, the most that QEMU allows: longer than a tick of any board's counter,
 # so that the ticks tell the number of instructions without a remainder.
@@ -95,8 +96,8 @@ def _frame(implementation: Portable, board: Board) -> dict[str, Path]:
 
     Adding one then leaves every image as it is.
     """
-    sources = adapters(implementation)
-    portable = [path.name for path in paths.PORTABLE.iterdir() if path.suffix != ".c" or path.name in sources]
+    used = adapters(implementation)
+    portable = [path.name for path in paths.PORTABLE.iterdir() if path.suffix != ".c" or path.name in used]
     scripts = [path for path in paths.BOARDS.glob("*.ld") if path.name in (board.script, "sections.ld")]
     return {
         **guest_trees("bench", "mcu", "ops/common"),

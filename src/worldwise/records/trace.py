@@ -1,0 +1,432 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Traces: what the emulator's plugin saw of the measured regions, one line of JSON each, and whether it adds up."""
+
+import contextlib
+import functools
+import gzip
+import io
+import zlib
+from bisect import bisect_left
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Annotated, Any, Literal, NamedTuple
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, TypeAdapter, ValidationError
+
+from worldwise.base import files
+from worldwise.base.errors import WorldwiseError
+from worldwise.base.toml_model import first_problem
+
+FORMAT = 1
+_COUNTS = b'{"type":"counts"'
+# What a trace may have packed, unpacked, in a line, and in memory: lines, and rows of counts. One of a case has some
+# 16 MB in 80,000 lines of at most 3 MB, with 350,000 rows.
+MOST_PACKED = 2**28
+MOST_BYTES = 2**30
+MOST_LINE = 32 * 2**20
+MOST_RECORDS = 2_000_000
+MOST_ROWS = 8_000_000
+
+
+def _address(value: Any) -> Any:
+    # No address has more digits, and a number of thousands takes the square of them in time.
+    return int(value, 0) if isinstance(value, str) and len(value) <= 20 else value
+
+
+Count = Annotated[int, Field(ge=0, lt=2**64)]
+Address = Annotated[int, Field(ge=0, lt=2**64), BeforeValidator(_address, json_schema_input_type=str)]
+
+
+class _Record(BaseModel):
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
+
+
+class TraceStart(_Record):
+    """The first record: the mode, and the addresses the plugin was given."""
+
+    __qualname__ = "Start"  # its name in the schema
+    model_config = ConfigDict(title="Start")
+
+    type: Literal["start"]
+    format: Literal[1]
+    mode: Literal["count", "stack"]
+    task_switch: Address
+    thread_suspend: Address
+    thread_resume: Address
+    witness: Count
+
+
+class Context(_Record):
+    """Where code runs: exception level, world, the Linux task (0 for the region's own), and at EL0 of the normal world
+    the address of its translation table, which is another after exec."""
+
+    type: Literal["context"]
+    id: Count
+    el: Literal[0, 1, 2, 3]
+    secure: bool
+    task: Address
+    space: Address
+
+
+class Frame(_Record):
+    """A node of the call tree: how `target` was come to, from the function or instruction `site` of its parent."""
+
+    type: Literal["frame"]
+    id: Count
+    parent: Count
+    kind: Literal["region", "call", "exception", "enter", "task", "unwound", "lost"]
+    site: Address
+    target: Address
+    context: Count
+
+
+class Block(_Record):
+    """Some instructions in a row: the address of the first, how many, their bytes in hexadecimal."""
+
+    type: Literal["block"]
+    id: Count
+    pc: Address
+    instructions: Count
+    code: Annotated[str, Field(pattern="^[0-9a-f]*$")]
+
+
+class Row(NamedTuple):
+    """A block was executed so many times on a frame."""
+
+    frame: int
+    block: int
+    times: int
+
+
+class _CountsLine(_Record):
+    """The same, as it is read: tuples of the rows are made by the library that checks them, many times faster."""
+
+    type: Literal["counts"]
+    pass_: Annotated[int, Field(alias="pass", ge=0, lt=2**64)]
+    rows: list[tuple[Count, Count, Count]]
+
+
+class Counts(_Record):
+    """How often blocks were executed as a pass's own: rows of frame, block, times."""
+
+    type: Literal["counts"]
+    pass_: Annotated[int, Field(alias="pass", ge=0)]
+    rows: list[Row]
+
+
+class Event(_Record):
+    """A change of exception level: `at` instructions after the outermost region's begin."""
+
+    type: Literal["event"]
+    pass_: Annotated[int, Field(alias="pass", ge=0)]
+    at: Count
+    what: Literal["sync", "irq", "fiq", "serror", "eret", "task"]
+    site: Address
+    target: Address
+    context: Count
+
+
+class Witness(_Record):
+    """The callers of one moment, innermost first: as the plugin has them, and as the frame records in memory do."""
+
+    type: Literal["witness"]
+    pass_: Annotated[int, Field(alias="pass", ge=0)]
+    pc: Address
+    link: Address
+    context: Count
+    shadow: list[int]
+    memory: list[int]
+
+
+class Pass(_Record):
+    """One pass through a region, with the counter as the program read it at both ends.
+
+    Attributes:
+        parent: the pass around it, 0 if none.
+        frame: the one it began on.
+        at: instructions after the begin of the outermost pass around it.
+        instructions: from the reading at its begin (included) to that at its end (excluded), inner passes included.
+        lost: of them, those on a stack that could not be followed.
+        closed: the stack at its end was that of its begin.
+    """
+
+    type: Literal["pass"]
+    id: Count
+    parent: Count
+    frame: Count
+    mark: Address
+    begin: Count
+    end: Count
+    at: Count
+    instructions: Count
+    lost: Count
+    depth: Count
+    closed: bool
+    events: Count
+    events_dropped: Count
+
+
+class TraceEnd(_Record):
+    """The last record; `problem` if the plugin met something it does not understand."""
+
+    __qualname__ = "End"  # its name in the schema
+    model_config = ConfigDict(title="End")
+
+    type: Literal["end"]
+    passes: Count
+    frames: Count
+    blocks: Count
+    problem: str = ""
+    problem_at: Address = 0
+
+
+Record = TraceStart | Context | Frame | Block | Counts | Event | Witness | Pass | TraceEnd
+_ADAPTER: TypeAdapter[Record] = TypeAdapter(Annotated[Record, Field(discriminator="type")])
+
+
+@dataclass(frozen=True)
+class Trace:
+    """A whole trace that adds up. Frames, blocks and contexts by their ids."""
+
+    start: TraceStart
+    contexts: Mapping[int, Context]
+    frames: Mapping[int, Frame]
+    blocks: Mapping[int, Block]
+    passes: Sequence[Pass]
+    own: Mapping[int, Sequence[Row]] = field(repr=False)
+    events: Mapping[int, Sequence[Event]] = field(repr=False)
+    witnesses: Sequence[Witness] = field(repr=False)
+
+    def find(self, begin: int, end: int) -> Pass | None:
+        """The pass between two readings of the counter."""
+        return self._by_readings.get((begin, end))
+
+    def spans(self, begin: int, end: int) -> list[Pass]:
+        """The passes between two readings that are as deep as the first one that began at `begin`; none without it."""
+        if begin not in self._begun:
+            return []
+        level = self._levels[self._depths[self._begun[begin].id]]
+        some = level[bisect_left(level, (begin, 0)) : bisect_left(level, (end + 1, 0))]
+        found = (self.passes[place] for place in sorted(place for _, place in some))
+        return [one for one in found if one.end <= end]
+
+    def outermost(self, of: Pass) -> Pass:
+        """The pass around all others that are around a pass: itself if there is none."""
+        while of.parent in self._by_id:
+            of = self._by_id[of.parent]
+        return of
+
+    def rows(self, of: Pass) -> Iterator[Row]:
+        """What was executed in a pass, the passes inside it included."""
+        todo = [of.id]
+        while todo:
+            one = todo.pop()
+            yield from self.own.get(one, ())
+            todo += self._inside.get(one, ())
+
+    # Each is made once, and takes no more than the passes' number: a trace may have a million.
+
+    @functools.cached_property
+    def _by_id(self) -> Mapping[int, Pass]:
+        return {one.id: one for one in self.passes}
+
+    @functools.cached_property
+    def _by_readings(self) -> Mapping[tuple[int, int], Pass]:
+        """The first pass of each two readings."""
+        return {(one.begin, one.end): one for one in reversed(self.passes)}
+
+    @functools.cached_property
+    def _begun(self) -> Mapping[int, Pass]:
+        """The first pass of each reading at a begin."""
+        return {one.begin: one for one in reversed(self.passes)}
+
+    @functools.cached_property
+    def _depths(self) -> Mapping[int, int]:
+        """How many passes are around each."""
+        depths: dict[int, int] = {}
+        for number, one in self._by_id.items():
+            way: list[int] = []
+            parent = one.parent
+            while number not in depths:
+                way.append(number)
+                if parent not in self._by_id:
+                    break
+                number, parent = parent, self._by_id[parent].parent
+            depth = depths.get(number, -1)
+            for outer in reversed(way):
+                depth += 1
+                depths[outer] = depth
+        return depths
+
+    @functools.cached_property
+    def _levels(self) -> Mapping[int, Sequence[tuple[int, int]]]:
+        """By depth the readings at the passes' begins, sorted, each with its place among all passes."""
+        levels: defaultdict[int, list[tuple[int, int]]] = defaultdict(list)
+        for place, one in enumerate(self.passes):
+            levels[self._depths[one.id]].append((one.begin, place))
+        return {depth: sorted(level) for depth, level in levels.items()}
+
+    @functools.cached_property
+    def _inside(self) -> Mapping[int, Sequence[int]]:
+        """The passes that are directly inside each."""
+        inside: defaultdict[int, list[int]] = defaultdict(list)
+        for one in reversed(self.passes):
+            inside[one.parent].append(one.id)
+        return inside
+
+
+def json_schema() -> dict[str, Any]:
+    """The JSON schema of one record of a trace."""
+    return _ADAPTER.json_schema()
+
+
+def read_trace(path: Path) -> Trace:
+    """Read a trace (plain or gzip) and check that it adds up. Raises WorldwiseError naming the file and the line."""
+    try:
+        with contextlib.ExitStack() as stack:
+            file = stack.enter_context(files.open_regular(path, MOST_PACKED, path.parent))
+            if path.suffix == ".gz":
+                return parse_trace(stack.enter_context(gzip.GzipFile(fileobj=file)), path)
+            return parse_trace(file, path)
+    except OSError as error:
+        raise WorldwiseError(f"{path}: cannot be read: {files.quoted(error.strerror or str(error))}") from None
+
+
+def parse_trace(file: io.BufferedIOBase, path: Path) -> Trace:
+    """The trace in an open file, not compressed; `path` is for errors. Raises WorldwiseError as read_trace does."""
+    start: TraceStart | None = None
+    end: TraceEnd | None = None
+    contexts: dict[int, Context] = {}
+    frames: dict[int, Frame] = {}
+    blocks: dict[int, Block] = {}
+    passes: list[Pass] = []
+    own: defaultdict[int, list[Row]] = defaultdict(list)
+    events: defaultdict[int, list[Event]] = defaultdict(list)
+    witnesses: list[Witness] = []
+    for number, record in enumerate(_records(file, path), 1):
+        if end or (start is None) != isinstance(record, TraceStart):
+            raise WorldwiseError(f"{path}:{number}: a '{record.type}' where none may stand")
+        match record:
+            case TraceStart():
+                start = record
+            case Context():
+                contexts[record.id] = record
+            case Frame():
+                frames[record.id] = record
+            case Block():
+                blocks[record.id] = record
+            case Counts():
+                own[record.pass_] += record.rows
+            case Event():
+                events[record.pass_].append(record)
+            case Witness():
+                witnesses.append(record)
+            case Pass():
+                passes.append(record)
+            case TraceEnd():
+                end = record
+    if start is None or end is None:
+        raise WorldwiseError(f"{path}: the trace is cut off: the emulator did not end of its own")
+    if end.problem:
+        raise WorldwiseError(
+            f"{path}: the plugin met something it does not understand, so its counts are not to be trusted: "
+            f"{files.quoted(end.problem)}, at {end.problem_at:#x}"
+        )
+    trace = Trace(start, contexts, frames, blocks, passes, dict(own), dict(events), witnesses)
+    _check(trace, path)
+    return trace
+
+
+def _records(file: io.BufferedIOBase, path: Path) -> Iterator[Record]:
+    number = rows = size = 0
+    try:
+        while line := file.readline(MOST_LINE):
+            number += 1
+            size += len(line)
+            if len(line) == MOST_LINE or size > MOST_BYTES or number > MOST_RECORDS or rows > MOST_ROWS:
+                raise WorldwiseError(f"{path}:{number}: more than a trace can have, and than fits into memory")
+            if line.startswith(_COUNTS):
+                # By far the longest; the rows' sum is checked against the pass.
+                content = _CountsLine.model_validate_json(line)
+                rows += len(content.rows)
+                yield Counts.model_construct(
+                    type="counts", pass_=content.pass_, rows=list(map(Row._make, content.rows))
+                )
+            else:
+                yield _ADAPTER.validate_json(line)
+    except ValidationError as error:
+        # A line that is no JSON at all has no place in it that is wrong.
+        where, problem = first_problem(error)
+        last = where.rpartition(".")[2]
+        where = f"'{last}': " if line.startswith(_COUNTS) else f"{last}: " if where else ""
+        raise WorldwiseError(f"{path}:{number}: not a record of a trace: {where}{problem}.") from None
+    except (EOFError, zlib.error) as error:
+        raise WorldwiseError(f"{path}:{number}: not a record of a trace: {error}") from None
+
+
+def _check_nesting(what: str, parents: Mapping[int, int], path: Path) -> None:
+    """Refuses passes or frames that are inside themselves: whoever follows them would never end."""
+    settled: set[int] = set()
+    for one in parents:
+        way: dict[int, None] = {}
+        while one in parents and one not in settled:
+            if one in way:
+                raise WorldwiseError(f"{path}: {what} {one} is inside itself")
+            way[one] = None
+            one = parents[one]
+        settled.update(way)
+
+
+def with_inner(passes: Sequence[Pass], own: Mapping[int, int]) -> dict[int, int]:
+    """What passes have, with what the passes inside them have, from what each has itself: all by the passes' ids."""
+    counted = {one.id: own.get(one.id, 0) for one in passes}
+    # From the innermost out: each is added to the one around it when all inside it are.
+    inside = dict.fromkeys(counted, 0)
+    parents = {one.id: one.parent for one in passes}
+    for parent in parents.values():
+        if parent in inside:
+            inside[parent] += 1
+    ready = [one for one, left in inside.items() if not left]
+    while ready:
+        done = ready.pop()
+        parent = parents[done]
+        if parent in counted:
+            counted[parent] += counted[done]
+            inside[parent] -= 1
+            if not inside[parent]:
+                ready.append(parent)
+    return counted
+
+
+def _check(trace: Trace, path: Path) -> None:
+    seen: set[int] = set()
+    for one in trace.passes:
+        if one.id in seen:
+            raise WorldwiseError(f"{path}: a second pass {one.id}")
+        seen.add(one.id)
+    _check_nesting("pass", {one.id: one.parent for one in trace.passes}, path)
+    _check_nesting("frame", {one.id: one.parent for one in trace.frames.values()}, path)
+    if trace.start.mode == "stack":
+        _check_counts(trace, path)
+
+
+def _check_counts(trace: Trace, path: Path) -> None:
+    counted: dict[int, int] = {}
+    for one in trace.passes:
+        total = 0
+        for row in trace.own.get(one.id, ()):
+            if row.frame not in trace.frames:
+                raise WorldwiseError(f"{path}: pass {one.id} names frame {row.frame}, which is not there")
+            if row.block not in trace.blocks:
+                raise WorldwiseError(f"{path}: pass {one.id} names block {row.block}, which is not there")
+            total += row.times * trace.blocks[row.block].instructions
+        counted[one.id] = total
+    counted = with_inner(trace.passes, counted)
+    for one in trace.passes:
+        if counted[one.id] != one.instructions:
+            raise WorldwiseError(
+                f"{path}: the blocks of pass {one.id} have {counted[one.id]} instructions, the plugin counted "
+                f"{one.instructions}"
+            )

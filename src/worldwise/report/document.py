@@ -1,0 +1,26 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Parts of a report as Markdown."""
+
+from worldwise.base.outgoing import markdown, markdown_heading, markdown_paragraph
+from worldwise.base.tables import Section, Table
+
+
+def first_lines(title: str, text: str) -> list[str]:
+    """The lines that a report begins with."""
+    return [f"# {markdown_heading(title)}", "", markdown_paragraph(text)]
+
+
+def section_lines(section: Section) -> list[str]:
+    """The lines of one part of a report, as Markdown."""
+    lines = [f"## {markdown_heading(section.title)}"]
+    if section.table:
+        lines += ["", *_markdown_table(section.table)]
+    for note in section.notes:
+        lines += ["", markdown_paragraph(note)]
+    return lines
+
+
+def _markdown_table(table: Table) -> list[str]:
+    rule = ["---" if number < table.left else "---:" for number in range(len(table.headers))]
+    lines = [[header.replace("\n", " ") for header in table.headers], rule, *table.rows]
+    return ["| " + " | ".join(markdown(cell) for cell in line) + " |" for line in lines]
