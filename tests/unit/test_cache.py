@@ -262,6 +262,12 @@ def test_folders_without_permissions_go_too(tmp_path: Path) -> None:
     inner = put(tmp_path / "tree" / "locked" / "inner")
     inner.chmod(0)
     inner.parent.chmod(0)
+    # Root may do without, so it is looked at for itself.
+    with files.folder(tmp_path) as descriptor:
+        files._open_up("tree", descriptor)
+    assert [path.stat().st_mode & 0o777 for path in (inner.parent, inner)] == [0o700, 0o700]
+    inner.chmod(0)
+    inner.parent.chmod(0)
     files.remove(tmp_path, "tree")
     assert list(tmp_path.iterdir()) == []
 
