@@ -205,6 +205,9 @@ def test_an_environment_in_use_stays(place: Path) -> None:
     program.symlink_to("/bin/sleep")
     process = subprocess.Popen([str(program), "600"])
     try:
+        # The kernel has the words of a process a moment after it has begun.
+        while not Path(f"/proc/{process.pid}/cmdline").read_bytes():
+            time.sleep(0.01)
         item = next(item for item in survey(place, LOCKS) if item.path.startswith("venv-"))
         assert names(clean(place, [item]).held) == ["venv-000000000000"]
     finally:
