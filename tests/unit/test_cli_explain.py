@@ -57,7 +57,7 @@ def test_help_names_every_way(call: Call) -> None:
         ([CASE, "--diff", "optee/mbedtls-nist-O2"], "a case is TARGET/VARIANT/OPERATION"),
         (
             [CASE, "--diff", CASE, "--format", "folded"],
-            "--diff can be printed as table or json or flame, not as folded",
+            "--diff can be printed as table or markdown or json or flame, not as folded",
         ),
         ([CASE, "--format", "svg"], "'svg' is not one of"),
         ([CASE, "--samples", "0"], "0 is not in the range"),

@@ -9,7 +9,7 @@ from worldwise.base.outgoing import Prose, csv_text, json_text
 from worldwise.base.tables import Section, Table, count, signed
 from worldwise.read.comparison import Comparison, Row, Side
 from worldwise.report import tracking
-from worldwise.report.report import print_section, section_lines
+from worldwise.report.show import markdown_text, print_sections
 
 # A summary is to be read: these rows at most, the others are in the other formats.
 _MOST_ROWS = 20
@@ -17,10 +17,7 @@ _MOST_ROWS = 20
 
 def render(comparison: Comparison, console: Console, full: bool = False) -> None:
     """Print a comparison; rows in which no call differs are only counted unless `full`."""
-    for number, section in enumerate(sections(comparison, full)):
-        if number:
-            console.print()
-        print_section(section, console)
+    print_sections(sections(comparison, full), console)
 
 
 def sections(comparison: Comparison, full: bool = False) -> list[Section]:
@@ -97,7 +94,7 @@ def to_markdown(comparison: Comparison) -> str:
         _unpaired_section(comparison),
         Section("What both are", None, [*_side_notes(comparison), *_agreement_notes(comparison)]),
     ]
-    return "\n".join(line for part in parts if part for line in [*section_lines(part), ""])
+    return markdown_text(filter(None, parts))
 
 
 def to_junit(comparison: Comparison) -> str:

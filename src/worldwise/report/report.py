@@ -777,7 +777,7 @@ def _rich_table(console: Console, table: Table, gap: int) -> RichTable:
         header_style="bold",
     )
     for number, header in enumerate(table.headers):
-        rich.add_column(Text(visible(header)), justify="left" if number < table.left else "right", no_wrap=True)
+        rich.add_column(Text(visible(header)), justify="left" if table.is_name(number) else "right", no_wrap=True)
     for row in table.rows:
         rich.add_row(*(Text(visible(cell), style=_STYLES.get(cell, "")) for cell in row))
     return rich
@@ -797,7 +797,7 @@ def _print_wide(console: Console, renderable: RichTable | Text) -> None:
 
 
 def _markdown_table(table: Table) -> list[str]:
-    rule = ["---" if number < table.left else "---:" for number in range(len(table.headers))]
+    rule = ["---" if table.is_name(number) else "---:" for number in range(len(table.headers))]
     lines = [[header.replace("\n", " ") for header in table.headers], rule, *table.rows]
     return ["| " + " | ".join(markdown(cell) for cell in line) + " |" for line in lines]
 
