@@ -10,7 +10,8 @@ from cryptography.hazmat.primitives.ciphers.algorithms import AES
 from cryptography.hazmat.primitives.ciphers.modes import CBC, CTR
 
 from worldwise.plan.case import Case
-from worldwise.records.records import message, required_checks
+from worldwise.records.evidence import required_checks
+from worldwise.records.messages import message
 
 EMPTY_REGION = 2
 NESTED = {"ta": 8, "invoke": 16, "client": 8, "linux": 8}

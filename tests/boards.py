@@ -21,7 +21,8 @@ from worldwise.libraries.boards import Board
 from worldwise.libraries.portable import Manifest, Portable
 from worldwise.plan.case import Case
 from worldwise.plan.suite import Suite, parse_suite
-from worldwise.records.records import EVIDENCE, message, required_checks
+from worldwise.records.evidence import owed_by, required_checks
+from worldwise.records.messages import message
 
 
 def _board(title: str, core: str, clock: str) -> Board:
@@ -162,7 +163,7 @@ def board_records(case: Case) -> list[dict[str, Any]]:
         clock += count + EMPTY
         records.append({**sample, "end": clock, "count": count})
         clock += 100
-        if case.operation in EVIDENCE:
+        if owed_by(case).measure:
             records.append({"type": "evidence", "measure": measure, "index": index, **_evidence(case, index)})
     memory = {"stack": STACK, "heap": HEAP, "heap_left": 0}
     records.append({"type": "memory", "measure": measure, "place": "mcu", **memory})

@@ -18,7 +18,8 @@ from worldwise.lab.image import ImageStore
 from worldwise.lab.lab import Lab, open_lab
 from worldwise.machine.emulator import Emulator, Machine, Outcome, Start
 from worldwise.plan.case import Case, parse_case
-from worldwise.records.records import CheckedRecords, check_records, parse_line
+from worldwise.records.check import CheckedRecords, check_records
+from worldwise.records.parse import parse_line
 from worldwise.targets.known import TARGETS
 
 # The quickest variant: most tests ask about machines, not about libraries.

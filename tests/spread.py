@@ -62,6 +62,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption(
         "--record-durations", action="store_true", help=f"afterwards write how long tests took to {_DURATIONS.name}"
     )
+    parser.addoption("--record-golden", action="store_true", help="write the files of tests/golden anew")
 
 
 def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:

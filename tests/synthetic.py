@@ -12,11 +12,13 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.hazmat.primitives.asymmetric.utils import decode_dss_signature
 
 from boards import board_records, footprint
+from worldwise.families.attestation.evidence import MESSAGE_BYTES
 from worldwise.libraries.implementation import IMPLEMENTATIONS
 from worldwise.plan.budget import Budget
 from worldwise.plan.case import Case
 from worldwise.plan.suite import Suite, parse_suite
-from worldwise.records.records import CLOCKS, EVIDENCE, MESSAGE_BYTES, REQUIRED_CHECKS, message_digest
+from worldwise.records.evidence import owed_by, required_checks
+from worldwise.records.messages import message_digest
 from worldwise.run.rundir import RECORDS_FILE, Run
 from worldwise.run.writer import RunWriter
 
@@ -65,7 +67,7 @@ def cost(case: Case, place: str, index: int, measure: str = "") -> int:
     inside = COST["linux" if place == "linux" else "ta", implementation]
     if case.operation == "storage-create":
         inside = 1_400_000
-    elif case.operation not in EVIDENCE:
+    elif not owed_by(case).measure:
         inside = 0
     base = inside * 2 // 3 if case.optimisation == "O2" else inside
     if place == "client":
@@ -93,7 +95,7 @@ def make_records(case: Case) -> RecordList:
     ]
     places = {place for places in case.measures.values() for place in places}
     for place in sorted(places, reverse=True):
-        clock_name = CLOCKS.get((case.operation, place), "cntvct_el0")
+        clock_name = owed_by(case).clocks.get(place, "cntvct_el0")
         overhead: dict[str, Any] = {"type": "overhead", "place": place, "clock": clock_name}
         overhead["count"] = EMPTY_REGION[place]
         if place in ("api", "ta"):
@@ -107,7 +109,7 @@ def make_records(case: Case) -> RecordList:
             begin = clock
             for depth, place in enumerate(measured):
                 count = cost(case, place, index, measure)
-                summed = (case.operation, place) in CLOCKS
+                summed = place in owed_by(case).summed
                 inner = NESTED * case.spans if depth else 0
                 busy = count + inner + EMPTY_REGION[place] * (case.spans if summed else 1)
                 sample: dict[str, Any] = {
@@ -126,9 +128,9 @@ def make_records(case: Case) -> RecordList:
                     sample["inner"] = inner
                 clock = max(clock, sample["end"] + 500)
                 records.append(sample)
-        if case.operation in EVIDENCE:
+        if owed_by(case).measure:
             records.append(_evidence(case, index, key))
-    for name in REQUIRED_CHECKS.get((case.target, case.operation), ()):
+    for name in required_checks(case):
         measure = [*case.measures][-1] if case.size is None else "hash"
         records.append({"type": "check", "name": name, "measure": measure, "ok": True})
     records.append({"type": "end", "status": 0, "idle": 0})
@@ -227,7 +229,7 @@ def write_run(
 
 
 def _evidence(case: Case, index: int, key: ec.EllipticCurvePrivateKey) -> dict[str, Any]:
-    evidence: dict[str, Any] = {"type": "evidence", "measure": EVIDENCE[case.operation], "index": index}
+    evidence: dict[str, Any] = {"type": "evidence", "measure": owed_by(case).measure, "index": index}
     if case.size is not None:
         content: Literal["blocks", "zeros"] = "zeros" if "fault=fresh" in case.arguments else "blocks"
         digest = message_digest(content, case.size, index)

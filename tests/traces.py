@@ -12,8 +12,9 @@ from worldwise.machine.symbols.names import Function
 from worldwise.machine.symbols.space import AddressSpace, Level
 from worldwise.machine.symbols.table import SymbolTable
 from worldwise.plan.case import Case
-from worldwise.records.records import CheckedRecords, Overhead, Sample
-from worldwise.records.records import Start as RecordStart
+from worldwise.records.check import CheckedRecords
+from worldwise.records.models import Overhead, Sample
+from worldwise.records.models import Start as RecordStart
 
 CASE = Case("optee", "mbedtls-nist", "O2", "empty-invoke", 3, 1)
 PROCESS = "optee-client"

@@ -16,7 +16,10 @@ from worldwise.libraries import own
 from worldwise.libraries.portable import ADAPTER, MANIFEST, Manifest, Portable
 from worldwise.plan import suite
 from worldwise.plan.case import Case, parse_case
-from worldwise.records import records as record
+from worldwise.records import parse
+from worldwise.records.check import check_records
+from worldwise.records.evidence import required_checks
+from worldwise.records.models import Start
 from worldwise.records.trace import parse_trace
 from worldwise.run import rundir
 from worldwise.run.rundir import CaseManifest, Finished, RunManifest
@@ -101,15 +104,15 @@ def read_case(data: bytes) -> None:
     manifest = rundir.parse_manifest(data, CaseManifest, path)
     case = rundir.check_case_manifest(manifest, manifest.id, path).case()
     assert (case.arguments, case.measures, case.spans, case.runs, case.size, case.core) is not None
-    record.required_checks(case)
+    required_checks(case)
 
 
 def read_records(data: bytes) -> None:
     """A records.jsonl, checked as that of a case."""
-    records = record.parse_records(data, "records.jsonl")
+    records = parse.parse_records(data, "records.jsonl")
     first = records[0]
-    if isinstance(first, record.Start) and first.operation in CASES:
-        record.check_records(records, CASES[first.operation])
+    if isinstance(first, Start) and first.operation in CASES:
+        check_records(records, CASES[first.operation])
 
 
 def read_trace(data: bytes) -> None:

@@ -18,7 +18,7 @@ from worldwise.libraries.boards import Board, boards
 from worldwise.libraries.portable import NO_CURVE, Portable, load_folder, portables
 from worldwise.machine.emulator import Emulator
 from worldwise.plan.case import Case, parse_case
-from worldwise.records.records import CheckedRecords
+from worldwise.records.check import CheckedRecords
 from worldwise.run.measure import check_run
 from worldwise.targets.board import BoardTarget
 from worldwise.targets.known import TARGETS

@@ -6,7 +6,8 @@ import pytest
 from machines import Measured, RunCase
 from worldwise.lab.image import ImageStore
 from worldwise.plan.case import parse_case
-from worldwise.records.records import Outcome, parse_line
+from worldwise.records.models import Outcome
+from worldwise.records.parse import parse_line
 from worldwise.targets.known import TARGETS
 
 PAYLOAD = "optee/mbedtls-nist-O2/payload,size=16KiB"

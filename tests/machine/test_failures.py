@@ -28,7 +28,8 @@ from worldwise.lab.contents import LIST, Contents
 from worldwise.lab.image import ImageStore
 from worldwise.lab.lab import Lab
 from worldwise.machine.emulator import OPTEE_TARGETS, Emulator, Machine, Start
-from worldwise.records.records import check_records, read_records
+from worldwise.records.check import check_records
+from worldwise.records.parse import read_records
 from worldwise.targets.known import TARGETS
 
 

@@ -9,7 +9,9 @@ from worldwise.families.keycache.cut import GOOD, LOST
 from worldwise.lab.image import ImageStore
 from worldwise.machine.emulator import Emulator
 from worldwise.plan.case import parse_case
-from worldwise.records.records import Outcome, check_records, read_records
+from worldwise.records.check import check_records
+from worldwise.records.models import Outcome
+from worldwise.records.parse import read_records
 from worldwise.run import campaign
 from worldwise.run.campaign import run_case
 from worldwise.targets.known import TARGETS

@@ -10,7 +10,9 @@ from worldwise.base import paths
 from worldwise.families.keycache import build as keycache
 from worldwise.lab.image import ImageStore
 from worldwise.plan.case import Case, parse_case
-from worldwise.records.records import Outcome, check_records, parse_line
+from worldwise.records.check import check_records
+from worldwise.records.models import Outcome
+from worldwise.records.parse import parse_line
 from worldwise.targets.known import TARGETS
 
 # The first that needs an image builds it, and the root of the key cache.

@@ -6,9 +6,11 @@ from collections.abc import Callable
 import pytest
 
 from machines import IMPLEMENTATION, OPTIMISATION, RunCase
+from worldwise.families.aes.evidence import CipherEvidence
 from worldwise.lab.image import ImageStore
 from worldwise.plan.case import parse_case
-from worldwise.records.records import CheckedRecords, CipherEvidence, check_records, parse_line
+from worldwise.records.check import CheckedRecords, check_records
+from worldwise.records.parse import parse_line
 from worldwise.targets.known import TARGETS
 
 VARIANT = f"{IMPLEMENTATION}-{OPTIMISATION}"

@@ -16,7 +16,9 @@ from worldwise.families.echo.client import HOST_FILE, STREAM_MESSAGES, read_host
 from worldwise.lab.image import ImageStore
 from worldwise.machine.emulator import Beside, Emulator
 from worldwise.plan.case import Case, parse_case
-from worldwise.records.records import Outcome, check_records, read_records
+from worldwise.records.check import check_records
+from worldwise.records.models import Outcome
+from worldwise.records.parse import read_records
 from worldwise.targets.known import TARGETS
 
 SERVERS = ("linux", "call", "socket")

@@ -17,7 +17,7 @@ from worldwise.libraries import own
 from worldwise.libraries.portable import load_adapter
 from worldwise.machine.emulator import Emulator
 from worldwise.plan.case import Case
-from worldwise.records.records import CheckedRecords
+from worldwise.records.check import CheckedRecords
 from worldwise.run.measure import check_run
 from worldwise.targets.known import TARGETS
 

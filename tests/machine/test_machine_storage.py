@@ -13,7 +13,9 @@ from worldwise.lab.image import ImageStore
 from worldwise.machine.emulator import Emulator
 from worldwise.plan.case import Case, parse_case
 from worldwise.plan.parameters import STORAGES
-from worldwise.records.records import CheckedRecords, Outcome, parse_line
+from worldwise.records.check import CheckedRecords
+from worldwise.records.models import Outcome
+from worldwise.records.parse import parse_line
 from worldwise.targets.known import TARGETS
 
 ACTIONS = ("create", "read", "overwrite", "append", "rename", "enumerate", "delete")

@@ -8,7 +8,9 @@ import pytest
 
 from machines import IMPLEMENTATION, OPTIMISATION, RunCase
 from worldwise.plan.case import Case, parse_case
-from worldwise.records.records import CheckedRecords, HashEvidence, check_records, parse_line
+from worldwise.records.check import CheckedRecords, check_records
+from worldwise.records.messages import HashEvidence
+from worldwise.records.parse import parse_line
 
 VARIANT = f"{IMPLEMENTATION}-{OPTIMISATION}"
 Checked = Callable[[str], tuple[CheckedRecords, list[str]]]

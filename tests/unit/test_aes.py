@@ -14,19 +14,16 @@ from aes_records import aes_cost, aes_records
 from synthetic import lines, new_writer, write_case
 from worldwise.base.errors import WorldwiseError
 from worldwise.base.tables import Section, Table
+from worldwise.families.aes.evidence import CipherEvidence
 from worldwise.families.aes.tables import aes_sections
 from worldwise.plan.case import Case, parse_case
 from worldwise.plan.suite import Suite, parse_suite
 from worldwise.read.lens import AES_WHOLE, Reading, read_run
 from worldwise.read.published import Published
-from worldwise.records.records import (
-    CheckedRecords,
-    CipherEvidence,
-    check_records,
-    message,
-    parse_line,
-    verify_evidence,
-)
+from worldwise.records.check import CheckedRecords, check_records
+from worldwise.records.evidence import verify_evidence
+from worldwise.records.messages import message
+from worldwise.records.parse import parse_line
 from worldwise.report.report import sections
 
 GCM = "optee/libtomcrypt-O2/aes,size=16B,key=128,mode=gcm,direction=encrypt"

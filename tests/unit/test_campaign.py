@@ -16,7 +16,9 @@ from worldwise.lab.lab import Lab
 from worldwise.machine.emulator import Emulator, Machine, Plugin
 from worldwise.machine.emulator import Outcome as Ran
 from worldwise.plan.case import Case, parse_case
-from worldwise.records.records import Outcome, check_records, read_records
+from worldwise.records.check import check_records
+from worldwise.records.models import Outcome
+from worldwise.records.parse import read_records
 from worldwise.run import campaign
 from worldwise.run.campaign import (
     AFTER_RESTART,

@@ -19,7 +19,9 @@ from worldwise.plan.case import parse_case
 from worldwise.plan.checks import unavailable_reason
 from worldwise.plan.suite import load_suite, parse_suite
 from worldwise.read.lens import NotAvailable, Reading, Row
-from worldwise.records.records import check_records, message, parse_line
+from worldwise.records.check import check_records
+from worldwise.records.messages import message
+from worldwise.records.parse import parse_line
 
 RECOMMENDED = "optee/wolfssl-sp-O2/sign,curve=secp256r1,size=48B,memory=allocated,random=tee"
 SIGN = "sign,curve=secp256r1,size=48B"

@@ -31,7 +31,7 @@ from worldwise.explain.explanation import Explanation
 from worldwise.explain.layers import NO_RULE, OTHER_PROCESS, UNKNOWN, Rules, load_rules
 from worldwise.explain.owners import LOST, Explainer
 from worldwise.explain.stacks import folded
-from worldwise.records.records import Sample
+from worldwise.records.models import Sample
 from worldwise.records.trace import Pass, Row, read_trace
 
 RULES = """

@@ -19,7 +19,7 @@ from worldwise.explain.layers import NO_RULE, UNKNOWN, Rules, load_rules
 from worldwise.explain.stacks import StackFrame
 from worldwise.explain.witness import Agreement
 from worldwise.families.sha256.explained import HashParts, Part, parts_section
-from worldwise.records.records import Sample
+from worldwise.records.models import Sample
 from worldwise.records.trace import Witness
 from worldwise.report import explained as explain_report
 from worldwise.report.show import markdown_text, print_sections

@@ -14,7 +14,8 @@ import pytest
 
 from worldwise.base import paths
 from worldwise.lab.lab import Lab
-from worldwise.records.records import End, Overhead, Sample, parse_line
+from worldwise.records.models import End, Overhead, Sample
+from worldwise.records.parse import parse_line
 
 BENCH = paths.GUEST / "bench"
 COMPILER = shutil.which("cc") or shutil.which("gcc") or shutil.which("clang")

@@ -20,7 +20,10 @@ from worldwise.plan.selection import swept
 from worldwise.plan.suite import parse_suite
 from worldwise.read.lens import read_run
 from worldwise.read.published import Published, Subject
-from worldwise.records.records import check_records, message, parse_line, required_checks
+from worldwise.records.check import check_records
+from worldwise.records.evidence import required_checks
+from worldwise.records.messages import message
+from worldwise.records.parse import parse_line
 from worldwise.report.report import sections
 
 ID = "linux-armv7/mbedtls28-O2/hardclock,curve=secp256r1,size=32B"

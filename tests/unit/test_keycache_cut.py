@@ -5,7 +5,7 @@ import pytest
 
 from worldwise.base.errors import WorldwiseError
 from worldwise.families.keycache.cut import READINGS, Asked, judge
-from worldwise.records.records import Outcome
+from worldwise.records.models import Outcome
 
 # Client 0 has key 3 after key 1, client 1 none after key 2, client 2 never had one.
 NOTES = "set 0 1\ndone 0 1\nset 1 2\ndone 1 2\nset 0 3\ndone 0 3\ndel 1 4\ndone 1 4\n"

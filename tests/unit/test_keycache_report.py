@@ -13,7 +13,8 @@ from worldwise.plan.case import Case, parse_case
 from worldwise.plan.suite import load_suite
 from worldwise.read.lens import Reading, Row
 from worldwise.read.published import Published
-from worldwise.records.records import check_records, parse_line
+from worldwise.records.check import check_records
+from worldwise.records.parse import parse_line
 
 VARIANT = "mbedtls-ce-O2"
 EMPTY = 30_000

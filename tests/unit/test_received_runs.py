@@ -21,7 +21,7 @@ from worldwise.plan.case import Case
 from worldwise.read import lens
 from worldwise.read.gate import Options
 from worldwise.read.gate import compare_runs as gate_runs
-from worldwise.records.records import read_records
+from worldwise.records.parse import read_records
 from worldwise.run import rundir
 from worldwise.run.reproduction import compare_runs
 from worldwise.run.rundir import Run, list_runs, open_run

@@ -12,16 +12,11 @@ from synthetic import NESTED, RecordList, cost, find, lines, make_records
 from worldwise.base.errors import WorldwiseError
 from worldwise.libraries import curves
 from worldwise.plan.case import Case
-from worldwise.records.records import (
-    Fault,
-    check_records,
-    json_schema,
-    message,
-    message_digest,
-    parse_line,
-    read_records,
-    required_checks,
-)
+from worldwise.records.check import check_records
+from worldwise.records.evidence import required_checks
+from worldwise.records.messages import message, message_digest
+from worldwise.records.models import Fault
+from worldwise.records.parse import json_schema, parse_line, read_records
 
 SIGN = Case("optee", "mbedtls-nist", "O2", "attestdiv", 4, 2)
 KEYGEN = Case("optee", "mbedtls-nist", "O2", "keygen", 4, 2)

@@ -17,7 +17,8 @@ from worldwise.plan.suite import parse_suite
 from worldwise.read.lens import Attempt, NotAvailable, Reading, Row
 from worldwise.read.mqttz import SOURCE
 from worldwise.read.published import Published
-from worldwise.records.records import check_records, parse_line
+from worldwise.records.check import check_records
+from worldwise.records.parse import parse_line
 
 SIZES = (32, 7000, 1 << 20)
 # What an access costs in these tests: fixed, per byte.

@@ -14,8 +14,7 @@ from worldwise.base.errors import WorldwiseError
 from worldwise.plan.budget import Budget, parse_budget
 from worldwise.plan.suite import load_suite
 from worldwise.read import lens
-from worldwise.records import records as record
-from worldwise.records import trace
+from worldwise.records import parse, trace
 from worldwise.report import report as reports
 from worldwise.run.rundir import ListedRun, Run, list_runs, open_run
 
@@ -151,7 +150,7 @@ def suites() -> int:
     return 0
 
 
-_SCHEMAS = {"records": record.json_schema, "trace": trace.json_schema}
+_SCHEMAS = {"records": parse.json_schema, "trace": trace.json_schema}
 
 
 @click.command()

@@ -14,7 +14,8 @@ from worldwise.explain.stacks import StackFrame, Stacks
 from worldwise.explain.witness import Agreement, Witnesses
 from worldwise.machine.symbols.space import AddressSpace, Level, World
 from worldwise.plan.case import Case
-from worldwise.records.records import CheckedRecords, Sample
+from worldwise.records.check import CheckedRecords
+from worldwise.records.models import Sample
 from worldwise.records.trace import Block, Context, Frame, Pass, Trace, Witness, with_inner
 
 LOST = "[stack not followed]"

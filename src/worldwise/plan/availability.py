@@ -3,9 +3,9 @@
 
 from collections.abc import Mapping
 
-from worldwise.libraries import boards
+from worldwise.libraries import boards, portable
 from worldwise.libraries.implementation import IMPLEMENTATIONS
-from worldwise.libraries.portable import CURVES, NO_CURVE, PACKAGED_OPTIMISATION, Portable, portables
+from worldwise.libraries.portable import CURVES, NO_CURVE, PACKAGED_OPTIMISATION, Portable
 from worldwise.plan.spec import LINUX, OPTEE, PLAIN_TARGETS, TEE_CORE
 
 # What a curve is never used for, whatever a library has.
@@ -33,7 +33,7 @@ def portable_reason(target: str, implementation: str, curve: str, operation: str
         return f"{curve} is not for {' or '.join(NOT_FOR[curve])}"
     if implementation in IMPLEMENTATIONS:
         return _core_reason(target, implementation, curve, operation)
-    library = portables().get(implementation)
+    library = portable.portables().get(implementation)
     if library is None:
         return f"{implementation} is for 'aes' alone"
     if library.manifest.needs.linux and target not in PLAIN_TARGETS:
@@ -45,7 +45,7 @@ def level_reason(target: str, implementation: str, optimisation: str) -> str:
     """Why a library has no such level, without a full stop; empty if it has."""
     if target not in PLAIN_TARGETS or optimisation == PACKAGED_OPTIMISATION:
         return ""
-    library = portables().get(implementation)
+    library = portable.portables().get(implementation)
     if library is None or not library.packaged:
         return ""
     return f"{implementation} comes compiled, so it stands at {PACKAGED_OPTIMISATION} alone"
@@ -63,7 +63,7 @@ def _core_reason(target: str, implementation: str, curve: str, operation: str) -
 def _lacking(library: Portable, curve: str, operation: str) -> str:
     if library.has(operation, curve or NO_CURVE):
         return ""
-    if curve and not any(curve in other.curves for other in portables().values()):
+    if curve and not any(curve in other.curves for other in portable.portables().values()):
         return f"no library here has {curve}"
     if not curve:
         return f"{library.name} has no {operation}"

@@ -223,10 +223,12 @@ class Block:
         if not isinstance(value, list) or not value:
             self._document.refuse(path, f"must be a list of {what}.")
         found: list[str] = []
+        seen: set[str] = set()
         for number, item in enumerate(value):
             one = read((*path, number), item)
-            if twice and one in found:
+            if twice and one in seen:
                 self._document.refuse((*path, number), twice.format(value=one, item=item))
+            seen.add(one)
             found.append(one)
         return found
 

@@ -7,9 +7,9 @@ from dataclasses import replace
 from types import MappingProxyType
 
 from worldwise.base.stages import declared
-from worldwise.libraries import boards
+from worldwise.libraries import boards, portable
 from worldwise.libraries.implementation import IMPLEMENTATIONS as IMPLEMENTATION_TABLE
-from worldwise.libraries.portable import OPTIMISATIONS, portables
+from worldwise.libraries.portable import OPTIMISATIONS
 from worldwise.plan.spec import (
     BOARD,
     EMBEDDED_OPTIMISATIONS,
@@ -149,13 +149,13 @@ def implementations_of(target: str, operations: Iterable[str] = ()) -> tuple[str
 
     Raises WorldwiseError if a file of one is wrong.
     """
-    known = dict.fromkeys(portables() if takes_portables(target) else IMPLEMENTATIONS)
+    known = dict.fromkeys(portable.portables() if takes_portables(target) else IMPLEMENTATIONS)
     for operation in operations:
         found = operation_of(target, operation)
         app = APPS.get(found.app) if found else None
         if app:
             known |= dict.fromkeys(app.libraries if target != OPTEE else ())
-            known |= dict.fromkeys(portables() if app.portable else ())
+            known |= dict.fromkeys(portable.portables() if app.portable else ())
     return tuple(known)
 
 

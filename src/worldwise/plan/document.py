@@ -45,13 +45,13 @@ class Document:
             self.refuse(path, f"must be a list of strings, is {kind(value)}. Allowed: {', '.join(allowed)}.")
         if not value:
             self.refuse(path, f"is empty: nothing would be chosen. Allowed: {', '.join(allowed)}.")
-        chosen: list[str] = []
+        chosen: dict[str, None] = {}
         for number, item in enumerate(value):
             name = self.choice((*path, number), self.string((*path, number), item), allowed)
             if name in chosen:
                 self.refuse((*path, number), f"'{name}' stands there twice.")
-            chosen.append(name)
-        return chosen
+            chosen[name] = None
+        return list(chosen)
 
     def choice(self, path: Path, value: str, allowed: Collection[str]) -> str:
         """A string that is one of those allowed."""

@@ -17,7 +17,8 @@ from worldwise.plan.case import Case
 from worldwise.read.comparison import FORMAT, Allowance, Comparison, Disagreement, Gate, Judge, Row, Side, Unpaired
 from worldwise.read.rows import judge_row, match_series, row_of
 from worldwise.read.selection import Parts, Selected, named_list, parse_selection
-from worldwise.records.records import CheckedRecords, Record, check_records, parse_records
+from worldwise.records.check import CheckedRecords, check_records
+from worldwise.records.parse import Record, parse_records
 from worldwise.run.reproduction import compare_case, compare_cases
 from worldwise.run.rundir import CaseManifest, Run
 

@@ -9,6 +9,7 @@ from pydantic import BaseModel, ConfigDict
 
 from worldwise.base.errors import WorldwiseError
 from worldwise.families.echo.client import HOST_FILE, parse_host_times
+from worldwise.families.hardclock.evidence import Clocks
 from worldwise.families.sha256.cost import HASHING, HashReading, Series, read_hashing
 from worldwise.libraries import boards as board
 from worldwise.libraries.portable import CURVES, HARDCLOCK, OPTIMISATIONS
@@ -17,7 +18,10 @@ from worldwise.plan.case import Case, parameters_of
 from worldwise.plan.catalogue import BOARD_OPERATIONS, IMPLEMENTATIONS, takes_portables
 from worldwise.plan.spec import PLACES, PLAIN_TARGETS
 from worldwise.read.published import Figure, Published, Subject
-from worldwise.records.records import OUTCOMES_BESIDE, Clocks, Outcome, Sample, check_records, parse_records
+from worldwise.records.check import check_records
+from worldwise.records.evidence import owed_by
+from worldwise.records.models import Outcome, Sample
+from worldwise.records.parse import parse_records
 from worldwise.run.rundir import CaseManifest, Run
 
 FORMAT: Literal[4] = 4
@@ -540,7 +544,7 @@ def _sums(
 
 def _attempts(run: Run, manifest: CaseManifest) -> Iterable[Attempt]:
     case = manifest.case()
-    if case.measures and case.operation not in OUTCOMES_BESIDE:
+    if case.measures and not owed_by(case).outcomes:
         return
     for record in parse_records(run.case_file(case.id), str(run.records_path(case.id))):
         if isinstance(record, Outcome):

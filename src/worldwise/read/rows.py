@@ -7,7 +7,7 @@ from statistics import median
 
 from worldwise.plan.catalogue import is_board
 from worldwise.read.comparison import Call, Figures, Judge, Row, Verdict
-from worldwise.records.records import Sample
+from worldwise.records.models import Sample
 from worldwise.run.rundir import CaseManifest
 
 

@@ -37,7 +37,8 @@ from worldwise.machine.emulator import (
 from worldwise.machine.emulator import Outcome as Ran
 from worldwise.plan.case import Case
 from worldwise.records.globalplatform import RESULTS
-from worldwise.records.records import CLOCK, End, Failure, Outcome, Record, read_records
+from worldwise.records.models import CLOCK, End, Failure, Outcome
+from worldwise.records.parse import Record, read_records
 
 TAMPER = "tamper"
 POWER_CUT = "power-cut"

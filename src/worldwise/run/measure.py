@@ -26,8 +26,9 @@ from worldwise.machine.emulator import RECORDS, Emulator, Machine, Start, addres
 from worldwise.plan.budget import Budget
 from worldwise.plan.case import Case, Unavailable
 from worldwise.plan.suite import Suite
+from worldwise.records.check import CheckedRecords, check_records
 from worldwise.records.globalplatform import name_results
-from worldwise.records.records import CheckedRecords, check_records, read_records
+from worldwise.records.parse import read_records
 from worldwise.run import campaign
 from worldwise.run import reproduction as compare
 from worldwise.run.results import Result, ResultStore

@@ -7,7 +7,8 @@ from pathlib import Path
 
 from worldwise.base import files
 from worldwise.base.errors import WorldwiseError
-from worldwise.records.records import MOST_BYTES, Sample, parse_line
+from worldwise.records.models import Sample
+from worldwise.records.parse import MOST_BYTES, parse_line
 from worldwise.run.rundir import Run
 
 

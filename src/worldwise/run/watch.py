@@ -24,7 +24,8 @@ from worldwise.machine.symbols.said import machine_symbols
 from worldwise.machine.symbols.space import AddressSpace
 from worldwise.plan.case import Case
 from worldwise.plan.catalogue import takes_portables
-from worldwise.records.records import MOST_BYTES, CheckedRecords, check_records, read_records
+from worldwise.records.check import CheckedRecords, check_records
+from worldwise.records.parse import MOST_BYTES, read_records
 from worldwise.records.trace import Trace, read_trace
 from worldwise.run.measure import case_digest, check_run
 from worldwise.targets.known import TARGETS

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from worldwise.base.errors import WorldwiseError
-from worldwise.records.records import Outcome
+from worldwise.records.models import Outcome
 
 # An outcome: nothing was asked for at that instant; what was asked for is not there yet, or is there already; something
 # that was confirmed is not there; anything else that must not be. What is wrong is in the detail.

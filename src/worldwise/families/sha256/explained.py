@@ -13,7 +13,7 @@ from worldwise.explain.family import Explained
 from worldwise.explain.owners import Explainer
 from worldwise.explain.stacks import StackFrame
 from worldwise.plan.case import Case
-from worldwise.records.records import Sample
+from worldwise.records.models import Sample
 from worldwise.records.trace import Pass
 
 OPERATION = "sha256"

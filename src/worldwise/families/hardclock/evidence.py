@@ -1,0 +1,66 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""The clock of a library in plain Linux: what its records must say.
+
+A call signs, and other clocks are read around it: what they say must go with the counter.
+"""
+
+from typing import Literal
+
+from worldwise.libraries.portable import HARDCLOCK
+from worldwise.plan.spec import PLAIN_TARGETS
+from worldwise.records.evidence import CallRecord, Evidence, Owed
+from worldwise.records.models import Count, Sample, Text
+from worldwise.records.on_curve import SIGNATURE_CHECKS, CurveSignatureEvidence
+
+# How far in ns a clock may be off the counter: it steps by a microsecond, and so does what is told of it.
+_CLOCK_STEP = 2000
+
+
+class Clocks(CallRecord):
+    """What clocks say around one call, read in turn before it and in the opposite order after it.
+
+    `begin` and `end` are the counter around all of them, outside the region; the others are differences: what
+    mbedtls_timing_hardclock() returned, microseconds of gettimeofday(), nanoseconds of CLOCK_MONOTONIC. `calls` is how
+    often mbedtls_timing_hardclock() called gettimeofday() for it.
+    """
+
+    type: Literal["clocks"]
+    measure: Text
+    index: Count
+    begin: Count
+    end: Count
+    hardclock: Count
+    gettimeofday: Count
+    monotonic: Count
+    calls: Count
+
+    def problem(self, sample: Sample) -> str:
+        """What clocks say goes with the counter, where virtual time goes on by 1 ns an instruction."""
+        if not self.begin <= sample.begin <= sample.end <= self.end:
+            return f"clocks of {self.measure} {self.index} that were not read around its region."
+        least, most = sample.raw - _CLOCK_STEP, self.end - self.begin + _CLOCK_STEP
+        for name, nanoseconds in (
+            ("mbedtls_timing_hardclock", 1000 * self.hardclock),
+            ("gettimeofday", 1000 * self.gettimeofday),
+            ("CLOCK_MONOTONIC", self.monotonic),
+        ):
+            if not least <= nanoseconds <= most:
+                return (
+                    f"{self.measure} {self.index}: {name} says {nanoseconds} ns if it says microseconds, the "
+                    f"counter {least} to {most}."
+                )
+        return ""
+
+
+EVIDENCE = Evidence(
+    (
+        Owed(
+            tuple(PLAIN_TARGETS),
+            HARDCLOCK,
+            measure="sign",
+            evidence=CurveSignatureEvidence,
+            checks=(*SIGNATURE_CHECKS, "hardclock-is-gettimeofday"),
+            beside=Clocks,
+        ),
+    )
+)

@@ -1,0 +1,23 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""The key cache: what its records must say.
+
+Under load they say besides what redis-benchmark reports, and of a workload how many requests found their key.
+"""
+
+from worldwise.plan.spec import OPTEE
+from worldwise.records.evidence import Evidence, Owed
+
+_OPTEE = (OPTEE,)
+
+EVIDENCE = Evidence(
+    (
+        Owed(
+            _OPTEE,
+            "keycache",
+            checks=("answers-right", "keys-found-where-they-must-be"),
+            counted=("storage", "ta", "invoke"),
+        ),
+        Owed(_OPTEE, "keycache-load", checks=("requests-counted",), outcomes=True),
+        Owed(_OPTEE, "keycache-zipf", checks=("keys-right", "hits-as-simulated"), outcomes=True),
+    )
+)

@@ -1,0 +1,174 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Evidence: what an operation owes besides its samples, as its family declares it, and how it is verified.
+
+The file `evidence.py` of a family has the constant EVIDENCE, an `Evidence`. What several families owe alike is in
+`messages.py` and `on_curve.py`.
+"""
+
+import functools
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, ClassVar, Literal, NamedTuple, get_args
+
+from worldwise.base import stages
+from worldwise.base.errors import WorldwiseError
+from worldwise.plan.case import Case
+from worldwise.plan.spec import BOARD
+from worldwise.records.models import Clock, Count, RecordModel, Sample, Text
+
+
+class Once(NamedTuple):
+    """What two calls of a case may not share: `key`, unless `of` is the same too.
+
+    `problem` goes on after the later call's name, with the earlier one's in place of {}.
+    """
+
+    key: tuple[str, ...]
+    of: object
+    problem: str
+
+
+class EvidenceRecord(RecordModel):
+    """The result of one call, with all that is needed to verify it. Each model of it has `measure` and `index` besides.
+
+    Attributes:
+        tag: the model's name in messages and in the JSON schema.
+        mark: a field that only this model has, of several with the same measure.
+        order: where it stands in messages and in the JSON schema, after those with less.
+    """
+
+    tag: ClassVar[str]
+    mark: ClassVar[str] = ""
+    order: ClassVar[int] = 100
+
+    type: Literal["evidence"]
+    if TYPE_CHECKING:
+        # Not declared here, where they would come before the fields of a model that has its own before them.
+        measure: str
+        index: Count
+
+    def misfit(self, _case: Case) -> str:
+        """What of it is not the case's; empty if all is."""
+        return ""
+
+    def problem(self) -> str:
+        """What is wrong with the result, found by another library than the one measured; empty if it is right."""
+        raise NotImplementedError
+
+    def once(self) -> Once | None:
+        """What no other call of the case may share with this one; None if nothing."""
+        return None
+
+    def differs(self, due: Mapping[str, object], wanted: str) -> str:
+        """How its first field that is not as `due` differs; empty if none does. `wanted` goes before what is due."""
+        for key, value in due.items():
+            found = getattr(self, key)
+            if found != value:
+                return f"{key} is {found!r}, {wanted} {value!r}"
+        return ""
+
+
+class CallRecord(RecordModel):
+    """A record of a type that only one operation has: one for each call, beside its sample."""
+
+    type: str
+    measure: Text
+    index: Count
+
+    @classmethod
+    def noun(cls) -> str:
+        """The model's type of record, a noun in the plural."""
+        (noun,) = get_args(cls.model_fields["type"].annotation)
+        return str(noun)
+
+    def problem(self, sample: Sample) -> str:
+        """What is wrong with it, beside the call's sample: a sentence; empty if nothing is."""
+        raise NotImplementedError
+
+
+def _no_checks(_case: Case) -> tuple[str, ...]:
+    return ()
+
+
+@dataclass(frozen=True)
+class Owed:
+    """What an operation owes on some kinds of target besides its samples, and how its places measure.
+
+    Attributes:
+        kinds: of target: by name, or BOARD.
+        operation: of a suite.
+        measure: whose results are evidence; empty if none are.
+        evidence: the model of that evidence.
+        checks: what the measured program itself must have tried, in every case.
+        checks_of: and what it must have tried besides, in one case.
+        clocks: by place, its counter where it is another than the target's.
+        summed: places whose samples may be the sum of several spans.
+        counted: places whose samples are the sum of as many spans as there were, which the case does not foretell:
+            perhaps none.
+        memory_at: the place at which the memory of each measure must be told; empty if none is.
+        outcomes: whether it says something of its calls besides.
+        beside: the model of a record that each call has beside its sample.
+    """
+
+    kinds: tuple[str, ...]
+    operation: str
+    measure: str = ""
+    evidence: type[EvidenceRecord] | None = None
+    checks: tuple[str, ...] = ()
+    checks_of: Callable[[Case], tuple[str, ...]] = _no_checks
+    clocks: Mapping[str, Clock] = field(default_factory=dict)
+    summed: tuple[str, ...] = ()
+    counted: tuple[str, ...] = ()
+    memory_at: str = ""
+    outcomes: bool = False
+    beside: type[CallRecord] | None = None
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """What a family's operations owe."""
+
+    owed: tuple[Owed, ...]
+
+
+@functools.cache
+def all_owed() -> Mapping[tuple[str, str], Owed]:
+    """What operations owe, by (kind of target, operation). Raises TypeError if two families say it of one."""
+    found: dict[tuple[str, str], Owed] = {}
+    for family, evidence in stages.declared("evidence", Evidence).items():
+        for owed in evidence.owed:
+            for kind in owed.kinds:
+                if (kind, owed.operation) in found:
+                    raise TypeError(f"families.{family}: what {owed.operation} owes on {kind} is declared already")
+                found[kind, owed.operation] = owed
+    return found
+
+
+def owed_by(case: Case) -> Owed:
+    """What a case owes; an empty Owed if nothing."""
+    kind = BOARD if case.board else case.target
+    return all_owed().get((kind, case.operation)) or Owed((kind,), case.operation)
+
+
+def evidence_models() -> tuple[type[EvidenceRecord], ...]:
+    """Every model of evidence that a family owes, in the order of messages and of the JSON schema."""
+    models = dict.fromkeys(owed.evidence for owed in all_owed().values() if owed.evidence)
+    return tuple(sorted(models, key=lambda model: model.order))
+
+
+def call_models() -> tuple[type[CallRecord], ...]:
+    """Every model of what a call has beside its sample, in the order of the families."""
+    return tuple(dict.fromkeys(owed.beside for owed in all_owed().values() if owed.beside))
+
+
+def required_checks(case: Case) -> tuple[str, ...]:
+    """What the measured program itself must have tried."""
+    owed = owed_by(case)
+    return owed.checks + owed.checks_of(case)
+
+
+def verify_evidence(evidence: EvidenceRecord, file: str = "records.jsonl", line: int = 0) -> None:
+    """Verifies one result, such as a signature, a digest or a cipher text. Raises WorldwiseError."""
+    problem = evidence.problem()
+    if problem:
+        raise WorldwiseError(f"{file}:{line}: {evidence.measure} {evidence.index}: {problem}.")

@@ -1,0 +1,391 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""The texts of the golden files: what worldwise decides and says, without building, booting or measuring anything.
+
+Names of Python modules stand here alone, and in none of the files: code may move while what it does stays the same.
+"""
+
+import contextlib
+import functools
+import hashlib
+import json
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pydantic import TypeAdapter
+
+from golden_refusals import help_texts, parameters_there, refusals
+from golden_reports import REPORTS
+from worldwise.base import paths
+from worldwise.base.errors import WorldwiseError
+from worldwise.families.echo import client as echo_host
+from worldwise.families.keycache import build as keycache
+from worldwise.lab import debian, image
+from worldwise.lab.image import ImageStore, Recipe
+from worldwise.lab.lab import Lab, open_lab
+from worldwise.libraries import portable
+from worldwise.libraries.boards import Board, Core
+from worldwise.libraries.crates import Crates
+from worldwise.machine.emulator import OpteeMachineTarget
+from worldwise.plan.case import Case
+from worldwise.plan.catalogue import (
+    implementations_of,
+    operations_of,
+    optimisations_of,
+    parameters,
+    takes_portables,
+    target_names,
+)
+from worldwise.plan.selection import swept
+from worldwise.plan.suite import Suite, load_suite, parse_suite
+from worldwise.read import comparison, lens, published
+from worldwise.records import parse as record
+from worldwise.records import trace
+from worldwise.run import rundir
+from worldwise.targets.board import BoardTarget
+from worldwise.targets.known import TARGETS
+from worldwise.targets.linux import PlainTarget
+
+SUITES = tuple(sorted(path.stem for path in paths.SUITES.glob("*.toml")))
+
+
+def _text(lines: Iterable[str]) -> str:
+    return "\n".join(lines) + "\n"
+
+
+def _digest(lines: Iterable[str]) -> str:
+    return hashlib.sha256(_text(lines).encode()).hexdigest()[:16]
+
+
+# --- recipes ---
+
+
+class _Known(Exception):
+    """A recipe was asked for: that is all there is to know."""
+
+
+class _Asked(ImageStore):
+    """Builds nothing, and has the recipe that a board's target asks for."""
+
+    def __init__(self, lab: Lab) -> None:
+        super().__init__(lab)
+        self.recipe: Recipe | None = None
+
+    def once(self, name: str, recipe: Any) -> Any:
+        del name
+        self.recipe = recipe()
+        raise _Known
+
+
+class Recipes:
+    """The recipes of machines, with their digests, and how the machines are started.
+
+    Args:
+        lab: part of every digest; it need not be built.
+    """
+
+    def __init__(self, lab: Lab) -> None:
+        self._lab = lab
+        self._digests: dict[str, str] = {}
+
+    def digest(self, recipe: Recipe) -> str:
+        """The recipe's digest; those of the same content are made out once."""
+        key = repr(recipe)
+        if key not in self._digests:
+            self._digests[key] = recipe.digest(self._lab)
+        return self._digests[key]
+
+    def of(self, case: Case) -> Sequence[Recipe]:
+        """The recipes of all that the case's machine is made of."""
+        target = TARGETS[case.target]
+        if isinstance(target, BoardTarget):
+            store = _Asked(self._lab)
+            with contextlib.suppress(_Known):
+                target.machine(case, store)
+            assert store.recipe
+            return [store.recipe]
+        assert isinstance(target, OpteeMachineTarget | PlainTarget)
+        return target.recipes(case)
+
+    def arguments(self, case: Case) -> str:
+        """QEMU's arguments, as if the initramfs had no bytes."""
+        target = TARGETS[case.target]
+        if isinstance(target, BoardTarget):
+            return " ".join(target._arguments())
+        if isinstance(target, PlainTarget):
+            return " ".join(target._arguments(case))
+        assert isinstance(target, OpteeMachineTarget)
+        return " ".join(target._arguments(0, target._beside(case) is not None))
+
+    def lines(self, cases: Iterable[Case]) -> Iterator[str]:
+        """Each machine with its recipes and arguments, where they first occur, and the programs that run on it."""
+        known: dict[str, None] = {}
+        machines: dict[str, list[str]] = {}
+        for case in cases:
+            named = [f"{recipe.name} {self.digest(recipe)[:16]}" for recipe in self.of(case)]
+            machine = "\n".join([*named, f"qemu {self.arguments(case)}"])
+            machines.setdefault(machine, []).append(f"  {case.id}: {' '.join(TARGETS[case.target].program(case))}")
+        for machine, programs in machines.items():
+            yield ""
+            for line in machine.splitlines():
+                number = len(known)
+                if line not in known:
+                    known[line] = None
+                    yield f"[{number + 1}] {line}"
+            numbers = [f"[{list(known).index(line) + 1}]" for line in machine.splitlines()]
+            yield f"machine {' '.join(numbers)}"
+            yield from programs
+
+
+@contextlib.contextmanager
+def _stand_ins(directory: Path) -> Iterator[None]:
+    """Inside, what must be fetched or built first is a folder that says what it is: no network, no lab is needed.
+
+    Files are digested once.
+    """
+
+    def crate(_: Crates, name: str, version: str, sha256: str) -> Path:
+        return folder(f"crate {name} {version} {sha256}")
+
+    def programs(_: object = None) -> Path:
+        return folder(f"keycache {keycache.programs_recipe().digest(open_lab(name=keycache.ROOT))}")
+
+    @functools.cache
+    def folder(text: str) -> Path:
+        path = directory / hashlib.sha256(text.encode()).hexdigest()[:16]
+        path.mkdir()
+        (path / "what").write_text(text, encoding="ascii")
+        return path
+
+    with pytest.MonkeyPatch.context() as patch, _digested_once():
+        patch.setattr(Crates, "folder", crate)
+        patch.setattr(keycache, "programs", functools.cache(programs))
+        yield
+
+
+# Files of the repository do not change while the tests are running.
+_FILE = functools.cache(debian.file_sha256)
+_TREE = functools.cache(image.tree_digest)
+
+
+@contextlib.contextmanager
+def _digested_once() -> Iterator[None]:
+    """Inside, each file and folder is digested once."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(debian, "file_sha256", _FILE)
+        patch.setattr(image, "tree_digest", _TREE)
+        yield
+
+
+def _recipes_part(name: str, directory: Path) -> str:
+    with _stand_ins(directory):
+        return _suite_recipes(name, _recipes())
+
+
+@functools.cache
+def _recipes() -> Recipes:
+    return Recipes(open_lab())
+
+
+def _suite_recipes(name: str, recipes: Recipes) -> str:
+    """The machines of a suite's cases, and digests of those of its sweep. Needs `_stand_ins`."""
+    suite = load_suite(name)
+    lines = [f"suite {name}: {len(suite.cases)} cases", *recipes.lines(suite.cases)]
+    try:
+        cases = swept(suite).cases
+    except WorldwiseError:
+        return _text(lines)
+    groups: dict[str, list[Case]] = {}
+    machines: dict[tuple[str, ...], Case] = {}
+    for case in cases:
+        groups.setdefault(f"{case.target}/{case.variant} {case.curve}".strip(), []).append(case)
+        # All operations of a curve are in one program, and a level changes no option.
+        machines.setdefault((case.target, case.implementation, case.curve, case.options), case)
+    chosen = set(machines.values())
+    lines += ["", "swept: how many cases, and SHA-256 of their names and of what would stand here of their machines"]
+    for group, members in groups.items():
+        told = recipes.lines(case for case in members if case in chosen)
+        lines.append(f"{group}, {len(members)}: {_digest([*(case.id for case in members), *told])}")
+    return _text(lines)
+
+
+# Of the lab, that what is fetched or built first needs.
+ROOTS = ("render", keycache.ROOT)
+
+
+def fetched_recipes(lab: Lab) -> str:
+    """The recipes of all suites into which a crate goes, or the key cache's programs, with these as they really are."""
+    folder = functools.cache(Crates().folder)
+    with pytest.MonkeyPatch.context() as patch, _digested_once():
+        # Each time it would look at all files of the root.
+        patch.setattr(Crates, "folder", lambda _, *wanted: folder(*wanted))
+        return _text(_fetched(Recipes(lab)))
+
+
+def _fetched(recipes: Recipes) -> list[str]:
+    found: dict[str, None] = {}
+    for name in SUITES:
+        for case in load_suite(name).cases:
+            library = portable.portables().get(case.implementation)
+            source = library.manifest.source if library else None
+            if (source and source.crate) or case.operation.startswith("keycache"):
+                for recipe in recipes.of(case):
+                    if "source" in recipe.trees or "keycache-built" in recipe.trees:
+                        found[f"{recipe.name} {recipes.digest(recipe)[:16]}"] = None
+    return sorted(found)
+
+
+# --- suites ---
+
+
+def _suite_part(name: str, _: Path) -> str:
+    return _text(_expansion(load_suite(name)))
+
+
+def _expansion(suite: Suite) -> Iterator[str]:
+    yield f"suite {suite.name}: {suite.title}"
+    if suite.budget:
+        budget = suite.budget
+        yield (
+            f"budget: {budget.limit_text} at {budget.clock_text}, {budget.instructions} instructions, "
+            f"{', '.join(budget.measures)} at {budget.place}"
+        )
+    yield f"published: {suite.published or '-'}"
+    yield f"recommended: {suite.recommended or '-'}"
+    said = ""
+    for case in suite.cases:
+        heading = f"samples {case.samples}, warm-up {case.warmup}:"
+        if heading != said:
+            yield from ("", heading)
+            said = heading
+        yield f"  {case.id}"
+    if suite.unavailable:
+        yield from ("", "unavailable:")
+    for one in suite.unavailable:
+        yield f"  {one.target}/{one.implementation} {' '.join(filter(None, (one.curve, one.operation)))}: {one.reason}"
+
+
+# Values that operations need where the examples of errors do not fit.
+_VALUES: Mapping[str, Mapping[str, str]] = {
+    "sign": {"size": "32B"},
+    "verify": {"size": "32B"},
+    "hardclock": {"size": "32B"},
+    "storage": {"size": "4KiB"},
+    "file": {"size": "4KiB"},
+    "power-cut": {"size": "4KiB"},
+    "echo": {"size": "64B"},
+    "echo-host": {"size": "64B"},
+    "keycache": {"size": "16B", "action": "get-hit"},
+    "keycache-load": {"size": "16B", "action": "ping"},
+    "keycache-zipf": {"clients": "1000"},
+}
+
+
+def operations() -> str:
+    """What each target can be asked for: measures, places, parameters, and what the libraries have of it."""
+    return _text(_operations())
+
+
+def _operations() -> Iterator[str]:
+    first: dict[str, str] = {}
+    for target in target_names():
+        yield f"target {target}"
+        for operation in operations_of(target):
+            text = "\n".join(_operation(target, operation))
+            same = first.setdefault(f"{operation}\n{text}", target)
+            yield f"  {operation}\n{text}" if same == target else f"  {operation}: as on {same}"
+
+
+def _operation(target: str, operation: str) -> Iterator[str]:
+    measures = operations_of(target)[operation]
+    for measure, places in measures.items():
+        yield f"    {measure} at {', '.join(places)}"
+    given: dict[str, list[str]] = {}
+    for parameter in parameters_there(target, operation):
+        allowed = ", ".join(parameter.values) or parameter.pattern or "a size"
+        allowed = f"1 to {parameter.most}" if parameter.most else allowed
+        what = f"default {parameter.default}" if parameter.default else "needed" if parameter.missing else ""
+        machine = "of the machine" if parameter.of_machine else ""
+        words = "; ".join(filter(None, (allowed, what, machine)))
+        yield f"    {parameter.key} ({parameter.suite_key}): {words}"
+        chosen = _VALUES.get(operation, {}).get(parameter.key, "")
+        example = re.search(rf"{parameter.key}=(\S+)", parameter.missing)
+        if chosen or example:
+            given[parameter.key] = [chosen or (example[1] if example else "")]
+    if takes_portables(target) and "size" in given:
+        given["size"] = ["32B"]
+    if "curve" in given:
+        given["curve"] = list(portable.CURVES)
+    if "server" in given:
+        given["server"] = ["linux" if target == "linux" else "call"]
+    yield from _had(target, operation, given)
+
+
+def _had(target: str, operation: str, given: Mapping[str, list[str]]) -> Iterator[str]:
+    """Which libraries have an operation, at which levels and on which curves, and why others have not."""
+    block: dict[str, list[Any]] = {
+        "targets": [target],
+        "operations": [operation],
+        "implementations": list(implementations_of(target, [operation])),
+        "optimisations": list(optimisations_of(target)),
+    }
+    for parameter in parameters().values():
+        if parameter.key in given:
+            values = given[parameter.key]
+            block[parameter.suite_key] = values if parameter.most is None else [int(value) for value in values]
+    keys = [f"{key} = {json.dumps(value)}" for key, value in block.items()]
+    top = 'format = 1\nname = "golden"\ntitle = "golden"\nsamples = 1\nwarmup = 0\n[[cases]]\n'
+    suite = parse_suite(top + "\n".join(keys), "golden.toml")
+    found: dict[str, dict[str, None]] = {}
+    for case in suite.cases:
+        found.setdefault(f"{case.implementation} {case.curve}".strip(), {})[case.optimisation] = None
+    groups: dict[tuple[str, ...], list[str]] = {}
+    for library, levels in found.items():
+        groups.setdefault(tuple(levels), []).append(library)
+    for chosen, libraries in groups.items():
+        yield f"    {', '.join(chosen)}: {', '.join(libraries)}"
+    reasons: dict[str, None] = {one.reason: None for one in suite.unavailable}
+    for reason in reasons:
+        yield f"    not: {reason}"
+
+
+# --- schemas ---
+
+
+_SCHEMAS: Mapping[str, Any] = {
+    "a line of the host's times": echo_host.HostStart | echo_host.HostSample | echo_host.HostEnd,
+    "run.json": rundir.RunManifest,
+    "case.json": rundir.CaseManifest,
+    "finished.json": rundir.Finished,
+    "a report": lens.Reading,
+    "a comparison": comparison.Comparison,
+    "a published figure": published.Figure,
+    "implementation.toml": portable.Manifest,
+    "a board": Board,
+    "a core": Core,
+}
+# How pydantic tells classes of one name apart.
+_QUALIFIED = re.compile(r"\b[a-z_]+(?:__[a-z_]+)*__(?=_*[A-Z])")
+
+
+def schemas() -> str:
+    """The JSON schemas of all that is written or read, with what `worldwise schema` prints."""
+    found = {name: TypeAdapter(model).json_schema() for name, model in _SCHEMAS.items()}
+    found |= {"worldwise schema records": record.json_schema(), "worldwise schema trace": trace.json_schema()}
+    return _QUALIFIED.sub("", json.dumps(found, indent=1, sort_keys=True)) + "\n"
+
+
+# --- all ---
+
+# Text files below tests/golden, each with what makes it in an empty folder.
+PARTS: dict[str, Callable[[Path], str]] = {
+    "schemas.json": lambda _: schemas(),
+    "help.txt": lambda _: help_texts(),
+    "refusals.txt": refusals,
+    "operations.txt": lambda _: operations(),
+    **{f"suites/{name}.txt": functools.partial(_suite_part, name) for name in SUITES},
+    **{f"recipes/{name}.txt": functools.partial(_recipes_part, name) for name in SUITES},
+    **{f"reports/{name}.txt": make for name, make in REPORTS.items()},
+}
