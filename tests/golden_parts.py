@@ -40,7 +40,8 @@ from worldwise.plan.catalogue import (
 )
 from worldwise.plan.selection import swept
 from worldwise.plan.suite import Suite, load_suite, parse_suite
-from worldwise.read import comparison, lens, published
+from worldwise.read import lens, published
+from worldwise.read.comparison import Comparison
 from worldwise.records import parse as record
 from worldwise.records import trace
 from worldwise.run import rundir
@@ -360,7 +361,7 @@ _SCHEMAS: Mapping[str, Any] = {
     "case.json": rundir.CaseManifest,
     "finished.json": rundir.Finished,
     "a report": lens.Reading,
-    "a comparison": comparison.Comparison,
+    "a comparison": Comparison,
     "a published figure": published.Figure,
     "implementation.toml": portable.Manifest,
     "a board": Board,

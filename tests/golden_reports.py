@@ -53,10 +53,11 @@ from worldwise.read import gate, published
 from worldwise.read.lens import NotAvailable, Reading, read_run
 from worldwise.records.models import Sample
 from worldwise.records.trace import Witness
+from worldwise.report import document, exports, plot, report, terminal
 from worldwise.report import explained as explain_report
-from worldwise.report import exports, plot, report
 from worldwise.report import gated as gate_report
-from worldwise.report.show import markdown_text, print_sections
+from worldwise.report.document import markdown_text
+from worldwise.report.terminal import print_sections
 from worldwise.run.reproduction import compare_runs, first_difference
 
 WIDTH = 120
@@ -185,11 +186,11 @@ def _sections(draw: Callable[[bool], Iterable[Section]], _: Path) -> str:
     for name, full in (("terminal", False), ("terminal, --full", True)):
         console = _console()
         for section in draw(full):
-            report.print_section(section, console)
+            terminal.print_section(section, console)
             console.print()
         assert isinstance(console.file, io.StringIO)
         texts[name] = console.file.getvalue()
-    texts["markdown"] = "\n".join("\n".join([*report.section_lines(section), ""]) for section in draw(True))
+    texts["markdown"] = "\n".join("\n".join([*document.section_lines(section), ""]) for section in draw(True))
     if texts["terminal"] == texts["terminal, --full"]:
         texts["terminal, --full"] = "the same\n"
     return _parts(texts)
@@ -369,7 +370,7 @@ def _explain(directory: Path) -> str:
 
 def _published(_: Path) -> str:
     lines = []
-    for source in published.SOURCES:
+    for source in published.sources():
         found = published.Published(source)
         lines += [f"=== {source}", f"table of {len(found.table)}: {found.reason}"]
         lines += [f"{figure.model_dump_json()}" for figure in published.load_figures(source)]

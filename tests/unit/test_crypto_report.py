@@ -13,7 +13,7 @@ from cryptography.hazmat.primitives.asymmetric.utils import decode_dss_signature
 from board_reading import board_reading, board_row
 from worldwise.base.errors import WorldwiseError
 from worldwise.base.tables import Section
-from worldwise.families.crypto.tables import claim, crypto_columns, crypto_sections, subject_text
+from worldwise.families.crypto.tables import crypto_columns, crypto_sections, subject_text
 from worldwise.libraries.portable import portables
 from worldwise.plan.case import parse_case
 from worldwise.plan.checks import unavailable_reason
@@ -22,6 +22,7 @@ from worldwise.read.lens import NotAvailable, Reading, Row
 from worldwise.records.check import check_records
 from worldwise.records.messages import message
 from worldwise.records.parse import parse_line
+from worldwise.report.comparing import claim
 
 RECOMMENDED = "optee/wolfssl-sp-O2/sign,curve=secp256r1,size=48B,memory=allocated,random=tee"
 SIGN = "sign,curve=secp256r1,size=48B"

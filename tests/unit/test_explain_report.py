@@ -22,7 +22,8 @@ from worldwise.families.sha256.explained import HashParts, Part, parts_section
 from worldwise.records.models import Sample
 from worldwise.records.trace import Witness
 from worldwise.report import explained as explain_report
-from worldwise.report.show import markdown_text, print_sections
+from worldwise.report.document import markdown_text
+from worldwise.report.terminal import print_sections
 
 MAIN = StackFrame("main", "client", "client", "normal")
 SVC = StackFrame("svc", "linux", "Linux", "normal")

@@ -31,7 +31,7 @@ from worldwise.run.measure import Bench, Options, case_digest
 from worldwise.run.rundir import CaseManifest, Run, open_run
 from worldwise.targets.known import TARGETS
 
-cli_run = importlib.import_module("worldwise.cli.run")
+cli_session = importlib.import_module("worldwise.cli.session")
 
 # Three cases on one machine and one on another.
 IDS = (
@@ -626,8 +626,8 @@ def call(
         place = Lab(debian.load_lock(), tool.cache)
         monkeypatch.setattr(place, "ensure", lambda: False)
         monkeypatch.setattr(place, "require_entry", lambda: None)
-        monkeypatch.setattr(cli_run, "open_lab", lambda _console: place)
-        monkeypatch.setattr(cli_run, "Bench", make_bench)
+        monkeypatch.setattr(cli_session, "open_lab", lambda _console: place)
+        monkeypatch.setattr(cli_session, "Bench", make_bench)
         monkeypatch.setattr(sys, "argv", ["worldwise", "run", *arguments, "--runs", str(tmp_path / "runs")])
         with pytest.raises(SystemExit) as caught:
             cli.main()

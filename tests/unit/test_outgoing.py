@@ -25,7 +25,7 @@ from worldwise.plan.budget import parse_budget
 from worldwise.plan.case import Case
 from worldwise.read import gate
 from worldwise.read.lens import Reading, read_run
-from worldwise.report import exports, flame, plot, report, tracking
+from worldwise.report import document, exports, flame, plot, report, tracking
 from worldwise.report import gated as gate_report
 from worldwise.run.rundir import Run, open_run
 
@@ -194,7 +194,7 @@ def test_the_markdown_of_ordinary_reports_stays_as_it_was(
     reading = read_run(whole_run, parse_budget("5ms@2GHz")) if name == "worlds" else board_reading()
     before = report.to_markdown(reading)
     for function in ("markdown", "markdown_paragraph", "markdown_heading"):
-        monkeypatch.setattr(report, function, old_markdown)
+        monkeypatch.setattr(document, function, old_markdown)
     assert report.to_markdown(reading) == before
 
 
@@ -209,7 +209,7 @@ def test_the_markdown_of_an_ordinary_comparison_stays_as_it_was(
     before = gate_report.to_markdown(comparison)
     assert "(`--allow cases` lets that pass)" in before
     for function in ("markdown", "markdown_paragraph", "markdown_heading"):
-        monkeypatch.setattr(report, function, old_markdown)
+        monkeypatch.setattr(document, function, old_markdown)
     assert gate_report.to_markdown(comparison) == before
 
 

@@ -2,16 +2,19 @@
 import csv
 import io
 import json
+import re
 from pathlib import Path
 
 import pytest
 from rich.console import Console
 
+from board_reading import board_reading
 from synthetic import CLIENT_EXTRA, COST, new_writer, write_run
 from worldwise.plan.budget import parse_budget
 from worldwise.plan.case import Case
 from worldwise.read.lens import Reading, read_run
 from worldwise.report.report import EXPORTERS, render, sections, to_csv, to_json, to_markdown
+from worldwise.report.tables import named_sections
 from worldwise.run.rundir import Run
 
 
@@ -184,3 +187,20 @@ def test_markdown_tables_are_whole(reading: Reading) -> None:
 def test_exporters_by_name(reading: Reading) -> None:
     assert set(EXPORTERS) == {"json", "csv", "markdown", "github-action-benchmark", "bencher"}
     assert all(export(reading).endswith("\n") for export in EXPORTERS.values())
+
+
+@pytest.mark.parametrize("full", [False, True])
+def test_every_section_has_a_name_of_its_own(whole_run: Run, full: bool) -> None:
+    """If this fails, `report --section` shows another table than the one that was asked for, or none."""
+    for reading in (read_run(whole_run, parse_budget("5ms@2GHz")), board_reading()):
+        names = [section.name for section in sections(reading, full)]
+        assert len(names) == len(set(names))
+        assert [name for name in names if not re.fullmatch("[a-z0-9]+(-[a-z0-9]+)*", name)] == []
+
+
+def test_sections_are_found_by_name_or_by_its_beginning(whole_run: Run) -> None:
+    """A whole name stands for one section; the words that it begins with stand for all that begin so."""
+    found = sections(read_run(whole_run))
+    assert [section.name for section in named_sections(found, "price")] == ["price"]
+    assert [section.name for section in named_sections(found, "sign")] == ["sign-attestdiv", "sign-attestquorum"]
+    assert named_sections(found, "sig") == []

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """What reports are made of: sections with tables, and numbers as they stand in them."""
 
+import re
 from dataclasses import dataclass, field
 
 
@@ -20,11 +21,21 @@ class Table:
 
 @dataclass(frozen=True)
 class Section:
-    """A part of a report: a title, a table or none, and sentences below it."""
+    """A part of a report: a title, a table or none, and sentences below it.
+
+    `name` is what `report --section` calls it: words in lower case with dashes between them, unique in a report and
+    the same in every run that has the section. It is empty where nothing asks for a section by name.
+    """
 
     title: str
     table: Table | None
     notes: list[str] = field(default_factory=list)
+    name: str = ""
+
+
+def section_name(*words: str) -> str:
+    """A section's name from words, such as `board`, `nucleo-f446re`: small letters, digits and single dashes."""
+    return "-".join(filter(None, re.split("[^a-z0-9]+", "-".join(words).lower())))
 
 
 def count(value: float) -> str:

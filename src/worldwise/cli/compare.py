@@ -7,7 +7,7 @@ import click
 
 from worldwise.base import outgoing
 from worldwise.base.errors import WorldwiseError
-from worldwise.cli.report import check_output, runs_option, writing
+from worldwise.cli.options import check_output, runs_option, writing
 from worldwise.read import gate
 from worldwise.read.comparison import ALLOWANCES, JUDGES, Allowance, Comparison, Judge
 from worldwise.report import gated as gate_report
@@ -78,6 +78,7 @@ def compare(
 
     \b
       worldwise compare RUN_A RUN_B
+      worldwise compare RUN_A RUN_B --fail-above 0.1% --write junit=report.xml
       worldwise compare RUN mbedtls-O2 mbedtls-nist-O2
       worldwise compare RUN core=cortex-a53 core=cortex-a76
 

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """`worldwise explain`: who owns each instruction of a case."""
 
-import time
 from collections.abc import Callable, Sequence
 from fnmatch import fnmatchcase
 from pathlib import Path
@@ -13,7 +12,8 @@ from worldwise.base import outgoing
 from worldwise.base.errors import WorldwiseError
 from worldwise.base.stages import declared
 from worldwise.base.tables import Section
-from worldwise.cli.report import check_output, runs_option
+from worldwise.cli.options import check_output, runs_option
+from worldwise.cli.progress import Notes
 from worldwise.explain import stacks
 from worldwise.explain.explanation import Explanation
 from worldwise.explain.family import Explained
@@ -27,7 +27,8 @@ from worldwise.plan.block import MAX_SAMPLES, MAX_WARMUP
 from worldwise.plan.case import Case, parse_case
 from worldwise.report import explained as explain_report
 from worldwise.report import exports, flame
-from worldwise.report.show import markdown_text, print_sections
+from worldwise.report.document import markdown_text
+from worldwise.report.terminal import print_sections
 from worldwise.run.rundir import Run, open_run
 from worldwise.run.slowdown import measure_slowdown
 from worldwise.run.watch import Watcher
@@ -102,6 +103,12 @@ def explain(
 
     --format markdown is the tables as a document; flame makes an SVG, with --diff a differential one; folded,
     speedscope and chrome are for other tools.
+
+    \b
+      worldwise explain optee/mbedtls-nist-O2/attestdiv
+      worldwise explain optee/mbedtls-nist-O2/attestdiv --diff optee/mbedtls-O2/attestdiv
+      worldwise explain optee/mbedtls-nist-O2/attestdiv --measure sign --format flame --output sign.svg
+      worldwise explain latest --case 'optee/*/hello'
     """
     if output:
         check_output(output)
@@ -185,19 +192,14 @@ class _Session:
     """What one call of the command needs, made once."""
 
     def __init__(self, rules: Rules, fresh: bool, inline: bool, witness: int) -> None:
-        began = time.monotonic()
-        console = outgoing.console(stderr=True, highlight=False)
-
-        def note(text: str) -> None:
-            elapsed = int(time.monotonic() - began)
-            console.print(f"[{elapsed // 60:02d}:{elapsed % 60:02d}] {text}", soft_wrap=True)
-
+        notes = Notes()
+        note = notes.note
         self.rules = rules
         self.note: Callable[[str], None] = note
         self.inline = inline
         self._fresh = fresh
         self._witness = witness
-        self.lab = open_lab(console)
+        self.lab = open_lab(notes.console)
         self.lab.ensure()
         self.lab.require_entry()
         self.images = ImageStore(self.lab, note)

@@ -9,7 +9,8 @@ from worldwise.base.outgoing import Prose, csv_text, json_text
 from worldwise.base.tables import Section, Table, count, signed
 from worldwise.read.comparison import Comparison, Row, Side
 from worldwise.report import tracking
-from worldwise.report.show import markdown_text, print_sections
+from worldwise.report.document import markdown_text
+from worldwise.report.terminal import print_sections
 
 # A summary is to be read: these rows at most, the others are in the other formats.
 _MOST_ROWS = 20

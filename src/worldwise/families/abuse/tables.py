@@ -8,6 +8,7 @@ from worldwise.base.tables import Section, Table
 from worldwise.libraries.apps import ABUSE
 from worldwise.plan.case import parameters_of
 from worldwise.read.lens import Attempt, Reading
+from worldwise.report.tables import ANSWER_LINES, Answer, Group, Tables
 
 RANDOM = "random call, answered by "
 _BEGIN = "random calls begin"
@@ -97,6 +98,7 @@ def _table_section(attempts: Iterable[Attempt], full: bool) -> Section | None:
             f"Errors that were due and came. {' '.join(codes)}",
             *notes,
         ],
+        name="abuse",
     )
 
 
@@ -154,6 +156,7 @@ def _random_section(attempts: list[Attempt]) -> Section | None:
             f"alone ({', '.join(begun)}). A code that is none of GlobalPlatform's, a panic (TEE_ERROR_TARGET_DEAD) and "
             "a byte behind a buffer that changed fail the case at once, with the call's number."
         ],
+        name="abuse-random",
     )
 
 
@@ -167,7 +170,35 @@ def _codes_section(attempts: list[Attempt]) -> Section | None:
         Section(
             "Calls at random: every code",
             Table(["TA", "answered by", "code", "calls", "% of\ncalls"], cells, 3),
+            name="abuse-codes",
         )
         if cells
         else None
     )
+
+
+def abuse_answer(reading: Reading) -> Answer | None:
+    """Wrong calls and calls at random by TA; None if the run tried none."""
+    attempts = [attempt for attempt in reading.attempts if attempt.operation == ABUSE]
+    random = _random(attempts)
+    cells = []
+    untried = 0
+    for ta in dict.fromkeys(map(_ta, attempts)):
+        own = [one for one in attempts if _ta(one) == ta and one.what != _BEGIN and not one.what.startswith(RANDOM)]
+        untried += sum(one.result == _NOT_TRIED for one in own)
+        wrong = sum(one.result != _NOT_TRIED and _split(one)[1] != _RIGHT for one in own)
+        counts = random.get(ta, Counter())
+        panics = sum(number for (_, code), number in counts.items() if code == _PANIC)
+        cells.append([ta, f"{wrong:,}", f"{counts.total():,}", f"{panics:,}"])
+    if not cells:
+        return None
+    return Answer(
+        "What TAs answer to wrong calls",
+        Table(["TA", "wrong calls,\nrefused as is due", "calls at\nrandom", "\npanics"], cells[:ANSWER_LINES], 1),
+        "Every wrong call got the one error that is due, and changed nothing: any other answer fails its case.",
+        (f"Wrong calls that could not be tried: {untried:,}.",) if untried else (),
+        ("abuse", "abuse-random"),
+    )
+
+
+TABLES = Tables(groups=(Group(430, abuse_sections),), answer=abuse_answer)

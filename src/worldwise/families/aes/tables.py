@@ -4,16 +4,18 @@
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
-from worldwise.base.tables import Section, Table, count, ratio
+from worldwise.base.tables import Section, Table, count, ratio, section_name
 from worldwise.base.units import size_text
+from worldwise.families.aes.answer import aes_answer
 from worldwise.families.aes.spec import AES
-from worldwise.families.portable.linux import machine_of, machine_text, machines
 from worldwise.libraries.implementation import IMPLEMENTATIONS
 from worldwise.plan.case import parameters_of
 from worldwise.plan.spec import PLAIN_TARGETS
 from worldwise.read.lens import AES_WHOLE, Reading, Row, is_quiet
 from worldwise.read.mqttz import CLOCK, SOURCE, beside
 from worldwise.read.published import Figure
+from worldwise.report.comparing import machine_of, machine_text, machines
+from worldwise.report.tables import Group, Tables
 
 OPERATION = AES
 MODES = ("cbc", "ctr", "gcm")
@@ -77,7 +79,9 @@ def plain_aes_sections(reading: Reading, full: bool = False) -> list[Section]:
     for machine in machines(rows):
         table = _Rows([row for row in rows if machine_of(row) == machine])
         parts += [
-            replace(part, title=f"{machine_text(machine)}: {part.title}")
+            replace(
+                part, title=f"{machine_text(machine)}: {part.title}", name=section_name("plain", part.name, *machine)
+            )
             for part in (*_common_sections(table, full), _fixed_section(table, KEYS if full else KEYS[:1]))
             if part
         ]
@@ -197,6 +201,7 @@ def _published_sections(table: _Rows, reading: Reading) -> list[Section]:
                 "n, ours over n - 1), so it is in ms.",
                 reading.published_reason,
             ],
+            name="aes-published",
         ),
         Section(
             "AES of 4 kB as published for OP-TEE, and ours: call by call (All: the client's function, Inv: "
@@ -216,6 +221,7 @@ def _published_sections(table: _Rows, reading: Reading) -> list[Section]:
                 "-: not published (set_iv (Inv) of encryption is missing from the source's table) or, of ours, not "
                 "measured.",
             ],
+            name="aes-published-calls",
         ),
     ]
 
@@ -253,7 +259,9 @@ def _cipher_section(table: _Rows, mode: str, direction: str) -> Section | None:
         return None
     headers = ["key", "variant", "place", *_size_headers(table), f"{size_text(most)}\ninstr / byte"]
     return Section(
-        f"AES-{mode.upper()}, {direction}: cipher, the call that takes the message (medians)", Table(headers, cells, 3)
+        f"AES-{mode.upper()}, {direction}: cipher, the call that takes the message (medians)",
+        Table(headers, cells, 3),
+        name=section_name("aes", mode, direction),
     )
 
 
@@ -262,7 +270,7 @@ def _times(above: Row | None, below: Row | None) -> str:
 
 
 def _ratio_section(
-    table: _Rows, title: str, numerator: tuple[str, str], denominator: tuple[str, str], note: str
+    table: _Rows, name: str, title: str, numerator: tuple[str, str], denominator: tuple[str, str], note: str
 ) -> Section | None:
     """How the cost inside changes from one (key, direction) to another, for each variant and mode."""
     cells = []
@@ -279,12 +287,13 @@ def _ratio_section(
     if not cells:
         return None
     headers = ["variant", "mode", "place", *(size_text(size) for size in table.sizes)]
-    return Section(title, Table(headers, cells, 3), [note])
+    return Section(title, Table(headers, cells, 3), [note], name=name)
 
 
 def _direction_section(table: _Rows) -> Section | None:
     return _ratio_section(
         table,
+        "aes-decryption",
         "AES-128: decrypt / encrypt, cipher alone",
         ("128", "decrypt"),
         ("128", "encrypt"),
@@ -295,6 +304,7 @@ def _direction_section(table: _Rows) -> Section | None:
 def _key_section(table: _Rows) -> Section | None:
     return _ratio_section(
         table,
+        "aes-256",
         "AES-256 / AES-128, encrypt, cipher alone",
         ("256", "encrypt"),
         ("128", "encrypt"),
@@ -323,6 +333,7 @@ def _extension_section(table: _Rows) -> Section | None:
         "AES-128, encrypt: how many times as many instructions without the Cryptographic Extension as with it",
         Table(headers, cells, 3),
         ["These are instructions. The extension's AESE, AESMC and PMULL take more than a cycle each on some cores."],
+        name="aes-extension",
     )
 
 
@@ -352,6 +363,7 @@ def _world_section(table: _Rows) -> Section | None:
             "world has if nobody chooses. A short message pays for the way into the TA and for two memory references, "
             "whose pages Linux registers and OP-TEE maps: that is what client has more than ta."
         ],
+        name="aes-worlds",
     )
 
 
@@ -382,6 +394,7 @@ def _fixed_section(table: _Rows, keys: Sequence[str]) -> Section | None:
         f"AES, encrypt: what does not depend on the message's size (medians, at {size_text(sizes[0])})",
         Table(headers, cells, 3),
         [note] if in_ta else [],
+        name="aes-fixed",
     )
 
 
@@ -409,6 +422,7 @@ def _plain_legend_section(table: _Rows) -> Section:
             _CHECKED,
             f"{_LIBRARIES} Both are linked statically.",
         ],
+        name="aes-plain-legend",
     )
 
 
@@ -431,4 +445,13 @@ def _legend_section(table: _Rows) -> Section:
             "libtomcrypt, mbedtls: OP-TEE's core with one or the other; GCM in it is OP-TEE's own code around the "
             f"library's block cipher. {_LIBRARIES} libcrypto is the shared one.",
         ],
+        name="aes-legend",
     )
+
+
+TABLES = Tables(
+    groups=(Group(400, aes_sections), Group(510, plain_aes_sections)),
+    answer=aes_answer,
+    operations={OPERATION: "AES"},
+    own=(OPERATION,),
+)

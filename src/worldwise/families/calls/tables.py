@@ -6,9 +6,11 @@ from itertools import pairwise
 
 from worldwise.base.tables import Section, Table, count, factor, whole
 from worldwise.base.units import size_text
-from worldwise.families.calls.fit import Line, fit_line
+from worldwise.families.calls.answer import calls_answer
 from worldwise.plan.case import parameters_of
+from worldwise.read.fit import Line, fit_line
 from worldwise.read.lens import Reading, Row, is_quiet
+from worldwise.report.tables import Group, Tables
 
 PAGE = 4096
 _KINDS = ("temporary", "registered", "partial", "allocated")
@@ -102,6 +104,7 @@ def _payload_section(variants: Mapping[str, Sequence[Row]]) -> Section | None:
             "Pages are of 4 KiB: huge pages are off. Linux's timer interrupts every 4 million instructions, for about "
             "3,000 to 14,000 of its own, which are part of the counts of a million and more.",
         ],
+        name="payload",
     )
 
 
@@ -133,6 +136,7 @@ def _once_section(variants: Mapping[str, Sequence[Row]]) -> Section | None:
             "Allocated memory is of the C library's heap: it has been there before, but from 128 KiB on it is new "
             "pages each time, which Linux clears and maps one by one.",
         ],
+        name="payload-once",
     )
 
 
@@ -167,6 +171,7 @@ def _payload_fit_section(variants: Mapping[str, Sequence[Row]], full: bool) -> S
         "Shared memory as fixed cost and cost per byte: lines through the medians by least squares",
         Table(headers, cells, 3),
         [*_residual_note(full), *notes],
+        name="payload-per-byte",
     )
 
 
@@ -242,6 +247,7 @@ def _calls_section(variants: Mapping[str, Sequence[Row]]) -> Section | None:
             "oldest, newest: of the session that was opened first, and of the one that was opened last. The memory is "
             "temporary, and the TA does not touch it. least: one session, no parameters."
         ],
+        name="calls",
     )
 
 
@@ -291,6 +297,7 @@ def _calls_fit_section(variants: Mapping[str, Sequence[Row]], full: bool) -> Sec
         "An invocation as fixed cost and cost per session, value and byte: lines by least squares",
         Table(headers, cells, 3),
         [*_residual_note(full), *notes],
+        name="calls-per-thing",
     )
 
 
@@ -329,4 +336,13 @@ def _sum_section(variants: Mapping[str, Sequence[Row]]) -> Section | None:
         "Several things at once: measured, and what the lines above foretell",
         Table(headers, cells, 2),
         ["The lines were made of calls that change one thing alone: these are no part of them."],
+        name="calls-together",
     )
+
+
+TABLES = Tables(
+    groups=(Group(410, calls_sections),),
+    answer=calls_answer,
+    operations={"payload": "a payload in shared memory", "call": "a command that does nothing"},
+    own=("payload", "call"),
+)

@@ -5,12 +5,15 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from worldwise.base.tables import Section, Table, count, factor, signed, whole
 from worldwise.base.units import size_text
-from worldwise.libraries.implementation import CONSTANT_TIME, IMPLEMENTATIONS, LICENCES, TWEETNACL
-from worldwise.libraries.portable import CURVES, portables
+from worldwise.families.crypto.answer import crypto_answer
+from worldwise.libraries.implementation import IMPLEMENTATIONS
+from worldwise.libraries.portable import CURVES
 from worldwise.plan.case import parameters_of
 from worldwise.plan.catalogue import takes_portables
 from worldwise.read.lens import Reading, Row
 from worldwise.read.published import Published, Subject
+from worldwise.report.comparing import claim
+from worldwise.report.tables import Answer, Columns, Group, Tables
 
 OPERATIONS = ("sign", "verify", "ecdh", "digest")
 # What of a case is not the operation itself: how memory goes over, and where random bytes come from.
@@ -28,7 +31,7 @@ def crypto_sections(reading: Reading, full: bool = False) -> list[Section]:
 
     With `full`, it is told too what OP-TEE's own libraries have no program for in Linux.
     """
-    rows = [row for row in reading.rows if row.operation in OPERATIONS and not takes_portables(row.target)]
+    rows = _own_rows(reading)
     parts = [
         _implementations_section(rows, reading.rows),
         _libraries_section(rows),
@@ -40,6 +43,10 @@ def crypto_sections(reading: Reading, full: bool = False) -> list[Section]:
 
 
 # --- what rows are ---
+
+
+def _own_rows(reading: Reading) -> list[Row]:
+    return [row for row in reading.rows if row.operation in OPERATIONS and not takes_portables(row.target)]
 
 
 def _way(row: Row) -> tuple[str, str]:
@@ -74,20 +81,6 @@ def _order(subject: tuple[str, str, int | None]) -> tuple[int, int, int]:
     # P-256 first: it is the attestation's.
     place = -1 if curve == _CURVE else CURVES.index(curve) if curve in CURVES else len(CURVES)
     return (place, OPERATIONS.index(operation), size or 0)
-
-
-def claim(implementation: str, curve: str = "") -> tuple[str, str, str]:
-    """What a library's authors claim of constant time, in a word and with where they do, and its licence."""
-    if implementation in IMPLEMENTATIONS:
-        library = TWEETNACL if curve in ("ed25519", "x25519") else IMPLEMENTATIONS[implementation].library
-        text, licence = CONSTANT_TIME[library], LICENCES[library]
-    else:
-        known = portables().get(implementation)
-        if known is None:
-            return "?", "a library of the user's own that is not here", "?"
-        text, licence = known.manifest.constant_time, known.manifest.licence
-    word, _, where = text.partition(": ")
-    return word, where, licence.replace("-or-later", "+")
 
 
 # --- tables ---
@@ -134,7 +127,7 @@ def _implementations_section(rows: Sequence[Row], everything: Iterable[Row]) -> 
     title = "Which implementation in a TA: medians"
     title += f" at -{levels.pop()}" if len(levels) == 1 else ""
     title += f" (n = {samples.pop():,})" if len(samples) == 1 else ""
-    return Section(title, Table(headers, cells, 2), _notes(clients))
+    return Section(title, Table(headers, cells, 2), _notes(clients), name="crypto")
 
 
 def _bytes(value: int | None) -> str:
@@ -186,7 +179,9 @@ def _libraries_section(rows: Iterable[Row]) -> Section | None:
         "no proof. 'resistant' stands for defences that are named one by one, 'limited' and 'partly' for less than "
         "all of the code."
     )
-    return Section("What the authors claim of constant time, and where", None, [*notes, explained])
+    return Section(
+        "What the authors claim of constant time, and where", None, [*notes, explained], name="crypto-constant-time"
+    )
 
 
 def _ways_section(rows: Sequence[Row]) -> Section | None:
@@ -228,6 +223,7 @@ def _ways_section(rows: Sequence[Row]) -> Section | None:
             "message copied in and the signature copied out by the client, which is counted. random bytes: the "
             "bench's, or of TEE_GenerateRandom, once a signature for its nonce."
         ],
+        name="crypto-memory",
     )
 
 
@@ -249,7 +245,7 @@ def _unavailable_section(reading: Reading, full: bool) -> Section | None:
             what = subject_text(each.operation, each.curve, None) if each.operation != "digest" else "SHA-256"
             groups.setdefault(f"{each.implementation} {where}: {each.reason}", {})[what] = None
     notes = [f"{text} ({', '.join(what)})." for text, what in groups.items()]
-    return Section("Not available", None, notes) if notes else None
+    return Section("Not available", None, notes, name="crypto-unavailable") if notes else None
 
 
 # --- what is recommended ---
@@ -302,6 +298,7 @@ def recommended_section(reading: Reading) -> Section | None:
         f"Recommended attestation signature: {reading.recommended.partition('/')[2]}",
         Table(headers, cells, 1),
         _recommendation_notes(client),
+        name="recommended",
     )
 
 
@@ -370,3 +367,34 @@ def crypto_columns(reading: Reading) -> Mapping[str, Callable[[Row], object]]:
         "ta_file_bytes": lambda row: row.ta_file,
         "ta_stack_bytes": lambda row: row.stack if row.place == "ta" else None,
     }
+
+
+def _own_notes(rows: Sequence[Row]) -> list[str]:
+    """What libraries that are no part of OP-TEE do in a TEE."""
+    names = list(
+        dict.fromkeys(
+            row.implementation
+            for row in rows
+            if row.operation in OPERATIONS and row.implementation not in IMPLEMENTATIONS
+        )
+    )
+    if not names:
+        return []
+    return [
+        f"{', '.join(names)}: compiled into the TA (and into the Linux program) with the flags of the TA dev kit of "
+        "mbedtls-nist at the same optimisation, and called there; the cryptography of OP-TEE's core takes no part."
+    ]
+
+
+def _answer(reading: Reading) -> Answer | None:
+    return crypto_answer(reading, [row for row in _own_rows(reading) if _usual(row)], _subject, subject_text)
+
+
+TABLES = Tables(
+    groups=(Group(420, crypto_sections),),
+    answer=_answer,
+    operations={"sign": "signature", "verify": "verification", "ecdh": "shared secret", "digest": "SHA-256"},
+    own=OPERATIONS,
+    columns=(Columns(20, crypto_columns),),
+    legend=_own_notes,
+)

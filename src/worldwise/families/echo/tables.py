@@ -4,11 +4,13 @@
 from collections.abc import Callable, Mapping, Sequence
 from typing import Protocol, TypeVar
 
-from worldwise.base.tables import Section, Table, count, factor, whole
+from worldwise.base.tables import Section, Table, count, factor, section_name, whole
 from worldwise.base.units import size_text
+from worldwise.families.echo.answer import echo_answer
 from worldwise.families.echo.client import STREAM_MESSAGES
 from worldwise.plan.case import parameters_of
 from worldwise.read.lens import HostTime, Reading, Row
+from worldwise.report.tables import Group, Tables
 
 # The kinds of server as tables name them, the plain one first.
 SERVERS = {"linux": "Linux", "call": "TA called", "socket": "TA's socket"}
@@ -137,6 +139,7 @@ def _round_trips(variant: str, grid: _Grid[Row], full: bool) -> Section:
         f"TCP echo, {variant}: one round trip, client in the same machine (median of {samples} samples)",
         Table(headers, rows, left=1),
         notes,
+        name=section_name("echo-round-trips", variant),
     )
 
 
@@ -159,6 +162,7 @@ def _streams(variant: str, grid: _Grid[Row]) -> Section:
         f"TCP echo, {variant}: throughput, client in the same machine (median of {samples} samples)",
         Table(headers, rows, left=1),
         [_STREAM],
+        name=section_name("echo-throughput", variant),
     )
 
 
@@ -197,4 +201,13 @@ def _host(variant: str, times: Sequence[HostTime]) -> Section:
             f"us: one round trip. kB/s: 1000 bytes of messages echoed per second, in streams of {STREAM_MESSAGES}. The "
             f"host's load average was {min(loads):.1f} to {max(loads):.1f}.",
         ],
+        name=section_name("echo-host-time", variant),
     )
+
+
+TABLES = Tables(
+    groups=(Group(440, echo_sections),),
+    answer=lambda reading: echo_answer(reading, SERVERS),
+    operations={"echo": "a message echoed"},
+    own=("echo",),
+)

@@ -3,11 +3,13 @@
 
 from collections.abc import Iterable, Sequence
 
-from worldwise.base.tables import Section, Table, whole
+from worldwise.base.tables import Section, Table, section_name, whole
+from worldwise.families.faults.answer import faults_answer
 from worldwise.families.faults.spec import CUT_ACTIONS
 from worldwise.plan.case import parameters_of
 from worldwise.plan.parameters import STORAGES
 from worldwise.read.lens import Attempt, Reading
+from worldwise.report.tables import Answer, Group, Tables
 from worldwise.run.campaign import AFTER_RESTART, CUT, POWER_CUT, STORED, TAMPER
 
 # How the attempts are called in tables, by what they are done to.
@@ -105,6 +107,7 @@ def _tamper_section(attempts: Sequence[Attempt], variant: str) -> Section | None
         f"Tampering with a stored object of 7,000 bytes: what the TA then reads ({variant})",
         Table(["attempt", *storages], rows, 1 + len(storages)),
         _tamper_notes(any(what in LABELS and what.startswith("wire-") for what, _, _ in cells)),
+        name=section_name("tampering", variant),
     )
 
 
@@ -174,6 +177,7 @@ def _besides_section(attempts: Sequence[Attempt], variant: str) -> Section | Non
             "is created. An attempt that is not listed left all of that as it should be. ITEM_NOT_FOUND is the "
             "answer for an object that has never been created: OP-TEE removes an object that it finds corrupt.",
         ],
+        name=section_name("tampering-besides", variant),
     )
 
 
@@ -226,6 +230,7 @@ def _cut_section(attempts: Sequence[Attempt], variant: str) -> Section | None:
             "asks the file system for that (it opens files with O_SYNC, which the campaign checks); a disk that holds "
             "back or reorders writes in spite of it is not tried.",
         ],
+        name=section_name("power-cuts", variant),
     )
 
 
@@ -265,4 +270,17 @@ def _findings_section(attempts: Sequence[Attempt], variant: str, full: bool) -> 
         f"Power cuts that left something else than the old object or the new one ({variant})",
         Table(["storage", "action", "instruction", "stored", "found", "besides"], rows, 6),
         [f"{left} more: --full lists them all."] if left else [],
+        name=section_name("power-cuts-found", variant),
     )
+
+
+def _answer(reading: Reading) -> Answer | None:
+    return faults_answer(
+        [attempt for attempt in reading.attempts if attempt.operation == TAMPER],
+        [attempt for attempt in reading.attempts if attempt.operation == POWER_CUT],
+        STORAGES,
+        lambda what: LABELS.get(what.removesuffix(AFTER_RESTART), what),
+    )
+
+
+TABLES = Tables(groups=(Group(470, faults_sections),), answer=_answer)

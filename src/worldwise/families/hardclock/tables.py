@@ -6,11 +6,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import mean, median, stdev
 
-from worldwise.base.tables import Section, Table, count, factor, spread, whole
-from worldwise.families.portable.linux import level_rank, machine_text, options_text
+from worldwise.base.tables import Section, Table, count, factor, section_name, spread, whole
 from worldwise.plan.case import parameters_of
 from worldwise.read.lens import ClockReading, Reading, Row
 from worldwise.read.published import Figure, load_figures
+from worldwise.report.comparing import level_rank, machine_text, options_text
+from worldwise.report.tables import ANSWER_LINES, Answer, Group, Tables
 
 SOURCE = "mbedtls-armv7-a9"
 # What of ours stands beside it: the library's version, on the machine that they emulated.
@@ -132,6 +133,7 @@ def _runs_section(level: str, ours: Mapping[_Cell, Row], theirs: Mapping[_Cell, 
         f"ECDSA of mbed TLS 2.28.3 on an emulated vexpress-a9 as published, and ours at -{level}",
         Table(headers, [*cells, averages, deviations], 1),
         notes,
+        name=section_name("armv7-runs", level),
     )
 
 
@@ -206,6 +208,7 @@ def _rates_section(
             "If theirs was compiled as ours, the six figures of a level are one figure, the speed of their host in "
             "million emulated instructions per second, as far as that does not depend on the code."
         ],
+        name="armv7-rates",
     )
 
 
@@ -230,6 +233,7 @@ def _shape_section(
     return Section(
         "Which optimisation level: ratios that do not depend on their host's speed",
         Table(["ratio of means", "theirs", *(f"ours\n-{level}" for level in levels)], cells, 1),
+        name="armv7-ratios",
     )
 
 
@@ -277,6 +281,7 @@ def _level_section(
             "from a hundred million to some thousand million emulated instructions per second is one that a host can "
             "have: by itself it decides nothing.",
         ],
+        name="armv7-level",
     )
 
 
@@ -356,4 +361,26 @@ def _clock_section(clocks: Sequence[ClockReading]) -> Section | None:
             "what lies between their readings. loop: one million turns of two instructions. On a real Arm board it "
             "would be microseconds of real time, which are no cycles either, unless the core runs at 1 MHz.",
         ],
+        name="hardclock",
     )
+
+
+def armv7_answer(reading: Reading) -> Answer | None:
+    """How nearly each build explains the published times, and what the clock returns; None if the run has neither."""
+    parts = {section.name: section for section in armv7_sections(reading)}
+    level, clock = parts.get("armv7-level"), parts.get("hardclock")
+    if level and level.table:
+        shown = Table(level.table.headers, level.table.rows[:ANSWER_LINES], level.table.left)
+        return Answer("How the published figures were compiled", shown, level.notes[0], sections=("armv7", "hardclock"))
+    if clock and clock.table:
+        shown = Table(clock.table.headers, clock.table.rows[:ANSWER_LINES], clock.table.left)
+        return Answer(
+            "What mbedtls_timing_hardclock returns on Arm",
+            shown,
+            "It returns microseconds of the clock, and no cycles.",
+            sections=("hardclock",),
+        )
+    return None
+
+
+TABLES = Tables(groups=(Group(490, armv7_sections),), answer=armv7_answer)

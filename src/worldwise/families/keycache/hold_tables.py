@@ -95,6 +95,7 @@ def _cut_section(attempts: Sequence[Attempt]) -> Section | None:
             "server has it made anew. durability=relaxed confirms before it stores: what it loses is what it says "
             "(keycached --help).",
         ],
+        name="keycache-cuts",
     )
 
 
@@ -123,6 +124,7 @@ def _findings_section(attempts: Sequence[Attempt], full: bool) -> Section | None
         "Power cuts after which the key cache has not what it confirmed",
         Table(["storage", "durability", "instruction", "result", "what was found"], rows, 5),
         [f"{left} more: --full lists them all."] if left else [],
+        name="keycache-cuts-found",
     )
 
 
@@ -143,6 +145,7 @@ def _hold_section(attempts: Sequence[Attempt]) -> Section | None:
             "and the server goes on. In capitals: what it does not withstand, as the threat model says "
             "(keycache/DESIGN.md).",
         ],
+        name="keycache-attempts",
     )
 
 

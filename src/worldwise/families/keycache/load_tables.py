@@ -4,7 +4,7 @@
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from worldwise.base.tables import Section, Table, factor, whole
+from worldwise.base.tables import Section, Table, factor, section_name, whole
 from worldwise.families.keycache.spec import KEYCACHE_POLICIES, LOAD_ACTIONS, WORKLOADS
 from worldwise.plan.case import parameters_of
 from worldwise.read.lens import Reading, Row, is_quiet
@@ -23,8 +23,9 @@ _KEYS = (
 )
 
 
-def keycache_load_sections(reading: Reading) -> list[Section]:
-    """The parts of a report that are of the key cache under load; none if the run has none."""
+def keycache_load_sections(reading: Reading, full: bool = False) -> list[Section]:
+    """The parts of a report that are of the key cache under load; none if the run has none. `full` adds nothing."""
+    del full
     rows = [row for row in reading.rows if row.operation in (LOAD, ZIPF) and is_quiet(row)]
     parts: list[Section] = []
     for variant in dict.fromkeys(row.variant for row in rows):
@@ -159,6 +160,7 @@ def _load_section(variant: str, loads: Sequence[_Load]) -> Section:
             "redis-benchmark says: requests per second by its own clock, which is the machine's: 1 ns for an "
             "instruction. Its time begins before the handshakes, so that it says less than instr / request would.",
         ],
+        name=section_name("keycache-load", variant),
     )
 
 
@@ -204,6 +206,7 @@ def _zipf_section(variant: str, zipfs: Sequence[_Zipf]) -> Section:
             "instr / request: all that the one processor executes, with the client and TLS; mean of all requests but "
             "the first batch, in which the cache fills.",
         ],
+        name=section_name("keycache-clients", variant),
     )
 
 
@@ -223,5 +226,6 @@ def _legend_section(rows: Iterable[Row]) -> list[Section]:
                 *([_KEYS] if any(row.operation == LOAD for row in shown) else []),
                 *(f"{what}: {text}." for what, text in includes.items()),
             ],
+            name="keycache-load-legend",
         )
     ]

@@ -4,11 +4,16 @@
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from worldwise.base.tables import Section, Table, count, factor, ratio, whole
+from worldwise.base.tables import Section, Table, count, factor, ratio, section_name, whole
 from worldwise.base.units import size_text
+from worldwise.families.keycache.answer import keycache_answer
+from worldwise.families.keycache.hold_tables import keycache_hold_sections
+from worldwise.families.keycache.load_tables import LOAD, ZIPF, keycache_load_sections
 from worldwise.families.keycache.spec import KEYCACHE_ACTIONS, KEYCACHE_POLICIES
 from worldwise.plan.case import parameters_of
 from worldwise.read.lens import Reading, Row, is_quiet
+from worldwise.report.tables import Answer, Group, Tables
+from worldwise.run.campaign import KEYCACHE_CUT, KEYCACHE_HOLD
 
 OPERATION = "keycache"
 SOURCE = "mqttz-keys"
@@ -109,8 +114,9 @@ class _Rows:
         return None
 
 
-def keycache_sections(reading: Reading) -> list[Section]:
-    """The parts of a report that are of the key cache's requests; none if the run has none."""
+def keycache_sections(reading: Reading, full: bool = False) -> list[Section]:
+    """The parts of a report that are of the key cache's requests; none if the run has none. `full` adds nothing."""
+    del full
     table = _Rows(reading.rows)
     if not table.whats:
         return []
@@ -178,6 +184,7 @@ def _hit_section(table: _Rows) -> Section | None:
             "hit: the key is in the TA, and is another one than that of the call before. miss: it comes along in a "
             "sealed record. naive: it is read from an object of secure storage of its own.",
         ],
+        name="keycache-hits",
     )
 
 
@@ -219,7 +226,9 @@ def _place_section(table: _Rows, variant: str) -> Section | None:
     ]
     headers += ["assumed\nus"]
     return Section(
-        f"The key cache, a request by the places it passes through, {variant} (instructions)", Table(headers, cells, 4)
+        f"The key cache, a request by the places it passes through, {variant} (instructions)",
+        Table(headers, cells, 4),
+        name=section_name("keycache-places", variant),
     )
 
 
@@ -268,6 +277,7 @@ def _published_section(table: _Rows, reading: Reading) -> Section | None:
             "read for every use. "
             + " ".join(dict.fromkeys(figure.note for figure in (memory, storage) if figure.note)),
         ],
+        name="keycache-published",
     )
 
 
@@ -291,4 +301,23 @@ def _legend_section(table: _Rows) -> Section:
             "libteec, and the TA is the production TA, with functions put between OP-TEE and it by the linker.",
             *(f"{place}: {text}." for place, text in includes.items()),
         ],
+        name="keycache-legend",
     )
+
+
+def _answer(reading: Reading) -> Answer | None:
+    table = _Rows(reading.rows)
+    attempts = [one for one in reading.attempts if one.operation in (KEYCACHE_CUT, KEYCACHE_HOLD)]
+    return keycache_answer(reading, _hit_section(table), keycache_load_sections, attempts)
+
+
+TABLES = Tables(
+    groups=(Group(450, keycache_sections), Group(450, keycache_load_sections), Group(450, keycache_hold_sections)),
+    answer=_answer,
+    operations={
+        OPERATION: "a request to the key cache",
+        LOAD: "requests of redis-benchmark to the key cache",
+        ZIPF: "requests of many clients to the key cache",
+    },
+    own=(OPERATION, LOAD, ZIPF),
+)

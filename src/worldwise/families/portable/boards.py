@@ -3,7 +3,7 @@
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
-from worldwise.base.tables import Section, Table, count, factor, spread, whole
+from worldwise.base.tables import Section, Table, count, factor, section_name, spread, whole
 from worldwise.base.units import size_text
 from worldwise.libraries import boards as board
 from worldwise.libraries.portable import CURVELESS, CURVES, OF_CURVE, OPTIMISATIONS
@@ -165,7 +165,7 @@ def _board_section(name: str, rows: list[Row], reading: Reading) -> Section | No
     title = f"{name}: {board_text(name)} at {_clock(rows[0])}"
     if len(samples) == 1:
         title += f" (n = {samples.pop():,})"
-    return Section(title, Table(headers, cells, 3))
+    return Section(title, Table(headers, cells, 3), name=section_name("board", name))
 
 
 def _nobodys_lines(name: str, rows: list[Row], reading: Reading, width: int) -> Iterable[list[str]]:
@@ -207,7 +207,12 @@ def _published_section(name: str, rows: list[Row]) -> Section | None:
         for row in rows
         if row.published_gap
     )
-    return Section(f"{name}: published figures beside ours", Table(headers, cells, 3), [*gaps])
+    return Section(
+        f"{name}: published figures beside ours",
+        Table(headers, cells, 3),
+        [*gaps],
+        name=section_name("board-published", name),
+    )
 
 
 def _unavailable_section(name: str, reading: Reading, full: bool) -> Section | None:
@@ -230,7 +235,11 @@ def _unavailable_section(name: str, reading: Reading, full: bool) -> Section | N
     ]
     if not cells:
         return None
-    return Section(f"{name}: not available", Table(["library", "operations", "curves", "why"], cells, 4))
+    return Section(
+        f"{name}: not available",
+        Table(["library", "operations", "curves", "why"], cells, 4),
+        name=section_name("board-unavailable", name),
+    )
 
 
 def _in_order(operations: Iterable[str]) -> list[str]:
@@ -263,7 +272,7 @@ def _comparison_section(rows: list[Row]) -> Section | None:
         for name in names:
             line += [count(found[name].median), _rank(found[name])] if name in found else ["-", "-"]
         cells.append(line)
-    return Section("Across boards: medians and ranks", Table(headers, cells, 3))
+    return Section("Across boards: medians and ranks", Table(headers, cells, 3), name="boards")
 
 
 def by_core(names: Iterable[str]) -> list[str]:
@@ -306,6 +315,7 @@ def _dhrystone_section(rows: list[Row]) -> Section | None:
             "compiler and the C library's strcpy and strcmp as much as the core: makers' figures come from other "
             "compilers, and this one says little of cryptography, which multiplies long numbers."
         ],
+        name="dhrystone",
     )
 
 
@@ -317,7 +327,9 @@ def _published_reasons(rows: list[Row], reading: Reading) -> Section | None:
             notes[f"{figure.source}: {figure.conditions}{note}."] = None
     if not notes and not any(row.published_gap for row in rows):
         return None
-    return Section("What the published figures are", None, [*notes, reading.published_reason])
+    return Section(
+        "What the published figures are", None, [*notes, reading.published_reason], name="boards-published-reasons"
+    )
 
 
 def _emulation(name: str, emulated: board.Emulated) -> str:
@@ -353,4 +365,4 @@ def _legend_section(rows: list[Row], reading: Reading) -> Section | None:
         )
     notes += [f"{', '.join(map(operation_text, names))}: {text}" for text, names in includes.items()]
     notes += [_emulation(name, known[name].emulated) for name in by_core(row.board for row in rows) if name in known]
-    return Section("How to read the boards' tables", None, notes)
+    return Section("How to read the boards' tables", None, notes, name="boards-legend")

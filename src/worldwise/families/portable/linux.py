@@ -3,15 +3,14 @@
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
-from worldwise.base.tables import Section, Table, count, factor
+from worldwise.base.tables import Section, Table, count, factor, section_name
 from worldwise.base.units import size_text
-from worldwise.families.crypto.tables import claim
-from worldwise.libraries.portable import CURVES, OF_CURVE, OPTIMISATIONS, portables
+from worldwise.libraries.portable import CURVES, OF_CURVE, portables
 from worldwise.plan.case import parameters_of
 from worldwise.plan.spec import PLAIN_TARGETS
 from worldwise.read.lens import Reading, Row
+from worldwise.report.comparing import claim, core_of, machine_of, machine_text, machines, options_text, samples_text
 
-_TITLES = {"linux-armv7": "Linux on Armv7-A", "linux-armv8": "Linux on Armv8-A"}
 _CURVELESS = {"sha256": "SHA-256", "sha512": "SHA-512", "aes128": "AES-128-CTR", "aes256": "AES-256-CTR"}
 _USUAL = {"curve", "size", "core"}
 # Counts of one case on two cores differ by interrupts alone unless they differ by more than this share.
@@ -23,7 +22,7 @@ def linux_sections(reading: Reading, full: bool = False) -> list[Section]:
 
     Unless `full`, what is not available is told once for all operations that lack it.
     """
-    rows = [row for row in reading.rows if row.target in PLAIN_TARGETS and _is_library_row(row)]
+    rows = library_rows(reading)
     parts: list[Section | None] = []
     for machine in machines(rows):
         own = [row for row in rows if machine_of(row) == machine]
@@ -46,49 +45,15 @@ def linux_columns(reading: Reading) -> Mapping[str, Callable[[Row], object]]:
     }
 
 
-# --- what rows are, for every report of these targets ---
-
-
-def core_of(row: Row) -> str:
-    """The core that a row was measured on; empty if its target is none of these."""
-    return parameters_of(row.parameters).get("core", PLAIN_TARGETS.get(row.target, ""))
-
-
-def options_text(row: Row) -> str:
-    """The build options of a row's case, as its id has them; empty for the default."""
-    return parameters_of(row.parameters).get("options", "")
-
-
-def machine_of(row: Row) -> tuple[str, str]:
-    """Target and core of a row."""
-    return (row.target, core_of(row))
-
-
-def machine_text(machine: tuple[str, str]) -> str:
-    """A machine as it stands in titles: `Linux on Armv7-A (Cortex-A9)`."""
-    target, core = machine
-    return f"{_TITLES.get(target, target)} ({core.title()})"
-
-
-def machines(rows: Iterable[Row]) -> list[tuple[str, str]]:
-    """The machines that rows are of, by target and core."""
-    return sorted({machine_of(row) for row in rows})
-
-
-def level_rank(optimisation: str) -> int:
-    """Where an optimisation stands in tables: from -O0 to -O3."""
-    return OPTIMISATIONS.index(optimisation) if optimisation in OPTIMISATIONS else len(OPTIMISATIONS)
-
-
-def samples_text(rows: Iterable[Row]) -> str:
-    """`(n = 100)`, or the least and the most where they differ."""
-    sizes = sorted({row.n for row in rows})
-    return f"(n = {sizes[0]:,})" if len(sizes) == 1 else f"(n = {sizes[0]:,} to {sizes[-1]:,})"
-
-
-def _is_library_row(row: Row) -> bool:
-    """Whether it is of a library as it is built by default, on a machine that nothing disturbs."""
-    return row.operation in (*OF_CURVE, *_CURVELESS) and not set(parameters_of(row.parameters)) - _USUAL
+def library_rows(reading: Reading) -> list[Row]:
+    """The rows of libraries as they are built by default, on plain Linux that nothing disturbs."""
+    return [
+        row
+        for row in reading.rows
+        if row.target in PLAIN_TARGETS
+        and row.operation in (*OF_CURVE, *_CURVELESS)
+        and not set(parameters_of(row.parameters)) - _USUAL
+    ]
 
 
 # --- tables ---
@@ -118,7 +83,9 @@ def _curve_sections(machine: tuple[str, str], curve: str, rows: Sequence[Row]) -
         headers += ["code\nbytes"] if sized else []
         message = f", message of {size_text(size)}" if size is not None else ""
         yield Section(
-            f"{machine_text(machine)}, {curve}{message}: medians {samples_text(shown)}", Table(headers, cells, 1)
+            f"{machine_text(machine)}, {curve}{message}: medians {samples_text(shown)}",
+            Table(headers, cells, 1),
+            name=section_name(*machine, curve, message),
         )
 
 
@@ -172,6 +139,7 @@ def _byte_section(machine: tuple[str, str], rows: Sequence[Row]) -> Section | No
         f"{machine_text(machine)}, hashes and ciphers: medians {samples_text(shown)}",
         Table(headers, cells, 2),
         ["Of a short message it is the fixed cost that is divided: padding, or a cipher's key expansion."],
+        name=section_name(*machine, "bytes"),
     )
 
 
@@ -212,7 +180,7 @@ def _core_section(rows: Sequence[Row]) -> Section | None:
         *(f"{core}\ninstr" for core in cores),
         "most above\nfewest, %",
     ]
-    return Section("What the core changes", Table(headers, cells, 4) if cells else None, notes)
+    return Section("What the core changes", Table(headers, cells, 4) if cells else None, notes, name="linux-cores")
 
 
 def _unavailable_section(reading: Reading, full: bool) -> Section | None:
@@ -223,7 +191,7 @@ def _unavailable_section(reading: Reading, full: bool) -> Section | None:
             named = f"{each.implementation} on {each.target}: {each.reason}" if full else each.reason
             groups.setdefault(named, {})[what if full else each.curve or each.operation] = None
     notes = [f"{text} ({', '.join(what)})." for text, what in groups.items()]
-    return Section("Not available on plain Linux", None, notes) if notes else None
+    return Section("Not available on plain Linux", None, notes, name="linux-unavailable") if notes else None
 
 
 def _legend_section(rows: Sequence[Row]) -> Section | None:
@@ -253,4 +221,4 @@ def _legend_section(rows: Sequence[Row]) -> Section | None:
         about = f"{known[name].manifest.title}: {known[name].manifest.about}" if name in known else "not here any more"
         claimed = f"{word} ({where})" if where else word
         notes.append(f"{name}: {about}. Constant time, as its authors say: {claimed}. Licence: {licence}.")
-    return Section("How to read the tables of plain Linux", None, notes)
+    return Section("How to read the tables of plain Linux", None, notes, name="linux-legend")

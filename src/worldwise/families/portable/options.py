@@ -5,11 +5,11 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from worldwise.base.tables import Section, Table, count, factor
-from worldwise.families.portable.linux import level_rank, machine_of, machine_text, options_text, samples_text
+from worldwise.base.tables import Section, Table, count, factor, section_name
 from worldwise.libraries.portable import CURVES, OF_CURVE, portables
 from worldwise.plan.spec import PLAIN_TARGETS
 from worldwise.read.lens import Reading, Row, is_quiet
+from worldwise.report.comparing import level_rank, machine_of, machine_text, options_text, samples_text
 
 _DEFAULT = "default"
 _LEADING = ("sign", "verify")
@@ -162,11 +162,12 @@ def _sweep_sections(key: tuple[tuple[str, str], str, str], rows: Sequence[Row], 
         f"Build options of {title}: medians {samples_text(rows)}",
         Table(headers, cells, len(options.names)),
         [] if usual else ["The library's default is not among them: there is nothing to divide by."],
+        name=section_name("options", *machine, variant, curve),
     )
     counts = {name: {point: found[name].median for point, found in points.items() if name in found} for name in shown}
     found = effects(options, counts)
     if found:
-        yield _effect_section(title, found, shown, curve)
+        yield _effect_section(section_name("options-that-matter", *machine, variant, curve), title, found, shown, curve)
 
 
 def _most(rows: Iterable[Row], attribute: str) -> str:
@@ -174,7 +175,7 @@ def _most(rows: Iterable[Row], attribute: str) -> str:
     return f"{max(values):,}" if values else "-"
 
 
-def _effect_section(title: str, found: Sequence[Effect], operations: Sequence[str], curve: str) -> Section:
+def _effect_section(called: str, title: str, found: Sequence[Effect], operations: Sequence[str], curve: str) -> Section:
     headers = ["option", "value", "against", "pairs"]
     for name in operations:
         headers += [f"{name}\nmean x", "\nleast x", "\nmost x"]
@@ -186,7 +187,9 @@ def _effect_section(title: str, found: Sequence[Effect], operations: Sequence[st
             ratios = effect.ratios.get(name)
             line += [f"{effect.mean(name):.3f}", f"{min(ratios):.3f}", f"{max(ratios):.3f}"] if ratios else ["-"] * 3
         cells.append(line)
-    return Section(f"Which options matter: {title}", Table(headers, cells, 3), [_matters(found, operations, curve)])
+    return Section(
+        f"Which options matter: {title}", Table(headers, cells, 3), [_matters(found, operations, curve)], name=called
+    )
 
 
 def _matters(found: Sequence[Effect], operations: Sequence[str], curve: str) -> str:
@@ -217,4 +220,5 @@ def _legend_section() -> Section:
             "the value divided by that with the option's default; least and most: of those ratios. Above 1 the value "
             "costs, below 1 it saves. Where least and most are far apart, what the option does depends on the others.",
         ],
+        name="options-legend",
     )

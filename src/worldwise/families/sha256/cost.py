@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from pydantic import BaseModel, ConfigDict
 
-from worldwise.families.calls.fit import fit_line
+from worldwise.read.fit import fit_line
 from worldwise.read.published import Figure
 
 # That of a Raspberry Pi 3 model B, the board of the published figures. At one instruction per cycle, as everywhere.

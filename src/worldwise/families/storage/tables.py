@@ -4,12 +4,14 @@
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from worldwise.base.tables import Section, Table, count, factor, ratio, spread
+from worldwise.base.tables import Section, Table, count, factor, ratio, section_name, spread
 from worldwise.base.units import size_text
+from worldwise.families.storage.answer import storage_answer
 from worldwise.plan.case import parameters_of
 from worldwise.plan.parameters import STORAGES
 from worldwise.read.lens import Reading, Row, is_quiet
 from worldwise.read.mqttz import CLOCK, SOURCE, beside
+from worldwise.report.tables import Group, Tables
 
 SECURE, PLAIN = "storage", "file"
 # The object's size in the published table.
@@ -144,7 +146,12 @@ def _action_section(table: _Rows, action: str, full: bool) -> Section | None:
     what = f": {_ACTIONS[action]}" if _ACTIONS[action] else ""
     title = f"Storage, {action}{what}; medians ({_samples(shown)})"
     notes = [f"too large: {'; '.join(table.reasons(action))}."] if table.reasons(action) else []
-    return Section(title, Table(["storage", "of one call", *map(size_text, table.sizes)], lines, 2), notes)
+    return Section(
+        title,
+        Table(["storage", "of one call", *map(size_text, table.sizes)], lines, 2),
+        notes,
+        name=section_name("storage", action),
+    )
 
 
 def _medians(rows: Sequence[Row | None], absent: Sequence[str]) -> list[str]:
@@ -182,6 +189,7 @@ def _byte_section(table: _Rows) -> Section | None:
             "Of a small object it is the fixed cost that is divided: finding it in the directory, and its own keys and "
             "hashes. Of a large one it is what its blocks take: 4 KiB in the REE file system, 256 bytes in RPMB."
         ],
+        name="storage-per-byte",
     )
 
 
@@ -223,6 +231,7 @@ def _published_section(table: _Rows, reading: Reading) -> Section | None:
             f"{CLOCK} and one instruction per cycle. How their program writes and reads its plain file, and how many "
             "objects there were, is not stated.",
         ],
+        name="storage-published",
     )
 
 
@@ -269,4 +278,15 @@ def _legend_section(table: _Rows) -> Section:
             "too large: RPMB's file system writes an object's new content beside the old one, so that overwriting and "
             "appending need room for both."
         )
-    return Section("How to read the tables of storage", None, notes)
+    return Section("How to read the tables of storage", None, notes, name="storage-legend")
+
+
+TABLES = Tables(
+    groups=(Group(460, storage_sections),),
+    answer=lambda reading: storage_answer(reading, tuple(_ACTIONS)),
+    operations={
+        SECURE: "an object in secure storage",
+        PLAIN: "a plain file",
+    },
+    own=(SECURE, PLAIN),
+)

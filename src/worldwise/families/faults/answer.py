@@ -1,0 +1,59 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""The answer of tampering and of power cuts on one screen: what each storage did not detect or had not kept."""
+
+from collections.abc import Callable, Collection, Sequence
+
+from worldwise.base.tables import Table, whole
+from worldwise.plan.case import parameters_of
+from worldwise.read.lens import Attempt
+from worldwise.report.tables import ANSWER_LINES, Answer
+
+_MISSED = "not detected"
+_KEPT = ("old", "new")
+
+
+def faults_answer(
+    tampering: Sequence[Attempt], cuts: Sequence[Attempt], storages: Collection[str], words: Callable[[str], str]
+) -> Answer | None:
+    """Attempts by storage, tampering first; `words` is what people call an attempt. None if nothing was tried."""
+    if not tampering and not cuts:
+        return None
+    cells = []
+    for storage in storages:
+        tried = [one for one in tampering if _storage(one) == storage]
+        if tried:
+            missed = [one for one in tried if one.result == _MISSED]
+            effect = sum(one.result == "no effect" for one in tried)
+            cells.append([storage, "tampering", whole(len(tried)), whole(len(missed)), whole(effect)])
+    for storage in storages:
+        tried = [one for one in cuts if _storage(one) == storage]
+        if tried:
+            bad = sum(_is_bad(one) for one in tried)
+            cells.append([storage, "power cut", whole(len(tried)), whole(bad), "-"])
+    missed = [one for one in tampering if one.result == _MISSED]
+    names = list(dict.fromkeys(f"{words(one.what)} ({_storage(one)})" for one in missed))
+    shown = "; ".join(names[:3]) + (f"; and {len(names) - 3} more" if len(names) > 3 else "")
+    bad = sum(map(_is_bad, cuts))
+    verdict = f"{len(missed):,} of {len(tampering):,} attempts to tamper were not detected." if tampering else ""
+    if cuts:
+        verdict += f" {bad:,} of {len(cuts):,} power cuts left something else than the old object or the new one."
+    return Answer(
+        "What each storage withstands",
+        Table(
+            ["storage", "what was tried", "\nattempts", "not detected,\nor damaged", "no\neffect"],
+            cells[:ANSWER_LINES],
+            2,
+        ),
+        verdict.strip(),
+        (f"Not detected: {shown}.",) if names else (),
+        ("tampering", "power-cuts"),
+    )
+
+
+def _storage(attempt: Attempt) -> str:
+    return parameters_of(attempt.parameters).get("storage", "")
+
+
+def _is_bad(cut: Attempt) -> bool:
+    """Whether a cut left neither the old object nor the new one, or damaged something else."""
+    return cut.result not in _KEPT or "; " in cut.detail

@@ -1,0 +1,262 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Tables of hashing in the TEE: where the instructions go, how they grow with the message, what others published."""
+
+from collections.abc import Callable, Iterable, Mapping
+
+from worldwise.base.tables import Section, Table, count, factor, ratio, section_name, whole
+from worldwise.base.units import size_text
+from worldwise.families.sha256.answer import sha256_answer
+from worldwise.families.sha256.cost import Fit, HashCost, throughput
+from worldwise.read.lens import Reading, Row
+from worldwise.report.tables import Columns, Group, Tables
+
+
+def sha256_sections(reading: Reading, full: bool = False) -> list[Section]:
+    """The parts of a report that are of hashing in the TEE; none if the run has none.
+
+    With `full`, every residual of a line is shown, not only the greatest.
+    """
+    parts = [
+        *_hash_cost_sections(reading),
+        _hash_compare_section(reading),
+        _hash_pieces_section(reading),
+        _hash_extension_section(reading),
+        _hash_fit_section(reading, full),
+        _hash_published_section(reading),
+    ]
+    return [part for part in parts if part]
+
+
+def sha256_columns(reading: Reading) -> Mapping[str, Callable[[Row], object]]:
+    """The columns of a CSV that are of hashing; empty in other rows."""
+    return {
+        **{f"{part}_instructions": _part_column(reading, part) for part in _PARTS},
+        "sha256sum_instructions": _part_column(reading, "sha256sum"),
+        "megabytes_per_second": _throughput_column(reading),
+        "fit_fixed_instructions": _fit_column(reading, lambda fit, _: fit.fixed),
+        "fit_instructions_per_byte": _fit_column(reading, lambda fit, _: fit.per_byte),
+        "fit_residual_instructions": _fit_column(reading, lambda fit, size: fit.residuals[size]),
+    }
+
+
+# What a call of the TA that hashes is made of; fields of HashCost.
+_PARTS = ("algorithm", "memory", "switch", "wrapper", "rest")
+
+
+_HASH_PARTS_NOTE = (
+    "total = algorithm + memory + switch + wrapper + rest. algorithm: the calls of the API in the TA. memory: bringing "
+    "message and digest over, by registering and mapping pages; no byte is copied. switch: the way into the TA and "
+    "back, of all calls. wrapper: the rest of the TA's command. rest: what the TA's counter does not see (the "
+    "monitor's part in its system calls), timer interrupts that waited in Linux until the TA returned, and what "
+    "differs between the calls; it can be less than 0 where an interrupt fell into the calls that are taken away."
+)
+
+
+def _hash_cost_sections(reading: Reading) -> Iterable[Section]:
+    costs = reading.hashing.costs
+    for chunked, title in ((False, "in one call"), (True, "in pieces")):
+        chosen = [cost for cost in costs if (cost.chunk is not None) == chunked]
+        if not chosen:
+            continue
+        headers = ["variant", "size", *(["piece"] if chunked else []), "calls"]
+        headers += ["total\ninstr", *(f"{name}\ninstr" for name in _PARTS)]
+        headers += ["total /\nbyte", f"at {reading.hashing.clock_ghz} GHz\nMB/s"]
+        cells = []
+        for cost in chosen:
+            line = [_cost_label(cost), size_text(cost.size)]
+            if cost.chunk is not None:
+                line.append(size_text(cost.chunk))
+            line += [f"{cost.calls:,}", count(cost.total)]
+            line += [count(getattr(cost, part)) for part in _PARTS]
+            if cost.size:
+                line += [factor(cost.total / cost.size), f"{throughput(cost.size, cost.total):,.1f}"]
+            else:
+                line += ["-", "-"]
+            cells.append(line)
+        notes = [] if chunked and len(costs) > len(chosen) else [_HASH_PARTS_NOTE, reading.assumption]
+        yield Section(
+            f"SHA-256 in the TA, {title}: where the client's instructions go (medians)",
+            Table(headers, cells, 1),
+            notes,
+            section_name("sha256-cost", title),
+        )
+
+
+def _cost_label(cost: HashCost) -> str:
+    return f"{cost.variant} {cost.parameters}" if cost.parameters else cost.variant
+
+
+def _hash_compare_section(reading: Reading) -> Section | None:
+    cells = [
+        [
+            _cost_label(cost),
+            size_text(cost.size),
+            "-" if cost.chunk is None else size_text(cost.chunk),
+            count(cost.total),
+            "-" if cost.linux is None else count(cost.linux),
+            ratio(cost.total / cost.linux if cost.linux else None),
+            ratio(cost.algorithm / cost.linux if cost.linux else None),
+            "-" if cost.sha256sum is None else count(cost.sha256sum),
+            ratio(cost.total / cost.sha256sum if cost.sha256sum else None),
+        ]
+        for cost in reading.hashing.costs
+        if cost.linux or cost.sha256sum
+    ]
+    if not cells:
+        return None
+    headers = ["variant", "size", "piece", "client\ninstr", "Linux\ninstr", "client /\nLinux", "algorithm /\nLinux"]
+    headers += ["sha256sum\ninstr", "client /\nsha256sum"]
+    return Section(
+        "SHA-256: the TEE against the same library in Linux, and against sha256sum",
+        Table(headers, cells, 1),
+        [
+            "sha256sum: fork, exec, reading the file from memory, hashing, output and wait, with OpenSSL's code for "
+            "the cryptographic extension. It is the same program in every variant."
+        ],
+        "sha256-compared",
+    )
+
+
+def _hash_pieces_section(reading: Reading) -> Section | None:
+    in_one = {(cost.variant, cost.size, cost.parameters): cost for cost in reading.hashing.costs if cost.chunk is None}
+    cells = []
+    for cost in reading.hashing.costs:
+        single = in_one.get((cost.variant, cost.size, cost.parameters))
+        if cost.chunk is not None and single and cost.calls > 1:
+            more = (cost.total - single.total) / (cost.calls - 1)
+            cells.append(
+                [
+                    _cost_label(cost),
+                    size_text(cost.size),
+                    size_text(cost.chunk),
+                    f"{cost.calls:,}",
+                    count(single.total),
+                    count(cost.total),
+                    factor(cost.total / single.total),
+                    whole(more),
+                ]
+            )
+    if not cells:
+        return None
+    headers = ["variant", "size", "piece", "calls", "one call\ninstr", "in pieces\ninstr", "pieces /\none call"]
+    headers += ["each further\ncall, instr"]
+    return Section(
+        "SHA-256 in one call against in pieces, from the client", Table(headers, cells, 1), name="sha256-pieces"
+    )
+
+
+def _hash_extension_section(reading: Reading) -> Section | None:
+    lines: dict[tuple[str, str], dict[str, float]] = {}
+    for one in reading.factors:
+        if (one.kind, one.operation, one.measure) == ("crypto-extension", "sha256", "hash"):
+            key = (f"{one.implementation}-{one.optimisation}", one.parameters)
+            lines.setdefault(key, {})[one.place] = one.value
+    cells = [
+        [variant, parameters.replace(",", ", "), *(ratio(values.get(place)) for place in ("api", "client", "linux"))]
+        for (variant, parameters), values in lines.items()
+    ]
+    if not cells:
+        return None
+    headers = ["variant", "case", "algorithm\nfactor", "client\nfactor", "Linux\nfactor"]
+    return Section(
+        "What the Armv8 Cryptographic Extension gives SHA-256: median without it / median with it",
+        Table(headers, cells, 2),
+        name="sha256-extension",
+    )
+
+
+def _hash_fit_section(reading: Reading, full: bool) -> Section | None:
+    cells = []
+    for fit in reading.hashing.fits:
+        worst = max(fit.residuals, key=lambda size: abs(fit.residuals[size]))
+        sizes = sorted(fit.residuals) if full else [worst]
+        for size in sizes:
+            cells.append(
+                [
+                    fit.variant,
+                    fit.what,
+                    "-" if fit.chunk is None else size_text(fit.chunk),
+                    str(len(fit.residuals)),
+                    whole(fit.fixed),
+                    f"{fit.per_byte:,.4f}",
+                    size_text(size),
+                    whole(fit.residuals[size]),
+                    f"{100 * fit.relative[size]:,.2f}",
+                ]
+            )
+    if not cells:
+        return None
+    headers = ["variant", "place", "piece", "sizes", "fixed\ninstr", "per byte\ninstr", "residual\nat size"]
+    headers += ["residual\ninstr", "residual\n% of it"]
+    return Section(
+        "SHA-256 as fixed cost and cost per byte: a line through the medians by least squares",
+        Table(headers, cells, 2),
+        [
+            *([] if full else ["Shown is the greatest residual of each line; --full and the JSON have all of them."]),
+            "The client's line bends at its beginning: an empty message has no memory to bring over.",
+        ],
+        "sha256-per-byte",
+    )
+
+
+def _hash_published_section(reading: Reading) -> Section | None:
+    cells = []
+    notes: dict[str, None] = {}
+    for figure in reading.hashing.published:
+        cells.append(
+            [
+                figure.quantity,
+                figure.variant,
+                figure.of.removeprefix(f"optee/{figure.variant}/"),
+                f"{figure.ours:,.2f}",
+                f"{figure.value:,.4g}",
+                figure.unit,
+                factor(figure.ratio),
+            ]
+        )
+        notes[f"{figure.source}, {figure.quantity}: {figure.conditions} ({figure.note})."] = None
+    if not cells:
+        return None
+    headers = ["what", "variant", "ours is of", "ours\nin its unit", "published\nin its unit", "\nunit"]
+    headers += ["ours /\npublished"]
+    return Section(
+        f"Published figures of SHA-256 beside ours, at {reading.hashing.clock_ghz} GHz and one instruction per cycle",
+        Table(headers, cells, 3),
+        [*notes, reading.hashing.published_reason],
+        "sha256-published",
+    )
+
+
+def _part_column(reading: Reading, part: str) -> Callable[[Row], object]:
+    costs = {cost.case: cost for cost in reading.hashing.costs}
+
+    def value(row: Row) -> object:
+        if (row.measure, row.place) != ("hash", "client") or row.case not in costs:
+            return None
+        return getattr(costs[row.case], part)
+
+    return value
+
+
+def _throughput_column(reading: Reading) -> Callable[[Row], object]:
+    clock = reading.hashing.clock_ghz
+    return lambda row: throughput(row.size, row.median, clock) if row.size and row.measure == "hash" else None
+
+
+def _fit_column(reading: Reading, value: Callable[[Fit, int], float]) -> Callable[[Row], object]:
+    fits = {(fit.variant, fit.what, fit.chunk): fit for fit in reading.hashing.fits}
+
+    def of(row: Row) -> object:
+        what = "sha256sum" if row.operation == "sha256sum" else row.place
+        fit = fits.get((row.variant, what, row.chunk)) if row.measure == "hash" and row.size is not None else None
+        return value(fit, row.size) if fit and row.size in fit.residuals else None
+
+    return of
+
+
+TABLES = Tables(
+    groups=(Group(200, sha256_sections),),
+    answer=sha256_answer,
+    operations={"sha256": "SHA-256", "sha256sum": "sha256sum"},
+    columns=(Columns(0, sha256_columns),),
+)

@@ -1,0 +1,63 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""What tables of several families say of their rows: the machine, the build, the samples, what a library claims."""
+
+from collections.abc import Iterable
+
+from worldwise.libraries.implementation import CONSTANT_TIME, IMPLEMENTATIONS, LICENCES, TWEETNACL
+from worldwise.libraries.portable import OPTIMISATIONS, portables
+from worldwise.plan.case import parameters_of
+from worldwise.plan.spec import PLAIN_TARGETS
+from worldwise.read.lens import Row
+
+_TITLES = {"linux-armv7": "Linux on Armv7-A", "linux-armv8": "Linux on Armv8-A"}
+
+
+def core_of(row: Row) -> str:
+    """The core that a row was measured on; empty if its target is none of these."""
+    return parameters_of(row.parameters).get("core", PLAIN_TARGETS.get(row.target, ""))
+
+
+def options_text(row: Row) -> str:
+    """The build options of a row's case, as its id has them; empty for the default."""
+    return parameters_of(row.parameters).get("options", "")
+
+
+def machine_of(row: Row) -> tuple[str, str]:
+    """Target and core of a row."""
+    return (row.target, core_of(row))
+
+
+def machine_text(machine: tuple[str, str]) -> str:
+    """A machine as it stands in titles: `Linux on Armv7-A (Cortex-A9)`."""
+    target, core = machine
+    return f"{_TITLES.get(target, target)} ({core.title()})"
+
+
+def machines(rows: Iterable[Row]) -> list[tuple[str, str]]:
+    """The machines that rows are of, by target and core."""
+    return sorted({machine_of(row) for row in rows})
+
+
+def level_rank(optimisation: str) -> int:
+    """Where an optimisation stands in tables: from -O0 to -O3."""
+    return OPTIMISATIONS.index(optimisation) if optimisation in OPTIMISATIONS else len(OPTIMISATIONS)
+
+
+def samples_text(rows: Iterable[Row]) -> str:
+    """`(n = 100)`, or the least and the most where they differ."""
+    sizes = sorted({row.n for row in rows})
+    return f"(n = {sizes[0]:,})" if len(sizes) == 1 else f"(n = {sizes[0]:,} to {sizes[-1]:,})"
+
+
+def claim(implementation: str, curve: str = "") -> tuple[str, str, str]:
+    """What a library's authors claim of constant time, in a word and with where they do, and its licence."""
+    if implementation in IMPLEMENTATIONS:
+        library = TWEETNACL if curve in ("ed25519", "x25519") else IMPLEMENTATIONS[implementation].library
+        text, licence = CONSTANT_TIME[library], LICENCES[library]
+    else:
+        known = portables().get(implementation)
+        if known is None:
+            return "?", "a library of the user's own that is not here", "?"
+        text, licence = known.manifest.constant_time, known.manifest.licence
+    word, _, where = text.partition(": ")
+    return word, where, licence.replace("-or-later", "+")
