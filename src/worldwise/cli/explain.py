@@ -25,11 +25,12 @@ from worldwise.libraries import own
 from worldwise.machine.emulator import Emulator
 from worldwise.plan.block import MAX_SAMPLES, MAX_WARMUP
 from worldwise.plan.case import Case, parse_case
+from worldwise.plan.suggest import cases_of, named_operation
 from worldwise.report import explained as explain_report
 from worldwise.report import exports, flame
 from worldwise.report.document import markdown_text
 from worldwise.report.terminal import print_sections
-from worldwise.run.rundir import Run, open_run
+from worldwise.run.rundir import NoRunError, Run, open_run
 from worldwise.run.slowdown import measure_slowdown
 from worldwise.run.watch import Watcher
 
@@ -41,6 +42,8 @@ _DOCUMENTS = ("table", "markdown")
 _WIDTH = 140
 # Instructions between two moments at which the stack in memory is compared.
 _WITNESS = 10_000
+# Cases that are suggested to somebody who named an operation alone.
+_MOST_CASES = 4
 # Of a run's cases, so many regions of a kind are followed beside the first and the warm-up ones.
 _FOLLOWED = 3
 
@@ -121,7 +124,7 @@ def explain(
     else:
         if diff or slow_down:
             raise click.UsageError("--diff and --slow-down take a CASE")
-        reference = open_run(what, runs)
+        reference = _open_run(what, runs)
         click.get_current_context().call_on_close(own.forget)
         brought = own.bring(directories)
         own.announce(brought, lambda text: outgoing.echo(text, err=True))
@@ -155,6 +158,23 @@ def explain(
             agreement = explainer.agreement() if witness else None
             out.show([*parts, explain_report.check_section(explainer.check(), agreement)], form)
     return 0
+
+
+def _open_run(what: str, runs: Path) -> Run:
+    """The run of that name. If there is none the error says how cases are named, and which have such an operation."""
+    try:
+        return open_run(what, runs)
+    except NoRunError as error:
+        operation = named_operation(what)
+        cases = cases_of(operation) if operation else []
+        if not cases:
+            raise WorldwiseError(error.message, f"{error.hint}; or a case: TARGET/VARIANT/OPERATION") from error
+        meant = "" if what == operation else f"Did you mean '{operation}'? "
+        more = f" and {len(cases) - _MOST_CASES} more in the suites" if len(cases) > _MOST_CASES else ""
+        listed = f"Of {operation} there are {', '.join(cases[:_MOST_CASES])}{more}"
+        raise WorldwiseError(
+            error.message, f"say a run, or a case: TARGET/VARIANT/OPERATION. {meant}{listed}"
+        ) from error
 
 
 class _Output:
