@@ -363,7 +363,7 @@ def _explain(directory: Path) -> str:
 
 def _published(_: Path) -> str:
     lines = []
-    for source in published.SOURCES:
+    for source in published.sources():
         found = published.Published(source)
         lines += [f"=== {source}", f"table of {len(found.table)}: {found.reason}"]
         lines += [f"{figure.model_dump_json()}" for figure in published.load_figures(source)]
