@@ -232,13 +232,19 @@ class Bench:
             wall_seconds=seconds,
         )
         if self.options.start == "snapshot":
-            try:
-                self.results.put(digest, directory, writer.run.id, seconds, outcome.command)
-            except OSError as error:
-                # The run has the case; only the next one must measure it again.
-                self.progress.note(f"{case.id}: its result cannot be kept in the cache: {error}")
+            self._keep(case, digest, directory, writer.run.id, seconds, outcome.command)
         self.progress.case_done(case, f"{seconds:.1f} s{_found(case, checked)}")
         return None
+
+    def _keep(
+        self, case: Case, digest: str, directory: Path, run: str, seconds: float, command: tuple[str, ...]
+    ) -> None:
+        """Put a result into the store, for later runs."""
+        try:
+            self.results.put(digest, directory, run, seconds, command)
+        except OSError as error:
+            # The run has the case; only the next one must measure it again.
+            self.progress.note(f"{case.id}: its result cannot be kept in the cache: {error}")
 
     def case_failed(self, writer: RunWriter, case: Case, machine: Machine | None, error: WorldwiseError) -> None:
         self.progress.case_done(case, "FAILED")
