@@ -84,7 +84,7 @@ cache, work, repository = map(Path, sys.argv[1:])
 os.environ |= {"HOME": str(work), "WORLDWISE_CACHE": str(cache), "TMPDIR": str(work)}
 sys.path[:0] = [str(repository / name) for name in ("src", "tests", "tests/machine")]
 from test_sandbox import attack
-from worldwise.lab import open_lab
+from worldwise.lab.lab import open_lab
 print(json.dumps(attack(open_lab(), work)))
 """
 
