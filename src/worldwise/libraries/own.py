@@ -31,6 +31,8 @@ from worldwise.plan.spec import PLAIN_TARGETS, TEE_CORE
 from worldwise.plan.suite import Suite
 from worldwise.run.rundir import OwnEntry
 
+# The OP-TEE whose TA calls the library. What its core does for cryptography takes no part in what is measured.
+OPTEE_VARIANT = "mbedtls-nist"
 # The core of the machine it runs on, as a [build.core.*] of implementation.toml may name it.
 OPTEE_CORE = TEE_CORE
 # The attestation is on this curve: a library that has not all of these cannot make one.

@@ -17,7 +17,7 @@ from worldwise.libraries.portable import NO_CURVE, Portable, find
 from worldwise.machine.machine import FIXED_DATE, Machine
 from worldwise.plan.case import Case
 from worldwise.targets.guest import guest_trees
-from worldwise.targets.library import adapters, curve_plan, trees
+from worldwise.targets.portable_images import adapters, curve_plan, trees
 
 # One instruction takes 2^10 ns of virtual time, the most that QEMU allows: longer than a tick of any board's counter,
 # so that the ticks tell the number of instructions without a remainder.

@@ -22,7 +22,7 @@ from worldwise.plan.spec import PLAIN_TARGETS
 from worldwise.targets.architecture import ARMV7, ARMV8, Architecture
 from worldwise.targets.families import images_of
 from worldwise.targets.guest import guest_trees, unpacked
-from worldwise.targets.library import adapter_trees, curve_plan, source_packages, trees
+from worldwise.targets.portable_images import adapter_trees, curve_plan, source_packages, trees
 
 # Of a portable implementation; what a family has for plain Linux has none.
 _FOOTPRINT = "footprint.json"

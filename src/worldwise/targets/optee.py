@@ -22,10 +22,9 @@ from worldwise.machine.machine import (
 from worldwise.plan.case import Case
 from worldwise.plan.catalogue import APPS
 from worldwise.plan.spec import ATTEST_TA, ATTESTATION
-from worldwise.targets import optee_images
+from worldwise.targets import optee_images, portable_images
 from worldwise.targets.families import case_app, images_of
 from worldwise.targets.guest import kernel
-from worldwise.targets.tee_library import OPTEE_VARIANT, library_initramfs, library_programs
 
 # Memory: firmware puts the kernel at 0x60000000; the initramfs stands well above it.
 _INITRAMFS_ADDRESS = 0x68000000
@@ -75,9 +74,9 @@ class OpteeMachineTarget:
         source = crate_folder(implementation, Crates())
         return (
             *common,
-            optee_images.optee(OPTEE_VARIANT, case.optimisation),
-            library_programs(implementation, case.optimisation, source),
-            library_initramfs(implementation, case.optimisation, source),
+            optee_images.optee(own.OPTEE_VARIANT, case.optimisation),
+            portable_images.programs(implementation, case.optimisation, source),
+            portable_images.initramfs(implementation, case.optimisation, source),
         )
 
     def machine(self, case: Case, images: ImageStore) -> Machine:
@@ -184,7 +183,7 @@ def _base(borrowed: str, case: Case) -> Recipe | None:
     if borrowed == ATTESTATION:
         return optee_images.programs(case.implementation, case.optimisation)
     implementation = find(borrowed)
-    return library_programs(implementation, case.optimisation, crate_folder(implementation, Crates()))
+    return portable_images.programs(implementation, case.optimisation, crate_folder(implementation, Crates()))
 
 
 def _feature(case: Case) -> str:

@@ -17,9 +17,8 @@ from worldwise.plan.availability import CORE_HAS
 from worldwise.plan.case import Case
 from worldwise.targets.families import Images
 from worldwise.targets.guest import guest_trees
-from worldwise.targets.library import adapter_trees, source_packages, trees
 from worldwise.targets.optee_images import app_programs
-from worldwise.targets.tee_library import tee_plan
+from worldwise.targets.portable_images import adapter_trees, source_packages, tee_plan, trees
 
 _APP = "crypto"
 # What the crypto app needs of the bench beside what every app has: the known answers, the random bytes, the hash.
