@@ -102,8 +102,7 @@ class Watcher:
         with FileLock(traces / f".{digest[:16]}.lock"):
             if fresh or not _whole(final, digest):
                 with tempfile.TemporaryDirectory(dir=traces, prefix=".watching-") as work:
-                    functions = Path(work, "functions")
-                    _write(functions, ranges)
+                    _write(functions := Path(work, "functions"), ranges)
                     attached = Plugin(plugin.file("worldwise.so"), arguments, functions if ranges else None)
                     directory = self._run(case, machine, attached, Path(work))
                     _keep(directory, digest)
