@@ -20,15 +20,15 @@ from golden_refusals import help_texts, parameters_there, refusals
 from golden_reports import REPORTS
 from worldwise.base import paths
 from worldwise.base.errors import WorldwiseError
+from worldwise.base.files import file_sha256
 from worldwise.families.echo import client as echo_host
 from worldwise.families.keycache import build as keycache
-from worldwise.lab import debian, image
+from worldwise.lab import image
 from worldwise.lab.image import ImageStore, Recipe
 from worldwise.lab.lab import Lab, open_lab
 from worldwise.libraries import portable
 from worldwise.libraries.boards import Board, Core
 from worldwise.libraries.crates import Crates
-from worldwise.machine.emulator import OpteeMachineTarget
 from worldwise.plan.case import Case
 from worldwise.plan.catalogue import (
     implementations_of,
@@ -46,8 +46,9 @@ from worldwise.records import parse as record
 from worldwise.records import trace
 from worldwise.run import rundir
 from worldwise.targets.board import BoardTarget
-from worldwise.targets.known import TARGETS
+from worldwise.targets.known import EMULATED
 from worldwise.targets.linux import PlainTarget
+from worldwise.targets.optee import OpteeMachineTarget
 
 SUITES = tuple(sorted(path.stem for path in paths.SUITES.glob("*.toml")))
 
@@ -100,7 +101,7 @@ class Recipes:
 
     def of(self, case: Case) -> Sequence[Recipe]:
         """The recipes of all that the case's machine is made of."""
-        target = TARGETS[case.target]
+        target = EMULATED[case.target]
         if isinstance(target, BoardTarget):
             store = _Asked(self._lab)
             with contextlib.suppress(_Known):
@@ -112,7 +113,7 @@ class Recipes:
 
     def arguments(self, case: Case) -> str:
         """QEMU's arguments, as if the initramfs had no bytes."""
-        target = TARGETS[case.target]
+        target = EMULATED[case.target]
         if isinstance(target, BoardTarget):
             return " ".join(target._arguments())
         if isinstance(target, PlainTarget):
@@ -127,7 +128,7 @@ class Recipes:
         for case in cases:
             named = [f"{recipe.name} {self.digest(recipe)[:16]}" for recipe in self.of(case)]
             machine = "\n".join([*named, f"qemu {self.arguments(case)}"])
-            machines.setdefault(machine, []).append(f"  {case.id}: {' '.join(TARGETS[case.target].program(case))}")
+            machines.setdefault(machine, []).append(f"  {case.id}: {' '.join(EMULATED[case.target].program(case))}")
         for machine, programs in machines.items():
             yield ""
             for line in machine.splitlines():
@@ -167,7 +168,7 @@ def _stand_ins(directory: Path) -> Iterator[None]:
 
 
 # Files of the repository do not change while the tests are running.
-_FILE = functools.cache(debian.file_sha256)
+_FILE = functools.cache(file_sha256)
 _TREE = functools.cache(image.tree_digest)
 
 
@@ -175,7 +176,7 @@ _TREE = functools.cache(image.tree_digest)
 def _digested_once() -> Iterator[None]:
     """Inside, each file and folder is digested once."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(debian, "file_sha256", _FILE)
+        patch.setattr(image, "file_sha256", _FILE)
         patch.setattr(image, "tree_digest", _TREE)
         yield
 

@@ -14,9 +14,10 @@ from machines import fresh_cache
 from worldwise.base import paths
 from worldwise.families.keycache import build as keycache
 from worldwise.families.keycache.build import Fuzzer
-from worldwise.lab import image, sandbox
 from worldwise.lab.image import ImageStore, tree_digest
 from worldwise.lab.lab import Lab
+from worldwise.lab.sandbox.limits import WITHOUT_ADDRESS_LIMIT
+from worldwise.targets import optee_images
 
 # Three minutes of an idle core; more where others are at work, or where the root is not built yet.
 pytestmark = [pytest.mark.lab, pytest.mark.timeout(1800)]
@@ -62,7 +63,7 @@ def make(root: Lab, folder: Path, *words: str) -> str:
         log=log,
         timeout=1500,
         # Sanitizers map far more than they use, and look into their own process when it ends.
-        limits=sandbox.WITHOUT_ADDRESS_LIMIT,
+        limits=WITHOUT_ADDRESS_LIMIT,
         debugging=True,
     )
     return log.read_text(encoding="utf-8")
@@ -114,7 +115,7 @@ def test_the_readmes_first_commands(root: Lab, tmp_path: Path) -> None:
 
 def test_the_ta_builds_with_a_dev_kit_alone(lab: Lab, images: ImageStore, tmp_path: Path) -> None:
     """As an integrator builds it: keycache/ and a dev kit, nothing else of the repository."""
-    core = images.get(image.optee("mbedtls-nist", "O2"))
+    core = images.get(optee_images.optee("mbedtls-nist", "O2"))
     lab.run(
         [
             "bash",

@@ -13,9 +13,12 @@ import pytest
 from synthetic import write_run
 from worldwise.base import paths
 from worldwise.base.errors import HostError
-from worldwise.lab import debian
+from worldwise.lab.debian.lock import load_lock
 from worldwise.lab.lab import Lab
-from worldwise.machine.emulator import EMULATOR_LOG, RECORDS, Emulator, Machine
+from worldwise.lab.sandbox.limits import EMULATOR
+from worldwise.machine.diagnosis import judge
+from worldwise.machine.emulator import Emulator
+from worldwise.machine.machine import EMULATOR_LOG, RECORDS, Machine
 from worldwise.plan.case import Case
 from worldwise.run.rundir import Run
 
@@ -124,7 +127,7 @@ def test_reading_needs_no_cache(cache: Path, arguments: tuple[str, ...], whole_r
 @pytest.fixture
 def place(cache: Path) -> Lab:
     """A lab with an empty root."""
-    made = Lab(debian.load_lock(), cache=cache)
+    made = Lab(load_lock(), cache=cache)
     made.root.mkdir(parents=True)
     return made
 
@@ -190,4 +193,4 @@ def test_a_guest_that_has_begun_refuses_nothing(place: Lab, tmp_path: Path) -> N
     directory.mkdir()
     (directory / EMULATOR_LOG).write_text(f"{REFUSAL}\n")
     (directory / RECORDS).write_text("")
-    Emulator(place)._judge(0, directory, MACHINE)
+    judge(0, directory, MACHINE, place, EMULATOR)

@@ -30,6 +30,7 @@ from worldwise.report import explained as explain_report
 from worldwise.report import exports, flame
 from worldwise.report.document import markdown_text
 from worldwise.report.terminal import print_sections
+from worldwise.run.own import check_same
 from worldwise.run.rundir import NoRunError, Run, open_run
 from worldwise.run.slowdown import measure_slowdown
 from worldwise.run.watch import Watcher
@@ -129,7 +130,7 @@ def explain(
         brought = own.bring(directories)
         own.announce(brought, lambda text: outgoing.echo(text, err=True))
         names = [each.name for each in brought]
-        own.check_same(reference.id, [entry for entry in reference.manifest.own if entry.name in names], brought)
+        check_same(reference.id, [entry for entry in reference.manifest.own if entry.name in names], brought)
         cases = _cases_of(reference, wanted)
     before = parse_case(diff, samples, warmup) if diff else None
     session = _Session(rules, fresh, inline, _WITNESS if witness else 0)

@@ -6,22 +6,25 @@ digests of all inputs, so an image is built once and the second time nothing is.
 their digests when it is made, and checked against that list when it is used.
 """
 
-import functools
 import hashlib
 import json
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from filelock import FileLock
 
 from worldwise.base import files, paths
+from worldwise.base.disk import require_space
 from worldwise.base.errors import DoesNotFitError, WorldwiseError
-from worldwise.lab import debian, sandbox
-from worldwise.lab.lab import Bind, Lab, end_of
-from worldwise.libraries import apps
-from worldwise.libraries.apps import APPS
-from worldwise.libraries.implementation import IMPLEMENTATIONS, Implementation
+from worldwise.base.files import file_sha256
+from worldwise.lab.holding import mark_used
+from worldwise.lab.lab import Lab
+from worldwise.lab.sandbox.lending import scratch
+from worldwise.lab.sandbox.limits import BUILD
+from worldwise.lab.sandbox.network import Bind
+from worldwise.lab.sandbox.running import log_end
+from worldwise.lab.sandbox.taking import copy_in, take_tree
 
 RECIPES = paths.RECIPES
 MANIFEST = "image.json"
@@ -94,8 +97,8 @@ class Recipe:
             "format": _FORMAT,
             "name": self.name,
             "lab": lab.digest,
-            "script": debian.file_sha256(RECIPES / self.script),
-            "common": debian.file_sha256(RECIPES / "common.sh"),
+            "script": file_sha256(RECIPES / self.script),
+            "common": file_sha256(RECIPES / "common.sh"),
             "outputs": self.outputs,
             "sources": {name: [file.sha256 for file in lab.source(name).files] for name in self.sources},
             "packages": {name: lab.package(name, self.architecture).sha256 for name in self.packages},
@@ -104,9 +107,9 @@ class Recipe:
             "settings": dict(self.settings),
         }
         if self.helpers:
-            inputs["helpers"] = [debian.file_sha256(RECIPES / name) for name in self.helpers]
+            inputs["helpers"] = [file_sha256(RECIPES / name) for name in self.helpers]
         if self.fetch is not None:
-            inputs["fetch"] = debian.file_sha256(RECIPES / self.fetch.script)
+            inputs["fetch"] = file_sha256(RECIPES / self.fetch.script)
         return hashlib.sha256(json.dumps(inputs, sort_keys=True).encode()).hexdigest()
 
 
@@ -192,6 +195,7 @@ class ImageStore:
                 f"image {recipe.name} is damaged right after its build: {problem}",
                 "check the disk that holds the cache",
             )
+        mark_used(image.directory)
         self._checked[digest] = image
         return image
 
@@ -214,6 +218,10 @@ class ImageStore:
         return (None, problem) if problem else (Image(recipe.name, digest, directory, listed), "")
 
     def _build(self, recipe: Recipe, digest: str) -> None:
+        # At once for all that is built now, so that one line tells of it.
+        unbuilt = list(self._unbuilt(recipe))
+        packages = [(name, each.architecture) for each in unbuilt for name in each.packages]
+        self.lab.fetch_some([name for each in unbuilt for name in each.sources], packages, recipe.name)
         # Before a folder of its own is made: an image that this one needs may have to be built first.
         needs: list[Bind] = [(self.get(need).directory, f"/in/{name}", "ro") for name, need in recipe.needs.items()]
         final = self._path(recipe, digest)
@@ -221,9 +229,9 @@ class ImageStore:
         log = self.directory / f"{final.name}.log"
         log.unlink(missing_ok=True)
         self.notify(f"building {recipe.name}")
-        debian.require_space(self.directory, 500_000_000, f"building {recipe.name}")
+        require_space(self.directory, 500_000_000, f"building {recipe.name}")
         what = f"the build of {recipe.name}"
-        with sandbox.scratch(self.lab.cache) as work:
+        with scratch(self.lab.cache) as work:
             inputs = [*needs, *self._inputs(recipe, work / "in")]
             out, build = work / "out", work / "build"
             out.mkdir()
@@ -240,7 +248,7 @@ class ImageStore:
                 timeout=1800,
             )
             made = work / "made"
-            taken = sandbox.take_tree(out, made, sandbox.BUILD.disk, what)
+            taken = take_tree(out, made, BUILD.disk, what)
             absent = [name for name in recipe.outputs if name not in taken]
             if absent:
                 raise WorldwiseError(f"{what} did not make {', '.join(absent)}", f"see {log}")
@@ -248,14 +256,21 @@ class ImageStore:
                 "format": _FORMAT,
                 "name": recipe.name,
                 "digest": digest,
-                "files": {name: debian.file_sha256(made / name) for name in taken if name != MANIFEST},
+                "files": {name: file_sha256(made / name) for name in taken if name != MANIFEST},
             }
             (made / MANIFEST).unlink(missing_ok=True)
             (made / MANIFEST).write_text(json.dumps(manifest, indent=1) + "\n", encoding="utf-8")
             if final.exists():
-                sandbox.remove_tree(final)
+                files.remove(self.directory, final.name)
             made.rename(final)
         self.notify(f"built {recipe.name}")
+
+    def _unbuilt(self, recipe: Recipe) -> Iterator[Recipe]:
+        """A recipe, and those that it needs, as far as there is no image of them."""
+        if not self._path(recipe, recipe.digest(self.lab)).exists():
+            yield recipe
+            for need in recipe.needs.values():
+                yield from self._unbuilt(need)
 
     def _inputs(self, recipe: Recipe, folder: Path) -> list[Bind]:
         """What a recipe declares, and nothing else: of the cache as it is there, of the repository as a copy.
@@ -272,7 +287,7 @@ class ImageStore:
         for number, (name, path) in enumerate(trees.items()):
             if not path.resolve().is_relative_to(self.lab.cache):
                 copy = folder / str(number)
-                sandbox.copy_in(path, copy, lambda name: name == "__pycache__")
+                copy_in(path, copy, lambda name: name == "__pycache__")
                 path = copy
             inputs.append((path, f"/in/{name}", "ro"))
         return inputs
@@ -289,7 +304,7 @@ class ImageStore:
             check=False,
         )
         if result.returncode != 0:
-            tail = "\n".join(end_of(log).splitlines()[-15:])
+            tail = "\n".join(log_end(log).splitlines()[-15:])
             problem = "is not what was pinned" if result.returncode == OTHER_CONTENT else "could not be fetched"
             raise WorldwiseError(f"{fetch.what} {problem}", fetch.hint, tail)
 
@@ -319,260 +334,9 @@ def tree_digest(directory: Path) -> str:
     A single file in a folder's place has that of its content.
     """
     if directory.is_file():
-        return debian.file_sha256(directory)
+        return file_sha256(directory)
     total = hashlib.sha256()
     for path in sorted(directory.rglob("*")):
         if path.is_file() and "__pycache__" not in path.parts:
-            total.update(f"{path.relative_to(directory)}\0{debian.file_sha256(path)}\n".encode())
+            total.update(f"{path.relative_to(directory)}\0{file_sha256(path)}\n".encode())
     return total.hexdigest()
-
-
-# --- what the machines are made of ---
-
-# Raised or changed here, these are part of the images' addresses.
-OPTEE_PLATFORM = "vexpress-qemu_armv8a"
-ATTEST_TA = apps.ATTEST_TA
-# The core under an app whose own library is what is measured.
-APP_CORE = "mbedtls-nist"
-KERNEL_PACKAGE = "linux-image-cloud-arm64"
-
-# What choosing the library takes in OP-TEE's build.
-_CRYPTO_LIBRARY = {
-    "libtomcrypt": "",
-    "mbedtls": "CFG_CRYPTOLIB_NAME=mbedtls CFG_CRYPTOLIB_DIR=lib/libmbedtls",
-}
-# And each optimisation level. OP-TEE adds -Os to libtomcrypt's own flags unless it is told not to.
-_OPTIMISATION = {
-    "Os": "CFG_CC_OPT_LEVEL=s",
-    "O2": "CFG_CC_OPT_LEVEL=2 CFG_CRYPTO_SIZE_OPTIMIZATION=n",
-}
-
-
-def firmware(ticks_in_both_worlds: bool = False) -> Recipe:
-    """TF-A: one for all variants, since its later stages are loaded by name when the machine starts.
-
-    Its dispatcher for OP-TEE stops Linux's timer while the secure world runs, so that no tick interrupts a TA;
-    with `ticks_in_both_worlds` it is built not to.
-    """
-    return Recipe(
-        name="tf-a-ticks" if ticks_in_both_worlds else "tf-a",
-        script="tf-a.sh",
-        outputs=("bl1.bin", "bl2.bin", "bl31.bin", "bl31.elf"),
-        sources=("arm-trusted-firmware",),
-        settings={"SETTINGS": "NS_TIMER_SWITCH=0"} if ticks_in_both_worlds else {},
-    )
-
-
-def kernel() -> Recipe:
-    """Debian's arm64 cloud kernel and its TEE modules."""
-    return Recipe(
-        name="linux",
-        script="linux.sh",
-        outputs=("Image", "tee.ko", "optee.ko"),
-        packages=(KERNEL_PACKAGE,),
-    )
-
-
-def plugin() -> Recipe:
-    """The emulator's plugin, which counts regions and follows stacks."""
-    return Recipe(
-        name="plugin",
-        script="plugin.sh",
-        outputs=("worldwise.so",),
-        sources=("qemu",),
-        trees={"plugin/worldwise.c": paths.PLUGIN / "worldwise.c"},
-    )
-
-
-def cut_plugin() -> Recipe:
-    """The emulator's plugin that ends it in the midst of a write."""
-    return Recipe(
-        name="cut",
-        script="cut.sh",
-        outputs=("cut.so",),
-        sources=("qemu",),
-        trees={"cut.c": paths.PLUGIN / "cut.c"},
-    )
-
-
-def unpacked(package: str) -> Recipe:
-    """A locked source package, with Debian's changes if they are locked too, as an archive that is not compressed."""
-    return Recipe(
-        name=f"unpacked-{package}",
-        script="unpack.sh",
-        helpers=("packages.sh",),
-        outputs=("source.tar",),
-        sources=(package,),
-        settings={"PACKAGES": package},
-    )
-
-
-def optee_source() -> Recipe:
-    """OP-TEE OS with Debian's patches and ours, as one archive."""
-    return Recipe(
-        name="optee-source",
-        script="optee-source.sh",
-        outputs=("source.tar",),
-        sources=("optee-os",),
-        trees={"patches": paths.PATCHES / "optee-os"},
-    )
-
-
-def _optee_settings(wanted: Implementation, optimisation: str, feature: str) -> dict[str, str]:
-    return {
-        "PLATFORM": OPTEE_PLATFORM,
-        "CRYPTO_LIBRARY": " ".join(filter(None, (_CRYPTO_LIBRARY[wanted.library], wanted.settings, FEATURES[feature]))),
-        "OPTIMISATION": _OPTIMISATION[optimisation],
-    }
-
-
-# What an operation may need of OP-TEE beside the variant: make settings by name.
-FEATURES = {
-    "": "",
-    # The emulated device of tee-supplicant, written with a key that everybody knows. With both storages OP-TEE keeps
-    # the hash of the REE file system's directory in RPMB.
-    "rpmb": "CFG_RPMB_FS=y CFG_RPMB_TESTKEY=y CFG_RPMB_WRITE_KEY=y CFG_RPMB_FS_DEV_ID=0",
-}
-
-
-def optee_objects(implementation: str, optimisation: str, feature: str = "") -> Recipe:
-    """All objects of OP-TEE OS with one crypto library: what implementations that differ in options alone share."""
-    wanted = IMPLEMENTATIONS[implementation]
-    # The first of those that share them gives the name.
-    name = next(
-        name
-        for name, other in IMPLEMENTATIONS.items()
-        if (other.library, other.settings) == (wanted.library, wanted.settings)
-    )
-    return Recipe(
-        name="-".join(filter(None, ("optee-objects", name, optimisation, feature))),
-        script="optee.sh",
-        outputs=("objects.tar.gz",),
-        needs={"source": optee_source()},
-        settings=_optee_settings(wanted, optimisation, feature),
-    )
-
-
-def optee(implementation: str, optimisation: str, feature: str = "") -> Recipe:
-    """OP-TEE OS built one way: core, ldelf and TA dev kit. `feature` is one of FEATURES."""
-    wanted = IMPLEMENTATIONS[implementation]
-    settings = _optee_settings(wanted, optimisation, feature)
-    # Not for the objects that are shared: make sees what the changes touch and recompiles it.
-    settings["OPTIMISATION"] = f"{settings['OPTIMISATION']} {wanted.changes}".strip()
-    return Recipe(
-        name="-".join(filter(None, ("optee", implementation, optimisation, feature))),
-        script="optee.sh",
-        outputs=("bl32.bin", "bl32_extra1.bin", "bl32_extra2.bin", "tee.elf", "ldelf.elf", "devkit.tar", "flags.tar"),
-        needs={"source": optee_source(), "objects": optee_objects(implementation, optimisation, feature)},
-        settings=settings | {"MBEDTLS_OPTIONS": wanted.options},
-    )
-
-
-# The adapters for OP-TEE's own libraries, and what is between them and the scenarios.
-_ADAPTERS = sorted(path for path in (paths.GUEST / "ops").iterdir() if path.is_file())
-
-
-def guest_trees(*names: str, room: str = "") -> dict[str, Path]:
-    """Rooms of guest/, or files of one, as a recipe's trees: what is not named does not make an image another one."""
-    return {f"guest/{Path(room, name)}": paths.GUEST / room / name for name in names}
-
-
-def programs(implementation: str, optimisation: str) -> Recipe:
-    """The measured programs: the TA and its client, the same library as a Linux program, and the first process."""
-    return Recipe(
-        name=f"programs-{implementation}-{optimisation}",
-        script="programs.sh",
-        outputs=("init", "faults", "symbols", "optee-client", "linux-bench", f"{ATTEST_TA}.ta", f"{ATTEST_TA}.elf"),
-        packages=("libteec2", "optee-client-dev"),
-        trees=guest_trees("bench", "linux", "optee") | guest_trees(*(path.name for path in _ADAPTERS), room="ops"),
-        needs={"source": optee_source(), "optee": optee(implementation, optimisation)},
-        settings={"ADAPTER": IMPLEMENTATIONS[implementation].adapter},
-    )
-
-
-def initramfs(implementation: str, optimisation: str) -> Recipe:
-    """The measured machine's whole user space, from Debian's packages and our programs."""
-    return Recipe(
-        name=f"initramfs-{implementation}-{optimisation}",
-        script="initramfs.sh",
-        outputs=("initramfs.cpio",),
-        # sha256sum is of coreutils; the libraries behind it are what it is linked with.
-        packages=("libc6", "libteec2", "tee-supplicant", "coreutils", "libssl3t64", "libzstd1", "zlib1g"),
-        needs={"linux": kernel(), "programs": programs(implementation, optimisation)},
-        settings={"TA": f"{ATTEST_TA}.ta"},
-    )
-
-
-@functools.cache
-def _app_trees(app: str) -> dict[str, Path]:
-    # Of other rooms what the bench includes: no library's adapter makes an app another one.
-    included = guest_trees("attest.h", room="ops") | guest_trees("semihost_call.h", room="mcu")
-    return guest_trees("bench", "linux") | included | guest_trees("common", app, room="apps")
-
-
-def app_programs(
-    app: str, implementation: str, optimisation: str, feature: str = "", base: Recipe | None = None
-) -> Recipe:
-    """The programs of an app: its TA and client, built by the dev kit of a core, and its Linux program if it has one.
-
-    An app without a TA of its own has that of `base`.
-
-    `implementation` is OP-TEE's or, of an app whose Linux program is linked with a library, that library's. For an app
-    whose TA can be linked with one see `worldwise.libraries.own.crypto_programs`.
-    """
-    core = implementation if implementation in IMPLEMENTATIONS else APP_CORE
-    wanted = APPS[app]
-    special = f"app-{app}.sh"
-    helpers = tuple(name for name in (special,) if (RECIPES / name).exists())
-    return Recipe(
-        name="-".join(filter(None, (f"programs-{app}", implementation, optimisation, feature))),
-        script="programs-app.sh",
-        helpers=("packages.sh", "bench-parameters.sh", *helpers),
-        outputs=("init", "faults", "symbols", "optee-client", f"{wanted.uuid}.ta", f"{wanted.uuid}.elf"),
-        packages=("libteec2", "optee-client-dev", *wanted.packages),
-        sources=wanted.sources,
-        trees=_app_trees(app) | (guest_trees("attest_ta.h", room="ops") if base else {}),
-        needs={"optee": optee(core, optimisation, feature)} | ({"base": base} if base else {}),
-        settings={"APP": app, "IMPLEMENTATION": implementation, "OPTIMISATION": optimisation}
-        | ({"PACKAGES": " ".join(wanted.sources)} if wanted.sources else {}),
-    )
-
-
-def app_initramfs(app: str, built: Recipe) -> Recipe:
-    """The user space of the machine that has an app's programs; `built` makes these."""
-    return replace(
-        initramfs("mbedtls-nist", "O2"),
-        name=built.name.replace("programs-", "initramfs-", 1),
-        needs={"linux": kernel(), "programs": built},
-        settings={"TA": f"{APPS[app].uuid}.ta"},
-    )
-
-
-def kernel_net() -> Recipe:
-    """The kernel's modules for an emulated network card."""
-    return Recipe(
-        name="linux-net",
-        script="linux-net.sh",
-        outputs=("failover.ko", "net_failover.ko", "virtio_net.ko"),
-        packages=(KERNEL_PACKAGE,),
-    )
-
-
-def net_initramfs(base: Recipe) -> Recipe:
-    """The user space of another machine, and the modules for a network card."""
-    return Recipe(
-        name=base.name.replace("initramfs-", "initramfs-net-", 1),
-        script="initramfs-net.sh",
-        outputs=base.outputs,
-        needs={"initramfs": base, "linux-net": kernel_net()},
-    )
-
-
-def debug_symbols() -> Recipe:
-    """What names the functions of packaged libraries: BUILD-ID.debug for each that has it."""
-    return Recipe(
-        name="debug-symbols",
-        script="debug-symbols.sh",
-        outputs=("build-ids",),
-        packages=("libc6", "libc6-dbg"),
-    )

@@ -9,6 +9,7 @@ from worldwise.base.choices import choice_error, close_names, did_you_mean
 from worldwise.base.errors import WorldwiseError
 from worldwise.base.units import parse_size
 from worldwise.libraries import portable
+from worldwise.libraries.cores import PLAIN_TARGETS
 from worldwise.plan.availability import level_reason
 from worldwise.plan.catalogue import (
     implementations_of,
@@ -21,7 +22,7 @@ from worldwise.plan.catalogue import (
     target_names,
 )
 from worldwise.plan.checks import combination_problem, in_order, unavailable_reason, value_of
-from worldwise.plan.spec import PLAIN_TARGETS, Measures
+from worldwise.plan.spec import Measures
 
 # Variants that are named to somebody who wrote one that there is not: all if they are few, else those like it.
 _FEW = 12

@@ -37,7 +37,7 @@ FINISHED_FILE = "finished.json"
 # More is no run: the largest there can be has some 200 MB of records in a case (plan.block.MAX_SAMPLES).
 MOST_RECORDS = 256 * 2**20
 MOST_MANIFEST = 16 * 2**20
-LIMITS = files.Limits(file=512 * 2**20, total=16 * 2**30, entries=200_000, depth=4)
+LIMITS = files.TreeLimits(file=512 * 2**20, total=16 * 2**30, entries=200_000, depth=4)
 
 FinalState = Literal["complete", "failed", "interrupted"]
 _ID = re.compile(r"[0-9]{8}T[0-9]{6}Z-[a-z0-9-]+")

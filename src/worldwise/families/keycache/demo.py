@@ -22,9 +22,11 @@ from pathlib import Path
 from worldwise.base.errors import WorldwiseError
 from worldwise.families.keycache import build as keycache
 from worldwise.lab.image import ImageStore
-from worldwise.lab.lab import Bind, Lab
-from worldwise.machine.emulator import Emulator, OpteeMachineTarget
+from worldwise.lab.lab import Lab
+from worldwise.lab.sandbox.network import Bind
+from worldwise.machine.emulator import Emulator
 from worldwise.plan.case import Case
+from worldwise.targets.optee import OpteeMachineTarget
 
 # Who has a certificate: the administrator, who sets keys, and clients.
 ADMIN = "admin"
