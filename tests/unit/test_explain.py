@@ -560,7 +560,7 @@ def test_inlined_functions_are_asked_for_once(rules: Rules, tmp_path: Path, monk
         asked.append([int(line, 16) for line in addresses.split()])
         inner = place(CLIENT, "main", 0x20)
         return "".join(
-            f"{address:#x}\n" + ("small\na.c:1\n" if address >= inner else "") + "main\na.c:9\n"
+            f"{address:#x}\n" + ("small\na.c:1\n" if inner <= address < inner + 0x20 else "") + "main\na.c:9\n"
             for address in asked[-1]
         )
 
@@ -569,14 +569,16 @@ def test_inlined_functions_are_asked_for_once(rules: Rules, tmp_path: Path, monk
     ids = trace.contexts()
     region = trace.region(ids.client)
     trace.run(1, region, ids.client, MARK + 8, 10)
+    invoke = trace.frame(region, "call", ids.client, place(CLIENT, "invoke"), place(CLIENT, "main"))
+    trace.run(1, invoke, ids.client, place(CLIENT, "invoke"), 1)
     trace.close(1, region, 1000)
     trace.end()
     read = read_trace(trace.write(tmp_path / "trace.jsonl"))
     space = address_space()
     client = space.mappings(CLIENT)[0].table
     client._inlines = Inlines("client", b"", said)
-    explainer = Explainer(CASE, checked(samples_of([(1000, 1010)])), read, space, rules, PROCESS, inline=True)
+    explainer = Explainer(CASE, checked(samples_of([(1000, 1011)])), read, space, rules, PROCESS, inline=True)
     # From 0x1018 to 0x1040: two instructions before the one at 0x1020.
-    assert names(only(explainer)) == {"main": 2, "main;small [inlined]": 8}
+    assert names(only(explainer)) == {"main": 2, "main;small [inlined]": 8, "main;invoke": 1}
     assert len(asked) == 1
     assert set(range(MARK + 8, MARK + 48, 4)) <= set(asked[0])
