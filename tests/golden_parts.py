@@ -41,7 +41,7 @@ from worldwise.plan.catalogue import (
 )
 from worldwise.plan.selection import swept
 from worldwise.plan.suite import Suite, load_suite, parse_suite
-from worldwise.read import gate, lens, published
+from worldwise.read import gate, published, rows
 from worldwise.records import parse as record
 from worldwise.run import rundir
 from worldwise.targets.board import BoardTarget
@@ -359,7 +359,7 @@ _SCHEMAS: Mapping[str, Any] = {
     "run.json": rundir.RunManifest,
     "case.json": rundir.CaseManifest,
     "finished.json": rundir.Finished,
-    "a report": lens.Reading,
+    "a report": rows.Reading,
     "a comparison": gate.Comparison,
     "a published figure": published.Figure,
     "implementation.toml": portable.Manifest,

@@ -18,6 +18,7 @@ from synthetic import RecordList, lines, make_records, new_writer, write_case
 from worldwise.base.errors import WorldwiseError
 from worldwise.plan.case import Case
 from worldwise.read import gate, lens
+from worldwise.read.rows import Reading
 from worldwise.report import gated as gate_report
 from worldwise.report import report
 from worldwise.run.rundir import OwnEntry, Run, open_run
@@ -457,6 +458,6 @@ def test_bencher(failing: gate.Comparison, runs_dir: Path) -> None:
     assert alone[row.name]["flash-bytes"] == {"value": 12_007}
 
 
-def reading_of(runs_dir: Path, run: str) -> lens.Reading:
+def reading_of(runs_dir: Path, run: str) -> Reading:
     """What `report` shows of a run."""
     return lens.read_run(open_run(run, runs_dir))

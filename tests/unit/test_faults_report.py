@@ -4,7 +4,7 @@
 from board_reading import board_reading
 from worldwise.base.tables import Section
 from worldwise.families.faults.tables import LABELS, faults_sections
-from worldwise.read.lens import Attempt, Reading
+from worldwise.read.rows import Attempt, Reading
 from worldwise.run.campaign import AFTER_RESTART, ATTEMPTS
 
 CORRUPT = "TEE_ERROR_CORRUPT_OBJECT"

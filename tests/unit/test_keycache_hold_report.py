@@ -4,7 +4,7 @@
 from board_reading import board_reading
 from worldwise.base.tables import Section
 from worldwise.families.keycache.hold_tables import LABELS, keycache_hold_sections
-from worldwise.read.lens import Attempt, Reading
+from worldwise.read.rows import Attempt, Reading
 from worldwise.run.campaign import HOLD_ATTEMPTS, NOT_TRIED
 
 

@@ -12,7 +12,8 @@ from board_reading import board_reading
 from synthetic import CLIENT_EXTRA, COST, new_writer, write_run
 from worldwise.plan.budget import parse_budget
 from worldwise.plan.case import Case
-from worldwise.read.lens import Reading, read_run
+from worldwise.read.lens import read_run
+from worldwise.read.rows import Reading
 from worldwise.report.report import EXPORTERS, render, sections, to_csv, to_json, to_markdown
 from worldwise.report.tables import named_sections
 from worldwise.run.rundir import Run

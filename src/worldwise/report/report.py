@@ -8,7 +8,8 @@ from rich.console import Console
 
 from worldwise.base.outgoing import csv_text, json_text
 from worldwise.base.tables import Section, Table, count
-from worldwise.read.lens import CLOCKS, BudgetResult, Reading, Row, in_reading_order
+from worldwise.read.order import in_reading_order
+from worldwise.read.rows import CLOCKS, BudgetResult, Reading, Row
 from worldwise.report import counts, tracking
 from worldwise.report.counts import label, tee_rows
 from worldwise.report.document import first_lines, section_lines
@@ -140,7 +141,7 @@ def _figures(reading: Reading) -> Iterable[tracking.Figure]:
         name = f"{row.case} {row.measure} {row.place}"
         yield tracking.Figure(name, "instructions", row.median, row.min, row.max, f"n = {row.n}; {row.includes}")
         for part in ("stack", "heap", "flash", "ram"):
-            value = getattr(row, part)
+            value = getattr(row.footprint, part)
             if value is not None:
                 yield tracking.Figure(name, f"{part}-bytes", value)
 

@@ -8,7 +8,7 @@ from worldwise.families.faults.answer import faults_answer
 from worldwise.families.faults.spec import CUT_ACTIONS
 from worldwise.plan.case import parameters_of
 from worldwise.plan.parameters import STORAGES
-from worldwise.read.lens import Attempt, Reading
+from worldwise.read.rows import Attempt, Reading
 from worldwise.report.tables import Answer, Group, Tables
 from worldwise.run.campaign import AFTER_RESTART, CUT, POWER_CUT, STORED, TAMPER
 

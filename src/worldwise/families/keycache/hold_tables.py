@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from worldwise.base.tables import Section, Table, whole
 from worldwise.families.keycache.cut import BETWEEN, GOOD, LOST, NEW, OLD, WRONG
 from worldwise.plan.case import parameters_of
-from worldwise.read.lens import Attempt, Reading
+from worldwise.read.rows import Attempt, Reading
 from worldwise.run.campaign import HOLD_ATTEMPTS, KEYCACHE_CUT, KEYCACHE_HOLD
 
 # How the attempts are called in tables.
