@@ -20,7 +20,6 @@ from golden_refusals import help_texts, parameters_there, refusals
 from golden_reports import REPORTS
 from worldwise.base import paths
 from worldwise.base.errors import WorldwiseError
-from worldwise.explain import trace
 from worldwise.families.echo import client as echo_host
 from worldwise.families.keycache import build as keycache
 from worldwise.lab import debian, image
@@ -29,7 +28,6 @@ from worldwise.lab.lab import Lab, open_lab
 from worldwise.libraries import portable
 from worldwise.libraries.boards import Board, Core
 from worldwise.libraries.crates import Crates
-from worldwise.machine.emulator import OpteeMachineTarget
 from worldwise.plan.case import Case
 from worldwise.plan.catalogue import (
     implementations_of,
@@ -41,12 +39,15 @@ from worldwise.plan.catalogue import (
 )
 from worldwise.plan.selection import swept
 from worldwise.plan.suite import Suite, load_suite, parse_suite
-from worldwise.read import gate, published, rows
+from worldwise.read import models, published
+from worldwise.read.comparison import Comparison
 from worldwise.records import parse as record
+from worldwise.records import trace
 from worldwise.run import rundir
 from worldwise.targets.board import BoardTarget
-from worldwise.targets.known import TARGETS
+from worldwise.targets.known import EMULATED
 from worldwise.targets.linux import PlainTarget
+from worldwise.targets.optee import OpteeMachineTarget
 
 SUITES = tuple(sorted(path.stem for path in paths.SUITES.glob("*.toml")))
 
@@ -99,7 +100,7 @@ class Recipes:
 
     def of(self, case: Case) -> Sequence[Recipe]:
         """The recipes of all that the case's machine is made of."""
-        target = TARGETS[case.target]
+        target = EMULATED[case.target]
         if isinstance(target, BoardTarget):
             store = _Asked(self._lab)
             with contextlib.suppress(_Known):
@@ -111,7 +112,7 @@ class Recipes:
 
     def arguments(self, case: Case) -> str:
         """QEMU's arguments, as if the initramfs had no bytes."""
-        target = TARGETS[case.target]
+        target = EMULATED[case.target]
         if isinstance(target, BoardTarget):
             return " ".join(target._arguments())
         if isinstance(target, PlainTarget):
@@ -126,7 +127,7 @@ class Recipes:
         for case in cases:
             named = [f"{recipe.name} {self.digest(recipe)[:16]}" for recipe in self.of(case)]
             machine = "\n".join([*named, f"qemu {self.arguments(case)}"])
-            machines.setdefault(machine, []).append(f"  {case.id}: {' '.join(TARGETS[case.target].program(case))}")
+            machines.setdefault(machine, []).append(f"  {case.id}: {' '.join(EMULATED[case.target].program(case))}")
         for machine, programs in machines.items():
             yield ""
             for line in machine.splitlines():
@@ -359,8 +360,8 @@ _SCHEMAS: Mapping[str, Any] = {
     "run.json": rundir.RunManifest,
     "case.json": rundir.CaseManifest,
     "finished.json": rundir.Finished,
-    "a report": rows.Reading,
-    "a comparison": gate.Comparison,
+    "a report": models.Reading,
+    "a comparison": Comparison,
     "a published figure": published.Figure,
     "implementation.toml": portable.Manifest,
     "a board": Board,

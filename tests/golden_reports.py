@@ -39,8 +39,7 @@ from flames import FLAME_STACKS
 from worldwise.base.tables import Section
 from worldwise.explain import stacks
 from worldwise.explain.layers import load_rules
-from worldwise.explain.owners import Agreement
-from worldwise.explain.trace import Witness
+from worldwise.explain.witness import Agreement
 from worldwise.families.abuse.tables import abuse_sections
 from worldwise.families.calls.tables import calls_sections
 from worldwise.families.echo.readings import Host
@@ -53,9 +52,10 @@ from worldwise.plan.case import Case
 from worldwise.plan.suite import parse_suite
 from worldwise.read import gate, published
 from worldwise.read.lens import read_run
+from worldwise.read.models import NotAvailable, Reading
 from worldwise.read.parts import Footprint
-from worldwise.read.rows import NotAvailable, Reading
 from worldwise.records.models import Sample
+from worldwise.records.trace import Witness
 from worldwise.report import document, exports, report, terminal
 from worldwise.report import explained as explain_report
 from worldwise.report import gated as gate_report
@@ -367,7 +367,7 @@ def _explain(directory: Path) -> str:
 
 def _published(_: Path) -> str:
     lines = []
-    for source in published.SOURCES:
+    for source in published.sources():
         found = published.Published(source)
         lines += [f"=== {source}", f"table of {len(found.table)}: {found.reason}"]
         lines += [f"{figure.model_dump_json()}" for figure in published.load_figures(source)]

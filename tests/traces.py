@@ -8,7 +8,9 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from synthetic import make_records
-from worldwise.explain.symbols import AddressSpace, Context, Function, SymbolTable
+from worldwise.machine.symbols.names import Function
+from worldwise.machine.symbols.space import AddressSpace, Level
+from worldwise.machine.symbols.table import SymbolTable
 from worldwise.plan.case import Case
 from worldwise.records.check import CheckedRecords
 from worldwise.records.models import Overhead, Sample
@@ -17,16 +19,16 @@ from worldwise.records.models import Start as RecordStart
 CASE = Case("optee", "mbedtls-nist", "O2", "empty-invoke", 3, 1)
 PROCESS = "optee-client"
 CLIENT, LINUX, CORE, TA = (
-    Context("normal", 0, PROCESS),
-    Context("normal", 1),
-    Context("secure", 1),
-    Context("secure", 0),
+    Level("normal", 0, PROCESS),
+    Level("normal", 1),
+    Level("secure", 1),
+    Level("secure", 0),
 )
-MONITOR, OTHER = Context("monitor", 3), Context("normal", 0, "tee-supplicant")
+MONITOR, OTHER = Level("monitor", 3), Level("normal", 0, "tee-supplicant")
 
 # Where each function is: 0x100 bytes from there.
 SIZE = 0x100
-PLACES: Mapping[Context, tuple[str, Mapping[str, int]]] = {
+PLACES: Mapping[Level, tuple[str, Mapping[str, int]]] = {
     CLIENT: ("client", {"main": 0x1000, "invoke": 0x1100, "memset": 0x1200, "__memset_zva64": 0x1300}),
     LINUX: ("linux", {"vectors": 0x2000, "el0_svc": 0x2100, "__arm_smccc_smc": 0x2200, "cpu_switch_to": 0x2300}),
     MONITOR: ("bl31", {"smc_handler": 0x3000}),
@@ -45,7 +47,7 @@ _STP = 0xA9BF7BFD
 _MRS_PMCCNTR = 0xD53B9D00
 
 
-def code_of(context: Context, start: int, length: int) -> bytes:
+def code_of(context: Level, start: int, length: int) -> bytes:
     """What the machine has there."""
     image, functions = PLACES[context]
     words = []
@@ -70,7 +72,7 @@ def address_space() -> AddressSpace:
     return space
 
 
-def place(context: Context, function: str, offset: int = 0) -> int:
+def place(context: Level, function: str, offset: int = 0) -> int:
     """The address of a function."""
     return PLACES[context][1][function] + offset
 
@@ -91,8 +93,8 @@ class TraceBuilder:
     def __init__(self, mode: str = "stack") -> None:
         self.records: list[dict[str, Any]] = []
         self._next: dict[str, int] = {}
-        self._contexts: dict[int, Context] = {}
-        self._blocks: dict[tuple[Context, int, int], int] = {}
+        self._contexts: dict[int, Level] = {}
+        self._blocks: dict[tuple[Level, int, int], int] = {}
         self._counted: dict[int, int] = {}
         self.add(
             "start",
@@ -112,7 +114,7 @@ class TraceBuilder:
         self._next[kind] = self._next.get(kind, 0) + 1
         return self._next[kind]
 
-    def context(self, context: Context, task: int = 0, space: int = 0) -> int:
+    def context(self, context: Level, task: int = 0, space: int = 0) -> int:
         """Code of a context is going to run."""
         number = self._id("context")
         secure = context.world != "normal"

@@ -15,7 +15,7 @@ from selenium.webdriver.support.wait import WebDriverWait
 from browser import Browser, chromium
 from flames import FLAME_STACKS, frame
 from worldwise.base.errors import WorldwiseError
-from worldwise.explain.stacks import Frame, Stacks
+from worldwise.explain.stacks import StackFrame, Stacks
 from worldwise.lab.lab import open_lab
 from worldwise.report.flame import COLOURS, Renderer, colour, differential, flame_graph, kind
 
@@ -51,9 +51,9 @@ def picture(browser: Browser, directory: Path) -> None:
     assert browser.driver.get_screenshot_as_file(str(directory / "page.png"))
 
 
-def inclusive(stacks: Stacks) -> dict[Frame, int]:
+def inclusive(stacks: Stacks) -> dict[StackFrame, int]:
     """Instructions of each frame and all above it. In these stacks a frame stands in one place."""
-    found: dict[Frame, int] = {}
+    found: dict[StackFrame, int] = {}
     for stack, count in stacks.items():
         for item in stack:
             found[item] = found.get(item, 0) + count

@@ -9,19 +9,21 @@ import pytest
 
 from machines import fresh_cache
 from worldwise.base.errors import WorldwiseError
-from worldwise.explain import symbols
-from worldwise.explain.symbols import AddressSpace, Context
 from worldwise.lab.image import ImageStore
-from worldwise.machine.emulator import Emulator, Machine
+from worldwise.machine.emulator import Emulator
+from worldwise.machine.machine import Machine
+from worldwise.machine.symbols import said as asked
+from worldwise.machine.symbols.machine import address_space
+from worldwise.machine.symbols.space import AddressSpace, Level
 
 
 @pytest.fixture
 def space(emulator: Emulator, machine: Machine, images: ImageStore) -> AddressSpace:
     """The machine's symbols at their places."""
-    return symbols.address_space(emulator, machine, images)
+    return address_space(emulator, machine, images)
 
 
-def address_of(space: AddressSpace, context: Context, image: str, function: str) -> int:
+def address_of(space: AddressSpace, context: Level, image: str, function: str) -> int:
     """Where a function of an image is in a context."""
     for mapping in space.mappings(context):
         if mapping.table.image == image:
@@ -34,22 +36,22 @@ def address_of(space: AddressSpace, context: Context, image: str, function: str)
 @pytest.mark.parametrize(
     ("context", "image", "function", "source"),
     [
-        (Context("normal", 0, "optee-client"), "client", "main", "guest/optee/client.c"),
-        (Context("normal", 0, "optee-client"), "libteec", "TEEC_InvokeCommand", ""),
-        (Context("normal", 0, "optee-client"), "libteec", "teec_pre_process_operation", "libteec/src/tee_client_api.c"),
-        (Context("normal", 0, "optee-client"), "libteec", "ioctl@plt", ""),
-        (Context("normal", 0, "linux-bench"), "libc", "malloc", "malloc/malloc.c"),
-        (Context("normal", 0, "linux-bench"), "linux:vdso", "__kernel_clock_gettime", ""),
-        (Context("normal", 0, "tee-supplicant"), "tee-supplicant", "process_one_request", None),
-        (Context("normal", 0, "init"), "init", "main", "guest/linux/init.c"),
-        (Context("normal", 1), "linux", "el0t_64_sync_handler", ""),
-        (Context("normal", 1), "linux:optee", "optee_smc_do_call_with_arg", ""),
-        (Context("monitor", 3), "bl31", "opteed_smc_handler", "services/spd/opteed/opteed_main.c"),
-        (Context("secure", 1), "tee", "thread_handle_std_smc", "core/arch/arm/kernel/thread_optee_smc.c"),
+        (Level("normal", 0, "optee-client"), "client", "main", "guest/optee/client.c"),
+        (Level("normal", 0, "optee-client"), "libteec", "TEEC_InvokeCommand", ""),
+        (Level("normal", 0, "optee-client"), "libteec", "teec_pre_process_operation", "libteec/src/tee_client_api.c"),
+        (Level("normal", 0, "optee-client"), "libteec", "ioctl@plt", ""),
+        (Level("normal", 0, "linux-bench"), "libc", "malloc", "malloc/malloc.c"),
+        (Level("normal", 0, "linux-bench"), "linux:vdso", "__kernel_clock_gettime", ""),
+        (Level("normal", 0, "tee-supplicant"), "tee-supplicant", "process_one_request", None),
+        (Level("normal", 0, "init"), "init", "main", "guest/linux/init.c"),
+        (Level("normal", 1), "linux", "el0t_64_sync_handler", ""),
+        (Level("normal", 1), "linux:optee", "optee_smc_do_call_with_arg", ""),
+        (Level("monitor", 3), "bl31", "opteed_smc_handler", "services/spd/opteed/opteed_main.c"),
+        (Level("secure", 1), "tee", "thread_handle_std_smc", "core/arch/arm/kernel/thread_optee_smc.c"),
     ],
 )
 def test_every_level_has_names(
-    context: Context, image: str, function: str, source: str | None, space: AddressSpace
+    context: Level, image: str, function: str, source: str | None, space: AddressSpace
 ) -> None:
     """If this fails, a layer of the machine is unknown, or its source files are."""
     address = address_of(space, context, image, function)
@@ -80,29 +82,29 @@ def apart(emulator: Emulator, machine: Machine, tmp_path: Path) -> Emulator:
     other.directory.mkdir()
     snapshot = emulator.snapshot(machine)
     (other.directory / snapshot.name).symlink_to(snapshot)
-    said = symbols.machine_symbols(emulator, machine)
+    said = asked.machine_symbols(emulator, machine)
     shutil.copytree(said, other.directory / said.name)
     return other
 
 
 def test_the_machine_is_asked_once(apart: Emulator, machine: Machine) -> None:
     """If this fails, each look at a run starts a machine, or a damaged file names addresses."""
-    said = symbols.machine_symbols(apart, machine)
+    said = asked.machine_symbols(apart, machine)
     before = {path.name: path.read_bytes() for path in said.iterdir()}
     stamp = (said / "kallsyms").stat().st_mtime_ns
-    assert (symbols.machine_symbols(apart, machine) / "kallsyms").stat().st_mtime_ns == stamp
+    assert (asked.machine_symbols(apart, machine) / "kallsyms").stat().st_mtime_ns == stamp
     (said / "kallsyms").write_bytes(before["kallsyms"][:-1])
     told: list[str] = []
     apart.notify = told.append
-    assert symbols.machine_symbols(apart, machine) == said
+    assert asked.machine_symbols(apart, machine) == said
     assert {path.name: path.read_bytes() for path in said.iterdir()} == before
     assert "kallsyms has changed since it was made" in told[0]
 
 
 def test_a_machine_that_cannot_say_is_told(apart: Emulator, machine: Machine, monkeypatch: pytest.MonkeyPatch) -> None:
     """If this fails, addresses are named by half of what there is to know."""
-    files = symbols.initramfs_files(machine.files["initramfs.cpio"])
-    monkeypatch.setattr(symbols, "_problem", lambda _directory, _digest: "not there")
-    monkeypatch.setattr(symbols, "initramfs_files", lambda _path: files | {"bin/none": b"\x7fELF"})
+    files = asked.initramfs_files(machine.files["initramfs.cpio"])
+    monkeypatch.setattr(asked, "_problem", lambda _directory, _digest: "not there")
+    monkeypatch.setattr(asked, "initramfs_files", lambda _path: files | {"bin/none": b"\x7fELF"})
     with pytest.raises(WorldwiseError, match=r"does not say what is where: symbols: /bin/none: "):
-        symbols.machine_symbols(apart, machine)
+        asked.machine_symbols(apart, machine)

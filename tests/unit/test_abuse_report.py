@@ -8,8 +8,8 @@ import pytest
 from worldwise.base import paths
 from worldwise.base.tables import Table
 from worldwise.families.abuse.tables import abuse_sections
-from worldwise.libraries.apps import ABUSED, APPS
-from worldwise.read.rows import Attempt, Reading
+from worldwise.plan.catalogue import ABUSED, APPS
+from worldwise.read.models import Attempt, Reading
 
 BAD, SHORT = "TEE_ERROR_BAD_PARAMETERS", "TEE_ERROR_SHORT_BUFFER"
 APPS_FOLDER = paths.GUEST / "apps"

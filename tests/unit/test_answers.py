@@ -23,7 +23,7 @@ from board_reading import board_reading
 from worldwise.base.tables import Section, Table
 from worldwise.plan.budget import parse_budget
 from worldwise.read.lens import read_run
-from worldwise.read.rows import Attempt, Reading, Row
+from worldwise.read.models import Attempt, Reading, Row
 from worldwise.report.report import answers, sections
 from worldwise.report.tables import ANSWER_LINES, Answer, declared_tables, named_sections
 from worldwise.report.terminal import print_section

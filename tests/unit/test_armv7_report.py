@@ -10,8 +10,8 @@ import pytest
 from worldwise.base.tables import Section
 from worldwise.families.hardclock.readings import ClockReading, ClocksSaid
 from worldwise.families.hardclock.tables import SOURCE, Fit, armv7_sections, verdict
+from worldwise.read.models import Reading, Row
 from worldwise.read.published import Published
-from worldwise.read.rows import Reading, Row
 
 CURVES = ("secp256r1", "secp384r1", "secp256k1")
 CELLS = tuple((curve, operation) for curve in CURVES for operation in ("sign", "verify"))

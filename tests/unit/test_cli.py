@@ -21,10 +21,13 @@ from synthetic import RecordList, find, new_writer, write_run
 from worldwise import __version__, cli
 from worldwise.base import paths
 from worldwise.base.errors import WorldwiseError
+from worldwise.cli import filters, options
+from worldwise.cli.lazy import LazyGroup
 from worldwise.plan.case import Case
+from worldwise.report.report import EXPORTERS
 from worldwise.run.rundir import Run
 
-cli_run = importlib.import_module("worldwise.cli.run")
+cli_session = importlib.import_module("worldwise.cli.session")
 
 FAST = Case("optee", "mbedtls-nist", "O2", "attestdiv", 4, 2)
 SLOW = Case("optee", "libtomcrypt", "Os", "attestdiv", 4, 2)
@@ -62,13 +65,16 @@ def call(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) ->
 
     for variable in ("FORCE_COLOR", "TTY_COMPATIBLE", "COLUMNS", "TERM"):
         monkeypatch.delenv(variable, raising=False)
-    monkeypatch.setattr(cli_run, "open_lab", no_lab)
+    monkeypatch.setattr(cli_session, "open_lab", no_lab)
     return call
 
 
 def commands(group: click.Group, *above: str) -> Iterator[tuple[tuple[str, ...], click.Command]]:
     """Every command of a group and of the groups in it, with the words that call it."""
-    for name, command in group.commands.items():
+    context = click.Context(group)
+    for name in group.list_commands(context):
+        command = group.get_command(context, name)
+        assert command
         yield (*above, name), command
         if isinstance(command, click.Group):
             yield from commands(command, *above, name)
@@ -105,7 +111,7 @@ def test_help_tells_every_option(words: tuple[str, ...], call: Call) -> None:
         elif isinstance(parameter, click.Argument):
             assert parameter.make_metavar(click.Context(command)) in answer.out
     if isinstance(command, click.Group):
-        for name in command.commands:
+        for name in command.list_commands(click.Context(command)):
             assert f"\n  {name} " in answer.out
 
 
@@ -383,7 +389,7 @@ def test_details_and_hint_of_an_error(call: Call, monkeypatch: pytest.MonkeyPatc
     def fail(*_: object) -> NoReturn:
         raise WorldwiseError("the build of optee failed", "see the log", "core.c:7: error: [no]\n" + "x" * 300)
 
-    monkeypatch.setattr(cli_run, "open_lab", fail)
+    monkeypatch.setattr(cli_session, "open_lab", fail)
     answer = call("run", "quick")
     assert (answer.status, answer.out) == (2, "")
     assert answer.err == (f"core.c:7: error: [no]\n{'x' * 300}\nworldwise: the build of optee failed\n  see the log\n")
@@ -405,7 +411,7 @@ def test_an_interrupt_is_status_130(kind: signal.Signals, call: Call, monkeypatc
     def interrupt(*_: object) -> None:
         signal.raise_signal(kind)
 
-    monkeypatch.setattr(cli_run, "open_lab", interrupt)
+    monkeypatch.setattr(cli_session, "open_lab", interrupt)
     answer = call("run", "quick")
     assert (answer.status, answer.out) == (130, "")
     assert answer.err.strip() == "worldwise: interrupted"
@@ -428,3 +434,174 @@ def test_a_reader_may_hang_up(whole_run: Run) -> None:
         os.close(writer)
     assert ended.stderr == b""
     assert ended.returncode != 0
+
+
+# --- what is loaded, and when ---
+
+# Each takes long to load, and neither a list of commands nor the answer to a typing error needs it.
+HEAVY = ("rich", "pydantic", "cryptography", "elftools", "matplotlib", "qemu", "asyncio", "ssl", "worldwise.plan")
+# What measures, explains or reads a run: choosing cases needs none of it.
+MEASURING = (
+    "cryptography",
+    "elftools",
+    "matplotlib",
+    "qemu",
+    "asyncio",
+    "worldwise.run.measure",
+    "worldwise.lab",
+)
+
+
+def loaded_by(*arguments: str) -> set[str]:
+    """The modules that are loaded when a call ends, in a process of its own."""
+    program = (
+        "import atexit, sys\n"
+        "atexit.register(lambda: sys.stderr.write('\\n'.join(['loaded:', *sys.modules])))\n"
+        "from worldwise import cli\n"
+        "cli.main()"
+    )
+    ended = subprocess.run(
+        [sys.executable, "-P", "-c", program, *arguments],
+        env=os.environ | {"PYTHONPATH": str(paths.REPOSITORY / "src")},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert "Traceback" not in ended.stderr
+    return set(ended.stderr.partition("loaded:\n")[2].split("\n"))
+
+
+@pytest.mark.parametrize("arguments", [("--help",), (), ("--version",), ("rnu",), ("--hlep",)], ids=" ".join)
+def test_help_and_typing_errors_load_no_command(arguments: tuple[str, ...]) -> None:
+    """If this fails, who asks for help or mistypes a command waits for libraries that neither needs."""
+    loaded = loaded_by(*arguments)
+    assert {"click", "worldwise.cli"} <= loaded
+    assert loaded.isdisjoint(HEAVY)
+    assert {name for name in loaded if name.startswith("worldwise.cli.")} <= {
+        "worldwise.cli.ending",
+        "worldwise.cli.lazy",
+    }
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [("run", "--help"), ("run", "quikc"), ("run", "quick", "--target", "x"), ("list",), ("suites",)],
+    ids=" ".join,
+)
+def test_what_measures_nothing_loads_no_machine(arguments: tuple[str, ...], tmp_path: Path) -> None:
+    """If this fails, a list, or a suite's name with a typing error, loads what boots machines first."""
+    runs = ("--runs", str(tmp_path / "runs")) if arguments[0] in ("run", "list") else ()
+    assert loaded_by(*arguments, *runs).isdisjoint({*MEASURING})
+
+
+def test_the_list_of_commands_says_what_they_say_of_themselves() -> None:
+    """If this fails, the group's help promises a command that is not there, or of another name."""
+    context = click.Context(cli.cli)
+    group = cli.cli
+    assert isinstance(group, LazyGroup)
+    for heading in group.headings.values():
+        for listed in heading:
+            command = cli.cli.get_command(context, listed.name)
+            assert command is not None and command.name == listed.name
+            assert not listed.summary.endswith(".") and len(listed.summary) < 80
+
+
+def test_the_formats_are_those_that_reports_can_be_printed_in() -> None:
+    """If this fails, `--format` offers what there is not, or hides what there is."""
+    assert ("table", *EXPORTERS) == options.FORMATS
+
+
+@pytest.mark.parametrize(
+    "words", [words for words, one in COMMANDS.items() if not isinstance(one, click.Group)], ids=" ".join
+)
+def test_every_command_shows_an_example(words: tuple[str, ...], call: Call) -> None:
+    """If this fails, somebody has to guess how the parts of a call stand together."""
+    assert f"\n    worldwise {' '.join(words)}" in call(*words, "--help").out
+
+
+def test_the_five_questions_are_in_the_help(call: Call) -> None:
+    """If this fails, a stranger does not learn what worldwise is for."""
+    said = call("--help").out
+    for question in (
+        "What does it cost?",
+        "Where do the instructions go?",
+        "Will it fit",
+        "Did this commit make it slower?",
+        "Which library is best on which core?",
+    ):
+        assert question in said
+
+
+# --- choosing cases ---
+
+
+@pytest.mark.parametrize("name", ["p256", "P-256", "prime256v1", "secp256r1"])
+def test_a_curve_has_several_names(name: str) -> None:
+    """If this fails, who knows a curve as P-256 finds nothing."""
+    assert filters.curve_names([name]) == ("secp256r1",)
+
+
+def test_other_names_of_curves() -> None:
+    """If this fails, a name stands for another curve, or a pattern is changed."""
+    assert filters.curve_names(["P-384", "p224", "prime192v1", "sec*", "x25519", "nonsense"]) == (
+        *("secp384r1", "secp224r1", "secp192r1", "sec*", "x25519", "nonsense"),
+    )
+
+
+def test_an_unknown_variant_among_many(call: Call, tmp_path: Path) -> None:
+    """If this fails, forty names in a line hide the one that was meant."""
+    answer = call("run", "mcu", "--variant", "micro-ecc-03", "--runs", tmp_path / "runs")
+    assert (answer.status, answer.out) == (2, "")
+    assert "variant 'micro-ecc-03' is in no case of suite mcu, which has " in answer.err
+    assert "Close to it: micro-ecc-O" in answer.err
+    assert "`worldwise suites mcu` lists all" in answer.err
+    assert answer.err.count("\n") == 2 and len(answer.err) < 400
+
+
+def test_a_suite_without_curves_says_so(call: Call, tmp_path: Path) -> None:
+    """If this fails, `Allowed: none` is all that one learns."""
+    answer = call("run", "quick", "--curve", "x", "--runs", tmp_path / "runs")
+    assert answer.status == 2
+    assert "suite quick has no case with a curve" in answer.err
+    assert "Allowed" not in answer.err
+
+
+def test_a_suite_shows_what_can_be_chosen(call: Call) -> None:
+    """If this fails, the names that the messages send one to are not there."""
+    answer = call("suites", "quick")
+    assert (answer.status, answer.err) == (0, "")
+    assert answer.out.startswith("quick: ")
+    assert "\n--target (2):\n  optee, linux\n" in answer.out
+    assert "\n--variant (1):\n  mbedtls-nist-O2\n" in answer.out
+    assert "--curve" not in answer.out
+    assert "did you mean 'quick'" in call("suites", "quikc").err
+
+
+# --- sections of a report ---
+
+
+def test_sections_are_listed_and_printed(call: Call, whole_run: Run) -> None:
+    """If this fails, a part of a report cannot be had without all of it."""
+    listed = call("report", whole_run.path, "--sections")
+    assert (listed.status, listed.err) == (0, "")
+    names = [line.split()[0] for line in listed.out.splitlines()]
+    assert "price" in names and len(names) == len(set(names))
+    whole = call("report", whole_run.path).out
+    for name in names:
+        part = call("report", whole_run.path, "--section", name)
+        assert (part.status, part.err) == (0, "")
+        assert part.out.strip() in whole, name
+    every = call("report", whole_run.path, "--section", "*")
+    assert all(part in every.out for part in whole.split("\n\n")[1:])
+    two = call("report", whole_run.path, "--section", "time", "--section", "pric?").out
+    assert two.index("Price of the TEE") < two.index("Time if a core") and "How to read this" not in two
+    assert call("report", whole_run.path, "--section", "price", "--format", "markdown").out.startswith("## Price of")
+
+
+def test_an_unknown_section_is_refused_with_the_list(call: Call, whole_run: Run) -> None:
+    """If this fails, a typing error prints nothing, or does not say what there is."""
+    answer = call("report", whole_run.path, "--section", "pirce")
+    assert (answer.status, answer.out) == (2, "")
+    assert "has no section 'pirce'. It has: " in answer.err and "price, " in answer.err
+    assert "did you mean price?" in answer.err
+    assert call("report", whole_run.path, "--section", "price", "--format", "csv").status == 2

@@ -18,7 +18,9 @@ from synthetic import RecordList, lines, make_records, new_writer, write_case
 from worldwise.base.errors import WorldwiseError
 from worldwise.plan.case import Case
 from worldwise.read import gate, lens
-from worldwise.read.rows import Reading
+from worldwise.read.comparison import Allowance, Comparison, Gate
+from worldwise.read.models import Reading
+from worldwise.read.selection import Parts, parse_selection
 from worldwise.report import gated as gate_report
 from worldwise.report import report
 from worldwise.run.rundir import OwnEntry, Run, open_run
@@ -79,7 +81,7 @@ def limit(text: str, **more: Any) -> gate.Options:
     return gate.Options(limit=gate.parse_limit(text), limit_text=text, **more)
 
 
-def table(comparison: gate.Comparison, full: bool = False) -> str:
+def table(comparison: Comparison, full: bool = False) -> str:
     console = Console(file=io.StringIO(), width=200)
     gate_report.render(comparison, console, full)
     assert isinstance(console.file, io.StringIO)
@@ -119,7 +121,7 @@ def test_one_instruction_is_caught(runs_dir: Path, records: dict[Case, RecordLis
     sign, hashing = comparison.rows
     assert (sign.difference, sign.verdict, sign.calls_differ, sign.exceeds) == (1.0, "slower", 5, True)
     assert (hashing.verdict, hashing.exceeds) == ("same", False)
-    assert comparison.gate == gate.Gate(limit="0%", judge="auto", judged=2, exceeded=1, lost=0, passed=False)
+    assert comparison.gate == Gate(limit="0%", judge="auto", judged=2, exceeded=1, lost=0, passed=False)
     assert any("files differed from that revision (+)" in note for note in comparison.notes)
     text = table(comparison)
     assert "Gate: FAILED" in text
@@ -213,7 +215,7 @@ def test_other_inputs_are_said(runs_dir: Path, records: dict[Case, RecordList]) 
     ],
 )
 def test_what_must_agree(
-    runs_dir: Path, records: dict[Case, RecordList], fields: dict[str, Any], what: gate.Allowance, says: str
+    runs_dir: Path, records: dict[Case, RecordList], fields: dict[str, Any], what: Allowance, says: str
 ) -> None:
     """It is refused, or allowed and told."""
     images = {"linux": "1" * 64}
@@ -268,7 +270,7 @@ def test_other_numbers_of_samples(runs_dir: Path, records: dict[Case, RecordList
     a, b = run_of(runs_dir, 0, {SIGN: records[SIGN]}), run_of(runs_dir, 1, {more: make_records(more)})
     with pytest.raises(WorldwiseError, match=r"samples after warm-up calls of .* \(3 after 1 / 4 after 1\)"):
         gate.compare_runs(a, b)
-    allow: tuple[gate.Allowance, ...] = ("samples",)
+    allow: tuple[Allowance, ...] = ("samples",)
     comparison = gate.compare_runs(a, b, gate.Options(allow=allow))
     assert not comparison.rows[0].same_inputs
     assert "3 / 4" in table(comparison)
@@ -349,18 +351,18 @@ def test_selections_that_are_none(runs_dir: Path, records: dict[Case, RecordList
 def test_parameters_can_be_compared() -> None:
     """A parameter that only one side names has its default on the other."""
     ids = ["linux-armv8/m-O2/sign,curve=secp256r1", "linux-armv8/m-O2/sign,curve=secp256r1,options=window-2"]
-    parts = [gate.Parts.of(each) for each in ids]
-    assert gate.parse_selection("m-O2,options=window-2", parts) == {
+    parts = [Parts.of(each) for each in ids]
+    assert parse_selection("m-O2,options=window-2", parts) == {
         "implementation": "m",
         "optimisation": "O2",
         "options": "window-2",
     }
-    assert gate.parse_selection("linux-armv8/m/O2", parts) == {
+    assert parse_selection("linux-armv8/m/O2", parts) == {
         "target": "linux-armv8",
         "implementation": "m",
         "optimisation": "O2",
     }
-    assert gate.parse_selection("options=default", parts) == {"options": ""}
+    assert parse_selection("options=default", parts) == {"options": ""}
 
 
 @pytest.mark.parametrize("text", ["0%", "0.1%", "12.50 %"])
@@ -378,7 +380,7 @@ def test_limits_that_are_none(text: str) -> None:
 
 
 @pytest.fixture
-def failing(runs_dir: Path, records: dict[Case, RecordList]) -> gate.Comparison:
+def failing(runs_dir: Path, records: dict[Case, RecordList]) -> Comparison:
     """Over the limit, with a case that failed with words that XML must not have as they are."""
     a = run_of(runs_dir, 0, {SIGN: records[SIGN], HASH: records[HASH], OTHER: records[OTHER]})
     b = run_of(
@@ -389,18 +391,18 @@ def failing(runs_dir: Path, records: dict[Case, RecordList]) -> gate.Comparison:
     return gate.compare_runs(a, b, limit("0%"))
 
 
-def test_json(failing: gate.Comparison) -> None:
-    assert gate.Comparison.model_validate_json(gate_report.to_json(failing)) == failing
+def test_json(failing: Comparison) -> None:
+    assert Comparison.model_validate_json(gate_report.to_json(failing)) == failing
 
 
-def test_csv(failing: gate.Comparison) -> None:
+def test_csv(failing: Comparison) -> None:
     rows = list(csv.DictReader(io.StringIO(gate_report.to_csv(failing))))
     assert [row["verdict"] for row in rows] == ["slower", "same"]
     assert rows[0]["difference_instructions"] == "1"
     assert [row["exceeds"] for row in rows] == ["true", "false"]
 
 
-def test_markdown(failing: gate.Comparison) -> None:
+def test_markdown(failing: Comparison) -> None:
     text = gate_report.to_markdown(failing)
     assert text.startswith("## Failed: A = ")
     assert "1 of 2 rows are more than 0% above A." in text
@@ -411,7 +413,7 @@ def test_markdown(failing: gate.Comparison) -> None:
     assert "--full" not in text
 
 
-def test_junit(failing: gate.Comparison, tmp_path: Path) -> None:
+def test_junit(failing: Comparison, tmp_path: Path) -> None:
     text = gate_report.to_junit(failing)
     ElementTree.fromstring(text)
     path = tmp_path / "gate.xml"
@@ -433,7 +435,7 @@ def test_junit_of_a_comparison_without_a_gate(runs_dir: Path, records: dict[Case
     assert [suite.get(name) for name in ("tests", "failures", "errors", "skipped")] == ["2", "0", "0", "1"]
 
 
-def test_github_action_benchmark(failing: gate.Comparison, runs_dir: Path) -> None:
+def test_github_action_benchmark(failing: Comparison, runs_dir: Path) -> None:
     entries = json.loads(gate_report.to_github_action_benchmark(failing))
     row = failing.rows[0]
     assert entries[0]["name"] == row.name
@@ -448,7 +450,7 @@ def test_github_action_benchmark(failing: gate.Comparison, runs_dir: Path) -> No
     assert alone[f"{row.name} flash"] == {"name": f"{row.name} flash", "unit": "bytes", "value": 12_007}
 
 
-def test_bencher(failing: gate.Comparison, runs_dir: Path) -> None:
+def test_bencher(failing: Comparison, runs_dir: Path) -> None:
     content = json.loads(gate_report.to_bencher(failing))
     row = failing.rows[0]
     metric = {"value": row.b.median, "lower_value": row.b.min, "upper_value": row.b.max}

@@ -19,7 +19,7 @@ from worldwise.libraries.portable import portables
 from worldwise.plan.case import parse_case
 from worldwise.plan.checks import unavailable_reason
 from worldwise.plan.suite import load_suite, parse_suite
-from worldwise.read.rows import NotAvailable, Reading, Row
+from worldwise.read.models import NotAvailable, Reading, Row
 from worldwise.records.check import check_records
 from worldwise.records.messages import message
 from worldwise.records.parse import parse_line

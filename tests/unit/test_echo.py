@@ -21,7 +21,7 @@ from worldwise.families.echo.client import HOST_FILE, STREAM_MESSAGES, EchoClien
 from worldwise.families.echo.readings import Host, HostTime
 from worldwise.families.echo.tables import echo_sections
 from worldwise.plan.case import Case, parse_case
-from worldwise.read.rows import Reading, Row
+from worldwise.read.models import Reading, Row
 from worldwise.run.results import ResultStore
 
 READY = '{"type":"outcome","what":"server for the host","result":"ready","detail":""}\n'

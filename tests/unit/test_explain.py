@@ -26,11 +26,13 @@ from traces import (
     samples_of,
 )
 from worldwise.base.errors import WorldwiseError
+from worldwise.explain.differences import function_changes, layer_changes
+from worldwise.explain.explanation import Explanation
 from worldwise.explain.layers import NO_RULE, OTHER_PROCESS, UNKNOWN, Rules, load_rules
-from worldwise.explain.owners import LOST, Explainer, Explanation, function_changes, layer_changes
+from worldwise.explain.owners import LOST, Explainer
 from worldwise.explain.stacks import folded
-from worldwise.explain.trace import Pass, Row, read_trace
 from worldwise.records.models import Sample
+from worldwise.records.trace import Pass, Row, read_trace
 
 RULES = """
 helpers = ["memset", "__memset*"]

@@ -11,17 +11,18 @@ import pytest
 from rich.console import Console
 
 from traces import CASE
+from worldwise.explain.explanation import Explanation, Step
 from worldwise.explain.layers import NO_RULE, UNKNOWN, Rules, load_rules
-from worldwise.explain.owners import Agreement, Explanation, Step
-from worldwise.explain.stacks import Frame
-from worldwise.explain.trace import Witness
+from worldwise.explain.stacks import StackFrame
+from worldwise.explain.witness import Agreement
+from worldwise.records.trace import Witness
 from worldwise.report import explained as explain_report
 
-MAIN = Frame("main", "client", "client", "normal")
-SVC = Frame("svc", "linux", "Linux", "normal")
-COPY = Frame("memcpy", "linux", "helpers", "normal")
-ODD = Frame("odd", "linux", NO_RULE, "normal")
-NOWHERE = Frame("[0x10]", "no image", UNKNOWN, "secure")
+MAIN = StackFrame("main", "client", "client", "normal")
+SVC = StackFrame("svc", "linux", "Linux", "normal")
+COPY = StackFrame("memcpy", "linux", "helpers", "normal")
+ODD = StackFrame("odd", "linux", NO_RULE, "normal")
+NOWHERE = StackFrame("[0x10]", "no image", UNKNOWN, "secure")
 
 
 @pytest.fixture

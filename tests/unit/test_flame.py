@@ -14,7 +14,7 @@ from rich.console import Console
 
 from flames import FLAME_STACKS, frame
 from worldwise.base.errors import WorldwiseError
-from worldwise.explain.stacks import Frame, Stacks, folded
+from worldwise.explain.stacks import StackFrame, Stacks, folded
 from worldwise.lab.debian import Lock
 from worldwise.lab.image import OTHER_CONTENT
 from worldwise.lab.lab import Lab
@@ -63,7 +63,7 @@ def test_the_kinds() -> None:
         "lost": "unknown",
     }
     # By its name alone: the same function has the same colour in every graph.
-    assert colour(frame("entry")) == colour(Frame("TA_InvokeCommandEntryPoint", "ta", "TA runtime", "secure"))
+    assert colour(frame("entry")) == colour(StackFrame("TA_InvokeCommandEntryPoint", "ta", "TA runtime", "secure"))
 
 
 # How the colours appear with red, green and blue cones missing: G. M. Machado, M. M. Oliveira, L. A. F. Fernandes, "A

@@ -14,7 +14,7 @@ from worldwise.families.sha256.cost import Fit, HashCost, HashReading, throughpu
 from worldwise.families.sha256.readings import Hashing
 from worldwise.plan.case import Case, parse_case
 from worldwise.read.lens import read_run
-from worldwise.read.rows import Reading
+from worldwise.read.models import Reading
 from worldwise.report.report import render, sections, to_csv, to_json, to_markdown
 
 SIZES = ("0B", "4KiB", "64KiB", "1MiB")

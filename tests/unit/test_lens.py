@@ -28,9 +28,9 @@ from worldwise.plan.case import Case
 from worldwise.plan.selection import select
 from worldwise.read.factors import with_ratios
 from worldwise.read.lens import read_run
+from worldwise.read.models import Reading, Row
 from worldwise.read.order import in_reading_order
 from worldwise.read.parts import Footprint
-from worldwise.read.rows import Reading, Row
 from worldwise.run.rundir import Run, open_run
 
 NIST_O2 = Case("optee", "mbedtls-nist", "O2", "attestdiv", 4, 2)

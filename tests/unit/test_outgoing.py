@@ -20,12 +20,12 @@ from rich.text import Text
 from board_reading import add_library, board_reading
 from synthetic import lines, make_records, make_suite, new_writer, write_case, write_run
 from worldwise.base import outgoing, paths
-from worldwise.explain.stacks import Frame, Stacks
+from worldwise.explain.stacks import StackFrame, Stacks
 from worldwise.plan.budget import parse_budget
 from worldwise.plan.case import Case
 from worldwise.read import gate
 from worldwise.read.lens import read_run
-from worldwise.read.rows import Reading
+from worldwise.read.models import Reading
 from worldwise.report import document, exports, flame, report, tracking
 from worldwise.report import gated as gate_report
 from worldwise.report.drawing import figures, plot
@@ -322,7 +322,7 @@ def test_a_flame_graph_gets_no_control_characters(monkeypatch: pytest.MonkeyPatc
 
     monkeypatch.setattr(flame.Renderer, "__init__", lambda _: None)
     monkeypatch.setattr(flame.Renderer, "run", draw)
-    stacks: Stacks = {(Frame(HOSTILE, HOSTILE, "TA code", "secure"),): 3}
+    stacks: Stacks = {(StackFrame(HOSTILE, HOSTILE, "TA code", "secure"),): 3}
     flame.flame_graph(stacks, f"{HOSTILE}\0", flame.Renderer())
     flame.differential(stacks, stacks, f"{HOSTILE}\0", flame.Renderer())
     assert any("--title=\\x1b]0;owned" in text for text in asked)
@@ -331,7 +331,7 @@ def test_a_flame_graph_gets_no_control_characters(monkeypatch: pytest.MonkeyPatc
 
 def test_other_tools_time_lines_read_back() -> None:
     """speedscope and the Chrome trace are JSON that no terminal obeys."""
-    stacks: Stacks = {(Frame(HOSTILE, "ta", "TA code", "secure"),): 3}
+    stacks: Stacks = {(StackFrame(HOSTILE, "ta", "TA code", "secure"),): 3}
     for text in (
         exports.speedscope(stacks, HOSTILE),
         exports.chrome_trace([exports.Slice(HOSTILE, HOSTILE, 0, 1)], HOSTILE),

@@ -15,8 +15,8 @@ import pytest
 from board_reading import BOARDS, add_library, board_reading, board_row
 from worldwise.base.errors import WorldwiseError
 from worldwise.families.portable.panels import pareto_front
+from worldwise.read.models import Reading
 from worldwise.read.parts import Footprint
-from worldwise.read.rows import Reading
 from worldwise.report.drawing.axes import compact
 from worldwise.report.drawing.figures import KINDS, WIDTHS, Choice, Kind, Plot, one_plot
 from worldwise.report.drawing.looks import STYLES, styles

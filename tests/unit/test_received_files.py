@@ -16,14 +16,14 @@ from received import little_memory, sparse
 from traces import TraceBuilder
 from worldwise.base.errors import DoesNotFitError, WorldwiseError
 from worldwise.base.toml_lines import TomlLines
-from worldwise.explain import trace
-from worldwise.explain.trace import read_trace
 from worldwise.lab import image
 from worldwise.lab.image import Recipe
 from worldwise.libraries import own, portable
 from worldwise.libraries.crates import crate_recipe
 from worldwise.plan.suite import load_suite, parse_suite
 from worldwise.read.published import Published
+from worldwise.records import trace
+from worldwise.records.trace import read_trace
 from worldwise.run.measure import Bench
 from worldwise.run.results import ResultStore
 

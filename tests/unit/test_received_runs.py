@@ -24,7 +24,8 @@ from worldwise.read.gate import compare_runs as gate_runs
 from worldwise.records.parse import read_records
 from worldwise.run import rundir
 from worldwise.run.reproduction import compare_runs
-from worldwise.run.rundir import Run, RunWriter, list_runs, open_run
+from worldwise.run.rundir import Run, list_runs, open_run
+from worldwise.run.writer import RunWriter
 
 A = Case("optee", "mbedtls-nist", "O2", "empty-invoke", 2, 1)
 B = Case("linux", "mbedtls-nist", "O2", "keygen", 2, 1)

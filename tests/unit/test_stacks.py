@@ -5,14 +5,14 @@ import pytest
 
 from flames import FLAME_STACKS, frame
 from worldwise.base.errors import WorldwiseError
-from worldwise.explain.stacks import Frame, folded, parse_folded
+from worldwise.explain.stacks import StackFrame, folded, parse_folded
 
 
 def test_a_frame_reads_as_one_word_of_the_format() -> None:
     assert str(frame("main")) == "main (client)"
-    assert str(Frame(" a;b\nc ", "ta", "TA", "secure")) == "a,b c (ta)"
+    assert str(StackFrame(" a;b\nc ", "ta", "TA", "secure")) == "a,b c (ta)"
     with pytest.raises(ValueError, match="without the name"):
-        Frame(" ", "ta", "TA", "secure")
+        StackFrame(" ", "ta", "TA", "secure")
 
 
 def test_folded_is_sorted_sums_what_reads_alike_and_reads_back() -> None:
@@ -21,7 +21,7 @@ def test_folded_is_sorted_sums_what_reads_alike_and_reads_back() -> None:
     assert text.splitlines() == sorted(text.splitlines())
     assert text.startswith("main (client) 120\n")
     assert parse_folded(text) == {tuple(map(str, stack)): count for stack, count in FLAME_STACKS.items()}
-    one, other = frame("main"), Frame("main", "client", "another layer", "normal")
+    one, other = frame("main"), StackFrame("main", "client", "another layer", "normal")
     assert folded({(one,): 1, (other,): 2, (one, other): 0}) == "main (client) 3\n"
 
 

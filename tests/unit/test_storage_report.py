@@ -14,9 +14,9 @@ from worldwise.families.storage.spec import RPMB_MOST
 from worldwise.families.storage.tables import REQUESTS, storage_sections
 from worldwise.plan.case import parse_case
 from worldwise.plan.suite import parse_suite
+from worldwise.read.models import Attempt, NotAvailable, Reading, Row
 from worldwise.read.mqttz import SOURCE
 from worldwise.read.published import Published
-from worldwise.read.rows import Attempt, NotAvailable, Reading, Row
 from worldwise.records.check import check_records
 from worldwise.records.parse import parse_line
 

@@ -4,15 +4,23 @@
 import random
 import shutil
 import subprocess
+import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 
 from worldwise.base.errors import WorldwiseError
-from worldwise.explain import symbols
-from worldwise.explain.symbols import AddressSpace, Context, Function, Symbol, SymbolTable, find_bias, kernel_tables
 from worldwise.lab.lab import Lab
+from worldwise.machine.symbols import names as names_module
+from worldwise.machine.symbols.elf import build_id
+from worldwise.machine.symbols.inlined import OPTIONS, Addr2line, addr2line, parse_addr2line
+from worldwise.machine.symbols.kernel import kernel_tables
+from worldwise.machine.symbols.machine import image_name
+from worldwise.machine.symbols.names import Candidate, Function, best_name, known_names
+from worldwise.machine.symbols.said import initramfs_files, read_processes
+from worldwise.machine.symbols.space import AddressSpace, Level
+from worldwise.machine.symbols.table import Symbol, SymbolTable, find_bias
 
 COMPILER = shutil.which("cc") or shutil.which("gcc") or shutil.which("clang")
 
@@ -61,6 +69,24 @@ def built(tmp_path_factory: pytest.TempPathFactory, request: pytest.FixtureReque
     return Built(directory / "whole.so", directory / "stripped.so")
 
 
+@pytest.fixture(scope="module")
+def tool(request: pytest.FixtureRequest) -> Addr2line:
+    """The addr2line of whoever compiled SOURCE."""
+
+    def run(elf: bytes, addresses: str) -> str:
+        with tempfile.NamedTemporaryFile() as file:
+            file.write(elf)
+            file.flush()
+            command = ["addr2line", *OPTIONS, "--exe", file.name]
+            return subprocess.run(
+                command, input=addresses, capture_output=True, text=True, check=True, timeout=60
+            ).stdout
+
+    if COMPILER and shutil.which("addr2line"):
+        return run
+    return addr2line(request.getfixturevalue("lab_if_there"), "addr2line")
+
+
 def named(table: SymbolTable) -> dict[str, Function]:
     """The table's functions by their names."""
     return {one.name: one for one in table._functions}
@@ -94,11 +120,11 @@ def test_assembly_without_sizes(built: Built, tmp_path: Path) -> None:
     assert "__ASM_START__" not in functions
 
 
-def test_a_stripped_file_is_named_by_its_debug_file(built: Built, tmp_path: Path) -> None:
+def test_a_stripped_file_is_named_by_its_debug_file(built: Built, tool: Addr2line, tmp_path: Path) -> None:
     """If this fails, the static functions of a packaged library are unknown, or at wrong addresses."""
-    apart = SymbolTable.from_elf(built.stripped, "lib", tmp_path, built.whole)
+    apart = SymbolTable.from_elf(built.stripped, "lib", tmp_path, built.whole, tool)
     alone = SymbolTable.from_elf(built.stripped, "lib", tmp_path)
-    whole = SymbolTable.from_elf(built.whole, "lib", tmp_path)
+    whole = SymbolTable.from_elf(built.whole, "lib", tmp_path, None, tool)
     assert named(apart) == named(whole)
     local = named(whole)["local_function"]
     assert alone.lookup(local.start) is None
@@ -108,15 +134,75 @@ def test_a_stripped_file_is_named_by_its_debug_file(built: Built, tmp_path: Path
     assert apart.inline_chain(local.start + local.size // 2) == whole.inline_chain(local.start + local.size // 2)
 
 
-def test_inlined_functions_outermost_first(built: Built, tmp_path: Path) -> None:
+def test_inlined_functions_outermost_first(built: Built, tool: Addr2line, tmp_path: Path) -> None:
     """If this fails, --inline shows a chain that the source does not have."""
-    table = SymbolTable.from_elf(built.whole, "lib", tmp_path)
+    table = SymbolTable.from_elf(built.whole, "lib", tmp_path, None, tool)
     local = named(table)["local_function"]
     chains = {tuple(table.inline_chain(local.start + offset)) for offset in range(local.size)}
     assert ("inner", "innermost") in chains
     assert all(chain == ("inner", "innermost")[: len(chain)] for chain in chains)
     assert table.inline_chain(named(table)["asm_first"].start) == []
     assert table.inline_chain(0) == []
+
+
+def test_inlined_functions_are_read_together(built: Built, tool: Addr2line, tmp_path: Path) -> None:
+    """If this fails, each of a trace's addresses starts a tool, or one is not asked for."""
+    asked: list[int] = []
+
+    def counting(elf: bytes, addresses: str) -> str:
+        asked.append(len(addresses.splitlines()))
+        return tool(elf, addresses)
+
+    table = SymbolTable.from_elf(built.whole, "lib", tmp_path, None, counting)
+    space = AddressSpace()
+    low, high = table.bounds
+    level = Level("normal", 0, "client")
+    space.map(level, low + 0x1000, high + 0x1000, 0x1000, table)
+    local, last = (named(table)[name] for name in ("local_function", "last_function"))
+    addresses = [local.start, *range(local.start, local.start + local.size), 0x10_0000]
+    space.read_inlined([(level, address + 0x1000) for address in addresses])
+    chains = [space.inline_chain(level, address + 0x1000) for address in addresses]
+    assert ["inner", "innermost"] in chains
+    assert asked == [local.size]
+    # One that was not read is read with the rest of its function.
+    for address in range(last.start, last.start + last.size, 4):
+        assert table.inline_chain(address) == []
+    assert len(asked) == 2
+    assert AddressSpace().inline_chain(level, local.start) == []
+    # Nothing says what was inlined.
+    assert SymbolTable.from_elf(built.whole, "lib", tmp_path).inline_chain(local.start) == []
+    stripped = SymbolTable.from_elf(built.stripped, "lib", tmp_path, None, counting)
+    assert stripped.inline_chain(local.start) == []
+    assert len(asked) == 2
+
+
+def test_inlined_functions_of_the_machine(lab_if_there: Lab, tmp_path: Path) -> None:
+    """If this fails, --inline shows no inlined functions of the machine's programs, or others."""
+    (tmp_path / "code.c").write_text(SOURCE, encoding="ascii")
+    lab_if_there.run(
+        ["aarch64-linux-gnu-gcc", "-shared", "-fPIC", "-nostdlib", "-g", "-O1", "-o", "lib.so", "code.c"],
+        binds=[(tmp_path, "/made", "rw")],
+        chdir="/made",
+    )
+    table = SymbolTable.from_elf(tmp_path / "lib.so", "lib", tmp_path, None, addr2line(lab_if_there))
+    local = named(table)["local_function"]
+    chains = [table.inline_chain(pc) for pc in range(local.start, local.start + local.size, 4)]
+    assert ["inner", "innermost"] in chains
+    assert table.inline_chain(named(table)["global_function"].start) == []
+
+
+def test_what_addr2line_says_is_checked() -> None:
+    """If this fails, a name with a line feed in it shifts all chains by one."""
+    printed = "0x0000000000000010\n__GI_innermost\na.c:1\ninner\na.c:9\nouter\n??:0\n0x0000000000000014\n??\n??:0\n"
+    assert parse_addr2line(printed) == [(0x10, ["inner", "innermost"]), (0x14, [])]
+    assert parse_addr2line("") == []
+
+
+def test_debug_information_that_lies_is_refused(built: Built, tmp_path: Path) -> None:
+    """If this fails, what a strange file says is taken for another address's."""
+    table = SymbolTable.from_elf(built.whole, "lib", tmp_path, None, lambda _elf, _addresses: "0x10\nf\na.c:1\n0x20\n")
+    with pytest.raises(WorldwiseError, match="lib: its debug information cannot be read"):
+        table.inline_chain(named(table)["local_function"].start)
 
 
 def test_what_was_read_is_kept_and_a_torn_file_read_again(built: Built, tmp_path: Path) -> None:
@@ -278,9 +364,9 @@ def test_a_kernel_that_hides_its_addresses_is_told() -> None:
 )
 def test_of_several_names_one_is_chosen(names: list[tuple[str, bool]], best: str) -> None:
     """If this fails, a table shows one function under another name on another day."""
-    candidates = [symbols._Candidate(*one) for one in names]
-    assert symbols._best_name(candidates) == best
-    assert symbols._best_name(candidates[::-1]) == best
+    candidates = [Candidate(*one) for one in names]
+    assert best_name(candidates) == best
+    assert best_name(candidates[::-1]) == best
 
 
 # --- where images are ---
@@ -325,7 +411,7 @@ def test_an_image_is_not_guessed() -> None:
 
 def test_floating_images_are_mapped_where_they_are() -> None:
     """If this fails, ldelf's or the TA's addresses stay unknown although they were found."""
-    user = Context("secure", 0)
+    user = Level("secure", 0)
     ldelf, ta = image_of(1), image_of(2)
     space = AddressSpace({user: [ldelf, ta]})
     assert space.lookup(user, 0x40008000) is None
@@ -334,19 +420,19 @@ def test_floating_images_are_mapped_where_they_are() -> None:
     assert space.locate(user, {}) == ["image1", "image2"]
     assert space.lookup(user, 0x40008000) == Symbol("f", "image1", "", 0x40007000, 0x1000, 0x4000)
     assert space.image(user, 0x40017000) == "image2"
-    assert space.lookup(Context("secure", 1), 0x40008000) is None
-    assert space.locate(Context("secure", 1), {}) == []
+    assert space.lookup(Level("secure", 1), 0x40008000) is None
+    assert space.locate(Level("secure", 1), {}) == []
 
 
 def test_contexts_do_not_mix() -> None:
     """If this fails, one process's addresses are named by another's programs."""
-    first, second = Context("normal", 0, "optee-client"), Context("normal", 0, "linux-bench")
+    first, second = Level("normal", 0, "optee-client"), Level("normal", 0, "linux-bench")
     one, two = image_of(1, start=0x400000), image_of(2, start=0x400000)
     space = AddressSpace()
     space.map(first, *one.bounds, 0, one)
     space.map(second, *two.bounds, 0, two)
     space.map(second, *two.bounds, 0, two)
-    found = [space.lookup(context, 0x400010) for context in (first, second, Context("normal", 0, "init"))]
+    found = [space.lookup(context, 0x400010) for context in (first, second, Level("normal", 0, "init"))]
     assert [symbol.image if symbol else "" for symbol in found] == ["image1", "image2", ""]
     code = one.code(0x400010, 4)
     assert code
@@ -362,9 +448,9 @@ def test_linux_has_no_bytes_to_compare_with() -> None:
     """If this fails, code that Linux changed as it booted counts as wrong."""
     space = AddressSpace()
     table = kernel_tables(KALLSYMS, SECTIONS)["linux"]
-    space.map(Context("normal", 1), *table.bounds, 0, table)
-    assert space.verify(Context("normal", 1), 0x2000, b"\0\0\0\0") is None
-    assert space.lookup(Context("normal", 1), 0x2000)
+    space.map(Level("normal", 1), *table.bounds, 0, table)
+    assert space.verify(Level("normal", 1), 0x2000, b"\0\0\0\0") is None
+    assert space.lookup(Level("normal", 1), 0x2000)
 
 
 # --- what the machine says ---
@@ -382,18 +468,18 @@ fffff7dd0000-fffff7f6c000 r-xp 00010000 00:02 18                         /lib/li
 
 def test_processes_and_their_programs() -> None:
     """If this fails, a process has no addresses, or those of the one before it."""
-    assert list(symbols.read_processes(PROCESSES)) == [
+    assert list(read_processes(PROCESSES)) == [
         ("init", [(0x5000000000, 0x5000002000, 0, "/init"), (0xFFFFF7FFA000, 0xFFFFF7FFC000, 0, "[vdso]")]),
         ("kworker/0:0-events", []),
         ("optee-client", [(0xFFFFF7DD0000, 0xFFFFF7F6C000, 0x10000, "/lib/libc.so.6")]),
     ]
-    assert list(symbols.read_processes("")) == []
+    assert list(read_processes("")) == []
 
 
 def test_images_are_called_what_their_users_call_them() -> None:
     """If this fails, the rules for layers do not find the client."""
     paths = ["/bin/optee-client", "/lib/libteec.so.2", "/lib/init/libc.so.6", "/lib/ld-linux-aarch64.so.1", "/init"]
-    assert [symbols.image_name(path) for path in paths] == ["client", "libteec", "libc", "ld.so", "init"]
+    assert [image_name(path) for path in paths] == ["client", "libteec", "libc", "ld.so", "init"]
 
 
 def test_where_a_mapping_puts_an_image() -> None:
@@ -417,11 +503,11 @@ def test_files_of_an_initramfs(tmp_path: Path) -> None:
     archive = tmp_path / "initramfs.cpio"
     parts = [entry(".", b"", 0o40755), entry("init", b"12345"), entry("./bin/x", b"abcd"), entry("TRAILER!!!", b"")]
     archive.write_bytes(b"".join(parts))
-    assert symbols.initramfs_files(archive) == {"init": b"12345", "bin/x": b"abcd"}
+    assert initramfs_files(archive) == {"init": b"12345", "bin/x": b"abcd"}
     for torn in (b"", b"".join(parts[:3]), b"junk", parts[1][:60]):
         archive.write_bytes(torn)
         with pytest.raises(WorldwiseError, match=r"initramfs\.cpio is not a whole cpio archive"):
-            symbols.initramfs_files(archive)
+            initramfs_files(archive)
 
 
 # --- names that no file has ---
@@ -431,13 +517,13 @@ def test_known_names_belong_to_one_build(built: Built, tmp_path: Path, monkeypat
     """If this fails, another version of a library is named by this one's addresses."""
     whole = SymbolTable.from_elf(built.whole, "lib", tmp_path)
     local = named(whole)["local_function"]
-    build = symbols.build_id(built.stripped.read_bytes())
+    build = build_id(built.stripped.read_bytes())
     assert len(build) == 40
     for wanted, found in ((build, "told_name"), (build[::-1], None)):
         names = tmp_path / "names.toml"
         one = f'{{ name = "told_name", start = {local.start:#x}, size = {local.size} }}'
         names.write_text(f'[[image]]\nimage = "lib"\nbuild_id = "{wanted}"\nfunction = [{one}]\n', encoding="ascii")
-        monkeypatch.setattr(symbols, "NAMES", names)
+        monkeypatch.setattr(names_module, "NAMES", names)
         symbol = SymbolTable.from_elf(built.stripped, "lib", tmp_path).lookup(local.start)
         assert (symbol.function if symbol else None) == found
 
@@ -445,9 +531,9 @@ def test_known_names_belong_to_one_build(built: Built, tmp_path: Path, monkeypat
 def test_the_list_of_known_names_is_sound() -> None:
     """If this fails, an entry of the list is written wrong: two functions at one address, or none."""
     for build in ("8b2d41c4afca1937f300a4c940d60c47e428c87e", "99e2e93e34c974c1e04a66f4fc9aa4a53da3fad8"):
-        functions = symbols._known_names(build)
+        functions = known_names(build)
         assert functions
         ends = [one.start + one.size for one in functions]
         assert all(one.size > 0 and one.size % 4 == 0 for one in functions)
         assert all(end <= after.start for end, after in zip(ends, functions[1:], strict=False))
-    assert symbols._known_names("") == symbols._known_names("00") == []
+    assert known_names("") == known_names("00") == []

@@ -9,7 +9,7 @@ import pytest
 
 from traces import CLIENT, MARK, TraceBuilder, place
 from worldwise.base.errors import WorldwiseError
-from worldwise.explain.trace import FORMAT, Trace, json_schema, read_trace
+from worldwise.records.trace import FORMAT, Trace, json_schema, read_trace
 
 
 def small() -> TraceBuilder:

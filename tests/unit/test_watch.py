@@ -9,12 +9,16 @@ from pathlib import Path
 import pytest
 
 from worldwise.base.errors import WorldwiseError
-from worldwise.explain.symbols import AddressSpace, Context, Function, SymbolTable
-from worldwise.machine.emulator import RECORDS, TRACE, Plugin
+from worldwise.machine.machine import RECORDS, TRACE
+from worldwise.machine.plugin import Plugin
+from worldwise.machine.symbols import ranges
+from worldwise.machine.symbols.names import Function
+from worldwise.machine.symbols.space import AddressSpace, Level
+from worldwise.machine.symbols.table import SymbolTable
 from worldwise.plan.case import Case
 from worldwise.run import watch
 
-MEASURED, OTHER = Context("normal", 0, "optee-client"), Context("normal", 0, "init")
+MEASURED, OTHER = Level("normal", 0, "optee-client"), Level("normal", 0, "init")
 CASE = Case("optee", "mbedtls-nist", "O2", "empty-invoke", 3, 1)
 
 
@@ -23,7 +27,7 @@ def table(image: str, *ranges: tuple[int, int]) -> SymbolTable:
     return SymbolTable(image, [Function(f"f{start:x}", start, end - start) for start, end in ranges])
 
 
-def put(space: AddressSpace, context: Context, image: SymbolTable, bias: int = 0) -> None:
+def put(space: AddressSpace, context: Level, image: SymbolTable, bias: int = 0) -> None:
     """Map a whole image."""
     low, high = image.bounds
     space.map(context, low + bias, high + bias, bias, image)
@@ -32,9 +36,9 @@ def put(space: AddressSpace, context: Context, image: SymbolTable, bias: int = 0
 def test_functions_are_in_order_and_at_their_places() -> None:
     """If this fails, the plugin takes an address for another function's."""
     space = AddressSpace()
-    put(space, Context("secure", 1), table("tee", (0x5000, 0x5100), (0x5100, 0x5180)))
+    put(space, Level("secure", 1), table("tee", (0x5000, 0x5100), (0x5100, 0x5180)))
     put(space, MEASURED, table("client", (0x100, 0x140)), 0x1000)
-    assert watch.function_ranges(space, "optee-client") == [(0x1100, 0x1140), (0x5000, 0x5100), (0x5100, 0x5180)]
+    assert ranges.function_ranges(space, "optee-client") == [(0x1100, 0x1140), (0x5000, 0x5100), (0x5100, 0x5180)]
 
 
 def test_what_is_two_things_at_one_address_is_left_out() -> None:
@@ -43,25 +47,25 @@ def test_what_is_two_things_at_one_address_is_left_out() -> None:
     put(space, MEASURED, table("client", (0x1000, 0x1100), (0x1100, 0x1200), (0x1200, 0x1300), (0x1300, 0x1400)))
     # The same function, one that overlaps two, and one beyond.
     put(space, OTHER, table("init", (0x1000, 0x1100), (0x11F0, 0x1210), (0x9000, 0x9100)))
-    assert watch.function_ranges(space, "optee-client") == [(0x1000, 0x1100), (0x1300, 0x1400)]
-    assert watch.function_ranges(space, "init") == [(0x1000, 0x1100), (0x9000, 0x9100)]
+    assert ranges.function_ranges(space, "optee-client") == [(0x1000, 0x1100), (0x1300, 0x1400)]
+    assert ranges.function_ranges(space, "init") == [(0x1000, 0x1100), (0x9000, 0x9100)]
 
 
 def test_maps_that_overlap_are_refused() -> None:
     """If this fails, the plugin searches a list that is in no order."""
     space = AddressSpace()
     put(space, MEASURED, table("client", (0x1000, 0x1100)))
-    put(space, Context("normal", 1), table("linux", (0x1080, 0x1180)))
+    put(space, Level("normal", 1), table("linux", (0x1080, 0x1180)))
     with pytest.raises(WorldwiseError, match=r"two functions are at one address, 0x1080"):
-        watch.function_ranges(space, "optee-client")
+        ranges.function_ranges(space, "optee-client")
 
 
 def test_ranges_are_merged() -> None:
     """If this fails, what another process has there is not found."""
-    assert watch._merged([]) == []
-    assert watch._merged([(5, 9), (1, 3), (3, 4), (6, 7), (20, 21)]) == [(1, 4), (5, 9), (20, 21)]
-    merged = watch._merged([(10, 20), (30, 40)])
-    assert [watch._meets(merged, one) for one in ((0, 10), (0, 11), (19, 25), (20, 30), (39, 50), (40, 41))] == [
+    assert ranges._merged([]) == []
+    assert ranges._merged([(5, 9), (1, 3), (3, 4), (6, 7), (20, 21)]) == [(1, 4), (5, 9), (20, 21)]
+    merged = ranges._merged([(10, 20), (30, 40)])
+    assert [ranges._meets(merged, one) for one in ((0, 10), (0, 11), (19, 25), (20, 30), (39, 50), (40, 41))] == [
         False,
         True,
         True,
@@ -73,9 +77,9 @@ def test_ranges_are_merged() -> None:
 
 def test_ranges_are_packed_for_the_plugin() -> None:
     """If this fails, the plugin reads other addresses."""
-    packed = watch.pack_ranges([(0x1000, 0x1100), (0xFFFF800080000000, 0xFFFF800080000010)])
+    packed = ranges.pack_ranges([(0x1000, 0x1100), (0xFFFF800080000000, 0xFFFF800080000010)])
     assert struct.unpack("<4Q", packed) == (0x1000, 0x1100, 0xFFFF800080000000, 0xFFFF800080000010)
-    assert watch.pack_ranges([]) == b""
+    assert ranges.pack_ranges([]) == b""
 
 
 def test_the_plugin_is_given_its_arguments(tmp_path: Path) -> None:

@@ -8,11 +8,16 @@ from worldwise.base import files
 from worldwise.base.errors import WorldwiseError
 
 
+def close_names(name: str, known: Iterable[str], most: int = 3) -> list[str]:
+    """The known names that are written like `name`, the closest first; capitals and small letters are the same."""
+    by_lower = {each.lower(): each for each in known}
+    return [by_lower[lower] for lower in difflib.get_close_matches(name.lower(), by_lower, n=most)]
+
+
 def did_you_mean(value: str, allowed: Iterable[str]) -> str:
     """`did you mean 'sign'?`, or nothing if no allowed value is close."""
-    by_lower = {name.lower(): name for name in allowed}
-    close = difflib.get_close_matches(value.lower(), by_lower, n=1)
-    return f"did you mean '{by_lower[close[0]]}'?" if close else ""
+    close = close_names(value, allowed, 1)
+    return f"did you mean '{close[0]}'?" if close else ""
 
 
 def choice_error(kind: str, value: str, allowed: Collection[str], what: str = "is not known") -> WorldwiseError:

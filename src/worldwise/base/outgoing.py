@@ -11,11 +11,12 @@ import errno
 import io
 import re
 from collections.abc import Iterable, Sequence
-from typing import IO
+from typing import IO, TYPE_CHECKING
 
 import click
-import rich.console
-from rich.segment import Segment
+
+if TYPE_CHECKING:
+    import rich.console
 
 # C0 but line feed and tab, DEL, C1, what reverses the direction of text, other line ends, halves of a character.
 _HIDDEN = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
@@ -50,24 +51,18 @@ def _shown(character: str) -> str:
     return f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}"
 
 
-class _Console(rich.console.Console):
-    """rich's console, with its own colours and cursor movements, and nobody else's."""
-
-    def _render_buffer(self, buffer: Iterable[Segment]) -> str:
-        return super()._render_buffer(
-            segment if segment.control else Segment(visible(segment.text), segment.style) for segment in buffer
-        )
-
-
 def console(
     *,
     file: IO[str] | None = None,
     stderr: bool = False,
     highlight: bool = True,
     width: int | None = None,
-) -> rich.console.Console:
+) -> "rich.console.Console":
     """A console that shows what it is given, character for character: no markup, no emoji names."""
-    return _Console(file=file, stderr=stderr, highlight=highlight, width=width, markup=False, emoji=False)
+    # Here, because most of what is printed by `echo` needs no rich, which takes long to load.
+    from worldwise.base.visible_console import VisibleConsole
+
+    return VisibleConsole(file=file, stderr=stderr, highlight=highlight, width=width, markup=False, emoji=False)
 
 
 def echo(text: object = "", err: bool = False, nl: bool = True) -> None:

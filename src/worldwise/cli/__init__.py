@@ -10,38 +10,62 @@ from types import TracebackType
 from typing import NoReturn
 
 import click
-from rich.text import Text
 
 from worldwise import __version__
 from worldwise.base import outgoing, paths
 from worldwise.base.errors import WorldwiseError
 from worldwise.cli import ending
-from worldwise.cli.compare import compare
-from worldwise.cli.explain import explain
-from worldwise.cli.keycache import keycache
-from worldwise.cli.lab import lab
-from worldwise.cli.plot import plot
-from worldwise.cli.report import list_command, report, schema, suites
-from worldwise.cli.run import run
+from worldwise.cli.lazy import LazyGroup, Listed
 
 # As shells report a program ended by Ctrl-C.
 EXIT_INTERRUPTED = 130
 EXIT_ERROR = 2
 
 
-@click.group(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110})
+_COMMANDS = {
+    "Measure": (
+        Listed("run", "Measure a SUITE and print what it answers", "worldwise.cli.run:run"),
+        Listed("explain", "Say which code executes the instructions of a case", "worldwise.cli.explain:explain"),
+    ),
+    "Look at what was measured": (
+        Listed("report", "Print a run again: all of it, or some of its sections", "worldwise.cli.report:report"),
+        Listed("compare", "Compare two runs, or two variants of one run", "worldwise.cli.compare:compare"),
+        Listed("plot", "Draw the time, the memory and the flash that boards need", "worldwise.cli.plot:plot"),
+    ),
+    "See what there is": (
+        Listed("list", "List the runs, the newest last", "worldwise.cli.listing:list_command"),
+        Listed("suites", "List the suites that come with worldwise", "worldwise.cli.listing:suites"),
+        Listed("schema", "Print the JSON schema of records or traces", "worldwise.cli.listing:schema"),
+    ),
+    "Other tools": (
+        Listed("lab", "Make, check and enter the pinned Debian root that everything runs in", "worldwise.cli.lab:lab"),
+        Listed("keycache", "Try, package and fuzz the secure key cache", "worldwise.cli.keycache:keycache"),
+    ),
+}
+
+
+@click.group(
+    cls=LazyGroup,
+    headings=_COMMANDS,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110},
+)
 @click.version_option(__version__, prog_name="worldwise")
 def cli() -> None:
     """What cryptography costs on Arm, in the secure world and the normal one: counted exactly, without a board.
 
-    `worldwise run` is the main job: it boots TF-A, OP-TEE and Linux in QEMU, measures an attestation's signatures
-    from inside the TA, from its client and in plain Linux, and prints the table. Every figure can be had again to the
-    digit.
+    It boots TF-A, OP-TEE and Linux, or the firmware of a Cortex-M board, in QEMU and counts every instruction. The
+    same command gives the same figures, to the digit. It answers five questions:
+
+    \b
+      What does it cost?                          worldwise run
+      Where do the instructions go?               worldwise explain optee/mbedtls-nist-O2/attestdiv
+      Will it fit my time, flash and RAM?         worldwise run --budget 5ms@2GHz; worldwise run mcu
+      Did this commit make it slower?             worldwise compare RUN_A RUN_B --fail-above 0.1%
+      Which library is best on which core?        worldwise run linux-armv8; worldwise run cores
+
+    `worldwise run` is the main job: it measures an attestation's signatures from inside the TA, from its client and
+    in plain Linux, and prints the answer on one screen. `worldwise report` prints all of it.
     """
-
-
-for command in (run, explain, report, compare, plot, list_command, suites, schema, lab, keycache):
-    cli.add_command(command)
 
 
 def main() -> NoReturn:
@@ -95,10 +119,14 @@ def _print_defect(kind: type[BaseException], error: BaseException, trace: Traceb
 
 
 def _plain(text: str) -> None:
+    from rich.text import Text
+
     outgoing.console(stderr=True).print(Text(f"worldwise: {text}"), soft_wrap=True)
 
 
 def _print_error(error: WorldwiseError) -> None:
+    from rich.text import Text
+
     console = outgoing.console(stderr=True, highlight=False)
     if error.details:
         console.print(Text(error.details, style="dim"), soft_wrap=True)

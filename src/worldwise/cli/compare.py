@@ -7,8 +7,9 @@ import click
 
 from worldwise.base import outgoing
 from worldwise.base.errors import WorldwiseError
-from worldwise.cli.report import check_output, runs_option, writing
+from worldwise.cli.options import check_output, runs_option, writing
 from worldwise.read import gate
+from worldwise.read.comparison import ALLOWANCES, JUDGES, Allowance, Comparison, Judge
 from worldwise.report import gated as gate_report
 from worldwise.run.rundir import open_run
 
@@ -29,7 +30,7 @@ _FORMATS = ("table", *gate_report.EXPORTERS)
 )
 @click.option(
     "--judge",
-    type=click.Choice(gate.JUDGES),
+    type=click.Choice(JUDGES),
     default="auto",
     show_default=True,
     help="What the gate looks at: medians, every call, or every call on boards and medians elsewhere.",
@@ -37,7 +38,7 @@ _FORMATS = ("table", *gate_report.EXPORTERS)
 @click.option(
     "--allow",
     multiple=True,
-    type=click.Choice(gate.ALLOWANCES),
+    type=click.Choice(ALLOWANCES),
     help="Compare although this differs, and say how; can be given again.",
 )
 @click.option("--case", "pattern", metavar="PATTERN", default="", help="Only cases like that: 'optee/*/attestdiv'.")
@@ -64,8 +65,8 @@ def compare(
     a: str,
     b: str,
     limit: str | None,
-    judge: gate.Judge,
-    allow: tuple[gate.Allowance, ...],
+    judge: Judge,
+    allow: tuple[Allowance, ...],
     pattern: str,
     full: bool,
     form: str,
@@ -77,6 +78,7 @@ def compare(
 
     \b
       worldwise compare RUN_A RUN_B
+      worldwise compare RUN_A RUN_B --fail-above 0.1% --write junit=report.xml
       worldwise compare RUN mbedtls-O2 mbedtls-nist-O2
       worldwise compare RUN core=cortex-a53 core=cortex-a76
 
@@ -121,7 +123,7 @@ def _destination(text: str) -> tuple[str, Path]:
     return form, Path(file)
 
 
-def _write(comparison: gate.Comparison, form: str, path: Path, full: bool) -> None:
+def _write(comparison: Comparison, form: str, path: Path, full: bool) -> None:
     with writing(path), path.open("w", encoding="utf-8") as file:
         if form == "table":
             gate_report.render(comparison, outgoing.console(file=file), full)

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """`worldwise explain`: who owns each instruction of a case."""
 
-import time
 from collections.abc import Callable
 from fnmatch import fnmatchcase
 from pathlib import Path
@@ -11,10 +10,12 @@ from rich.console import Console
 
 from worldwise.base import outgoing
 from worldwise.base.errors import WorldwiseError
-from worldwise.cli.report import check_output, runs_option
+from worldwise.cli.options import check_output, runs_option
+from worldwise.cli.progress import Notes
 from worldwise.explain import stacks
+from worldwise.explain.explanation import Explanation
 from worldwise.explain.layers import Rules, load_rules
-from worldwise.explain.owners import Explainer, Explanation
+from worldwise.explain.owners import Explainer
 from worldwise.families.sha256 import parts as hash_parts
 from worldwise.lab.image import ImageStore
 from worldwise.lab.lab import open_lab
@@ -95,6 +96,12 @@ def explain(
     difference of the guest's own counter, which is checked for every region.
 
     --format flame makes an SVG, with --diff a differential one; folded, speedscope and chrome are for other tools.
+
+    \b
+      worldwise explain optee/mbedtls-nist-O2/attestdiv
+      worldwise explain optee/mbedtls-nist-O2/attestdiv --diff optee/mbedtls-O2/attestdiv
+      worldwise explain optee/mbedtls-nist-O2/attestdiv --measure sign --format flame --output sign.svg
+      worldwise explain latest --case 'optee/*/hello'
     """
     if output:
         check_output(output)
@@ -175,19 +182,14 @@ class _Session:
     """What one call of the command needs, made once."""
 
     def __init__(self, rules: Rules, fresh: bool, inline: bool, witness: int) -> None:
-        began = time.monotonic()
-        console = outgoing.console(stderr=True, highlight=False)
-
-        def note(text: str) -> None:
-            elapsed = int(time.monotonic() - began)
-            console.print(f"[{elapsed // 60:02d}:{elapsed % 60:02d}] {text}", soft_wrap=True)
-
+        notes = Notes()
+        note = notes.note
         self.rules = rules
         self.note: Callable[[str], None] = note
         self.inline = inline
         self._fresh = fresh
         self._witness = witness
-        self.lab = open_lab(console)
+        self.lab = open_lab(notes.console)
         self.lab.ensure()
         self.lab.require_entry()
         self.images = ImageStore(self.lab, note)

@@ -11,13 +11,15 @@ import click
 
 from worldwise.base import outgoing, paths
 from worldwise.base.paths import cache_directory
-from worldwise.families.keycache import app as keycache_app
+from worldwise.cli.progress import Steps
 from worldwise.families.keycache import build as keycache_builds
 from worldwise.families.keycache import demo as keycache_demo
+from worldwise.families.keycache import images as keycache_images
 from worldwise.families.keycache.build import Fuzzer
 from worldwise.families.keycache.demo import ADMIN, CLIENTS, POLICIES, STORAGES, Options
-from worldwise.lab.image import APP_CORE, ImageStore
+from worldwise.lab.image import ImageStore
 from worldwise.lab.lab import open_lab
+from worldwise.targets.optee_images import APP_CORE
 
 
 @click.group()
@@ -74,25 +76,35 @@ def demo(
 
     With COMMAND it runs that, and ends when it has ended, with its exit status; KEYCACHE_DEMO and KEYCACHE_PORT then
     name the folder with the certificates and the port.
+
+    The first time it builds the machine, which takes minutes; it says what it builds.
+
+    \b
+      worldwise keycache demo
+      worldwise keycache demo --port 0 -- ./my-test
     """
     if command and shutil.which(command[0]) is None:
         raise click.UsageError(f"{command[0]} is not a program on this host.")
     options = Options(directory, port, storage, policy, allow_get, clients, acl, command)
     started = False
+    steps = Steps()
 
     def ready(chosen: int) -> None:
         nonlocal started
         started = True
+        steps.end()
         if not command:
             outgoing.echo(_what_to_type(options, chosen))
 
     try:
-        status = keycache_demo.serve(options, open_lab(), _note, ready)
+        status = keycache_demo.serve(options, open_lab(steps.console), steps.note, ready)
     except KeyboardInterrupt:
         if command or not started:
             raise
         outgoing.echo("worldwise: the key cache's machine is gone, and its keys and certificates with it", err=True)
         return
+    finally:
+        steps.end()
     sys.exit(status)
 
 
@@ -115,22 +127,31 @@ def packages(output: Path, ta: Path | None, demo_ta: bool) -> None:
     """Build the Debian packages of server, tool and library, for arm64.
 
     The same sources, and the same TA, give the same files, to the byte.
+
+    \b
+      worldwise keycache packages --output packages
+      worldwise keycache packages --output packages --ta key-cache.ta
     """
-    if demo_ta:
-        if ta is not None:
-            raise click.UsageError("--ta and --demo-ta: choose one.")
-        ta = _demo_ta()
-    for file in keycache_builds.packages(output, ta, _note):
+    if demo_ta and ta is not None:
+        raise click.UsageError("--ta and --demo-ta: choose one.")
+    steps = Steps()
+    try:
+        if demo_ta:
+            ta = _demo_ta(steps)
+        made = keycache_builds.packages(output, ta, steps.note)
+    finally:
+        steps.end()
+    for file in made:
         outgoing.echo(str(file))
 
 
-def _demo_ta() -> Path:
+def _demo_ta(steps: Steps) -> Path:
     """The TA as the machine of the demo has it, built in the lab if need be."""
-    lab = open_lab()
+    lab = open_lab(steps.console)
     lab.ensure()
-    built = keycache_builds.programs(_note)
-    recipe = keycache_app.app_programs(APP_CORE, "O2", feature="", measured=False, built=built)
-    return ImageStore(lab, _note).get(recipe).file(f"{keycache_builds.TA_UUID}.ta")
+    built = keycache_builds.programs(steps.note)
+    recipe = keycache_images.app_programs(APP_CORE, "O2", feature="", measured=False, built=built)
+    return ImageStore(lab, steps.note).get(recipe).file(f"{keycache_builds.TA_UUID}.ta")
 
 
 @keycache.command()
@@ -155,6 +176,9 @@ def fuzz(runs: int, jobs: int, corpus: Path | None, minimise: Path | None) -> No
 
     It begins with the inputs of keycache/fuzz/corpus and those of earlier campaigns. What it finds new is kept in the
     cache. Exit status 1 if something was found.
+
+    \b
+      worldwise keycache fuzz --runs 1000000 --jobs 2
     """
     paths.require_writable(cache_directory())
     fuzzer = Fuzzer(cache_directory() / "keycache-fuzz", corpus, _note)

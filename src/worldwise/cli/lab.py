@@ -39,11 +39,17 @@ def _command(function: Callable[..., None]) -> click.Command:
 
 @_command
 @_root_argument
-@click.option("--all", "everything", is_flag=True, help="Also download what is otherwise fetched when first used.")
+@click.option(
+    "--all", "everything", is_flag=True, help="Also download now what would be downloaded when it is first used."
+)
 def build(name: str, everything: bool) -> None:
     """Download the packages of the lab, or of the root NAME, and make it; nothing to do if it is there and whole.
 
     What the measured machines and their firmware are made of is downloaded when it is first used.
+
+    \b
+      worldwise lab build
+      worldwise lab build --all
     """
     place = open_lab(name=name)
     built = place.ensure()
@@ -51,13 +57,17 @@ def build(name: str, everything: bool) -> None:
         place.fetch()
     if not built:
         outgoing.echo(f"{place.title} ({place.digest[:12]}) is up to date")
-    # What cannot be entered is not of use, and this is the time to say so.
+    # A lab that cannot be entered is of no use: this raises an error that says why.
     place.run(["true"])
 
 
 @lab.command()
 def status() -> None:
-    """Show what is built and downloaded, and its size. Exit status 1 if the lab is not usable."""
+    """Show what is built and downloaded, and its size. Exit status 1 if the lab is not usable.
+
+    \b
+      worldwise lab status
+    """
     places = {name: open_lab(name=name) for name in ROOTS}
     place = places[MAIN]
     problem = place.problem()
@@ -104,6 +114,9 @@ def check(name: str) -> None:
     """Hash every file of the lab, or of the root NAME, and compare with what was made. Exit status 1 if one differs.
 
     Every start does a part of it. What is found damaged is made anew by the next command that needs it.
+
+    \b
+      worldwise lab check
     """
     place = open_lab(name=name)
     place.require()
@@ -131,14 +144,19 @@ def check(name: str) -> None:
     multiple=True,
     metavar="DIR",
     type=click.Path(exists=True, file_okay=False, path_type=Path),
-    help="Show it, of the current directory, the folder DIR alone, whose files are its own meanwhile.",
+    help="Let the program see only the folder DIR of the current directory, and own its files while it runs.",
 )
 @click.argument("argv", nargs=-1, type=click.UNPROCESSED)
 def enter(argv: tuple[str, ...], network: bool, name: str, folders: tuple[Path, ...]) -> None:
     """Run ARGV (a shell if there is none) in the lab, with the current directory at /work.
 
-    What runs there may do in that directory what you may. If you are root, it is nobody's user: it reads the directory,
-    and writes where its permissions let others; with --lend it has a folder of it as its own.
+    The program may do in that directory what you may. If you are root, the program runs as a user that owns nothing on
+    this host: it may read the directory, and write where the permissions let all users write. --lend DIR gives it the
+    folder DIR as its own.
+
+    \b
+      worldwise lab enter
+      worldwise lab enter qemu-system-aarch64 --version
     """
     here = Path.cwd()
     lent = [folder.resolve() for folder in folders]
@@ -155,7 +173,7 @@ def enter(argv: tuple[str, ...], network: bool, name: str, folders: tuple[Path, 
     with sandbox.lent(lent):
         code = subprocess.run(command, check=False).returncode
     if code != 0:
-        # The command's own failure is its own affair; bubblewrap's refusal needs words.
+        # A program that fails has said why. If the lab cannot be entered at all, this raises an error that says why.
         place.run(["true"])
     sys.exit(code if code >= 0 else 128 - code)
 
@@ -163,7 +181,13 @@ def enter(argv: tuple[str, ...], network: bool, name: str, folders: tuple[Path, 
 @_command
 @_root_argument
 def relock(name: str) -> None:
-    """Lock what the mirror has today, as lab/packages.toml (or the root NAME's file) wishes, and show what changed."""
+    """Lock the versions that the mirror has today of what lab/packages.toml (or the root NAME's file) lists.
+
+    Prints what changed.
+
+    \b
+      worldwise lab relock
+    """
     root = ROOTS[name]
     wish = debian.load_wish(root.wish)
     try:
@@ -198,7 +222,11 @@ def relock(name: str) -> None:
 @lab.command()
 @click.option("--all", "everything", is_flag=True, help="Remove the locked lab and roots and the downloads too.")
 def clean(everything: bool) -> None:
-    """Remove labs and roots of other locks."""
+    """Remove labs and roots that were made from another lock than today's.
+
+    \b
+      worldwise lab clean
+    """
     places = [open_lab(name=name) for name in ROOTS]
     place = places[0]
     before = directory_size(place.cache)

@@ -7,7 +7,7 @@ import click
 
 from worldwise.base import outgoing
 from worldwise.base.errors import WorldwiseError
-from worldwise.cli.report import check_output, runs_option, writing
+from worldwise.cli.options import check_output, runs_option, writing
 from worldwise.libraries.portable import OPTIMISATIONS
 from worldwise.read import lens
 from worldwise.report.drawing import figures
@@ -69,6 +69,10 @@ def plot(
     none beats in both. stack: stack and heap of a call. boards: the same libraries on every board.
 
     The same run gives the same files, to the byte. docs/plots.md says what each figure shows.
+
+    \b
+      worldwise plot
+      worldwise plot latest --kind pareto --operation sign --curve secp256r1 -o front.svg
     """
     suffix = output.suffix.removeprefix(".").lower() if output else ""
     single = output is not None and bool(suffix) and not output.is_dir()

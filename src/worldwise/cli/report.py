@@ -1,162 +1,161 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Reading what was measured: `report`, `list`, `suites`, `schema`."""
+"""`worldwise report`, and how `worldwise run` prints what it measured."""
 
-import contextlib
-import json
-from collections.abc import Callable, Iterator
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
 from pathlib import Path
-from typing import Any, TypeVar
 
 import click
+from rich.console import Console
 
-from worldwise.base import outgoing, paths
+from worldwise.base import outgoing
+from worldwise.base.choices import close_names
 from worldwise.base.errors import WorldwiseError
-from worldwise.explain import trace
-from worldwise.plan.budget import Budget, parse_budget
-from worldwise.plan.suite import load_suite
+from worldwise.base.tables import Section
+from worldwise.cli.options import check_output, reading_options, runs_option, wanted_budget, writing
+from worldwise.plan.budget import Budget
 from worldwise.read import lens
-from worldwise.records import parse
+from worldwise.read.models import Reading
 from worldwise.report import report as reports
-from worldwise.run.rundir import ListedRun, Run, list_runs, open_run
+from worldwise.report.answer import render_answer
+from worldwise.report.document import section_lines
+from worldwise.report.tables import named_sections
+from worldwise.report.terminal import print_section
+from worldwise.run.rundir import Run, open_run
 
 EXIT_OVER_BUDGET = 1
-
-_Command = TypeVar("_Command", bound=Callable[..., Any])
-
-
-def runs_option(command: _Command) -> _Command:
-    """`--runs DIRECTORY`."""
-    return click.option(
-        "--runs",
-        type=click.Path(file_okay=False, path_type=Path),
-        default=Path("runs"),
-        show_default=True,
-        help="Where run directories are.",
-    )(command)
+# Formats in which a part of a report can be printed.
+_OF_SECTIONS = ("table", "markdown")
 
 
-def reading_options(command: _Command) -> _Command:
-    """`--format`, `--output`, `--budget` and `--full`: what to make of a run."""
-    for option in (
-        click.option(
-            "--format",
-            "form",
-            type=click.Choice(["table", *reports.EXPORTERS]),
-            default="table",
-            show_default=True,
-            help="How to print the result.",
-        ),
-        click.option(
-            "--output",
-            type=click.Path(dir_okay=False, path_type=Path),
-            help="Write it there, not to the terminal.",
-        ),
-        click.option(
-            "--budget",
-            metavar="TIME@CLOCK",
-            help="Judge signing, from the client, against a budget such as 5ms@2GHz: worst call, one instruction per "
-            "cycle. Exit status 1 if any variant shown does not fit.",
-        ),
-        click.option("--full", is_flag=True, help="Times for every place, not for the client alone."),
-    ):
-        command = option(command)
-    return command
+@dataclass(frozen=True)
+class Wanted:
+    """How to print a run.
+
+    Attributes:
+        form: one of worldwise.cli.options.FORMATS.
+        output: the file it is written to; None for the terminal.
+        budget: what takes the place of the run's own budget.
+        full: with the tables that only those want who look for them.
+        parts: names and patterns of the sections wanted; empty for all.
+        answer: the command that prints all of it, if a table is to be one screen with the answer; else empty.
+    """
+
+    form: str
+    output: Path | None
+    budget: Budget | None
+    full: bool = False
+    parts: Sequence[str] = ()
+    answer: str = ""
 
 
-def wanted_budget(text: str | None) -> Budget | None:
-    """The budget of `--budget`. Raises WorldwiseError."""
-    return parse_budget(text) if text else None
+@click.command()
+@click.argument("reference", metavar="[RUN]", default="latest")
+@click.option(
+    "--section",
+    "parts",
+    multiple=True,
+    metavar="NAME",
+    help="Only this section, or those that match a shell pattern such as 'aes*'; can be given again.",
+)
+@click.option("--sections", "listed", is_flag=True, help="List the names of the sections, and print none.")
+@click.option("--full", is_flag=True, help="Also what is left out otherwise: times for every place, above all.")
+@runs_option
+@reading_options
+def report(
+    reference: str,
+    parts: tuple[str, ...],
+    listed: bool,
+    full: bool,
+    runs: Path,
+    form: str,
+    output: Path | None,
+    budget: str | None,
+) -> int:
+    """Print a run again: all of it, or some of its sections.
+
+    RUN is a directory, an id, the beginning of an id, or `latest`.
+
+    \b
+      worldwise report
+      worldwise report latest --sections
+      worldwise report latest --section budget --section 'price*'
+      worldwise report 20260102 --format csv --output figures.csv
+    """
+    if parts and form not in _OF_SECTIONS:
+        raise click.UsageError(f"--section can be printed as {' or '.join(_OF_SECTIONS)}, not as {form}")
+    run, limit = open_run(reference, runs), wanted_budget(budget)
+    if listed:
+        return _list_sections(lens.read_run(run, limit), full)
+    return show(run, Wanted(form, output, limit, full, parts))
 
 
-def show(run: Run, form: str, output: Path | None, budget: Budget | None, full: bool) -> int:
+def show(run: Run, wanted: Wanted) -> int:
     """Print or write the reading of a run. Returns the exit status: 1 if a case failed or a budget is not met."""
-    if output:
-        check_output(output)
-    reading = lens.read_run(run, budget)
-    if form == "table":
-        if output:
-            with writing(output), output.open("w", encoding="utf-8") as file:
-                reports.render(reading, outgoing.console(file=file), full)
+    if wanted.output:
+        check_output(wanted.output)
+    reading = lens.read_run(run, wanted.budget)
+    chosen = _chosen(reading, wanted) if wanted.parts else None
+    if wanted.form == "table":
+        if wanted.output:
+            with writing(wanted.output), wanted.output.open("w", encoding="utf-8") as file:
+                _print_table(reading, outgoing.console(file=file), wanted, chosen)
         else:
-            reports.render(reading, outgoing.console(), full)
+            _print_table(reading, outgoing.console(), wanted, chosen)
     else:
-        text = reports.EXPORTERS[form](reading)
-        if output:
-            with writing(output):
-                output.write_text(text, encoding="utf-8")
+        text = reports.EXPORTERS[wanted.form](reading) if chosen is None else _markdown(chosen)
+        if wanted.output:
+            with writing(wanted.output):
+                wanted.output.write_text(text, encoding="utf-8")
         else:
             outgoing.echo(text, nl=not text.endswith("\n"))
     over = reading.budget is not None and reading.budget.fits is not True
     return EXIT_OVER_BUDGET if over or reading.failed or reading.missing else 0
 
 
-def check_output(output: Path) -> None:
-    """Raise WorldwiseError if a file cannot stand there, before anything is measured for it."""
-    if not output.parent.is_dir():
-        raise WorldwiseError(f"{output}: the directory {output.parent} does not exist", "make it, or choose another")
+def _print_table(reading: Reading, console: Console, wanted: Wanted, chosen: list[Section] | None) -> None:
+    if chosen is not None:
+        for number, section in enumerate(chosen):
+            if number:
+                console.print()
+            print_section(section, console)
+    elif wanted.answer and not wanted.output and not wanted.full:
+        render_answer(reading, console, wanted.answer)
+    else:
+        reports.render(reading, console, wanted.full)
 
 
-@contextlib.contextmanager
-def writing(path: Path) -> Iterator[None]:
-    """Around what writes a file: WorldwiseError names it if it cannot be written."""
-    try:
-        yield
-    except OSError as error:
-        raise WorldwiseError(f"{path}: could not be written: {error.strerror or error}.") from error
+def _markdown(chosen: Sequence[Section]) -> str:
+    return "\n\n".join("\n".join(section_lines(section)) for section in chosen) + "\n"
 
 
-@click.command()
-@click.argument("reference", metavar="[RUN]", default="latest")
-@runs_option
-@reading_options
-def report(reference: str, runs: Path, form: str, output: Path | None, budget: str | None, full: bool) -> int:
-    """Print a run again: RUN is a directory, an id, the beginning of an id, or `latest`."""
-    return show(open_run(reference, runs), form, output, wanted_budget(budget), full)
+def _chosen(reading: Reading, wanted: Wanted) -> list[Section]:
+    """The sections of names and patterns, in the order of the report. Raises WorldwiseError if one of them has none."""
+    every = reports.sections(reading, full=True)
+    shown = {section.name: section for section in reports.sections(reading, wanted.full or wanted.form == "markdown")}
+    names: set[str] = set()
+    for part in wanted.parts:
+        found = named_sections(every, part) or [one for one in every if fnmatchcase(one.name, part)]
+        if not found:
+            raise _no_section(reading, part, [section.name for section in every])
+        names |= {section.name for section in found}
+    # A section that only --full has was asked for by name: here it is.
+    return [shown.get(section.name, section) for section in every if section.name in names]
 
 
-@click.command("list")
-@runs_option
-def list_command(runs: Path) -> int:
-    """List the runs, the newest last."""
-    rows = [_listed_row(listed) for listed in list_runs(runs)]
-    if not rows:
-        outgoing.echo(f"no runs in {runs}; `worldwise run` makes one")
-        return 0
-    rows.insert(0, ("run", "state", "cases", "lab"))
-    # Why a run cannot be read may take many words: they end the line, and make no column wider.
-    widths = [max(len(row[column]) for row in rows if len(row) == 4 or column == 0) for column in range(4)]
-    for row in rows:
-        outgoing.echo("  ".join(f"{cell:<{width}}" for cell, width in zip(row, widths, strict=False)).rstrip())
-    return 0
+def _no_section(reading: Reading, part: str, names: Sequence[str]) -> WorldwiseError:
+    close = close_names(part, names)
+    hint = f"did you mean {' or '.join(close)}? " if close else ""
+    return WorldwiseError(
+        f"run {reading.run.id} has no section '{part}'. It has: {', '.join(names)}.",
+        f"{hint}`worldwise report {reading.run.id} --sections` lists them with their titles",
+    )
 
 
-def _listed_row(listed: ListedRun) -> tuple[str, ...]:
-    """Id, state, cases and lab of a run; of one that cannot be read, id and reason."""
-    if not listed.run:
-        return listed.id, listed.problem
-    manifest = listed.run.manifest
-    try:
-        done = len(listed.run.complete_cases())
-    except WorldwiseError as error:
-        return listed.id, error.message
-    return listed.id, listed.run.state, f"{done} of {len(manifest.cases)}", manifest.lab[:12]
-
-
-@click.command()
-def suites() -> int:
-    """List the suites that come with worldwise."""
-    for path in sorted(paths.SUITES.glob("*.toml")):
-        suite = load_suite(path.stem)
-        outgoing.echo(f"{suite.name:<14} {len(suite.cases):>3} cases  {suite.title}")
-    return 0
-
-
-_SCHEMAS = {"records": parse.json_schema, "trace": trace.json_schema}
-
-
-@click.command()
-@click.argument("what", type=click.Choice(list(_SCHEMAS)), default="records")
-def schema(what: str) -> int:
-    """Print the JSON schema of the records, or of the plugin's traces."""
-    outgoing.echo(json.dumps(_SCHEMAS[what](), indent=2))
+def _list_sections(reading: Reading, full: bool) -> int:
+    found = reports.sections(reading, full)
+    width = max((len(section.name) for section in found), default=0)
+    for section in found:
+        outgoing.echo(f"{section.name:<{width}}  {section.title}")
     return 0

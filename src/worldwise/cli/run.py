@@ -1,97 +1,95 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""`worldwise run`: the main job."""
+"""`worldwise run`: the main job. Here what was asked for is checked; worldwise.cli.session measures it."""
 
-import threading
-import time
-from dataclasses import replace
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import click
 from click.core import ParameterSource
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
-from worldwise.base import outgoing
 from worldwise.base.errors import WorldwiseError
-from worldwise.cli.report import check_output, reading_options, runs_option, show, wanted_budget
-from worldwise.lab.lab import open_lab
-from worldwise.libraries import own
+from worldwise.cli.filters import curve_names, require_known
+from worldwise.cli.options import check_output, reading_options, runs_option, wanted_budget
 from worldwise.plan.block import MAX_SAMPLES
-from worldwise.plan.budget import check_budget
+from worldwise.plan.budget import Budget, check_budget
 from worldwise.plan.case import Case
 from worldwise.plan.selection import select, select_unavailable, swept
 from worldwise.plan.suite import Suite, load_suite, parse_suite
-from worldwise.run import reproduction as compare
-from worldwise.run.measure import Bench, Options
 from worldwise.run.rundir import Run, open_run
+
+if TYPE_CHECKING:
+    from worldwise.cli.session import Order
+    from worldwise.libraries.own import Own
 
 # `--resume` without a run: the newest.
 _LATEST = "latest"
 # `--option-sweep` without a suite.
 _SWEPT = "options"
+# What a run that is gone on with has already.
+_NOT_WITH_RESUME = (
+    *("suite", "variants", "operations", "targets", "curves", "sweep", "samples"),
+    *("reverse", "fresh", "verify", "cold"),
+)
 
 
-class _Display:
-    """Progress: a live bar on a terminal, a plain line per event elsewhere.
+@dataclass(frozen=True)
+class _Call:
+    """What was typed: a field for each parameter of the command, by its name there."""
 
-    On standard error, so that results stay clean.
-    """
+    suite: str
+    variants: tuple[str, ...]
+    operations: tuple[str, ...]
+    targets: tuple[str, ...]
+    curves: tuple[str, ...]
+    directories: tuple[Path, ...]
+    sweep: bool
+    samples: int | None
+    fresh: bool
+    verify: bool
+    cold: bool
+    reverse: bool
+    resume: str | None
+    jobs: int | None
+    silence: int
+    full: bool
+    runs: Path
+    form: str
+    output: Path | None
+    budget: str | None
 
-    def __init__(self, cases: int) -> None:
-        self.console = outgoing.console(stderr=True, highlight=False)
-        self.live = self.console.is_terminal
-        self.began = time.monotonic()
-        self.total = cases
-        self.done = 0
-        self.lock = threading.Lock()
-        self.bar = Progress(
-            TextColumn("{task.description}", markup=False),
-            BarColumn(),
-            MofNCompleteColumn(),
-            TimeElapsedColumn(),
-            console=self.console,
-            transient=True,
-            disable=not self.live,
-        )
-        self.task = self.bar.add_task("cases", total=cases)
-        self.running: dict[str, int] = {}
-
-    def note(self, text: str) -> None:
-        elapsed = int(time.monotonic() - self.began)
-        self.console.print(f"[{elapsed // 60:02d}:{elapsed % 60:02d}] {text}", soft_wrap=True)
-
-    def case_started(self, case: Case) -> None:
-        with self.lock:
-            self.running[case.id] = 0
-            self._describe()
-
-    def case_progress(self, case: Case, records_bytes: int) -> None:
-        with self.lock:
-            self.running[case.id] = records_bytes
-            self._describe()
-
-    def case_done(self, case: Case, how: str) -> None:
-        with self.lock:
-            self.running.pop(case.id, None)
-            self.done += 1
-            self.bar.advance(self.task)
-            self._describe()
-            done = self.done
-        if how != "reused":
-            self.note(f"{done:>3}/{self.total} {case.id}: {how}")
-
-    def _describe(self) -> None:
-        names = ", ".join(f"{name} ({size // 1024} kB)" for name, size in self.running.items())
-        self.bar.update(self.task, description=names or "cases")
+    def filters(self) -> Mapping[str, Sequence[str]]:
+        """The patterns by the attribute of a case that they choose by, as `select` takes them."""
+        return {
+            "variant": self.variants,
+            "operation": self.operations,
+            "target": self.targets,
+            "curve": curve_names(self.curves),
+        }
 
 
 @click.command()
 @click.argument("suite", default="attestation")
 @click.option(
-    "--variant", "variants", multiple=True, metavar="NAME", help="Only this variant, such as mbedtls-nist-O2."
+    "--variant",
+    "variants",
+    multiple=True,
+    metavar="PATTERN",
+    help="Only variants like this, a name or a shell pattern: mbedtls-nist-O2, 'mbedtls-*'; can be given again, as can "
+    "the next three.",
 )
-@click.option("--operation", "operations", multiple=True, metavar="NAME", help="Only this operation.")
-@click.option("--target", "targets", multiple=True, metavar="NAME", help="Only this target.")
-@click.option("--curve", "curves", multiple=True, metavar="NAME", help="Only this curve, such as secp256r1.")
+@click.option(
+    "--operation", "operations", multiple=True, metavar="PATTERN", help="Only operations like this: sign, 'attest*'."
+)
+@click.option("--target", "targets", multiple=True, metavar="PATTERN", help="Only targets like this: optee, 'linux-*'.")
+@click.option(
+    "--curve",
+    "curves",
+    multiple=True,
+    metavar="PATTERN",
+    help="Only curves like this: secp256r1 (also called P-256, p256, prime256v1), 'secp*'.",
+)
 @click.option(
     "--implementation",
     "directories",
@@ -126,101 +124,100 @@ class _Display:
     show_default=True,
     help="Seconds without a record after which a machine counts as hanging; one with the key cache has 900 at least.",
 )
+@click.option("--full", is_flag=True, help="Print the whole report, with times for every place, not the answer alone.")
 @runs_option
 @reading_options
-def run(
-    suite: str,
-    variants: tuple[str, ...],
-    operations: tuple[str, ...],
-    targets: tuple[str, ...],
-    curves: tuple[str, ...],
-    directories: tuple[Path, ...],
-    sweep: bool,
-    samples: int | None,
-    fresh: bool,
-    verify: bool,
-    cold: bool,
-    reverse: bool,
-    resume: str | None,
-    jobs: int | None,
-    silence: int,
-    runs: Path,
-    form: str,
-    output: Path | None,
-    budget: str | None,
-    full: bool,
-) -> int:
-    """Measure a SUITE (a name of `worldwise suites`, or a TOML file) and print the result.
+def run(**typed: Any) -> int:
+    """Measure a SUITE (a name of `worldwise suites`, or a TOML file) and print what it answers, on one screen.
 
     The first time this builds the lab and the images, which takes minutes. What was measured before on the very same
-    machine is taken from the cache, and one such case is measured again as a check.
+    machine is taken from the cache, and one such case is measured again as a check. `worldwise report` prints all.
+
+    \b
+      worldwise run
+      worldwise run quick
+      worldwise run mcu --target nucleo-f446re --variant 'micro-ecc-*' --curve P-256
+      worldwise run --budget 5ms@2GHz --format json --output result.json
 
     Exit status: 0 all is well; 1 a case failed or the budget is not met; 2 it could not be measured.
     """
-    if resume:
+    call = _Call(**typed)
+    if call.resume:
         _refuse_with_resume()
-    if sweep and _is_default("suite"):
-        suite = _SWEPT
-    if output:
-        check_output(output)
+    if call.sweep and _is_default("suite"):
+        call = replace(call, suite=_SWEPT)
+    if call.output:
+        check_output(call.output)
+    order, budget = _order(call)
+    # What measures takes long to load: nobody waits for it to hear of a typing error.
+    from worldwise.cli.report import Wanted
+    from worldwise.cli.session import measure
+    from worldwise.run.measure import Options
+
     options = Options(
-        reuse=not (fresh or verify or cold),
-        start="boot" if cold else "snapshot",
-        jobs=jobs or 0,
-        silence_limit=silence,
+        reuse=not (call.fresh or call.verify or call.cold),
+        start="boot" if call.cold else "snapshot",
+        jobs=call.jobs or 0,
+        silence_limit=call.silence,
     )
-    given = wanted_budget(budget)
-    old = open_run(resume, runs) if resume else None
-    click.get_current_context().call_on_close(own.forget)
-    brought = own.bring(directories)
+    answer = "worldwise report latest" + ("" if _is_default("runs") else f" --runs {call.runs}")
+    return measure(order, options, Wanted(call.form, call.output, budget, call.full, answer=answer))
+
+
+def _order(call: _Call) -> tuple["Order", Budget | None]:
+    """What to measure, and the budget that was typed. Raises WorldwiseError."""
+    given = wanted_budget(call.budget)
+    old = open_run(call.resume, call.runs) if call.resume else None
+    brought = _brought(call.directories)
+    filters = call.filters()
     if old:
-        own.check_same(old.id, old.manifest.own, brought)
-        planned = own.with_own(parse_suite(old.suite_text(), str(old.path / "suite.toml")), brought)
-        cases = old.manifest.planned(_with_swept(planned))
+        suite, cases = _resumed(old, brought)
     else:
-        planned = own.with_own(load_suite(suite), brought)
-        planned = swept(planned) if sweep else planned
-        cases = select(planned.cases, variants, operations, targets, curves)
-        if samples:
-            cases = [replace(case, samples=samples) for case in cases]
-        if reverse:
+        suite = _with_own(load_suite(call.suite), brought)
+        suite = swept(suite) if call.sweep else suite
+        for kind, values in filters.items():
+            require_known(suite.cases, suite.name, kind, values)
+        cases = select(suite.cases, *filters.values())
+        if call.samples:
+            cases = [replace(case, samples=call.samples) for case in cases]
+        if call.reverse:
             cases = cases[::-1]
-    limit = given or planned.budget
+    limit = given or suite.budget
     if limit:
         check_budget(limit, cases)
+    unavailable = select_unavailable(suite.unavailable, *filters.values())
+    from worldwise.cli.session import Order
 
-    display = _Display(len(cases) * (2 if verify else 1))
-    own.announce(brought, display.note)
-    lab = open_lab(display.console)
-    lab.ensure()
-    lab.require_entry()
-    bench = Bench(lab, display, options)
-    unavailable = select_unavailable(planned.unavailable, variants, operations, targets, curves)
-    names = [each.name for each in brought]
-    made: list[Run] = []
-    try:
-        with display.bar:
-            # What does not compile is told before there is a run.
-            bench.build([case for case in cases if case.implementation in names])
-            for _ in range(2 if verify else 1):
-                writer = (
-                    bench.resume_run(old)
-                    if old
-                    else bench.new_run(
-                        runs, planned, cases, limit, samples, unavailable, [each.entry() for each in brought]
-                    )
-                )
-                with writer:
-                    display.note(f"run {writer.run.path}")
-                    made.append(bench.measure(writer, cases))
-    except KeyboardInterrupt:
-        bench.stop()
-        display.note("interrupted; what is complete is kept: go on with `worldwise run --resume`")
-        raise
-    status = show(made[0], form, output, given, full)
-    if verify:
-        status = max(status, _verify(made[0], made[1], display))
-    return status
+    order = Order(suite, cases, unavailable, call.samples, limit, brought, call.runs, old, call.verify)
+    return order, given
+
+
+def _brought(directories: Iterable[Path]) -> "list[Own]":
+    """The user's own libraries, until the command ends. Raises WorldwiseError."""
+    directories = list(directories)
+    if not directories:
+        return []
+    from worldwise.libraries import own
+
+    click.get_current_context().call_on_close(own.forget)
+    return own.bring(directories)
+
+
+def _with_own(suite: Suite, brought: "Sequence[Own]") -> Suite:
+    if not brought:
+        return suite
+    from worldwise.libraries import own
+
+    return own.with_own(suite, brought)
+
+
+def _resumed(old: Run, brought: "Sequence[Own]") -> tuple[Suite, list[Case]]:
+    """The suite and the cases of a run that is gone on with. Raises WorldwiseError."""
+    from worldwise.libraries import own
+
+    own.check_same(old.id, old.manifest.own, brought)
+    suite = _with_own(parse_suite(old.suite_text(), str(old.path / "suite.toml")), brought)
+    return suite, old.manifest.planned(_with_swept(suite))
 
 
 def _is_default(name: str) -> bool:
@@ -239,33 +236,7 @@ def _with_swept(planned: Suite) -> Suite:
 def _refuse_with_resume() -> None:
     """A run that is gone on with has its suite, cases and samples already. Raises click.UsageError."""
     context = click.get_current_context()
-    for name in (
-        "suite",
-        "variants",
-        "operations",
-        "targets",
-        "curves",
-        "sweep",
-        "samples",
-        "reverse",
-        "fresh",
-        "verify",
-        "cold",
-    ):
+    for name in _NOT_WITH_RESUME:
         if not _is_default(name):
             option = next(parameter for parameter in context.command.params if parameter.name == name)
             raise click.UsageError(f"--resume goes on with a run as it was begun: {option.opts[0]} does not go with it")
-
-
-def _verify(first: Run, second: Run, display: _Display) -> int:
-    difference = compare.first_difference(first, second)
-    if difference:
-        raise WorldwiseError(
-            f"runs {first.id} and {second.id} are not the same: {difference.describe()}",
-            "this is a defect of the first order: keep both runs and report it",
-        )
-    twice = len(first.complete_cases())
-    failed = len(first.manifest.cases) - twice
-    but = f"; {failed} failed twice and are not verified" if failed else ""
-    display.note(f"verified: {twice} cases measured twice, every record the same{but}")
-    return 0

@@ -124,46 +124,50 @@ def load_rules(path: Path = RULES) -> Rules:
         raise WorldwiseError(f"{path}: cannot be read: {error.strerror}") from None
     except tomllib.TOMLDecodeError as error:
         raise WorldwiseError(f"{path}:{syntax_error_line(error, text)}: {error}") from None
-    lines = TomlLines(text)
+    return _Reader(path, TomlLines(text)).rules(document)
 
-    def refuse(place: tuple[str | int, ...], problem: str) -> WorldwiseError:
-        return WorldwiseError(f"{path}:{lines.line(place)}: {problem}")
 
-    def strings(value: Any, place: tuple[str | int, ...]) -> tuple[str, ...]:
-        if not isinstance(value, list) or not value or not all(isinstance(one, str) and one for one in value):
-            raise refuse(place, "must be a list of patterns")
-        return tuple(value)
+@dataclass(frozen=True)
+class _Reader:
+    """Reads one file of rules."""
 
-    unknown = sorted(document.keys() - {"helpers", "layer", "parts"})
-    if unknown:
-        raise refuse((unknown[0],), f"'{unknown[0]}' is not known. Allowed: helpers, layer, parts.")
-    layers: list[str] = []
-    rules: list[Rule] = []
-    tables = document.get("layer", [])
-    if not isinstance(tables, list) or not all(isinstance(table, dict) for table in tables):
-        raise refuse(("layer",), "must be [[layer]] tables")
-    for number, table in enumerate(tables):
+    path: Path
+    lines: TomlLines
+
+    def rules(self, document: dict[str, Any]) -> Rules:
+        unknown = sorted(document.keys() - {"helpers", "layer", "parts"})
+        if unknown:
+            raise self._error((unknown[0],), f"'{unknown[0]}' is not known. Allowed: helpers, layer, parts.")
+        tables = document.get("layer", [])
+        if not isinstance(tables, list) or not all(isinstance(table, dict) for table in tables):
+            raise self._error(("layer",), "must be [[layer]] tables")
+        rules = [self._rule(table, number) for number, table in enumerate(tables)]
+        if not rules:
+            raise WorldwiseError(f"{self.path}: there are no rules")
+        layers = tuple(dict.fromkeys(rule.layer for rule in rules))
+        helpers = self._strings(document["helpers"], ("helpers",)) if "helpers" in document else ()
+        parts = {name: self._strings(patterns, ("parts", name)) for name, patterns in document.get("parts", {}).items()}
+        return Rules(layers, tuple(rules), helpers, parts, str(self.path))
+
+    def _rule(self, table: dict[str, Any], number: int) -> Rule:
         place = ("layer", number)
         name = table.get("name")
         if not isinstance(name, str) or not name:
-            raise refuse(place, "a layer needs a name")
-        if name not in layers:
-            layers.append(name)
+            raise self._error(place, "a layer needs a name")
         for key in sorted(table.keys() - {"name", "images", "sources", "functions"}):
-            raise refuse((*place, key), f"'{key}' is not known. Allowed: name, images, sources, functions.")
+            raise self._error((*place, key), f"'{key}' is not known. Allowed: name, images, sources, functions.")
         if "images" not in table:
-            raise refuse(place, "a rule needs the key 'images'")
-        rules.append(
-            Rule(
-                name,
-                strings(table["images"], (*place, "images")),
-                strings(table["sources"], (*place, "sources")) if "sources" in table else (),
-                strings(table["functions"], (*place, "functions")) if "functions" in table else (),
-                lines.line(place),
-            )
+            raise self._error(place, "a rule needs the key 'images'")
+        images, sources, functions = (
+            self._strings(table[key], (*place, key)) if key in table else ()
+            for key in ("images", "sources", "functions")
         )
-    if not rules:
-        raise WorldwiseError(f"{path}: there are no rules")
-    helpers = strings(document["helpers"], ("helpers",)) if "helpers" in document else ()
-    parts = {name: strings(patterns, ("parts", name)) for name, patterns in document.get("parts", {}).items()}
-    return Rules(tuple(layers), tuple(rules), helpers, parts, str(path))
+        return Rule(name, images, sources, functions, self.lines.line(place))
+
+    def _strings(self, value: Any, place: tuple[str | int, ...]) -> tuple[str, ...]:
+        if not isinstance(value, list) or not value or not all(isinstance(one, str) and one for one in value):
+            raise self._error(place, "must be a list of patterns")
+        return tuple(value)
+
+    def _error(self, place: tuple[str | int, ...], problem: str) -> WorldwiseError:
+        return WorldwiseError(f"{self.path}:{self.lines.line(place)}: {problem}")

@@ -2,225 +2,28 @@
 """Explaining: who owns each instruction of a region, from a trace, the machine's symbols and the rules of layers."""
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping
 from functools import cached_property
 from itertools import chain
 from statistics import median_low
-from typing import TypeVar
 
 from worldwise.base.errors import WorldwiseError
-from worldwise.explain.layers import NO_RULE, OTHER_PROCESS, UNKNOWN, Rule, Rules
-from worldwise.explain.stacks import Frame, Stacks, World
-from worldwise.explain.symbols import AddressSpace, Context
-from worldwise.explain.trace import Block, Pass, Trace, Witness, with_inner
-from worldwise.explain.trace import Context as TraceContext
-from worldwise.explain.trace import Frame as TraceFrame
+from worldwise.explain.explanation import Explanation, Step
+from worldwise.explain.layers import OTHER_PROCESS, UNKNOWN, Rule, Rules
+from worldwise.explain.stacks import StackFrame, Stacks
+from worldwise.explain.witness import Agreement, Witnesses
+from worldwise.machine.symbols.space import AddressSpace, Level, World
 from worldwise.plan.case import Case
 from worldwise.records.check import CheckedRecords
 from worldwise.records.models import Sample
+from worldwise.records.trace import Block, Context, Frame, Pass, Trace, Witness, with_inner
 
 LOST = "[stack not followed]"
 
-# STP x29, x30 to the stack, in any of its three address forms (Arm ARM, C6.2: load/store pair, 64-bit).
-_STP_MASK = 0xFE407FFF
-_STP_X29_X30 = 0xA8007BFD
 # MRS Xt, PMCCNTR_EL0. It stands this far behind the mark at which a region begins.
 _MRS_MASK = 0xFFFFFFE0
 _MRS_PMCCNTR = 0xD53B9D00
 _READING = 8
-
-_Key = TypeVar("_Key", bound=Hashable)
-
-
-@dataclass(frozen=True)
-class Step:
-    """A stretch of a call between two changes of exception level.
-
-    Attributes:
-        at: instructions after the region's begin.
-        instructions: how long it is.
-        how: what led here: region, sync (a call or fault), irq, fiq, serror, eret, task.
-        lane: where it runs, such as "normal EL1".
-        frame: the function it begins in.
-    """
-
-    at: int
-    instructions: int
-    how: str
-    lane: str
-    frame: Frame
-
-
-@dataclass(frozen=True)
-class Explanation:
-    """One pass through a region, with an owner for each instruction.
-
-    Attributes:
-        case: the measured case.
-        measure, place, index, phase: which of its samples.
-        instructions: the difference of the counter's two readings, and what the counter left out.
-        measuring: of them, what the marks and readings cost themselves.
-        uncounted: of them, what the counter left out: with the cycle counter, most of the monitor's; else none.
-        stacks: root first, to the instructions of the last frame itself; their sum is `instructions`.
-        lost: of them, those on a stack that could not be followed.
-        helpers: frames that work for their callers.
-        steps: the call's path through the exception levels.
-        steps_dropped: changes of exception level beyond those recorded.
-    """
-
-    case: Case
-    measure: str
-    place: str
-    index: int
-    phase: str
-    instructions: int
-    measuring: int
-    uncounted: int
-    stacks: Stacks = field(repr=False)
-    lost: int
-    helpers: frozenset[str] = field(repr=False)
-    steps: Sequence[Step] = field(repr=False)
-    steps_dropped: int
-
-    @property
-    def title(self) -> str:
-        """Case, measure, place and sample, in one line."""
-        return f"{self.case.id}: {self.measure} at {self.place}, {self.phase} {self.index}"
-
-    @cached_property
-    def layers(self) -> dict[str, "Share"]:
-        """By layer: self, inclusive (where any frame of the stack is of the layer) and self with helpers folded."""
-        return self._shares(lambda frame: frame.layer)
-
-    @cached_property
-    def functions(self) -> dict[tuple[str, str], "Share"]:
-        """By (function, image)."""
-        return self._shares(lambda frame: (frame.function, frame.image))
-
-    @property
-    def unknown(self) -> int:
-        """Instructions without an owner, or on a stack that could not be followed."""
-        return self.layers[UNKNOWN].self if UNKNOWN in self.layers else 0
-
-    @property
-    def unruled(self) -> dict[tuple[str, str], int]:
-        """Functions that no rule takes, with their own instructions."""
-        found: Counter[tuple[str, str]] = Counter()
-        for stack, count in self.stacks.items():
-            if stack[-1].layer == NO_RULE:
-                found[stack[-1].function, stack[-1].image] += count
-        return dict(found)
-
-    def _shares(self, key_of: Callable[[Frame], _Key]) -> dict[_Key, "Share"]:
-        shares: defaultdict[_Key, Share] = defaultdict(Share)
-        for stack, count in self.stacks.items():
-            shares[key_of(stack[-1])].self += count
-            for key in {key_of(frame) for frame in stack}:
-                shares[key].inclusive += count
-            shares[key_of(caller(stack, self.helpers.__contains__))].folded += count
-        return dict(shares)
-
-
-@dataclass
-class Share:
-    """Instructions of a layer or function: its own, with those it calls, and its own with helpers folded in."""
-
-    self: int = 0
-    inclusive: int = 0
-    folded: int = 0
-
-
-@dataclass(frozen=True)
-class Agreement:
-    """How far the plugin's stacks and the frame records in the machine's memory agree.
-
-    Attributes:
-        samples: moments compared.
-        same: all callers are the same.
-        entering: memory lacks the innermost caller only, as it must while a function has made no frame record yet, has
-            taken it down again, or calls nothing and so needs none.
-        frameless: memory lacks besides only callers of functions whose code makes no frame record (assembly) and, where
-            such a function has changed the stack, what is beyond.
-        differing: the others, each with the function it was in.
-    """
-
-    samples: int
-    same: int
-    entering: int
-    frameless: int
-    differing: Sequence[tuple[Witness, str]]
-
-    @property
-    def agreeing(self) -> int:
-        """All but those that differ."""
-        return self.samples - len(self.differing)
-
-
-def caller(stack: tuple[Frame, ...], is_helper: Callable[[str], bool]) -> Frame:
-    """For whom a stack's last function works: the last frame that is no helper; the last of all if every one is."""
-    return next((frame for frame in reversed(stack) if not is_helper(frame.function)), stack[-1])
-
-
-@dataclass(frozen=True)
-class Change:
-    """What a layer or function executes itself in two explanations, in instructions."""
-
-    name: str
-    before: int
-    after: int
-
-    @property
-    def difference(self) -> int:
-        """After less before."""
-        return self.after - self.before
-
-
-def layer_changes(before: Explanation, after: Explanation, order: Sequence[str]) -> list[Change]:
-    """By layer, in the order of the tables."""
-    return [
-        Change(name, _own(before.layers, name), _own(after.layers, name))
-        for name in order
-        if name in before.layers or name in after.layers
-    ]
-
-
-def function_changes(before: Explanation, after: Explanation) -> list[Change]:
-    """By function, the largest change first.
-
-    A function that each side has in one image, but not in the same, is one function that moved: a library's in Linux
-    and in OP-TEE's core, say.
-    """
-    homes_before, homes_after = _homes(before), _homes(after)
-    changes = []
-    for name in sorted(homes_before.keys() | homes_after.keys()):
-        old, new = homes_before.get(name, set()), homes_after.get(name, set())
-        if len(old) == len(new) == 1 and old != new:
-            (source,), (target,) = old, new
-            changes.append(
-                Change(
-                    f"{name} ({source} -> {target})",
-                    _own(before.functions, (name, source)),
-                    _own(after.functions, (name, target)),
-                )
-            )
-            continue
-        for image in sorted(old | new):
-            key = name, image
-            changes.append(Change(f"{name} ({image})", _own(before.functions, key), _own(after.functions, key)))
-    return sorted((one for one in changes if one.difference), key=lambda one: (-abs(one.difference), one.name))
-
-
-def _homes(explanation: Explanation) -> dict[str, set[str]]:
-    """The images in which each function of that name is."""
-    homes: defaultdict[str, set[str]] = defaultdict(set)
-    for name, image in explanation.functions:
-        homes[name].add(image)
-    return homes
-
-
-def _own(shares: Mapping[_Key, Share], key: _Key) -> int:
-    return shares[key].self if key in shares else 0
 
 
 class Explainer:
@@ -253,13 +56,12 @@ class Explainer:
         self.rules = rules
         self.process = process
         self.inline = inline
-        self._contexts: dict[int, Context] = {}
-        self._bases: dict[int, tuple[Frame, ...]] = {}
-        self._paths: dict[tuple[int, int], tuple[Frame, ...]] = {}
+        self._contexts: dict[int, Level] = {}
+        self._bases: dict[int, tuple[StackFrame, ...]] = {}
+        self._paths: dict[tuple[int, int], tuple[StackFrame, ...]] = {}
         self._runs: dict[tuple[int, int], list[tuple[int, int]]] = {}
-        self._frames: dict[tuple[tuple[str | int, ...], World, bool], Frame] = {}
+        self._frames: dict[tuple[tuple[str | int, ...], World, bool], StackFrame] = {}
         self._others: set[int] = set()
-        self._records_made: dict[tuple[str, int], bool] = {}
         self._resolve_contexts()
 
     # --- regions ---
@@ -335,7 +137,7 @@ class Explainer:
         regions = self._regions(sample)
         if not regions:
             raise WorldwiseError(f"{self.case.id}: the trace has no region from {sample.begin} to {sample.end}")
-        together: Counter[tuple[Frame, ...]] = Counter()
+        together: Counter[tuple[StackFrame, ...]] = Counter()
         for region in regions:
             together.update(self.stacks(region))
         stacks = dict(together)
@@ -382,7 +184,7 @@ class Explainer:
             for address, count in self._functions_of(row.frame, row.block):
                 executed[row.frame, address] += count * row.times
         below = self._base(of.frame)
-        result: Counter[tuple[Frame, ...]] = Counter()
+        result: Counter[tuple[StackFrame, ...]] = Counter()
         for (frame, address), count in executed.items():
             stack = self._path(frame, address)
             result[stack[len(below) :] if stack[: len(below)] == below else stack] += count
@@ -398,52 +200,12 @@ class Explainer:
         }
         return [(image, source, self.rules.rule(image, source, function)) for image, source in sorted(found)]
 
-    # --- witness ---
-
     def agreement(self) -> Agreement:
         """Compare the plugin's callers with the frame records in memory, at every moment the plugin sampled."""
-        found: Counter[str] = Counter()
-        differing: list[tuple[Witness, str]] = []
-        for witness in self.trace.witnesses:
-            verdict = self._compare(witness)
-            found[verdict] += 1
-            if verdict == "differing":
-                differing.append((witness, str(self._frame(witness.context, witness.pc))))
-        return Agreement(len(self.trace.witnesses), found["same"], found["entering"], found["frameless"], differing)
+        return Witnesses(self.space, self._contexts).agreement(self.trace.witnesses, self._named)
 
-    def _compare(self, witness: Witness) -> str:
-        """`same`, `entering`, `frameless` or `differing`: see Agreement."""
-        shadow, memory = witness.shadow, witness.memory
-        # Memory goes on beyond the exception or the region's begin, where the plugin's list ends.
-        if memory[: len(shadow)] == shadow:
-            return "same"
-        if memory[: len(shadow) - 1] == shadow[1:]:
-            return "entering"
-        place = 0
-        for number, address in enumerate(shadow):
-            if place < len(memory) and memory[place] == address:
-                place += 1
-            elif number and not self._makes_record(witness.context, shadow[number - 1]):
-                # The function called from there, which this address is the caller of, leaves no trace.
-                if place == len(memory):
-                    break  # and has changed the stack, so that memory's list ends there
-            elif number:
-                return "differing"
-        return "frameless"
-
-    def _makes_record(self, context: int, address: int) -> bool:
-        """Whether the function at an address stores x29 and x30 side by side, as the frame records of the ABI are."""
-        known = self._contexts[context]
-        symbol = self.space.lookup(known, address)
-        if not symbol:
-            return True
-        key = symbol.image, symbol.start
-        if key not in self._records_made:
-            code = self.space.code(known, symbol.start, symbol.size)
-            self._records_made[key] = code is None or any(
-                int.from_bytes(code[at : at + 4], "little") & _STP_MASK == _STP_X29_X30 for at in range(0, len(code), 4)
-            )
-        return self._records_made[key]
+    def _named(self, witness: Witness) -> str:
+        return str(self._frame(witness.context, witness.pc))
 
     # --- names ---
 
@@ -458,13 +220,13 @@ class Explainer:
                     blocks[block.pc] = bytes.fromhex(block.code)
         for number, context in self.trace.contexts.items():
             if context.el == 3:
-                self._contexts[number] = Context("monitor", 3)
+                self._contexts[number] = Level("monitor", 3)
             elif context.secure:
-                self._contexts[number] = Context("secure", context.el)
+                self._contexts[number] = Level("secure", context.el)
             elif context.el == 0:
-                self._contexts[number] = Context("normal", 0, self._process(context, executed[number]))
+                self._contexts[number] = Level("normal", 0, self._process(context, executed[number]))
             else:
-                self._contexts[number] = Context("normal", 1)
+                self._contexts[number] = Level("normal", 1)
             if not context.secure and context.task:
                 self._others.add(number)
             self.space.locate(
@@ -477,8 +239,21 @@ class Explainer:
             )
         self._executed = executed
         self._verify()
+        if self.inline:
+            self.space.read_inlined(self._addresses())
 
-    def _process(self, context: TraceContext, executed: Mapping[int, bytes]) -> str:
+    def _addresses(self) -> Iterator[tuple[Level, int]]:
+        """All addresses that may be on a stack."""
+        for number, blocks in self._executed.items():
+            for pc, code in blocks.items():
+                for address in range(pc, pc + len(code), 4):
+                    yield self._contexts[number], address
+        for frame in self.trace.frames.values():
+            yield self._contexts[frame.context], frame.target
+            if frame.parent in self.trace.frames:
+                yield self._contexts[self.trace.frames[frame.parent].context], frame.site
+
+    def _process(self, context: Context, executed: Mapping[int, bytes]) -> str:
         """The process whose code a task executed."""
         if not context.task:
             return self.process
@@ -507,7 +282,7 @@ class Explainer:
     def _world(self, context: int) -> World:
         return self._contexts[context].world
 
-    def _frame(self, context: int, address: int) -> Frame:
+    def _frame(self, context: int, address: int) -> StackFrame:
         symbol = self.space.lookup(self._contexts[context], address)
         key = (
             (symbol.image, symbol.source, symbol.function) if symbol else (address,),
@@ -520,7 +295,7 @@ class Explainer:
                 layer = OTHER_PROCESS
             name = symbol.function if symbol else f"[{address:#x}]"
             image = symbol.image if symbol else self.space.image(self._contexts[context], address) or "no image"
-            self._frames[key] = Frame(name, image, layer, self._world(context))
+            self._frames[key] = StackFrame(name, image, layer, self._world(context))
         return self._frames[key]
 
     def _functions_of(self, frame: int, block: int) -> list[tuple[int, int]]:
@@ -531,7 +306,7 @@ class Explainer:
             self._runs[key] = list(self._split(self._contexts[context], self.trace.blocks[block]))
         return self._runs[key]
 
-    def _split(self, context: Context, block: Block) -> Iterator[tuple[int, int]]:
+    def _split(self, context: Level, block: Block) -> Iterator[tuple[int, int]]:
         end = block.pc + 4 * block.instructions
         symbol = self.space.lookup(context, block.pc)
         if not self.inline and symbol and end <= symbol.start + symbol.size:
@@ -545,12 +320,12 @@ class Explainer:
                 begin, last = pc, owner
         yield begin, (end - begin) // 4
 
-    def _owner(self, context: Context, pc: int) -> tuple[str, int, tuple[str, ...]]:
+    def _owner(self, context: Level, pc: int) -> tuple[str, int, tuple[str, ...]]:
         symbol = self.space.lookup(context, pc)
         image, start = (symbol.image, symbol.start) if symbol else ("", 0)
         return image, start, tuple(self.space.inline_chain(context, pc)) if self.inline else ()
 
-    def _path(self, number: int, address: int) -> tuple[Frame, ...]:
+    def _path(self, number: int, address: int) -> tuple[StackFrame, ...]:
         """The stack when the instruction at `address` is executed on a frame."""
         key = (number, address)
         if key not in self._paths:
@@ -558,28 +333,28 @@ class Explainer:
             base = self._base(number)
             leaf = self._frame(frame.context, address)
             if any(one.function == LOST for one in base):
-                leaf = Frame(leaf.function, leaf.image, UNKNOWN, leaf.world)
+                leaf = StackFrame(leaf.function, leaf.image, UNKNOWN, leaf.world)
             names = self.space.inline_chain(self._contexts[frame.context], address) if self.inline else []
-            inlined = [Frame(f"{name} [inlined]", leaf.image, leaf.layer, leaf.world) for name in names]
+            inlined = [StackFrame(f"{name} [inlined]", leaf.image, leaf.layer, leaf.world) for name in names]
             self._paths[key] = (*base, leaf, *inlined)
         return self._paths[key]
 
-    def _base(self, number: int) -> tuple[Frame, ...]:
+    def _base(self, number: int) -> tuple[StackFrame, ...]:
         """The stack below a frame's own function."""
         if number not in self._bases:
             frame = self.trace.frames[number]
             if frame.kind == "region":
-                base: tuple[Frame, ...] = ()
+                base: tuple[StackFrame, ...] = ()
             elif frame.kind == "task":
                 base = (self._task(frame),)
             else:
                 base = self._at_site(frame)
                 if frame.kind == "lost":
-                    base = (*base, Frame(LOST, "worldwise", UNKNOWN, self._world(frame.context)))
+                    base = (*base, StackFrame(LOST, "worldwise", UNKNOWN, self._world(frame.context)))
             self._bases[number] = base
         return self._bases[number]
 
-    def _at_site(self, frame: TraceFrame) -> tuple[Frame, ...]:
+    def _at_site(self, frame: Frame) -> tuple[StackFrame, ...]:
         parent = self.trace.frames[frame.parent]
         if frame.site:
             return self._path(frame.parent, frame.site)
@@ -587,7 +362,7 @@ class Explainer:
             return self._base(frame.parent)
         return self._path(frame.parent, parent.target)
 
-    def _task(self, frame: TraceFrame) -> Frame:
+    def _task(self, frame: Frame) -> StackFrame:
         """A task that is not the region's own: its program, or the kernel's threads."""
         names = {
             self._contexts[number].process
@@ -595,7 +370,7 @@ class Explainer:
             if context.task == frame.target and context.el == 0 and not context.secure
         } - {""}
         name = min(names) if names else "kernel thread"
-        return Frame(f"[task: {name}]", "linux", OTHER_PROCESS, "normal")
+        return StackFrame(f"[task: {name}]", "linux", OTHER_PROCESS, "normal")
 
     # --- the path through the levels ---
 

@@ -4,16 +4,14 @@
 from collections import defaultdict
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Literal
 
 from worldwise.base.errors import WorldwiseError
 from worldwise.base.outgoing import visible
-
-World = Literal["normal", "monitor", "secure"]
+from worldwise.machine.symbols.space import World
 
 
 @dataclass(frozen=True)
-class Frame:
+class StackFrame:
     """One function on a stack.
 
     Attributes:
@@ -44,7 +42,7 @@ class Frame:
 
 
 # Root first, to the instructions executed by the last frame itself.
-Stacks = Mapping[tuple[Frame, ...], int]
+Stacks = Mapping[tuple[StackFrame, ...], int]
 
 
 def folded(stacks: Stacks) -> str:

@@ -3,7 +3,7 @@
 
 from collections.abc import Iterable
 
-from worldwise.read.rows import Factor, FactorKind, Row
+from worldwise.read.models import Factor, FactorKind, Row
 
 
 def with_ratios(rows: list[Row]) -> list[Row]:

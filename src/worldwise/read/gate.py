@@ -1,182 +1,28 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Two runs, or two variants of one, side by side: what every call costs in both, to the instruction, and a gate on it.
 
-`compare.py` asks whether the same was measured twice to the byte; here something is meant to have changed, and all else
-must not have. Starts nothing, writes nothing.
+`run.reproduction` asks whether the same was measured twice to the byte; here something is meant to have changed, and
+all else must not have. Starts nothing, writes nothing.
 """
 
 import re
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from fractions import Fraction
-from statistics import median
-from typing import Literal, get_args
 
-from pydantic import BaseModel, ConfigDict
-
-from worldwise.base.choices import did_you_mean
 from worldwise.base.errors import WorldwiseError
 from worldwise.libraries.implementation import IMPLEMENTATIONS
-from worldwise.plan.case import Case, parameters_of
-from worldwise.plan.catalogue import is_board, parameters
+from worldwise.plan.case import Case
+from worldwise.read.comparison import FORMAT, Allowance, Comparison, Disagreement, Gate, Judge, Row, Side, Unpaired
+from worldwise.read.rows import judge_row, match_series, row_of
+from worldwise.read.selection import Parts, Selected, named_list, parse_selection
 from worldwise.records.check import CheckedRecords, check_records
-from worldwise.records.models import Sample
 from worldwise.records.parse import Record, parse_records
 from worldwise.run.reproduction import compare_case, compare_cases
 from worldwise.run.rundir import CaseManifest, Run
 
-FORMAT: Literal[1] = 1
-
-# What must agree unless it is allowed not to.
-Allowance = Literal["lab", "images", "worldwise", "samples", "cases"]
-ALLOWANCES: tuple[Allowance, ...] = get_args(Allowance)
-Verdict = Literal["same", "faster", "slower", "mixed"]
-Judge = Literal["auto", "median", "calls"]
-JUDGES: tuple[Judge, ...] = get_args(Judge)
-
 _LIMIT = re.compile(r"([0-9]+(?:\.[0-9]+)?) ?%")
-# Names of files, packages or cases in one sentence.
-_MOST_NAMED = 8
-
-
-class _Result(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-
-class Figures(_Result):
-    """What one side has: all in instructions; `n` samples after the first call and `warmup` others."""
-
-    n: int
-    warmup: int
-    first: int
-    median: float
-    min: int
-    max: int
-
-
-class Call(_Result):
-    """One call in A and in B: its number (0 is the first one, before the warm-up), and its counts in instructions."""
-
-    index: int
-    a: int
-    b: int
-
-
-class Row(_Result):
-    """One measure of one case at one place, in A and in B.
-
-    `case_b` and `place_b` are B's, which are others where variants are compared. `difference` is B's median less A's,
-    in instructions; `ratio` B's median divided by A's, None if A's is 0. `same_inputs` says whether both sides did the
-    same work call by call: as many calls, and the same results of every one. Only then is one call compared with
-    another: `calls_differ` of them have another count, and `worst` is the one whose count has grown the most, as a
-    fraction of A's; both are None otherwise. `identical` says whether the case's records are the same to the byte.
-
-    The verdict is `slower` if some calls took more and none took less, `faster` the other way round; if there are
-    both, or if the inputs are not the same, it is that of the medians, and `mixed` if these agree and the calls do not.
-
-    `judged` is what the gate looks at, `exceeds` whether that is over its limit; both are None without a gate.
-    """
-
-    case: str
-    case_b: str
-    target: str
-    variant: str
-    operation: str
-    parameters: str
-    measure: str
-    place: str
-    place_b: str
-    unit: Literal["instructions"] = "instructions"
-    a: Figures
-    b: Figures
-    difference: float
-    ratio: float | None
-    same_inputs: bool
-    calls_differ: int | None
-    worst: Call | None
-    identical: bool
-    verdict: Verdict
-    judged: Literal["median", "calls"] | None = None
-    exceeds: bool | None = None
-
-    @property
-    def name(self) -> str:
-        """The row's name, the same in every run: case, measure, place."""
-        return f"{self.case} {self.measure} {self.place}"
-
-    @property
-    def finding(self) -> str:
-        """The verdict as people read it."""
-        return self.verdict if self.same_inputs else f"{self.verdict}, other inputs"
-
-
-class Side(_Result):
-    """One of the two: a run, and what of it. `own` has the digests of the user's own libraries."""
-
-    run: str
-    selection: str
-    title: str
-    state: str
-    started: str
-    worldwise: str
-    git: str
-    lab: str
-    own: dict[str, str]
-
-    @property
-    def label(self) -> str:
-        """How the side is named in a heading."""
-        return self.selection or self.run
-
-
-class Unpaired(_Result):
-    """A case that is not compared, and why; `lost` if A has its figures and B has not."""
-
-    case: str
-    side: Literal["a", "b", "both"]
-    reason: str
-    lost: bool
-
-
-class Disagreement(_Result):
-    """Something that must agree and does not."""
-
-    what: Allowance
-    detail: str
-
-
-class Gate(_Result):
-    """The gate: `limit` as it was given; how many rows were judged, are over it, and how many cases were lost."""
-
-    limit: str
-    judge: Judge
-    judged: int
-    exceeded: int
-    lost: int
-    passed: bool
-
-
-class Comparison(_Result):
-    """All that is known of two sides; every format is made from this. `disagreements` are those that were allowed.
-
-    `outcomes` are pairs of cases that have no counts, by case, with whether their records are the same.
-    """
-
-    format: Literal[1]
-    a: Side
-    b: Side
-    rows: tuple[Row, ...]
-    outcomes: dict[str, bool]
-    unpaired: tuple[Unpaired, ...]
-    disagreements: tuple[Disagreement, ...]
-    notes: tuple[str, ...]
-    gate: Gate | None
-
-    @property
-    def exceeding(self) -> list[Row]:
-        """The rows over the gate's limit, the worst first."""
-        return sorted((row for row in self.rows if row.exceeds), key=lambda row: -(row.ratio or 0))
 
 
 @dataclass(frozen=True)
@@ -235,91 +81,11 @@ def compare_variants(run: Run, text_a: str, text_b: str, options: Options | None
         for name in ("target", "implementation", "optimisation"):
             if name in named and name not in selection:
                 raise WorldwiseError(f"'{text}' does not say its {name}, which the other does.", "say it for both")
-    sides = [_collect(run, options.pattern, _Selected(selection, named)) for selection in (a, b)]
+    sides = [_collect(run, options.pattern, Selected(selection, named)) for selection in (a, b)]
     for text, side in zip((text_a, text_b), sides, strict=True):
         if not side:
             raise WorldwiseError(f"run {run.id} has no case of '{text}'.")
     return _Comparing((run, run), sides[0], sides[1], options, (text_a, text_b)).result()
-
-
-def parse_selection(text: str, cases: Sequence["Parts"]) -> dict[str, str]:
-    """What a selection names of some cases: `target`, `implementation`, `optimisation`, and parameters by their keys.
-
-    Its words are divided by commas or slashes: a target, a variant (or an implementation, or an optimisation alone),
-    and parameters such as `core=cortex-a53`. A parameter's default is the empty value. Raises WorldwiseError.
-    """
-    targets = {case.target for case in cases}
-    implementations = {case.implementation for case in cases}
-    optimisations = {case.optimisation for case in cases}
-    defaults = {parameter.key: parameter.default for parameter in parameters().values()}
-    found: dict[str, str] = {}
-    for word in filter(None, re.split("[,/]", text)):
-        key, equals, value = word.partition("=")
-        implementation, _, optimisation = word.rpartition("-")
-        if equals:
-            if key not in defaults:
-                raise WorldwiseError(f"'{text}': no case has a parameter '{key}'.", did_you_mean(key, list(defaults)))
-            new = {key: "" if value in ("default", defaults[key]) else value}
-        elif word in targets:
-            new = {"target": word}
-        elif word in implementations:
-            new = {"implementation": word}
-        elif word in optimisations:
-            new = {"optimisation": word}
-        elif implementation in implementations and optimisation in optimisations:
-            new = {"implementation": implementation, "optimisation": optimisation}
-        else:
-            variants = sorted({f"{case.implementation}-{case.optimisation}" for case in cases})
-            known = [*sorted(targets), *variants]
-            raise WorldwiseError(
-                f"'{word}' is no target, variant, implementation or optimisation of this run.",
-                did_you_mean(word, known) or f"it has {_named(known)}",
-            )
-        if found.keys() & new.keys():
-            raise WorldwiseError(f"'{text}' says its {next(iter(found.keys() & new.keys()))} twice.")
-        found |= new
-    if not found:
-        raise WorldwiseError("a selection is empty.", "name a variant of the run, such as mbedtls-nist-O2")
-    return found
-
-
-@dataclass(frozen=True)
-class Parts:
-    """A case's id, taken apart."""
-
-    target: str
-    implementation: str
-    optimisation: str
-    operation: str
-    parameters: Mapping[str, str]
-
-    @classmethod
-    def of(cls, case_id: str) -> "Parts":
-        """Of an id such as `optee/mbedtls-O2/sha256,size=1MiB`."""
-        target, variant, rest = case_id.split("/")
-        implementation, _, optimisation = variant.rpartition("-")
-        operation, _, parameters = rest.partition(",")
-        return cls(target, implementation, optimisation, operation, parameters_of(parameters))
-
-
-@dataclass(frozen=True)
-class _Selected:
-    wanted: Mapping[str, str]
-    named: Collection[str]
-
-    def key(self, parts: Parts) -> tuple[object, ...] | None:
-        """What is left of a case without what either side names; None if the case is not of this side."""
-        given = {
-            "target": parts.target,
-            "implementation": parts.implementation,
-            "optimisation": parts.optimisation,
-            **parts.parameters,
-        }
-        # A parameter that only the other side names has its default here.
-        if any(given.get(name, "") != self.wanted.get(name, "") for name in self.named):
-            return None
-        left = tuple((name, value) for name, value in given.items() if name not in self.named)
-        return (parts.operation, *left)
 
 
 # A run's cases, or those selected of it, by what pairs them: the id, and the manifest of those that ended.
@@ -333,7 +99,7 @@ def _parts(run: Run, case_id: str) -> Parts:
         raise WorldwiseError(f"run {run.id}: '{case_id}' is not the id of a case.") from None
 
 
-def _collect(run: Run, pattern: str, selected: _Selected | None) -> _Cases:
+def _collect(run: Run, pattern: str, selected: Selected | None) -> _Cases:
     found: _Cases = {}
     for case_id in run.manifest.cases:
         if pattern and not fnmatchcase(case_id, pattern):
@@ -452,7 +218,7 @@ class _Comparing:
             for name in sorted(a.packages.keys() | b.packages.keys())
             if a.packages.get(name) != b.packages.get(name)
         ]
-        packages = f"; of its packages {_named(names)}" if names else ""
+        packages = f"; of its packages {named_list(names)}" if names else ""
         self._disagree("lab", f"lab {a.lab[:12] or 'none'} / {b.lab[:12] or 'none'}{packages}")
 
     def _disagree_samples(self) -> None:
@@ -463,9 +229,9 @@ class _Comparing:
         ]
         if others and self.variants:
             # A suite may ask more of one variant, such as the one that it recommends.
-            self.notes.append(f"Not as many samples after warm-up calls on both sides: {_named(others)}.")
+            self.notes.append(f"Not as many samples after warm-up calls on both sides: {named_list(others)}.")
         elif others:
-            self._disagree("samples", f"samples after warm-up calls of {_named(others)}")
+            self._disagree("samples", f"samples after warm-up calls of {named_list(others)}")
 
     def _look_at_images(self, same: Mapping[str, bool]) -> None:
         """Images without the measured library must be the same in both."""
@@ -493,7 +259,7 @@ class _Comparing:
         elif self.variants:
             self.notes += [f"Not the same on both sides: {text}." for text in differ]
         elif differ:
-            self._disagree("images", _named([f"{text} ({count} cases)" for text, count in differ.items()]))
+            self._disagree("images", named_list([f"{text} ({count} cases)" for text, count in differ.items()]))
         if not self.variants and self.pairs and unchanged == len(self.pairs):
             self.notes.append("Every image is the same in both runs: nothing that was built differs.")
 
@@ -522,7 +288,7 @@ class _Comparing:
                 path for path in sorted(files_a.keys() | files_b.keys()) if files_a.get(path) != files_b.get(path)
             ]
             if changed:
-                self.notes.append(f"{name}: {len(changed)} of its files differ: {_named(changed)}.")
+                self.notes.append(f"{name}: {len(changed)} of its files differ: {named_list(changed)}.")
             else:
                 self.notes.append(f"{name}: all {len(files_a)} files are the same.")
 
@@ -550,10 +316,10 @@ class _Comparing:
             self.outcomes[a.id] = read_a.results() == read_b.results()
             return
         same_inputs = (a.samples, a.warmup) == (b.samples, b.warmup) and read_a.results() == read_b.results()
-        found = _match(read_a.checked.samples, read_b.checked.samples)
+        found = match_series(read_a.checked.samples, read_b.checked.samples)
         for (measure, place_a), (_, place_b) in found:
             self.rows.append(
-                _row(
+                row_of(
                     a,
                     b,
                     (measure, place_a, place_b),
@@ -586,7 +352,7 @@ class _Comparing:
                     "there is nothing to compare: no case is complete on both sides.", self._why_unpaired()
                 )
             return None
-        self.rows = [_judged(row, limit, self.options.judge) for row in self.rows]
+        self.rows = [judge_row(row, limit, self.options.judge) for row in self.rows]
         judged = [row for row in self.rows if row.exceeds is not None]
         if not judged:
             raise WorldwiseError(
@@ -604,103 +370,7 @@ class _Comparing:
         )
 
     def _why_unpaired(self) -> str:
-        return _named([f"{each.case} {each.reason}" for each in self.unpaired]) or "neither has a case"
-
-
-def _match(
-    a: Mapping[tuple[str, str], object], b: Mapping[tuple[str, str], object]
-) -> list[tuple[tuple[str, str], tuple[str, str]]]:
-    """Which series of A goes with which of B: by their names, or as the only place of a measure on both sides."""
-    found = [(key, key) for key in a if key in b]
-    for key in a:
-        if key not in b:
-            places_a = [other for other in a if other[0] == key[0]]
-            places_b = [other for other in b if other[0] == key[0]]
-            if len(places_a) == len(places_b) == 1:
-                found.append((key, places_b[0]))
-    return found
-
-
-def _row(
-    a: CaseManifest,
-    b: CaseManifest,
-    where: tuple[str, str, str],
-    series_a: Sequence[Sample],
-    series_b: Sequence[Sample],
-    same_inputs: bool,
-    identical: bool,
-) -> Row:
-    figures_a, figures_b = _figures(a, series_a), _figures(b, series_b)
-    difference = figures_b.median - figures_a.median
-    pairs = zip(series_a, series_b, strict=True) if same_inputs else ()
-    calls = [Call(index=one.index, a=one.count, b=two.count) for one, two in pairs]
-    case = a.case()
-    measure, place_a, place_b = where
-    return Row(
-        case=a.id,
-        case_b=b.id,
-        target=a.target,
-        variant=case.variant,
-        operation=a.operation,
-        parameters=case.parameter_text,
-        measure=measure,
-        place=place_a,
-        place_b=place_b,
-        a=figures_a,
-        b=figures_b,
-        difference=difference,
-        ratio=figures_b.median / figures_a.median if figures_a.median else None,
-        same_inputs=same_inputs,
-        calls_differ=sum(call.a != call.b for call in calls) if same_inputs else None,
-        worst=max(calls, key=_growth) if same_inputs else None,
-        identical=identical,
-        verdict=_verdict(difference, [call.b - call.a for call in calls]),
-    )
-
-
-def _figures(manifest: CaseManifest, series: Sequence[Sample]) -> Figures:
-    counts = [sample.count for sample in series if sample.phase == "sample"]
-    return Figures(
-        n=len(counts),
-        warmup=manifest.warmup,
-        first=series[0].count,
-        median=float(median(counts)),
-        min=min(counts),
-        max=max(counts),
-    )
-
-
-def _verdict(difference: float, apart: Iterable[int]) -> Verdict:
-    more, less = (any(sign * each > 0 for each in apart) for sign in (1, -1))
-    if more and not less:
-        return "slower"
-    if less and not more:
-        return "faster"
-    if difference:
-        return "slower" if difference > 0 else "faster"
-    return "mixed" if more else "same"
-
-
-def _judged(row: Row, limit: Fraction, judge: Judge) -> Row:
-    """The row with what the gate says of it.
-
-    Every call is looked at where nothing but the library decides its count; where a timer may interrupt, one call more
-    or less has it, and the median stands for all.
-    """
-    calls = row.same_inputs and (judge == "calls" or (judge == "auto" and is_board(row.target)))
-    return row.model_copy(update={"judged": "calls" if calls else "median", "exceeds": _exceeds(row, limit, calls)})
-
-
-def _exceeds(row: Row, limit: Fraction, calls: bool) -> bool:
-    median_over = Fraction(row.difference) > limit * Fraction(row.a.median)
-    call = row.worst
-    # No call has grown by more than the worst one.
-    return median_over or (calls and call is not None and call.b - call.a > limit * call.a)
-
-
-def _growth(call: Call) -> Fraction:
-    """By what fraction of A's count B's is greater; a call that took nothing in A is taken for one instruction."""
-    return Fraction(call.b - call.a, call.a or 1)
+        return named_list([f"{each.case} {each.reason}" for each in self.unpaired]) or "neither has a case"
 
 
 def _side(run: Run, selection: str) -> Side:
@@ -730,8 +400,3 @@ def _state(entry: tuple[str, CaseManifest | None] | None) -> str:
 
 def _reasons(a: str, b: str) -> str:
     return f"in both {a}" if a == b else f"in A {a}; in B {b}"
-
-
-def _named(names: Sequence[str]) -> str:
-    more = f" and {len(names) - _MOST_NAMED} more" if len(names) > _MOST_NAMED else ""
-    return ", ".join(names[:_MOST_NAMED]) + more

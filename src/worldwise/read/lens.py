@@ -7,11 +7,7 @@ from statistics import mean, median, stdev
 from worldwise.plan.budget import Budget
 from worldwise.plan.spec import PLAIN_TARGETS
 from worldwise.read.factors import factors, with_ratios
-from worldwise.read.order import in_reading_order
-from worldwise.read.parts import Footprint, Part
-from worldwise.read.published import Published, Subject
-from worldwise.read.readings import Seen, declared_readings, includes
-from worldwise.read.rows import (
+from worldwise.read.models import (
     CLOCK_ASSUMPTION,
     CLOCKS,
     FORMAT,
@@ -26,6 +22,10 @@ from worldwise.read.rows import (
     RunSummary,
     Verdict,
 )
+from worldwise.read.order import in_reading_order
+from worldwise.read.parts import Footprint, Part
+from worldwise.read.published import Published, Subject
+from worldwise.read.readings import Seen, declared_readings, includes
 from worldwise.records.check import check_records
 from worldwise.records.evidence import owed_by
 from worldwise.records.models import Memory, Outcome

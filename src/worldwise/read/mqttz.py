@@ -2,8 +2,8 @@
 """The published OP-TEE applications behind MQT-TZ: what the tables with their figures beside ours share."""
 
 from worldwise.base.tables import spread
+from worldwise.read.models import Row
 from worldwise.read.published import Figure
-from worldwise.read.rows import Row
 
 SOURCE = "optee-mqttz-apps"
 # At which ours is shown as time, at one instruction per cycle.

@@ -7,7 +7,7 @@ from worldwise.libraries.portable import CURVES, OPTIMISATIONS
 from worldwise.plan.case import parameters_of
 from worldwise.plan.catalogue import BOARD_OPERATIONS, IMPLEMENTATIONS
 from worldwise.plan.spec import PLACES
-from worldwise.read.rows import Row
+from worldwise.read.models import Row
 
 
 def is_quiet(row: Row) -> bool:

@@ -2,7 +2,7 @@
 """Other people's figures, and which of our rows stand beside which of them."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated
 
@@ -10,6 +10,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from worldwise.base import files, paths
 from worldwise.base.errors import WorldwiseError
+from worldwise.base.stages import declared
 from worldwise.base.toml_lines import TomlLines
 from worldwise.base.toml_model import parse
 
@@ -66,7 +67,7 @@ class Subject:
 
 
 @dataclass(frozen=True)
-class _Match:
+class Match:
     """Which rows a figure belongs to. `conditions` is how the figure's conditions end."""
 
     figure: str
@@ -87,7 +88,7 @@ class _Match:
 
 
 @dataclass(frozen=True)
-class _OnBoards:
+class OnBoards:
     """Which rows of boards a source's figures belong to.
 
     Attributes:
@@ -118,94 +119,30 @@ class _OnBoards:
         ) == (figure.place, figure.library, figure.algorithm, figure.operation, figure.message_bytes)
 
 
-_NIST = "mbedTLS with MBEDTLS_ECP_NIST_OPTIM"
-_DEFAULT = "mbedTLS default configuration"
+@dataclass(frozen=True)
+class Source:
+    """Figures of one file of published/, and beside which rows a family shows them: its file published.py.
 
-# The unit of optee-p256-a72 is a microsecond of virtual time, where one instruction is one nanosecond.
-_MATCHES = {
-    "optee-p256-a72": (
-        _Match("keygen", _NIST, ("keygen",), "keygen", "ta", "mbedtls-nist", 1000),
-        _Match("sign attestdiv (48-byte input)", _NIST, ("attestdiv",), "sign", "ta", "mbedtls-nist", 1000),
-        _Match("sign attestquorum (40-byte input)", _NIST, ("attestquorum",), "sign", "ta", "mbedtls-nist", 1000),
-        _Match("sign", _DEFAULT, ("attestdiv", "attestquorum"), "sign", "ta", "mbedtls", 1000),
-    ),
-}
+    Attributes:
+        name: the file's name without `.toml`.
+        reason: why they differ from ours, for people.
+        matches: figures of one row each.
+        on_boards: figures of rows of boards.
+        hashing: figures of what hashing costs: operation -> what it is and its unit.
+        has_tables: its figures stand in tables of their own shape: none of them is that of one row alone.
+    """
 
-_ON_BOARDS = {
-    "riot-ecc-mcu": _OnBoards(
-        places={
-            "nucleo-f446re": "Nucleo F446RE, RIOT, hardware",
-            "nucleo-f103rb": "Nucleo F103RB, RIOT, hardware",
-        },
-        library="c25519 (RIOT package)",
-        algorithm="Ed25519",
-        implementations=("c25519", "wolfssl-small"),
-        curve="ed25519",
-        sizes=(16, 32, 128, 1024),
-        gaps={
-            ("nucleo-f446re", "micro-ecc", "secp160r1"): "?? (listed, never measured)",
-            ("nucleo-f103rb", "micro-ecc", "secp160r1"): "none (never measured)",
-        },
-    ),
-}
+    name: str
+    reason: str
+    matches: tuple[Match, ...] = ()
+    on_boards: OnBoards | None = None
+    hashing: Mapping[str, tuple[str, str]] = field(default_factory=dict)
+    has_tables: bool = False
 
-# What a figure of hashing is, by its operation: see hash_cost.py.
-_HASHING = {
-    "optee-sha256-rpi3": {
-        "SHA-256 throughput": ("throughput", "MB/s"),
-        "fixed cost of one call": ("switch", "us"),
-        "SHA-256 of an empty message": ("empty message", "us"),
-        "TA wrapper overhead": ("wrapper", "us"),
-        "slow-down against sha256sum": ("slow-down", "ratio"),
-    },
-}
 
-_REASONS = {
-    "riot-ecc-mcu": (
-        "How they compare: the published figures are microseconds of real boards with RIOT. Brought to cycles by the "
-        "board's clock they stand beside our instructions; ours / published is then the instructions per cycle that "
-        "the board would have had if it had run the same code. It did not quite: theirs is c25519 as RIOT packages "
-        "it, of a version not stated; ours are c25519 as Monocypher's package has it, and wolfSSL's low-memory "
-        "Ed25519, which is derived from c25519 and uses wolfSSL's SHA-512. Their compiler and its flags are not "
-        "stated. Their time has in it the flash's wait states (5 cycles a read on the F446RE, 2 on the F103RB, less "
-        "what the flash's accelerator or prefetch buffer hides) and RIOT's interrupts. Neither core does more than "
-        "one instruction in a cycle, so that an implied figure above 1 says that the code was another. The rows of "
-        "micro-ecc are published as '??': secp160r1 is measured here; Ed25519 cannot be, as micro-ecc has none."
-    ),
-    "optee-sha256-rpi3": (
-        "Why they differ: the published figures are times of a Cortex-A53 with its caches and memory; ours are "
-        "instructions at one per cycle, at the clock of a Raspberry Pi 3 model B. At which clock theirs ran is not "
-        "stated, nor are library, OP-TEE's version and the optimisation level. The BCM2837 of that board has no "
-        "cryptographic extension, so the variants without -ce are those to compare, and their sha256sum had none "
-        "either; ours has, so ours / sha256sum is greater without -ce and the same library in Linux is the fairer "
-        "comparison."
-    ),
-    "optee-mqttz-apps": (
-        "Why they differ: the published figures are milliseconds of a host's clock while QEMU emulated the machine "
-        "without icount: what is in them is the host's speed, its other work and QEMU's translation of code that runs "
-        "for the first time, and no property of a core. OP-TEE's version, the host and the optimisation level are not "
-        "stated. Their standard deviations are headed ms^2; they are milliseconds, as are the values."
-    ),
-    "mqttz-keys": (
-        "Why they differ: the published figures are milliseconds of a clock; core, clock rate, versions and what is "
-        "in them are not stated with them. What can be compared is their ratio, secure storage to memory of the TA."
-    ),
-    "mbedtls-armv7-a9": (
-        "Why they differ: the published figures are microseconds of a host's clock while QEMU emulated the machine "
-        "without icount: what is in them is the host's speed and its other work, and no property of a core. Ours are "
-        "instructions. The optimisation level, the compiler's version and the host are not stated."
-    ),
-    "optee-p256-a72": (
-        "Why they differ: the published figures come from OP-TEE 4.0 (its copy of mbed TLS, of the 2.28 era) "
-        "on QEMU 8.0, with the optimisation level not stated; ours come from OP-TEE 4.10 with mbed TLS "
-        "3.6.5, with -Os and -O2 measured separately."
-    ),
-}
-
-# Sources whose figures stand in tables of their own shape: none of them is that of one row alone.
-_TABLES = ("optee-mqttz-apps", "mbedtls-armv7-a9", "mqttz-keys")
-
-SOURCES = (*_MATCHES, *_HASHING, *_ON_BOARDS, *_TABLES)
+def sources() -> Mapping[str, Source]:
+    """Every source that a family shows, by name."""
+    return {source.name: source for source in declared("published", Source).values()}
 
 
 @dataclass(frozen=True)
@@ -246,41 +183,31 @@ class Published:
     def __init__(self, source: str, directory: Path = paths.PUBLISHED) -> None:
         """Raises WorldwiseError if the source is unknown, or its file lacks a figure that is to be shown."""
         self.reason = ""
-        self._pairs: list[tuple[_Match, Figure]] = []
-        self._on_boards = _ON_BOARDS.get(source)
+        self._pairs: list[tuple[Match, Figure]] = []
+        self._on_boards: OnBoards | None = None
         self._board_figures: list[Figure] = []
         self.hashing: dict[str, Figure] = {}
         self.table: tuple[Figure, ...] = ()
         if not source:
             return
-        if source not in SOURCES:
-            known = ", ".join(SOURCES)
-            raise WorldwiseError(f"published source '{files.quoted(source)}' is not known. Allowed: {known}.")
-        self.reason = _REASONS[source]
+        known = sources()
+        if source not in known:
+            listed = ", ".join(known)
+            raise WorldwiseError(f"published source '{files.quoted(source)}' is not known. Allowed: {listed}.")
+        chosen = known[source]
+        path = directory / f"{source}.toml"
         figures = [figure for figure in load_figures(source, directory) if figure.is_measurement]
-        if source in _TABLES:
-            self.table = tuple(figures)
-        for operation, (quantity, unit) in _HASHING.get(source, {}).items():
+        self.reason = chosen.reason
+        self.table = tuple(figures) if chosen.has_tables else ()
+        for operation, (quantity, unit) in chosen.hashing.items():
             fitting = [figure for figure in figures if (figure.operation, figure.unit) == (operation, unit)]
             if len(fitting) != 1:
-                raise WorldwiseError(
-                    f"{directory / source}.toml: expected one figure '{operation}' in {unit}, found {len(fitting)}."
-                )
+                raise WorldwiseError(f"{path}: expected one figure '{operation}' in {unit}, found {len(fitting)}.")
             self.hashing[quantity] = fitting[0]
-        for match in _MATCHES.get(source, ()):
-            found = [
-                figure
-                for figure in figures
-                if figure.operation == match.figure and figure.conditions.endswith(match.conditions)
-            ]
-            if len(found) != 1 or found[0].unit != "us":
-                raise WorldwiseError(
-                    f"{directory / source}.toml: expected one figure '{match.figure}' in us "
-                    f"with '{match.conditions}', found {len(found)}."
-                )
-            self._pairs.append((match, found[0]))
-        if self._on_boards:
-            self._board_figures = self._check_board_figures(self._on_boards, figures, directory / f"{source}.toml")
+        self._pairs = [(match, self._figure_of(match, figures, path)) for match in chosen.matches]
+        if chosen.on_boards:
+            self._on_boards = chosen.on_boards
+            self._board_figures = self._check_board_figures(chosen.on_boards, figures, path)
 
     def beside(self, row: Subject) -> tuple[Beside, ...]:
         """The figures that belong beside such a row, each in instructions."""
@@ -308,7 +235,21 @@ class Published:
         return self._on_boards.gaps.get((row.board, row.implementation, row.curve), "")
 
     @staticmethod
-    def _check_board_figures(on_boards: _OnBoards, figures: list[Figure], path: Path) -> list[Figure]:
+    def _figure_of(match: Match, figures: list[Figure], path: Path) -> Figure:
+        """The one figure of a match. Raises WorldwiseError unless there is one, in microseconds."""
+        found = [
+            figure
+            for figure in figures
+            if figure.operation == match.figure and figure.conditions.endswith(match.conditions)
+        ]
+        if len(found) != 1 or found[0].unit != "us":
+            raise WorldwiseError(
+                f"{path}: expected one figure '{match.figure}' in us with '{match.conditions}', found {len(found)}."
+            )
+        return found[0]
+
+    @staticmethod
+    def _check_board_figures(on_boards: OnBoards, figures: list[Figure], path: Path) -> list[Figure]:
         """The figures that have a row. Raises WorldwiseError unless there is one of each."""
         chosen = []
         for board, place in on_boards.places.items():

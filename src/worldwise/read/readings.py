@@ -10,9 +10,9 @@ from dataclasses import dataclass, field
 
 from worldwise.base import stages
 from worldwise.plan.case import Case
+from worldwise.read.models import Row
 from worldwise.read.parts import Part, Parts
 from worldwise.read.published import Published
-from worldwise.read.rows import Row
 from worldwise.records.models import Sample
 from worldwise.run.rundir import CaseManifest, Run
 

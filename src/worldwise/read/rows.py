@@ -1,200 +1,107 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""What a reading is made of: rows, factors, verdicts, and what was not measured."""
+"""Rows of a comparison: one measure of one case at one place in both, with the verdict on it."""
 
-from typing import ClassVar, Literal
+from collections.abc import Iterable, Mapping, Sequence
+from fractions import Fraction
+from statistics import median
 
-from worldwise.read.parts import Footprint, Result, WithParts
-from worldwise.read.published import Figure
-
-FORMAT: Literal[4] = 4
-UNIT: Literal["instructions"] = "instructions"
-
-# Clocks in GHz at which counts are shown as time, as if a core finished one instruction in each cycle.
-CLOCKS = (1.0, 1.5, 1.8, 2.0, 2.5)
-CLOCK_ASSUMPTION = (
-    "Times assume one instruction per cycle on a Cortex-A72 at the named clock. They are not measured: a "
-    "real core does more than one, or less, and caches and memory have their say."
-)
-
-FactorKind = Literal["nist-optim", "crypto-extension", "world", "optimisation"]
+from worldwise.plan.catalogue import is_board
+from worldwise.read.comparison import Call, Figures, Judge, Row, Verdict
+from worldwise.records.models import Sample
+from worldwise.run.rundir import CaseManifest
 
 
-class PublishedFigure(Result):
-    """Someone else's figure beside a row. `ratio` is our mean divided by it."""
-
-    source: str
-    value: float
-    unit: str
-    instructions: float
-    statistic: str
-    conditions: str
-    note: str
-    ratio: float
-
-
-class Verdict(Result):
-    """A row against the budget: its worst call, the first one included."""
-
-    worst: int
-    limit: int
-    fits: bool
+def match_series(
+    a: Mapping[tuple[str, str], object], b: Mapping[tuple[str, str], object]
+) -> list[tuple[tuple[str, str], tuple[str, str]]]:
+    """Which series of A goes with which of B: by their names, or as the only place of a measure on both sides."""
+    found = [(key, key) for key in a if key in b]
+    for key in a:
+        if key not in b:
+            places_a = [other for other in a if other[0] == key[0]]
+            places_b = [other for other in b if other[0] == key[0]]
+            if len(places_a) == len(places_b) == 1:
+                found.append((key, places_b[0]))
+    return found
 
 
-class Row(WithParts):
-    """One measure of one case at one place. Counts are instructions; statistics are over the n samples.
-
-    `parameters` are those of the case as its id has them, `size` and `chunk` of them in bytes; `calls` is how many
-    calls of the TA a message takes. `board` is a board's name, `curve` the case's parameter; both are empty elsewhere.
-    `published_gap` says what stands in a published table instead of a figure.
-
-    `microseconds` are by clock: those of CLOCKS, or the board's own. `samples` are the counts of all n, in order, and
-    there only where a published table has single runs of the same. `parts` are what single families say of it.
-    """
-
-    OF: ClassVar = "of_row"
-    KEYS: ClassVar = (
-        *("case", "target", "board", "implementation", "optimisation", "variant", "operation", "parameters", "curve"),
-        *("size", "chunk", "calls", "runs", "measure", "place", "unit", "includes", "n", "warmup", "first", "median"),
-        *("mean", "stdev", "min", "max", "worst", "ratio_to_linux", "rank", "stack", "heap", "flash", "ram"),
-        *("ta_loaded", "ta_file", "clock_mhz", "microseconds", "published", "published_gap", "verdict", "samples"),
+def row_of(
+    a: CaseManifest,
+    b: CaseManifest,
+    where: tuple[str, str, str],
+    series_a: Sequence[Sample],
+    series_b: Sequence[Sample],
+    same_inputs: bool,
+    identical: bool,
+) -> Row:
+    figures_a, figures_b = _figures(a, series_a), _figures(b, series_b)
+    difference = figures_b.median - figures_a.median
+    pairs = zip(series_a, series_b, strict=True) if same_inputs else ()
+    calls = [Call(index=one.index, a=one.count, b=two.count) for one, two in pairs]
+    case = a.case()
+    measure, place_a, place_b = where
+    return Row(
+        case=a.id,
+        case_b=b.id,
+        target=a.target,
+        variant=case.variant,
+        operation=a.operation,
+        parameters=case.parameter_text,
+        measure=measure,
+        place=place_a,
+        place_b=place_b,
+        a=figures_a,
+        b=figures_b,
+        difference=difference,
+        ratio=figures_b.median / figures_a.median if figures_a.median else None,
+        same_inputs=same_inputs,
+        calls_differ=sum(call.a != call.b for call in calls) if same_inputs else None,
+        worst=max(calls, key=_growth) if same_inputs else None,
+        identical=identical,
+        verdict=_verdict(difference, [call.b - call.a for call in calls]),
     )
 
-    case: str
-    target: str
-    board: str
-    implementation: str
-    optimisation: str
-    variant: str
-    operation: str
-    parameters: str
-    curve: str
-    size: int | None
-    chunk: int | None
-    calls: int
-    measure: str
-    place: str
-    unit: Literal["instructions"]
-    includes: str
-    n: int
-    warmup: int
-    first: int
-    median: float
-    mean: float
-    stdev: float | None
-    min: int
-    max: int
-    worst: int
-    ratio_to_linux: float | None
-    microseconds: dict[str, float]
-    published: tuple[PublishedFigure, ...]
-    published_gap: str
-    verdict: Verdict | None
-    samples: tuple[int, ...] = ()
 
-    @property
-    def footprint(self) -> Footprint:
-        """What it takes of memory."""
-        return self.part(Footprint)
-
-
-class Factor(Result):
-    """How many times as many instructions one side takes as the other, by their medians; `board` as in a row."""
-
-    kind: FactorKind
-    board: str
-    operation: str
-    parameters: str
-    measure: str
-    place: str
-    implementation: str
-    optimisation: str
-    numerator: str
-    denominator: str
-    value: float
-
-
-class BudgetResult(Result):
-    """The whole budget: `fits` is None when nothing exceeds it but not all of it was measured."""
-
-    limit: str
-    clock: str
-    instructions: int
-    measures: tuple[str, ...]
-    place: str
-    judged: int
-    exceeded: int
-    fits: bool | None
-
-
-class Attempt(Result):
-    """One attempt of a campaign, as observed: see the record `outcome` in docs/format.md. `at` is in instructions."""
-
-    case: str
-    operation: str
-    parameters: str
-    what: str
-    result: str
-    detail: str
-    at: int | None
-
-
-class FailedCase(Result):
-    """A case that ended with an error."""
-
-    case: str
-    error: str
-
-
-class NotAvailable(Result):
-    """What was asked of a board and cannot be had, and why, for every optimisation and size.
-
-    `target` is the board; `curve` is empty for an operation that needs none.
-    """
-
-    target: str
-    implementation: str
-    curve: str
-    operation: str
-    reason: str
-
-
-class RunSummary(Result):
-    """Which run was read, and what it was made with."""
-
-    id: str
-    suite: str
-    title: str
-    state: str
-    started: str
-    worldwise: str
-    git: str
-    lab: str
-    packages: dict[str, str]
-
-
-class Reading(WithParts):
-    """All that the lens sees in a run; every report is made from this.
-
-    `published_table` are all figures of the suite's source, if they stand in tables of their own shape. `parts` are
-    what single families see.
-    """
-
-    OF: ClassVar = "of_reading"
-    KEYS: ClassVar = (
-        *("format", "run", "rows", "factors", "hashing", "attempts", "host", "clocks", "assumption"),
-        *("board_assumption", "published_reason", "published_table", "budget", "failed", "missing", "unavailable"),
-        "recommended",
+def _figures(manifest: CaseManifest, series: Sequence[Sample]) -> Figures:
+    counts = [sample.count for sample in series if sample.phase == "sample"]
+    return Figures(
+        n=len(counts),
+        warmup=manifest.warmup,
+        first=series[0].count,
+        median=float(median(counts)),
+        min=min(counts),
+        max=max(counts),
     )
 
-    format: Literal[4]
-    run: RunSummary
-    rows: tuple[Row, ...]
-    factors: tuple[Factor, ...]
-    attempts: tuple[Attempt, ...]
-    assumption: str
-    published_reason: str
-    published_table: tuple[Figure, ...] = ()
-    budget: BudgetResult | None
-    failed: tuple[FailedCase, ...]
-    missing: tuple[str, ...]
-    unavailable: tuple[NotAvailable, ...]
+
+def _verdict(difference: float, apart: Iterable[int]) -> Verdict:
+    more, less = (any(sign * each > 0 for each in apart) for sign in (1, -1))
+    if more and not less:
+        return "slower"
+    if less and not more:
+        return "faster"
+    if difference:
+        return "slower" if difference > 0 else "faster"
+    return "mixed" if more else "same"
+
+
+def judge_row(row: Row, limit: Fraction, judge: Judge) -> Row:
+    """The row with what the gate says of it.
+
+    Every call is looked at where nothing but the library decides its count; where a timer may interrupt, one call more
+    or less has it, and the median stands for all.
+    """
+    calls = row.same_inputs and (judge == "calls" or (judge == "auto" and is_board(row.target)))
+    return row.model_copy(update={"judged": "calls" if calls else "median", "exceeds": _exceeds(row, limit, calls)})
+
+
+def _exceeds(row: Row, limit: Fraction, calls: bool) -> bool:
+    median_over = Fraction(row.difference) > limit * Fraction(row.a.median)
+    call = row.worst
+    # No call has grown by more than the worst one.
+    return median_over or (calls and call is not None and call.b - call.a > limit * call.a)
+
+
+def _growth(call: Call) -> Fraction:
+    """By what fraction of A's count B's is greater; a call that took nothing in A is taken for one instruction."""
+    return Fraction(call.b - call.a, call.a or 1)

@@ -9,8 +9,10 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from worldwise.explain.differences import Change, function_changes, layer_changes
+from worldwise.explain.explanation import Explanation, Share, Step
 from worldwise.explain.layers import Rules
-from worldwise.explain.owners import Agreement, Change, Explanation, Share, Step, function_changes, layer_changes
+from worldwise.explain.witness import Agreement
 from worldwise.families.sha256.parts import HashParts
 from worldwise.report import exports
 

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from worldwise.base.errors import WorldwiseError
 from worldwise.base.outgoing import visible
-from worldwise.explain.stacks import Frame, Stacks, folded
+from worldwise.explain.stacks import StackFrame, Stacks, folded
 from worldwise.lab.image import Fetch, ImageStore, Recipe
 from worldwise.lab.lab import Lab, open_lab
 from worldwise.libraries.crates import REGISTRY_WAY_OUT
@@ -94,7 +94,7 @@ class Renderer:
         return result.stdout
 
 
-def kind(frame: Frame) -> str:
+def kind(frame: StackFrame) -> str:
     """The key of COLOURS that a frame is drawn in."""
     if frame.layer == "unknown":
         return "unknown"
@@ -105,7 +105,7 @@ def kind(frame: Frame) -> str:
     return "Linux" if frame.image.split(":")[0] == "linux" else "programs"
 
 
-def colour(frame: Frame) -> tuple[int, int, int]:
+def colour(frame: StackFrame) -> tuple[int, int, int]:
     """Red, green and blue (0 to 255) of a frame: its kind's colour, a little lighter or darker by its name.
 
     Without that, neighbours of one kind would run into each other.
@@ -180,7 +180,7 @@ def _required(stacks: Stacks, title: str) -> str:
     return text
 
 
-def _order(frame: Frame) -> tuple[str, str, str, str]:
+def _order(frame: StackFrame) -> tuple[str, str, str, str]:
     return frame.world, frame.layer, frame.image, frame.function
 
 

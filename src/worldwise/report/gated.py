@@ -7,7 +7,7 @@ from rich.console import Console
 
 from worldwise.base.outgoing import Prose, csv_text, json_text
 from worldwise.base.tables import Section, Table, count, signed
-from worldwise.read.gate import Comparison, Row, Side
+from worldwise.read.comparison import Comparison, Row, Side
 from worldwise.report import document, terminal, tracking
 
 # A summary is to be read: these rows at most, the others are in the other formats.

@@ -8,8 +8,8 @@ from rich.console import Console
 
 from worldwise.base.outgoing import csv_text, json_text
 from worldwise.base.tables import Section, Table, count
+from worldwise.read.models import CLOCKS, BudgetResult, Reading, Row
 from worldwise.read.order import in_reading_order
-from worldwise.read.rows import CLOCKS, BudgetResult, Reading, Row
 from worldwise.report import counts, tracking
 from worldwise.report.counts import label, tee_rows
 from worldwise.report.document import first_lines, section_lines
@@ -53,7 +53,7 @@ _LAST = (Group(1000, _end),)
 
 def render(reading: Reading, console: Console, full: bool = False) -> None:
     """Prints the report. Nothing is cut off: a table wider than the console is printed as wide as it is."""
-    print_prose(console, _heading(reading), "bold")
+    print_prose(console, heading(reading), "bold")
     print_prose(console, _provenance(reading))
     for section in sections(reading, full):
         console.print()
@@ -110,7 +110,7 @@ def to_csv(reading: Reading) -> str:
 
 def to_markdown(reading: Reading) -> str:
     """The full report as Markdown, with the same numbers as in the terminal."""
-    lines = first_lines(_heading(reading), _provenance(reading))
+    lines = first_lines(heading(reading), _provenance(reading))
     for section in sections(reading, full=True):
         lines += ["", *section_lines(section)]
     return "\n".join(lines) + "\n"
@@ -146,7 +146,8 @@ def _figures(reading: Reading) -> Iterable[tracking.Figure]:
                 yield tracking.Figure(name, f"{part}-bytes", value)
 
 
-def _heading(reading: Reading) -> str:
+def heading(reading: Reading) -> str:
+    """The title of a run, with its id and state."""
     return f"{reading.run.title} (run {reading.run.id}, {reading.run.state})"
 
 

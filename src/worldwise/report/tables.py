@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 from worldwise.base import stages
 from worldwise.base.tables import Section, Table
-from worldwise.read.rows import Reading, Row
+from worldwise.read.models import Reading, Row
 from worldwise.report.drawing.figures import Choice, Plot
 
 # How many lines the table of an answer has at most.

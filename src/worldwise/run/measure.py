@@ -4,6 +4,7 @@
 import contextlib
 import functools
 import hashlib
+import itertools
 import json
 import os
 import platform
@@ -22,7 +23,9 @@ from worldwise.base.errors import DoesNotFitError, HostError, WorldwiseError
 from worldwise.lab.debian import require_space
 from worldwise.lab.image import ImageStore
 from worldwise.lab.lab import Lab
-from worldwise.machine.emulator import RECORDS, Emulator, Machine, Start, address_name
+from worldwise.machine.elf import address_name
+from worldwise.machine.emulator import Emulator, StartFrom
+from worldwise.machine.machine import RECORDS, Machine
 from worldwise.plan.budget import Budget
 from worldwise.plan.case import Case, Unavailable
 from worldwise.plan.suite import Suite
@@ -32,8 +35,9 @@ from worldwise.records.parse import read_records
 from worldwise.run import campaign
 from worldwise.run import reproduction as compare
 from worldwise.run.results import Result, ResultStore
-from worldwise.run.rundir import CaseManifest, OwnEntry, Run, RunWriter
-from worldwise.targets.known import TARGETS
+from worldwise.run.rundir import CaseManifest, OwnEntry, Run
+from worldwise.run.writer import RunWriter
+from worldwise.targets.known import EMULATED
 
 # What must be left on the disk after a case, for its records to have fitted.
 _RECORD_SPACE = 65_536
@@ -69,7 +73,7 @@ class Options:
     """
 
     reuse: bool = True
-    start: Start = "snapshot"
+    start: StartFrom = "snapshot"
     jobs: int = 0
     silence_limit: float = 120
 
@@ -126,7 +130,7 @@ class Bench:
         """
         for case in cases:
             with contextlib.suppress(DoesNotFitError):
-                TARGETS[case.target].machine(case, self.images)
+                EMULATED[case.target].machine(case, self.images)
 
     def resume_run(self, run: Run) -> RunWriter:
         """Go on with a run that was cut short. Refuses one that was begun with another lab."""
@@ -142,53 +146,12 @@ class Bench:
         """Measure what is pending of the cases and finish the run.
 
         A case that fails is recorded as failed and the others go on; the run is then `failed`. What the host refuses
-        ends the run. When the tool is
-        interrupted the run is left `interrupted`, with all complete cases kept.
+        ends the run. When the tool is interrupted the run is left `interrupted`, with all complete cases kept.
         """
-        # Only an earlier session can have measured others of a variant: in this one a variant is prepared whole.
-        done: dict[str, list[CaseManifest]] = {}
-        for manifest in writer.run.complete_cases():
-            done.setdefault(manifest.case().variant, []).append(manifest)
-        pending = set(writer.run.manifest.cases) - {manifest.id for one in done.values() for manifest in one}
-        todo = [case for case in cases if case.id in pending]
-        machines: dict[str, Machine] = {}
-        reused: list[tuple[Case, Machine, Result]] = []
-        failed = False
+        complete = writer.run.complete_cases()
+        pending = set(writer.run.manifest.cases) - {manifest.id for manifest in complete}
         try:
-            # One variant's images at a time and thread; the cases of a variant follow when its images are there.
-            # Variants that share most of their objects must not be compiled at the same moment.
-            building = {self._pool.submit(self._prepare, group): group for group in _by_variant(_compile_order(todo))}
-            running: dict[Future[Any], Case] = {}
-            while building or running:
-                waiting: list[Future[Any]] = [*building, *running]
-                for future in wait(waiting, return_when=FIRST_COMPLETED).done:
-                    if future in building:
-                        group = building.pop(future)
-                        with writer.guard():
-                            made, refused = future.result()
-                        machines |= made
-                        for case, reason in refused:
-                            failed = True
-                            writer.case_directory(case.id)
-                            self._failed(writer, case, None, reason)
-                        fitting = [case for case in group if case.id in machines]
-                        for manifest in done.get(group[0].variant, ()):
-                            self._refuse_other_images(writer.run, manifest, fitting, machines)
-                        for case in fitting:
-                            running[self._pool.submit(self._case, writer, case, machines[case.id])] = case
-                        continue
-                    case = running.pop(future)
-                    try:
-                        result: Result | None = future.result()
-                    except HostError:
-                        # No other case would fare better.
-                        raise
-                    except WorldwiseError as error:
-                        failed = True
-                        self._failed(writer, case, machines[case.id], error)
-                        continue
-                    if result:
-                        reused.append((case, machines[case.id], result))
+            failed, reused = self._measure(writer, [case for case in cases if case.id in pending], complete)
             with writer.guard():
                 self._audit(reused)
         except BaseException as error:
@@ -196,6 +159,51 @@ class Bench:
             writer.finish("failed" if isinstance(error, WorldwiseError) else "interrupted")
             raise
         return writer.finish("failed" if failed else "complete")
+
+    def _measure(
+        self, writer: RunWriter, cases: Sequence[Case], complete: Sequence[CaseManifest]
+    ) -> tuple[bool, list[tuple[Case, Machine, Result]]]:
+        """Measure cases. Returns whether one failed, and the results that were taken from the cache.
+
+        `complete` are the cases of the run that are done.
+        """
+        machines: dict[str, Machine] = {}
+        reused: list[tuple[Case, Machine, Result]] = []
+        failed = False
+        # One variant's images at a time and thread; the cases of a variant follow when its images are there.
+        # Variants that share most of their objects must not be compiled at the same moment.
+        building = {self._pool.submit(self._prepare, group): group for group in _by_variant(_compile_order(cases))}
+        running: dict[Future[Any], Case] = {}
+        while building or running:
+            waiting: list[Future[Any]] = [*building, *running]
+            for future in wait(waiting, return_when=FIRST_COMPLETED).done:
+                if future in building:
+                    group = building.pop(future)
+                    with writer.guard():
+                        made, refused = future.result()
+                    machines |= made
+                    failed |= bool(refused)
+                    for case, reason in refused:
+                        writer.case_directory(case.id)
+                        self._failed(writer, case, None, reason)
+                    fitting = [case for case in group if case.id in machines]
+                    self._refuse_other_images(writer.run, complete, fitting, machines)
+                    for case in fitting:
+                        running[self._pool.submit(self._case, writer, case, machines[case.id])] = case
+                    continue
+                case = running.pop(future)
+                try:
+                    result: Result | None = future.result()
+                except HostError:
+                    # No other case would fare better.
+                    raise
+                except WorldwiseError as error:
+                    failed = True
+                    self._failed(writer, case, machines[case.id], error)
+                    continue
+                if result:
+                    reused.append((case, machines[case.id], result))
+        return failed, reused
 
     def stop(self) -> None:
         """End every machine and build; what is being measured is given up."""
@@ -209,16 +217,21 @@ class Bench:
         refused: list[tuple[Case, WorldwiseError]] = []
         for case in group:
             try:
-                machines[case.id] = TARGETS[case.target].machine(case, self.images)
+                machines[case.id] = EMULATED[case.target].machine(case, self.images)
             except DoesNotFitError as error:
                 refused.append((case, error))
         return machines, refused
 
     def _refuse_other_images(
-        self, run: Run, done: CaseManifest, group: Sequence[Case], machines: Mapping[str, Machine]
+        self, run: Run, complete: Sequence[CaseManifest], group: Sequence[Case], machines: Mapping[str, Machine]
     ) -> None:
-        """One variant of a run is one set of images: raise if a case of it done before was measured on another."""
-        for case in group:
+        """One variant of a run is one set of images: raise if a case of it done before was measured on another.
+
+        Only an earlier session can have measured others of the variant: in this one a variant is prepared whole.
+        """
+        for done, case in itertools.product(complete, group):
+            if done.case().variant != case.variant:
+                continue
             now = machines[case.id].images
             # A case that asks for another firmware has another image of another name.
             if any(done.images[name] != now[name] for name in done.images.keys() & now.keys()):
@@ -255,7 +268,7 @@ class Bench:
                 self.images,
                 machine,
                 case,
-                TARGETS[case.target].program(case),
+                EMULATED[case.target].program(case),
                 directory,
                 self.options.start,
                 lambda size: self.progress.case_progress(case, size),
@@ -274,13 +287,19 @@ class Bench:
             wall_seconds=seconds,
         )
         if self.options.start == "snapshot":
-            try:
-                self.results.put(digest, directory, writer.run.id, seconds, outcome.command)
-            except OSError as error:
-                # The run has the case; only the next one must measure it again.
-                self.progress.note(f"{case.id}: its result cannot be kept in the cache: {error}")
+            self._keep(writer.run, case, digest, directory, seconds, outcome.command)
         self.progress.case_done(case, f"{seconds:.1f} s")
         return None
+
+    def _keep(
+        self, run: Run, case: Case, digest: str, directory: Path, seconds: float, command: tuple[str, ...]
+    ) -> None:
+        """Keep the result of a case that was measured, for later runs."""
+        try:
+            self.results.put(digest, directory, run.id, seconds, command)
+        except OSError as error:
+            # The run has the case; only the next one must measure it again.
+            self.progress.note(f"{case.id}: its result cannot be kept in the cache: {error}")
 
     def _failed(self, writer: RunWriter, case: Case, machine: Machine | None, error: WorldwiseError) -> None:
         self.progress.case_done(case, "FAILED")
@@ -306,7 +325,7 @@ class Bench:
         case, machine, result = min(quick, key=lambda entry: entry[2].checked)
         with tempfile.TemporaryDirectory(prefix="ww-audit-") as work:
             directory = Path(work)
-            program = TARGETS[case.target].program(case)
+            program = EMULATED[case.target].program(case)
             campaign.run_case(self.emulator, self.images, machine, case, program, directory)
             difference = compare.compare_records(case.id, result.directory / RECORDS, directory / RECORDS)
         if difference:
@@ -336,7 +355,7 @@ def case_digest(lab: Lab, machine: Machine, case: Case) -> str:
     """The address of a case's result: SHA-256 over the machine and the program's command line."""
     return hashlib.sha256(
         json.dumps(
-            [machine.digest(lab), list(TARGETS[case.target].program(case)), *campaign.method_digest(lab, case)]
+            [machine.digest(lab), list(EMULATED[case.target].program(case)), *campaign.method_digest(lab, case)]
         ).encode()
     ).hexdigest()
 

@@ -5,15 +5,11 @@ A case counts as done once its `case.json` is there. It is written last, when th
 a tool killed at any moment loses at most the case in flight.
 """
 
-import contextlib
-import errno
 import hashlib
 import os
 import re
-import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime
 from pathlib import Path, PurePath
 from typing import Annotated, Literal, Self, TypeVar
 
@@ -44,7 +40,6 @@ MOST_MANIFEST = 16 * 2**20
 LIMITS = files.Limits(file=512 * 2**20, total=16 * 2**30, entries=200_000, depth=4)
 
 FinalState = Literal["complete", "failed", "interrupted"]
-_FULL = (errno.ENOSPC, errno.EDQUOT)
 _ID = re.compile(r"[0-9]{8}T[0-9]{6}Z-[a-z0-9-]+")
 # What the parts of a case's id are made of: each is a folder's name.
 _PART = re.compile(r"[A-Za-z0-9][A-Za-z0-9+,.=_-]*")
@@ -326,218 +321,6 @@ def list_runs(runs_dir: Path) -> list[ListedRun]:
     return runs
 
 
-class RunWriter:
-    """Writes a run. While it lives the directory is locked against a second writer: use it in a `with`.
-
-    A full disk raises a WorldwiseError that says what is kept, from every method and from `guard()`.
-    """
-
-    def __init__(self, run: Run) -> None:
-        """Use `create` or `resume`."""
-        self.run = run
-        self._lock: int | None = _lock(run.path)
-
-    @classmethod
-    def create(
-        cls,
-        runs_dir: Path,
-        suite: Suite,
-        *,
-        cases: Sequence[Case],
-        host: Mapping[str, JsonValue],
-        git: str,
-        lab: str,
-        packages: Mapping[str, str],
-        budget: Budget | None,
-        samples: int | None = None,
-        unavailable: Sequence[Unavailable] | None = None,
-        own: Sequence[OwnEntry] = (),
-        now: datetime | None = None,
-    ) -> Self:
-        """Makes the directory of a new run. `cases` are those to be done, in order.
-
-        `samples` is the number asked for instead of the suite's own, if any; `unavailable` is what cannot be had of
-        what was asked for, all that the suite names if left out; `own` are the libraries of the user's own.
-        Raises WorldwiseError.
-        """
-        started = (now or datetime.now(UTC)).astimezone(UTC)
-        for case in cases:
-            _check_id(case.id, f"suite {suite.name}")
-        manifest = RunManifest(
-            format=FORMAT,
-            suite=suite.name,
-            title=suite.title,
-            started=started.isoformat(timespec="seconds"),
-            host=dict(host),
-            worldwise=__version__,
-            git=git,
-            lab=lab,
-            packages=dict(packages),
-            budget=BudgetEntry.of(budget) if budget else None,
-            published=suite.published,
-            samples=samples,
-            cases=[case.id for case in cases],
-            unavailable=[
-                UnavailableEntry.of(one) for one in (suite.unavailable if unavailable is None else unavailable)
-            ],
-            own=list(own),
-            recommended=suite.recommended,
-        )
-        with _disk(runs_dir, lambda: "nothing of this run is kept"):
-            runs_dir.mkdir(parents=True, exist_ok=True)
-            path = _new_directory(runs_dir, f"{started:%Y%m%dT%H%M%SZ}-{suite.name}")
-            files.write_whole(path, SUITE_FILE, suite.text.encode())
-            files.write_whole(path, RUN_FILE, _json(manifest))
-        return cls(Run(path, manifest, None))
-
-    @classmethod
-    def resume(cls, run: Run) -> Self:
-        """Goes on with a run that did not complete.
-
-        Raises WorldwiseError if it did, is still written, or a case that is done has changed since.
-        """
-        if run.finished and run.finished.state == "complete":
-            raise WorldwiseError(f"run {run.id} is complete: there is nothing to resume.")
-        writer = cls(Run(run.path, run.manifest, None))
-        try:
-            for manifest in run.complete_cases():
-                run.check_case(manifest.id)
-            with writer.guard():
-                files.remove(run.path, FINISHED_FILE)
-        except BaseException:
-            writer.close()
-            raise
-        return writer
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
-
-    def close(self) -> None:
-        """Gives the directory free for another writer."""
-        if self._lock is not None:
-            os.close(self._lock)
-            self._lock = None
-
-    @property
-    def pending(self) -> list[str]:
-        """The ids of the cases still to be done, in order; failed ones are to be done again."""
-        done = {manifest.id for manifest in self.run.complete_cases()}
-        return [case_id for case_id in self.run.manifest.cases if case_id not in done]
-
-    def case_directory(self, case_id: str) -> Path:
-        """An empty directory for a case about to be done; what an earlier attempt left there is removed."""
-        if case_id not in self.run.manifest.cases:
-            raise WorldwiseError(f"run {self.run.id} has no case '{case_id}'.")
-        path = self.run.case_directory(case_id)
-        with self.guard():
-            relative = path.relative_to(self.run.path)
-            # case.json goes first: a half-removed case must not look done.
-            try:
-                files.remove(self.run.path, relative / CASE_FILE)
-            except OSError as error:
-                # The folder itself is a link: it goes next.
-                if error.errno != errno.ELOOP:
-                    raise
-            files.remove(self.run.path, relative)
-            with files.folder(self.run.path, relative, make=True):
-                pass
-        return path
-
-    def complete_case(
-        self,
-        case: Case,
-        *,
-        state: Literal["complete", "failed"] = "complete",
-        error: str = "",
-        reused_from: str = "",
-        start: Literal["snapshot", "boot"],
-        images: Mapping[str, str],
-        digest: str,
-        command: Sequence[str],
-        wall_seconds: float,
-        footprint: Mapping[str, int] | None = None,
-    ) -> None:
-        """Marks a case as done: brings its files to disk, then writes `case.json`. Raises WorldwiseError."""
-        self._finish_case(
-            CaseManifest(
-                format=FORMAT,
-                id=case.id,
-                target=case.target,
-                implementation=case.implementation,
-                optimisation=case.optimisation,
-                operation=case.operation,
-                samples=case.samples,
-                warmup=case.warmup,
-                parameters=dict(case.parameters),
-                state=state,
-                error=error,
-                reused_from=reused_from,
-                start=start,
-                images=dict(images),
-                digest=digest,
-                command=list(command),
-                wall_seconds=wall_seconds,
-                footprint=None if footprint is None else dict(footprint),
-            )
-        )
-
-    def finish(self, state: FinalState) -> Run:
-        """Says how the run ended and gives the run for reading. Raises WorldwiseError."""
-        finished = Finished(format=FORMAT, finished=datetime.now(UTC).isoformat(timespec="seconds"), state=state)
-        with self.guard():
-            files.write_whole(self.run.path, FINISHED_FILE, _json(finished))
-        self.run = Run(self.run.path, self.run.manifest, finished)
-        return self.run
-
-    @contextlib.contextmanager
-    def guard(self) -> Iterator[None]:
-        """Turns an OSError inside (a full disk above all) into a WorldwiseError that says what is kept."""
-        with _disk(self.run.path, self._kept):
-            yield
-
-    def _kept(self) -> str:
-        total = len(self.run.manifest.cases)
-        return f"{total - len(self.pending)} of {total} cases are kept in {self.run.path}"
-
-    def _finish_case(self, manifest: CaseManifest) -> None:
-        path = self.run.case_directory(manifest.id)
-        relative = path.relative_to(self.run.path)
-        with self.guard():
-            entries = self._to_disk(relative, keep=manifest.state == "complete")
-            manifest = manifest.model_copy(update={"files": entries})
-            files.write_whole(self.run.path, relative / CASE_FILE, _json(manifest))
-            # The directories above may be new as well.
-            for parent in relative.parents:
-                with files.folder(self.run.path, parent) as descriptor:
-                    os.fsync(descriptor)
-
-    def _to_disk(self, relative: PurePath, *, keep: bool) -> dict[str, FileEntry]:
-        """Brings a case's files to disk and tells what they are.
-
-        What is no file of its own is not kept in a case that failed; in another one it raises WorldwiseError.
-        """
-        entries: dict[str, FileEntry] = {}
-        with files.folder(self.run.path, relative) as descriptor:
-            names = files.listing(descriptor)
-        for name in names:
-            path = self.run.path / relative / name
-            try:
-                with files.open_regular(path, LIMITS.file, self.run.path) as stream:
-                    os.fsync(stream.fileno())
-                    size = os.fstat(stream.fileno()).st_size
-                    entries[name] = FileEntry(size=size, sha256=hashlib.file_digest(stream, "sha256").hexdigest())
-            except OSError as error:
-                if error.errno in _FULL:
-                    raise
-                if keep:
-                    raise WorldwiseError(f"{path}: the measured machine left it, and {error.strerror}.") from error
-                files.remove(self.run.path, relative / name)
-        return entries
-
-
 def _open(path: Path) -> Run:
     if not path.is_dir():
         raise WorldwiseError(f"{path}: there is no such directory.")
@@ -558,7 +341,7 @@ def _is_unfinished(relative: PurePath, names: Sequence[str]) -> bool:
     return len(relative.parts) == 4 and relative.parts[0] == "cases" and CASE_FILE not in names
 
 
-def _check_id(case_id: str, where: str) -> None:
+def check_id(case_id: str, where: str) -> None:
     """Refuses what cannot be the id of a case, and so its folder. Raises WorldwiseError naming `where` it stands."""
     parts = case_id.split("/")
     problem = next(filter(None, map(files.name_problem, parts)), "") if len(parts) == 3 else ""
@@ -571,7 +354,7 @@ def _check_id(case_id: str, where: str) -> None:
 def check_run_manifest(manifest: RunManifest, path: Path) -> RunManifest:
     """The same manifest. Raises WorldwiseError if what it names as cases cannot be cases."""
     for case_id in manifest.cases:
-        _check_id(case_id, str(path))
+        check_id(case_id, str(path))
     if len(set(manifest.cases)) != len(manifest.cases):
         raise WorldwiseError(f"{path}: names a case twice.")
     return manifest
@@ -647,52 +430,9 @@ def parse_manifest(data: bytes, model: type[_M], path: Path) -> _M:
         raise WorldwiseError(f"{path}: corrupt: {f'{field}: ' if field else ''}{problem}.") from error
 
 
-def _json(manifest: BaseModel) -> bytes:
-    return f"{manifest.model_dump_json(indent=2)}\n".encode()
-
-
-def _new_directory(runs_dir: Path, name: str) -> Path:
-    number = 1
-    while True:
-        path = runs_dir / (name if number == 1 else f"{name}-{number}")
-        try:
-            path.mkdir()
-        except FileExistsError:
-            number += 1
-        else:
-            return path
-
-
-def _lock(path: Path) -> int:
-    # On the directory itself, so that no file is left behind; the kernel lets go of it however the tool ends.
-    descriptor = os.open(path, os.O_RDONLY | os.O_DIRECTORY)
-    # A few tries: a reader that looks whether the run is locked holds the lock for a moment itself.
-    for _ in range(5):
-        if files.try_lock(descriptor):
-            return descriptor
-        time.sleep(0.02)
-    os.close(descriptor)
-    raise WorldwiseError(f"run {path.name} is being written by another worldwise.", hint="wait for it to end")
-
-
 def _is_locked(path: Path) -> bool:
     descriptor = os.open(path, os.O_RDONLY | os.O_DIRECTORY)
     try:
         return not files.try_lock(descriptor)
     finally:
         os.close(descriptor)
-
-
-@contextlib.contextmanager
-def _disk(path: Path, kept: Callable[[], str]) -> Iterator[None]:
-    try:
-        yield
-    except OSError as error:
-        if error.errno in _FULL:
-            raise WorldwiseError(
-                f"the disk is full: {error.filename or path} could not be written; {kept()}.",
-                hint="make room there, then: worldwise run --resume",
-            ) from error
-        raise WorldwiseError(
-            f"{error.filename or path} could not be written: {error.strerror or error}; {kept()}."
-        ) from error

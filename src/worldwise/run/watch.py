@@ -1,14 +1,12 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Watching: a case run once more with the emulator's plugin attached, its trace kept for explaining."""
 
-import bisect
 import gzip
 import hashlib
 import json
 import shutil
-import struct
 import tempfile
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -16,18 +14,25 @@ from filelock import FileLock
 
 from worldwise.base import files
 from worldwise.base.errors import WorldwiseError
-from worldwise.explain.symbols import AddressSpace, Context, address_space, machine_symbols
-from worldwise.explain.trace import Trace, read_trace
-from worldwise.lab import debian, image
-from worldwise.lab.image import ImageStore, check_files
+from worldwise.lab import debian
+from worldwise.lab.image import MOST_MANIFEST, ImageStore, check_files
 from worldwise.lab.lab import Lab
-from worldwise.machine.emulator import RECORDS, TRACE, Emulator, Machine, Plugin, symbol_address
+from worldwise.machine.elf import symbol_address
+from worldwise.machine.emulator import Emulator
+from worldwise.machine.machine import RECORDS, TRACE, Machine
+from worldwise.machine.plugin import Plugin
+from worldwise.machine.plugin import plugin as plugin_recipe
+from worldwise.machine.symbols.machine import address_space
+from worldwise.machine.symbols.ranges import function_ranges, pack_ranges
+from worldwise.machine.symbols.said import machine_symbols
+from worldwise.machine.symbols.space import AddressSpace
 from worldwise.plan.case import Case
 from worldwise.plan.catalogue import takes_portables
 from worldwise.records.check import CheckedRecords, check_records
 from worldwise.records.parse import MOST_BYTES, read_records
+from worldwise.records.trace import Trace, read_trace
 from worldwise.run.measure import case_digest, check_run
-from worldwise.targets.known import TARGETS
+from worldwise.targets.known import EMULATED
 
 _MANIFEST = "watched.json"
 _KEPT_TRACE = f"{TRACE}.gz"
@@ -80,28 +85,16 @@ class Watcher:
 
         Raises WorldwiseError as measuring does, if records differ from the expected, or if the trace does not add up.
         """
-        if takes_portables(case.target):
-            raise WorldwiseError(
-                f"{case.id}: programs on boards and in plain Linux cannot be explained yet, only counted",
-                "`worldwise run` counts them; a case of target optee or linux can be explained",
-            )
-        machine = TARGETS[case.target].machine(case, self.images)
-        program = TARGETS[case.target].program(case)
+        _require_explainable(case)
+        machine = EMULATED[case.target].machine(case, self.images)
         process = _process(case)
         space = address_space(self.emulator, machine, self.images)
-        arguments = self._stack_arguments(machine)
-        if passes:
-            arguments["passes"] = str(passes)
-        if witness:
-            arguments["witness"] = str(witness)
+        asked = {"passes": passes, "witness": witness}
+        arguments = self._stack_arguments(machine) | {name: str(number) for name, number in asked.items() if number}
         ranges = b"" if exact_sites else pack_ranges(function_ranges(space, process))
-        plugin = self.images.get(image.plugin())
-        digest = hashlib.sha256(
-            json.dumps(
-                [case_digest(self.lab, machine, case), plugin.digest, arguments, hashlib.sha256(ranges).hexdigest()],
-                sort_keys=True,
-            ).encode()
-        ).hexdigest()
+        plugin = self.images.get(plugin_recipe())
+        parts = [case_digest(self.lab, machine, case), plugin.digest, arguments, hashlib.sha256(ranges).hexdigest()]
+        digest = hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()
         traces = self.lab.cache / "traces"
         traces.mkdir(parents=True, exist_ok=True)
         final = traces / digest[:16]
@@ -110,10 +103,8 @@ class Watcher:
                 with tempfile.TemporaryDirectory(dir=traces, prefix=".watching-") as work:
                     functions = Path(work, "functions")
                     _write(functions, ranges)
-                    directory = Path(work, "run")
-                    directory.mkdir()
                     attached = Plugin(plugin.file("worldwise.so"), arguments, functions if ranges else None)
-                    self._run(case, machine, program, attached, directory)
+                    directory = self._run(case, machine, attached, Path(work))
                     _keep(directory, digest)
                     shutil.rmtree(final, ignore_errors=True)
                     directory.rename(final)
@@ -125,20 +116,25 @@ class Watcher:
 
     def count_plugin(self) -> Plugin:
         """The plugin in mode count."""
-        return Plugin(self.images.get(image.plugin()).file("worldwise.so"), {"mode": "count"})
+        return Plugin(self.images.get(plugin_recipe()).file("worldwise.so"), {"mode": "count"})
 
     def stack_plugin(self, case: Case, machine: Machine, functions: Path) -> Plugin:
         """The plugin in mode stack; where functions are is written to `functions`."""
         space = address_space(self.emulator, machine, self.images)
         _write(functions, pack_ranges(function_ranges(space, _process(case))))
-        plugin = self.images.get(image.plugin()).file("worldwise.so")
+        plugin = self.images.get(plugin_recipe()).file("worldwise.so")
         return Plugin(plugin, self._stack_arguments(machine), functions)
 
-    def _run(self, case: Case, machine: Machine, program: Sequence[str], plugin: Plugin, directory: Path) -> None:
+    def _run(self, case: Case, machine: Machine, plugin: Plugin, work: Path) -> Path:
+        """Run a case, and give the folder of what came of it, in `work`."""
+        directory = work / "run"
+        directory.mkdir()
         self.notify(f"watching {case.id}")
+        program = EMULATED[case.target].program(case)
         outcome = self.emulator.run(machine, program, directory, plugin=plugin)
         check_run(case, directory, self.emulator, machine)
         self.notify(f"watched {case.id} in {outcome.wall_seconds:.1f} s")
+        return directory
 
     def _stack_arguments(self, machine: Machine) -> dict[str, str]:
         """Mode stack, and where tasks and threads are switched."""
@@ -156,58 +152,17 @@ class Watcher:
         }
 
 
+def _require_explainable(case: Case) -> None:
+    if takes_portables(case.target):
+        raise WorldwiseError(
+            f"{case.id}: programs on boards and in plain Linux cannot be explained yet, only counted",
+            "`worldwise run` counts them; a case of target optee or linux can be explained",
+        )
+
+
 def _process(case: Case) -> str:
     """The measured program, as Linux names the process."""
-    return Path(TARGETS[case.target].program(case)[0]).name[:_COMM_LENGTH]
-
-
-def function_ranges(space: AddressSpace, process: str) -> list[tuple[int, int]]:
-    """Where functions begin and end, in order, wherever an address means but one function on the machine.
-
-    The process is the measured one. What another process may have at the same address is left out.
-    """
-    measured = Context("normal", 0, process)
-    ranges: list[tuple[int, int]] = []
-    elsewhere: list[tuple[int, int]] = []
-    for context in space.contexts():
-        for place in space.mappings(context):
-            found = [(start + place.bias, end + place.bias) for start, end in place.table.ranges()]
-            if context.world == "normal" and context.el == 0 and context != measured:
-                elsewhere += found
-            else:
-                ranges += found
-    same = set(elsewhere)
-    taken = _merged(elsewhere)
-    clear: list[tuple[int, int]] = []
-    for one in sorted(set(ranges)):
-        # The same program in another process has the same functions at the same places.
-        if one not in same and _meets(taken, one):
-            continue
-        if clear and one[0] < clear[-1][1]:
-            raise WorldwiseError(f"two functions are at one address, {one[0]:#x}: the machine's maps overlap")
-        clear.append(one)
-    return clear
-
-
-def _merged(ranges: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
-    """The same addresses as ranges that do not touch, in order."""
-    merged: list[tuple[int, int]] = []
-    for start, end in sorted(ranges):
-        if merged and start <= merged[-1][1]:
-            merged[-1] = (merged[-1][0], max(end, merged[-1][1]))
-        else:
-            merged.append((start, end))
-    return merged
-
-
-def _meets(merged: Sequence[tuple[int, int]], one: tuple[int, int]) -> bool:
-    place = bisect.bisect_left(merged, one[1], key=lambda other: other[0]) - 1
-    return place >= 0 and one[0] < merged[place][1]
-
-
-def pack_ranges(ranges: Sequence[tuple[int, int]]) -> bytes:
-    """As the plugin reads them."""
-    return b"".join(struct.pack("<QQ", *one) for one in ranges)
+    return Path(EMULATED[case.target].program(case)[0]).name[:_COMM_LENGTH]
 
 
 def _write(functions: Path, ranges: bytes) -> None:
@@ -243,7 +198,7 @@ def _keep(directory: Path, digest: str) -> None:
 
 def _whole(directory: Path, digest: str) -> bool:
     try:
-        manifest = files.parse_json(files.read_bytes(directory / _MANIFEST, image.MOST_MANIFEST, directory))
+        manifest = files.parse_json(files.read_bytes(directory / _MANIFEST, MOST_MANIFEST, directory))
         return bool(manifest["digest"] == digest and not check_files(directory, manifest["files"]))
     except (OSError, ValueError, KeyError, TypeError, AttributeError):
         return False

@@ -5,9 +5,9 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 
 from worldwise.base.tables import Section, Table
-from worldwise.libraries.apps import ABUSE
+from worldwise.families.abuse.spec import ABUSE
 from worldwise.plan.case import parameters_of
-from worldwise.read.rows import Attempt, Reading
+from worldwise.read.models import Attempt, Reading
 from worldwise.report.tables import ANSWER_LINES, Answer, Group, Tables
 
 RANDOM = "random call, answered by "

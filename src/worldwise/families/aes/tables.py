@@ -12,10 +12,10 @@ from worldwise.families.aes.spec import AES
 from worldwise.libraries.implementation import IMPLEMENTATIONS
 from worldwise.plan.case import parameters_of
 from worldwise.plan.spec import PLAIN_TARGETS
+from worldwise.read.models import Reading, Row
 from worldwise.read.mqttz import CLOCK, SOURCE, beside
 from worldwise.read.order import is_quiet
 from worldwise.read.published import Figure
-from worldwise.read.rows import Reading, Row
 from worldwise.report.comparing import machine_of, machine_text, machines
 from worldwise.report.tables import Group, Tables
 

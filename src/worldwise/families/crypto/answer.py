@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 
 from worldwise.base.tables import Table, factor, whole
 from worldwise.families.crypto.readings import Recommended
-from worldwise.read.rows import Reading, Row
+from worldwise.read.models import Reading, Row
 from worldwise.report.comparing import claim
 from worldwise.report.surprises import spread_surprises
 from worldwise.report.tables import ANSWER_LINES, Answer

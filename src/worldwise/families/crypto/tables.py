@@ -11,8 +11,8 @@ from worldwise.libraries.implementation import IMPLEMENTATIONS
 from worldwise.libraries.portable import CURVES
 from worldwise.plan.case import parameters_of
 from worldwise.plan.catalogue import takes_portables
+from worldwise.read.models import Reading, Row
 from worldwise.read.published import Published, Subject
-from worldwise.read.rows import Reading, Row
 from worldwise.report.comparing import claim
 from worldwise.report.tables import Answer, Columns, Group, Tables
 

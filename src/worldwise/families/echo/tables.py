@@ -10,7 +10,7 @@ from worldwise.families.echo.answer import echo_answer
 from worldwise.families.echo.client import STREAM_MESSAGES
 from worldwise.families.echo.readings import Host, HostTime
 from worldwise.plan.case import parameters_of
-from worldwise.read.rows import Reading, Row
+from worldwise.read.models import Reading, Row
 from worldwise.report.tables import Group, Tables
 
 # The kinds of server as tables name them, the plain one first.

@@ -9,8 +9,8 @@ from statistics import mean, median, stdev
 from worldwise.base.tables import Section, Table, count, factor, section_name, spread, whole
 from worldwise.families.hardclock.readings import ClockReading, ClocksSaid
 from worldwise.plan.case import parameters_of
+from worldwise.read.models import Reading, Row
 from worldwise.read.published import Figure, load_figures
-from worldwise.read.rows import Reading, Row
 from worldwise.report.comparing import level_rank, machine_text, options_text
 from worldwise.report.tables import ANSWER_LINES, Answer, Group, Tables
 

@@ -9,7 +9,7 @@ from worldwise.families.portable.linux import library_rows
 from worldwise.libraries.boards import by_core
 from worldwise.libraries.portable import OF_CURVE
 from worldwise.plan.spec import PLAIN_TARGETS
-from worldwise.read.rows import Reading, Row
+from worldwise.read.models import Reading, Row
 from worldwise.report.comparing import machine_of, machine_text, options_text
 from worldwise.report.surprises import published_surprises, spread_surprises
 from worldwise.report.tables import ANSWER_LINES, Answer

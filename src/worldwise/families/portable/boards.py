@@ -10,7 +10,7 @@ from worldwise.libraries import boards as board
 from worldwise.libraries.boards import by_core
 from worldwise.libraries.portable import CURVELESS, CURVES, OF_CURVE, OPTIMISATIONS
 from worldwise.plan.catalogue import TARGETS
-from worldwise.read.rows import PublishedFigure, Reading, Row
+from worldwise.read.models import PublishedFigure, Reading, Row
 
 DHRYSTONE = "dhrystone"
 # Dhrystones per second of the VAX 11/780, which by convention is one DMIPS.

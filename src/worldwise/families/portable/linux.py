@@ -8,7 +8,7 @@ from worldwise.base.units import size_text
 from worldwise.libraries.portable import CURVES, OF_CURVE, portables
 from worldwise.plan.case import parameters_of
 from worldwise.plan.spec import PLAIN_TARGETS
-from worldwise.read.rows import Reading, Row
+from worldwise.read.models import Reading, Row
 from worldwise.report.comparing import claim, core_of, machine_of, machine_text, machines, options_text, samples_text
 
 _CURVELESS = {"sha256": "SHA-256", "sha512": "SHA-512", "aes128": "AES-128-CTR", "aes256": "AES-256-CTR"}

@@ -10,7 +10,7 @@ from worldwise.base.outgoing import visible
 from worldwise.families.portable.boards import board_text, clock_mhz, operation_text
 from worldwise.libraries.boards import by_core
 from worldwise.libraries.portable import CURVES
-from worldwise.read.rows import Row
+from worldwise.read.models import Row
 from worldwise.report.drawing.axes import INK, LINEAR_RANGE, RING, compact, marker, scatter_axis, value_axis
 from worldwise.report.drawing.figures import Drawing, Kind, Panel, Plot
 from worldwise.report.drawing.looks import STYLES, Style

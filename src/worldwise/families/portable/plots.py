@@ -10,7 +10,7 @@ from worldwise.families.portable.boards import DHRYSTONE, board_rows, board_text
 from worldwise.families.portable.panels import DRAWINGS, grouped
 from worldwise.libraries.boards import by_core
 from worldwise.libraries.portable import CURVES, OF_CURVE
-from worldwise.read.rows import Reading, Row
+from worldwise.read.models import Reading, Row
 from worldwise.report.drawing.figures import KINDS, Choice, Kind, Panel, Plot
 
 _SYMMETRIC = "symmetric"

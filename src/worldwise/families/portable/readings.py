@@ -7,9 +7,9 @@ from worldwise.base.errors import WorldwiseError
 from worldwise.libraries import boards as board
 from worldwise.plan.case import Case
 from worldwise.read.includes import HASHED_IN_LINUX, IN_LINUX, ON_BOARD, on_curves
+from worldwise.read.models import Row
 from worldwise.read.parts import Part
 from worldwise.read.readings import Readings, Seen
-from worldwise.read.rows import Row
 from worldwise.run.rundir import CaseManifest
 
 BOARD_ASSUMPTION = (

@@ -5,7 +5,7 @@ from worldwise.base.tables import Table, factor, ratio, whole
 from worldwise.base.units import size_text
 from worldwise.families.sha256.cost import HashCost, throughput
 from worldwise.families.sha256.readings import Hashing
-from worldwise.read.rows import Reading
+from worldwise.read.models import Reading
 from worldwise.report.surprises import spread_surprises
 from worldwise.report.tables import ANSWER_LINES, Answer
 

@@ -6,11 +6,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from worldwise.base.errors import WorldwiseError
-from worldwise.explain.owners import Explainer, caller
-from worldwise.explain.stacks import Frame
-from worldwise.explain.trace import Pass
+from worldwise.explain.explanation import caller
+from worldwise.explain.owners import Explainer
+from worldwise.explain.stacks import StackFrame
 from worldwise.plan.case import Case
 from worldwise.records.models import Sample
+from worldwise.records.trace import Pass
 
 OPERATION = "sha256"
 
@@ -125,7 +126,7 @@ def _by_part(explainer: Explainer, passes: Sequence[Pass], own: bool) -> Counter
     return found
 
 
-def _part(explainer: Explainer, stack: tuple[Frame, ...]) -> str:
+def _part(explainer: Explainer, stack: tuple[StackFrame, ...]) -> str:
     part = explainer.rules.part([frame.function for frame in stack])
     if part:
         return part

@@ -8,7 +8,7 @@ from worldwise.base.units import size_text
 from worldwise.families.sha256.answer import sha256_answer
 from worldwise.families.sha256.cost import Fit, HashCost, HashReading, throughput
 from worldwise.families.sha256.readings import Hashing
-from worldwise.read.rows import Reading, Row
+from worldwise.read.models import Reading, Row
 from worldwise.report.tables import Columns, Group, Tables
 
 

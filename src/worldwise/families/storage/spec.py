@@ -70,5 +70,4 @@ SPEC = Spec(
         ),
     ),
     apps={"storage": App("a1f5c2de-0004-4b1c-9a3e-73746f726500")},
-    published=("optee-mqttz-apps",),
 )

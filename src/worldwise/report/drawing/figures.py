@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Literal
 
 from worldwise.base.errors import WorldwiseError
 from worldwise.libraries.boards import by_core
-from worldwise.read.rows import Row
+from worldwise.read.models import Row
 from worldwise.report.drawing.looks import Style
 
 if TYPE_CHECKING:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from worldwise.base.errors import WorldwiseError
 from worldwise.base.outgoing import visible
-from worldwise.read.rows import Reading
+from worldwise.read.models import Reading
 from worldwise.report.drawing.axes import INK
 from worldwise.report.drawing.figures import KINDS, WIDTHS, Choice, Plot
 from worldwise.report.drawing.looks import styles

@@ -43,8 +43,11 @@ class _Record(BaseModel):
     model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
 
 
-class Start(_Record):
+class TraceStart(_Record):
     """The first record: the mode, and the addresses the plugin was given."""
+
+    __qualname__ = "Start"  # its name in the schema
+    model_config = ConfigDict(title="Start")
 
     type: Literal["start"]
     format: Literal[1]
@@ -165,8 +168,11 @@ class Pass(_Record):
     events_dropped: Count
 
 
-class End(_Record):
+class TraceEnd(_Record):
     """The last record; `problem` if the plugin met something it does not understand."""
+
+    __qualname__ = "End"  # its name in the schema
+    model_config = ConfigDict(title="End")
 
     type: Literal["end"]
     passes: Count
@@ -176,7 +182,7 @@ class End(_Record):
     problem_at: Address = 0
 
 
-Record = Start | Context | Frame | Block | Counts | Event | Witness | Pass | End
+Record = TraceStart | Context | Frame | Block | Counts | Event | Witness | Pass | TraceEnd
 _ADAPTER: TypeAdapter[Record] = TypeAdapter(Annotated[Record, Field(discriminator="type")])
 
 
@@ -184,7 +190,7 @@ _ADAPTER: TypeAdapter[Record] = TypeAdapter(Annotated[Record, Field(discriminato
 class Trace:
     """A whole trace that adds up. Frames, blocks and contexts by their ids."""
 
-    start: Start
+    start: TraceStart
     contexts: Mapping[int, Context]
     frames: Mapping[int, Frame]
     blocks: Mapping[int, Block]
@@ -290,8 +296,8 @@ def read_trace(path: Path) -> Trace:
 
 def parse_trace(file: io.BufferedIOBase, path: Path) -> Trace:
     """The trace in an open file, not compressed; `path` is for errors. Raises WorldwiseError as read_trace does."""
-    start: Start | None = None
-    end: End | None = None
+    start: TraceStart | None = None
+    end: TraceEnd | None = None
     contexts: dict[int, Context] = {}
     frames: dict[int, Frame] = {}
     blocks: dict[int, Block] = {}
@@ -300,10 +306,10 @@ def parse_trace(file: io.BufferedIOBase, path: Path) -> Trace:
     events: defaultdict[int, list[Event]] = defaultdict(list)
     witnesses: list[Witness] = []
     for number, record in enumerate(_records(file, path), 1):
-        if end or (start is None) != isinstance(record, Start):
+        if end or (start is None) != isinstance(record, TraceStart):
             raise WorldwiseError(f"{path}:{number}: a '{record.type}' where none may stand")
         match record:
-            case Start():
+            case TraceStart():
                 start = record
             case Context():
                 contexts[record.id] = record
@@ -319,7 +325,7 @@ def parse_trace(file: io.BufferedIOBase, path: Path) -> Trace:
                 witnesses.append(record)
             case Pass():
                 passes.append(record)
-            case End():
+            case TraceEnd():
                 end = record
     if start is None or end is None:
         raise WorldwiseError(f"{path}: the trace is cut off: the emulator did not end of its own")
@@ -329,15 +335,7 @@ def parse_trace(file: io.BufferedIOBase, path: Path) -> Trace:
             f"{files.quoted(end.problem)}, at {end.problem_at:#x}"
         )
     trace = Trace(start, contexts, frames, blocks, passes, dict(own), dict(events), witnesses)
-    seen: set[int] = set()
-    for one in passes:
-        if one.id in seen:
-            raise WorldwiseError(f"{path}: a second pass {one.id}")
-        seen.add(one.id)
-    _check_nesting("pass", {one.id: one.parent for one in passes}, path)
-    _check_nesting("frame", {one.id: one.parent for one in frames.values()}, path)
-    if start.mode == "stack":
-        _check(trace, path)
+    _check(trace, path)
     return trace
 
 
@@ -403,6 +401,18 @@ def with_inner(passes: Sequence[Pass], own: Mapping[int, int]) -> dict[int, int]
 
 
 def _check(trace: Trace, path: Path) -> None:
+    seen: set[int] = set()
+    for one in trace.passes:
+        if one.id in seen:
+            raise WorldwiseError(f"{path}: a second pass {one.id}")
+        seen.add(one.id)
+    _check_nesting("pass", {one.id: one.parent for one in trace.passes}, path)
+    _check_nesting("frame", {one.id: one.parent for one in trace.frames.values()}, path)
+    if trace.start.mode == "stack":
+        _check_counts(trace, path)
+
+
+def _check_counts(trace: Trace, path: Path) -> None:
     counted: dict[int, int] = {}
     for one in trace.passes:
         total = 0

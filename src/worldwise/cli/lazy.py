@@ -1,0 +1,64 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""A group of commands that are loaded when they run: its help, and the answer to a typing error, load none of them."""
+
+import importlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import click
+
+
+@dataclass(frozen=True)
+class Listed:
+    """A command as the group's help lists it.
+
+    Attributes:
+        name: the word that calls it.
+        summary: what it does, in one line: the first sentence of its own help, without the full stop.
+        where: the module, and the command's name in it: `worldwise.cli.run:run`.
+    """
+
+    name: str
+    summary: str
+    where: str
+
+    def load(self) -> click.Command:
+        """The command itself; imports its module."""
+        module, _, attribute = self.where.partition(":")
+        command: click.Command = getattr(importlib.import_module(module), attribute)
+        return command
+
+
+class LazyGroup(click.Group):
+    """A group that lists its commands under headings. `headings` has them: heading -> commands."""
+
+    def __init__(self, *arguments: Any, headings: Mapping[str, Sequence[Listed]], **options: Any) -> None:
+        super().__init__(*arguments, **options)
+        self.headings = headings
+        self._listed = {listed.name: listed for commands in headings.values() for listed in commands}
+
+    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002
+        """The names of all commands, in the order of the help."""
+        return [*self._listed, *self.commands]
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """The command of a name, loaded now; None if there is none."""
+        listed = self._listed.get(cmd_name)
+        return listed.load() if listed else super().get_command(ctx, cmd_name)
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """The command that the arguments begin with. Raises click.NoSuchCommand with the names that are close."""
+        try:
+            return super().resolve_command(ctx, args)
+        except click.exceptions.NoSuchCommand as error:
+            raise click.exceptions.NoSuchCommand(error.command_name, possibilities=self._listed, ctx=ctx) from None
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
+        """Write the commands under their headings, from what is said of them here."""
+        widest = max(map(len, self._listed))
+        for heading, commands in self.headings.items():
+            with formatter.section(heading):
+                formatter.write_dl([(listed.name.ljust(widest), listed.summary) for listed in commands])

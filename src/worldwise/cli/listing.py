@@ -1,0 +1,100 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""What there is: `list`, `suites`, `schema`."""
+
+import json
+import textwrap
+from pathlib import Path
+
+import click
+
+from worldwise.base import outgoing, paths
+from worldwise.base.errors import WorldwiseError
+from worldwise.cli.options import runs_option
+from worldwise.plan.suite import Suite, load_suite
+from worldwise.run.rundir import ListedRun, list_runs
+
+_SCHEMAS = ("records", "trace")
+
+
+@click.command("list")
+@runs_option
+def list_command(runs: Path) -> int:
+    """List the runs, the newest last.
+
+    \b
+      worldwise list
+      worldwise list --runs elsewhere
+    """
+    rows = [_listed_row(listed) for listed in list_runs(runs)]
+    if not rows:
+        outgoing.echo(f"no runs in {runs}; `worldwise run` makes one")
+        return 0
+    rows.insert(0, ("run", "state", "cases", "lab"))
+    # Why a run cannot be read may take many words: they end the line, and make no column wider.
+    widths = [max(len(row[column]) for row in rows if len(row) == 4 or column == 0) for column in range(4)]
+    for row in rows:
+        outgoing.echo("  ".join(f"{cell:<{width}}" for cell, width in zip(row, widths, strict=False)).rstrip())
+    return 0
+
+
+def _listed_row(listed: ListedRun) -> tuple[str, ...]:
+    """Id, state, cases and lab of a run; of one that cannot be read, id and reason."""
+    if not listed.run:
+        return listed.id, listed.problem
+    manifest = listed.run.manifest
+    try:
+        done = len(listed.run.complete_cases())
+    except WorldwiseError as error:
+        return listed.id, error.message
+    return listed.id, listed.run.state, f"{done} of {len(manifest.cases)}", manifest.lab[:12]
+
+
+@click.command()
+@click.argument("name", metavar="[SUITE]", default="")
+def suites(name: str) -> int:
+    """List the suites that come with worldwise; of a SUITE, what `worldwise run` can choose from it.
+
+    \b
+      worldwise suites
+      worldwise suites mcu
+    """
+    if name:
+        _show_suite(load_suite(name))
+        return 0
+    for path in sorted(paths.SUITES.glob("*.toml")):
+        suite = load_suite(path.stem)
+        outgoing.echo(f"{suite.name:<14} {len(suite.cases):>3} cases  {suite.title}")
+    return 0
+
+
+def _show_suite(suite: Suite) -> None:
+    """The names that the options of `worldwise run` know in a suite."""
+    outgoing.echo(f"{suite.name}: {suite.title} ({len(suite.cases):,} cases)")
+    for kind in ("target", "operation", "curve", "variant"):
+        names = [name for name in dict.fromkeys(getattr(case, kind) for case in suite.cases) if name]
+        if names:
+            outgoing.echo(f"\n--{kind} ({len(names)}):")
+            outgoing.echo(_wrapped(", ".join(names)))
+
+
+def _wrapped(text: str) -> str:
+    return textwrap.fill(
+        text, 100, initial_indent="  ", subsequent_indent="  ", break_long_words=False, break_on_hyphens=False
+    )
+
+
+@click.command()
+@click.argument("what", type=click.Choice(_SCHEMAS), default="records")
+def schema(what: str) -> int:
+    """Print the JSON schema of the records, or of the plugin's traces.
+
+    \b
+      worldwise schema records
+      worldwise schema trace
+    """
+    if what == "trace":
+        from worldwise.records.trace import json_schema
+    else:
+        from worldwise.records.parse import json_schema
+    outgoing.echo(json.dumps(json_schema(), indent=2))
+    return 0

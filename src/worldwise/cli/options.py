@@ -1,0 +1,80 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Options that several commands have, and what they check. Loads nothing that takes long."""
+
+import contextlib
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+
+from worldwise.base.errors import WorldwiseError
+
+if TYPE_CHECKING:
+    from worldwise.plan.budget import Budget
+
+# How a result can be printed. Those after the first are the names of worldwise.report.report.EXPORTERS, which takes
+# too long to load for a list of choices.
+FORMATS = ("table", "json", "csv", "markdown", "github-action-benchmark", "bencher")
+
+_Command = TypeVar("_Command", bound=Callable[..., Any])
+
+
+def runs_option(command: _Command) -> _Command:
+    """`--runs DIRECTORY`."""
+    return click.option(
+        "--runs",
+        type=click.Path(file_okay=False, path_type=Path),
+        default=Path("runs"),
+        show_default=True,
+        help="Where run directories are.",
+    )(command)
+
+
+def reading_options(command: _Command) -> _Command:
+    """`--format`, `--output` and `--budget`: what to make of a run."""
+    for option in (
+        click.option(
+            "--format",
+            "form",
+            type=click.Choice(FORMATS),
+            default="table",
+            show_default=True,
+            help="How to print the result.",
+        ),
+        click.option(
+            "--output",
+            type=click.Path(dir_okay=False, path_type=Path),
+            help="Write it there, not to the terminal.",
+        ),
+        click.option(
+            "--budget",
+            metavar="TIME@CLOCK",
+            help="Judge signing, from the client, against a budget such as 5ms@2GHz: worst call, one instruction per "
+            "cycle. Exit status 1 if any variant shown does not fit.",
+        ),
+    ):
+        command = option(command)
+    return command
+
+
+def wanted_budget(text: str | None) -> "Budget | None":
+    """The budget of `--budget`. Raises WorldwiseError."""
+    from worldwise.plan.budget import parse_budget
+
+    return parse_budget(text) if text else None
+
+
+def check_output(output: Path) -> None:
+    """Raise WorldwiseError if a file cannot stand there, before anything is measured for it."""
+    if not output.parent.is_dir():
+        raise WorldwiseError(f"{output}: the directory {output.parent} does not exist", "make it, or choose another")
+
+
+@contextlib.contextmanager
+def writing(path: Path) -> Iterator[None]:
+    """Around what writes a file: WorldwiseError names it if it cannot be written."""
+    try:
+        yield
+    except OSError as error:
+        raise WorldwiseError(f"{path}: could not be written: {error.strerror or error}.") from error

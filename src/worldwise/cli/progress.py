@@ -1,0 +1,145 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""What a command says while it works: one line that changes on a terminal, a few plain lines elsewhere."""
+
+import threading
+import time
+
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+
+from worldwise.base import outgoing
+from worldwise.plan.case import Case
+
+# Without a terminal a run of more cases than this has a line for each tenth of them, and for each that fails.
+_EACH = 20
+_PARTS = 10
+
+
+class Notes:
+    """Lines with the time since the start. On standard error, so that results stay clean."""
+
+    def __init__(self) -> None:
+        self.console = outgoing.console(stderr=True, highlight=False)
+        self.began = time.monotonic()
+
+    def note(self, text: str) -> None:
+        """Print a line."""
+        elapsed = int(time.monotonic() - self.began)
+        self.console.print(f"[{elapsed // 60:02d}:{elapsed % 60:02d}] {text}", soft_wrap=True)
+
+
+class Steps(Notes):
+    """Notes of one step after another; on a terminal also how long a build or a boot has been going on."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._live: Progress | None = None
+
+    def note(self, text: str) -> None:
+        """Print a line. One that begins with `building` or `booting` is shown, with its time, until the next."""
+        self.end()
+        super().note(text)
+        if self.console.is_terminal and text.startswith(("building ", "booting ")):
+            columns = (SpinnerColumn(), TextColumn("{task.description}", markup=False), TimeElapsedColumn())
+            self._live = Progress(*columns, console=self.console, transient=True)
+            self._live.add_task(text)
+            self._live.start()
+
+    def end(self) -> None:
+        """Take the live line away."""
+        if self._live:
+            self._live.stop()
+            self._live = None
+
+
+class Display(Notes):
+    """The progress of a run: a live bar on a terminal, plain lines elsewhere."""
+
+    def __init__(self, cases: int) -> None:
+        super().__init__()
+        self.live = self.console.is_terminal
+        self.total = cases
+        self.done = 0
+        self.failed = 0
+        self.lock = threading.Lock()
+        self.bar = Progress(
+            TextColumn("{task.description}", markup=False),
+            BarColumn(bar_width=20),
+            MofNCompleteColumn(),
+            TimeElapsedColumn(),
+            TextColumn("{task.fields[found]}", markup=False),
+            console=self.console,
+            transient=True,
+            disable=not self.live,
+        )
+        self.task = self.bar.add_task("starting", total=cases, found="")
+        self.running: dict[str, int] = {}
+        # Builds that go on, and what was found last.
+        self.builds: list[str] = []
+        self.found = ""
+        # When the first case began to be measured, and how many have been since: what is left is judged by them.
+        self._first = 0.0
+        self._measured = 0
+
+    def note(self, text: str) -> None:
+        """Print a line with the time since the start; of a build also what is going on."""
+        verb, _, name = text.partition(" ")
+        with self.lock:
+            if verb == "building":
+                self.builds.append(name)
+            elif verb == "built" and name in self.builds:
+                self.builds.remove(name)
+            self._describe()
+        super().note(text)
+
+    def case_started(self, case: Case) -> None:
+        """Show that a case is being measured."""
+        with self.lock:
+            self._first = self._first or time.monotonic()
+            self.running[case.id] = 0
+            self._describe()
+
+    def case_progress(self, case: Case, records_bytes: int) -> None:
+        """Show how many bytes of records a case has."""
+        with self.lock:
+            self.running[case.id] = records_bytes
+            self._describe()
+
+    def case_done(self, case: Case, how: str) -> None:
+        """Show that a case is done, and how."""
+        with self.lock:
+            self.running.pop(case.id, None)
+            self.done += 1
+            self.failed += how == "FAILED"
+            if how != "reused":
+                self._measured += 1
+                self.found = f"{case.id}: {how}"
+            self.bar.advance(self.task)
+            self._describe()
+            done, line = self.done, f"{self.done:>3}/{self.total} {case.id}: {how}{self._left()}"
+        if how == "FAILED" or (how != "reused" and (self.total <= _EACH or self._is_part(done))):
+            self.note(line)
+
+    def _is_part(self, done: int) -> bool:
+        """Whether a tenth of the cases is complete with this one; on a terminal the bar tells that."""
+        parts = range(1, _PARTS + 1)
+        return not self.live and done in {max(1, part * self.total // _PARTS) for part in parts}
+
+    def _left(self) -> str:
+        """How long the rest takes, if it goes on like this; empty as long as nobody can know."""
+        rest = self.total - self.done
+        if not rest or self._measured < 2:
+            return ""
+        minutes = (time.monotonic() - self._first) / self._measured * rest / 60
+        return f"; about {minutes:.0f} min left" if minutes >= 1 else ""
+
+    def _describe(self) -> None:
+        """The live line: what is done at the moment, and what has been found."""
+        names = [f"{name} ({size // 1024} kB)" for name, size in self.running.items()]
+        names += [f"building {name}" for name in self.builds]
+        found = [f"{self.failed} FAILED"] if self.failed else []
+        found += [self.found] if self.found else []
+        self.bar.update(
+            self.task,
+            description=(names[0] + (f" and {len(names) - 1} more" if len(names) > 1 else "")) if names else "waiting",
+            found="; ".join(found) + self._left(),
+        )

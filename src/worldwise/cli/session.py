@@ -1,0 +1,104 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Measuring for `worldwise run`: the lab, the builds, the run's folder, and the result."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from worldwise.base.errors import WorldwiseError
+from worldwise.cli.progress import Display
+from worldwise.cli.report import Wanted, show
+from worldwise.lab.lab import open_lab
+from worldwise.libraries import own
+from worldwise.libraries.own import Own
+from worldwise.plan.budget import Budget
+from worldwise.plan.case import Case, Unavailable
+from worldwise.plan.suite import Suite
+from worldwise.run import reproduction as compare
+from worldwise.run.measure import Bench, Options
+from worldwise.run.rundir import Run
+from worldwise.run.writer import RunWriter
+
+
+@dataclass(frozen=True)
+class Order:
+    """What to measure.
+
+    Attributes:
+        suite: the suite, with the user's own libraries.
+        cases: those of its cases that were chosen, in their order.
+        unavailable: what of the same choice cannot be had.
+        samples: how many samples were asked for instead of the suite's own.
+        budget: what the run is judged against.
+        brought: the user's own libraries.
+        runs: the folder of the runs.
+        old: the run that is gone on with; None for a new one.
+        verify: measure everything twice and compare.
+    """
+
+    suite: Suite
+    cases: Sequence[Case]
+    unavailable: Sequence[Unavailable]
+    samples: int | None
+    budget: Budget | None
+    brought: Sequence[Own]
+    runs: Path
+    old: Run | None
+    verify: bool
+
+
+def measure(order: Order, options: Options, wanted: Wanted) -> int:
+    """Measure and print. Returns the exit status. Raises WorldwiseError."""
+    times = 2 if order.verify else 1
+    display = Display(len(order.cases) * times)
+    own.announce(order.brought, display.note)
+    lab = open_lab(display.console)
+    lab.ensure()
+    lab.require_entry()
+    bench = Bench(lab, display, options)
+    names = [each.name for each in order.brought]
+    made: list[Run] = []
+    try:
+        with display.bar:
+            # What does not compile is told before there is a run.
+            bench.build([case for case in order.cases if case.implementation in names])
+            for _ in range(times):
+                with _writer(bench, order) as writer:
+                    display.note(f"run {writer.run.path}")
+                    made.append(bench.measure(writer, order.cases))
+    except KeyboardInterrupt:
+        bench.stop()
+        display.note("interrupted; what is complete is kept: go on with `worldwise run --resume`")
+        raise
+    status = show(made[0], wanted)
+    if order.verify:
+        _verify(made[0], made[1], display)
+    return status
+
+
+def _writer(bench: Bench, order: Order) -> RunWriter:
+    if order.old:
+        return bench.resume_run(order.old)
+    return bench.new_run(
+        order.runs,
+        order.suite,
+        order.cases,
+        order.budget,
+        order.samples,
+        order.unavailable,
+        [each.entry() for each in order.brought],
+    )
+
+
+def _verify(first: Run, second: Run, display: Display) -> None:
+    """Say that two runs are the same. Raises WorldwiseError naming the first sample that differs."""
+    difference = compare.first_difference(first, second)
+    if difference:
+        raise WorldwiseError(
+            f"runs {first.id} and {second.id} are not the same: {difference.describe()}",
+            "this is a defect of the first order: keep both runs and report it",
+        )
+    twice = len(first.complete_cases())
+    failed = len(first.manifest.cases) - twice
+    but = f"; {failed} failed twice and are not verified" if failed else ""
+    display.note(f"verified: {twice} cases measured twice, every record the same{but}")

@@ -1,0 +1,117 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""An explanation: one pass through a region, with an owner for each instruction."""
+
+from collections import Counter, defaultdict
+from collections.abc import Callable, Hashable, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TypeVar
+
+from worldwise.explain.layers import NO_RULE, UNKNOWN
+from worldwise.explain.stacks import StackFrame, Stacks
+from worldwise.plan.case import Case
+
+_Key = TypeVar("_Key", bound=Hashable)
+
+
+@dataclass(frozen=True)
+class Step:
+    """A stretch of a call between two changes of exception level.
+
+    Attributes:
+        at: instructions after the region's begin.
+        instructions: how long it is.
+        how: what led here: region, sync (a call or fault), irq, fiq, serror, eret, task.
+        lane: where it runs, such as "normal EL1".
+        frame: the function it begins in.
+    """
+
+    at: int
+    instructions: int
+    how: str
+    lane: str
+    frame: StackFrame
+
+
+@dataclass(frozen=True)
+class Explanation:
+    """One pass through a region, with an owner for each instruction.
+
+    Attributes:
+        case: the measured case.
+        measure, place, index, phase: which of its samples.
+        instructions: the difference of the counter's two readings, and what the counter left out.
+        measuring: of them, what the marks and readings cost themselves.
+        uncounted: of them, what the counter left out: with the cycle counter, most of the monitor's; else none.
+        stacks: root first, to the instructions of the last frame itself; their sum is `instructions`.
+        lost: of them, those on a stack that could not be followed.
+        helpers: frames that work for their callers.
+        steps: the call's path through the exception levels.
+        steps_dropped: changes of exception level beyond those recorded.
+    """
+
+    case: Case
+    measure: str
+    place: str
+    index: int
+    phase: str
+    instructions: int
+    measuring: int
+    uncounted: int
+    stacks: Stacks = field(repr=False)
+    lost: int
+    helpers: frozenset[str] = field(repr=False)
+    steps: Sequence[Step] = field(repr=False)
+    steps_dropped: int
+
+    @property
+    def title(self) -> str:
+        """Case, measure, place and sample, in one line."""
+        return f"{self.case.id}: {self.measure} at {self.place}, {self.phase} {self.index}"
+
+    @cached_property
+    def layers(self) -> dict[str, "Share"]:
+        """By layer: self, inclusive (where any frame of the stack is of the layer) and self with helpers folded."""
+        return self._shares(lambda frame: frame.layer)
+
+    @cached_property
+    def functions(self) -> dict[tuple[str, str], "Share"]:
+        """By (function, image)."""
+        return self._shares(lambda frame: (frame.function, frame.image))
+
+    @property
+    def unknown(self) -> int:
+        """Instructions without an owner, or on a stack that could not be followed."""
+        return self.layers[UNKNOWN].self if UNKNOWN in self.layers else 0
+
+    @property
+    def unruled(self) -> dict[tuple[str, str], int]:
+        """Functions that no rule takes, with their own instructions."""
+        found: Counter[tuple[str, str]] = Counter()
+        for stack, count in self.stacks.items():
+            if stack[-1].layer == NO_RULE:
+                found[stack[-1].function, stack[-1].image] += count
+        return dict(found)
+
+    def _shares(self, key_of: Callable[[StackFrame], _Key]) -> dict[_Key, "Share"]:
+        shares: defaultdict[_Key, Share] = defaultdict(Share)
+        for stack, count in self.stacks.items():
+            shares[key_of(stack[-1])].self += count
+            for key in {key_of(frame) for frame in stack}:
+                shares[key].inclusive += count
+            shares[key_of(caller(stack, self.helpers.__contains__))].folded += count
+        return dict(shares)
+
+
+@dataclass
+class Share:
+    """Instructions of a layer or function: its own, with those it calls, and its own with helpers folded in."""
+
+    self: int = 0
+    inclusive: int = 0
+    folded: int = 0
+
+
+def caller(stack: tuple[StackFrame, ...], is_helper: Callable[[str], bool]) -> StackFrame:
+    """For whom a stack's last function works: the last frame that is no helper; the last of all if every one is."""
+    return next((frame for frame in reversed(stack) if not is_helper(frame.function)), stack[-1])

@@ -1,0 +1,120 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Names for the addresses of a measured machine: every exception level, both worlds.
+
+The ELF files are those of the machine under measurement: the user space comes out of its initramfs, and the kernel,
+which changes its own text as it boots, says itself what is where. Where a file on the machine is stripped, the
+package's debug file of the same build id names it.
+
+    space = address_space(emulator, machine, images)
+    space.locate(Level("secure", 0), executed)           # ldelf and the TA, whose place is found at run time
+    space.locate(Level("secure", 1), executed)           # the core's vectors while a TA runs
+    symbol = space.lookup(Level("secure", 1), pc)        # None: unknown
+"""
+
+import posixpath
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from worldwise.lab.image import ImageStore, Recipe
+from worldwise.machine.emulator import Emulator
+from worldwise.machine.machine import Machine
+from worldwise.machine.symbols.elf import PAGE, build_id
+from worldwise.machine.symbols.inlined import Addr2line, addr2line
+from worldwise.machine.symbols.kernel import kernel_tables
+from worldwise.machine.symbols.said import initramfs_files, machine_symbols, read_processes
+from worldwise.machine.symbols.space import AddressSpace, Level
+from worldwise.machine.symbols.table import SymbolTable
+
+_UUID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
+
+
+def address_space(emulator: Emulator, machine: Machine, images: ImageStore) -> AddressSpace:
+    """All symbol tables of a machine at their places.
+
+    `locate` finds the rest: ldelf and the TA in the context ("secure", 0), and in ("secure", 1) the core's vectors at
+    the addresses they have while a TA runs.
+
+    Raises WorldwiseError if the machine or an image cannot be read.
+    """
+    said = machine_symbols(emulator, machine)
+    cache = emulator.lab.cache / "symbols"
+    debug = images.get(_debug_symbols()).directory
+    secure = {_image_of_secure(name): path for name, path in machine.symbols.items()}
+    tool = addr2line(emulator.lab)
+    tables = {name: SymbolTable.from_elf(path, name, cache, None, tool) for name, path in secure.items()}
+    monitor, core = tables.pop("bl31"), tables.pop("tee")
+    # While a TA runs, all of OP-TEE's core that is mapped are the vectors through which it is entered, elsewhere.
+    start, end = (core.address(name) for name in ("thread_excp_vect", "thread_excp_vect_end"))
+    entry = core.part(start & -PAGE, (end + PAGE - 1) & -PAGE)
+    space = AddressSpace({Level("secure", 0): list(tables.values()), Level("secure", 1): [entry]})
+    for table, context in ((monitor, Level("monitor", 3)), (core, Level("secure", 1))):
+        space.map(context, *table.bounds, 0, table)
+    texts = [(said / name).read_text(encoding="ascii") for name in ("kallsyms", "sections")]
+    for table in kernel_tables(*texts).values():
+        space.map(Level("normal", 1), *table.bounds, 0, table)
+    files = initramfs_files(machine.files["initramfs.cpio"])
+    _map_processes(space, _Programs(said, files, debug, cache, tool))
+    return space
+
+
+def _image_of_secure(name: str) -> str:
+    return "ta" if _UUID.fullmatch(name) else name
+
+
+@dataclass
+class _Programs:
+    """The tables of what the machine's processes execute: one for all copies of a library."""
+
+    said: Path
+    files: Mapping[str, bytes]
+    debug: Path
+    cache: Path
+    tool: Addr2line
+    made: dict[tuple[str, bytes], SymbolTable] = field(default_factory=dict)
+
+    def table(self, path: str) -> SymbolTable | None:
+        """The table of a program or library, by its path on the machine; None if it is no file there."""
+        name = "linux:vdso" if path == "[vdso]" else image_name(path)
+        content = (self.said / "vdso").read_bytes() if path == "[vdso]" else self.files.get(path.lstrip("/"))
+        if content is None:
+            return None
+        if (name, content) not in self.made:
+            apart = self.debug / f"{build_id(content)}.debug"
+            extra = apart if apart.exists() else None
+            self.made[name, content] = SymbolTable.from_elf(content, name, self.cache, extra, self.tool)
+        return self.made[name, content]
+
+
+def _map_processes(space: AddressSpace, programs: _Programs) -> None:
+    done = set()
+    for process, lines in read_processes((programs.said / "processes").read_text(encoding="ascii")):
+        # The same program again, such as a second worker, has the same map: nothing is randomised.
+        if process in done or process == "symbols":
+            continue
+        done.add(process)
+        for start, end, offset, path in lines:
+            table = programs.table(path)
+            if table:
+                bias = table.bias_of_mapping(start, offset)
+                if bias is not None:
+                    space.map(Level("normal", 0, process), start, end, bias, table)
+
+
+def image_name(path: str) -> str:
+    """The name of a program or library of the machine: client for optee-client, libc for libc.so.6."""
+    name = posixpath.basename(path)
+    if name.startswith("ld-linux"):
+        return "ld.so"
+    return {"optee-client": "client"}.get(name, name.partition(".so")[0])
+
+
+def _debug_symbols() -> Recipe:
+    """What names the functions of packaged libraries: BUILD-ID.debug for each that has it."""
+    return Recipe(
+        name="debug-symbols",
+        script="debug-symbols.sh",
+        outputs=("build-ids",),
+        packages=("libc6", "libc6-dbg"),
+    )

@@ -1,0 +1,153 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""A comparison of two runs, or of two variants of one: what every call costs in both, and a gate's verdict on it."""
+
+from typing import Literal, get_args
+
+from pydantic import BaseModel, ConfigDict
+
+FORMAT: Literal[1] = 1
+# What must agree unless it is allowed not to.
+Allowance = Literal["lab", "images", "worldwise", "samples", "cases"]
+ALLOWANCES: tuple[Allowance, ...] = get_args(Allowance)
+Verdict = Literal["same", "faster", "slower", "mixed"]
+Judge = Literal["auto", "median", "calls"]
+JUDGES: tuple[Judge, ...] = get_args(Judge)
+
+
+class _Result(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class Figures(_Result):
+    """What one side has: all in instructions; `n` samples after the first call and `warmup` others."""
+
+    n: int
+    warmup: int
+    first: int
+    median: float
+    min: int
+    max: int
+
+
+class Call(_Result):
+    """One call in A and in B: its number (0 is the first one, before the warm-up), and its counts in instructions."""
+
+    index: int
+    a: int
+    b: int
+
+
+class Row(_Result):
+    """One measure of one case at one place, in A and in B.
+
+    `case_b` and `place_b` are B's, which are others where variants are compared. `difference` is B's median less A's,
+    in instructions; `ratio` B's median divided by A's, None if A's is 0. `same_inputs` says whether both sides did the
+    same work call by call: as many calls, and the same results of every one. Only then is one call compared with
+    another: `calls_differ` of them have another count, and `worst` is the one whose count has grown the most, as a
+    fraction of A's; both are None otherwise. `identical` says whether the case's records are the same to the byte.
+
+    The verdict is `slower` if some calls took more and none took less, `faster` the other way round; if there are
+    both, or if the inputs are not the same, it is that of the medians, and `mixed` if these agree and the calls do not.
+
+    `judged` is what the gate looks at, `exceeds` whether that is over its limit; both are None without a gate.
+    """
+
+    case: str
+    case_b: str
+    target: str
+    variant: str
+    operation: str
+    parameters: str
+    measure: str
+    place: str
+    place_b: str
+    unit: Literal["instructions"] = "instructions"
+    a: Figures
+    b: Figures
+    difference: float
+    ratio: float | None
+    same_inputs: bool
+    calls_differ: int | None
+    worst: Call | None
+    identical: bool
+    verdict: Verdict
+    judged: Literal["median", "calls"] | None = None
+    exceeds: bool | None = None
+
+    @property
+    def name(self) -> str:
+        """The row's name, the same in every run: case, measure, place."""
+        return f"{self.case} {self.measure} {self.place}"
+
+    @property
+    def finding(self) -> str:
+        """The verdict as people read it."""
+        return self.verdict if self.same_inputs else f"{self.verdict}, other inputs"
+
+
+class Side(_Result):
+    """One of the two: a run, and what of it. `own` has the digests of the user's own libraries."""
+
+    run: str
+    selection: str
+    title: str
+    state: str
+    started: str
+    worldwise: str
+    git: str
+    lab: str
+    own: dict[str, str]
+
+    @property
+    def label(self) -> str:
+        """How the side is named in a heading."""
+        return self.selection or self.run
+
+
+class Unpaired(_Result):
+    """A case that is not compared, and why; `lost` if A has its figures and B has not."""
+
+    case: str
+    side: Literal["a", "b", "both"]
+    reason: str
+    lost: bool
+
+
+class Disagreement(_Result):
+    """Something that must agree and does not."""
+
+    what: Allowance
+    detail: str
+
+
+class Gate(_Result):
+    """The gate: `limit` as it was given; how many rows were judged, are over it, and how many cases were lost."""
+
+    limit: str
+    judge: Judge
+    judged: int
+    exceeded: int
+    lost: int
+    passed: bool
+
+
+class Comparison(_Result):
+    """All that is known of two sides; every format is made from this. `disagreements` are those that were allowed.
+
+    `outcomes` are pairs of cases that have no counts, by case, with whether their records are the same.
+    """
+
+    format: Literal[1]
+    a: Side
+    b: Side
+    rows: tuple[Row, ...]
+    outcomes: dict[str, bool]
+    unpaired: tuple[Unpaired, ...]
+    disagreements: tuple[Disagreement, ...]
+    notes: tuple[str, ...]
+    gate: Gate | None
+
+    @property
+    def exceeding(self) -> list[Row]:
+        """The rows over the gate's limit, the worst first."""
+        return sorted((row for row in self.rows if row.exceeds), key=lambda row: -(row.ratio or 0))

@@ -1,0 +1,155 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""What a run answers, on one screen: the figures, the verdict, what surprises, and where the rest is."""
+
+import io
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from rich.console import Console
+
+from worldwise.base import outgoing
+from worldwise.base.tables import Section, Table
+from worldwise.read.models import Reading
+from worldwise.report.report import answers, budget_verdict, heading, sections
+from worldwise.report.tables import Answer
+from worldwise.report.terminal import print_prose, print_section
+
+# What a screen takes.
+SCREEN_LINES = 40
+SCREEN_COLUMNS = 100
+# A table that is cut keeps so many lines, or goes.
+_LEAST_ROWS = 3
+# Sentences below a table, failures and names that are listed, before "and 3 more".
+_MOST_SURPRISES = 3
+_MOST_FAILURES = 3
+_MOST_NAMES = 8
+
+
+@dataclass(frozen=True)
+class _Block:
+    """An answer as far as there is room for it: so many lines of its table, so many surprises."""
+
+    answer: Answer
+    rows: int
+    surprises: int = _MOST_SURPRISES
+
+    def section(self) -> Section:
+        """The block as it is printed."""
+        table, notes = self.answer.table, []
+        if table and self.rows < len(table.rows):
+            more = len(table.rows) - self.rows
+            where = f": --section {self.answer.sections[0]}" if self.answer.sections else ""
+            notes.append(f"({_number(more, 'more line' if self.rows else 'line')} in the report{where})")
+            table = Table(table.headers, table.rows[: self.rows], table.left) if self.rows else None
+        if self.answer.verdict:
+            notes.append(self.answer.verdict)
+        notes += _first(self.answer.surprises, self.surprises, "more surprise")
+        return Section(self.answer.title, table, notes)
+
+
+def render_answer(reading: Reading, console: Console, command: str) -> None:
+    """Print the answer: at most SCREEN_LINES lines where a line has SCREEN_COLUMNS columns.
+
+    `command` prints the whole report of the run, such as `worldwise report latest`.
+    """
+    print_prose(console, heading(reading), "bold")
+    for line in _measured(reading):
+        print_prose(console, line)
+    for section in _answer_sections(reading, command):
+        console.print()
+        print_section(section, console)
+    console.print()
+    for line in _rest(reading, command):
+        print_prose(console, line)
+
+
+def _answer_sections(reading: Reading, command: str) -> list[Section]:
+    """The answers, cut to the room that is left by what stands around them."""
+    fixed = [Section(heading(reading), None, [*_measured(reading), *_rest(reading, command)])]
+    # A blank line before what follows the answers.
+    room = SCREEN_LINES - _lines(fixed) - 1
+    found = answers(reading)
+    if not found:
+        return [_contents(reading, room - 1)]
+    blocks = [_Block(answer, len(answer.table.rows) if answer.table else 0) for answer in found]
+    while (height := _lines([block.section() for block in blocks]) + len(blocks)) > room:
+        smaller = _smaller(blocks)
+        if smaller is None:
+            # So many answers that not even their sentences have room.
+            return [block.section() for block in blocks][: max(1, len(blocks) * room // height)]
+        blocks = smaller
+    return [block.section() for block in blocks]
+
+
+def _smaller(blocks: list[_Block]) -> list[_Block] | None:
+    """The blocks with a line less: of the longest table, else a whole table, else a surprise, the last block first."""
+    longest = max(range(len(blocks)), key=lambda number: blocks[number].rows)
+    if blocks[longest].rows > _LEAST_ROWS:
+        return _with(blocks, longest, replace(blocks[longest], rows=blocks[longest].rows - 1))
+    for number in reversed(range(len(blocks))):
+        if blocks[number].rows:
+            return _with(blocks, number, replace(blocks[number], rows=0))
+    for number in reversed(range(len(blocks))):
+        block = blocks[number]
+        if block.surprises and block.answer.surprises:
+            return _with(blocks, number, replace(block, surprises=block.surprises - 1))
+    return None
+
+
+def _with(blocks: list[_Block], number: int, changed: _Block) -> list[_Block]:
+    return [*blocks[:number], changed, *blocks[number + 1 :]]
+
+
+def _measured(reading: Reading) -> list[str]:
+    """How much was measured, and what failed."""
+    done = len({row.case for row in reading.rows} | {attempt.case for attempt in reading.attempts})
+    parts = [_number(done, "case") + " measured"]
+    if reading.failed:
+        parts.append(f"{len(reading.failed)} failed")
+    if reading.missing:
+        parts.append(f"{len(reading.missing)} not measured")
+    if reading.unavailable:
+        parts.append(f"{len(reading.unavailable)} not to be had on their target")
+    lab = f"lab {reading.run.lab[:12]}" if reading.run.lab else "no lab"
+    lines = [f"{', '.join(parts)}; instructions, counted exactly; {lab}."]
+    if reading.budget:
+        lines.append(f"Budget {reading.budget.limit} at {reading.budget.clock}: {budget_verdict(reading.budget)}")
+    failed = [f"FAILED {one.case}: {one.error.splitlines()[0] if one.error else 'no reason'}" for one in reading.failed]
+    return lines + _first(failed, _MOST_FAILURES, "more failure")
+
+
+def _rest(reading: Reading, command: str) -> list[str]:
+    """How to see the rest."""
+    names = list(dict.fromkeys(name for answer in answers(reading) for name in answer.sections))
+    shown = names[:_MOST_NAMES]
+    lines = [f"All of it: {command}"]
+    if shown:
+        lines.append(f"A part of it: {command} --section NAME, with NAME such as {', '.join(shown)}")
+    lines.append(f"All names: {command} --sections")
+    return lines
+
+
+def _contents(reading: Reading, room: int) -> Section:
+    """Without an answer: what the report has."""
+    titles = [f"{section.name}: {section.title}" for section in sections(reading)]
+    return Section("The report has", None, _first(titles, max(1, room - 2), "more section"))
+
+
+def _first(lines: Sequence[str], most: int, what: str) -> list[str]:
+    """At most so many of the lines, the last of them saying how many are left out."""
+    if len(lines) <= most:
+        return list(lines)
+    return [*lines[:most], f"and {_number(len(lines) - most, what)}"] if most else []
+
+
+def _number(number: int, what: str) -> str:
+    return f"{number:,} {what}{'' if number == 1 else 's'}"
+
+
+def _lines(printed: Sequence[Section]) -> int:
+    """How many lines the sections take on a screen."""
+    file = io.StringIO()
+    console = outgoing.console(file=file, width=SCREEN_COLUMNS)
+    for section in printed:
+        print_section(section, console)
+    return file.getvalue().count("\n")
