@@ -52,7 +52,10 @@ _LAST = (Group(1000, _end),)
 
 
 def render(reading: Reading, console: Console, full: bool = False) -> None:
-    """Prints the report. Nothing is cut off: a table wider than the console is printed as wide as it is."""
+    """Prints the report. Nothing is cut off: a table wider than the console is printed as wide as it is.
+
+    In a terminal of less than 100 columns it is printed line by line instead, each figure with its header.
+    """
     print_prose(console, heading(reading), "bold")
     print_prose(console, _provenance(reading))
     for section in sections(reading, full):
