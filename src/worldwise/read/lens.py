@@ -94,7 +94,6 @@ def _case_rows(run: Run, manifest: CaseManifest, published: Published, budget: B
         worst = max(sample.count for sample in series)
         middle = float(median(counts))
         average = float(mean(counts))
-        judged = budget is not None and measure in budget.measures and place == budget.place
         what = Subject(case.operation, measure, place, case.implementation, case.board, case.curve, case.size)
         yield Row(
             case=case.id,
@@ -125,26 +124,34 @@ def _case_rows(run: Run, manifest: CaseManifest, published: Published, budget: B
             worst=worst,
             ratio_to_linux=None,
             microseconds={name: middle / mhz for name, mhz in clocks.items()},
-            published=tuple(
-                PublishedFigure(
-                    source=beside.figure.source,
-                    value=beside.figure.value,
-                    unit=beside.figure.unit,
-                    instructions=beside.instructions,
-                    statistic=beside.figure.statistic,
-                    conditions=beside.figure.conditions,
-                    note=beside.figure.note,
-                    ratio=average / beside.instructions,
-                )
-                for beside in published.beside(what)
-            ),
+            published=_published(published, what, average),
             published_gap=published.gap(what),
             samples=tuple(counts) if published.has_runs(what) else (),
-            verdict=Verdict(worst=worst, limit=budget.instructions, fits=worst <= budget.instructions)
-            if judged and budget
-            else None,
+            verdict=_verdict(budget, measure, place, worst),
             parts=_given((_footprint(manifest, checked.memory.get(measure), place), *own)),
         )
+
+
+def _published(published: Published, what: Subject, average: float) -> tuple[PublishedFigure, ...]:
+    return tuple(
+        PublishedFigure(
+            source=beside.figure.source,
+            value=beside.figure.value,
+            unit=beside.figure.unit,
+            instructions=beside.instructions,
+            statistic=beside.figure.statistic,
+            conditions=beside.figure.conditions,
+            note=beside.figure.note,
+            ratio=average / beside.instructions,
+        )
+        for beside in published.beside(what)
+    )
+
+
+def _verdict(budget: Budget | None, measure: str, place: str, worst: int) -> Verdict | None:
+    if not budget or measure not in budget.measures or place != budget.place:
+        return None
+    return Verdict(worst=worst, limit=budget.instructions, fits=worst <= budget.instructions)
 
 
 def _footprint(manifest: CaseManifest, memory: Memory | None, place: str) -> Footprint:

@@ -123,6 +123,11 @@ def _bars(
     axes.set_yticks([tick for tick, _ in ticks], [name for _, name in ticks])
     axes.tick_params(axis="y", length=0, pad=2)
     axes.set_ylim(y - 0.4, -0.7)
+    _name_groups(axes, headings)
+    axes.grid(axis="x")
+
+
+def _name_groups(axes: "Axes", headings: Iterable[tuple[int, str]]) -> None:
     for line, text in headings:
         axes.annotate(
             visible(text),
@@ -134,7 +139,6 @@ def _bars(
             fontweight="bold",
             color=INK,
         )
-    axes.grid(axis="x")
 
 
 def _pareto_panel(axes: "Axes", panel: Panel, look: Mapping[str, Style], _width: str) -> None:
