@@ -4,8 +4,8 @@
 from collections.abc import Iterable
 from statistics import mean, median, stdev
 
+from worldwise.libraries.cores import PLAIN_TARGETS
 from worldwise.plan.budget import Budget
-from worldwise.plan.spec import PLAIN_TARGETS
 from worldwise.read.factors import factors, with_ratios
 from worldwise.read.models import (
     CLOCK_ASSUMPTION,

@@ -19,8 +19,8 @@ from typing import Any, Protocol
 from pydantic import JsonValue
 
 from worldwise.base import paths
+from worldwise.base.disk import require_space
 from worldwise.base.errors import DoesNotFitError, HostError, WorldwiseError
-from worldwise.lab.debian import require_space
 from worldwise.lab.image import ImageStore
 from worldwise.lab.lab import Lab
 from worldwise.machine.elf import address_name

@@ -9,9 +9,9 @@ from worldwise.base.units import size_text
 from worldwise.families.aes.answer import aes_answer
 from worldwise.families.aes.readings import AES_WHOLE
 from worldwise.families.aes.spec import AES
+from worldwise.libraries.cores import PLAIN_TARGETS
 from worldwise.libraries.implementation import IMPLEMENTATIONS
 from worldwise.plan.case import parameters_of
-from worldwise.plan.spec import PLAIN_TARGETS
 from worldwise.read.models import Reading, Row
 from worldwise.read.mqttz import CLOCK, SOURCE, beside
 from worldwise.read.order import is_quiet
