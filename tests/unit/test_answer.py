@@ -7,7 +7,8 @@ import pytest
 
 from worldwise.base import outgoing
 from worldwise.base.tables import Table
-from worldwise.read.lens import FailedCase, Reading, read_run
+from worldwise.read.lens import read_run
+from worldwise.read.models import FailedCase, Reading
 from worldwise.report import answer as screens
 from worldwise.report.tables import Answer
 from worldwise.run.rundir import Run
