@@ -28,7 +28,6 @@ from worldwise.lab.lab import Lab, open_lab
 from worldwise.libraries import portable
 from worldwise.libraries.boards import Board, Core
 from worldwise.libraries.crates import Crates
-from worldwise.machine.emulator import OpteeMachineTarget
 from worldwise.plan.case import Case
 from worldwise.plan.catalogue import (
     implementations_of,
@@ -46,8 +45,9 @@ from worldwise.records import parse as record
 from worldwise.records import trace
 from worldwise.run import rundir
 from worldwise.targets.board import BoardTarget
-from worldwise.targets.known import TARGETS
+from worldwise.targets.known import EMULATED
 from worldwise.targets.linux import PlainTarget
+from worldwise.targets.optee import OpteeMachineTarget
 
 SUITES = tuple(sorted(path.stem for path in paths.SUITES.glob("*.toml")))
 
@@ -100,7 +100,7 @@ class Recipes:
 
     def of(self, case: Case) -> Sequence[Recipe]:
         """The recipes of all that the case's machine is made of."""
-        target = TARGETS[case.target]
+        target = EMULATED[case.target]
         if isinstance(target, BoardTarget):
             store = _Asked(self._lab)
             with contextlib.suppress(_Known):
@@ -112,7 +112,7 @@ class Recipes:
 
     def arguments(self, case: Case) -> str:
         """QEMU's arguments, as if the initramfs had no bytes."""
-        target = TARGETS[case.target]
+        target = EMULATED[case.target]
         if isinstance(target, BoardTarget):
             return " ".join(target._arguments())
         if isinstance(target, PlainTarget):
@@ -127,7 +127,7 @@ class Recipes:
         for case in cases:
             named = [f"{recipe.name} {self.digest(recipe)[:16]}" for recipe in self.of(case)]
             machine = "\n".join([*named, f"qemu {self.arguments(case)}"])
-            machines.setdefault(machine, []).append(f"  {case.id}: {' '.join(TARGETS[case.target].program(case))}")
+            machines.setdefault(machine, []).append(f"  {case.id}: {' '.join(EMULATED[case.target].program(case))}")
         for machine, programs in machines.items():
             yield ""
             for line in machine.splitlines():

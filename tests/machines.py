@@ -16,11 +16,12 @@ import pytest
 from worldwise.base import paths
 from worldwise.lab.image import ImageStore
 from worldwise.lab.lab import Lab, open_lab
-from worldwise.machine.emulator import Emulator, Machine, Outcome, Start
+from worldwise.machine.emulator import Emulator, Ended, StartFrom
+from worldwise.machine.machine import Machine
 from worldwise.plan.case import Case, parse_case
 from worldwise.records.check import CheckedRecords, check_records
 from worldwise.records.parse import parse_line
-from worldwise.targets.known import TARGETS
+from worldwise.targets.known import EMULATED
 
 # The quickest variant: most tests ask about machines, not about libraries.
 IMPLEMENTATION, OPTIMISATION = "mbedtls-nist", "O2"
@@ -138,7 +139,7 @@ def images(lab: Lab) -> ImageStore:
 @pytest.fixture(scope="session")
 def machine(images: ImageStore) -> Machine:
     """The machine of the quickest variant; both worlds are measured on it."""
-    return TARGETS["optee"].machine(case(), images)
+    return EMULATED["optee"].machine(case(), images)
 
 
 @pytest.fixture
@@ -160,12 +161,12 @@ def records_of(emulator: Emulator, machine: Machine, tmp_path: Path) -> RunCase:
     """Runs a case and gives its records, byte for byte."""
     count = 0
 
-    def run(wanted: Case, start: Start = "snapshot", on: Machine = machine) -> bytes:
+    def run(wanted: Case, start: StartFrom = "snapshot", on: Machine = machine) -> bytes:
         nonlocal count
         count += 1
         directory = tmp_path / f"run-{count}"
         directory.mkdir()
-        outcome: Outcome = emulator.run(on, TARGETS[wanted.target].program(wanted), directory, start)
+        outcome: Ended = emulator.run(on, EMULATED[wanted.target].program(wanted), directory, start)
         assert outcome.status == 0, emulator.diagnosis(directory, on)
         return (directory / "records.jsonl").read_bytes()
 
@@ -181,7 +182,7 @@ def measured(images: ImageStore, records_of: RunCase) -> Measured:
 
     def run(text: str, samples: int = 3, warmup: int = 1) -> CheckedRecords:
         wanted = parse_case(text, samples, warmup)
-        lines = records_of(wanted, on=TARGETS[wanted.target].machine(wanted, images)).splitlines()
+        lines = records_of(wanted, on=EMULATED[wanted.target].machine(wanted, images)).splitlines()
         return check_records([parse_line(line, "records", number) for number, line in enumerate(lines, 1)], wanted)
 
     return run
@@ -224,7 +225,7 @@ class Tool:
         return os.environ | own | extra
 
     def start(self, *arguments: str, **environment: str) -> subprocess.Popen[str]:
-        """Start it, not wait for it."""
+        """StartFrom it, not wait for it."""
         return subprocess.Popen(
             [sys.executable, "-P", "-m", "worldwise", *arguments],
             cwd=self.directory,
@@ -236,7 +237,7 @@ class Tool:
         )
 
     def run(self, *arguments: str, timeout: float = 280, **environment: str) -> subprocess.CompletedProcess[str]:
-        """Start it and wait for it; nothing of it is left when this returns or raises."""
+        """StartFrom it and wait for it; nothing of it is left when this returns or raises."""
         process = self.start(*arguments, **environment)
         try:
             stdout, stderr = process.communicate(timeout=timeout)

@@ -23,6 +23,7 @@ from worldwise.records.models import Start
 from worldwise.records.trace import parse_trace
 from worldwise.run import rundir
 from worldwise.run.rundir import CaseManifest, Finished, RunManifest
+from worldwise.targets import portable_images
 
 CORPUS = Path(__file__).parent / "corpus"
 # Of a message: some name all that is allowed.
@@ -81,7 +82,7 @@ def read_implementation(data: bytes) -> None:
     manifest = toml_model.parse(Manifest, text, path)
     library = own.Own(Portable(manifest, _LIBRARY / ADAPTER, _LIBRARY), _LIBRARY, text, {})
     own._check_manifest(library)
-    own.curve_plan(library.implementation, "secp256r1", "cortex-m4")
+    portable_images.curve_plan(library.implementation, "secp256r1", "cortex-m4")
     library.implementation.grid()
 
 

@@ -14,9 +14,10 @@ from machines import fresh_cache
 from worldwise.base import paths
 from worldwise.families.keycache import build as keycache
 from worldwise.families.keycache.build import Fuzzer
-from worldwise.lab import image, sandbox
+from worldwise.lab import sandbox
 from worldwise.lab.image import ImageStore, tree_digest
 from worldwise.lab.lab import Lab
+from worldwise.targets import optee_images
 
 # Three minutes of an idle core; more where others are at work, or where the root is not built yet.
 pytestmark = [pytest.mark.lab, pytest.mark.timeout(1800)]
@@ -114,7 +115,7 @@ def test_the_readmes_first_commands(root: Lab, tmp_path: Path) -> None:
 
 def test_the_ta_builds_with_a_dev_kit_alone(lab: Lab, images: ImageStore, tmp_path: Path) -> None:
     """As an integrator builds it: keycache/ and a dev kit, nothing else of the repository."""
-    core = images.get(image.optee("mbedtls-nist", "O2"))
+    core = images.get(optee_images.optee("mbedtls-nist", "O2"))
     lab.run(
         [
             "bash",

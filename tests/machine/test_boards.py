@@ -21,7 +21,7 @@ from worldwise.plan.case import Case, parse_case
 from worldwise.records.check import CheckedRecords
 from worldwise.run.measure import check_run
 from worldwise.targets.board import BoardTarget
-from worldwise.targets.known import TARGETS
+from worldwise.targets.known import EMULATED
 
 pytestmark = [pytest.mark.machine, pytest.mark.timeout(600)]
 
@@ -49,13 +49,13 @@ class Runner:
         self.runs += 1
         directory = self.directory / str(self.runs)
         directory.mkdir()
-        target = TARGETS[case.target]
+        target = EMULATED[case.target]
         self.emulator.run(target.machine(case, self.images), target.program(case), directory)
         return directory
 
     def checked(self, case: Case) -> CheckedRecords:
         """The records of a run of the case, with every check that a run goes through."""
-        target = TARGETS[case.target]
+        target = EMULATED[case.target]
         return check_run(case, self.run(case), self.emulator, target.machine(case, self.images))
 
 

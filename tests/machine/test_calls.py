@@ -8,7 +8,7 @@ from worldwise.lab.image import ImageStore
 from worldwise.plan.case import parse_case
 from worldwise.records.models import Outcome
 from worldwise.records.parse import parse_line
-from worldwise.targets.known import TARGETS
+from worldwise.targets.known import EMULATED
 
 PAYLOAD = "optee/mbedtls-nist-O2/payload,size=16KiB"
 CALL = "optee/mbedtls-nist-O2/call,size=0B"
@@ -45,7 +45,7 @@ def test_sessions_and_values_cost_little(measured: Measured) -> None:
 def test_wrong_calls_get_the_errors_that_are_due(records_of: RunCase, images: ImageStore, ta: str) -> None:
     """A TA of an app, and one that is built elsewhere."""
     case = parse_case(f"optee/mbedtls-nist-O2/abuse,ta={ta},calls=300")
-    machine = TARGETS["optee"].machine(case, images)
+    machine = EMULATED["optee"].machine(case, images)
     lines = records_of(case, on=machine).splitlines()
     found = [record for n, line in enumerate(lines, 1) if isinstance(record := parse_line(line, "r", n), Outcome)]
     tried = {record.what.partition(": ")[2]: record.result for record in found if ": " in record.what}
@@ -59,7 +59,7 @@ def test_wrong_calls_get_the_errors_that_are_due(records_of: RunCase, images: Im
 def test_no_command_reads_the_cycle_counter_without_leave(records_of: RunCase, images: ImageStore) -> None:
     """The read would trap and end the TA: those that measure by that counter look first whether they may."""
     case = parse_case("optee/mbedtls-nist-O2/abuse,ta=attest,calls=100")
-    machine = TARGETS["optee"].machine(case, images)
+    machine = EMULATED["optee"].machine(case, images)
     lines = records_of(case, on=machine).splitlines()
     found = [record for n, line in enumerate(lines, 1) if isinstance(record := parse_line(line, "r", n), Outcome)]
     for command in ("CALIBRATE_CYCLES", "DIGEST_UPDATE", "DIGEST_FINAL"):

@@ -6,7 +6,7 @@ import pytest
 from machines import Measured, RunCase
 from worldwise.lab.image import ImageStore
 from worldwise.plan.case import parse_case
-from worldwise.targets.known import TARGETS
+from worldwise.targets.known import EMULATED
 
 SIGN = "sign,curve=secp256r1,size=48B"
 FASTEST = f"optee/wolfssl-sp-O2/{SIGN},memory=allocated,random=tee"
@@ -57,12 +57,12 @@ def test_the_core_gives_right_answers_on_every_curve(measured: Measured, case_id
 def test_a_signature_is_the_same_twice(records_of: RunCase, images: ImageStore) -> None:
     """TEE_GenerateRandom too gives the same on a machine that repeats itself."""
     case = parse_case(FASTEST, 3, 1)
-    machine = TARGETS["optee"].machine(case, images)
+    machine = EMULATED["optee"].machine(case, images)
     assert records_of(case, on=machine) == records_of(case, on=machine)
 
 
 def test_the_ta_has_a_size(images: ImageStore) -> None:
-    footprint = TARGETS["optee"].machine(parse_case(FASTEST), images).footprint
+    footprint = EMULATED["optee"].machine(parse_case(FASTEST), images).footprint
     assert footprint
     assert 100_000 < footprint["ta_loaded"] < 1_000_000
     assert 10_000 < footprint["ta_file"] < 1_000_000

@@ -7,11 +7,11 @@ from collections.abc import Callable
 import pytest
 
 from machines import IMPLEMENTATION, OPTIMISATION, RunCase, Tool, assert_boots_differ, case, fresh_cache, note
-from worldwise.lab import image
 from worldwise.lab.image import ImageStore
 from worldwise.lab.lab import Lab
-from worldwise.machine import emulator as target
-from worldwise.machine.emulator import Machine
+from worldwise.machine.machine import DETERMINISTIC_MACHINE, Machine
+from worldwise.targets import optee_images
+from worldwise.targets.guest import kernel
 
 
 def _drop(arguments: tuple[str, ...], switch: str) -> tuple[str, ...]:
@@ -20,10 +20,10 @@ def _drop(arguments: tuple[str, ...], switch: str) -> tuple[str, ...]:
 
 
 def _with_random_seeds(arguments: tuple[str, ...]) -> tuple[str, ...]:
-    return tuple(word.replace(f",{target.DETERMINISTIC_MACHINE}", "") for word in arguments)
+    return tuple(word.replace(f",{DETERMINISTIC_MACHINE}", "") for word in arguments)
 
 
-# What QEMU is told without each of the switches that target.py explains.
+# What QEMU is told without each of the switches that machine.py explains.
 WITHOUT: dict[str, Callable[[tuple[str, ...]], tuple[str, ...]]] = {
     "icount": lambda arguments: _drop(arguments, "-icount"),
     "rtc": lambda arguments: _drop(arguments, "-rtc"),
@@ -63,10 +63,10 @@ def test_the_order_of_cases_does_not_matter(lone_tool: Tool) -> None:
 
 # Apart, so that they are built beside each other.
 _REPRODUCED = {
-    "firmware": image.firmware(),
-    "kernel": image.kernel(),
-    "optee": image.optee(IMPLEMENTATION, OPTIMISATION),
-    "initramfs": image.initramfs(IMPLEMENTATION, OPTIMISATION),
+    "firmware": optee_images.firmware(),
+    "kernel": kernel(),
+    "optee": optee_images.optee(IMPLEMENTATION, OPTIMISATION),
+    "initramfs": optee_images.initramfs(IMPLEMENTATION, OPTIMISATION),
 }
 
 

@@ -27,10 +27,12 @@ from worldwise.base.errors import WorldwiseError
 from worldwise.lab.contents import LIST, Contents
 from worldwise.lab.image import ImageStore
 from worldwise.lab.lab import Lab
-from worldwise.machine.emulator import OPTEE_TARGETS, Emulator, Machine, Start
+from worldwise.machine.emulator import Emulator, StartFrom
+from worldwise.machine.machine import Machine
 from worldwise.records.check import check_records
 from worldwise.records.parse import read_records
-from worldwise.targets.known import TARGETS
+from worldwise.targets.known import EMULATED
+from worldwise.targets.optee import OPTEE_TARGETS
 
 
 @pytest.fixture
@@ -96,7 +98,7 @@ def test_a_dying_qemu_is_told(emulator: Emulator, machine: Machine, directory: P
     thread = threading.Thread(target=kill)
     thread.start()
     with pytest.raises(WorldwiseError, match="QEMU ended with SIGKILL"):
-        program = TARGETS["optee"].program(case(samples=10_000))
+        program = EMULATED["optee"].program(case(samples=10_000))
         emulator.run(machine, program, directory, progress=lambda size: recorded.set() if size else None)
     thread.join()
     assert killed.is_set()
@@ -111,7 +113,7 @@ class WithoutQemu(Lab):
 
 
 @pytest.mark.parametrize("start", ["snapshot", "boot"])
-def test_a_missing_qemu_is_told(lab: Lab, machine: Machine, directory: Path, start: Start) -> None:
+def test_a_missing_qemu_is_told(lab: Lab, machine: Machine, directory: Path, start: StartFrom) -> None:
     """By name, at once, and not as a case without records."""
     Emulator(lab).snapshot(machine)
     with pytest.raises(WorldwiseError, match=r"QEMU did not start: .*qemu-system-aarch64"):
@@ -159,7 +161,7 @@ def test_a_damaged_snapshot_is_made_anew(lab: Lab, machine: Machine, directory: 
     shutil.copytree(shared, emulator.directory / shared.name)
     with (emulator.snapshot(machine) / "state").open("r+b") as file:
         file.truncate(1_000_000)
-    emulator.run(machine, TARGETS["optee"].program(case("empty-invoke")), directory)
+    emulator.run(machine, EMULATED["optee"].program(case("empty-invoke")), directory)
     assert any("has changed since it was made; booting anew" in note for note in notes)
     assert any(note.startswith("booted") for note in notes)
     check_records(read_records(directory / "records.jsonl"), case("empty-invoke"))

@@ -5,15 +5,16 @@ from pathlib import Path
 
 import pytest
 
+from worldwise.families.faults import campaign
+from worldwise.families.faults.campaign import AFTER_RESTART
 from worldwise.lab.image import ImageStore
 from worldwise.machine.emulator import Emulator
 from worldwise.plan.case import parse_case
 from worldwise.records.check import check_records
 from worldwise.records.models import Outcome
 from worldwise.records.parse import read_records
-from worldwise.run import campaign
-from worldwise.run.campaign import AFTER_RESTART, run_case
-from worldwise.targets.known import TARGETS
+from worldwise.run.campaign import run_case
+from worldwise.targets.known import EMULATED
 
 VARIANT = "optee/mbedtls-nist-O2"
 
@@ -35,7 +36,7 @@ class Tried:
     def outcomes(self, text: str) -> list[Outcome]:
         """The outcomes of a case of the quickest variant."""
         case = parse_case(f"{VARIANT}/{text}", 1, 0)
-        target = TARGETS["optee"]
+        target = EMULATED["optee"]
         directory = self.directory / case.operation
         directory.mkdir()
         run_case(self.emulator, self.images, target.machine(case, self.images), case, target.program(case), directory)

@@ -20,7 +20,7 @@ from worldwise.libraries import own
 from worldwise.libraries.crates import Crates, crate_folder
 from worldwise.libraries.portable import load_adapter
 from worldwise.plan.case import Case
-from worldwise.targets.known import TARGETS
+from worldwise.targets.known import EMULATED
 
 BOARD = "nucleo-f446re"
 VARIANT = "my-micro-ecc-O2"
@@ -222,7 +222,7 @@ def test_the_same_source_on_another_day_is_the_same(
     own.bring([library(tmp_path / "library", after=TRACES)])
     case = Case(target, "my-micro-ecc", "O2", "sign", 2, 0, (("curve", "secp256r1"), ("size", "32B")))
     for each in (images, ImageStore(later, note)):
-        TARGETS[target].machine(case, each)
+        EMULATED[target].machine(case, each)
     built, known = images_of(later.cache), images_of(images.lab.cache)
     assert [name for name in built if VARIANT in name]
     assert all(files == known[name] for name, files in built.items())

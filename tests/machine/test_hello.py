@@ -4,7 +4,7 @@
 from machines import Measured, RunCase
 from worldwise.lab.image import ImageStore
 from worldwise.plan.case import parse_case
-from worldwise.targets.known import TARGETS
+from worldwise.targets.known import EMULATED
 
 HELLO = "optee/mbedtls-nist-O2/hello"
 
@@ -19,5 +19,5 @@ def test_hello_counts_its_one_addition(measured: Measured) -> None:
 def test_hello_is_the_same_twice(records_of: RunCase, images: ImageStore) -> None:
     """The app's own machine repeats itself to the byte."""
     case = parse_case(HELLO, 3, 1)
-    machine = TARGETS["optee"].machine(case, images)
+    machine = EMULATED["optee"].machine(case, images)
     assert records_of(case, on=machine) == records_of(case, on=machine)

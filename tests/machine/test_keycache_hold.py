@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from worldwise.families.keycache import campaign
 from worldwise.families.keycache.cut import GOOD, LOST
 from worldwise.lab.image import ImageStore
 from worldwise.machine.emulator import Emulator
@@ -12,9 +13,8 @@ from worldwise.plan.case import parse_case
 from worldwise.records.check import check_records
 from worldwise.records.models import Outcome
 from worldwise.records.parse import read_records
-from worldwise.run import campaign
 from worldwise.run.campaign import run_case
-from worldwise.targets.known import TARGETS
+from worldwise.targets.known import EMULATED
 
 VARIANT = "optee/mbedtls-ce-O2"
 # The TA's first start makes 64 objects; several such machines may run on a busy host.
@@ -24,7 +24,7 @@ pytestmark = pytest.mark.timeout(1800)
 def outcomes(text: str, emulator: Emulator, images: ImageStore, directory: Path) -> list[Outcome]:
     """What a campaign recorded, checked as the tool does."""
     case = parse_case(f"{VARIANT}/{text}", 1, 0)
-    target = TARGETS["optee"]
+    target = EMULATED["optee"]
     run_case(emulator, images, target.machine(case, images), case, target.program(case), directory)
     records = read_records(directory / "records.jsonl")
     check_records(records, case)

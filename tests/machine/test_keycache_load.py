@@ -13,7 +13,7 @@ from worldwise.plan.case import Case, parse_case
 from worldwise.records.check import check_records
 from worldwise.records.models import Outcome
 from worldwise.records.parse import parse_line
-from worldwise.targets.known import TARGETS
+from worldwise.targets.known import EMULATED
 
 # The first that needs an image builds it, and the root of the key cache.
 pytestmark = pytest.mark.timeout(1800)
@@ -25,7 +25,7 @@ POLICIES = {"lru": "lru", "smart": "s3-fifo"}
 
 def run(case: Case, records_of: RunCase, images: ImageStore) -> dict[str, Outcome]:
     """The outcomes of a case by what they are of; its records are checked as the tool does."""
-    lines = records_of(case, on=TARGETS[case.target].machine(case, images)).splitlines()
+    lines = records_of(case, on=EMULATED[case.target].machine(case, images)).splitlines()
     records = [parse_line(line, "records", number) for number, line in enumerate(lines, 1)]
     check_records(records, case)
     return {record.what: record for record in records if isinstance(record, Outcome)}
@@ -61,7 +61,7 @@ def test_redis_benchmark_says_the_same_twice(records_of: RunCase, images: ImageS
     """Its report goes by the machine's clock, in which the one processor was never idle: it is a count as well."""
     parameters = "size=256B,storage=ree,policy=smart,action=seal,connections=8,clients=10,requests=200"
     case = parse_case(f"optee/mbedtls-ce-O2/keycache-load,{parameters}", 1)
-    machine = TARGETS[case.target].machine(case, images)
+    machine = EMULATED[case.target].machine(case, images)
     first = records_of(case, on=machine)
     assert records_of(case, on=machine) == first
     said = [parse_line(line, "records", number) for number, line in enumerate(first.splitlines(), 1)]

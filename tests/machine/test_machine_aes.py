@@ -11,7 +11,7 @@ from worldwise.lab.image import ImageStore
 from worldwise.plan.case import parse_case
 from worldwise.records.check import CheckedRecords, check_records
 from worldwise.records.parse import parse_line
-from worldwise.targets.known import TARGETS
+from worldwise.targets.known import EMULATED
 
 VARIANT = f"{IMPLEMENTATION}-{OPTIMISATION}"
 
@@ -25,7 +25,7 @@ def sealed(records_of: RunCase, images: ImageStore) -> Sealed:
 
     def run(text: str) -> tuple[CheckedRecords, list[CipherEvidence]]:
         wanted = parse_case(text, 3, 1)
-        lines = records_of(wanted, on=TARGETS[wanted.target].machine(wanted, images)).splitlines()
+        lines = records_of(wanted, on=EMULATED[wanted.target].machine(wanted, images)).splitlines()
         records = [parse_line(line, "records", number) for number, line in enumerate(lines, 1)]
         return check_records(records, wanted), [record for record in records if isinstance(record, CipherEvidence)]
 

@@ -14,12 +14,13 @@ import pytest
 from machines import Measured, RunCase
 from worldwise.families.echo.client import HOST_FILE, STREAM_MESSAGES, read_host_times
 from worldwise.lab.image import ImageStore
-from worldwise.machine.emulator import Beside, Emulator
+from worldwise.machine.emulator import Emulator
+from worldwise.machine.machine import Beside
 from worldwise.plan.case import Case, parse_case
 from worldwise.records.check import check_records
 from worldwise.records.models import Outcome
 from worldwise.records.parse import read_records
-from worldwise.targets.known import TARGETS
+from worldwise.targets.known import EMULATED
 
 SERVERS = ("linux", "call", "socket")
 
@@ -55,7 +56,7 @@ def test_the_largest_message_takes_no_pause(server: str, measured: Measured) -> 
 
 def test_echo_is_the_same_twice(records_of: RunCase, images: ImageStore) -> None:
     case = echo_case("echo", "socket", "1KiB")
-    machine = TARGETS[case.target].machine(case, images)
+    machine = EMULATED[case.target].machine(case, images)
     assert records_of(case, on=machine) == records_of(case, on=machine)
 
 
@@ -95,11 +96,11 @@ def test_the_host_measures_over_its_loopback(
 ) -> None:
     """If this fails, the user network does not join host and machine, or something listens to others than the host."""
     case = echo_case("echo-host", server, "1KiB")
-    machine = TARGETS[case.target].machine(case, images)
+    machine = EMULATED[case.target].machine(case, images)
     assert machine.beside
     watched = _Watched(machine.beside)
     began = time.monotonic()
-    outcome = emulator.run(replace(machine, beside=watched), TARGETS[case.target].program(case), tmp_path)
+    outcome = emulator.run(replace(machine, beside=watched), EMULATED[case.target].program(case), tmp_path)
     assert outcome.status == 0, emulator.diagnosis(tmp_path, machine)
     assert watched.addresses == {"0100007F"}
     assert any(word.startswith("user,id=host,restrict=on,") for word in outcome.command)

@@ -17,11 +17,13 @@ from worldwise.explain.stacks import folded
 from worldwise.families.sha256 import parts as hash_parts
 from worldwise.lab.image import ImageStore
 from worldwise.lab.lab import Lab
-from worldwise.machine.emulator import RECORDS, TRACE, Emulator, Machine, Plugin
+from worldwise.machine.emulator import Emulator
+from worldwise.machine.machine import RECORDS, TRACE, Machine
+from worldwise.machine.plugin import Plugin
 from worldwise.plan.case import Case, parse_case
 from worldwise.records.trace import read_trace
 from worldwise.run.watch import Watched, Watcher
-from worldwise.targets.known import TARGETS
+from worldwise.targets.known import EMULATED
 
 VARIANT = f"{IMPLEMENTATION}-{OPTIMISATION}"
 
@@ -183,7 +185,7 @@ def test_the_plugin_changes_no_digit(
     assert (stack.directory / RECORDS).read_bytes() == plain
     directory = tmp_path / "count"
     directory.mkdir()
-    watcher.emulator.run(machine, TARGETS[wanted.target].program(wanted), directory, plugin=watcher.count_plugin())
+    watcher.emulator.run(machine, EMULATED[wanted.target].program(wanted), directory, plugin=watcher.count_plugin())
     assert (directory / RECORDS).read_bytes() == plain
     counted = read_trace(directory / TRACE)
     assert counted.start.mode == "count"
@@ -272,7 +274,7 @@ def test_a_wrong_argument_is_told(
     plugin = dataclasses.replace(watcher.count_plugin(), arguments=arguments)
     wanted = case("optee/empty-invoke")
     with pytest.raises(WorldwiseError, match=r"QEMU did not start") as caught:
-        watcher.emulator.run(machine, TARGETS["optee"].program(wanted), tmp_path, plugin=plugin)
+        watcher.emulator.run(machine, EMULATED["optee"].program(wanted), tmp_path, plugin=plugin)
     assert said in caught.value.details
 
 
@@ -284,7 +286,10 @@ def test_a_plugin_that_cannot_be_loaded_is_told(watcher: Watcher, machine: Machi
     run.mkdir()
     with pytest.raises(WorldwiseError, match=r"QEMU did not start: .*plugin"):
         watcher.emulator.run(
-            machine, TARGETS["optee"].program(case("optee/empty-invoke")), run, plugin=Plugin(broken, {"mode": "count"})
+            machine,
+            EMULATED["optee"].program(case("optee/empty-invoke")),
+            run,
+            plugin=Plugin(broken, {"mode": "count"}),
         )
 
 

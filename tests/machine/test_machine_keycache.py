@@ -8,7 +8,7 @@ import pytest
 from machines import Measured, RunCase
 from worldwise.lab.image import ImageStore
 from worldwise.plan.case import Case, parse_case
-from worldwise.targets.known import TARGETS
+from worldwise.targets.known import EMULATED
 
 # The first that needs an image builds it, and the root of the key cache.
 pytestmark = pytest.mark.timeout(1800)
@@ -45,5 +45,5 @@ def test_where_a_key_is_found_decides_what_it_costs(measured: Measured) -> None:
 
 def test_a_request_costs_the_same_twice(records_of: RunCase, images: ImageStore) -> None:
     case = case_of("reencrypt-hit", "256B")
-    machine = TARGETS[case.target].machine(case, images)
+    machine = EMULATED[case.target].machine(case, images)
     assert records_of(case, on=machine) == records_of(case, on=machine)

@@ -11,10 +11,11 @@ from worldwise.base.errors import WorldwiseError
 from worldwise.lab.image import ImageStore
 from worldwise.lab.lab import Lab
 from worldwise.libraries.portable import CURVELESS, HARDCLOCK, NO_CURVE, portables
-from worldwise.machine.emulator import DETERMINISTIC_MACHINE, Emulator
+from worldwise.machine.emulator import Emulator
+from worldwise.machine.machine import DETERMINISTIC_MACHINE
 from worldwise.plan.case import parse_case
 from worldwise.plan.spec import PLAIN_TARGETS
-from worldwise.targets.known import TARGETS
+from worldwise.targets.known import EMULATED
 
 SIGN = "nettle-O2/sign,curve=secp256r1,size=32B"
 ECDH = "nettle-O2/ecdh,curve=secp256r1"
@@ -26,7 +27,7 @@ _SIZES = {**dict.fromkeys(("sign", "verify", HARDCLOCK), "32B"), **dict.fromkeys
 def test_a_cold_boot_and_a_restored_machine_agree(records_of: RunCase, images: ImageStore, target: str) -> None:
     """A boot and two restores: the same bytes."""
     wanted = parse_case(f"{target}/{SIGN}", samples=3, warmup=1)
-    machine = TARGETS[target].machine(wanted, images)
+    machine = EMULATED[target].machine(wanted, images)
     restored = records_of(wanted, on=machine)
     assert restored == records_of(wanted, on=machine)
     assert restored == records_of(wanted, on=machine, start="boot")
@@ -36,7 +37,7 @@ def test_a_cold_boot_and_a_restored_machine_agree(records_of: RunCase, images: I
 def test_no_seed_is_the_hosts(records_of: RunCase, images: ImageStore, target: str) -> None:
     """Without what keeps the host's random bytes out of the device tree no two boots are the same."""
     wanted = parse_case(f"{target}/{SIGN}", samples=1, warmup=0)
-    machine = TARGETS[target].machine(wanted, images)
+    machine = EMULATED[target].machine(wanted, images)
     words = [word.replace(f",{DETERMINISTIC_MACHINE}", "") for word in machine.arguments]
     if "-seed" in words:
         del words[words.index("-seed") : words.index("-seed") + 2]
@@ -49,7 +50,7 @@ def test_no_seed_is_the_hosts(records_of: RunCase, images: ImageStore, target: s
 def test_one_saved_state_serves_every_program(images: ImageStore, lab: Lab, target: str) -> None:
     """What a library is made of can then move no address, and so no count, of another."""
     one, other = (
-        TARGETS[target].machine(parse_case(f"{target}/{text}"), images)
+        EMULATED[target].machine(parse_case(f"{target}/{text}"), images)
         for text in (SIGN, "libsodium-O2/sign,curve=ed25519,size=32B")
     )
     assert one.digest(lab) != other.digest(lab)
@@ -59,7 +60,7 @@ def test_one_saved_state_serves_every_program(images: ImageStore, lab: Lab, targ
 def test_the_core_makes_another_machine(images: ImageStore, lab: Lab) -> None:
     """And the same program runs on it."""
     one, other = (
-        TARGETS["linux-armv8"].machine(parse_case(f"linux-armv8/{SIGN}{more}"), images)
+        EMULATED["linux-armv8"].machine(parse_case(f"linux-armv8/{SIGN}{more}"), images)
         for more in ("", ",core=cortex-a76")
     )
     assert one.state_digest(lab) != other.state_digest(lab)
@@ -105,11 +106,11 @@ def test_libraries_on_armv7(measured: Measured, text: str) -> None:
 
 def test_a_program_that_is_not_there_is_told(emulator: Emulator, images: ImageStore, tmp_path: Path) -> None:
     wanted = parse_case(f"linux-armv8/{SIGN}")
-    machine = TARGETS["linux-armv8"].machine(wanted, images)
+    machine = EMULATED["linux-armv8"].machine(wanted, images)
     without = dataclasses.replace(
         machine, files={name: path for name, path in machine.files.items() if name != "program"}
     )
-    outcome = emulator.run(without, TARGETS["linux-armv8"].program(wanted), tmp_path)
+    outcome = emulator.run(without, EMULATED["linux-armv8"].program(wanted), tmp_path)
     assert outcome.status == 1
     assert "fetch: /machine/program: " in (tmp_path / "records.jsonl").read_text()
 
@@ -117,6 +118,6 @@ def test_a_program_that_is_not_there_is_told(emulator: Emulator, images: ImageSt
 @pytest.mark.parametrize(("how", "says"), [("kernel-panic", "the guest's kernel panicked"), ("hang", "hangs")])
 @pytest.mark.parametrize("target", PLAIN_TARGETS)
 def test_failures_are_told(lab: Lab, images: ImageStore, tmp_path: Path, target: str, how: str, says: str) -> None:
-    machine = TARGETS[target].machine(parse_case(f"{target}/{SIGN}"), images)
+    machine = EMULATED[target].machine(parse_case(f"{target}/{SIGN}"), images)
     with pytest.raises(WorldwiseError, match=says):
         Emulator(lab, silence_limit=5 if how == "hang" else 120).run(machine, ("/bin/faults", how), tmp_path)

@@ -19,7 +19,7 @@ from worldwise.machine.emulator import Emulator
 from worldwise.plan.case import Case
 from worldwise.records.check import CheckedRecords
 from worldwise.run.measure import check_run
-from worldwise.targets.known import TARGETS
+from worldwise.targets.known import EMULATED
 
 BOARD = "nucleo-f446re"
 MANIFEST = """\
@@ -87,7 +87,7 @@ def measure(lab: Lab, images: ImageStore, tmp_path: Path) -> Iterator[Measure]:
         (brought,) = own.bring([folder])
         parameters = (("size", "16B"),) if operation == "sha256" else (("curve", "ed25519"), ("size", "16B"))
         case = Case(on, brought.name, "O2", operation, 2, 0, parameters if on == BOARD else ())
-        target = TARGETS[on]
+        target = EMULATED[on]
         machine = target.machine(case, images)
         directory = tmp_path / "case"
         directory.mkdir()

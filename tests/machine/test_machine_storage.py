@@ -16,7 +16,7 @@ from worldwise.plan.parameters import STORAGES
 from worldwise.records.check import CheckedRecords
 from worldwise.records.models import Outcome
 from worldwise.records.parse import parse_line
-from worldwise.targets.known import TARGETS
+from worldwise.targets.known import EMULATED
 
 ACTIONS = ("create", "read", "overwrite", "append", "rename", "enumerate", "delete")
 VARIANT = "mbedtls-ce-O2"
@@ -63,7 +63,7 @@ def test_requests_to_the_supplicant_are_told(records_of: RunCase, images: ImageS
     found = {}
     for storage, size in (("ree", "32B"), ("ree-rpmb", "32B"), ("rpmb", "32B"), ("rpmb", "7000B")):
         case = parse_case(f"optee/{VARIANT}/storage,size={size},storage={storage},action=create", 4, 1)
-        machine = TARGETS["optee"].machine(case, images)
+        machine = EMULATED["optee"].machine(case, images)
         records = [parse_line(line, "records", 1) for line in records_of(case, on=machine).splitlines()]
         (told,) = (record for record in records if isinstance(record, Outcome))
         assert told.what == "requests to tee-supplicant"
@@ -84,7 +84,7 @@ def test_the_largest_object_fits_rpmb_and_a_larger_one_does_not(
         case = Case("optee", "mbedtls-ce", "O2", "storage", 1, 0, given)
         directory = tmp_path / str(size)
         directory.mkdir()
-        target = TARGETS["optee"]
+        target = EMULATED["optee"]
         emulator.run(target.machine(case, images), target.program(case), directory)
         found.append((directory / "records.jsonl").read_text())
     fits, does_not = found
@@ -97,5 +97,5 @@ def test_the_largest_object_fits_rpmb_and_a_larger_one_does_not(
 def test_storage_is_the_same_twice(records_of: RunCase, images: ImageStore, storage: str) -> None:
     """Keys and nonces of objects are random, and still the same in every run."""
     case = parse_case(f"optee/{VARIANT}/storage,size=7000B,storage={storage},action=overwrite", 3, 1)
-    machine = TARGETS["optee"].machine(case, images)
+    machine = EMULATED["optee"].machine(case, images)
     assert records_of(case, on=machine) == records_of(case, on=machine)

@@ -25,9 +25,11 @@ from worldwise.lab.image import ImageStore, Recipe
 from worldwise.lab.lab import Lab, open_lab
 from worldwise.lab.sandbox import MIB, Limits
 from worldwise.libraries import own
-from worldwise.machine.emulator import CONSOLE, RECORDS, Emulator, Machine, address_name
+from worldwise.machine.elf import address_name
+from worldwise.machine.emulator import Emulator
+from worldwise.machine.machine import CONSOLE, RECORDS, Machine
 from worldwise.plan.case import Case
-from worldwise.targets.known import TARGETS
+from worldwise.targets.known import EMULATED
 
 # Nobody of this host, and not one of those whom the sandbox takes.
 ORDINARY = 54_321
@@ -349,7 +351,7 @@ def guest(lab: Lab, images: ImageStore, tmp_path: Path) -> Iterator[Callable[[st
         (folder / "adapter.c").write_text(ADAPTER % what)
         (brought,) = own.bring([folder])
         wanted = Case(BOARD, brought.name, "O2", "sha256", 2, 0, (("size", "16B"),))
-        target = TARGETS[BOARD]
+        target = EMULATED[BOARD]
         machine = target.machine(wanted, images)
         directory = tmp_path / "case"
         directory.mkdir()
@@ -424,7 +426,7 @@ def test_an_emulator_that_was_taken_over_reaches_no_file(what: str, lab: Lab, ma
     directory.mkdir()
     emulator = Emulator(place, limits=replace(sandbox.EMULATOR, disk=20 * MIB))
     with pytest.raises(WorldwiseError) as caught:
-        emulator.run(machine, TARGETS["optee"].program(case()), directory)
+        emulator.run(machine, EMULATED["optee"].program(case()), directory)
     assert says in caught.value.message
     assert not any(path.is_symlink() for path in directory.iterdir())
 

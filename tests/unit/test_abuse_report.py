@@ -8,7 +8,7 @@ import pytest
 from worldwise.base import paths
 from worldwise.base.tables import Table
 from worldwise.families.abuse.tables import abuse_sections
-from worldwise.libraries.apps import ABUSED, APPS
+from worldwise.plan.catalogue import ABUSED, APPS
 from worldwise.read.lens import Attempt, Reading
 
 BAD, SHORT = "TEE_ERROR_BAD_PARAMETERS", "TEE_ERROR_SHORT_BUFFER"

@@ -1,15 +1,15 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Apps: what src/worldwise/apps.py says and what the folders of guest/apps have must agree."""
+"""Apps: what the families declare and what the folders of guest/apps have must agree."""
 
 import re
 
 import pytest
 
 from worldwise.base import paths
-from worldwise.lab import image
-from worldwise.libraries.apps import ABUSE, APPS, app_named, app_of
+from worldwise.families.abuse.spec import ABUSE
 from worldwise.plan.case import parse_case
-from worldwise.plan.catalogue import TARGETS, optimisations_of
+from worldwise.plan.catalogue import APPS, SPECS, TARGETS, app_of, operation_of, optimisations_of
+from worldwise.targets import optee_images
 
 FOLDER = paths.GUEST / "apps"
 
@@ -31,7 +31,9 @@ def test_the_uuid_is_that_of_the_makefile(name: str) -> None:
 def test_no_two_apps_have_a_uuid_or_an_operation_in_common() -> None:
     own = [app.uuid for app in APPS.values() if not app.borrows]
     assert len(set(own)) == len(own)
-    operations = [operation for app in APPS.values() for operation in app.operations]
+    done = [operation for spec in SPECS.values() for operation in spec.operations if operation.app]
+    assert {operation.app for operation in done} <= set(APPS)
+    operations = [operation.name for operation in done]
     assert len(set(operations)) == len(operations)
     known = {operation for there in TARGETS.values() for operation in there}
     assert set(operations) <= known
@@ -42,12 +44,14 @@ def test_which_app_does_an_operation() -> None:
     assert app_of("file", {"size": "1B"}) == "storage"
     assert app_of("attestdiv", {}) == ""
     assert app_of(ABUSE, {"ta": "aes"}) == "aes"
-    assert app_named("hello") is APPS["hello"]
-    assert app_named("attestdiv") is None
+    hello, attestdiv = (operation_of("optee", name) for name in ("hello", "attestdiv"))
+    assert hello
+    assert attestdiv
+    assert (hello.app, attestdiv.app) == ("hello", "")
 
 
 def test_images_of_apps_do_not_depend_on_each_other() -> None:
-    hello, calls = (image.app_programs(name, "mbedtls-nist", "O2") for name in ("hello", "calls"))
+    hello, calls = (optee_images.app_programs(name, "mbedtls-nist", "O2") for name in ("hello", "calls"))
     assert any("hello" in name for name in hello.trees)
     assert not any("calls" in name for name in hello.trees)
     assert not any("hello" in name for name in calls.trees)
@@ -55,8 +59,8 @@ def test_images_of_apps_do_not_depend_on_each_other() -> None:
 
 @pytest.mark.parametrize("level", optimisations_of("optee"))
 def test_a_feature_is_another_op_tee(level: str) -> None:
-    plain = image.optee("mbedtls-nist", level)
-    rpmb = image.optee("mbedtls-nist", level, "rpmb")
+    plain = optee_images.optee("mbedtls-nist", level)
+    rpmb = optee_images.optee("mbedtls-nist", level, "rpmb")
     assert plain.name == f"optee-mbedtls-nist-{level}"
     assert rpmb.name == f"optee-mbedtls-nist-{level}-rpmb"
     assert "CFG_RPMB_FS=y" in rpmb.settings["CRYPTO_LIBRARY"]

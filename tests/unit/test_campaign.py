@@ -11,25 +11,21 @@ from typing import cast
 import pytest
 
 from worldwise.base.errors import WorldwiseError
+from worldwise.families.faults.attempts import ATTEMPTS
+from worldwise.families.faults.campaign import AFTER_RESTART, Journal
+from worldwise.families.keycache import campaign as keycache_campaign
+from worldwise.families.keycache.attempts import HOLD_ATTEMPTS, NOT_TRIED
 from worldwise.lab.image import ImageStore
 from worldwise.lab.lab import Lab
-from worldwise.machine.emulator import Emulator, Machine, Plugin
-from worldwise.machine.emulator import Outcome as Ran
+from worldwise.machine.emulator import Emulator, Ended
+from worldwise.machine.machine import Machine
+from worldwise.machine.plugin import CutPlugin, Plugin
 from worldwise.plan.case import Case, parse_case
 from worldwise.records.check import check_records
 from worldwise.records.models import Outcome
 from worldwise.records.parse import read_records
-from worldwise.run import campaign
-from worldwise.run.campaign import (
-    AFTER_RESTART,
-    ATTEMPTS,
-    CutPlugin,
-    Journal,
-    method_digest,
-    name_codes,
-    run_case,
-    spread,
-)
+from worldwise.run.campaign import method_digest, name_codes, run_case
+from worldwise.run.cuts import spread
 
 MACHINE = cast(Machine, None)
 REGION = 1000
@@ -74,8 +70,8 @@ class Machines:
         plugin: Plugin | None = None,
         prepared: Path | None = None,
         left: Sequence[str] = (),
-    ) -> Ran:
-        assert {"journal", "length", "before.state", "after.state", "shadow", "asked"} == set(left)
+    ) -> Ended:
+        assert set(left) == {"journal", "length", "before.state", "after.state"}
         assert program[0] == "/bin/linux-bench"
         assert prepared is None
         step = program[1]
@@ -103,7 +99,7 @@ class Machines:
         elif not at:
             lines.append({"type": "end", "status": 0, "idle": self.idle})
         (directory / "records.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
-        return Ran(0, ("qemu",), 0.5)
+        return Ended(0, ("qemu",), 0.5)
 
     def diagnosis(self, _directory: Path, _machine: Machine) -> str:
         return "what the consoles say"
@@ -276,8 +272,8 @@ class KeyCaches(Machines):
         plugin: Plugin | None = None,
         prepared: Path | None = None,
         left: Sequence[str] = (),
-    ) -> Ran:
-        assert {"journal", "length", "before.state", "after.state", "shadow", "asked"} == set(left)
+    ) -> Ended:
+        assert set(left) == {"journal", "length", "shadow", "asked"}
         step, *arguments = program[1:]
         self.steps.append(" ".join(program[1:]))
         at = int(plugin.arguments.get("at", 0)) if plugin else 0
@@ -306,7 +302,7 @@ class KeyCaches(Machines):
         if not at:
             lines.append({"type": "end", "status": 0, "idle": 0})
         (directory / "records.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
-        return Ran(0, ("qemu",), 0.5)
+        return Ended(0, ("qemu",), 0.5)
 
 
 def key_cache(operation: str, *parameters: tuple[str, str]) -> Case:
@@ -328,8 +324,8 @@ def no_images(monkeypatch: pytest.MonkeyPatch) -> None:
         def recipes(self, _case: Case) -> list[SimpleNamespace]:
             return [SimpleNamespace(name="programs-keycache")]
 
-    monkeypatch.setattr(campaign, "OPTEE_TARGETS", {"optee": Target()})
-    monkeypatch.setattr(campaign, "symbol_address", lambda _file, _name: 7)
+    monkeypatch.setattr(keycache_campaign, "OPTEE_TARGETS", {"optee": Target()})
+    monkeypatch.setattr(keycache_campaign, "symbol_address", lambda _file, _name: 7)
 
 
 CUT_CASE = key_cache("keycache-cut", ("storage", "ree"), ("points", "5"))
@@ -374,6 +370,6 @@ def test_what_a_key_cache_is_put_through(storage: str, tmp_path: Path) -> None:
     """If this fails, an attempt is left out, or a sign of life is taken for one."""
     machines = KeyCaches()
     found = key_cache_outcomes(machines, key_cache("keycache-hold", ("storage", storage)), tmp_path)
-    tried = [what for what in campaign.HOLD_ATTEMPTS if what not in campaign.NOT_TRIED.get(storage, ())]
+    tried = [what for what in HOLD_ATTEMPTS if what not in NOT_TRIED.get(storage, ())]
     assert [each.what for each in found] == tried
     assert machines.steps == [f"hold storage={storage} attempt={what}" for what in tried]

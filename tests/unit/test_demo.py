@@ -18,7 +18,8 @@ from worldwise.families.keycache import build as keycache
 from worldwise.families.keycache import demo as keycache_demo
 from worldwise.families.keycache.demo import Options, serve
 from worldwise.lab.lab import Bind, open_lab
-from worldwise.machine.emulator import Beside, OpteeMachineTarget
+from worldwise.machine.machine import Beside
+from worldwise.targets.optee import OpteeMachineTarget
 
 ANSWERS = keycache_demo._Beside._answers
 

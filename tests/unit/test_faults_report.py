@@ -1,11 +1,15 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Reports of tampering and of power cuts, from attempts that nobody made."""
 
+import re
+
 from board_reading import board_reading
+from worldwise.base import paths
 from worldwise.base.tables import Section
-from worldwise.families.faults.tables import LABELS, faults_sections
+from worldwise.families.faults.attempts import ATTEMPTS, LABELS
+from worldwise.families.faults.campaign import AFTER_RESTART
+from worldwise.families.faults.tables import faults_sections
 from worldwise.read.lens import Attempt, Reading
-from worldwise.run.campaign import AFTER_RESTART, ATTEMPTS
 
 CORRUPT = "TEE_ERROR_CORRUPT_OBJECT"
 ABSENT = "TEE_ERROR_ITEM_NOT_FOUND, as if it had never been there"
@@ -59,6 +63,12 @@ def test_a_run_without_campaigns_has_no_such_tables() -> None:
 def test_every_attempt_has_a_name() -> None:
     """If this fails, a table shows a word of the program's."""
     assert set(LABELS) == {what for listed in ATTEMPTS.values() for what in listed}
+
+
+def test_the_guest_makes_every_attempt_that_is_known() -> None:
+    """If this fails, the guest can do something that is never tried, or is asked for what it cannot do."""
+    source = (paths.GUEST / "apps/faults/linux/tamper.c").read_text(encoding="utf-8")
+    assert set(re.findall(r'\{ "([a-z-]+)", \w+ \}', source)) == set(LABELS)
 
 
 def test_attempts_stand_beside_each_other() -> None:

@@ -8,7 +8,6 @@ import pytest
 
 from synthetic import COST, RecordList, find, write_run
 from worldwise.base import paths
-from worldwise.lab import image
 from worldwise.lab.debian import load_lock
 from worldwise.lab.image import ImageStore
 from worldwise.lab.lab import Lab
@@ -17,6 +16,7 @@ from worldwise.plan.case import Case
 from worldwise.plan.suite import load_suite
 from worldwise.read.lens import read_run
 from worldwise.report.report import sections
+from worldwise.targets import optee_images
 
 PATCHES = sorted((paths.PATCHES / "optee-os").glob("001*.patch"))
 TRIES = {name: one for name, one in IMPLEMENTATIONS.items() if one.tries}
@@ -85,10 +85,12 @@ def test_what_a_patch_changes_is_part_of_an_image_and_not_of_the_objects_it_shar
     """If this fails, a variant is taken for its base, or all of OP-TEE is compiled for a change to one file."""
     lab = Lab(load_lock(), tmp_path)
     for name, one in TRIES.items():
-        assert image.optee(name, "O2").digest(lab) != image.optee(one.tries, "O2").digest(lab)
-        shared = image.optee_objects(name, "O2").digest(lab) == image.optee_objects(one.tries, "O2").digest(lab)
+        assert optee_images.optee(name, "O2").digest(lab) != optee_images.optee(one.tries, "O2").digest(lab)
+        shared = optee_images.optee_objects(name, "O2").digest(lab) == optee_images.optee_objects(
+            one.tries, "O2"
+        ).digest(lab)
         assert shared == (one.settings == IMPLEMENTATIONS[one.tries].settings)
-        assert set(one.changes.split()) <= set(image.optee(name, "O2").settings["OPTIMISATION"].split())
+        assert set(one.changes.split()) <= set(optee_images.optee(name, "O2").settings["OPTIMISATION"].split())
 
 
 def test_the_suite_measures_each_beside_its_base() -> None:
@@ -150,5 +152,5 @@ def test_the_pages_say_what_each_is() -> None:
 @pytest.mark.lab
 def test_the_patches_apply(lab_if_there: Lab) -> None:
     """If this fails, one of our patches does not fit OP-TEE's source, Debian's patches or the others."""
-    built = ImageStore(lab_if_there).get(image.optee_source())
+    built = ImageStore(lab_if_there).get(optee_images.optee_source())
     assert built.files.keys() == {"source.tar"}

@@ -15,7 +15,10 @@ from worldwise.base import paths
 from worldwise.base.errors import HostError
 from worldwise.lab import debian
 from worldwise.lab.lab import Lab
-from worldwise.machine.emulator import EMULATOR_LOG, RECORDS, Emulator, Machine
+from worldwise.lab.sandbox import EMULATOR
+from worldwise.machine.diagnosis import judge
+from worldwise.machine.emulator import Emulator
+from worldwise.machine.machine import EMULATOR_LOG, RECORDS, Machine
 from worldwise.plan.case import Case
 from worldwise.run.rundir import Run
 
@@ -190,4 +193,4 @@ def test_a_guest_that_has_begun_refuses_nothing(place: Lab, tmp_path: Path) -> N
     directory.mkdir()
     (directory / EMULATOR_LOG).write_text(f"{REFUSAL}\n")
     (directory / RECORDS).write_text("")
-    Emulator(place)._judge(0, directory, MACHINE)
+    judge(0, directory, MACHINE, place, EMULATOR)

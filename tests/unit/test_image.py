@@ -21,6 +21,7 @@ from worldwise.lab.debian import File, Lock, Package, Source
 from worldwise.lab.image import Image, ImageStore, Recipe
 from worldwise.lab.lab import Bind, Lab
 from worldwise.libraries.implementation import IMPLEMENTATIONS
+from worldwise.targets import optee_images
 
 
 class HostLab(Lab):
@@ -216,7 +217,7 @@ def test_variants_have_addresses_of_their_own(scripts: Path, tmp_path: Path) -> 
         (scripts / script).touch()
     lab = Lab(debian.load_lock(), tmp_path)
     variants = [(a, b) for a in IMPLEMENTATIONS for b in ("Os", "O2")]
-    for make in (image.optee, image.programs, image.initramfs):
+    for make in (optee_images.optee, optee_images.programs, optee_images.initramfs):
         assert len({make(*variant).digest(lab) for variant in variants}) == len(variants)
         assert len({make(*variant).name for variant in variants}) == len(variants)
 

@@ -1,11 +1,14 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Reports of what the key cache withstands, from attempts that nobody made."""
 
+import re
+
 from board_reading import board_reading
+from worldwise.base import paths
 from worldwise.base.tables import Section
-from worldwise.families.keycache.hold_tables import LABELS, keycache_hold_sections
+from worldwise.families.keycache.attempts import HOLD_ATTEMPTS, LABELS, NOT_TRIED
+from worldwise.families.keycache.hold_tables import keycache_hold_sections
 from worldwise.read.lens import Attempt, Reading
-from worldwise.run.campaign import HOLD_ATTEMPTS, NOT_TRIED
 
 
 def attempt(operation: str, parameters: str, what: str, result: str, detail: str, at: int | None = None) -> Attempt:
@@ -48,6 +51,13 @@ def test_every_attempt_has_a_name() -> None:
     """If this fails, a table shows a word of the program's."""
     assert set(LABELS) == set(HOLD_ATTEMPTS)
     assert {what for names in NOT_TRIED.values() for what in names} <= set(HOLD_ATTEMPTS)
+
+
+def test_the_guest_makes_every_attempt_that_is_known() -> None:
+    """If this fails, the guest can do something that is never tried, or is asked for what it cannot do."""
+    sources = [path.read_text(encoding="utf-8") for path in (paths.GUEST / "apps/keycache/linux").glob("*.c")]
+    tables = re.findall(r"const struct attempt \w+\[\] = \{(.*?)\};", "".join(sources), re.DOTALL)
+    assert set(re.findall(r'\{ "([a-z0-9-]+)", \w+ \}', "".join(tables))) == set(LABELS)
 
 
 def test_cuts_are_counted() -> None:

@@ -23,14 +23,15 @@ from worldwise.base.errors import DoesNotFitError, HostError, WorldwiseError
 from worldwise.lab import debian
 from worldwise.lab.image import ImageStore
 from worldwise.lab.lab import Lab
-from worldwise.machine.emulator import RECORDS, Emulator, Machine, Outcome, Start, Target
+from worldwise.machine.emulator import Emulator, Ended, StartFrom
+from worldwise.machine.machine import RECORDS, Machine
 from worldwise.plan.case import Case
 from worldwise.plan.suite import Suite, load_suite
 from worldwise.run import measure
 from worldwise.run import reproduction as compare
 from worldwise.run.measure import Bench, Options, case_digest
 from worldwise.run.rundir import CaseManifest, Run, open_run
-from worldwise.targets.known import TARGETS
+from worldwise.targets.known import EMULATED, Target
 
 cli_session = importlib.import_module("worldwise.cli.session")
 
@@ -89,7 +90,7 @@ class FakeEmulator:
     def __init__(self, faults: dict[str, Fault] | None = None) -> None:
         self.faults = faults or {}
         self.ran: list[str] = []
-        self.starts: set[Start] = set()
+        self.starts: set[StartFrom] = set()
         self.stopped = threading.Event()
 
     def run(
@@ -97,9 +98,9 @@ class FakeEmulator:
         machine: Machine,
         program: Sequence[str],
         directory: Path,
-        start: Start = "snapshot",
+        start: StartFrom = "snapshot",
         progress: Callable[[int], None] = lambda _: None,
-    ) -> Outcome:
+    ) -> Ended:
         if self.stopped.is_set():
             raise WorldwiseError("stopped")
         target, operation, warmup, samples = program
@@ -114,7 +115,7 @@ class FakeEmulator:
             data = self.faults[case.id](data)
         (directory / RECORDS).write_bytes(data)
         progress(len(data))
-        return Outcome(0, ("qemu-system-aarch64", *machine.arguments), 0.5)
+        return Ended(0, ("qemu-system-aarch64", *machine.arguments), 0.5)
 
     def diagnosis(self, _directory: Path, machine: Machine) -> str:
         return f"--- Linux console ---\nthe end of {machine.name}"
@@ -185,8 +186,8 @@ class Tool:
 
 @pytest.fixture
 def tool(tmp_path: Path, suite: Suite, cases: list[Case], monkeypatch: pytest.MonkeyPatch) -> Tool:
-    targets: dict[str, Target] = dict.fromkeys(TARGETS, FakeTarget())
-    monkeypatch.setattr(measure, "TARGETS", targets)
+    targets: dict[str, Target] = dict.fromkeys(EMULATED, FakeTarget())
+    monkeypatch.setattr(measure, "EMULATED", targets)
     return Tool(tmp_path, suite, cases)
 
 
@@ -323,7 +324,7 @@ def test_a_case_that_does_not_fit_does_not_stop_the_others(tool: Tool, monkeypat
                 raise DoesNotFitError(f"{case.id}: RAM is too small by 12 bytes")
             return super().machine(case, images)
 
-    monkeypatch.setattr(measure, "TARGETS", dict.fromkeys(TARGETS, Small()))
+    monkeypatch.setattr(measure, "EMULATED", dict.fromkeys(EMULATED, Small()))
     run = tool.measure(FakeEmulator())
     assert run.state == "failed"
     failed = run.case(DIV)
@@ -597,7 +598,7 @@ class SlowTarget(FakeTarget):
 def test_cases_are_measured_while_others_are_built(tool: Tool, monkeypatch: pytest.MonkeyPatch) -> None:
     """If this fails, machines wait for builds of other cases, or builds for machines."""
     target = SlowTarget()
-    monkeypatch.setattr(measure, "TARGETS", dict.fromkeys(TARGETS, target))
+    monkeypatch.setattr(measure, "EMULATED", dict.fromkeys(EMULATED, target))
     emulator = FakeEmulator()
 
     def both_go_on(data: bytes) -> bytes:
@@ -616,7 +617,7 @@ def test_a_failed_build_is_told_at_its_case(tool: Tool, monkeypatch: pytest.Monk
     """If this fails, what was built before is not measured, because the build of something else fails."""
     target = SlowTarget(WorldwiseError("the build of optee failed"))
     target.go.set()
-    monkeypatch.setattr(measure, "TARGETS", dict.fromkeys(TARGETS, target))
+    monkeypatch.setattr(measure, "EMULATED", dict.fromkeys(EMULATED, target))
     emulator = FakeEmulator()
     with pytest.raises(WorldwiseError, match="the build of optee failed"):
         tool.measure(emulator, Options(jobs=1))

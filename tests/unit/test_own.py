@@ -17,6 +17,7 @@ from worldwise.libraries.boards import Board, boards
 from worldwise.libraries.own import Own
 from worldwise.libraries.portable import portables
 from worldwise.plan.suite import Suite, parse_suite
+from worldwise.targets import portable_images
 from worldwise.targets.board import firmware_programs
 
 MANIFEST = """\
@@ -362,7 +363,7 @@ def test_its_images_have_its_files(bring: Bring) -> None:
     board = portable_board()
     recipe = firmware_programs(brought.implementation, "O2", "nucleo-f446re", board, None)
     assert recipe.trees["own"] == brought.implementation.folder
-    assert own.programs(brought.implementation, "O2", None).trees["own"] == brought.implementation.folder
+    assert portable_images.programs(brought.implementation, "O2", None).trees["own"] == brought.implementation.folder
     ours = portable.portables()["micro-ecc"]
     assert "own" not in firmware_programs(ours, "O2", "nucleo-f446re", board, paths.GUEST).trees
 

@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 
 from worldwise.base.errors import WorldwiseError
-from worldwise.machine.emulator import RECORDS, TRACE, Plugin
+from worldwise.machine.machine import RECORDS, TRACE
+from worldwise.machine.plugin import Plugin
 from worldwise.machine.symbols import ranges
 from worldwise.machine.symbols.names import Function
 from worldwise.machine.symbols.space import AddressSpace, Level

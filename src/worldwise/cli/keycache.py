@@ -12,13 +12,14 @@ import click
 from worldwise.base import outgoing, paths
 from worldwise.base.paths import cache_directory
 from worldwise.cli.progress import Steps
-from worldwise.families.keycache import app as keycache_app
 from worldwise.families.keycache import build as keycache_builds
 from worldwise.families.keycache import demo as keycache_demo
+from worldwise.families.keycache import images as keycache_images
 from worldwise.families.keycache.build import Fuzzer
 from worldwise.families.keycache.demo import ADMIN, CLIENTS, POLICIES, STORAGES, Options
-from worldwise.lab.image import APP_CORE, ImageStore
+from worldwise.lab.image import ImageStore
 from worldwise.lab.lab import open_lab
+from worldwise.targets.optee_images import APP_CORE
 
 
 @click.group()
@@ -149,7 +150,7 @@ def _demo_ta(steps: Steps) -> Path:
     lab = open_lab(steps.console)
     lab.ensure()
     built = keycache_builds.programs(steps.note)
-    recipe = keycache_app.app_programs(APP_CORE, "O2", feature="", measured=False, built=built)
+    recipe = keycache_images.app_programs(APP_CORE, "O2", feature="", measured=False, built=built)
     return ImageStore(lab, steps.note).get(recipe).file(f"{keycache_builds.TA_UUID}.ta")
 
 

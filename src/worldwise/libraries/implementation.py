@@ -9,7 +9,7 @@ class Implementation:
     """A crypto library as OP-TEE's core has it, and the same library for Linux.
 
     Attributes:
-        library: OP-TEE's crypto library: a key of `_CRYPTO_LIBRARY` in image.py.
+        library: OP-TEE's crypto library: a key of `_CRYPTO_LIBRARY` in targets/optee_images.py.
         adapter: the file of guest/ops that calls it from Linux.
         options: definitions that configure the core's mbed TLS; another set recompiles that library alone.
         settings: make settings of OP-TEE; another set recompiles all of it.

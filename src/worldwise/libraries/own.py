@@ -15,17 +15,15 @@ import tempfile
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
 
 from worldwise.base import files, paths, toml_model
 from worldwise.base.errors import WorldwiseError
-from worldwise.lab import image, sandbox
-from worldwise.lab.image import Recipe
+from worldwise.lab import sandbox
+from worldwise.lab.image import check_files
 from worldwise.libraries import portable
 from worldwise.libraries.boards import load_core
 from worldwise.libraries.implementation import IMPLEMENTATIONS
-from worldwise.libraries.portable import ADAPTER, MANIFEST, NO_CURVE, Build, Portable, find
-from worldwise.plan.availability import CORE_HAS
+from worldwise.libraries.portable import ADAPTER, MANIFEST, NO_CURVE, Portable
 from worldwise.plan.case import Case, Unavailable
 from worldwise.plan.catalogue import takes_portables
 from worldwise.plan.checks import unavailable_reason
@@ -39,7 +37,7 @@ OPTEE_VARIANT = "mbedtls-nist"
 OPTEE_CORE = TEE_CORE
 # The attestation is on this curve: a library that has not all of these cannot make one.
 TEE_CURVE = "secp256r1"
-_TEE_NEEDS = ("keygen", "sign", "verify")
+TEE_NEEDS = ("keygen", "sign", "verify")
 TEE_OPERATIONS = ("keygen", "attestdiv", "attestquorum")
 # What a TEE's suite asks of any library; all else is OP-TEE's own affair, whatever library there is.
 _TEE_ASKED = (*TEE_OPERATIONS, "sha256")
@@ -51,8 +49,6 @@ _MOST_DEPTH = 32
 _MOST_BYTES = 256 * 2**20
 
 _SOURCES = (".c", ".s", ".S")
-# An adapter that is another one in another configuration.
-_INCLUDED = re.compile(r'^#include "([\w-]+\.c)"', re.MULTILINE)
 
 # What a stranger may tell the compiler: how code is made, and what is warned about. Nothing that names another program,
 # a file to read or to write, or a linker's option.
@@ -219,7 +215,7 @@ def _reason(implementation: Portable, target: str, curve: str, operation: str) -
         return unavailable_reason(target, implementation.name, curve, operation)
     if operation not in TEE_OPERATIONS:
         return f"{operation} on {target} is measured of OP-TEE's own libraries alone"
-    for needed in _TEE_NEEDS:
+    for needed in TEE_NEEDS:
         if not implementation.has(needed, TEE_CURVE):
             return f"{implementation.name} has no {needed} on {TEE_CURVE}"
     if not implementation.runs_on(OPTEE_CORE):
@@ -254,13 +250,13 @@ def _copy(directory: Path, name: str, store: Path) -> tuple[Path, dict[str, str]
                     raise _too_much(directory) from None
                 raise WorldwiseError(f"{shown}: cannot be read: {error.strerror}") from error
         final = store / f"{name}-{_digest(listed)[:12]}"
-        if final.exists() and image.check_files(final, listed):
+        if final.exists() and check_files(final, listed):
             files.remove(store, final.name)
         if not final.exists():
             # Another run may make the same copy at this moment.
             with contextlib.suppress(OSError):
                 copy.rename(final)
-    problem = image.check_files(final, listed)
+    problem = check_files(final, listed)
     if problem:
         raise WorldwiseError(f"{directory}: its copy is damaged: {problem}", "check the disk that holds the cache")
     return final, listed
@@ -401,162 +397,6 @@ def announce(brought: Iterable[Own], notify: Callable[[str], None]) -> None:
             else:
                 continue
             notify(f"the code in {own.origin}{whose} is built and run {sandbox.confinement().describe()}")
-
-
-# --- what is built of it ---
-
-
-def trees(implementation: Portable) -> dict[str, Path]:
-    """The inputs of a recipe that are a user's library; none for one of the repository's."""
-    return {"own": implementation.folder} if implementation.folder else {}
-
-
-def programs(implementation: Portable, optimisation: str, source: Path | None) -> Recipe:
-    """The TA and the Linux program that call a portable implementation.
-
-    The client and the first process are those of OPTEE_VARIANT, the same files. `source` has the library's sources if
-    they are a crate's.
-    """
-    packages = source_packages(implementation)
-    return Recipe(
-        name=f"programs-{implementation.name}-{optimisation}",
-        script="programs-own.sh",
-        helpers=("programs-own.py", "tee_library.py", "library.py", "objects.py", "packages.sh"),
-        outputs=(
-            "init",
-            "faults",
-            "symbols",
-            "optee-client",
-            "linux-bench",
-            f"{image.ATTEST_TA}.ta",
-            f"{image.ATTEST_TA}.elf",
-        ),
-        sources=packages,
-        trees=image.guest_trees("bench", "linux", "mcu", "ops", "optee")
-        | trees(implementation)
-        | ({"source": source} if source else {}),
-        needs={
-            "optee": image.optee(OPTEE_VARIANT, optimisation),
-            "base": image.programs(OPTEE_VARIANT, optimisation),
-        },
-        settings={
-            "PACKAGES": " ".join(packages),
-            "PLAN": json.dumps(_plan(implementation, optimisation, TEE_CURVE, _TEE_NEEDS)),
-        },
-    )
-
-
-def initramfs(implementation: Portable, optimisation: str, source: Path | None) -> Recipe:
-    """The user space of the machine that has these programs."""
-    theirs = image.initramfs(OPTEE_VARIANT, optimisation)
-    return replace(
-        theirs,
-        name=f"initramfs-{implementation.name}-{optimisation}",
-        needs={**theirs.needs, "programs": programs(implementation, optimisation, source)},
-    )
-
-
-# What the crypto app needs of the bench beside what every app has: the known answers, the random bytes, the hash.
-_CRYPTO_FRAME = (("mcu", ("known.c", "known.h", "frame.h")), ("ops/common", ("random.c", "sha256.c")))
-# The macros of the known answers, and what an implementation must have for each. The app has no more.
-_CRYPTO_NEEDS: Mapping[str, tuple[str, ...]] = {
-    "sign": ("sign", "verify"),
-    "ecdh": ("ecdh",),
-    "sha256": ("sha256",),
-    **dict.fromkeys(("sha512", "aes128", "aes256"), ("nothing",)),
-}
-CRYPTO = "crypto"
-
-
-def crypto_programs(name: str, optimisation: str, curve: str, crates: Callable[[Portable], Path | None]) -> Recipe:
-    """The programs of the crypto app for one curve (NO_CURVE for hashing): its TA and its client.
-
-    For a library that is compiled into the TA the Linux program too.
-
-    Args:
-        name: of the implementation: one of OP-TEE's core, or a portable one.
-        optimisation: of the TA, the library and the core.
-        curve: the one curve of the TA.
-        crates: says where a library's sources are that come as a crate.
-    """
-    implementation = None if name in IMPLEMENTATIONS else find(name)
-    theirs = image.app_programs(CRYPTO, name, optimisation)
-    rooms = [image.guest_trees(*files, room=room) for room, files in _CRYPTO_FRAME]
-    rooms.append(image.guest_trees("ops.h", room="ops/portable"))
-    frame = {key: path for room in rooms for key, path in room.items()}
-    has: Sequence[str] = implementation.manifest.operations.get(curve, ()) if implementation else CORE_HAS[curve]
-    macros = [f"-DFRAME_HAS_{one.upper()}={int(set(needed) <= set(has))}" for one, needed in _CRYPTO_NEEDS.items()]
-    number = 0 if curve == NO_CURVE else portable.CURVES.index(curve)
-    built = replace(
-        theirs,
-        name=f"{theirs.name}-{curve}",
-        helpers=(*theirs.helpers, "app-crypto.py", "tee_library.py", "library.py", "objects.py"),
-        trees={**theirs.trees, **frame},
-        settings={**theirs.settings, "CURVE": str(number), "FRAME": " ".join(macros)},
-    )
-    if implementation is None:
-        return built
-    plan = {**_plan(implementation, optimisation, curve, has), "curve": curve}
-    source = crates(implementation)
-    packages = source_packages(implementation)
-    return replace(
-        built,
-        outputs=(*built.outputs, "linux-bench"),
-        sources=packages,
-        trees={**built.trees, **adapter_trees(implementation), **trees(implementation)}
-        | ({"source": source} if source else {}),
-        settings={**built.settings, "PACKAGES": " ".join(packages), "PLAN": json.dumps(plan)},
-    )
-
-
-def adapters(implementation: Portable) -> set[str]:
-    """The names of an adapter of the repository and of those that it includes; none for a user's own."""
-    names: set[str] = set() if implementation.folder else {implementation.adapter.name}
-    while more := {name for one in names for name in _INCLUDED.findall((paths.PORTABLE / one).read_text())} - names:
-        names |= more
-    return names
-
-
-def adapter_trees(implementation: Portable) -> dict[str, Path]:
-    """An adapter of the repository with the adapters that it includes, and the libraries' configurations."""
-    names = adapters(implementation) | {path.name for path in paths.PORTABLE.glob("*.h")}
-    return image.guest_trees(*sorted(names), room="ops/portable")
-
-
-def source_packages(implementation: Portable) -> tuple[str, ...]:
-    """Locked source packages that a library is compiled from, that of the bench's hash first."""
-    source = implementation.manifest.source
-    return tuple(dict.fromkeys(["bearssl", *([source.debian] if source and source.debian else [])]))
-
-
-def _plan(implementation: Portable, optimisation: str, curve: str, operations: Sequence[str]) -> dict[str, Any]:
-    """What recipes/tee_library.py compiles."""
-    source = implementation.manifest.source
-    debian = source.debian if source else None
-    return {
-        "name": implementation.name,
-        "debian": debian or "",
-        "own": source is None,
-        "optimisation": optimisation,
-        "frame_sha256": implementation.manifest.needs.frame_sha256,
-        "operations": list(operations),
-        **curve_plan(implementation, curve, OPTEE_CORE),
-    }
-
-
-def curve_plan(implementation: Portable, curve: str, core: str) -> dict[str, Any]:
-    """What is compiled of a library for one curve on one core, as the recipes take it."""
-    build: Build = implementation.manifest.build
-    of_core = build.core.get(core)
-    parts = [build, *([build.curve[curve]] if curve in build.curve else []), *([of_core] if of_core else [])]
-    without = of_core.without if of_core else ()
-    return {
-        "number": 0 if curve == NO_CURVE else portable.CURVES.index(curve),
-        "sources": [one for part in parts for one in part.sources if one not in without],
-        "include": [one for part in parts for one in part.include],
-        "defines": [one for part in parts for one in part.defines if one not in without],
-        "flags": [one for part in parts for one in part.flags],
-    }
 
 
 @contextlib.contextmanager

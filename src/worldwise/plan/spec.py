@@ -91,6 +91,7 @@ class App:
 
 # Of an app that borrows the TA that the published figures are of, which is built as it always was.
 ATTESTATION = "attestation"
+ATTEST_TA = "7d2f9f7c-5b0e-4b1c-9a3e-617474657374"
 
 
 # (target, given) -> what is wrong with the parameters together; (target, implementation, given) -> why not.

@@ -18,16 +18,14 @@ from typing import Any
 
 from worldwise.base import files
 from worldwise.base.errors import WorldwiseError
-from worldwise.families.echo.client import HOST_FILE
 from worldwise.lab.image import MOST_MANIFEST, check_files
+from worldwise.targets.families import host_files
 
 _MANIFEST = "result.json"
 # What a case's directory keeps besides case.json.
 _FILES = ("records.jsonl", "console.log", "secure.log", "qemu.log")
 # Of one of them, as in a run.
 _MOST_FILE = 512 * 2**20
-# And what only some cases leave there.
-_MORE_FILES = (HOST_FILE,)
 
 
 @dataclass(frozen=True)
@@ -131,7 +129,7 @@ def _read(directory: Path, digest: str) -> tuple[Result | None, str]:
         return None, ""
     listed: Mapping[str, str] = manifest["files"]
     problem = check_files(directory, listed)
-    if not problem and not set(_FILES) <= set(listed) <= {*_FILES, *_MORE_FILES}:
+    if not problem and not set(_FILES) <= set(listed) <= {*_FILES, *host_files()}:
         problem = f"{path} names other files than a result has"
     if problem:
         return None, problem
@@ -155,4 +153,4 @@ def _locked(store: Path, how: int) -> Iterator[None]:
 
 def _there(directory: Path) -> tuple[str, ...]:
     """The names of the files to keep."""
-    return (*_FILES, *(name for name in _MORE_FILES if (directory / name).exists()))
+    return (*_FILES, *(name for name in host_files() if (directory / name).exists()))

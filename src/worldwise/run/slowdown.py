@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
 
-from worldwise.machine.emulator import RECORDS
+from worldwise.machine.machine import RECORDS
 from worldwise.plan.case import Case
 from worldwise.run.watch import Watcher, require_same
-from worldwise.targets.known import TARGETS
+from worldwise.targets.known import EMULATED
 
 _ROUNDS = 3
 
@@ -35,8 +35,8 @@ def measure_slowdown(watcher: Watcher, case: Case, rounds: int = _ROUNDS) -> Slo
 
     Timed is the emulator from its start to its end: restoring the machine is part of it, reading the trace is not.
     """
-    machine = TARGETS[case.target].machine(case, watcher.images)
-    program = TARGETS[case.target].program(case)
+    machine = EMULATED[case.target].machine(case, watcher.images)
+    program = EMULATED[case.target].program(case)
     seconds: dict[str, list[float]] = {"none": [], "count": [], "stack": []}
     with tempfile.TemporaryDirectory(prefix="ww-slow-down-") as work:
         plugins = {

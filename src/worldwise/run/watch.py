@@ -14,10 +14,14 @@ from filelock import FileLock
 
 from worldwise.base import files
 from worldwise.base.errors import WorldwiseError
-from worldwise.lab import debian, image
-from worldwise.lab.image import ImageStore, check_files
+from worldwise.lab import debian
+from worldwise.lab.image import MOST_MANIFEST, ImageStore, check_files
 from worldwise.lab.lab import Lab
-from worldwise.machine.emulator import RECORDS, TRACE, Emulator, Machine, Plugin, symbol_address
+from worldwise.machine.elf import symbol_address
+from worldwise.machine.emulator import Emulator
+from worldwise.machine.machine import RECORDS, TRACE, Machine
+from worldwise.machine.plugin import Plugin
+from worldwise.machine.plugin import plugin as plugin_recipe
 from worldwise.machine.symbols.machine import address_space
 from worldwise.machine.symbols.ranges import function_ranges, pack_ranges
 from worldwise.machine.symbols.said import machine_symbols
@@ -28,7 +32,7 @@ from worldwise.records.check import CheckedRecords, check_records
 from worldwise.records.parse import MOST_BYTES, read_records
 from worldwise.records.trace import Trace, read_trace
 from worldwise.run.measure import case_digest, check_run
-from worldwise.targets.known import TARGETS
+from worldwise.targets.known import EMULATED
 
 _MANIFEST = "watched.json"
 _KEPT_TRACE = f"{TRACE}.gz"
@@ -82,13 +86,13 @@ class Watcher:
         Raises WorldwiseError as measuring does, if records differ from the expected, or if the trace does not add up.
         """
         _require_explainable(case)
-        machine = TARGETS[case.target].machine(case, self.images)
+        machine = EMULATED[case.target].machine(case, self.images)
         process = _process(case)
         space = address_space(self.emulator, machine, self.images)
         asked = {"passes": passes, "witness": witness}
         arguments = self._stack_arguments(machine) | {name: str(number) for name, number in asked.items() if number}
         ranges = b"" if exact_sites else pack_ranges(function_ranges(space, process))
-        plugin = self.images.get(image.plugin())
+        plugin = self.images.get(plugin_recipe())
         parts = [case_digest(self.lab, machine, case), plugin.digest, arguments, hashlib.sha256(ranges).hexdigest()]
         digest = hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()
         traces = self.lab.cache / "traces"
@@ -112,13 +116,13 @@ class Watcher:
 
     def count_plugin(self) -> Plugin:
         """The plugin in mode count."""
-        return Plugin(self.images.get(image.plugin()).file("worldwise.so"), {"mode": "count"})
+        return Plugin(self.images.get(plugin_recipe()).file("worldwise.so"), {"mode": "count"})
 
     def stack_plugin(self, case: Case, machine: Machine, functions: Path) -> Plugin:
         """The plugin in mode stack; where functions are is written to `functions`."""
         space = address_space(self.emulator, machine, self.images)
         _write(functions, pack_ranges(function_ranges(space, _process(case))))
-        plugin = self.images.get(image.plugin()).file("worldwise.so")
+        plugin = self.images.get(plugin_recipe()).file("worldwise.so")
         return Plugin(plugin, self._stack_arguments(machine), functions)
 
     def _run(self, case: Case, machine: Machine, plugin: Plugin, work: Path) -> Path:
@@ -126,7 +130,7 @@ class Watcher:
         directory = work / "run"
         directory.mkdir()
         self.notify(f"watching {case.id}")
-        program = TARGETS[case.target].program(case)
+        program = EMULATED[case.target].program(case)
         outcome = self.emulator.run(machine, program, directory, plugin=plugin)
         check_run(case, directory, self.emulator, machine)
         self.notify(f"watched {case.id} in {outcome.wall_seconds:.1f} s")
@@ -158,7 +162,7 @@ def _require_explainable(case: Case) -> None:
 
 def _process(case: Case) -> str:
     """The measured program, as Linux names the process."""
-    return Path(TARGETS[case.target].program(case)[0]).name[:_COMM_LENGTH]
+    return Path(EMULATED[case.target].program(case)[0]).name[:_COMM_LENGTH]
 
 
 def _write(functions: Path, ranges: bytes) -> None:
@@ -194,7 +198,7 @@ def _keep(directory: Path, digest: str) -> None:
 
 def _whole(directory: Path, digest: str) -> bool:
     try:
-        manifest = files.parse_json(files.read_bytes(directory / _MANIFEST, image.MOST_MANIFEST, directory))
+        manifest = files.parse_json(files.read_bytes(directory / _MANIFEST, MOST_MANIFEST, directory))
         return bool(manifest["digest"] == digest and not check_files(directory, manifest["files"]))
     except (OSError, ValueError, KeyError, TypeError, AttributeError):
         return False

@@ -9,13 +9,15 @@ from typing import Any
 
 from worldwise.base import paths
 from worldwise.base.errors import DoesNotFitError, WorldwiseError
-from worldwise.lab.image import ImageStore, Recipe, guest_trees
+from worldwise.lab.image import ImageStore, Recipe
 from worldwise.libraries import own
 from worldwise.libraries.boards import Board, Core, load_core
 from worldwise.libraries.crates import Crates, crate_folder
 from worldwise.libraries.portable import NO_CURVE, Portable, find
-from worldwise.machine.emulator import FIXED_DATE, Machine
+from worldwise.machine.machine import FIXED_DATE, Machine
 from worldwise.plan.case import Case
+from worldwise.targets.guest import guest_trees
+from worldwise.targets.portable_images import adapters, curve_plan, trees
 
 # One instruction takes 2^10 ns of virtual time, the most that QEMU allows: longer than a tick of any board's counter,
 # so that the ticks tell the number of instructions without a remainder.
@@ -65,7 +67,7 @@ def counter_macros(clock: int) -> dict[str, int]:
 def _plan(implementation: Portable, optimisation: str, name: str, board: Board, core: Core) -> dict[str, Any]:
     """What recipes/mcu.py compiles and links."""
     curves = {
-        curve: {"operations": list(operations), **own.curve_plan(implementation, curve, board.core)}
+        curve: {"operations": list(operations), **curve_plan(implementation, curve, board.core)}
         for curve, operations in implementation.manifest.operations.items()
     }
     source = implementation.manifest.source
@@ -94,8 +96,8 @@ def _frame(implementation: Portable, board: Board) -> dict[str, Path]:
 
     Adding one then leaves every image as it is.
     """
-    adapters = own.adapters(implementation)
-    portable = [path.name for path in paths.PORTABLE.iterdir() if path.suffix != ".c" or path.name in adapters]
+    used = adapters(implementation)
+    portable = [path.name for path in paths.PORTABLE.iterdir() if path.suffix != ".c" or path.name in used]
     scripts = [path for path in paths.BOARDS.glob("*.ld") if path.name in (board.script, "sections.ld")]
     return {
         **guest_trees("bench", "mcu", "ops/common"),
@@ -117,7 +119,7 @@ def firmware_programs(
         helpers=("mcu.py", "library.py", "objects.py", "packages.sh"),
         outputs=("footprint.json",),
         sources=tuple(sources),
-        trees={**_frame(implementation, board), **own.trees(implementation)} | ({"source": source} if source else {}),
+        trees={**_frame(implementation, board), **trees(implementation)} | ({"source": source} if source else {}),
         settings={
             "PACKAGES": " ".join(sources),
             "SOURCE": debian or "",

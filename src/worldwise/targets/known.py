@@ -1,12 +1,27 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Every target there is, by its name in cases."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Protocol
 
+from worldwise.lab.image import ImageStore
 from worldwise.libraries.boards import boards
-from worldwise.machine.emulator import OPTEE_TARGETS, Target
+from worldwise.machine.machine import Machine
+from worldwise.plan.case import Case
 from worldwise.targets.board import BoardTarget
 from worldwise.targets.linux import PLAIN
+from worldwise.targets.optee import OPTEE_TARGETS
+
+
+class Target(Protocol):
+    """A kind of machine. Adding one is one class; it is named below."""
+
+    def machine(self, case: Case, images: ImageStore) -> Machine:
+        """The machine the case runs on, its images built if need be."""
+
+    def program(self, case: Case) -> Sequence[str]:
+        """The command line that runs the case on the machine."""
+
 
 _MACHINES: Mapping[str, Target] = {**OPTEE_TARGETS, **PLAIN}
 
@@ -27,4 +42,4 @@ class _Targets(Mapping[str, Target]):
         return len(self._all())
 
 
-TARGETS: Mapping[str, Target] = _Targets()
+EMULATED: Mapping[str, Target] = _Targets()

@@ -10,135 +10,25 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from worldwise.families.aes.spec import AES
-from worldwise.lab import image
-from worldwise.lab.image import ImageStore, Recipe, guest_trees
+from worldwise.lab.image import ImageStore, Recipe
 from worldwise.libraries import own
-from worldwise.libraries.apps import APPS
 from worldwise.libraries.crates import Crates, crate_folder
 from worldwise.libraries.portable import NO_CURVE, Portable, find
-from worldwise.machine.emulator import (
-    DETERMINISM,
-    DETERMINISTIC_MACHINE,
-    LEAST_SKIP,
-    READY_SYMBOL,
-    Machine,
-    symbol_address,
-)
+from worldwise.machine.elf import symbol_address
+from worldwise.machine.machine import DETERMINISM, READY_SYMBOL, Machine
 from worldwise.plan.case import Case
 from worldwise.plan.parameters import MAX_BOARD_SIZE, MAX_PLAIN_SIZE
 from worldwise.plan.spec import PLAIN_TARGETS
+from worldwise.targets.architecture import ARMV7, ARMV8, Architecture
+from worldwise.targets.families import images_of
+from worldwise.targets.guest import guest_trees, unpacked
+from worldwise.targets.portable_images import adapter_trees, curve_plan, source_packages, trees
 
-# Of the sources that only a 32-bit core's counter needs.
-_PERF_COUNTER = "linux/perf_counter.c"
-# Of a portable implementation; AES in all modes has none.
+# Of a portable implementation; what a family has for plain Linux has none.
 _FOOTPRINT = "footprint.json"
-_ARMMP = "linux-image-armmp"
-_OPENSSL = "openssl"
 # nokaslr, norandmaps: addresses that a later look at the run can name. cryptomgr.notests: the kernel's self-tests would
 # share the core with the first case.
 _BOOT = "console=ttyAMA0 loglevel=6 panic=-1 nokaslr norandmaps cryptomgr.notests"
-
-
-@dataclass(frozen=True)
-class Architecture:
-    """What differs between the machines.
-
-    Attributes:
-        debian: Debian's name of it.
-        triplet: of its libraries and cross tools.
-        flags: how code is generated for it, as Debian's own packages are.
-        counter: sources of the bench beside those of every program.
-        init_address: where the first process is loaded, far from any other program.
-        machine: QEMU's arguments for the machine; `{core}` stands for the case's core.
-        device_tree: the file in the kernel's package that describes a board; empty where QEMU makes one.
-        boot: more of the kernel's command line.
-        least_skip: more instructions than reading the counter twice takes.
-    """
-
-    debian: str
-    triplet: str
-    flags: tuple[str, ...]
-    counter: tuple[str, ...]
-    init_address: str
-    machine: tuple[str, ...]
-    device_tree: str = ""
-    boot: tuple[str, ...] = ()
-    least_skip: int = LEAST_SKIP
-
-    @property
-    def prefix(self) -> str:
-        """Of the cross tools."""
-        return f"{self.triplet}-"
-
-    @property
-    def instructions(self) -> str:
-        """The key of those that recipes/objects.py refuses."""
-        return self.triplet.partition("-")[0]
-
-    @property
-    def files(self) -> tuple[str, ...]:
-        """What the machine needs of the kernel's image besides the kernel."""
-        return ("board.dtb",) if self.device_tree else ()
-
-    def kernel(self) -> Recipe:
-        """Debian's kernel; of a board with a device tree of its own, `board.dtb` too."""
-        if not self.device_tree:
-            return image.kernel()
-        return Recipe(
-            name="linux-armmp",
-            script="kernel-armmp.sh",
-            outputs=("Image", *self.files),
-            packages=(_ARMMP,),
-            settings={"PACKAGE": _ARMMP, "BOARD": self.device_tree},
-            architecture=self.debian,
-        )
-
-    def initramfs(self) -> Recipe:
-        """The user space, without the measured program, which comes with a case."""
-        return Recipe(
-            name=f"plain-initramfs-{self.debian}",
-            script="plain-initramfs.sh",
-            outputs=("init", "initramfs.cpio"),
-            trees=guest_trees("bench", "linux", "mcu"),
-            settings={
-                "PREFIX": self.prefix,
-                "FLAGS": " ".join(self.flags),
-                "ADDRESS": self.init_address,
-                "COUNTER": " ".join(self.counter),
-            },
-        )
-
-
-ARMV7 = Architecture(
-    debian="armhf",
-    triplet="arm-linux-gnueabihf",
-    flags=("-march=armv7-a+fp", "-mfloat-abi=hard", "-mthumb"),
-    counter=(_PERF_COUNTER,),
-    init_address="0x60000000",
-    # Without the secure state the events that the counter counts are let through. With a seed of its own QEMU writes
-    # the same bytes into the device tree's rng-seed at every start, in place of what stands there.
-    machine=(
-        *("-M", "vexpress-a9,secure=off", "-cpu", "{core}", "-m", "512", "-seed", "1"),
-        *("-audio", "none", "-nic", "none", "-dtb", "/machine/board.dtb"),
-    ),
-    device_tree="vexpress-v2p-ca9",
-    boot=("random.trust_bootloader=on",),
-    # A reading is a system call, of 1,300.
-    least_skip=5_000,
-)
-ARMV8 = Architecture(
-    debian="arm64",
-    triplet="aarch64-linux-gnu",
-    flags=(),
-    counter=(),
-    init_address="0x5000000000",
-    # cntfrq: the generic timer then ticks once per instruction.
-    machine=(
-        *("-M", f"virt,gic-version=3,{DETERMINISTIC_MACHINE}", "-smp", "1", "-m", "1024"),
-        *("-cpu", "{core},cntfrq=1000000000"),
-    ),
-)
 
 
 def _plan(
@@ -146,7 +36,7 @@ def _plan(
 ) -> dict[str, Any]:
     """What recipes/plain-programs.py compiles and links."""
     architecture = target.architecture
-    part = own.curve_plan(implementation, curve, PLAIN_TARGETS[target.name])
+    part = curve_plan(implementation, curve, PLAIN_TARGETS[target.name])
     source = implementation.manifest.source
     return {
         **part,
@@ -185,19 +75,19 @@ class PlainTarget:
         `options` are build options as a case says them.
         """
         wanted = implementation.manifest.source
-        packages = own.source_packages(implementation)
+        packages = source_packages(implementation)
         return Recipe(
             name="-".join(filter(None, (f"programs-{self.name}", implementation.name, optimisation, curve, options))),
             script="plain-programs.sh",
             helpers=("plain.sh", "bench-parameters.sh", "plain-programs.py", "library.py", "objects.py"),
             outputs=("linux-bench", _FOOTPRINT),
-            needs={f"unpacked-{package}": image.unpacked(package) for package in packages},
+            needs={f"unpacked-{package}": unpacked(package) for package in packages},
             packages=wanted.packages if wanted else (),
             trees={
                 **guest_trees("bench", "linux", "mcu", "ops/common"),
                 **guest_trees("parameters.h", room="apps/common"),
-                **own.adapter_trees(implementation),
-                **own.trees(implementation),
+                **adapter_trees(implementation),
+                **trees(implementation),
                 **({"source": source} if source else {}),
             },
             settings={
@@ -208,45 +98,14 @@ class PlainTarget:
             architecture=self.architecture.debian,
         )
 
-    def aes(self, library: str, optimisation: str) -> Recipe:
-        """The program of AES in all modes by a library of Linux, as the app of that name has it."""
-        # OpenSSL comes compiled, as where it is a portable implementation.
-        packaged = find(_OPENSSL).manifest.source if library.startswith(_OPENSSL) else None
-        libraries = packaged.packages if packaged else ()
-        sources = () if packaged else APPS[AES].sources
-        return Recipe(
-            name="-".join((f"programs-{self.name}", AES, library, optimisation)),
-            script="plain-aes.sh",
-            helpers=("plain.sh", "bench-parameters.sh", "app-aes.sh"),
-            outputs=("linux-bench",),
-            needs={f"unpacked-{package}": image.unpacked(package) for package in sources},
-            packages=libraries,
-            trees={
-                **guest_trees("bench", "linux", "apps/aes"),
-                **guest_trees("parameters.h", room="apps/common"),
-                **guest_trees("semihost_call.h", room="mcu"),
-                **guest_trees("attest.h", room="ops"),
-            },
-            settings={
-                "IMPLEMENTATION": library,
-                "OPTIMISATION": optimisation,
-                "PACKAGES": " ".join(sources),
-                "LIBRARIES": " ".join(libraries),
-                "STATIC": "1",
-                "TRIPLET": self.architecture.triplet,
-                "FLAGS": " ".join(self.architecture.flags),
-                "COUNTER": " ".join(self.architecture.counter),
-            },
-            architecture=self.architecture.debian,
-        )
-
     def recipes(self, case: Case) -> Sequence[Recipe]:
         """The images that the case needs: kernel, user space, program."""
         return self.architecture.kernel(), self.architecture.initramfs(), self._program_recipe(case)
 
     def _program_recipe(self, case: Case) -> Recipe:
-        if case.operation == AES:
-            return self.aes(case.implementation, case.optimisation)
+        special = images_of(case).plain_programs
+        if special:
+            return special(case, self.architecture)
         implementation = find(case.implementation)
         source = crate_folder(implementation, Crates())
         return self.programs(implementation, case.optimisation, case.curve or NO_CURVE, case.options, source)

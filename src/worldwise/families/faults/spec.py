@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from worldwise.plan.parameters import POINTS, SIZE, STORAGE, TICKS, action, out_of_range
 from worldwise.plan.spec import OPTEE, App, Operation, Spec
 
+TAMPER = "tamper"
+POWER_CUT = "power-cut"
 # Actions that a power cut can fall into, and the largest object there: FAULTS_MAX_OBJECT in guest/apps/faults/faults.h.
 CUT_ACTIONS = ("create", "overwrite", "append", "replace", "rename", "delete")
 MAX_CUT = 64 * 1024
@@ -18,9 +20,9 @@ def _problem(_target: str, given: Mapping[str, str]) -> str:
 # Their programs start no load.
 SPEC = Spec(
     operations=(
-        Operation("tamper", {OPTEE: {}}, {OPTEE: (TICKS, STORAGE)}, app="faults"),
+        Operation(TAMPER, {OPTEE: {}}, {OPTEE: (TICKS, STORAGE)}, app="faults"),
         Operation(
-            "power-cut",
+            POWER_CUT,
             {OPTEE: {}},
             {OPTEE: (SIZE, TICKS, STORAGE, action(*CUT_ACTIONS), POINTS)},
             _problem,

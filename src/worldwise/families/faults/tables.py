@@ -5,47 +5,15 @@ from collections.abc import Iterable, Sequence
 
 from worldwise.base.tables import Section, Table, section_name, whole
 from worldwise.families.faults.answer import faults_answer
-from worldwise.families.faults.spec import CUT_ACTIONS
+from worldwise.families.faults.attempts import LABELS
+from worldwise.families.faults.campaign import AFTER_RESTART, STORED
+from worldwise.families.faults.spec import CUT_ACTIONS, POWER_CUT, TAMPER
 from worldwise.plan.case import parameters_of
 from worldwise.plan.parameters import STORAGES
 from worldwise.read.lens import Attempt, Reading
 from worldwise.report.tables import Answer, Group, Tables
-from worldwise.run.campaign import AFTER_RESTART, CUT, POWER_CUT, STORED, TAMPER
+from worldwise.run.cuts import CUT
 
-# How the attempts are called in tables, by what they are done to.
-LABELS = {
-    "none": "nothing is touched",
-    "other-reads": "another TA asks for the object",
-    "flip-data": "bit flipped: block in use",
-    "flip-unused": "bit flipped: block's unused copy",
-    "flip-node": "bit flipped: hash tree's root node",
-    "flip-header": "bit flipped: file's header",
-    "flip-directory": "bit flipped: directory (dirf.db)",
-    "flip-directory-header": "bit flipped: directory's header",
-    "truncate-object": "object's file cut to half",
-    "truncate-directory": "directory cut to half",
-    "delete-object": "object's file deleted",
-    "delete-directory": "directory deleted",
-    "delete-files": "all files deleted",
-    "swap-blocks": "blocks of two objects swapped",
-    "swap-files": "files of two objects swapped",
-    "other-file": "file of another TA's object put there",
-    "rollback-object": "older copy put back: object's file",
-    "rollback-directory": "older copy put back: directory",
-    "rollback-files": "older copy put back: all files",
-    "wire-flip-answer": "message: bit flipped in what is read",
-    "wire-old-answer": "message: older answer given again",
-    "wire-flip-request": "message: bit flipped in a write",
-    "wire-old-request": "message: older write sent again",
-    "chip-flip-data": "chip: bit flipped in the data",
-    "chip-flip-entry": "chip: bit flipped in the table of files",
-    "chip-remove-entry": "chip: entry of the file cleared",
-    "chip-erase": "chip: all blocks erased",
-    "chip-swap": "chip: data of two objects swapped",
-    "chip-rollback-blocks": "chip: older blocks put back",
-    "chip-rollback": "chip: older blocks and counter put back",
-    "rollback-all": "older copy put back: files and chip",
-}
 _ORDER = list(LABELS)
 _RESULTS = ("old", "new", "neither", "mixture")
 _PREFIX = "TEE_ERROR_"

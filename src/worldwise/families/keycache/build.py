@@ -17,14 +17,14 @@ from filelock import FileLock, Timeout
 
 from worldwise.base import paths
 from worldwise.base.errors import WorldwiseError
+from worldwise.families.keycache.spec import SPEC
 from worldwise.lab import sandbox
 from worldwise.lab.image import ImageStore, Recipe
 from worldwise.lab.lab import Bind, Lab, open_lab
-from worldwise.libraries.apps import APPS
 
 ROOT = "keycache"
 ARCHITECTURE = "arm64"
-TA_UUID = APPS["keycache"].uuid
+TA_UUID = SPEC.apps["keycache"].uuid
 Notify = Callable[[str], None]
 
 # Looked into for shared libraries; what a program needs and neither these nor the root's own have is an error.

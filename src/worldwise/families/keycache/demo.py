@@ -23,8 +23,9 @@ from worldwise.base.errors import WorldwiseError
 from worldwise.families.keycache import build as keycache
 from worldwise.lab.image import ImageStore
 from worldwise.lab.lab import Bind, Lab
-from worldwise.machine.emulator import Emulator, OpteeMachineTarget
+from worldwise.machine.emulator import Emulator
 from worldwise.plan.case import Case
+from worldwise.targets.optee import OpteeMachineTarget
 
 # Who has a certificate: the administrator, who sets keys, and clients.
 ADMIN = "admin"

@@ -5,34 +5,12 @@ import re
 from collections.abc import Sequence
 
 from worldwise.base.tables import Section, Table, whole
+from worldwise.families.keycache.attempts import HOLD_ATTEMPTS, LABELS
 from worldwise.families.keycache.cut import BETWEEN, GOOD, LOST, NEW, OLD, WRONG
+from worldwise.families.keycache.spec import KEYCACHE_CUT, KEYCACHE_HOLD
 from worldwise.plan.case import parameters_of
 from worldwise.read.lens import Attempt, Reading
-from worldwise.run.campaign import HOLD_ATTEMPTS, KEYCACHE_CUT, KEYCACHE_HOLD
 
-# How the attempts are called in tables.
-LABELS = {
-    "kill-server": "server killed at any time (rpmb: not within a SET)",
-    "server-within": "server killed within a SET, known client",
-    "supplicant-idle": "tee-supplicant killed with nothing to do",
-    "supplicant-first": "tee-supplicant killed at a SET's first request",
-    "supplicant-known": "tee-supplicant killed within a SET, known client",
-    "supplicant-new": "tee-supplicant killed within a SET, new client",
-    "ta-panic": "TA ends (panic) because a disk fails",
-    "record-older": "record of a replaced key put back",
-    "record-flipped": "bit of a record flipped",
-    "record-other": "another client's record under this name",
-    "record-removed": "record of before a DEL put back",
-    "record-damaged": "log of records damaged, cut short, gone",
-    "full": "storage full",
-    "storage-older": "older storage put back, TA runs on",
-    "storage-older-later": "older storage put back, TA loaded anew",
-    "bucket-flipped": "bits of a bucket's file flipped",
-    "bucket-short": "bucket's file cut to half",
-    "bucket-gone": "bucket's file deleted",
-    "idle-1000": "1,000 idle connections",
-    "slow-clients": "clients that are slow, silent, deaf",
-}
 _HOLDS = "holds"
 # Cuts whose outcome is none of the good ones that are told one by one.
 _SHOWN = 12

@@ -7,6 +7,9 @@ from worldwise.base.units import parse_size, size_text
 from worldwise.plan.parameters import POINTS, SIZE, TICKS, action, out_of_range
 from worldwise.plan.spec import OPTEE, App, Measures, Operation, Parameter, Problem, Spec, no_problem
 
+# The campaigns.
+KEYCACHE_HOLD = "keycache-hold"
+KEYCACHE_CUT = "keycache-cut"
 # A key's possible bytes, and the longest plaintext, KEYCACHE_MOST in keycache/client/keycache.h.
 KEYCACHE_KEYS = (16, 32)
 MAX_KEYCACHE = 64 * 1024
@@ -125,8 +128,8 @@ SPEC = Spec(
             (TICKS, _STORAGE, _POLICY, _CLIENTS, _REQUESTS, _BOUND, _WORKLOAD),
             _zipf_problem,
         ),
-        _operation("keycache-hold", {}, (TICKS, _STORAGE)),
-        _operation("keycache-cut", {}, (TICKS, _STORAGE, POINTS, _DURABILITY)),
+        _operation(KEYCACHE_HOLD, {}, (TICKS, _STORAGE)),
+        _operation(KEYCACHE_CUT, {}, (TICKS, _STORAGE, POINTS, _DURABILITY)),
     ),
     # Not of the same family of UUIDs: keycache/ stands on its own.
     apps={"keycache": App("7d2f9f7c-5b0e-4b1c-9a3e-6b6579636163", elsewhere="keycache/tests/ta")},

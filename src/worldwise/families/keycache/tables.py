@@ -9,11 +9,10 @@ from worldwise.base.units import size_text
 from worldwise.families.keycache.answer import keycache_answer
 from worldwise.families.keycache.hold_tables import keycache_hold_sections
 from worldwise.families.keycache.load_tables import LOAD, ZIPF, keycache_load_sections
-from worldwise.families.keycache.spec import KEYCACHE_ACTIONS, KEYCACHE_POLICIES
+from worldwise.families.keycache.spec import KEYCACHE_ACTIONS, KEYCACHE_CUT, KEYCACHE_HOLD, KEYCACHE_POLICIES
 from worldwise.plan.case import parameters_of
 from worldwise.read.lens import Reading, Row, is_quiet
 from worldwise.report.tables import Answer, Group, Tables
-from worldwise.run.campaign import KEYCACHE_CUT, KEYCACHE_HOLD
 
 OPERATION = "keycache"
 SOURCE = "mqttz-keys"

@@ -17,9 +17,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from worldwise.lab import image
-from worldwise.lab.image import ImageStore
-from worldwise.machine.emulator import Emulator, Machine
+from worldwise.lab.image import ImageStore, Recipe
+from worldwise.machine.emulator import Emulator
+from worldwise.machine.machine import Machine
 from worldwise.machine.symbols.elf import PAGE, build_id
 from worldwise.machine.symbols.inlined import Addr2line, addr2line
 from worldwise.machine.symbols.kernel import kernel_tables
@@ -40,7 +40,7 @@ def address_space(emulator: Emulator, machine: Machine, images: ImageStore) -> A
     """
     said = machine_symbols(emulator, machine)
     cache = emulator.lab.cache / "symbols"
-    debug = images.get(image.debug_symbols()).directory
+    debug = images.get(_debug_symbols()).directory
     secure = {_image_of_secure(name): path for name, path in machine.symbols.items()}
     tool = addr2line(emulator.lab)
     tables = {name: SymbolTable.from_elf(path, name, cache, None, tool) for name, path in secure.items()}
@@ -108,3 +108,13 @@ def image_name(path: str) -> str:
     if name.startswith("ld-linux"):
         return "ld.so"
     return {"optee-client": "client"}.get(name, name.partition(".so")[0])
+
+
+def _debug_symbols() -> Recipe:
+    """What names the functions of packaged libraries: BUILD-ID.debug for each that has it."""
+    return Recipe(
+        name="debug-symbols",
+        script="debug-symbols.sh",
+        outputs=("build-ids",),
+        packages=("libc6", "libc6-dbg"),
+    )

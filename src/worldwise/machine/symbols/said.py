@@ -13,7 +13,8 @@ from filelock import FileLock
 
 from worldwise.base.errors import WorldwiseError
 from worldwise.lab import debian, image
-from worldwise.machine.emulator import RECORDS, Emulator, Machine
+from worldwise.machine.emulator import Emulator
+from worldwise.machine.machine import RECORDS, Machine
 
 _MACHINE_FILES = ("kallsyms", "modules", "sections", "processes", "vdso")
 # guest/linux/init.c takes so many words of a case, the program's name among them.

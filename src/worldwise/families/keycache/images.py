@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The app `keycache`: the secure key cache as a machine has it.
+"""The machine of the app `keycache`: the secure key cache as a machine has it.
 
 Its TA, its server and its tools are those of keycache/, which is no room of the guest's, and which others can take with
 them: guest/apps/keycache has what measures and tries them.
@@ -9,15 +9,19 @@ from dataclasses import replace
 from pathlib import Path
 
 from worldwise.base import paths
-from worldwise.lab import image
+from worldwise.families.keycache import build
 from worldwise.lab.image import Recipe
+from worldwise.plan.case import Case
+from worldwise.targets import optee_images
+from worldwise.targets.families import Images
+from worldwise.targets.guest import guest_trees
 
-APP = "keycache"
+_APP = "keycache"
 # The operation that looks into the TA.
-MEASURED = "keycache"
+_MEASURED = "keycache"
 # Seconds: the TA's first start makes its objects in secure storage, and thousands of keys may be set before the first
 # record.
-PATIENCE = 900.0
+_PATIENCE = 900.0
 # Of keycache/ what the app's own programs are compiled from.
 _ROOMS = ("include", "server", "ta")
 
@@ -28,15 +32,15 @@ def app_programs(implementation: str, optimisation: str, feature: str, measured:
     Args:
         implementation: the crypto library of OP-TEE's core.
         optimisation: the core's and the TA's.
-        feature: what is needed of OP-TEE: one of image.FEATURES.
+        feature: what is needed of OP-TEE: one of optee_images.FEATURES.
         measured: with a TA that tells its own share of a call, in place of the one that devices get.
         built: the folder that `worldwise.families.keycache.build.programs` gives.
     """
-    theirs = image.app_programs(APP, implementation, optimisation, feature)
+    theirs = optee_images.app_programs(_APP, implementation, optimisation, feature)
     rooms = {f"keycache/{room}": paths.KEYCACHE / room for room in _ROOMS}
-    network = image.guest_trees("echo.h", "net.c", "net.h", room="apps/echo")
+    network = guest_trees("echo.h", "net.c", "net.h", room="apps/echo")
     campaign = ("journal.h", "linux/store.c", "linux/store.h", "supplicant/journal.c", "supplicant/next.h")
-    faults = image.guest_trees(*campaign, room="apps/faults")
+    faults = guest_trees(*campaign, room="apps/faults")
     return replace(
         theirs,
         name=f"{theirs.name}{'-measured' * measured}",
@@ -44,3 +48,11 @@ def app_programs(implementation: str, optimisation: str, feature: str, measured:
         trees={**theirs.trees, **network, **faults, **rooms, "keycache-built": built},
         settings={**theirs.settings, **({"MEASURED": "y"} if measured else {})},
     )
+
+
+def _case_programs(case: Case, feature: str) -> Recipe:
+    measured = case.operation == _MEASURED
+    return app_programs(case.implementation, case.optimisation, feature, measured, build.programs())
+
+
+IMAGES = Images(app=_APP, programs=_case_programs, build_first=build.programs, patience=_PATIENCE)

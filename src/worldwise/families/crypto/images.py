@@ -1,0 +1,83 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""The crypto app's programs: one TA for each curve, perhaps with a portable implementation compiled into it."""
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from worldwise.families.crypto.spec import SPEC
+from worldwise.lab.image import Recipe
+from worldwise.libraries import portable
+from worldwise.libraries.crates import Crates, crate_folder
+from worldwise.libraries.implementation import IMPLEMENTATIONS
+from worldwise.libraries.own import TEE_CURVE
+from worldwise.libraries.portable import NO_CURVE, Portable, find
+from worldwise.plan.availability import CORE_HAS
+from worldwise.plan.case import Case
+from worldwise.targets.families import Images
+from worldwise.targets.guest import guest_trees
+from worldwise.targets.optee_images import app_programs
+from worldwise.targets.portable_images import adapter_trees, source_packages, tee_plan, trees
+
+_APP = "crypto"
+# What the crypto app needs of the bench beside what every app has: the known answers, the random bytes, the hash.
+_FRAME = (("mcu", ("known.c", "known.h", "frame.h")), ("ops/common", ("random.c", "sha256.c")))
+# The macros of the known answers, and what an implementation must have for each. The app has no more.
+_NEEDS: Mapping[str, tuple[str, ...]] = {
+    "sign": ("sign", "verify"),
+    "ecdh": ("ecdh",),
+    "sha256": ("sha256",),
+    **dict.fromkeys(("sha512", "aes128", "aes256"), ("nothing",)),
+}
+
+
+def programs(name: str, optimisation: str, curve: str, crates: Callable[[Portable], Path | None]) -> Recipe:
+    """The programs of the crypto app for one curve (NO_CURVE for hashing): its TA and its client.
+
+    For a library that is compiled into the TA the Linux program too.
+
+    Args:
+        name: of the implementation: one of OP-TEE's core, or a portable one.
+        optimisation: of the TA, the library and the core.
+        curve: the one curve of the TA.
+        crates: says where a library's sources are that come as a crate.
+    """
+    implementation = None if name in IMPLEMENTATIONS else find(name)
+    theirs = app_programs(_APP, name, optimisation)
+    rooms = [guest_trees(*files, room=room) for room, files in _FRAME]
+    rooms.append(guest_trees("ops.h", room="ops/portable"))
+    frame = {key: path for room in rooms for key, path in room.items()}
+    has: Sequence[str] = implementation.manifest.operations.get(curve, ()) if implementation else CORE_HAS[curve]
+    macros = [f"-DFRAME_HAS_{one.upper()}={int(set(needed) <= set(has))}" for one, needed in _NEEDS.items()]
+    number = 0 if curve == NO_CURVE else portable.CURVES.index(curve)
+    built = replace(
+        theirs,
+        name=f"{theirs.name}-{curve}",
+        helpers=(*theirs.helpers, "app-crypto.py", "tee_library.py", "library.py", "objects.py"),
+        trees={**theirs.trees, **frame},
+        settings={**theirs.settings, "CURVE": str(number), "FRAME": " ".join(macros)},
+    )
+    if implementation is None:
+        return built
+    plan = {**tee_plan(implementation, optimisation, curve, has), "curve": curve}
+    source = crates(implementation)
+    packages = source_packages(implementation)
+    return replace(
+        built,
+        outputs=(*built.outputs, "linux-bench"),
+        sources=packages,
+        trees={**built.trees, **adapter_trees(implementation), **trees(implementation)}
+        | ({"source": source} if source else {}),
+        settings={**built.settings, "PACKAGES": " ".join(packages), "PLAN": json.dumps(plan)},
+    )
+
+
+def _case_programs(case: Case, _feature: str) -> Recipe:
+    own = case.operation in {operation.name for operation in SPEC.operations}
+    # Hashing has no curve; of other operations any curve's TA does.
+    curve = case.curve or (NO_CURVE if own else TEE_CURVE)
+    return programs(case.implementation, case.optimisation, curve, lambda library: crate_folder(library, Crates()))
+
+
+IMAGES = Images(app=_APP, programs=_case_programs, sizes_ta=True)

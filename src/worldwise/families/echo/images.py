@@ -1,0 +1,17 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""The machine of the app `echo`: where the host measures, its client runs beside it."""
+
+from worldwise.families.echo.client import HOST_FILE, EchoClient
+from worldwise.machine.machine import Beside
+from worldwise.plan.case import Case
+from worldwise.targets.families import Images
+
+# The operation that is measured from the host.
+_FROM_HOST = "echo-host"
+
+
+def _beside(case: Case) -> Beside | None:
+    return EchoClient(case) if case.operation == _FROM_HOST else None
+
+
+IMAGES = Images(app="echo", beside=_beside, host_files=(HOST_FILE,))

@@ -1,0 +1,120 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Diagnosis: how a machine ended, and what its consoles say of it."""
+
+import re
+import signal
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from worldwise.base.errors import WorldwiseError
+from worldwise.lab.lab import Lab, refusal_in
+from worldwise.lab.sandbox import KIB, Limits, broken_limit, end_of
+from worldwise.machine.machine import CONSOLE, EMULATOR_LOG, RECORDS, SECURE_CONSOLE, Machine
+
+# Lines of each console shown when something went wrong, and bytes of its end that are looked at.
+_CONSOLE_TAIL = 25
+_CONSOLE_BYTES = 256 * KIB
+CONSOLES = (EMULATOR_LOG, CONSOLE, SECURE_CONSOLE)
+# OP-TEE's words: where ldelf put a file, and one address of a call stack (E/LD of a TA, E/TC of the core).
+_LOADED = re.compile(r"\[\d+\] ([0-9a-f-]{36}) @ 0x([0-9a-f]+)")
+_FRAME = re.compile(r"E/(LD|TC):\S*\s+(?:\d+ +)?0x([0-9a-f]+)(?: |$)")
+
+
+def _console(directory: Path, name: str) -> str:
+    """The end of a console, which a machine may be writing; empty if it is not there, or is not a file."""
+    return end_of(directory / name, _CONSOLE_BYTES).decode("utf-8", "replace")
+
+
+def panic(directory: Path) -> str:
+    """What the consoles say of a panic of the kernel or of OP-TEE's core; empty if neither did."""
+    for name, pattern, who in (
+        (CONSOLE, r"Kernel panic - not syncing: (.*)", "the guest's kernel panicked"),
+        (SECURE_CONSOLE, r"E/TC.*?(Panic (?:at|in|\S*').*)", "OP-TEE's core panicked"),
+    ):
+        match = re.search(pattern, _console(directory, name))
+        if match:
+            return f"{who}: {match[1].strip()}"
+    return ""
+
+
+def raise_refusal(directory: Path) -> None:
+    """Raise HostError if bubblewrap did not let QEMU begin."""
+    if refusal := refusal_in(last_line(directory / EMULATOR_LOG)):
+        raise refusal
+
+
+def last_line(path: Path) -> str:
+    lines = _console(path.parent, path.name).split("\n")
+    return next((line.strip() for line in reversed(lines) if line.strip()), "")
+
+
+def diagnosis(directory: Path, machine: Machine, lab: Lab, room: Path | None = None) -> str:
+    """The ends of the consoles in a case's directory, for a person to read.
+
+    A backtrace of the secure world gets its functions and source lines. `room`: where the machine's consoles still
+    are while it is there.
+    """
+    parts = []
+    for name, title in zip(CONSOLES, ("QEMU", "Linux console", "OP-TEE console"), strict=True):
+        text = _console(directory if name == EMULATOR_LOG else room or directory, name)
+        lines = [line.rstrip() for line in text.splitlines() if line.strip()][-_CONSOLE_TAIL:]
+        if name == SECURE_CONSOLE:
+            lines = symbolise(lines, machine.symbols, lab)
+        if lines:
+            parts.append(f"--- {title} ---\n" + "\n".join(lines))
+    return "\n".join(parts)
+
+
+def judge(status: int, directory: Path, machine: Machine, lab: Lab, limits: Limits) -> None:
+    """Raise WorldwiseError if a machine did not end of its own: by the program's status, 0 or 1, through init."""
+    said = panic(directory)
+    if not (directory / RECORDS).exists():
+        raise_refusal(directory)
+    if said:
+        problem = said
+    elif not (directory / RECORDS).exists() and (line := last_line(directory / EMULATOR_LOG)):
+        problem = f"QEMU did not start: {line}"
+    elif status not in (0, 1):
+        # bubblewrap reports a child ended by a signal as a shell does.
+        cause = signal.Signals(status - 128).name if status - 128 in list(signal.Signals) else f"status {status}"
+        problem = f"QEMU ended with {cause} before the case was done"
+        broken = broken_limit(status, "", limits)
+        problem += f": {broken}" if broken else ""
+    else:
+        return
+    raise WorldwiseError(f"machine {machine.name}: {problem}", details=diagnosis(directory, machine, lab))
+
+
+def symbolise(lines: Sequence[str], symbols: Mapping[str, Path], lab: Lab) -> list[str]:
+    """Adds functions and source lines to the addresses of OP-TEE's backtraces; other lines are left as they are.
+
+    A TA's addresses are relative to where ldelf says it put it; the core's are those it was linked at.
+    """
+    loaded = {match[1]: int(match[2], 16) for line in lines if (match := _LOADED.search(line))}
+    wanted: dict[str, dict[int, int]] = {}
+    for number, line in enumerate(lines):
+        match = _FRAME.match(line)
+        if not match:
+            continue
+        address = int(match[2], 16)
+        if match[1] == "TC":
+            wanted.setdefault("tee", {})[number] = address
+        else:
+            # Of several loaded files the one with the highest start below the address.
+            below = [(start, name) for name, start in loaded.items() if start <= address]
+            if below:
+                start, name = max(below)
+                wanted.setdefault(name, {})[number] = address - start
+    result = list(lines)
+    for name, addresses in wanted.items():
+        if name not in symbols:
+            continue
+        answer = lab.run(
+            ["aarch64-linux-gnu-addr2line", "-e", "/elf", "-f", "-p", "-C", *map(hex, addresses.values())],
+            binds=[(symbols[name], "/elf", "ro")],
+            check=False,
+        )
+        for number, text in zip(addresses, answer.stdout.splitlines(), strict=False):
+            if not text.startswith("??"):
+                result[number] += "  " + text.replace("/build/", "")
+    return result

@@ -1,0 +1,82 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Programs: where their symbols are, and what is at an address."""
+
+import functools
+from pathlib import Path, PurePath
+
+from elftools.dwarf.dwarfinfo import DWARFInfo
+from elftools.elf.constants import SH_FLAGS
+from elftools.elf.elffile import ELFFile
+from elftools.elf.sections import SymbolTableSection
+
+from worldwise.base.errors import WorldwiseError
+
+
+# Every case of a machine asks, and a program with a C library in it has thousands of symbols.
+@functools.cache
+def symbol_address(elf: Path, name: str) -> int:
+    """The address of a symbol of an ELF file. Raises WorldwiseError if it has none of that name."""
+    with elf.open("rb") as file:
+        for section in ELFFile(file).iter_sections():
+            if isinstance(section, SymbolTableSection):
+                for symbol in section.get_symbol_by_name(name) or ():
+                    return int(symbol["st_value"])
+    raise WorldwiseError(f"{elf} has no symbol {name}")
+
+
+def address_name(elf: Path, address: int) -> str:
+    """What is at an address of a program: `recurse (adapter.c:12)`; empty for an address that is in no function.
+
+    Empty too for a program that cannot be read: a library of a stranger has a say in what its sections are.
+    """
+    try:
+        return _address_name(elf, address)
+    except Exception:
+        # pyelftools promises no kind of error for what no compiler would make.
+        return ""
+
+
+def _address_name(elf: Path, address: int) -> str:
+    with elf.open("rb") as file:
+        read = ELFFile(file)
+        name = ""
+        table = read.get_section_by_name(".symtab")
+        for symbol in table.iter_symbols() if isinstance(table, SymbolTableSection) else ():
+            # In Thumb code the lowest bit says that it is one.
+            start = int(symbol["st_value"]) & ~1
+            if symbol["st_info"]["type"] == "STT_FUNC" and start <= address < start + int(symbol["st_size"]):
+                name = str(symbol.name)
+                break
+        if not name or not read.has_dwarf_info():
+            return name
+        line = _source_line(read.get_dwarf_info(), address)
+    return f"{name} ({line})" if line else name
+
+
+def _source_line(dwarf: DWARFInfo, address: int) -> str:
+    for unit in dwarf.iter_CUs():
+        program = dwarf.line_program_for_CU(unit)
+        if program is None:
+            continue
+        # Directories and files count from 1 before version 5.
+        first = 0 if program["version"] >= 5 else 1
+        before = None
+        for entry in program.get_entries():
+            state = entry.state
+            if state is None:
+                continue
+            if before and before.address <= address < state.address:
+                file = program["file_entry"][before.file - first]
+                return f"{PurePath(file.name.decode()).name}:{before.line}"
+            before = None if state.end_sequence else state
+    return ""
+
+
+def loaded_bytes(elf: Path) -> int:
+    """The bytes of a program's code, constants and initial values; data that begin as zeros are not in it."""
+    with elf.open("rb") as file:
+        return sum(
+            section["sh_size"]
+            for section in ELFFile(file).iter_sections()
+            if section["sh_flags"] & SH_FLAGS.SHF_ALLOC and section["sh_type"] != "SHT_NOBITS"
+        )

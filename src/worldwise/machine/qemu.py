@@ -1,0 +1,221 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""QEMU: its command line, its process, and the folder that a machine writes to while it runs."""
+
+import contextlib
+import subprocess
+import tempfile
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from worldwise.base.errors import WorldwiseError
+from worldwise.lab.lab import Bind, Lab
+from worldwise.lab.sandbox import Limits, Watch, copy_in, ended, lent, scratch, take_file
+from worldwise.machine.diagnosis import CONSOLES, diagnosis, panic
+from worldwise.machine.machine import CONSOLE, EMULATOR_LOG, NETWORK, RECORDS, SECURE_CONSOLE, Machine
+from worldwise.machine.plugin import Plugin
+
+# What every machine may leave for the host. One that is saved leaves its state, one that is watched its trace, and a
+# campaign names what its own leave besides.
+_LEFT = (RECORDS, CONSOLE, SECURE_CONSOLE, "machine")
+
+# What QEMU sees of the lab: nothing that it could run, or that a guest could have run by semihosting.
+_QEMU = "qemu-system-aarch64"
+_QEMU_PARTS = (f"/usr/bin/{_QEMU}", "/usr/lib", "/usr/lib64")
+# It starts no program and takes no other rights, whatever a guest makes of it.
+_QEMU_SANDBOX = ("-sandbox", "on,obsolete=deny,elevateprivileges=deny,spawn=deny,resourcecontrol=deny")
+# Seconds between two looks at what a machine has written.
+_LOOK = 0.05
+
+
+@dataclass(frozen=True)
+class Session:
+    """One machine that runs, from its start to its end.
+
+    Attributes:
+        machine: what runs.
+        directory: the case's, on the host.
+        room: the folder that the machine itself writes to.
+        progress: called now and then with the size of the records so far, in bytes.
+        forward: what is forwarded to its network card; empty for nothing.
+    """
+
+    machine: Machine
+    directory: Path
+    room: Path
+    progress: Callable[[int], None] = lambda _: None
+    forward: str = ""
+
+
+class Qemu:
+    """Starts QEMU in the lab, watches it, ends it. Safe for threads.
+
+    Args:
+        lab: holds QEMU.
+        limits: what a machine may use of the host.
+        silence_limit: seconds without a new record after which a machine counts as hanging.
+        time_limit: seconds after which a machine is stopped even if records still come.
+    """
+
+    def __init__(self, lab: Lab, limits: Limits, silence_limit: float, time_limit: float) -> None:
+        self.lab = lab
+        self.limits = limits
+        self._silence_limit = silence_limit
+        self._time_limit = time_limit
+        self._running: set[subprocess.Popen[bytes]] = set()
+        self._stopping = False
+
+    @contextlib.contextmanager
+    def sockets(self) -> Iterator[Path]:
+        """A folder with a short name for a machine's sockets."""
+        with tempfile.TemporaryDirectory(prefix="ww-") as name, lent([Path(name)]):
+            yield Path(name)
+
+    @contextlib.contextmanager
+    def session(
+        self,
+        machine: Machine,
+        directory: Path,
+        left: Sequence[str] = (),
+        progress: Callable[[int], None] = lambda _: None,
+    ) -> Iterator[Session]:
+        """A machine's session, whose room has a copy of the files in a case's directory.
+
+        When the machine has ended, what it left of the files it may leave is moved to that directory: those of every
+        machine, and those of the names in `left`. Raises WorldwiseError if one of these is not a regular file.
+        """
+        with scratch(self.lab.cache) as place:
+            room = place / "run"
+            copy_in(directory, room, CONSOLES.__contains__)
+            try:
+                with lent([room]):
+                    yield Session(machine, directory, room, progress)
+            finally:
+                for name in (*_LEFT, *left):
+                    take_file(room / name, directory / name, self.limits.disk, "the emulated machine")
+
+    def to_the_end(
+        self, session: Session, extra: Sequence[str], binds: Sequence[Bind], plugin: Plugin | None = None
+    ) -> tuple[int, list[str]]:
+        """Run a machine until it ends; returns QEMU's exit status and command line.
+
+        `extra` are more of QEMU's options, `binds` what else it sees. Raises WorldwiseError as `watch` does.
+        """
+        if plugin:
+            extra = [*extra, "-plugin", plugin.option()]
+            binds = [*binds, *plugin.binds()]
+        command = self.command(session, None, extra, binds)
+        process = self.start(command, session.directory)
+        try:
+            self.watch(process, session)
+        finally:
+            self.end(process)
+        return process.returncode, command
+
+    def command(
+        self, session: Session, sockets: Path | None, extra: Sequence[str], binds: Sequence[Bind] = ()
+    ) -> list[str]:
+        """The command in the lab, which sees the host's network only if something is forwarded."""
+        machine = session.machine
+        # Of this network the guest sees what is forwarded and no more.
+        user = ",".join(filter(None, (f"user,id={NETWORK},restrict=on", session.forward)))
+        argv = [
+            _QEMU, "-nodefaults", "-no-user-config", "-display", "none", "-no-reboot",
+            *_QEMU_SANDBOX,
+            *machine.arguments,
+            *(("-netdev", user) if machine.beside else ()),
+            "-serial", f"file:/run/{CONSOLE}",
+            "-serial", f"file:/run/{SECURE_CONSOLE}",
+            *extra,
+        ]  # fmt: skip
+        files: list[Bind] = [(path, f"/machine/{name}", "ro") for name, path in machine.files.items()]
+        sockets_bind: list[Bind] = [(sockets, "/sockets", "rw")] if sockets else []
+        seen = [*files, *binds, *sockets_bind, (session.room, "/run", "rw")]
+        return self.lab.command(
+            argv, binds=seen, chdir="/run", network=bool(session.forward), limits=self.limits, parts=_QEMU_PARTS
+        )
+
+    @staticmethod
+    def plain(command: Sequence[str]) -> Sequence[str]:
+        """QEMU's own command line, the same on every host: what stands behind those that make the sandbox."""
+        return command[command.index(_QEMU) :]
+
+    def start(self, command: Sequence[str], directory: Path) -> subprocess.Popen[bytes]:
+        """Start a command of `command`; what QEMU says goes to a file in `directory`."""
+        if self._stopping:
+            raise WorldwiseError("stopped")
+        with (directory / EMULATOR_LOG).open("wb") as log:
+            # A session of its own: Ctrl-C is the tool's to handle, which ends QEMU in an orderly way.
+            process = subprocess.Popen(
+                command,
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=subprocess.STDOUT,
+                start_new_session=True,
+            )
+        self._running.add(process)
+        if self._stopping:
+            process.kill()  # `stop` may have come before it could see this one
+        return process
+
+    def watch(self, process: subprocess.Popen[bytes], session: Session) -> None:
+        """Wait until a machine has ended. Raises WorldwiseError if it hangs or uses more than it may, and ends it."""
+        machine = session.machine
+        size = -1
+        began = heard = time.monotonic()
+        limit = max(self._silence_limit, machine.patience)
+        watch = Watch(self.limits, [session.room])
+        while not ended(process, _LOOK):
+            now = _written(session)
+            if now != size:
+                size, heard = now, time.monotonic()
+                session.progress(size)
+            elif time.monotonic() - heard > limit:
+                self.end(process)
+                problem = panic(session.room) or f"hangs: no record for {limit:.0f} s; it was stopped"
+                raise self._error(
+                    session,
+                    f": {problem}",
+                    "`--silence` gives it more time; the consoles are kept beside the records",
+                )
+            problem = watch.problem(process.pid)
+            if not problem and time.monotonic() - began > self._time_limit:
+                problem = f"it did not end within {self._time_limit:.0f} s"
+            if problem:
+                self.end(process)
+                raise self._error(
+                    session,
+                    f" was stopped: {problem}",
+                    "no program of worldwise's own needs as much: look at what the library does",
+                )
+        if self._stopping:
+            raise WorldwiseError("stopped")
+
+    def _error(self, session: Session, problem: str, hint: str) -> WorldwiseError:
+        """What is wrong with a machine that was ended, with what its consoles say."""
+        details = diagnosis(session.directory, session.machine, self.lab, session.room)
+        return WorldwiseError(f"machine {session.machine.name}{problem}", hint, details)
+
+    def end(self, process: subprocess.Popen[bytes]) -> None:
+        """End bubblewrap, and with it its pid namespace: QEMU cannot stay behind."""
+        if process.poll() is None:
+            process.kill()
+            process.wait()
+        self._running.discard(process)
+
+    def stop(self) -> None:
+        """End every process this object started; `start` and `watch` then raise."""
+        self._stopping = True
+        for process in list(self._running):
+            self.end(process)
+
+
+def _written(session: Session) -> int:
+    """Bytes of what shows that a machine is alive: its records, and what is written beside it."""
+    written = 0
+    host_files = (session.directory / name for name in session.machine.host_files)
+    for path in (session.room / RECORDS, *host_files):
+        with contextlib.suppress(FileNotFoundError):
+            written += path.lstat().st_size
+    return written

@@ -1,0 +1,249 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Snapshots: machines that were booted once, stopped at one and the same instruction, and saved."""
+
+import asyncio
+import contextlib
+import json
+import shutil
+import subprocess
+import tempfile
+import time
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+
+from filelock import FileLock
+from qemu.qmp import QMPClient, QMPError
+
+from worldwise.base.errors import WorldwiseError
+from worldwise.lab.debian import file_sha256, require_space
+from worldwise.lab.image import check_files
+from worldwise.lab.lab import Bind
+from worldwise.lab.sandbox import socket_of
+from worldwise.machine.diagnosis import diagnosis, last_line, panic, raise_refusal
+from worldwise.machine.gdbstub import GdbStub
+from worldwise.machine.machine import EMULATOR_LOG, Machine
+from worldwise.machine.qemu import Qemu, Session
+
+_STATE = "state"
+_MANIFEST = "snapshot.json"
+# Boots until one stops as it must: one does, unless the host is so busy that QEMU's main loop does not get its turn.
+ATTEMPTS = 3
+# How many times as long as a boot a program may take to get where its state is saved.
+_PREPARE = 5
+# For a machine that begins from a state that `state_of` shows it.
+RESTORED = ("-incoming", f"file:/snapshot/{_STATE}")
+# For a machine that a debugger lets run to where its state is saved.
+_STOPPED = (
+    "-S",
+    *("-gdb", "unix:/sockets/gdb,server=on,wait=off"),
+    *("-qmp", "unix:/sockets/qmp,server=on,wait=off"),
+    # Where a machine was stopped by the debugger is not a state it could be restored to.
+    *("-global", "migration.store-global-state=off"),
+)
+
+
+class Snapshots:
+    """The saved states of machines in the user's cache. Safe for threads.
+
+    Args:
+        qemu: runs the machines.
+        notify: called with a line of text when a machine is booted.
+        boot_limit: seconds a machine may take to get ready.
+    """
+
+    def __init__(self, qemu: Qemu, notify: Callable[[str], None], boot_limit: float) -> None:
+        self.directory = qemu.lab.cache / "snapshots"
+        self._qemu = qemu
+        self._notify = notify
+        self._boot_limit = boot_limit
+
+    def get(self, machine: Machine) -> Path:
+        """The machine's saved state, made if it is not there or damaged. Returns its folder.
+
+        Raises WorldwiseError if the machine does not get ready; the consoles' ends are in the details.
+        """
+        digest = machine.state_digest(self._qemu.lab)
+        final = self.directory / digest[:12]
+        self.directory.mkdir(parents=True, exist_ok=True)
+        with FileLock(self.directory / f".{digest[:12]}.lock"):
+            problem = _problem(final, digest)
+            if not problem:
+                return final
+            if final.exists():
+                self._notify(f"snapshot of {machine.name}: {problem}; booting anew")
+                shutil.rmtree(final)
+            self._notify(f"booting {machine.name}")
+            require_space(self.directory, 300_000_000, "a machine's snapshot")
+            work = Path(tempfile.mkdtemp(dir=self.directory, prefix=".booting-"))
+            try:
+                for attempt in range(1, ATTEMPTS + 1):
+                    self._boot_and_save(machine, work)
+                    if self._stopped_well(machine, work):
+                        break
+                    self.not_stopped_well(machine, attempt)
+                manifest = {
+                    "digest": digest,
+                    "machine": machine.name,
+                    "files": {_STATE: file_sha256(work / _STATE)},
+                }
+                (work / _MANIFEST).write_text(json.dumps(manifest) + "\n", encoding="utf-8")
+                work.rename(final)
+            finally:
+                shutil.rmtree(work, ignore_errors=True)
+        return final
+
+    def prepare(
+        self, machine: Machine, program: Sequence[str], address: int, directory: Path, left: Sequence[str]
+    ) -> Path:
+        """The state of a machine whose program has got to an instruction: see Emulator.prepare."""
+        (directory / "case").write_text("\n".join(program) + "\n", encoding="ascii")
+        snapshot = state_of(self.get(machine))
+        with self._qemu.sockets() as sockets, self._qemu.session(machine, directory, (*left, _STATE)) as session:
+            command = self._qemu.command(session, sockets, [*_STOPPED, *RESTORED], [snapshot])
+            process = self._qemu.start(command, directory)
+            try:
+                limit = _PREPARE * self._boot_limit
+                debugger = GdbStub(sockets / "gdb", limit, lambda: process.poll() is None)
+                with debugger:
+                    asyncio.run(_restored_by(sockets / "qmp", self._boot_limit))
+                    debugger.run_to(address)
+                    asyncio.run(_save(sockets / "qmp", f"/run/{_STATE}"))
+            except (WorldwiseError, QMPError, OSError, EOFError) as error:
+                self._qemu.end(process)
+                raise_refusal(directory)
+                raise WorldwiseError(
+                    f"{program[0]} on {machine.name} did not get where its state is saved: {error}",
+                    details=diagnosis(directory, machine, self._qemu.lab, session.room),
+                ) from None
+            finally:
+                self._qemu.end(process)
+        for file in ("case", "machine"):
+            (directory / file).unlink(missing_ok=True)
+        return directory
+
+    @contextlib.contextmanager
+    def booted(self, session: Session, sockets: Path) -> Iterator[tuple[subprocess.Popen[bytes], GdbStub, list[str]]]:
+        """A machine from power-on to the instruction before which it is ready, stopped there; ended on exit."""
+        machine, directory, room = session.machine, session.directory, session.room
+        command = self._qemu.command(session, sockets, _STOPPED)
+        for name in machine.preload:
+            # Firmware opens these by bare name in QEMU's current directory.
+            (room / name).symlink_to(f"/machine/{name}")
+        process = self._qemu.start(command, directory)
+        try:
+            try:
+                debugger = GdbStub(sockets / "gdb", self._boot_limit, lambda: process.poll() is None)
+                assert machine.ready is not None
+                debugger.run_to(machine.ready)
+            except WorldwiseError as error:
+                started = process.poll() is None
+                self._qemu.end(process)
+                raise_refusal(directory)
+                said = "" if started else last_line(directory / EMULATOR_LOG)
+                problem = panic(room) or (f"QEMU did not start: {said}" if said else error.message)
+                raise WorldwiseError(
+                    f"machine {machine.name} did not boot: {problem}",
+                    details=diagnosis(directory, machine, self._qemu.lab, room),
+                ) from None
+            with debugger:
+                yield process, debugger, command
+        finally:
+            self._qemu.end(process)
+
+    def not_stopped_well(self, machine: Machine, attempt: int) -> None:
+        """See machine_ready() in guest/linux/init.c. Another attempt, or WorldwiseError if this was the last."""
+        if attempt == ATTEMPTS:
+            raise WorldwiseError(
+                f"machine {machine.name} was never stopped as it must be, in {ATTEMPTS} attempts",
+                "try again with less load on this machine",
+            )
+        self._notify(f"{machine.name} was not stopped as it must be; booting anew")
+
+    def _boot_and_save(self, machine: Machine, work: Path) -> None:
+        began = time.monotonic()
+        with (
+            self._qemu.sockets() as sockets,
+            self._qemu.session(machine, work, (_STATE,)) as session,
+            self.booted(session, sockets),
+        ):
+            try:
+                asyncio.run(_save(sockets / "qmp", f"/run/{_STATE}"))
+            except (QMPError, OSError, EOFError) as error:
+                raise WorldwiseError(f"the state of {machine.name} could not be saved: {error}") from None
+        self._notify(f"booted {machine.name} in {time.monotonic() - began:.1f} s")
+
+    def _stopped_well(self, machine: Machine, snapshot: Path) -> bool:
+        """Restore a new snapshot once, for the two readings around the stop."""
+        with tempfile.TemporaryDirectory(dir=snapshot) as work:
+            directory = Path(work)
+            (directory / "case").write_text("/bin/faults\n", encoding="ascii")
+            with self._qemu.session(machine, directory) as session:
+                self._qemu.to_the_end(session, RESTORED, [state_of(snapshot)])
+            return stopped_well(directory, machine.least_skip)
+
+
+def state_of(folder: Path) -> Bind:
+    """A machine's saved state, for a machine to begin from."""
+    return (folder / _STATE, f"/snapshot/{_STATE}", "ro")
+
+
+def stopped_well(directory: Path, least_skip: int) -> bool:
+    """Whether virtual time was skipped when the machine was stopped, as it is unless QEMU's main loop was busy.
+
+    True too for a machine that did not get far enough to say.
+    """
+    try:
+        ready, resumed = map(int, (directory / "machine").read_text(encoding="ascii").split())
+    except (FileNotFoundError, ValueError):
+        return True
+    return resumed - ready > least_skip
+
+
+def _problem(directory: Path, digest: str) -> str:
+    try:
+        manifest = json.loads((directory / _MANIFEST).read_text(encoding="utf-8"))
+        if manifest["digest"] != digest:
+            return "it is another machine's"
+        return check_files(directory, manifest["files"])
+    except FileNotFoundError:
+        return "not there"
+    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+        return f"it cannot be read ({error})"
+
+
+async def _restored_by(socket: Path, limit: float) -> None:
+    """Wait until QEMU has read the state that it begins from."""
+    client = QMPClient("worldwise")
+    with socket_of(socket) as path:
+        await client.connect(path)
+    deadline = time.monotonic() + limit
+    while True:
+        answer = await client.execute("query-status")
+        assert isinstance(answer, dict)
+        if answer["status"] != "inmigrate":
+            break
+        if time.monotonic() > deadline:
+            raise WorldwiseError(f"its saved state was not read within {limit:.0f} s")
+        await asyncio.sleep(0.02)
+    await client.disconnect()
+
+
+async def _save(socket: Path, inside: str) -> None:
+    """Have QEMU write the stopped machine's state to a file, then leave."""
+    client = QMPClient("worldwise")
+    with socket_of(socket) as path:
+        await client.connect(path)
+    await client.execute("migrate", {"uri": f"file:{inside}"})
+    while True:
+        answer = await client.execute("query-migrate")
+        assert isinstance(answer, dict)
+        if answer["status"] == "completed":
+            break
+        if answer["status"] == "failed":
+            raise WorldwiseError(f"its state could not be saved: {answer.get('error-desc', 'no reason given')}")
+        await asyncio.sleep(0.02)
+    try:
+        await client.execute("quit")
+        await client.disconnect()
+    except (QMPError, EOFError, OSError):
+        pass  # QEMU hangs up as it leaves

@@ -1,0 +1,113 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""The machines of plain Linux, one for each architecture: how they are started, their kernel and their user space."""
+
+from dataclasses import dataclass
+
+from worldwise.lab.image import Recipe
+from worldwise.machine.machine import DETERMINISTIC_MACHINE, LEAST_SKIP
+from worldwise.targets.guest import guest_trees, kernel
+
+# Of the sources that only a 32-bit core's counter needs.
+_PERF_COUNTER = "linux/perf_counter.c"
+_ARMMP = "linux-image-armmp"
+
+
+@dataclass(frozen=True)
+class Architecture:
+    """What differs between the machines.
+
+    Attributes:
+        debian: Debian's name of it.
+        triplet: of its libraries and cross tools.
+        flags: how code is generated for it, as Debian's own packages are.
+        counter: sources of the bench beside those of every program.
+        init_address: where the first process is loaded, far from any other program.
+        machine: QEMU's arguments for the machine; `{core}` stands for the case's core.
+        device_tree: the file in the kernel's package that describes a board; empty where QEMU makes one.
+        boot: more of the kernel's command line.
+        least_skip: more instructions than reading the counter twice takes.
+    """
+
+    debian: str
+    triplet: str
+    flags: tuple[str, ...]
+    counter: tuple[str, ...]
+    init_address: str
+    machine: tuple[str, ...]
+    device_tree: str = ""
+    boot: tuple[str, ...] = ()
+    least_skip: int = LEAST_SKIP
+
+    @property
+    def prefix(self) -> str:
+        """Of the cross tools."""
+        return f"{self.triplet}-"
+
+    @property
+    def instructions(self) -> str:
+        """The key of those that recipes/objects.py refuses."""
+        return self.triplet.partition("-")[0]
+
+    @property
+    def files(self) -> tuple[str, ...]:
+        """What the machine needs of the kernel's image besides the kernel."""
+        return ("board.dtb",) if self.device_tree else ()
+
+    def kernel(self) -> Recipe:
+        """Debian's kernel; of a board with a device tree of its own, `board.dtb` too."""
+        if not self.device_tree:
+            return kernel()
+        return Recipe(
+            name="linux-armmp",
+            script="kernel-armmp.sh",
+            outputs=("Image", *self.files),
+            packages=(_ARMMP,),
+            settings={"PACKAGE": _ARMMP, "BOARD": self.device_tree},
+            architecture=self.debian,
+        )
+
+    def initramfs(self) -> Recipe:
+        """The user space, without the measured program, which comes with a case."""
+        return Recipe(
+            name=f"plain-initramfs-{self.debian}",
+            script="plain-initramfs.sh",
+            outputs=("init", "initramfs.cpio"),
+            trees=guest_trees("bench", "linux", "mcu"),
+            settings={
+                "PREFIX": self.prefix,
+                "FLAGS": " ".join(self.flags),
+                "ADDRESS": self.init_address,
+                "COUNTER": " ".join(self.counter),
+            },
+        )
+
+
+ARMV7 = Architecture(
+    debian="armhf",
+    triplet="arm-linux-gnueabihf",
+    flags=("-march=armv7-a+fp", "-mfloat-abi=hard", "-mthumb"),
+    counter=(_PERF_COUNTER,),
+    init_address="0x60000000",
+    # Without the secure state the events that the counter counts are let through. With a seed of its own QEMU writes
+    # the same bytes into the device tree's rng-seed at every start, in place of what stands there.
+    machine=(
+        *("-M", "vexpress-a9,secure=off", "-cpu", "{core}", "-m", "512", "-seed", "1"),
+        *("-audio", "none", "-nic", "none", "-dtb", "/machine/board.dtb"),
+    ),
+    device_tree="vexpress-v2p-ca9",
+    boot=("random.trust_bootloader=on",),
+    # A reading is a system call, of 1,300.
+    least_skip=5_000,
+)
+ARMV8 = Architecture(
+    debian="arm64",
+    triplet="aarch64-linux-gnu",
+    flags=(),
+    counter=(),
+    init_address="0x5000000000",
+    # cntfrq: the generic timer then ticks once per instruction.
+    machine=(
+        *("-M", f"virt,gic-version=3,{DETERMINISTIC_MACHINE}", "-smp", "1", "-m", "1024"),
+        *("-cpu", "{core},cntfrq=1000000000"),
+    ),
+)

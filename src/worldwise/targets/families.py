@@ -1,0 +1,69 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""What a family needs of a machine beside what every case's machine has.
+
+This is the file `images.py` of a family: see worldwise.base.stages. A family that needs nothing has none.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from worldwise.base.stages import declared
+from worldwise.lab.image import Recipe
+from worldwise.machine.machine import Beside
+from worldwise.plan.case import Case
+from worldwise.plan.catalogue import app_of
+from worldwise.targets.architecture import Architecture
+
+
+def _nothing_beside(_case: Case) -> Beside | None:
+    return None
+
+
+def _nothing_first(_notify: Callable[[str], None]) -> None:
+    pass
+
+
+@dataclass(frozen=True)
+class Images:
+    """What the machine of an app needs.
+
+    Attributes:
+        app: a folder of guest/apps: this holds for every case that it does.
+        programs: (case, feature of OP-TEE) -> its programs; None for those that every app has.
+        plain_programs: (case, architecture) -> the case's program for plain Linux; None for a portable
+            implementation's.
+        build_first: builds what `programs` needs besides recipes; called with what is told when a build begins.
+        sizes_ta: whether the TA's size is a result, since several do the same.
+        beside: case -> what runs on the host beside the machine.
+        host_files: names of the files that this leaves in the case's directory.
+        patience: seconds for which its programs may record nothing, where that is more than others are given.
+    """
+
+    app: str
+    programs: Callable[[Case, str], Recipe] | None = None
+    plain_programs: Callable[[Case, Architecture], Recipe] | None = None
+    build_first: Callable[[Callable[[str], None]], object] = _nothing_first
+    sizes_ta: bool = False
+    beside: Callable[[Case], Beside | None] = _nothing_beside
+    host_files: tuple[str, ...] = ()
+    patience: float = 0
+
+
+def images_of(case: Case) -> Images:
+    """What the family of a case's app says; nothing in particular for a case without an app."""
+    app = case_app(case)
+    return next((images for images in _declared() if images.app == app), Images(app))
+
+
+def case_app(case: Case) -> str:
+    """The app that does a case in a TEE, by name; empty for one of the attestation's programs."""
+    return app_of(case.operation, dict(case.parameters))
+
+
+def host_files() -> tuple[str, ...]:
+    """Every file that only some cases leave in their directory, by name."""
+    return tuple(name for images in _declared() for name in images.host_files)
+
+
+def _declared() -> tuple[Images, ...]:
+    return tuple(declared("images", Images).values())

@@ -1,0 +1,46 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Parts of guests that several targets share: Debian's kernel, sources as archives, rooms of guest/."""
+
+from pathlib import Path
+
+from worldwise.base import paths
+from worldwise.lab.image import Recipe
+
+KERNEL_PACKAGE = "linux-image-cloud-arm64"
+
+
+def kernel() -> Recipe:
+    """Debian's arm64 cloud kernel and its TEE modules."""
+    return Recipe(
+        name="linux",
+        script="linux.sh",
+        outputs=("Image", "tee.ko", "optee.ko"),
+        packages=(KERNEL_PACKAGE,),
+    )
+
+
+def kernel_net() -> Recipe:
+    """The kernel's modules for an emulated network card."""
+    return Recipe(
+        name="linux-net",
+        script="linux-net.sh",
+        outputs=("failover.ko", "net_failover.ko", "virtio_net.ko"),
+        packages=(KERNEL_PACKAGE,),
+    )
+
+
+def unpacked(package: str) -> Recipe:
+    """A locked source package, with Debian's changes if they are locked too, as an archive that is not compressed."""
+    return Recipe(
+        name=f"unpacked-{package}",
+        script="unpack.sh",
+        helpers=("packages.sh",),
+        outputs=("source.tar",),
+        sources=(package,),
+        settings={"PACKAGES": package},
+    )
+
+
+def guest_trees(*names: str, room: str = "") -> dict[str, Path]:
+    """Rooms of guest/, or files of one, as a recipe's trees: what is not named does not make an image another one."""
+    return {f"guest/{Path(room, name)}": paths.GUEST / room / name for name in names}

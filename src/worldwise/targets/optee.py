@@ -1,0 +1,197 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""OP-TEE: the machine of a case of the targets `optee` and `linux`, and its programs."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from worldwise.lab.image import Image, ImageStore, Recipe
+from worldwise.libraries import own
+from worldwise.libraries.crates import Crates, crate_folder
+from worldwise.libraries.implementation import IMPLEMENTATIONS
+from worldwise.libraries.portable import find
+from worldwise.machine.elf import loaded_bytes, symbol_address
+from worldwise.machine.machine import (
+    DETERMINISM,
+    DETERMINISTIC_MACHINE,
+    FIXED_DATE,
+    NETWORK,
+    READY_SYMBOL,
+    Beside,
+    Machine,
+)
+from worldwise.plan.case import Case
+from worldwise.plan.catalogue import APPS
+from worldwise.plan.spec import ATTEST_TA, ATTESTATION
+from worldwise.targets import optee_images, portable_images
+from worldwise.targets.families import case_app, images_of
+from worldwise.targets.guest import kernel
+
+# Memory: firmware puts the kernel at 0x60000000; the initramfs stands well above it.
+_INITRAMFS_ADDRESS = 0x68000000
+# The files of the machine, and which image has them; the kernel has a name of its own there.
+_OF_FIRMWARE = ("bl1.bin", "bl2.bin", "bl31.bin")
+_OF_OPTEE = ("bl32.bin", "bl32_extra1.bin", "bl32_extra2.bin")
+_INITRAMFS = "initramfs.cpio"
+_KERNEL = "bl33.bin"
+
+
+@dataclass(frozen=True)
+class OpteeMachineTarget:
+    """TF-A, OP-TEE and Linux on one emulated Cortex-A72.
+
+    The targets `optee` and `linux` differ in the program alone: both worlds are measured on one and the same machine.
+    """
+
+    executable: str
+    memory_mib: int = 1024
+    core: str = "cortex-a72"
+    # Of every case, where the case itself has nothing on the host.
+    beside: Beside | None = None
+
+    def recipes(self, case: Case) -> Sequence[Recipe]:
+        """The images the case needs: firmware, kernel, OP-TEE, programs, user space."""
+        common = (optee_images.firmware(case.ticks_in_both_worlds), kernel())
+        if case_app(case):
+            core = case.implementation if case.implementation in IMPLEMENTATIONS else optee_images.APP_CORE
+            built = _app_programs(case)
+            initramfs = optee_images.app_initramfs(case_app(case), built)
+            return (
+                *common,
+                optee_images.optee(core, case.optimisation, _feature(case)),
+                built,
+                optee_images.net_initramfs(initramfs) if self._beside(case) else initramfs,
+            )
+        if case.implementation in IMPLEMENTATIONS:
+            variant = (case.implementation, case.optimisation)
+            return (
+                *common,
+                optee_images.optee(*variant),
+                optee_images.programs(*variant),
+                optee_images.initramfs(*variant),
+            )
+        # A library that is not OP-TEE's is compiled into the TA.
+        implementation = find(case.implementation)
+        source = crate_folder(implementation, Crates())
+        return (
+            *common,
+            optee_images.optee(own.OPTEE_VARIANT, case.optimisation),
+            portable_images.programs(implementation, case.optimisation, source),
+            portable_images.initramfs(implementation, case.optimisation, source),
+        )
+
+    def machine(self, case: Case, images: ImageStore) -> Machine:
+        """The machine of the case's variant."""
+        wanted = images_of(case)
+        wanted.build_first(images.notify)  # here, so that it is told
+        with own.told(case.implementation):
+            used = firmware, kernel, optee, programs, initramfs = [images.get(one) for one in self.recipes(case)]
+        parts = {
+            **{name: (firmware, name) for name in _OF_FIRMWARE},
+            **{name: (optee, name) for name in _OF_OPTEE},
+            _INITRAMFS: (initramfs, _INITRAMFS),
+            _KERNEL: (kernel, "Image"),
+        }
+        files = {name: part.file(file) for name, (part, file) in parts.items()}
+        ta = APPS[wanted.app].uuid if wanted.app else ATTEST_TA
+        beside = self._beside(case)
+        return Machine(
+            name=self._name(case),
+            files=files,
+            digests={name: part.files[file] for name, (part, file) in parts.items()},
+            arguments=self._arguments(files[_INITRAMFS].stat().st_size, bool(beside)),
+            images={part.name: part.digest for part in used},
+            ready=symbol_address(programs.file("init"), READY_SYMBOL),
+            symbols={
+                "bl31": firmware.file("bl31.elf"),
+                "tee": optee.file("tee.elf"),
+                "ldelf": optee.file("ldelf.elf"),
+                ta: programs.file(f"{ta}.elf"),
+            },
+            preload=("bl2.bin", "bl31.bin", *_OF_OPTEE, _KERNEL),
+            footprint=_ta_footprint(programs, ta) if wanted.sizes_ta else None,
+            beside=beside,
+            patience=wanted.patience,
+            host_files=wanted.host_files,
+        )
+
+    def program(self, case: Case) -> Sequence[str]:
+        """The measured program with the case's operation, warm-up, samples and parameters."""
+        return (self.executable, case.operation, str(case.warmup), str(case.samples), *case.arguments)
+
+    def _beside(self, case: Case) -> Beside | None:
+        """What runs on the host beside the case's machine."""
+        return images_of(case).beside(case) or self.beside
+
+    def _name(self, case: Case) -> str:
+        words = (
+            "optee",
+            case_app(case),
+            "net" * bool(self._beside(case)),
+            case.variant,
+            _feature(case),
+            "ticks" * case.ticks_in_both_worlds,
+        )
+        return "-".join(filter(None, words))
+
+    def _arguments(self, initramfs_bytes: int, network: bool) -> tuple[str, ...]:
+        # cntfrq: the generic timer then ticks once per instruction, in every world.
+        # cryptomgr.notests: the kernel's self-tests would share the core with the first case.
+        # nokaslr, norandmaps: addresses that a later look at the run can name.
+        boot = (
+            f"console=ttyAMA0 loglevel=6 panic=-1 nokaslr norandmaps cryptomgr.notests "
+            f"initrd={_INITRAMFS_ADDRESS:#x},{initramfs_bytes}"
+        )
+        return (
+            "-M", f"virt,secure=on,gic-version=3,{DETERMINISTIC_MACHINE}",
+            "-cpu", f"{self.core},cntfrq=1000000000",
+            "-smp", "1",
+            "-m", str(self.memory_mib),
+            # A machine that waits for the host must not skip the time for which it waits.
+            *(FIXED_DATE if network else (word for switch in DETERMINISM for word in switch)),
+            *(("-device", f"virtio-net-pci,netdev={NETWORK},mac=52:54:00:12:34:56,romfile=") if network else ()),
+            "-bios", "/machine/bl1.bin",
+            "-kernel", "/machine/bl33.bin",
+            "-append", boot,
+            "-device", f"loader,file=/machine/initramfs.cpio,addr={_INITRAMFS_ADDRESS:#x},force-raw=on",
+            "-semihosting-config", "enable=on,userspace=on,target=native",
+        )  # fmt: skip
+
+
+def _ta_footprint(programs: Image, ta: str) -> dict[str, int]:
+    """The bytes of a TA: `ta_loaded` of its code, constants and initial values, `ta_file` of its signed file.
+
+    Stack and heap are not in it, nor are the data that begin as zeros.
+    """
+    return {
+        "ta_loaded": loaded_bytes(programs.file(f"{ta}.elf")),
+        "ta_file": programs.file(f"{ta}.ta").stat().st_size,
+    }
+
+
+def _app_programs(case: Case) -> Recipe:
+    wanted = images_of(case)
+    if wanted.programs:
+        return wanted.programs(case, _feature(case))
+    base = _base(APPS[wanted.app].borrows, case)
+    return optee_images.app_programs(wanted.app, case.implementation, case.optimisation, _feature(case), base)
+
+
+def _base(borrowed: str, case: Case) -> Recipe | None:
+    """The programs whose TA an app has that has none of its own; see App."""
+    if not borrowed:
+        return None
+    if borrowed == ATTESTATION:
+        return optee_images.programs(case.implementation, case.optimisation)
+    implementation = find(borrowed)
+    return portable_images.programs(implementation, case.optimisation, crate_folder(implementation, Crates()))
+
+
+def _feature(case: Case) -> str:
+    """What the case needs of OP-TEE: a key of optee_images.FEATURES."""
+    return "rpmb" if "rpmb" in dict(case.parameters).get("storage", "") else ""
+
+
+OPTEE_TARGETS: Mapping[str, OpteeMachineTarget] = {
+    "optee": OpteeMachineTarget("/bin/optee-client"),
+    "linux": OpteeMachineTarget("/bin/linux-bench"),
+}

@@ -1,0 +1,186 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""What the machine of OP-TEE is made of: firmware, OP-TEE, the measured programs, the user space."""
+
+import functools
+from dataclasses import replace
+from pathlib import Path
+
+from worldwise.base import paths
+from worldwise.lab.image import RECIPES, Recipe
+from worldwise.libraries.implementation import IMPLEMENTATIONS, Implementation
+from worldwise.plan.catalogue import APPS
+from worldwise.plan.spec import ATTEST_TA
+from worldwise.targets.guest import guest_trees, kernel, kernel_net
+
+# Raised or changed here, these are part of the images' addresses.
+OPTEE_PLATFORM = "vexpress-qemu_armv8a"
+# The core under an app whose own library is what is measured.
+APP_CORE = "mbedtls-nist"
+
+# What choosing the library takes in OP-TEE's build.
+_CRYPTO_LIBRARY = {
+    "libtomcrypt": "",
+    "mbedtls": "CFG_CRYPTOLIB_NAME=mbedtls CFG_CRYPTOLIB_DIR=lib/libmbedtls",
+}
+# And each optimisation level. OP-TEE adds -Os to libtomcrypt's own flags unless it is told not to.
+_OPTIMISATION = {
+    "Os": "CFG_CC_OPT_LEVEL=s",
+    "O2": "CFG_CC_OPT_LEVEL=2 CFG_CRYPTO_SIZE_OPTIMIZATION=n",
+}
+# What an operation may need of OP-TEE beside the variant: make settings by name.
+FEATURES = {
+    "": "",
+    # The emulated device of tee-supplicant, written with a key that everybody knows. With both storages OP-TEE keeps
+    # the hash of the REE file system's directory in RPMB.
+    "rpmb": "CFG_RPMB_FS=y CFG_RPMB_TESTKEY=y CFG_RPMB_WRITE_KEY=y CFG_RPMB_FS_DEV_ID=0",
+}
+# The adapters for OP-TEE's own libraries, and what is between them and the scenarios.
+_ADAPTERS = sorted(path for path in (paths.GUEST / "ops").iterdir() if path.is_file())
+
+
+def firmware(ticks_in_both_worlds: bool = False) -> Recipe:
+    """TF-A: one for all variants, since its later stages are loaded by name when the machine starts.
+
+    Its dispatcher for OP-TEE stops Linux's timer while the secure world runs, so that no tick interrupts a TA;
+    with `ticks_in_both_worlds` it is built not to.
+    """
+    return Recipe(
+        name="tf-a-ticks" if ticks_in_both_worlds else "tf-a",
+        script="tf-a.sh",
+        outputs=("bl1.bin", "bl2.bin", "bl31.bin", "bl31.elf"),
+        sources=("arm-trusted-firmware",),
+        settings={"SETTINGS": "NS_TIMER_SWITCH=0"} if ticks_in_both_worlds else {},
+    )
+
+
+def optee_source() -> Recipe:
+    """OP-TEE OS with Debian's patches and ours, as one archive."""
+    return Recipe(
+        name="optee-source",
+        script="optee-source.sh",
+        outputs=("source.tar",),
+        sources=("optee-os",),
+        trees={"patches": paths.PATCHES / "optee-os"},
+    )
+
+
+def _optee_settings(wanted: Implementation, optimisation: str, feature: str) -> dict[str, str]:
+    return {
+        "PLATFORM": OPTEE_PLATFORM,
+        "CRYPTO_LIBRARY": " ".join(filter(None, (_CRYPTO_LIBRARY[wanted.library], wanted.settings, FEATURES[feature]))),
+        "OPTIMISATION": _OPTIMISATION[optimisation],
+    }
+
+
+def optee_objects(implementation: str, optimisation: str, feature: str = "") -> Recipe:
+    """All objects of OP-TEE OS with one crypto library: what implementations that differ in options alone share."""
+    wanted = IMPLEMENTATIONS[implementation]
+    # The first of those that share them gives the name.
+    name = next(
+        name
+        for name, other in IMPLEMENTATIONS.items()
+        if (other.library, other.settings) == (wanted.library, wanted.settings)
+    )
+    return Recipe(
+        name="-".join(filter(None, ("optee-objects", name, optimisation, feature))),
+        script="optee.sh",
+        outputs=("objects.tar.gz",),
+        needs={"source": optee_source()},
+        settings=_optee_settings(wanted, optimisation, feature),
+    )
+
+
+def optee(implementation: str, optimisation: str, feature: str = "") -> Recipe:
+    """OP-TEE OS built one way: core, ldelf and TA dev kit. `feature` is one of FEATURES."""
+    wanted = IMPLEMENTATIONS[implementation]
+    settings = _optee_settings(wanted, optimisation, feature)
+    # Not for the objects that are shared: make sees what the changes touch and recompiles it.
+    settings["OPTIMISATION"] = f"{settings['OPTIMISATION']} {wanted.changes}".strip()
+    return Recipe(
+        name="-".join(filter(None, ("optee", implementation, optimisation, feature))),
+        script="optee.sh",
+        outputs=("bl32.bin", "bl32_extra1.bin", "bl32_extra2.bin", "tee.elf", "ldelf.elf", "devkit.tar", "flags.tar"),
+        needs={"source": optee_source(), "objects": optee_objects(implementation, optimisation, feature)},
+        settings=settings | {"MBEDTLS_OPTIONS": wanted.options},
+    )
+
+
+def programs(implementation: str, optimisation: str) -> Recipe:
+    """The measured programs: the TA and its client, the same library as a Linux program, and the first process."""
+    return Recipe(
+        name=f"programs-{implementation}-{optimisation}",
+        script="programs.sh",
+        outputs=("init", "faults", "symbols", "optee-client", "linux-bench", f"{ATTEST_TA}.ta", f"{ATTEST_TA}.elf"),
+        packages=("libteec2", "optee-client-dev"),
+        trees=guest_trees("bench", "linux", "optee") | guest_trees(*(path.name for path in _ADAPTERS), room="ops"),
+        needs={"source": optee_source(), "optee": optee(implementation, optimisation)},
+        settings={"ADAPTER": IMPLEMENTATIONS[implementation].adapter},
+    )
+
+
+def initramfs(implementation: str, optimisation: str) -> Recipe:
+    """The measured machine's whole user space, from Debian's packages and our programs."""
+    return Recipe(
+        name=f"initramfs-{implementation}-{optimisation}",
+        script="initramfs.sh",
+        outputs=("initramfs.cpio",),
+        # sha256sum is of coreutils; the libraries behind it are what it is linked with.
+        packages=("libc6", "libteec2", "tee-supplicant", "coreutils", "libssl3t64", "libzstd1", "zlib1g"),
+        needs={"linux": kernel(), "programs": programs(implementation, optimisation)},
+        settings={"TA": f"{ATTEST_TA}.ta"},
+    )
+
+
+@functools.cache
+def _app_trees(app: str) -> dict[str, Path]:
+    # Of other rooms what the bench includes: no library's adapter makes an app another one.
+    included = guest_trees("attest.h", room="ops") | guest_trees("semihost_call.h", room="mcu")
+    return guest_trees("bench", "linux") | included | guest_trees("common", app, room="apps")
+
+
+def app_programs(
+    app: str, implementation: str, optimisation: str, feature: str = "", base: Recipe | None = None
+) -> Recipe:
+    """The programs of an app: its TA and client, built by the dev kit of a core, and its Linux program if it has one.
+
+    An app without a TA of its own has that of `base`.
+
+    `implementation` is OP-TEE's or, of an app whose Linux program is linked with a library, that library's. For an app
+    whose TA can be linked with one see `worldwise.families.crypto.images`.
+    """
+    core = implementation if implementation in IMPLEMENTATIONS else APP_CORE
+    wanted = APPS[app]
+    special = f"app-{app}.sh"
+    helpers = tuple(name for name in (special,) if (RECIPES / name).exists())
+    return Recipe(
+        name="-".join(filter(None, (f"programs-{app}", implementation, optimisation, feature))),
+        script="programs-app.sh",
+        helpers=("packages.sh", "bench-parameters.sh", *helpers),
+        outputs=("init", "faults", "symbols", "optee-client", f"{wanted.uuid}.ta", f"{wanted.uuid}.elf"),
+        packages=("libteec2", "optee-client-dev", *wanted.packages),
+        sources=wanted.sources,
+        trees=_app_trees(app) | (guest_trees("attest_ta.h", room="ops") if base else {}),
+        needs={"optee": optee(core, optimisation, feature)} | ({"base": base} if base else {}),
+        settings={"APP": app, "IMPLEMENTATION": implementation, "OPTIMISATION": optimisation}
+        | ({"PACKAGES": " ".join(wanted.sources)} if wanted.sources else {}),
+    )
+
+
+def app_initramfs(app: str, built: Recipe) -> Recipe:
+    """The user space of the machine that has an app's programs; `built` makes these."""
+    return replace(
+        initramfs("mbedtls-nist", "O2"),
+        name=built.name.replace("programs-", "initramfs-", 1),
+        needs={"linux": kernel(), "programs": built},
+        settings={"TA": f"{APPS[app].uuid}.ta"},
+    )
+
+
+def net_initramfs(base: Recipe) -> Recipe:
+    """The user space of another machine, and the modules for a network card."""
+    return Recipe(
+        name=base.name.replace("initramfs-", "initramfs-net-", 1),
+        script="initramfs-net.sh",
+        outputs=base.outputs,
+        needs={"initramfs": base, "linux-net": kernel_net()},
+    )

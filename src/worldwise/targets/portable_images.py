@@ -1,0 +1,121 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""What a portable implementation is built into: how it is compiled, and the attestation's programs that call it."""
+
+import json
+import re
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from worldwise.base import paths
+from worldwise.lab.image import Recipe
+from worldwise.libraries import portable
+from worldwise.libraries.own import OPTEE_CORE, OPTEE_VARIANT, TEE_CURVE, TEE_NEEDS
+from worldwise.libraries.portable import NO_CURVE, Build, Portable
+from worldwise.plan.spec import ATTEST_TA
+from worldwise.targets import optee_images
+from worldwise.targets.guest import guest_trees
+
+# An adapter that is another one in another configuration.
+_INCLUDED = re.compile(r'^#include "([\w-]+\.c)"', re.MULTILINE)
+
+
+def trees(implementation: Portable) -> dict[str, Path]:
+    """The inputs of a recipe that are a user's library; none for one of the repository's."""
+    return {"own": implementation.folder} if implementation.folder else {}
+
+
+def adapters(implementation: Portable) -> set[str]:
+    """The names of an adapter of the repository and of those that it includes; none for a user's own."""
+    names: set[str] = set() if implementation.folder else {implementation.adapter.name}
+    while more := {name for one in names for name in _INCLUDED.findall((paths.PORTABLE / one).read_text())} - names:
+        names |= more
+    return names
+
+
+def adapter_trees(implementation: Portable) -> dict[str, Path]:
+    """An adapter of the repository with the adapters that it includes, and the libraries' configurations."""
+    names = adapters(implementation) | {path.name for path in paths.PORTABLE.glob("*.h")}
+    return guest_trees(*sorted(names), room="ops/portable")
+
+
+def source_packages(implementation: Portable) -> tuple[str, ...]:
+    """Locked source packages that a library is compiled from, that of the bench's hash first."""
+    source = implementation.manifest.source
+    return tuple(dict.fromkeys(["bearssl", *([source.debian] if source and source.debian else [])]))
+
+
+def tee_plan(implementation: Portable, optimisation: str, curve: str, operations: Sequence[str]) -> dict[str, Any]:
+    """What recipes/tee_library.py compiles."""
+    source = implementation.manifest.source
+    debian = source.debian if source else None
+    return {
+        "name": implementation.name,
+        "debian": debian or "",
+        "own": source is None,
+        "optimisation": optimisation,
+        "frame_sha256": implementation.manifest.needs.frame_sha256,
+        "operations": list(operations),
+        **curve_plan(implementation, curve, OPTEE_CORE),
+    }
+
+
+def curve_plan(implementation: Portable, curve: str, core: str) -> dict[str, Any]:
+    """What is compiled of a library for one curve on one core, as the recipes take it."""
+    build: Build = implementation.manifest.build
+    of_core = build.core.get(core)
+    parts = [build, *([build.curve[curve]] if curve in build.curve else []), *([of_core] if of_core else [])]
+    without = of_core.without if of_core else ()
+    return {
+        "number": 0 if curve == NO_CURVE else portable.CURVES.index(curve),
+        "sources": [one for part in parts for one in part.sources if one not in without],
+        "include": [one for part in parts for one in part.include],
+        "defines": [one for part in parts for one in part.defines if one not in without],
+        "flags": [one for part in parts for one in part.flags],
+    }
+
+
+def programs(implementation: Portable, optimisation: str, source: Path | None) -> Recipe:
+    """The TA and the Linux program that call a portable implementation.
+
+    The client and the first process are those of OPTEE_VARIANT, the same files. `source` has the library's sources if
+    they are a crate's.
+    """
+    packages = source_packages(implementation)
+    return Recipe(
+        name=f"programs-{implementation.name}-{optimisation}",
+        script="programs-own.sh",
+        helpers=("programs-own.py", "tee_library.py", "library.py", "objects.py", "packages.sh"),
+        outputs=(
+            "init",
+            "faults",
+            "symbols",
+            "optee-client",
+            "linux-bench",
+            f"{ATTEST_TA}.ta",
+            f"{ATTEST_TA}.elf",
+        ),
+        sources=packages,
+        trees=guest_trees("bench", "linux", "mcu", "ops", "optee")
+        | trees(implementation)
+        | ({"source": source} if source else {}),
+        needs={
+            "optee": optee_images.optee(OPTEE_VARIANT, optimisation),
+            "base": optee_images.programs(OPTEE_VARIANT, optimisation),
+        },
+        settings={
+            "PACKAGES": " ".join(packages),
+            "PLAN": json.dumps(tee_plan(implementation, optimisation, TEE_CURVE, TEE_NEEDS)),
+        },
+    )
+
+
+def initramfs(implementation: Portable, optimisation: str, source: Path | None) -> Recipe:
+    """The user space of the machine that has these programs."""
+    theirs = optee_images.initramfs(OPTEE_VARIANT, optimisation)
+    return replace(
+        theirs,
+        name=f"initramfs-{implementation.name}-{optimisation}",
+        needs={**theirs.needs, "programs": programs(implementation, optimisation, source)},
+    )
