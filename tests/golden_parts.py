@@ -20,9 +20,10 @@ from golden_refusals import help_texts, parameters_there, refusals
 from golden_reports import REPORTS
 from worldwise.base import paths
 from worldwise.base.errors import WorldwiseError
+from worldwise.base.files import file_sha256
 from worldwise.families.echo import client as echo_host
 from worldwise.families.keycache import build as keycache
-from worldwise.lab import debian, image
+from worldwise.lab import image
 from worldwise.lab.image import ImageStore, Recipe
 from worldwise.lab.lab import Lab, open_lab
 from worldwise.libraries import portable
@@ -167,7 +168,7 @@ def _stand_ins(directory: Path) -> Iterator[None]:
 
 
 # Files of the repository do not change while the tests are running.
-_FILE = functools.cache(debian.file_sha256)
+_FILE = functools.cache(file_sha256)
 _TREE = functools.cache(image.tree_digest)
 
 
@@ -175,7 +176,7 @@ _TREE = functools.cache(image.tree_digest)
 def _digested_once() -> Iterator[None]:
     """Inside, each file and folder is digested once."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(debian, "file_sha256", _FILE)
+        patch.setattr(image, "file_sha256", _FILE)
         patch.setattr(image, "tree_digest", _TREE)
         yield
 

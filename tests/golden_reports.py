@@ -44,7 +44,7 @@ from worldwise.families.abuse.tables import abuse_sections
 from worldwise.families.calls.tables import calls_sections
 from worldwise.families.hardclock.tables import SOURCE, armv7_sections
 from worldwise.families.keycache.tables import keycache_sections
-from worldwise.families.sha256.parts import HashParts, Part
+from worldwise.families.sha256.explained import HashParts, Part, parts_section
 from worldwise.families.storage.tables import storage_sections
 from worldwise.plan.budget import parse_budget
 from worldwise.plan.case import Case
@@ -56,6 +56,8 @@ from worldwise.records.trace import Witness
 from worldwise.report import document, exports, plot, report, terminal
 from worldwise.report import explained as explain_report
 from worldwise.report import gated as gate_report
+from worldwise.report.document import markdown_text
+from worldwise.report.terminal import print_sections
 from worldwise.run.reproduction import compare_runs, first_difference
 
 WIDTH = 120
@@ -320,6 +322,10 @@ def _compare(directory: Path) -> str:
     return "\n".join(lines) + "\n"
 
 
+def _as_printed(sections: Iterable[Section]) -> str:
+    return _printed(lambda console: print_sections(sections, console))
+
+
 def _explain(directory: Path) -> str:
     path = directory / "rules.toml"
     layers = ("client", "Linux", "helpers")
@@ -348,10 +354,11 @@ def _explain(directory: Path) -> str:
     found = explain_report
     return _parts(
         {
-            "terminal": _printed(lambda console: found.render(before, rules, console, 10, True)),
-            "difference": _printed(lambda console: found.render_difference(before, after, rules, console, 3)),
-            "agreement": _printed(lambda console: found.render_agreement(agreement, console)),
-            "parts of a hash": _printed(lambda console: found.render_parts(parts, console)),
+            "terminal": _as_printed(found.sections(before, rules, 10, True)),
+            "markdown": markdown_text(found.sections(before, rules, 10, True)),
+            "difference": _as_printed(found.difference_sections(before, after, rules, 3)),
+            "agreement": _as_printed([found.check_section(12, agreement)]),
+            "parts of a hash": _as_printed([parts_section(parts)]),
             "json": found.dump(found.to_json(before, rules)) + "\n",
             "difference, json": found.dump(found.difference_json(before, after, rules)) + "\n",
             "slices": exports.chrome_trace(found.slices(before.steps), "golden"),

@@ -16,8 +16,9 @@ from selenium.webdriver import ChromeOptions, Remote
 from selenium.webdriver.remote.client_config import ClientConfig
 from selenium.webdriver.remote.remote_connection import RemoteConnection
 
-from worldwise.lab import sandbox
 from worldwise.lab.lab import Lab
+from worldwise.lab.sandbox.lending import lent
+from worldwise.lab.sandbox.limits import WITHOUT_ADDRESS_LIMIT
 
 # The driver listens inside, where no one outside reaches it; socat puts its port on a socket in the shared folder.
 _INSIDE = """
@@ -102,10 +103,10 @@ def chromium(lab: Lab) -> Iterator[Browser]:
     """Chromium in `lab`, the root `browser`; when this is left, however, nothing of it is there any more."""
     # A short path: the name of a socket has little room.
     pages = Path(tempfile.mkdtemp(prefix="worldwise-", dir="/tmp"))
-    command = lab.command(["sh", "-c", _INSIDE], binds=[(pages, "/pages", "rw")], limits=sandbox.WITHOUT_ADDRESS_LIMIT)
+    command = lab.command(["sh", "-c", _INSIDE], binds=[(pages, "/pages", "rw")], limits=WITHOUT_ADDRESS_LIMIT)
     with contextlib.ExitStack() as stack:
         stack.callback(shutil.rmtree, pages, ignore_errors=True)
-        stack.enter_context(sandbox.lent([pages]))
+        stack.enter_context(lent([pages]))
         with (pages / "log").open("w") as log:
             process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=log, stderr=log)
         # With bubblewrap ends its pid namespace, and so all that runs inside.

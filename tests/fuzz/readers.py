@@ -12,7 +12,7 @@ from pathlib import Path
 
 from worldwise.base import paths, toml_model
 from worldwise.base.errors import WorldwiseError
-from worldwise.libraries import own
+from worldwise.libraries.own_manifest import check_manifest
 from worldwise.libraries.portable import ADAPTER, MANIFEST, Manifest, Portable
 from worldwise.plan import suite
 from worldwise.plan.case import Case, parse_case
@@ -22,6 +22,7 @@ from worldwise.records.evidence import required_checks
 from worldwise.records.models import Start
 from worldwise.records.trace import parse_trace
 from worldwise.run import rundir
+from worldwise.run.own import check_same
 from worldwise.run.rundir import CaseManifest, Finished, RunManifest
 from worldwise.targets import portable_images
 
@@ -80,10 +81,10 @@ def read_implementation(data: bytes) -> None:
     path = Path(MANIFEST)
     text = toml_model.decode(data, f"implementation {path}")
     manifest = toml_model.parse(Manifest, text, path)
-    library = own.Own(Portable(manifest, _LIBRARY / ADAPTER, _LIBRARY), _LIBRARY, text, {})
-    own._check_manifest(library)
-    portable_images.curve_plan(library.implementation, "secp256r1", "cortex-m4")
-    library.implementation.grid()
+    library = Portable(manifest, _LIBRARY / ADAPTER, _LIBRARY)
+    check_manifest(_LIBRARY, library)
+    portable_images.curve_plan(library, "secp256r1", "cortex-m4")
+    library.grid()
 
 
 def read_run(data: bytes) -> None:
@@ -95,7 +96,7 @@ def read_run(data: bytes) -> None:
     manifest = rundir.check_run_manifest(rundir.parse_manifest(data, RunManifest, path), path)
     if manifest.budget:
         manifest.budget.budget()
-    own.check_same("a-run", manifest.own, [])
+    check_same("a-run", manifest.own, [])
     manifest.planned(_SUITE)
 
 

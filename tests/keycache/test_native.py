@@ -14,9 +14,9 @@ from machines import fresh_cache
 from worldwise.base import paths
 from worldwise.families.keycache import build as keycache
 from worldwise.families.keycache.build import Fuzzer
-from worldwise.lab import sandbox
 from worldwise.lab.image import ImageStore, tree_digest
 from worldwise.lab.lab import Lab
+from worldwise.lab.sandbox.limits import WITHOUT_ADDRESS_LIMIT
 from worldwise.targets import optee_images
 
 # Three minutes of an idle core; more where others are at work, or where the root is not built yet.
@@ -63,7 +63,7 @@ def make(root: Lab, folder: Path, *words: str) -> str:
         log=log,
         timeout=1500,
         # Sanitizers map far more than they use, and look into their own process when it ends.
-        limits=sandbox.WITHOUT_ADDRESS_LIMIT,
+        limits=WITHOUT_ADDRESS_LIMIT,
         debugging=True,
     )
     return log.read_text(encoding="utf-8")

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from machines import fresh_cache
+from worldwise.base.files import file_sha256
 from worldwise.families.keycache import build as keycache
-from worldwise.lab.debian import file_sha256
 from worldwise.lab.image import ImageStore
 
 pytestmark = [pytest.mark.lab, pytest.mark.timeout(900)]

@@ -16,7 +16,7 @@ import pytest
 from machines import Tool, emulators
 from worldwise.base import paths
 from worldwise.families.keycache import build as keycache
-from worldwise.lab.lab import Bind
+from worldwise.lab.sandbox.network import Bind
 
 # The first start builds root, programs and images.
 pytestmark = pytest.mark.timeout(1200)

@@ -14,7 +14,7 @@ from worldwise.explain.explanation import Explanation
 from worldwise.explain.layers import UNKNOWN, load_rules
 from worldwise.explain.owners import Explainer
 from worldwise.explain.stacks import folded
-from worldwise.families.sha256 import parts as hash_parts
+from worldwise.families.sha256 import explained as hash_parts
 from worldwise.lab.image import ImageStore
 from worldwise.lab.lab import Lab
 from worldwise.machine.emulator import Emulator

@@ -10,11 +10,11 @@ from machines import Measured, RunCase, assert_boots_differ
 from worldwise.base.errors import WorldwiseError
 from worldwise.lab.image import ImageStore
 from worldwise.lab.lab import Lab
+from worldwise.libraries.cores import PLAIN_TARGETS
 from worldwise.libraries.portable import CURVELESS, HARDCLOCK, NO_CURVE, portables
 from worldwise.machine.emulator import Emulator
 from worldwise.machine.machine import DETERMINISTIC_MACHINE
 from worldwise.plan.case import parse_case
-from worldwise.plan.spec import PLAIN_TARGETS
 from worldwise.targets.known import EMULATED
 
 SIGN = "nettle-O2/sign,curve=secp256r1,size=32B"

@@ -20,10 +20,13 @@ import probes
 from machines import case, note
 from worldwise.base import paths
 from worldwise.base.errors import WorldwiseError
-from worldwise.lab import image, sandbox
+from worldwise.lab import image
 from worldwise.lab.image import ImageStore, Recipe
 from worldwise.lab.lab import Lab, open_lab
-from worldwise.lab.sandbox import MIB, Limits
+from worldwise.lab.sandbox import identity
+from worldwise.lab.sandbox.identity import confinement, confinement_of
+from worldwise.lab.sandbox.lending import end_of, lent, scratch, socket_of
+from worldwise.lab.sandbox.limits import BUILD, EMULATOR, MIB, Limits
 from worldwise.libraries import own
 from worldwise.machine.elf import address_name
 from worldwise.machine.emulator import Emulator
@@ -162,7 +165,7 @@ def build(lab: Lab, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable
     recipes.mkdir()
     (recipes / "common.sh").touch()
     monkeypatch.setattr(image, "RECIPES", recipes)
-    monkeypatch.setattr(sandbox, "BUILD", replace(sandbox.BUILD, disk=2 * MIB))
+    monkeypatch.setattr(image, "BUILD", replace(BUILD, disk=2 * MIB))
     place = replace(lab, cache=tmp_path / "cache")
     place.cache.mkdir()
     (place.cache / "labs").symlink_to(lab.cache / "labs")
@@ -267,17 +270,17 @@ def test_a_folder_that_was_lent_comes_back(lab: Lab, tmp_path: Path) -> None:
 
 def test_a_folder_may_be_lent_to_two(tmp_path: Path) -> None:
     """It comes back when the second has ended."""
-    with sandbox.lent([tmp_path]):
-        with sandbox.lent([tmp_path]):
+    with lent([tmp_path]):
+        with lent([tmp_path]):
             pass
-        assert tmp_path.stat().st_uid == sandbox.confinement().uid
+        assert tmp_path.stat().st_uid == confinement().uid
     assert tmp_path.stat().st_uid == os.geteuid()
 
 
 def test_what_a_killed_tool_left_is_removed(lab: Lab, tmp_path: Path) -> None:
     del lab
     (tmp_path / "scratch/old/run").mkdir(parents=True)
-    with sandbox.scratch(tmp_path) as one, sandbox.scratch(tmp_path) as other:
+    with scratch(tmp_path) as one, scratch(tmp_path) as other:
         assert sorted(path.name for path in (tmp_path / "scratch").iterdir()) == sorted([".lock", one.name, other.name])
     assert [path.name for path in (tmp_path / "scratch").iterdir()] == [".lock"]
 
@@ -344,7 +347,7 @@ _GUESTS = {
 def guest(lab: Lab, images: ImageStore, tmp_path: Path) -> Iterator[Callable[[str, Limits], Path]]:
     """Runs a library whose ops_open does something; gives the case's directory."""
 
-    def run(what: str, limits: Limits = sandbox.EMULATOR) -> Path:
+    def run(what: str, limits: Limits = EMULATOR) -> Path:
         folder = tmp_path / "library"
         folder.mkdir()
         (folder / "implementation.toml").write_text(MANIFEST)
@@ -392,7 +395,7 @@ def test_a_guest_that_writes_without_end_is_stopped(guest: Callable[..., Path]) 
 		host(5, block);
 	}"""
     with pytest.raises(WorldwiseError, match=r"SIGXFSZ|20 MiB is its limit"):
-        guest(write, replace(sandbox.EMULATOR, file_size=30 * MIB, disk=20 * MIB))
+        guest(write, replace(EMULATOR, file_size=30 * MIB, disk=20 * MIB))
 
 
 class Escaped(Lab):
@@ -424,7 +427,7 @@ def test_an_emulator_that_was_taken_over_reaches_no_file(what: str, lab: Lab, ma
     place.script = f"{script}; exit 0"
     directory = tmp_path / "case"
     directory.mkdir()
-    emulator = Emulator(place, limits=replace(sandbox.EMULATOR, disk=20 * MIB))
+    emulator = Emulator(place, limits=replace(EMULATOR, disk=20 * MIB))
     with pytest.raises(WorldwiseError) as caught:
         emulator.run(machine, EMULATED["optee"].program(case()), directory)
     assert says in caught.value.message
@@ -436,18 +439,18 @@ def test_a_debug_socket_that_leads_elsewhere_is_not_connected(tmp_path: Path) ->
         listener.bind(str(tmp_path / "real"))
         listener.listen()
         (tmp_path / "link").symlink_to(tmp_path / "real")
-        with pytest.raises(OSError), sandbox.socket_of(tmp_path / "link"):
+        with pytest.raises(OSError), socket_of(tmp_path / "link"):
             pass
-        with sandbox.socket_of(tmp_path / "real") as place, socket.socket(socket.AF_UNIX) as one:
+        with socket_of(tmp_path / "real") as place, socket.socket(socket.AF_UNIX) as one:
             one.connect(place)
 
 
 def test_a_console_that_is_a_pipe_hangs_nobody(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / CONSOLE)
-    assert sandbox.end_of(tmp_path / CONSOLE, 100) == b""
+    assert end_of(tmp_path / CONSOLE, 100) == b""
     with contextlib.suppress(FileNotFoundError):
         (tmp_path / "link").symlink_to("/etc/passwd")
-    assert sandbox.end_of(tmp_path / "link", 100) == b""
+    assert end_of(tmp_path / "link", 100) == b""
 
 
 @pytest.mark.parametrize(
@@ -460,8 +463,8 @@ def test_a_program_that_is_none_has_no_names(content: bytes, tmp_path: Path) -> 
 
 def test_a_host_without_other_users_refuses_strangers_code(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     shutil.copytree(paths.REPOSITORY / "docs/examples/c25519", tmp_path / "library")
-    found = sandbox.confinement_of(0, "0 0 1\n", "0 0 1\n", 7)
-    monkeypatch.setattr(sandbox, "confinement", lambda: found)
+    found = confinement_of(0, "0 0 1\n", "0 0 1\n", 7)
+    monkeypatch.setattr(identity, "confinement", lambda: found)
     with pytest.raises(WorldwiseError, match="it would run as root of this host"):
         own.bring([tmp_path / "library"], tmp_path / "cache")
 

@@ -51,13 +51,25 @@ def test_help_names_every_way(call: Call) -> None:
     ("arguments", "said"),
     [
         (["optee/mbedtls-nist-O2/empty-invok"], "did you mean 'empty-invoke'?"),
-        (["optee/mbedtls-nist-O3/empty-invoke"], "variant 'mbedtls-nist-O3' is not known"),
+        (["optee/mbedtls-nist-O3/empty-invoke"], "variant 'mbedtls-nist-O3' is not known. Written like it: mbedtls-"),
+        (["optee/mbedtls-nist-O3/hello"], "? all 40 variants: worldwise explain optee//hello"),
+        (["optee/none/hello"], "None of the 40 is written like it. all 40 variants: worldwise explain optee//hello"),
+        (["optee//hello"], "a case needs a variant. There are libtomcrypt-Os, libtomcrypt-O2, libtomcrypt-ce-Os, "),
+        (
+            ["empty-invoke"],
+            "or a case: TARGET/VARIANT/OPERATION. Of empty-invoke there are optee/mbedtls-nist-O2/empty-",
+        ),
+        (
+            ["empty-invok"],
+            "Did you mean 'empty-invoke'? Of empty-invoke there are optee/mbedtls-nist-O2/empty-invoke, ",
+        ),
+        (["nothing-of-that-kind"], "or a path; or a case: TARGET/VARIANT/OPERATION"),
         (["linux/mbedtls-nist-O2/empty-invoke"], "is not one of target 'linux'"),
         (["a/b"], "a case is TARGET/VARIANT/OPERATION"),
         ([CASE, "--diff", "optee/mbedtls-nist-O2"], "a case is TARGET/VARIANT/OPERATION"),
         (
             [CASE, "--diff", CASE, "--format", "folded"],
-            "--diff can be printed as table or json or flame, not as folded",
+            "--diff can be printed as table or markdown or json or flame, not as folded",
         ),
         ([CASE, "--format", "svg"], "'svg' is not one of"),
         ([CASE, "--samples", "0"], "0 is not in the range"),

@@ -16,10 +16,12 @@ from rich.console import Console
 
 from worldwise import cli
 from worldwise.base.errors import WorldwiseError
-from worldwise.lab import contents, debian
+from worldwise.lab import contents
 from worldwise.lab import lab as lab_module
 from worldwise.lab.contents import LIST, STATE, Contents
+from worldwise.lab.debian.lock import load_lock
 from worldwise.lab.lab import Lab
+from worldwise.lab.making import _witness
 
 QEMU = "usr/bin/qemu-system-aarch64"
 SMALL = "etc/gai.conf"
@@ -64,9 +66,9 @@ def said() -> io.StringIO:
 @pytest.fixture
 def old(tmp_path: Path, said: io.StringIO) -> Lab:
     """A lab as older versions made it: without a list."""
-    lab = Lab(debian.load_lock(), tmp_path / "cache", Console(file=said, width=500))
+    lab = Lab(load_lock(), tmp_path / "cache", Console(file=said, width=500))
     make_root(lab.root)
-    witness = lab_module._witness(lab.root)
+    witness = _witness(lab.root)
     lab.manifest.write_text(json.dumps({"digest": lab.digest, "witness": witness}))
     return lab
 
@@ -272,8 +274,8 @@ def test_lab_check_tells_files_bytes_and_seconds(lab: Lab, check: Check) -> None
 def rebuilt(lab: Lab, monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """What `ensure` makes of it: the files of the root at the time when it is made anew."""
     calls: list[str] = []
-    monkeypatch.setattr(lab_module, "_require_host", lambda: None)
-    monkeypatch.setattr(lab.store, "ensure", lambda _: None)
+    monkeypatch.setattr(lab_module, "require_host", lambda: None)
+    monkeypatch.setattr(lab.store, "ensure", lambda *_: None)
     monkeypatch.setattr(lab, "_build", lambda: calls.append("built"))
     lab.ensure()
     return calls

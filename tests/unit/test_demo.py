@@ -17,7 +17,8 @@ from worldwise.cli import cli
 from worldwise.families.keycache import build as keycache
 from worldwise.families.keycache import demo as keycache_demo
 from worldwise.families.keycache.demo import Options, serve
-from worldwise.lab.lab import Bind, open_lab
+from worldwise.lab.lab import open_lab
+from worldwise.lab.sandbox.network import Bind
 from worldwise.machine.machine import Beside
 from worldwise.targets.optee import OpteeMachineTarget
 

@@ -3,7 +3,7 @@
 
 import io
 import json
-from collections.abc import Callable
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -11,12 +11,19 @@ import pytest
 from rich.console import Console
 
 from traces import CASE
+from worldwise.base.stages import declared
+from worldwise.base.tables import Section
 from worldwise.explain.explanation import Explanation, Step
+from worldwise.explain.family import Explained
 from worldwise.explain.layers import NO_RULE, UNKNOWN, Rules, load_rules
 from worldwise.explain.stacks import StackFrame
 from worldwise.explain.witness import Agreement
+from worldwise.families.sha256.explained import HashParts, Part, parts_section
+from worldwise.records.models import Sample
 from worldwise.records.trace import Witness
 from worldwise.report import explained as explain_report
+from worldwise.report.document import markdown_text
+from worldwise.report.terminal import print_sections
 
 MAIN = StackFrame("main", "client", "client", "normal")
 SVC = StackFrame("svc", "linux", "Linux", "normal")
@@ -54,21 +61,21 @@ def explanation(**fields: object) -> Explanation:
     return replace(made, **fields)  # type: ignore[arg-type]
 
 
-def shown(draw: Callable[[Console], None]) -> str:
+def shown(sections: Sequence[Section]) -> str:
     """What is printed, as into a file."""
     out = io.StringIO()
-    draw(Console(file=out, width=140, highlight=False))
+    print_sections(sections, Console(file=out, width=140, highlight=False))
     return out.getvalue()
 
 
 def rendered(one: Explanation, rules: Rules, top: int, path: bool = False) -> str:
     """An explanation as it is printed."""
-    return shown(lambda console: explain_report.render(one, rules, console, top, path))
+    return shown(explain_report.sections(one, rules, top, path))
 
 
 def difference(before: Explanation, after: Explanation, rules: Rules) -> str:
     """A difference as it is printed."""
-    return shown(lambda console: explain_report.render_difference(before, after, rules, console, 3))
+    return shown(explain_report.difference_sections(before, after, rules, 3))
 
 
 def rows(text: str) -> list[list[str]]:
@@ -137,14 +144,54 @@ def test_agreement_is_printed() -> None:
     witness = Witness.model_validate(
         {"type": "witness", "pass": 1, "pc": "0x40", "link": "0x0", "context": 1, "shadow": [], "memory": []}
     )
-    out = io.StringIO()
-    console = Console(file=out, width=400, highlight=False)
-    explain_report.render_agreement(Agreement(1000, 900, 80, 13, [(witness, "main (client)")] * 7), console)
-    assert "at 1,000 moments: 993 agree (900 in every caller, 80 in all but" in out.getvalue()
-    assert "7 differ" in out.getvalue()
-    assert out.getvalue().count("differs in main (client) at 0x40") == 5
-    explain_report.render_agreement(Agreement(0, 0, 0, 0, []), console)
-    assert "no moment was sampled" in out.getvalue()
+    text = shown([explain_report.check_section(12, Agreement(1000, 900, 80, 13, [(witness, "main (client)")] * 7))])
+    assert "12 regions checked" in text
+    assert "at 1,000 moments: 993 agree (900 in every caller, 80 in all but" in text.replace("\n", " ")
+    assert "7 differ" in text
+    assert text.count("differs in main (client) at 0x40") == 5
+    assert "no moment was sampled" in shown([explain_report.check_section(12, Agreement(0, 0, 0, 0, []))])
+    assert "moment" not in shown([explain_report.check_section(12)])
+
+
+def test_an_explanation_as_markdown(rules: Rules) -> None:
+    """If this fails, an explanation cannot be put into a document, or a function's name is markup there."""
+    text = markdown_text(explain_report.sections(explanation(), rules, 10, True))
+    lines = text.splitlines()
+    assert lines[0] == "## optee/mbedtls-nist-O2/empty-invoke: invoke at client, sample 2"
+    assert "what `run` reports." in text
+    assert "| layer | self | self % | inclusive | inclusive % | helpers folded | folded % |" in lines
+    assert "| Linux | 470 | 23.50 | 1,470 | 73.50 | 1,470 | 73.50 |" in lines
+    assert "| sum | 2,000 | 100.00 |  |  |  |  |" in lines
+    place = lines.index("| function (image) | self | self % | inclusive | layer |")
+    # Names to the left, numbers to the right.
+    assert lines[place + 1] == "| --- | ---: | ---: | ---: | --- |"
+    assert "| \\[0x10\\] (no image) | 10 | 0.50 | 10 | unknown |" in lines
+    assert "| 500 | 1,500 | sync | normal EL1 | svc (linux) |" in lines
+    changed = markdown_text(explain_report.difference_sections(explanation(), explanation(uncounted=1), rules, 3))
+    assert "| layer (self) | before | after | change | of all change % |" in changed
+
+
+def test_a_family_takes_its_calls_apart() -> None:
+    """If this fails, a hash is not shown part by part, or where no family says so."""
+    one = declared("explained", Explained)["sha256"]
+    hashing = replace(CASE, operation="sha256", parameters=(("size", "1MiB"),))
+    assert (one.measure, one.takes(hashing), one.takes(CASE)) == ("hash", True, False)
+    assert not one.takes(replace(hashing, target="linux"))
+    sample = Sample.model_validate(
+        {"type": "sample", "measure": "hash", "place": "client", "index": 2, "phase": "sample"}
+        | {"begin": 100, "end": 2100, "count": 1990}
+    )
+    parts = [Part("algorithm", 1000, 990), Part("memory", 1000, None), Part("rest", None, 1000)]
+    section = parts_section(HashParts(sample, parts, 16, 3, 2000))
+    assert section.table
+    assert section.table.rows == [
+        ["algorithm", "1,000", "990", "+10"],
+        ["memory", "1,000", "", ""],
+        ["rest", "", "1,000", ""],
+        ["total", "2,000", "1,990", "+10"],
+    ]
+    assert "own message buffer (16)" in section.notes[0]
+    assert "monitor's part it saw 3" in section.notes[0]
 
 
 def test_json_has_every_figure_and_is_stable(rules: Rules) -> None:

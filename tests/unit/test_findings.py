@@ -8,7 +8,7 @@ import pytest
 
 from synthetic import COST, RecordList, find, write_run
 from worldwise.base import paths
-from worldwise.lab.debian import load_lock
+from worldwise.lab.debian.lock import load_lock
 from worldwise.lab.image import ImageStore
 from worldwise.lab.lab import Lab
 from worldwise.libraries.implementation import IMPLEMENTATIONS, Implementation

@@ -15,7 +15,7 @@ from rich.console import Console
 from flames import FLAME_STACKS, frame
 from worldwise.base.errors import WorldwiseError
 from worldwise.explain.stacks import StackFrame, Stacks, folded
-from worldwise.lab.debian import Lock
+from worldwise.lab.debian.lock import Lock
 from worldwise.lab.image import OTHER_CONTENT
 from worldwise.lab.lab import Lab
 from worldwise.report.flame import COLOURS, INFERNO_VERSION, Renderer, colour, differential, flame_graph, kind

@@ -13,9 +13,9 @@ import pytest
 from synthetic import write_run
 from worldwise.base import paths
 from worldwise.base.errors import HostError
-from worldwise.lab import debian
+from worldwise.lab.debian.lock import load_lock
 from worldwise.lab.lab import Lab
-from worldwise.lab.sandbox import EMULATOR
+from worldwise.lab.sandbox.limits import EMULATOR
 from worldwise.machine.diagnosis import judge
 from worldwise.machine.emulator import Emulator
 from worldwise.machine.machine import EMULATOR_LOG, RECORDS, Machine
@@ -127,7 +127,7 @@ def test_reading_needs_no_cache(cache: Path, arguments: tuple[str, ...], whole_r
 @pytest.fixture
 def place(cache: Path) -> Lab:
     """A lab with an empty root."""
-    made = Lab(debian.load_lock(), cache=cache)
+    made = Lab(load_lock(), cache=cache)
     made.root.mkdir(parents=True)
     return made
 

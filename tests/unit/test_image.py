@@ -7,7 +7,7 @@ import shutil
 import stat
 import threading
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
@@ -16,10 +16,11 @@ from typing import Any
 import pytest
 
 from worldwise.base.errors import WorldwiseError
-from worldwise.lab import debian, image
-from worldwise.lab.debian import File, Lock, Package, Source
+from worldwise.lab import image
+from worldwise.lab.debian.lock import File, Lock, Package, Source, load_lock
 from worldwise.lab.image import Image, ImageStore, Recipe
-from worldwise.lab.lab import Bind, Lab
+from worldwise.lab.lab import Lab
+from worldwise.lab.sandbox.network import Bind
 from worldwise.libraries.implementation import IMPLEMENTATIONS
 from worldwise.targets import optee_images
 
@@ -56,6 +57,10 @@ class HostLab(Lab):
     def source_files(self, name: str) -> dict[str, Path]:
         return {file.file: self._file(file) for file in self.source(name).files}
 
+    def fetch_some(self, sources: Iterable[str], packages: Iterable[tuple[str, str]], purpose: str) -> None:
+        with (self.cache / "fetched").open("a", encoding="utf-8") as file:
+            file.write(f"{purpose}: {', '.join([*sources, *(name for name, _ in packages)])}\n")
+
     def _file(self, file: File) -> Path:
         path = self.cache / file.file
         path.write_text(f"content of {file.file}\n", encoding="utf-8")
@@ -84,7 +89,7 @@ def scripts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     path.mkdir()
     (path / "common.sh").write_text("set -u\n")
     monkeypatch.setattr(image, "RECIPES", path)
-    monkeypatch.setattr(debian, "require_space", lambda *_: None)
+    monkeypatch.setattr(image, "require_space", lambda *_: None)
     return path
 
 
@@ -215,7 +220,7 @@ def test_variants_have_addresses_of_their_own(scripts: Path, tmp_path: Path) -> 
     """If this fails, two variants of the table would be one and the same measurement."""
     for script in ("tf-a.sh", "linux.sh", "optee-source.sh", "optee.sh", "programs.sh", "initramfs.sh"):
         (scripts / script).touch()
-    lab = Lab(debian.load_lock(), tmp_path)
+    lab = Lab(load_lock(), tmp_path)
     variants = [(a, b) for a in IMPLEMENTATIONS for b in ("Os", "O2")]
     for make in (optee_images.optee, optee_images.programs, optee_images.initramfs):
         assert len({make(*variant).digest(lab) for variant in variants}) == len(variants)
@@ -223,6 +228,16 @@ def test_variants_have_addresses_of_their_own(scripts: Path, tmp_path: Path) -> 
 
 
 # --- the store ---
+
+
+def test_what_is_built_together_is_fetched_together(recipe: Recipe, lab: HostLab) -> None:
+    """If this fails, a first run prints a line for every file that it downloads."""
+    wanted = replace(recipe, needs={"first": replace(recipe.needs["first"], sources=("optee-os",))})
+    ImageStore(lab).get(wanted)
+    assert (lab.cache / "fetched").read_text().splitlines() == [
+        "second: optee-os, optee-os, libteec2",
+        "first: optee-os",
+    ]
 
 
 def test_an_image_is_built_once(recipe: Recipe, lab: HostLab) -> None:
@@ -343,7 +358,7 @@ def test_a_full_disk_is_told_before_the_build(recipe: Recipe, lab: HostLab, monk
     def full(directory: Path, _needed: int, purpose: str) -> None:
         raise WorldwiseError(f"not enough disk space in {directory}: {purpose}")
 
-    monkeypatch.setattr(debian, "require_space", full)
+    monkeypatch.setattr(image, "require_space", full)
     with pytest.raises(WorldwiseError, match=r"not enough disk space in .*images: building "):
         ImageStore(lab).get(recipe)
     assert builds(lab) == []

@@ -16,9 +16,10 @@ from worldwise.base.errors import WorldwiseError
 from worldwise.cli.keycache import keycache as command
 from worldwise.families.keycache import build as keycache
 from worldwise.families.keycache.build import Fuzzer
-from worldwise.lab.debian import load_lock
+from worldwise.lab.debian.lock import load_lock
 from worldwise.lab.image import RECIPES, Recipe
-from worldwise.lab.lab import ROOTS, Lab
+from worldwise.lab.lab import Lab
+from worldwise.lab.roots import ROOTS
 
 GENUINE = b"HSTO" + bytes(300) + uuid.UUID(keycache.TA_UUID).bytes + bytes(100)
 

@@ -14,11 +14,29 @@ import pytest
 from rich.console import Console
 
 from worldwise.base.errors import WorldwiseError
-from worldwise.lab import debian, sandbox
 from worldwise.lab import lab as lab_module
-from worldwise.lab.debian import File, Lock, Package, Source, Store, Wanted
-from worldwise.lab.lab import Lab, Root
-from worldwise.lab.sandbox import Confinement
+from worldwise.lab.debian import store as store_module
+from worldwise.lab.debian.lock import (
+    File,
+    Lock,
+    Package,
+    Source,
+    Wanted,
+    differences,
+    dump_lock,
+    load_lock,
+    pool_path,
+    wanted_package,
+)
+from worldwise.lab.debian.mirrors import MIRROR_VARIABLE, parse_index_targets
+from worldwise.lab.debian.relock import Wish, _chosen, load_wish
+from worldwise.lab.debian.store import APT_HELPER, Store
+from worldwise.lab.lab import Lab
+from worldwise.lab.making import _build_error, _witness
+from worldwise.lab.roots import ROOTS, Root
+from worldwise.lab.sandbox import entering
+from worldwise.lab.sandbox.entering import SOURCE_DATE_EPOCH
+from worldwise.lab.sandbox.identity import Confinement
 
 
 def quiet() -> Console:
@@ -50,13 +68,13 @@ def lock(*packages: Package, target: tuple[Package, ...] = ()) -> Lock:
     ],
 )
 def test_pool_path(source: str, path: str) -> None:
-    assert debian.pool_path(source, "f.deb") == path
+    assert pool_path(source, "f.deb") == path
 
 
-@pytest.mark.parametrize("root", lab_module.ROOTS.values(), ids=lambda root: root.name)
+@pytest.mark.parametrize("root", ROOTS.values(), ids=lambda root: root.name)
 def test_the_repositorys_locks_are_whole_and_name_no_place(root: Root) -> None:
-    ours = debian.load_lock(root.lock)
-    wish = debian.load_wish(root.wish)
+    ours = load_lock(root.lock)
+    wish = load_wish(root.wish)
     assert ours.suite == wish.suites.binary
     assert set(wish.lab.packages) <= {item.qualified for item in ours.lab}
     assert {source.name: source.version for source in ours.sources} == wish.source_versions()
@@ -64,13 +82,13 @@ def test_the_repositorys_locks_are_whole_and_name_no_place(root: Root) -> None:
         there = [item for item in ours.target if item.architecture == architecture]
         assert set(wanted.packages) | set(wanted.follow) == {item.follows or item.name for item in there}
     assert {item.architecture for item in ours.lab} <= {"amd64", "all", *wish.foreign()}
-    assert root.lock.read_text() == debian.dump_lock(ours)
-    assert "://" not in debian.dump_lock(ours)
+    assert root.lock.read_text() == dump_lock(ours)
+    assert "://" not in dump_lock(ours)
 
 
 def test_roots_have_digests_and_folders_of_their_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("WORLDWISE_CACHE", str(tmp_path))
-    labs = [lab_module.open_lab(name=name) for name in lab_module.ROOTS]
+    labs = [lab_module.open_lab(name=name) for name in ROOTS]
     assert len({place.directory for place in labs}) == len(labs) > 2
     assert [place.problem() for place in labs] == ["not built"] * len(labs)
     with pytest.raises(WorldwiseError) as caught:
@@ -81,9 +99,9 @@ def test_roots_have_digests_and_folders_of_their_own(tmp_path: Path, monkeypatch
 
 def test_a_lock_reads_back_and_its_digest_is_its_content() -> None:
     one = lock(package("b"), package("a"))
-    text = debian.dump_lock(one)
+    text = dump_lock(one)
     again = Lock.model_validate_json(text)
-    assert debian.dump_lock(again) == text
+    assert dump_lock(again) == text
     spread = Lock.model_validate_json(json.dumps(json.loads(text), indent=4))
     assert spread.digest(1) == again.digest(1)
     assert again.digest(2) != again.digest(1)
@@ -100,19 +118,19 @@ def test_a_lock_reads_back_and_its_digest_is_its_content() -> None:
     ],
 )
 def test_a_wrong_lock_is_refused_by_key(tmp_path: Path, change: tuple[str, str], word: str) -> None:
-    content = json.loads(debian.dump_lock(lock(package("a"))))
+    content = json.loads(dump_lock(lock(package("a"))))
     content["lab"][0] |= dict([change])
     path = tmp_path / "lock.json"
     path.write_text(json.dumps(content))
     with pytest.raises(WorldwiseError) as caught:
-        debian.load_lock(path)
+        load_lock(path)
     assert str(path) in caught.value.message
     assert f"lab.0.{word}" in caught.value.details
 
 
 def test_a_missing_lock_says_how_to_make_one(tmp_path: Path) -> None:
     with pytest.raises(WorldwiseError) as caught:
-        debian.load_lock(tmp_path / "lock.json")
+        load_lock(tmp_path / "lock.json")
     assert "lab relock" in caught.value.hint
 
 
@@ -121,7 +139,7 @@ def test_foreign_packages_are_named_with_their_architecture() -> None:
     both = lock(one, other, package("dpkg-dev", architecture="all"))
     assert both.versions().keys() >= {"libuv1-dev", "libuv1-dev:arm64", "dpkg-dev"}
     assert [item.foreign for item in both.lab] == [False, True, False]
-    wish = debian.Wish.model_validate(
+    wish = Wish.model_validate(
         {
             "suites": {"binary": "trixie"},
             "lab": {"packages": ["gcc", "libuv1-dev:armhf"]},
@@ -135,14 +153,14 @@ Inst libuv1-dev:armhf (1.50.0-2 Debian:13.1/stable [armhf])
 Inst po-debconf (1.0.21 Debian:13.1/stable [all])
 Conf gcc (4:14.2.0-1 Debian:13.1/stable [amd64])
 """
-    assert debian._chosen(plan) == ["gcc:amd64=4:14.2.0-1", "libuv1-dev:armhf=1.50.0-2", "po-debconf:amd64=1.0.21"]
+    assert _chosen(plan) == ["gcc:amd64=4:14.2.0-1", "libuv1-dev:armhf=1.50.0-2", "po-debconf:amd64=1.0.21"]
 
 
 def test_the_roots_agree_on_what_the_measured_machine_has() -> None:
     """Programs of one root run with libraries of another, so these must be the same files."""
     ours, theirs = (
         {(item.name, item.architecture): item.sha256 for item in (*found.lab, *found.target) if item.foreign}
-        for found in (debian.load_lock(lab_module.ROOTS[name].lock) for name in ("main", "keycache"))
+        for found in (load_lock(ROOTS[name].lock) for name in ("main", "keycache"))
     )
     shared = ours.keys() & theirs.keys()
     assert {("libc6", "arm64"), ("libssl3t64", "arm64"), ("libteec2", "arm64")} <= shared
@@ -152,12 +170,12 @@ def test_the_roots_agree_on_what_the_measured_machine_has() -> None:
 def test_differences_name_what_came_went_and_changed() -> None:
     old = lock(package("a"), package("b"), package("c"))
     new = lock(package("a", version="1:3.0-1", file="a_3.deb"), package("b", b"y"), package("d"))
-    found = {name: (before, after) for name, before, after in debian.differences(old, new)}
+    found = {name: (before, after) for name, before, after in differences(old, new)}
     assert found["a"] == ("1:2.0-1", "1:3.0-1")
     assert found["c"] == ("1:2.0-1", "")
     assert found["d"] == ("", "1:2.0-1")
     assert found["b"][0].startswith("sha256 ")
-    assert debian.differences(old, old) == []
+    assert differences(old, old) == []
 
 
 class Mirror:
@@ -166,7 +184,7 @@ class Mirror:
     def __init__(self, directory: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         self.directory = directory / "mirror"
         self.directory.mkdir()
-        monkeypatch.setenv(debian.MIRROR_VARIABLE, f"file://{self.directory}")
+        monkeypatch.setenv(MIRROR_VARIABLE, f"file://{self.directory}")
 
     def add(self, wanted: Wanted, content: bytes) -> None:
         path = self.directory / wanted.path
@@ -176,7 +194,7 @@ class Mirror:
 
 @pytest.fixture
 def mirror(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Mirror:
-    if not debian.APT_HELPER.exists():
+    if not APT_HELPER.exists():
         pytest.skip("apt is not on this machine")
     return Mirror(tmp_path, monkeypatch)
 
@@ -184,7 +202,7 @@ def mirror(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Mirror:
 def test_a_file_is_fetched_once_and_a_damaged_one_again(tmp_path: Path, mirror: Mirror) -> None:
     store = Store(tmp_path / "store", "trixie", quiet())
     # a "+" in the name and a version with an epoch, as the archive has them
-    item = debian.wanted_package(package("libx++", b"content", file="libx++_2.0-1+b1_amd64.deb"))
+    item = wanted_package(package("libx++", b"content", file="libx++_2.0-1+b1_amd64.deb"))
     mirror.add(item, b"content")
     store.ensure([item])
     path = store.path(item.file)
@@ -200,13 +218,13 @@ def test_a_file_is_fetched_once_and_a_damaged_one_again(tmp_path: Path, mirror: 
 
 def test_a_vanished_package_is_named_with_the_way_out(tmp_path: Path, mirror: Mirror) -> None:
     store = Store(tmp_path / "store", "trixie", quiet())
-    there, gone = debian.wanted_package(package("here", b"1")), debian.wanted_package(package("gone"))
+    there, gone = wanted_package(package("here", b"1")), wanted_package(package("gone"))
     mirror.add(there, b"1")
     with pytest.raises(WorldwiseError) as caught:
         store.ensure([there, gone])
     for word in ("gone", "1:2.0-1", "amd64", "vanished"):
         assert word in caught.value.message
-    for word in (debian.MIRROR_VARIABLE, "lab relock", "measured anew"):
+    for word in (MIRROR_VARIABLE, "lab relock", "measured anew"):
         assert word in caught.value.hint
     # what was there is kept
     assert store.verified(there.file)
@@ -214,7 +232,7 @@ def test_a_vanished_package_is_named_with_the_way_out(tmp_path: Path, mirror: Mi
 
 def test_a_changed_file_is_told_by_both_digests_and_not_kept(tmp_path: Path, mirror: Mirror) -> None:
     store = Store(tmp_path / "store", "trixie", quiet())
-    item = debian.wanted_package(package("a", b"right"))
+    item = wanted_package(package("a", b"right"))
     mirror.add(item, b"wrong")
     with pytest.raises(WorldwiseError) as caught:
         store.ensure([item])
@@ -228,10 +246,10 @@ def test_no_network_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
     for name in ("http_proxy", "HTTP_PROXY", "all_proxy", "ALL_PROXY"):
         monkeypatch.delenv(name, raising=False)
     # port 9 on this machine: nobody listens
-    monkeypatch.setenv(debian.MIRROR_VARIABLE, "http://127.0.0.1:9/debian")
-    monkeypatch.setattr(debian, "_apt_options", lambda: ["-o", "Acquire::Retries=0"])
+    monkeypatch.setenv(MIRROR_VARIABLE, "http://127.0.0.1:9/debian")
+    monkeypatch.setattr(store_module, "apt_options", lambda: ["-o", "Acquire::Retries=0"])
     with pytest.raises(WorldwiseError) as caught:
-        Store(tmp_path / "store", "trixie", quiet()).ensure([debian.wanted_package(package("a"))])
+        Store(tmp_path / "store", "trixie", quiet()).ensure([wanted_package(package("a"))])
     assert "cannot be reached" in caught.value.message
 
 
@@ -242,7 +260,7 @@ def test_a_full_disk_is_told_before_the_download(tmp_path: Path, monkeypatch: py
 
     monkeypatch.setattr(shutil, "disk_usage", lambda _: Usage)
     with pytest.raises(WorldwiseError) as caught:
-        Store(tmp_path / "store", "trixie", quiet()).ensure([debian.wanted_package(package("a"))])
+        Store(tmp_path / "store", "trixie", quiet()).ensure([wanted_package(package("a"))])
     assert "not enough disk space" in caught.value.message
 
 
@@ -262,7 +280,7 @@ def test_a_full_disk_is_told_before_the_download(tmp_path: Path, monkeypatch: py
     ],
 )
 def test_the_hosts_mirror(line: str, codename: str, taken: bool) -> None:
-    assert bool(debian.parse_index_targets(line + "\n", codename)) is taken
+    assert bool(parse_index_targets(line + "\n", codename)) is taken
 
 
 def make_root(directory: Path) -> None:
@@ -278,7 +296,7 @@ def made(tmp_path: Path) -> Lab:
     """A lab that counts as built."""
     lab = Lab(lock(package("a")), tmp_path, quiet())
     make_root(lab.root)
-    witness = lab_module._witness(lab.root)
+    witness = _witness(lab.root)
     assert witness == {"usr/bin/cc": 7, "usr/bin/gcc": 0}
     lab.manifest.write_text(json.dumps({"digest": lab.digest, "witness": witness}))
     return lab
@@ -316,7 +334,7 @@ def test_the_command_shuts_the_host_out(made: Lab, tmp_path: Path, monkeypatch: 
         "HOME": "/tmp",
         "LC_ALL": "C.UTF-8",
         "PATH": "/usr/sbin:/usr/bin",
-        "SOURCE_DATE_EPOCH": str(lab_module.SOURCE_DATE_EPOCH),
+        "SOURCE_DATE_EPOCH": str(SOURCE_DATE_EPOCH),
         "TZ": "UTC",
     }
 
@@ -337,13 +355,13 @@ def test_the_network_comes_with_proxy_and_authorities(
 
 
 def test_root_needs_no_user_namespace(made: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sandbox, "confinement", lambda: Confinement("another user", 4711))
+    monkeypatch.setattr(entering, "confinement", lambda: Confinement("another user", 4711))
     command = made.command(["true"])
     assert "--unshare-user" not in command
     assert ("--cap-drop", "ALL") in itertools.pairwise(command)
     assert "--reuid=4711" in command
     assert "--bounding-set=-all" in command
-    monkeypatch.setattr(sandbox, "confinement", lambda: Confinement("user namespace", 1000))
+    monkeypatch.setattr(entering, "confinement", lambda: Confinement("user namespace", 1000))
     command = made.command(["true"])
     assert "--unshare-user" in command
     assert not any(word.startswith("--reuid") for word in command)
@@ -418,9 +436,9 @@ def test_building_fetches_the_labs_own_packages_alone(made: Lab, monkeypatch: py
     made.manifest.unlink()
     lab = Lab(lock(package("a"), target=(package("t", architecture="arm64"),)), made.cache, quiet())
     fetched: list[str] = []
-    monkeypatch.setattr(lab.store, "ensure", lambda wanted: fetched.extend(item.file.file for item in wanted))
+    monkeypatch.setattr(lab.store, "ensure", lambda wanted, _: fetched.extend(item.file.file for item in wanted))
     monkeypatch.setattr(lab, "_build", lambda: None)
-    monkeypatch.setattr(lab_module, "_require_host", lambda: None)
+    monkeypatch.setattr(lab_module, "require_host", lambda: None)
     lab.ensure()
     assert fetched == ["a_2.0-1_amd64.deb"]
     lab.fetch()
@@ -474,6 +492,6 @@ def test_clean_keeps_the_locked_lab(made: Lab) -> None:
 def test_a_failed_build_says_why(tmp_path: Path, log: str, words: str) -> None:
     path = tmp_path / "log"
     path.write_text(log)
-    error = lab_module._build_error(path, (25, 0), "the lab")
+    error = _build_error(path, (25, 0), "the lab")
     assert words in error.message
     assert re.search(re.escape(log.strip()), error.details)

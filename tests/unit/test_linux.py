@@ -6,9 +6,9 @@ import json
 import pytest
 
 from worldwise.base.errors import WorldwiseError
+from worldwise.libraries.cores import PLAIN_TARGETS
 from worldwise.libraries.portable import find
 from worldwise.plan.case import parse_case
-from worldwise.plan.spec import PLAIN_TARGETS
 from worldwise.plan.suite import load_suite
 from worldwise.targets.linux import PLAIN
 

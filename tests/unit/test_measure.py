@@ -20,7 +20,7 @@ import pytest
 from synthetic import RecordList, find, lines, make_records, make_suite
 from worldwise import cli
 from worldwise.base.errors import DoesNotFitError, HostError, WorldwiseError
-from worldwise.lab import debian
+from worldwise.lab.debian.lock import load_lock
 from worldwise.lab.image import ImageStore
 from worldwise.lab.lab import Lab
 from worldwise.machine.emulator import Emulator, Ended, StartFrom
@@ -156,7 +156,7 @@ class Tool:
         self.notes = Notes()
 
     def bench(self, emulator: FakeEmulator, options: Options | None = None, lab: str = "") -> Bench:
-        place = Lab(debian.load_lock(), self.cache)
+        place = Lab(load_lock(), self.cache)
         place.digest = lab or place.digest
         self.notes = Notes()
         # One machine at a time, so that the order is known.
@@ -254,8 +254,8 @@ def test_a_run_has_every_case_and_its_provenance(tool: Tool) -> None:
     assert run.state == "complete"
     assert run == tool.latest()
     assert run.manifest.cases == list(IDS)
-    assert run.manifest.lab == Lab(debian.load_lock(), tool.cache).digest
-    assert run.manifest.packages == debian.load_lock().versions()
+    assert run.manifest.lab == Lab(load_lock(), tool.cache).digest
+    assert run.manifest.packages == load_lock().versions()
     assert run.manifest.host["processors"] == os.cpu_count()
     assert sorted(emulator.ran) == sorted(IDS)
     for case in tool.cases:
@@ -272,8 +272,8 @@ def test_a_run_has_every_case_and_its_provenance(tool: Tool) -> None:
 
 def test_a_result_has_an_address_of_its_own(tool: Tool, cases: list[Case]) -> None:
     """If this fails, a case is given another's result."""
-    lab = Lab(debian.load_lock(), tool.cache)
-    other = Lab(debian.load_lock(), tool.cache)
+    lab = Lab(load_lock(), tool.cache)
+    other = Lab(load_lock(), tool.cache)
     other.digest = "f" * 64
     addresses = [case_digest(lab, FakeTarget().machine(case, ImageStore(lab)), case) for case in cases]
     more = Case(cases[0].target, "mbedtls-nist", "O2", "attestdiv", cases[0].samples + 1, cases[0].warmup)
@@ -679,7 +679,7 @@ def call(
 
         for variable in ("FORCE_COLOR", "TTY_COMPATIBLE"):
             monkeypatch.delenv(variable, raising=False)
-        place = Lab(debian.load_lock(), tool.cache)
+        place = Lab(load_lock(), tool.cache)
         monkeypatch.setattr(place, "ensure", lambda: False)
         monkeypatch.setattr(place, "require_entry", lambda: None)
         monkeypatch.setattr(cli_session, "open_lab", lambda _console: place)

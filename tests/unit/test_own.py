@@ -12,11 +12,13 @@ from click.testing import CliRunner
 from worldwise.base import paths
 from worldwise.base.errors import WorldwiseError
 from worldwise.cli import cli
-from worldwise.libraries import own, portable
+from worldwise.libraries import own, own_folder, portable
 from worldwise.libraries.boards import Board, boards
 from worldwise.libraries.own import Own
 from worldwise.libraries.portable import portables
+from worldwise.plan.own import with_own
 from worldwise.plan.suite import Suite, parse_suite
+from worldwise.run.own import check_same, entry_of
 from worldwise.targets import portable_images
 from worldwise.targets.board import firmware_programs
 
@@ -279,7 +281,7 @@ def test_what_is_no_file_of_the_folder_is_refused(
 
 
 def test_a_folder_that_is_too_much_is_refused(bring: Bring, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(own, "_MOST_FILES", 2)
+    monkeypatch.setattr(own_folder, "_MOST_FILES", 2)
     with pytest.raises(WorldwiseError, match="has more than 2 files"):
         bring()
     assert folder.exists()
@@ -294,7 +296,7 @@ def test_two_folders_of_one_name_are_refused(bring: Bring, folder: Path, tmp_pat
 def test_a_suite_asks_it_what_it_asks_of_others(bring: Bring) -> None:
     brought = bring()
     asked = suite()
-    mine = [case for case in own.with_own(asked, [brought]).cases if case.implementation == "my-lib"]
+    mine = [case for case in with_own(asked, [brought]).cases if case.implementation == "my-lib"]
     assert [case.id for case in mine] == [
         "nucleo-f446re/my-lib-Os/keygen,curve=secp256r1",
         "nucleo-f446re/my-lib-Os/sign,curve=secp256r1,size=16B",
@@ -312,7 +314,7 @@ def test_what_it_has_not_is_unavailable(bring: Bring) -> None:
     brought = bring()
     lacking = {
         (one.target, one.operation, one.curve): one.reason
-        for one in own.with_own(suite(), [brought]).unavailable
+        for one in with_own(suite(), [brought]).unavailable
         if one.implementation == "my-lib"
     }
     assert lacking == {
@@ -328,7 +330,7 @@ def test_what_it_has_not_is_unavailable(bring: Bring) -> None:
 
 def test_without_p256_it_has_no_attestation(bring: Bring) -> None:
     brought = bring("secp256r1", "ed25519")
-    reasons = {one.reason for one in own.with_own(suite_with_ed25519(), [brought]).unavailable if one.target == "optee"}
+    reasons = {one.reason for one in with_own(suite_with_ed25519(), [brought]).unavailable if one.target == "optee"}
     assert "my-lib has no keygen on secp256r1" in reasons
 
 
@@ -340,22 +342,22 @@ def test_a_suite_that_has_nothing_for_it_is_refused(bring: Bring) -> None:
     only_tee = SUITE[: SUITE.index("[[cases]]")] + SUITE[SUITE.index('[[cases]]\ntargets = ["optee", "linux"]') :]
     brought = bring("secp256r1", "ed25519")
     with pytest.raises(WorldwiseError, match="has nothing that 'my-lib' can be measured by: my-lib has no keygen on"):
-        own.with_own(parse_suite(only_tee, "tee.toml"), [brought])
+        with_own(parse_suite(only_tee, "tee.toml"), [brought])
 
 
 def test_a_resumed_run_needs_the_same_folder(bring: Bring, folder: Path) -> None:
     brought = bring()
-    entry = brought.entry()
+    entry = entry_of(brought)
     assert entry.manifest == MANIFEST
-    own.check_same("a-run", [entry], [brought])
+    check_same("a-run", [entry], [brought])
     with pytest.raises(WorldwiseError, match="run a-run measures 'my-lib', a library of the user's own that is not"):
-        own.check_same("a-run", [entry], [])
+        check_same("a-run", [entry], [])
     with pytest.raises(WorldwiseError, match="run a-run was begun without 'my-lib'"):
-        own.check_same("a-run", [], [brought])
+        check_same("a-run", [], [brought])
     (folder / "lib" / "new.c").write_text("int four;\n")
     (folder / "adapter.c").write_text("int five;\n")
     with pytest.raises(WorldwiseError, match=r"has changed since run a-run was begun \(adapter.c, lib/new.c\)"):
-        own.check_same("a-run", [entry], [bring()])
+        check_same("a-run", [entry], [bring()])
 
 
 def test_its_images_have_its_files(bring: Bring) -> None:

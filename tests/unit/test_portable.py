@@ -9,9 +9,9 @@ from worldwise.base import paths
 from worldwise.base.errors import WorldwiseError
 from worldwise.libraries import portable
 from worldwise.libraries.boards import load_core
+from worldwise.libraries.cores import PLAIN_TARGETS, TEE_CORE
 from worldwise.libraries.portable import CURVES, NO_CURVE, Portable, add, load_adapter, load_folder, portables
 from worldwise.plan.catalogue import BOARD_OPERATIONS
-from worldwise.plan.spec import PLAIN_TARGETS, TEE_CORE
 
 MANIFEST = """\
 name = "some-lib"

@@ -18,7 +18,7 @@ from worldwise.base.errors import DoesNotFitError, WorldwiseError
 from worldwise.base.toml_lines import TomlLines
 from worldwise.lab import image
 from worldwise.lab.image import Recipe
-from worldwise.libraries import own, portable
+from worldwise.libraries import own, own_folder, portable
 from worldwise.libraries.crates import crate_recipe
 from worldwise.plan.suite import load_suite, parse_suite
 from worldwise.read.published import Published
@@ -289,14 +289,14 @@ def test_a_link_that_changes_while_a_folder_is_copied(
 ) -> None:
     """If this fails, a file of the user's is in the copy that foreign code reads."""
     (tmp_path / "precious").write_text("secret")
-    listed = list(own._files(folder))
+    listed = list(own_folder.files_of(folder))
 
     def swapped(directory: Path) -> Iterator[tuple[Path, Path]]:
         (directory / "lib" / "lib.c").unlink()
         (directory / "lib" / "lib.c").symlink_to(tmp_path / "precious")
         yield from listed
 
-    monkeypatch.setattr(own, "_files", swapped)
+    monkeypatch.setattr(own_folder, "files_of", swapped)
     with pytest.raises(WorldwiseError, match=r"lib\.c: cannot be read: it is a link"):
         own.bring([folder], tmp_path / "cache")
 

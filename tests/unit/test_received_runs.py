@@ -292,7 +292,7 @@ def test_limits_of_a_run(runs_dir: Path, monkeypatch: pytest.MonkeyPatch) -> Non
     deep.rmdir()
     for change, says in (({"entries": 5}, "more than 5 files and folders"), ({"total": 100}, "more than 100 bytes")):
         with monkeypatch.context() as patch:
-            patch.setattr(rundir, "LIMITS", files.Limits(**{**vars(rundir.LIMITS), **change}))
+            patch.setattr(rundir, "LIMITS", files.TreeLimits(**{**vars(rundir.LIMITS), **change}))
             with pytest.raises(WorldwiseError, match=says):
                 open_run(run.path, runs_dir)
     assert open_run(run.path, runs_dir) == run

@@ -10,11 +10,11 @@ from worldwise.base.errors import WorldwiseError
 from worldwise.base.toml_lines import TomlLines
 from worldwise.base.units import parse_duration, parse_frequency, parse_size, size_text
 from worldwise.libraries import boards as board
+from worldwise.libraries.cores import PLAIN_TARGETS
 from worldwise.plan.budget import check_budget, parse_budget
 from worldwise.plan.case import Case, parse_case
 from worldwise.plan.catalogue import SPECS, TARGETS, parameters_of_operation, target_names
 from worldwise.plan.selection import select, select_unavailable
-from worldwise.plan.spec import PLAIN_TARGETS
 from worldwise.plan.suite import load_suite, parse_suite
 from worldwise.read.published import load_figures
 from worldwise.run.campaign import campaign_operations

@@ -220,6 +220,12 @@ def sha256(path: Path, most: int, within: Path | None = None) -> tuple[int, str]
     return size, digest.hexdigest()
 
 
+def file_sha256(path: Path) -> str:
+    """SHA-256 (hexadecimal) of a file of our own, however long. Raises OSError."""
+    with path.open("rb") as stream:
+        return hashlib.file_digest(stream, "sha256").hexdigest()
+
+
 def copy(source: Path, target: Path, most: int, within: Path | None = None) -> str:
     """Copies a regular file (see open_regular) to a name that must be free. Returns its SHA-256. Raises OSError."""
     digest = hashlib.sha256()
@@ -297,13 +303,17 @@ def write_whole(root: Path, relative: PurePath | str, content: bytes) -> None:
 def remove(root: Path, relative: PurePath | str) -> None:
     """Removes a file or a folder with all that is in it below another folder, if it is there.
 
-    Only what is really there goes: a link is removed and not followed; one on the way to it raises OSError.
+    Folders without permissions are opened up first. Only what is really there goes: a link is removed and not followed;
+    one on the way to it raises OSError. So does what cannot be removed, when all else is gone.
     """
     relative = PurePath(relative)
     try:
         with folder(root, relative.parent) as parent:
             if stat.S_ISDIR(os.stat(relative.name, dir_fd=parent, follow_symlinks=False).st_mode):
+                _open_up(relative.name, parent)
                 # By descriptors all the way down, so that nobody can put a link in its way.
+                shutil.rmtree(relative.name, dir_fd=parent, ignore_errors=True)
+                # What is left says why.
                 shutil.rmtree(relative.name, dir_fd=parent)
             else:
                 os.unlink(relative.name, dir_fd=parent)
@@ -311,11 +321,31 @@ def remove(root: Path, relative: PurePath | str) -> None:
         return
 
 
+def _open_up(name: str, parent: int) -> None:
+    """Let the owner enter a folder and all that are in it, and change them; what cannot be let is passed over."""
+    _let_enter(name, parent)
+    for _, directories, _, descriptor in os.fwalk(name, dir_fd=parent, follow_symlinks=False):
+        for inner in directories:
+            _let_enter(inner, descriptor)
+
+
+def _let_enter(name: str, parent: int) -> None:
+    with contextlib.suppress(OSError):
+        # A descriptor of this kind needs no permission, and leads to the folder itself: no link is followed.
+        descriptor = os.open(name, _FOLDER | os.O_PATH | os.O_NOFOLLOW, dir_fd=parent)
+        try:
+            mode = os.fstat(descriptor).st_mode
+            if mode & 0o700 != 0o700:
+                Path(f"/proc/self/fd/{descriptor}").chmod(stat.S_IMODE(mode) | 0o700)
+        finally:
+            os.close(descriptor)
+
+
 # --- whole trees ---
 
 
 @dataclass(frozen=True)
-class Limits:
+class TreeLimits:
     """What a tree may have: bytes in one file and in all, entries, and folders in folders."""
 
     file: int
@@ -324,7 +354,7 @@ class Limits:
     depth: int
 
 
-def check_tree(root: Path, limits: Limits, loose: Callable[[PurePath, list[str]], bool] = lambda *_: False) -> None:
+def check_tree(root: Path, limits: TreeLimits, loose: Callable[[PurePath, list[str]], bool] = lambda *_: False) -> None:
     """Refuses a tree that has more than regular files and folders of its own, or more of them than is sane.
 
     Args:

@@ -23,10 +23,15 @@ SUITES = REPOSITORY / "suites"
 RECIPES = REPOSITORY / "src" / "worldwise" / "recipes"
 
 
-def cache_directory() -> Path:
-    """The cache: WORLDWISE_CACHE, else `worldwise` in the user's cache directory. Created if missing."""
+def cache_place() -> Path:
+    """Where the cache is or would be: WORLDWISE_CACHE, else `worldwise` in the user's cache directory."""
     chosen = os.environ.get("WORLDWISE_CACHE")
-    path = Path(chosen).expanduser() if chosen else Path(platformdirs.user_cache_dir("worldwise"))
+    return Path(chosen).expanduser() if chosen else Path(platformdirs.user_cache_dir("worldwise"))
+
+
+def cache_directory() -> Path:
+    """The cache, see `cache_place`; created if missing. Raises HostError."""
+    path = cache_place()
     try:
         path.mkdir(parents=True, exist_ok=True)
     except OSError as error:

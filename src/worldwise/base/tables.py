@@ -7,11 +7,16 @@ from dataclasses import dataclass, field
 
 @dataclass(frozen=True)
 class Table:
-    """Headers and cells, ready to show; the first `left` columns are names, the others numbers."""
+    """Headers and cells, ready to show; the first `left` columns and those of `names` are names, the others numbers."""
 
     headers: list[str]
     rows: list[list[str]]
     left: int
+    names: tuple[int, ...] = ()
+
+    def is_name(self, column: int) -> bool:
+        """Whether a column has names and no numbers."""
+        return column < self.left or column in self.names
 
 
 @dataclass(frozen=True)

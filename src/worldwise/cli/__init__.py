@@ -38,6 +38,8 @@ _COMMANDS = {
         Listed("schema", "Print the JSON schema of records or traces", "worldwise.cli.listing:schema"),
     ),
     "Other tools": (
+        Listed("doctor", "Check this machine, and say what to do", "worldwise.cli.doctor:doctor"),
+        Listed("cache", "Show what the cache has, and remove what is of no use", "worldwise.cli.cache:cache"),
         Listed("lab", "Make, check and enter the pinned Debian root that everything runs in", "worldwise.cli.lab:lab"),
         Listed("keycache", "Try, package and fuzz the secure key cache", "worldwise.cli.keycache:keycache"),
     ),

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """`worldwise explain`: who owns each instruction of a case."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from fnmatch import fnmatchcase
 from pathlib import Path
 
@@ -10,31 +10,41 @@ from rich.console import Console
 
 from worldwise.base import outgoing
 from worldwise.base.errors import WorldwiseError
+from worldwise.base.stages import declared
+from worldwise.base.tables import Section
 from worldwise.cli.options import check_output, runs_option
 from worldwise.cli.progress import Notes
 from worldwise.explain import stacks
 from worldwise.explain.explanation import Explanation
+from worldwise.explain.family import Explained
 from worldwise.explain.layers import Rules, load_rules
 from worldwise.explain.owners import Explainer
-from worldwise.families.sha256 import parts as hash_parts
 from worldwise.lab.image import ImageStore
 from worldwise.lab.lab import open_lab
 from worldwise.libraries import own
 from worldwise.machine.emulator import Emulator
 from worldwise.plan.block import MAX_SAMPLES, MAX_WARMUP
 from worldwise.plan.case import Case, parse_case
+from worldwise.plan.suggest import cases_of, named_operation
 from worldwise.report import explained as explain_report
 from worldwise.report import exports, flame
-from worldwise.run.rundir import Run, open_run
+from worldwise.report.document import markdown_text
+from worldwise.report.terminal import print_sections
+from worldwise.run.own import check_same
+from worldwise.run.rundir import NoRunError, Run, open_run
 from worldwise.run.slowdown import measure_slowdown
 from worldwise.run.watch import Watcher
 
-_FORMATS = ("table", "json", "folded", "speedscope", "chrome", "flame")
-_DIFFERENCE_FORMATS = ("table", "json", "flame")
+_FORMATS = ("table", "markdown", "json", "folded", "speedscope", "chrome", "flame")
+_DIFFERENCE_FORMATS = ("table", "markdown", "json", "flame")
+# Those that show any number of regions.
+_DOCUMENTS = ("table", "markdown")
 # Columns of a table that goes to a file or a pipe.
 _WIDTH = 140
 # Instructions between two moments at which the stack in memory is compared.
 _WITNESS = 10_000
+# Cases that are suggested to somebody who named an operation alone.
+_MOST_CASES = 4
 # Of a run's cases, so many regions of a kind are followed beside the first and the warm-up ones.
 _FOLLOWED = 3
 
@@ -95,7 +105,8 @@ def explain(
     are run once more under the plugin and must give the same records to the byte. The sum of the layers is the
     difference of the guest's own counter, which is checked for every region.
 
-    --format flame makes an SVG, with --diff a differential one; folded, speedscope and chrome are for other tools.
+    --format markdown is the tables as a document; flame makes an SVG, with --diff a differential one; folded,
+    speedscope and chrome are for other tools.
 
     \b
       worldwise explain optee/mbedtls-nist-O2/attestdiv
@@ -114,12 +125,12 @@ def explain(
     else:
         if diff or slow_down:
             raise click.UsageError("--diff and --slow-down take a CASE")
-        reference = open_run(what, runs)
+        reference = _open_run(what, runs)
         click.get_current_context().call_on_close(own.forget)
         brought = own.bring(directories)
         own.announce(brought, lambda text: outgoing.echo(text, err=True))
         names = [each.name for each in brought]
-        own.check_same(reference.id, [entry for entry in reference.manifest.own if entry.name in names], brought)
+        check_same(reference.id, [entry for entry in reference.manifest.own if entry.name in names], brought)
         cases = _cases_of(reference, wanted)
     before = parse_case(diff, samples, warmup) if diff else None
     session = _Session(rules, fresh, inline, _WITNESS if witness else 0)
@@ -137,22 +148,34 @@ def explain(
                 earlier = _explanations(session.explainer(before, None), measure, place, index)
                 _show_difference(earlier, explanations, session, form, out, top)
                 continue
-            if form != "table" and (len(cases) > 1 or len(explanations) > 1):
+            if form not in _DOCUMENTS and (len(cases) > 1 or len(explanations) > 1):
                 raise click.UsageError(f"--format {form} takes one region: choose with --measure, of a run with --case")
-            if form == "table" and hash_parts.has_parts(case) and measure in (None, "hash"):
-                explain_report.render_parts(hash_parts.read_parts(explainer, index), out.console)
-                out.console.print()
+            if form not in _DOCUMENTS:
+                _write(explanations[0], session, form, out)
+                continue
+            parts = _taken_apart(explainer, measure, index)
             for one in explanations:
-                _show(one, session, form, out, top, path)
-            if form == "table":
-                out.console.print(
-                    f"{explainer.check()} regions checked: in each the blocks' sum, the plugin's count and the "
-                    "difference of the guest's counter are the same, and its stack ended as it began."
-                )
-                if witness:
-                    explain_report.render_agreement(explainer.agreement(), out.console)
-                out.console.print()
+                parts += explain_report.sections(one, rules, top, path)
+            agreement = explainer.agreement() if witness else None
+            out.show([*parts, explain_report.check_section(explainer.check(), agreement)], form)
     return 0
+
+
+def _open_run(what: str, runs: Path) -> Run:
+    """The run of that name. If there is none the error says how cases are named, and which have such an operation."""
+    try:
+        return open_run(what, runs)
+    except NoRunError as error:
+        operation = named_operation(what)
+        cases = cases_of(operation) if operation else []
+        if not cases:
+            raise WorldwiseError(error.message, f"{error.hint}; or a case: TARGET/VARIANT/OPERATION") from error
+        meant = "" if what == operation else f"Did you mean '{operation}'? "
+        more = f" and {len(cases) - _MOST_CASES} more in the suites" if len(cases) > _MOST_CASES else ""
+        listed = f"Of {operation} there are {', '.join(cases[:_MOST_CASES])}{more}"
+        raise WorldwiseError(
+            error.message, f"say a run, or a case: TARGET/VARIANT/OPERATION. {meant}{listed}"
+        ) from error
 
 
 class _Output:
@@ -170,6 +193,14 @@ class _Output:
     def __exit__(self, *_: object) -> None:
         if self._file:
             self._file.close()
+
+    def show(self, sections: Sequence[Section], form: str) -> None:
+        """Sections as one of the documents, and an empty line."""
+        if form == "markdown":
+            self.text(markdown_text(sections))
+        else:
+            print_sections(sections, self.console)
+            self.console.print()
 
     def text(self, text: str) -> None:
         if self._file:
@@ -243,10 +274,18 @@ def _outermost(places: tuple[str, ...]) -> str:
     return next((place for place in ("client", "linux") if place in places), places[-1])
 
 
-def _show(one: Explanation, session: _Session, form: str, out: _Output, top: int, path: bool) -> None:
+def _taken_apart(explainer: Explainer, measure: str | None, index: int | None) -> list[Section]:
+    """What families say of the parts of a call."""
+    return [
+        section
+        for family in declared("explained", Explained).values()
+        if family.takes(explainer.case) and measure in (None, family.measure)
+        for section in family.sections(explainer, index)
+    ]
+
+
+def _write(one: Explanation, session: _Session, form: str, out: _Output) -> None:
     match form:
-        case "table":
-            explain_report.render(one, session.rules, out.console, top, path)
         case "json":
             out.text(explain_report.dump(explain_report.to_json(one, session.rules)))
         case "folded":
@@ -263,13 +302,12 @@ def _show_difference(
     before: list[Explanation], after: list[Explanation], session: _Session, form: str, out: _Output, top: int
 ) -> None:
     pairs = _pairs(before, after)
-    if form != "table" and len(pairs) > 1:
+    if form not in _DOCUMENTS and len(pairs) > 1:
         raise click.UsageError(f"--format {form} takes one region: choose with --measure")
     for one, other in pairs:
         match form:
-            case "table":
-                explain_report.render_difference(one, other, session.rules, out.console, top)
-                out.console.print()
+            case "table" | "markdown":
+                out.show(explain_report.difference_sections(one, other, session.rules, top), form)
             case "json":
                 out.text(explain_report.dump(explain_report.difference_json(one, other, session.rules)))
             case "flame":

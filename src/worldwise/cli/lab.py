@@ -11,13 +11,14 @@ from pathlib import Path
 import click
 
 from worldwise.base import outgoing
+from worldwise.base.disk import directory_size, space_text
 from worldwise.base.errors import WorldwiseError
-from worldwise.lab import debian, sandbox
-from worldwise.lab.lab import MAIN, ROOTS, Bind, Lab, directory_size, labs_in, open_lab, remove_labs
-
-
-def _size(size: int) -> str:
-    return f"{size / 1e9:.2f} GB" if size >= 1e9 else f"{size / 1e6:.1f} MB"
+from worldwise.lab.debian.lock import File, differences, dump_lock, load_lock
+from worldwise.lab.debian.relock import load_wish, resolve
+from worldwise.lab.lab import Lab, labs_in, open_lab, remove_labs
+from worldwise.lab.roots import MAIN, ROOTS
+from worldwise.lab.sandbox.lending import lent
+from worldwise.lab.sandbox.network import Bind
 
 
 @click.group()
@@ -76,8 +77,8 @@ def status() -> None:
     rows.append(("state", problem or "built"))
     rows.append(("directory", str(place.directory)))
     if not problem:
-        rows.append(("size", _size(directory_size(place.root))))
-    groups: list[tuple[str, Iterable[debian.File]]] = [
+        rows.append(("size", space_text(directory_size(place.root))))
+    groups: list[tuple[str, Iterable[File]]] = [
         ("packages of the lab", place.lock.lab),
         ("packages of the target", place.lock.target),
         ("source files", [file for source in place.lock.sources for file in source.files]),
@@ -85,16 +86,16 @@ def status() -> None:
     rows += [(name, _downloaded(place, files)) for name, files in groups]
     for name, other in places.items():
         if name != MAIN:
-            state = other.problem() or f"built, {_size(directory_size(other.root))}"
+            state = other.problem() or f"built, {space_text(directory_size(other.root))}"
             text = f"{other.digest[:12]}  {state}; {_downloaded(other, other.lock.lab)}; {ROOTS[name].purpose}"
             rows.append((f"root {name}", text))
     known = {place.directory for place in places.values()}
     for path in labs_in(place.cache):
         if path not in known:
-            rows.append(("another lab", f"{path.name}, {_size(directory_size(path))}; `lab clean` removes it"))
+            rows.append(("another lab", f"{path.name}, {space_text(directory_size(path))}; `lab clean` removes it"))
     for part in sorted(place.cache.iterdir()):
         if part.is_dir():
-            rows.append((f"cache: {part.name}", _size(directory_size(part))))
+            rows.append((f"cache: {part.name}", space_text(directory_size(part))))
     width = max(len(name) for name, _ in rows)
     for name, value in rows:
         outgoing.echo(f"{name:<{width}}  {value}")
@@ -102,10 +103,10 @@ def status() -> None:
         sys.exit(1)
 
 
-def _downloaded(place: Lab, files: Iterable[debian.File]) -> str:
+def _downloaded(place: Lab, files: Iterable[File]) -> str:
     every = list(files)
     there = sum(place.store.has(file) for file in every)
-    return f"{there} of {len(every)} files downloaded ({_size(sum(file.size for file in every))} in all)"
+    return f"{there} of {len(every)} files downloaded ({space_text(sum(file.size for file in every))} in all)"
 
 
 @_command
@@ -123,7 +124,7 @@ def check(name: str) -> None:
     if not place.contents.listed and (problem := place.list_contents()):
         raise WorldwiseError(f"{place.title} is damaged: {problem}", "the next command that needs it makes it anew")
     with outgoing.console(stderr=True).status("hashing") as shown:
-        found = place.contents.verify(lambda done, of: shown.update(f"hashing: {_size(done)} of {_size(of)}"))
+        found = place.contents.verify(lambda done, of: shown.update(f"hashing: {space_text(done)} of {space_text(of)}"))
     for problem in found.problems:
         outgoing.echo(problem)
     verdict = f"{len(found.problems)} differ" if found.problems else "all are as they were made"
@@ -159,18 +160,18 @@ def enter(argv: tuple[str, ...], network: bool, name: str, folders: tuple[Path, 
       worldwise lab enter qemu-system-aarch64 --version
     """
     here = Path.cwd()
-    lent = [folder.resolve() for folder in folders]
-    for folder in lent:
+    lend = [folder.resolve() for folder in folders]
+    for folder in lend:
         if here not in folder.parents:
             raise click.UsageError(f"--lend {folder}: is not a folder of {here}")
     place = open_lab(name=name)
     place.ensure()
     tty = sys.stdin.isatty()
-    shown = {one: f"/work/{one.relative_to(here)}" for one in lent} or {here: "/work"}
+    shown = {one: f"/work/{one.relative_to(here)}" for one in lend} or {here: "/work"}
     binds: list[Bind] = [(path, inside, "rw") for path, inside in shown.items()]
     env = {"TERM": os.environ["TERM"]} if tty and "TERM" in os.environ else {}
     command = place.command(argv or ("bash",), binds=binds, chdir="/work", env=env, network=network, tty=tty)
-    with sandbox.lent(lent):
+    with lent(lend):
         code = subprocess.run(command, check=False).returncode
     if code != 0:
         # A program that fails has said why. If the lab cannot be entered at all, this raises an error that says why.
@@ -189,17 +190,17 @@ def relock(name: str) -> None:
       worldwise lab relock
     """
     root = ROOTS[name]
-    wish = debian.load_wish(root.wish)
+    wish = load_wish(root.wish)
     try:
-        old = debian.load_lock(root.lock)
+        old = load_lock(root.lock)
     except WorldwiseError as error:
         old = None
         outgoing.echo(f"no lock to compare with: {error.message}", err=True)
     console = outgoing.console(stderr=True)
     with console.status("asking the mirror"):
-        new = debian.resolve(wish)
-    changes = debian.differences(old, new)
-    text = debian.dump_lock(new)
+        new = resolve(wish)
+    changes = differences(old, new)
+    text = dump_lock(new)
     if old is not None and not changes and root.lock.read_text(encoding="utf-8") == text:
         outgoing.echo("nothing changed")
         return
@@ -235,4 +236,4 @@ def clean(everything: bool) -> None:
         outgoing.echo("nothing to remove")
         return
     names = ", ".join(str(path.relative_to(place.cache)) for path in gone)
-    outgoing.echo(f"removed {names}: {_size(max(0, before - directory_size(place.cache)))} freed")
+    outgoing.echo(f"removed {names}: {space_text(max(0, before - directory_size(place.cache)))} freed")

@@ -206,16 +206,16 @@ def _brought(directories: Iterable[Path]) -> "list[Own]":
 def _with_own(suite: Suite, brought: "Sequence[Own]") -> Suite:
     if not brought:
         return suite
-    from worldwise.libraries import own
+    from worldwise.plan.own import with_own
 
-    return own.with_own(suite, brought)
+    return with_own(suite, brought)
 
 
 def _resumed(old: Run, brought: "Sequence[Own]") -> tuple[Suite, list[Case]]:
     """The suite and the cases of a run that is gone on with. Raises WorldwiseError."""
-    from worldwise.libraries import own
+    from worldwise.run.own import check_same
 
-    own.check_same(old.id, old.manifest.own, brought)
+    check_same(old.id, old.manifest.own, brought)
     suite = _with_own(parse_suite(old.suite_text(), str(old.path / "suite.toml")), brought)
     return suite, old.manifest.planned(_with_swept(suite))
 

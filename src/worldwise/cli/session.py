@@ -16,6 +16,7 @@ from worldwise.plan.case import Case, Unavailable
 from worldwise.plan.suite import Suite
 from worldwise.run import reproduction as compare
 from worldwise.run.measure import Bench, Options
+from worldwise.run.own import entry_of
 from worldwise.run.rundir import Run
 from worldwise.run.writer import RunWriter
 
@@ -86,7 +87,7 @@ def _writer(bench: Bench, order: Order) -> RunWriter:
         order.budget,
         order.samples,
         order.unavailable,
-        [each.entry() for each in order.brought],
+        [entry_of(each) for each in order.brought],
     )
 
 

@@ -29,6 +29,8 @@ from elftools.elf.dynamic import DynamicSegment
 from elftools.elf.elffile import ELFFile
 from elftools.elf.segments import InterpSegment
 
+from worldwise.base.files import file_sha256
+
 LIST = "files.jsonl"
 STATE = "checked.json"
 # Seconds that a start gives to the files that come next.
@@ -266,7 +268,7 @@ class Contents:
             if not entry.sha256:
                 same = os.readlink(path) == entry.target  # noqa: PTH115 -- as it is written
             else:
-                same = not path.is_symlink() and _sha256(path) == entry.sha256
+                same = not path.is_symlink() and file_sha256(path) == entry.sha256
         except OSError as error:
             return f"{path} cannot be read ({error.strerror})"
         return "" if same else f"{path} has other bytes than when {self._title} was made"
@@ -378,11 +380,6 @@ def _batches(entries: Iterable[Entry]) -> Iterator[list[Entry]]:
             batch, size = [], 0
     if batch:
         yield batch
-
-
-def _sha256(path: Path) -> str:
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def _replace(path: Path, content: bytes) -> None:

@@ -8,16 +8,23 @@ their digests when it is made, and checked against that list when it is used.
 
 import hashlib
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from filelock import FileLock
 
 from worldwise.base import files, paths
+from worldwise.base.disk import require_space
 from worldwise.base.errors import DoesNotFitError, WorldwiseError
-from worldwise.lab import debian, sandbox
-from worldwise.lab.lab import Bind, Lab, end_of
+from worldwise.base.files import file_sha256
+from worldwise.lab.holding import mark_used
+from worldwise.lab.lab import Lab
+from worldwise.lab.sandbox.lending import scratch
+from worldwise.lab.sandbox.limits import BUILD
+from worldwise.lab.sandbox.network import Bind
+from worldwise.lab.sandbox.running import log_end
+from worldwise.lab.sandbox.taking import copy_in, take_tree
 
 RECIPES = paths.RECIPES
 MANIFEST = "image.json"
@@ -90,8 +97,8 @@ class Recipe:
             "format": _FORMAT,
             "name": self.name,
             "lab": lab.digest,
-            "script": debian.file_sha256(RECIPES / self.script),
-            "common": debian.file_sha256(RECIPES / "common.sh"),
+            "script": file_sha256(RECIPES / self.script),
+            "common": file_sha256(RECIPES / "common.sh"),
             "outputs": self.outputs,
             "sources": {name: [file.sha256 for file in lab.source(name).files] for name in self.sources},
             "packages": {name: lab.package(name, self.architecture).sha256 for name in self.packages},
@@ -100,9 +107,9 @@ class Recipe:
             "settings": dict(self.settings),
         }
         if self.helpers:
-            inputs["helpers"] = [debian.file_sha256(RECIPES / name) for name in self.helpers]
+            inputs["helpers"] = [file_sha256(RECIPES / name) for name in self.helpers]
         if self.fetch is not None:
-            inputs["fetch"] = debian.file_sha256(RECIPES / self.fetch.script)
+            inputs["fetch"] = file_sha256(RECIPES / self.fetch.script)
         return hashlib.sha256(json.dumps(inputs, sort_keys=True).encode()).hexdigest()
 
 
@@ -188,6 +195,7 @@ class ImageStore:
                 f"image {recipe.name} is damaged right after its build: {problem}",
                 "check the disk that holds the cache",
             )
+        mark_used(image.directory)
         self._checked[digest] = image
         return image
 
@@ -210,6 +218,10 @@ class ImageStore:
         return (None, problem) if problem else (Image(recipe.name, digest, directory, listed), "")
 
     def _build(self, recipe: Recipe, digest: str) -> None:
+        # At once for all that is built now, so that one line tells of it.
+        unbuilt = list(self._unbuilt(recipe))
+        packages = [(name, each.architecture) for each in unbuilt for name in each.packages]
+        self.lab.fetch_some([name for each in unbuilt for name in each.sources], packages, recipe.name)
         # Before a folder of its own is made: an image that this one needs may have to be built first.
         needs: list[Bind] = [(self.get(need).directory, f"/in/{name}", "ro") for name, need in recipe.needs.items()]
         final = self._path(recipe, digest)
@@ -217,9 +229,9 @@ class ImageStore:
         log = self.directory / f"{final.name}.log"
         log.unlink(missing_ok=True)
         self.notify(f"building {recipe.name}")
-        debian.require_space(self.directory, 500_000_000, f"building {recipe.name}")
+        require_space(self.directory, 500_000_000, f"building {recipe.name}")
         what = f"the build of {recipe.name}"
-        with sandbox.scratch(self.lab.cache) as work:
+        with scratch(self.lab.cache) as work:
             inputs = [*needs, *self._inputs(recipe, work / "in")]
             out, build = work / "out", work / "build"
             out.mkdir()
@@ -236,7 +248,7 @@ class ImageStore:
                 timeout=1800,
             )
             made = work / "made"
-            taken = sandbox.take_tree(out, made, sandbox.BUILD.disk, what)
+            taken = take_tree(out, made, BUILD.disk, what)
             absent = [name for name in recipe.outputs if name not in taken]
             if absent:
                 raise WorldwiseError(f"{what} did not make {', '.join(absent)}", f"see {log}")
@@ -244,14 +256,21 @@ class ImageStore:
                 "format": _FORMAT,
                 "name": recipe.name,
                 "digest": digest,
-                "files": {name: debian.file_sha256(made / name) for name in taken if name != MANIFEST},
+                "files": {name: file_sha256(made / name) for name in taken if name != MANIFEST},
             }
             (made / MANIFEST).unlink(missing_ok=True)
             (made / MANIFEST).write_text(json.dumps(manifest, indent=1) + "\n", encoding="utf-8")
             if final.exists():
-                sandbox.remove_tree(final)
+                files.remove(self.directory, final.name)
             made.rename(final)
         self.notify(f"built {recipe.name}")
+
+    def _unbuilt(self, recipe: Recipe) -> Iterator[Recipe]:
+        """A recipe, and those that it needs, as far as there is no image of them."""
+        if not self._path(recipe, recipe.digest(self.lab)).exists():
+            yield recipe
+            for need in recipe.needs.values():
+                yield from self._unbuilt(need)
 
     def _inputs(self, recipe: Recipe, folder: Path) -> list[Bind]:
         """What a recipe declares, and nothing else: of the cache as it is there, of the repository as a copy.
@@ -268,7 +287,7 @@ class ImageStore:
         for number, (name, path) in enumerate(trees.items()):
             if not path.resolve().is_relative_to(self.lab.cache):
                 copy = folder / str(number)
-                sandbox.copy_in(path, copy, lambda name: name == "__pycache__")
+                copy_in(path, copy, lambda name: name == "__pycache__")
                 path = copy
             inputs.append((path, f"/in/{name}", "ro"))
         return inputs
@@ -285,7 +304,7 @@ class ImageStore:
             check=False,
         )
         if result.returncode != 0:
-            tail = "\n".join(end_of(log).splitlines()[-15:])
+            tail = "\n".join(log_end(log).splitlines()[-15:])
             problem = "is not what was pinned" if result.returncode == OTHER_CONTENT else "could not be fetched"
             raise WorldwiseError(f"{fetch.what} {problem}", fetch.hint, tail)
 
@@ -315,9 +334,9 @@ def tree_digest(directory: Path) -> str:
     A single file in a folder's place has that of its content.
     """
     if directory.is_file():
-        return debian.file_sha256(directory)
+        return file_sha256(directory)
     total = hashlib.sha256()
     for path in sorted(directory.rglob("*")):
         if path.is_file() and "__pycache__" not in path.parts:
-            total.update(f"{path.relative_to(directory)}\0{debian.file_sha256(path)}\n".encode())
+            total.update(f"{path.relative_to(directory)}\0{file_sha256(path)}\n".encode())
     return total.hexdigest()

@@ -7,8 +7,10 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from worldwise.base.errors import WorldwiseError
-from worldwise.lab.lab import Lab, refusal_in
-from worldwise.lab.sandbox import KIB, Limits, broken_limit, end_of
+from worldwise.lab.lab import Lab
+from worldwise.lab.sandbox.lending import end_of
+from worldwise.lab.sandbox.limits import KIB, Limits, broken_limit
+from worldwise.lab.sandbox.refusals import refusal_in
 from worldwise.machine.machine import CONSOLE, EMULATOR_LOG, RECORDS, SECURE_CONSOLE, Machine
 
 # Lines of each console shown when something went wrong, and bytes of its end that are looked at.

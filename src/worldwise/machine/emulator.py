@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Literal
 
 from worldwise.lab.lab import Lab
-from worldwise.lab.sandbox import EMULATOR, Limits
+from worldwise.lab.sandbox.limits import EMULATOR, Limits
 from worldwise.machine.diagnosis import diagnosis, judge
 from worldwise.machine.machine import RECORDS, TRACE, Machine
 from worldwise.machine.plugin import Plugin

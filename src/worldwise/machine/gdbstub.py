@@ -12,7 +12,7 @@ from types import TracebackType
 from typing import Self
 
 from worldwise.base.errors import WorldwiseError
-from worldwise.lab import sandbox
+from worldwise.lab.sandbox.lending import socket_of
 
 
 class GdbStub:
@@ -31,7 +31,7 @@ class GdbStub:
         deadline = time.monotonic() + timeout
         while True:
             try:
-                with sandbox.socket_of(path) as place:
+                with socket_of(path) as place:
                     self._socket.connect(place)
                 return
             except OSError:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from worldwise.base import paths
 from worldwise.lab.image import Recipe
-from worldwise.lab.lab import Bind
+from worldwise.lab.sandbox.network import Bind
 from worldwise.machine.machine import TRACE
 
 

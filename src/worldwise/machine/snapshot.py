@@ -14,11 +14,13 @@ from pathlib import Path
 from filelock import FileLock
 from qemu.qmp import QMPClient, QMPError
 
+from worldwise.base.disk import require_space
 from worldwise.base.errors import WorldwiseError
-from worldwise.lab.debian import file_sha256, require_space
+from worldwise.base.files import file_sha256
+from worldwise.lab.holding import mark_used
 from worldwise.lab.image import check_files
-from worldwise.lab.lab import Bind
-from worldwise.lab.sandbox import socket_of
+from worldwise.lab.sandbox.lending import socket_of
+from worldwise.lab.sandbox.network import Bind
 from worldwise.machine.diagnosis import diagnosis, last_line, panic, raise_refusal
 from worldwise.machine.gdbstub import GdbStub
 from worldwise.machine.machine import EMULATOR_LOG, Machine
@@ -68,6 +70,7 @@ class Snapshots:
         with FileLock(self.directory / f".{digest[:12]}.lock"):
             problem = _problem(final, digest)
             if not problem:
+                mark_used(final)
                 return final
             if final.exists():
                 self._notify(f"snapshot of {machine.name}: {problem}; booting anew")

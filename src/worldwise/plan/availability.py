@@ -4,9 +4,10 @@
 from collections.abc import Mapping
 
 from worldwise.libraries import boards, portable
+from worldwise.libraries.cores import PLAIN_TARGETS, TEE_CORE
 from worldwise.libraries.implementation import IMPLEMENTATIONS
 from worldwise.libraries.portable import CURVES, NO_CURVE, PACKAGED_OPTIMISATION, Portable
-from worldwise.plan.spec import LINUX, OPTEE, PLAIN_TARGETS, TEE_CORE
+from worldwise.plan.spec import LINUX, OPTEE
 
 # What a curve is never used for, whatever a library has.
 NOT_FOR: Mapping[str, tuple[str, ...]] = {"ed25519": ("ecdh",), "x25519": ("sign", "verify")}

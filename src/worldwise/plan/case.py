@@ -1,13 +1,15 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Cases: one thing to measure each. What a suite expands to, and what a case's id says."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from worldwise.base import files
-from worldwise.base.choices import choice_error
+from worldwise.base.choices import choice_error, close_names, did_you_mean
 from worldwise.base.errors import WorldwiseError
 from worldwise.base.units import parse_size
 from worldwise.libraries import portable
+from worldwise.libraries.cores import PLAIN_TARGETS
 from worldwise.plan.availability import level_reason
 from worldwise.plan.catalogue import (
     implementations_of,
@@ -20,7 +22,11 @@ from worldwise.plan.catalogue import (
     target_names,
 )
 from worldwise.plan.checks import combination_problem, in_order, unavailable_reason, value_of
-from worldwise.plan.spec import PLAIN_TARGETS, Measures
+from worldwise.plan.spec import Measures
+
+# Variants that are named to somebody who wrote one that there is not: all if they are few, else those like it.
+_FEW = 12
+_MOST_CLOSE = 5
 
 
 @dataclass(frozen=True)
@@ -147,6 +153,24 @@ def parameters_of(text: str) -> dict[str, str]:
     return dict(word.split("=", 1) for word in text.split(",") if word)
 
 
+def _variant_error(what: str, without: str, variant: str, variants: Sequence[str]) -> WorldwiseError:
+    """The error for a variant that is none: with those that are written like it, or all of them if none was named.
+
+    `without` is the case's id without its variant.
+    """
+    if not variant:
+        return WorldwiseError(f"{what}: a case needs a variant. There are {', '.join(variants)}.")
+    if len(variants) <= _FEW:
+        return choice_error(f"{what}: variant", variant, variants)
+    close = close_names(variant, variants, _MOST_CLOSE)
+    said = f"Written like it: {', '.join(close)}" if close else f"None of the {len(variants)} is written like it"
+    all_of_them = f"all {len(variants)} variants: worldwise explain {files.quoted(without)}"
+    return WorldwiseError(
+        f"{what}: variant '{files.quoted(variant)}' is not known. {said}.",
+        hint=" ".join(filter(None, (did_you_mean(variant, variants), all_of_them))),
+    )
+
+
 def parse_case(text: str, samples: int = 1, warmup: int = 0) -> Case:
     """A case from its id, such as `optee/mbedtls-O2/sha256,size=1MiB`. Raises WorldwiseError."""
     what = f"case '{files.quoted(text)}'"
@@ -167,7 +191,7 @@ def parse_case(text: str, samples: int = 1, warmup: int = 0) -> Case:
         f"{name}-{level}" for name in implementations_of(target, [operation]) for level in optimisations_of(target)
     ]
     if variant not in variants:
-        raise choice_error(f"{what}: variant", variant, variants)
+        raise _variant_error(what, f"{target}//{rest}", variant, variants)
     given = _given(what, target, operation, words)
     implementation, _, optimisation = variant.rpartition("-")
     reason = unavailable_reason(target, implementation, given.get("curve", ""), operation, given)

@@ -8,20 +8,10 @@ from types import MappingProxyType
 
 from worldwise.base.stages import declared
 from worldwise.libraries import boards, portable
+from worldwise.libraries.cores import PLAIN_TARGETS
 from worldwise.libraries.implementation import IMPLEMENTATIONS as IMPLEMENTATION_TABLE
 from worldwise.libraries.portable import OPTIMISATIONS
-from worldwise.plan.spec import (
-    BOARD,
-    EMBEDDED_OPTIMISATIONS,
-    LINUX,
-    OPTEE,
-    PLAIN_TARGETS,
-    App,
-    Measures,
-    Operation,
-    Parameter,
-    Spec,
-)
+from worldwise.plan.spec import BOARD, EMBEDDED_OPTIMISATIONS, LINUX, OPTEE, App, Measures, Operation, Parameter, Spec
 
 SPECS: Mapping[str, Spec] = declared("spec", Spec)
 

@@ -4,8 +4,9 @@
 from collections.abc import Mapping
 
 from worldwise.base.units import parse_size, size_text
+from worldwise.libraries.cores import ARMV8_CORES, PLAIN_TARGETS
 from worldwise.libraries.portable import CURVES
-from worldwise.plan.spec import ARMV8_CORES, LINUX, OPTEE, PLAIN_TARGETS, Measures, Parameter
+from worldwise.plan.spec import LINUX, OPTEE, Measures, Parameter
 
 MAX_SIZE = 64 * 2**20
 # One call to a TA. OP-TEE maps what it brings by page tables of 2 MiB each, and has eight (CFG_PGT_CACHE_ENTRIES): the

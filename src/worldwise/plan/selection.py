@@ -8,10 +8,10 @@ from fnmatch import fnmatchcase
 from worldwise.base.choices import choice_error
 from worldwise.base.errors import WorldwiseError
 from worldwise.libraries import portable
+from worldwise.libraries.cores import PLAIN_TARGETS
 from worldwise.libraries.portable import OPTIMISATIONS
 from worldwise.plan.case import Case, Unavailable
 from worldwise.plan.checks import in_order
-from worldwise.plan.spec import PLAIN_TARGETS
 from worldwise.plan.suite import Suite
 
 

@@ -12,12 +12,6 @@ from worldwise.libraries.portable import OPTIMISATIONS
 
 # What a target is, for what it can be asked: one of these, or one of PLAIN_TARGETS. Every board is one kind.
 OPTEE, LINUX, BOARD = "optee", "linux", "board"
-# The first is the one that is meant if none is named.
-ARMV8_CORES = ("cortex-a72", "cortex-a53", "cortex-a76")
-# Linux without a secure world, each with the core by which implementation.toml names its architecture.
-PLAIN_TARGETS: Mapping[str, str] = {"linux-armv7": "cortex-a9", "linux-armv8": ARMV8_CORES[0]}
-# The core of the machine that has OP-TEE, as implementation.toml names it.
-TEE_CORE = "cortex-a72"
 # In the order of the tables.
 PLACES = ("api", "ta", "invoke", "client", "linux", "mcu", "storage")
 # Of an operation in a TA, the innermost first.

@@ -12,11 +12,12 @@ from worldwise.families.echo.client import HOST_FILE, parse_host_times
 from worldwise.families.hardclock.evidence import Clocks
 from worldwise.families.sha256.cost import HASHING, HashReading, Series, read_hashing
 from worldwise.libraries import boards as board
+from worldwise.libraries.cores import PLAIN_TARGETS
 from worldwise.libraries.portable import CURVES, HARDCLOCK, OPTIMISATIONS
 from worldwise.plan.budget import Budget
 from worldwise.plan.case import Case, parameters_of
 from worldwise.plan.catalogue import BOARD_OPERATIONS, IMPLEMENTATIONS, takes_portables
-from worldwise.plan.spec import PLACES, PLAIN_TARGETS
+from worldwise.plan.spec import PLACES
 from worldwise.read.published import Figure, Published, Subject
 from worldwise.records.check import check_records
 from worldwise.records.evidence import owed_by

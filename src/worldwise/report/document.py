@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Parts of a report as Markdown."""
 
+from collections.abc import Iterable
+
 from worldwise.base.outgoing import markdown, markdown_heading, markdown_paragraph
 from worldwise.base.tables import Section, Table
 
@@ -8,6 +10,11 @@ from worldwise.base.tables import Section, Table
 def first_lines(title: str, text: str) -> list[str]:
     """The lines that a report begins with."""
     return [f"# {markdown_heading(title)}", "", markdown_paragraph(text)]
+
+
+def markdown_text(sections: Iterable[Section]) -> str:
+    """Parts of a report one below the other, as Markdown; the text ends with a line feed."""
+    return "\n".join(line for section in sections for line in [*section_lines(section), ""])
 
 
 def section_lines(section: Section) -> list[str]:
@@ -21,6 +28,6 @@ def section_lines(section: Section) -> list[str]:
 
 
 def _markdown_table(table: Table) -> list[str]:
-    rule = ["---" if number < table.left else "---:" for number in range(len(table.headers))]
+    rule = ["---" if table.is_name(number) else "---:" for number in range(len(table.headers))]
     lines = [[header.replace("\n", " ") for header in table.headers], rule, *table.rows]
     return ["| " + " | ".join(markdown(cell) for cell in line) + " |" for line in lines]

@@ -1,70 +1,68 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Showing explanations: tables for people, JSON for programs."""
+"""Showing explanations: sections with tables for people, JSON for programs."""
 
 import json
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from rich.console import Console
-from rich.table import Table
-from rich.text import Text
-
+from worldwise.base.outgoing import Prose
+from worldwise.base.tables import Section, Table
 from worldwise.explain.differences import Change, function_changes, layer_changes
 from worldwise.explain.explanation import Explanation, Share, Step
 from worldwise.explain.layers import Rules
 from worldwise.explain.witness import Agreement
-from worldwise.families.sha256.parts import HashParts
 from worldwise.report import exports
 
 FORMAT = 1
 # Steps of a path that are printed; longer ones are for the trace viewers.
 _MOST_STEPS = 60
+# Moments at which the stacks differ that are named.
+_MOST_DIFFERING = 5
 
 
-def render(explanation: Explanation, rules: Rules, console: Console, top: int, path: bool) -> None:
-    """Print an explanation: layers, functions, what is not known and, if asked for, the path."""
+def sections(explanation: Explanation, rules: Rules, top: int, path: bool) -> list[Section]:
+    """An explanation: layers, the `top` functions, what is not known and, with `path`, the way through the levels."""
+    functions = Section("Functions", _function_table(explanation, top), _unknown_notes(explanation))
+    if path:
+        return [*_layer_sections(explanation, rules), functions, _path_section(explanation)]
+    if explanation.steps:
+        switches = len(explanation.steps) - 1
+        functions.notes.append(Prose(f"{switches} changes of exception level or task; `--path` lists them."))
+    return [*_layer_sections(explanation, rules), functions]
+
+
+def _layer_sections(explanation: Explanation, rules: Rules) -> list[Section]:
     total = explanation.instructions
-    console.print(Text(explanation.title, style="bold"))
-    console.print(
-        f"{total:,} instructions between the two readings of the counter, of which measuring itself takes "
-        f"{explanation.measuring}; {total - explanation.measuring - explanation.uncounted:,} is what `run` reports."
-    )
+    notes: list[str] = [
+        Prose(
+            f"{total:,} instructions between the two readings of the counter, of which measuring itself takes "
+            f"{explanation.measuring}; {total - explanation.measuring - explanation.uncounted:,} is what `run` reports."
+        )
+    ]
     if explanation.uncounted:
-        console.print(
+        notes.append(
             f"{explanation.uncounted:,} of them are the monitor's, which this place's counter (PMCCNTR_EL0) leaves out."
         )
-    console.print()
-    console.print(_layer_table(explanation, rules))
-    console.print(
+    columns = (
         f"self: executed by the layer's own functions; the column's sum is {total:,}, the counter's difference. "
         "inclusive: with everything called from there. helpers folded: memset, memcpy and the like counted for "
-        "their callers.",
-        style="dim",
+        "their callers."
     )
-    console.print()
-    console.print(_function_table(explanation, top))
-    console.print()
-    _print_unknown(explanation, console)
-    if path:
-        console.print()
-        _print_path(explanation, console)
-    elif explanation.steps:
-        switches = len(explanation.steps) - 1
-        console.print(f"{switches} changes of exception level or task; `--path` lists them.")
+    return [
+        Section(explanation.title, None, notes),
+        Section("Layers", _layer_table(explanation, rules), [columns]),
+    ]
 
 
 def _layer_table(explanation: Explanation, rules: Rules) -> Table:
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    for name in ("layer", "self", "self %", "inclusive", "inclusive %", "helpers folded", "folded %"):
-        table.add_column(name, justify="left" if name == "layer" else "right", no_wrap=True)
     total = explanation.instructions
-    for name in rules.order:
-        share = explanation.layers.get(name)
-        if share and (share.self or share.folded):
-            table.add_row(name, *_cells(share, total))
-    table.add_section()
-    table.add_row("sum", f"{sum(share.self for share in explanation.layers.values()):,}", "100.00")
-    return table
+    rows = [
+        [name, *_cells(share, total)]
+        for name in rules.order
+        if (share := explanation.layers.get(name)) and (share.self or share.folded)
+    ]
+    rows.append(["sum", f"{sum(share.self for share in explanation.layers.values()):,}", "100.00", *[""] * 4])
+    return Table(["layer", "self", "self %", "inclusive", "inclusive %", "helpers folded", "folded %"], rows, 1)
 
 
 def _cells(share: Share, total: int) -> Iterable[str]:
@@ -78,117 +76,102 @@ def _percent(value: int, total: int) -> str:
 
 
 def _function_table(explanation: Explanation, top: int) -> Table:
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    for name in ("function (image)", "self", "self %", "inclusive", "layer"):
-        table.add_column(name, justify="left" if name in ("function (image)", "layer") else "right", no_wrap=True)
     layers = {(frame.function, frame.image): frame.layer for stack in explanation.stacks for frame in stack}
     ranked = sorted(explanation.functions.items(), key=lambda item: (-item[1].self, item[0]))
-    for (function, image), share in ranked[:top]:
-        table.add_row(
+    rows = [
+        [
             f"{function} ({image})",
             f"{share.self:,}",
             _percent(share.self, explanation.instructions),
             f"{share.inclusive:,}",
             layers[function, image],
-        )
-    return table
+        ]
+        for (function, image), share in ranked[:top]
+    ]
+    return Table(["function (image)", "self", "self %", "inclusive", "layer"], rows, 1, (4,))
 
 
-def _print_unknown(explanation: Explanation, console: Console) -> None:
+def _unknown_notes(explanation: Explanation) -> list[str]:
     unknown, lost = explanation.unknown, explanation.lost
-    console.print(
+    notes = [
         f"unknown: {unknown:,} instructions ({_percent(unknown, explanation.instructions)} %), of them on a stack that "
         f"could not be followed: {lost:,}"
-    )
+    ]
     unruled = explanation.unruled
     if unruled:
         names = ", ".join(
             f"{name} ({image}) {count:,}"
             for (name, image), count in sorted(unruled.items(), key=lambda item: (-item[1], item[0]))
         )
-        console.print(f"no rule of layers.toml takes: {names}")
+        notes.append(f"no rule of layers.toml takes: {names}")
+    return notes
 
 
-def _print_path(explanation: Explanation, console: Console) -> None:
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    for name in ("at", "instructions", "by", "runs at", "begins in"):
-        table.add_column(name, justify="right" if name in ("at", "instructions") else "left", no_wrap=True)
-    for step in explanation.steps[:_MOST_STEPS]:
-        table.add_row(f"{step.at:,}", f"{step.instructions:,}", step.how, step.lane, str(step.frame))
-    console.print(table)
+def _path_section(explanation: Explanation) -> Section:
+    rows = [
+        [f"{step.at:,}", f"{step.instructions:,}", step.how, step.lane, str(step.frame)]
+        for step in explanation.steps[:_MOST_STEPS]
+    ]
+    notes: list[str] = []
     rest = len(explanation.steps) - _MOST_STEPS
     if rest > 0:
-        console.print(f"... and {rest} more: `--format chrome` has them all")
+        notes.append(Prose(f"... and {rest} more: `--format chrome` has them all"))
     if explanation.steps_dropped:
-        console.print(f"{explanation.steps_dropped} changes of level came after the last one that was recorded")
+        notes.append(f"{explanation.steps_dropped} changes of level came after the last one that was recorded")
+    return Section("Path", Table(["at", "instructions", "by", "runs at", "begins in"], rows, 0, (2, 3, 4)), notes)
 
 
-def render_parts(parts: HashParts, console: Console) -> None:
-    """Print a hash in the TEE part by part, by the plugin and by the guest's counters."""
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    for name in ("part", "by the plugin", "by the counters", "difference"):
-        table.add_column(name, justify="left" if name == "part" else "right", no_wrap=True)
-    for one in parts.parts:
-        both = one.plugin is not None and one.counters is not None
-        table.add_row(
-            one.name,
-            "" if one.plugin is None else f"{one.plugin:,}",
-            "" if one.counters is None else f"{one.counters:,}",
-            f"{(one.plugin or 0) - (one.counters or 0):+,}" if both else "",
-        )
-    table.add_section()
-    table.add_row("total", f"{parts.total:,}", f"{parts.sample.count:,}", f"{parts.total - parts.sample.count:+,}")
-    console.print(
-        Text(f"SHA-256, message {parts.sample.index}: parts of the client's call, instructions", style="bold")
-    )
-    console.print(table)
-    console.print(
-        "The first two lines are parts of the third. By the counters, memory is a call that does nothing with the same "
-        "buffers less one without, and the switch is the latter. The plugin puts the call's own message buffer "
-        f"({parts.buffer:,}) into memory; counters have it in the switch, since an empty call has it too. The TA's "
-        f"counter (PMCCNTR_EL0) stands still at EL3 once TF-A has set PMCR_EL0.DP: of the monitor's part it saw "
-        f"{parts.monitor_seen:,}, which are in its algorithm. The others, and interrupts, are what counters leave as "
-        "rest.",
-        style="dim",
-    )
-
-
-def render_difference(before: Explanation, after: Explanation, rules: Rules, console: Console, top: int) -> None:
-    """Print what changed from one explanation to another: by layer, then the functions that changed most."""
-    console.print(Text(f"before: {before.title}: {before.instructions:,} instructions", style="bold"))
-    console.print(Text(f"after:  {after.title}: {after.instructions:,} instructions", style="bold"))
+def difference_sections(before: Explanation, after: Explanation, rules: Rules, top: int) -> list[Section]:
+    """What changed from one explanation to another: by layer, then the `top` functions that changed most."""
     change = after.instructions - before.instructions
-    console.print(f"after / before = {after.instructions / before.instructions:.4f}, {change:+,} instructions")
-    console.print()
-    layers = layer_changes(before, after, rules.order)
-    console.print(_change_table("layer (self)", layers, change))
-    console.print()
-    console.print(_change_table("function (image), self", function_changes(before, after)[:top], change))
+    return [
+        Section(
+            "Difference",
+            None,
+            [
+                f"before: {before.title}: {before.instructions:,} instructions",
+                f"after:  {after.title}: {after.instructions:,} instructions",
+                f"after / before = {after.instructions / before.instructions:.4f}, {change:+,} instructions",
+            ],
+        ),
+        Section("Layers", _change_table("layer (self)", layer_changes(before, after, rules.order), change)),
+        Section("Functions", _change_table("function (image), self", function_changes(before, after)[:top], change)),
+    ]
 
 
 def _change_table(first: str, changes: Sequence[Change], whole: int) -> Table:
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    for name in (first, "before", "after", "change", "of all change %"):
-        table.add_column(name, justify="left" if name == first else "right", no_wrap=True)
-    for one in changes:
-        share = f"{100 * one.difference / whole:.2f}" if whole else "-"
-        table.add_row(one.name, f"{one.before:,}", f"{one.after:,}", f"{one.difference:+,}", share)
-    return table
+    rows = [
+        [
+            one.name,
+            f"{one.before:,}",
+            f"{one.after:,}",
+            f"{one.difference:+,}",
+            f"{100 * one.difference / whole:.2f}" if whole else "-",
+        ]
+        for one in changes
+    ]
+    return Table([first, "before", "after", "change", "of all change %"], rows, 1)
 
 
-def render_agreement(agreement: Agreement, console: Console, shown: int = 5) -> None:
-    """Print how far the plugin's stacks agree with the frame records in the machine's memory."""
+def check_section(regions: int, agreement: Agreement | None = None) -> Section:
+    """What was checked of a trace: its regions, and how far its stacks agree with the frame records in memory."""
+    notes = [
+        f"{regions} regions checked: in each the blocks' sum, the plugin's count and the difference of the guest's "
+        "counter are the same, and its stack ended as it began."
+    ]
+    return Section("Checks", None, notes + (_agreement_notes(agreement) if agreement else []))
+
+
+def _agreement_notes(agreement: Agreement) -> list[str]:
     if not agreement.samples:
-        console.print("stacks against the frame records in memory: no moment was sampled")
-        return
-    console.print(
+        return ["stacks against the frame records in memory: no moment was sampled"]
+    return [
         f"stacks against the frame records in memory, at {agreement.samples:,} moments: {agreement.agreeing:,} agree "
         f"({agreement.same:,} in every caller, {agreement.entering:,} in all but the innermost, of a function that has "
         f"no record yet, {agreement.frameless:,} in all but the callers of assembly that makes none), "
-        f"{len(agreement.differing):,} differ"
-    )
-    for witness, where in agreement.differing[:shown]:
-        console.print(f"  differs in {where} at {witness.pc:#x}")
+        f"{len(agreement.differing):,} differ",
+        *(f"differs in {where} at {witness.pc:#x}" for witness, where in agreement.differing[:_MOST_DIFFERING]),
+    ]
 
 
 def to_json(explanation: Explanation, rules: Rules) -> dict[str, Any]:

@@ -8,7 +8,9 @@ from rich.console import Console
 from worldwise.base.outgoing import Prose, csv_text, json_text
 from worldwise.base.tables import Section, Table, count, signed
 from worldwise.read.comparison import Comparison, Row, Side
-from worldwise.report import document, terminal, tracking
+from worldwise.report import tracking
+from worldwise.report.document import markdown_text
+from worldwise.report.terminal import print_sections
 
 # A summary is to be read: these rows at most, the others are in the other formats.
 _MOST_ROWS = 20
@@ -16,10 +18,7 @@ _MOST_ROWS = 20
 
 def render(comparison: Comparison, console: Console, full: bool = False) -> None:
     """Print a comparison; rows in which no call differs are only counted unless `full`."""
-    for number, section in enumerate(sections(comparison, full)):
-        if number:
-            console.print()
-        terminal.print_section(section, console)
+    print_sections(sections(comparison, full), console)
 
 
 def sections(comparison: Comparison, full: bool = False) -> list[Section]:
@@ -96,7 +95,7 @@ def to_markdown(comparison: Comparison) -> str:
         _unpaired_section(comparison),
         Section("What both are", None, [*_side_notes(comparison), *_agreement_notes(comparison)]),
     ]
-    return "\n".join(line for part in parts if part for line in [*document.section_lines(part), ""])
+    return markdown_text(filter(None, parts))
 
 
 def to_junit(comparison: Comparison) -> str:

@@ -2,6 +2,7 @@
 """Parts of a report in a terminal."""
 
 import textwrap
+from collections.abc import Iterable
 
 from rich.box import SIMPLE_HEAD, Box
 from rich.console import Console
@@ -23,6 +24,14 @@ _STYLES = {"fits": "green", "EXCEEDS": "bold red"}
 
 # A header rule and spaces: reads the same in a log, a pipe and a mail.
 _ASCII_BOX = Box("    \n    \n -- \n    \n    \n -- \n    \n    \n", ascii=True)
+
+
+def print_sections(sections: Iterable[Section], console: Console) -> None:
+    """Prints parts of a report with an empty line between them."""
+    for number, section in enumerate(sections):
+        if number:
+            console.print()
+        print_section(section, console)
 
 
 def print_section(section: Section, console: Console) -> None:
@@ -59,7 +68,7 @@ def _rich_table(console: Console, table: Table, gap: int) -> RichTable:
         header_style="bold",
     )
     for number, header in enumerate(table.headers):
-        rich.add_column(Text(visible(header)), justify="left" if number < table.left else "right", no_wrap=True)
+        rich.add_column(Text(visible(header)), justify="left" if table.is_name(number) else "right", no_wrap=True)
     for row in table.rows:
         rich.add_row(*(Text(visible(cell), style=_STYLES.get(cell, "")) for cell in row))
     return rich

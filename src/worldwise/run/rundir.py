@@ -37,7 +37,7 @@ FINISHED_FILE = "finished.json"
 # More is no run: the largest there can be has some 200 MB of records in a case (plan.block.MAX_SAMPLES).
 MOST_RECORDS = 256 * 2**20
 MOST_MANIFEST = 16 * 2**20
-LIMITS = files.Limits(file=512 * 2**20, total=16 * 2**30, entries=200_000, depth=4)
+LIMITS = files.TreeLimits(file=512 * 2**20, total=16 * 2**30, entries=200_000, depth=4)
 
 FinalState = Literal["complete", "failed", "interrupted"]
 _ID = re.compile(r"[0-9]{8}T[0-9]{6}Z-[a-z0-9-]+")
@@ -274,6 +274,10 @@ class Run:
         return read_text(self.path / SUITE_FILE, "suite", self.path)
 
 
+class NoRunError(WorldwiseError):
+    """There is no run of that name."""
+
+
 @dataclass(frozen=True)
 class ListedRun:
     """One entry of a list of runs: the run, or why it cannot be read."""
@@ -303,7 +307,7 @@ def open_run(reference: str | Path, runs_dir: Path) -> Run:
     if found:
         raise WorldwiseError(f"'{reference}' begins more than one run: {', '.join(found)}.")
     listed = ", ".join(ids[-5:]) if ids else "none"
-    raise WorldwiseError(
+    raise NoRunError(
         f"there is no run '{reference}' in {runs_dir}. The newest: {listed}.",
         hint=did_you_mean(reference, ids) or "say 'latest', an id or its beginning, or a path",
     )

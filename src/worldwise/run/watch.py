@@ -14,7 +14,8 @@ from filelock import FileLock
 
 from worldwise.base import files
 from worldwise.base.errors import WorldwiseError
-from worldwise.lab import debian
+from worldwise.base.files import file_sha256
+from worldwise.lab.holding import mark_used
 from worldwise.lab.image import MOST_MANIFEST, ImageStore, check_files
 from worldwise.lab.lab import Lab
 from worldwise.machine.elf import symbol_address
@@ -108,6 +109,7 @@ class Watcher:
                     _keep(directory, digest)
                     shutil.rmtree(final, ignore_errors=True)
                     directory.rename(final)
+        mark_used(final)
         records = final / RECORDS
         if expected:
             require_same(records, expected, case)
@@ -192,7 +194,7 @@ def _keep(directory: Path, digest: str) -> None:
     ):
         shutil.copyfileobj(plain, packed)
     trace.unlink()
-    kept = {path.name: debian.file_sha256(path) for path in sorted(directory.iterdir())}
+    kept = {path.name: file_sha256(path) for path in sorted(directory.iterdir())}
     (directory / _MANIFEST).write_text(json.dumps({"digest": digest, "files": kept}) + "\n", encoding="utf-8")
 
 

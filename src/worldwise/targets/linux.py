@@ -12,13 +12,13 @@ from typing import Any
 
 from worldwise.lab.image import ImageStore, Recipe
 from worldwise.libraries import own
+from worldwise.libraries.cores import PLAIN_TARGETS
 from worldwise.libraries.crates import Crates, crate_folder
 from worldwise.libraries.portable import NO_CURVE, Portable, find
 from worldwise.machine.elf import symbol_address
 from worldwise.machine.machine import DETERMINISM, READY_SYMBOL, Machine
 from worldwise.plan.case import Case
 from worldwise.plan.parameters import MAX_BOARD_SIZE, MAX_PLAIN_SIZE
-from worldwise.plan.spec import PLAIN_TARGETS
 from worldwise.targets.architecture import ARMV7, ARMV8, Architecture
 from worldwise.targets.families import images_of
 from worldwise.targets.guest import guest_trees, unpacked

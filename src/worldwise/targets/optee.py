@@ -21,6 +21,7 @@ from worldwise.machine.machine import (
 )
 from worldwise.plan.case import Case
 from worldwise.plan.catalogue import APPS
+from worldwise.plan.own import OPTEE_VARIANT
 from worldwise.plan.spec import ATTEST_TA, ATTESTATION
 from worldwise.targets import optee_images, portable_images
 from worldwise.targets.families import case_app, images_of
@@ -74,7 +75,7 @@ class OpteeMachineTarget:
         source = crate_folder(implementation, Crates())
         return (
             *common,
-            optee_images.optee(own.OPTEE_VARIANT, case.optimisation),
+            optee_images.optee(OPTEE_VARIANT, case.optimisation),
             portable_images.programs(implementation, case.optimisation, source),
             portable_images.initramfs(implementation, case.optimisation, source),
         )

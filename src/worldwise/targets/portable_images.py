@@ -11,8 +11,9 @@ from typing import Any
 from worldwise.base import paths
 from worldwise.lab.image import Recipe
 from worldwise.libraries import portable
-from worldwise.libraries.own import OPTEE_CORE, OPTEE_VARIANT, TEE_CURVE, TEE_NEEDS
+from worldwise.libraries.cores import TEE_CORE
 from worldwise.libraries.portable import NO_CURVE, Build, Portable
+from worldwise.plan.own import OPTEE_VARIANT, TEE_CURVE, TEE_NEEDS
 from worldwise.plan.spec import ATTEST_TA
 from worldwise.targets import optee_images
 from worldwise.targets.guest import guest_trees
@@ -57,7 +58,7 @@ def tee_plan(implementation: Portable, optimisation: str, curve: str, operations
         "optimisation": optimisation,
         "frame_sha256": implementation.manifest.needs.frame_sha256,
         "operations": list(operations),
-        **curve_plan(implementation, curve, OPTEE_CORE),
+        **curve_plan(implementation, curve, TEE_CORE),
     }
 
 

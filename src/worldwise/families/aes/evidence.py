@@ -12,9 +12,10 @@ from cryptography.hazmat.primitives.ciphers.modes import CBC, CTR
 from pydantic import Field
 
 from worldwise.families.aes.spec import AES as AES_OPERATION
+from worldwise.libraries.cores import PLAIN_TARGETS
 from worldwise.plan.case import Case
 from worldwise.plan.parameters import MAX_SIZE
-from worldwise.plan.spec import LINUX, OPTEE, PLAIN_TARGETS
+from worldwise.plan.spec import LINUX, OPTEE
 from worldwise.records.evidence import Evidence, EvidenceRecord, Once, Owed
 from worldwise.records.messages import message_pieces
 from worldwise.records.models import Bytes, Count, hex_digits

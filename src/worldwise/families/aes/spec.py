@@ -4,8 +4,9 @@
 from collections.abc import Mapping
 
 from worldwise.base.units import parse_size
+from worldwise.libraries.cores import PLAIN_TARGETS
 from worldwise.plan.parameters import LOAD, SIZE, TICKS, in_plain_linux, on_plain, out_of_range
-from worldwise.plan.spec import LINUX, OPTEE, PLAIN_TARGETS, App, Operation, Parameter, Spec
+from worldwise.plan.spec import LINUX, OPTEE, App, Operation, Parameter, Spec
 
 AES = "aes"
 _CALLS = ("prepare", "set-key", "set-iv", "cipher")

@@ -8,9 +8,9 @@ from worldwise.base.tables import Section, Table, count, ratio, section_name
 from worldwise.base.units import size_text
 from worldwise.families.aes.answer import aes_answer
 from worldwise.families.aes.spec import AES
+from worldwise.libraries.cores import PLAIN_TARGETS
 from worldwise.libraries.implementation import IMPLEMENTATIONS
 from worldwise.plan.case import parameters_of
-from worldwise.plan.spec import PLAIN_TARGETS
 from worldwise.read.lens import AES_WHOLE, Reading, Row, is_quiet
 from worldwise.read.mqttz import CLOCK, SOURCE, beside
 from worldwise.read.published import Figure

@@ -11,10 +11,10 @@ from worldwise.lab.image import Recipe
 from worldwise.libraries import portable
 from worldwise.libraries.crates import Crates, crate_folder
 from worldwise.libraries.implementation import IMPLEMENTATIONS
-from worldwise.libraries.own import TEE_CURVE
 from worldwise.libraries.portable import NO_CURVE, Portable, find
 from worldwise.plan.availability import CORE_HAS
 from worldwise.plan.case import Case
+from worldwise.plan.own import TEE_CURVE
 from worldwise.targets.families import Images
 from worldwise.targets.guest import guest_trees
 from worldwise.targets.optee_images import app_programs

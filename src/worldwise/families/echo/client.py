@@ -23,7 +23,8 @@ from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 from worldwise.base import files
 from worldwise.base.errors import WorldwiseError
 from worldwise.base.toml_model import first_problem
-from worldwise.lab import sandbox
+from worldwise.lab.sandbox.lending import end_of
+from worldwise.lab.sandbox.limits import MIB
 from worldwise.plan.case import Case
 
 HOST_FILE = "host.jsonl"
@@ -227,7 +228,7 @@ class _Client(threading.Thread):
 
     def _wait_for_server(self) -> None:
         for _ in self._patience(_START_LIMIT):
-            if _READY in sandbox.end_of(self._live / "records.jsonl", sandbox.MIB):
+            if _READY in end_of(self._live / "records.jsonl", MIB):
                 return
             self._over.wait(_LOOK)
 

@@ -6,8 +6,8 @@ A call signs, and other clocks are read around it: what they say must go with th
 
 from typing import Literal
 
+from worldwise.libraries.cores import PLAIN_TARGETS
 from worldwise.libraries.portable import HARDCLOCK
-from worldwise.plan.spec import PLAIN_TARGETS
 from worldwise.records.evidence import CallRecord, Evidence, Owed
 from worldwise.records.models import Count, Sample, Text
 from worldwise.records.on_curve import SIGNATURE_CHECKS, CurveSignatureEvidence

@@ -18,9 +18,10 @@ from filelock import FileLock, Timeout
 from worldwise.base import paths
 from worldwise.base.errors import WorldwiseError
 from worldwise.families.keycache.spec import SPEC
-from worldwise.lab import sandbox
 from worldwise.lab.image import ImageStore, Recipe
-from worldwise.lab.lab import Bind, Lab, open_lab
+from worldwise.lab.lab import Lab, open_lab
+from worldwise.lab.sandbox.limits import WITHOUT_ADDRESS_LIMIT
+from worldwise.lab.sandbox.network import Bind
 
 ROOT = "keycache"
 ARCHITECTURE = "arm64"
@@ -355,7 +356,7 @@ class Fuzzer:
             log=log,
             timeout=timeout,
             check=False,
-            limits=sandbox.WITHOUT_ADDRESS_LIMIT,
+            limits=WITHOUT_ADDRESS_LIMIT,
             debugging=True,
         ).returncode
 

@@ -22,7 +22,8 @@ from pathlib import Path
 from worldwise.base.errors import WorldwiseError
 from worldwise.families.keycache import build as keycache
 from worldwise.lab.image import ImageStore
-from worldwise.lab.lab import Bind, Lab
+from worldwise.lab.lab import Lab
+from worldwise.lab.sandbox.network import Bind
 from worldwise.machine.emulator import Emulator
 from worldwise.plan.case import Case
 from worldwise.targets.optee import OpteeMachineTarget

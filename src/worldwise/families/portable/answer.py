@@ -6,8 +6,8 @@ from collections.abc import Callable, Sequence
 from worldwise.base.tables import Table, factor, whole
 from worldwise.families.portable.boards import DHRYSTONE, board_microseconds, board_rows, by_core, operation_text
 from worldwise.families.portable.linux import library_rows
+from worldwise.libraries.cores import PLAIN_TARGETS
 from worldwise.libraries.portable import OF_CURVE
-from worldwise.plan.spec import PLAIN_TARGETS
 from worldwise.read.lens import Reading, Row
 from worldwise.report.comparing import machine_of, machine_text, options_text
 from worldwise.report.surprises import published_surprises, spread_surprises

@@ -10,8 +10,9 @@ from cryptography.hazmat.primitives.ciphers.algorithms import AES
 from cryptography.hazmat.primitives.ciphers.modes import CTR
 from pydantic import Field
 
+from worldwise.libraries.cores import PLAIN_TARGETS
 from worldwise.plan.case import Case
-from worldwise.plan.spec import BOARD, PLAIN_TARGETS
+from worldwise.plan.spec import BOARD
 from worldwise.records.evidence import Evidence, EvidenceRecord, Owed
 from worldwise.records.messages import MessageSize, message
 from worldwise.records.models import Count, hex_digits

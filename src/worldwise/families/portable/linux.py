@@ -5,9 +5,9 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from worldwise.base.tables import Section, Table, count, factor, section_name
 from worldwise.base.units import size_text
+from worldwise.libraries.cores import PLAIN_TARGETS
 from worldwise.libraries.portable import CURVES, OF_CURVE, portables
 from worldwise.plan.case import parameters_of
-from worldwise.plan.spec import PLAIN_TARGETS
 from worldwise.read.lens import Reading, Row
 from worldwise.report.comparing import claim, core_of, machine_of, machine_text, machines, options_text, samples_text
 

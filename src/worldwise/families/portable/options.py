@@ -6,8 +6,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from worldwise.base.tables import Section, Table, count, factor, section_name
+from worldwise.libraries.cores import PLAIN_TARGETS
 from worldwise.libraries.portable import CURVES, OF_CURVE, portables
-from worldwise.plan.spec import PLAIN_TARGETS
 from worldwise.read.lens import Reading, Row, is_quiet
 from worldwise.report.comparing import level_rank, machine_of, machine_text, options_text, samples_text
 

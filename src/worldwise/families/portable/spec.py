@@ -3,9 +3,10 @@
 
 from collections.abc import Mapping
 
+from worldwise.libraries.cores import PLAIN_TARGETS
 from worldwise.plan.availability import portable_reason
 from worldwise.plan.parameters import CURVE, SIZE, in_plain_linux, on_plain, signed_size_problem
-from worldwise.plan.spec import BOARD, PLAIN_TARGETS, Operation, Parameter, Reason, Spec, no_problem
+from worldwise.plan.spec import BOARD, Operation, Parameter, Reason, Spec, no_problem
 
 # Runs through the loop of a benchmark program.
 MAX_RUNS = 100_000

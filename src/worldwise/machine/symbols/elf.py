@@ -23,6 +23,7 @@ from elftools.elf.relocation import RelocationSection
 from elftools.elf.sections import NoteSection, SymbolTableSection
 
 from worldwise.base.errors import WorldwiseError
+from worldwise.lab.holding import mark_used
 from worldwise.machine.symbols.names import MARK, Candidate, Function, best_name
 
 # Part of the cache's addresses: raise it when the same ELF file would give another table.
@@ -73,7 +74,9 @@ def read_cached(elf: bytes, debug: bytes, name: str, cache: Path) -> ReadElf:
     path = cache / f"{key.hexdigest()[:40]}.json"
     # A file that is not whole is made anew, whatever is wrong with it.
     with contextlib.suppress(OSError, ValueError, TypeError):
-        return ReadElf(**json.loads(path.read_text(encoding="utf-8")))
+        found = ReadElf(**json.loads(path.read_text(encoding="utf-8")))
+        mark_used(path)
+        return found
     try:
         read = _read(elf, debug)
     except (ELFError, LookupError, struct.error) as error:

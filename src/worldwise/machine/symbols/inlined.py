@@ -4,8 +4,8 @@
 from collections.abc import Callable, Iterable
 
 from worldwise.base.errors import WorldwiseError
-from worldwise.lab import sandbox
 from worldwise.lab.lab import Lab
+from worldwise.lab.sandbox.lending import scratch
 from worldwise.machine.symbols.elf import open_elf
 
 # The content of an ELF file with debug information, and lines of addresses in hexadecimal: what addr2line prints.
@@ -21,7 +21,7 @@ def addr2line(lab: Lab, program: str = PROGRAM) -> Addr2line:
     """The lab's addr2line, in a sandbox: a file with debug information may be a stranger's."""
 
     def run(elf: bytes, addresses: str) -> str:
-        with sandbox.scratch(lab.cache) as place:
+        with scratch(lab.cache) as place:
             place.chmod(0o755)
             path = place / "elf"
             path.write_bytes(elf)

@@ -12,7 +12,8 @@ from pathlib import Path
 from filelock import FileLock
 
 from worldwise.base.errors import WorldwiseError
-from worldwise.lab import debian, image
+from worldwise.base.files import file_sha256
+from worldwise.lab import image
 from worldwise.machine.emulator import Emulator
 from worldwise.machine.machine import RECORDS, Machine
 
@@ -42,7 +43,7 @@ def machine_symbols(emulator: Emulator, machine: Machine) -> Path:
         work = Path(tempfile.mkdtemp(dir=emulator.directory, prefix=".symbols-"))
         try:
             _ask(emulator, machine, work)
-            manifest = {"digest": digest, "files": {name: debian.file_sha256(work / name) for name in _MACHINE_FILES}}
+            manifest = {"digest": digest, "files": {name: file_sha256(work / name) for name in _MACHINE_FILES}}
             (work / "symbols.json").write_text(json.dumps(manifest) + "\n", encoding="utf-8")
             work.rename(final)
         finally:

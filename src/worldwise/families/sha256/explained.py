@@ -2,11 +2,14 @@
 """What a hash in the TEE costs, part by part, twice: by the plugin, and by the guest's counters alone as on a board."""
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from worldwise.base.errors import WorldwiseError
+from worldwise.base.outgoing import Prose
+from worldwise.base.tables import Section, Table
 from worldwise.explain.explanation import caller
+from worldwise.explain.family import Explained
 from worldwise.explain.owners import Explainer
 from worldwise.explain.stacks import StackFrame
 from worldwise.plan.case import Case
@@ -64,16 +67,8 @@ def read_parts(explainer: Explainer, index: int | None = None) -> HashParts:
         key: next(one for one in explainer.records.samples[key] if one.index == client.index)
         for key in (("hash", "ta"), ("hash", "api"), ("touch", "client"), ("empty", "client"))
     }
-    trace = explainer.trace
     whole = _region(explainer, client)
-    inside_ta = [one for one in trace.passes if one.parent == whole.id]
-    of_ta = {one.id for one in inside_ta}
-    inside_api = [one for one in trace.passes if one.parent in of_ta]
-    if len(inside_ta) != case.spans or len(inside_api) != case.spans:
-        raise WorldwiseError(
-            f"{case.id}: {case.spans} calls, but {len(inside_ta)} regions of the TA and {len(inside_api)} of the API"
-        )
-
+    inside_ta, inside_api = _inside(explainer, whole)
     api = _by_part(explainer, inside_api, own=False)
     ta = _by_part(explainer, inside_ta, own=True)
     outside = _by_part(explainer, [whole], own=True)
@@ -85,13 +80,7 @@ def read_parts(explainer: Explainer, index: int | None = None) -> HashParts:
     wrapper = sum(ta.values()) - ta["monitor"] - ta["interrupts"] - (measuring_ta - measuring_api)
     surroundings = sum(api.values()) - api["cryptography"] - api["monitor"] - api["interrupts"] - measuring_api
     ways = sum(outside.values()) - outside["memory"] - outside["interrupts"] - (measuring - measuring_ta)
-    by_counters = {
-        "algorithm": counted["hash", "api"].count,
-        "wrapper": counted["hash", "ta"].count - counted["hash", "api"].count,
-        "memory": counted["touch", "client"].count - counted["empty", "client"].count,
-        "switch": counted["empty", "client"].count,
-        "rest": client.count - counted["touch", "client"].count - counted["hash", "ta"].count,
-    }
+    by_counters = _by_counters(client, counted)
     parts = (
         Part("algorithm: cryptography", api["cryptography"], None),
         Part("algorithm: TEE API, system calls, copying in the core", surroundings, None),
@@ -108,6 +97,32 @@ def read_parts(explainer: Explainer, index: int | None = None) -> HashParts:
         raise WorldwiseError(f"{case.id}: the parts have {total} instructions, the call {client.count}")
     seen = api["monitor"] - (sum(api.values()) - counted["hash", "api"].raw)
     return HashParts(client, parts, empty["memory"], seen, total)
+
+
+def _by_counters(client: Sample, counted: Mapping[tuple[str, str], Sample]) -> dict[str, int]:
+    """The parts that a board can tell apart, which has nothing but its counters."""
+    algorithm, in_ta = counted["hash", "api"].count, counted["hash", "ta"].count
+    touch, empty = counted["touch", "client"].count, counted["empty", "client"].count
+    return {
+        "algorithm": algorithm,
+        "wrapper": in_ta - algorithm,
+        "memory": touch - empty,
+        "switch": empty,
+        "rest": client.count - touch - in_ta,
+    }
+
+
+def _inside(explainer: Explainer, whole: Pass) -> tuple[list[Pass], list[Pass]]:
+    """The regions of the TA inside a call's, and those of the API inside these."""
+    case = explainer.case
+    inside_ta = [one for one in explainer.trace.passes if one.parent == whole.id]
+    of_ta = {one.id for one in inside_ta}
+    inside_api = [one for one in explainer.trace.passes if one.parent in of_ta]
+    if len(inside_ta) != case.spans or len(inside_api) != case.spans:
+        raise WorldwiseError(
+            f"{case.id}: {case.spans} calls, but {len(inside_ta)} regions of the TA and {len(inside_api)} of the API"
+        )
+    return inside_ta, inside_api
 
 
 def _region(explainer: Explainer, sample: Sample) -> Pass:
@@ -134,3 +149,41 @@ def _part(explainer: Explainer, stack: tuple[StackFrame, ...]) -> str:
         return "monitor"
     owner = caller(stack, explainer.rules.is_helper)
     return "cryptography" if owner.layer.endswith("cryptography") else "switch"
+
+
+def parts_section(parts: HashParts) -> Section:
+    """A hash in the TEE part by part, by the plugin and by the guest's counters."""
+    rows = []
+    for one in parts.parts:
+        both = one.plugin is not None and one.counters is not None
+        rows.append(
+            [
+                one.name,
+                "" if one.plugin is None else f"{one.plugin:,}",
+                "" if one.counters is None else f"{one.counters:,}",
+                f"{(one.plugin or 0) - (one.counters or 0):+,}" if both else "",
+            ]
+        )
+    count = parts.sample.count
+    rows.append(["total", f"{parts.total:,}", f"{count:,}", f"{parts.total - count:+,}"])
+    return Section(
+        f"SHA-256, message {parts.sample.index}: parts of the client's call, instructions",
+        Table(["part", "by the plugin", "by the counters", "difference"], rows, 1),
+        [
+            Prose(
+                "The first two lines are parts of the third. By the counters, memory is a call that does nothing with "
+                "the same buffers less one without, and the switch is the latter. The plugin puts the call's own "
+                f"message buffer ({parts.buffer:,}) into memory; counters have it in the switch, since an empty call "
+                "has it too. The TA's counter (PMCCNTR_EL0) stands still at EL3 once TF-A has set PMCR_EL0.DP: of the "
+                f"monitor's part it saw {parts.monitor_seen:,}, which are in its algorithm. The others, and "
+                "interrupts, are what counters leave as rest."
+            )
+        ],
+    )
+
+
+def _sections(explainer: Explainer, index: int | None) -> list[Section]:
+    return [parts_section(read_parts(explainer, index))]
+
+
+EXPLAINED = Explained(measure="hash", takes=has_parts, sections=_sections)

@@ -1,0 +1,48 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""`worldwise doctor`: whether this machine has what worldwise needs."""
+
+import json
+
+import click
+
+from worldwise.base import outgoing
+from worldwise.lab.doctor import examine
+from worldwise.lab.points import Point
+
+_MARKS = {"fine": "ok", "note": "note", "wrong": "WRONG"}
+FORMAT = 1
+
+
+@click.command()
+@click.option("--network", is_flag=True, help="Also try the Debian mirrors; this takes some seconds, a minute at most.")
+@click.option("--json", "as_json", is_flag=True, help="Print the points as JSON, for programs.")
+def doctor(network: bool, as_json: bool) -> int:
+    """Check this machine point by point, and say of each what is wrong and what to do.
+
+    Nothing is installed, made or changed, and no lab is needed.
+
+    Exit status: 0 all is well; 1 something must be done.
+
+    \b
+      worldwise doctor
+      worldwise doctor --network --json
+    """
+    found: list[Point] = []
+    for point in examine(network):
+        found.append(point)
+        if not as_json:
+            _show(point)
+    wrong = sum(point.state == "wrong" for point in found)
+    if as_json:
+        data = {"format": FORMAT, "fine": not wrong, "points": [vars(point) for point in found]}
+        outgoing.echo(outgoing.json_text(json.dumps(data, indent=1)))
+    else:
+        points = f"{wrong} {'point asks' if wrong == 1 else 'points ask'} for something"
+        outgoing.echo(f"{points} to be done" if wrong else "nothing is to be done")
+    return 1 if wrong else 0
+
+
+def _show(point: Point) -> None:
+    outgoing.echo(f"{_MARKS[point.state]:<6} {point.name}: {point.found}")
+    if point.todo:
+        outgoing.echo(f"       {point.todo}")

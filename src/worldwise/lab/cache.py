@@ -1,0 +1,262 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""The cache by what is in it: what it takes, what the present checkout still needs, and what can go.
+
+Only what the tool itself made is known here, by its name: whatever else lies in the cache's folder stays.
+docs/cache.md has the rules for people.
+"""
+
+import contextlib
+import hashlib
+import os
+import re
+import stat
+import sys
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from worldwise.base import files, paths
+from worldwise.base.disk import directory_size
+from worldwise.lab import holding
+from worldwise.lab.debian.lock import Lock, load_lock
+from worldwise.lab.roots import RECIPE, ROOTS
+
+# Why something stays or goes: a lock or the checkout names it; none does; it goes when nobody used it for long; it was
+# measured, and goes only when that is asked for by name; a tool that was killed left it; it is not known here.
+Standing = Literal["needed", "unneeded", "by age", "measured", "left over", "unknown"]
+# Seconds without use after which what goes by age can go.
+DEFAULT_AGE = 30 * 86400.0
+
+
+@dataclass(frozen=True)
+class Kind:
+    """One kind of thing in the cache.
+
+    Attributes:
+        name: of the kind, and of its folder; empty for the cache itself.
+        purpose: what its things are, in a few words.
+        names: of the things in the folder; anything else there is not the tool's.
+        standing: of all its things; `needed` for those where it depends on what the checkout names.
+        below: the folder, from the cache, if it is not the kind's name.
+    """
+
+    name: str
+    purpose: str
+    names: re.Pattern[str]
+    standing: Standing
+    below: str | None = None
+
+    @property
+    def folder(self) -> str:
+        """Where its things are, from the cache."""
+        return self.name if self.below is None else self.below
+
+
+_SHORT = "[0-9a-f]{12}"
+KINDS = (
+    Kind("labs", "the lab and the other roots", re.compile(_SHORT), "needed"),
+    Kind("downloads", "packages and sources of the locks", re.compile("[0-9a-f]{64}"), "needed", "downloads/sha256"),
+    Kind("images", "what machines are made of", re.compile(rf"[A-Za-z0-9].*-{_SHORT}|[A-Za-z0-9].*\.log"), "by age"),
+    Kind("snapshots", "saved states of machines", re.compile(rf"{_SHORT}(\.symbols)?"), "by age"),
+    Kind("symbols", "tables of symbols", re.compile(r"[0-9a-f]{40}\.json"), "by age"),
+    Kind("own", "copies of libraries of your own", re.compile(rf"[A-Za-z0-9].*-{_SHORT}"), "by age"),
+    Kind("results", "what was measured", re.compile("[0-9a-f]{16}"), "measured"),
+    Kind("traces", "what was traced for `explain`", re.compile("[0-9a-f]{16}"), "measured"),
+    Kind("environments", "Python environments", re.compile(rf"venv-{_SHORT}"), "needed", ""),
+)
+# What a tool that was killed leaves, by folder.
+_LEFT_OVER: Mapping[str, re.Pattern[str]] = {
+    "labs": re.compile(r"\.(building|worldwise-stage)-.+|[0-9a-f]{12}\.log"),
+    "downloads": re.compile("partial-.+"),
+    "snapshots": re.compile(r"\.booting-.+"),
+    "own": re.compile(r"\.copying-.+"),
+    "results": re.compile(r"\.new-.+"),
+    "traces": re.compile(r"\.watching-.+"),
+    "scratch": re.compile("tmp.+"),
+}
+LEFT_OVER, OTHER = "left over", "other"
+
+
+@dataclass(frozen=True)
+class Item:
+    """A thing in the cache.
+
+    Attributes:
+        kind: the name of its kind, LEFT_OVER or OTHER.
+        path: from the cache.
+        size: bytes on disk.
+        used: when it was last made or used, in seconds since the epoch.
+        standing: why it stays or goes.
+        label: which root it is; else empty.
+    """
+
+    kind: str
+    path: str
+    size: int
+    used: float
+    standing: Standing
+    label: str = ""
+
+
+@dataclass(frozen=True)
+class Wish:
+    """What is to go.
+
+    Attributes:
+        age: seconds without use after which what goes by age can go.
+        results: whether what was measured can go by age too.
+        everything: whether all can go, of what was measured only with `results`.
+    """
+
+    age: float = DEFAULT_AGE
+    results: bool = False
+    everything: bool = False
+
+    def takes(self, item: Item, now: float) -> bool:
+        """Whether an item is to go, at a time in seconds since the epoch."""
+        if item.standing == "unknown" or (item.standing == "measured" and not self.results):
+            return False
+        if self.everything or item.standing in ("unneeded", "left over"):
+            return True
+        return item.standing in ("by age", "measured") and now - item.used >= self.age
+
+
+@dataclass(frozen=True)
+class Cleaned:
+    """What became of the items that were to go; `held` are in use, or were used just now; `failed` has reasons."""
+
+    gone: tuple[Item, ...]
+    held: tuple[Item, ...]
+    failed: tuple[tuple[Item, str], ...]
+
+
+# --- looking ---
+
+
+def survey(cache: Path, locks: Mapping[str, Lock] | None = None) -> list[Item]:
+    """All that the tool made in a cache, by kind and path. Links are not followed; what cannot be read is left out.
+
+    Args:
+        cache: the cache; it need not be there.
+        locks: by the roots' names; those of this checkout by default.
+    """
+    locks = {name: load_lock(root.lock) for name, root in ROOTS.items()} if locks is None else locks
+    roots = {lock.digest(RECIPE)[:12]: name for name, lock in locks.items()}
+    named = {"labs": set(roots), "downloads": set(_locked_files(locks.values())), "environments": _environments()}
+    items = []
+    for kind in KINDS:
+        for path in _matching(cache, kind.folder, kind.names):
+            standing = kind.standing
+            if standing == "needed" and path.name not in named[kind.name]:
+                standing = "unneeded"
+            items += _item(kind.name, cache, path, standing, roots.get(path.name, "") if kind.name == "labs" else "")
+    for folder, names in _LEFT_OVER.items():
+        for path in _matching(cache, folder, names):
+            # The log of a root stays with it.
+            if path.suffix != ".log" or not path.with_suffix("").exists():
+                items += _item(LEFT_OVER, cache, path, "left over")
+    known = {*_LEFT_OVER, *(kind.folder.partition("/")[0] for kind in KINDS)}
+    for path in _matching(cache, "", re.compile(r"[^.].*")):
+        if path.name not in known and not path.name.startswith("venv"):
+            items += _item(OTHER, cache, path, "unknown")
+    return items
+
+
+def _matching(cache: Path, folder: str, names: re.Pattern[str]) -> list[Path]:
+    """What has such a name in a folder of the cache, in order; nothing if the folder is a link, or not there."""
+    try:
+        with files.folder(cache, folder) as descriptor:
+            return [cache / folder / name for name in files.listing(descriptor) if names.fullmatch(name)]
+    except OSError:
+        return []
+
+
+def _item(kind: str, cache: Path, path: Path, standing: Standing, label: str = "") -> list[Item]:
+    with contextlib.suppress(OSError):
+        entry = path.lstat()
+        if stat.S_ISDIR(entry.st_mode):
+            size = directory_size(path)
+        elif stat.S_ISREG(entry.st_mode):
+            size = entry.st_blocks * 512
+        else:
+            return []
+        return [Item(kind, str(path.relative_to(cache)), size, entry.st_mtime, standing, label)]
+    return []
+
+
+def _locked_files(locks: Iterable[Lock]) -> Iterator[str]:
+    for lock in locks:
+        yield from (package.sha256 for package in (*lock.lab, *lock.target))
+        yield from (file.sha256 for source in lock.sources for file in source.files)
+
+
+def _environments() -> set[str]:
+    """Names of the Python environments that this checkout uses with this Python; as in lab/host.sh."""
+    names = {Path(sys.prefix).name}
+    for requirements in ("run", "test"):
+        with contextlib.suppress(OSError):
+            text = (paths.REPOSITORY / "requirements" / f"{requirements}.txt").read_bytes()
+            version = f"{sys.version} {sys.base_prefix}\n".encode()
+            names.add(f"venv-{hashlib.sha256(version + text).hexdigest()[:12]}")
+    return names
+
+
+# --- removing ---
+
+
+def clean(cache: Path, items: Sequence[Item]) -> Cleaned:
+    """Remove items, but what a running command holds and what was used since the survey; no link is followed.
+
+    While a command is at work, only roots that none holds, and environments that none runs in, are removed. While
+    something is removed, commands that begin wait.
+    """
+    gone: list[Item] = []
+    held: list[Item] = []
+    failed: list[tuple[Item, str]] = []
+    with holding.alone(cache / holding.CACHE_LOCK) as alone:
+        for item in items:
+            try:
+                with _free(cache, item, alone) as free:
+                    if not free or (cache / item.path).lstat().st_mtime != item.used:
+                        held.append(item)
+                        continue
+                    files.remove(cache, item.path)
+                    if item.kind == "labs":
+                        files.remove(cache, f"{item.path}.log")
+                gone.append(item)
+            except FileNotFoundError:
+                continue
+            except OSError as error:
+                failed.append((item, error.strerror or str(error)))
+    return Cleaned(tuple(gone), tuple(held), tuple(failed))
+
+
+@contextlib.contextmanager
+def _free(cache: Path, item: Item, alone: bool) -> Iterator[bool]:
+    """Whether nobody uses an item, and nobody can begin to for as long as the context lasts."""
+    path = cache / item.path
+    if item.kind == "environments":
+        # lab/host.sh has this lock while it makes one.
+        with holding.alone(cache / "venv.lock") as free:
+            yield free and not _runs_in(path)
+        return
+    lock = holding.lock_of(cache, path) if path.parent == cache / "labs" and path.suffix != ".log" else None
+    if lock is None or lock == cache / holding.CACHE_LOCK:
+        yield alone
+        return
+    with holding.alone(lock) as free:
+        yield free
+
+
+def _runs_in(environment: Path) -> bool:
+    """Whether a process was started from a Python environment, or this one was."""
+    if Path(sys.prefix) == environment:
+        return True
+    start = os.fsencode(f"{environment}/")
+    for process in Path("/proc").iterdir():
+        if process.name.isdigit():
+            with contextlib.suppress(OSError):
+                if any(word.startswith(start) for word in (process / "cmdline").read_bytes().split(b"\0")):
+                    return True
+    return False

@@ -1,0 +1,173 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""What a root is made of: packages of Debian by version, size and SHA-256, and the file that names them all."""
+
+import hashlib
+import json
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from worldwise.base import paths
+from worldwise.base.errors import WorldwiseError
+
+LOCK_FORMAT = 1
+
+# The architecture of every root.
+NATIVE = "amd64"
+
+
+class Strict(BaseModel):
+    """A model that has no more than it says, and never changes."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
+
+
+class File(Strict):
+    """A file of the archive: its name, size in bytes and SHA-256 (64 hexadecimal digits)."""
+
+    file: str = Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9.+~_%:-]*$")
+    size: int = Field(gt=0)
+    sha256: str = Field(pattern=r"^[0-9a-f]{64}$")
+
+
+class Package(File):
+    """A binary package. `source` is the source package, whose name makes the pool path; `follows` is the
+    metapackage that led here, empty for most."""
+
+    name: str
+    version: str
+    architecture: str
+    source: str
+    follows: str = ""
+
+    @property
+    def foreign(self) -> bool:
+        """Whether it is for other machines than those that roots run on."""
+        return self.architecture not in (NATIVE, "all")
+
+    @property
+    def qualified(self) -> str:
+        """Its name as apt takes it: with the architecture if that is a foreign one."""
+        return f"{self.name}:{self.architecture}" if self.foreign else self.name
+
+
+class Source(Strict):
+    """A source package and its files. `package` is the archive's name for it where another version has the name."""
+
+    name: str
+    version: str
+    files: list[File]
+    package: str = ""
+
+
+class Lock(Strict):
+    """Everything a root is made of, exactly; for the main one, the lab, the measured machines too."""
+
+    format: int
+    suite: str
+    lab: list[Package]
+    target: list[Package]
+    sources: list[Source]
+
+    def digest(self, recipe: int) -> str:
+        """SHA-256 (hexadecimal) over the lock's content, whatever the file's layout, and the recipe."""
+        content = {"recipe": recipe, "lock": self.model_dump()}
+        return hashlib.sha256(json.dumps(content, sort_keys=True, separators=(",", ":")).encode()).hexdigest()
+
+    def versions(self) -> dict[str, str]:
+        """Version of each thing locked: `name` (lab), `name:arch` (target, and foreign ones of the lab), `src:name`."""
+        found = {package.qualified: package.version for package in self.lab}
+        found |= {f"{package.name}:{package.architecture}": package.version for package in self.target}
+        found |= {f"src:{source.name}": source.version for source in self.sources}
+        return found
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """One file to have: what it belongs to, for messages, and where the archive's pool keeps it."""
+
+    label: str
+    path: str
+    file: File
+
+
+def pool_path(source: str, file: str) -> str:
+    """Path of `file` below a mirror's root. `source` is the source package's name; the component is main."""
+    prefix = source[:4] if source.startswith("lib") else source[0]
+    return f"pool/main/{prefix}/{source}/{file}"
+
+
+def wanted_package(package: Package) -> Wanted:
+    """What to fetch for a binary package."""
+    label = f"{package.name} {package.version} ({package.architecture})"
+    return Wanted(label, pool_path(package.source, package.file), package)
+
+
+def wanted_source(source: Source) -> list[Wanted]:
+    """What to fetch for a source package, one entry per file."""
+    label = f"{source.name} {source.version} (source)"
+    package = source.package or source.name
+    return [Wanted(label, pool_path(package, file.file), file) for file in source.files]
+
+
+def load_lock(path: Path = paths.LAB / "lock.json") -> Lock:
+    """Read a lock. Raises WorldwiseError naming the file and the key if it is missing or wrong."""
+    way_out = "take the file from git again, or make it with `./worldwise lab relock` and the root's name"
+    try:
+        lock = Lock.model_validate_json(path.read_bytes())
+    except FileNotFoundError:
+        raise WorldwiseError(f"{path}: there is no lock", way_out) from None
+    except ValidationError as error:
+        lines = [f"{'.'.join(map(str, item['loc']))}: {item['msg']}" for item in error.errors()]
+        raise WorldwiseError(f"{path}: not a valid lock", way_out, "\n".join(lines)) from None
+    if lock.format != LOCK_FORMAT:
+        raise WorldwiseError(f"{path}: format {lock.format}, this worldwise reads format {LOCK_FORMAT}", way_out)
+    return lock
+
+
+def dump_lock(lock: Lock) -> str:
+    """The lock as text: sorted, one line per package or source file, so that a change reads well."""
+
+    def line(item: BaseModel) -> str:
+        return json.dumps(item.model_dump(exclude_defaults=True), sort_keys=True)
+
+    def array(lines: Iterable[str], indent: str = "") -> str:
+        text = ",\n".join(indent + line for line in lines)
+        return f"[\n{text}\n]" if text else "[]"
+
+    def packages(items: list[Package]) -> str:
+        return array((line(item) for item in sorted(items, key=lambda item: (item.architecture, item.name))), "  ")
+
+    def source(item: Source) -> str:
+        files = ",\n".join("    " + line(file) for file in sorted(item.files, key=lambda file: file.file))
+        head = f'"name": {json.dumps(item.name)}, "version": {json.dumps(item.version)}'
+        head += f', "package": {json.dumps(item.package)}' if item.package else ""
+        return f'  {{{head}, "files": [\n{files}\n  ]}}'
+
+    sources = array(source(item) for item in sorted(lock.sources, key=lambda item: item.name))
+    return (
+        f'{{\n"format": {lock.format},\n"suite": {json.dumps(lock.suite)},\n'
+        f'"lab": {packages(lock.lab)},\n"target": {packages(lock.target)},\n"sources": {sources}\n}}\n'
+    )
+
+
+def differences(old: Lock | None, new: Lock) -> list[tuple[str, str, str]]:
+    """(name, old version, new version) of what changed; an empty version where it came or went.
+
+    A file that changed under the same version is told by its digests.
+    """
+    before = old.versions() if old else {}
+    after = new.versions()
+    found = [
+        (name, before.get(name, ""), after.get(name, ""))
+        for name in sorted(before.keys() | after.keys())
+        if before.get(name) != after.get(name)
+    ]
+    digests = {item.file: item.sha256 for item in (*old.lab, *old.target)} if old else {}
+    for package in (*new.lab, *new.target):
+        was = digests.get(package.file, package.sha256)
+        if was != package.sha256:
+            found.append((package.name, f"sha256 {was[:12]}", f"sha256 {package.sha256[:12]}"))
+    return found

@@ -1,0 +1,110 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Mirrors of the Debian archive: which are tried, and how apt is called."""
+
+import os
+import re
+import subprocess
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from urllib.parse import urlsplit
+
+from worldwise.base.errors import WorldwiseError
+
+MIRROR_VARIABLE = "WORLDWISE_DEBIAN_MIRROR"
+
+OTHER_MIRROR = f"set {MIRROR_VARIABLE} to a mirror or an archive of old packages that still has it"
+
+
+def apt_environment() -> dict[str, str]:
+    # Messages are read below, so they must be the untranslated ones.
+    return os.environ | {"LC_ALL": "C.UTF-8", "LANGUAGE": ""}
+
+
+def apt_options() -> list[str]:
+    options = ["-o", "APT::Sandbox::User=root", "-o", "Acquire::Retries=2"]
+    # apt has its own idea of where certificate authorities are; a host that says otherwise means apt too.
+    authorities = os.environ.get("SSL_CERT_FILE", "")
+    if authorities and Path(authorities).is_file():
+        options += ["-o", f"Acquire::https::CaInfo={authorities}"]
+    return options
+
+
+def _is_mirror(address: str) -> bool:
+    return urlsplit(address).scheme in ("http", "https", "file", "copy")
+
+
+def parse_index_targets(text: str, codename: str) -> list[str]:
+    """Addresses of Debian's main archive among `apt-get indextargets` lines
+    `address|release|component|origin|label`, without security and updates, first come first.
+
+    `codename` is the host's own if the host is Debian, else empty: apt knows an origin only after an
+    update, so without one the host's own suite is taken by its name.
+    """
+    found: list[str] = []
+    for line in text.splitlines():
+        address, release, component, origin, label = (line.split("|") + [""] * 5)[:5]
+        known = origin == "Debian" and label == "Debian"
+        guessed = not origin and codename != "" and release == codename
+        outside = release.endswith(("-security", "-updates", "-backports"))
+        if component == "main" and (known or guessed) and not outside and _is_mirror(address):
+            found.append(address)
+    return list(dict.fromkeys(found))
+
+
+def _host_codename() -> str:
+    try:
+        text = Path("/etc/os-release").read_text(encoding="utf-8")
+    except OSError:
+        return ""
+    values = dict(line.split("=", 1) for line in text.splitlines() if "=" in line)
+    if values.get("ID", "").strip('"') != "debian":
+        return ""
+    return values.get("VERSION_CODENAME", "").strip('"')
+
+
+def _host_mirrors() -> list[str]:
+    columns = "$(REPO_URI)|$(RELEASE)|$(COMPONENT)|$(ORIGIN)|$(LABEL)"
+    result = subprocess.run(
+        ["apt-get", "indextargets", "--format", columns, "Created-By: Packages"],
+        env=apt_environment(),
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    return parse_index_targets(result.stdout, _host_codename())
+
+
+def _mmdebstrap_mirror(suite: str) -> list[str]:
+    """What mmdebstrap would take by itself: it writes its sources, then runs the hook, which ends it."""
+    mode = "root" if os.geteuid() == 0 else "unshare"
+    command = ["mmdebstrap", f"--mode={mode}", "--variant=custom", "--format=tar"]
+    command += ['--setup-hook=cat "$1"/etc/apt/sources.list >&2; exit 1', suite, "-"]
+    result = subprocess.run(
+        command, env=apt_environment(), stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False
+    )
+    found = re.findall(rf"^deb (?:\[[^\]]*\] )?(\S+) {re.escape(suite)} ", result.stderr, re.MULTILINE)
+    return [address for address in found if _is_mirror(address)]
+
+
+def mirrors(suite: str) -> Iterator[str]:
+    """Mirrors to try in order: WORLDWISE_DEBIAN_MIRROR if set, else the host's, then mmdebstrap's."""
+    chosen = os.environ.get(MIRROR_VARIABLE, "").split()
+    seen: set[str] = set()
+    sources: list[Callable[[], list[str]]] = [_host_mirrors, lambda: _mmdebstrap_mirror(suite)]
+    if chosen:
+        sources = [lambda: chosen]
+    for source in sources:
+        for address in source():
+            address = address.rstrip("/")
+            if address not in seen:
+                seen.add(address)
+                yield address
+
+
+def no_mirror() -> WorldwiseError:
+    """The error for a machine that knows no mirror."""
+    return WorldwiseError(
+        "no Debian mirror is known on this machine",
+        f"set {MIRROR_VARIABLE} to the address of one (what stands before `dists/` and `pool/`)",
+    )

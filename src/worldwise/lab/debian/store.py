@@ -1,0 +1,270 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""The downloaded files, by their SHA-256: fetched once, verified, kept."""
+
+import contextlib
+import re
+import subprocess
+import tempfile
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor, wait
+from dataclasses import dataclass, field
+from pathlib import Path
+from urllib.parse import quote, unquote
+
+from filelock import FileLock, Timeout
+from rich.console import Console
+from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn
+
+from worldwise.base import outgoing
+from worldwise.base.disk import require_space, space_text
+from worldwise.base.errors import WorldwiseError
+from worldwise.base.files import file_sha256
+from worldwise.lab.debian.lock import File, Wanted
+from worldwise.lab.debian.mirrors import MIRROR_VARIABLE, OTHER_MIRROR, apt_environment, apt_options, mirrors, no_mirror
+
+APT_HELPER = Path("/usr/lib/apt/apt-helper")
+
+RELOCK = (
+    "or run `./worldwise lab relock` (with the root's name if it is not the lab's own), which locks what the mirror "
+    "has today: a lab of another lock has another digest, so every count must be measured anew"
+)
+
+# apt fetches the files of one call over one connection, pipelined; a few calls at a time fill the line.
+_BATCH = 16
+
+_WORKERS = 4
+_DOWNLOADING = threading.Lock()
+
+
+@dataclass
+class _Failure:
+    kind: str
+    mirror: str
+    message: str
+
+
+@dataclass
+class Store:
+    """Downloaded files, in `directory`/sha256/<digest>. Never fetched twice; safe for runs side by side."""
+
+    directory: Path
+    suite: str
+    console: Console = field(default_factory=lambda: outgoing.console(stderr=True))
+
+    def path(self, file: File) -> Path:
+        """Where the file is, or would be."""
+        return self.directory / "sha256" / file.sha256
+
+    def has(self, file: File) -> bool:
+        """Whether it is there, judged by its size alone (cheap)."""
+        try:
+            return self.path(file).stat().st_size == file.size
+        except FileNotFoundError:
+            return False
+
+    def verified(self, file: File) -> bool:
+        """Whether it is there with the right content."""
+        return self.has(file) and file_sha256(self.path(file)) == file.sha256
+
+    def ensure(self, wanted: Sequence[Wanted], purpose: str = "packages") -> None:
+        """Have all of `wanted`, verified by size and SHA-256; what is missing or damaged is downloaded.
+
+        `purpose` says what they are for, in a few words. Several processes may ask for the same file: one downloads it,
+        the others wait. Raises WorldwiseError naming package and version if a mirror no longer has a file, gives
+        another one than was locked, or cannot be reached.
+        """
+        if not self._missing(wanted):
+            return
+        (self.directory / "sha256").mkdir(parents=True, exist_ok=True)
+        with self._locked():
+            missing = self._missing(wanted)
+            if missing:
+                self._download(missing, purpose)
+
+    @contextlib.contextmanager
+    def _locked(self) -> Iterator[None]:
+        """Be the only one who downloads: the line is as fast for one, and no file comes twice."""
+        lock = FileLock(self.directory / "lock")
+        # Threads of this process wait for each other in silence.
+        with _DOWNLOADING:
+            try:
+                lock.acquire(timeout=0)
+            except Timeout:
+                self.console.print("worldwise: another worldwise is downloading; waiting for it")
+                lock.acquire()
+            try:
+                yield
+            finally:
+                lock.release()
+
+    def _missing(self, wanted: Sequence[Wanted]) -> list[Wanted]:
+        # What is wanted twice comes once.
+        wanted = list({item.file.sha256: item for item in wanted}.values())
+        with ThreadPoolExecutor() as pool:
+            states = list(pool.map(lambda item: self.verified(item.file), wanted))
+        missing = [item for item, good in zip(wanted, states, strict=True) if not good]
+        for item in missing:
+            if self.path(item.file).exists():
+                self.console.print(
+                    f"worldwise: {item.label} is damaged in the store; it is fetched again", style="yellow"
+                )
+                self.path(item.file).unlink()
+        return missing
+
+    def _download(self, wanted: list[Wanted], purpose: str) -> None:
+        if not APT_HELPER.exists():
+            raise WorldwiseError(
+                "apt is not on this machine, and the lab's packages are fetched with it",
+                "install apt (Debian or Ubuntu), or fill the cache on another machine",
+            )
+        total = sum(item.file.size for item in wanted)
+        require_space(self.directory, total, purpose)
+        failures: dict[Wanted, _Failure] = {}
+        remaining = wanted
+        # On a terminal a bar says so.
+        if not self.console.is_terminal:
+            files = f"{len(wanted)} {'file' if len(wanted) == 1 else 'files'}"
+            text = f"worldwise: downloading {purpose}: {files}, {space_text(total)}"
+            self.console.print(text, soft_wrap=True, highlight=False)
+        progress = Progress(
+            TextColumn("{task.description}", markup=False),
+            BarColumn(),
+            DownloadColumn(),
+            TimeRemainingColumn(),
+            console=self.console,
+            transient=True,
+            disable=not self.console.is_terminal,
+        )
+        with tempfile.TemporaryDirectory(dir=self.directory, prefix="partial-") as name, progress:
+            partial = Path(name)
+            task = progress.add_task(f"downloading {purpose}", total=total)
+
+            def advance() -> None:
+                done = sum(item.file.size for item in wanted if self.has(item.file))
+                running = sum(_size_now(path) for path in partial.iterdir())
+                progress.update(task, completed=min(total, done + running))
+
+            for mirror in mirrors(self.suite):
+                failures = self._from_mirror(mirror, remaining, partial, advance)
+                remaining = list(failures)
+                if not remaining:
+                    return
+        raise _download_error(failures, remaining)
+
+    def _from_mirror(
+        self, mirror: str, wanted: list[Wanted], partial: Path, advance: Callable[[], None]
+    ) -> dict[Wanted, _Failure]:
+        batches = [wanted[start : start + _BATCH] for start in range(0, len(wanted), _BATCH)]
+        failures: dict[Wanted, _Failure] = {}
+        with ThreadPoolExecutor(_WORKERS) as pool:
+            futures = [pool.submit(self._batch, mirror, batch, partial) for batch in batches]
+            try:
+                for future in futures:
+                    while not future.done():
+                        advance()
+                        wait([future], timeout=0.2)
+                    failures |= future.result()
+            except BaseException:
+                pool.shutdown(wait=True, cancel_futures=True)
+                raise
+        return failures
+
+    def _batch(self, mirror: str, wanted: list[Wanted], partial: Path) -> dict[Wanted, _Failure]:
+        # file: would leave a link to the mirror, which may vanish; copy: leaves a copy.
+        base = re.sub(r"^file:(//)?", "copy:", mirror)
+        command = [str(APT_HELPER), *apt_options(), "download-file"]
+        for item in wanted:
+            # The digest is checked below, so that the error can name both.
+            command += [f"{base}/{quote(item.path, safe='/+~:%')}", str(partial / item.file.sha256), ""]
+        result = subprocess.run(
+            command,
+            env=apt_environment(),
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        reasons = _apt_failures(result.stderr)
+        failures: dict[Wanted, _Failure] = {}
+        for item in wanted:
+            path = partial / item.file.sha256
+            if not path.exists():
+                message = reasons.get(item.file.file) or result.stderr.strip().splitlines()[-1:] or "no answer"
+                text = message if isinstance(message, str) else "".join(message)
+                failures[item] = _Failure(_kind(text), mirror, text)
+                continue
+            got = file_sha256(path)
+            if got != item.file.sha256:
+                text = (
+                    f"{item.file.file}: locked SHA-256 {item.file.sha256} ({item.file.size} bytes), "
+                    f"got {got} ({path.stat().st_size} bytes)"
+                )
+                failures[item] = _Failure("changed", mirror, text)
+                path.unlink()
+                continue
+            path.chmod(0o644)
+            path.replace(self.path(item.file))
+        return failures
+
+
+def _size_now(path: Path) -> int:
+    """Bytes of a file that another thread may just be moving away."""
+    try:
+        return path.stat(follow_symlinks=False).st_size
+    except FileNotFoundError:
+        return 0
+
+
+def _apt_failures(stderr: str) -> dict[str, str]:
+    """Reason of each file apt could not fetch, by file name, from `E: Failed to fetch address  reason`."""
+    found = re.findall(r"^E: Failed to fetch (\S+) +(.*)$", stderr, re.MULTILINE)
+    return {unquote(address.rsplit("/", 1)[-1]): reason for address, reason in found}
+
+
+def _kind(message: str) -> str:
+    if re.search(r"^(404|410)\b|File not found|Failed to stat", message):
+        return "vanished"
+    if re.search(r"resolv|connect|unreachable|timed out|Connection|failure in name", message, re.IGNORECASE):
+        return "network"
+    return "other"
+
+
+def _download_error(failures: dict[Wanted, _Failure], remaining: list[Wanted]) -> WorldwiseError:
+    if not failures:
+        return no_mirror()
+    details = "\n".join(f"{item.label}: {failures[item].message}" for item in remaining[:20])
+    if len(remaining) > 20:
+        details += f"\n... and {len(remaining) - 20} more"
+    # One vanished package says more than the failures around it, a dead network more than an odd answer.
+    for kind in ("changed", "vanished", "network", "other"):
+        item = next((item for item in remaining if failures[item].kind == kind), None)
+        if item is None:
+            continue
+        failure = failures[item]
+        if kind == "changed":
+            return WorldwiseError(
+                f"{item.label} from {failure.mirror} is not the file that was locked: {failure.message}",
+                "a proxy or the mirror gives something else: try again, or another mirror with "
+                f"{MIRROR_VARIABLE}; nothing of it was kept",
+                details,
+            )
+        if kind == "vanished":
+            return WorldwiseError(
+                f"{item.label} has vanished from the mirror {failure.mirror}",
+                f"{OTHER_MIRROR}, {RELOCK}",
+                details,
+            )
+        if kind == "network":
+            return WorldwiseError(
+                f"the mirror {failure.mirror} cannot be reached: {failure.message}",
+                "check the network and the proxy settings (http_proxy, https_proxy), or choose another "
+                f"mirror with {MIRROR_VARIABLE}; what was downloaded so far is kept",
+                details,
+            )
+        return WorldwiseError(
+            f"{item.label} could not be fetched from {failure.mirror}: {failure.message}",
+            f"try again, or choose another mirror with {MIRROR_VARIABLE}; what was downloaded so far is kept",
+            details,
+        )
+    raise AssertionError("a failure of an unknown kind")

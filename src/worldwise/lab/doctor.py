@@ -1,0 +1,309 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""What worldwise needs of a host, looked at point by point: what is there, what is wrong, and what to do about it.
+
+Nothing is installed, made or changed. docs/host.md has the list for people.
+"""
+
+import contextlib
+import os
+import platform
+import pwd
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+from worldwise.base import paths
+from worldwise.base.disk import directory_size, space_text
+from worldwise.base.errors import WorldwiseError
+from worldwise.lab.debian.lock import load_lock
+from worldwise.lab.debian.relock import KEYRING
+from worldwise.lab.doctor_network import network_points
+from worldwise.lab.lab import Lab
+from worldwise.lab.making import PROGRAMS, UNPACKED_FACTOR, scratch_place
+from worldwise.lab.points import Point, guarded
+from worldwise.lab.roots import MAIN, ROOTS
+from worldwise.lab.sandbox import entering
+from worldwise.lab.sandbox.calls import filter_file
+from worldwise.lab.sandbox.entering import Way
+from worldwise.lab.sandbox.identity import confinement
+from worldwise.lab.sandbox.limits import GIB, MIB
+from worldwise.lab.sandbox.refusals import refusal_in, refused
+
+# The oldest Python that it runs on, as pyproject.toml says.
+OLDEST_PYTHON = (3, 11)
+# Programs beside those that make a root, and the packages that have them; see lab/host.sh.
+MORE_PROGRAMS = {"apt-get": "apt", "flock": "util-linux"}
+# Bytes on disk: the images and saved machines of all suites took less.
+IMAGES_SIZE = 4_000_000_000
+# Of memory for one emulated machine: it has 1 GiB, and QEMU keeps what it translated.
+MACHINE_MEMORY = 1536 * MIB
+# Seconds that a program may take which only says its version.
+_PATIENCE = 20
+_SETTINGS = Path("/proc/sys")
+_CGROUP_MEMORY = Path("/sys/fs/cgroup/memory.max")
+
+
+def examine(network: bool) -> Iterator[Point]:
+    """Look at every point, one after the other.
+
+    Args:
+        network: also whether the Debian mirrors can be reached, which takes some seconds.
+    """
+    yield from guarded("Python", _python)
+    yield from guarded("host packages", _packages)
+    yield from guarded("sandbox", _sandbox)
+    yield from guarded("user ids", _user_ids)
+    yield from guarded("cache", _cache)
+    yield from guarded("disk", _disk)
+    yield from guarded("memory", _memory)
+    yield from guarded("processors", _processors)
+    yield from network_points(network)
+    yield from guarded("lab", _lab)
+    yield from guarded("tools", _tools)
+    yield from guarded("cache size", _size)
+
+
+# --- programs ---
+
+
+def _python() -> Iterator[Point]:
+    found = f"{platform.python_version()} in {sys.prefix}"
+    if sys.version_info < OLDEST_PYTHON:
+        wanted = ".".join(map(str, OLDEST_PYTHON))
+        todo = f"install Python {wanted} or later, or name one: WORLDWISE_PYTHON=/path/to/python3 ./worldwise"
+        yield Point("Python", "wrong", f"{found}; worldwise needs {wanted}", todo)
+    else:
+        yield Point("Python", "fine", found)
+
+
+def _packages() -> Iterator[Point]:
+    if platform.machine() != "x86_64":
+        yield Point(
+            "machine", "wrong", f"{platform.machine()}: the lab's packages are for amd64", "use an amd64 machine"
+        )
+    wanted = PROGRAMS | MORE_PROGRAMS | ({} if os.geteuid() == 0 else {"newuidmap": "uidmap"})
+    absent = [(package, program) for program, package in wanted.items() if shutil.which(program) is None]
+    try:
+        filter_file()
+    except WorldwiseError:
+        absent.append(("libseccomp2", "libseccomp.so.2"))
+    if not KEYRING.exists():
+        absent.append(("debian-archive-keyring", str(KEYRING)))
+    if absent:
+        packages = " ".join(dict.fromkeys(package for package, _ in absent))
+        found = f"absent: {', '.join(file for _, file in absent)}"
+        yield Point("host packages", "wrong", found, f"install: sudo apt-get install {packages}")
+    else:
+        yield Point("host packages", "fine", f"{', '.join(wanted)}, libseccomp2, debian-archive-keyring")
+
+
+# --- the sandbox ---
+
+
+def _sandbox() -> Iterator[Point]:
+    if shutil.which("bwrap") is None:
+        yield Point("sandbox", "wrong", "bubblewrap is not there, so it was not tried", "install: bubblewrap")
+        return
+    # What every sandbox is made of, around the host's own files, all of them read-only.
+    command = ["bwrap", "--unshare-ipc", "--unshare-pid", "--unshare-uts", "--unshare-net", "--die-with-parent"]
+    command += ["--unshare-user"] if confinement().kind == "user namespace" else ["--cap-drop", "ALL"]
+    command += ["--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc", "--tmpfs", "/tmp", "--", "true"]
+    said = _said(command)
+    if said.returncode:
+        # A todo of its own if a setting of the kernel's says no, else what bubblewrap's words lead to.
+        error = refused(said.stderr.strip())
+        why = _forbidden() or said.stderr.strip() or f"status {said.returncode}"
+        yield Point("sandbox", "wrong", f"{error.message}: {why}", error.hint)
+        return
+    who = confinement()
+    if who.kind == "none":
+        yield Point("sandbox", "note", f"runs as root of this host: {who.why_not}; no library of yours is built here")
+    else:
+        yield Point("sandbox", "fine", {"user namespace": "in a user namespace"}.get(who.kind, f"as user {who.uid}"))
+
+
+def _forbidden() -> str:
+    """Which setting of the kernel's forbids user namespaces to who is not root; empty if none that is known."""
+    for name, forbids in (
+        ("kernel/unprivileged_userns_clone", "0"),
+        ("user/max_user_namespaces", "0"),
+        ("kernel/apparmor_restrict_unprivileged_userns", "1"),
+    ):
+        with contextlib.suppress(OSError):
+            if (_SETTINGS / name).read_text(encoding="ascii").strip() == forbids and os.geteuid() != 0:
+                return f"{name.replace('/', '.')} is {forbids}"
+    return ""
+
+
+def _user_ids() -> Iterator[Point]:
+    """An ordinary user's mmdebstrap needs more ids than one."""
+    if os.geteuid() == 0:
+        return
+    user = _user_name()
+    absent = [file for file in ("/etc/subuid", "/etc/subgid") if not _has_ids(Path(file), user)]
+    if absent:
+        found = f"{' and '.join(absent)} give {user} no ids to make the lab with"
+        if not _place(MAIN).outline_problem():
+            yield Point("user ids", "note", f"{found}; it is made already")
+            return
+        todo = f"sudo usermod --add-subuids 100000-165535 --add-subgids 100000-165535 {user}; or run worldwise as root"
+        yield Point("user ids", "wrong", found, todo)
+    else:
+        yield Point("user ids", "fine", f"/etc/subuid and /etc/subgid have some for {user}")
+
+
+def _user_name() -> str:
+    try:
+        return pwd.getpwuid(os.geteuid()).pw_name
+    except KeyError:
+        return str(os.geteuid())
+
+
+def _has_ids(file: Path, user: str) -> bool:
+    try:
+        lines = file.read_text(encoding="utf-8", errors="replace").splitlines()
+    except FileNotFoundError:
+        return False
+    return any(line.split(":")[0] in (user, str(os.geteuid())) for line in lines)
+
+
+# --- the cache and the machine ---
+
+
+def existing(path: Path) -> Path:
+    """A folder, or the nearest one above it that is there."""
+    path = path.absolute()
+    while not path.exists():
+        path = path.parent
+    return path
+
+
+def _cache() -> Iterator[Point]:
+    cache = paths.cache_place()
+    there = existing(cache)
+    if not there.is_dir():
+        yield Point("cache", "wrong", f"{there} is no folder", "WORLDWISE_CACHE=DIRECTORY names another place")
+        return
+    if there == cache.absolute():
+        paths.require_writable(there)
+    elif not os.access(there, os.W_OK | os.X_OK):
+        raise paths.cache_error(cache, cache, f"{there} cannot be written")
+    for place in dict.fromkeys((there, existing(scratch_place(there)))):
+        if os.statvfs(place).f_flag & os.ST_NOEXEC:
+            todo = "WORLDWISE_CACHE=DIRECTORY (and TMPDIR, as an ordinary user) names a place on another file system"
+            yield Point("cache", "wrong", f"{place} is on a file system that lets no program run (noexec)", todo)
+            return
+    made = "" if there == cache.absolute() else ", made when it is first used"
+    yield Point("cache", "fine", f"{cache}{made}; can be written, and programs may run there")
+
+
+def _disk() -> Iterator[Point]:
+    place = _place(MAIN)
+    parts = {"packages": sum(file.size for file in place.lock.lab if not place.store.has(file))}
+    if place.outline_problem():
+        parts["the lab"] = 2 * UNPACKED_FACTOR * sum(package.size for package in place.lock.lab)
+    made = sum(directory_size(place.cache / name) for name in ("images", "snapshots"))
+    parts["images and saved machines"] = max(0, IMAGES_SIZE - made)
+    needed = sum(parts.values())
+    folder = existing(place.cache)
+    free = shutil.disk_usage(folder).free
+    words = ", ".join(f"{space_text(size)} for {name}" for name, size in parts.items() if size)
+    found = f"{space_text(free)} free in {folder}; still to come: {words or 'nothing'}"
+    if free < needed:
+        todo = "free some space (`worldwise cache clean`), or set WORLDWISE_CACHE to a directory on a larger disk"
+        yield Point("disk", "wrong", found, todo)
+    else:
+        yield Point("disk", "fine", found)
+
+
+def available_memory() -> int:
+    """Bytes of memory that programs can still have: the machine's, or less if a container has a limit."""
+    lines = Path("/proc/meminfo").read_text(encoding="ascii").splitlines()
+    values = {line.split(":")[0]: int(line.split()[1]) * 1024 for line in lines if line.endswith(" kB")}
+    free = values["MemAvailable"]
+    with contextlib.suppress(OSError, ValueError):
+        limit = int(_CGROUP_MEMORY.read_text(encoding="ascii"))
+        free = min(free, limit - int(_CGROUP_MEMORY.with_name("memory.current").read_text(encoding="ascii")))
+    return free
+
+
+def _memory() -> Iterator[Point]:
+    free, processors = available_memory(), os.cpu_count() or 1
+    fitting = free // MACHINE_MEMORY
+    found = f"{free / GIB:.1f} GiB free"
+    if fitting < 1:
+        todo = f"end other programs: one machine takes {MACHINE_MEMORY / GIB:.1f} GiB"
+        yield Point("memory", "wrong", found, todo)
+    elif fitting < processors:
+        enough = f"enough for {fitting} of {processors} machines; run with --jobs {fitting}"
+        yield Point("memory", "note", f"{found}: {enough}")
+    else:
+        yield Point("memory", "fine", f"{found}, enough for {processors} machines at a time")
+
+
+def _processors() -> Iterator[Point]:
+    every, ours = os.cpu_count() or 1, len(os.sched_getaffinity(0))
+    less = f"; this process may use {ours}: run with --jobs {ours}" if ours < every else ""
+    yield Point("processors", "note" if less else "fine", f"{every}, a machine on each{less}")
+
+
+# --- the lab ---
+
+
+def _place(name: str) -> Lab:
+    """A root in the user's cache, neither of which need be there."""
+    return Lab(load_lock(ROOTS[name].lock), cache=paths.cache_place().resolve(), name=name)
+
+
+def _lab() -> Iterator[Point]:
+    for name in ROOTS:
+        place = _place(name)
+        problem = place.outline_problem()
+        called = f"{'lab' if name == MAIN else name} {place.digest[:12]}"
+        if not problem:
+            yield Point(place.title.removeprefix("the "), "fine", f"{called} is there; `lab check` hashes every file")
+        elif problem == "not built":
+            size = space_text(sum(package.size for package in place.lock.lab))
+            made = "the first run makes it" if name == MAIN else "made when something asks for it"
+            yield Point(place.title.removeprefix("the "), "note", f"{called} is not built: {made} from {size}")
+        else:
+            command = "lab build" if name == MAIN else f"lab build {name}"
+            todo = f"`./worldwise {command}` makes it anew"
+            yield Point(place.title.removeprefix("the "), "wrong", f"{called} is damaged: {problem}", todo)
+
+
+def _tools() -> Iterator[Point]:
+    place = _place(MAIN)
+    if place.outline_problem() or shutil.which("bwrap") is None:
+        yield Point("tools", "note", "not looked at: they are in the lab, which cannot be entered")
+        return
+    said: list[str] = []
+    for program in ROOTS[MAIN].programs:
+        result = _said(entering.command(place.root, place.cache, [program, "--version"], Way()))
+        if refusal_in(result.stderr):
+            yield Point("tools", "note", "not looked at: the sandbox does not work, see above")
+            return
+        if result.returncode:
+            error = result.stderr.strip() or f"status {result.returncode}"
+            yield Point("tools", "wrong", f"{program} does not run in the lab: {error}", "`./worldwise lab check`")
+            return
+        said.append(result.stdout.partition("\n")[0])
+    yield Point("tools", "fine", "; ".join(said))
+
+
+def _size() -> Iterator[Point]:
+    cache = paths.cache_place().resolve()
+    found = f"{space_text(directory_size(cache))}; `worldwise cache` says of what" if cache.is_dir() else "no cache yet"
+    yield Point("cache size", "fine", found)
+
+
+def _said(command: list[str]) -> subprocess.CompletedProcess[str]:
+    """What a program said; one that does not end has failed."""
+    try:
+        return subprocess.run(
+            command, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False, timeout=_PATIENCE
+        )
+    except subprocess.TimeoutExpired:
+        return subprocess.CompletedProcess(command, -1, "", f"no answer within {_PATIENCE} s")

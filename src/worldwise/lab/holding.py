@@ -1,0 +1,88 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Who is at work in the cache: commands hold what they use, and what is held is not removed.
+
+A command at work holds the cache, and each root that it uses, as one of many. Who removes something takes the same lock
+alone. The kernel lets go of all of them when a process ends, however it ends.
+"""
+
+import contextlib
+import fcntl
+import os
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+from worldwise.base import files
+
+# Beside the folders of the cache, and beside a root's folder.
+CACHE_LOCK = ".in-use"
+ROOT_SUFFIX = ".use"
+
+# A lock needs no right to write: who may read a cache can hold it.
+_FLAGS = os.O_RDONLY | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW
+_held: dict[Path, int] = {}
+
+
+# What a root is made in until it is whole, with the beginning of its digest.
+_MADE = re.compile(r"\.(?:building|worldwise-stage)-([0-9a-f]{12})-")
+
+
+def root_lock(directory: Path) -> Path:
+    """The lock of a root in use."""
+    return directory.with_name(f".{directory.name}{ROOT_SUFFIX}")
+
+
+def lock_of(cache: Path, path: Path) -> Path:
+    """The lock that whoever uses a folder of `labs` holds: the root's, or the whole cache's if it is no root's."""
+    made = _MADE.match(path.name)
+    if made:
+        return root_lock(path.with_name(made[1]))
+    return cache / CACHE_LOCK if path.name.startswith(".") else root_lock(path)
+
+
+def hold(cache: Path, root: Path) -> None:
+    """Hold the cache and a root of it until this process ends; waits while somebody is removing things.
+
+    A cache that this user cannot write to is held by nobody: nobody but its owner removes anything.
+    """
+    for path in (cache / CACHE_LOCK, root_lock(root)):
+        if path in _held:
+            continue
+        with contextlib.suppress(OSError):
+            descriptor = os.open(path, _FLAGS, 0o644)
+            try:
+                fcntl.flock(descriptor, fcntl.LOCK_SH)
+            except BaseException:
+                os.close(descriptor)
+                raise
+            _held[path] = descriptor
+
+
+def release(cache: Path) -> None:
+    """Let go of all that this process holds of a cache."""
+    for path in [path for path in _held if path.is_relative_to(cache)]:
+        os.close(_held.pop(path))
+
+
+@contextlib.contextmanager
+def alone(path: Path) -> Iterator[bool]:
+    """Take a lock for oneself, for as long as the context lasts, unless somebody holds it: then False.
+
+    Raises OSError if the lock cannot be made.
+    """
+    descriptor = os.open(path, _FLAGS, 0o644)
+    try:
+        yield files.try_lock(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def mark_used(path: Path) -> None:
+    """Note in a folder's or file's own time that it was used now, for who removes what nobody uses any more."""
+    with contextlib.suppress(OSError):
+        os.utime(path, follow_symlinks=False)
+
+
+def last_used(path: Path) -> float:
+    """When a folder or file was last made, changed or marked as used, in seconds since the epoch. Raises OSError."""
+    return path.lstat().st_mtime

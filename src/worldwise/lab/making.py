@@ -1,0 +1,327 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Making a root: its packages become a file system, by mmdebstrap."""
+
+import json
+import os
+import platform
+import re
+import shutil
+import signal
+import stat
+import subprocess
+import tempfile
+import time
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO
+
+from rich.console import Console
+from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+
+from worldwise.base import files, outgoing
+from worldwise.base.disk import directory_size, require_space
+from worldwise.base.errors import WorldwiseError
+from worldwise.lab.contents import Contents
+from worldwise.lab.debian.lock import NATIVE, Lock, Package
+from worldwise.lab.debian.store import Store
+from worldwise.lab.roots import RECIPE, ROOTS
+from worldwise.lab.sandbox.entering import SOURCE_DATE_EPOCH
+from worldwise.lab.sandbox.refusals import missing_tool
+
+# Of no use to a compiler; left out they save a third of the files and of the time.
+_EXCLUDED = (
+    "/usr/share/doc/*",
+    "/usr/share/info/*",
+    "/usr/share/man/*",
+    "/usr/share/locale/*",
+    "/usr/share/bash-completion/*",
+)
+
+# Unpacked, the packages take about four times their size; they pass through a scratch root of the same size.
+UNPACKED_FACTOR = 5
+# The marker of a root, written last: one without it was never finished.
+MARKER = "lab.json"
+# Programs of the host that making a root takes, and the packages that have them.
+PROGRAMS = {"mmdebstrap": "mmdebstrap", "bwrap": "bubblewrap", "tar": "tar", "dpkg-deb": "dpkg"}
+
+
+@dataclass(frozen=True)
+class Making:
+    """A root that is to be made.
+
+    Attributes:
+        name: which of ROOTS it is.
+        title: as messages call it.
+        lock: what it is made of.
+        digest: its address.
+        labs: the folder that has the roots.
+        store: the downloaded packages, all there.
+        console: for progress.
+    """
+
+    name: str
+    title: str
+    lock: Lock
+    digest: str
+    labs: Path
+    store: Store
+    console: Console
+
+    def make(self, directory: Path) -> None:
+        """Make the root in `directory`, in place of what is there. Call it with the root's lock held.
+
+        Raises WorldwiseError: no space, or what mmdebstrap says.
+        """
+        began = time.monotonic()
+        scratch = scratch_place(self.labs)
+        self._require_space(scratch)
+        discard(directory)
+        short = self.digest[:12]
+        # Left by a build that was killed; the lock says nobody is at it now.
+        for old in (*self.labs.glob(f".building-{short}-*"), *self.labs.glob(f".worldwise-stage-{short}-*")):
+            discard(old)
+        building = Path(tempfile.mkdtemp(dir=self.labs, prefix=f".building-{short}-"))
+        stage = Path(tempfile.mkdtemp(dir=scratch, prefix=f".worldwise-stage-{short}-"))
+        try:
+            for path in (building, stage):
+                path.chmod(0o755)
+            self._repository(stage / "packages")
+            (stage / "scratch").mkdir(mode=0o755)
+            self._make_root(stage, building)
+            _finish(building / "root")
+            self._describe(building, began)
+            building.rename(directory)
+        finally:
+            discard(stage)
+            discard(building)
+        seconds = time.monotonic() - began
+        self.console.print(f"worldwise: {self.title} ({short}) built in {seconds:.0f} s", highlight=False)
+
+    def _require_space(self, scratch: Path) -> None:
+        needed = UNPACKED_FACTOR * sum(package.size for package in self.lock.lab)
+        same = self.labs.stat().st_dev == scratch.stat().st_dev
+        require_space(self.labs, 2 * needed if same else needed, self.title)
+        if not same:
+            require_space(scratch, needed, f"building {self.title}")
+
+    def _describe(self, building: Path, began: float) -> None:
+        """Write the list of a root's files, and its marker."""
+        witness = _witness(building / "root")
+        manifest = {
+            "format": 1,
+            "digest": self.digest,
+            "recipe": RECIPE,
+            "suite": self.lock.suite,
+            "packages": len(self.lock.lab),
+            "bytes": directory_size(building / "root"),
+            "seconds": round(time.monotonic() - began, 1),
+            "witness": witness,
+            "files": Contents(building / "root", building, self.title).record(witness)[0],
+        }
+        (building / MARKER).write_text(json.dumps(manifest, indent=0) + "\n", encoding="utf-8")
+
+    def _repository(self, directory: Path) -> None:
+        """A flat package repository of the lab's packages and nothing else."""
+        directory.mkdir(mode=0o755)
+
+        def entry(package: Package) -> str:
+            file = self.store.path(package)
+            place = directory / f"{package.sha256}.deb"
+            try:
+                place.hardlink_to(file)
+            except OSError:
+                shutil.copyfile(file, place)
+                place.chmod(0o644)
+            control = subprocess.run(["dpkg-deb", "--field", str(file)], capture_output=True, text=True, check=False)
+            if control.returncode != 0:
+                raise WorldwiseError(f"{package.file} is not a package dpkg-deb can read", details=control.stderr)
+            place_lines = f"Filename: ./{place.name}\nSize: {package.size}\nSHA256: {package.sha256}\n"
+            return control.stdout.rstrip("\n") + "\n" + place_lines
+
+        with ThreadPoolExecutor() as pool:
+            entries = list(pool.map(entry, self.lock.lab))
+        index = directory / "Packages"
+        index.write_text("\n".join(entries), encoding="utf-8")
+        index.chmod(0o644)
+
+    def _make_root(self, stage: Path, building: Path) -> None:
+        root = building / "root"
+        root.mkdir(mode=0o755)
+        log_path = self.labs / f"{self.digest[:12]}.log"
+        if not self.console.is_terminal:
+            self.console.print(f"worldwise: building {self.title} from {len(self.lock.lab)} packages")
+        with log_path.open("w", encoding="utf-8") as log:
+            maker = subprocess.Popen(
+                self._mmdebstrap(stage),
+                env=_mmdebstrap_environment(stage),
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+            )
+            unpack = ["tar", "--extract", "--no-same-owner", "--exclude=./dev/*", f"--directory={root}"]
+            unpacker = subprocess.Popen(unpack, stdin=maker.stdout, stdout=log, stderr=log)
+            assert maker.stdout is not None
+            assert maker.stderr is not None
+            maker.stdout.close()
+            try:
+                self._follow(maker.stderr, log)
+                codes = maker.wait(), unpacker.wait()
+            except BaseException:
+                _stop(maker)
+                _stop(unpacker)
+                raise
+        if codes != (0, 0):
+            raise _build_error(log_path, codes, self.title)
+        for program in ROOTS[self.name].programs:
+            if not (root / "usr/bin" / program).exists():
+                raise WorldwiseError(f"{self.title} was made, but has no {program}", f"see {log_path}")
+
+    def _mmdebstrap(self, stage: Path) -> list[str]:
+        mode = "root" if os.geteuid() == 0 else "unshare"
+        foreign = {package.architecture for package in self.lock.lab if package.foreign}
+        return [
+            "mmdebstrap",
+            f"--mode={mode}",
+            "--variant=essential",
+            "--format=tar",
+            "--architectures=" + ",".join([NATIVE, *sorted(foreign)]),
+            "--verbose",
+            "--include=" + ",".join(package.qualified for package in self.lock.lab),
+            "--aptopt=APT::Install-Recommends false",
+            "--dpkgopt=force-unsafe-io",
+            *(f"--dpkgopt=path-exclude={pattern}" for pattern in _EXCLUDED),
+            "",  # the suite: all there is in the repository
+            "-",
+            f"deb [trusted=yes] copy:{stage / 'packages'} ./",
+        ]
+
+    def _follow(self, messages: IO[bytes], log: IO[str]) -> None:
+        """Copy mmdebstrap's messages to the log, and count packages unpacked and set up as progress."""
+        progress = Progress(
+            TextColumn("{task.description}", markup=False),
+            BarColumn(),
+            TimeElapsedColumn(),
+            console=self.console,
+            transient=True,
+            disable=not self.console.is_terminal,
+        )
+        with progress:
+            task = progress.add_task(f"building {self.title}", total=2 * len(self.lock.lab))
+            for raw in messages:
+                line = raw.decode(errors="replace")
+                log.write(line)
+                log.flush()
+                if line.startswith(("Unpacking ", "Setting up ")):
+                    progress.advance(task)
+
+
+def _mmdebstrap_environment(stage: Path) -> dict[str, str]:
+    return {
+        "PATH": os.environ.get("PATH", "") + ":/usr/sbin:/sbin",
+        "HOME": os.environ.get("HOME", "/"),
+        "LC_ALL": "C.UTF-8",
+        "SOURCE_DATE_EPOCH": str(SOURCE_DATE_EPOCH),
+        "TMPDIR": str(stage / "scratch"),
+    }
+
+
+def scratch_place(labs: Path) -> Path:
+    """Where mmdebstrap may work: an ordinary user's takes other user ids, which must be let through."""
+    if os.geteuid() == 0:
+        return labs
+    if all(path.stat().st_mode & stat.S_IXOTH for path in (labs, *labs.parents)):
+        return labs
+    return Path(os.environ.get("TMPDIR") or "/var/tmp")
+
+
+def require_host() -> None:
+    """Raise WorldwiseError if this machine cannot make a root, naming the package that it lacks."""
+    if platform.machine() != "x86_64":
+        raise WorldwiseError(
+            f"the lab's packages are for amd64, this machine is {platform.machine()}",
+            "use an amd64 machine, or a virtual one",
+        )
+    for program, package in PROGRAMS.items():
+        if shutil.which(program) is None:
+            raise missing_tool(program, package)
+    if os.geteuid() != 0 and shutil.which("newuidmap") is None:
+        raise missing_tool("newuidmap", "uidmap")
+
+
+def _witness(root: Path) -> dict[str, int]:
+    """Size of every program and every file of 256 KiB or more, by its path below `root`."""
+    found: dict[str, int] = {}
+    for parent, _, names in os.walk(root):
+        for name in names:
+            path = Path(parent, name)
+            entry = path.lstat()
+            if stat.S_ISLNK(entry.st_mode) and parent.endswith("/usr/bin"):
+                found[str(path.relative_to(root))] = 0
+            elif stat.S_ISREG(entry.st_mode) and (parent.endswith("/usr/bin") or entry.st_size >= 1 << 18):
+                found[str(path.relative_to(root))] = entry.st_size
+    return dict(sorted(found.items()))
+
+
+def _finish(root: Path) -> None:
+    """Take out what mmdebstrap copied from this host, and what depends on the day."""
+    for name in ("var/log", "var/cache/apt", "var/lib/apt/lists", "var/tmp"):
+        for path in (root / name).glob("*"):
+            discard(path)
+    contents = {
+        "resolv.conf": "",
+        "hostname": "lab\n",
+        "hosts": "127.0.0.1 localhost lab\n::1 localhost lab\n",
+    }
+    for name, text in contents.items():
+        path = root / "etc" / name
+        path.unlink(missing_ok=True)
+        path.write_text(text, encoding="utf-8")
+
+
+def discard(path: Path) -> None:
+    """Remove a file or a tree of the cache if it is there; what cannot be removed is said, and no error."""
+    try:
+        files.remove(path.parent, path.name)
+    except OSError as error:
+        outgoing.echo(f"worldwise: {path} could not be removed: {error}", err=True)
+
+
+def _stop(process: subprocess.Popen[bytes]) -> None:
+    # mmdebstrap tidies up (mounts, scratch root) on SIGINT, so it gets the time to.
+    if process.poll() is None:
+        process.send_signal(signal.SIGINT)
+    try:
+        process.wait(timeout=30)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.wait()
+
+
+def _build_error(log: Path, codes: tuple[int, int], title: str) -> WorldwiseError:
+    lines = log.read_text(encoding="utf-8", errors="replace").splitlines()
+    text = "\n".join(lines)
+    tail = "\n".join(lines[-25:])
+    script = re.search(r"^dpkg: error processing package (\S+) .*$", text, re.MULTILINE)
+    if script:
+        return WorldwiseError(
+            f"{title} could not be made: a script of package {script[1].split(':')[0]} failed",
+            f"the whole log is {log}; if it happens again, this kernel or container forbids something",
+            tail,
+        )
+    if "No space left on device" in text:
+        return WorldwiseError(
+            f"{title} could not be made: the disk is full",
+            "free some space, or set WORLDWISE_CACHE (and TMPDIR, as an ordinary user) to a larger disk",
+            tail,
+        )
+    if os.geteuid() != 0 and re.search(r"newuidmap|newgidmap|subuid|unshare|user namespace", text):
+        return WorldwiseError(
+            f"{title} could not be made: mmdebstrap may not use user namespaces here",
+            "this user needs a line in /etc/subuid and /etc/subgid (`sudo usermod "
+            "--add-subuids 100000-165535 --add-subgids 100000-165535 $USER`) "
+            "and the package uidmap; or run worldwise as root",
+            tail,
+        )
+    who = f"mmdebstrap ended with status {codes[0]}" if codes[0] else f"tar ended with status {codes[1]}"
+    return WorldwiseError(f"{title} could not be made: {who}", f"the whole log is {log}", tail)

@@ -1,0 +1,80 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""A user's library in a suite: asked for all that the suite asks of other libraries."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from worldwise.base.errors import WorldwiseError
+from worldwise.libraries.cores import TEE_CORE
+from worldwise.libraries.own import Own
+from worldwise.libraries.portable import Portable
+from worldwise.plan.case import Case, Unavailable
+from worldwise.plan.catalogue import takes_portables
+from worldwise.plan.checks import unavailable_reason
+from worldwise.plan.suite import Suite
+
+# The OP-TEE whose TA calls the library. What its core does for cryptography takes no part in what is measured.
+OPTEE_VARIANT = "mbedtls-nist"
+# The attestation is on this curve: a library that has not all of these cannot make one.
+TEE_CURVE = "secp256r1"
+
+TEE_NEEDS = ("keygen", "sign", "verify")
+
+TEE_OPERATIONS = ("keygen", "attestdiv", "attestquorum")
+
+# What a TEE's suite asks of any library; all else is OP-TEE's own affair, whatever library there is.
+_TEE_ASKED = (*TEE_OPERATIONS, "sha256")
+
+
+def with_own(suite: Suite, brought: Sequence[Own]) -> Suite:
+    """The suite, and all that it asks of other libraries asked of these too.
+
+    What one has not is unavailable, as for the others. Raises WorldwiseError if a library has nothing of it.
+    """
+    cases = list(suite.cases)
+    unavailable = list(suite.unavailable)
+    for own in brought:
+        added, lacking = _cases(suite, own)
+        if not added:
+            reasons = "; ".join(dict.fromkeys(one.reason for one in lacking)) or "it asks nothing of a library"
+            raise WorldwiseError(
+                f"{own.origin}: suite {suite.name} has nothing that '{own.name}' can be measured by: {reasons}",
+                "choose another suite, such as mcu or attestation",
+            )
+        cases += added
+        unavailable += lacking
+    return replace(suite, cases=tuple(cases), unavailable=tuple(unavailable))
+
+
+def _cases(suite: Suite, own: Own) -> tuple[list[Case], list[Unavailable]]:
+    cases: dict[str, Case] = {}
+    lacking: dict[Unavailable, None] = {}
+    for case in suite.cases:
+        if not takes_portables(case.target) and case.operation not in _TEE_ASKED:
+            continue
+        reason = _reason(own.implementation, case.target, case.curve, case.operation)
+        if reason:
+            lacking[Unavailable(case.target, own.name, case.curve, case.operation, reason)] = None
+            continue
+        wanted = replace(case, implementation=own.name)
+        cases.setdefault(wanted.id, wanted)
+    # What none of the suite's libraries has is not among its cases.
+    for one in suite.unavailable:
+        reason = _reason(own.implementation, one.target, one.curve, one.operation)
+        if reason:
+            lacking[Unavailable(one.target, own.name, one.curve, one.operation, reason)] = None
+    return list(cases.values()), list(lacking)
+
+
+def _reason(implementation: Portable, target: str, curve: str, operation: str) -> str:
+    """Why a case cannot be, without a full stop; empty if it can."""
+    if takes_portables(target):
+        return unavailable_reason(target, implementation.name, curve, operation)
+    if operation not in TEE_OPERATIONS:
+        return f"{operation} on {target} is measured of OP-TEE's own libraries alone"
+    for needed in TEE_NEEDS:
+        if not implementation.has(needed, TEE_CURVE):
+            return f"{implementation.name} has no {needed} on {TEE_CURVE}"
+    if not implementation.runs_on(TEE_CORE):
+        return f"{implementation.name} is not for {TEE_CORE}"
+    return ""
