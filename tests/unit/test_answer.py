@@ -9,7 +9,8 @@ from worldwise.base import outgoing
 from worldwise.base.tables import Table
 from worldwise.read.lens import BudgetResult, FailedCase, Reading, read_run
 from worldwise.report import answer as screens
-from worldwise.report.tables import Answer, answers
+from worldwise.report.report import answers
+from worldwise.report.tables import Answer
 from worldwise.run.rundir import Run
 
 COMMAND = "worldwise report latest"
