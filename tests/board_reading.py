@@ -4,17 +4,9 @@
 from collections.abc import Iterable, Sequence
 
 from worldwise.base.units import size_text
-from worldwise.families.sha256.cost import HashReading
-from worldwise.read.lens import (
-    BOARD_ASSUMPTION,
-    CLOCK_ASSUMPTION,
-    FORMAT,
-    NotAvailable,
-    PublishedFigure,
-    Reading,
-    Row,
-    RunSummary,
-)
+from worldwise.families.portable.readings import BOARD_ASSUMPTION, BoardTimes, OnBoard
+from worldwise.read.models import CLOCK_ASSUMPTION, FORMAT, NotAvailable, PublishedFigure, Reading, Row, RunSummary
+from worldwise.read.parts import Footprint
 
 BOARDS = ("nucleo-f103rb", "nucleo-f446re")
 _CLOCKS = {"nucleo-f103rb": 72.0, "nucleo-f446re": 180.0, "microbit": 16.0}
@@ -96,7 +88,6 @@ def board_row(
         size=size,
         chunk=None,
         calls=1,
-        runs=runs,
         measure=measure.get(operation, operation),
         place="mcu",
         unit="instructions",
@@ -111,16 +102,14 @@ def board_row(
         max=int(median),
         worst=int(median),
         ratio_to_linux=None,
-        rank=None,
-        stack=stack,
-        heap=heap,
-        flash=int(flash * smaller),
-        ram=ram,
-        clock_mhz=clock,
         microseconds={f"{clock:g} MHz": median / clock},
         published=tuple(published),
         published_gap=gap,
         verdict=None,
+        parts=(
+            Footprint(stack=stack, heap=heap, flash=int(flash * smaller), ram=ram),
+            OnBoard(clock_mhz=clock, runs=runs),
+        ),
     )
 
 
@@ -142,15 +131,14 @@ def board_reading(rows: Iterable[Row] = (), unavailable: Iterable[NotAvailable] 
         ),
         rows=tuple(listed),
         factors=(),
-        hashing=HashReading(costs=(), fits=(), published=(), published_reason="", clock_ghz=1.2),
         attempts=(),
         assumption=CLOCK_ASSUMPTION,
-        board_assumption=BOARD_ASSUMPTION,
         published_reason="Why they differ: they are other programs.",
         budget=None,
         failed=(),
         missing=(),
         unavailable=tuple(unavailable) or _unavailable(),
+        parts=(BoardTimes(board_assumption=BOARD_ASSUMPTION),),
     )
 
 
@@ -231,7 +219,9 @@ def _ranked(rows: list[Row]) -> list[Row]:
     for row in rows:
         medians.setdefault(contest(row), []).append(row.median)
     return [
-        row.model_copy(update={"rank": 1 + sum(median < row.median for median in medians[contest(row)])})
+        row.with_part(
+            row.part(OnBoard).model_copy(update={"rank": 1 + sum(one < row.median for one in medians[contest(row)])})
+        )
         if len(medians[contest(row)]) > 1
         else row
         for row in rows

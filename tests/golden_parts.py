@@ -40,7 +40,7 @@ from worldwise.plan.catalogue import (
 )
 from worldwise.plan.selection import swept
 from worldwise.plan.suite import Suite, load_suite, parse_suite
-from worldwise.read import lens, published
+from worldwise.read import models, published
 from worldwise.read.comparison import Comparison
 from worldwise.records import parse as record
 from worldwise.records import trace
@@ -361,7 +361,7 @@ _SCHEMAS: Mapping[str, Any] = {
     "run.json": rundir.RunManifest,
     "case.json": rundir.CaseManifest,
     "finished.json": rundir.Finished,
-    "a report": lens.Reading,
+    "a report": models.Reading,
     "a comparison": Comparison,
     "a published figure": published.Figure,
     "implementation.toml": portable.Manifest,

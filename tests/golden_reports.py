@@ -42,6 +42,7 @@ from worldwise.explain.layers import load_rules
 from worldwise.explain.witness import Agreement
 from worldwise.families.abuse.tables import abuse_sections
 from worldwise.families.calls.tables import calls_sections
+from worldwise.families.echo.readings import Host
 from worldwise.families.hardclock.tables import SOURCE, armv7_sections
 from worldwise.families.keycache.tables import keycache_sections
 from worldwise.families.sha256.explained import HashParts, Part, parts_section
@@ -50,13 +51,16 @@ from worldwise.plan.budget import parse_budget
 from worldwise.plan.case import Case
 from worldwise.plan.suite import parse_suite
 from worldwise.read import gate, published
-from worldwise.read.lens import NotAvailable, Reading, read_run
+from worldwise.read.lens import read_run
+from worldwise.read.models import NotAvailable, Reading
+from worldwise.read.parts import Footprint
 from worldwise.records.models import Sample
 from worldwise.records.trace import Witness
-from worldwise.report import document, exports, plot, report, terminal
+from worldwise.report import document, exports, report, terminal
 from worldwise.report import explained as explain_report
 from worldwise.report import gated as gate_report
 from worldwise.report.document import markdown_text
+from worldwise.report.drawing import plot
 from worldwise.report.terminal import print_sections
 from worldwise.run.reproduction import compare_runs, first_difference
 
@@ -142,7 +146,7 @@ def _echo(_: Path) -> Reading:
             rows.append(test_echo.echo_row(server, size, "stream", 100 * cost))
             host.append(test_echo.host_time(server, size, "round-trip", cost / 100))
             host.append(test_echo.host_time(server, size, "stream", 1024 * 512))
-    return board_reading().model_copy(update={"rows": tuple(rows), "host": tuple(host)})
+    return board_reading().model_copy(update={"rows": tuple(rows)}).with_part(Host(host=tuple(host)))
 
 
 def _crypto(_: Path) -> Reading:
@@ -271,7 +275,7 @@ def _armv7(full: bool) -> list[Section]:
 
 
 def _options(full: bool) -> list[Section]:
-    return test_options_report.sections(test_options_report.grid(flash=1234, ram=56), full)
+    return test_options_report.sections(test_options_report.grid(parts=(Footprint(flash=1234, ram=56),)), full)
 
 
 def _abuse(full: bool) -> list[Section]:
@@ -387,7 +391,10 @@ def _plot_lines() -> Iterator[str]:
         for panel in one.panels:
             nobodys = f"; nobody has {', '.join(panel.nobodys)}" if panel.nobodys else ""
             yield f"  {panel.title or '-'}{nobodys}"
-            rows = [f"{row.case} {row.measure} {row.median} {row.stack} {row.flash}" for row in panel.rows]
+            rows = [
+                f"{row.case} {row.measure} {row.median} {row.footprint.stack} {row.footprint.flash}"
+                for row in panel.rows
+            ]
             digest = hashlib.sha256("\n".join(rows).encode()).hexdigest()[:16]
             yield f"    {len(rows)} rows from {rows[0]} to {rows[-1]}, SHA-256 {digest}"
 

@@ -9,7 +9,7 @@ from worldwise.base import paths
 from worldwise.base.tables import Table
 from worldwise.families.abuse.tables import abuse_sections
 from worldwise.plan.catalogue import ABUSED, APPS
-from worldwise.read.lens import Attempt, Reading
+from worldwise.read.models import Attempt, Reading
 
 BAD, SHORT = "TEE_ERROR_BAD_PARAMETERS", "TEE_ERROR_SHORT_BUFFER"
 APPS_FOLDER = paths.GUEST / "apps"

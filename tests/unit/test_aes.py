@@ -15,10 +15,12 @@ from synthetic import lines, new_writer, write_case
 from worldwise.base.errors import WorldwiseError
 from worldwise.base.tables import Section, Table
 from worldwise.families.aes.evidence import CipherEvidence
+from worldwise.families.aes.readings import AES_WHOLE
 from worldwise.families.aes.tables import aes_sections
 from worldwise.plan.case import Case, parse_case
 from worldwise.plan.suite import Suite, parse_suite
-from worldwise.read.lens import AES_WHOLE, Reading, read_run
+from worldwise.read.lens import read_run
+from worldwise.read.models import Reading
 from worldwise.read.published import Published
 from worldwise.records.check import CheckedRecords, check_records
 from worldwise.records.evidence import verify_evidence

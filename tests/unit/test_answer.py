@@ -7,7 +7,8 @@ import pytest
 
 from worldwise.base import outgoing
 from worldwise.base.tables import Table
-from worldwise.read.lens import BudgetResult, FailedCase, Reading, read_run
+from worldwise.read.lens import read_run
+from worldwise.read.models import BudgetResult, FailedCase, Reading
 from worldwise.report import answer as screens
 from worldwise.report.report import answers
 from worldwise.report.tables import Answer

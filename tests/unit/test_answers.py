@@ -22,7 +22,8 @@ from rich.console import Console
 from board_reading import board_reading
 from worldwise.base.tables import Section, Table
 from worldwise.plan.budget import parse_budget
-from worldwise.read.lens import Attempt, Reading, Row, read_run
+from worldwise.read.lens import read_run
+from worldwise.read.models import Attempt, Reading, Row
 from worldwise.report.report import answers, sections
 from worldwise.report.tables import ANSWER_LINES, Answer, declared_tables, named_sections
 from worldwise.report.terminal import print_section
@@ -43,7 +44,7 @@ def of(family: str, *rows: Row) -> Answer:
     """What one family says; of rows that have no more than its tables need."""
     whole = []
     for row in rows:
-        some: dict[str, Any] = {"board": "", "min": row.median, "max": row.median, "published": (), "flash": None}
+        some: dict[str, Any] = {"board": "", "min": row.median, "max": row.median, "published": ()}
         whole.append(Row.model_construct(**some | row.__dict__))
     answer = declared_tables()[family].answer(of_rows(*whole))
     assert answer

@@ -8,8 +8,9 @@ from typing import Any
 import pytest
 
 from worldwise.base.tables import Section
+from worldwise.families.hardclock.readings import ClockReading, ClocksSaid
 from worldwise.families.hardclock.tables import SOURCE, Fit, armv7_sections, verdict
-from worldwise.read.lens import ClockReading, Reading, Row
+from worldwise.read.models import Reading, Row
 from worldwise.read.published import Published
 
 CURVES = ("secp256r1", "secp384r1", "secp256k1")
@@ -55,7 +56,10 @@ def rows(levels: Mapping[str, tuple[float, ...]] = LEVELS) -> list[Row]:
 def reading(found: list[Row], clocks: tuple[ClockReading, ...] = ()) -> Reading:
     source = Published(SOURCE)
     return Reading.model_construct(
-        rows=tuple(found), clocks=clocks, published_table=source.table, published_reason=source.reason
+        rows=tuple(found),
+        parts=(ClocksSaid(clocks=clocks),),
+        published_table=source.table,
+        published_reason=source.reason,
     )
 
 

@@ -16,9 +16,13 @@ from board_reading import board_reading, board_row
 from synthetic import write_run
 from worldwise import cli
 from worldwise.base.tables import Section, Table
-from worldwise.families.portable.boards import by_core, dmips
+from worldwise.families.portable.boards import dmips
+from worldwise.families.portable.readings import BoardTimes
+from worldwise.libraries.boards import by_core
 from worldwise.plan.case import Case
-from worldwise.read.lens import Reading, read_run
+from worldwise.read.lens import read_run
+from worldwise.read.models import Reading
+from worldwise.read.parts import Footprint
 from worldwise.report.report import render, sections, to_csv, to_json, to_markdown
 from worldwise.run.rundir import Run
 
@@ -123,7 +127,7 @@ def test_spread_and_n_are_shown_where_they_say_something() -> None:
 
 def test_memory_that_is_not_known_is_a_dash_and_none_is_0() -> None:
     """If this fails, what was not measured reads as nothing used."""
-    bare = board_row().model_copy(update={"stack": None, "flash": None, "ram": None})
+    bare = board_row().with_part(Footprint(heap=0))
     line = table(board_reading([bare]), f"{M4}: ST").rows[0]
     assert line[-5:] == ["-", "0", "-", "-", "-"]
 
@@ -186,7 +190,7 @@ def test_the_legend_says_what_is_assumed_and_left_out(reading: Reading) -> None:
     """If this fails, a time at one instruction per cycle is taken for a measurement."""
     text = " ".join(section(reading, "How to read the boards").notes)
     for words in (
-        reading.board_assumption,
+        reading.part(BoardTimes).board_assumption,
         "sign: what one sign takes.",
         "the flash's wait states",
         "QEMU's netduinoplus2",

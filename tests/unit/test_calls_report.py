@@ -10,7 +10,7 @@ from worldwise.base.tables import Section
 from worldwise.base.units import size_text
 from worldwise.families.calls.tables import calls_sections
 from worldwise.plan.case import parse_case
-from worldwise.read.lens import Reading, Row
+from worldwise.read.models import Reading, Row
 
 SIZES = (16, 4096, 65536, 1 << 20)
 # What sharing, reading and copying cost in these tests: fixed, per byte.

@@ -19,6 +19,7 @@ from worldwise.base.errors import WorldwiseError
 from worldwise.plan.case import Case
 from worldwise.read import gate, lens
 from worldwise.read.comparison import Allowance, Comparison, Gate
+from worldwise.read.models import Reading
 from worldwise.read.selection import Parts, parse_selection
 from worldwise.report import gated as gate_report
 from worldwise.report import report
@@ -459,6 +460,6 @@ def test_bencher(failing: Comparison, runs_dir: Path) -> None:
     assert alone[row.name]["flash-bytes"] == {"value": 12_007}
 
 
-def reading_of(runs_dir: Path, run: str) -> lens.Reading:
+def reading_of(runs_dir: Path, run: str) -> Reading:
     """What `report` shows of a run."""
     return lens.read_run(open_run(run, runs_dir))

@@ -13,12 +13,13 @@ from cryptography.hazmat.primitives.asymmetric.utils import decode_dss_signature
 from board_reading import board_reading, board_row
 from worldwise.base.errors import WorldwiseError
 from worldwise.base.tables import Section
+from worldwise.families.crypto.readings import Recommended, TaSize
 from worldwise.families.crypto.tables import crypto_columns, crypto_sections, subject_text
 from worldwise.libraries.portable import portables
 from worldwise.plan.case import parse_case
 from worldwise.plan.checks import unavailable_reason
 from worldwise.plan.suite import load_suite, parse_suite
-from worldwise.read.lens import NotAvailable, Reading, Row
+from worldwise.read.models import NotAvailable, Reading, Row
 from worldwise.records.check import check_records
 from worldwise.records.messages import message
 from worldwise.records.parse import parse_line
@@ -41,7 +42,8 @@ def linux(case_id: str, median: float) -> list[Row]:
 def _row(case_id: str, place: str, median: float, stack: int | None = None) -> Row:
     case = parse_case(case_id)
     in_tee = case.target == "optee"
-    return board_row().model_copy(
+    usual = board_row()
+    found = usual.model_copy(
         update={
             "case": case.id,
             "target": case.target,
@@ -58,17 +60,16 @@ def _row(case_id: str, place: str, median: float, stack: int | None = None) -> R
             "median": median,
             "mean": median,
             "n": 100,
-            "stack": stack,
-            "ta_loaded": 200_000 if in_tee else None,
-            "ta_file": 90_000 if in_tee else None,
         }
     )
+    found = found.with_part(usual.footprint.model_copy(update={"stack": stack}))
+    return found.with_part(TaSize(ta_loaded=200_000, ta_file=90_000)) if in_tee else found
 
 
 def reading(listed: Iterable[Row], recommended: str = "", unavailable: Iterable[NotAvailable] = ()) -> Reading:
-    return board_reading().model_copy(
-        update={"rows": tuple(listed), "recommended": recommended, "unavailable": tuple(unavailable)}
-    )
+    change = {"rows": tuple(listed), "unavailable": tuple(unavailable)}
+    changed: Reading = board_reading().model_copy(update=change)
+    return changed.with_part(Recommended(recommended=recommended))
 
 
 def section(found: Iterable[Section], title: str) -> Section:

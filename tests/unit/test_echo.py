@@ -18,9 +18,10 @@ from worldwise.base.tables import Section
 from worldwise.base.units import size_text
 from worldwise.families.echo import client as echo_host
 from worldwise.families.echo.client import HOST_FILE, STREAM_MESSAGES, EchoClient, read_host_times
+from worldwise.families.echo.readings import Host, HostTime
 from worldwise.families.echo.tables import echo_sections
 from worldwise.plan.case import Case, parse_case
-from worldwise.read.lens import HostTime, Reading, Row
+from worldwise.read.models import Reading, Row
 from worldwise.run.results import ResultStore
 
 READY = '{"type":"outcome","what":"server for the host","result":"ready","detail":""}\n'
@@ -231,7 +232,8 @@ def reading() -> Reading:
             rows.append(echo_row(server, size, "stream", STREAM_MESSAGES * (cost - 10_000)))
             host.append(host_time(server, size, "round-trip", cost / 100))
             host.append(host_time(server, size, "stream", 1024 * STREAM_MESSAGES))
-    return board_reading().model_copy(update={"rows": tuple(rows), "host": tuple(host)})
+    changed: Reading = board_reading().model_copy(update={"rows": tuple(rows)})
+    return changed.with_part(Host(host=tuple(host)))
 
 
 def test_what_a_run_without_echo_shows() -> None:
@@ -260,16 +262,16 @@ def test_the_tables(reading: Reading) -> None:
 def test_a_pause_is_told(reading: Reading) -> None:
     host = [
         times.model_copy(update={"min": 41_000.0}) if "1KiB,server=socket" in times.parameters else times
-        for times in reading.host
+        for times in reading.part(Host).host
     ]
-    part = echo_sections(reading.model_copy(update={"host": tuple(host)}))[2]
+    part = echo_sections(reading.with_part(Host(host=tuple(host))))[2]
     assert any("at 1KiB takes more than 40 ms" in note for note in part.notes)
     assert not any("40 ms" in note for note in echo_sections(reading)[2].notes)
 
 
 def test_a_server_that_was_not_measured_has_no_column(reading: Reading) -> None:
     rows = tuple(row for row in reading.rows if "server=call" in row.parameters)
-    part, _ = echo_sections(reading.model_copy(update={"rows": rows, "host": ()}))
+    part, _ = echo_sections(reading.model_copy(update={"rows": rows, "parts": ()}))
     assert cells(part)[0] == ["1B", "75,001", "-"]
     assert not any("TEE Sockets can connect" in note for note in part.notes)
 

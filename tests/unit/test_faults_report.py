@@ -9,7 +9,7 @@ from worldwise.base.tables import Section
 from worldwise.families.faults.attempts import ATTEMPTS, LABELS
 from worldwise.families.faults.campaign import AFTER_RESTART
 from worldwise.families.faults.tables import faults_sections
-from worldwise.read.lens import Attempt, Reading
+from worldwise.read.models import Attempt, Reading
 
 CORRUPT = "TEE_ERROR_CORRUPT_OBJECT"
 ABSENT = "TEE_ERROR_ITEM_NOT_FOUND, as if it had never been there"

@@ -12,6 +12,7 @@ import synthetic
 from boards import private_key, sign
 from synthetic import RecordList, find, lines
 from worldwise.base.errors import WorldwiseError
+from worldwise.families.hardclock.readings import ClocksSaid
 from worldwise.families.hardclock.tables import SOURCE
 from worldwise.libraries import curves
 from worldwise.libraries.portable import portables
@@ -170,7 +171,7 @@ def test_a_reading_has_clocks_and_the_counts_of_published_runs(runs_dir: Path, m
     """If this fails, the published table has ours of another case beside it, or the clocks are lost."""
     monkeypatch.setattr(synthetic, "make_records", records)
     reading = read_run(synthetic.write_run(runs_dir, [CASE], suite=replace(synthetic.make_suite(), published=SOURCE)))
-    sign, loop = reading.clocks
+    sign, loop = reading.part(ClocksSaid).clocks
     assert (sign.measure, sign.core, sign.n, sign.instructions) == ("sign", "cortex-a9", 2, COUNTS["sign"])
     assert sign.hardclock == pytest.approx(COUNTS["sign"] / 1000, abs=4)
     assert loop.monotonic == COUNTS["loop"] + EMPTY + 5 * READING

@@ -10,9 +10,11 @@ from rich.console import Console
 
 from synthetic import DIGEST_FIXED, PER_BYTE, PER_PAGE, REST, SHA256SUM, SWITCH, WRAPPER, RecordList, find, write_run
 from worldwise.base.errors import WorldwiseError
-from worldwise.families.sha256.cost import Fit, HashCost, throughput
+from worldwise.families.sha256.cost import Fit, HashCost, HashReading, throughput
+from worldwise.families.sha256.readings import Hashing
 from worldwise.plan.case import Case, parse_case
-from worldwise.read.lens import Reading, read_run
+from worldwise.read.lens import read_run
+from worldwise.read.models import Reading
 from worldwise.report.report import render, sections, to_csv, to_json, to_markdown
 
 SIZES = ("0B", "4KiB", "64KiB", "1MiB")
@@ -48,12 +50,16 @@ def reading(tmp_path_factory: pytest.TempPathFactory) -> Reading:
 
 
 def cost_of(reading: Reading, case: str) -> HashCost:
-    (cost,) = (cost for cost in reading.hashing.costs if cost.case == case)
+    (cost,) = (cost for cost in hashing(reading).costs if cost.case == case)
     return cost
 
 
+def hashing(reading: Reading) -> HashReading:
+    return reading.part(Hashing).hashing
+
+
 def fit_of(reading: Reading, variant: str, what: str, chunk: int | None = None) -> Fit:
-    (fit,) = (fit for fit in reading.hashing.fits if (fit.variant, fit.what, fit.chunk) == (variant, what, chunk))
+    (fit,) = (fit for fit in hashing(reading).fits if (fit.variant, fit.what, fit.chunk) == (variant, what, chunk))
     return fit
 
 
@@ -66,7 +72,7 @@ def test_a_call_is_taken_apart(reading: Reading) -> None:
     assert cost.rest == REST
     assert cost.inside == cost.algorithm + WRAPPER
     assert (cost.size, cost.chunk, cost.calls) == (2**20, None, 1)
-    for each in reading.hashing.costs:
+    for each in hashing(reading).costs:
         assert each.total == each.algorithm + each.memory + each.switch + each.wrapper + each.rest
 
 
@@ -100,7 +106,7 @@ def test_a_line_is_fitted_to_the_sizes(reading: Reading) -> None:
 
 
 def test_a_line_needs_three_sizes(tmp_path: Path) -> None:
-    assert not read(tmp_path, CASES[:2]).hashing.fits
+    assert not hashing(read(tmp_path, CASES[:2])).fits
 
 
 def test_what_the_extension_gives(reading: Reading) -> None:
@@ -123,7 +129,7 @@ def test_ratios_need_the_same_parameters(reading: Reading) -> None:
 
 
 def test_published_figures_stand_beside_ours_in_their_unit(reading: Reading) -> None:
-    figures = {(figure.quantity, figure.variant, figure.of): figure for figure in reading.hashing.published}
+    figures = {(figure.quantity, figure.variant, figure.of): figure for figure in hashing(reading).published}
     case = "optee/mbedtls-O2/sha256,size=1MiB,chunk=16KiB"
     fast = figures["throughput", "mbedtls-O2", f"{case}, inside the TA"]
     assert fast.ours == pytest.approx(throughput(2**20, cost_of(reading, case).inside))
@@ -138,7 +144,7 @@ def test_published_figures_stand_beside_ours_in_their_unit(reading: Reading) -> 
     assert ("slow-down", "mbedtls-O2", f"{case}, against the same library in Linux") in figures
     # Nothing streamed, so nothing to compare a stream with.
     assert not [key for key in figures if key[:2] == ("throughput", "mbedtls-ce-O2")]
-    assert "BCM2837" in reading.hashing.published_reason
+    assert "BCM2837" in hashing(reading).published_reason
     assert not [row for row in reading.rows if row.published]
 
 
@@ -177,13 +183,13 @@ def test_the_report_shows_it(reading: Reading) -> None:
     assert "hash: SHA-256, size=1MiB" in shown(reading, full=True)
     fit = next(section for section in sections(reading, full=True) if "least squares" in section.title)
     assert fit.table is not None
-    assert len(fit.table.rows) == sum(len(each.residuals) for each in reading.hashing.fits)
+    assert len(fit.table.rows) == sum(len(each.residuals) for each in hashing(reading).fits)
 
 
 def test_exports_have_every_number(reading: Reading) -> None:
     data = json.loads(to_json(reading))
     assert Reading.model_validate(data) == reading
-    assert len(data["hashing"]["costs"]) == len(reading.hashing.costs) == 12
+    assert len(data["hashing"]["costs"]) == len(hashing(reading).costs) == 12
     rows = list(csv.DictReader(io.StringIO(to_csv(reading))))
     case = "optee/mbedtls-O2/sha256,size=1MiB,chunk=16KiB"
     cost, fit = cost_of(reading, case), fit_of(reading, "mbedtls-O2", "client", 16384)
@@ -210,5 +216,9 @@ def test_a_wrong_digest_is_never_reported(tmp_path: Path) -> None:
 
 def test_a_run_without_hashing_has_none_of_it(tmp_path: Path) -> None:
     reading = read(tmp_path, [parse_case("linux/mbedtls-O2/keygen", 2, 0)])
-    assert (reading.hashing.costs, reading.hashing.fits, reading.hashing.published) == ((), (), ())
+    assert (
+        hashing(reading).costs,
+        hashing(reading).fits,
+        hashing(reading).published,
+    ) == ((), (), ())
     assert "SHA-256 in" not in shown(reading).replace("SHA-256 in OP-TEE", "")

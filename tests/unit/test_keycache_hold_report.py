@@ -8,7 +8,7 @@ from worldwise.base import paths
 from worldwise.base.tables import Section
 from worldwise.families.keycache.attempts import HOLD_ATTEMPTS, LABELS, NOT_TRIED
 from worldwise.families.keycache.hold_tables import keycache_hold_sections
-from worldwise.read.lens import Attempt, Reading
+from worldwise.read.models import Attempt, Reading
 
 
 def attempt(operation: str, parameters: str, what: str, result: str, detail: str, at: int | None = None) -> Attempt:

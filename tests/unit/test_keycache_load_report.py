@@ -11,7 +11,7 @@ from worldwise.base.tables import Section
 from worldwise.families.keycache.load_tables import keycache_load_sections
 from worldwise.families.keycache.spec import WORKLOADS
 from worldwise.plan.case import Case, parse_case
-from worldwise.read.lens import Attempt, Reading, Row
+from worldwise.read.models import Attempt, Reading, Row
 
 VARIANT = "optee/mbedtls-ce-O2"
 # What things cost in these tests: redis-benchmark's start, a connection, a PING, a use of a key by policy.

@@ -11,7 +11,7 @@ from worldwise.base.tables import Section
 from worldwise.families.keycache.tables import SOURCE, keycache_sections
 from worldwise.plan.case import Case, parse_case
 from worldwise.plan.suite import load_suite
-from worldwise.read.lens import Reading, Row
+from worldwise.read.models import Reading, Row
 from worldwise.read.published import Published
 from worldwise.records.check import check_records
 from worldwise.records.parse import parse_line

@@ -21,10 +21,16 @@ from synthetic import (
     write_run,
 )
 from worldwise.base.errors import WorldwiseError
+from worldwise.families.portable.readings import BoardTimes, OnBoard
+from worldwise.families.sha256.readings import Hashing
 from worldwise.plan.budget import parse_budget
 from worldwise.plan.case import Case
 from worldwise.plan.selection import select
-from worldwise.read.lens import Reading, Row, _with_ratios, in_reading_order, read_run
+from worldwise.read.factors import with_ratios
+from worldwise.read.lens import read_run
+from worldwise.read.models import Reading, Row
+from worldwise.read.order import in_reading_order
+from worldwise.read.parts import Footprint
 from worldwise.run.rundir import Run, open_run
 
 NIST_O2 = Case("optee", "mbedtls-nist", "O2", "attestdiv", 4, 2)
@@ -91,7 +97,7 @@ def test_ratio_is_to_linux_of_the_same_machine() -> None:
             )
             for target, median in medians.items()
         ]
-        return {row.target: row.ratio_to_linux for row in _with_ratios(rows)}
+        return {row.target: row.ratio_to_linux for row in with_ratios(rows)}
 
     none = {"linux": None, "linux-armv8": None}
     assert ratios(optee=300, linux=100, linux_armv8=200) == {"optee": 3, **none}
@@ -260,30 +266,33 @@ def board_row(reading: Reading, board: str, variant: str, operation: str, parame
 def test_a_row_of_a_board(on_boards: Reading) -> None:
     row = board_row(on_boards, M4, "micro-ecc-Os", "sign", "curve=secp160r1,size=32B")
     assert (row.target, row.place, row.measure) == (M4, "mcu", "sign")
-    assert (row.curve, row.size, row.runs, row.chunk) == ("secp160r1", 32, None, None)
-    assert (row.stack, row.heap, row.flash, row.ram) == (boards.STACK, boards.HEAP, boards.FLASH + 9, boards.RAM)
-    assert (row.clock_mhz, row.microseconds) == (180.0, {"180 MHz": row.median / 180})
+    assert (row.curve, row.size, row.part(OnBoard).runs, row.chunk) == ("secp160r1", 32, None, None)
+    taken = row.footprint
+    assert (taken.stack, taken.heap, taken.flash) == (boards.STACK, boards.HEAP, boards.FLASH + 9)
+    assert taken.ram == boards.RAM
+    assert (row.part(OnBoard).clock_mhz, row.microseconds) == (180.0, {"180 MHz": row.median / 180})
     assert row.ratio_to_linux is None
     assert "SHA-256 of the message" in row.includes
-    assert board_row(on_boards, M3, "dhrystone-O2", "dhrystone", "runs=1000").runs == 1000
-    assert "one instruction per cycle at the board's clock" in on_boards.board_assumption
+    assert board_row(on_boards, M3, "dhrystone-O2", "dhrystone", "runs=1000").part(OnBoard).runs == 1000
+    assert "one instruction per cycle at the board's clock" in on_boards.part(BoardTimes).board_assumption
     # A board's hashes are not OP-TEE's.
-    assert not on_boards.hashing.costs
+    assert not on_boards.part(Hashing).hashing.costs
     assert len(on_boards.rows) == 126
 
 
 def test_a_run_without_boards_has_nothing_of_them(reading: Reading) -> None:
     for row in reading.rows:
         assert (row.board, row.curve, row.published_gap) == ("", "", "")
-        assert {row.stack, row.heap, row.flash, row.ram, row.clock_mhz, row.rank, row.runs} == {None}
-    assert reading.board_assumption == ""
+        assert row.footprint == Footprint()
+        assert row.part(OnBoard) == OnBoard()
+    assert reading.part(BoardTimes).board_assumption == ""
     assert reading.unavailable == ()
 
 
 def test_ranks_are_among_libraries_that_do_the_same(on_boards: Reading) -> None:
     def ranks(board: str, level: str, parameters: str) -> dict[str, int | None]:
         return {
-            row.implementation: row.rank
+            row.implementation: row.part(OnBoard).rank
             for row in on_boards.rows
             if (row.board, row.optimisation, row.operation, row.parameters) == (board, level, "sign", parameters)
         }
@@ -303,7 +312,7 @@ def test_equal_counts_have_equal_ranks(runs_dir: Path, monkeypatch: pytest.Monke
     cases = [Case(M4, name, "Os", "keygen", 1, 0, (("curve", "secp256r1"),)) for name in names]
     monkeypatch.setattr(boards, "_TIMES", {"bearssl": 2, "micro-ecc": 1, "p256-cortex-m4": 1})
     reading = read_run(write_run(runs_dir, cases, suite=boards.board_suite()))
-    assert [row.rank for row in reading.rows] == [3, 1, 1]
+    assert [row.part(OnBoard).rank for row in reading.rows] == [3, 1, 1]
 
 
 def test_factors_keep_boards_apart(on_boards: Reading) -> None:
@@ -372,7 +381,7 @@ def test_a_run_is_read_without_its_library_but_not_without_its_board(
     run = write_run(runs_dir, [case], suite=boards.board_suite())
     monkeypatch.setattr("worldwise.libraries.portable.portables", dict)
     (row,) = read_run(run).rows
-    assert row.flash == boards.FLASH + 7
+    assert row.footprint.flash == boards.FLASH + 7
     monkeypatch.setattr("worldwise.libraries.boards.boards", dict)
     with pytest.raises(WorldwiseError, match=f"board '{M4}' is not known any more"):
         read_run(run)

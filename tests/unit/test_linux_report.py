@@ -5,7 +5,8 @@ from typing import Any
 
 from worldwise.base.tables import Section
 from worldwise.families.portable.linux import linux_columns, linux_sections
-from worldwise.read.lens import NotAvailable, Reading, Row
+from worldwise.read.models import NotAvailable, Reading, Row
+from worldwise.read.parts import Footprint
 
 
 def row(variant: str, operation: str, median: float, curve: str = "secp256r1", **other: Any) -> Row:
@@ -26,7 +27,6 @@ def row(variant: str, operation: str, median: float, curve: str = "secp256r1", *
         "n": 100,
         "median": float(median),
         "min": int(median),
-        "flash": None,
     }
     return Row.model_construct(**fields | other)
 
@@ -146,7 +146,10 @@ def test_cores_are_compared_and_only_other_code_is_told() -> None:
 
 
 def test_code_is_told_where_it_is_known() -> None:
-    found = [row("bearssl-O2", "sign", 10, flash=5000), row("bearssl-O2", "keygen", 10, flash=4000)]
+    found = [
+        row("bearssl-O2", "sign", 10, parts=(Footprint(flash=5000),)),
+        row("bearssl-O2", "keygen", 10, parts=(Footprint(flash=4000),)),
+    ]
     table = sections(found)[0].table
     assert table
     assert table.rows[0][-1] == "5,000"

@@ -10,7 +10,8 @@ import pytest
 from worldwise.base.tables import Section
 from worldwise.families.portable.options import Options, effects, options_sections
 from worldwise.libraries.portable import portables
-from worldwise.read.lens import Reading, Row
+from worldwise.read.models import Reading, Row
+from worldwise.read.parts import Footprint
 
 LIBRARY = "mbedtls28"
 SIGN, VERIFY = 4_000_000, 15_000_000
@@ -45,10 +46,6 @@ def row(operation: str, median: float, options: str = "", **other: Any) -> Row:
         "curve": "secp256r1",
         "n": 12,
         "median": float(round(median)),
-        "stack": None,
-        "heap": None,
-        "flash": None,
-        "ram": None,
     }
     return Row.model_construct(**fields | other)
 
@@ -91,7 +88,7 @@ def test_what_something_disturbed_takes_no_part() -> None:
 
 
 def test_memory_has_columns_only_where_it_is_known() -> None:
-    table = sections(grid(flash=1234, ram=56))[0].table
+    table = sections(grid(parts=(Footprint(flash=1234, ram=56),)))[0].table
     assert table
     assert [header.partition(",")[0] for header in table.headers[-2:]] == ["code", "static RAM"]
     assert table.rows[0][-2:] == ["1,234", "56"]

@@ -24,9 +24,11 @@ from worldwise.explain.stacks import StackFrame, Stacks
 from worldwise.plan.budget import parse_budget
 from worldwise.plan.case import Case
 from worldwise.read import gate
-from worldwise.read.lens import Reading, read_run
-from worldwise.report import document, exports, flame, plot, report, tracking
+from worldwise.read.lens import read_run
+from worldwise.read.models import Reading
+from worldwise.report import document, exports, flame, report, tracking
 from worldwise.report import gated as gate_report
+from worldwise.report.drawing import figures, plot
 from worldwise.run.rundir import Run, open_run
 
 CASE = Case("linux", "mbedtls", "Os", "keygen", 2, 0)
@@ -298,8 +300,8 @@ def test_junit_is_xml_whatever_the_names() -> None:
 # --- figures ---
 
 
-@pytest.mark.parametrize("kind", plot.KINDS)
-def test_a_figure_is_xml_whatever_the_names(kind: plot.Kind) -> None:
+@pytest.mark.parametrize("kind", figures.KINDS)
+def test_a_figure_is_xml_whatever_the_names(kind: figures.Kind) -> None:
     """Nor does a name become a formula, or stop the drawing."""
     reading = add_library(board_reading(), "$\\frac{1}$\x1b[1m\x9b\u202e")
     for one in plot.plots(reading, (kind,))[:2]:

@@ -14,23 +14,13 @@ import pytest
 
 from board_reading import BOARDS, add_library, board_reading, board_row
 from worldwise.base.errors import WorldwiseError
-from worldwise.read.lens import Reading
-from worldwise.report.plot import (
-    KINDS,
-    STYLES,
-    WIDTHS,
-    Choice,
-    Kind,
-    Plot,
-    compact,
-    draw,
-    house_style,
-    one_plot,
-    pareto_front,
-    plots,
-    styles,
-    to_bytes,
-)
+from worldwise.families.portable.panels import pareto_front
+from worldwise.read.models import Reading
+from worldwise.read.parts import Footprint
+from worldwise.report.drawing.axes import compact
+from worldwise.report.drawing.figures import KINDS, WIDTHS, Choice, Kind, Plot, one_plot
+from worldwise.report.drawing.looks import STYLES, styles
+from worldwise.report.drawing.plot import draw, house_style, plots, to_bytes
 
 
 @pytest.fixture(autouse=True)
@@ -210,7 +200,7 @@ _AGAIN = """
 import hashlib, sys
 sys.path[:0] = sys.argv[1:]
 from board_reading import BOARDS, board_reading, board_row
-from worldwise.report.plot import plots, to_bytes
+from worldwise.report.drawing.plot import plots, to_bytes
 few = board_reading([board_row(board, name) for board in BOARDS for name in ("micro-ecc", "mine")])
 for plot in plots(few):
     for form in ("svg", "png") if plot.kind == "pareto" else ("svg",):
@@ -304,7 +294,7 @@ def test_a_run_without_boards_is_refused(reading: Reading) -> None:
 
 def test_rows_without_footprint_or_stack_do_not_stop_the_rest() -> None:
     """If this fails, a run of an older build gives no figure at all."""
-    bare = board_row().model_copy(update={"flash": None, "ram": None, "stack": None, "heap": None})
+    bare = board_row().with_part(Footprint())
     few = board_reading([bare])
     assert names(plots(few)) == ["time-nucleo-f446re-signatures"]
     with pytest.raises(WorldwiseError, match="makes a figure of kind pareto"):

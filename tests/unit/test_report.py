@@ -10,11 +10,14 @@ from rich.console import Console
 
 from board_reading import board_reading
 from synthetic import CLIENT_EXTRA, COST, new_writer, write_run
+from worldwise.base.tables import Section, Table
 from worldwise.plan.budget import parse_budget
 from worldwise.plan.case import Case
-from worldwise.read.lens import Reading, read_run
+from worldwise.read.lens import read_run
+from worldwise.read.models import Reading
 from worldwise.report.report import EXPORTERS, render, sections, to_csv, to_json, to_markdown
 from worldwise.report.tables import named_sections
+from worldwise.report.terminal import print_section
 from worldwise.run.rundir import Run
 
 
@@ -204,3 +207,47 @@ def test_sections_are_found_by_name_or_by_its_beginning(whole_run: Run) -> None:
     assert [section.name for section in named_sections(found, "price")] == ["price"]
     assert [section.name for section in named_sections(found, "sign")] == ["sign-attestdiv", "sign-attestquorum"]
     assert named_sections(found, "sig") == []
+
+
+@pytest.mark.parametrize("width", [60, 80])
+def test_a_narrow_terminal_shows_every_figure_with_its_header(reading: Reading, width: int) -> None:
+    """Each line of a wide table is a few lines that fit, with everything that it has."""
+    stacked = 0
+    for section in sections(reading):
+        stream = io.StringIO()
+        console = Console(file=stream, width=width, force_terminal=True, color_system=None, legacy_windows=False)
+        print_section(Section("", section.table), console)
+        assert max((len(line.rstrip()) for line in stream.getvalue().splitlines()), default=0) <= width
+        flat = " ".join(stream.getvalue().split())
+        if section.table:
+            names = [" ".join(header.split()) for header in section.table.headers]
+            # Where a table fits it is as ever.
+            as_ever = f"{names[-1]}: " not in flat
+            stacked += not as_ever
+            for row in section.table.rows:
+                assert [cell for cell in row if cell not in flat] == []
+                figures = list(zip(names, row, strict=True))[section.table.left :]
+                assert as_ever or [each for each in figures if ": ".join(each) not in flat] == []
+    assert stacked
+
+
+def test_a_narrow_terminal_shows_a_line_as_this() -> None:
+    stream = io.StringIO()
+    console = Console(file=stream, width=60, force_terminal=True, color_system=None, legacy_windows=False)
+    headers = ["measure", "variant", "worst call\ninstr", "budget\ninstr", "used\n%", "\nrank", "verdict", "of\nit"]
+    row = ["attestdiv sign", "libtomcrypt-Os", "240,061,000", "10,000,000", "2,400.6", "1", "EXCEEDS", ""]
+    print_section(Section("Budget", Table(headers, [row], 2)), console)
+    assert stream.getvalue().splitlines() == [
+        "Budget",
+        "attestdiv sign   libtomcrypt-Os",
+        "  worst call instr: 240,061,000   budget instr: 10,000,000",
+        "  used %: 2,400.6   rank: 1   verdict: EXCEEDS",
+    ]
+    stream.truncate(0)
+    words = "a sentence that is longer than the terminal is wide, so that it must be wrapped somewhere in it"
+    print_section(Section("", Table(["attempt", "what was seen"], [["full", words]], 2)), console)
+    assert stream.getvalue().replace("\x00", "").splitlines()[1:] == [
+        "full",
+        "  what was seen: a sentence that is longer than the terminal",
+        "    is wide, so that it must be wrapped somewhere in it",
+    ]

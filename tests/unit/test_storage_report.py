@@ -14,7 +14,7 @@ from worldwise.families.storage.spec import RPMB_MOST
 from worldwise.families.storage.tables import REQUESTS, storage_sections
 from worldwise.plan.case import parse_case
 from worldwise.plan.suite import parse_suite
-from worldwise.read.lens import Attempt, NotAvailable, Reading, Row
+from worldwise.read.models import Attempt, NotAvailable, Reading, Row
 from worldwise.read.mqttz import SOURCE
 from worldwise.read.published import Published
 from worldwise.records.check import check_records

@@ -10,7 +10,8 @@ from worldwise.base.errors import WorldwiseError
 from worldwise.cli.options import check_output, runs_option, writing
 from worldwise.libraries.portable import OPTIMISATIONS
 from worldwise.read import lens
-from worldwise.report import plot as plots
+from worldwise.report.drawing import figures
+from worldwise.report.drawing import plot as plots
 from worldwise.run.rundir import open_run
 
 
@@ -20,7 +21,7 @@ from worldwise.run.rundir import open_run
     "--kind",
     "kinds",
     multiple=True,
-    type=click.Choice(plots.KINDS),
+    type=click.Choice(figures.KINDS),
     help="What to draw; can be given again.  [default: all]",
 )
 @click.option(
@@ -30,11 +31,11 @@ from worldwise.run.rundir import open_run
     help="A file for one figure (.svg or .png), or a directory for all.  [default: plots/RUN]",
 )
 @click.option(
-    "--format", "form", type=click.Choice(plots.FORMATS), help="Of the files.  [default: a file's suffix, or svg]"
+    "--format", "form", type=click.Choice(figures.FORMATS), help="Of the files.  [default: a file's suffix, or svg]"
 )
 @click.option(
     "--width",
-    type=click.Choice(list(plots.WIDTHS)),
+    type=click.Choice(list(figures.WIDTHS)),
     default="full",
     show_default=True,
     help="170 mm for the whole page, or 85 mm for one of two columns.",
@@ -51,7 +52,7 @@ from worldwise.run.rundir import open_run
 @runs_option
 def plot(
     reference: str,
-    kinds: tuple[plots.Kind, ...],
+    kinds: tuple[figures.Kind, ...],
     output: Path | None,
     form: str | None,
     width: str,
@@ -77,17 +78,17 @@ def plot(
     single = output is not None and bool(suffix) and not output.is_dir()
     if single and output:
         check_output(output)
-        if not form and suffix not in plots.FORMATS:
+        if not form and suffix not in figures.FORMATS:
             raise WorldwiseError(
-                f"{output}: figures are written as {' or '.join(plots.FORMATS)}, not as '{suffix}'.",
+                f"{output}: figures are written as {' or '.join(figures.FORMATS)}, not as '{suffix}'.",
                 "choose such a suffix, or say --format",
             )
     run = open_run(reference, runs)
     reading = lens.read_run(run)
-    choice = plots.Choice(boards, operations, curves, sizes, optimisation or "")
-    found = plots.plots(reading, kinds or plots.KINDS, choice)
+    choice = figures.Choice(boards, operations, curves, sizes, optimisation or "")
+    found = plots.plots(reading, kinds or figures.KINDS, choice)
     if single and output:
-        targets = [(plots.one_plot(found), output, form or suffix)]
+        targets = [(figures.one_plot(found), output, form or suffix)]
     else:
         directory = output or Path("plots") / run.id
         form = form or "svg"

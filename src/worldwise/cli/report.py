@@ -16,7 +16,7 @@ from worldwise.base.tables import Section
 from worldwise.cli.options import check_output, reading_options, runs_option, wanted_budget, writing
 from worldwise.plan.budget import Budget
 from worldwise.read import lens
-from worldwise.read.lens import Reading
+from worldwise.read.models import Reading
 from worldwise.report import report as reports
 from worldwise.report.answer import render_answer
 from worldwise.report.document import section_lines

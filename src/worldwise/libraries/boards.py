@@ -3,6 +3,7 @@
 
 import functools
 import re
+from collections.abc import Iterable
 from fractions import Fraction
 from pathlib import Path
 from typing import Annotated
@@ -127,3 +128,14 @@ def load_board(path: Path, cores: Path = paths.CORES) -> Board:
 def boards() -> dict[str, Board]:
     """Every board of the repository by its name, in the order of the names. Raises WorldwiseError."""
     return {path.stem: load_board(path) for path in sorted(paths.BOARDS.glob("*.toml"))}
+
+
+def by_core(names: Iterable[str]) -> list[str]:
+    """Boards in the order of their cores (M0, M3, M4, M7, M33), each once; those that are gone come last."""
+
+    def order(name: str) -> tuple[int, int, str]:
+        known = boards().get(name)
+        digits = known.core.rpartition("-m")[2] if known else ""
+        return (0, int(digits), name) if digits.isdigit() else (1, 0, name)
+
+    return sorted(set(names), key=order)

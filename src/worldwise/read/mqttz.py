@@ -2,7 +2,7 @@
 """The published OP-TEE applications behind MQT-TZ: what the tables with their figures beside ours share."""
 
 from worldwise.base.tables import spread
-from worldwise.read.lens import Row
+from worldwise.read.models import Row
 from worldwise.read.published import Figure
 
 SOURCE = "optee-mqttz-apps"

@@ -9,7 +9,7 @@ from rich.console import Console
 
 from worldwise.base import outgoing
 from worldwise.base.tables import Section, Table
-from worldwise.read.lens import Reading
+from worldwise.read.models import Reading
 from worldwise.report.report import answers, budget_verdict, heading, sections
 from worldwise.report.tables import Answer
 from worldwise.report.terminal import print_prose, print_section

@@ -7,7 +7,7 @@ from worldwise.libraries.cores import PLAIN_TARGETS
 from worldwise.libraries.implementation import CONSTANT_TIME, IMPLEMENTATIONS, LICENCES, TWEETNACL
 from worldwise.libraries.portable import OPTIMISATIONS, portables
 from worldwise.plan.case import parameters_of
-from worldwise.read.lens import Row
+from worldwise.read.models import Row
 
 _TITLES = {"linux-armv7": "Linux on Armv7-A", "linux-armv8": "Linux on Armv8-A"}
 

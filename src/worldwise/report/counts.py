@@ -6,7 +6,8 @@ from collections.abc import Callable, Iterable, Mapping
 from worldwise.base.outgoing import Prose
 from worldwise.base.tables import Section, Table, count, factor, ratio, section_name, spread, whole
 from worldwise.plan.catalogue import takes_portables
-from worldwise.read.lens import CLOCKS, Factor, Reading, Row, in_reading_order
+from worldwise.read.models import CLOCKS, Factor, Reading, Row
+from worldwise.read.order import in_reading_order
 from worldwise.report.tables import Group, declared_tables, operation_name
 
 

@@ -8,7 +8,8 @@ from rich.console import Console
 
 from worldwise.base.outgoing import csv_text, json_text
 from worldwise.base.tables import Section, Table, count
-from worldwise.read.lens import CLOCKS, BudgetResult, Reading, Row, in_reading_order
+from worldwise.read.models import CLOCKS, BudgetResult, Reading, Row
+from worldwise.read.order import in_reading_order
 from worldwise.report import counts, tracking
 from worldwise.report.counts import label, tee_rows
 from worldwise.report.document import first_lines, section_lines
@@ -51,7 +52,10 @@ _LAST = (Group(1000, _end),)
 
 
 def render(reading: Reading, console: Console, full: bool = False) -> None:
-    """Prints the report. Nothing is cut off: a table wider than the console is printed as wide as it is."""
+    """Prints the report. Nothing is cut off: a table wider than the console is printed as wide as it is.
+
+    In a terminal of less than 100 columns it is printed line by line instead, each figure with its header.
+    """
     print_prose(console, heading(reading), "bold")
     print_prose(console, _provenance(reading))
     for section in sections(reading, full):
@@ -140,7 +144,7 @@ def _figures(reading: Reading) -> Iterable[tracking.Figure]:
         name = f"{row.case} {row.measure} {row.place}"
         yield tracking.Figure(name, "instructions", row.median, row.min, row.max, f"n = {row.n}; {row.includes}")
         for part in ("stack", "heap", "flash", "ram"):
-            value = getattr(row, part)
+            value = getattr(row.footprint, part)
             if value is not None:
                 yield tracking.Figure(name, f"{part}-bytes", value)
 

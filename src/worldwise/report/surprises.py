@@ -5,7 +5,7 @@ from collections.abc import Iterable
 
 from worldwise.base.tables import factor, whole
 from worldwise.base.units import parse_frequency
-from worldwise.read.lens import Reading, Row
+from worldwise.read.models import Reading, Row
 from worldwise.report.counts import label
 
 # At which an answer shows counts as time if the run has no budget.

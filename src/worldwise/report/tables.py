@@ -6,7 +6,8 @@ from dataclasses import dataclass, field
 
 from worldwise.base import stages
 from worldwise.base.tables import Section, Table
-from worldwise.read.lens import Reading, Row
+from worldwise.read.models import Reading, Row
+from worldwise.report.drawing.figures import Choice, Plot
 
 # How many lines the table of an answer has at most.
 ANSWER_LINES = 12
@@ -84,6 +85,8 @@ class Tables:
         own: those of its operations whose figures stand in its own sections alone, and not in the tables of medians
             that every other operation has.
         columns: what the CSV has besides.
+        figures: makes figures of a reading, of some kinds and of what was chosen; raises WorldwiseError if it has not
+            what is asked for. None if the family draws nothing.
         legend: of the rows of the TEE and of its Linux, what has to be said of them in `How to read this`.
     """
 
@@ -92,6 +95,7 @@ class Tables:
     operations: Mapping[str, str] = field(default_factory=dict)
     own: Collection[str] = ()
     columns: tuple[Columns, ...] = ()
+    figures: Callable[[Reading, Collection[str], Choice], list[Plot]] | None = None
     legend: Callable[[Sequence[Row]], list[str]] = _no_legend
 
 

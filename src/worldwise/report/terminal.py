@@ -14,13 +14,12 @@ from worldwise.base.outgoing import visible
 from worldwise.base.tables import Section, Table
 
 PROSE_WIDTH = 100
-
-
+# Tables are made for a terminal of this width. In a narrower one, a table that is too wide is printed line by line.
+_MADE_FOR = 100
 _ANY_WIDTH = 10_000
-
-
 _STYLES = {"fits": "green", "EXCEEDS": "bold red"}
-
+# Of a table that is printed line by line: what stands before a line's figures, and between them.
+_INDENT, _BETWEEN = "  ", "   "
 
 # A header rule and spaces: reads the same in a log, a pipe and a mail.
 _ASCII_BOX = Box("    \n    \n -- \n    \n    \n -- \n    \n    \n", ascii=True)
@@ -55,7 +54,49 @@ def _print_table(console: Console, table: Table) -> None:
     # A pipe has no width to keep to.
     if console.is_terminal and _natural_width(console, rich) > console.width:
         rich = _rich_table(console, table, gap=1)
+        if console.width < _MADE_FOR and _natural_width(console, rich) > console.width:
+            _print_stacked(console, table)
+            return
     _print_wide(console, rich)
+
+
+def _print_stacked(console: Console, table: Table) -> None:
+    """Each line of a table as its names, and below them `header: cell` as many as there is room for."""
+    # Of a table of names alone the first one stands for its line.
+    names = table.left if table.left < len(table.headers) else 1
+    headers = [" ".join(header.split()) for header in table.headers]
+    for row in table.rows:
+        _print_wide(console, Text(_wrapped(console, _BETWEEN.join(filter(None, row[:names])), ""), style="bold"))
+        line = Text()
+        for header, cell in zip(headers[names:], row[names:], strict=True):
+            if not cell:
+                continue
+            label = f"{visible(header)}: " if header else ""
+            field = Text.assemble(label, (visible(cell), _STYLES.get(cell, "")))
+            if line and len(_INDENT) + len(line) + len(_BETWEEN) + len(field) > console.width:
+                _print_field(console, line)
+                line = Text()
+            line = Text.assemble(line, _BETWEEN if line else "", field)
+        if line:
+            _print_field(console, line)
+
+
+def _print_field(console: Console, line: Text) -> None:
+    fits = len(_INDENT) + len(line) <= console.width
+    # What is wrapped is a sentence, and has no style.
+    _print_wide(console, Text.assemble(_INDENT, line) if fits else Text(_wrapped(console, line.plain, _INDENT)))
+
+
+def _wrapped(console: Console, text: str, indent: str) -> str:
+    """Text that is no wider than the console, but for a word that is."""
+    return textwrap.fill(
+        visible(text),
+        max(console.width, 20),
+        initial_indent=indent,
+        subsequent_indent=2 * indent or _INDENT,
+        break_long_words=False,
+        break_on_hyphens=False,
+    )
 
 
 def _rich_table(console: Console, table: Table, gap: int) -> RichTable:

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from worldwise.base.tables import Section, Table
 from worldwise.families.abuse.spec import ABUSE
 from worldwise.plan.case import parameters_of
-from worldwise.read.lens import Attempt, Reading
+from worldwise.read.models import Attempt, Reading
 from worldwise.report.tables import ANSWER_LINES, Answer, Group, Tables
 
 RANDOM = "random call, answered by "

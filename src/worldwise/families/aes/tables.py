@@ -1,18 +1,20 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Tables of AES: the published one in its own shape with ours beside it, and ours for those who choose a library."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from worldwise.base.tables import Section, Table, count, ratio, section_name
 from worldwise.base.units import size_text
 from worldwise.families.aes.answer import aes_answer
+from worldwise.families.aes.readings import AES_WHOLE
 from worldwise.families.aes.spec import AES
 from worldwise.libraries.cores import PLAIN_TARGETS
 from worldwise.libraries.implementation import IMPLEMENTATIONS
 from worldwise.plan.case import parameters_of
-from worldwise.read.lens import AES_WHOLE, Reading, Row, is_quiet
+from worldwise.read.models import Reading, Row
 from worldwise.read.mqttz import CLOCK, SOURCE, beside
+from worldwise.read.order import is_quiet
 from worldwise.read.published import Figure
 from worldwise.report.comparing import machine_of, machine_text, machines
 from worldwise.report.tables import Group, Tables
@@ -140,6 +142,15 @@ class _Rows:
 # --- the published table ---
 
 
+# (operation, algorithm, place) -> what was published.
+_Published = Mapping[tuple[str, str, str], Figure]
+_SHIFTED = (
+    "*: digit for digit a figure of decryption, the Inv of the call above: the table looks shifted by one. The program "
+    "keeps decryption's Inv times in row 4 of arrays that have rows 0 to 3, and so writes them over encryption's All "
+    "times in the array that follows. What these three rows should say was lost."
+)
+
+
 def _published_sections(table: _Rows, reading: Reading) -> list[Section]:
     figures = {
         (figure.operation, figure.algorithm, figure.place): figure
@@ -153,7 +164,31 @@ def _published_sections(table: _Rows, reading: Reading) -> list[Section]:
     headers = ["operation"]
     for key in KEYS:
         headers += [f"AES-{key}\ntheirs ms", "\nstdev ms", "ours\ninstr", "stdev\ninstr", "assumed\nus"]
-    overall = []
+    calls = _published_calls(table, figures, secure, len(headers))
+    shifted = any("*" in cell for line in calls for cell in line)
+    return [
+        Section(
+            "AES of 4 kB as published for OP-TEE, and ours: the whole, by its client",
+            Table(headers, _published_wholes(table, figures, secure, plain), 1),
+            [*_published_notes(figures, secure, plain), reading.published_reason],
+            name="aes-published",
+        ),
+        Section(
+            "AES of 4 kB as published for OP-TEE, and ours: call by call (All: the client's function, Inv: "
+            "TEEC_InvokeCommand)",
+            Table(headers, calls, 1),
+            [
+                *([_SHIFTED] if shifted else []),
+                "-: not published (set_iv (Inv) of encryption is missing from the source's table) or, of ours, not "
+                "measured.",
+            ],
+            name="aes-published-calls",
+        ),
+    ]
+
+
+def _published_wholes(table: _Rows, figures: _Published, secure: str, plain: str) -> list[list[str]]:
+    lines = []
     for direction in DIRECTIONS:
         for name, place, variant, mode, at in (
             ("secure", "trusted application, from the client", secure, _SECURE_MODE, "client"),
@@ -164,11 +199,14 @@ def _published_sections(table: _Rows, reading: Reading) -> list[Section]:
                 figure = figures.get((f"{direction} 4 kB", f"AES-{key}", place))
                 ours = table.get(variant, mode, key, direction, PUBLISHED_SIZE, AES_WHOLE, at)
                 line += beside(figure, ours, 5, 6)
-            overall.append(line)
-    calls = []
-    shifted = False
+            lines.append(line)
+    return lines
+
+
+def _published_calls(table: _Rows, figures: _Published, secure: str, columns: int) -> list[list[str]]:
+    lines = []
     for direction in DIRECTIONS:
-        calls.append([direction.upper(), *[""] * (len(headers) - 1)])
+        lines.append([direction.upper(), *[""] * (columns - 1)])
         for name, measure in _CALLS.items():
             for kind, place in _KINDS.items():
                 operation = f"{direction} call {name} ({kind})"
@@ -179,50 +217,24 @@ def _published_sections(table: _Rows, reading: Reading) -> list[Section]:
                     cells = beside(figure, ours, 5, 6)
                     if figure and direction == "encrypt" and _is_another(figure, figures.values()):
                         cells[0] += "*"
-                        shifted = True
                     line += cells
-                calls.append(line)
+                lines.append(line)
+    return lines
+
+
+def _published_notes(figures: _Published, secure: str, plain: str) -> list[str]:
     conditions = dict.fromkeys(f"{figure.statistic}: {figure.conditions}." for figure in figures.values())
     return [
-        Section(
-            "AES of 4 kB as published for OP-TEE, and ours: the whole, by its client",
-            Table(headers, overall, 1),
-            [
-                f"theirs: {' '.join(conditions)} ours: mean and standard deviation; secure is "
-                f"{secure or 'not measured'}, non_secure {plain or 'not measured'}. assumed us: our mean at one "
-                f"instruction per cycle at {CLOCK}; an assumption, not a measurement. Ours is the sum of each sample's "
-                "prepare, set-key, set-iv and cipher, by the client or by OpenSSL.",
-                "Mode: the table says none. The client that the source's repository shows asks the TA for CTR, and "
-                f"OpenSSL for CBC with padding, so ours is {_SECURE_MODE} in the TA and {_PLAIN_MODE} in Linux. The "
-                "emulated Cortex-A57 has the Cryptographic Extension, which OpenSSL uses and OP-TEE by default does "
-                "not. That client leaves the message's length without a value: 4 kB is what the text beside the table "
-                "says.",
-                "Unit: their header has ms^2 for the standard deviation, but the program takes the square root (over "
-                "n, ours over n - 1), so it is in ms.",
-                reading.published_reason,
-            ],
-            name="aes-published",
-        ),
-        Section(
-            "AES of 4 kB as published for OP-TEE, and ours: call by call (All: the client's function, Inv: "
-            "TEEC_InvokeCommand)",
-            Table(headers, calls, 1),
-            [
-                *(
-                    [
-                        "*: digit for digit a figure of decryption, the Inv of the call above: the table looks "
-                        "shifted by one. The program keeps decryption's Inv times in row 4 of arrays that have rows 0 "
-                        "to 3, and so writes them over encryption's All times in the array that follows. What these "
-                        "three rows should say was lost."
-                    ]
-                    if shifted
-                    else []
-                ),
-                "-: not published (set_iv (Inv) of encryption is missing from the source's table) or, of ours, not "
-                "measured.",
-            ],
-            name="aes-published-calls",
-        ),
+        f"theirs: {' '.join(conditions)} ours: mean and standard deviation; secure is {secure or 'not measured'}, "
+        f"non_secure {plain or 'not measured'}. assumed us: our mean at one instruction per cycle at {CLOCK}; an "
+        "assumption, not a measurement. Ours is the sum of each sample's prepare, set-key, set-iv and cipher, by the "
+        "client or by OpenSSL.",
+        "Mode: the table says none. The client that the source's repository shows asks the TA for CTR, and OpenSSL for "
+        f"CBC with padding, so ours is {_SECURE_MODE} in the TA and {_PLAIN_MODE} in Linux. The emulated Cortex-A57 "
+        "has the Cryptographic Extension, which OpenSSL uses and OP-TEE by default does not. That client leaves the "
+        "message's length without a value: 4 kB is what the text beside the table says.",
+        "Unit: their header has ms^2 for the standard deviation, but the program takes the square root (over n, ours "
+        "over n - 1), so it is in ms.",
     ]
 
 

@@ -4,7 +4,7 @@
 from collections.abc import Sequence
 
 from worldwise.base.tables import Table, whole
-from worldwise.read.lens import Reading, Row
+from worldwise.read.models import Reading, Row
 from worldwise.report.counts import label
 from worldwise.report.surprises import (
     clock_text,

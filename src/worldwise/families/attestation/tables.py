@@ -7,7 +7,7 @@ from worldwise.base.tables import Section, Table, count, ratio
 from worldwise.families.attestation.answer import attestation_answer
 from worldwise.libraries.implementation import IMPLEMENTATIONS
 from worldwise.libraries.portable import OPTIMISATIONS
-from worldwise.read.lens import Factor, Reading, Row
+from worldwise.read.models import Factor, Reading, Row
 from worldwise.report.counts import factor_section, label, shown_factors, shown_rows, tee_rows
 from worldwise.report.tables import Answer, Group, Tables
 

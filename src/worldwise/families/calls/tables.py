@@ -9,7 +9,8 @@ from worldwise.base.units import size_text
 from worldwise.families.calls.answer import calls_answer
 from worldwise.plan.case import parameters_of
 from worldwise.read.fit import Line, fit_line
-from worldwise.read.lens import Reading, Row, is_quiet
+from worldwise.read.models import Reading, Row
+from worldwise.read.order import is_quiet
 from worldwise.report.tables import Group, Tables
 
 PAGE = 4096

@@ -5,7 +5,8 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 
 from worldwise.base.tables import Table, factor, whole
-from worldwise.read.lens import Reading, Row
+from worldwise.families.crypto.readings import Recommended
+from worldwise.read.models import Reading, Row
 from worldwise.report.comparing import claim
 from worldwise.report.surprises import spread_surprises
 from worldwise.report.tables import ANSWER_LINES, Answer
@@ -26,7 +27,8 @@ def crypto_answer(
     clients = [row for row in rows if row.place == "client"]
     if not clients:
         return None
-    recommended = next((row for row in reading.rows if row.case == reading.recommended), None)
+    named = reading.part(Recommended).recommended
+    recommended = next((row for row in reading.rows if row.case == named), None)
     counted = Counter(map(subject_of, clients))
     subject = subject_of(recommended) if recommended else max(counted, key=lambda one: (counted[one], one[0] == "sign"))
     ranked = sorted((row for row in clients if subject_of(row) == subject), key=lambda row: (row.median, row.variant))
@@ -42,7 +44,7 @@ def crypto_answer(
         for row in ranked[:ANSWER_LINES]
     ]
     headers = ["library", "from the client\ninstr", "in the TA\ninstr", "/ fewest\n", "constant\ntime", "licence"]
-    verdict = f"Recommended: {reading.recommended.partition('/')[2]}." if reading.recommended else ""
+    verdict = f"Recommended: {named.partition('/')[2]}." if named else ""
     left = len(ranked) - len(cells)
     more = (f"{left} more libraries take more instructions than these.",) if left else ()
     return Answer(
@@ -50,5 +52,5 @@ def crypto_answer(
         Table(headers, cells, 1),
         verdict,
         (*more, *spread_surprises(clients)),
-        ("crypto", "recommended") if reading.recommended else ("crypto",),
+        ("crypto", "recommended") if named else ("crypto",),
     )

@@ -6,11 +6,12 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from worldwise.base.tables import Section, Table, count, factor, signed, whole
 from worldwise.base.units import size_text
 from worldwise.families.crypto.answer import crypto_answer
+from worldwise.families.crypto.readings import Recommended, TaSize
 from worldwise.libraries.implementation import IMPLEMENTATIONS
 from worldwise.libraries.portable import CURVES
 from worldwise.plan.case import parameters_of
 from worldwise.plan.catalogue import takes_portables
-from worldwise.read.lens import Reading, Row
+from worldwise.read.models import Reading, Row
 from worldwise.read.published import Published, Subject
 from worldwise.report.comparing import claim
 from worldwise.report.tables import Answer, Columns, Group, Tables
@@ -121,7 +122,7 @@ def _implementations_section(rows: Sequence[Row], everything: Iterable[Row]) -> 
             line = [subject_text(*subject), row.implementation if len(levels) == 1 else row.variant]
             line += [f"{row.n:,}"] if len(samples) > 1 else []
             line += [count(ta.median), count(row.median), count(there.median) if there else "-"]
-            line += [_bytes(row.ta_loaded), _bytes(ta.stack)]
+            line += [_bytes(row.part(TaSize).ta_loaded), _bytes(ta.footprint.stack)]
             line += [str(1 + sum(median < row.median for median in rivals)), word, licence]
             cells.append(line)
     title = "Which implementation in a TA: medians"
@@ -256,7 +257,8 @@ def recommended_section(reading: Reading) -> Section | None:
 
     The published figure is that of the same message's signature in a TA; libtomcrypt's is of the same run.
     """
-    chosen = [row for row in reading.rows if row.case == reading.recommended and row.measure == "sign"]
+    recommended = reading.part(Recommended).recommended
+    chosen = [row for row in reading.rows if row.case == recommended and row.measure == "sign"]
     places = {row.place: row for row in chosen}
     if not {"ta", "client"} <= places.keys():
         return None
@@ -295,7 +297,7 @@ def recommended_section(reading: Reading) -> Section | None:
     cells.append(["published, in the TA", whole(published), "1.00", _times(published, ta.median)])
     headers = ["attestation signature", "median\ninstr", "published /\nthis", "this /\nrecommended"]
     return Section(
-        f"Recommended attestation signature: {reading.recommended.partition('/')[2]}",
+        f"Recommended attestation signature: {recommended.partition('/')[2]}",
         Table(headers, cells, 1),
         _recommendation_notes(client),
         name="recommended",
@@ -360,12 +362,12 @@ def _recommendation_notes(row: Row) -> list[str]:
 
 def crypto_columns(reading: Reading) -> Mapping[str, Callable[[Row], object]]:
     """The columns that a CSV has besides if the run has such operations: none otherwise."""
-    if not any(row.ta_loaded for row in reading.rows):
+    if not any(row.part(TaSize).ta_loaded for row in reading.rows):
         return {}
     return {
-        "ta_loaded_bytes": lambda row: row.ta_loaded,
-        "ta_file_bytes": lambda row: row.ta_file,
-        "ta_stack_bytes": lambda row: row.stack if row.place == "ta" else None,
+        "ta_loaded_bytes": lambda row: row.part(TaSize).ta_loaded,
+        "ta_file_bytes": lambda row: row.part(TaSize).ta_file,
+        "ta_stack_bytes": lambda row: row.footprint.stack if row.place == "ta" else None,
     }
 
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from worldwise.base.tables import Table, factor, whole
 from worldwise.base.units import size_text
 from worldwise.plan.case import parameters_of
-from worldwise.read.lens import Reading, Row
+from worldwise.read.models import Reading, Row
 from worldwise.report.surprises import spread_surprises
 from worldwise.report.tables import ANSWER_LINES, Answer
 

@@ -8,8 +8,9 @@ from worldwise.base.tables import Section, Table, count, factor, section_name, w
 from worldwise.base.units import size_text
 from worldwise.families.echo.answer import echo_answer
 from worldwise.families.echo.client import STREAM_MESSAGES
+from worldwise.families.echo.readings import Host, HostTime
 from worldwise.plan.case import parameters_of
-from worldwise.read.lens import HostTime, Reading, Row
+from worldwise.read.models import Reading, Row
 from worldwise.report.tables import Group, Tables
 
 # The kinds of server as tables name them, the plain one first.
@@ -60,7 +61,8 @@ def echo_sections(reading: Reading, full: bool = False) -> list[Section]:
     `full` adds the first round trip, which finds nothing in place, and the spread.
     """
     rows = [row for row in reading.rows if row.operation == "echo"]
-    variants = dict.fromkeys([row.variant for row in rows] + [times.variant for times in reading.host])
+    host = reading.part(Host).host
+    variants = dict.fromkeys([row.variant for row in rows] + [times.variant for times in host])
     parts = []
     for variant in variants:
         own = [row for row in rows if row.variant == variant]
@@ -70,7 +72,7 @@ def echo_sections(reading: Reading, full: bool = False) -> list[Section]:
             parts.append(_round_trips(variant, trips, full))
         if streams:
             parts.append(_streams(variant, streams))
-        times = [times for times in reading.host if times.variant == variant]
+        times = [times for times in host if times.variant == variant]
         if times:
             parts.append(_host(variant, times))
     return parts

@@ -5,7 +5,7 @@ from collections.abc import Callable, Collection, Sequence
 
 from worldwise.base.tables import Table, whole
 from worldwise.plan.case import parameters_of
-from worldwise.read.lens import Attempt
+from worldwise.read.models import Attempt
 from worldwise.report.tables import ANSWER_LINES, Answer
 
 _MISSED = "not detected"

@@ -10,7 +10,7 @@ from worldwise.families.faults.campaign import AFTER_RESTART, STORED
 from worldwise.families.faults.spec import CUT_ACTIONS, POWER_CUT, TAMPER
 from worldwise.plan.case import parameters_of
 from worldwise.plan.parameters import STORAGES
-from worldwise.read.lens import Attempt, Reading
+from worldwise.read.models import Attempt, Reading
 from worldwise.report.tables import Answer, Group, Tables
 from worldwise.run.cuts import CUT
 

@@ -7,8 +7,9 @@ from dataclasses import dataclass
 from statistics import mean, median, stdev
 
 from worldwise.base.tables import Section, Table, count, factor, section_name, spread, whole
+from worldwise.families.hardclock.readings import ClockReading, ClocksSaid
 from worldwise.plan.case import parameters_of
-from worldwise.read.lens import ClockReading, Reading, Row
+from worldwise.read.models import Reading, Row
 from worldwise.read.published import Figure, load_figures
 from worldwise.report.comparing import level_rank, machine_text, options_text
 from worldwise.report.tables import ANSWER_LINES, Answer, Group, Tables
@@ -94,7 +95,7 @@ def armv7_sections(reading: Reading, full: bool = False) -> list[Section]:
         ]
         parts += [_rates_section(levels, ours, theirs), _shape_section(levels, ours, theirs)]
         parts.append(_level_section(builds, ours, theirs))
-    parts.append(_clock_section(reading.clocks))
+    parts.append(_clock_section(reading.part(ClocksSaid).clocks))
     return [part for part in parts if part]
 
 

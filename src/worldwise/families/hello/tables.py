@@ -2,7 +2,7 @@
 """What reports have of the example that increments a value."""
 
 from worldwise.base.tables import Table, whole
-from worldwise.read.lens import Reading
+from worldwise.read.models import Reading
 from worldwise.report.surprises import clock_text, milliseconds, spread_surprises
 from worldwise.report.tables import ANSWER_LINES, Answer, Tables
 

@@ -7,7 +7,8 @@ from worldwise.base.tables import Section, Table, whole
 from worldwise.base.units import size_text
 from worldwise.families.keycache.cut import GOOD
 from worldwise.plan.case import parameters_of
-from worldwise.read.lens import Attempt, Reading, Row, is_quiet
+from worldwise.read.models import Attempt, Reading, Row
+from worldwise.read.order import is_quiet
 from worldwise.report.surprises import milliseconds, spread_surprises
 from worldwise.report.tables import ANSWER_LINES, Answer
 

@@ -9,7 +9,7 @@ from worldwise.families.keycache.attempts import HOLD_ATTEMPTS, LABELS
 from worldwise.families.keycache.cut import BETWEEN, GOOD, LOST, NEW, OLD, WRONG
 from worldwise.families.keycache.spec import KEYCACHE_CUT, KEYCACHE_HOLD
 from worldwise.plan.case import parameters_of
-from worldwise.read.lens import Attempt, Reading
+from worldwise.read.models import Attempt, Reading
 
 _HOLDS = "holds"
 # Cuts whose outcome is none of the good ones that are told one by one.

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from worldwise.base.tables import Section, Table, factor, section_name, whole
 from worldwise.families.keycache.spec import KEYCACHE_POLICIES, LOAD_ACTIONS, WORKLOADS
 from worldwise.plan.case import parameters_of
-from worldwise.read.lens import Reading, Row, is_quiet
+from worldwise.read.models import Reading, Row
+from worldwise.read.order import is_quiet
 
 LOAD, ZIPF = "keycache-load", "keycache-zipf"
 # What keycache-load and keycache-zipf record besides.

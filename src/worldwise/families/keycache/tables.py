@@ -11,7 +11,8 @@ from worldwise.families.keycache.hold_tables import keycache_hold_sections
 from worldwise.families.keycache.load_tables import LOAD, ZIPF, keycache_load_sections
 from worldwise.families.keycache.spec import KEYCACHE_ACTIONS, KEYCACHE_CUT, KEYCACHE_HOLD, KEYCACHE_POLICIES
 from worldwise.plan.case import parameters_of
-from worldwise.read.lens import Reading, Row, is_quiet
+from worldwise.read.models import Reading, Row
+from worldwise.read.order import is_quiet
 from worldwise.report.tables import Answer, Group, Tables
 
 OPERATION = "keycache"

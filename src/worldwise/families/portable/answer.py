@@ -4,11 +4,12 @@
 from collections.abc import Callable, Sequence
 
 from worldwise.base.tables import Table, factor, whole
-from worldwise.families.portable.boards import DHRYSTONE, board_microseconds, board_rows, by_core, operation_text
+from worldwise.families.portable.boards import DHRYSTONE, board_microseconds, board_rows, operation_text
 from worldwise.families.portable.linux import library_rows
+from worldwise.libraries.boards import by_core
 from worldwise.libraries.cores import PLAIN_TARGETS
 from worldwise.libraries.portable import OF_CURVE
-from worldwise.read.lens import Reading, Row
+from worldwise.read.models import Reading, Row
 from worldwise.report.comparing import machine_of, machine_text, options_text
 from worldwise.report.surprises import published_surprises, spread_surprises
 from worldwise.report.tables import ANSWER_LINES, Answer
@@ -48,7 +49,7 @@ def _boards_answer(reading: Reading) -> Answer | None:
     cells = []
     for contest in sorted(contests, key=lambda contest: order.index(contest[0].board)):
         fastest = contest[0]
-        smallest = min(contest, key=lambda row: (row.flash is None, row.flash or 0, row.median))
+        smallest = min(contest, key=lambda row: (row.footprint.flash is None, row.footprint.flash or 0, row.median))
         line = [fastest.board] if several else []
         line += [operation_text(fastest.operation, fastest.size), fastest.variant, whole(fastest.median)]
         line += [f"{board_microseconds(fastest) / 1000:,.3f}", _bytes(fastest)]
@@ -68,7 +69,7 @@ def _boards_answer(reading: Reading) -> Answer | None:
 
 
 def _bytes(row: Row) -> str:
-    return "-" if row.flash is None else f"{row.flash:,}"
+    return "-" if row.footprint.flash is None else f"{row.footprint.flash:,}"
 
 
 def _unavailable(reading: Reading) -> tuple[str, ...]:

@@ -5,10 +5,12 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from worldwise.base.tables import Section, Table, count, factor, section_name, spread, whole
 from worldwise.base.units import size_text
+from worldwise.families.portable.readings import BoardTimes, OnBoard
 from worldwise.libraries import boards as board
+from worldwise.libraries.boards import by_core
 from worldwise.libraries.portable import CURVELESS, CURVES, OF_CURVE, OPTIMISATIONS
 from worldwise.plan.catalogue import TARGETS
-from worldwise.read.lens import PublishedFigure, Reading, Row
+from worldwise.read.models import PublishedFigure, Reading, Row
 
 DHRYSTONE = "dhrystone"
 # Dhrystones per second of the VAX 11/780, which by convention is one DMIPS.
@@ -80,29 +82,35 @@ def board_columns(reading: Reading) -> Mapping[str, Callable[[Row], object]]:
     return {
         "board": lambda row: row.board,
         "curve": lambda row: row.curve,
-        "clock_MHz": lambda row: row.clock_mhz,
+        "clock_MHz": clock_mhz,
         "assumed_us_at_board_clock": lambda row: board_microseconds(row) if row.board else None,
-        "stack_bytes": lambda row: row.stack,
-        "heap_bytes": lambda row: row.heap,
-        "flash_bytes": lambda row: row.flash,
-        "ram_bytes": lambda row: row.ram,
-        "rank": lambda row: row.rank,
+        "stack_bytes": lambda row: row.footprint.stack,
+        "heap_bytes": lambda row: row.footprint.heap,
+        "flash_bytes": lambda row: row.footprint.flash,
+        "ram_bytes": lambda row: row.footprint.ram,
+        "rank": lambda row: row.part(OnBoard).rank,
         "published_gap": lambda row: row.published_gap,
         "dmips": lambda row: dmips(row) if row.operation == DHRYSTONE else None,
         "dmips_per_MHz": lambda row: (
-            dmips(row) / row.clock_mhz if row.operation == DHRYSTONE and row.clock_mhz else None
+            dmips(row) / clock if row.operation == DHRYSTONE and (clock := clock_mhz(row)) else None
         ),
     }
 
 
+def clock_mhz(row: Row) -> float | None:
+    """The clock of a row's board, in MHz; None if the row is of no board."""
+    return row.part(OnBoard).clock_mhz
+
+
 def board_microseconds(row: Row) -> float:
     """The median's time at the board's clock, in us, if each instruction took one cycle."""
-    return row.median / row.clock_mhz if row.clock_mhz else float("nan")
+    clock = clock_mhz(row)
+    return row.median / clock if clock else float("nan")
 
 
 def dmips(row: Row) -> float:
     """DMIPS of a row of Dhrystone at its board's clock, if each instruction took one cycle."""
-    return (row.runs or 1) * (row.clock_mhz or 0) * 10**6 / row.median / VAX_DHRYSTONES
+    return (row.part(OnBoard).runs or 1) * (clock_mhz(row) or 0) * 10**6 / row.median / VAX_DHRYSTONES
 
 
 def operation_text(operation: str, size: int | None = None) -> str:
@@ -134,12 +142,18 @@ def _bytes(value: int | None) -> str:
     return "-" if value is None else f"{value:,}"
 
 
+def _memory(row: Row) -> Iterable[str]:
+    taken = row.footprint
+    return map(_bytes, (taken.stack, taken.heap, taken.flash, taken.ram))
+
+
 def _rank(row: Row) -> str:
-    return "-" if row.rank is None else str(row.rank)
+    return "-" if row.part(OnBoard).rank is None else str(row.part(OnBoard).rank)
 
 
 def _clock(row: Row) -> str:
-    return f"{row.clock_mhz:g} MHz" if row.clock_mhz else "no clock"
+    clock = clock_mhz(row)
+    return f"{clock:g} MHz" if clock else "no clock"
 
 
 def _board_section(name: str, rows: list[Row], reading: Reading) -> Section | None:
@@ -159,7 +173,11 @@ def _board_section(name: str, rows: list[Row], reading: Reading) -> Section | No
         line += [f"{row.n:,}"] if len(samples) > 1 else []
         line += [count(row.median)]
         line += [spread(row.stdev)] if spreads else []
-        line += [whole(board_microseconds(row)), *map(_bytes, (row.stack, row.heap, row.flash, row.ram)), _rank(row)]
+        line += [
+            whole(board_microseconds(row)),
+            *map(_bytes, (row.footprint.stack, row.footprint.heap, row.footprint.flash, row.footprint.ram)),
+            _rank(row),
+        ]
         cells.append(line)
     cells += _nobodys_lines(name, rows, reading, len(headers))
     title = f"{name}: {board_text(name)} at {_clock(rows[0])}"
@@ -275,17 +293,6 @@ def _comparison_section(rows: list[Row]) -> Section | None:
     return Section("Across boards: medians and ranks", Table(headers, cells, 3), name="boards")
 
 
-def by_core(names: Iterable[str]) -> list[str]:
-    """Boards in the order of their cores (M0, M3, M4, M7, M33), each once; those that are gone come last."""
-
-    def order(name: str) -> tuple[int, int, str]:
-        known = board.boards().get(name)
-        digits = known.core.rpartition("-m")[2] if known else ""
-        return (0, int(digits), name) if digits.isdigit() else (1, 0, name)
-
-    return sorted(set(names), key=order)
-
-
 def _dhrystone_section(rows: list[Row]) -> Section | None:
     chosen = [row for row in rows if row.operation == DHRYSTONE]
     if not chosen:
@@ -295,15 +302,15 @@ def _dhrystone_section(rows: list[Row]) -> Section | None:
     for row in sorted(
         chosen, key=lambda row: (by_core({each.board for each in chosen}).index(row.board), row.parameters)
     ):
-        value = dmips(row)
+        value, clock = dmips(row), clock_mhz(row)
         cells.append(
             [
                 f"{row.board}, {board_text(row.board)}",
                 f"-{row.optimisation}",
-                f"{row.clock_mhz:g}" if row.clock_mhz else "-",
-                f"{row.median / (row.runs or 1):,.1f}",
+                f"{clock:g}" if clock else "-",
+                f"{row.median / (row.part(OnBoard).runs or 1):,.1f}",
                 f"{value:,.1f}",
-                f"{value / row.clock_mhz:,.2f}" if row.clock_mhz else "-",
+                f"{value / clock:,.2f}" if clock else "-",
             ]
         )
     return Section(
@@ -350,7 +357,7 @@ def _legend_section(rows: list[Row], reading: Reading) -> Section | None:
         "instr: instructions, counted exactly; the same lock gives the same digits on every machine. What measuring "
         "costs is itself measured and taken away. median: of the n samples after the warm-up; stdev: of the sample "
         "(n - 1), shown only where a library's way depends on the data or on random numbers.",
-        f"us: the median's time at the board's clock. {reading.board_assumption}",
+        f"us: the median's time at the board's clock. {reading.part(BoardTimes).board_assumption}",
         "library: library and compiler optimisation. stack: the deepest that one call goes, the frame's own use "
         "taken away; heap: the most that it has allocated at a time. flash: code, constants and initial values that "
         "the operation pulls in, by linking with and without it; RAM: its static data, without stack and heap.",

@@ -8,7 +8,7 @@ from worldwise.base.units import size_text
 from worldwise.libraries.cores import PLAIN_TARGETS
 from worldwise.libraries.portable import CURVES, OF_CURVE, portables
 from worldwise.plan.case import parameters_of
-from worldwise.read.lens import Reading, Row
+from worldwise.read.models import Reading, Row
 from worldwise.report.comparing import claim, core_of, machine_of, machine_text, machines, options_text, samples_text
 
 _CURVELESS = {"sha256": "SHA-256", "sha512": "SHA-512", "aes128": "AES-128-CTR", "aes256": "AES-256-CTR"}
@@ -37,11 +37,12 @@ def linux_columns(reading: Reading) -> Mapping[str, Callable[[Row], object]]:
     """The columns that a CSV has besides if the run is of plain Linux: none otherwise."""
     if not any(row.target in PLAIN_TARGETS for row in reading.rows):
         return {}
+    sized = any(row.footprint.flash for row in reading.rows)
     return {
         "core": core_of,
         "curve": lambda row: row.curve,
         "options": options_text,
-        **({"program_bytes": lambda row: row.flash} if any(row.flash for row in reading.rows) else {}),
+        **({"program_bytes": lambda row: row.footprint.flash} if sized else {}),
     }
 
 
@@ -67,7 +68,7 @@ def _curve_sections(machine: tuple[str, str], curve: str, rows: Sequence[Row]) -
         operations = [name for name in OF_CURVE if any(row.operation == name for row in shown)]
         found = {(row.variant, row.operation): row for row in shown}
         least = {name: min(row.median for row in shown if row.operation == name) for name in operations}
-        sized = any(row.flash for row in shown)
+        sized = any(row.footprint.flash for row in shown)
         cells = []
         for variant in _by_cost(shown, operations):
             line = [variant]
@@ -101,7 +102,7 @@ def _by_cost(rows: Sequence[Row], operations: Sequence[str]) -> list[str]:
 
 
 def _program_bytes(rows: Iterable[Row]) -> str:
-    sizes = [row.flash for row in rows if row.flash]
+    sizes = [row.footprint.flash for row in rows if row.footprint.flash]
     return f"{max(sizes):,}" if sizes else "-"
 
 
@@ -210,7 +211,7 @@ def _legend_section(rows: Sequence[Row]) -> Section | None:
         "it: its level is that of the adapter around it alone. Each is linked statically into a program of its own.",
         *(f"{', '.join(names)}: {text}." for text, names in includes.items()),
     ]
-    if any(row.flash for row in rows):
+    if any(row.footprint.flash for row in rows):
         notes.append(
             "code: the library's bytes in the program, code, constants and initial values, for all operations of the "
             "curve, as the linker keeps them; the C library is not in it."

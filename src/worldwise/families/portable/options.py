@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from worldwise.base.tables import Section, Table, count, factor, section_name
 from worldwise.libraries.cores import PLAIN_TARGETS
 from worldwise.libraries.portable import CURVES, OF_CURVE, portables
-from worldwise.read.lens import Reading, Row, is_quiet
+from worldwise.read.models import Reading, Row
+from worldwise.read.order import is_quiet
 from worldwise.report.comparing import level_rank, machine_of, machine_text, options_text, samples_text
 
 _DEFAULT = "default"
@@ -144,7 +145,7 @@ def _sweep_sections(key: tuple[tuple[str, str], str, str], rows: Sequence[Row], 
     memory = [
         (label, attribute)
         for label, attribute in (("code", "flash"), ("static RAM", "ram"), ("stack", "stack"), ("heap", "heap"))
-        if any(getattr(row, attribute) is not None for row in rows)
+        if any(getattr(row.footprint, attribute) is not None for row in rows)
     ]
     headers = [*(f"{name}\n({options.usual(name)})" for name in options.names)]
     for name in shown:
@@ -171,7 +172,7 @@ def _sweep_sections(key: tuple[tuple[str, str], str, str], rows: Sequence[Row], 
 
 
 def _most(rows: Iterable[Row], attribute: str) -> str:
-    values = [value for row in rows if (value := getattr(row, attribute)) is not None]
+    values = [value for row in rows if (value := getattr(row.footprint, attribute)) is not None]
     return f"{max(values):,}" if values else "-"
 
 

@@ -4,14 +4,15 @@
 from worldwise.base.tables import Table, factor, ratio, whole
 from worldwise.base.units import size_text
 from worldwise.families.sha256.cost import HashCost, throughput
-from worldwise.read.lens import Reading
+from worldwise.families.sha256.readings import Hashing
+from worldwise.read.models import Reading
 from worldwise.report.surprises import spread_surprises
 from worldwise.report.tables import ANSWER_LINES, Answer
 
 
 def sha256_answer(reading: Reading) -> Answer | None:
     """The longest message of each variant, and the shortest one where there is room; None if nothing was hashed."""
-    costs = [cost for cost in reading.hashing.costs if cost.chunk is None and not cost.parameters]
+    costs = [cost for cost in reading.part(Hashing).hashing.costs if cost.chunk is None and not cost.parameters]
     if not costs:
         return None
     by_variant: dict[str, list[HashCost]] = {}
@@ -22,7 +23,7 @@ def sha256_answer(reading: Reading) -> Answer | None:
     if len(chosen) + len(shortest) <= ANSWER_LINES:
         chosen = sorted([*chosen, *shortest], key=lambda cost: list(by_variant).index(cost.variant))
     headers = ["variant", "message", "client\ninstr", "client\ninstr / byte", "of it\nalgorithm %", "of it\nswitch %"]
-    headers += ["of it\nmemory %", "client /\nLinux", f"at {reading.hashing.clock_ghz} GHz\nMB/s"]
+    headers += ["of it\nmemory %", "client /\nLinux", f"at {reading.part(Hashing).hashing.clock_ghz} GHz\nMB/s"]
     cells = [
         [
             cost.variant,
@@ -45,7 +46,7 @@ def sha256_answer(reading: Reading) -> Answer | None:
 
 
 def _far(reading: Reading) -> tuple[str, ...]:
-    figures = reading.hashing.published
+    figures = reading.part(Hashing).hashing.published
     if not figures:
         return ()
     one = max(figures, key=lambda figure: max(figure.ratio, 1 / figure.ratio))

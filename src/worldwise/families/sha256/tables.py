@@ -6,8 +6,9 @@ from collections.abc import Callable, Iterable, Mapping
 from worldwise.base.tables import Section, Table, count, factor, ratio, section_name, whole
 from worldwise.base.units import size_text
 from worldwise.families.sha256.answer import sha256_answer
-from worldwise.families.sha256.cost import Fit, HashCost, throughput
-from worldwise.read.lens import Reading, Row
+from worldwise.families.sha256.cost import Fit, HashCost, HashReading, throughput
+from worldwise.families.sha256.readings import Hashing
+from worldwise.read.models import Reading, Row
 from worldwise.report.tables import Columns, Group, Tables
 
 
@@ -39,6 +40,10 @@ def sha256_columns(reading: Reading) -> Mapping[str, Callable[[Row], object]]:
     }
 
 
+def _hashing(reading: Reading) -> HashReading:
+    return reading.part(Hashing).hashing
+
+
 # What a call of the TA that hashes is made of; fields of HashCost.
 _PARTS = ("algorithm", "memory", "switch", "wrapper", "rest")
 
@@ -53,14 +58,14 @@ _HASH_PARTS_NOTE = (
 
 
 def _hash_cost_sections(reading: Reading) -> Iterable[Section]:
-    costs = reading.hashing.costs
+    costs = _hashing(reading).costs
     for chunked, title in ((False, "in one call"), (True, "in pieces")):
         chosen = [cost for cost in costs if (cost.chunk is not None) == chunked]
         if not chosen:
             continue
         headers = ["variant", "size", *(["piece"] if chunked else []), "calls"]
         headers += ["total\ninstr", *(f"{name}\ninstr" for name in _PARTS)]
-        headers += ["total /\nbyte", f"at {reading.hashing.clock_ghz} GHz\nMB/s"]
+        headers += ["total /\nbyte", f"at {_hashing(reading).clock_ghz} GHz\nMB/s"]
         cells = []
         for cost in chosen:
             line = [_cost_label(cost), size_text(cost.size)]
@@ -99,7 +104,7 @@ def _hash_compare_section(reading: Reading) -> Section | None:
             "-" if cost.sha256sum is None else count(cost.sha256sum),
             ratio(cost.total / cost.sha256sum if cost.sha256sum else None),
         ]
-        for cost in reading.hashing.costs
+        for cost in _hashing(reading).costs
         if cost.linux or cost.sha256sum
     ]
     if not cells:
@@ -118,9 +123,11 @@ def _hash_compare_section(reading: Reading) -> Section | None:
 
 
 def _hash_pieces_section(reading: Reading) -> Section | None:
-    in_one = {(cost.variant, cost.size, cost.parameters): cost for cost in reading.hashing.costs if cost.chunk is None}
+    in_one = {
+        (cost.variant, cost.size, cost.parameters): cost for cost in _hashing(reading).costs if cost.chunk is None
+    }
     cells = []
-    for cost in reading.hashing.costs:
+    for cost in _hashing(reading).costs:
         single = in_one.get((cost.variant, cost.size, cost.parameters))
         if cost.chunk is not None and single and cost.calls > 1:
             more = (cost.total - single.total) / (cost.calls - 1)
@@ -167,7 +174,7 @@ def _hash_extension_section(reading: Reading) -> Section | None:
 
 def _hash_fit_section(reading: Reading, full: bool) -> Section | None:
     cells = []
-    for fit in reading.hashing.fits:
+    for fit in _hashing(reading).fits:
         worst = max(fit.residuals, key=lambda size: abs(fit.residuals[size]))
         sizes = sorted(fit.residuals) if full else [worst]
         for size in sizes:
@@ -202,7 +209,7 @@ def _hash_fit_section(reading: Reading, full: bool) -> Section | None:
 def _hash_published_section(reading: Reading) -> Section | None:
     cells = []
     notes: dict[str, None] = {}
-    for figure in reading.hashing.published:
+    for figure in _hashing(reading).published:
         cells.append(
             [
                 figure.quantity,
@@ -220,15 +227,15 @@ def _hash_published_section(reading: Reading) -> Section | None:
     headers = ["what", "variant", "ours is of", "ours\nin its unit", "published\nin its unit", "\nunit"]
     headers += ["ours /\npublished"]
     return Section(
-        f"Published figures of SHA-256 beside ours, at {reading.hashing.clock_ghz} GHz and one instruction per cycle",
+        f"Published figures of SHA-256 beside ours, at {_hashing(reading).clock_ghz} GHz and one instruction per cycle",
         Table(headers, cells, 3),
-        [*notes, reading.hashing.published_reason],
+        [*notes, _hashing(reading).published_reason],
         "sha256-published",
     )
 
 
 def _part_column(reading: Reading, part: str) -> Callable[[Row], object]:
-    costs = {cost.case: cost for cost in reading.hashing.costs}
+    costs = {cost.case: cost for cost in _hashing(reading).costs}
 
     def value(row: Row) -> object:
         if (row.measure, row.place) != ("hash", "client") or row.case not in costs:
@@ -239,12 +246,12 @@ def _part_column(reading: Reading, part: str) -> Callable[[Row], object]:
 
 
 def _throughput_column(reading: Reading) -> Callable[[Row], object]:
-    clock = reading.hashing.clock_ghz
+    clock = _hashing(reading).clock_ghz
     return lambda row: throughput(row.size, row.median, clock) if row.size and row.measure == "hash" else None
 
 
 def _fit_column(reading: Reading, value: Callable[[Fit, int], float]) -> Callable[[Row], object]:
-    fits = {(fit.variant, fit.what, fit.chunk): fit for fit in reading.hashing.fits}
+    fits = {(fit.variant, fit.what, fit.chunk): fit for fit in _hashing(reading).fits}
 
     def of(row: Row) -> object:
         what = "sha256sum" if row.operation == "sha256sum" else row.place

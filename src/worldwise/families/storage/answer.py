@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from worldwise.base.tables import Table, factor, whole
 from worldwise.base.units import size_text
 from worldwise.plan.case import parameters_of
-from worldwise.read.lens import Reading, Row, is_quiet
+from worldwise.read.models import Reading, Row
+from worldwise.read.order import is_quiet
 from worldwise.report.surprises import spread_surprises
 from worldwise.report.tables import Answer
 

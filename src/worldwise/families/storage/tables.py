@@ -9,8 +9,9 @@ from worldwise.base.units import size_text
 from worldwise.families.storage.answer import storage_answer
 from worldwise.plan.case import parameters_of
 from worldwise.plan.parameters import STORAGES
-from worldwise.read.lens import Reading, Row, is_quiet
+from worldwise.read.models import Reading, Row
 from worldwise.read.mqttz import CLOCK, SOURCE, beside
+from worldwise.read.order import is_quiet
 from worldwise.report.tables import Group, Tables
 
 SECURE, PLAIN = "storage", "file"

@@ -1,0 +1,51 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""What the counts of AES include, and what a message costs in all."""
+
+from collections.abc import Iterable, Mapping
+
+from worldwise.families.aes.spec import AES
+from worldwise.plan.case import Case
+from worldwise.read.includes import CLIENT_CALL, IN_LINUX, IN_TA
+from worldwise.read.readings import Readings, Series
+from worldwise.records.models import Sample
+
+# What is not measured but added up.
+AES_WHOLE = "whole"
+_AES_CALLS = {
+    "prepare": "an operation and an object for its key, allocated",
+    "set-key": "the key, set",
+    "set-iv": "the vector or first counter, set; of GCM the nonce, and 13 bytes that are authenticated alone",
+    "cipher": "the whole message in one call; of GCM with its tag, made or checked",
+}
+
+
+def _sums(case: Case, samples: Mapping[tuple[str, str], tuple[Sample, ...]]) -> Iterable[Series]:
+    """Of AES what a message costs in all: each sample's four calls together, at each place."""
+    if case.operation != AES:
+        return
+    for place in dict.fromkeys(place for _, place in samples):
+        calls = zip(*(series for (_, at), series in samples.items() if at == place), strict=True)
+        yield (
+            (AES_WHOLE, place),
+            tuple(
+                four[0].model_copy(update={"measure": AES_WHOLE, "count": sum(one.count for one in four)})
+                for four in calls
+            ),
+        )
+
+
+READINGS = Readings(
+    includes={
+        **{(call, "ta"): f"{text}, by the GlobalPlatform API {IN_TA}" for call, text in _AES_CALLS.items()},
+        **{(call, "linux"): f"{text}, {IN_LINUX}" for call, text in _AES_CALLS.items()},
+        **dict.fromkeys(((call, "invoke") for call in _AES_CALLS), "TEEC_InvokeCommand alone, from call to return"),
+        **dict.fromkeys(
+            ((call, "client") for call in _AES_CALLS), f"the function around {CLIENT_CALL}; with the call's preparation"
+        ),
+        **dict.fromkeys(
+            ((AES_WHOLE, place) for place in ("ta", "invoke", "client", "linux")),
+            f"the sum of {', '.join(_AES_CALLS)} of each sample",
+        ),
+    },
+    sums=_sums,
+)

@@ -1,0 +1,41 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""What the counts of cryptography in a TA include, what its TAs take, and what a suite recommends."""
+
+from worldwise.plan.case import Case
+from worldwise.read.includes import on_curves
+from worldwise.read.parts import Part
+from worldwise.read.readings import Readings, Seen
+from worldwise.run.rundir import CaseManifest
+
+
+class TaSize(Part):
+    """A TA that is one of several that do the same, in bytes: its code, constants and initial values as they are
+    loaded, and its signed file.
+    """
+
+    ta_loaded: int | None = None
+    ta_file: int | None = None
+
+
+class Recommended(Part):
+    """The id of the case that the suite recommends; empty for none."""
+
+    recommended: str = ""
+
+
+def _ta_size(_case: Case, manifest: CaseManifest) -> TaSize | None:
+    found = manifest.footprint or {}
+    return TaSize(ta_loaded=found.get("ta_loaded"), ta_file=found.get("ta_file"))
+
+
+def _recommended(seen: Seen) -> Recommended:
+    return Recommended(recommended=seen.run.manifest.recommended)
+
+
+READINGS = Readings(
+    of_row=TaSize,
+    of_reading=Recommended,
+    includes=on_curves(("keygen", "sign", "verify", "ecdh"), ("ta", "client", "linux")),
+    row=_ta_size,
+    whole=_recommended,
+)

@@ -1,0 +1,86 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""What the counts around a library's clock include, and what the clocks said."""
+
+from collections.abc import Iterable
+from statistics import median
+
+from worldwise.families.hardclock.evidence import Clocks
+from worldwise.libraries.portable import HARDCLOCK
+from worldwise.read.includes import on_curves
+from worldwise.read.parts import Part, Result
+from worldwise.read.readings import Readings, Seen
+from worldwise.records.models import Sample
+from worldwise.records.parse import parse_records
+from worldwise.run.rundir import CaseManifest, Run
+
+
+class ClockReading(Result):
+    """What clocks said around an operation that was counted too: medians over the n samples after the warm-up.
+
+    `hardclock` is what mbedtls_timing_hardclock() returned, in a unit that is to be found out; `gettimeofday` is in
+    microseconds, `monotonic` in nanoseconds, both of virtual time. `calls` is how often mbedtls_timing_hardclock()
+    asked gettimeofday() between the two readings of a sample, the most of all samples.
+    """
+
+    case: str
+    target: str
+    core: str
+    variant: str
+    measure: str
+    n: int
+    instructions: float
+    hardclock: float
+    gettimeofday: float
+    monotonic: float
+    calls: int
+
+
+class ClocksSaid(Part):
+    """What the clocks said in every case that reads them."""
+
+    clocks: tuple[ClockReading, ...] = ()
+
+
+def _clocks(seen: Seen) -> ClocksSaid:
+    return ClocksSaid(clocks=tuple(said for manifest in seen.done for said in _clock_readings(seen.run, manifest)))
+
+
+def _clock_readings(run: Run, manifest: CaseManifest) -> Iterable[ClockReading]:
+    case = manifest.case()
+    if case.operation != HARDCLOCK:
+        return
+    records = parse_records(run.case_file(case.id), str(run.records_path(case.id)))
+    for measure in case.measures:
+        samples = {
+            record.index: record
+            for record in records
+            if isinstance(record, Sample) and record.measure == measure and record.phase == "sample"
+        }
+        clocks = [
+            record
+            for record in records
+            if isinstance(record, Clocks) and record.measure == measure and record.index in samples
+        ]
+        yield ClockReading(
+            case=case.id,
+            target=case.target,
+            core=case.core,
+            variant=case.variant,
+            measure=measure,
+            n=len(clocks),
+            instructions=median(sample.count for sample in samples.values()),
+            hardclock=median(record.hardclock for record in clocks),
+            gettimeofday=median(record.gettimeofday for record in clocks),
+            monotonic=median(record.monotonic for record in clocks),
+            calls=max(record.calls for record in clocks),
+        )
+
+
+READINGS = Readings(
+    of_reading=ClocksSaid,
+    includes={
+        **on_curves(("sign",), ("linux",)),
+        ("loop", "linux"): "a loop of one million turns of two instructions, in a Linux process",
+    },
+    whole=_clocks,
+)

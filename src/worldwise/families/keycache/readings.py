@@ -1,0 +1,23 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""What the counts of the key cache include."""
+
+from worldwise.read.includes import IN_TA
+from worldwise.read.readings import Readings
+
+READINGS = Readings(
+    includes={
+        ("request", "storage"): "the TA's calls of persistent objects (opened, read, written, closed), with the work "
+        "of OP-TEE's core and of tee-supplicant",
+        ("request", "ta"): f"the key cache's TA, from a command's first instruction to its last, {IN_TA}",
+        ("request", "invoke"): "the server's TEEC_InvokeCommand: libteec, Linux, the secure monitor, OP-TEE's core, "
+        "the TA, and the way back",
+        ("request", "client"): "all that the processor executes from the client's call of libkeycache until it has the "
+        "answer: TLS in the client and in the server, the kernel's TCP between them, the server, and both worlds",
+        ("short", "client"): "redis-benchmark from its start to its end, and all that the processor executes "
+        "meanwhile: handshakes, TLS in it and in the server, the kernel's TCP between them, the server, and both "
+        "worlds",
+        ("long", "client"): "the same with twice as many requests",
+        ("requests", "client"): "all that the processor executes while the requests of a batch are asked and answered: "
+        "TLS in the client and in the server, the kernel's TCP between them, the server, and both worlds",
+    }
+)

@@ -1,0 +1,147 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Figures of what boards take: time, flash against time, stack, boards side by side."""
+
+from collections.abc import Callable, Collection, Iterable, Sequence
+
+from worldwise.base.choices import did_you_mean
+from worldwise.base.errors import WorldwiseError
+from worldwise.base.units import parse_size, size_text
+from worldwise.families.portable.boards import DHRYSTONE, board_rows, board_text, operation_text
+from worldwise.families.portable.panels import DRAWINGS, grouped
+from worldwise.libraries.boards import by_core
+from worldwise.libraries.portable import CURVES, OF_CURVE
+from worldwise.read.models import Reading, Row
+from worldwise.report.drawing.figures import KINDS, Choice, Kind, Panel, Plot
+
+_SYMMETRIC = "symmetric"
+# What stands side by side in one figure of bars, so that it is no taller than half a page or so.
+_PAGES = {"signatures": ("sign", "verify"), "keys": ("keygen", "ecdh"), _SYMMETRIC: (_SYMMETRIC,)}
+
+
+def board_figures(reading: Reading, kinds: Collection[str], choice: Choice) -> list[Plot]:
+    """The figures that a run gives: time and stack of each board, flash against time of each board and operation,
+    boards side by side of each operation.
+
+    Raises WorldwiseError if the run has no board, nothing of what was chosen, or not what a kind needs.
+    """
+    rows = _chosen(reading, choice)
+    names = by_core(row.board for row in rows)
+    found: list[Plot] = []
+    for kind in KINDS:
+        if kind not in kinds:
+            continue
+        if kind == "boards":
+            found += _boards_plots(_one_optimisation(rows), names, alone=len(kinds) == 1)
+        else:
+            for name in names:
+                found += _board_plots(kind, name, [row for row in rows if row.board == name], reading, choice)
+    return found
+
+
+def _chosen(reading: Reading, choice: Choice) -> list[Row]:
+    rows = [row for row in board_rows(reading) if row.operation != DHRYSTONE]
+    if not rows:
+        raise WorldwiseError(
+            f"run {reading.run.id} has no measured case of a board.",
+            "figures are of boards; such a run is made by: worldwise run mcu",
+        )
+    texts: list[tuple[str, tuple[str, ...], Callable[[Row], str]]] = [
+        ("board", choice.boards, lambda row: row.board),
+        ("operation", choice.operations, lambda row: row.operation),
+        ("curve", choice.curves, lambda row: row.curve),
+        ("size", tuple(size_text(parse_size(size)) for size in choice.sizes), _size),
+        ("optimisation", (choice.optimisation,) if choice.optimisation else (), lambda row: row.optimisation),
+    ]
+    for kind, wanted, of in texts:
+        there = list(dict.fromkeys(of(row) for row in rows if of(row)))
+        for value in wanted:
+            if value not in there:
+                raise WorldwiseError(
+                    f"{kind} '{value}' is not in this run with the rest that was chosen. "
+                    f"There is: {', '.join(there) or 'none'}.",
+                    did_you_mean(value, there),
+                )
+        # What has no message has no size, and stays.
+        rows = [row for row in rows if not wanted or of(row) in wanted or (kind == "size" and not of(row))]
+    return rows
+
+
+def _size(row: Row) -> str:
+    return "" if row.size is None else size_text(row.size)
+
+
+def _one_optimisation(rows: list[Row]) -> list[Row]:
+    """Those of -O2 if there are such, else all."""
+    return [row for row in rows if row.optimisation == "O2"] or rows
+
+
+def _one_size(rows: list[Row]) -> list[Row]:
+    """Of one operation, the rows of one size: that of the most rows, of equals the one nearest to 32 bytes."""
+    sizes = [row.size for row in rows if row.size is not None]
+    if not sizes:
+        return rows
+    best = max(sorted(set(sizes)), key=lambda size: (sizes.count(size), -abs(size - 32)))
+    return [row for row in rows if row.size in (best, None)]
+
+
+def _by_family(rows: list[Row]) -> dict[str, list[Row]]:
+    """The rows of each operation on curves at one size; those of hashes and ciphers together."""
+    families: dict[str, list[Row]] = {}
+    for operation in dict.fromkeys(row.operation for row in rows):
+        own = _one_size([row for row in rows if row.operation == operation])
+        families.setdefault(operation if operation in OF_CURVE else _SYMMETRIC, []).extend(own)
+    return families
+
+
+def _family_title(family: str, rows: Sequence[Row]) -> str:
+    if family == _SYMMETRIC:
+        return "hash and AES" if len({row.operation for row in rows}) > 1 else operation_text(rows[0].operation)
+    return operation_text(family, next((row.size for row in rows if row.size is not None), None))
+
+
+def _board_plots(kind: Kind, name: str, rows: list[Row], reading: Reading, choice: Choice) -> Iterable[Plot]:
+    where = f"{name}, {board_text(name)}" if board_text(name) != name else name
+    if kind == "pareto":
+        for family, own in _by_family([row for row in rows if row.footprint.flash]).items():
+            panels = tuple(Panel(group, tuple(members)) for group, members in grouped(own).items())
+            title = f"Flash against instructions, {_family_title(family, own)}: {where}"
+            yield Plot(kind, f"{kind}-{name}-{family}", title, panels, DRAWINGS[kind])
+        return
+    if kind == "stack":
+        rows = [row for row in rows if row.footprint.stack is not None]
+    what = "Time" if kind == "time" else "Stack and heap of one call"
+    families = _by_family(_one_optimisation(rows))
+    for page, members in _PAGES.items():
+        panels = tuple(
+            Panel(_family_title(family, own), tuple(own), _nobodys(family, name, reading, choice))
+            for family, own in families.items()
+            if family in members
+        )
+        if panels:
+            yield Plot(kind, f"{kind}-{name}-{page}", f"{what}: {where}", panels, DRAWINGS[kind])
+
+
+def _nobodys(operation: str, name: str, reading: Reading, choice: Choice) -> tuple[str, ...]:
+    """The curves that were asked for and that no library has for the operation."""
+    there = {row.curve for row in reading.rows if (row.board, row.operation) == (name, operation)}
+    lacking = {each.curve for each in reading.unavailable if (each.target, each.operation) == (name, operation)}
+    return tuple(
+        curve
+        for curve in CURVES
+        if curve in lacking and curve not in there and (not choice.curves or curve in choice.curves)
+    )
+
+
+def _boards_plots(rows: list[Row], names: Sequence[str], alone: bool) -> Iterable[Plot]:
+    if len(names) < 2:
+        # Not worth an error among other kinds.
+        if alone:
+            raise WorldwiseError(
+                f"boards side by side needs at least two; there is {', '.join(names)}.",
+                "worldwise run cores measures one library on many boards",
+            )
+        return
+    for family, own in _by_family(rows).items():
+        panels = tuple(Panel(group, tuple(members)) for group, members in grouped(own).items())
+        title = f"Boards side by side: {_family_title(family, own)}"
+        yield Plot("boards", f"boards-{family}", title, panels, DRAWINGS["boards"])

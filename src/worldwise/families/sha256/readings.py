@@ -1,0 +1,50 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""What the counts of hashing include, and what they say together."""
+
+from worldwise.families.sha256.cost import CLOCK_GHZ, HASHING, HashReading, Series, read_hashing
+from worldwise.plan.catalogue import takes_portables
+from worldwise.read.includes import CLIENT_CALL, HASHED_IN_LINUX
+from worldwise.read.order import in_reading_order
+from worldwise.read.parts import Part
+from worldwise.read.readings import Readings, Seen
+
+
+class Hashing(Part):
+    """Hashing in the TEE, taken apart."""
+
+    hashing: HashReading = HashReading(clock_ghz=CLOCK_GHZ, costs=(), fits=(), published=(), published_reason="")
+
+
+def _hashing(seen: Seen) -> Hashing:
+    parameters = {manifest.id: manifest.case().parameters for manifest in seen.done}
+    series = [
+        Series(
+            row.case,
+            row.variant,
+            row.operation,
+            row.measure,
+            row.place,
+            parameters[row.case],
+            row.size,
+            row.chunk,
+            row.calls,
+            row.median,
+        )
+        for row in in_reading_order(seen.rows)
+        if row.operation in HASHING and row.size is not None and not takes_portables(row.target)
+    ]
+    return Hashing(hashing=read_hashing(series, seen.published.hashing, seen.published.reason))
+
+
+READINGS = Readings(
+    of_reading=Hashing,
+    includes={
+        **HASHED_IN_LINUX,
+        ("hash", "api"): "TEE_DigestUpdate and TEE_DigestDoFinal as the TA calls them, with the work of OP-TEE's core",
+        ("hash", "ta"): "the TA's whole command, from its first instruction to its last",
+        ("hash", "client"): f"{CLIENT_CALL}; of all calls that one message takes",
+        ("touch", "client"): "as many calls with the same memory, of a command that does nothing",
+        ("empty", "client"): "as many calls without parameters, of a command that does nothing",
+    },
+    whole=_hashing,
+)

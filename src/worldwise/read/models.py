@@ -1,0 +1,200 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""What a reading is made of: rows, factors, verdicts, and what was not measured."""
+
+from typing import ClassVar, Literal
+
+from worldwise.read.parts import Footprint, Result, WithParts
+from worldwise.read.published import Figure
+
+FORMAT: Literal[4] = 4
+UNIT: Literal["instructions"] = "instructions"
+
+# Clocks in GHz at which counts are shown as time, as if a core finished one instruction in each cycle.
+CLOCKS = (1.0, 1.5, 1.8, 2.0, 2.5)
+CLOCK_ASSUMPTION = (
+    "Times assume one instruction per cycle on a Cortex-A72 at the named clock. They are not measured: a "
+    "real core does more than one, or less, and caches and memory have their say."
+)
+
+FactorKind = Literal["nist-optim", "crypto-extension", "world", "optimisation"]
+
+
+class PublishedFigure(Result):
+    """Someone else's figure beside a row. `ratio` is our mean divided by it."""
+
+    source: str
+    value: float
+    unit: str
+    instructions: float
+    statistic: str
+    conditions: str
+    note: str
+    ratio: float
+
+
+class Verdict(Result):
+    """A row against the budget: its worst call, the first one included."""
+
+    worst: int
+    limit: int
+    fits: bool
+
+
+class Row(WithParts):
+    """One measure of one case at one place. Counts are instructions; statistics are over the n samples.
+
+    `parameters` are those of the case as its id has them, `size` and `chunk` of them in bytes; `calls` is how many
+    calls of the TA a message takes. `board` is a board's name, `curve` the case's parameter; both are empty elsewhere.
+    `published_gap` says what stands in a published table instead of a figure.
+
+    `microseconds` are by clock: those of CLOCKS, or the board's own. `samples` are the counts of all n, in order, and
+    there only where a published table has single runs of the same. `parts` are what single families say of it.
+    """
+
+    OF: ClassVar = "of_row"
+    KEYS: ClassVar = (
+        *("case", "target", "board", "implementation", "optimisation", "variant", "operation", "parameters", "curve"),
+        *("size", "chunk", "calls", "runs", "measure", "place", "unit", "includes", "n", "warmup", "first", "median"),
+        *("mean", "stdev", "min", "max", "worst", "ratio_to_linux", "rank", "stack", "heap", "flash", "ram"),
+        *("ta_loaded", "ta_file", "clock_mhz", "microseconds", "published", "published_gap", "verdict", "samples"),
+    )
+
+    case: str
+    target: str
+    board: str
+    implementation: str
+    optimisation: str
+    variant: str
+    operation: str
+    parameters: str
+    curve: str
+    size: int | None
+    chunk: int | None
+    calls: int
+    measure: str
+    place: str
+    unit: Literal["instructions"]
+    includes: str
+    n: int
+    warmup: int
+    first: int
+    median: float
+    mean: float
+    stdev: float | None
+    min: int
+    max: int
+    worst: int
+    ratio_to_linux: float | None
+    microseconds: dict[str, float]
+    published: tuple[PublishedFigure, ...]
+    published_gap: str
+    verdict: Verdict | None
+    samples: tuple[int, ...] = ()
+
+    @property
+    def footprint(self) -> Footprint:
+        """What it takes of memory."""
+        return self.part(Footprint)
+
+
+class Factor(Result):
+    """How many times as many instructions one side takes as the other, by their medians; `board` as in a row."""
+
+    kind: FactorKind
+    board: str
+    operation: str
+    parameters: str
+    measure: str
+    place: str
+    implementation: str
+    optimisation: str
+    numerator: str
+    denominator: str
+    value: float
+
+
+class BudgetResult(Result):
+    """The whole budget: `fits` is None when nothing exceeds it but not all of it was measured."""
+
+    limit: str
+    clock: str
+    instructions: int
+    measures: tuple[str, ...]
+    place: str
+    judged: int
+    exceeded: int
+    fits: bool | None
+
+
+class Attempt(Result):
+    """One attempt of a campaign, as observed: see the record `outcome` in docs/format.md. `at` is in instructions."""
+
+    case: str
+    operation: str
+    parameters: str
+    what: str
+    result: str
+    detail: str
+    at: int | None
+
+
+class FailedCase(Result):
+    """A case that ended with an error."""
+
+    case: str
+    error: str
+
+
+class NotAvailable(Result):
+    """What was asked of a board and cannot be had, and why, for every optimisation and size.
+
+    `target` is the board; `curve` is empty for an operation that needs none.
+    """
+
+    target: str
+    implementation: str
+    curve: str
+    operation: str
+    reason: str
+
+
+class RunSummary(Result):
+    """Which run was read, and what it was made with."""
+
+    id: str
+    suite: str
+    title: str
+    state: str
+    started: str
+    worldwise: str
+    git: str
+    lab: str
+    packages: dict[str, str]
+
+
+class Reading(WithParts):
+    """All that the lens sees in a run; every report is made from this.
+
+    `published_table` are all figures of the suite's source, if they stand in tables of their own shape. `parts` are
+    what single families see.
+    """
+
+    OF: ClassVar = "of_reading"
+    KEYS: ClassVar = (
+        *("format", "run", "rows", "factors", "hashing", "attempts", "host", "clocks", "assumption"),
+        *("board_assumption", "published_reason", "published_table", "budget", "failed", "missing", "unavailable"),
+        "recommended",
+    )
+
+    format: Literal[4]
+    run: RunSummary
+    rows: tuple[Row, ...]
+    factors: tuple[Factor, ...]
+    attempts: tuple[Attempt, ...]
+    assumption: str
+    published_reason: str
+    published_table: tuple[Figure, ...] = ()
+    budget: BudgetResult | None
+    failed: tuple[FailedCase, ...]
+    missing: tuple[str, ...]
+    unavailable: tuple[NotAvailable, ...]

@@ -1,0 +1,49 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""The order of rows, and which of them are of a quiet machine."""
+
+from collections.abc import Iterable
+
+from worldwise.libraries.portable import CURVES, OPTIMISATIONS
+from worldwise.plan.case import parameters_of
+from worldwise.plan.catalogue import BOARD_OPERATIONS, IMPLEMENTATIONS
+from worldwise.plan.spec import PLACES
+from worldwise.read.models import Row
+
+
+def is_quiet(row: Row) -> bool:
+    """Whether nothing disturbed a row: what something did is not compared with what nothing does."""
+    return not {"load", "ticks"} & parameters_of(row.parameters).keys()
+
+
+def in_reading_order(rows: Iterable[Row]) -> list[Row]:
+    """Rows as people compare them: by board, operation, parameters and measure, then by variant, then by place."""
+    listed = list(rows)
+    boards = _ranks(sorted(row.board for row in listed))
+    operations = _ranks(row.operation for row in listed if not row.board)
+    on_boards = _ranks(BOARD_OPERATIONS)
+    measures = _ranks(row.measure for row in listed)
+    parameters = _ranks(row.parameters for row in listed)
+    # Those of boards by their names: one of the user's own is known only while it is measured.
+    implementations = _ranks((*IMPLEMENTATIONS, *sorted(row.implementation for row in listed)))
+    curves = _ranks(("", *CURVES))
+
+    def rank(row: Row) -> tuple[int, ...]:
+        return (
+            boards[row.board],
+            on_boards[row.operation] if row.board else operations[row.operation],
+            curves[row.curve],
+            row.chunk or 0,
+            row.size or 0,
+            int(parameters_of(row.parameters).get("runs", 0)) if row.board else 0,
+            parameters[row.parameters],
+            measures[row.measure],
+            implementations[row.implementation],
+            OPTIMISATIONS.index(row.optimisation),
+            PLACES.index(row.place),
+        )
+
+    return sorted(listed, key=rank)
+
+
+def _ranks(names: Iterable[str]) -> dict[str, int]:
+    return {name: rank for rank, name in enumerate(dict.fromkeys(names))}

@@ -1,0 +1,134 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""What only some families say of a row, or of a whole reading: typed here, and in JSON among all other keys."""
+
+import functools
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar, Self, TypeVar
+
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Field,
+    GetJsonSchemaHandler,
+    SerializationInfo,
+    SerializeAsAny,
+    SerializerFunctionWrapHandler,
+    model_serializer,
+    model_validator,
+)
+from pydantic.json_schema import JsonSchemaValue
+from pydantic_core import CoreSchema
+
+from worldwise.base import stages
+
+
+class Result(BaseModel):
+    """A part of what was read: nothing in it changes."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class Part(Result):
+    """Fields that one family fills. Each has a default, which JSON has where the family has nothing to say."""
+
+
+class Footprint(Part):
+    """What a row takes of memory, in bytes: `stack` and `heap` are the peaks of one call, `flash` and `ram` what the
+    operation takes of them (static RAM, without stack and heap). In a TA `stack` is that of one call, at place ta.
+    """
+
+    stack: int | None = None
+    heap: int | None = None
+    flash: int | None = None
+    ram: int | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Parts:
+    """Which parts a family has.
+
+    Attributes:
+        of_row: what it says of a row.
+        of_reading: what it says of a whole reading.
+    """
+
+    of_row: type[Part] | None = None
+    of_reading: type[Part] | None = None
+
+
+@functools.cache
+def _kinds(of: str) -> tuple[type[Part], ...]:
+    """The kinds of parts there are, of a row or of a reading."""
+    declared = (getattr(parts, of) for parts in stages.declared("readings", Parts).values())
+    return (*([Footprint] if of == "of_row" else []), *(kind for kind in declared if kind))
+
+
+def _order(of: str, part: Part) -> int:
+    return _kinds(of).index(type(part))
+
+
+P = TypeVar("P", bound=Part)
+
+
+@functools.cache
+def _empty(kind: type[Part]) -> Part:
+    return kind()
+
+
+class WithParts(Result):
+    """Something of which families say more. In JSON the fields of `parts` stand among its own.
+
+    KEYS is the order of JSON's keys; a field that is not in it comes last. OF says which parts there can be.
+    """
+
+    KEYS: ClassVar[tuple[str, ...]] = ()
+    OF: ClassVar[str] = ""
+
+    parts: tuple[SerializeAsAny[Part], ...] = Field(default=(), exclude=True)
+
+    def part(self, kind: type[P]) -> P:
+        """What one family says; empty if it says nothing."""
+        for part in self.parts:
+            if isinstance(part, kind):
+                return part
+        empty = _empty(kind)
+        assert isinstance(empty, kind)
+        return empty
+
+    def with_part(self, part: Part) -> Self:
+        """The same with another part of this kind."""
+        others = [each for each in self.parts if type(each) is not type(part)]
+        return self.model_copy(update={"parts": tuple(sorted((*others, part), key=lambda each: _order(self.OF, each)))})
+
+    @model_validator(mode="before")
+    @classmethod
+    def _from_flat(cls, data: Any) -> Any:
+        """Takes JSON as `_to_flat` writes it."""
+        if not isinstance(data, Mapping):
+            return data
+        rest = dict(data)
+        parts = [*rest.pop("parts", ())]
+        for kind in _kinds(cls.OF):
+            own = {name: rest.pop(name) for name in kind.model_fields if name in rest}
+            if own and (part := kind.model_validate(own)) != _empty(kind):
+                parts.append(part)
+        return {**rest, "parts": parts}
+
+    @model_serializer(mode="wrap")
+    def _to_flat(self, handler: SerializerFunctionWrapHandler, info: SerializationInfo) -> dict[str, Any]:
+        found = handler(self)
+        for kind in _kinds(self.OF):
+            found |= self.part(kind).model_dump(mode=info.mode)
+        order = {key: number for number, key in enumerate(self.KEYS)}
+        return dict(sorted(found.items(), key=lambda item: order.get(item[0], len(order))))
+
+    @classmethod
+    def __get_pydantic_json_schema__(cls, schema: CoreSchema, handler: GetJsonSchemaHandler) -> JsonSchemaValue:
+        """The schema of the JSON as it is, with the fields of all parts."""
+        flat = handler(schema)
+        own = handler.resolve_ref_schema(flat)
+        own["properties"].pop("parts", None)
+        for kind in _kinds(cls.OF):
+            own["properties"] |= handler.resolve_ref_schema(handler(kind.__pydantic_core_schema__))["properties"]
+        return flat

@@ -1,0 +1,89 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Readings: what a family's counts include, and what it reads of a run besides rows.
+
+The file `readings.py` of a family has the constant READINGS, a `Readings`.
+"""
+
+import functools
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from worldwise.base import stages
+from worldwise.plan.case import Case
+from worldwise.read.models import Row
+from worldwise.read.parts import Part, Parts
+from worldwise.read.published import Published
+from worldwise.records.models import Sample
+from worldwise.run.rundir import CaseManifest, Run
+
+# What a count takes in: (measure, place) -> text. Interrupts in a region count; they are part of the call.
+Includes = Mapping[tuple[str, str], str]
+# (measure, place) and its samples.
+Series = tuple[tuple[str, str], tuple[Sample, ...]]
+
+
+@dataclass(frozen=True)
+class Seen:
+    """A run as far as it has been read: its complete cases, their rows, and the published figures beside them."""
+
+    run: Run
+    done: Sequence[CaseManifest]
+    rows: Sequence[Row]
+    published: Published
+
+
+def _no_sums(_case: Case, _samples: Mapping[tuple[str, str], tuple[Sample, ...]]) -> Iterable[Series]:
+    return ()
+
+
+def _no_row_part(_case: Case, _manifest: CaseManifest) -> Part | None:
+    return None
+
+
+def _no_clocks(_case: Case) -> Mapping[str, float]:
+    return {}
+
+
+def _the_same(rows: list[Row]) -> list[Row]:
+    return rows
+
+
+def _no_part(_seen: Seen) -> Part | None:
+    return None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Readings(Parts):
+    """What families/<name>/readings.py declares as READINGS; a case that is not the family's gives nothing.
+
+    Attributes:
+        includes: what the counts of its measures take in. Families that share a measure say the same.
+        sums: (case, its samples) -> further series, made of these.
+        row: (case, its manifest) -> what the family says of each row of the case.
+        clocks: case -> clocks at which its counts are shown as time, instead of the usual ones: name -> MHz.
+        compared: all rows -> the same with what follows from comparing them.
+        whole: what the family says of the whole reading.
+    """
+
+    includes: Includes = field(default_factory=dict)
+    sums: Callable[[Case, Mapping[tuple[str, str], tuple[Sample, ...]]], Iterable[Series]] = _no_sums
+    row: Callable[[Case, CaseManifest], Part | None] = _no_row_part
+    clocks: Callable[[Case], Mapping[str, float]] = _no_clocks
+    compared: Callable[[list[Row]], list[Row]] = _the_same
+    whole: Callable[[Seen], Part | None] = _no_part
+
+
+def declared_readings() -> Mapping[str, Readings]:
+    """What each family says: family -> its READINGS."""
+    return stages.declared("readings", Readings)
+
+
+@functools.cache
+def includes() -> Includes:
+    """What every count takes in. Raises TypeError if two families say different things of a measure."""
+    found: dict[tuple[str, str], str] = {}
+    for family, readings in declared_readings().items():
+        for key, text in readings.includes.items():
+            if found.setdefault(key, text) != text:
+                raise TypeError(f"families.{family}: another family says something else of {key}")
+    return found

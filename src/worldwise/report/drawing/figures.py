@@ -1,0 +1,93 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""What figures are made of, and which there are."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+from worldwise.base.errors import WorldwiseError
+from worldwise.libraries.boards import by_core
+from worldwise.read.models import Row
+from worldwise.report.drawing.looks import Style
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.lines import Line2D
+
+Kind = Literal["time", "pareto", "stack", "boards"]
+KINDS: tuple[Kind, ...] = ("time", "pareto", "stack", "boards")
+FORMATS = ("svg", "png")
+# In mm, as journals have it: one column of two, or the whole page.
+WIDTHS = {"full": 170.0, "column": 85.0}
+
+
+@dataclass(frozen=True)
+class Choice:
+    """What of a run to show; an empty one is all there is. Sizes as `32B`, `1KiB`."""
+
+    boards: tuple[str, ...] = ()
+    operations: tuple[str, ...] = ()
+    curves: tuple[str, ...] = ()
+    sizes: tuple[str, ...] = ()
+    optimisation: str = ""
+
+
+@dataclass(frozen=True)
+class Panel:
+    """A part of a figure: its rows, and the curves that were asked for and that no library has."""
+
+    title: str
+    rows: tuple[Row, ...]
+    nobodys: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Drawing:
+    """How a family draws figures of one kind.
+
+    Attributes:
+        panel: draws one on axes, in a figure of a width that is a key of WIDTHS.
+        height: of a panel, in mm.
+        columns: how many panels stand side by side on a whole page, at most.
+        legend: the handles below all panels; empty if their axes say all.
+        notes: what stands below the figure, after the run.
+        shares_lines: whether panels side by side have the same lines, whose names stand once, at the left.
+    """
+
+    panel: Callable[["Axes", Panel, Mapping[str, Style], str], None]
+    height: Callable[[Panel], float]
+    columns: int
+    legend: "Callable[[Plot, Mapping[str, Style]], list[Line2D]]"
+    notes: str
+    shares_lines: bool = False
+
+
+@dataclass(frozen=True)
+class Plot:
+    """One figure, ready to be drawn; `name` is that of its file, without a suffix."""
+
+    kind: Kind
+    name: str
+    title: str
+    panels: tuple[Panel, ...]
+    drawing: Drawing
+
+    @property
+    def rows(self) -> tuple[Row, ...]:
+        """The rows of all its panels."""
+        return tuple(row for panel in self.panels for row in panel.rows)
+
+
+def one_plot(found: Sequence[Plot]) -> Plot:
+    """The only figure there is. Raises WorldwiseError that says what to choose if there are more."""
+    if len(found) == 1:
+        return found[0]
+    boards = by_core(row.board for plot in found if plot.kind != "boards" for row in plot.rows)
+    operations = dict.fromkeys(row.operation for plot in found for row in plot.rows)
+    hints = [f"--kind: {', '.join(dict.fromkeys(plot.kind for plot in found))}"]
+    hints += [f"--board: {', '.join(boards)}"] if len(boards) > 1 else []
+    hints += [f"--operation: {', '.join(operations)}"] if len(operations) > 1 else []
+    raise WorldwiseError(
+        f"one file takes one figure; these are {len(found)}: {', '.join(plot.name for plot in found)}.",
+        f"choose one, or name a directory. {'; '.join(hints)}",
+    )
