@@ -8,8 +8,9 @@ import pytest
 from worldwise.base import outgoing
 from worldwise.base.tables import Table
 from worldwise.read.lens import read_run
-from worldwise.read.models import FailedCase, Reading
+from worldwise.read.models import BudgetResult, FailedCase, Reading
 from worldwise.report import answer as screens
+from worldwise.report.report import answers
 from worldwise.report.tables import Answer
 from worldwise.run.rundir import Run
 
@@ -111,3 +112,25 @@ def test_without_an_answer_the_report_is_listed(reading: Reading, monkeypatch: p
     assert "The report has" in lines
     assert any(line.startswith("price: Price of the TEE") for line in lines)
     assert len(lines) <= screens.SCREEN_LINES
+
+
+def judged(reading: Reading) -> Reading:
+    """The same figures, judged."""
+    limit = BudgetResult(
+        limit="5 ms",
+        clock="2 GHz",
+        instructions=10_000_000,
+        measures=("sign",),
+        place="client",
+        judged=1,
+        exceeded=0,
+        fits=True,
+    )
+    return reading.model_copy(update={"budget": limit})
+
+
+def test_tables_of_answers_have_a_cell_below_each_header(reading: Reading) -> None:
+    """If this fails, a figure stands below another column's header."""
+    for one in (*answers(reading), *answers(judged(reading))):
+        if one.table:
+            assert {len(row) for row in one.table.rows} == {len(one.table.headers)}, one.title
