@@ -7,26 +7,16 @@ from fnmatch import fnmatchcase
 from worldwise.base.choices import close_names
 from worldwise.base.errors import WorldwiseError
 from worldwise.base.files import quoted
+from worldwise.libraries.portable import curve_name
 from worldwise.plan.case import Case
 
-# As NIST and OpenSSL call the curves, in small letters and without dashes.
-_OTHER_NAMES = {
-    "p192": "secp192r1",
-    "prime192v1": "secp192r1",
-    "p224": "secp224r1",
-    "p256": "secp256r1",
-    "prime256v1": "secp256r1",
-    "p384": "secp384r1",
-    "k256": "secp256k1",
-    "curve25519": "x25519",
-}
 # So many names stand in a message; of more than that only those that are close.
 _FEW = 12
 
 
 def curve_names(values: Iterable[str]) -> tuple[str, ...]:
     """The curves by the names that suites have: P-256, p256 and prime256v1 are secp256r1. Patterns stay."""
-    return tuple(_OTHER_NAMES.get(value.lower().replace("-", "").replace("_", ""), value) for value in values)
+    return tuple(map(curve_name, values))
 
 
 def require_known(cases: Sequence[Case], suite: str, kind: str, values: Iterable[str]) -> None:

@@ -32,6 +32,17 @@ CURVES = (
     "ed25519",
     "x25519",
 )
+# As NIST and OpenSSL call the curves, in small letters and without dashes.
+OTHER_CURVE_NAMES = {
+    "p192": "secp192r1",
+    "prime192v1": "secp192r1",
+    "p224": "secp224r1",
+    "p256": "secp256r1",
+    "prime256v1": "secp256r1",
+    "p384": "secp384r1",
+    "k256": "secp256k1",
+    "curve25519": "x25519",
+}
 NO_CURVE = "none"
 OF_CURVE = ("keygen", "sign", "verify", "ecdh")
 # Of a library's clock, on a curve of which it signs: in plain Linux alone, see guest/linux/hardclock.
@@ -80,6 +91,11 @@ PathsWithin = Annotated[tuple[Text, ...], AfterValidator(_within)]
 Operation = Literal[
     "keygen", "sign", "verify", "ecdh", "hardclock", "sha256", "sha512", "aes128", "aes256", "dhrystone"
 ]
+
+
+def curve_name(text: str) -> str:
+    """The name that a curve has here, by one that others give it, such as P-256; any other text stays as it is."""
+    return OTHER_CURVE_NAMES.get(text.lower().replace("-", "").replace("_", ""), text)
 
 
 class Source(Model):

@@ -219,7 +219,7 @@ def _given(what: str, target: str, operation: str, words: list[str]) -> dict[str
         if not equals or key in given:
             raise WorldwiseError(f"{what}: parameter '{files.quoted(key)}' must be there once, as {key}=VALUE.")
         try:
-            given[key] = value_of(parameters()[key], value)
+            given[key] = value_of(parameters()[key], portable.curve_name(value) if key == "curve" else value)
         except WorldwiseError as error:
             raise WorldwiseError(f"{what}: {key}{error.message}", error.hint) from error
     problem = combination_problem(target, operation, given)
