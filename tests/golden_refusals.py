@@ -599,7 +599,9 @@ def _help(command: click.Command, name: str, above: click.Context | None = None)
     context = click.Context(command, info_name=name, parent=above, terminal_width=110, **command.context_settings)
     yield re.sub(r"[ \t]+$", "", command.get_help(context), flags=re.MULTILINE) + "\n"
     if isinstance(command, click.Group):
-        for below, one in command.commands.items():
+        for below in command.list_commands(context):
+            one = command.get_command(context, below)
+            assert one
             yield from _help(one, below, context)
 
 

@@ -6,10 +6,12 @@ import re
 import pytest
 
 from worldwise.base import paths
+from worldwise.base.stages import declared
 from worldwise.families.abuse.spec import ABUSE
 from worldwise.plan.case import parse_case
 from worldwise.plan.catalogue import APPS, SPECS, TARGETS, app_of, operation_of, optimisations_of
 from worldwise.targets import optee_images
+from worldwise.targets.families import Images
 
 FOLDER = paths.GUEST / "apps"
 
@@ -37,6 +39,13 @@ def test_no_two_apps_have_a_uuid_or_an_operation_in_common() -> None:
     assert len(set(operations)) == len(operations)
     known = {operation for there in TARGETS.values() for operation in there}
     assert set(operations) <= known
+
+
+def test_what_machines_need_is_said_of_apps_of_the_same_family() -> None:
+    """If this fails, a family's images.py is never asked, or two families say what one app's machine needs."""
+    said = {family: images.app for family, images in declared("images", Images).items()}
+    assert said
+    assert all(app in SPECS[family].apps for family, app in said.items())
 
 
 def test_which_app_does_an_operation() -> None:

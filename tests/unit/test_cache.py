@@ -205,6 +205,9 @@ def test_an_environment_in_use_stays(place: Path) -> None:
     program.symlink_to("/bin/sleep")
     process = subprocess.Popen([str(program), "600"])
     try:
+        # The kernel has the words of a process a moment after it has begun.
+        while not Path(f"/proc/{process.pid}/cmdline").read_bytes():
+            time.sleep(0.01)
         item = next(item for item in survey(place, LOCKS) if item.path.startswith("venv-"))
         assert names(clean(place, [item]).held) == ["venv-000000000000"]
     finally:
@@ -260,6 +263,12 @@ def test_a_cache_that_is_not_there_has_nothing(tmp_path: Path) -> None:
 def test_folders_without_permissions_go_too(tmp_path: Path) -> None:
     """If this fails, what a sandbox left cannot be removed."""
     inner = put(tmp_path / "tree" / "locked" / "inner")
+    inner.chmod(0)
+    inner.parent.chmod(0)
+    # Root may do without, so it is looked at for itself.
+    with files.folder(tmp_path) as descriptor:
+        files._open_up("tree", descriptor)
+    assert [path.stat().st_mode & 0o777 for path in (inner.parent, inner)] == [0o700, 0o700]
     inner.chmod(0)
     inner.parent.chmod(0)
     files.remove(tmp_path, "tree")

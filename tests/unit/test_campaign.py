@@ -11,6 +11,7 @@ from typing import cast
 import pytest
 
 from worldwise.base.errors import WorldwiseError
+from worldwise.base.stages import declared
 from worldwise.families.faults.attempts import ATTEMPTS
 from worldwise.families.faults.campaign import AFTER_RESTART, Journal
 from worldwise.families.keycache import campaign as keycache_campaign
@@ -21,10 +22,11 @@ from worldwise.machine.emulator import Emulator, Ended
 from worldwise.machine.machine import Machine
 from worldwise.machine.plugin import CutPlugin, Plugin
 from worldwise.plan.case import Case, parse_case
+from worldwise.plan.catalogue import SPECS
 from worldwise.records.check import check_records
 from worldwise.records.models import Outcome
 from worldwise.records.parse import read_records
-from worldwise.run.campaign import method_digest, name_codes, run_case
+from worldwise.run.campaign import Campaign, method_digest, name_codes, run_case
 from worldwise.run.cuts import spread
 
 MACHINE = cast(Machine, None)
@@ -202,6 +204,13 @@ def test_a_campaign_is_never_cold(tmp_path: Path) -> None:
         run_case(
             cast(Emulator, Machines()), cast(ImageStore, Images()), MACHINE, tampering("ree"), (), tmp_path, "boot"
         )
+
+
+def test_campaigns_are_operations_of_their_family_and_measure_nothing() -> None:
+    """If this fails, a campaign is never tried, or what it measures is lost."""
+    for family, campaign in declared("campaign", Campaign).items():
+        without = {each.name for each in SPECS[family].operations if not any(each.measures.values())}
+        assert set(campaign.tries) == without
 
 
 def test_only_campaigns_depend_on_a_method() -> None:

@@ -31,6 +31,7 @@ from worldwise.explain.explanation import Explanation
 from worldwise.explain.layers import NO_RULE, OTHER_PROCESS, UNKNOWN, Rules, load_rules
 from worldwise.explain.owners import LOST, Explainer
 from worldwise.explain.stacks import folded
+from worldwise.machine.symbols.inlined import Inlines
 from worldwise.records.models import Sample
 from worldwise.records.trace import Pass, Row, read_trace
 
@@ -548,3 +549,36 @@ def test_the_passes_of_a_sample_are_those_at_its_depth(make: Make) -> None:
     assert [one.id for one in explainer._regions(samples[0].model_copy(update={"end": 1013, "spans": 1}))] == [2]
     nested, (inner, *_) = one_in_another(make, 5)
     assert [nested.trace.outermost(one).id for one in nested._regions(inner)] == [1]
+
+
+def test_inlined_functions_are_asked_for_once(rules: Rules, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """If this fails, a tool is started for each instruction of a trace, or a stack lacks an inlined function."""
+    asked: list[list[int]] = []
+
+    def said(elf: bytes, addresses: str) -> str:
+        del elf
+        asked.append([int(line, 16) for line in addresses.split()])
+        inner = place(CLIENT, "main", 0x20)
+        return "".join(
+            f"{address:#x}\n" + ("small\na.c:1\n" if inner <= address < inner + 0x20 else "") + "main\na.c:9\n"
+            for address in asked[-1]
+        )
+
+    monkeypatch.setattr("worldwise.machine.symbols.inlined._has_debug_information", lambda _: True)
+    trace = TraceBuilder()
+    ids = trace.contexts()
+    region = trace.region(ids.client)
+    trace.run(1, region, ids.client, MARK + 8, 10)
+    invoke = trace.frame(region, "call", ids.client, place(CLIENT, "invoke"), place(CLIENT, "main"))
+    trace.run(1, invoke, ids.client, place(CLIENT, "invoke"), 1)
+    trace.close(1, region, 1000)
+    trace.end()
+    read = read_trace(trace.write(tmp_path / "trace.jsonl"))
+    space = address_space()
+    client = space.mappings(CLIENT)[0].table
+    client._inlines = Inlines("client", b"", said)
+    explainer = Explainer(CASE, checked(samples_of([(1000, 1011)])), read, space, rules, PROCESS, inline=True)
+    # From 0x1018 to 0x1040: two instructions before the one at 0x1020.
+    assert names(only(explainer)) == {"main": 2, "main;small [inlined]": 8, "main;invoke": 1}
+    assert len(asked) == 1
+    assert set(range(MARK + 8, MARK + 48, 4)) <= set(asked[0])

@@ -9,7 +9,7 @@ import signal
 import subprocess
 import sys
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import pytest
@@ -18,6 +18,7 @@ from rich.console import Console
 
 from worldwise.base import paths
 from worldwise.base.disk import space_text
+from worldwise.lab import holding
 from worldwise.lab import lab as lab_module
 from worldwise.lab.debian.lock import Lock, Package, Wanted, wanted_package
 from worldwise.lab.debian.store import Store
@@ -123,6 +124,38 @@ def test_a_build_leaves_what_another_root_is_made_in(tmp_path: Path, monkeypatch
     assert not left.exists()
     assert busy.is_dir()
     assert one.directory.is_dir()
+
+
+def use_by_ensure(place: Lab) -> None:
+    assert place.ensure()
+
+
+def use_by_require(place: Lab) -> None:
+    place.require()
+
+
+def use_by_command(place: Lab) -> None:
+    assert place.command(["true"])
+
+
+@pytest.mark.parametrize("use", [use_by_ensure, use_by_require, use_by_command])
+def test_who_uses_a_root_holds_it(use: Callable[[Lab], None], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """If this fails, `cache clean` can remove the root of a command at work."""
+    place = Lab(make_lock("a"), cache=tmp_path, console=console(io.StringIO()))
+    monkeypatch.setattr(Making, "make", finish)
+    monkeypatch.setattr("worldwise.lab.sandbox.entering.shutil.which", lambda name: f"/usr/bin/{name}")
+    if use is not use_by_ensure:
+        (place.root).mkdir(parents=True)
+        monkeypatch.setattr(Lab, "problem", lambda *_: "")
+    try:
+        with holding.alone(place.cache / holding.CACHE_LOCK) as free:
+            assert free
+        use(place)
+        for path in (place.cache / holding.CACHE_LOCK, holding.root_lock(place.directory)):
+            with holding.alone(path) as free:
+                assert not free
+    finally:
+        holding.release(tmp_path)
 
 
 def python(script: str, *words: str | Path) -> subprocess.Popen[str]:

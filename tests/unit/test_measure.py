@@ -7,6 +7,7 @@ import functools
 import importlib
 import json
 import os
+import re
 import signal
 import sys
 import threading
@@ -266,7 +267,7 @@ def test_a_run_has_every_case_and_its_provenance(tool: Tool) -> None:
         assert (manifest.start, manifest.wall_seconds) == ("snapshot", 0.5)
         assert len(manifest.digest) == 64
         assert run.records_path(case.id).read_bytes() == records(case)
-        assert tool.notes.done[case.id] == "0.5 s"
+        assert tool.notes.done[case.id].partition(",")[0] == "0.5 s"
 
 
 def test_a_result_has_an_address_of_its_own(tool: Tool, cases: list[Case]) -> None:
@@ -577,6 +578,60 @@ def test_images_that_cannot_be_built_stop_the_run(
     assert tool.latest().state == "failed"
 
 
+class SlowTarget(FakeTarget):
+    """A target whose second build waits for `go`, and says in `begun` that it has begun."""
+
+    def __init__(self, error: WorldwiseError | None = None) -> None:
+        self.go = threading.Event()
+        self.begun = threading.Event()
+        self.error = error
+
+    def machine(self, case: Case, images: ImageStore) -> Machine:
+        if case.id == KEYGEN:
+            self.begun.set()
+            assert self.go.wait(20), "the build waits for nothing"
+            if self.error:
+                raise self.error
+        return super().machine(case, images)
+
+
+def test_cases_are_measured_while_others_are_built(tool: Tool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """If this fails, machines wait for builds of other cases, or builds for machines."""
+    target = SlowTarget()
+    monkeypatch.setattr(measure, "EMULATED", dict.fromkeys(EMULATED, target))
+    emulator = FakeEmulator()
+
+    def both_go_on(data: bytes) -> bytes:
+        # The next build has begun though a case is being measured, and goes on when that case is nearly done.
+        assert target.begun.wait(20), "no build has begun"
+        target.go.set()
+        return data
+
+    emulator.faults[DIV] = both_go_on
+    run = tool.measure(emulator, Options(jobs=1))
+    assert run.state == "complete"
+    assert emulator.ran == list(IDS)
+
+
+def test_a_failed_build_is_told_at_its_case(tool: Tool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """If this fails, what was built before is not measured, because the build of something else fails."""
+    target = SlowTarget(WorldwiseError("the build of optee failed"))
+    target.go.set()
+    monkeypatch.setattr(measure, "EMULATED", dict.fromkeys(EMULATED, target))
+    emulator = FakeEmulator()
+    with pytest.raises(WorldwiseError, match="the build of optee failed"):
+        tool.measure(emulator, Options(jobs=1))
+    assert emulator.ran == [DIV, EMPTY, LINUX]
+    assert tool.latest().state == "failed"
+    assert [manifest.id for manifest in tool.latest().complete_cases()] == [DIV, EMPTY, LINUX]
+
+
+def test_progress_says_what_was_found(tool: Tool) -> None:
+    """If this fails, nobody sees before the end of a long run what comes out of it."""
+    tool.measure(FakeEmulator())
+    assert re.fullmatch(r"0\.5 s, sign [0-9,]+ instructions", tool.notes.done[DIV])
+
+
 def test_other_images_must_not_go_on(tool: Tool, monkeypatch: pytest.MonkeyPatch) -> None:
     """If this fails, one run has counts of the same variant from two builds."""
     tool.measure(FakeEmulator({EMPTY: hangs}))
@@ -648,12 +703,22 @@ def test_run_prints_the_table_alone(call: Call, tool: Tool) -> None:
     status, out, err = call(FakeEmulator(), "quick", "--jobs", "1")
     assert status == 0
     assert out.startswith("One variant, a few samples, both worlds (run ")
-    assert "sign: attestdiv, 48-byte input" in out
+    assert "What a client of the TEE waits for" in out
+    assert f"All of it: worldwise report latest --runs {tool.runs}" in " ".join(out.split())
+    assert out.count("\n") <= 40
     assert "[00:00]" in err
     assert "[00:00]" not in out
     for number, _ in enumerate(QUICK, 1):
         assert f"  {number}/3 " in err
     assert tool.latest().state == "complete"
+
+
+def test_a_run_with_full_prints_the_whole_report(call: Call) -> None:
+    """If this fails, what `run` printed before it had an answer cannot be had from it any more."""
+    status, out, _ = call(FakeEmulator(), "quick", "--jobs", "1", "--full")
+    assert status == 0
+    assert "sign: attestdiv, 48-byte input" in out
+    assert "All of it" not in out
 
 
 def test_a_failed_case_is_exit_status_1(call: Call) -> None:

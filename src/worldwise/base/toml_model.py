@@ -3,12 +3,15 @@
 
 import re
 import tomllib
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, TypeVar
+from types import UnionType
+from typing import Any, TypeVar, Union, get_args, get_origin
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from worldwise.base import files
+from worldwise.base.choices import did_you_mean
 from worldwise.base.errors import WorldwiseError
 from worldwise.base.toml_lines import TomlLines, syntax_error_line
 
@@ -110,6 +113,23 @@ def first_problem(error: ValidationError) -> tuple[str, str]:
     return files.quoted(".".join(map(str, first["loc"]))), files.quoted(first["msg"].removeprefix("Value error, "), 400)
 
 
+def _known_keys(model: type[BaseModel], where: Sequence[int | str]) -> list[str]:
+    """The keys that the table has in which a key is not known; empty if that is no table of one model."""
+    kind: Any = model
+    for part in where[:-1]:
+        if isinstance(kind, type) and issubclass(kind, BaseModel):
+            field = kind.model_fields.get(str(part))
+            kind = field.annotation if field else None
+        else:
+            # Of a list or a table of tables: what it has in it.
+            inner = [one for one in get_args(kind) if isinstance(one, type) and issubclass(one, BaseModel)]
+            kind = inner[0] if len(inner) == 1 else None
+        choices = [one for one in get_args(kind) if isinstance(one, type) and issubclass(one, BaseModel)]
+        if get_origin(kind) in (Union, UnionType) and len(choices) == 1:
+            kind = choices[0]
+    return list(kind.model_fields) if isinstance(kind, type) and issubclass(kind, BaseModel) else []
+
+
 def parse(model: type[_M], text: str, file: Path, first_line: int = 1) -> _M:
     """The object that a TOML text describes; `first_line` is where the text begins in `file`.
 
@@ -125,5 +145,8 @@ def parse(model: type[_M], text: str, file: Path, first_line: int = 1) -> _M:
         hint = ""
         if first["type"] == "extra_forbidden":
             problem = "there is no such key"
-            hint = f"known here: {', '.join(model.model_fields)}" if len(first["loc"]) == 1 else ""
+            known = _known_keys(model, first["loc"])
+            hint = did_you_mean(str(first["loc"][-1]), known)
+            if known:
+                hint += f"{' Known' if hint else 'known'} here: {', '.join(known)}"
         raise WorldwiseError(f"{file}:{line}: {f'{where}: ' if where else ''}{problem}.", hint) from error

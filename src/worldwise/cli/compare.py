@@ -105,13 +105,18 @@ def compare(
         comparison = gate.compare_runs(first, open_run(a, runs), options)
     for other, path in wanted:
         _write(comparison, other, path, full)
+    _print(comparison, form, output, full)
+    return EXIT_OVER_LIMIT if comparison.gate and not comparison.gate.passed else 0
+
+
+def _print(comparison: Comparison, form: str, output: Path | None, full: bool) -> None:
+    """Print the comparison, or write it to the file that takes the terminal's place."""
     if output:
         _write(comparison, form, output, full)
     elif form == "table":
         gate_report.render(comparison, outgoing.console(), full)
     else:
         outgoing.echo(gate_report.EXPORTERS[form](comparison), nl=False)
-    return EXIT_OVER_LIMIT if comparison.gate and not comparison.gate.passed else 0
 
 
 def _destination(text: str) -> tuple[str, Path]:

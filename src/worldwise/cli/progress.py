@@ -112,6 +112,7 @@ class Display(Notes):
             self.failed += how == "FAILED"
             if how != "reused":
                 self._measured += 1
+            if how not in ("reused", "FAILED"):
                 self.found = f"{case.id}: {how}"
             self.bar.advance(self.task)
             self._describe()

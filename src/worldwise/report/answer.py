@@ -72,32 +72,35 @@ def _answer_sections(reading: Reading, command: str) -> list[Section]:
     if not found:
         return [_contents(reading, room - 1)]
     blocks = [_Block(answer, len(answer.table.rows) if answer.table else 0) for answer in found]
-    while (height := _lines([block.section() for block in blocks]) + len(blocks)) > room:
+    # With the blank line above each.
+    heights = [_lines([block.section()]) + 1 for block in blocks]
+    while sum(heights) > room:
         smaller = _smaller(blocks)
         if smaller is None:
             # So many answers that not even their sentences have room.
-            return [block.section() for block in blocks][: max(1, len(blocks) * room // height)]
-        blocks = smaller
+            blocks = blocks[: max(1, len(blocks) * room // sum(heights))]
+            break
+        number, block = smaller
+        blocks[number], heights[number] = block, _lines([block.section()]) + 1
     return [block.section() for block in blocks]
 
 
-def _smaller(blocks: list[_Block]) -> list[_Block] | None:
-    """The blocks with a line less: of the longest table, else a whole table, else a surprise, the last block first."""
+def _smaller(blocks: Sequence[_Block]) -> tuple[int, _Block] | None:
+    """Which block is to be smaller, and the block with a line less; None if none can be.
+
+    It is the longest table; if all are short a whole table, then a surprise, of the last block that has one.
+    """
     longest = max(range(len(blocks)), key=lambda number: blocks[number].rows)
     if blocks[longest].rows > _LEAST_ROWS:
-        return _with(blocks, longest, replace(blocks[longest], rows=blocks[longest].rows - 1))
-    for number in reversed(range(len(blocks))):
-        if blocks[number].rows:
-            return _with(blocks, number, replace(blocks[number], rows=0))
-    for number in reversed(range(len(blocks))):
-        block = blocks[number]
-        if block.surprises and block.answer.surprises:
-            return _with(blocks, number, replace(block, surprises=block.surprises - 1))
+        return longest, replace(blocks[longest], rows=blocks[longest].rows - 1)
+    backwards = list(reversed(list(enumerate(blocks))))
+    for number, block in backwards:
+        if block.rows:
+            return number, replace(block, rows=0)
+    for number, block in backwards:
+        if min(block.surprises, len(block.answer.surprises)):
+            return number, replace(block, surprises=min(block.surprises, len(block.answer.surprises)) - 1)
     return None
-
-
-def _with(blocks: list[_Block], number: int, changed: _Block) -> list[_Block]:
-    return [*blocks[:number], changed, *blocks[number + 1 :]]
 
 
 def _measured(reading: Reading) -> list[str]:

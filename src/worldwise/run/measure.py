@@ -4,17 +4,17 @@
 import contextlib
 import functools
 import hashlib
-import itertools
 import json
 import os
 import platform
 import subprocess
 import tempfile
 from collections.abc import Mapping, Sequence
-from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Protocol
+from statistics import median
+from typing import Protocol
 
 from pydantic import JsonValue
 
@@ -36,6 +36,7 @@ from worldwise.run import campaign
 from worldwise.run import reproduction as compare
 from worldwise.run.results import Result, ResultStore
 from worldwise.run.rundir import CaseManifest, OwnEntry, Run
+from worldwise.run.work import Work
 from worldwise.run.writer import RunWriter
 from worldwise.targets.known import EMULATED
 
@@ -43,6 +44,18 @@ from worldwise.targets.known import EMULATED
 _RECORD_SPACE = 65_536
 # A result that took longer than this is not measured again as a check on the way.
 AUDIT_SECONDS = 8.0
+
+
+# The machines of a group's cases, and the cases that are too large for theirs.
+_Prepared = tuple[dict[str, Machine], list[tuple[Case, WorldwiseError]]]
+
+
+class _BuildError(Exception):
+    """A build has failed, for a `reason` that ends the run when what was built before is measured."""
+
+    def __init__(self, reason: WorldwiseError) -> None:
+        super().__init__(reason.message)
+        self.reason = reason
 
 
 class Progress(Protocol):
@@ -91,12 +104,15 @@ class Bench:
     images: ImageStore = field(init=False)
     emulator: Emulator = field(init=False)
     results: ResultStore = field(init=False)
+    jobs: int = field(init=False)
 
     def __post_init__(self) -> None:
         self.images = ImageStore(self.lab, self.progress.note)
         self.emulator = Emulator(self.lab, self.progress.note, silence_limit=self.options.silence_limit)
         self.results = ResultStore(self.lab.cache, self.progress.note)
-        self._pool = ThreadPoolExecutor(self.options.jobs or os.cpu_count() or 1, "bench")
+        self.jobs = self.options.jobs or os.cpu_count() or 1
+        # One thread more than machines: it builds what comes next. See Work.
+        self.pool = ThreadPoolExecutor(self.jobs + 1, "bench")
 
     def new_run(
         self,
@@ -146,102 +162,33 @@ class Bench:
         """Measure what is pending of the cases and finish the run.
 
         A case that fails is recorded as failed and the others go on; the run is then `failed`. What the host refuses
-        ends the run. When the tool is interrupted the run is left `interrupted`, with all complete cases kept.
+        ends the run, and so does a build that fails, after what was built before it is measured. When the tool is
+        interrupted the run is left `interrupted`, with all complete cases kept.
         """
-        complete = writer.run.complete_cases()
-        pending = set(writer.run.manifest.cases) - {manifest.id for manifest in complete}
+        # Only an earlier session can have measured others of a variant: in this one a variant is prepared whole.
+        done: dict[str, list[CaseManifest]] = {}
+        for manifest in writer.run.complete_cases():
+            done.setdefault(manifest.case().variant, []).append(manifest)
+        pending = set(writer.run.manifest.cases) - {manifest.id for one in done.values() for manifest in one}
+        todo = [case for case in cases if case.id in pending]
+        session = _Session(self, writer, done)
         try:
-            failed, reused = self._measure(writer, [case for case in cases if case.id in pending], complete)
+            session.run(_by_variant(_compile_order(todo)))
             with writer.guard():
-                self._audit(reused)
+                self._audit(session.reused)
         except BaseException as error:
             self.stop()
             writer.finish("failed" if isinstance(error, WorldwiseError) else "interrupted")
             raise
-        return writer.finish("failed" if failed else "complete")
-
-    def _measure(
-        self, writer: RunWriter, cases: Sequence[Case], complete: Sequence[CaseManifest]
-    ) -> tuple[bool, list[tuple[Case, Machine, Result]]]:
-        """Measure cases. Returns whether one failed, and the results that were taken from the cache.
-
-        `complete` are the cases of the run that are done.
-        """
-        machines: dict[str, Machine] = {}
-        reused: list[tuple[Case, Machine, Result]] = []
-        failed = False
-        # One variant's images at a time and thread; the cases of a variant follow when its images are there.
-        # Variants that share most of their objects must not be compiled at the same moment.
-        building = {self._pool.submit(self._prepare, group): group for group in _by_variant(_compile_order(cases))}
-        running: dict[Future[Any], Case] = {}
-        while building or running:
-            waiting: list[Future[Any]] = [*building, *running]
-            for future in wait(waiting, return_when=FIRST_COMPLETED).done:
-                if future in building:
-                    group = building.pop(future)
-                    with writer.guard():
-                        made, refused = future.result()
-                    machines |= made
-                    failed |= bool(refused)
-                    for case, reason in refused:
-                        writer.case_directory(case.id)
-                        self._failed(writer, case, None, reason)
-                    fitting = [case for case in group if case.id in machines]
-                    self._refuse_other_images(writer.run, complete, fitting, machines)
-                    for case in fitting:
-                        running[self._pool.submit(self._case, writer, case, machines[case.id])] = case
-                    continue
-                case = running.pop(future)
-                try:
-                    result: Result | None = future.result()
-                except HostError:
-                    # No other case would fare better.
-                    raise
-                except WorldwiseError as error:
-                    failed = True
-                    self._failed(writer, case, machines[case.id], error)
-                    continue
-                if result:
-                    reused.append((case, machines[case.id], result))
-        return failed, reused
+        return writer.finish("failed" if session.failed else "complete")
 
     def stop(self) -> None:
         """End every machine and build; what is being measured is given up."""
         self.lab.stop()
         self.emulator.stop()
-        self._pool.shutdown(wait=True, cancel_futures=True)
+        self.pool.shutdown(wait=True, cancel_futures=True)
 
-    def _prepare(self, group: Sequence[Case]) -> tuple[dict[str, Machine], list[tuple[Case, WorldwiseError]]]:
-        """The machines of a variant's cases, and the cases that are too large for theirs."""
-        machines: dict[str, Machine] = {}
-        refused: list[tuple[Case, WorldwiseError]] = []
-        for case in group:
-            try:
-                machines[case.id] = EMULATED[case.target].machine(case, self.images)
-            except DoesNotFitError as error:
-                refused.append((case, error))
-        return machines, refused
-
-    def _refuse_other_images(
-        self, run: Run, complete: Sequence[CaseManifest], group: Sequence[Case], machines: Mapping[str, Machine]
-    ) -> None:
-        """One variant of a run is one set of images: raise if a case of it done before was measured on another.
-
-        Only an earlier session can have measured others of the variant: in this one a variant is prepared whole.
-        """
-        for done, case in itertools.product(complete, group):
-            if done.case().variant != case.variant:
-                continue
-            now = machines[case.id].images
-            # A case that asks for another firmware has another image of another name.
-            if any(done.images[name] != now[name] for name in done.images.keys() & now.keys()):
-                raise WorldwiseError(
-                    f"run {run.id} has measured {done.id} with other images of {case.variant} than are built now: "
-                    "their counts must not stand in one run",
-                    "start a new run",
-                )
-
-    def _case(self, writer: RunWriter, case: Case, machine: Machine) -> Result | None:
+    def measure_case(self, writer: RunWriter, case: Case, machine: Machine) -> Result | None:
         """Measure one case, or take it from the results. Returns the result if it was taken."""
         digest = case_digest(self.lab, machine, case)
         directory = writer.case_directory(case.id)
@@ -275,7 +222,7 @@ class Bench:
             )
             # A guest that cannot write its record can only stop; the reason is to be found here.
             require_space(directory, _RECORD_SPACE, "the records")
-            check_run(case, directory, self.emulator, machine)
+            checked = check_run(case, directory, self.emulator, machine)
         seconds = round(outcome.wall_seconds, 2)
         writer.complete_case(
             case,
@@ -287,21 +234,21 @@ class Bench:
             wall_seconds=seconds,
         )
         if self.options.start == "snapshot":
-            self._keep(writer.run, case, digest, directory, seconds, outcome.command)
-        self.progress.case_done(case, f"{seconds:.1f} s")
+            self._keep(case, digest, directory, writer.run.id, seconds, outcome.command)
+        self.progress.case_done(case, f"{seconds:.1f} s{_found(case, checked)}")
         return None
 
     def _keep(
-        self, run: Run, case: Case, digest: str, directory: Path, seconds: float, command: tuple[str, ...]
+        self, case: Case, digest: str, directory: Path, run: str, seconds: float, command: tuple[str, ...]
     ) -> None:
-        """Keep the result of a case that was measured, for later runs."""
+        """Put a result into the store, for later runs."""
         try:
-            self.results.put(digest, directory, run.id, seconds, command)
+            self.results.put(digest, directory, run, seconds, command)
         except OSError as error:
             # The run has the case; only the next one must measure it again.
             self.progress.note(f"{case.id}: its result cannot be kept in the cache: {error}")
 
-    def _failed(self, writer: RunWriter, case: Case, machine: Machine | None, error: WorldwiseError) -> None:
+    def case_failed(self, writer: RunWriter, case: Case, machine: Machine | None, error: WorldwiseError) -> None:
         self.progress.case_done(case, "FAILED")
         writer.complete_case(
             case,
@@ -337,6 +284,103 @@ class Bench:
         self.progress.note(f"{len(reused)} cases reused; {case.id} measured again as a check: identical")
 
 
+class _Session:
+    """One call of Bench.measure: what is built, measured and failed so far.
+
+    Attributes:
+        reused: cases whose results were taken from the store, with their machines.
+        failed: whether a case has failed.
+    """
+
+    def __init__(self, bench: Bench, writer: RunWriter, done: Mapping[str, Sequence[CaseManifest]]) -> None:
+        self.reused: list[tuple[Case, Machine, Result]] = []
+        self.failed = False
+        self._bench = bench
+        self._writer = writer
+        # By variant, the cases that were measured before.
+        self._done = done
+        self._machines: dict[str, Machine] = {}
+
+    def run(self, groups: Sequence[Sequence[Case]]) -> None:
+        """Build and measure groups of cases, each of one variant. Raises WorldwiseError, a build's at the end."""
+        work = Work(self._bench.jobs, groups, self._prepare, self._measure)
+        broken: WorldwiseError | None = None
+        for ended in work.ended(self._bench.pool):
+            try:
+                if ended.build:
+                    work.add(self._built(ended.cases, ended.build))
+                elif ended.measurement:
+                    self._measured(ended.cases[0], ended.measurement)
+            except _BuildError as error:
+                if broken is None:
+                    broken = error.reason
+                    work.build_no_more()
+        if broken:
+            raise broken
+
+    def _measure(self, case: Case) -> Result | None:
+        return self._bench.measure_case(self._writer, case, self._machines[case.id])
+
+    def _built(self, group: Sequence[Case], future: "Future[_Prepared]") -> list[Case]:
+        """Take in what was built for a group. Returns the cases that can be measured."""
+        with self._writer.guard():
+            try:
+                made, refused = future.result()
+            except HostError:
+                raise
+            except WorldwiseError as error:
+                raise _BuildError(error) from error
+        self._machines |= made
+        for case, reason in refused:
+            self.failed = True
+            self._writer.case_directory(case.id)
+            self._bench.case_failed(self._writer, case, None, reason)
+        fitting = [case for case in group if case.id in self._machines]
+        for manifest in self._done.get(group[0].variant, ()):
+            self._refuse_other_images(self._writer.run, manifest, fitting, self._machines)
+        return fitting
+
+    def _measured(self, case: Case, future: "Future[Result | None]") -> None:
+        """Take in what was measured of a case."""
+        machine = self._machines[case.id]
+        try:
+            result = future.result()
+        except HostError:
+            # No other case would fare better.
+            raise
+        except WorldwiseError as error:
+            self.failed = True
+            self._bench.case_failed(self._writer, case, machine, error)
+            return
+        if result:
+            self.reused.append((case, machine, result))
+
+    def _prepare(self, group: Sequence[Case]) -> _Prepared:
+        """The machines of a variant's cases, and the cases that are too large for theirs."""
+        machines: dict[str, Machine] = {}
+        refused: list[tuple[Case, WorldwiseError]] = []
+        for case in group:
+            try:
+                machines[case.id] = EMULATED[case.target].machine(case, self._bench.images)
+            except DoesNotFitError as error:
+                refused.append((case, error))
+        return machines, refused
+
+    def _refuse_other_images(
+        self, run: Run, done: CaseManifest, group: Sequence[Case], machines: Mapping[str, Machine]
+    ) -> None:
+        """One variant of a run is one set of images: raise if a case of it done before was measured on another."""
+        for case in group:
+            now = machines[case.id].images
+            # A case that asks for another firmware has another image of another name.
+            if any(done.images[name] != now[name] for name in done.images.keys() & now.keys()):
+                raise WorldwiseError(
+                    f"run {run.id} has measured {done.id} with other images of {case.variant} than are built now: "
+                    "their counts must not stand in one run",
+                    "start a new run",
+                )
+
+
 def check_run(case: Case, directory: Path, emulator: Emulator, machine: Machine) -> CheckedRecords:
     """The records that a case has just left in a directory, checked.
 
@@ -349,6 +393,15 @@ def check_run(case: Case, directory: Path, emulator: Emulator, machine: Machine)
         return check_records(read_records(path), case, str(path), symbol)
     except WorldwiseError as error:
         raise WorldwiseError(name_results(error.message), error.hint, emulator.diagnosis(directory, machine)) from None
+
+
+def _found(case: Case, checked: CheckedRecords) -> str:
+    """The median of a case's first measure at its outermost place, in words; empty for a campaign, which has none."""
+    for name, places in case.measures.items():
+        counts = [one.count for one in checked.samples.get((name, places[-1]), ()) if one.phase == "sample"]
+        if counts:
+            return f", {name} {median(counts):,.0f} instructions"
+    return ""
 
 
 def case_digest(lab: Lab, machine: Machine, case: Case) -> str:

@@ -102,11 +102,9 @@ class Watcher:
         with FileLock(traces / f".{digest[:16]}.lock"):
             if fresh or not _whole(final, digest):
                 with tempfile.TemporaryDirectory(dir=traces, prefix=".watching-") as work:
-                    functions = Path(work, "functions")
-                    _write(functions, ranges)
+                    _write(functions := Path(work, "functions"), ranges)
                     attached = Plugin(plugin.file("worldwise.so"), arguments, functions if ranges else None)
-                    directory = self._run(case, machine, attached, Path(work))
-                    _keep(directory, digest)
+                    directory = self._run(case, machine, attached, Path(work), digest)
                     shutil.rmtree(final, ignore_errors=True)
                     directory.rename(final)
         mark_used(final)
@@ -127,8 +125,8 @@ class Watcher:
         plugin = self.images.get(plugin_recipe()).file("worldwise.so")
         return Plugin(plugin, self._stack_arguments(machine), functions)
 
-    def _run(self, case: Case, machine: Machine, plugin: Plugin, work: Path) -> Path:
-        """Run a case, and give the folder of what came of it, in `work`."""
+    def _run(self, case: Case, machine: Machine, plugin: Plugin, work: Path, digest: str) -> Path:
+        """Run a case, and give the folder of what is kept of it, in `work`."""
         directory = work / "run"
         directory.mkdir()
         self.notify(f"watching {case.id}")
@@ -136,6 +134,7 @@ class Watcher:
         outcome = self.emulator.run(machine, program, directory, plugin=plugin)
         check_run(case, directory, self.emulator, machine)
         self.notify(f"watched {case.id} in {outcome.wall_seconds:.1f} s")
+        _keep(directory, digest)
         return directory
 
     def _stack_arguments(self, machine: Machine) -> dict[str, str]:

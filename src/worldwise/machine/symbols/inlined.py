@@ -56,7 +56,7 @@ class Inlines:
         if not wanted:
             return
         if self._there is None:
-            self._there = open_elf(self._content).has_dwarf_info(strict=True)
+            self._there = _has_debug_information(self._content)
         if not self._there:
             self._known.update({address: [] for address in wanted})
             return
@@ -69,6 +69,10 @@ class Inlines:
     def chain(self, address: int) -> list[str]:
         """Names of the functions inlined at an address that was read, outermost first."""
         return self._known[address]
+
+
+def _has_debug_information(content: bytes) -> bool:
+    return bool(open_elf(content).has_dwarf_info(strict=True))
 
 
 def parse_addr2line(printed: str) -> list[tuple[int, list[str]]]:

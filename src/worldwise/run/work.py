@@ -1,0 +1,79 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""What a run does at the same time: it builds images of later cases while earlier ones are measured."""
+
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from dataclasses import dataclass
+from typing import Any, Generic, TypeVar
+
+from worldwise.plan.case import Case
+
+_Built = TypeVar("_Built")
+_Measured = TypeVar("_Measured")
+
+
+@dataclass(frozen=True)
+class Ended(Generic[_Built, _Measured]):
+    """A build or a measurement that has ended; one of the futures is there. `cases` are those that it was for."""
+
+    cases: Sequence[Case]
+    build: Future[_Built] | None = None
+    measurement: Future[_Measured] | None = None
+
+
+class Work(Generic[_Built, _Measured]):
+    """Builds groups of cases one after another, and measures what `add` brings, which goes first.
+
+    At most `jobs` cases are measured at a time. As many threads as they leave build, and one always may: so a machine
+    never waits for a build that could have been done before.
+
+    Args:
+        jobs: machines at a time.
+        groups: cases that are built together, in the order in which they are to be built.
+        build: builds a group; called in a thread.
+        measure: measures a case; called in a thread.
+    """
+
+    def __init__(
+        self,
+        jobs: int,
+        groups: Sequence[Sequence[Case]],
+        build: Callable[[Sequence[Case]], _Built],
+        measure: Callable[[Case], _Measured],
+    ) -> None:
+        self._jobs = jobs
+        self._groups = deque(groups)
+        self._ready: deque[Case] = deque()
+        self._build = build
+        self._measure = measure
+        self._building: dict[Future[_Built], Sequence[Case]] = {}
+        self._running: dict[Future[_Measured], Case] = {}
+
+    def add(self, cases: Sequence[Case]) -> None:
+        """Have these measured, after those that were brought before."""
+        self._ready.extend(cases)
+
+    def build_no_more(self) -> None:
+        """Begin no further build; what is ready is measured nevertheless."""
+        self._groups.clear()
+
+    def ended(self, pool: ThreadPoolExecutor) -> Iterator[Ended[_Built, _Measured]]:
+        """What has ended, one after another, until all is done; `pool` has room for one thread more than `jobs`."""
+        self._begin(pool)
+        while self._building or self._running:
+            waiting: list[Future[Any]] = [*self._building, *self._running]
+            done = wait(waiting, return_when=FIRST_COMPLETED).done
+            for built in [future for future in self._building if future in done]:
+                yield Ended(self._building.pop(built), build=built)
+            for measured in [future for future in self._running if future in done]:
+                yield Ended([self._running.pop(measured)], measurement=measured)
+            self._begin(pool)
+
+    def _begin(self, pool: ThreadPoolExecutor) -> None:
+        while self._ready and len(self._running) < self._jobs:
+            case = self._ready.popleft()
+            self._running[pool.submit(self._measure, case)] = case
+        while self._groups and len(self._building) < max(1, self._jobs - len(self._running)):
+            group = self._groups.popleft()
+            self._building[pool.submit(self._build, group)] = group
