@@ -31,9 +31,9 @@ def attestation_answer(reading: Reading, rows: Sequence[Row]) -> Answer | None:
         "fewest: variant",
         "median\ninstr",
         "worst call\ninstr",
-        f"worst at\n{clock_text(reading)}, ms",
+        f"worst, ms\nat {clock_text(reading)}",
     ]
-    headers += ["most: median\ninstr", "worst call\ninstr"]
+    headers += ["most:\nmedian instr"]
     judged = reading.budget is not None
     return Answer(
         "What a client of the TEE waits for",
