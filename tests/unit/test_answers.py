@@ -58,6 +58,7 @@ def only(reading: Reading) -> Answer:
 
 def cells(answer: Answer) -> list[list[str]]:
     assert answer.table
+    assert {len(row) for row in answer.table.rows} == {len(answer.table.headers)}
     return answer.table.rows
 
 

@@ -32,7 +32,9 @@ def spread_surprises(rows: Iterable[Row]) -> tuple[str, ...]:
     if not found:
         return ()
     row = max(found, key=lambda row: (row.max - row.min) / row.median)
-    others = f", and those of {len(found) - 1:,} other rows by more than {100 * _WIDE:g} %" if len(found) > 1 else ""
+    more = len(found) - 1
+    rows_more = f"{more:,} other rows" if more > 1 else "another row"
+    others = f", and those of {rows_more} by more than {100 * _WIDE:g} %" if more else ""
     share = 100 * (row.max - row.min) / row.median
     return (
         f"Samples differ: {row.variant}, {label(row)} at {row.place} took {whole(row.min)} to {whole(row.max)} "

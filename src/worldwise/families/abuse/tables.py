@@ -88,14 +88,14 @@ def _table_section(attempts: Iterable[Attempt], full: bool) -> Section | None:
     headers = ["TA", *(["command"] if full else ["\ncommands"]), *(kind.replace(" ", "\n", 1) for kind in kinds), "all"]
     codes = [f"{' '.join(key)}: {_short(results)}." for key, results in answers.items()]
     return Section(
-        "Wrong calls by a table: each got the one GlobalPlatform error that is due, and changed nothing",
+        "Wrong calls from a table: each got the one GlobalPlatform error that it must get, and changed nothing",
         Table(headers, cells, 2 if full else 1),
         [
-            "Numbers of calls, each in a session of its own; an answer other than the due one fails the case, and so "
-            "does an output, a size or a byte behind a buffer that a refused call changed. NULL: no buffer, but a "
-            "size: libteec refuses it. wrong session: closed, never opened, another context's: Linux refuses it. Each "
-            "command was called rightly too, before all else and after the random calls.",
-            f"Errors that were due and came. {' '.join(codes)}",
+            "Numbers of calls, each in a session of its own. A case fails if another answer comes, or if a refused "
+            "call changes an output, a size or a byte behind a buffer. NULL: no buffer, but a size: libteec refuses "
+            "it. wrong session: closed, never opened, another context's: Linux refuses it. Each command was called "
+            "correctly too, before all else and after the random calls.",
+            f"The errors that each TA gave. {' '.join(codes)}",
             *notes,
         ],
         name="abuse",
@@ -151,7 +151,7 @@ def _random_section(attempts: list[Attempt]) -> Section | None:
         "Calls at random: who answered, and how",
         Table(headers, cells, 1),
         [
-            "Commands that there are and that there are not, types, sizes, contents, values, temporary and registered "
+            "Known and unknown commands, types, sizes, contents, values, temporary and registered "
             "memory, on four sessions that are closed and opened again now and then. Every call depends on the seed "
             f"alone ({', '.join(begun)}). A code that is none of GlobalPlatform's, a panic (TEE_ERROR_TARGET_DEAD) and "
             "a byte behind a buffer that changed fail the case at once, with the call's number."
@@ -194,8 +194,8 @@ def abuse_answer(reading: Reading) -> Answer | None:
         return None
     return Answer(
         "What TAs answer to wrong calls",
-        Table(["TA", "wrong calls,\nrefused as is due", "calls at\nrandom", "\npanics"], cells[:ANSWER_LINES], 1),
-        "Every wrong call got the one error that is due, and changed nothing: any other answer fails its case.",
+        Table(["TA", "wrong calls,\nall refused", "calls at\nrandom", "\npanics"], cells[:ANSWER_LINES], 1),
+        "Every wrong call got the one error that it must get, and changed nothing: any other answer fails its case.",
         (f"Wrong calls that could not be tried: {untried:,}.",) if untried else (),
         ("abuse", "abuse-random"),
     )

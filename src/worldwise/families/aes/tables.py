@@ -179,8 +179,8 @@ def _published_sections(table: _Rows, reading: Reading) -> list[Section]:
             Table(headers, calls, 1),
             [
                 *([_SHIFTED] if shifted else []),
-                "-: not published (set_iv (Inv) of encryption is missing from the source's table) or, of ours, not "
-                "measured.",
+                "-: not published (set_iv (Inv) of encryption is missing from the source's table), or not measured "
+                "here.",
             ],
             name="aes-published-calls",
         ),

@@ -31,7 +31,7 @@ def attestation_answer(reading: Reading, rows: Sequence[Row]) -> Answer | None:
         "fewest: variant",
         "median\ninstr",
         "worst call\ninstr",
-        f"worst at\n{clock_text(reading)}, ms",
+        f"worst, ms\nat {clock_text(reading)}",
     ]
     headers.append("most: median\ninstr")
     judged = reading.budget is not None

@@ -206,8 +206,8 @@ def _rates_section(
         "Which optimisation level: our instructions for each microsecond of theirs",
         Table(headers, cells, 2),
         [
-            "If theirs was compiled as ours, the six figures of a level are one figure, the speed of their host in "
-            "million emulated instructions per second, as far as that does not depend on the code."
+            "If their library was compiled as ours was, the six figures of a level are the same: the speed of their "
+            "host in million emulated instructions per second, as far as that does not depend on the code."
         ],
         name="armv7-rates",
     )

@@ -70,8 +70,8 @@ def _cut_section(attempts: Sequence[Attempt]) -> Section | None:
             f"is done; all else is as confirmed. {LOST}: something confirmed is not there. {WRONG}: anything else, "
             "such as a key that was never set, another answer without the log than with it, a new key that is refused.",
             "older record refused: cuts in which the log was behind the storage. The TA refuses such a record, and the "
-            "server has it made anew. durability=relaxed confirms before it stores: what it loses is what it says "
-            "(keycached --help).",
+            "server has it made anew. durability=relaxed confirms before it stores, and may lose what it confirmed "
+            "last (keycached --help).",
         ],
         name="keycache-cuts",
     )

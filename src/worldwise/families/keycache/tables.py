@@ -178,9 +178,10 @@ def _hit_section(table: _Rows) -> Section | None:
             "and has no parameters. AES: what setting a key of 256 bits, the nonce and the message's AES-GCM cost in a "
             "TA that does nothing else (set-key, set-iv and cipher of app aes, whose set-iv also takes 13 bytes that "
             "are authenticated alone); of REENCRYPT both messages'. GET computes nothing.",
-            "1.5 empty + AES: what a hit may cost, as it is meant here. 1.5 (empty + AES): the same read more widely. "
-            "holds: the median is not above it. greatest: of all samples; Linux's timer interrupts every 4 million "
-            "instructions, for up to 21,000 of its own, and a sample that it falls into has them.",
+            "1.5 empty + AES: the limit of a hit, which is one and a half empty invokes and its AES. 1.5 (empty + "
+            "AES): a wider limit, one and a half times both. holds: the median is not above the limit. greatest: of "
+            "all samples; Linux's timer interrupts every 4 million instructions, for up to 21,000 of its own, and a "
+            "sample that it falls into has them.",
             "hit: the key is in the TA, and is another one than that of the call before. miss: it comes along in a "
             "sealed record. naive: it is read from an object of secure storage of its own.",
         ],
@@ -272,9 +273,9 @@ def _published_section(table: _Rows, reading: Reading) -> Section | None:
             reading.published_reason,
             "ours: GET of a key of 32 bytes, the server's TEEC_InvokeCommand and all within it (medians). us: at "
             f"{CLOCK} and one instruction per cycle; published: of their clock. record lost: secure storage is read, a "
-            "new record is sealed, and the key is taken from it; with the call by which a server that has just started "
-            "asks for the cache's size that is three. naive: an object of secure storage for each client, opened and "
-            "read for every use. "
+            "new record is sealed, and the key is taken from it; that is three calls, with the one by which a "
+            "server that has just started asks for the cache's size. naive: an object of secure storage for each "
+            "client, opened and read for every use. "
             + " ".join(dict.fromkeys(figure.note for figure in (memory, storage) if figure.note)),
         ],
         name="keycache-published",

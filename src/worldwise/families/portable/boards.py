@@ -318,9 +318,9 @@ def _dhrystone_section(rows: list[Row]) -> Section | None:
         Table(headers, cells, 2),
         [
             f"DMIPS: Dhrystones per second / {VAX_DHRYSTONES:,}, at the board's clock, if each instruction took one "
-            "cycle. A board's own figure is less by as much as its core needs more cycles than that. It follows the "
-            "compiler and the C library's strcpy and strcmp as much as the core: makers' figures come from other "
-            "compilers, and this one says little of cryptography, which multiplies long numbers."
+            "cycle. A real board's figure is lower: its core needs more than one cycle for some instructions. The "
+            "figure depends on the compiler and on the C library's strcpy and strcmp as much as on the core. Makers' "
+            "figures come from other compilers. It says little about cryptography, which multiplies long numbers."
         ],
         name="dhrystone",
     )

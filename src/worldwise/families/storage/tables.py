@@ -22,10 +22,10 @@ REQUESTS = "requests to tee-supplicant"
 _ACTIONS = {
     "create": "a new object with its content",
     "read": "all of it",
-    "overwrite": "all of it, by as much",
-    "append": "32 bytes behind what it has",
-    "rename": "a name that no other has",
-    "enumerate": "three objects of this size, which are all that there are",
+    "overwrite": "all of it, with as many new bytes",
+    "append": "32 bytes added at its end",
+    "rename": "to a name that no other object has",
+    "enumerate": "three objects of this size, and no others",
     "delete": "",
 }
 _STORAGES = {"ree": "REE FS", "ree-rpmb": "REE FS, hash in RPMB", "rpmb": "RPMB"}
