@@ -18,6 +18,7 @@ from cryptography.hazmat.primitives.ciphers.modes import CTR
 from worldwise.libraries import boards as board
 from worldwise.libraries import curves, portable
 from worldwise.libraries.boards import Board
+from worldwise.libraries.curve_table import MEASURABLE
 from worldwise.libraries.portable import Manifest, Portable
 from worldwise.plan.case import Case
 from worldwise.plan.suite import Suite, parse_suite
@@ -175,7 +176,7 @@ def board_records(case: Case) -> list[dict[str, Any]]:
 
 def private_key(case: Case, index: int) -> bytes:
     """A private key, another for each index."""
-    length = curves.LENGTHS[case.curve].private
+    length = MEASURABLE[case.curve].private
     return bytes(length - 16) + hashlib.sha256(f"{case.curve} {index}".encode()).digest()[:16]
 
 
@@ -206,16 +207,11 @@ def sign(curve: str, private: bytes, text: bytes) -> bytes:
     """A signature as ops.h has it."""
     if curve == "ed25519":
         return ed25519.Ed25519PrivateKey.from_private_bytes(private).sign(text)
-    if curve == "secp160r1":
-        slow = ecdsa.SigningKey.from_string(private, ecdsa.curves.SECP160r1)
+    kind: type[ec.EllipticCurve] | None = getattr(ec, curve.upper(), None)
+    if kind is None:
+        slow = ecdsa.SigningKey.from_string(private, getattr(ecdsa.curves, curve.replace("secp", "SECP")))
         return bytes(slow.sign_deterministic(text, hashfunc=hashlib.sha256))
-    kinds: dict[str, ec.EllipticCurve] = {
-        "secp192r1": ec.SECP192R1(),
-        "secp224r1": ec.SECP224R1(),
-        "secp256r1": ec.SECP256R1(),
-        "secp256k1": ec.SECP256K1(),
-    }
-    key = ec.derive_private_key(int.from_bytes(private), kinds[curve])
+    key = ec.derive_private_key(int.from_bytes(private), kind())
     r, s = decode_dss_signature(key.sign(text, ec.ECDSA(hashes.SHA256())))
     half = len(private)
     return r.to_bytes(half) + s.to_bytes(half)

@@ -10,8 +10,7 @@ import pytest
 from synthetic import find, make_records
 from worldwise.base import stages
 from worldwise.base.errors import WorldwiseError
-from worldwise.libraries import curves
-from worldwise.libraries.portable import CURVES
+from worldwise.libraries.curve_table import CURVES, MEASURABLE
 from worldwise.plan.case import Case
 from worldwise.plan.catalogue import BOARD_OPERATIONS, TARGETS
 from worldwise.plan.spec import BOARD, OPTEE, PLACES
@@ -46,11 +45,10 @@ def test_models_of_evidence_are_told_apart() -> None:
 
 
 def test_lists_agree() -> None:
-    assert tuple(curve for curve in CURVES if curve in curves.LENGTHS) == tuple(curves.LENGTHS)
     assert TARGET_CLOCKS.keys() <= TARGETS.keys()
     schema = parse.json_schema()["$defs"]
     assert schema["Sample"]["properties"]["place"]["enum"] == list(PLACES)
-    assert schema["EcdhEvidence"]["properties"]["curve"]["enum"] == list(curves.LENGTHS)
+    assert schema["EcdhEvidence"]["properties"]["curve"]["enum"] == [curve for curve in CURVES if curve in MEASURABLE]
 
 
 class _Answer(EvidenceRecord):

@@ -7,7 +7,7 @@ from fnmatch import fnmatchcase
 from worldwise.base.choices import close_names
 from worldwise.base.errors import WorldwiseError
 from worldwise.base.files import quoted
-from worldwise.libraries.portable import curve_name
+from worldwise.libraries.curve_table import curve_name
 from worldwise.plan.case import Case
 
 # So many names stand in a message; of more than that only those that are close.

@@ -2,12 +2,31 @@
 """The cores that have no file in cores/: QEMU's machines have them, and implementation.toml names them."""
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 
 # The first is the one that is meant if none is named.
 ARMV8_CORES = ("cortex-a72", "cortex-a53", "cortex-a76")
 
-# Each with the core by which implementation.toml names its architecture.
-PLAIN_TARGETS: Mapping[str, str] = {"linux-armv7": "cortex-a9", "linux-armv8": ARMV8_CORES[0]}
+
+@dataclass(frozen=True)
+class PlainMachine:
+    """A target of plain Linux.
+
+    Attributes:
+        core: the one by which implementation.toml names its architecture.
+        title: its name in titles of tables.
+    """
+
+    core: str
+    title: str
+
+
+# Each has a row in worldwise.targets.architecture too, which says what QEMU and the compiler are given.
+PLAIN_MACHINES: Mapping[str, PlainMachine] = {
+    "linux-armv7": PlainMachine("cortex-a9", "Linux on Armv7-A"),
+    "linux-armv8": PlainMachine(ARMV8_CORES[0], "Linux on Armv8-A"),
+}
+PLAIN_TARGETS: Mapping[str, str] = {name: machine.core for name, machine in PLAIN_MACHINES.items()}
 
 # The core of the machine that has OP-TEE, as implementation.toml names it.
 TEE_CORE = "cortex-a72"

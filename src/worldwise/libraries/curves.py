@@ -7,8 +7,7 @@ a signature r || s; Ed25519 and X25519 as RFC 8032 and RFC 7748 have them.
 
 import functools
 import hashlib
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Mapping
 from typing import Any
 
 from cryptography.exceptions import InvalidSignature
@@ -16,7 +15,7 @@ from cryptography.hazmat.primitives import hashes
 from cryptography.hazmat.primitives.asymmetric import ec, ed25519, x25519
 from cryptography.hazmat.primitives.asymmetric.utils import encode_dss_signature
 
-from worldwise.libraries.portable import CURVES
+from worldwise.libraries.curve_table import MEASURABLE
 
 _WRONG_SIGNATURE = "the signature is wrong: it does not verify"
 
@@ -28,40 +27,11 @@ class CurveError(ValueError):
     """A value is not what it must be. The text says which, without a full stop."""
 
 
-@dataclass(frozen=True)
-class Curve:
-    """How long a curve's octet strings are, in bytes; 0 for what it does not have."""
-
-    private: int
-    public: int
-    signature: int
-    secret: int
-
-
-def _weierstrass(field: int, order: int) -> Curve:
-    return Curve(private=order, public=2 * field, signature=2 * order, secret=field)
-
-
-# Those that somebody can measure; see OPS_BYTES and OPS_ORDER_BYTES in guest/ops/portable/ops.h.
-LENGTHS = {
-    "secp160r1": _weierstrass(20, 21),
-    "secp192r1": _weierstrass(24, 24),
-    "secp224r1": _weierstrass(28, 28),
-    "secp256r1": _weierstrass(32, 32),
-    "secp384r1": _weierstrass(48, 48),
-    "secp256k1": _weierstrass(32, 32),
-    "ed25519": Curve(32, 32, 64, 0),
-    "x25519": Curve(32, 32, 0, 32),
-}
-WEIERSTRASS = tuple(curve for curve in CURVES if curve.startswith("secp"))
-
-# What `cryptography` has; the others are python-ecdsa's.
-_EC: dict[str, Callable[[], ec.EllipticCurve]] = {
-    "secp192r1": ec.SECP192R1,
-    "secp224r1": ec.SECP224R1,
-    "secp256r1": ec.SECP256R1,
-    "secp384r1": ec.SECP384R1,
-    "secp256k1": ec.SECP256K1,
+# What `cryptography` has, by name; the others are python-ecdsa's.
+_EC: Mapping[str, type[ec.EllipticCurve]] = {
+    kind().name.lower(): kind
+    for kind in vars(ec).values()
+    if isinstance(kind, type) and issubclass(kind, ec.EllipticCurve) and kind is not ec.EllipticCurve
 }
 
 
@@ -75,7 +45,7 @@ def public_key(curve: str, private: bytes) -> bytes:
     if curve not in _EC:
         return bytes(_ecdsa_private(curve, private).verifying_key.to_string())
     numbers = _private(curve, private).public_key().public_numbers()
-    return _joined(numbers.x, numbers.y, LENGTHS[curve].public // 2)
+    return _joined(numbers.x, numbers.y, MEASURABLE[curve].public // 2)
 
 
 @_remembered
@@ -134,7 +104,7 @@ def _ecdsa(curve: str) -> tuple[Any, Any]:
     # Imported here: nobody else has to wait for it.
     import ecdsa
 
-    return ecdsa, ecdsa.curves.curve_by_name(curve.replace("secp", "SECP"))
+    return ecdsa, next(one for one in ecdsa.curves.curves if one.name.lower() == curve)
 
 
 def _ecdsa_private(curve: str, private: bytes) -> Any:

@@ -19,30 +19,10 @@ from pydantic import AfterValidator, Field, field_validator, model_validator
 from worldwise.base import files, paths
 from worldwise.base.errors import WorldwiseError
 from worldwise.base.toml_model import Model, parse, read_text
+from worldwise.libraries import curve_table
 
 # Every curve there is a name for, in the order of the tables. What no library has is said to be missing, not left out.
-CURVES = (
-    "secp112r1",
-    "secp160r1",
-    "secp192r1",
-    "secp224r1",
-    "secp256r1",
-    "secp384r1",
-    "secp256k1",
-    "ed25519",
-    "x25519",
-)
-# As NIST and OpenSSL call the curves, in small letters and without dashes.
-OTHER_CURVE_NAMES = {
-    "p192": "secp192r1",
-    "prime192v1": "secp192r1",
-    "p224": "secp224r1",
-    "p256": "secp256r1",
-    "prime256v1": "secp256r1",
-    "p384": "secp384r1",
-    "k256": "secp256k1",
-    "curve25519": "x25519",
-}
+CURVES = tuple(curve_table.CURVES)
 NO_CURVE = "none"
 OF_CURVE = ("keygen", "sign", "verify", "ecdh")
 # Of a library's clock, on a curve of which it signs: in plain Linux alone, see guest/linux/hardclock.
@@ -91,11 +71,6 @@ PathsWithin = Annotated[tuple[Text, ...], AfterValidator(_within)]
 Operation = Literal[
     "keygen", "sign", "verify", "ecdh", "hardclock", "sha256", "sha512", "aes128", "aes256", "dhrystone"
 ]
-
-
-def curve_name(text: str) -> str:
-    """The name that a curve has here, by one that others give it, such as P-256; any other text stays as it is."""
-    return OTHER_CURVE_NAMES.get(text.lower().replace("-", "").replace("_", ""), text)
 
 
 class Source(Model):
@@ -211,9 +186,10 @@ class Manifest(Model):
     @classmethod
     def _known(cls, value: dict[str, tuple[str, ...]]) -> dict[str, tuple[str, ...]]:
         for curve, operations in value.items():
-            # The first has a name only, for what is asked for and cannot be had.
-            if curve not in (*CURVES[1:], NO_CURVE):
-                raise ValueError(f"curve '{curve}' is not known. Allowed: {', '.join(CURVES[1:])}, {NO_CURVE}")
+            # Without lengths a curve has a name only, for what is asked for and cannot be had.
+            if curve not in (*curve_table.MEASURABLE, NO_CURVE):
+                allowed_curves = ", ".join((*curve_table.MEASURABLE, NO_CURVE))
+                raise ValueError(f"curve '{curve}' is not known. Allowed: {allowed_curves}")
             allowed = CURVELESS if curve == NO_CURVE else (*OF_CURVE, HARDCLOCK)
             for operation in operations:
                 if operation not in allowed:

@@ -5,12 +5,11 @@ from collections.abc import Mapping
 
 from worldwise.libraries import boards, portable
 from worldwise.libraries.cores import PLAIN_TARGETS, TEE_CORE
+from worldwise.libraries.curve_table import CURVES
 from worldwise.libraries.implementation import IMPLEMENTATIONS
-from worldwise.libraries.portable import CURVES, NO_CURVE, PACKAGED_OPTIMISATION, Portable
+from worldwise.libraries.portable import NO_CURVE, PACKAGED_OPTIMISATION, Portable
 from worldwise.plan.spec import LINUX, OPTEE
 
-# What a curve is never used for, whatever a library has.
-NOT_FOR: Mapping[str, tuple[str, ...]] = {"ed25519": ("ecdh",), "x25519": ("sign", "verify")}
 # What the crypto app's TA has of OP-TEE's core by the GlobalPlatform API, by curve: see guest/apps/crypto/ta/gp.c.
 CORE_HAS: Mapping[str, tuple[str, ...]] = {
     "secp256r1": ("sign", "verify", "ecdh"),
@@ -22,7 +21,7 @@ CORE_HAS: Mapping[str, tuple[str, ...]] = {
 
 def is_not_for(curve: str, operation: str) -> bool:
     """Whether an operation does not go with a curve, in any library: no gap that somebody would look for."""
-    return operation in NOT_FOR.get(curve, ())
+    return curve in CURVES and operation in CURVES[curve].not_for
 
 
 def portable_reason(target: str, implementation: str, curve: str, operation: str) -> str:
@@ -31,7 +30,7 @@ def portable_reason(target: str, implementation: str, curve: str, operation: str
     `target` is one that there is, `operation` one of ops.h. Raises WorldwiseError for a wrong file.
     """
     if is_not_for(curve, operation):
-        return f"{curve} is not for {' or '.join(NOT_FOR[curve])}"
+        return f"{curve} is not for {' or '.join(CURVES[curve].not_for)}"
     if implementation in IMPLEMENTATIONS:
         return _core_reason(target, implementation, curve, operation)
     library = portable.portables().get(implementation)

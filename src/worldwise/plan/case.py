@@ -10,6 +10,7 @@ from worldwise.base.errors import WorldwiseError
 from worldwise.base.units import parse_size
 from worldwise.libraries import portable
 from worldwise.libraries.cores import PLAIN_TARGETS
+from worldwise.libraries.curve_table import curve_name
 from worldwise.plan.availability import level_reason
 from worldwise.plan.catalogue import (
     implementations_of,
@@ -219,7 +220,7 @@ def _given(what: str, target: str, operation: str, words: list[str]) -> dict[str
         if not equals or key in given:
             raise WorldwiseError(f"{what}: parameter '{files.quoted(key)}' must be there once, as {key}=VALUE.")
         try:
-            given[key] = value_of(parameters()[key], portable.curve_name(value) if key == "curve" else value)
+            given[key] = value_of(parameters()[key], curve_name(value) if key == "curve" else value)
         except WorldwiseError as error:
             raise WorldwiseError(f"{what}: {key}{error.message}", error.hint) from error
     problem = combination_problem(target, operation, given)

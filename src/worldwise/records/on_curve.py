@@ -6,6 +6,7 @@ from typing import Annotated, ClassVar, Literal, Self
 from pydantic import model_validator
 
 from worldwise.libraries import curves
+from worldwise.libraries.curve_table import MEASURABLE, WEIERSTRASS
 from worldwise.plan.case import Case
 from worldwise.records.evidence import EvidenceRecord, Once
 from worldwise.records.messages import MessageSize, message
@@ -15,12 +16,12 @@ REJECTED = ("modified-signature-rejected", "modified-message-rejected")
 SIGNATURE_CHECKS = ("known-answer", *REJECTED, "invalid-signatures-rejected")
 ECDH_CHECKS = ("known-answer", "agreement")
 
-CurveName = Annotated[str, OneOf(tuple(curves.LENGTHS))]
+CurveName = Annotated[str, OneOf(tuple(MEASURABLE))]
 
 
 def point_checks(case: Case) -> tuple[str, ...]:
     """What a key agreement must have tried besides ECDH_CHECKS: a point that is not on the curve, if it can be."""
-    return ("invalid-point-rejected",) if case.curve in curves.WEIERSTRASS else ()
+    return ("invalid-point-rejected",) if case.curve in WEIERSTRASS else ()
 
 
 class _OnCurve(EvidenceRecord):
@@ -40,7 +41,7 @@ class _OnCurve(EvidenceRecord):
         for name in ("private", "public", "peer", "signature", "secret"):
             text = getattr(self, name, None)
             if text is not None:
-                due = getattr(curves.LENGTHS[self.curve], "public" if name == "peer" else name)
+                due = getattr(MEASURABLE[self.curve], "public" if name == "peer" else name)
                 if not due or len(text) != 2 * due:
                     raise ValueError(f"{name} has {len(text) // 2} bytes, {self.curve} has {due}")
         return self

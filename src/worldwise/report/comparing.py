@@ -3,13 +3,11 @@
 
 from collections.abc import Iterable
 
-from worldwise.libraries.cores import PLAIN_TARGETS
+from worldwise.libraries.cores import PLAIN_MACHINES, PLAIN_TARGETS
 from worldwise.libraries.implementation import CONSTANT_TIME, IMPLEMENTATIONS, LICENCES, TWEETNACL
 from worldwise.libraries.portable import OPTIMISATIONS, portables
 from worldwise.plan.case import parameters_of
 from worldwise.read.models import Row
-
-_TITLES = {"linux-armv7": "Linux on Armv7-A", "linux-armv8": "Linux on Armv8-A"}
 
 
 def core_of(row: Row) -> str:
@@ -30,7 +28,8 @@ def machine_of(row: Row) -> tuple[str, str]:
 def machine_text(machine: tuple[str, str]) -> str:
     """A machine as it stands in titles: `Linux on Armv7-A (Cortex-A9)`."""
     target, core = machine
-    return f"{_TITLES.get(target, target)} ({core.title()})"
+    title = PLAIN_MACHINES[target].title if target in PLAIN_MACHINES else target
+    return f"{title} ({core.title()})"
 
 
 def machines(rows: Iterable[Row]) -> list[tuple[str, str]]:

@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """The machines of plain Linux, one for each architecture: how they are started, their kernel and their user space."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from worldwise.lab.image import Recipe
+from worldwise.libraries.cores import PLAIN_MACHINES
 from worldwise.machine.machine import DETERMINISTIC_MACHINE, LEAST_SKIP
 from worldwise.targets.guest import guest_trees, kernel
 
@@ -82,32 +84,36 @@ class Architecture:
         )
 
 
-ARMV7 = Architecture(
-    debian="armhf",
-    triplet="arm-linux-gnueabihf",
-    flags=("-march=armv7-a+fp", "-mfloat-abi=hard", "-mthumb"),
-    counter=(_PERF_COUNTER,),
-    init_address="0x60000000",
-    # Without the secure state the events that the counter counts are let through. With a seed of its own QEMU writes
-    # the same bytes into the device tree's rng-seed at every start, in place of what stands there.
-    machine=(
-        *("-M", "vexpress-a9,secure=off", "-cpu", "{core}", "-m", "512", "-seed", "1"),
-        *("-audio", "none", "-nic", "none", "-dtb", "/machine/board.dtb"),
+# By target: those of PLAIN_MACHINES.
+ARCHITECTURES: Mapping[str, Architecture] = {
+    "linux-armv7": Architecture(
+        debian="armhf",
+        triplet="arm-linux-gnueabihf",
+        flags=("-march=armv7-a+fp", "-mfloat-abi=hard", "-mthumb"),
+        counter=(_PERF_COUNTER,),
+        init_address="0x60000000",
+        # Without the secure state the events that the counter counts are let through. With a seed of its own QEMU
+        # writes the same bytes into the device tree's rng-seed at every start, in place of what stands there.
+        machine=(
+            *("-M", "vexpress-a9,secure=off", "-cpu", "{core}", "-m", "512", "-seed", "1"),
+            *("-audio", "none", "-nic", "none", "-dtb", "/machine/board.dtb"),
+        ),
+        device_tree="vexpress-v2p-ca9",
+        boot=("random.trust_bootloader=on",),
+        # A reading is a system call, of 1,300.
+        least_skip=5_000,
     ),
-    device_tree="vexpress-v2p-ca9",
-    boot=("random.trust_bootloader=on",),
-    # A reading is a system call, of 1,300.
-    least_skip=5_000,
-)
-ARMV8 = Architecture(
-    debian="arm64",
-    triplet="aarch64-linux-gnu",
-    flags=(),
-    counter=(),
-    init_address="0x5000000000",
-    # cntfrq: the generic timer then ticks once per instruction.
-    machine=(
-        *("-M", f"virt,gic-version=3,{DETERMINISTIC_MACHINE}", "-smp", "1", "-m", "1024"),
-        *("-cpu", "{core},cntfrq=1000000000"),
+    "linux-armv8": Architecture(
+        debian="arm64",
+        triplet="aarch64-linux-gnu",
+        flags=(),
+        counter=(),
+        init_address="0x5000000000",
+        # cntfrq: the generic timer then ticks once per instruction.
+        machine=(
+            *("-M", f"virt,gic-version=3,{DETERMINISTIC_MACHINE}", "-smp", "1", "-m", "1024"),
+            *("-cpu", "{core},cntfrq=1000000000"),
+        ),
     ),
-)
+}
+assert ARCHITECTURES.keys() == PLAIN_MACHINES.keys()

@@ -19,7 +19,7 @@ from worldwise.machine.elf import symbol_address
 from worldwise.machine.machine import DETERMINISM, READY_SYMBOL, Machine
 from worldwise.plan.case import Case
 from worldwise.plan.parameters import MAX_BOARD_SIZE, MAX_PLAIN_SIZE
-from worldwise.targets.architecture import ARMV7, ARMV8, Architecture
+from worldwise.targets.architecture import ARCHITECTURES, Architecture
 from worldwise.targets.families import images_of
 from worldwise.targets.guest import guest_trees, unpacked
 from worldwise.targets.portable_images import adapter_trees, curve_plan, source_packages, trees
@@ -152,7 +152,5 @@ class PlainTarget:
 
 
 PLAIN: Mapping[str, PlainTarget] = {
-    "linux-armv7": PlainTarget("linux-armv7", ARMV7),
-    "linux-armv8": PlainTarget("linux-armv8", ARMV8),
+    name: PlainTarget(name, architecture) for name, architecture in ARCHITECTURES.items()
 }
-assert PLAIN.keys() == PLAIN_TARGETS.keys()

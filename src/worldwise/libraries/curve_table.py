@@ -1,0 +1,61 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""The curves there are. A curve is one row here; docs/add-board.md says what the guest needs besides."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Curve:
+    """How long a curve's octet strings are, in bytes, as guest/ops/portable/ops.h has them; 0 for what it lacks.
+
+    Attributes:
+        private: a private key. 0: nobody can measure the curve, which has a name only.
+        public: a public key.
+        signature: a signature.
+        secret: what a key agreement gives.
+        names: how others call it, in small letters and without dashes.
+        weierstrass: whether a public key is a point that can be off the curve.
+    """
+
+    private: int = 0
+    public: int = 0
+    signature: int = 0
+    secret: int = 0
+    names: tuple[str, ...] = ()
+    weierstrass: bool = False
+
+    @property
+    def not_for(self) -> tuple[str, ...]:
+        """The operations that do not go with it, in any library."""
+        if not self.private:
+            return ()
+        return (*(() if self.signature else ("sign", "verify")), *(() if self.secret else ("ecdh",)))
+
+
+def _weierstrass(field: int, order: int, *names: str) -> Curve:
+    return Curve(private=order, public=2 * field, signature=2 * order, secret=field, names=names, weierstrass=True)
+
+
+# In the order of the tables. A curve's place is its number in C, OPS_CURVE of guest/ops/portable/ops.h, so a new one
+# stands last.
+CURVES: Mapping[str, Curve] = {
+    "secp112r1": Curve(),
+    "secp160r1": _weierstrass(20, 21),
+    "secp192r1": _weierstrass(24, 24, "p192", "prime192v1"),
+    "secp224r1": _weierstrass(28, 28, "p224"),
+    "secp256r1": _weierstrass(32, 32, "p256", "prime256v1"),
+    "secp384r1": _weierstrass(48, 48, "p384"),
+    "secp256k1": _weierstrass(32, 32, "k256"),
+    "ed25519": Curve(32, 32, 64, 0),
+    "x25519": Curve(32, 32, 0, 32, names=("curve25519",)),
+}
+# Those that a library can have.
+MEASURABLE: Mapping[str, Curve] = {name: curve for name, curve in CURVES.items() if curve.private}
+WEIERSTRASS = tuple(name for name, curve in CURVES.items() if curve.weierstrass)
+_OTHER_NAMES = {other: name for name, curve in CURVES.items() for other in curve.names}
+
+
+def curve_name(text: str) -> str:
+    """The name that a curve has here, by one that others give it, such as P-256; any other text stays as it is."""
+    return _OTHER_NAMES.get(text.lower().replace("-", "").replace("_", ""), text)
