@@ -120,7 +120,7 @@ def listing(descriptor: int) -> list[str]:
 
 
 def _open(name: str, flags: int, within: int | None, shown: Path) -> int:
-    """As os.open, but a link and what is no folder are said to be that. Raises OSError."""
+    """Like os.open, but its OSError says so if the name is a link or not a folder. Raises OSError."""
     if "\0" in name:
         raise OSError(errno.EINVAL, "its name has a zero byte", str(shown))
     try:

@@ -162,7 +162,7 @@ class ImageStore:
         self._named: dict[str, Image] = {}
 
     def once(self, name: str, recipe: Callable[[], Recipe]) -> Image:
-        """The image of a recipe whose inputs take long to digest: made out for the first who asks by this name.
+        """The image of a recipe whose inputs take long to digest: only the first call with this name calls `recipe`.
 
         Raises WorldwiseError as `get` does.
         """

@@ -34,7 +34,9 @@ _ARCHIVE = re.compile(r"lib[A-Za-z0-9_.+-]+\.a")
 
 
 def check_manifest(origin: Path, implementation: Portable) -> None:
-    """Refuse what the text of a library names and its folder has not; `origin` is that folder as the user named it.
+    """Refuse a library whose text names a file that its folder lacks, an unknown core or curve, or a forbidden flag.
+
+    `origin` is the folder as the user named it.
 
     Raises WorldwiseError naming file and key.
     """

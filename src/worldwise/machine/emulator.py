@@ -74,7 +74,7 @@ class Emulator:
 
         Args:
             machine: what to run on.
-            program: its command line on the machine. It has no file of the host open there: none would be later.
+            program: its command line on the machine. At `address` no host file may be open: the state cannot keep one.
             address: virtual, of an instruction that no other program of the machine has there.
             directory: an empty folder, in which the program's files appear, and the state.
             left: files that the program leaves besides those of every machine.

@@ -22,14 +22,14 @@ TEE_NEEDS = ("keygen", "sign", "verify")
 
 TEE_OPERATIONS = ("keygen", "attestdiv", "attestquorum")
 
-# What a TEE's suite asks of any library; all else is OP-TEE's own affair, whatever library there is.
+# What a TEE's suite asks of any library. Its other operations measure OP-TEE itself, whatever the library.
 _TEE_ASKED = (*TEE_OPERATIONS, "sha256")
 
 
 def with_own(suite: Suite, brought: Sequence[Own]) -> Suite:
-    """The suite, and all that it asks of other libraries asked of these too.
+    """The suite, with its cases of other libraries repeated for these.
 
-    What one has not is unavailable, as for the others. Raises WorldwiseError if a library has nothing of it.
+    What a library lacks becomes unavailable, as for the others. Raises WorldwiseError if a library can do no case.
     """
     cases = list(suite.cases)
     unavailable = list(suite.unavailable)

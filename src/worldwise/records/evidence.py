@@ -48,7 +48,7 @@ class EvidenceRecord(RecordModel):
         index: Count
 
     def misfit(self, _case: Case) -> str:
-        """What of it is not the case's; empty if all is."""
+        """How the evidence differs from what the case asks; empty if it does not."""
         return ""
 
     def problem(self) -> str:
@@ -60,7 +60,7 @@ class EvidenceRecord(RecordModel):
         return None
 
     def differs(self, due: Mapping[str, object], wanted: str) -> str:
-        """How its first field that is not as `due` differs; empty if none does. `wanted` goes before what is due."""
+        """How the first field that is not as `due` differs; empty if all are. `wanted` goes before the due value."""
         for key, value in due.items():
             found = getattr(self, key)
             if found != value:

@@ -96,7 +96,7 @@ def _any_of(kinds: Iterable[Any]) -> Any:
 
 
 def _evidence_kind(value: Any) -> str | None:
-    """Which model evidence is of, by its tag: that of its measure, and of several with it by the field it has."""
+    """The tag of an evidence record's model: by its measure, and by its mark if several models share the measure."""
     fields = value if isinstance(value, dict) else vars(value)
     measure = fields.get("measure")
     tags, marks = _evidence_tags()

@@ -204,7 +204,7 @@ class Trace:
         return self._by_readings.get((begin, end))
 
     def spans(self, begin: int, end: int) -> list[Pass]:
-        """The passes between two readings that are as deep as the first one that began at `begin`; none without it."""
+        """The passes between two readings, as deep as the first pass that began at `begin`; none if none did."""
         if begin not in self._begun:
             return []
         level = self._levels[self._depths[self._begun[begin].id]]
@@ -380,7 +380,7 @@ def _check_nesting(what: str, parents: Mapping[int, int], path: Path) -> None:
 
 
 def with_inner(passes: Sequence[Pass], own: Mapping[int, int]) -> dict[int, int]:
-    """What passes have, with what the passes inside them have, from what each has itself: all by the passes' ids."""
+    """Each pass's own number plus those of all passes inside it, by the pass's id; `own` has the own numbers."""
     counted = {one.id: own.get(one.id, 0) for one in passes}
     # From the innermost out: each is added to the one around it when all inside it are.
     inside = dict.fromkeys(counted, 0)

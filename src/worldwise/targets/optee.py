@@ -178,7 +178,7 @@ def _app_programs(case: Case) -> Recipe:
 
 
 def _base(borrowed: str, case: Case) -> Recipe | None:
-    """The programs whose TA an app has that has none of its own; see App."""
+    """The programs with the TA that an app borrows; None for an app with a TA of its own. See App."""
     if not borrowed:
         return None
     if borrowed == ATTESTATION:
