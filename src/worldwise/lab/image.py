@@ -380,7 +380,7 @@ def plugin() -> Recipe:
         script="plugin.sh",
         outputs=("worldwise.so",),
         sources=("qemu",),
-        trees={"plugin/worldwise.c": paths.PLUGIN / "worldwise.c"},
+        trees={"plugin": paths.PLUGIN / "worldwise"},
     )
 
 
