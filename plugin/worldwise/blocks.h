@@ -17,7 +17,7 @@
 
 enum vector_state { VECTOR_MAYBE, VECTOR_NO, VECTOR_YES };
 
-/* What begins with a block, of what the plugin was given the address of. */
+/* Which of the functions whose address the plugin was given begins with a block. */
 enum hook { HOOK_NONE, HOOK_TASK_SWITCH, HOOK_THREAD_SUSPEND, HOOK_THREAD_RESUME };
 
 struct block {
@@ -30,9 +30,9 @@ struct block {
 	enum flow flow; /* behind its last instruction */
 	enum vector_state vector;
 	enum hook hook;
-	bool reads;         /* is one mrs of the counter */
-	bool ends;          /* is one, and the mark at which a region ends follows it */
-	uint64_t begins_at; /* the mrs behind the mark at which a region begins, if the mark is in this block; else 0 */
+	bool reads;            /* is one mrs of the counter */
+	bool ends;             /* is one, and the mark at which a region ends follows it */
+	uint64_t begins_at;    /* the mrs of the mark at which a region begins, if the mark is in this block; else 0 */
 	unsigned int reads_to; /* the x register its mrs writes */
 	uint8_t *code;         /* 4 bytes an instruction */
 };
@@ -52,11 +52,11 @@ static inline uint64_t block_last(const struct block *block)
 	return block->end - INSTRUCTION_BYTES;
 }
 
-/* Whether the code at an address is behind an mrs of the counter that was translated before. */
+/* Whether a block begins behind an mrs of the counter that was translated before. */
 bool block_is_behind_read(const struct block *block);
 
 /*
- * Whether exceptions arrive at a block that begins to be executed: the first time is what counts. Tables move while a
+ * Whether exceptions arrive at a block that is about to be executed. Decided the first time it is: tables move while a
  * machine runs, but code in one has no other use.
  */
 bool block_find_vector(struct block *block);

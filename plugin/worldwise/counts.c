@@ -8,28 +8,17 @@
 #include <json-c/printbuf.h>
 
 #include "arguments.h"
-#include "tables.h"
 #include "trace.h"
-
-/* Direct-mapped, in front of the table: nearly every block was executed on its node before. */
-#define CACHED_SLOTS (1u << 17)
-
-/* How often a block was executed on a node. */
-struct slot {
-	struct node *node;
-	struct block *block;
-	uint64_t times; /* since it was written last */
-};
 
 struct scoreboard *scoreboard;
 qemu_plugin_u64 scoreboard_active;
 qemu_plugin_u64 scoreboard_open;
 qemu_plugin_u64 scoreboard_count;
 struct totals totals;
+struct slot *slot_cache[CACHED_SLOTS];
 
 static struct qemu_plugin_scoreboard *scoreboards; /* one for each processor */
 static GHashTable *slots;
-static struct slot *slot_cache[CACHED_SLOTS];
 static GPtrArray *unwritten; /* slots with a count that is not written yet */
 
 static guint slot_hash(gconstpointer key)
@@ -67,7 +56,7 @@ uint64_t counts_now(void)
 	return arguments.stack_mode ? totals.counted : scoreboard->count + totals.counted;
 }
 
-static struct slot *slot_of(struct node *node, struct block *block)
+struct slot *slot_of(struct node *node, struct block *block)
 {
 	struct slot wanted = { .node = node, .block = block };
 	struct slot *found = g_hash_table_lookup(slots, &wanted);
@@ -80,20 +69,9 @@ static struct slot *slot_of(struct node *node, struct block *block)
 	return found;
 }
 
-void counts_add(struct node *node, struct block *block, bool lost)
+void slot_must_be_written(struct slot *slot)
 {
-	struct slot **cached = &slot_cache[hash_pair((uintptr_t)node, (uintptr_t)block) % CACHED_SLOTS];
-	struct slot *slot = *cached;
-
-	if (!slot || slot->node != node || slot->block != block) {
-		slot = slot_of(node, block);
-		*cached = slot;
-	}
-	if (!slot->times++)
-		g_ptr_array_add(unwritten, slot);
-	totals.counted += block->instructions;
-	if (lost)
-		totals.lost += block->instructions;
+	g_ptr_array_add(unwritten, slot);
 }
 
 /* json-c calls it for the array of rows, which has no elements of its own: too many for an object each. */

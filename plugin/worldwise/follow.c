@@ -78,7 +78,9 @@ static void step(const struct block *from, uint64_t to, unsigned int el)
 		stack_call(from, to);
 		break;
 	case FLOW_RETURN:
-		if (!tasks_return(to))
+		if (tasks_are_switched())
+			tasks_return(to);
+		else
 			stack_return(from, to);
 		break;
 	case FLOW_ERET:

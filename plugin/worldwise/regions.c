@@ -48,12 +48,9 @@ static uint32_t last_id;
 static uint64_t begins_at; /* the mrs of a mark that was passed; 0 if that was executed */
 static uint64_t mark;      /* and the address of the mark */
 
-/* A reading of the counter, which is known in the block behind the mrs. */
-static struct {
-	uint64_t at;     /* the address behind the mrs; 0 if none is wanted */
-	unsigned int in; /* the x register it is in */
-	bool ends;       /* for the end of a pass, else for the begin of the innermost */
-} reading;
+uint64_t reading_at;
+static unsigned int reading_in; /* the x register it is in */
+static bool reading_ends;       /* it is for the end of a pass, else for the begin of the innermost */
 
 void regions_start(void)
 {
@@ -149,15 +146,12 @@ static void write_ended(uint64_t end)
 	record_write(record);
 }
 
-void regions_before(const struct block *to)
+void regions_take_reading(void)
 {
-	uint64_t value;
+	uint64_t value = processor_x(reading_in);
 
-	if (!reading.at || to->pc != reading.at)
-		return;
-	value = processor_x(reading.in);
-	reading.at = 0;
-	if (reading.ends)
+	reading_at = 0;
+	if (reading_ends)
 		write_ended(value);
 	else if (nested)
 		passes[nested - 1].begin = value;
@@ -166,12 +160,12 @@ void regions_before(const struct block *to)
 /* The mrs `read` was reached: its value is wanted. */
 static void want_reading(const struct block *read, bool ends)
 {
-	reading.at = read->end;
-	reading.in = read->reads_to;
-	reading.ends = ends;
+	reading_at = read->end;
+	reading_in = read->reads_to;
+	reading_ends = ends;
 }
 
-void regions_at(const struct block *to)
+void regions_mark(const struct block *to)
 {
 	if (to->begins_at) {
 		begins_at = to->begins_at;

@@ -23,11 +23,25 @@ static inline bool regions_are_open(void)
 	return scoreboard->active;
 }
 
-/* A block is about to be executed: takes the counter's value that the block before has read. Before all else. */
-void regions_before(const struct block *to);
+/* Where the counter's value that an mrs has read is wanted: the address behind the mrs; 0 if none is. */
+extern uint64_t reading_at;
+void regions_take_reading(void);
 
-/* The same block, once everything before it is counted: begins or ends a pass, if its instruction does. */
-void regions_at(const struct block *to);
+/* A block is about to be executed: takes the counter's value that the block before has read. Call it first. */
+static inline void regions_before(const struct block *to)
+{
+	if (reading_at && to->pc == reading_at)
+		regions_take_reading();
+}
+
+void regions_mark(const struct block *to);
+
+/* The same block, once everything before it is counted: begins or ends a pass, if it is part of a mark. */
+static inline void regions_at(const struct block *to)
+{
+	if (to->begins_at || to->reads)
+		regions_mark(to);
+}
 
 /* How many passes have begun. */
 uint32_t regions_passes(void);

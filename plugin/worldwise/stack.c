@@ -51,13 +51,6 @@ void stack_push(enum node_kind kind, uint64_t site, uint64_t target, uint64_t ba
 	frame->back = back;
 }
 
-void stack_cut(size_t depth)
-{
-	shadow.depth = depth;
-	if (lost_depth > depth)
-		lost_depth = 0;
-}
-
 void stack_lose(uint64_t site, uint64_t target)
 {
 	stack_push(NODE_LOST, site, target, 0, stack_node());
@@ -99,14 +92,10 @@ static bool is_barrier(const struct frame *frame)
 	       (frame->kind == NODE_EXCEPTION && (frame->to_el == 3 || !running->secure));
 }
 
-void stack_return(const struct block *from, uint64_t to)
+void stack_return_far(const struct block *from, uint64_t to)
 {
 	const struct frame *top = &shadow.frames[shadow.depth - 1];
 
-	if (top->kind == NODE_CALL && top->back == to) {
-		stack_cut(shadow.depth - 1);
-		return;
-	}
 	for (size_t depth = shadow.depth; depth > 0; depth--) {
 		const struct frame *frame = &shadow.frames[depth - 1];
 

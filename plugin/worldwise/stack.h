@@ -47,7 +47,12 @@ void stack_begin(uint64_t mark, uint64_t pc);
 void stack_push(enum node_kind kind, uint64_t site, uint64_t target, uint64_t back, struct node *outside);
 
 /* Leaves `depth` frames, at most those there are. */
-void stack_cut(size_t depth);
+static inline void stack_cut(size_t depth)
+{
+	shadow.depth = depth;
+	if (lost_depth > depth)
+		lost_depth = 0;
+}
 
 /* Pushes a frame that says that the flow went from `site` to `target` and nobody knows why. */
 void stack_lose(uint64_t site, uint64_t target);
@@ -59,7 +64,17 @@ void stack_call(const struct block *from, uint64_t to);
  * The block `from` returned to `to`: cuts the frames up to the one that waits there. The stack is lost if none does,
  * unless code that was not called uses RET to jump.
  */
-void stack_return(const struct block *from, uint64_t to);
+void stack_return_far(const struct block *from, uint64_t to);
+static inline void stack_return(const struct block *from, uint64_t to)
+{
+	const struct frame *top = &shadow.frames[shadow.depth - 1];
+
+	/* Nearly every return. */
+	if (top->kind == NODE_CALL && top->back == to)
+		stack_cut(shadow.depth - 1);
+	else
+		stack_return_far(from, to);
+}
 
 /* Copies the frames `from` to `to` - 1, counted from 0, into a stack of their own. */
 void stack_copy(struct stack *copy, size_t from, size_t to);

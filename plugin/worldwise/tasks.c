@@ -11,9 +11,10 @@
 #include "stack.h"
 #include "tables.h"
 
+uint64_t next_task;
+
 static GHashTable *stacks; /* task_struct -> struct stack, of tasks that do not run */
 static uint64_t stopping;  /* cpu_switch_to was called: the task that stops */
-static uint64_t next_task; /* and the one that goes on; 0 if it was not called */
 
 void tasks_start(void)
 {
@@ -58,13 +59,11 @@ static void begin_task(uint64_t task)
 	push_unwound();
 }
 
-bool tasks_return(uint64_t to)
+void tasks_return(uint64_t to)
 {
 	uint64_t task = next_task;
 	const struct stack *kept;
 
-	if (!task)
-		return false;
 	next_task = 0;
 	keep_stack(stopping);
 	kept = g_hash_table_lookup(stacks, as_pointer(task));
@@ -78,5 +77,4 @@ bool tasks_return(uint64_t to)
 		begin_task(task);
 	}
 	event_write("task", 0, to);
-	return true;
 }

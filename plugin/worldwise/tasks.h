@@ -14,11 +14,17 @@ void tasks_forget(void);
 /* cpu_switch_to begins: reads from its arguments which task stops and which is next. */
 void tasks_switch_begins(void);
 
+/* cpu_switch_to was called and has not returned: the task that goes on; else 0. */
+extern uint64_t next_task;
+static inline bool tasks_are_switched(void)
+{
+	return next_task;
+}
+
 /*
- * There was a return to `to`. If it is cpu_switch_to's, which returns in another task than it was called in, puts that
- * task's stack in the place of the shadow stack and returns true. A task that was not seen yet begins with the callers
- * that the stack in memory names.
+ * cpu_switch_to, which returns in another task than it was called in, returned to `to`: puts that task's stack in the
+ * place of the shadow stack. A task that was not seen yet begins with the callers that the stack in memory names.
  */
-bool tasks_return(uint64_t to);
+void tasks_return(uint64_t to);
 
 #endif /* WORLDWISE_TASKS_H */

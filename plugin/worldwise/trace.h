@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The trace: a file of records, one JSON object a line, in the order in which they are written. docs/format.md lists
- * the records.
+ * The trace: a file of records, one JSON object a line, in the order in which they are written. `worldwise schema trace`
+ * prints what each has.
  */
 #ifndef WORLDWISE_TRACE_H
 #define WORLDWISE_TRACE_H

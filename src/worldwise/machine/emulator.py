@@ -169,7 +169,7 @@ class Plugin:
 
     Attributes:
         file: the plugin.
-        arguments: its arguments but the output's name; see plugin/worldwise.c.
+        arguments: its arguments but the output's name; see plugin/worldwise/arguments.h.
         functions: where functions begin and end, for its argument of that name; None for none.
     """
 
