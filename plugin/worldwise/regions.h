@@ -25,6 +25,7 @@ static inline bool regions_are_open(void)
 
 /* Where the counter's value that an mrs has read is wanted: the address behind the mrs; 0 if none is. */
 extern uint64_t reading_at;
+/* The rest of regions_before(). */
 void regions_take_reading(void);
 
 /* A block is about to be executed: takes the counter's value that the block before has read. Call it first. */
@@ -34,6 +35,7 @@ static inline void regions_before(const struct block *to)
 		regions_take_reading();
 }
 
+/* The rest of regions_at(). */
 void regions_mark(const struct block *to);
 
 /* The same block, once everything before it is counted: begins or ends a pass, if it is part of a mark. */

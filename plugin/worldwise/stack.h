@@ -60,11 +60,13 @@ void stack_lose(uint64_t site, uint64_t target);
 /* The block `from` called `to`. */
 void stack_call(const struct block *from, uint64_t to);
 
+/* The rest of stack_return(). */
+void stack_return_far(const struct block *from, uint64_t to);
+
 /*
  * The block `from` returned to `to`: cuts the frames up to the one that waits there. The stack is lost if none does,
  * unless code that was not called uses RET to jump.
  */
-void stack_return_far(const struct block *from, uint64_t to);
 static inline void stack_return(const struct block *from, uint64_t to)
 {
 	const struct frame *top = &shadow.frames[shadow.depth - 1];
