@@ -17,7 +17,7 @@ class Plugin:
 
     Attributes:
         file: the plugin.
-        arguments: its arguments except the output's name; see plugin/worldwise.c.
+        arguments: its arguments except the output's name; see plugin/worldwise/arguments.h.
         functions: the file that says where functions begin and end, for its argument `functions`; None for none.
     """
 
@@ -59,7 +59,7 @@ def plugin() -> Recipe:
         script="plugin.sh",
         outputs=("worldwise.so",),
         sources=("qemu",),
-        trees={"plugin/worldwise.c": paths.PLUGIN / "worldwise.c"},
+        trees={"plugin": paths.PLUGIN / "worldwise"},
     )
 
 
