@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The cores that have no file in cores/: QEMU's machines have them, and implementation.toml names them."""
+"""The cores without a file in cores/: those of QEMU's machines, as implementation.toml names them."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-# The first is the one that is meant if none is named.
+# The first is the default.
 ARMV8_CORES = ("cortex-a72", "cortex-a53", "cortex-a76")
 
 
@@ -13,7 +13,7 @@ class PlainMachine:
     """A target of plain Linux.
 
     Attributes:
-        core: the one by which implementation.toml names its architecture.
+        core: the one that stands for its architecture in implementation.toml.
         title: its name in titles of tables.
     """
 
@@ -28,5 +28,5 @@ PLAIN_MACHINES: Mapping[str, PlainMachine] = {
 }
 PLAIN_TARGETS: Mapping[str, str] = {name: machine.core for name, machine in PLAIN_MACHINES.items()}
 
-# The core of the machine that has OP-TEE, as implementation.toml names it.
+# The core of the machine with OP-TEE, as implementation.toml names it.
 TEE_CORE = "cortex-a72"

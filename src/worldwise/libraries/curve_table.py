@@ -7,14 +7,14 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Curve:
-    """How long a curve's octet strings are, in bytes, as guest/ops/portable/ops.h has them; 0 for what it lacks.
+    """Lengths of a curve's octet strings in bytes, as in guest/ops/portable/ops.h; 0 for those that it does not use.
 
     Attributes:
-        private: a private key. 0: nobody can measure the curve, which has a name only.
+        private: a private key. 0: no library has the curve, and it has a name only so that reports can say so.
         public: a public key.
         signature: a signature.
         secret: what a key agreement gives.
-        names: how others call it, in small letters and without dashes.
+        names: NIST's and OpenSSL's names of it, in small letters and without dashes.
         weierstrass: whether a public key is a point that can be off the curve.
     """
 
@@ -57,5 +57,5 @@ _OTHER_NAMES = {other: name for name, curve in CURVES.items() for other in curve
 
 
 def curve_name(text: str) -> str:
-    """The name that a curve has here, by one that others give it, such as P-256; any other text stays as it is."""
+    """Our name of a curve for another name of it, such as P-256; any other text is returned unchanged."""
     return _OTHER_NAMES.get(text.lower().replace("-", "").replace("_", ""), text)

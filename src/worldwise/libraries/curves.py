@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The curves' own arithmetic on the host, by other libraries than those measured: what is sent back is verified by it.
+"""Verification of measured results on the host, by other libraries than those measured.
 
-All values are octet strings as guest/ops/portable/ops.h has them: integers big-endian and padded, a public key X || Y,
-a signature r || s; Ed25519 and X25519 as RFC 8032 and RFC 7748 have them.
+All values are octet strings as in guest/ops/portable/ops.h: integers big-endian and padded, a public key X || Y,
+a signature r || s; Ed25519 and X25519 as in RFC 8032 and RFC 7748.
 """
 
 import functools
@@ -19,15 +19,15 @@ from worldwise.libraries.curve_table import MEASURABLE
 
 _WRONG_SIGNATURE = "the signature is wrong: it does not verify"
 
-# Every call of a case can be of the same inputs, and a report reads all cases again.
+# All calls of a case may have the same inputs, and a report reads all cases again.
 _remembered = functools.lru_cache(maxsize=65536)
 
 
 class CurveError(ValueError):
-    """A value is not what it must be. The text says which, without a full stop."""
+    """A value is wrong. The message says which value and how, without a full stop."""
 
 
-# What `cryptography` has, by name; the others are python-ecdsa's.
+# The curves that `cryptography` has, by name; python-ecdsa does the others.
 _EC: Mapping[str, type[ec.EllipticCurve]] = {
     kind().name.lower(): kind
     for kind in vars(ec).values()
@@ -100,8 +100,8 @@ def _joined(x: int, y: int, length: int) -> bytes:
 
 
 def _ecdsa(curve: str) -> tuple[Any, Any]:
-    """python-ecdsa and its curve. It is slow and not constant-time, which hurts nobody here."""
-    # Imported here: nobody else has to wait for it.
+    """python-ecdsa and its curve. It is slow and not constant-time; neither matters for verification."""
+    # Imported here, so that other curves need not wait for it.
     import ecdsa
 
     return ecdsa, next(one for one in ecdsa.curves.curves if one.name.lower() == curve)
