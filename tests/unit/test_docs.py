@@ -93,3 +93,52 @@ def test_pages_that_the_sources_name_exist() -> None:
     }
     assert {page for _, page in named} >= {"docs/format.md", "docs/own.md"}
     assert not [f"{path}: {page}" for path, page in sorted(named) if not (ROOT / page).is_file()]
+
+
+# Pages that say where something stands in the source.
+NAME_THE_SOURCE = [*sorted(DOCS.glob("add*.md")), ROOT / "CONTRIBUTING.md", README]
+SOURCE = ROOT / "src/worldwise"
+# From the repository, or from src/worldwise on. One name with a slash may be a folder of anything.
+_PATH = re.compile(r"(?:[\w-]+/)+(?:[\w-]+/|[\w.-]+\.(?:py|toml|sh|c|h))")
+_CONSTANT = re.compile(r"_?[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+|_[A-Z][A-Z0-9]{2,}")
+
+
+def spans(page: Path) -> list[str]:
+    """What stands between backticks on one line."""
+    return re.findall(r"`([^`\n]+)`", page.read_text(encoding="utf-8"))
+
+
+def sources() -> str:
+    """Every text of the repository in which a constant can be defined or read."""
+    folders = ("src", "tests", "guest", "plugin", "patches")
+    texts = (path for folder in folders for path in (ROOT / folder).rglob("*") if path.is_file())
+    wanted = {".py", ".c", ".h", ".sh", ".mk", ".patch", ".toml"}
+    # Inputs of the fuzzer need not be UTF-8.
+    return "\n".join(path.read_text(encoding="utf-8", errors="replace") for path in texts if path.suffix in wanted)
+
+
+@pytest.mark.parametrize("page", NAME_THE_SOURCE, ids=lambda page: page.name)
+def test_files_that_the_pages_name_exist(page: Path) -> None:
+    """If this fails, a page names a file that has moved."""
+    named = {span for span in spans(page) if _PATH.fullmatch(span)}
+    assert not [name for name in sorted(named) if not ((ROOT / name).exists() or (SOURCE / name).exists())]
+
+
+@pytest.mark.parametrize("page", NAME_THE_SOURCE, ids=lambda page: page.name)
+def test_constants_that_the_pages_name_exist(page: Path) -> None:
+    """If this fails, a page names a table of the tool, or a definition of the guest, that is gone."""
+    known = set(re.findall(r"\w+", sources()))
+    named = {span for span in spans(page) if _CONSTANT.fullmatch(span)}
+    assert not sorted(named - known)
+
+
+def test_every_file_that_a_family_declares_is_on_the_page() -> None:
+    """If this fails, somebody who adds an operation does not learn of a stage that asks the families."""
+    asked = {
+        stage
+        for path in SOURCE.rglob("*.py")
+        for stage in re.findall(r"\bdeclared\(\s*\"(\w+)\"", path.read_text(encoding="utf-8"))
+    }
+    page = (DOCS / "add-operation.md").read_text(encoding="utf-8")
+    assert asked >= {"spec", "tables"}
+    assert asked == set(re.findall(r"^\| `(\w+)\.py` \|", page, re.MULTILINE))

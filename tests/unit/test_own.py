@@ -150,7 +150,7 @@ def test_a_link_within_the_folder_is_its_file(bring: Bring, folder: Path) -> Non
         ('["lib/*.c"]\ninc', '["lib/lib.o"]\ninc', "build.sources: 'lib/lib.o' is no C or assembly source"),
         ('include = ["lib"]', 'include = ["library"]', "build.include: there is no folder .*library"),
         ('include = ["lib"]', 'include = ["/usr/include"]', "build.include: '/usr/include' leads out of the folder"),
-        ("[build.core.cortex-m0]", "[build.core.cortex-m1]", "build.core.cortex-m1: core 'cortex-m1': there is no"),
+        ("[build.core.cortex-m0]", "[build.core.cortex-m99]", "build.core.cortex-m99: core 'cortex-m99': there is no"),
         ("[build.core.cortex-m0]\nwithout", "[build.curve.p256]\nsources", "build.curve.p256: curve 'p256' is not"),
     ],
 )
