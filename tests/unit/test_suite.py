@@ -1,4 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
+import os
+import subprocess
+import sys
 from fractions import Fraction
 from pathlib import Path
 
@@ -13,7 +16,7 @@ from worldwise.libraries import boards as board
 from worldwise.libraries.cores import PLAIN_TARGETS
 from worldwise.plan.budget import check_budget, parse_budget
 from worldwise.plan.case import Case, parse_case
-from worldwise.plan.catalogue import SPECS, TARGETS, parameters_of_operation, target_names
+from worldwise.plan.catalogue import SPECS, TARGETS, kind_of, parameters_of_operation, target_names
 from worldwise.plan.selection import select, select_unavailable
 from worldwise.plan.suite import load_suite, parse_suite
 from worldwise.read.published import load_figures
@@ -660,3 +663,40 @@ def test_a_case_may_name_a_curve_as_others_do(name: str) -> None:
     """If this fails, who writes P-256 is told that there is no such curve."""
     case = parse_case(f"linux-armv8/bearssl-O2/sign,curve={name},size=32B")
     assert case.id == "linux-armv8/bearssl-O2/sign,curve=secp256r1,size=32B"
+
+
+# Before worldwise.plan.catalogue puts everything together, as a row in the source would be there.
+_SECOND_MACHINE = """
+from worldwise.plan import spec
+spec.TEE_TARGETS = {**spec.TEE_TARGETS, "optee-second": spec.OPTEE}
+from worldwise.plan.case import parse_case
+from worldwise.plan.catalogue import TARGETS, kind_of
+from worldwise.records.evidence import owed_by
+assert kind_of("optee-second") == "optee"
+assert TARGETS["optee-second"] == TARGETS["optee"]
+for text in (
+    "mbedtls-nist-O2/hello",
+    "mbedtls-nist-O2/sha256,size=64B",
+    "mbedtls-nist-O2/sign,curve=secp256r1,size=32B",
+    "libtomcrypt-O2/aes,size=16B,key=128,mode=ctr,direction=encrypt",
+    "mbedtls-nist-O2/echo,size=16B,server=call",
+    "mbedtls-nist-O2/abuse,ta=hello,calls=5",
+):
+    first, second = (parse_case(f"{target}/{text}") for target in ("optee", "optee-second"))
+    assert first.measures == second.measures and not second.board
+    assert owed_by(first) == owed_by(second)
+"""
+
+
+def test_a_second_machine_with_op_tee_has_what_the_first_has() -> None:
+    """If this fails, a family or a stage asks for the name of a target where it means the kind."""
+    environment = {**os.environ, "PYTHONPATH": str(paths.REPOSITORY / "src")}
+    subprocess.run([sys.executable, "-c", _SECOND_MACHINE], env=environment, check=True)
+
+
+@pytest.mark.parametrize(
+    ("target", "kind"),
+    [("optee", "optee"), ("linux", "linux"), ("linux-armv7", "linux-armv7"), ("microbit", "board"), ("gone", "board")],
+)
+def test_the_kind_of_a_target(target: str, kind: str) -> None:
+    assert kind_of(target) == kind

@@ -8,7 +8,7 @@ from worldwise.libraries.cores import PLAIN_TARGETS, TEE_CORE
 from worldwise.libraries.curve_table import CURVES
 from worldwise.libraries.implementation import IMPLEMENTATIONS
 from worldwise.libraries.portable import NO_CURVE, PACKAGED_OPTIMISATION, Portable
-from worldwise.plan.spec import LINUX, OPTEE
+from worldwise.plan.spec import LINUX, TEE_TARGETS
 
 # By curve: the operations that the crypto app's TA gets from OP-TEE's core by the GlobalPlatform API; see
 # guest/apps/crypto/ta/gp.c.
@@ -54,7 +54,7 @@ def level_reason(target: str, implementation: str, optimisation: str) -> str:
 
 def _core_reason(target: str, implementation: str, curve: str, operation: str) -> str:
     """As `portable_reason`, for a library in OP-TEE's core."""
-    if target == LINUX:
+    if TEE_TARGETS.get(target) == LINUX:
         return f"{implementation} is OP-TEE's; what its library does in Linux is measured by attestdiv and sha256"
     if operation not in CORE_HAS.get(curve or NO_CURVE, ()):
         return f"the TA asks OP-TEE's core for {', '.join(name for name in CORE_HAS if name in CURVES)}"
@@ -74,7 +74,7 @@ def _lacking(library: Portable, curve: str, operation: str) -> str:
 
 
 def _core_problem(library: Portable, target: str) -> str:
-    core = PLAIN_TARGETS.get(target) or (TEE_CORE if target in (OPTEE, LINUX) else boards.boards()[target].core)
+    core = PLAIN_TARGETS.get(target) or (TEE_CORE if target in TEE_TARGETS else boards.boards()[target].core)
     if library.runs_on(core):
         return ""
     titles = [_core_title(name) for name in library.manifest.needs.cores]

@@ -11,7 +11,18 @@ from worldwise.libraries import boards, portable
 from worldwise.libraries.cores import PLAIN_TARGETS
 from worldwise.libraries.implementation import IMPLEMENTATIONS as IMPLEMENTATION_TABLE
 from worldwise.libraries.portable import OPTIMISATIONS
-from worldwise.plan.spec import BOARD, EMBEDDED_OPTIMISATIONS, LINUX, OPTEE, App, Measures, Operation, Parameter, Spec
+from worldwise.plan.spec import (
+    BOARD,
+    EMBEDDED_OPTIMISATIONS,
+    LINUX,
+    OPTEE,
+    TEE_TARGETS,
+    App,
+    Measures,
+    Operation,
+    Parameter,
+    Spec,
+)
 
 SPECS: Mapping[str, Spec] = declared("spec", Spec)
 
@@ -35,9 +46,8 @@ _KINDS: Mapping[str, Mapping[str, Operation]] = {kind: _of_kind(kind) for kind i
 # Everything a suite may ask for: target -> operation -> measure -> places, the innermost first. Every board is a
 # further target; see `operations_of`.
 TARGETS: Mapping[str, Mapping[str, Measures]] = {
-    kind: {name: operation.measures[kind] for name, operation in there.items()}
-    for kind, there in _KINDS.items()
-    if kind != BOARD
+    target: {name: operation.measures[kind] for name, operation in _KINDS[kind].items()}
+    for target, kind in (*TEE_TARGETS.items(), *zip(PLAIN_TARGETS, PLAIN_TARGETS, strict=True))
 }
 # What every board can be asked for.
 BOARD_OPERATIONS: Mapping[str, Measures] = {
@@ -67,6 +77,11 @@ def is_board(target: str) -> bool:
     return target not in TARGETS
 
 
+def kind_of(target: str) -> str:
+    """The kind of a target, as families declare what they have on it: OPTEE, LINUX, one of PLAIN_TARGETS, or BOARD."""
+    return BOARD if is_board(target) else TEE_TARGETS.get(target, target)
+
+
 def takes_portables(target: str) -> bool:
     """Whether a target runs only programs of portable implementations: a board, or plain Linux."""
     return target in PLAIN_TARGETS or is_board(target)
@@ -89,7 +104,7 @@ def operations_of(target: str) -> Mapping[str, Measures]:
 
 def operation_of(target: str, operation: str) -> Operation | None:
     """The declaration of an operation on a target by its family; None if the target lacks the operation."""
-    return _KINDS.get(target, _KINDS[BOARD]).get(operation)
+    return _KINDS[kind_of(target)].get(operation)
 
 
 def parameters_of_operation(target: str, operation: str) -> tuple[Parameter, ...]:
@@ -98,7 +113,7 @@ def parameters_of_operation(target: str, operation: str) -> tuple[Parameter, ...
     Each has only the values that this operation allows.
     """
     found = operation_of(target, operation)
-    kind = BOARD if is_board(target) else target
+    kind = kind_of(target)
     return tuple(_with_apps(parameter) for parameter in found.parameters.get(kind, ())) if found else ()
 
 
@@ -144,7 +159,7 @@ def implementations_of(target: str, operations: Iterable[str] = ()) -> tuple[str
         found = operation_of(target, operation)
         app = APPS.get(found.app) if found else None
         if app:
-            known |= dict.fromkeys(app.libraries if target != OPTEE else ())
+            known |= dict.fromkeys(app.libraries if kind_of(target) != OPTEE else ())
             known |= dict.fromkeys(portable.portables() if app.portable else ())
     return tuple(known)
 

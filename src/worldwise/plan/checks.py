@@ -8,7 +8,7 @@ from worldwise.base import files
 from worldwise.base.choices import choice_error
 from worldwise.base.errors import WorldwiseError
 from worldwise.base.units import is_size, parse_size, size_text
-from worldwise.plan.catalogue import operation_of, parameters, parameters_of_operation, takes_portables
+from worldwise.plan.catalogue import kind_of, operation_of, parameters, parameters_of_operation, takes_portables
 from worldwise.plan.parameters import size_problem
 from worldwise.plan.spec import Parameter
 
@@ -60,7 +60,7 @@ def combination_problem(target: str, operation: str, given: Mapping[str, str]) -
             allowed = ", ".join(parameter.values)
             return f"{parameter.key}={value} is not for '{operation}'. Allowed: {allowed}."
     found = operation_of(target, operation)
-    return found.problem(target, given) if found else ""
+    return found.problem(kind_of(target), given) if found else ""
 
 
 def unavailable_reason(

@@ -12,6 +12,8 @@ from worldwise.libraries.portable import OPTIMISATIONS
 
 # The kinds of target: one of these, or one of PLAIN_TARGETS. All boards are of one kind.
 OPTEE, LINUX, BOARD = "optee", "linux", "board"
+# Target that runs on a machine with OP-TEE -> its kind. worldwise.targets.optee has their machines.
+TEE_TARGETS: Mapping[str, str] = {"optee": OPTEE, "linux": LINUX}
 # In the order of the tables.
 PLACES = ("api", "ta", "invoke", "client", "linux", "mcu", "storage")
 # The places of an operation in a TA, the innermost first.
@@ -88,7 +90,8 @@ ATTESTATION = "attestation"
 ATTEST_TA = "7d2f9f7c-5b0e-4b1c-9a3e-617474657374"
 
 
-# (target, given) -> what is wrong with the parameters together; (target, implementation, given) -> why unavailable.
+# (kind of target, given) -> what is wrong with the parameters together;
+# (target, implementation, given) -> why unavailable.
 Problem: TypeAlias = Callable[[str, Mapping[str, str]], str]
 Reason: TypeAlias = Callable[[str, str, Mapping[str, str]], str]
 
@@ -110,7 +113,7 @@ class Operation:
         name: its name in a case's id and in a suite. Two families may use one name on different kinds.
         measures: kind -> its measures; none for a campaign, which has outcomes instead.
         parameters: kind -> its parameters, in the order of a case's id.
-        problem: (target, given) -> what is wrong with its parameters together, as a sentence; empty if nothing is.
+        problem: (kind of target, given) -> what is wrong with its parameters together, as a sentence; empty if nothing is.
         reason: (target, implementation, given) -> why an implementation cannot do it, without a full stop; empty if it
             can.
         app: the app that does it; empty if one of the attestation's programs does it or if it has no TA.

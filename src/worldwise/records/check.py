@@ -6,7 +6,8 @@ from dataclasses import dataclass, field
 
 from worldwise.base.errors import WorldwiseError
 from worldwise.plan.case import Case
-from worldwise.plan.catalogue import takes_portables
+from worldwise.plan.catalogue import kind_of, takes_portables
+from worldwise.plan.spec import OPTEE
 from worldwise.records.evidence import CallRecord, EvidenceRecord, required_checks, verify_evidence
 from worldwise.records.models import Check, End, Failure, Fault, Memory, Outcome, Overhead, Sample, Start
 from worldwise.records.parse import Record
@@ -114,7 +115,7 @@ def _knows_itself(case: Case, name: str) -> bool:
     if takes_portables(case.target):
         return name == case.implementation
     # A client does not know OP-TEE's library, and a program does not know its library's configuration.
-    return name == "optee" if case.target == "optee" else f"{case.implementation}-".startswith(f"{name}-")
+    return name == "optee" if kind_of(case.target) == OPTEE else f"{case.implementation}-".startswith(f"{name}-")
 
 
 def _check_memory(subject: Subject) -> dict[str, Memory]:

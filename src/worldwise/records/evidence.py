@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, ClassVar, Literal, NamedTuple, get_args
 from worldwise.base import stages
 from worldwise.base.errors import WorldwiseError
 from worldwise.plan.case import Case
-from worldwise.plan.spec import BOARD
+from worldwise.plan.catalogue import kind_of
 from worldwise.records.models import Clock, Count, RecordModel, Sample, Text
 
 
@@ -95,7 +95,7 @@ class Owed:
     """What an operation owes besides its samples on some kinds of target, and how its places are measured.
 
     Attributes:
-        kinds: kinds of target: names of targets, or BOARD.
+        kinds: kinds of target, as worldwise.plan.catalogue.kind_of gives them.
         operation: the operation's name in a suite.
         measure: the measure whose results are evidence; empty if none is.
         evidence: the model of that evidence.
@@ -145,7 +145,7 @@ def all_owed() -> Mapping[tuple[str, str], Owed]:
 
 def owed_by(case: Case) -> Owed:
     """What a case owes; an empty Owed if nothing."""
-    kind = BOARD if case.board else case.target
+    kind = kind_of(case.target)
     return all_owed().get((kind, case.operation)) or Owed((kind,), case.operation)
 
 

@@ -22,7 +22,7 @@ from worldwise.machine.machine import (
 from worldwise.plan.case import Case
 from worldwise.plan.catalogue import APPS
 from worldwise.plan.own import OPTEE_VARIANT
-from worldwise.plan.spec import ATTEST_TA, ATTESTATION
+from worldwise.plan.spec import ATTEST_TA, ATTESTATION, TEE_TARGETS
 from worldwise.targets import optee_images, portable_images
 from worldwise.targets.families import case_app, images_of
 from worldwise.targets.guest import kernel
@@ -196,3 +196,4 @@ OPTEE_TARGETS: Mapping[str, OpteeMachineTarget] = {
     "optee": OpteeMachineTarget("/bin/optee-client"),
     "linux": OpteeMachineTarget("/bin/linux-bench"),
 }
+assert OPTEE_TARGETS.keys() == TEE_TARGETS.keys()

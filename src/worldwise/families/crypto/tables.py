@@ -10,7 +10,8 @@ from worldwise.families.crypto.readings import Recommended, TaSize
 from worldwise.libraries.implementation import IMPLEMENTATIONS
 from worldwise.libraries.portable import CURVES
 from worldwise.plan.case import parameters_of
-from worldwise.plan.catalogue import takes_portables
+from worldwise.plan.catalogue import kind_of, takes_portables
+from worldwise.plan.spec import OPTEE
 from worldwise.read.models import Reading, Row
 from worldwise.read.published import Published, Subject
 from worldwise.report.comparing import claim
@@ -242,7 +243,7 @@ def _unavailable_section(reading: Reading, full: bool) -> Section | None:
             # What OP-TEE's core has, no run could have in Linux: it is no gap of anybody's.
             if each.target == "linux" and each.implementation in IMPLEMENTATIONS and not full:
                 continue
-            where = "in a TA" if each.target == "optee" else "in Linux"
+            where = "in a TA" if kind_of(each.target) == OPTEE else "in Linux"
             what = subject_text(each.operation, each.curve, None) if each.operation != "digest" else "SHA-256"
             groups.setdefault(f"{each.implementation} {where}: {each.reason}", {})[what] = None
     notes = [f"{text} ({', '.join(what)})." for text, what in groups.items()]

@@ -13,6 +13,8 @@ from worldwise.explain.family import Explained
 from worldwise.explain.owners import Explainer
 from worldwise.explain.stacks import StackFrame
 from worldwise.plan.case import Case
+from worldwise.plan.catalogue import kind_of
+from worldwise.plan.spec import OPTEE
 from worldwise.records.models import Sample
 from worldwise.records.trace import Pass
 
@@ -49,7 +51,7 @@ class HashParts:
 
 def has_parts(case: Case) -> bool:
     """Whether a case hashes in the TEE."""
-    return case.operation == OPERATION and case.target == "optee"
+    return case.operation == OPERATION and kind_of(case.target) == OPTEE
 
 
 def read_parts(explainer: Explainer, index: int | None = None) -> HashParts:
