@@ -113,7 +113,8 @@ class Operation:
         name: its name in a case's id and in a suite. Two families may use one name on different kinds.
         measures: kind -> its measures; none for a campaign, which has outcomes instead.
         parameters: kind -> its parameters, in the order of a case's id.
-        problem: (kind of target, given) -> what is wrong with its parameters together, as a sentence; empty if nothing is.
+        problem: (kind of target, given) -> what is wrong with its parameters together, as a sentence; empty if nothing
+            is.
         reason: (target, implementation, given) -> why an implementation cannot do it, without a full stop; empty if it
             can.
         app: the app that does it; empty if one of the attestation's programs does it or if it has no TA.
