@@ -105,7 +105,7 @@ class Side(_Result):
 
 
 class Unpaired(_Result):
-    """A case that is not compared, and why; `lost` if A has its figures and B has not."""
+    """A case that is not compared, and why; `lost` if A has figures for it and B has none."""
 
     case: str
     side: Literal["a", "b", "both"]

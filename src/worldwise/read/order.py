@@ -11,7 +11,7 @@ from worldwise.read.models import Row
 
 
 def is_quiet(row: Row) -> bool:
-    """Whether nothing disturbed a row: what something did is not compared with what nothing does."""
+    """Whether a row was measured undisturbed: disturbed and undisturbed rows are not compared."""
     return not {"load", "ticks"} & parameters_of(row.parameters).keys()
 
 

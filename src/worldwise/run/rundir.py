@@ -139,7 +139,7 @@ class RunManifest(_Manifest):
         wanted = {case.id: case for case in planned.cases}
         for case_id in self.cases:
             if case_id not in wanted:
-                raise WorldwiseError(f"{RUN_FILE} has the case '{case_id}', but {SUITE_FILE} beside it has not.")
+                raise WorldwiseError(f"{RUN_FILE} lists the case '{case_id}', but {SUITE_FILE} beside it lacks it.")
         cases = [wanted[case_id] for case_id in self.cases]
         return [replace(case, samples=self.samples) for case in cases] if self.samples else cases
 
@@ -261,7 +261,7 @@ class Run:
             return None
         if name not in manifest.files:
             path = self.case_directory(case_id)
-            raise WorldwiseError(f"{path / name}: came after the case was done: {path / CASE_FILE} names it not.")
+            raise WorldwiseError(f"{path / name}: came after the case was done: {path / CASE_FILE} does not list it.")
         return manifest.files[name]
 
     def complete_cases(self) -> list[CaseManifest]:

@@ -239,7 +239,7 @@ def _unavailable_section(reading: Reading, full: bool) -> Section | None:
     groups: dict[str, dict[str, None]] = {}
     for each in reading.unavailable:
         if each.operation in OPERATIONS and not takes_portables(each.target):
-            # What OP-TEE's core has, no run could have in Linux: it is no gap of anybody's.
+            # OP-TEE's core never runs in Linux, so a missing Linux figure for it is no gap.
             if each.target == "linux" and each.implementation in IMPLEMENTATIONS and not full:
                 continue
             where = "in a TA" if each.target == "optee" else "in Linux"

@@ -86,7 +86,7 @@ def _power_cut(trial: Trial) -> None:
             raise cuts.other(at)
         done = (whole.ends.index(stored) if stored else -1) - first
         trial.outcome(CUT, after(stored), at, f"{done} of {count} writes stored")
-    # The states between those that a cut has met: with them every one that the write goes through is tried.
+    # Every state of the write is tried, whether or not a cut has met it.
     for done in range(count + 1):
         stored = whole.ends[first + done] if first + done >= 0 else 0
         trial.outcome(STORED, after(stored), None, f"{done} of {count} writes stored")

@@ -12,7 +12,7 @@ from worldwise.records.evidence import CallRecord, Evidence, Owed
 from worldwise.records.models import Count, Sample, Text
 from worldwise.records.on_curve import SIGNATURE_CHECKS, CurveSignatureEvidence
 
-# How far in ns a clock may be off the counter: it steps by a microsecond, and so does what is told of it.
+# How many ns a clock may differ from the counter: both the clock and the values it reports step by a microsecond.
 _CLOCK_STEP = 2000
 
 

@@ -211,7 +211,7 @@ class _Beside:
         context.load_cert_chain(folder / f"{ADMIN}.crt", folder / f"{ADMIN}.key")
         until = time.monotonic() + _START_LIMIT
         while not self._over.wait(_LOOK):
-            # What QEMU forwards to nobody it accepts, and closes.
+            # QEMU accepts a connection even while nothing in the machine listens, then closes it.
             with contextlib.suppress(OSError):
                 plain = socket.create_connection((_LOOPBACK, self.port), timeout=_ATTEMPT_LIMIT)
                 with plain, context.wrap_socket(plain, server_hostname=_LOOPBACK) as connection:

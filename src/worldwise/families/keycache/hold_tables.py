@@ -99,7 +99,7 @@ def _findings_section(attempts: Sequence[Attempt], full: bool) -> Section | None
     ]
     left = len(found) - len(shown)
     return Section(
-        "Power cuts after which the key cache has not what it confirmed",
+        "Power cuts after which the key cache lacks what it confirmed",
         Table(["storage", "durability", "instruction", "result", "what was found"], rows, 5),
         [f"{left} more: --full lists them all."] if left else [],
         name="keycache-cuts-found",

@@ -29,7 +29,7 @@ KEYCACHE_ACTIONS = (
     "set-known",
     "set-new",
 )
-# Why a policy has no key of which the server has lost the record, and the TA has not the key.
+# Why a policy never has a cold key: one whose record the server lost and which the TA does not hold.
 _NO_COLD = {"lru": "the TA keeps it while servers come and go", "naive": "there are no records to be lost"}
 
 # What redis-benchmark asks of it, and over how many connections.
