@@ -10,12 +10,11 @@ import click
 from click.core import ParameterSource
 
 from worldwise.base.errors import WorldwiseError
-from worldwise.cli.filters import curve_names, require_known
 from worldwise.cli.options import check_output, reading_options, runs_option, wanted_budget
 from worldwise.plan.block import MAX_SAMPLES
 from worldwise.plan.budget import Budget, check_budget
 from worldwise.plan.case import Case
-from worldwise.plan.selection import select, select_unavailable, swept
+from worldwise.plan.selection import curve_names, require_known, select, select_unavailable, swept
 from worldwise.plan.suite import Suite, load_suite, parse_suite
 from worldwise.run.rundir import Run, open_run
 
