@@ -39,15 +39,15 @@ from worldwise.run.watch import Watcher
 
 _FORMATS = ("table", "markdown", "json", "folded", "speedscope", "chrome", "flame")
 _DIFFERENCE_FORMATS = ("table", "markdown", "json", "flame")
-# Those that show any number of regions.
+# These formats show any number of regions.
 _DOCUMENTS = ("table", "markdown")
-# Columns of a table that goes to a file or a pipe.
+# The width of tables in a file or a pipe.
 _WIDTH = 140
-# Instructions between two moments at which the stack in memory is compared.
+# Instructions between two comparisons with the stack in memory.
 _WITNESS = 10_000
-# Cases that are suggested to somebody who named an operation alone.
+# The most cases that are suggested to somebody who typed only an operation.
 _MOST_CASES = 4
-# Of a run's cases, so many regions of a kind are followed beside the first and the warm-up ones.
+# For a run's case, so many regions of a kind are followed after the first and the warm-up ones.
 _FOLLOWED = 3
 
 
@@ -78,16 +78,18 @@ class _Call:
 
 @click.command()
 @click.argument("what", metavar="CASE|RUN", default="latest")
-@click.option("--case", "wanted", multiple=True, metavar="PATTERN", help="Of a run, only the cases that match.")
+@click.option(
+    "--case", "wanted", multiple=True, metavar="PATTERN", help="Explain only the cases of the run that match."
+)
 @click.option(
     "--implementation",
     "directories",
     multiple=True,
     metavar="DIR",
     type=click.Path(path_type=Path),
-    help="Of a RUN: the folder of a library of your own that it measured.",
+    help="For a RUN: the folder of a library of your own that the run measured.",
 )
-@click.option("--diff", metavar="CASE", help="What changes from CASE (before) to the first one (after).")
+@click.option("--diff", metavar="CASE", help="Show what changes from this CASE (before) to the first one (after).")
 @click.option("--measure", metavar="NAME", help="Only this measure, such as sign.  [default: all]")
 @click.option("--place", metavar="NAME", help="Where it is measured: ta, client, linux.  [default: the outermost]")
 @click.option("--index", type=click.IntRange(0), help="This sample.  [default: the median one]")
@@ -125,7 +127,7 @@ def explain(**typed: Any) -> int:
     if call.output:
         check_output(call.output)
     rules = load_rules()
-    # All that can be wrong with the call is told before anything is run.
+    # Every error in the call is reported before anything runs.
     if call.diff and call.form not in _DIFFERENCE_FORMATS:
         raise click.UsageError(f"--diff can be printed as {' or '.join(_DIFFERENCE_FORMATS)}, not as {call.form}")
     cases = _asked(call)
@@ -171,7 +173,7 @@ def _one_region(form: str) -> click.UsageError:
 
 
 def _open_run(what: str, runs: Path) -> Run:
-    """The run of that name. If there is none the error says how cases are named, and which have such an operation."""
+    """The run of that name. If there is none, the error says how to name a case, and which cases have the operation."""
     try:
         return open_run(what, runs)
     except NoRunError as error:
@@ -192,7 +194,7 @@ class _Output:
 
     def __init__(self, path: Path | None) -> None:
         self._file = path.open("w", encoding="utf-8") if path else None
-        # Tables are not cut where nobody can make the window wider.
+        # A file or pipe cannot be made wider like a window, so it gets a fixed width.
         width = None if self._file is None and outgoing.console().is_terminal else _WIDTH
         self.console = outgoing.console(file=self._file, highlight=False, width=width)
 
@@ -204,7 +206,7 @@ class _Output:
             self._file.close()
 
     def show(self, sections: Sequence[Section], form: str) -> None:
-        """Sections as one of the documents, and an empty line."""
+        """Print sections as a table with an empty line, or as Markdown."""
         if form == "markdown":
             self.text(markdown_text(sections))
         else:
@@ -219,7 +221,7 @@ class _Output:
 
 
 class _Session:
-    """What one call of the command needs, made once."""
+    """The tools that one call of the command needs, made once."""
 
     def __init__(self, rules: Rules, fresh: bool, inline: bool, witness: int) -> None:
         notes = Notes()
@@ -237,7 +239,7 @@ class _Session:
         self.watcher = Watcher(self.lab, self.images, self.emulator, note)
 
     def explainer(self, case: Case, run: Run | None) -> Explainer:
-        """Run a case under the plugin. One of a run is followed in part, and must give the run's own records."""
+        """Run a case under the plugin. A run's case is followed in part, and must repeat the run's records."""
         watched = self.watcher.watch(
             case,
             passes=1 + case.warmup + _FOLLOWED if run else 0,
@@ -252,7 +254,7 @@ class _Session:
 
 
 def _own_records(run: Run, case: Case) -> Path:
-    """Where a run's records of a case are. Raises WorldwiseError if they have changed since they were made."""
+    """The path of a run's records of a case. Raises WorldwiseError if they have changed since they were made."""
     run.case_file(case.id)
     return run.records_path(case.id)
 
@@ -284,7 +286,7 @@ def _outermost(places: tuple[str, ...]) -> str:
 
 
 def _taken_apart(explainer: Explainer, measure: str | None, index: int | None) -> list[Section]:
-    """What families say of the parts of a call."""
+    """The families' sections on the parts of a call."""
     return [
         section
         for family in declared("explained", Explained).values()

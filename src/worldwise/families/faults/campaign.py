@@ -16,9 +16,9 @@ from worldwise.records.models import Outcome
 from worldwise.run.campaign import Campaign, Trial
 from worldwise.run.cuts import CUT, JOURNAL, LEFT, Cuts, spread
 
-# Bytes of the object that is tampered with: two blocks of the REE file system, the second not full.
+# The size of the attacked object in bytes: two blocks of the REE file system, the second not full.
 TAMPER_BYTES = 7000
-# A case's outcomes besides those of cuts: every state that storing goes through; tampering, once more later.
+# A case's further outcomes: each stored state of a write; an attempt to tamper, and the same after a restart.
 STORED = "stored"
 AFTER_RESTART = ", after a restart"
 
