@@ -112,7 +112,7 @@ def _measured(reading: Reading) -> list[str]:
     if reading.missing:
         parts.append(f"{len(reading.missing)} not measured")
     if reading.unavailable:
-        parts.append(f"{len(reading.unavailable)} not to be had on their target")
+        parts.append(f"{len(reading.unavailable)} unavailable on their target")
     lab = f"lab {reading.run.lab[:12]}" if reading.run.lab else "no lab"
     lines = [f"{', '.join(parts)}; instructions, counted exactly; {lab}."]
     if reading.budget:

@@ -42,7 +42,7 @@ def _reason(target: str, implementation: str, _given: Mapping[str, str]) -> str:
     if implementation not in _APP.libraries:
         return f"{implementation} has AES in counter mode alone here: aes128 and aes256"
     if implementation.endswith("-ce") and target == "linux-armv7":
-        return f"{implementation} needs the Cryptographic Extension, which Armv7-A has not"
+        return f"{implementation} needs the Cryptographic Extension, which Armv7-A lacks"
     return ""
 
 

@@ -417,7 +417,7 @@ _CHECKED = (
 _LIBRARIES = (
     "mbedtls36: Debian's mbed TLS 3.6 in its default configuration, through its cipher layer, compiled at the "
     "case's level; -ce differs by MBEDTLS_AESCE_C alone. openssl: Debian's libcrypto through EVP, at Debian's own "
-    "optimisation level whatever the case says; without -ce it is told by OPENSSL_armcap=1 that the core has Advanced "
+    "optimisation level whatever the case says; without -ce OPENSSL_armcap=1 tells it that the core has Advanced "
     "SIMD and nothing else."
 )
 

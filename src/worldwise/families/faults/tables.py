@@ -94,7 +94,7 @@ def _tamper_notes(wire: bool) -> list[str]:
         notes += [
             "'message' attempts are those of a normal world without the key, which passes every message between OP-TEE "
             "and the RPMB device; they are tried within one boot. 'chip' attempts change the cells behind the device's "
-            "back, as no message can: RPMB is not made to withstand them.",
+            "back, as no message can: RPMB is not made to survive them.",
             "The device is the one that tee-supplicant emulates. It checks the MAC of a write and not the write "
             "counter, as a real one must: 'older write sent again' shows what OP-TEE does when a device takes it.",
         ]

@@ -350,7 +350,7 @@ def _clock_section(clocks: Sequence[ClockReading]) -> Section | None:
         Table(headers, cells, 3),
         [
             "On a core that does one instruction in a cycle a cycle counter would say the same as the count. It says "
-            f"one for {between} instructions. Virtual time goes on by 1 ns with each instruction here, so that "
+            f"one for {between} instructions. Virtual time advances by 1 ns with each instruction here, so that "
             "1,000 of them are a microsecond: mbedtls_timing_hardclock returns microseconds since its first call, and "
             "no cycles.",
             "How it gets them is part of the program: timing.c of the library is compiled as it is, with its calls of "

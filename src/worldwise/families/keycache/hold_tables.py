@@ -120,7 +120,7 @@ def _hold_section(attempts: Sequence[Attempt]) -> Section | None:
         [
             "Each attempt is one machine, with the server, the TA and tee-supplicant as a device has them. 'holds': "
             "every key that was confirmed is there and no other was ever given, what was refused was counted by INFO, "
-            "and the server goes on. In capitals: what it does not withstand, as the threat model says "
+            "and the server keeps serving. In capitals: what it does not survive, as the threat model says "
             "(keycache/DESIGN.md).",
         ],
         name="keycache-attempts",
