@@ -11,11 +11,15 @@ from machines import Tool, emulators
 
 
 def test_a_run_and_a_second_one(lone_tool: Tool) -> None:
-    """The table stands there, the second time from stored results, one of them measured again."""
+    """The answer stands there, the report has the rest, and the second time results are taken, one measured again."""
     first = lone_tool.run("run", "quick", "--fresh")
     assert first.returncode == 0, first.stderr
+    assert "mbedtls-nist-O2" in first.stdout
+    assert len(first.stdout.splitlines()) <= 40
+    report = lone_tool.run("report", "latest")
+    assert report.returncode == 0, report.stderr
     for text in ("mbedtls-nist-O2", "Price of the TEE", "Published figures", "empty-invoke"):
-        assert text in first.stdout
+        assert text in report.stdout
     second = lone_tool.run("run", "quick")
     assert second.returncode == 0, second.stderr
     assert "3 cases reused" in second.stderr

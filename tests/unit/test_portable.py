@@ -75,7 +75,7 @@ def test_an_adapter(tmp_path: Path) -> None:
     [
         ("[build]", "[build]\nsource = 1", ":12: build.source: there is no such key"),
         ("[build]", "[buidl]", ":11: buidl: there is no such key"),
-        ('title = "Some library"\n', "", ":3: title: Field required"),
+        ('title = "Some library"\n', "", ":3: the key 'title' is missing. Required: name, title, "),
         ('"some-lib"', '"Some"', r":3: name: 'Some' does not fit"),
         ("secp256r1 =", "p256 =", ":15: operations: curve 'p256' is not known. Allowed: secp160r1"),
         ('"ecdh"]', '"sha256"]', "'sha256' does not go with 'secp256r1'. Allowed: keygen"),
@@ -100,20 +100,22 @@ def test_wrong_adapters_are_refused_with_their_line(old: str, new: str, says: st
 
 
 @pytest.mark.parametrize(
-    ("old", "new", "hint"),
+    ("old", "new", "allowed", "hint"),
     [
-        ("[build]", "[buidl]", "did you mean 'build'? Known here: name, title, "),
-        ("[build]", "[build]\nsourcs = []", "did you mean 'sources'? Known here: sources, include"),
-        ("[build]", "[build]\nnonsense = []", "known here: sources, include"),
-        ("crate =", "craet =", "did you mean 'crate'? Known here: "),
+        ("[build]", "[buidl]", "name, title, ", "did you mean 'build'?"),
+        ("[build]", "[build]\nsourcs = []", "sources, include", "did you mean 'sources'?"),
+        ("[build]", "[build]\nnonsense = []", "sources, include", ""),
+        ("crate =", "craet =", "crate, version", "did you mean 'crate'?"),
     ],
 )
-def test_a_misspelt_key_gets_the_one_that_was_meant(old: str, new: str, hint: str, tmp_path: Path) -> None:
+def test_a_misspelt_key_gets_the_one_that_was_meant(
+    old: str, new: str, allowed: str, hint: str, tmp_path: Path
+) -> None:
     """If this fails, a typing error in a file is told without the way out."""
     assert old in MANIFEST
-    with pytest.raises(WorldwiseError, match="there is no such key") as caught:
+    with pytest.raises(WorldwiseError, match=f"there is no such key. Allowed: {allowed}") as caught:
         load_adapter(adapter(tmp_path, MANIFEST.replace(old, new, 1)))
-    assert caught.value.hint.startswith(hint)
+    assert caught.value.hint == hint
 
 
 def test_an_adapter_without_its_comment_or_source(tmp_path: Path) -> None:

@@ -78,9 +78,9 @@ def test_no_source_has_no_figures() -> None:
 @pytest.mark.parametrize(
     ("old", "new", "says"),
     [
-        ("value = 2564", 'value = "2564"', r":11: figure\.0\.value"),
-        ("value = 2564", "value = -1", r":11: figure\.0\.value"),
-        ("value = 2564", "valu = 2564", r"figure\.0\.valu"),
+        ("value = 2564", 'value = "2564"', r":11: figure\[1\]\.value"),
+        ("value = 2564", "value = -1", r":11: figure\[1\]\.value"),
+        ("value = 2564", "valu = 2564", r"figure\[1\]\.valu"),
         ("value = 2564", "value = ", ":11: not valid TOML"),
         ('source = "optee-p256-a72"', 'source = "other"', ":6: source 'other'"),
         ('operation = "keygen"', 'operation = "key"', "expected one figure 'keygen'"),

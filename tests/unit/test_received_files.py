@@ -190,7 +190,7 @@ NAMES: dict[str, tuple[str, str, str]] = {
     "a crate that is an option": ("some-crate", "--config=x", "source.crate: String should match pattern"),
     "a crate with a line's end": ("some-crate", "x\\n", "source.crate: String should match pattern"),
     "a crate of digits": ("some-crate", "1x", "source.crate: String should match pattern"),
-    "a long crate": ("some-crate", "x" * 65, "source.crate: String should have at most 64"),
+    "a long crate": ("some-crate", "x" * 65, "source.crate: has 65 characters. Allowed: up to 64"),
     "a version that leads out": ("1.2.3", "1.2.3/../../x", "source.version: String should match pattern"),
     "a version of a range": ("1.2.3", ">=1", "source.version: String should match pattern"),
     "a package that leads out": ('crate = "some-crate"', 'debian = "../x"', "source.debian: String should match"),

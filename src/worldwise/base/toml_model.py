@@ -3,17 +3,15 @@
 
 import re
 import tomllib
-from collections.abc import Sequence
 from pathlib import Path
-from types import UnionType
-from typing import Any, TypeVar, Union, get_args, get_origin
+from typing import Any, TypeVar
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from worldwise.base import files
-from worldwise.base.choices import did_you_mean
 from worldwise.base.errors import WorldwiseError
 from worldwise.base.toml_lines import TomlLines, syntax_error_line
+from worldwise.base.toml_words import path_text, said
 
 # Far more than any suite or implementation.toml has.
 MOST_BYTES = 512 * 2**10
@@ -32,6 +30,12 @@ class Model(BaseModel):
     """A table of such a file: no key that is not known, no value of another type than it must have."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
+
+
+class StrictModel(Model):
+    """The same, of a file whose values are never converted: 1.0 is no whole number, "1" is none either."""
+
+    model_config = ConfigDict(strict=True)
 
 
 _M = TypeVar("_M", bound=BaseModel)
@@ -113,40 +117,20 @@ def first_problem(error: ValidationError) -> tuple[str, str]:
     return files.quoted(".".join(map(str, first["loc"]))), files.quoted(first["msg"].removeprefix("Value error, "), 400)
 
 
-def _known_keys(model: type[BaseModel], where: Sequence[int | str]) -> list[str]:
-    """The keys that the table has in which a key is not known; empty if that is no table of one model."""
-    kind: Any = model
-    for part in where[:-1]:
-        if isinstance(kind, type) and issubclass(kind, BaseModel):
-            field = kind.model_fields.get(str(part))
-            kind = field.annotation if field else None
-        else:
-            # Of a list or a table of tables: what it has in it.
-            inner = [one for one in get_args(kind) if isinstance(one, type) and issubclass(one, BaseModel)]
-            kind = inner[0] if len(inner) == 1 else None
-        choices = [one for one in get_args(kind) if isinstance(one, type) and issubclass(one, BaseModel)]
-        if get_origin(kind) in (Union, UnionType) and len(choices) == 1:
-            kind = choices[0]
-    return list(kind.model_fields) if isinstance(kind, type) and issubclass(kind, BaseModel) else []
-
-
-def parse(model: type[_M], text: str, file: Path, first_line: int = 1) -> _M:
+def parse(model: type[_M], text: str, file: Path | str, first_line: int = 1) -> _M:
     """The object that a TOML text describes; `first_line` is where the text begins in `file`.
 
     Raises WorldwiseError naming file, line and key.
     """
-    document = load(text, str(file), first_line)
+    return check(model, load(text, str(file), first_line), text, file, first_line)
+
+
+def check(model: type[_M], document: dict[str, Any], text: str, file: Path | str, first_line: int = 1) -> _M:
+    """The object that a document describes, which `load` made of the text. Raises WorldwiseError as `parse` does."""
     try:
         return model.model_validate(document)
     except ValidationError as error:
-        first = error.errors(include_url=False, include_input=False, include_context=False)[0]
-        line = first_line - 1 + TomlLines(text).line(first["loc"])
-        where, problem = first_problem(error)
-        hint = ""
-        if first["type"] == "extra_forbidden":
-            problem = "there is no such key"
-            known = _known_keys(model, first["loc"])
-            hint = did_you_mean(str(first["loc"][-1]), known)
-            if known:
-                hint += f"{' Known' if hint else 'known'} here: {', '.join(known)}"
-        raise WorldwiseError(f"{file}:{line}: {f'{where}: ' if where else ''}{problem}.", hint) from error
+        found = said(model, error)
+        line = first_line - 1 + TomlLines(text).line(found.path)
+        where = f"{file}:{line}: " + (f"{files.quoted(path_text(found.path, found.is_table))}: " if found.path else "")
+        raise WorldwiseError(f"{where}{files.quoted(found.problem, 4000)}", files.quoted(found.hint, 4000)) from error

@@ -25,9 +25,9 @@ from worldwise.lab.image import ImageStore
 from worldwise.lab.lab import open_lab
 from worldwise.libraries import own
 from worldwise.machine.emulator import Emulator
-from worldwise.plan.block import MAX_SAMPLES, MAX_WARMUP
 from worldwise.plan.case import Case, parse_case
 from worldwise.plan.suggest import cases_of, named_operation
+from worldwise.plan.tables import MAX_SAMPLES, MAX_WARMUP
 from worldwise.report import explained as explain_report
 from worldwise.report import exports, flame
 from worldwise.report.document import markdown_text

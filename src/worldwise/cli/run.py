@@ -11,11 +11,11 @@ from click.core import ParameterSource
 
 from worldwise.base.errors import WorldwiseError
 from worldwise.cli.options import check_output, reading_options, runs_option, wanted_budget
-from worldwise.plan.block import MAX_SAMPLES
 from worldwise.plan.budget import Budget, check_budget
 from worldwise.plan.case import Case
 from worldwise.plan.selection import curve_names, require_known, select, select_unavailable, swept
 from worldwise.plan.suite import Suite, load_suite, parse_suite
+from worldwise.plan.tables import MAX_SAMPLES
 from worldwise.run.rundir import Run, open_run
 
 if TYPE_CHECKING:

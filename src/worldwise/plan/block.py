@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """One [[cases]] block of a suite: lists whose product is cases, and what of it cannot be had."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -24,28 +24,15 @@ from worldwise.plan.catalogue import (
 )
 from worldwise.plan.checks import combination_problem, in_order, unavailable_reason, value_of
 from worldwise.plan.document import Document
-from worldwise.plan.parameters import DEFAULT, GRID
+from worldwise.plan.parameters import DEFAULT, GRID, SIZE
 from worldwise.plan.spec import Parameter
+from worldwise.plan.tables import CasesTable, words_of
 
-# Far above any use; they keep a slip of the finger from filling a disk.
-MAX_SAMPLES = 100_000
-MAX_WARMUP = 10_000
-# And from filling the memory: a few lists of a block give their product in cases.
+# It keeps a suite from filling the memory: a few lists of a block give their product in cases.
 MAX_CASES = 50_000
 
-_LISTS = ("targets", "operations", "implementations", "optimisations")
 # An operation on a target, and each combination of its parameters.
 _Combinations = dict[tuple[str, str], list[dict[str, str]]]
-
-
-def samples_of(document: Document, path: Path, value: Any) -> int:
-    """A number of samples."""
-    return document.integer(path, value, 1, MAX_SAMPLES)
-
-
-def warmup_of(document: Document, path: Path, value: Any) -> int:
-    """A number of calls before the samples."""
-    return document.integer(path, value, 0, MAX_WARMUP)
 
 
 def require_few(document: Document, path: Path, number: int) -> None:
@@ -65,7 +52,7 @@ class Found:
 class Block:
     """Reads one block; `path` is where it stands. Raises WorldwiseError with file and line."""
 
-    def __init__(self, document: Document, path: Path, table: dict[str, Any]) -> None:
+    def __init__(self, document: Document, path: Path, table: CasesTable) -> None:
         self._document = document
         self._path = path
         self._table = table
@@ -73,17 +60,13 @@ class Block:
     def read(self, samples: int, warmup: int) -> Found:
         """The block's cases; `samples` and `warmup` are the suite's."""
         document, path, table = self._document, self._path, self._table
-        keys = [parameter.suite_key for parameter in parameters().values()]
-        document.keys(path, table, _LISTS, ("samples", "warmup", *keys))
         targets = self._targets()
         operations = self._operations(targets)
         implementations = self._implementations(targets, operations)
         levels = dict.fromkeys(level for target in targets for level in optimisations_of(target))
-        optimisations = document.choices((*path, "optimisations"), table["optimisations"], tuple(levels))
-        if "samples" in table:
-            samples = samples_of(document, (*path, "samples"), table["samples"])
-        if "warmup" in table:
-            warmup = warmup_of(document, (*path, "warmup"), table["warmup"])
+        optimisations = document.choices((*path, "optimisations"), table.optimisations, tuple(levels))
+        samples = samples if table.samples is None else table.samples
+        warmup = warmup if table.warmup is None else table.warmup
         combinations = self._combinations(targets, operations)
         number = len(implementations) * len(optimisations) * sum(map(len, combinations.values()))
         require_few(document, path, number)
@@ -121,14 +104,14 @@ class Block:
         return None, level_reason(target, implementation, optimisation)  # it is there, at its own level
 
     def _targets(self) -> list[str]:
-        value = self._table["targets"]
+        listed = self._table.targets
         # A suite without a board needs no board's file.
-        needed = not isinstance(value, list) or any(name not in TARGETS for name in value if isinstance(name, str))
-        return self._document.choices((*self._path, "targets"), value, target_names() if needed else tuple(TARGETS))
+        needed = any(name not in TARGETS for name in listed)
+        return self._document.choices((*self._path, "targets"), listed, target_names() if needed else tuple(TARGETS))
 
     def _operations(self, targets: list[str]) -> list[str]:
         path: Path = (*self._path, "operations")
-        operations = self._document.choices(path, self._table["operations"], OPERATIONS)
+        operations = self._document.choices(path, self._table.operations, OPERATIONS)
         for target in targets:
             there = operations_of(target)
             for number, operation in enumerate(operations):
@@ -144,7 +127,7 @@ class Block:
         path: Path = (*self._path, "implementations")
         known = {target: implementations_of(target, operations) for target in targets}
         every = tuple(dict.fromkeys(name for names in known.values() for name in names))
-        chosen = self._document.choices(path, self._table["implementations"], every)
+        chosen = self._document.choices(path, self._table.implementations, every)
         for target, names in known.items():
             for number, name in enumerate(chosen):
                 if name not in names:
@@ -183,10 +166,11 @@ class Block:
         """The values of each parameter that the block names, by its key."""
         found: dict[str, list[str]] = {}
         for parameter in parameters().values():
-            if parameter.suite_key not in self._table:
+            listed = self._table.listed(parameter)
+            if listed is None:
                 continue
             where: Path = (*self._path, parameter.suite_key)
-            found[parameter.key] = self._values_of(where, parameter, self._table[parameter.suite_key])
+            found[parameter.key] = self._values_of(where, parameter, listed)
             having = [pair for pair in pairs if parameter.key in _keys_of(pair)]
             for target, operation in pairs:
                 if (target, operation) not in having and not (takes_portables(target) and having):
@@ -198,57 +182,32 @@ class Block:
                     )
         return found
 
-    def _values_of(self, path: Path, parameter: Parameter, value: Any) -> list[str]:
+    def _values_of(self, path: Path, parameter: Parameter, listed: list[Any]) -> list[str]:
         if parameter.values:
-            return self._document.choices(path, value, parameter.values)
-        if parameter.pattern:
-            return self._list(
-                path, value, f"strings such as ['{GRID}']", lambda at, item: self._text(at, item, parameter)
-            )
-        if parameter.most is not None:
-            most = parameter.most
-            return self._list(
-                path,
-                value,
-                "whole numbers such as [1000]",
-                lambda at, item: str(self._document.integer(at, item, 1, most)),
-                twice="{value} stands there twice.",
-            )
-        return self._list(
-            path, value, "sizes such as ['64KiB', '4MiB']", self._size, twice="'{item}' stands there twice."
-        )
+            return self._document.choices(path, listed, parameter.values)
+        found: dict[str, None] = {}
+        for number, item in enumerate(listed):
+            at = (*path, number)
+            value = self._value(at, parameter, item)
+            if value in found and not parameter.pattern:
+                shown = f"'{item}'" if parameter.is_size else value
+                self._document.refuse(at, f"{shown} stands there twice.")
+            found[value] = None
+        if not found:
+            self._document.refuse(path, f"must be {words_of(parameter)}, is empty.")
+        return list(found)
 
-    def _list(self, path: Path, value: Any, what: str, read: Callable[[Path, Any], str], twice: str = "") -> list[str]:
-        """A list, each of whose items `read` makes a value; none may stand there twice if there are words for it."""
-        if not isinstance(value, list) or not value:
-            self._document.refuse(path, f"must be a list of {what}.")
-        found: list[str] = []
-        seen: set[str] = set()
-        for number, item in enumerate(value):
-            one = read((*path, number), item)
-            if twice and one in seen:
-                self._document.refuse((*path, number), twice.format(value=one, item=item))
-            seen.add(one)
-            found.append(one)
-        return found
-
-    def _text(self, path: Path, item: Any, parameter: Parameter) -> str:
-        text = self._document.string(path, item)
+    def _value(self, path: Path, parameter: Parameter, item: Any) -> str:
+        if parameter.pattern and item == DEFAULT:
+            return ""
         try:
-            return "" if text == DEFAULT else value_of(parameter, text)
+            return value_of(parameter, str(item))
         except WorldwiseError as error:
             self._document.refuse(path, error.message.removeprefix(": "))
 
-    def _size(self, path: Path, item: Any) -> str:
-        text = self._document.string(path, item)
-        try:
-            return size_text(parse_size(text))
-        except WorldwiseError as error:
-            self._document.refuse(path, error.message)
-
     def _size_path(self, given: Mapping[str, str]) -> Path:
         """The size in question, if sizes are given; else the block."""
-        for number, text in enumerate(self._table.get("sizes", ())):
+        for number, text in enumerate(self._table.listed(SIZE) or ()):
             if size_text(parse_size(text)) == given.get("size"):
                 return (*self._path, "sizes", number)
         return self._path

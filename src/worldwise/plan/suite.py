@@ -4,26 +4,24 @@
 import re
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from worldwise.base import files, paths, toml_model
 from worldwise.base.choices import choice_error, did_you_mean
 from worldwise.base.errors import WorldwiseError
 from worldwise.base.toml_lines import Path as TomlPath
 from worldwise.base.units import parse_duration, parse_frequency
-from worldwise.plan.block import Block, require_few, samples_of, warmup_of
+from worldwise.plan.block import Block, require_few
 from worldwise.plan.budget import BUDGET_MEASURES, BUDGET_PLACE, Budget, check_budget
 from worldwise.plan.case import Case, Unavailable
 from worldwise.plan.catalogue import MEASURES, PUBLISHED
-from worldwise.plan.document import Document, kind
+from worldwise.plan.document import Document
 from worldwise.plan.spec import PLACES
+from worldwise.plan.tables import BudgetTable, CasesTable, PublishedTable, RecommendedTable, SuiteTable, suite_table
 
 FORMAT = 1
 
 # A run's folder has the name in its own.
 _NAME = re.compile(r"[a-z0-9][a-z0-9-]{0,99}")
-_REQUIRED = ("format", "name", "title", "samples", "warmup", "cases")
-_OPTIONAL = ("include", "budget", "published", "recommended")
 
 
 @dataclass(frozen=True)
@@ -53,8 +51,8 @@ def parse_suite(text: str, file: str, directory: Path = paths.SUITES, within: tu
 
     `within` names those that include it. Raises WorldwiseError.
     """
-    tables = toml_model.load(text, file)
-    return _Parser(Document(text, file), directory, within).suite(tables)
+    table = toml_model.parse(suite_table(), text, file)
+    return _Parser(Document(text, file), directory, within).suite(table)
 
 
 def _load(path_or_name: str | Path, directory: Path, within: tuple[str, ...]) -> Suite:
@@ -85,30 +83,25 @@ class _Parser:
         self._within = within
         self._unavailable: dict[Unavailable, None] = {}
 
-    def suite(self, tables: dict[str, Any]) -> Suite:
+    def suite(self, table: SuiteTable) -> Suite:
         document = self._document
-        document.keys((), tables, _REQUIRED, _OPTIONAL)
-        if tables["format"] != FORMAT or isinstance(tables["format"], bool):
-            shown = files.quoted(repr(tables["format"]))
+        if table.format != FORMAT or isinstance(table.format, bool):
+            shown = files.quoted(repr(table.format))
             document.refuse(("format",), f"{shown} is not a known suite format. Allowed: {FORMAT}.")
-        name = document.string(("name",), tables["name"])
-        if not _NAME.fullmatch(name):
-            shown = files.quoted(name)
+        if not _NAME.fullmatch(table.name):
+            shown = files.quoted(table.name)
             document.refuse(("name",), f"'{shown}' does not fit. Allowed: a-z, 0-9 and '-', not starting with '-'.")
-        title = document.string(("title",), tables["title"])
-        samples = samples_of(document, ("samples",), tables["samples"])
-        warmup = warmup_of(document, ("warmup",), tables["warmup"])
-        cases = self._cases(tables["cases"], samples, warmup)
-        cases += self._included(tables.get("include", []), {case.id for case in cases})
-        budget = self._budget(tables["budget"], cases) if "budget" in tables else None
-        source = self._published(tables["published"]) if "published" in tables else ""
-        chosen = self._recommended(tables["recommended"], cases) if "recommended" in tables else ""
-        return Suite(name, title, tuple(cases), budget, source, document.text, tuple(self._unavailable), chosen)
+        cases = self._cases(table.cases, table.samples, table.warmup)
+        cases += self._included(table.include, {case.id for case in cases})
+        budget = self._budget(table.budget, cases) if table.budget else None
+        source = self._published(table.published) if table.published else ""
+        chosen = self._recommended(table.recommended, cases) if table.recommended else ""
+        return Suite(
+            table.name, table.title, tuple(cases), budget, source, document.text, tuple(self._unavailable), chosen
+        )
 
-    def _cases(self, blocks: Any, samples: int, warmup: int) -> list[Case]:
+    def _cases(self, blocks: list[CasesTable], samples: int, warmup: int) -> list[Case]:
         document = self._document
-        if not isinstance(blocks, list) or not all(isinstance(block, dict) for block in blocks):
-            document.refuse(("cases",), "must be one or more [[cases]] blocks.")
         if not blocks:
             document.refuse(("cases",), "is empty: nothing would be measured.")
         seen: dict[str, int] = {}
@@ -126,15 +119,12 @@ class _Parser:
             self._unavailable |= dict.fromkeys(found.unavailable)
         return cases
 
-    def _included(self, value: Any, seen: set[str]) -> list[Case]:
+    def _included(self, names: list[str], seen: set[str]) -> list[Case]:
         """The cases of the suites that this one includes, by name, each with its own numbers of samples."""
         document = self._document
         path: TomlPath = ("include",)
-        if not isinstance(value, list):
-            document.refuse(path, f"must be a list of names of suites, is {kind(value)}.")
         cases: list[Case] = []
-        for number, item in enumerate(value):
-            name = document.string((*path, number), item)
+        for number, name in enumerate(names):
             # A path would lead to any file.
             if not _NAME.fullmatch(name):
                 document.refuse((*path, number), f"'{files.quoted(name)}' is no name of a suite: a-z, 0-9 and '-'.")
@@ -151,25 +141,15 @@ class _Parser:
             self._unavailable |= dict.fromkeys(included.unavailable)
         return cases
 
-    def _table(self, path: TomlPath, value: Any) -> dict[str, Any]:
-        if not isinstance(value, dict):
-            self._document.refuse(path, f"must be a [{path[0]}] table.")
-        return value
-
-    def _budget(self, value: Any, cases: list[Case]) -> Budget:
+    def _budget(self, table: BudgetTable, cases: list[Case]) -> Budget:
         document = self._document
         path: TomlPath = ("budget",)
-        table = self._table(path, value)
-        document.keys(path, table, ("limit", "clock"), ("measures", "place"))
-        limit = document.quantity((*path, "limit"), table["limit"], parse_duration)
-        clock = document.quantity((*path, "clock"), table["clock"], parse_frequency)
+        limit = document.quantity((*path, "limit"), table.limit, parse_duration)
+        clock = document.quantity((*path, "clock"), table.clock, parse_frequency)
         measures: tuple[str, ...] = BUDGET_MEASURES
-        if "measures" in table:
-            measures = tuple(document.choices((*path, "measures"), table["measures"], MEASURES))
-        place = BUDGET_PLACE
-        if "place" in table:
-            where = (*path, "place")
-            place = document.choice(where, document.string(where, table["place"]), PLACES)
+        if table.measures is not None:
+            measures = tuple(document.choices((*path, "measures"), table.measures, MEASURES))
+        place = document.choice((*path, "place"), table.place, PLACES) if table.place else BUDGET_PLACE
         budget = Budget(limit, clock, measures, place)
         try:
             check_budget(budget, cases)
@@ -177,21 +157,12 @@ class _Parser:
             document.refuse(path, error.message, error.hint)
         return budget
 
-    def _recommended(self, value: Any, cases: list[Case]) -> str:
-        document = self._document
-        path: TomlPath = ("recommended",)
-        table = self._table(path, value)
-        document.keys(path, table, ("case",), ())
-        chosen = document.string((*path, "case"), table["case"])
+    def _recommended(self, table: RecommendedTable, cases: list[Case]) -> str:
         ids = [case.id for case in cases]
-        if chosen not in ids:
-            document.refuse((*path, "case"), f"'{chosen}' is no case of this suite.", did_you_mean(chosen, ids))
-        return chosen
+        if table.case not in ids:
+            problem = f"'{table.case}' is no case of this suite."
+            self._document.refuse(("recommended", "case"), problem, did_you_mean(table.case, ids))
+        return table.case
 
-    def _published(self, value: Any) -> str:
-        document = self._document
-        path: TomlPath = ("published",)
-        table = self._table(path, value)
-        document.keys(path, table, ("source",), ())
-        source = document.string((*path, "source"), table["source"])
-        return document.choice((*path, "source"), source, PUBLISHED)
+    def _published(self, table: PublishedTable) -> str:
+        return self._document.choice(("published", "source"), table.source, PUBLISHED)

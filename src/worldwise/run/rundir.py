@@ -20,12 +20,12 @@ from worldwise.base import files
 from worldwise.base.choices import did_you_mean
 from worldwise.base.errors import WorldwiseError
 from worldwise.base.toml_model import first_problem, read_text
-from worldwise.plan.block import MAX_SAMPLES, MAX_WARMUP
 from worldwise.plan.budget import Budget, parse_budget
 from worldwise.plan.case import Case, Unavailable
 from worldwise.plan.catalogue import operations_of
 from worldwise.plan.checks import check_parameters
 from worldwise.plan.suite import Suite
+from worldwise.plan.tables import MAX_SAMPLES, MAX_WARMUP
 
 FORMAT: Literal[2] = 2
 RUN_FILE = "run.json"

@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "arguments.h"
+
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "functions.h"
+#include "trace.h"
+
+#define DEFAULT_EVENTS 200000
+
+struct arguments arguments = { .max_events = DEFAULT_EVENTS };
+
+static bool read_mode(const char *value)
+{
+	arguments.stack_mode = !strcmp(value, "stack");
+	return arguments.stack_mode || !strcmp(value, "count");
+}
+
+/* `length`: of the key, with which `argument` begins. */
+static bool read_number(const char *argument, size_t length, const char *value)
+{
+	const struct {
+		const char *key;
+		uint64_t *number;
+	} numbers[] = {
+		{ "task-switch", &arguments.task_switch },     { "thread-suspend", &arguments.thread_suspend },
+		{ "thread-resume", &arguments.thread_resume }, { "witness", &arguments.witness },
+		{ "events", &arguments.max_events },           { "passes", &arguments.passes },
+	};
+
+	for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++) {
+		if (strlen(numbers[i].key) == length && !strncmp(argument, numbers[i].key, length)) {
+			char *rest;
+
+			*numbers[i].number = strtoull(value, &rest, 0);
+			return *value && !*rest;
+		}
+	}
+	return false;
+}
+
+static bool read_argument(const char *argument)
+{
+	const char *value = strchr(argument, '=');
+	size_t length;
+
+	if (!value)
+		return false;
+	length = (size_t)(value - argument);
+	value++;
+	if (!strncmp(argument, "mode", length))
+		return read_mode(value);
+	if (!strncmp(argument, "functions", length))
+		return functions_read(value);
+	if (!strncmp(argument, "out", length))
+		return trace_open(value);
+	return read_number(argument, length, value);
+}
+
+void arguments_usage(void)
+{
+	fprintf(stderr,
+		"worldwise plugin: arguments, separated by commas:\n"
+		"  mode=count|stack      count instructions of regions, or attribute them to stacks too\n"
+		"  out=FILE              where records go\n"
+		"  task-switch=ADDRESS   Linux's cpu_switch_to (mode stack)\n"
+		"  thread-suspend=ADDRESS, thread-resume=ADDRESS\n"
+		"                        OP-TEE's thread_state_suspend and thread_resume (mode stack)\n"
+		"  functions=FILE        where functions begin and end: pairs of 64-bit numbers, in order (mode "
+		"stack)\n"
+		"  witness=N             compare with the stack in memory about every N instructions (mode stack)\n"
+		"  passes=N              outermost regions with the same mark that are looked at; 0, the default, for "
+		"all\n"
+		"  events=N              at most N changes of exception level are recorded a region (mode stack)\n");
+}
+
+bool arguments_read(int count, char **texts)
+{
+	for (int i = 0; i < count; i++) {
+		if (!read_argument(texts[i])) {
+			arguments_usage();
+			fprintf(stderr, "worldwise plugin: %s is not understood, or cannot be done\n", texts[i]);
+			return false;
+		}
+	}
+	return true;
+}

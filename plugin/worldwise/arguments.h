@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* What the plugin was told on QEMU's command line. */
+#ifndef WORLDWISE_ARGUMENTS_H
+#define WORLDWISE_ARGUMENTS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct arguments {
+	bool stack_mode;         /* mode=stack; else mode=count */
+	uint64_t task_switch;    /* address of Linux's cpu_switch_to; of this and the next two, 0 for none */
+	uint64_t thread_suspend; /* address of OP-TEE's thread_state_suspend */
+	uint64_t thread_resume;  /* address of OP-TEE's thread_resume */
+	uint64_t witness;        /* instructions between two samples of the stack in memory; 0 for none */
+	uint64_t max_events;     /* recorded of one outermost pass at most */
+	uint64_t passes;         /* of a mark that are followed; 0 for all */
+};
+
+/* Does not change once arguments_read() has returned. */
+extern struct arguments arguments;
+
+/*
+ * Reads `count` arguments of the form KEY=VALUE, opens the output (trace.h) and reads the functions (functions.h) that
+ * they name. False, with the reason and the list of arguments on stderr, if one is not understood or a file cannot be
+ * read or created. What was opened before then stays open: QEMU ends.
+ */
+bool arguments_read(int count, char **texts);
+
+/* Prints the list of arguments to stderr. */
+void arguments_usage(void);
+
+#endif /* WORLDWISE_ARGUMENTS_H */

@@ -1,0 +1,179 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "blocks.h"
+
+#include <stddef.h>
+#include <string.h>
+
+#include <glib.h>
+
+#include "arguments.h"
+#include "functions.h"
+#include "processor.h"
+#include "tables.h"
+#include "trace.h"
+
+static GHashTable *blocks;
+static GHashTable *behind_reads; /* addresses behind an mrs of the counter */
+static uint32_t last_id;
+
+static size_t code_bytes(const struct block *block)
+{
+	return INSTRUCTION_BYTES * (size_t)block->instructions;
+}
+
+static guint block_hash(gconstpointer key)
+{
+	const struct block *block = key;
+
+	return hash_pair(block->pc, block->instructions);
+}
+
+static gboolean block_equal(gconstpointer left, gconstpointer right)
+{
+	const struct block *a = left;
+	const struct block *b = right;
+
+	return a->pc == b->pc && a->instructions == b->instructions && !memcmp(a->code, b->code, code_bytes(a));
+}
+
+void blocks_start(void)
+{
+	blocks = g_hash_table_new(block_hash, block_equal);
+	behind_reads = g_hash_table_new(g_direct_hash, g_direct_equal);
+}
+
+/* The kept block of that content: a copy of `block` if there was none. */
+static struct block *keep(const struct block *block)
+{
+	struct block *found = g_hash_table_lookup(blocks, block);
+
+	if (!found) {
+		found = g_new(struct block, 1);
+		*found = *block;
+		found->code = g_malloc(code_bytes(block));
+		memcpy(found->code, block->code, code_bytes(block));
+		g_hash_table_add(blocks, found);
+	}
+	return found;
+}
+
+struct block *block_part(const struct block *block, uint32_t instructions)
+{
+	struct block part = { .pc = block->pc,
+			      .end = block->pc + INSTRUCTION_BYTES * (uint64_t)instructions,
+			      .instructions = instructions,
+			      .code = block->code };
+
+	return keep(&part);
+}
+
+/* The instruction behind an mrs, from the host's view of the page; 0 if it cannot be seen. */
+static uint32_t word_behind(const struct qemu_plugin_insn *instruction)
+{
+	const uint8_t *host = qemu_plugin_insn_haddr(instruction);
+	uint64_t address = qemu_plugin_insn_vaddr(instruction);
+
+	if (!host)
+		return 0;
+	if (address % PAGE_BYTES == PAGE_BYTES - INSTRUCTION_BYTES) {
+		trace_give_up("a mark crosses a page", address);
+		return 0;
+	}
+	return decode_word(host + INSTRUCTION_BYTES);
+}
+
+static enum hook hook_at(uint64_t address)
+{
+	if (address == arguments.task_switch)
+		return HOOK_TASK_SWITCH;
+	if (address == arguments.thread_suspend)
+		return HOOK_THREAD_SUSPEND;
+	if (address == arguments.thread_resume)
+		return HOOK_THREAD_RESUME;
+	return HOOK_NONE;
+}
+
+/* Reads a block's code, and where in it a region begins. Returns its last instruction. */
+static uint32_t read_code(struct block *block, const struct qemu_plugin_tb *translation)
+{
+	uint32_t word = 0;
+
+	for (size_t i = 0; i < block->instructions; i++) {
+		uint8_t *bytes = block->code + INSTRUCTION_BYTES * i;
+
+		if (qemu_plugin_insn_data(qemu_plugin_tb_get_insn(translation, i), bytes, INSTRUCTION_BYTES) !=
+		    INSTRUCTION_BYTES)
+			trace_give_up("an instruction of another size than four bytes", block->pc);
+		word = decode_word(bytes);
+		/* hint, isb, mrs */
+		if (decode_is_begin(word))
+			block->begins_at = block->pc + INSTRUCTION_BYTES * (uint64_t)(i + 2);
+	}
+	return word;
+}
+
+struct block *block_of_translation(const struct qemu_plugin_tb *translation)
+{
+	struct block block = { .pc = qemu_plugin_tb_vaddr(translation),
+			       .instructions = (uint32_t)qemu_plugin_tb_n_insns(translation) };
+	uint32_t last;
+	struct block *kept;
+
+	block.end = block.pc + code_bytes(&block);
+	block.code = g_malloc(code_bytes(&block));
+	last = read_code(&block, translation);
+	block.flow = decode_flow(last, block_last(&block), &block.target);
+	block.site = functions_site(block_last(&block));
+	if (block.instructions == 1 && decode_reads_counter(last)) {
+		block.reads = true;
+		g_hash_table_add(behind_reads, as_pointer(block.end));
+		block.reads_to = decode_destination(last);
+		block.ends = decode_is_end(word_behind(qemu_plugin_tb_get_insn(translation, 0)));
+	}
+	block.vector = block.pc % VECTOR_ALIGNMENT ? VECTOR_NO : VECTOR_MAYBE;
+	block.hook = hook_at(block.pc);
+	kept = keep(&block);
+	g_free(block.code);
+	return kept;
+}
+
+bool block_is_behind_read(const struct block *block)
+{
+	return g_hash_table_contains(behind_reads, as_pointer(block->pc));
+}
+
+bool block_find_vector(struct block *block)
+{
+	block->vector = processor_has_vector(block->pc) ? VECTOR_YES : VECTOR_NO;
+	return block->vector == VECTOR_YES;
+}
+
+void block_write(struct block *block)
+{
+	static const char digits[] = "0123456789abcdef";
+	size_t size = code_bytes(block);
+	struct json_object *record;
+	char *code;
+
+	if (block->id)
+		return;
+	block->id = ++last_id;
+	record = record_new("block");
+	record_number(record, "id", block->id);
+	record_address(record, "pc", block->pc);
+	record_number(record, "instructions", block->instructions);
+	code = g_malloc(2 * size + 1);
+	for (size_t i = 0; i < size; i++) {
+		code[2 * i] = digits[block->code[i] >> 4];
+		code[2 * i + 1] = digits[block->code[i] & 15];
+	}
+	code[2 * size] = '\0';
+	record_text(record, "code", code);
+	g_free(code);
+	record_write(record);
+}
+
+uint32_t blocks_written(void)
+{
+	return last_id;
+}

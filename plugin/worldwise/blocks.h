@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Blocks: instructions in a row that QEMU translated together. */
+#ifndef WORLDWISE_BLOCKS_H
+#define WORLDWISE_BLOCKS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include <qemu-plugin.h>
+
+#include "decode.h"
+
+/* Every exception vector is aligned to this (Arm ARM, D1.4). */
+#define VECTOR_ALIGNMENT 0x80
+/* No block crosses a page. */
+#define PAGE_BYTES 4096u
+
+enum vector_state { VECTOR_MAYBE, VECTOR_NO, VECTOR_YES };
+
+/* Which of the functions whose address the plugin was given begins with a block. */
+enum hook { HOOK_NONE, HOOK_TASK_SWITCH, HOOK_THREAD_SUSPEND, HOOK_THREAD_RESUME };
+
+struct block {
+	uint64_t pc;
+	uint64_t end;    /* the address behind it */
+	uint64_t target; /* of a direct branch at its end, else 0 */
+	uint64_t site;   /* its last instruction as the site of a call: see functions_site() */
+	uint32_t instructions;
+	uint32_t id;    /* in the trace; 0 until it is written */
+	enum flow flow; /* behind its last instruction */
+	enum vector_state vector;
+	enum hook hook;
+	bool reads;            /* is one mrs of the counter */
+	bool ends;             /* is one, and the mark at which a region ends follows it */
+	uint64_t begins_at;    /* the mrs of the mark at which a region begins, if the mark is in this block; else 0 */
+	unsigned int reads_to; /* the x register its mrs writes */
+	uint8_t *code;         /* 4 bytes an instruction */
+};
+
+/* Blocks live until QEMU ends. Two with the same address and content are one: QEMU may translate code again. */
+void blocks_start(void);
+
+/* The block of what QEMU has translated. Gives up if it is not what AArch64 code can be. */
+struct block *block_of_translation(const struct qemu_plugin_tb *translation);
+
+/* The first `instructions` of a block that was left early: a block of its own, without flow, hook or mark. */
+struct block *block_part(const struct block *block, uint32_t instructions);
+
+/* The address of its last instruction. */
+static inline uint64_t block_last(const struct block *block)
+{
+	return block->end - INSTRUCTION_BYTES;
+}
+
+/* Whether a block begins behind an mrs of the counter that was translated before. */
+bool block_is_behind_read(const struct block *block);
+
+/*
+ * Whether exceptions arrive at a block that is about to be executed. Decided the first time it is: tables move while a
+ * machine runs, but code in one has no other use.
+ */
+bool block_find_vector(struct block *block);
+static inline bool block_is_vector(struct block *block)
+{
+	return block->vector == VECTOR_MAYBE ? block_find_vector(block) : block->vector == VECTOR_YES;
+}
+
+/* Writes a block to the trace, once. */
+void block_write(struct block *block);
+/* How many were written. */
+uint32_t blocks_written(void);
+
+#endif /* WORLDWISE_BLOCKS_H */

@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "counts.h"
+
+#include <inttypes.h>
+#include <stddef.h>
+
+#include <glib.h>
+#include <json-c/printbuf.h>
+
+#include "arguments.h"
+#include "trace.h"
+
+struct scoreboard *scoreboard;
+qemu_plugin_u64 scoreboard_active;
+qemu_plugin_u64 scoreboard_open;
+qemu_plugin_u64 scoreboard_count;
+struct totals totals;
+struct slot *slot_cache[CACHED_SLOTS];
+
+static struct qemu_plugin_scoreboard *scoreboards; /* one for each processor */
+static GHashTable *slots;
+static GPtrArray *unwritten; /* slots with a count that is not written yet */
+
+static guint slot_hash(gconstpointer key)
+{
+	const struct slot *slot = key;
+
+	return hash_pair((uintptr_t)slot->node, (uintptr_t)slot->block);
+}
+
+static gboolean slot_equal(gconstpointer left, gconstpointer right)
+{
+	const struct slot *a = left;
+	const struct slot *b = right;
+
+	return a->node == b->node && a->block == b->block;
+}
+
+void counts_start(void)
+{
+	slots = g_hash_table_new(slot_hash, slot_equal);
+	unwritten = g_ptr_array_new();
+	scoreboards = qemu_plugin_scoreboard_new(sizeof(struct scoreboard));
+	scoreboard_active = qemu_plugin_scoreboard_u64_in_struct(scoreboards, struct scoreboard, active);
+	scoreboard_open = qemu_plugin_scoreboard_u64_in_struct(scoreboards, struct scoreboard, open);
+	scoreboard_count = qemu_plugin_scoreboard_u64_in_struct(scoreboards, struct scoreboard, count);
+}
+
+void counts_attach(unsigned int processor)
+{
+	scoreboard = qemu_plugin_scoreboard_find(scoreboards, processor);
+}
+
+uint64_t counts_now(void)
+{
+	return arguments.stack_mode ? totals.counted : scoreboard->count + totals.counted;
+}
+
+struct slot *slot_of(struct node *node, struct block *block)
+{
+	struct slot wanted = { .node = node, .block = block };
+	struct slot *found = g_hash_table_lookup(slots, &wanted);
+
+	if (!found) {
+		found = g_new(struct slot, 1);
+		*found = wanted;
+		g_hash_table_add(slots, found);
+	}
+	return found;
+}
+
+void slot_must_be_written(struct slot *slot)
+{
+	g_ptr_array_add(unwritten, slot);
+}
+
+/* json-c calls it for the array of rows, which has no elements of its own: too many for an object each. */
+static int print_rows(struct json_object *rows, struct printbuf *buffer, int level, int flags)
+{
+	const char *between = "[";
+
+	(void)rows;
+	(void)level;
+	(void)flags;
+	for (guint i = 0; i < unwritten->len; i++) {
+		const struct slot *slot = g_ptr_array_index(unwritten, i);
+
+		sprintbuf(buffer, "%s[%" PRIu32 ",%" PRIu32 ",%" PRIu64 "]", between, slot->node->id, slot->block->id,
+			  slot->times);
+		between = ",";
+	}
+	return sprintbuf(buffer, "]");
+}
+
+void counts_flush(uint32_t pass)
+{
+	struct json_object *record;
+	struct json_object *rows;
+
+	if (!unwritten->len)
+		return;
+	for (guint i = 0; i < unwritten->len; i++) {
+		const struct slot *slot = g_ptr_array_index(unwritten, i);
+
+		node_write(slot->node);
+		block_write(slot->block);
+	}
+	record = record_new("counts");
+	record_number(record, "pass", pass);
+	/* An array of [frame, block, times]. */
+	rows = json_object_new_array();
+	json_object_set_serializer(rows, print_rows, NULL, NULL);
+	record_value(record, "rows", rows);
+	record_write(record);
+	for (guint i = 0; i < unwritten->len; i++)
+		((struct slot *)g_ptr_array_index(unwritten, i))->times = 0;
+	g_ptr_array_set_size(unwritten, 0);
+}

@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Registers and memory of the one emulated processor, as they are while QEMU calls the plugin. A register that QEMU
+ * does not show reads as 0.
+ */
+#ifndef WORLDWISE_PROCESSOR_H
+#define WORLDWISE_PROCESSOR_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define MAX_UNWOUND 64
+
+/* Finds the registers. Gives up, with its name on stderr, if QEMU lacks one. Called once, when the processor is there. */
+void processor_start(void);
+
+/* x0 to x30. */
+uint64_t processor_x(unsigned int number);
+/* The exception level: 0 to 3. */
+unsigned int processor_el(void);
+/* Whether the levels below EL3 are the secure world's: as EL3 has set it. */
+bool processor_secure(void);
+/* The address of user space's translation table, without the process's number that may stand above it. */
+uint64_t processor_user_space(void);
+
+/* Of the exception that was taken to the current level last: where it returns to, the level it was taken from, why. */
+uint64_t processor_return_address(void);
+unsigned int processor_interrupted_el(void);
+unsigned int processor_exception_class(void);
+/* Whether the current level's table of vectors has `address`. */
+bool processor_has_vector(uint64_t address);
+
+/* Fills `returns` with where the functions in memory's frame records return to, innermost first. Returns how many. */
+size_t processor_unwind(uint64_t returns[MAX_UNWOUND]);
+
+#endif /* WORLDWISE_PROCESSOR_H */

@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Regions: what of a program is measured. A pass is one execution of a region; passes may stand in one another.
+ *
+ * A region begins and ends at marks of the measured program (guest/bench/region.h): `hint #96; isb; mrs Xt, counter`
+ * and `isb; mrs Xt, counter; hint #97`. The instructions from the first mrs (inclusive) to the second (exclusive) are
+ * the region's: under icount as many as the difference of the two readings, which are recorded beside the count.
+ */
+#ifndef WORLDWISE_REGIONS_H
+#define WORLDWISE_REGIONS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "blocks.h"
+#include "counts.h"
+
+void regions_start(void);
+
+/* Whether a pass is open. */
+static inline bool regions_are_open(void)
+{
+	return scoreboard->active;
+}
+
+/* Where the counter's value that an mrs has read is wanted: the address behind the mrs; 0 if none is. */
+extern uint64_t reading_at;
+/* The rest of regions_before(). */
+void regions_take_reading(void);
+
+/* A block is about to be executed: takes the counter's value that the block before has read. Call it first. */
+static inline void regions_before(const struct block *to)
+{
+	if (reading_at && to->pc == reading_at)
+		regions_take_reading();
+}
+
+/* The rest of regions_at(). */
+void regions_mark(const struct block *to);
+
+/* The same block, once everything before it is counted: begins or ends a pass, if it is part of a mark. */
+static inline void regions_at(const struct block *to)
+{
+	if (to->begins_at || to->reads)
+		regions_mark(to);
+}
+
+/* How many passes have begun. */
+uint32_t regions_passes(void);
+
+/* The machine ended: gives up if a pass is open. */
+void regions_finish(void);
+
+#endif /* WORLDWISE_REGIONS_H */

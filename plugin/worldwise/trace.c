@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "trace.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+static FILE *output;
+static const char *problem; /* the first thing that cannot be; NULL for none */
+static uint64_t problem_at;
+
+bool trace_open(const char *path)
+{
+	output = fopen(path, "w");
+	return output;
+}
+
+bool trace_is_open(void)
+{
+	return output;
+}
+
+void trace_give_up(const char *what, uint64_t where)
+{
+	if (!problem) {
+		problem = what;
+		problem_at = where;
+	}
+}
+
+struct json_object *record_new(const char *type)
+{
+	struct json_object *record = json_object_new_object();
+
+	record_text(record, "type", type);
+	return record;
+}
+
+void record_value(struct json_object *record, const char *key, struct json_object *value)
+{
+	json_object_object_add(record, key, value);
+}
+
+void record_number(struct json_object *record, const char *key, uint64_t value)
+{
+	record_value(record, key, json_object_new_uint64(value));
+}
+
+void record_address(struct json_object *record, const char *key, uint64_t value)
+{
+	char text[20];
+
+	(void)snprintf(text, sizeof(text), "%#" PRIx64, value);
+	record_text(record, key, text);
+}
+
+void record_text(struct json_object *record, const char *key, const char *value)
+{
+	record_value(record, key, json_object_new_string(value));
+}
+
+void record_flag(struct json_object *record, const char *key, bool value)
+{
+	record_value(record, key, json_object_new_boolean(value));
+}
+
+void record_write(struct json_object *record)
+{
+	if (fputs(json_object_to_json_string_ext(record, JSON_C_TO_STRING_PLAIN), output) < 0 ||
+	    fputc('\n', output) < 0)
+		trace_give_up("the output cannot be written", 0);
+	json_object_put(record);
+}
+
+void trace_close(struct json_object *last)
+{
+	if (problem) {
+		record_text(last, "problem", problem);
+		record_address(last, "problem_at", problem_at);
+	}
+	record_write(last);
+	if (fclose(output))
+		fprintf(stderr, "worldwise plugin: the output could not be written\n");
+}

@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "witness.h"
+
+#include <stddef.h>
+
+#include "arguments.h"
+#include "counts.h"
+#include "processor.h"
+#include "stack.h"
+#include "trace.h"
+
+#define LINK_REGISTER 30
+
+static uint32_t pass_id;
+static uint64_t next_sample; /* as totals.counted */
+
+void witness_begin(uint32_t pass)
+{
+	pass_id = pass;
+	next_sample = totals.counted + arguments.witness;
+}
+
+static struct json_object *callers_in_memory(void)
+{
+	struct json_object *callers = json_object_new_array();
+	uint64_t returns[MAX_UNWOUND];
+	size_t count = processor_unwind(returns);
+
+	for (size_t i = 0; i < count; i++)
+		json_object_array_add(callers, json_object_new_uint64(returns[i]));
+	return callers;
+}
+
+static struct json_object *callers_in_shadow(void)
+{
+	struct json_object *callers = json_object_new_array();
+
+	for (size_t depth = shadow.depth; depth > 0; depth--) {
+		const struct frame *frame = &shadow.frames[depth - 1];
+
+		if (frame->kind != NODE_CALL && frame->kind != NODE_UNWOUND)
+			break;
+		json_object_array_add(callers, json_object_new_uint64(frame->back));
+	}
+	return callers;
+}
+
+void witness_look(const struct block *to)
+{
+	struct json_object *record;
+
+	if (totals.counted < next_sample)
+		return;
+	next_sample = totals.counted + arguments.witness;
+	record = record_new("witness");
+	record_number(record, "pass", pass_id);
+	record_address(record, "pc", to->pc);
+	record_address(record, "link", processor_x(LINK_REGISTER));
+	record_number(record, "context", running->id);
+	record_value(record, "shadow", callers_in_shadow());
+	record_value(record, "memory", callers_in_memory());
+	record_write(record);
+}
