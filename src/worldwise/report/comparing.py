@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""What tables of several families say of their rows: the machine, the build, the samples, what a library claims."""
+"""Words for rows that the tables of several families share: machine, build, samples, a library's claims."""
 
 from collections.abc import Iterable
 
@@ -11,7 +11,7 @@ from worldwise.read.models import Row
 
 
 def core_of(row: Row) -> str:
-    """The core that a row was measured on; empty if its target is none of these."""
+    """The core that a row was measured on; empty if its target has no choice of cores."""
     return parameters_of(row.parameters).get("core", PLAIN_TARGETS.get(row.target, ""))
 
 
@@ -26,7 +26,7 @@ def machine_of(row: Row) -> tuple[str, str]:
 
 
 def machine_text(machine: tuple[str, str]) -> str:
-    """A machine as it stands in titles: `Linux on Armv7-A (Cortex-A9)`."""
+    """A machine's name in titles: `Linux on Armv7-A (Cortex-A9)`."""
     target, core = machine
     title = PLAIN_MACHINES[target].title if target in PLAIN_MACHINES else target
     return f"{title} ({core.title()})"
@@ -38,7 +38,7 @@ def machines(rows: Iterable[Row]) -> list[tuple[str, str]]:
 
 
 def level_rank(optimisation: str) -> int:
-    """Where an optimisation stands in tables: from -O0 to -O3."""
+    """An optimisation's place in tables: from -O0 to -O3."""
     return OPTIMISATIONS.index(optimisation) if optimisation in OPTIMISATIONS else len(OPTIMISATIONS)
 
 
@@ -49,7 +49,7 @@ def samples_text(rows: Iterable[Row]) -> str:
 
 
 def claim(implementation: str, curve: str = "") -> tuple[str, str, str]:
-    """What a library's authors claim of constant time, in a word and with where they do, and its licence."""
+    """A library's claim of constant time, in a word; where its authors make the claim; and its licence."""
     if implementation in IMPLEMENTATIONS:
         library = TWEETNACL if curve in ("ed25519", "x25519") else IMPLEMENTATIONS[implementation].library
         text, licence = CONSTANT_TIME[library], LICENCES[library]
