@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Choices that somebody typed: what is allowed, and which of it was probably meant."""
+"""Choices that somebody typed: which values are allowed, and which one was probably meant."""
 
 import difflib
 from collections.abc import Collection, Iterable
@@ -9,7 +9,7 @@ from worldwise.base.errors import WorldwiseError
 
 
 def close_names(name: str, known: Iterable[str], most: int = 3) -> list[str]:
-    """The known names that are written like `name`, the closest first; capitals and small letters are the same."""
+    """The known names that are spelled like `name`, the closest first; case is ignored."""
     by_lower = {each.lower(): each for each in known}
     return [by_lower[lower] for lower in difflib.get_close_matches(name.lower(), by_lower, n=most)]
 
@@ -21,7 +21,7 @@ def did_you_mean(value: str, allowed: Iterable[str]) -> str:
 
 
 def choice_error(kind: str, value: str, allowed: Collection[str], what: str = "is not known") -> WorldwiseError:
-    """The error for a value that is none of those allowed, which it lists."""
+    """The error for a value that is not allowed; it lists the allowed ones."""
     listed = ", ".join(allowed) if allowed else "none"
     return WorldwiseError(
         f"{kind} '{files.quoted(value)}' {what}. Allowed: {listed}.", hint=did_you_mean(value, allowed)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Room on disks: what is free, and what folders take."""
+"""Disk space: how much is free, and how much folders take."""
 
 import contextlib
 import os
@@ -35,7 +35,7 @@ def directory_size(directory: Path) -> int:
 
 
 def space_text(size: int) -> str:
-    """A size as disks and downloads have it: `640 bytes`, `12 kB`, `3.4 MB`, `1.20 GB`."""
+    """A size in decimal units, as disks and downloads use them: `640 bytes`, `12 kB`, `3.4 MB`, `1.20 GB`."""
     if size >= 999_950_000:
         return f"{size / 1e9:.2f} GB"
     if size >= 999_500:

@@ -19,8 +19,8 @@ class WorldwiseError(Exception):
 
 
 class HostError(WorldwiseError):
-    """The host does not let the tool do its work, whatever the case: the end of a run."""
+    """The host does not let the tool do its work, whatever the case: it ends the run."""
 
 
 class DoesNotFitError(WorldwiseError):
-    """What was asked for is too large for the board: a result about one case, not the end of a run."""
+    """What was asked for is too large for the board: a result about one case; the run continues."""

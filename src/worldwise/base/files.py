@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Files that strangers may have made: reading them follows no link, waits for nobody and has an end.
+"""Files that strangers may have made: reading one follows no link, never blocks and is bounded in size.
 
-What is wrong with a file is an OSError, whose `strerror` completes "FILE: cannot be read: ...". The caller knows what
-the file is for, and what the user can do.
+A bad file raises an OSError whose `strerror` completes "FILE: cannot be read: ...". The caller knows what the file is
+for, and what the user can do.
 """
 
 import contextlib
@@ -23,11 +23,11 @@ from typing import Any
 
 from worldwise.base.errors import WorldwiseError
 
-# Bytes of one name in a folder, on every file system that Linux has in use.
+# The longest file name in bytes, on every file system that Linux commonly uses.
 MOST_NAME = 255
-# Values in a file of JSON: lists, objects and what is in them. More is no manifest.
+# Values in a JSON file: lists, objects and what is in them. No manifest has more.
 MOST_VALUES = 300_000
-# Characters of what a stranger wrote that an error repeats.
+# An error repeats at most so many characters of a stranger's text.
 MOST_QUOTED = 200
 
 _READ = os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK | os.O_NOCTTY
@@ -53,7 +53,7 @@ def size_words(size: int) -> str:
 
 
 def quoted(text: str | bytes, most: int = MOST_QUOTED) -> str:
-    """What a stranger wrote, fit for a message: of bounded length, on one line, without control characters."""
+    """A stranger's text made fit for a message: shortened, on one line, without control characters."""
     long = len(text) > most
     text = text[:most].decode(errors="replace") if isinstance(text, bytes) else text[:most]
     escaped = _BAD_CHARACTER.sub(lambda found: found[0].encode("unicode_escape", "surrogatepass").decode(), text)
@@ -64,7 +64,7 @@ def quoted(text: str | bytes, most: int = MOST_QUOTED) -> str:
 
 
 def name_problem(name: str) -> str:
-    """Why a stranger's name cannot be one name in a folder; empty if it can."""
+    """Why a stranger's name cannot name a file in a folder; empty if it can."""
     if not name or name in (".", ".."):
         return f"'{name}' is no name of a file"
     if "/" in name:
@@ -77,7 +77,7 @@ def name_problem(name: str) -> str:
 
 
 def path_problem(path: str) -> str:
-    """Why a stranger's path does not lead to something within a folder; empty if it does."""
+    """Why a stranger's path leads out of a folder or cannot be a path; empty if it is good."""
     if path.startswith("/") or ".." in path.split("/"):
         return f"'{quoted(path)}' leads out of the folder"
     if len(path) > 16 * MOST_NAME:
@@ -94,8 +94,8 @@ def folder(root: Path, relative: PurePath | str = "", *, make: bool = False) -> 
 
     Args:
         root: a folder that the user named or the tool made.
-        relative: from there; empty for the folder itself.
-        make: make the folders on the way that are not there.
+        relative: the path from `root`; empty for `root` itself.
+        make: make missing folders on the way.
 
     Raises OSError.
     """
@@ -120,14 +120,14 @@ def listing(descriptor: int) -> list[str]:
 
 
 def _open(name: str, flags: int, within: int | None, shown: Path) -> int:
-    """As os.open, but a link and what is no folder are said to be that. Raises OSError."""
+    """Like os.open, but its OSError says so if the name is a link or not a folder. Raises OSError."""
     if "\0" in name:
         raise OSError(errno.EINVAL, "its name has a zero byte", str(shown))
     try:
         return os.open(name, flags, dir_fd=within)
     except OSError as error:
         if error.errno in (errno.ELOOP, errno.ENOTDIR) and flags & os.O_NOFOLLOW:
-            # The kernel says "not a directory" of a link where a directory was asked for.
+            # The kernel reports a link as "not a directory" if a directory was asked for.
             kind = "a link"
             with contextlib.suppress(OSError):
                 kind = kind_of(os.stat(name, dir_fd=within, follow_symlinks=False).st_mode)
@@ -138,7 +138,7 @@ def _open(name: str, flags: int, within: int | None, shown: Path) -> int:
 
 
 def try_lock(descriptor: int) -> bool:
-    """Take the lock of an open file or folder, unless somebody has it; the kernel lets go of it when it is closed."""
+    """Lock an open file or folder unless somebody else has; the kernel releases the lock when the file is closed."""
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
@@ -147,17 +147,17 @@ def try_lock(descriptor: int) -> bool:
 
 
 def kind_of(mode: int) -> str:
-    """What a mode of stat() is of: `a FIFO`."""
+    """The kind of file that a mode of stat() describes, in words: `a FIFO`."""
     return next((name for test, name in _KINDS if test(mode)), "a file")
 
 
 def open_regular(path: Path, most: int, within: Path | None = None) -> io.BufferedReader:
-    """A regular file, open for reading. It never waits, as a FIFO would make it.
+    """A regular file, open for reading. A FIFO cannot make it wait.
 
     Args:
         path: the file.
-        most: how many bytes it may have.
-        within: a folder above it; between the two no link is followed, nor is the file itself one.
+        most: the most bytes it may have.
+        within: a folder above it; no link is followed below that folder, and the file itself may not be a link.
 
     Raises OSError.
     """
@@ -169,7 +169,7 @@ def open_regular(path: Path, most: int, within: Path | None = None) -> io.Buffer
     else:
         relative = path.relative_to(within)
         with folder(within, relative.parent) as parent:
-            # Looked at before it is opened: opening a device can do something.
+            # Check before opening: opening a device can have effects.
             _require_regular(os.stat(relative.name, dir_fd=parent, follow_symlinks=False), most, path)
             descriptor = _open(relative.name, _READ | os.O_NOFOLLOW, parent, path)
     try:
@@ -192,7 +192,7 @@ def _too_long(most: int, path: Path) -> OSError:
 
 
 def read_bytes(path: Path, most: int, within: Path | None = None) -> bytes:
-    """A regular file's content, of at most `most` bytes; see open_regular. Raises OSError."""
+    """The content of a regular file of at most `most` bytes; see open_regular. Raises OSError."""
     with open_regular(path, most, within) as file:
         content = file.read(most + 1)
     if len(content) > most:
@@ -201,7 +201,7 @@ def read_bytes(path: Path, most: int, within: Path | None = None) -> bytes:
 
 
 def pieces(path: Path, most: int, within: Path | None = None) -> Iterator[bytes]:
-    """A regular file's content bit by bit, never more than a MiB in memory; see open_regular. Raises OSError."""
+    """A regular file's content in pieces of at most a MiB; see open_regular. Raises OSError."""
     done = 0
     with open_regular(path, most, within) as file:
         while piece := file.read(_PIECE):
@@ -221,7 +221,7 @@ def sha256(path: Path, most: int, within: Path | None = None) -> tuple[int, str]
 
 
 def file_sha256(path: Path) -> str:
-    """SHA-256 (hexadecimal) of a file of our own, however long. Raises OSError."""
+    """SHA-256 (hexadecimal) of a file that worldwise made, however long. Raises OSError."""
     with path.open("rb") as stream:
         return hashlib.file_digest(stream, "sha256").hexdigest()
 
@@ -240,10 +240,9 @@ def copy(source: Path, target: Path, most: int, within: Path | None = None) -> s
 
 
 def parse_json(data: bytes) -> Any:
-    """The value in a text of JSON, of at most MOST_VALUES values.
+    """The value that a JSON text describes, of at most MOST_VALUES values.
 
-    Raises ValueError, with a message for a person, for what JSON has not (NaN, a key twice) and for what is nested too
-    deeply.
+    Raises ValueError, with a message for a person, for what JSON forbids (NaN, a key twice) and for deep nesting.
     """
     if data.count(b",") + data.count(b"[") + data.count(b"{") > MOST_VALUES:
         raise ValueError(f"more than {MOST_VALUES:,} values")
@@ -277,9 +276,9 @@ def _without_twins(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def write_whole(root: Path, relative: PurePath | str, content: bytes) -> None:
-    """Writes a file below a folder whole or not at all, and returns when it is on disk.
+    """Writes a file below a folder completely or not at all, and returns once it is on disk.
 
-    No link below the folder is followed; one that stands in the file's place is replaced. Raises OSError.
+    No link below the folder is followed; a link in the file's place is replaced. Raises OSError.
     """
     relative = PurePath(relative)
     partial = f"{relative.name}.partial"
@@ -301,19 +300,19 @@ def write_whole(root: Path, relative: PurePath | str, content: bytes) -> None:
 
 
 def remove(root: Path, relative: PurePath | str) -> None:
-    """Removes a file or a folder with all that is in it below another folder, if it is there.
+    """Removes a file or a whole folder below `root`, if it is there.
 
-    Folders without permissions are opened up first. Only what is really there goes: a link is removed and not followed;
-    one on the way to it raises OSError. So does what cannot be removed, when all else is gone.
+    Folders without permissions get them first. A link is removed, not followed; a link on the way raises OSError.
+    What cannot be removed raises OSError, after everything else is gone.
     """
     relative = PurePath(relative)
     try:
         with folder(root, relative.parent) as parent:
             if stat.S_ISDIR(os.stat(relative.name, dir_fd=parent, follow_symlinks=False).st_mode):
                 _open_up(relative.name, parent)
-                # By descriptors all the way down, so that nobody can put a link in its way.
+                # Removal goes by descriptors all the way down, so nobody can slip in a link.
                 shutil.rmtree(relative.name, dir_fd=parent, ignore_errors=True)
-                # What is left says why.
+                # The second call raises the error for what is left.
                 shutil.rmtree(relative.name, dir_fd=parent)
             else:
                 os.unlink(relative.name, dir_fd=parent)
@@ -322,7 +321,7 @@ def remove(root: Path, relative: PurePath | str) -> None:
 
 
 def _open_up(name: str, parent: int) -> None:
-    """Let the owner enter a folder and all that are in it, and change them; what cannot be let is passed over."""
+    """Give the owner all rights to a folder and every folder in it; skip those where that fails."""
     _let_enter(name, parent)
     for _, directories, _, descriptor in os.fwalk(name, dir_fd=parent, follow_symlinks=False):
         for inner in directories:
@@ -331,7 +330,7 @@ def _open_up(name: str, parent: int) -> None:
 
 def _let_enter(name: str, parent: int) -> None:
     with contextlib.suppress(OSError):
-        # A descriptor of this kind needs no permission, and leads to the folder itself: no link is followed.
+        # An O_PATH descriptor needs no permission, and names the folder itself: no link is followed.
         descriptor = os.open(name, _FOLDER | os.O_PATH | os.O_NOFOLLOW, dir_fd=parent)
         try:
             mode = os.fstat(descriptor).st_mode
@@ -346,7 +345,7 @@ def _let_enter(name: str, parent: int) -> None:
 
 @dataclass(frozen=True)
 class TreeLimits:
-    """What a tree may have: bytes in one file and in all, entries, and folders in folders."""
+    """Limits of a tree: bytes in one file and in all, entries, and depth of folders."""
 
     file: int
     total: int
@@ -355,14 +354,14 @@ class TreeLimits:
 
 
 def check_tree(root: Path, limits: TreeLimits, loose: Callable[[PurePath, list[str]], bool] = lambda *_: False) -> None:
-    """Refuses a tree that has more than regular files and folders of its own, or more of them than is sane.
+    """Refuses a tree with anything but regular files and folders of its own, or with more of them than the limits.
 
     Args:
         root: the folder.
         limits: how much it may have.
-        loose: told a folder (from `root`) and the names in it, says that these may be anything: nobody will open them.
+        loose: gets a folder (from `root`) and the names in it; True if nobody will open these, so they may be anything.
 
-    What goes away meanwhile is no problem. Raises WorldwiseError naming the entry and why.
+    An entry that disappears meanwhile is no problem. Raises WorldwiseError naming the entry and why.
     """
     hint = "a stranger's files must be copied without links and special files: cp -rL, or ask for an archive of files"
     owners = {os.geteuid(), root.stat().st_uid}

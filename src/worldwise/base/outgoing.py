@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Text on its way out: to the terminal, to Markdown, CSV and JSON.
+"""Text that worldwise prints or writes: for the terminal, as Markdown, CSV and JSON.
 
-Titles, revisions, consoles and records may come from strangers. A control character among them would be a command to
-the reader's terminal, and `*` or `<` one to a Markdown viewer. Everything that is printed goes through `console` or
-`echo`, which show such characters instead of sending them.
+Titles, revisions, consoles and records may come from strangers. A control character in them would command the reader's
+terminal, and `*` or `<` a Markdown viewer. Everything that is printed goes through `console` or `echo`, which show such
+characters instead of sending them.
 """
 
 import csv
@@ -18,29 +18,29 @@ import click
 if TYPE_CHECKING:
     import rich.console
 
-# C0 but line feed and tab, DEL, C1, what reverses the direction of text, other line ends, halves of a character.
+# C0 except line feed and tab, DEL, C1, what reverses the direction of text, other line ends, surrogates.
 _HIDDEN = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
 # What begins a formula in a spreadsheet.
 _FORMULA = ("=", "+", "-", "@", "\t")
 _MARKDOWN = re.compile(r"[\\|*_`<\[\]~$]|&(?=[#\w]+;)")
 # At the beginning of a paragraph: a heading, a quotation, the underline of a heading, a list, a rule, a numbered list.
 _BLOCK = re.compile(r"\s*(?:\d{1,9}(?=[.)](?:\s|$))|(?=[#>=]|[-+](?:\s|$)|---))")
-# A terminal that is closed, and a pipe that nobody reads.
+# Errors of a closed terminal, and of a pipe that nobody reads.
 GONE = (errno.EIO, errno.EPIPE, errno.ENXIO)
 
 
 class Prose(str):
-    """A sentence of our own, in which `code` may stand between backticks. Never one with a stranger's words in it."""
+    """A sentence of worldwise's own, which may have `code` between backticks. It never has a stranger's words in it."""
 
     __slots__ = ()
 
 
 def visible(text: str) -> str:
-    r"""The text with every character shown that would command a terminal: `\x1b`, `\u202e`. Line feeds and tabs stay.
+    r"""The text with what would command a terminal written out: `\x1b`, `\u202e`. Line feeds and tabs stay.
 
     A carriage return before a line feed is dropped: it is the other half of a line's end.
     """
-    # Nearly all text has nothing to show, and some is asked for a million times.
+    # Nearly all text is plain, and some is asked for a million times.
     if text.isprintable():
         return text
     return _HIDDEN.sub(lambda match: _shown(match[0]), text.replace("\r\n", "\n"))
@@ -58,8 +58,8 @@ def console(
     highlight: bool = True,
     width: int | None = None,
 ) -> "rich.console.Console":
-    """A console that shows what it is given, character for character: no markup, no emoji names."""
-    # Here, because most of what is printed by `echo` needs no rich, which takes long to load.
+    """A console that shows its text character for character: no markup, no emoji names."""
+    # Imported here: rich takes long to load, and `echo` mostly does without it.
     from worldwise.base.visible_console import VisibleConsole
 
     return VisibleConsole(file=file, stderr=stderr, highlight=highlight, width=width, markup=False, emoji=False)
@@ -71,7 +71,7 @@ def echo(text: object = "", err: bool = False, nl: bool = True) -> None:
 
 
 def markdown(text: str) -> str:
-    """Text as Markdown that shows the very same text, on one line; of `Prose` the code stays code."""
+    """Text as one line of Markdown that shows the very same text; code in `Prose` stays code."""
     escaped = _MARKDOWN.sub(
         lambda match: match[0] if match[0] == "`" and isinstance(text, Prose) else f"\\{match[0]}", visible(text)
     )
@@ -79,19 +79,19 @@ def markdown(text: str) -> str:
 
 
 def markdown_paragraph(text: str) -> str:
-    """As `markdown`, for a line of its own, which must not begin a list, a heading or the like."""
+    """As `markdown`, for a paragraph: it must not begin a list, a heading or the like."""
     escaped = markdown(text)
     begin = _BLOCK.match(escaped)
     return f"{begin[0].lstrip()}\\{escaped[begin.end() :]}" if begin else escaped.lstrip()
 
 
 def markdown_heading(text: str) -> str:
-    """As `markdown`, for a heading, which must not lose the `#` it ends with."""
+    """As `markdown`, for a heading: Markdown would drop a `#` at its end."""
     return re.sub(r"(#+\s*)$", r"\\\1", markdown(text))
 
 
 def csv_text(rows: Iterable[Sequence[object]]) -> str:
-    """CSV of rows, the headers among them. None is empty; text that a spreadsheet takes for a formula gets a `'`."""
+    """CSV of rows, headers included. None becomes empty; text that a spreadsheet takes for a formula gets a `'`."""
     stream = io.StringIO()
     writer = csv.writer(stream, lineterminator="\n")
     for row in rows:
@@ -109,5 +109,5 @@ def _csv_cell(value: object) -> object:
 
 
 def json_text(text: str) -> str:
-    r"""JSON that reads back as the same data, with `\u009b` and the like for what would command a terminal."""
+    r"""JSON of the same data, with `\u009b` and the like for characters that would command a terminal."""
     return _HIDDEN.sub(lambda match: f"\\u{ord(match[0]):04x}", text)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Where things are: the repository's rooms and the user's cache."""
+"""Paths: the repository's folders and the user's cache."""
 
 import errno
 import os
@@ -49,9 +49,9 @@ def cache_error(cache: Path, place: Path, why: str) -> HostError:
 
 
 def require_writable(cache: Path) -> None:
-    """Raise HostError if nothing can be made in the cache, or in one of its folders."""
+    """Raise HostError if the cache or one of its folders cannot be written."""
     for place in (cache, *sorted(cache.iterdir())):
-        # Of the Python environments only the start script makes any.
+        # Only the start script makes Python environments.
         if place.is_dir() and not place.name.startswith("venv-") and not os.access(place, os.W_OK | os.X_OK):
             read_only = os.statvfs(place).f_flag & os.ST_RDONLY
             raise cache_error(cache, place, os.strerror(errno.EROFS if read_only else errno.EACCES))

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Families: what each of them says to one stage, found by the names of its files.
+"""Families: what each one declares to one stage, found by the names of its files.
 
-A family is a folder of worldwise/families. It says everything about one thing that is measured, in a file for each
-stage that needs to know. A stage asks here and imports no family, so that a new one changes no stage.
+A family is a folder of worldwise/families. It describes one thing that is measured, in a file for each stage that
+needs it. A stage asks here and imports no family, so a new family changes no stage.
 """
 
 import functools
@@ -25,7 +25,7 @@ def names() -> tuple[str, ...]:
 
 
 def declared(stage: str, kind: type[T]) -> Mapping[str, T]:
-    """What the families say to a stage: family -> the constant in its file of the stage's name.
+    """What the families declare to a stage: family -> the constant in its file of the stage's name.
 
     `stage` is the file's name without `.py`; the constant has the same name in capitals, and is a `kind`. A family
     without such a file is left out. Raises TypeError if the constant is something else.

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""What reports are made of: sections with tables, and numbers as they stand in them."""
+"""The parts of a report: sections, tables, and how numbers are written in them."""
 
 import re
 from dataclasses import dataclass, field
@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 @dataclass(frozen=True)
 class Table:
-    """Headers and cells, ready to show; the first `left` columns and those of `names` are names, the others numbers."""
+    """Headers and cells, ready to show. The first `left` columns and those of `names` are names, the others numbers."""
 
     headers: list[str]
     rows: list[list[str]]
@@ -15,7 +15,7 @@ class Table:
     names: tuple[int, ...] = ()
 
     def is_name(self, column: int) -> bool:
-        """Whether a column has names and no numbers."""
+        """Whether a column holds names, not numbers."""
         return column < self.left or column in self.names
 
 
@@ -24,7 +24,7 @@ class Section:
     """A part of a report: a title, a table or none, and sentences below it.
 
     `name` is what `report --section` calls it: words in lower case with dashes between them, unique in a report and
-    the same in every run that has the section. It is empty where nothing asks for a section by name.
+    the same in every run that has the section. It is empty if nothing asks for the section by name.
     """
 
     title: str
@@ -49,12 +49,12 @@ def signed(value: float) -> str:
 
 
 def whole(value: float) -> str:
-    """A number without its decimals."""
+    """A number rounded to a whole one."""
     return f"{value:,.0f}"
 
 
 def spread(value: float | None) -> str:
-    """A standard deviation, or a dash where one sample has none."""
+    """A standard deviation, or a dash for None: a single sample has none."""
     return "-" if value is None else f"{value:,.1f}"
 
 

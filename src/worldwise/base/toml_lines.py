@@ -155,6 +155,6 @@ class TomlLines:
 
 
 def syntax_error_line(error: Exception, text: str) -> int:
-    """The line tomllib names in a syntax error; the last line when it says "at end of document" or nothing."""
+    """The line that tomllib names in a syntax error; the last line if it says "at end of document" or nothing."""
     found = _SYNTAX_LINE.search(str(error))
     return int(found.group(1)) if found else text.rstrip("\n").count("\n") + 1

@@ -42,7 +42,7 @@ def parse_size(text: str) -> int:
 
 
 def size_text(size: int) -> str:
-    """A size as people write it, the one way that a case's id has it: `64KiB`, `4MiB`, `0B`."""
+    """A size as people write it, and as a case's id always has it: `64KiB`, `4MiB`, `0B`."""
     unit, scale = next(
         (unit, scale) for unit, scale in _SIZE_UNITS.items() if (size >= scale and size % scale == 0) or scale == 1
     )
@@ -60,7 +60,7 @@ def parse_frequency(text: str) -> Fraction:
 
 
 def quantity_text(value: Fraction, units: Mapping[str, Fraction]) -> str:
-    """A quantity in the largest of some units in which it is at least 1: `5 ms`."""
+    """A quantity in the largest of `units` in which it is at least 1: `5 ms`."""
     name, scale = next(((n, s) for n, s in units.items() if value >= s), list(units.items())[-1])
     return f"{float(value / scale):g} {name}"
 
@@ -71,7 +71,7 @@ def _quantity(text: str, units: Mapping[str, Fraction], what: str) -> Fraction:
     if not match:
         raise WorldwiseError(f"'{shown}' is not {what}.")
     number, unit = match.groups()
-    # GHz is written in many ways; ms and Ms must stay apart.
+    # People write GHz in many ways; `ms` and `Ms` differ.
     by_name = {name.lower(): value for name, value in units.items()} if "Hz" in units else dict(units)
     value = by_name.get(unit.lower() if "Hz" in units else unit)
     if value is None:

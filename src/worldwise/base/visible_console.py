@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The console of worldwise.base.outgoing, in a module of its own: rich is loaded when something is printed with it."""
+"""The console of worldwise.base.outgoing, a module of its own so that rich is loaded only when it is used."""
 
 from collections.abc import Iterable
 
@@ -10,7 +10,7 @@ from worldwise.base.outgoing import visible
 
 
 class VisibleConsole(Console):
-    """rich's console, with its own colours and cursor movements, and nobody else's."""
+    """rich's console: it sends its own colours and cursor movements, and writes out those in the text."""
 
     def _render_buffer(self, buffer: Iterable[Segment]) -> str:
         return super()._render_buffer(

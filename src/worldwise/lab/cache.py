@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The cache by what is in it: what it takes, what the present checkout still needs, and what can go.
+"""The cache: what is in it, how much disk it takes, what this checkout still needs, and what can be removed.
 
-Only what the tool itself made is known here, by its name: whatever else lies in the cache's folder stays.
-docs/cache.md has the rules for people.
+The tool knows its own files by their names and leaves all others in the cache's folder alone. docs/cache.md has the
+rules for people.
 """
 
 import contextlib
@@ -22,10 +22,10 @@ from worldwise.lab import holding
 from worldwise.lab.debian.lock import Lock, load_lock
 from worldwise.lab.roots import RECIPE, ROOTS
 
-# Why something stays or goes: a lock or the checkout names it; none does; it goes when nobody used it for long; it was
-# measured, and goes only when that is asked for by name; a tool that was killed left it; it is not known here.
+# Why an item stays or goes, in this order: a lock or the checkout names it; neither does; it goes if unused for long;
+# it was measured, so it goes only if asked for by name; a killed tool left it; worldwise did not make it.
 Standing = Literal["needed", "unneeded", "by age", "measured", "left over", "unknown"]
-# Seconds without use after which what goes by age can go.
+# Seconds without use after which an item "by age" can go.
 DEFAULT_AGE = 30 * 86400.0
 
 
@@ -34,11 +34,11 @@ class Kind:
     """One kind of thing in the cache.
 
     Attributes:
-        name: of the kind, and of its folder; empty for the cache itself.
-        purpose: what its things are, in a few words.
-        names: of the things in the folder; anything else there is not the tool's.
-        standing: of all its things; `needed` for those where it depends on what the checkout names.
-        below: the folder, from the cache, if it is not the kind's name.
+        name: the kind's name.
+        purpose: what its items are, in a few words.
+        names: the items' names; anything else in the folder is not the tool's.
+        standing: that of all its items; `needed` if only those that the checkout names are needed.
+        below: its folder, from the cache, if that is not the kind's name; empty for the cache itself.
     """
 
     name: str
@@ -49,7 +49,7 @@ class Kind:
 
     @property
     def folder(self) -> str:
-        """Where its things are, from the cache."""
+        """The folder of its items, from the cache."""
         return self.name if self.below is None else self.below
 
 
@@ -65,7 +65,7 @@ KINDS = (
     Kind("traces", "what was traced for `explain`", re.compile("[0-9a-f]{16}"), "measured"),
     Kind("environments", "Python environments", re.compile(rf"venv-{_SHORT}"), "needed", ""),
 )
-# What a tool that was killed leaves, by folder.
+# What a killed tool leaves behind, by folder.
 _LEFT_OVER: Mapping[str, re.Pattern[str]] = {
     "labs": re.compile(r"\.(building|worldwise-stage)-.+|[0-9a-f]{12}\.log"),
     "downloads": re.compile("partial-.+"),
@@ -88,7 +88,7 @@ class Item:
         size: bytes on disk.
         used: when it was last made or used, in seconds since the epoch.
         standing: why it stays or goes.
-        label: which root it is; else empty.
+        label: the root's name; empty if the item is no root.
     """
 
     kind: str
@@ -101,12 +101,12 @@ class Item:
 
 @dataclass(frozen=True)
 class Wish:
-    """What is to go.
+    """What the user wants removed.
 
     Attributes:
-        age: seconds without use after which what goes by age can go.
-        results: whether what was measured can go by age too.
-        everything: whether all can go, of what was measured only with `results`.
+        age: seconds without use after which an item "by age" can go.
+        results: whether measured items can go too.
+        everything: whether all items can go at any age; measured ones only with `results`.
     """
 
     age: float = DEFAULT_AGE
@@ -114,7 +114,7 @@ class Wish:
     everything: bool = False
 
     def takes(self, item: Item, now: float) -> bool:
-        """Whether an item is to go, at a time in seconds since the epoch."""
+        """Whether an item is to go; `now` is in seconds since the epoch."""
         if item.standing == "unknown" or (item.standing == "measured" and not self.results):
             return False
         if self.everything or item.standing in ("unneeded", "left over"):
@@ -124,7 +124,7 @@ class Wish:
 
 @dataclass(frozen=True)
 class Cleaned:
-    """What became of the items that were to go; `held` are in use, or were used just now; `failed` has reasons."""
+    """The items removed, those kept as in use or just used (`held`), and those that could not be removed, and why."""
 
     gone: tuple[Item, ...]
     held: tuple[Item, ...]
@@ -135,11 +135,11 @@ class Cleaned:
 
 
 def survey(cache: Path, locks: Mapping[str, Lock] | None = None) -> list[Item]:
-    """All that the tool made in a cache, by kind and path. Links are not followed; what cannot be read is left out.
+    """All that the tool made in a cache, by kind and path. Links are not followed; unreadable items are left out.
 
     Args:
-        cache: the cache; it need not be there.
-        locks: by the roots' names; those of this checkout by default.
+        cache: the cache; it need not exist.
+        locks: the roots' locks by name; those of this checkout by default.
     """
     locks = {name: load_lock(root.lock) for name, root in ROOTS.items()} if locks is None else locks
     roots = {lock.digest(RECIPE)[:12]: name for name, lock in locks.items()}
@@ -164,7 +164,7 @@ def survey(cache: Path, locks: Mapping[str, Lock] | None = None) -> list[Item]:
 
 
 def _matching(cache: Path, folder: str, names: re.Pattern[str]) -> list[Path]:
-    """What has such a name in a folder of the cache, in order; nothing if the folder is a link, or not there."""
+    """The paths in a folder of the cache whose names match, sorted; none if the folder is a link or missing."""
     try:
         with files.folder(cache, folder) as descriptor:
             return [cache / folder / name for name in files.listing(descriptor) if names.fullmatch(name)]
@@ -192,7 +192,7 @@ def _locked_files(locks: Iterable[Lock]) -> Iterator[str]:
 
 
 def _environments() -> set[str]:
-    """Names of the Python environments that this checkout uses with this Python; as in lab/host.sh."""
+    """Names of the Python environments that this checkout uses with this Python; lab/host.sh names them alike."""
     names = {Path(sys.prefix).name}
     for requirements in ("run", "test"):
         with contextlib.suppress(OSError):
@@ -206,10 +206,10 @@ def _environments() -> set[str]:
 
 
 def clean(cache: Path, items: Sequence[Item]) -> Cleaned:
-    """Remove items, but what a running command holds and what was used since the survey; no link is followed.
+    """Remove items, except those that a command holds or that were used since the survey; no link is followed.
 
-    While a command is at work, only roots that none holds, and environments that none runs in, are removed. While
-    something is removed, commands that begin wait.
+    While another command runs, this removes only roots that no command holds, and Python environments that no process
+    runs in. Commands that start meanwhile wait.
     """
     gone: list[Item] = []
     held: list[Item] = []
@@ -234,10 +234,10 @@ def clean(cache: Path, items: Sequence[Item]) -> Cleaned:
 
 @contextlib.contextmanager
 def _free(cache: Path, item: Item, alone: bool) -> Iterator[bool]:
-    """Whether nobody uses an item, and nobody can begin to for as long as the context lasts."""
+    """Whether nobody uses an item; if so, nobody can begin to use it while the context lasts."""
     path = cache / item.path
     if item.kind == "environments":
-        # lab/host.sh has this lock while it makes one.
+        # lab/host.sh holds this lock while it makes an environment.
         with holding.alone(cache / "venv.lock") as free:
             yield free and not _runs_in(path)
         return

@@ -1,13 +1,12 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The bytes of a root: a list of all its files with their SHA-256, and the checks that they are still those.
+"""The bytes of a root: a list of all its files with their SHA-256, and the checks that they have not changed.
 
 Beside the root are two files. `files.jsonl` has a header, a line for each file (path, bytes, SHA-256) and link (path,
-target), and the SHA-256 of all that as its last line. `checked.json` says when what was last found whole.
+target), and the SHA-256 of all that as its last line. `checked.json` says when each part was last found unchanged.
 
-A start looks at three things. Programs and large files must have the size, inode and times that they had when they were
-last hashed, else they are hashed again. What decides a count while it is measured, QEMU and the libraries it loads, is
-hashed every time. Of all other files those that come next are hashed for a fifth of a second, so that the whole root
-is verified again and again.
+Each start checks three things. Programs and large files must have the size, inode and times of their last hash, else
+they are hashed again. QEMU and the libraries it loads decide a count, so they are hashed every time. The other files
+take turns: each start hashes the next ones for a fifth of a second, so the whole root is verified again and again.
 """
 
 import contextlib
@@ -33,17 +32,17 @@ from worldwise.base.files import file_sha256
 
 LIST = "files.jsonl"
 STATE = "checked.json"
-# Seconds that a start gives to the files that come next.
+# Seconds that a start gives to the files whose turn it is.
 BUDGET = 0.2
 _FORMAT = 1
-# Files are hashed in batches: so many of them, or so many bytes.
+# Files are hashed in batches of at most so many files or bytes.
 _BATCH_FILES = 64
 _BATCH_BYTES = 16_000_000
 _HASHES_AT_A_TIME = min(4, os.cpu_count() or 1)
-# What runs while instructions are counted; other emulators of the root run nothing.
+# The program that runs while instructions are counted; worldwise runs no other emulator of the root.
 _DECIDING = "usr/bin/qemu-system-aarch64"
 _LIBRARIES = ("usr/lib/x86_64-linux-gnu", "usr/lib64", "usr/lib", "lib/x86_64-linux-gnu", "lib64", "lib")
-# More links than this in a row lead nowhere.
+# A longer chain of links is taken for a loop.
 _MOST_LINKS = 40
 
 Stat = list[int]
@@ -61,7 +60,7 @@ class Entry:
 
 @dataclass(frozen=True)
 class Verified:
-    """What a full verification found. `problems` is empty if all is as it was made."""
+    """What a full verification found. `problems` is empty if no file has changed."""
 
     files: int
     links: int
@@ -72,7 +71,7 @@ class Verified:
 
 @dataclass
 class _List:
-    """`files.jsonl`, its entries still text: of thousands of them a start reads few."""
+    """`files.jsonl`, its entries still as text: a start needs few of the thousands."""
 
     sum: str
     deciding: dict[str, str]
@@ -80,7 +79,7 @@ class _List:
     lines: list[bytes]
 
     def entries(self, begin: int = 0) -> Iterator[Entry]:
-        """Those from number `begin` on."""
+        """The entries from number `begin` on."""
         return (_entry(json.loads(self.lines[number])) for number in range(begin, len(self.lines)))
 
 
@@ -89,13 +88,13 @@ class _State:
     """`checked.json`.
 
     Attributes:
-        sum: of the list that it belongs to.
-        stats: of programs and large files, when they were last hashed.
-        folders: of the folders that these are in, when their names were last compared.
-        next: the entry that the next start begins with.
-        round: when the entries before it began to be verified.
-        whole: every file was found whole at this time or later.
-        started: what decides a count was found whole at this time.
+        sum: SHA-256 of the list that this state belongs to.
+        stats: size, times and inode of programs and large files, as of their last hash.
+        folders: the same of the folders around these files, as of the last look at the names in them.
+        next: the number of the entry that the next start begins with.
+        round: when the current round of verification began.
+        whole: every file was found unchanged at this time or later.
+        started: the files that decide a count were found unchanged at this time.
         damage: what a full verification found.
     """
 
@@ -114,8 +113,8 @@ class Contents:
 
     Args:
         root: the root.
-        directory: where the list and the state are: beside the root, which is read-only to all that runs in it.
-        title: of the root, in messages.
+        directory: where the list and the state are: outside the root, so nothing that runs in the root can write them.
+        title: the root's name in messages.
     """
 
     def __init__(self, root: Path, directory: Path, title: str = "the lab") -> None:
@@ -125,7 +124,7 @@ class Contents:
 
     @property
     def listed(self) -> bool:
-        """Whether there is a list: roots made by older versions have none."""
+        """Whether there is a list: older versions made roots without one."""
         return (self._directory / LIST).exists()
 
     def record(self, witness: Iterable[str], known: Mapping[str, str] | None = None) -> tuple[str, str]:
@@ -133,7 +132,7 @@ class Contents:
 
         Args:
             witness: paths of programs and large files.
-            known: MD5 of some files by path, as their packages have it.
+            known: MD5 of some files by path, as their packages give it.
 
         Returns the list's SHA-256, and what is wrong with a file of `known`: then no list is written.
         """
@@ -157,12 +156,12 @@ class Contents:
         return total, ""
 
     def problem(self, witness: Iterable[str], expected: str = "", budget: float | None = None) -> str:
-        """Empty if what a start looks at is whole, else what is wrong, with the time since when it may have been.
+        """Empty if what a start checks is unchanged, else what is wrong, and since when it may have been so.
 
         Args:
             witness: paths of programs and large files.
-            expected: the list's SHA-256, where the marker of the root has it.
-            budget: seconds for the files that come next, at least one batch; None for none of them.
+            expected: the list's SHA-256 if the root's marker has it.
+            budget: seconds for the files whose turn it is (at least one batch); None to skip them.
         """
         try:
             listed = self._load()
@@ -183,13 +182,13 @@ class Contents:
         if wrong:
             return self._told(wrong, state.whole)
         state.started = now
-        # Without a state the same is only checked more often.
+        # Without a saved state the same checks are only repeated more often.
         with contextlib.suppress(OSError):
             self._save(state)
         return ""
 
     def verify(self, progress: Callable[[int, int], None] = lambda _done, _of: None) -> Verified:
-        """Hash everything, and look for what was added. What is found is told by `problem` from then on.
+        """Hash everything, and look for added files. From then on `problem` reports what was found.
 
         Args:
             progress: called with the bytes done and all bytes.
@@ -221,7 +220,7 @@ class Contents:
     # --- the checks of a start ---
 
     def _witnesses(self, listed: _List, state: _State, witness: Iterable[str]) -> str:
-        """What is wrong with programs, large files and their folders; those that were touched are hashed."""
+        """What is wrong with programs, large files and their folders; touched files are hashed."""
         stats = self._stats(witness)
         touched = {path for path in stats if state.stats.get(path) != stats[path]}
         folders = self._folders(stats)
@@ -231,7 +230,7 @@ class Contents:
         entries = list(listed.entries())
         known = {entry.path for entry in entries}
         for folder in sorted(entered):
-            for name in sorted(os.listdir(self._root / folder)):  # noqa: PTH208 -- names are all that is wanted
+            for name in sorted(os.listdir(self._root / folder)):  # noqa: PTH208 -- only names are needed
                 path = f"{folder}/{name}".lstrip("/")
                 if path not in known and not (self._root / path).is_dir():
                     return f"{self._root / path} was added"
@@ -258,7 +257,7 @@ class Contents:
         return next(iter(self._all_differing([Entry(path, 0, sha256) for path, sha256 in digests.items()])), "")
 
     def _all_differing(self, entries: Sequence[Entry]) -> list[str]:
-        """What is wrong with files and links, hashed side by side."""
+        """What is wrong with files and links; several are hashed at a time."""
         with ThreadPoolExecutor(_HASHES_AT_A_TIME) as pool:
             return [wrong for wrong in pool.map(self._wrong, entries) if wrong]
 
@@ -266,7 +265,7 @@ class Contents:
         path = self._root / entry.path
         try:
             if not entry.sha256:
-                same = os.readlink(path) == entry.target  # noqa: PTH115 -- as it is written
+                same = os.readlink(path) == entry.target  # noqa: PTH115 -- the very text of the link
             else:
                 same = not path.is_symlink() and file_sha256(path) == entry.sha256
         except OSError as error:
@@ -279,7 +278,7 @@ class Contents:
     # --- what is there ---
 
     def _read(self, path: str, known: Mapping[str, str]) -> Entry | str:
-        """A file or link as it is, or what is wrong with it by the sum that its package has."""
+        """A file's or link's entry, or what is wrong if the file differs from its package's MD5."""
         place = self._root / path
         entry = place.lstat()
         if stat.S_ISLNK(entry.st_mode):
@@ -303,13 +302,13 @@ class Contents:
         return found
 
     def _folders(self, paths: Iterable[str]) -> dict[str, Stat]:
-        """Of the folders of these files: a name that comes or goes changes their times."""
+        """Size, times and inode of these files' folders: adding or removing a name changes a folder's times."""
         return self._stats({path.rpartition("/")[0] for path in paths})
 
     # --- the two files ---
 
     def _load(self) -> _List:
-        """Raises OSError, ValueError and the like for a list that is not whole."""
+        """The list. Raises OSError, ValueError and the like if it is damaged."""
         content = (self._directory / LIST).read_bytes()
         body, _, last = content.rstrip(b"\n").rpartition(b"\n")
         found = hashlib.sha256(body + b"\n").hexdigest()
@@ -322,7 +321,7 @@ class Contents:
         return _List(found, head["deciding"], head["made"], lines)
 
     def _state(self, listed: _List) -> _State:
-        """What was checked, of this list; where nothing is known, all is to be checked again."""
+        """What was checked of this list; without a saved state everything must be checked again."""
         try:
             state = _State(**json.loads((self._directory / STATE).read_text(encoding="utf-8")))
             if state.sum == listed.sum and 0 <= state.next <= len(listed.lines):
@@ -336,7 +335,7 @@ class Contents:
 
 
 def package_sums(root: Path) -> dict[str, str]:
-    """MD5 of the files that the root's packages brought, by path, as dpkg has them."""
+    """MD5 of the files that the root's packages brought, by path, from dpkg's records."""
     sums: dict[str, str] = {}
     for path in (root / "var/lib/dpkg/info").glob("*.md5sums"):
         for line in path.read_text(encoding="utf-8", errors="surrogateescape").splitlines():
@@ -353,7 +352,7 @@ def _now() -> str:
 
 
 def _walk(root: Path) -> Iterator[str]:
-    """Paths below the root of all that is no folder; a link to a folder is none."""
+    """Paths below the root of everything except folders; a link to a folder counts as a link."""
     for parent, folders, files in os.walk(root):
         below = PurePosixPath(parent).relative_to(root)
         linked = [name for name in folders if Path(parent, name).is_symlink()]
@@ -383,12 +382,12 @@ def _batches(entries: Iterable[Entry]) -> Iterator[list[Entry]]:
 
 
 def _replace(path: Path, content: bytes) -> None:
-    """Write a file whole or not at all."""
+    """Write a file completely or not at all."""
     descriptor, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}-")
     try:
         with os.fdopen(descriptor, "wb") as file:
             file.write(content)
-            # Others may use the cache.
+            # Other users may read the cache.
             os.fchmod(file.fileno(), 0o644)
         Path(name).replace(path)
     except BaseException:
@@ -397,7 +396,7 @@ def _replace(path: Path, content: bytes) -> None:
 
 
 def _deciding(root: Path) -> list[str]:
-    """Paths of QEMU, of the loader and of every library that these load, those they load included."""
+    """Paths of QEMU, of the loader and of every library that these load, directly or not."""
     found: dict[str, None] = {}
     todo = [_DECIDING]
     while todo:
@@ -410,7 +409,7 @@ def _deciding(root: Path) -> list[str]:
 
 
 def _needed(root: Path, path: str) -> list[str]:
-    """Where the loader finds what an ELF file asks for; nothing for a file that is none."""
+    """Paths where the loader finds the libraries that an ELF file needs; none if the file is no ELF file."""
     with (root / path).open("rb") as file:
         try:
             elf = ELFFile(file)
@@ -438,7 +437,7 @@ def _needed(root: Path, path: str) -> list[str]:
 
 
 def _resolved(root: Path, path: str) -> str | None:
-    """The path of a file within the root with all its links followed as they are inside; None if there is none."""
+    """A file's path within the root after following its links as a process inside would; None if it is missing."""
     done: list[str] = []
     todo = list(reversed(PurePosixPath(path).parts))
     links = 0

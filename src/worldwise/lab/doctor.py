@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""What worldwise needs of a host, looked at point by point: what is there, what is wrong, and what to do about it.
+"""What worldwise needs of a host, checked point by point: what is there, what is wrong, and what to do about it.
 
-Nothing is installed, made or changed. docs/host.md has the list for people.
+The checks install, make and change nothing. docs/host.md has the list for people.
 """
 
 import contextlib
@@ -31,25 +31,25 @@ from worldwise.lab.sandbox.identity import confinement
 from worldwise.lab.sandbox.limits import GIB, MIB
 from worldwise.lab.sandbox.refusals import refusal_in, refused
 
-# The oldest Python that it runs on, as pyproject.toml says.
+# The oldest Python that worldwise runs on, as in pyproject.toml.
 OLDEST_PYTHON = (3, 11)
-# Programs beside those that make a root, and the packages that have them; see lab/host.sh.
+# Programs needed besides those that make a root, and the packages that have them; see lab/host.sh.
 MORE_PROGRAMS = {"apt-get": "apt", "flock": "util-linux"}
-# Bytes on disk: the images and saved machines of all suites took less.
+# Bytes on disk; the images and saved machines of all suites took less.
 IMAGES_SIZE = 4_000_000_000
-# Of memory for one emulated machine: it has 1 GiB, and QEMU keeps what it translated.
+# Bytes of memory for one emulated machine: its own 1 GiB, and the code that QEMU translated.
 MACHINE_MEMORY = 1536 * MIB
-# Seconds that a program may take which only says its version.
+# Seconds that a program may take to print its version.
 _PATIENCE = 20
 _SETTINGS = Path("/proc/sys")
 _CGROUP_MEMORY = Path("/sys/fs/cgroup/memory.max")
 
 
 def examine(network: bool) -> Iterator[Point]:
-    """Look at every point, one after the other.
+    """Check every point, one after the other.
 
     Args:
-        network: also whether the Debian mirrors can be reached, which takes some seconds.
+        network: whether to try the Debian mirrors too, which takes some seconds.
     """
     yield from guarded("Python", _python)
     yield from guarded("host packages", _packages)
@@ -106,13 +106,13 @@ def _sandbox() -> Iterator[Point]:
     if shutil.which("bwrap") is None:
         yield Point("sandbox", "wrong", "bubblewrap is not there, so it was not tried", "install: bubblewrap")
         return
-    # What every sandbox is made of, around the host's own files, all of them read-only.
+    # A sandbox like every other, but with the host's own files in it, read-only.
     command = ["bwrap", "--unshare-ipc", "--unshare-pid", "--unshare-uts", "--unshare-net", "--die-with-parent"]
     command += ["--unshare-user"] if confinement().kind == "user namespace" else ["--cap-drop", "ALL"]
     command += ["--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc", "--tmpfs", "/tmp", "--", "true"]
     said = _said(command)
     if said.returncode:
-        # A todo of its own if a setting of the kernel's says no, else what bubblewrap's words lead to.
+        # Name the kernel's setting that forbids it, else quote bubblewrap.
         error = refused(said.stderr.strip())
         why = _forbidden() or said.stderr.strip() or f"status {said.returncode}"
         yield Point("sandbox", "wrong", f"{error.message}: {why}", error.hint)
@@ -125,7 +125,7 @@ def _sandbox() -> Iterator[Point]:
 
 
 def _forbidden() -> str:
-    """Which setting of the kernel's forbids user namespaces to who is not root; empty if none that is known."""
+    """The kernel setting that forbids user namespaces to ordinary users; empty if no known one does."""
     for name, forbids in (
         ("kernel/unprivileged_userns_clone", "0"),
         ("user/max_user_namespaces", "0"),
@@ -138,7 +138,7 @@ def _forbidden() -> str:
 
 
 def _user_ids() -> Iterator[Point]:
-    """An ordinary user's mmdebstrap needs more ids than one."""
+    """Whether an ordinary user has the extra user ids that mmdebstrap needs."""
     if os.geteuid() == 0:
         return
     user = _user_name()
@@ -173,7 +173,7 @@ def _has_ids(file: Path, user: str) -> bool:
 
 
 def existing(path: Path) -> Path:
-    """A folder, or the nearest one above it that is there."""
+    """A folder, or the nearest folder above it that exists."""
     path = path.absolute()
     while not path.exists():
         path = path.parent
@@ -219,7 +219,7 @@ def _disk() -> Iterator[Point]:
 
 
 def available_memory() -> int:
-    """Bytes of memory that programs can still have: the machine's, or less if a container has a limit."""
+    """Bytes of memory that programs can still get: the machine's free memory, or less if a container has a limit."""
     lines = Path("/proc/meminfo").read_text(encoding="ascii").splitlines()
     values = {line.split(":")[0]: int(line.split()[1]) * 1024 for line in lines if line.endswith(" kB")}
     free = values["MemAvailable"]
@@ -253,7 +253,7 @@ def _processors() -> Iterator[Point]:
 
 
 def _place(name: str) -> Lab:
-    """A root in the user's cache, neither of which need be there."""
+    """A root in the user's cache; neither need exist."""
     return Lab(load_lock(ROOTS[name].lock), cache=paths.cache_place().resolve(), name=name)
 
 
@@ -300,7 +300,7 @@ def _size() -> Iterator[Point]:
 
 
 def _said(command: list[str]) -> subprocess.CompletedProcess[str]:
-    """What a program said; one that does not end has failed."""
+    """A program's output; one that does not end in time has failed."""
     try:
         return subprocess.run(
             command, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False, timeout=_PATIENCE

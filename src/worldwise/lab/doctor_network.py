@@ -16,17 +16,17 @@ from worldwise.lab.debian.store import APT_HELPER
 from worldwise.lab.points import Point, guarded
 from worldwise.lab.sandbox.network import PROXIES
 
-# What names a file of certificate authorities, to OpenSSL and Python, curl, requests, pip, git and cargo.
+# Variables that name a file of certificate authorities to OpenSSL and Python, curl, requests, pip, git and cargo.
 BUNDLES = ("SSL_CERT_FILE", "CURL_CA_BUNDLE", "REQUESTS_CA_BUNDLE", "PIP_CERT", "GIT_SSL_CAINFO", "CARGO_HTTP_CAINFO")
 _DEFAULT_BUNDLE = Path("/etc/ssl/certs/ca-certificates.crt")
 # More mirrors than this are not tried.
 _MOST_MIRRORS = 3
-# Seconds for one mirror, and for its answer to begin.
+# Seconds for one mirror's whole answer, and for the answer to begin.
 _PATIENCE, _ANSWER = 20, 8
 
 
 def network_points(network: bool) -> Iterator[Point]:
-    """The points of the network; mirrors are only asked for something with `network`."""
+    """The points of the network; mirrors are tried only with `network`."""
     yield from guarded("proxies", _proxies)
     yield from guarded("certificates", _certificates)
     if network:
@@ -38,7 +38,7 @@ def network_points(network: bool) -> Iterator[Point]:
 
 
 def without_password(address: str) -> str:
-    """An address without the user and password it may have; what is no address is not repeated."""
+    """An address with its user and password hidden; text that is no address is not repeated."""
     if address.startswith(("file:", "copy:")):
         return address
     try:
@@ -85,7 +85,7 @@ def _certificates() -> Iterator[Point]:
 
 
 def _bundle(path: Path, called: str) -> Point:
-    """Whether a file of certificate authorities can be read and has some."""
+    """Whether a file of certificate authorities can be read and is not empty."""
     name = f"{called}, {path}"
     todo = f"let {called} name a file of certificates in PEM, or unset it"
     try:
@@ -113,7 +113,7 @@ def _mirrors() -> Iterator[Point]:
         error = no_mirror()
         yield Point("mirrors", "wrong", error.message, error.hint)
     problems = {mirror: _mirror_problem(mirror, suite) for mirror in found}
-    # The first that has a package is asked for it, so one that answers is enough.
+    # apt takes each package from the first mirror that has it, so one that answers is enough.
     enough = any(not problem for problem in problems.values())
     for mirror, problem in problems.items():
         shown = without_password(mirror)
@@ -125,7 +125,7 @@ def _mirrors() -> Iterator[Point]:
 
 
 def _mirror_problem(mirror: str, suite: str) -> str:
-    """Why a mirror does not give a suite's Release file to apt, which fetches the packages; empty if it does."""
+    """Why apt, which fetches the packages, gets no Release file of a suite from a mirror; empty if it gets one."""
     address = f"{mirror}/dists/{suite}/Release"
     if address.startswith("file:"):
         address = f"copy:{address.removeprefix('file:').removeprefix('//')}"

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Who is at work in the cache: commands hold what they use, and what is held is not removed.
+"""Locks on the cache: commands hold what they use, and nobody removes what is held.
 
-A command at work holds the cache, and each root that it uses, as one of many. Who removes something takes the same lock
-alone. The kernel lets go of all of them when a process ends, however it ends.
+A running command holds a shared lock on the cache and on each root that it uses. To remove something, a command takes
+the same lock alone. The kernel releases all locks of a process when it ends, however it ends.
 """
 
 import contextlib
@@ -14,16 +14,16 @@ from pathlib import Path
 
 from worldwise.base import files
 
-# Beside the folders of the cache, and beside a root's folder.
+# The cache's lock is a file in the cache; a root's lock is a file beside the root's folder.
 CACHE_LOCK = ".in-use"
 ROOT_SUFFIX = ".use"
 
-# A lock needs no right to write: who may read a cache can hold it.
+# A lock needs no right to write: anybody who may read a cache can hold it.
 _FLAGS = os.O_RDONLY | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW
 _held: dict[Path, int] = {}
 
 
-# What a root is made in until it is whole, with the beginning of its digest.
+# The folder in which a root is made until it is complete, named by the beginning of its digest.
 _MADE = re.compile(r"\.(?:building|worldwise-stage)-([0-9a-f]{12})-")
 
 
@@ -33,7 +33,7 @@ def root_lock(directory: Path) -> Path:
 
 
 def lock_of(cache: Path, path: Path) -> Path:
-    """The lock that whoever uses a folder of `labs` holds: the root's, or the whole cache's if it is no root's."""
+    """The lock held by the users of a folder of `labs`: the root's, or the whole cache's if the folder is no root's."""
     made = _MADE.match(path.name)
     if made:
         return root_lock(path.with_name(made[1]))
@@ -41,9 +41,9 @@ def lock_of(cache: Path, path: Path) -> Path:
 
 
 def hold(cache: Path, root: Path) -> None:
-    """Hold the cache and a root of it until this process ends; waits while somebody is removing things.
+    """Hold the cache and a root of it until this process ends; waits while another command removes something.
 
-    A cache that this user cannot write to is held by nobody: nobody but its owner removes anything.
+    A cache that this user cannot write to is not held: only its owner removes anything.
     """
     for path in (cache / CACHE_LOCK, root_lock(root)):
         if path in _held:
@@ -59,14 +59,14 @@ def hold(cache: Path, root: Path) -> None:
 
 
 def release(cache: Path) -> None:
-    """Let go of all that this process holds of a cache."""
+    """Release everything that this process holds of a cache."""
     for path in [path for path in _held if path.is_relative_to(cache)]:
         os.close(_held.pop(path))
 
 
 @contextlib.contextmanager
 def alone(path: Path) -> Iterator[bool]:
-    """Take a lock for oneself, for as long as the context lasts, unless somebody holds it: then False.
+    """Hold a lock alone while the context lasts; False if somebody else holds it.
 
     Raises OSError if the lock cannot be made.
     """
@@ -78,7 +78,7 @@ def alone(path: Path) -> Iterator[bool]:
 
 
 def mark_used(path: Path) -> None:
-    """Note in a folder's or file's own time that it was used now, for who removes what nobody uses any more."""
+    """Set a folder's or file's time to now: it was used, so `worldwise cache clean` keeps it."""
     with contextlib.suppress(OSError):
         os.utime(path, follow_symlinks=False)
 

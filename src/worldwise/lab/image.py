@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Images: everything a machine is made of, built in the lab and addressed by the digest of what went in.
+"""Images: the files a machine is made of, built in the lab and addressed by the digest of their inputs.
 
 A recipe is a shell script with named inputs. Its address is the SHA-256 of the lab's digest, the script, and the
-digests of all inputs, so an image is built once and the second time nothing is. An image's own files are listed with
-their digests when it is made, and checked against that list when it is used.
+digests of all inputs, so each image is built only once. A build lists the image's files with their digests, and each
+use checks them against that list.
 """
 
 import hashlib
@@ -29,24 +29,25 @@ from worldwise.lab.sandbox.taking import copy_in, take_tree
 RECIPES = paths.RECIPES
 MANIFEST = "image.json"
 _FORMAT = 1
-# Of image.json, which names every file, and of one file.
+# The most bytes of image.json, which names every file, and of one file.
 MOST_MANIFEST = 16 * 2**20
 _MOST_FILE = 16 * 2**30
 _NOT_OURS = "if the measured library is your own, its sources have changed how the build goes"
 
 
-# How a fetch script says that it got something else than what is pinned.
+# Exit status of a fetch script that got something else than what is pinned.
 OTHER_CONTENT = 65
 
 
 @dataclass(frozen=True)
 class Fetch:
-    """What a recipe needs that no lock of the lab names: a script that has the network and runs first.
+    """A script that runs before the recipe's own, with the network, and fetches what no lock of the lab names.
 
     Attributes:
-        script: like the recipe's own; it leaves what it fetched, verified, in /build, or ends with OTHER_CONTENT.
-        what: what it fetches and whence, for the message when it cannot.
-        hint: the way out then.
+        script: a shell script of the recipes folder; it verifies what it fetched and leaves it in /build, or ends with
+            OTHER_CONTENT.
+        what: what it fetches and from where, for the message if it fails.
+        hint: the way out if it fails.
     """
 
     script: str
@@ -59,18 +60,18 @@ class Recipe:
     """How one image is made.
 
     Attributes:
-        name: what it is, as shown to people and used as the name of its input elsewhere.
+        name: the image's name, as shown to people.
         script: a shell script of the recipes folder. It runs in the lab in an empty /build, sees its inputs below /in,
             and puts what it makes into /out.
-        outputs: files that must then be there, relative to /out.
+        outputs: files that it must make, relative to /out.
         sources: locked source packages: their files appear in /in/<name>/.
         packages: locked packages of the architecture: each appears as /in/<name>.deb.
-        trees: folders and files of the repository, seen as /in/<name>.
-        needs: other images, seen as /in/<their name without its variant>.
+        trees: folders and files of the repository by name: each appears as /in/<name>.
+        needs: other images by name: each appears as /in/<name>.
         settings: environment variables of the script.
-        fetch: what runs before the script, with the network; the script itself never has one.
+        fetch: what runs before the script, with the network; the script itself never has the network.
         helpers: other files of the recipes folder that the script calls.
-        architecture: Debian's name of that of the packages.
+        architecture: Debian's name of the packages' architecture.
     """
 
     name: str
@@ -86,13 +87,13 @@ class Recipe:
     architecture: str = "arm64"
 
     def __post_init__(self) -> None:
-        # Folder and log have the name in theirs, and some of it may be a stranger's.
+        # The name becomes part of file names, and a stranger may have chosen some of it.
         problem = files.name_problem(f"{self.name}-{'0' * 12}")
         if problem:
             raise WorldwiseError(f"an image cannot have this name: {problem}.")
 
     def digest(self, lab: Lab) -> str:
-        """The image's address: 64 hexadecimal digits over all that goes in."""
+        """The image's address: 64 hexadecimal digits over all inputs."""
         inputs = {
             "format": _FORMAT,
             "name": self.name,
@@ -127,9 +128,10 @@ class Image:
         return self.directory / name
 
     def sizes(self, name: str, *keys: str) -> dict[str, int]:
-        """Sizes in bytes from a file of JSON that a build, perhaps of foreign code, has left.
+        """Sizes in bytes from a JSON file that a build, perhaps of a stranger's code, has left.
 
-        `keys` lead to them. Raises WorldwiseError, DoesNotFitError with what is too small if it says that instead.
+        `keys` lead to them. Raises WorldwiseError for a bad file, DoesNotFitError if the file says that the program
+        is too large.
         """
         path = self.file(name)
         try:
@@ -150,7 +152,7 @@ class ImageStore:
     """The images of one lab in the user's cache.
 
     Args:
-        lab: builds and is part of every address.
+        lab: builds the images; its digest is part of every address.
         notify: called with a line of text when a build begins ("building") or ends ("built").
     """
 
@@ -162,7 +164,7 @@ class ImageStore:
         self._named: dict[str, Image] = {}
 
     def once(self, name: str, recipe: Callable[[], Recipe]) -> Image:
-        """The image of a recipe whose inputs take long to digest: made out for the first who asks by this name.
+        """The image of a recipe whose inputs take long to digest: only the first call with this name calls `recipe`.
 
         Raises WorldwiseError as `get` does.
         """
@@ -173,7 +175,7 @@ class ImageStore:
     def get(self, recipe: Recipe) -> Image:
         """The image of a recipe, built if it is not there, built anew if it is damaged.
 
-        Safe for threads and for runs side by side: one builds, the others wait for it. Raises WorldwiseError with the
+        Safe for threads and for parallel runs: one builds, the others wait for it. Raises WorldwiseError with the
         end of the build's log.
         """
         digest = recipe.digest(self.lab)
@@ -203,7 +205,7 @@ class ImageStore:
         return self.directory / f"{recipe.name}-{digest[:12]}"
 
     def _load(self, recipe: Recipe, digest: str) -> tuple[Image | None, str]:
-        """The image if it is there and whole; else None and, if it is there, what is wrong with it."""
+        """The image if it is there and intact; else None and, if it is there, what is wrong with it."""
         directory = self._path(recipe, digest)
         try:
             manifest = files.parse_json(files.read_bytes(directory / MANIFEST, MOST_MANIFEST, directory))
@@ -218,14 +220,14 @@ class ImageStore:
         return (None, problem) if problem else (Image(recipe.name, digest, directory, listed), "")
 
     def _build(self, recipe: Recipe, digest: str) -> None:
-        # At once for all that is built now, so that one line tells of it.
+        # Fetch the files of all these builds at once, so that one line announces them.
         unbuilt = list(self._unbuilt(recipe))
         packages = [(name, each.architecture) for each in unbuilt for name in each.packages]
         self.lab.fetch_some([name for each in unbuilt for name in each.sources], packages, recipe.name)
-        # Before a folder of its own is made: an image that this one needs may have to be built first.
+        # Before this image's folder is made: an image that it needs may have to be built first.
         needs: list[Bind] = [(self.get(need).directory, f"/in/{name}", "ro") for name, need in recipe.needs.items()]
         final = self._path(recipe, digest)
-        # One for each address: two versions of a recipe may be built at the same time.
+        # One log for each address: two versions of a recipe may be built at the same time.
         log = self.directory / f"{final.name}.log"
         log.unlink(missing_ok=True)
         self.notify(f"building {recipe.name}")
@@ -266,16 +268,16 @@ class ImageStore:
         self.notify(f"built {recipe.name}")
 
     def _unbuilt(self, recipe: Recipe) -> Iterator[Recipe]:
-        """A recipe, and those that it needs, as far as there is no image of them."""
+        """A recipe, and those that it needs, if they have no image yet."""
         if not self._path(recipe, recipe.digest(self.lab)).exists():
             yield recipe
             for need in recipe.needs.values():
                 yield from self._unbuilt(need)
 
     def _inputs(self, recipe: Recipe, folder: Path) -> list[Bind]:
-        """What a recipe declares, and nothing else: of the cache as it is there, of the repository as a copy.
+        """The inputs that a recipe declares, and nothing else: from the cache in place, from the repository as copies.
 
-        A copy cannot change while the build reads it, and may be read by whoever the build is.
+        A copy cannot change while the build reads it, and the build's user may read it.
         """
         inputs: list[Bind] = []
         for name in recipe.sources:
@@ -312,7 +314,7 @@ class ImageStore:
 def check_files(directory: Path, listed: Mapping[str, str]) -> str:
     """Empty if every file (name -> SHA-256) is there and unchanged, else what is wrong, in a few words.
 
-    A link is wrong, wherever it leads.
+    A link is always wrong.
     """
     if not isinstance(listed, Mapping):
         return f"{directory}: its manifest names no files"
@@ -329,9 +331,9 @@ def check_files(directory: Path, listed: Mapping[str, str]) -> str:
 
 
 def tree_digest(directory: Path) -> str:
-    """SHA-256 over the names and contents of all files below a folder; times and modes leave no trace.
+    """SHA-256 over the names and contents of all files below a folder, without times and modes.
 
-    A single file in a folder's place has that of its content.
+    For a single file it is the SHA-256 of its content.
     """
     if directory.is_file():
         return file_sha256(directory)

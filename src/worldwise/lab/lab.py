@@ -4,8 +4,8 @@
 Everything that builds or emulates runs inside it. The lab's digest stands for the whole lock, so two
 machines with the same digest have the same compilers, emulator and target packages.
 
-Beside it are smaller roots of the same kind, each with a lock and a digest of its own, for what no count depends on.
-They are made when something asks for them.
+Beside the lab are smaller roots of the same kind, each with its own lock and digest, for tools that no count depends
+on. Each is made when something first needs it.
 """
 
 import contextlib
@@ -34,13 +34,13 @@ from worldwise.lab.sandbox.limits import BUILD, Limits
 from worldwise.lab.sandbox.network import Bind
 from worldwise.lab.sandbox.running import Job, Runner
 
-# What a marker that is not whole may raise.
+# What reading a damaged marker may raise.
 _UNREADABLE = (OSError, ValueError, KeyError, TypeError, AttributeError)
 
 
 @dataclass
 class Lab:
-    """The lab, or another root, that `lock` describes. Making one is cheap; `ensure` builds it if it is not there.
+    """The lab, or another root, that `lock` describes. Making the object is cheap; `ensure` builds the root if missing.
 
     Attributes:
         lock: what the lab is made of.
@@ -73,9 +73,9 @@ class Lab:
         return self.directory / MARKER
 
     def problem(self, budget: float | None = None) -> str:
-        """Empty if the lab is built and whole, else what is wrong, in a few words.
+        """Empty if the lab is built and intact, else what is wrong, in a few words.
 
-        Looks at the marker, at every program and large file, and hashes what decides a count: about 0.1 s. With a
+        Checks the marker, every program and every large file, and hashes what decides a count: about 0.1 s. With a
         `budget`, in seconds, it also hashes the files whose turn it is; see `Contents`.
         """
         problem, witness, listed = self._outline()
@@ -87,11 +87,11 @@ class Lab:
         return problem
 
     def outline_problem(self) -> str:
-        """As `problem`, by the marker and by sizes alone: nothing is hashed, and nothing is written."""
+        """As `problem`, but by the marker and by sizes alone: it hashes and writes nothing."""
         return self._outline()[0]
 
     def _outline(self) -> tuple[str, dict[str, int], str]:
-        """What is wrong with the marker or a size; the sizes by path; the digest of the list of files."""
+        """What is wrong with the marker or a size, or nothing; the sizes by path; the digest of the list of files."""
         witness: dict[str, int] = {}
         try:
             manifest = json.loads(self.manifest.read_text(encoding="utf-8"))
@@ -111,7 +111,7 @@ class Lab:
             return f"{self.manifest} cannot be read ({error})", witness, ""
 
     def require(self) -> None:
-        """Raise WorldwiseError if the lab is not there or damaged; never builds."""
+        """Raise WorldwiseError if the lab is missing or damaged; never builds it."""
         self._hold()
         problem = self.problem()
         if problem:
@@ -123,7 +123,7 @@ class Lab:
     # --- files of the lock ---
 
     def package(self, name: str, architecture: str) -> Package:
-        """The locked package of that name, or the one a followed metapackage of that name led to.
+        """The locked package of that name, or the one that a metapackage of that name led to.
 
         Raises WorldwiseError if the lock has none.
         """
@@ -161,9 +161,9 @@ class Lab:
         return {file.file: self.store.path(file) for file in source.files}
 
     def fetch(self) -> None:
-        """Have every file of the lock in the store (lab, target, sources), verified.
+        """Download every file of the lock (lab, target, sources) into the store and verify it.
 
-        Building the lab takes the lab's own alone; the others come when they are first used, or by this.
+        Building the lab downloads only the lab's own; the others are downloaded at first use, or by this.
         """
         wanted = [wanted_package(package) for package in (*self.lock.lab, *self.lock.target)]
         for source in self.lock.sources:
@@ -171,7 +171,7 @@ class Lab:
         self.store.ensure(wanted, f"all of {self.title}")
 
     def fetch_some(self, sources: Iterable[str], packages: Iterable[tuple[str, str]], purpose: str) -> None:
-        """Have some files of the lock in the store at once, verified, so that one line tells of them.
+        """Download some files of the lock together and verify them, so that one line announces them all.
 
         Args:
             sources: names of source packages.
@@ -185,7 +185,7 @@ class Lab:
     # --- building ---
 
     def ensure(self) -> bool:
-        """Build the lab unless it is there and whole; returns whether it did. Safe for runs side by side.
+        """Build the lab unless it is there and intact; returns whether it did. Safe for parallel runs.
 
         Raises WorldwiseError: a package that vanished, no network, no space, a tool the host lacks, a root
         that cannot be made.
@@ -212,9 +212,9 @@ class Lab:
         return True
 
     def list_contents(self) -> str:
-        """Hash every file of a lab that was made before its list was, as it is now, and say so; takes some seconds.
+        """Write the list of files for a lab that an older version made without one, and say so; takes some seconds.
 
-        Returns what is wrong with it by the MD5 sums of its packages: then it is not listed.
+        Returns which file differs from its package's MD5; then no list is written.
         """
         witness = json.loads(self.manifest.read_text(encoding="utf-8"))["witness"]
         _, problem = self.contents.record(witness, package_sums(self.root))
@@ -226,9 +226,9 @@ class Lab:
         return problem
 
     def _found_wrong(self) -> str:
-        """As `problem`, with what a start has time for."""
+        """As `problem`, with the time that a start gives to hashing."""
         problem = self.problem(BUDGET)
-        # A lab that nobody may write to stays without a list.
+        # A lab that this user may not write to stays without a list.
         if not problem and not self.contents.listed and os.access(self.directory, os.W_OK):
             return self.list_contents()
         return problem
@@ -238,12 +238,12 @@ class Lab:
         making.make(self.directory)
 
     def _hold(self) -> None:
-        """See to it that nobody removes the root while this process is there."""
+        """Keep others from removing the root while this process runs."""
         holding.hold(self.cache, self.directory)
 
     @contextlib.contextmanager
     def _locked(self) -> Iterator[None]:
-        """Be the only one who makes this root; others can be made meanwhile. It ends with the process at the latest."""
+        """Hold the lock to make this root; others can be made meanwhile. It ends with the process at the latest."""
         lock = FileLock(self.labs / f"{self.directory.name}.lock")
         try:
             lock.acquire(timeout=0)
@@ -272,24 +272,24 @@ class Lab:
     ) -> list[str]:
         """The command line that runs `argv` inside the lab, by bubblewrap.
 
-        Inside, the lab is read-only, /tmp is empty and private, and nothing of the host is seen but `binds`:
+        Inside, the lab is read-only, /tmp is empty and private, and only `binds` of the host are visible:
         (host path, path inside, "ro" or "rw"). The environment is fixed, with `env` on top. Processes end
         with the thread that started them, and see no network unless `network`. `tty` keeps the terminal
-        (for a shell). Who they are, and which system calls they may make, `sandbox.identity` and `sandbox.calls`
-        say; folders bound "rw" must be lent to them (`lending.lent`).
+        (for a shell). `sandbox.identity` and `sandbox.calls` define which user they run as and which system
+        calls they may make; folders bound "rw" must be lent to them (`lending.lent`).
 
         Args:
             argv: the program and its arguments.
-            binds: what is seen besides the lab.
+            binds: host paths that are visible besides the lab.
             chdir: the directory to start in.
             env: variables on top of the fixed ones.
             network: whether the host's network is there.
             tty: whether the terminal stays.
             limits: what the sandbox may use.
-            debugging: whether a process may look into others of its sandbox.
-            parts: files and folders of the lab that are there, instead of all of it; then there is no /proc either.
+            debugging: whether a process may debug others of its sandbox.
+            parts: the only files and folders of the lab that are visible; then there is no /proc either.
 
-        Raises WorldwiseError if a bound path is not there or may not be read inside, and if bubblewrap is missing.
+        Raises WorldwiseError if a bound path is missing or unreadable inside, and if bubblewrap is missing.
         """
         self._hold()
         way = Way(binds, chdir, env or {}, network, tty, limits, debugging, parts)
@@ -312,9 +312,9 @@ class Lab:
     ) -> subprocess.CompletedProcess[str]:
         """Run `argv` inside the lab (see `command`) and wait for it, at most `timeout` seconds.
 
-        Both outputs go to the end of `log` if given, else into the result. Folders bound "rw" are lent to it. With
-        `check`, a status other than 0 raises WorldwiseError with the last lines of the output; so does a timeout, a
-        limit that is not kept, and bubblewrap being refused by the host, always.
+        Both outputs are appended to `log` if given, else they are in the result. Folders bound "rw" are lent to it.
+        With `check`, a status other than 0 raises WorldwiseError with the last lines of the output. A timeout, an
+        exceeded limit, and a host that refuses bubblewrap always raise it.
         """
         command = self.command(
             argv, binds=binds, chdir=chdir, env=env, network=network, limits=limits, debugging=debugging
@@ -324,21 +324,22 @@ class Lab:
         return self._runner.run(job)
 
     def require_entry(self) -> None:
-        """Raise HostError, with the way out, if no work can be done here: the cache is read-only, or bubblewrap is not
-        there or may not enter the lab. Takes some 10 ms.
+        """Raise HostError with the way out if the cache is read-only or bubblewrap is missing or may not enter the lab.
+
+        Takes some 10 ms.
         """
         paths.require_writable(self.cache)
         self.run(["true"])
 
     def stop(self) -> None:
-        """End what `run` has started, from another thread; those calls then raise, and so does every later one."""
+        """End what `run` has started, called from another thread; those calls and all later ones raise."""
         self._runner.stop()
 
 
 def open_lab(console: Console | None = None, name: str = MAIN) -> Lab:
     """The lab, or another of ROOTS, as its lock says, in the user's cache; not built yet (see `Lab.ensure`).
 
-    Raises KeyError for a name that no root has, WorldwiseError if the lock cannot be read.
+    Raises KeyError if no root has the name, WorldwiseError if the lock cannot be read.
     """
     return Lab(load_lock(ROOTS[name].lock), console=console or outgoing.console(stderr=True), name=name)
 
@@ -350,8 +351,10 @@ def labs_in(cache: Path) -> list[Path]:
 
 
 def remove_labs(keep: Sequence[Lab], everything: bool) -> list[Path]:
-    """Remove labs and roots but those of `keep` (of one cache, at least one), or with `everything` all of them and
-    the downloads. What a command at work holds stays. Returns what was removed."""
+    """Remove all labs and roots except those of `keep` (at least one, all of one cache).
+
+    With `everything` remove these and the downloads too. What a running command holds stays. Returns what was removed.
+    """
     lab = keep[0]
     kept = {place.directory for place in keep}
     lab.labs.mkdir(parents=True, exist_ok=True)
@@ -376,6 +379,6 @@ def remove_labs(keep: Sequence[Lab], everything: bool) -> list[Path]:
 
 
 def _witness_size(path: str) -> int:
-    # A thousand of them, at every start.
+    # os.lstat is faster than Path; a start needs a thousand calls.
     entry = os.lstat(path)  # noqa: PTH
     return 0 if stat.S_ISLNK(entry.st_mode) else entry.st_size

@@ -29,7 +29,7 @@ from worldwise.lab.roots import RECIPE, ROOTS
 from worldwise.lab.sandbox.entering import SOURCE_DATE_EPOCH
 from worldwise.lab.sandbox.refusals import missing_tool
 
-# Of no use to a compiler; left out they save a third of the files and of the time.
+# Files that no compiler needs; without them a root has a third fewer files and is made in a third less time.
 _EXCLUDED = (
     "/usr/share/doc/*",
     "/usr/share/info/*",
@@ -38,11 +38,11 @@ _EXCLUDED = (
     "/usr/share/bash-completion/*",
 )
 
-# Unpacked, the packages take about four times their size; they pass through a scratch root of the same size.
+# Unpacked, the packages take about four times their size, first in a scratch root, then in the root.
 UNPACKED_FACTOR = 5
-# The marker of a root, written last: one without it was never finished.
+# The marker of a root, written last: a root without it was never finished.
 MARKER = "lab.json"
-# Programs of the host that making a root takes, and the packages that have them.
+# Programs of the host that are needed to make a root, and the packages that have them.
 PROGRAMS = {"mmdebstrap": "mmdebstrap", "bwrap": "bubblewrap", "tar": "tar", "dpkg-deb": "dpkg"}
 
 
@@ -52,10 +52,10 @@ class Making:
 
     Attributes:
         name: which of ROOTS it is.
-        title: as messages call it.
-        lock: what it is made of.
+        title: its name in messages.
+        lock: the packages it is made of.
         digest: its address.
-        labs: the folder that has the roots.
+        labs: the folder of all roots.
         store: the downloaded packages, all there.
         console: for progress.
     """
@@ -69,7 +69,7 @@ class Making:
     console: Console
 
     def make(self, directory: Path) -> None:
-        """Make the root in `directory`, in place of what is there. Call it with the root's lock held.
+        """Make the root in `directory`, replacing what is there. The caller holds the root's lock.
 
         Raises WorldwiseError: no space, or what mmdebstrap says.
         """
@@ -78,7 +78,7 @@ class Making:
         self._require_space(scratch)
         discard(directory)
         short = self.digest[:12]
-        # Left by a build that was killed; the lock says nobody is at it now.
+        # A killed build left these; this process has the lock, so nobody uses them now.
         for old in (*self.labs.glob(f".building-{short}-*"), *self.labs.glob(f".worldwise-stage-{short}-*")):
             discard(old)
         building = Path(tempfile.mkdtemp(dir=self.labs, prefix=f".building-{short}-"))
@@ -122,7 +122,7 @@ class Making:
         (building / MARKER).write_text(json.dumps(manifest, indent=0) + "\n", encoding="utf-8")
 
     def _repository(self, directory: Path) -> None:
-        """A flat package repository of the lab's packages and nothing else."""
+        """Write a flat package repository that has only the lab's packages."""
         directory.mkdir(mode=0o755)
 
         def entry(package: Package) -> str:
@@ -191,7 +191,7 @@ class Making:
             "--aptopt=APT::Install-Recommends false",
             "--dpkgopt=force-unsafe-io",
             *(f"--dpkgopt=path-exclude={pattern}" for pattern in _EXCLUDED),
-            "",  # the suite: all there is in the repository
+            "",  # the suite: everything in the repository
             "-",
             f"deb [trusted=yes] copy:{stage / 'packages'} ./",
         ]
@@ -227,7 +227,7 @@ def _mmdebstrap_environment(stage: Path) -> dict[str, str]:
 
 
 def scratch_place(labs: Path) -> Path:
-    """Where mmdebstrap may work: an ordinary user's takes other user ids, which must be let through."""
+    """Where mmdebstrap may work: for an ordinary user it runs under other user ids, which must be able to get there."""
     if os.geteuid() == 0:
         return labs
     if all(path.stat().st_mode & stat.S_IXOTH for path in (labs, *labs.parents)):
@@ -236,7 +236,7 @@ def scratch_place(labs: Path) -> Path:
 
 
 def require_host() -> None:
-    """Raise WorldwiseError if this machine cannot make a root, naming the package that it lacks."""
+    """Raise WorldwiseError if this machine cannot make a root, naming a missing package."""
     if platform.machine() != "x86_64":
         raise WorldwiseError(
             f"the lab's packages are for amd64, this machine is {platform.machine()}",
@@ -264,7 +264,7 @@ def _witness(root: Path) -> dict[str, int]:
 
 
 def _finish(root: Path) -> None:
-    """Take out what mmdebstrap copied from this host, and what depends on the day."""
+    """Remove what mmdebstrap copied from this host, and what depends on the date."""
     for name in ("var/log", "var/cache/apt", "var/lib/apt/lists", "var/tmp"):
         for path in (root / name).glob("*"):
             discard(path)
@@ -280,7 +280,7 @@ def _finish(root: Path) -> None:
 
 
 def discard(path: Path) -> None:
-    """Remove a file or a tree of the cache if it is there; what cannot be removed is said, and no error."""
+    """Remove a file or a tree of the cache if it is there; a failure is printed and raises nothing."""
     try:
         files.remove(path.parent, path.name)
     except OSError as error:
@@ -288,7 +288,7 @@ def discard(path: Path) -> None:
 
 
 def _stop(process: subprocess.Popen[bytes]) -> None:
-    # mmdebstrap tidies up (mounts, scratch root) on SIGINT, so it gets the time to.
+    # mmdebstrap cleans up (mounts, scratch root) on SIGINT, so it gets time for that.
     if process.poll() is None:
         process.send_signal(signal.SIGINT)
     try:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Points: what `worldwise doctor` looks at, one by one, and what it says of each."""
+"""Points: what `worldwise doctor` checks, one by one, and what it reports on each."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -12,11 +12,11 @@ State = Literal["fine", "note", "wrong"]
 
 @dataclass(frozen=True)
 class Point:
-    """One thing that was looked at.
+    """One thing that was checked.
 
     Attributes:
-        name: what was looked at, in a word or two.
-        state: `fine`; `note`, which is good to know and asks for nothing; `wrong`, for which something must be done.
+        name: what was checked, in a word or two.
+        state: `fine`; `note`: good to know, nothing to do; `wrong`: the user must do something.
         found: what was found.
         todo: what to do; empty if nothing.
     """
@@ -28,7 +28,7 @@ class Point:
 
 
 def guarded(name: str, look: Callable[[], Iterator[Point]]) -> Iterator[Point]:
-    """The points of one look; what cannot be looked at is wrong as well."""
+    """The points of one check; a check that fails gives a wrong point."""
     try:
         yield from look()
     except WorldwiseError as error:

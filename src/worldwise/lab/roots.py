@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The roots that lab/ describes: the lab, on which counts stand, and those for what no count depends on."""
+"""The roots that lab/ describes: the lab, which decides the counts, and others that no count depends on."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,11 +15,11 @@ class Root:
     """A root that lab/ describes.
 
     Attributes:
-        name: by which the command line and `open_lab` know it.
+        name: its name on the command line and for `open_lab`.
         purpose: what it is for, in a few words.
-        wish: the file that says what it is to have.
-        lock: the file that says what it has.
-        programs: programs that must be there once it is made.
+        wish: the file that lists the packages it should have.
+        lock: the file that pins the packages it has.
+        programs: programs that it must have once it is made.
     """
 
     name: str

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Boards with a microcontroller, and their cores: `boards/*.toml`, `cores/*.toml`. Adding one is one file."""
+"""Boards with a microcontroller, and their cores: `boards/*.toml`, `cores/*.toml`. A new one is one file."""
 
 import functools
 import re
@@ -38,12 +38,12 @@ def _hertz(value: object) -> int:
 
 
 class Core(Model):
-    """A core: how the compiler is told, and what its documents say of it.
+    """A core: its names and its compiler flags.
 
     Attributes:
         title: its name as Arm writes it.
         architecture: such as `Armv7E-M`.
-        flags: of the compiler.
+        flags: the compiler's flags for it.
     """
 
     title: Text
@@ -55,9 +55,9 @@ class Emulated(Model):
     """The emulated machine that stands for a board.
 
     Attributes:
-        machine: QEMU's name of it.
+        machine: QEMU's name of the machine.
         clock: Hz of the emulated core, which its SysTick counts.
-        leaves_out: what of the board it is not, a sentence each.
+        leaves_out: what of the board it does not emulate, a sentence each.
     """
 
     machine: Text
@@ -72,10 +72,10 @@ class Board(Model):
 
     Attributes:
         title: its name as its maker writes it.
-        core: a file of cores/.
-        clock: the core's, as far as times are concerned.
-        flash, ram: what a program may use of them.
-        flash_wait_states: of a read from flash at that clock, in cycles; no count depends on it.
+        core: the name of a file of cores/.
+        clock: the core's clock, used to turn counts into times.
+        flash, ram: bytes that a program may use.
+        flash_wait_states: cycles that a read from flash waits at that clock; no count depends on it.
         script: the linker script, beside the board's file; several boards can share one.
         emulated: the machine that stands for it.
     """
@@ -99,9 +99,9 @@ class Board(Model):
 
 
 def load_core(name: str, directory: Path = paths.CORES) -> Core:
-    """The core of a name. Raises WorldwiseError naming file, line and key, or the cores there are."""
+    """The core of a name. Raises WorldwiseError naming file, line and key, or listing the known cores."""
     path = directory / f"{name}.toml"
-    # A user's library names cores: none of them may be a path.
+    # A user's library names cores, and no such name may be a path.
     if files.name_problem(path.name) or not path.is_file():
         known = ", ".join(sorted(file.stem for file in directory.glob("*.toml")))
         raise WorldwiseError(
@@ -131,7 +131,7 @@ def boards() -> dict[str, Board]:
 
 
 def by_core(names: Iterable[str]) -> list[str]:
-    """Boards in the order of their cores (M0, M3, M4, M7, M33), each once; those that are gone come last."""
+    """Boards sorted by their cores (M0, M3, M4, M7, M33), each once; names without a board file come last."""
 
     def order(name: str) -> tuple[int, int, str]:
         known = boards().get(name)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Sources that come as crates: fetched by cargo in the root that has it, verified by digest, unpacked in the cache."""
+"""Sources from crates: cargo fetches them in the root that has cargo; they are verified and unpacked in the cache."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -8,7 +8,7 @@ from worldwise.lab.image import Fetch, ImageStore, Recipe
 from worldwise.lab.lab import Lab, open_lab
 from worldwise.libraries.portable import Portable
 
-# For whatever cargo fetches.
+# The hint if cargo cannot fetch something.
 REGISTRY_WAY_OUT = (
     "check the network, the proxy settings (https_proxy), the certificate authorities (SSL_CERT_FILE) "
     "and what config.toml in cargo's directory says of registries"
@@ -16,7 +16,7 @@ REGISTRY_WAY_OUT = (
 
 
 def crate_recipe(name: str, version: str, sha256: str) -> Recipe:
-    """The unpacked content of a crate; `sha256` is that of its .crate file."""
+    """The recipe of a crate's unpacked content; `sha256` is that of its .crate file."""
     return Recipe(
         name=f"crate-{name}",
         script="crate.sh",
@@ -32,11 +32,11 @@ def crate_recipe(name: str, version: str, sha256: str) -> Recipe:
 
 
 class Crates:
-    """Crates in the user's cache, fetched when they are first asked for.
+    """Crates in the user's cache, each fetched at first use.
 
     Args:
-        notify: called with a line of text when something is fetched.
-        lab: the root that has cargo; by default the one that the repository describes.
+        notify: called with a line of text when a crate is fetched.
+        lab: the root with cargo; by default the one that the repository describes.
     """
 
     def __init__(self, notify: Callable[[str], None] = lambda _: None, lab: Lab | None = None) -> None:
@@ -45,7 +45,7 @@ class Crates:
         self._store: ImageStore | None = None
 
     def folder(self, name: str, version: str, sha256: str) -> Path:
-        """Where a crate's files are. Raises WorldwiseError if it cannot be had or is not what was pinned."""
+        """The folder of a crate's files. Raises WorldwiseError if it cannot be fetched or is not what was pinned."""
         if self._store is None:
             lab = self._lab or open_lab(name="render")
             lab.ensure()
@@ -54,7 +54,7 @@ class Crates:
 
 
 def crate_folder(implementation: Portable, crates: Crates) -> Path | None:
-    """Where a library's sources are that come as a crate; None for all others. Raises WorldwiseError."""
+    """The folder of a library's sources if they come as a crate, else None. Raises WorldwiseError."""
     source = implementation.manifest.source
     if source and source.crate:
         return crates.folder(source.crate, source.version or "", source.sha256 or "")

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The curves' own arithmetic on the host, by other libraries than those measured: what is sent back is verified by it.
+"""Verification of measured results on the host, by other libraries than those measured.
 
-All values are octet strings as guest/ops/portable/ops.h has them: integers big-endian and padded, a public key X || Y,
-a signature r || s; Ed25519 and X25519 as RFC 8032 and RFC 7748 have them.
+All values are octet strings as in guest/ops/portable/ops.h: integers big-endian and padded, a public key X || Y,
+a signature r || s; Ed25519 and X25519 as in RFC 8032 and RFC 7748.
 """
 
 import functools
@@ -20,17 +20,17 @@ from worldwise.libraries.portable import CURVES
 
 _WRONG_SIGNATURE = "the signature is wrong: it does not verify"
 
-# Every call of a case can be of the same inputs, and a report reads all cases again.
+# All calls of a case may have the same inputs, and a report reads all cases again.
 _remembered = functools.lru_cache(maxsize=65536)
 
 
 class CurveError(ValueError):
-    """A value is not what it must be. The text says which, without a full stop."""
+    """A value is wrong. The message says which value and how, without a full stop."""
 
 
 @dataclass(frozen=True)
 class Curve:
-    """How long a curve's octet strings are, in bytes; 0 for what it does not have."""
+    """Lengths of a curve's octet strings in bytes; 0 for those that the curve does not use."""
 
     private: int
     public: int
@@ -42,7 +42,7 @@ def _weierstrass(field: int, order: int) -> Curve:
     return Curve(private=order, public=2 * field, signature=2 * order, secret=field)
 
 
-# Those that somebody can measure; see OPS_BYTES and OPS_ORDER_BYTES in guest/ops/portable/ops.h.
+# The curves that can be measured; see OPS_BYTES and OPS_ORDER_BYTES in guest/ops/portable/ops.h.
 LENGTHS = {
     "secp160r1": _weierstrass(20, 21),
     "secp192r1": _weierstrass(24, 24),
@@ -55,7 +55,7 @@ LENGTHS = {
 }
 WEIERSTRASS = tuple(curve for curve in CURVES if curve.startswith("secp"))
 
-# What `cryptography` has; the others are python-ecdsa's.
+# The curves that `cryptography` has; python-ecdsa does the others.
 _EC: dict[str, Callable[[], ec.EllipticCurve]] = {
     "secp192r1": ec.SECP192R1,
     "secp224r1": ec.SECP224R1,
@@ -130,8 +130,8 @@ def _joined(x: int, y: int, length: int) -> bytes:
 
 
 def _ecdsa(curve: str) -> tuple[Any, Any]:
-    """python-ecdsa and its curve. It is slow and not constant-time, which hurts nobody here."""
-    # Imported here: nobody else has to wait for it.
+    """python-ecdsa and its curve. It is slow and not constant-time; neither matters for verification."""
+    # Imported here, so that other curves need not wait for it.
     import ecdsa
 
     return ecdsa, ecdsa.curves.curve_by_name(curve.replace("secp", "SECP"))

@@ -1,20 +1,20 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The implementations there are: a crypto library in one configuration. Adding a configuration is one line here."""
+"""All implementations of OP-TEE: each is a crypto library in one configuration. A new one is one line here."""
 
 from dataclasses import dataclass
 
 
 @dataclass(frozen=True)
 class Implementation:
-    """A crypto library as OP-TEE's core has it, and the same library for Linux.
+    """A crypto library as built into OP-TEE's core, and the same library for Linux.
 
     Attributes:
         library: OP-TEE's crypto library: a key of `_CRYPTO_LIBRARY` in targets/optee_images.py.
         adapter: the file of guest/ops that calls it from Linux.
-        options: definitions that configure the core's mbed TLS; another set recompiles that library alone.
-        settings: make settings of OP-TEE; another set recompiles all of it.
-        changes: make settings that patches of ours to OP-TEE answer to; what a patch touches alone is recompiled.
-        tries: the implementation that it differs from by one change, for docs/findings.md; empty otherwise.
+        options: definitions that configure the core's mbed TLS; a change recompiles only that library.
+        settings: make settings of OP-TEE; a change recompiles all of OP-TEE.
+        changes: make settings that our patches to OP-TEE read; a change recompiles only what the patch touches.
+        tries: for docs/findings.md, the implementation from which it differs by one change; empty otherwise.
     """
 
     library: str
@@ -25,23 +25,23 @@ class Implementation:
     tries: str = ""
 
 
-# What the authors of a core's library claim of constant time, as in implementation.toml, and its licence, by `library`.
+# By `library`: what its authors claim about constant time, as in implementation.toml, and its licence.
 TWEETNACL = "tweetnacl"
 CONSTANT_TIME = {
     "libtomcrypt": "partly: its multiplication of points, LTC_ECC_TIMING_RESISTANT",
     "mbedtls": "limited: published attacks only, SECURITY.md",
-    # What libtomcrypt has for Curve25519, in every core.
+    # Every OP-TEE core uses TweetNaCl, in libtomcrypt, for Curve25519.
     TWEETNACL: "yes: TweetNaCl's paper, of Ed25519 and X25519",
 }
 LICENCES = {"libtomcrypt": "Unlicense", TWEETNACL: "Unlicense", "mbedtls": "Apache-2.0 OR GPL-2.0-or-later"}
 
 
-# SHA, AES and GHASH by the Armv8 Cryptographic Extension, wherever OP-TEE's core has code for it.
+# SHA, AES and GHASH with the Armv8 Cryptographic Extension, where OP-TEE's core has code for it.
 _CE = "CFG_CRYPTO_WITH_CE=y"
 
 
 _NIST = "-DMBEDTLS_ECP_NIST_OPTIM"
-# Several of docs/findings.md at once, without those that are a defence or must first be made robust.
+# Several findings of docs/findings.md together, without those that are a defence or not yet robust.
 _LEAN_SETTINGS = "CFG_TEE_CORE_DEBUG=n CFG_TA_FLOAT_SUPPORT=n"
 _LEAN_CHANGES = "WORLDWISE_MEMSET=y WORLDWISE_CORELOCAL=y WORLDWISE_USERDIR=y WORLDWISE_KEEPSHM=y"
 
@@ -54,7 +54,7 @@ def _ltc(settings: str = "", changes: str = "") -> Implementation:
     return Implementation("libtomcrypt", "libtomcrypt", "", settings, changes, "libtomcrypt")
 
 
-# What docs/findings.md tries. OP-TEE's own settings first; then what a patch in patches/optee-os answers to.
+# The changes that docs/findings.md tries: first OP-TEE's own settings, then those of our patches in patches/optee-os.
 _TRIES = {
     "mbedtls-nist-nodebug": _nist(settings="CFG_TEE_CORE_DEBUG=n"),
     "mbedtls-nist-nospectre": _nist(settings="CFG_CORE_WORKAROUND_SPECTRE_BP_SEC=n"),

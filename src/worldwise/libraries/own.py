@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """A user's own library: a folder with implementation.toml, adapter.c and sources, measured like the repository's.
 
-The folder is copied as it is when a run begins, and the copy is what is built: what a run measured is what its digest
-says, whatever happens to the folder meanwhile. docs/own.md is the user's side of this.
+When a run begins, it copies the folder and builds the copy. The run's digest is that of the copy, so it holds even if
+the folder changes meanwhile. docs/own.md explains this to users.
 """
 
 import contextlib
@@ -20,18 +20,18 @@ from worldwise.libraries.own_folder import copy_folder, digest_of
 from worldwise.libraries.own_manifest import check_manifest
 from worldwise.libraries.portable import ADAPTER, MANIFEST, Portable
 
-# How recipes/objects.py marks the one line that says what is wrong.
+# recipes/objects.py begins the line that says what is wrong with this.
 _SAYS = "worldwise: "
 
 
 @dataclass(frozen=True)
 class Own:
-    """A user's library as a run has it.
+    """A user's library, copied for a run.
 
     Attributes:
-        implementation: with the copy as its folder.
+        implementation: what was read from the copy, which is its folder.
         origin: the folder as the user named it, for messages.
-        text: that of its implementation.toml.
+        text: the content of its implementation.toml.
         files: SHA-256 of each file, by its path in the folder.
     """
 
@@ -55,14 +55,14 @@ _brought: dict[str, Own] = {}
 
 
 def bring(directories: Iterable[Path], cache: Path | None = None) -> list[Own]:
-    """Copy, check and make known the libraries in some folders, until `forget`: all of them, or none if one is refused.
+    """Copy, check and register the libraries in some folders, until `forget`; none if one is refused.
 
     Args:
         directories: the folders.
-        cache: where copies are kept; the user's cache by default.
+        cache: the cache for the copies; the user's cache by default.
 
-    Raises WorldwiseError naming folder, file and key for a folder that is not there, is not whole or links elsewhere,
-    and for a name that is taken.
+    Raises WorldwiseError naming folder, file and key for a folder that is missing, incomplete or links elsewhere, and
+    for a name that is taken.
     """
     brought: dict[str, Own] = {}
     for directory in directories:
@@ -83,7 +83,7 @@ def bring(directories: Iterable[Path], cache: Path | None = None) -> list[Own]:
         )
         check_manifest(own.origin, own.implementation)
         brought[name] = own
-    # All or none: a folder that is refused leaves nothing behind.
+    # All or none: if one folder is refused, no library is registered.
     for name, own in brought.items():
         portable.add(own.implementation)
         _brought[name] = own
@@ -91,14 +91,14 @@ def bring(directories: Iterable[Path], cache: Path | None = None) -> list[Own]:
 
 
 def forget() -> None:
-    """Make every library that was brought unknown again."""
+    """Unregister every library that `bring` registered."""
     for name in list(_brought):
         portable.remove(name)
         del _brought[name]
 
 
 def announce(brought: Iterable[Own], notify: Callable[[str], None]) -> None:
-    """Say which code is about to run, and how it is confined: of folders of others, and of all where one is root."""
+    """Say which code is about to run and how it is confined: for other users' folders, or as root for all."""
     for own in brought:
         with contextlib.suppress(OSError):
             owner = own.origin.stat().st_uid
@@ -113,7 +113,7 @@ def announce(brought: Iterable[Own], notify: Callable[[str], None]) -> None:
 
 @contextlib.contextmanager
 def told(name: str) -> Iterator[None]:
-    """Around a build: a failure of a user's library is told in terms of the user's files, not of a log."""
+    """Wraps a build: if a user's library fails, the error names the user's files instead of a log."""
     try:
         yield
     except WorldwiseError as error:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""A user's library as a folder: copied as it is into the cache, file by file, with the digest of each."""
+"""A user's library as a folder: copied into the cache, file by file, with the digest of each file."""
 
 import contextlib
 import errno
@@ -15,7 +15,7 @@ from worldwise.base.errors import WorldwiseError
 from worldwise.lab.holding import mark_used
 from worldwise.lab.image import check_files
 
-# A folder with more than this is not a library's sources.
+# No library's sources are larger than these limits.
 _MOST_FILES = 20_000
 
 _MOST_FOLDERS = 5_000
@@ -41,7 +41,7 @@ def copy_folder(directory: Path, name: str, store: Path) -> tuple[Path, dict[str
                 if size > left or len(listed) >= _MOST_FILES:
                     raise _too_much(directory)
                 (copy / relative).parent.mkdir(parents=True, exist_ok=True)
-                # A file can grow while it is copied: what is copied is bounded, whatever its size was.
+                # A file can grow while it is copied, so the copy itself is limited too.
                 listed[str(relative)] = files.copy(source, copy / relative, left, top)
                 left -= (copy / relative).stat().st_size
             except OSError as error:
@@ -70,9 +70,9 @@ def _too_much(directory: Path) -> WorldwiseError:
 
 
 def files_of(directory: Path) -> Iterator[tuple[Path, Path]]:
-    """Every file below a folder: its place there, and where its content is, in the order of the names.
+    """Every file below a folder, sorted by name: its path in the folder, and the path of its content.
 
-    The two are not the same for a link within the folder, which stands for its file.
+    The two differ for a link to another file of the folder.
     """
     top = directory.resolve()
     seen = 0
@@ -99,7 +99,7 @@ def files_of(directory: Path) -> Iterator[tuple[Path, Path]]:
             problem = files.name_problem(name)
             if problem:
                 raise WorldwiseError(f"{directory}: {problem}", "rename it")
-            # Not Path.resolve(), which raises what is no OSError for a link to itself.
+            # Not Path.resolve(): for a link to itself it raises something other than OSError.
             source = Path(os.path.realpath(path)) if path.is_symlink() else path
             if not source.is_relative_to(top):
                 raise WorldwiseError(

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""What a user's implementation.toml may say beside what any may: flags, definitions, files that are there."""
+"""Further checks of a user's implementation.toml: its flags, definitions and the files it names."""
 
 import re
 from collections.abc import Sequence
@@ -14,8 +14,8 @@ from worldwise.libraries.portable import MANIFEST, NO_CURVE, Portable
 
 _SOURCES = (".c", ".s", ".S")
 
-# What a stranger may tell the compiler: how code is made, and what is warned about. Nothing that names another program,
-# a file to read or to write, or a linker's option.
+# Compiler flags that a stranger may use: how code is generated, and which warnings are on. No flag may name another
+# program, a file to read or write, or a linker's option.
 _FLAGS = re.compile(
     r"-O[0-3sgz]?|-Ofast|-g[0-9]?|-ansi|-pedantic|-w|-std=[a-z0-9+]+"
     r"|-W(no-)?[a-z][a-z0-9+-]*(=[a-z0-9-]+)?"
@@ -34,7 +34,9 @@ _ARCHIVE = re.compile(r"lib[A-Za-z0-9_.+-]+\.a")
 
 
 def check_manifest(origin: Path, implementation: Portable) -> None:
-    """Refuse what the text of a library names and its folder has not; `origin` is that folder as the user named it.
+    """Refuse a library whose text names a file that its folder lacks, an unknown core or curve, or a forbidden flag.
+
+    `origin` is the folder as the user named it.
 
     Raises WorldwiseError naming file and key.
     """

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Portable implementations: crypto libraries that need no operating system. One C file of guest/ops/portable each.
+"""Portable implementations: crypto libraries that need no operating system, one C file of guest/ops/portable each.
 
 The file's first comment, `implementation.toml`, says where the library's sources come from, how they are compiled and
-what it has. A library of the user's own has the same text in a file of that name, in a folder with its sources.
+which operations it has. A user's own library has the same text in a file of that name, in a folder with its sources.
 """
 
 import functools
@@ -20,7 +20,7 @@ from worldwise.base import files, paths
 from worldwise.base.errors import WorldwiseError
 from worldwise.base.toml_model import Model, parse, read_text
 
-# Every curve there is a name for, in the order of the tables. What no library has is said to be missing, not left out.
+# Every curve with a name here, in the order of the tables. Reports list a curve that no library has as missing.
 CURVES = (
     "secp112r1",
     "secp160r1",
@@ -32,7 +32,7 @@ CURVES = (
     "ed25519",
     "x25519",
 )
-# As NIST and OpenSSL call the curves, in small letters and without dashes.
+# NIST's and OpenSSL's names of the curves, in small letters and without dashes.
 OTHER_CURVE_NAMES = {
     "p192": "secp192r1",
     "prime192v1": "secp192r1",
@@ -45,14 +45,14 @@ OTHER_CURVE_NAMES = {
 }
 NO_CURVE = "none"
 OF_CURVE = ("keygen", "sign", "verify", "ecdh")
-# Of a library's clock, on a curve of which it signs: in plain Linux alone, see guest/linux/hardclock.
+# An operation that reads a library's clock around signatures; only in plain Linux, see guest/linux/hardclock.
 HARDCLOCK = "hardclock"
 CURVELESS = ("sha256", "sha512", "aes128", "aes256", "dhrystone")
 OPTIMISATIONS = ("O0", "Os", "O2", "O3")
-# The level of what comes compiled, in a package: only the adapter is compiled here.
+# The level listed for a library that comes compiled, in a package; only its adapter is compiled here.
 PACKAGED_OPTIMISATION = "O2"
 
-# It becomes part of folders' names.
+# An implementation's name; it becomes part of folder names.
 _NAME = re.compile(r"[a-z0-9][a-z0-9-]{0,63}")
 _BLOCK = re.compile(r"^/\* implementation\.toml\n(.*?)^ *\*/", re.DOTALL | re.MULTILINE)
 MANIFEST = "implementation.toml"
@@ -60,23 +60,23 @@ ADAPTER = "adapter.c"
 
 Text = Annotated[str, Field(min_length=1, max_length=4000)]
 OptionName = Annotated[str, Field(pattern="^[a-z0-9]+(-[a-z0-9]+)*$", max_length=100)]
-# As crates.io has them; a version as Semantic Versioning does.
+# Crate names as crates.io allows them, versions as Semantic Versioning does.
 CrateName = Annotated[str, Field(pattern="^[A-Za-z][A-Za-z0-9_-]*$", max_length=64)]
 _PARTS = r"[0-9A-Za-z-]+(\.[0-9A-Za-z-]+)*"
 Version = Annotated[str, Field(pattern=rf"^[0-9]+\.[0-9]+\.[0-9]+(-{_PARTS})?(\+{_PARTS})?$", max_length=100)]
-# As Debian's policy has them.
+# Package names as Debian's policy allows them.
 PackageName = Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9+.-]+$", max_length=100)]
 ArchiveName = Annotated[str, Field(pattern=r"^lib[A-Za-z0-9_+.-]+\.a$", max_length=100)]
 
 
 def _within(names: tuple[str, ...]) -> tuple[str, ...]:
-    """The same names. Raises ValueError if one leads out of a folder or cannot be looked for."""
+    """The same names. Raises ValueError if one leads out of a folder or is no usable pattern."""
     for name in names:
         problem = files.path_problem(name)
         parts = name.split("/")
         if not problem and any("**" in part and part != "**" for part in parts):
             problem = f"'{files.quoted(name)}': ** stands for folders, so alone between slashes"
-        # Each goes through all folders below all that the one before it found.
+        # Each ** searches all folders below everything that the one before it found.
         if not problem and parts.count("**") > _MOST_DEEP:
             problem = f"'{files.quoted(name)}' has ** more than {_MOST_DEEP} times"
         if problem:
@@ -85,7 +85,7 @@ def _within(names: tuple[str, ...]) -> tuple[str, ...]:
 
 
 _MOST_DEEP = 2
-# Of build options: a suite may ask for all.
+# Combinations of build options; a suite may ask for all of them.
 _MOST_COMBINATIONS = 10_000
 PathsWithin = Annotated[tuple[Text, ...], AfterValidator(_within)]
 Operation = Literal[
@@ -94,14 +94,14 @@ Operation = Literal[
 
 
 def curve_name(text: str) -> str:
-    """The name that a curve has here, by one that others give it, such as P-256; any other text stays as it is."""
+    """Our name of a curve for another name of it, such as P-256; any other text is returned unchanged."""
     return OTHER_CURVE_NAMES.get(text.lower().replace("-", "").replace("_", ""), text)
 
 
 class Source(Model):
-    """Where a library comes from: a crate, a locked Debian source package, the folder itself, or compiled, in packages.
+    """Where a library comes from: a crate, a locked Debian source package, its own folder, or compiled packages.
 
-    `parts`: the folders of a large source package that are unpacked, of one without changes by Debian.
+    `parts`: the folders that are unpacked of a large source package, which must be without Debian's changes.
     `packages`: locked packages of the measured machine, whose static libraries are linked.
     """
 
@@ -128,7 +128,7 @@ class Source(Model):
 
 
 class Part(Model):
-    """What is compiled: sources (names or shell patterns), folders of headers, definitions, other compiler flags."""
+    """What is compiled: sources (names or shell patterns), header folders, definitions, other compiler flags."""
 
     sources: PathsWithin = ()
     include: PathsWithin = ()
@@ -137,15 +137,15 @@ class Part(Model):
 
 
 class CorePart(Part):
-    """What a core changes: more of each, and sources and definitions that it goes without."""
+    """What differs on one core: what is added, and sources and definitions that are left out."""
 
     without: tuple[Text, ...] = ()
 
 
 class Build(Part):
-    """How the library is compiled: for every program, and more for one curve or core.
+    """How the library is compiled: for every program, with additions for one curve or core.
 
-    `archives`: static libraries of its packages, in the order in which they are linked.
+    `archives`: static libraries of its packages, in link order.
     """
 
     warnings: bool = False
@@ -155,7 +155,7 @@ class Build(Part):
 
 
 class Option(Model):
-    """One of a library's build options: what each of its values defines, and the one that is meant if none is named."""
+    """One of a library's build options: the definitions of each value, and the default value."""
 
     default: OptionName
     values: dict[OptionName, tuple[Text, ...]]
@@ -168,11 +168,11 @@ class Option(Model):
 
 
 class Needs(Model):
-    """What a library needs: certain cores (none named: any), the frame's SHA-256, so many bytes of heap, or Linux.
+    """What a library needs: certain cores (if none named, any), the frame's SHA-256, bytes of heap, or Linux.
 
-    `hedged`: its Ed25519 signatures have random bytes in the nonce, so they are valid, but not those of RFC 8032.
+    `hedged`: its Ed25519 signatures have random bytes in the nonce, so they are valid but differ from RFC 8032's.
 
-    Without `heap` a program that allocates has three quarters of the RAM that is left for it, and the rest is stack.
+    Without `heap`, a program that allocates gets three quarters of the free RAM as heap, and the rest as stack.
     """
 
     cores: tuple[Text, ...] = ()
@@ -185,7 +185,7 @@ class Needs(Model):
 class Manifest(Model):
     """The text `implementation.toml`.
 
-    `constant_time` is what its authors claim of it, a word for tables, and behind a colon where they do.
+    `constant_time` is what its authors claim: a word for tables, then a colon and where they claim it.
     """
 
     name: Text
@@ -211,7 +211,7 @@ class Manifest(Model):
     @classmethod
     def _known(cls, value: dict[str, tuple[str, ...]]) -> dict[str, tuple[str, ...]]:
         for curve, operations in value.items():
-            # The first has a name only, for what is asked for and cannot be had.
+            # No library has the first curve; it has a name only so that reports can say so.
             if curve not in (*CURVES[1:], NO_CURVE):
                 raise ValueError(f"curve '{curve}' is not known. Allowed: {', '.join(CURVES[1:])}, {NO_CURVE}")
             allowed = CURVELESS if curve == NO_CURVE else (*OF_CURVE, HARDCLOCK)
@@ -246,9 +246,9 @@ class Portable:
     """A portable implementation.
 
     Attributes:
-        manifest: what its text says.
+        manifest: the content of its `implementation.toml`.
         adapter: the C file that defines the functions of guest/ops/portable/ops.h.
-        folder: where its sources are if they are the user's own; None for one of the repository's.
+        folder: the folder of its sources if it is the user's own; None if it is the repository's.
     """
 
     manifest: Manifest
@@ -271,13 +271,13 @@ class Portable:
 
     @property
     def packaged(self) -> bool:
-        """Whether it comes compiled, so that no level of optimisation here changes it."""
+        """Whether it comes compiled, so no optimisation level changes it."""
         return bool(self.manifest.source and self.manifest.source.packages)
 
     def options(self, text: str) -> dict[str, str]:
         """The value of each of its build options, from a case's text such as `nist-off+window-2`.
 
-        Raises WorldwiseError for what it has not, with what it has.
+        Raises WorldwiseError for an unknown or repeated option, listing those that it has.
         """
         chosen = {name: option.default for name, option in self.manifest.options.items()}
         named: set[str] = set()
@@ -293,7 +293,7 @@ class Portable:
         return chosen
 
     def options_text(self, chosen: Mapping[str, str]) -> str:
-        """The one way in which a case says such values: those that are not the default, in the manifest's order."""
+        """Option values in a case's one notation: those that are not the default, in the manifest's order."""
         return "+".join(
             f"{name}-{chosen[name]}"
             for name, option in self.manifest.options.items()
@@ -301,13 +301,13 @@ class Portable:
         )
 
     def grid(self) -> list[str]:
-        """Every combination of its build options' values, as a case says them; the default alone if it has none."""
+        """Every combination of its build options' values, in a case's notation; only the default if it has none."""
         names = list(self.manifest.options)
         values = [self.manifest.options[name].values for name in names]
         return [self.options_text(dict(zip(names, chosen, strict=True))) for chosen in itertools.product(*values)]
 
     def defines(self, options: str) -> tuple[str, ...]:
-        """What the options of a case's text define. Raises WorldwiseError as `options` does."""
+        """The definitions for the options in a case's text. Raises WorldwiseError as `options` does."""
         chosen = self.options(options)
         return tuple(one for name, option in self.manifest.options.items() for one in option.values[chosen[name]])
 
@@ -334,7 +334,7 @@ def load_adapter(path: Path) -> Portable:
 
 
 def load_folder(directory: Path) -> Portable:
-    """A user's own implementation: a folder with implementation.toml, adapter.c and the sources it names.
+    """A user's own implementation, from a folder with implementation.toml, adapter.c and the sources it names.
 
     Raises WorldwiseError naming file, line and key.
     """
@@ -361,12 +361,12 @@ _added: dict[str, Portable] = {}
 
 
 def add(implementation: Portable) -> None:
-    """Make a user's implementation known for this call of the tool, under its name."""
+    """Register a user's implementation under its name, for this process."""
     _added[implementation.name] = implementation
 
 
 def remove(name: str) -> None:
-    """Make an implementation that was added unknown again."""
+    """Unregister an implementation that `add` registered."""
     _added.pop(name, None)
 
 
@@ -376,7 +376,7 @@ def portables() -> Mapping[str, Portable]:
 
 
 def find(name: str) -> Portable:
-    """The implementation of a name. Raises WorldwiseError if it is a user's and was not brought."""
+    """The implementation of a name. Raises WorldwiseError if it is a user's library that this run was not given."""
     found = portables().get(name)
     if found is None:
         raise WorldwiseError(

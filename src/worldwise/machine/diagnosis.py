@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Diagnosis: how a machine ended, and what its consoles say of it."""
+"""Diagnosis: how a machine ended, and what its consoles say about it."""
 
 import re
 import signal
@@ -13,22 +13,22 @@ from worldwise.lab.sandbox.limits import KIB, Limits, broken_limit
 from worldwise.lab.sandbox.refusals import refusal_in
 from worldwise.machine.machine import CONSOLE, EMULATOR_LOG, RECORDS, SECURE_CONSOLE, Machine
 
-# Lines of each console shown when something went wrong, and bytes of its end that are looked at.
+# Lines of each console shown after a failure, and bytes of its end that are read.
 _CONSOLE_TAIL = 25
 _CONSOLE_BYTES = 256 * KIB
 CONSOLES = (EMULATOR_LOG, CONSOLE, SECURE_CONSOLE)
-# OP-TEE's words: where ldelf put a file, and one address of a call stack (E/LD of a TA, E/TC of the core).
+# OP-TEE's messages: where ldelf put a file, and one address of a call stack (E/LD for a TA, E/TC for the core).
 _LOADED = re.compile(r"\[\d+\] ([0-9a-f-]{36}) @ 0x([0-9a-f]+)")
 _FRAME = re.compile(r"E/(LD|TC):\S*\s+(?:\d+ +)?0x([0-9a-f]+)(?: |$)")
 
 
 def _console(directory: Path, name: str) -> str:
-    """The end of a console, which a machine may be writing; empty if it is not there, or is not a file."""
+    """The end of a console, which a machine may still be writing; empty if it is missing or not a file."""
     return end_of(directory / name, _CONSOLE_BYTES).decode("utf-8", "replace")
 
 
 def panic(directory: Path) -> str:
-    """What the consoles say of a panic of the kernel or of OP-TEE's core; empty if neither did."""
+    """What the consoles say about a panic of the kernel or of OP-TEE's core; empty if neither panicked."""
     for name, pattern, who in (
         (CONSOLE, r"Kernel panic - not syncing: (.*)", "the guest's kernel panicked"),
         (SECURE_CONSOLE, r"E/TC.*?(Panic (?:at|in|\S*').*)", "OP-TEE's core panicked"),
@@ -40,7 +40,7 @@ def panic(directory: Path) -> str:
 
 
 def raise_refusal(directory: Path) -> None:
-    """Raise HostError if bubblewrap did not let QEMU begin."""
+    """Raise HostError if bubblewrap did not let QEMU start."""
     if refusal := refusal_in(last_line(directory / EMULATOR_LOG)):
         raise refusal
 
@@ -53,8 +53,8 @@ def last_line(path: Path) -> str:
 def diagnosis(directory: Path, machine: Machine, lab: Lab, room: Path | None = None) -> str:
     """The ends of the consoles in a case's directory, for a person to read.
 
-    A backtrace of the secure world gets its functions and source lines. `room`: where the machine's consoles still
-    are while it is there.
+    A backtrace of the secure world gets its functions and source lines. `room`: the folder that has the consoles while
+    the machine runs.
     """
     parts = []
     for name, title in zip(CONSOLES, ("QEMU", "Linux console", "OP-TEE console"), strict=True):
@@ -68,7 +68,7 @@ def diagnosis(directory: Path, machine: Machine, lab: Lab, room: Path | None = N
 
 
 def judge(status: int, directory: Path, machine: Machine, lab: Lab, limits: Limits) -> None:
-    """Raise WorldwiseError if a machine did not end of its own: by the program's status, 0 or 1, through init."""
+    """Raise WorldwiseError unless init ended the machine with the program's status, 0 or 1."""
     said = panic(directory)
     if not (directory / RECORDS).exists():
         raise_refusal(directory)
@@ -102,7 +102,7 @@ def symbolise(lines: Sequence[str], symbols: Mapping[str, Path], lab: Lab) -> li
         if match[1] == "TC":
             wanted.setdefault("tee", {})[number] = address
         else:
-            # Of several loaded files the one with the highest start below the address.
+            # The file with the highest start below the address.
             below = [(start, name) for name, start in loaded.items() if start <= address]
             if below:
                 start, name = max(below)

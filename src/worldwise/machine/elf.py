@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Programs: where their symbols are, and what is at an address."""
+"""ELF programs: addresses of symbols, and names of addresses."""
 
 import functools
 import struct
@@ -14,7 +14,7 @@ from elftools.elf.sections import SymbolTableSection
 from worldwise.base.errors import WorldwiseError
 
 
-# Every case of a machine asks, and a program with a C library in it has thousands of symbols.
+# Cached: every case of a machine asks, and a program with a C library in it has thousands of symbols.
 @functools.cache
 def symbol_address(elf: Path, name: str) -> int:
     """The address of a symbol of an ELF file. Raises WorldwiseError if it has none of that name."""
@@ -38,14 +38,14 @@ def _named(table: SymbolTableSection, name: str, word: str) -> Iterator[int]:
 
 
 def address_name(elf: Path, address: int) -> str:
-    """What is at an address of a program: `recurse (adapter.c:12)`; empty for an address that is in no function.
+    """The function and line at an address of a program: `recurse (adapter.c:12)`; empty if no function is there.
 
-    Empty too for a program that cannot be read: a library of a stranger has a say in what its sections are.
+    Empty too for a program that cannot be read: a stranger's library can shape its sections.
     """
     try:
         return _address_name(elf, address)
     except Exception:
-        # pyelftools promises no kind of error for what no compiler would make.
+        # pyelftools may raise any error for an ELF file that no compiler would make.
         return ""
 
 
@@ -55,7 +55,7 @@ def _address_name(elf: Path, address: int) -> str:
         name = ""
         table = read.get_section_by_name(".symtab")
         for symbol in table.iter_symbols() if isinstance(table, SymbolTableSection) else ():
-            # In Thumb code the lowest bit says that it is one.
+            # The lowest bit marks Thumb code.
             start = int(symbol["st_value"]) & ~1
             if symbol["st_info"]["type"] == "STT_FUNC" and start <= address < start + int(symbol["st_size"]):
                 name = str(symbol.name)
@@ -86,7 +86,7 @@ def _source_line(dwarf: DWARFInfo, address: int) -> str:
 
 
 def loaded_bytes(elf: Path) -> int:
-    """The bytes of a program's code, constants and initial values; data that begin as zeros are not in it."""
+    """The bytes of a program's code, constants and initial values, without data that begin as zeros."""
     with elf.open("rb") as file:
         return sum(
             section["sh_size"]

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The emulator: it runs a case's program on a machine, which sends back its records.
+"""The emulator: it runs a case's program on a machine, and the program sends back its records.
 
-An emulated machine is booted once, stopped at one and the same instruction, and its state saved. Every case starts
-from that state, so neither the order of the cases nor the host can change a digit.
+An emulated machine is booted once, stopped at a fixed instruction, and its state saved. Every case starts from that
+state, so neither the order of the cases nor the host can change a digit.
 """
 
 import contextlib
@@ -20,7 +20,7 @@ from worldwise.machine.plugin import Plugin
 from worldwise.machine.qemu import Qemu, Session
 from worldwise.machine.snapshot import ATTEMPTS, RESTORED, Snapshots, state_of, stopped_well
 
-# Where a case begins: on a machine that is restored from its saved state, or on one that is booted for it.
+# Where a case begins: on a machine restored from its saved state, or on a machine booted for it.
 StartFrom = Literal["snapshot", "boot"]
 
 
@@ -61,7 +61,7 @@ class Emulator:
         self.directory = self._snapshots.directory
 
     def snapshot(self, machine: Machine) -> Path:
-        """The machine's saved state, made if it is not there or damaged. Returns its folder.
+        """The folder of the machine's saved state, which is made if missing or damaged.
 
         Raises WorldwiseError if the machine does not get ready; the consoles' ends are in the details.
         """
@@ -70,14 +70,14 @@ class Emulator:
     def prepare(
         self, machine: Machine, program: Sequence[str], address: int, directory: Path, left: Sequence[str] = ()
     ) -> Path:
-        """The state of a machine whose program has got to an instruction, saved for `run`. Returns its folder.
+        """Run a program up to an instruction and save the machine's state for `run`. Returns the state's folder.
 
         Args:
             machine: what to run on.
-            program: its command line on the machine. It has no file of the host open there: none would be later.
-            address: virtual, of an instruction that no other program of the machine has there.
-            directory: an empty folder, in which the program's files appear, and the state.
-            left: files that the program leaves besides those of every machine.
+            program: its command line on the machine. At `address` no host file may be open: the state cannot keep one.
+            address: the instruction's virtual address; no other program of the machine may have code there.
+            directory: an empty folder for the program's files and the state.
+            left: names of files that the program leaves besides those of every machine.
 
         Raises WorldwiseError if the program does not get there.
         """
@@ -103,8 +103,8 @@ class Emulator:
             start: from the saved state, or from a cold boot.
             progress: called now and then with the size of the records so far, in bytes.
             plugin: attached to the emulator of a restored machine.
-            prepared: the folder that `prepare` gave: the program goes on from there, not from its begin.
-            left: files that the machine leaves besides those of every machine.
+            prepared: the folder that `prepare` returned: the program resumes there instead of starting.
+            left: names of files that the machine leaves besides those of every machine.
 
         Raises WorldwiseError if the machine hangs, QEMU cannot start, or the tool is being stopped.
         """
@@ -129,7 +129,7 @@ class Emulator:
         return Ended(status, tuple(self._qemu.plain(command)), time.monotonic() - began)
 
     def _at_once(self, session: Session, program: Sequence[str], plugin: Plugin | None) -> tuple[int, list[str]]:
-        """A machine whose program gets its command line from the emulator."""
+        """Run a machine whose program gets its command line from the emulator."""
         words = "".join(f",arg={word.replace(',', ',,')}" for word in program)
         extra = ["-semihosting-config", f"enable=on,target=native{words}"]
         return self._qemu.to_the_end(session, extra, [], plugin)
@@ -162,7 +162,7 @@ class Emulator:
     def _session(
         self, machine: Machine, directory: Path, left: Sequence[str], progress: Callable[[int], None]
     ) -> Iterator[Session]:
-        """A session of a machine, and of what runs beside it."""
+        """A session of a machine and of the host program that runs beside it."""
         with self._qemu.session(machine, directory, left, progress) as session:
             beside = machine.beside.running(directory, session.room) if machine.beside else contextlib.nullcontext("")
             with beside as forward:
@@ -182,7 +182,7 @@ class Emulator:
 
 @contextlib.contextmanager
 def _command_line(program: Sequence[str], directory: Path) -> Iterator[None]:
-    """The file by which the first process learns what to run, and what it leaves, while a machine runs."""
+    """The file `case` tells the first process what to run; on exit that file and `machine` are removed."""
     (directory / "case").write_text("\n".join(program) + "\n", encoding="ascii")
     try:
         yield

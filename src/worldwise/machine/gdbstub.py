@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""As much of the GDB remote protocol as stopping a machine at one instruction needs.
+"""The part of the GDB remote protocol that is needed to stop a machine at one instruction.
 
 Source: GDB manual, appendix "GDB Remote Serial Protocol".
 """
@@ -16,12 +16,12 @@ from worldwise.lab.sandbox.lending import socket_of
 
 
 class GdbStub:
-    """A connection to an emulator's GDB server on a Unix socket. The machine is stopped while one is being made.
+    """A connection to an emulator's GDB server on a Unix socket. The machine must be stopped while connecting.
 
     Args:
         path: the socket.
         timeout: seconds to wait for the socket to appear, and for each reply.
-        alive: whether the emulator still runs; asked while there is no socket.
+        alive: whether the emulator still runs; called until the socket appears.
     """
 
     def __init__(self, path: Path, timeout: float, alive: Callable[[], bool] = lambda: True) -> None:
@@ -48,7 +48,7 @@ class GdbStub:
         self._socket.close()
 
     def run_to(self, address: int) -> None:
-        """Let the machine run until the instruction at a virtual address is the next one, and stop it there.
+        """Let the machine run, and stop it just before the instruction at a virtual address.
 
         Raises WorldwiseError if it does not get there in time, or ends before.
         """

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Machines: what an emulated one is made of, how QEMU is told of it, and the files that it leaves."""
+"""Emulated machines: their files, QEMU's arguments for them, and the files that they leave."""
 
 import contextlib
 import hashlib
@@ -14,67 +14,67 @@ from worldwise.lab.lab import Lab
 # The instruction before which a machine with an operating system is stopped and saved.
 READY_SYMBOL = "worldwise_machine_ready"
 
-# What a machine leaves.
+# The files that a machine leaves.
 RECORDS = "records.jsonl"
 TRACE = "trace.jsonl"
 CONSOLE = "console.log"
 SECURE_CONSOLE = "secure.log"
 EMULATOR_LOG = "qemu.log"
 
-# Instructions: between the two readings around the stop there are three, where a reading is one.
+# In instructions. Only three lie between the two clock readings around the stop, if a reading is one instruction.
 LEAST_SKIP = 100
 
 # The date comes from virtual time too.
 FIXED_DATE = ("-rtc", "base=2025-01-01T00:00:00,clock=vm")
-# Every switch that makes a machine repeat itself to the digit. tests/machine/test_determinism.py takes each away.
+# The switches that make a machine repeat itself to the digit. tests/machine/test_determinism.py removes each in turn.
 DETERMINISM = (
-    # One instruction is one nanosecond of virtual time, and idle time is skipped, not waited for.
+    # One instruction is one nanosecond of virtual time; idle time is skipped.
     ("-icount", "shift=0,align=off,sleep=off"),
     FIXED_DATE,
 )
-# No random seed in the device tree, which would reach both worlds' generators.
+# No random seed in the device tree: it would reach both worlds' random generators.
 DETERMINISTIC_MACHINE = "dtb-randomness=off"
 
-# The id of what a network card is plugged into.
+# QEMU's id of the network that a card is plugged into.
 NETWORK = "host"
 
 
 class Beside(Protocol):
-    """What runs on the host beside a machine and talks to it through the machine's network card.
+    """A host program that runs beside a machine and talks to it through the machine's network card.
 
-    Such a machine follows the host's clock, not its own: nothing is counted on it.
+    Such a machine follows the host's clock, so nothing is counted on it.
     """
 
     def running(self, directory: Path, live: Path) -> contextlib.AbstractContextManager[str]:
         """Runs from before the machine starts until it has ended; gives the forwarding for QEMU's user network.
 
-        It may put files into the case's directory. What the machine writes it may look at in `live`, not trust.
-        Raises WorldwiseError at the end if it failed.
+        It may put files into the case's directory. It may read in `live` what the machine writes, but must not trust
+        it. Raises WorldwiseError at the end if it failed.
         """
 
 
 @dataclass(frozen=True)
 class Machine:
-    """An emulated machine: what it is made of and how QEMU is told.
+    """An emulated machine: its files and QEMU's arguments.
 
     Attributes:
         name: shown to people.
         files: file name in the machine's folder -> where it is now.
         digests: file name -> SHA-256.
-        arguments: of QEMU, with file names relative to the machine's folder `/machine`.
+        arguments: QEMU's arguments, with file names relative to the machine's folder `/machine`.
         images: provenance: image name -> address.
-        ready: address of the instruction before which the machine is stopped and saved; None for one that boots within
-            milliseconds, so that every case begins at power-on.
+        ready: address of the instruction before which the machine is stopped and saved; None for a machine that boots
+            within milliseconds: each of its cases begins at power-on.
         symbols: ELF files that name addresses of the monitor and the secure world: name or UUID -> file.
         preload: names that firmware loads from its current directory.
-        footprint: bytes of `flash` and `ram` that the measured operation takes, where programs are linked for one; in
-            plain Linux those of the library with all operations of the case's curve; of `ta_loaded` and `ta_file`
-            where a TA is one of several that do the same.
-        beside: what runs on the host beside it; only a machine that has it has a network card.
-        least_skip: instructions between those two readings that are more than the readings themselves can take.
-        brought: of `files`, those that a machine sees only once a case begins: no part of its saved state.
-        patience: seconds for which its programs may record nothing, where that is more than other machines are given.
-        host_files: names of the files that what is beside it writes into the case's directory.
+        footprint: bytes of `flash` and `ram`: of the measured operation if a program is linked for it alone, in plain
+            Linux of the library with all operations of the case's curve; and of `ta_loaded` and `ta_file` if several
+            TAs do the same.
+        beside: the host program that runs beside it; only then does the machine have a network card.
+        least_skip: more instructions than the two clock readings around the stop can take themselves.
+        brought: those of `files` that a machine sees only once a case begins: no part of its saved state.
+        patience: seconds for which its programs may record nothing, if more than other machines get.
+        host_files: names of the files that `beside` writes into the case's directory.
     """
 
     name: str
@@ -93,11 +93,11 @@ class Machine:
     host_files: tuple[str, ...] = ()
 
     def digest(self, lab: Lab) -> str:
-        """The machine's address: lab (so QEMU itself), files, arguments, stopping point."""
+        """The machine's address: over the lab (and so QEMU), files, arguments and stopping point."""
         return self._digest(lab, self.digests)
 
     def state_digest(self, lab: Lab) -> str:
-        """The address of its saved state: the same without what a case brings."""
+        """The address of its saved state: as `digest`, but without the files that a case brings."""
         return self._digest(lab, {name: sha for name, sha in self.digests.items() if name not in self.brought})
 
     def _digest(self, lab: Lab, digests: Mapping[str, str]) -> str:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The emulator's plugins: how they are built and how QEMU is told of one."""
+"""The emulator's plugins: their recipes, and QEMU's options for them."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -13,12 +13,12 @@ from worldwise.machine.machine import TRACE
 
 @dataclass(frozen=True)
 class Plugin:
-    """The emulator's plugin for one run. It changes no count; what it sees appears as `trace.jsonl` beside the records.
+    """The tracing plugin for one run. It changes no count; it writes `trace.jsonl` beside the records.
 
     Attributes:
         file: the plugin.
-        arguments: its arguments but the output's name; see plugin/worldwise/arguments.h.
-        functions: where functions begin and end, for its argument of that name; None for none.
+        arguments: its arguments except the output's name; see plugin/worldwise/arguments.h.
+        functions: the file that says where functions begin and end, for its argument `functions`; None for none.
     """
 
     file: Path
@@ -41,7 +41,7 @@ class Plugin:
 
 
 class CutPlugin(Plugin):
-    """The emulator's plugin that ends it at an instruction: see plugin/cut.c."""
+    """The plugin that ends the emulator at an instruction: see plugin/cut.c."""
 
     def option(self) -> str:
         """The value of QEMU's `-plugin`."""

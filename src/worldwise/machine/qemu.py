@@ -19,29 +19,29 @@ from worldwise.machine.diagnosis import CONSOLES, diagnosis, panic
 from worldwise.machine.machine import CONSOLE, EMULATOR_LOG, NETWORK, RECORDS, SECURE_CONSOLE, Machine
 from worldwise.machine.plugin import Plugin
 
-# What every machine may leave for the host. One that is saved leaves its state, one that is watched its trace, and a
-# campaign names what its own leave besides.
+# The files that every machine may leave for the host. A saved machine also leaves its state, a traced machine its
+# trace, and a campaign names further files of its machines.
 _LEFT = (RECORDS, CONSOLE, SECURE_CONSOLE, "machine")
 
-# What QEMU sees of the lab: nothing that it could run, or that a guest could have run by semihosting.
+# The parts of the lab that QEMU sees: no other program that it, or a guest by semihosting, could run.
 _QEMU = "qemu-system-aarch64"
 _QEMU_PARTS = (f"/usr/bin/{_QEMU}", "/usr/lib", "/usr/lib64")
-# It starts no program and takes no other rights, whatever a guest makes of it.
+# QEMU starts no program and takes no other rights, even if a guest takes it over.
 _QEMU_SANDBOX = ("-sandbox", "on,obsolete=deny,elevateprivileges=deny,spawn=deny,resourcecontrol=deny")
-# Seconds between two looks at what a machine has written.
+# Seconds between two checks of what a machine has written.
 _LOOK = 0.05
 
 
 @dataclass(frozen=True)
 class Session:
-    """One machine that runs, from its start to its end.
+    """One run of a machine, from its start to its end.
 
     Attributes:
-        machine: what runs.
-        directory: the case's, on the host.
+        machine: the machine.
+        directory: the case's directory on the host.
         room: the folder that the machine itself writes to.
         progress: called now and then with the size of the records so far, in bytes.
-        forward: what is forwarded to its network card; empty for nothing.
+        forward: QEMU's option for what is forwarded to its network card; empty for nothing.
     """
 
     machine: Machine
@@ -83,10 +83,10 @@ class Qemu:
         left: Sequence[str] = (),
         progress: Callable[[int], None] = lambda _: None,
     ) -> Iterator[Session]:
-        """A machine's session, whose room has a copy of the files in a case's directory.
+        """A machine's session, whose room starts with a copy of the files in a case's directory.
 
-        When the machine has ended, what it left of the files it may leave is moved to that directory: those of every
-        machine, and those of the names in `left`. Raises WorldwiseError if one of these is not a regular file.
+        After the machine has ended, the files it may leave are moved to that directory: those of every machine, and
+        those named in `left`. Raises WorldwiseError if one of them is not a regular file.
         """
         with scratch(self.lab.cache) as place:
             room = place / "run"
@@ -121,7 +121,7 @@ class Qemu:
     ) -> list[str]:
         """The command in the lab, which sees the host's network only if something is forwarded."""
         machine = session.machine
-        # Of this network the guest sees what is forwarded and no more.
+        # The guest sees only what is forwarded from this network.
         user = ",".join(filter(None, (f"user,id={NETWORK},restrict=on", session.forward)))
         argv = [
             _QEMU, "-nodefaults", "-no-user-config", "-display", "none", "-no-reboot",
@@ -141,7 +141,7 @@ class Qemu:
 
     @staticmethod
     def plain(command: Sequence[str]) -> Sequence[str]:
-        """QEMU's own command line, the same on every host: what stands behind those that make the sandbox."""
+        """QEMU's own command line, the same on every host: the part behind the sandbox's arguments."""
         return command[command.index(_QEMU) :]
 
     def start(self, command: Sequence[str], directory: Path) -> subprocess.Popen[bytes]:
@@ -149,7 +149,7 @@ class Qemu:
         if self._stopping:
             raise WorldwiseError("stopped")
         with (directory / EMULATOR_LOG).open("wb") as log:
-            # A session of its own: Ctrl-C is the tool's to handle, which ends QEMU in an orderly way.
+            # A session of its own: the tool handles Ctrl-C and ends QEMU in an orderly way.
             process = subprocess.Popen(
                 command,
                 stdin=subprocess.DEVNULL,
@@ -196,12 +196,12 @@ class Qemu:
             raise WorldwiseError("stopped")
 
     def _error(self, session: Session, problem: str, hint: str) -> WorldwiseError:
-        """What is wrong with a machine that was ended, with what its consoles say."""
+        """The error for a machine that was stopped, with the ends of its consoles."""
         details = diagnosis(session.directory, session.machine, self.lab, session.room)
         return WorldwiseError(f"machine {session.machine.name}{problem}", hint, details)
 
     def end(self, process: subprocess.Popen[bytes]) -> None:
-        """End bubblewrap, and with it its pid namespace: QEMU cannot stay behind."""
+        """End bubblewrap and its pid namespace, so QEMU ends too."""
         if process.poll() is None:
             process.kill()
             process.wait()
@@ -215,7 +215,7 @@ class Qemu:
 
 
 def _written(session: Session) -> int:
-    """Bytes of what shows that a machine is alive: its records, and what is written beside it."""
+    """Bytes of the files whose growth shows that a machine is alive: its records, and those of what runs beside it."""
     written = 0
     host_files = (session.directory / name for name in session.machine.host_files)
     for path in (session.room / RECORDS, *host_files):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Snapshots: machines that were booted once, stopped at one and the same instruction, and saved."""
+"""Snapshots: machines that were booted once, stopped at a fixed instruction, and saved."""
 
 import asyncio
 import contextlib
@@ -28,18 +28,18 @@ from worldwise.machine.qemu import Qemu, Session
 
 _STATE = "state"
 _MANIFEST = "snapshot.json"
-# Boots until one stops as it must: one does, unless the host is so busy that QEMU's main loop does not get its turn.
+# How often to boot until the machine stops as it must. Once is enough unless a busy host starves QEMU's main loop.
 ATTEMPTS = 3
-# How many times as long as a boot a program may take to get where its state is saved.
+# A program may take this many times as long as a boot to reach the point where its state is saved.
 _PREPARE = 5
-# For a machine that begins from a state that `state_of` shows it.
+# QEMU's options for a machine that begins from the saved state bound by `state_of`.
 RESTORED = ("-incoming", f"file:/snapshot/{_STATE}")
-# For a machine that a debugger lets run to where its state is saved.
+# QEMU's options for a machine that a debugger runs to the point where its state is saved.
 _STOPPED = (
     "-S",
     *("-gdb", "unix:/sockets/gdb,server=on,wait=off"),
     *("-qmp", "unix:/sockets/qmp,server=on,wait=off"),
-    # Where a machine was stopped by the debugger is not a state it could be restored to.
+    # Do not save that a debugger stopped the machine: it could not be restored to that run state.
     *("-global", "migration.store-global-state=off"),
 )
 
@@ -98,7 +98,7 @@ class Snapshots:
     def prepare(
         self, machine: Machine, program: Sequence[str], address: int, directory: Path, left: Sequence[str]
     ) -> Path:
-        """The state of a machine whose program has got to an instruction: see Emulator.prepare."""
+        """Run a program up to an instruction and save the machine's state: see Emulator.prepare."""
         (directory / "case").write_text("\n".join(program) + "\n", encoding="ascii")
         snapshot = state_of(self.get(machine))
         with self._qemu.sockets() as sockets, self._qemu.session(machine, directory, (*left, _STATE)) as session:
@@ -126,11 +126,11 @@ class Snapshots:
 
     @contextlib.contextmanager
     def booted(self, session: Session, sockets: Path) -> Iterator[tuple[subprocess.Popen[bytes], GdbStub, list[str]]]:
-        """A machine from power-on to the instruction before which it is ready, stopped there; ended on exit."""
+        """A machine run from power-on and stopped before its ready instruction; ended on exit."""
         machine, directory, room = session.machine, session.directory, session.room
         command = self._qemu.command(session, sockets, _STOPPED)
         for name in machine.preload:
-            # Firmware opens these by bare name in QEMU's current directory.
+            # Firmware opens these files by bare name in QEMU's current directory.
             (room / name).symlink_to(f"/machine/{name}")
         process = self._qemu.start(command, directory)
         try:
@@ -154,7 +154,7 @@ class Snapshots:
             self._qemu.end(process)
 
     def not_stopped_well(self, machine: Machine, attempt: int) -> None:
-        """See machine_ready() in guest/linux/init.c. Another attempt, or WorldwiseError if this was the last."""
+        """Announce a new attempt, or raise WorldwiseError after the last; see machine_ready() of guest/linux/init.c."""
         if attempt == ATTEMPTS:
             raise WorldwiseError(
                 f"machine {machine.name} was never stopped as it must be, in {ATTEMPTS} attempts",
@@ -176,7 +176,7 @@ class Snapshots:
         self._notify(f"booted {machine.name} in {time.monotonic() - began:.1f} s")
 
     def _stopped_well(self, machine: Machine, snapshot: Path) -> bool:
-        """Restore a new snapshot once, for the two readings around the stop."""
+        """Restore a new snapshot once, to check the two clock readings around the stop."""
         with tempfile.TemporaryDirectory(dir=snapshot) as work:
             directory = Path(work)
             (directory / "case").write_text("/bin/faults\n", encoding="ascii")
@@ -186,14 +186,14 @@ class Snapshots:
 
 
 def state_of(folder: Path) -> Bind:
-    """A machine's saved state, for a machine to begin from."""
+    """The bind that lets a machine begin from a saved state."""
     return (folder / _STATE, f"/snapshot/{_STATE}", "ro")
 
 
 def stopped_well(directory: Path, least_skip: int) -> bool:
-    """Whether virtual time was skipped when the machine was stopped, as it is unless QEMU's main loop was busy.
+    """Whether virtual time was skipped when the machine was stopped; it is, unless QEMU's main loop was busy.
 
-    True too for a machine that did not get far enough to say.
+    True too for a machine that ended before it wrote both readings.
     """
     try:
         ready, resumed = map(int, (directory / "machine").read_text(encoding="ascii").split())
@@ -215,7 +215,7 @@ def _problem(directory: Path, digest: str) -> str:
 
 
 async def _restored_by(socket: Path, limit: float) -> None:
-    """Wait until QEMU has read the state that it begins from."""
+    """Wait until QEMU has loaded the state that it begins from."""
     client = QMPClient("worldwise")
     with socket_of(socket) as path:
         await client.connect(path)
@@ -232,7 +232,7 @@ async def _restored_by(socket: Path, limit: float) -> None:
 
 
 async def _save(socket: Path, inside: str) -> None:
-    """Have QEMU write the stopped machine's state to a file, then leave."""
+    """Make QEMU write the stopped machine's state to a file, then quit."""
     client = QMPClient("worldwise")
     with socket_of(socket) as path:
         await client.connect(path)
@@ -249,4 +249,4 @@ async def _save(socket: Path, inside: str) -> None:
         await client.execute("quit")
         await client.disconnect()
     except (QMPError, EOFError, OSError):
-        pass  # QEMU hangs up as it leaves
+        pass  # QEMU closes the connection as it quits

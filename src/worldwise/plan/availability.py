@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""What an implementation cannot do, and why: that a library lacks a curve, or a core what the library needs."""
+"""What an implementation cannot do, and why: a library may lack a curve, or a core what the library needs."""
 
 from collections.abc import Mapping
 
@@ -9,9 +9,10 @@ from worldwise.libraries.implementation import IMPLEMENTATIONS
 from worldwise.libraries.portable import CURVES, NO_CURVE, PACKAGED_OPTIMISATION, Portable
 from worldwise.plan.spec import LINUX, OPTEE
 
-# What a curve is never used for, whatever a library has.
+# Operations that a curve is never used for, in any library.
 NOT_FOR: Mapping[str, tuple[str, ...]] = {"ed25519": ("ecdh",), "x25519": ("sign", "verify")}
-# What the crypto app's TA has of OP-TEE's core by the GlobalPlatform API, by curve: see guest/apps/crypto/ta/gp.c.
+# By curve: the operations that the crypto app's TA gets from OP-TEE's core by the GlobalPlatform API; see
+# guest/apps/crypto/ta/gp.c.
 CORE_HAS: Mapping[str, tuple[str, ...]] = {
     "secp256r1": ("sign", "verify", "ecdh"),
     "ed25519": ("sign", "verify"),
@@ -21,14 +22,14 @@ CORE_HAS: Mapping[str, tuple[str, ...]] = {
 
 
 def is_not_for(curve: str, operation: str) -> bool:
-    """Whether an operation does not go with a curve, in any library: no gap that somebody would look for."""
+    """Whether an operation does not exist for a curve in any library, so that reports need not list it as missing."""
     return operation in NOT_FOR.get(curve, ())
 
 
 def portable_reason(target: str, implementation: str, curve: str, operation: str) -> str:
-    """Why an operation of the portable implementations cannot be had, without a full stop; empty if it can.
+    """Why an operation of a portable implementation is unavailable, without a full stop; empty if it is available.
 
-    `target` is one that there is, `operation` one of ops.h. Raises WorldwiseError for a wrong file.
+    `target` is a known target, `operation` one of ops.h. Raises WorldwiseError for a wrong file.
     """
     if is_not_for(curve, operation):
         return f"{curve} is not for {' or '.join(NOT_FOR[curve])}"
@@ -43,7 +44,7 @@ def portable_reason(target: str, implementation: str, curve: str, operation: str
 
 
 def level_reason(target: str, implementation: str, optimisation: str) -> str:
-    """Why a library has no such level, without a full stop; empty if it has."""
+    """Why a library lacks an optimisation level, without a full stop; empty if it has it."""
     if target not in PLAIN_TARGETS or optimisation == PACKAGED_OPTIMISATION:
         return ""
     library = portable.portables().get(implementation)
@@ -53,7 +54,7 @@ def level_reason(target: str, implementation: str, optimisation: str) -> str:
 
 
 def _core_reason(target: str, implementation: str, curve: str, operation: str) -> str:
-    """The same of a library in OP-TEE's core."""
+    """As `portable_reason`, for a library in OP-TEE's core."""
     if target == LINUX:
         return f"{implementation} is OP-TEE's; what its library does in Linux is measured by attestdiv and sha256"
     if operation not in CORE_HAS.get(curve or NO_CURVE, ()):

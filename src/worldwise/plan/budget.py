@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Budgets: a limit in time at a clock, and which measures are held against it."""
+"""Budgets: a time limit at a clock, and the measures that must keep it."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -28,7 +28,7 @@ class Budget:
 
     @property
     def instructions(self) -> int:
-        """What fits: whole instructions, at the assumed one instruction per cycle."""
+        """How many whole instructions fit, assuming one instruction per cycle."""
         return int(self.limit * self.clock)
 
     @property
@@ -63,7 +63,7 @@ def parse_budget(text: str, measures: Sequence[str] = BUDGET_MEASURES, place: st
 
 
 def check_budget(budget: Budget, cases: Iterable[Case]) -> None:
-    """Raises WorldwiseError if no case would be judged: a budget that judges nothing must not pass."""
+    """Raises WorldwiseError if the budget applies to no case: such a budget must not pass."""
     for case in cases:
         if any(budget.place in case.measures.get(measure, ()) for measure in budget.measures):
             return

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Cases: one thing to measure each. What a suite expands to, and what a case's id says."""
+"""Cases: each is one thing to measure. A suite expands to cases, and each has an id."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -24,7 +24,7 @@ from worldwise.plan.catalogue import (
 from worldwise.plan.checks import combination_problem, in_order, unavailable_reason, value_of
 from worldwise.plan.spec import Measures
 
-# Variants that are named to somebody who wrote one that there is not: all if they are few, else those like it.
+# An error about an unknown variant lists all variants up to this number, else only similar ones.
 _FEW = 12
 _MOST_CLOSE = 5
 
@@ -33,7 +33,7 @@ _MOST_CLOSE = 5
 class Case:
     """One thing to measure: an operation of one implementation, built one way, on one target.
 
-    `parameters` are (key, value) in the order in which the operation has them, without those that have their default;
+    `parameters` are (key, value) in the operation's order, without those at their default;
     sizes are as `size_text` writes them.
     """
 
@@ -47,7 +47,7 @@ class Case:
 
     @property
     def variant(self) -> str:
-        """Implementation and optimisation, such as `mbedtls-nist-O2`."""
+        """Implementation and optimisation level, such as `mbedtls-nist-O2`."""
         return f"{self.implementation}-{self.optimisation}"
 
     @property
@@ -67,12 +67,12 @@ class Case:
 
     @property
     def measures(self) -> Measures:
-        """What the case yields: measure -> places, the innermost first."""
+        """The case's measures: measure -> places, the innermost first."""
         return operations_of(self.target)[self.operation]
 
     @property
     def board(self) -> str:
-        """The board it is measured on; empty if its target is none."""
+        """The board it is measured on; empty if its target is no board."""
         return self.target if is_board(self.target) else ""
 
     @property
@@ -87,7 +87,7 @@ class Case:
 
     @property
     def curve(self) -> str:
-        """The curve, of a portable implementation; empty for an operation that needs none."""
+        """The curve, for a portable implementation; empty for an operation without a curve."""
         return dict(self.parameters).get("curve", "")
 
     @property
@@ -102,7 +102,7 @@ class Case:
 
     @property
     def runs(self) -> int | None:
-        """How often a benchmark program goes through its loop in one call; None for what is no such program."""
+        """How often a benchmark program runs its loop in one call; None for other operations."""
         value = dict(self.parameters).get("runs")
         return None if value is None else int(value)
 
@@ -113,12 +113,12 @@ class Case:
 
     @property
     def size(self) -> int | None:
-        """The message's bytes, for an operation that has messages of any size."""
+        """The message's size in bytes, for an operation whose messages may have any size."""
         return self._bytes("size")
 
     @property
     def chunk(self) -> int | None:
-        """How many bytes of a message go over at a time; None if it goes over whole."""
+        """How many bytes of a message one call transfers; None if it transfers the whole message."""
         return self._bytes("chunk")
 
     @property
@@ -135,9 +135,9 @@ class Case:
 
 @dataclass(frozen=True)
 class Unavailable:
-    """What a suite asks that cannot be had, and why. It is no case, but a report must not be silent on it.
+    """A request of a suite that is unavailable, and why. It is no case, but a report must mention it.
 
-    `curve` is empty for an operation that needs none. It is the same at every optimisation, and for
+    `curve` is empty for an operation without a curve. It holds at every optimisation level, and for
     every size unless the reason names one.
     """
 
@@ -149,12 +149,12 @@ class Unavailable:
 
 
 def parameters_of(text: str) -> dict[str, str]:
-    """Parameters by key, from the text that a case's id has of them."""
+    """Parameters by key, from their text in a case's id."""
     return dict(word.split("=", 1) for word in text.split(",") if word)
 
 
 def _variant_error(what: str, without: str, variant: str, variants: Sequence[str]) -> WorldwiseError:
-    """The error for a variant that is none: with those that are written like it, or all of them if none was named.
+    """The error for an unknown variant: it lists similar ones, or all variants if the text named none.
 
     `without` is the case's id without its variant.
     """
@@ -209,7 +209,7 @@ def parse_case(text: str, samples: int = 1, warmup: int = 0) -> Case:
 
 
 def _given(what: str, target: str, operation: str, words: list[str]) -> dict[str, str]:
-    """The parameters behind a case's operation, checked: `key=value` each."""
+    """The checked parameters behind a case's operation, each written `key=value`."""
     allowed = [parameter.key for parameter in parameters_of_operation(target, operation)]
     given: dict[str, str] = {}
     for word in words:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Everything that a suite can ask for: what the families declare, put together."""
+"""Everything that a suite can ask for, collected from the families' declarations."""
 
 import functools
 from collections.abc import Iterable, Iterator, Mapping
@@ -15,7 +15,7 @@ from worldwise.plan.spec import BOARD, EMBEDDED_OPTIMISATIONS, LINUX, OPTEE, App
 
 SPECS: Mapping[str, Spec] = declared("spec", Spec)
 
-# Those of the targets that have a TEE.
+# The implementations of the targets that have a TEE.
 IMPLEMENTATIONS = tuple(IMPLEMENTATION_TABLE)
 
 
@@ -30,10 +30,10 @@ def _of_kind(kind: str) -> dict[str, Operation]:
     return there
 
 
-# Kind of target -> operation -> what its family says of it. Every board is of the kind BOARD.
+# Kind of target -> operation -> its family's declaration. Every board is of the kind BOARD.
 _KINDS: Mapping[str, Mapping[str, Operation]] = {kind: _of_kind(kind) for kind in (OPTEE, LINUX, *PLAIN_TARGETS, BOARD)}
-# Everything a suite may ask for: target -> operation -> measure -> places, the innermost first. Every board is a target
-# besides; see `operations_of`.
+# Everything a suite may ask for: target -> operation -> measure -> places, the innermost first. Every board is a
+# further target; see `operations_of`.
 TARGETS: Mapping[str, Mapping[str, Measures]] = {
     kind: {name: operation.measures[kind] for name, operation in there.items()}
     for kind, there in _KINDS.items()
@@ -54,7 +54,7 @@ MEASURES = tuple(
     )
 )
 APPS: Mapping[str, App] = MappingProxyType({name: app for spec in SPECS.values() for name, app in spec.apps.items()})
-# Those whose TA's commands are called with wrong parameters by the operation `abuse`.
+# The apps whose TA gets wrong calls from the operation `abuse`.
 ABUSED = tuple(name for name, app in APPS.items() if not app.elsewhere)
 PUBLISHED = tuple(dict.fromkeys(source for spec in SPECS.values() for source in spec.published))
 
@@ -62,18 +62,18 @@ PUBLISHED = tuple(dict.fromkeys(source for spec in SPECS.values() for source in 
 def is_board(target: str) -> bool:
     """Whether a case's target is a board's name.
 
-    Every name that is none of TARGETS is taken for a board's, so that a run of a board that is gone can be read.
+    Every name that is not in TARGETS counts as a board's, so that a run of a removed board can still be read.
     """
     return target not in TARGETS
 
 
 def takes_portables(target: str) -> bool:
-    """Whether a target runs the portable implementations, by programs of nothing else: a board, or plain Linux."""
+    """Whether a target runs only programs of portable implementations: a board, or plain Linux."""
     return target in PLAIN_TARGETS or is_board(target)
 
 
 def is_target(name: str) -> bool:
-    """Whether there is a target of this name; boards are looked at only if it is none of the others."""
+    """Whether there is a target of this name; the boards' files are read only if no other target has it."""
     return name in TARGETS or name in boards.boards()
 
 
@@ -83,19 +83,19 @@ def target_names() -> tuple[str, ...]:
 
 
 def operations_of(target: str) -> Mapping[str, Measures]:
-    """What a target can be asked for: operation -> measure -> places, the innermost first. See `is_board`."""
+    """A target's operations: operation -> measure -> places, the innermost first. See `is_board`."""
     return TARGETS.get(target, BOARD_OPERATIONS)
 
 
 def operation_of(target: str, operation: str) -> Operation | None:
-    """What the family of an operation says of it on a target; None if it has no such operation."""
+    """The declaration of an operation on a target by its family; None if the target lacks the operation."""
     return _KINDS.get(target, _KINDS[BOARD]).get(operation)
 
 
 def parameters_of_operation(target: str, operation: str) -> tuple[Parameter, ...]:
-    """What an operation can be asked for besides, in the order of a case's id; nothing if the target lacks it.
+    """An operation's parameters on a target, in the order of a case's id; none if the target lacks the operation.
 
-    Their values are those of the operation alone.
+    Each has only the values that this operation allows.
     """
     found = operation_of(target, operation)
     kind = BOARD if is_board(target) else target
@@ -114,7 +114,7 @@ def _all_parameters() -> Iterator[Parameter]:
 
 @functools.cache
 def parameters() -> Mapping[str, Parameter]:
-    """Every parameter by its key, with the values that it has for any operation."""
+    """Every parameter by its key, with the values of all operations."""
     found: dict[str, Parameter] = {}
     for parameter in _all_parameters():
         known = found.setdefault(parameter.key, parameter)
@@ -126,7 +126,7 @@ def parameters() -> Mapping[str, Parameter]:
 
 
 def app_of(operation: str, given: Mapping[str, str]) -> str:
-    """The app that does an operation in a TEE, by name; empty for one of the attestation's programs."""
+    """The name of the app that does an operation in a TEE; empty if one of the attestation's programs does it."""
     for kind in (OPTEE, LINUX):
         found = operation_of(kind, operation)
         if found:
@@ -135,9 +135,9 @@ def app_of(operation: str, given: Mapping[str, str]) -> str:
 
 
 def implementations_of(target: str, operations: Iterable[str] = ()) -> tuple[str, ...]:
-    """The implementations that a target can have for any of some operations, by name.
+    """The names of the implementations that a target can have for at least one of `operations`.
 
-    Raises WorldwiseError if a file of one is wrong.
+    Raises WorldwiseError if an implementation's file is wrong.
     """
     known = dict.fromkeys(portable.portables() if takes_portables(target) else IMPLEMENTATIONS)
     for operation in operations:
@@ -150,5 +150,5 @@ def implementations_of(target: str, operations: Iterable[str] = ()) -> tuple[str
 
 
 def optimisations_of(target: str) -> tuple[str, ...]:
-    """The levels at which a target's programs can be built."""
+    """The optimisation levels at which a target's programs can be built."""
     return OPTIMISATIONS if target in PLAIN_TARGETS else EMBEDDED_OPTIMISATIONS

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Whether an operation can be asked for with some parameters, and of an implementation at all."""
+"""Checks of an operation's parameters, and of whether an implementation can do it."""
 
 import re
 from collections.abc import Mapping
@@ -16,7 +16,7 @@ _NUMBER = re.compile("[1-9][0-9]{0,14}")
 
 
 def value_of(parameter: Parameter, text: str) -> str:
-    """A parameter's value as a case has it. Raises WorldwiseError whose message goes on after the parameter's name."""
+    """A parameter's value in a case's notation. Raises WorldwiseError whose message continues the parameter's name."""
     if parameter.values:
         if text not in parameter.values:
             raise choice_error("", text, parameter.values)
@@ -36,7 +36,7 @@ def value_of(parameter: Parameter, text: str) -> str:
 
 
 def in_order(target: str, operation: str, given: Mapping[str, str]) -> tuple[tuple[str, str], ...]:
-    """An operation's parameters as a case has them: in the order of its id, without those that have their default."""
+    """An operation's parameters as in a case: in the order of its id, without those at their default."""
     return tuple(
         (parameter.key, given[parameter.key])
         for parameter in parameters_of_operation(target, operation)
@@ -45,7 +45,7 @@ def in_order(target: str, operation: str, given: Mapping[str, str]) -> tuple[tup
 
 
 def combination_problem(target: str, operation: str, given: Mapping[str, str]) -> str:
-    """What is wrong with the parameters of an operation, each of which is one that it has; empty if nothing is."""
+    """What is wrong with an operation's parameters together, all of them known to it; empty if nothing is."""
     listed = parameters_of_operation(target, operation)
     for parameter in listed:
         if parameter.missing and parameter.key not in given:
@@ -54,7 +54,7 @@ def combination_problem(target: str, operation: str, given: Mapping[str, str]) -
     if "size" in given and (problem := size_problem(target, given["size"], given.get("chunk"))):
         return problem
     for parameter in listed:
-        # Another operation may have the value.
+        # The value may be allowed for another operation only.
         value = given.get(parameter.key)
         if value is not None and parameter.values and value not in parameter.values:
             allowed = ", ".join(parameter.values)
@@ -66,9 +66,9 @@ def combination_problem(target: str, operation: str, given: Mapping[str, str]) -
 def unavailable_reason(
     target: str, implementation: str, curve: str, operation: str, given: Mapping[str, str] | None = None
 ) -> str:
-    """Why a case cannot be, without a full stop; empty if it can. Raises WorldwiseError for a wrong file.
+    """Why a case is impossible, without a full stop; empty if it is possible. Raises WorldwiseError for a wrong file.
 
-    The target and the implementation must be known ones. What is too large is known only with the other parameters.
+    The target and the implementation must be known ones. Whether a case is too large is known only with `given`.
     """
     found = operation_of(target, operation)
     return (
@@ -77,7 +77,7 @@ def unavailable_reason(
 
 
 def check_parameters(given: Mapping[str, str], target: str, operation: str, where: str) -> None:
-    """Refuses a case's parameters, as a run has them, that no version of worldwise can have written.
+    """Refuses parameters in a run's case that no version of worldwise can have written.
 
     Raises WorldwiseError naming `where` they stand.
     """

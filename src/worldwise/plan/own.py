@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""A user's library in a suite: asked for all that the suite asks of other libraries."""
+"""A user's library in a suite: it gets every case that the suite has for other libraries."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -13,23 +13,23 @@ from worldwise.plan.catalogue import takes_portables
 from worldwise.plan.checks import unavailable_reason
 from worldwise.plan.suite import Suite
 
-# The OP-TEE whose TA calls the library. What its core does for cryptography takes no part in what is measured.
+# The OP-TEE build whose TA calls the library. The cryptography of its core takes no part in what is measured.
 OPTEE_VARIANT = "mbedtls-nist"
-# The attestation is on this curve: a library that has not all of these cannot make one.
+# The attestation uses this curve and these operations: a library that lacks one cannot make it.
 TEE_CURVE = "secp256r1"
 
 TEE_NEEDS = ("keygen", "sign", "verify")
 
 TEE_OPERATIONS = ("keygen", "attestdiv", "attestquorum")
 
-# What a TEE's suite asks of any library; all else is OP-TEE's own affair, whatever library there is.
+# What a TEE's suite asks of any library. Its other operations measure OP-TEE itself, whatever the library.
 _TEE_ASKED = (*TEE_OPERATIONS, "sha256")
 
 
 def with_own(suite: Suite, brought: Sequence[Own]) -> Suite:
-    """The suite, and all that it asks of other libraries asked of these too.
+    """The suite, with its cases of other libraries repeated for these.
 
-    What one has not is unavailable, as for the others. Raises WorldwiseError if a library has nothing of it.
+    What a library lacks becomes unavailable, as for the others. Raises WorldwiseError if a library can do no case.
     """
     cases = list(suite.cases)
     unavailable = list(suite.unavailable)
@@ -58,7 +58,7 @@ def _cases(suite: Suite, own: Own) -> tuple[list[Case], list[Unavailable]]:
             continue
         wanted = replace(case, implementation=own.name)
         cases.setdefault(wanted.id, wanted)
-    # What none of the suite's libraries has is not among its cases.
+    # What all of the suite's libraries lack is not among its cases.
     for one in suite.unavailable:
         reason = _reason(own.implementation, one.target, one.curve, one.operation)
         if reason:
@@ -67,7 +67,7 @@ def _cases(suite: Suite, own: Own) -> tuple[list[Case], list[Unavailable]]:
 
 
 def _reason(implementation: Portable, target: str, curve: str, operation: str) -> str:
-    """Why a case cannot be, without a full stop; empty if it can."""
+    """Why a case is impossible, without a full stop; empty if it is possible."""
     if takes_portables(target):
         return unavailable_reason(target, implementation.name, curve, operation)
     if operation not in TEE_OPERATIONS:

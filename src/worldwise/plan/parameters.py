@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Parameters that operations of several families have, and the limits of those of every family."""
+"""Parameters that several families share, and the limits of all families' parameters."""
 
 from collections.abc import Mapping
 
@@ -9,14 +9,14 @@ from worldwise.libraries.portable import CURVES
 from worldwise.plan.spec import LINUX, OPTEE, Measures, Parameter
 
 MAX_SIZE = 64 * 2**20
-# One call to a TA. OP-TEE maps what it brings by page tables of 2 MiB each, and has eight (CFG_PGT_CACHE_ENTRIES): the
-# TA itself takes one, and a message that begins within one takes one more than its size says.
+# Bytes that one call to a TA can pass. OP-TEE maps them by page tables of 2 MiB each and has eight
+# (CFG_PGT_CACHE_ENTRIES): the TA itself takes one, and a message that begins inside one takes one more than its size.
 MAX_MEMREF = 12 * 2**20
-# With less a message of the greatest size is millions of calls.
+# With smaller chunks the largest message would take millions of calls.
 MIN_CHUNK = 1024
-# A message on a board, where it stands in RAM; and one that is signed.
+# Bytes of a message on a board, where it is in RAM; and of a message that is signed.
 MAX_BOARD_SIZE = 1024
-# In plain Linux it stands in a buffer, for which worldwise.targets.linux sets FRAME_MESSAGE_BYTES.
+# In plain Linux the message is in a buffer, whose size FRAME_MESSAGE_BYTES worldwise.targets.linux sets.
 MAX_PLAIN_SIZE = 2**20
 # Points of a power-cut campaign.
 MAX_POINTS = 10_000
@@ -26,14 +26,14 @@ SIZE = Parameter("size", "sizes", missing="a size, such as size=1MiB")
 CHUNK = Parameter("chunk", "chunks")
 LOAD = Parameter("load", "loads", ("none", "busy"), "none")
 TICKS = Parameter("ticks", "ticks", ("normal", "both"), "normal", of_machine=True)
-# Of the memory that a call to a TA brings.
+# How a call to a TA passes memory.
 MEMORY = Parameter("memory", "memories", ("temporary", "registered", "partial", "allocated"), "temporary")
-# Where a TA keeps objects: REE file system; the same, with the hash of its directory in RPMB; RPMB.
+# Where a TA keeps objects: REE file system; the same with the hash of its directory in RPMB; RPMB.
 STORAGES = ("ree", "ree-rpmb", "rpmb")
 STORAGE = Parameter("storage", "storages", STORAGES, missing="a storage, such as storage=ree")
 POINTS = Parameter("points", "points", most=MAX_POINTS, missing="a number of points: points=200")
 CORE = Parameter("core", "cores", ARMV8_CORES, ARMV8_CORES[0], of_machine=True)
-# Of build options: every combination of them; none but the library's own.
+# Values for build options: every combination of them; only the library's defaults.
 GRID, DEFAULT = "grid", "default"
 OPTIONS = Parameter("options", "options", of_machine=True, pattern="[a-z0-9-]+([+][a-z0-9-]+)*")
 
@@ -46,7 +46,7 @@ def action(*values: str) -> Parameter:
 def on_plain(
     *first: Parameter, then: tuple[Parameter, ...] = (), options: bool = False
 ) -> dict[str, tuple[Parameter, ...]]:
-    """The same parameters on each target of plain Linux, around what its machine and its program can be besides."""
+    """The same parameters on each target of plain Linux, with those of its machine and its program added."""
     last = (OPTIONS,) if options else ()
     return {
         target: (*first, LOAD, *then, *((CORE,) if target == "linux-armv8" else ()), *last) for target in PLAIN_TARGETS
@@ -59,14 +59,14 @@ def in_plain_linux(measures: Measures) -> dict[str, Measures]:
 
 
 def most_size(target: str) -> int:
-    """The largest message, in bytes, on a kind of target."""
+    """The size of the largest message, in bytes, on a target."""
     if target in PLAIN_TARGETS:
         return MAX_PLAIN_SIZE
     return MAX_SIZE if target in (OPTEE, LINUX) else MAX_BOARD_SIZE
 
 
 def size_problem(target: str, size: str, chunk: str | None) -> str:
-    """What is wrong with a message's size, or with how much of it goes over at a time; empty if nothing is."""
+    """What is wrong with a message's size or with its chunk's size; empty if nothing is."""
     most = most_size(target)
     if parse_size(size) > most:
         return f"size {size} is too much. Allowed: up to {size_text(most)}."

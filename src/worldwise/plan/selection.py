@@ -16,9 +16,9 @@ from worldwise.plan.suite import Suite
 
 
 def swept(suite: Suite) -> Suite:
-    """The suite with every case of a curve once for each combination of its library's build options.
+    """The suite with every case of a curve repeated for each combination of its library's build options.
 
-    Cases of libraries without options stay as they are. Raises WorldwiseError if that is all of them.
+    Cases of libraries without options stay as they are. Raises WorldwiseError if no library has options.
     """
     cases: dict[str, Case] = {}
     found = False
@@ -86,7 +86,7 @@ def select_unavailable(
     targets: Collection[str] = (),
     curves: Collection[str] = (),
 ) -> list[Unavailable]:
-    """What a suite lacks, as far as the same filters of `select` ask for it, in its order. Never an error."""
+    """What a suite lacks and passes the filters of `select`, in the suite's order. Raises no error."""
 
     def passes(one: Unavailable) -> bool:
         built = [f"{one.implementation}-{level}" for level in OPTIMISATIONS]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Cases to suggest to somebody who named an operation alone."""
+"""Cases to suggest to somebody who named only an operation."""
 
 from collections import Counter
 from pathlib import Path
@@ -11,12 +11,12 @@ from worldwise.plan.suite import load_suite
 
 
 def named_operation(text: str) -> str:
-    """The operation that `text` is, perhaps with a slip; empty if it is none."""
+    """The operation that `text` names, perhaps misspelled; empty if it names none."""
     return text if text in OPERATIONS else next(iter(close_names(text, OPERATIONS, 1)), "")
 
 
 def cases_of(operation: str, directory: Path = paths.SUITES) -> list[str]:
-    """Ids of an operation's cases on the machine with OP-TEE, of all suites there: those of most suites first."""
+    """Ids of an operation's cases on the machine with OP-TEE, from all suites; those in most suites come first."""
     found = Counter(
         case_id
         for path in sorted(directory.glob("*.toml"))

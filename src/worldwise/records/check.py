@@ -16,9 +16,9 @@ from worldwise.records.subject import Subject
 
 @dataclass(frozen=True)
 class CheckedRecords:
-    """The records of a case after every check: `samples` by (measure, place), each in index order.
+    """The records of a case that passed every check: `samples` by (measure, place), each in index order.
 
-    `memory` is by measure, and empty but on boards and where a TA's own is looked at.
+    `memory` is by measure; it is empty except on boards and for cases that measure a TA's memory.
     """
 
     start: Start
@@ -37,8 +37,8 @@ def check_records(
 
     Every sample that the case owes must be there once, with its arithmetic right; every signature is verified
     and every key checked here again, by another library than the one measured. Raises WorldwiseError at the
-    first thing that is wrong, naming `file` and the line. `symbol` names an address of the measured program for the
-    message of a fault.
+    first problem, naming `file` and the line. `symbol` names an address of the measured program, for the
+    message about a fault.
     """
     subject = Subject(records, case, file, symbol)
     _check_no_errors(subject)
@@ -54,7 +54,7 @@ def check_records(
 
 
 def _check_no_errors(subject: Subject) -> None:
-    # First of all: what the program says went wrong explains all that is missing after it.
+    # This check comes first: the program's own error explains what is missing after it.
     for number, record in subject.numbered():
         if isinstance(record, Failure):
             subject.fail(number, f"the measured program reports: {record.message}")
@@ -110,21 +110,21 @@ def _check_start(subject: Subject, start: Start) -> None:
 
 
 def _knows_itself(case: Case, name: str) -> bool:
-    """Whether a program that calls its implementation by `name` can be that of the case."""
+    """Whether the case's program can be one that calls its implementation `name`."""
     if takes_portables(case.target):
         return name == case.implementation
-    # A client does not know what OP-TEE was built with, nor a program how its library was configured.
+    # A client does not know OP-TEE's library, and a program does not know its library's configuration.
     return name == "optee" if case.target == "optee" else f"{case.implementation}-".startswith(f"{name}-")
 
 
 def _check_memory(subject: Subject) -> dict[str, Memory]:
-    """What a call takes of memory, once for each measure of a case that owes it."""
+    """The memory that a call takes, exactly once for each measure of a case that owes it."""
     measures, place = subject.case.measures, subject.owed.memory_at
     found: dict[str, Memory] = {}
     for number, record in subject.numbered():
         if isinstance(record, Memory):
             if record.place != place or record.measure not in measures:
-                subject.fail(number, f"the memory of '{record.measure}', which it has not.")
+                subject.fail(number, f"the memory of '{record.measure}', which the case does not have.")
             if record.measure in found:
                 subject.fail(number, f"a second record of the memory of {record.measure}.")
             if (record.heap_left or 0) > (record.heap or 0):
@@ -140,7 +140,7 @@ def _check_memory(subject: Subject) -> dict[str, Memory]:
 
 
 def _check_beside(subject: Subject, samples: Mapping[tuple[str, str], tuple[Sample, ...]]) -> None:
-    """What a call has beside its sample, if the operation owes it: once for each, and in accord with the sample."""
+    """Checks the record that a call owes beside its sample: once for each call, and consistent with the sample."""
     model = subject.owed.beside
     due = (
         {(measure, sample.index): sample for (measure, _), series in samples.items() for sample in series}
@@ -164,7 +164,7 @@ def _check_beside(subject: Subject, samples: Mapping[tuple[str, str], tuple[Samp
 
 
 def _check_evidence(subject: Subject) -> None:
-    """The result of every call of a measure that owes evidence, each verified."""
+    """Verifies the result of every call of a measure that owes evidence."""
     case, measure = subject.case, subject.owed.measure
     calls = case.calls
     seen: set[int] = set()
@@ -173,7 +173,7 @@ def _check_evidence(subject: Subject) -> None:
         if not isinstance(record, EvidenceRecord):
             continue
         if record.measure != measure or type(record) is not subject.owed.evidence:
-            subject.fail(number, f"evidence for '{record.measure}', which it has not.")
+            subject.fail(number, f"evidence for '{record.measure}', which the case does not have.")
         if record.index in seen:
             subject.fail(number, f"a second evidence for {record.measure} {record.index}.")
         if record.index >= calls:
@@ -187,7 +187,7 @@ def _check_evidence(subject: Subject) -> None:
 
 
 def _check_result(subject: Subject, number: int, evidence: EvidenceRecord) -> None:
-    """Refuses evidence that is not of the case, and a result that is wrong."""
+    """Refuses evidence of another case, and a wrong result."""
     misfit = evidence.misfit(subject.case)
     if misfit:
         subject.fail(number, f"{evidence.measure} {evidence.index}: {misfit}.")
@@ -204,7 +204,7 @@ def _check_result(subject: Subject, number: int, evidence: EvidenceRecord) -> No
 def _check_once(
     subject: Subject, number: int, evidence: EvidenceRecord, found: dict[tuple[str, ...], tuple[int, object]]
 ) -> None:
-    """Refuses what another call had already, of what no two may share; `found` is what those before it had."""
+    """Refuses what an earlier call had already if no two calls may share it; `found` has that of all earlier calls."""
     once = evidence.once()
     if once is None:
         return
@@ -215,10 +215,10 @@ def _check_once(
 
 
 def _check_outcomes(subject: Subject) -> None:
-    """A campaign has outcomes and no samples; all else has samples and, but for a few operations, no outcomes."""
+    """A campaign has outcomes and no samples; other cases have samples, and only a few operations outcomes too."""
     found = [number for number, record in subject.numbered() if isinstance(record, Outcome)]
     if found and subject.case.measures and not subject.owed.outcomes:
-        subject.fail(found[0], "an outcome, which it has not.")
+        subject.fail(found[0], "an outcome, which the case does not have.")
     if not found and not subject.case.measures:
         subject.fail(None, "there is no outcome: nothing was tried.")
 
@@ -229,7 +229,7 @@ def _check_checks(subject: Subject) -> None:
     for number, record in subject.numbered():
         if isinstance(record, Check):
             if measures and record.measure not in measures:
-                subject.fail(number, f"check '{record.name}' of '{record.measure}', which it has not.")
+                subject.fail(number, f"check '{record.name}' of '{record.measure}', which the case does not have.")
             if not record.ok:
                 subject.fail(number, f"check '{record.name}' of {record.measure} failed.")
             passed.add(record.name)

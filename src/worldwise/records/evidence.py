@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Evidence: what an operation owes besides its samples, as its family declares it, and how it is verified.
+"""Evidence: the records that an operation owes besides its samples, as its family declares, and how to verify them.
 
-The file `evidence.py` of a family has the constant EVIDENCE, an `Evidence`. What several families owe alike is in
-`messages.py` and `on_curve.py`.
+The file `evidence.py` of a family has the constant EVIDENCE, an `Evidence`. Models that several families share are
+in `messages.py` and `on_curve.py`.
 """
 
 import functools
@@ -18,9 +18,9 @@ from worldwise.records.models import Clock, Count, RecordModel, Sample, Text
 
 
 class Once(NamedTuple):
-    """What two calls of a case may not share: `key`, unless `of` is the same too.
+    """A value that two calls of a case may not share: `key`, unless `of` is the same too.
 
-    `problem` goes on after the later call's name, with the earlier one's in place of {}.
+    For the message, `problem` follows the later call's name and has {} for the earlier call's name.
     """
 
     key: tuple[str, ...]
@@ -29,12 +29,12 @@ class Once(NamedTuple):
 
 
 class EvidenceRecord(RecordModel):
-    """The result of one call, with all that is needed to verify it. Each model of it has `measure` and `index` besides.
+    """The result of one call, with all that is needed to verify it. Each model also has `measure` and `index`.
 
     Attributes:
         tag: the model's name in messages and in the JSON schema.
-        mark: a field that only this model has, of several with the same measure.
-        order: where it stands in messages and in the JSON schema, after those with less.
+        mark: a field that only this model has, if several models share the measure.
+        order: its position in messages and in the JSON schema; lower ones come first.
     """
 
     tag: ClassVar[str]
@@ -43,12 +43,12 @@ class EvidenceRecord(RecordModel):
 
     type: Literal["evidence"]
     if TYPE_CHECKING:
-        # Not declared here, where they would come before the fields of a model that has its own before them.
+        # Only for type checkers: declared here, these fields would precede a model's own fields that must come first.
         measure: str
         index: Count
 
     def misfit(self, _case: Case) -> str:
-        """What of it is not the case's; empty if all is."""
+        """How the evidence differs from what the case asks; empty if it does not."""
         return ""
 
     def problem(self) -> str:
@@ -56,11 +56,11 @@ class EvidenceRecord(RecordModel):
         raise NotImplementedError
 
     def once(self) -> Once | None:
-        """What no other call of the case may share with this one; None if nothing."""
+        """The value that no other call of the case may share with this one; None if there is none."""
         return None
 
     def differs(self, due: Mapping[str, object], wanted: str) -> str:
-        """How its first field that is not as `due` differs; empty if none does. `wanted` goes before what is due."""
+        """How the first field that is not as `due` differs; empty if all are. `wanted` goes before the due value."""
         for key, value in due.items():
             found = getattr(self, key)
             if found != value:
@@ -69,7 +69,7 @@ class EvidenceRecord(RecordModel):
 
 
 class CallRecord(RecordModel):
-    """A record of a type that only one operation has: one for each call, beside its sample."""
+    """A record that one operation alone has: one for each call, beside its sample."""
 
     type: str
     measure: Text
@@ -77,12 +77,12 @@ class CallRecord(RecordModel):
 
     @classmethod
     def noun(cls) -> str:
-        """The model's type of record, a noun in the plural."""
+        """The model's record type, a plural noun."""
         (noun,) = get_args(cls.model_fields["type"].annotation)
         return str(noun)
 
     def problem(self, sample: Sample) -> str:
-        """What is wrong with it, beside the call's sample: a sentence; empty if nothing is."""
+        """What is wrong with it, given the call's sample, as a sentence; empty if nothing is."""
         raise NotImplementedError
 
 
@@ -92,21 +92,20 @@ def _no_checks(_case: Case) -> tuple[str, ...]:
 
 @dataclass(frozen=True)
 class Owed:
-    """What an operation owes on some kinds of target besides its samples, and how its places measure.
+    """What an operation owes besides its samples on some kinds of target, and how its places are measured.
 
     Attributes:
-        kinds: of target: by name, or BOARD.
-        operation: of a suite.
-        measure: whose results are evidence; empty if none are.
+        kinds: kinds of target: names of targets, or BOARD.
+        operation: the operation's name in a suite.
+        measure: the measure whose results are evidence; empty if none is.
         evidence: the model of that evidence.
-        checks: what the measured program itself must have tried, in every case.
-        checks_of: and what it must have tried besides, in one case.
-        clocks: by place, its counter where it is another than the target's.
+        checks: names of the checks that the measured program must have done, in every case.
+        checks_of: case -> names of further checks.
+        clocks: place -> its counter, where that is not the target's.
         summed: places whose samples may be the sum of several spans.
-        counted: places whose samples are the sum of as many spans as there were, which the case does not foretell:
-            perhaps none.
-        memory_at: the place at which the memory of each measure must be told; empty if none is.
-        outcomes: whether it says something of its calls besides.
+        counted: places whose samples sum up a number of spans that the case does not foretell, perhaps none.
+        memory_at: the place at which the memory of each measure must be recorded; empty if none is.
+        outcomes: whether it also records outcomes of its calls.
         beside: the model of a record that each call has beside its sample.
     """
 
@@ -133,7 +132,7 @@ class Evidence:
 
 @functools.cache
 def all_owed() -> Mapping[tuple[str, str], Owed]:
-    """What operations owe, by (kind of target, operation). Raises TypeError if two families say it of one."""
+    """What operations owe, by (kind of target, operation). Raises TypeError if two families declare the same one."""
     found: dict[tuple[str, str], Owed] = {}
     for family, evidence in stages.declared("evidence", Evidence).items():
         for owed in evidence.owed:
@@ -151,18 +150,18 @@ def owed_by(case: Case) -> Owed:
 
 
 def evidence_models() -> tuple[type[EvidenceRecord], ...]:
-    """Every model of evidence that a family owes, in the order of messages and of the JSON schema."""
+    """Every model of evidence that a family declares, in the order of messages and of the JSON schema."""
     models = dict.fromkeys(owed.evidence for owed in all_owed().values() if owed.evidence)
     return tuple(sorted(models, key=lambda model: model.order))
 
 
 def call_models() -> tuple[type[CallRecord], ...]:
-    """Every model of what a call has beside its sample, in the order of the families."""
+    """Every model of a record beside a call's sample, in the order of the families."""
     return tuple(dict.fromkeys(owed.beside for owed in all_owed().values() if owed.beside))
 
 
 def required_checks(case: Case) -> tuple[str, ...]:
-    """What the measured program itself must have tried."""
+    """Names of the checks that the measured program must have done."""
     owed = owed_by(case)
     return owed.checks + owed.checks_of(case)
 

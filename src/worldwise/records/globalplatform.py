@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Names for the numbers a TEE answers with. Source: GlobalPlatform TEE Internal Core API Specification 1.3.1, 3.3.3."""
+"""Names of a TEE's result codes. Source: GlobalPlatform TEE Internal Core API Specification 1.3.1, 3.3.3."""
 
 import re
 

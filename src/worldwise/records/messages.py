@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The messages that measured programs hash, sign and encrypt, which anybody can make again: guest/bench/message.h."""
+"""The messages that measured programs hash, sign and encrypt; anybody can recompute them: guest/bench/message.h."""
 
 import functools
 import hashlib
@@ -53,7 +53,7 @@ def _message_block() -> bytes:
 
 
 class HashEvidence(EvidenceRecord):
-    """The SHA-256 of a message that anybody can make again: its content, its size, and the call's number in it."""
+    """The SHA-256 of a message that anybody can recompute from its content, its size and the call's number."""
 
     tag: ClassVar[str] = "hash"
     order: ClassVar[int] = 3
@@ -66,7 +66,7 @@ class HashEvidence(EvidenceRecord):
     digest: Annotated[str, hex_digits(64)]
 
     def misfit(self, case: Case) -> str:
-        """The digest of another message than the case's."""
+        """How the hashed message differs from the case's; empty if it does not."""
         content = "zeros" if dict(case.parameters).get("fault") == "fresh" else "blocks"
         if (self.size, self.content) == (case.size, content):
             return ""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Records that every case can have: what the measured program says of itself, of its calls, and of what went wrong."""
+"""Records that every case can have: about the measured program, its calls, and what went wrong."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -13,7 +13,7 @@ from worldwise.plan.spec import PLACES
 
 @dataclass(frozen=True)
 class OneOf:
-    """Of a model's text: it is one of these, as a Literal of them would say."""
+    """Annotates a model's text as one of `names`, as a Literal would."""
 
     names: tuple[str, ...]
 
@@ -30,23 +30,23 @@ Place = Annotated[str, OneOf(PLACES)]
 Clock = Literal["cntvct_el0", "pmccntr_el0", "systick", "perf_cpu_cycles"]
 CLOCK: Clock = "cntvct_el0"
 BOARD_CLOCK: Clock = "systick"
-# Of targets whose core has no counter that everybody can read.
+# Target -> its counter, where the core has no counter that user programs can read.
 TARGET_CLOCKS: Mapping[str, Clock] = {"linux-armv7": "perf_cpu_cycles"}
 
 
 def hex_digits(digits: int) -> Any:
-    """Of a model's text: so many lower-case hex digits."""
+    """A model's text field of so many lower-case hex digits."""
     return Field(pattern=f"^[0-9a-f]{{{digits}}}$")
 
 
 class RecordModel(BaseModel):
-    """A record: all of its fields are known, and of the very type they are declared with."""
+    """A record: it has no unknown field, and each field has exactly its declared type."""
 
     model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
 
 
 class Start(RecordModel):
-    """The first record: which program measures what, with which clock. A program for a board knows which."""
+    """The first record: which program measures what, with which clock. A program for a board names the board."""
 
     type: Literal["start"]
     format: Literal[2]
@@ -62,10 +62,10 @@ class Start(RecordModel):
 
 
 class Overhead(RecordModel):
-    """What measuring costs at a place: `count` an empty region, `nested` a whole region inside another.
+    """What measuring costs at a place: `count` is that of an empty region, `nested` of a whole region inside another.
 
-    `clock` is the counter of the place's regions. `nested` is in that of the region around, and has in it what regions
-    within this one add.
+    `clock` is the counter of the place's regions. `nested` is in the outer region's counter, and includes what regions
+    inside this one add.
     """
 
     type: Literal["overhead"]
@@ -76,11 +76,11 @@ class Overhead(RecordModel):
 
 
 class Sample(RecordModel):
-    """One call: the counter before and after, and what is left when the cost of measuring is taken away.
+    """One call: the counter before and after, and the count without the cost of measuring.
 
-    A call that took several passes through its region has their number in `spans` and their sum in `busy`; `begin` is
-    then that of the first and `end` that of the last. One that took none, where a place need not be passed, has 0 in
-    all of them; `begin` and `end` then tell when the region around it began.
+    A call that passed its region several times has the number of passes in `spans` and their sum in `busy`; `begin` is
+    then that of the first pass and `end` that of the last. A call that need not pass the region and did not has 0 in
+    `spans` and `busy`; its `begin` and `end` are when the region around began.
     """
 
     type: Literal["sample"]
@@ -102,9 +102,9 @@ class Sample(RecordModel):
 
 
 class Memory(RecordModel):
-    """What one call takes at its peak, in bytes: found in a call of its own, outside the samples.
+    """The memory that one call takes at its peak, in bytes: measured in a separate call, outside the samples.
 
-    `heap_left` is what the call leaves allocated. In a TA the heap is not looked at.
+    `heap_left` is what the call leaves allocated. In a TA the heap is not measured.
     """
 
     type: Literal["memory"]
@@ -123,11 +123,11 @@ class Memory(RecordModel):
 
 
 class Fault(RecordModel):
-    """The program on a board was stopped by its core: where (`pc`, called from `lr`), and what the core says of it.
+    """The core stopped the program on a board: where (`pc`, called from `lr`), and what the core reports.
 
-    `address` is the one that could not be reached, if the core knows it; `status` its fault status register, 0 if it
-    has none. A stack that overflowed has lost where; `call0` and up are then what looks like return addresses on it,
-    the innermost first.
+    `address` is the one that could not be reached, if the core knows it; `status` is the core's fault status register,
+    0 if it has none. After a stack overflow `pc` and `lr` are lost; `call0` and up are then the values on the stack
+    that look like return addresses, the innermost first.
     """
 
     type: Literal["fault"]
@@ -145,15 +145,15 @@ class Fault(RecordModel):
 
     @property
     def calls(self) -> tuple[int, ...]:
-        """What looks like return addresses on a stack that overflowed, the innermost first."""
+        """The values that look like return addresses on an overflowed stack, the innermost first."""
         calls = (self.call0, self.call1, self.call2, self.call3, self.call4, self.call5)
         return tuple(call for call in calls if call is not None)
 
     def describe(self, symbol: Callable[[int], str] = lambda _: "") -> str:
-        """One line for a person. `symbol` names an address, such as `sign+0x12`, or gives nothing."""
+        """One line for a person. `symbol` names an address, such as `sign+0x12`, or returns nothing."""
 
         def named(address: int, *, return_to: bool = False) -> str:
-            # The call is the instruction before.
+            # The call is the instruction before the return address.
             name = symbol(address - 2 if return_to else address)
             return f"{address:#010x} ({name})" if name else f"{address:#010x}"
 
@@ -170,7 +170,7 @@ class Fault(RecordModel):
 
 
 class Check(RecordModel):
-    """Something the program tried on its own result, and whether it went as it must."""
+    """A check that the program did on its own result, and whether it passed."""
 
     type: Literal["check"]
     name: Text
@@ -179,9 +179,9 @@ class Check(RecordModel):
 
 
 class Outcome(RecordModel):
-    """One attempt of a campaign and how it went, as observed: `what` was tried, `result` a word for tables.
+    """One attempt of a campaign and its observed outcome: `what` was tried, and `result`, a word for tables.
 
-    `at` is the instruction of a machine that was stopped, counted from the attempt's begin.
+    `at` is the instruction at which the machine was stopped, counted from the attempt's begin.
     """
 
     type: Literal["outcome"]
@@ -192,7 +192,7 @@ class Outcome(RecordModel):
 
 
 class Failure(RecordModel):
-    """The program could not go on."""
+    """The program could not continue."""
 
     type: Literal["error"]
     message: str
@@ -201,8 +201,8 @@ class Failure(RecordModel):
 class End(RecordModel):
     """The last record; status 0 if all went well.
 
-    `idle` is how often the processor had nothing to do during the case. Virtual time goes on then without
-    instructions, so that the counts would not be counts.
+    `idle` is how often the processor had nothing to do during the case. Virtual time then passes without instructions,
+    so the counts would be wrong.
     """
 
     type: Literal["end"]

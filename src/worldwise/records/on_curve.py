@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Evidence of operations on any curve: those of boards, of plain Linux, and of a TEE's own program for them."""
+"""Evidence of operations on any curve: on boards, in plain Linux, and by a TEE's program for curves."""
 
 from typing import Annotated, ClassVar, Literal, Self
 
@@ -19,7 +19,7 @@ CurveName = Annotated[str, OneOf(tuple(curves.LENGTHS))]
 
 
 def point_checks(case: Case) -> tuple[str, ...]:
-    """What a key agreement must have tried besides ECDH_CHECKS: a point that is not on the curve, if it can be."""
+    """What a key agreement must have tried besides ECDH_CHECKS: a point off the curve, if the curve has such points."""
     return ("invalid-point-rejected",) if case.curve in curves.WEIERSTRASS else ()
 
 
@@ -46,7 +46,7 @@ class _OnCurve(EvidenceRecord):
         return self
 
     def misfit(self, case: Case) -> str:
-        """Evidence of another curve than the case's."""
+        """How the evidence's curve differs from the case's; empty if it does not."""
         return self.differs({"curve": case.curve}, "the case has")
 
     def problem(self) -> str:
@@ -56,7 +56,7 @@ class _OnCurve(EvidenceRecord):
             return str(error)
 
     def problem_on_curve(self) -> str:
-        """What is wrong with the result; empty if it is right. Raises CurveError if a value is none of the curve."""
+        """What is wrong with the result; empty if it is right. Raises CurveError if a value does not fit the curve."""
         raise NotImplementedError
 
 
@@ -79,7 +79,7 @@ class CurveKeygenEvidence(_OnCurve):
 
 
 class CurveSignatureEvidence(_OnCurve):
-    """A signature that was made, or one that was accepted, of a message that anybody can make again."""
+    """A signature that was made or accepted, of a message that anybody can recompute."""
 
     tag: ClassVar[str] = "signature on a curve"
     order: ClassVar[int] = 5
@@ -91,7 +91,7 @@ class CurveSignatureEvidence(_OnCurve):
     signature: Bytes
 
     def misfit(self, case: Case) -> str:
-        """Evidence of another curve or size than the case's."""
+        """How the evidence's curve or size differs from the case's; empty if they do not."""
         return self.differs({"curve": case.curve, "size": case.size}, "the case has")
 
     def problem_on_curve(self) -> str:
@@ -105,7 +105,7 @@ class CurveSignatureEvidence(_OnCurve):
 
 
 class EcdhEvidence(_OnCurve):
-    """A secret with the own private and the peer's public key."""
+    """A secret of one's own private key and the peer's public key."""
 
     tag: ClassVar[str] = "ecdh"
     order: ClassVar[int] = 6
@@ -122,5 +122,5 @@ class EcdhEvidence(_OnCurve):
 
 
 def once_signed(public: str, signature: str, signed: bytes) -> Once:
-    """A signature's nonce, which a key may use again for the same message alone."""
+    """A signature's nonce: a key may use it again only for the same message."""
     return Once((public, signature[: len(signature) // 2]), signed, "used the nonce of {} again")

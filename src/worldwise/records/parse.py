@@ -15,10 +15,10 @@ from worldwise.base.errors import WorldwiseError
 from worldwise.records.evidence import CallRecord, EvidenceRecord, call_models, evidence_models
 from worldwise.records.models import Check, End, Failure, Fault, Memory, Outcome, Overhead, Sample, Start
 
-# More is no case: one of MAX_SAMPLES samples has some 200 MB in 1,500,000 records.
+# No case has more: one of MAX_SAMPLES samples has some 200 MB in 1,500,000 records.
 MOST_BYTES = 256 * 2**20
 MOST_RECORDS = 2_000_000
-# A line of a guest has some hundred bytes.
+# A guest's line has some hundred bytes.
 MOST_LINE = 2**16
 
 Record = Start | Overhead | Sample | EvidenceRecord | Memory | CallRecord | Fault | Check | Outcome | Failure | End
@@ -38,7 +38,7 @@ def parse_line(line: str | bytes, file: str, number: int) -> Record:
 
 
 def read_records(path: Path) -> list[Record]:
-    """Every record of a file, in order: record i stands on line i + 1. Raises WorldwiseError."""
+    """Every record of a file, in order: record i is on line i + 1. Raises WorldwiseError."""
     try:
         return parse_records(files.read_bytes(path, MOST_BYTES, path.parent), str(path))
     except OSError as error:
@@ -69,8 +69,8 @@ def parse_records(data: bytes, file: str) -> list[Record]:
 
 def _refusal(error: ValidationError, line: str | bytes, file: str, number: int) -> WorldwiseError:
     first = error.errors(include_url=False, include_input=False, include_context=False)[0]
-    # The location begins with the discriminators' values; only the field's own name says something. What is wrong
-    # with several fields at once has no field.
+    # The location begins with the discriminators' values; only the last part names the field. A problem of several
+    # fields at once has no field.
     name = str(first["loc"][-1]) if len(first["loc"]) > 1 and first["type"] != "value_error" else ""
     problem = first["msg"].removeprefix("Value error, ")
     where = f"{files.quoted(name, 40)}: " if name else ""
@@ -82,7 +82,7 @@ def _refusal(error: ValidationError, line: str | bytes, file: str, number: int) 
 
 @functools.cache
 def _adapter() -> TypeAdapter[Record]:
-    """What reads any record: those that every case can have, and those that the families declare."""
+    """Reads any record: those that every case can have, and those that the families declare."""
     kinds = (Annotated[model, Tag(model.tag)] for model in evidence_models())
     evidence: Any = Annotated[_any_of(kinds), Discriminator(_evidence_kind)]
     # In the order in which messages and the JSON schema list them.
@@ -96,7 +96,7 @@ def _any_of(kinds: Iterable[Any]) -> Any:
 
 
 def _evidence_kind(value: Any) -> str | None:
-    """Which model evidence is of, by its tag: that of its measure, and of several with it by the field it has."""
+    """The tag of an evidence record's model: by its measure, and by its mark if several models share the measure."""
     fields = value if isinstance(value, dict) else vars(value)
     measure = fields.get("measure")
     tags, marks = _evidence_tags()
@@ -105,12 +105,12 @@ def _evidence_kind(value: Any) -> str | None:
 
 @functools.cache
 def _evidence_tags() -> tuple[Mapping[tuple[str, bool], str], frozenset[str]]:
-    """The tags of evidence, by measure and whether it has a mark, and every mark. Raises TypeError for a twin."""
+    """The tags of evidence by (measure, has a mark), and all marks. Raises TypeError if two models look the same."""
     own: dict[tuple[str, bool], str] = {}
     for model in evidence_models():
         for measure in get_args(model.model_fields["measure"].annotation):
             if own.setdefault((measure, bool(model.mark)), model.tag) != model.tag:
                 raise TypeError(f"{model.__name__}: evidence of '{measure}' with nothing to tell it apart")
-    # The one model of a measure says itself what is wrong with the fields.
+    # A measure's only model gets records with and without its mark, so that it can report wrong fields itself.
     alone = {(measure, not marked): tag for (measure, marked), tag in own.items()}
     return alone | own, frozenset(model.mark for model in evidence_models() if model.mark)

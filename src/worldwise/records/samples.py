@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Checking samples: every one that a case owes is there once, in order, and its arithmetic is right."""
+"""Checking samples: each one that a case owes is there once, in order, with its arithmetic right."""
 
 import itertools
 from collections.abc import Mapping, Sequence
@@ -13,7 +13,7 @@ Series = Mapping[tuple[str, str], Sequence[Sample]]
 
 
 def check_overheads(subject: Subject) -> dict[str, Overhead]:
-    """What measuring costs, by place. Raises WorldwiseError if that of a place is missing or cannot be."""
+    """What measuring costs, by place. Raises WorldwiseError if a place's cost is missing or impossible."""
     measures = subject.case.measures
     places = {place for places in measures.values() for place in places}
     overheads: dict[str, Overhead] = {}
@@ -57,7 +57,7 @@ def check_samples(subject: Subject, overheads: Overheads) -> dict[tuple[str, str
 
 
 def _check_inside(subject: Subject, inner: Sample, outer: Sample, comparable: bool) -> None:
-    """Refuses a region that was not within the one around it, as far as their counters can tell: if `comparable`."""
+    """Refuses a region that was not within the one around it; begin and end are compared only if `comparable`."""
     what = f"{inner.measure} {inner.index}: the region at '{inner.place}'"
     if comparable and not outer.begin <= inner.begin <= inner.end <= outer.end:
         subject.fail(
@@ -70,13 +70,13 @@ def _check_inside(subject: Subject, inner: Sample, outer: Sample, comparable: bo
 
 
 class _Samples:
-    """The samples of a case as they come, each refused if it cannot be."""
+    """Reads the samples of a case in order and refuses each impossible one."""
 
     def __init__(self, subject: Subject, overheads: Overheads) -> None:
         case = subject.case
         self._subject = subject
         self._overheads = overheads
-        # What a case makes anew whenever it is asked, and a sample asks it.
+        # Kept here, because `case.measures` computes it anew at every use, and every sample uses it.
         self._measures = case.measures
         self._calls = case.calls
         self._spans = case.spans
@@ -88,12 +88,14 @@ class _Samples:
         }
 
     def read(self) -> Series:
-        """All of them, by (measure, place)."""
+        """All samples, by (measure, place)."""
         for number, record in self._subject.numbered():
             if isinstance(record, Sample):
                 series = self._found.get((record.measure, record.place))
                 if series is None:
-                    self._subject.fail(number, f"a sample of '{record.measure}' at '{record.place}', which it has not.")
+                    self._subject.fail(
+                        number, f"a sample of '{record.measure}' at '{record.place}', which the case does not have."
+                    )
                 self._check_turn(number, record, len(series))
                 self._check_spans(number, record)
                 self._check_count(number, record)
@@ -106,7 +108,7 @@ class _Samples:
         self._subject.fail(number, f"{sample.measure} {sample.index} at {sample.place}: {problem}")
 
     def _check_turn(self, number: int, sample: Sample, index: int) -> None:
-        """Refuses a sample that is not the one that is due: that of `index`."""
+        """Refuses a sample other than the one that is due, number `index`."""
         if sample.index != index:
             self._fail(number, sample, f"index {index} was due: a sample is missing or out of order.")
         if index >= self._calls:
@@ -116,7 +118,7 @@ class _Samples:
             self._fail(number, sample, f"phase is '{sample.phase}', must be '{phase}'.")
 
     def _check_spans(self, number: int, sample: Sample) -> None:
-        """Refuses a sample of another number of spans than its call took, and a sum of spans that cannot be."""
+        """Refuses a sample with a wrong number of spans, and an impossible sum of spans."""
         counted, summed = sample.place in self._counted, sample.place in self._summed
         spans = (sample.spans if counted else self._spans) if summed else None
         if (sample.spans, sample.busy is None) != (spans, not summed) or (counted and spans is None):
@@ -130,7 +132,7 @@ class _Samples:
             self._fail(number, sample, f"its spans take {sample.raw}, but from begin to end is less.")
 
     def _check_count(self, number: int, sample: Sample) -> None:
-        """Refuses a count that is not what is left when the cost of measuring is taken away."""
+        """Refuses a count that is not the raw value minus the cost of measuring."""
         inner = self._inner(number, sample)
         if (sample.inner or 0) != inner:
             self._fail(number, sample, f"inner is {sample.inner}, the declared overhead makes it {inner or None}.")
@@ -147,14 +149,14 @@ class _Samples:
             self._fail(number, sample, "counts nothing: the operation cannot have run.")
 
     def _inner(self, number: int, sample: Sample) -> int:
-        """What the measuring of the regions within a sample's own added to it."""
+        """What measuring the regions inside a sample's region added to the sample."""
         places = self._measures[sample.measure]
         if sample.place == places[0]:
             return 0
         within = places[places.index(sample.place) - 1]
         nested = self._overheads[within].nested or 0
         if within not in self._counted:
-            # An outer region is passed as often as its measure says, or once around all that is inside.
+            # An outer region is passed as often as its measure says, or once around everything inside.
             return nested * self._spans
         inside = self._found[sample.measure, within]
         if len(inside) <= sample.index:

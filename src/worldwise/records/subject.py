@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""What is checked: a case's records, with what the case owes."""
+"""What is checked: a case's records, and what the case owes."""
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
@@ -16,7 +16,7 @@ from worldwise.records.parse import Record
 
 @dataclass(frozen=True)
 class Subject:
-    """The records of a case; `file` is what errors name, `symbol` names an address of the measured program."""
+    """The records of a case. Errors name `file`; `symbol` names an address of the measured program."""
 
     records: Sequence[Record]
     case: Case
@@ -34,9 +34,9 @@ class Subject:
         return BOARD_CLOCK if self.case.board else TARGET_CLOCKS.get(self.case.target, CLOCK)
 
     def fail(self, number: int | None, problem: str, hint: str = "") -> NoReturn:
-        """Raises WorldwiseError naming the file, and the line `number` if there is one that is to blame."""
+        """Raises WorldwiseError naming the file, and the line `number` if one line is to blame."""
         where = self.file if number is None else f"{self.file}:{number}"
-        # Much of it is what the measured program said.
+        # Quoted, because much of it comes from the measured program.
         raise WorldwiseError(f"{where}: case {self.case.id}: {files.quoted(problem, 2000)}", hint)
 
     def numbered(self) -> Iterable[tuple[int, Record]]:

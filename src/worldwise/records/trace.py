@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Traces: what the emulator's plugin saw of the measured regions, one line of JSON each, and whether it adds up."""
+"""Traces: the records of the measured regions by the emulator's plugin, one JSON line each, and their checks."""
 
 import contextlib
 import functools
@@ -21,8 +21,8 @@ from worldwise.base.toml_model import first_problem
 
 FORMAT = 1
 _COUNTS = b'{"type":"counts"'
-# What a trace may have packed, unpacked, in a line, and in memory: lines, and rows of counts. One of a case has some
-# 16 MB in 80,000 lines of at most 3 MB, with 350,000 rows.
+# A trace's limits: bytes packed, unpacked and in a line; lines, and rows of counts. A case's trace has some 16 MB in
+# 80,000 lines of at most 3 MB, with 350,000 rows.
 MOST_PACKED = 2**28
 MOST_BYTES = 2**30
 MOST_LINE = 32 * 2**20
@@ -31,7 +31,7 @@ MOST_ROWS = 8_000_000
 
 
 def _address(value: Any) -> Any:
-    # No address has more digits, and a number of thousands takes the square of them in time.
+    # No address has more digits, and converting thousands of digits takes quadratic time.
     return int(value, 0) if isinstance(value, str) and len(value) <= 20 else value
 
 
@@ -60,7 +60,7 @@ class TraceStart(_Record):
 
 class Context(_Record):
     """Where code runs: exception level, world, the Linux task (0 for the region's own), and at EL0 of the normal world
-    the address of its translation table, which is another after exec."""
+    the address of its translation table, which changes at exec."""
 
     type: Literal["context"]
     id: Count
@@ -71,7 +71,7 @@ class Context(_Record):
 
 
 class Frame(_Record):
-    """A node of the call tree: how `target` was come to, from the function or instruction `site` of its parent."""
+    """A node of the call tree: how control reached `target` from the function or instruction `site` of its parent."""
 
     type: Literal["frame"]
     id: Count
@@ -83,7 +83,7 @@ class Frame(_Record):
 
 
 class Block(_Record):
-    """Some instructions in a row: the address of the first, how many, their bytes in hexadecimal."""
+    """Consecutive instructions: the address of the first, their number, and their bytes in hexadecimal."""
 
     type: Literal["block"]
     id: Count
@@ -93,7 +93,7 @@ class Block(_Record):
 
 
 class Row(NamedTuple):
-    """A block was executed so many times on a frame."""
+    """How many times a block was executed on a frame."""
 
     frame: int
     block: int
@@ -101,7 +101,7 @@ class Row(NamedTuple):
 
 
 class _CountsLine(_Record):
-    """The same, as it is read: tuples of the rows are made by the library that checks them, many times faster."""
+    """Counts as they are read: pydantic makes the rows' tuples while it checks them, which is many times faster."""
 
     type: Literal["counts"]
     pass_: Annotated[int, Field(alias="pass", ge=0, lt=2**64)]
@@ -109,7 +109,7 @@ class _CountsLine(_Record):
 
 
 class Counts(_Record):
-    """How often blocks were executed as a pass's own: rows of frame, block, times."""
+    """How often a pass itself, without its inner passes, executed blocks: rows of frame, block, times."""
 
     type: Literal["counts"]
     pass_: Annotated[int, Field(alias="pass", ge=0)]
@@ -129,7 +129,7 @@ class Event(_Record):
 
 
 class Witness(_Record):
-    """The callers of one moment, innermost first: as the plugin has them, and as the frame records in memory do."""
+    """The callers at one moment, innermost first: by the plugin, and by the frame records in memory."""
 
     type: Literal["witness"]
     pass_: Annotated[int, Field(alias="pass", ge=0)]
@@ -145,11 +145,11 @@ class Pass(_Record):
 
     Attributes:
         parent: the pass around it, 0 if none.
-        frame: the one it began on.
+        frame: the frame it began on.
         at: instructions after the begin of the outermost pass around it.
         instructions: from the reading at its begin (included) to that at its end (excluded), inner passes included.
-        lost: of them, those on a stack that could not be followed.
-        closed: the stack at its end was that of its begin.
+        lost: the instructions among these whose stack could not be followed.
+        closed: whether it ended on the stack on which it began.
     """
 
     type: Literal["pass"]
@@ -169,7 +169,7 @@ class Pass(_Record):
 
 
 class TraceEnd(_Record):
-    """The last record; `problem` if the plugin met something it does not understand."""
+    """The last record; it has `problem` if the plugin met something it does not understand."""
 
     __qualname__ = "End"  # its name in the schema
     model_config = ConfigDict(title="End")
@@ -204,7 +204,7 @@ class Trace:
         return self._by_readings.get((begin, end))
 
     def spans(self, begin: int, end: int) -> list[Pass]:
-        """The passes between two readings that are as deep as the first one that began at `begin`; none without it."""
+        """The passes between two readings, as deep as the first pass that began at `begin`; none if none did."""
         if begin not in self._begun:
             return []
         level = self._levels[self._depths[self._begun[begin].id]]
@@ -213,20 +213,20 @@ class Trace:
         return [one for one in found if one.end <= end]
 
     def outermost(self, of: Pass) -> Pass:
-        """The pass around all others that are around a pass: itself if there is none."""
+        """The outermost pass around a pass; the pass itself if none is around it."""
         while of.parent in self._by_id:
             of = self._by_id[of.parent]
         return of
 
     def rows(self, of: Pass) -> Iterator[Row]:
-        """What was executed in a pass, the passes inside it included."""
+        """The rows of a pass, including the passes inside it."""
         todo = [of.id]
         while todo:
             one = todo.pop()
             yield from self.own.get(one, ())
             todo += self._inside.get(one, ())
 
-    # Each is made once, and takes no more than the passes' number: a trace may have a million.
+    # Each table is made once and has at most as many entries as there are passes: a trace may have a million.
 
     @functools.cached_property
     def _by_id(self) -> Mapping[int, Pass]:
@@ -234,17 +234,17 @@ class Trace:
 
     @functools.cached_property
     def _by_readings(self) -> Mapping[tuple[int, int], Pass]:
-        """The first pass of each two readings."""
+        """The first pass for each pair of readings."""
         return {(one.begin, one.end): one for one in reversed(self.passes)}
 
     @functools.cached_property
     def _begun(self) -> Mapping[int, Pass]:
-        """The first pass of each reading at a begin."""
+        """The first pass for each reading at a begin."""
         return {one.begin: one for one in reversed(self.passes)}
 
     @functools.cached_property
     def _depths(self) -> Mapping[int, int]:
-        """How many passes are around each."""
+        """How many passes are around each pass."""
         depths: dict[int, int] = {}
         for number, one in self._by_id.items():
             way: list[int] = []
@@ -262,7 +262,7 @@ class Trace:
 
     @functools.cached_property
     def _levels(self) -> Mapping[int, Sequence[tuple[int, int]]]:
-        """By depth the readings at the passes' begins, sorted, each with its place among all passes."""
+        """By depth: the sorted readings at the passes' begins, each with its pass's index in `passes`."""
         levels: defaultdict[int, list[tuple[int, int]]] = defaultdict(list)
         for place, one in enumerate(self.passes):
             levels[self._depths[one.id]].append((one.begin, place))
@@ -270,7 +270,7 @@ class Trace:
 
     @functools.cached_property
     def _inside(self) -> Mapping[int, Sequence[int]]:
-        """The passes that are directly inside each."""
+        """The passes that are directly inside each pass."""
         inside: defaultdict[int, list[int]] = defaultdict(list)
         for one in reversed(self.passes):
             inside[one.parent].append(one.id)
@@ -348,7 +348,7 @@ def _records(file: io.BufferedIOBase, path: Path) -> Iterator[Record]:
             if len(line) == MOST_LINE or size > MOST_BYTES or number > MOST_RECORDS or rows > MOST_ROWS:
                 raise WorldwiseError(f"{path}:{number}: more than a trace can have, and than fits into memory")
             if line.startswith(_COUNTS):
-                # By far the longest; the rows' sum is checked against the pass.
+                # By far the longest lines; their sums are checked against the passes.
                 content = _CountsLine.model_validate_json(line)
                 rows += len(content.rows)
                 yield Counts.model_construct(
@@ -357,7 +357,7 @@ def _records(file: io.BufferedIOBase, path: Path) -> Iterator[Record]:
             else:
                 yield _ADAPTER.validate_json(line)
     except ValidationError as error:
-        # A line that is no JSON at all has no place in it that is wrong.
+        # A line that is not JSON has no wrong field to name.
         where, problem = first_problem(error)
         last = where.rpartition(".")[2]
         where = f"'{last}': " if line.startswith(_COUNTS) else f"{last}: " if where else ""
@@ -367,7 +367,7 @@ def _records(file: io.BufferedIOBase, path: Path) -> Iterator[Record]:
 
 
 def _check_nesting(what: str, parents: Mapping[int, int], path: Path) -> None:
-    """Refuses passes or frames that are inside themselves: whoever follows them would never end."""
+    """Refuses passes or frames that are inside themselves: following them would never end."""
     settled: set[int] = set()
     for one in parents:
         way: dict[int, None] = {}
@@ -380,9 +380,9 @@ def _check_nesting(what: str, parents: Mapping[int, int], path: Path) -> None:
 
 
 def with_inner(passes: Sequence[Pass], own: Mapping[int, int]) -> dict[int, int]:
-    """What passes have, with what the passes inside them have, from what each has itself: all by the passes' ids."""
+    """Each pass's own number plus those of all passes inside it, by the pass's id; `own` has the own numbers."""
     counted = {one.id: own.get(one.id, 0) for one in passes}
-    # From the innermost out: each is added to the one around it when all inside it are.
+    # From the innermost out: each pass is added to the one around it once all passes inside it are added.
     inside = dict.fromkeys(counted, 0)
     parents = {one.id: one.parent for one in passes}
     for parent in parents.values():

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The machines of plain Linux, one for each architecture: how they are started, their kernel and their user space."""
+"""The machines of plain Linux, one for each architecture: QEMU's arguments, kernel and user space."""
 
 from dataclasses import dataclass
 
@@ -7,7 +7,7 @@ from worldwise.lab.image import Recipe
 from worldwise.machine.machine import DETERMINISTIC_MACHINE, LEAST_SKIP
 from worldwise.targets.guest import guest_trees, kernel
 
-# Of the sources that only a 32-bit core's counter needs.
+# The source that only a 32-bit core's counter needs.
 _PERF_COUNTER = "linux/perf_counter.c"
 _ARMMP = "linux-image-armmp"
 
@@ -17,15 +17,15 @@ class Architecture:
     """What differs between the machines.
 
     Attributes:
-        debian: Debian's name of it.
-        triplet: of its libraries and cross tools.
-        flags: how code is generated for it, as Debian's own packages are.
-        counter: sources of the bench beside those of every program.
+        debian: Debian's name of the architecture.
+        triplet: the triplet of its libraries and cross tools.
+        flags: compiler flags for it, the same as for Debian's own packages.
+        counter: sources of the bench that its counter needs besides those of every program.
         init_address: where the first process is loaded, far from any other program.
         machine: QEMU's arguments for the machine; `{core}` stands for the case's core.
-        device_tree: the file in the kernel's package that describes a board; empty where QEMU makes one.
+        device_tree: the board's device tree in the kernel's package; empty if QEMU makes one.
         boot: more of the kernel's command line.
-        least_skip: more instructions than reading the counter twice takes.
+        least_skip: a number of instructions larger than two readings of the counter take.
     """
 
     debian: str
@@ -40,21 +40,21 @@ class Architecture:
 
     @property
     def prefix(self) -> str:
-        """Of the cross tools."""
+        """The prefix of the cross tools."""
         return f"{self.triplet}-"
 
     @property
     def instructions(self) -> str:
-        """The key of those that recipes/objects.py refuses."""
+        """The key of the instructions that recipes/objects.py refuses."""
         return self.triplet.partition("-")[0]
 
     @property
     def files(self) -> tuple[str, ...]:
-        """What the machine needs of the kernel's image besides the kernel."""
+        """The files that the machine needs from the kernel's image besides the kernel."""
         return ("board.dtb",) if self.device_tree else ()
 
     def kernel(self) -> Recipe:
-        """Debian's kernel; of a board with a device tree of its own, `board.dtb` too."""
+        """Debian's kernel, with `board.dtb` for a board that has a device tree of its own."""
         if not self.device_tree:
             return kernel()
         return Recipe(
@@ -67,7 +67,7 @@ class Architecture:
         )
 
     def initramfs(self) -> Recipe:
-        """The user space, without the measured program, which comes with a case."""
+        """The user space without the measured program, which each case brings."""
         return Recipe(
             name=f"plain-initramfs-{self.debian}",
             script="plain-initramfs.sh",
@@ -88,15 +88,15 @@ ARMV7 = Architecture(
     flags=("-march=armv7-a+fp", "-mfloat-abi=hard", "-mthumb"),
     counter=(_PERF_COUNTER,),
     init_address="0x60000000",
-    # Without the secure state the events that the counter counts are let through. With a seed of its own QEMU writes
-    # the same bytes into the device tree's rng-seed at every start, in place of what stands there.
+    # secure=off: the core then lets through the events that the counter counts. -seed: QEMU then writes the same bytes
+    # into the device tree's rng-seed at every start.
     machine=(
         *("-M", "vexpress-a9,secure=off", "-cpu", "{core}", "-m", "512", "-seed", "1"),
         *("-audio", "none", "-nic", "none", "-dtb", "/machine/board.dtb"),
     ),
     device_tree="vexpress-v2p-ca9",
     boot=("random.trust_bootloader=on",),
-    # A reading is a system call, of 1,300.
+    # A reading is a system call of 1,300 instructions.
     least_skip=5_000,
 )
 ARMV8 = Architecture(

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Microcontrollers: a portable implementation becomes one program per curve for a board, and the board a machine."""
+"""Microcontrollers: a board's machine, and one program per curve of a portable implementation for it."""
 
 import json
 from collections.abc import Sequence
@@ -22,28 +22,28 @@ from worldwise.targets.portable_images import adapters, curve_plan, trees
 # One instruction takes 2^10 ns of virtual time, the most that QEMU allows: longer than a tick of any board's counter,
 # so that the ticks tell the number of instructions without a remainder.
 _SHIFT = 10
-# Less stack than this is no stack to run anything on.
+# No program can run with less stack than this.
 _LEAST_STACK = 384
 
-# What gives SHA-256 to libraries that have none.
+# The library that provides SHA-256 to libraries without it.
 _HASHING = "bearssl"
 
 
 def round_nanoseconds(clock: int, ticks: int) -> int:
-    """How long QEMU's SysTick takes for one round of `ticks`, at `clock` Hz, in ns of virtual time.
+    """The virtual time, in ns, that QEMU's SysTick takes for one round of `ticks` at `clock` Hz.
 
-    It has a tick's length in units of 2^-32 ns and a round's in whole ones, both cut off (hw/core/ptimer.c, and
-    CLOCK_PERIOD_FROM_HZ of hw/clock.h), so that a thousand rounds can be a microsecond short of what the clock says.
+    QEMU rounds a tick's length down to 2^-32 ns and a round's down to whole ns (hw/core/ptimer.c, and
+    CLOCK_PERIOD_FROM_HZ of hw/clock.h), so a thousand rounds can be a microsecond shorter than the clock says.
     """
     return (ticks * ((10**9 << 32) // clock)) >> 32
 
 
 def counter_macros(clock: int) -> dict[str, int]:
-    """How guest/mcu/counter.h is told how SysTick at `clock` Hz and the instructions of an emulated core keep time.
+    """Macros that tell guest/mcu/counter.h how SysTick at `clock` Hz relates to an emulated core's instructions.
 
     Raises WorldwiseError if the ticks are too long to tell instructions apart.
     """
-    # Both ends of a region are read to a tick; two of them must stay clear of half an instruction.
+    # Both ends of a region are read to the tick, so two ticks must be less than half an instruction.
     if clock * 2**_SHIFT <= 4 * 10**9:
         raise WorldwiseError(
             f"a core at {clock} Hz counts too slowly for single instructions to be told apart",
@@ -51,7 +51,7 @@ def counter_macros(clock: int) -> dict[str, int]:
         )
     if clock % 1000:
         raise WorldwiseError(f"the emulated core's {clock} Hz are not a whole number of kHz")
-    # The interrupt that counts the rounds comes as seldom as 24 bits allow.
+    # The interrupt that counts the rounds comes as rarely as 24 bits allow.
     millisecond = clock // 1000
     ticks = 2**24 // millisecond * millisecond
     return {
@@ -65,7 +65,7 @@ def counter_macros(clock: int) -> dict[str, int]:
 
 
 def _plan(implementation: Portable, optimisation: str, name: str, board: Board, core: Core) -> dict[str, Any]:
-    """What recipes/mcu.py compiles and links."""
+    """The plan of what recipes/mcu.py compiles and links."""
     curves = {
         curve: {"operations": list(operations), **curve_plan(implementation, curve, board.core)}
         for curve, operations in implementation.manifest.operations.items()
@@ -94,7 +94,7 @@ def _plan(implementation: Portable, optimisation: str, name: str, board: Board, 
 def _frame(implementation: Portable, board: Board) -> dict[str, Path]:
     """The files of the repository that go into a program: no other board's and no other library's.
 
-    Adding one then leaves every image as it is.
+    So a new board or library changes no existing image.
     """
     used = adapters(implementation)
     portable = [path.name for path in paths.PORTABLE.iterdir() if path.suffix != ".c" or path.name in used]
@@ -109,7 +109,7 @@ def _frame(implementation: Portable, board: Board) -> dict[str, Path]:
 def firmware_programs(
     implementation: Portable, optimisation: str, name: str, board: Board, source: Path | None
 ) -> Recipe:
-    """One program per curve, and what each operation takes; `source` has the sources that no package has."""
+    """One program per curve, and each operation's footprint; `source` has the library's sources if it is a crate."""
     manifest = implementation.manifest
     debian = manifest.source.debian if manifest.source else None
     sources = dict.fromkeys([_HASHING, *([debian] if debian else [])])
@@ -131,7 +131,7 @@ def firmware_programs(
 
 @dataclass(frozen=True)
 class BoardTarget:
-    """A board of boards/, by the emulated machine that stands for it."""
+    """A board of boards/, measured on the emulated machine that stands for it."""
 
     name: str
     board: Board
@@ -139,10 +139,10 @@ class BoardTarget:
     def machine(self, case: Case, images: ImageStore) -> Machine:
         """The board with the program of the case's implementation and curve.
 
-        Raises WorldwiseError if the program does not fit the board, with what is too small.
+        Raises WorldwiseError if the program does not fit the board, saying what is too small.
         """
         with own.told(case.implementation):
-            # A user's library of the same name may have become another since; its folder is named by its content.
+            # A user's library of this name may have changed since; its folder's name depends on its content.
             name = f"{self.name}/{case.variant}/{find(case.implementation).folder or ''}"
             image = images.once(name, lambda: self._recipe(case, Crates(images.notify)))
         try:

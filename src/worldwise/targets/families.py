@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""What a family needs of a machine beside what every case's machine has.
+"""What a family's machine needs besides what every machine has.
 
-This is the file `images.py` of a family: see worldwise.base.stages. A family that needs nothing has none.
+A family declares it in its file `images.py`: see worldwise.base.stages. A family without needs has no such file.
 """
 
 from collections.abc import Callable
@@ -28,15 +28,15 @@ class Images:
     """What the machine of an app needs.
 
     Attributes:
-        app: a folder of guest/apps: this holds for every case that it does.
-        programs: (case, feature of OP-TEE) -> its programs; None for those that every app has.
+        app: a folder of guest/apps; the needs are those of every case that this app does.
+        programs: (case, feature of OP-TEE) -> its programs; None for the usual programs of an app.
         plain_programs: (case, architecture) -> the case's program for plain Linux; None for a portable
             implementation's.
-        build_first: builds what `programs` needs besides recipes; called with what is told when a build begins.
-        sizes_ta: whether the TA's size is a result, since several do the same.
-        beside: case -> what runs on the host beside the machine.
-        host_files: names of the files that this leaves in the case's directory.
-        patience: seconds for which its programs may record nothing, where that is more than others are given.
+        build_first: builds what `programs` needs besides recipes; its argument is called when a build begins.
+        sizes_ta: whether the TA's size is a result, because several TAs do the same.
+        beside: case -> the host program that runs beside the machine.
+        host_files: names of the files that this host program leaves in the case's directory.
+        patience: seconds for which its programs may record nothing, if more than others get.
     """
 
     app: str
@@ -50,13 +50,13 @@ class Images:
 
 
 def images_of(case: Case) -> Images:
-    """What the family of a case's app says; nothing in particular for a case without an app."""
+    """What the family of a case's app declares; the defaults for a case without an app."""
     app = case_app(case)
     return next((images for images in _declared() if images.app == app), Images(app))
 
 
 def case_app(case: Case) -> str:
-    """The app that does a case in a TEE, by name; empty for one of the attestation's programs."""
+    """The name of the app that does a case in a TEE; empty if one of the attestation's programs does it."""
     return app_of(case.operation, dict(case.parameters))
 
 

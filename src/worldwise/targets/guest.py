@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Parts of guests that several targets share: Debian's kernel, sources as archives, rooms of guest/."""
+"""Parts of guests that several targets share: Debian's kernel, sources as archives, folders of guest/."""
 
 from pathlib import Path
 
@@ -30,7 +30,7 @@ def kernel_net() -> Recipe:
 
 
 def unpacked(package: str) -> Recipe:
-    """A locked source package, with Debian's changes if they are locked too, as an archive that is not compressed."""
+    """A locked source package as an uncompressed archive, with Debian's changes if these are locked too."""
     return Recipe(
         name=f"unpacked-{package}",
         script="unpack.sh",
@@ -42,5 +42,5 @@ def unpacked(package: str) -> Recipe:
 
 
 def guest_trees(*names: str, room: str = "") -> dict[str, Path]:
-    """Rooms of guest/, or files of one, as a recipe's trees: what is not named does not make an image another one."""
+    """Folders of guest/, or files of one (`room`), as a recipe's trees: other files do not change the address."""
     return {f"guest/{Path(room, name)}": paths.GUEST / room / name for name in names}

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Every target there is, by its name in cases."""
+"""Every target, by its name in cases."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Protocol
@@ -14,10 +14,10 @@ from worldwise.targets.optee import OPTEE_TARGETS
 
 
 class Target(Protocol):
-    """A kind of machine. Adding one is one class; it is named below."""
+    """A kind of machine. A new one is one class, which is named below."""
 
     def machine(self, case: Case, images: ImageStore) -> Machine:
-        """The machine the case runs on, its images built if need be."""
+        """The machine that the case runs on; builds missing images."""
 
     def program(self, case: Case) -> Sequence[str]:
         """The command line that runs the case on the machine."""
@@ -27,7 +27,7 @@ _MACHINES: Mapping[str, Target] = {**OPTEE_TARGETS, **PLAIN}
 
 
 class _Targets(Mapping[str, Target]):
-    """Boards are read when they are first asked for."""
+    """The targets by name; the boards are read at first use."""
 
     def _all(self) -> dict[str, Target]:
         return {**_MACHINES, **{name: BoardTarget(name, board) for name, board in boards().items()}}

@@ -24,17 +24,17 @@ from worldwise.targets.families import images_of
 from worldwise.targets.guest import guest_trees, unpacked
 from worldwise.targets.portable_images import adapter_trees, curve_plan, source_packages, trees
 
-# Of a portable implementation; what a family has for plain Linux has none.
+# The footprint of a portable implementation; a family's own programs for plain Linux have none.
 _FOOTPRINT = "footprint.json"
-# nokaslr, norandmaps: addresses that a later look at the run can name. cryptomgr.notests: the kernel's self-tests would
-# share the core with the first case.
+# nokaslr, norandmaps: fixed addresses, which can be named after the run. cryptomgr.notests: the kernel's self-tests
+# would share the core with the first case.
 _BOOT = "console=ttyAMA0 loglevel=6 panic=-1 nokaslr norandmaps cryptomgr.notests"
 
 
 def _plan(
     implementation: Portable, optimisation: str, curve: str, options: str, target: "PlainTarget"
 ) -> dict[str, Any]:
-    """What recipes/plain-programs.py compiles and links."""
+    """The plan of what recipes/plain-programs.py compiles and links."""
     architecture = target.architecture
     part = curve_plan(implementation, curve, PLAIN_TARGETS[target.name])
     source = implementation.manifest.source
@@ -72,7 +72,7 @@ class PlainTarget:
     ) -> Recipe:
         """The program of one curve; `source` has the library's sources if they come as a crate.
 
-        `options` are build options as a case says them.
+        `options` are build options in a case's notation.
         """
         wanted = implementation.manifest.source
         packages = source_packages(implementation)
@@ -126,7 +126,7 @@ class PlainTarget:
             digests={name: part.files[file] for name, (part, file) in parts.items()},
             arguments=self._arguments(case),
             images={part.name: part.digest for part in used},
-            # In Thumb code the lowest bit says that it is one.
+            # The lowest bit marks Thumb code.
             ready=symbol_address(initramfs.file("init"), READY_SYMBOL) & ~1,
             symbols={"init": initramfs.file("init"), "program": program.file("linux-bench")},
             preload=(),

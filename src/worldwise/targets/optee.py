@@ -27,9 +27,9 @@ from worldwise.targets import optee_images, portable_images
 from worldwise.targets.families import case_app, images_of
 from worldwise.targets.guest import kernel
 
-# Memory: firmware puts the kernel at 0x60000000; the initramfs stands well above it.
+# Firmware puts the kernel at 0x60000000; the initramfs is well above it.
 _INITRAMFS_ADDRESS = 0x68000000
-# The files of the machine, and which image has them; the kernel has a name of its own there.
+# The machine's files by the image that has them; the kernel's file has another name in its image.
 _OF_FIRMWARE = ("bl1.bin", "bl2.bin", "bl31.bin")
 _OF_OPTEE = ("bl32.bin", "bl32_extra1.bin", "bl32_extra2.bin")
 _INITRAMFS = "initramfs.cpio"
@@ -46,7 +46,7 @@ class OpteeMachineTarget:
     executable: str
     memory_mib: int = 1024
     core: str = "cortex-a72"
-    # Of every case, where the case itself has nothing on the host.
+    # The host program for cases that have none of their own.
     beside: Beside | None = None
 
     def recipes(self, case: Case) -> Sequence[Recipe]:
@@ -70,7 +70,7 @@ class OpteeMachineTarget:
                 optee_images.programs(*variant),
                 optee_images.initramfs(*variant),
             )
-        # A library that is not OP-TEE's is compiled into the TA.
+        # Any library but OP-TEE's own is compiled into the TA.
         implementation = find(case.implementation)
         source = crate_folder(implementation, Crates())
         return (
@@ -83,7 +83,7 @@ class OpteeMachineTarget:
     def machine(self, case: Case, images: ImageStore) -> Machine:
         """The machine of the case's variant."""
         wanted = images_of(case)
-        wanted.build_first(images.notify)  # here, so that it is told
+        wanted.build_first(images.notify)  # here, because `images` can announce it
         with own.told(case.implementation):
             used = firmware, kernel, optee, programs, initramfs = [images.get(one) for one in self.recipes(case)]
         parts = {
@@ -120,7 +120,7 @@ class OpteeMachineTarget:
         return (self.executable, case.operation, str(case.warmup), str(case.samples), *case.arguments)
 
     def _beside(self, case: Case) -> Beside | None:
-        """What runs on the host beside the case's machine."""
+        """The host program that runs beside the case's machine."""
         return images_of(case).beside(case) or self.beside
 
     def _name(self, case: Case) -> str:
@@ -137,7 +137,7 @@ class OpteeMachineTarget:
     def _arguments(self, initramfs_bytes: int, network: bool) -> tuple[str, ...]:
         # cntfrq: the generic timer then ticks once per instruction, in every world.
         # cryptomgr.notests: the kernel's self-tests would share the core with the first case.
-        # nokaslr, norandmaps: addresses that a later look at the run can name.
+        # nokaslr, norandmaps: fixed addresses, which can be named after the run.
         boot = (
             f"console=ttyAMA0 loglevel=6 panic=-1 nokaslr norandmaps cryptomgr.notests "
             f"initrd={_INITRAMFS_ADDRESS:#x},{initramfs_bytes}"
@@ -147,7 +147,7 @@ class OpteeMachineTarget:
             "-cpu", f"{self.core},cntfrq=1000000000",
             "-smp", "1",
             "-m", str(self.memory_mib),
-            # A machine that waits for the host must not skip the time for which it waits.
+            # A machine that waits for the host must not skip the waiting time.
             *(FIXED_DATE if network else (word for switch in DETERMINISM for word in switch)),
             *(("-device", f"virtio-net-pci,netdev={NETWORK},mac=52:54:00:12:34:56,romfile=") if network else ()),
             "-bios", "/machine/bl1.bin",
@@ -159,9 +159,9 @@ class OpteeMachineTarget:
 
 
 def _ta_footprint(programs: Image, ta: str) -> dict[str, int]:
-    """The bytes of a TA: `ta_loaded` of its code, constants and initial values, `ta_file` of its signed file.
+    """The bytes of a TA: `ta_loaded` for its code, constants and initial values, `ta_file` for its signed file.
 
-    Stack and heap are not in it, nor are the data that begin as zeros.
+    Stack, heap and data that begin as zeros are not counted.
     """
     return {
         "ta_loaded": loaded_bytes(programs.file(f"{ta}.elf")),
@@ -178,7 +178,7 @@ def _app_programs(case: Case) -> Recipe:
 
 
 def _base(borrowed: str, case: Case) -> Recipe | None:
-    """The programs whose TA an app has that has none of its own; see App."""
+    """The programs with the TA that an app borrows; None for an app with a TA of its own. See App."""
     if not borrowed:
         return None
     if borrowed == ATTESTATION:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""What the machine of OP-TEE is made of: firmware, OP-TEE, the measured programs, the user space."""
+"""The images of the machine with OP-TEE: firmware, OP-TEE, the measured programs, the user space."""
 
 import functools
 from dataclasses import replace
@@ -12,34 +12,34 @@ from worldwise.plan.catalogue import APPS
 from worldwise.plan.spec import ATTEST_TA
 from worldwise.targets.guest import guest_trees, kernel, kernel_net
 
-# Raised or changed here, these are part of the images' addresses.
+# These are part of the images' addresses: a change rebuilds the images.
 OPTEE_PLATFORM = "vexpress-qemu_armv8a"
-# The core under an app whose own library is what is measured.
+# The core under an app whose own library is measured.
 APP_CORE = "mbedtls-nist"
 
-# What choosing the library takes in OP-TEE's build.
+# OP-TEE's make settings that choose the library.
 _CRYPTO_LIBRARY = {
     "libtomcrypt": "",
     "mbedtls": "CFG_CRYPTOLIB_NAME=mbedtls CFG_CRYPTOLIB_DIR=lib/libmbedtls",
 }
-# And each optimisation level. OP-TEE adds -Os to libtomcrypt's own flags unless it is told not to.
+# Its make settings for each optimisation level. By default OP-TEE adds -Os to libtomcrypt's own flags.
 _OPTIMISATION = {
     "Os": "CFG_CC_OPT_LEVEL=s",
     "O2": "CFG_CC_OPT_LEVEL=2 CFG_CRYPTO_SIZE_OPTIMIZATION=n",
 }
-# What an operation may need of OP-TEE beside the variant: make settings by name.
+# Further make settings, by name, that an operation may need.
 FEATURES = {
     "": "",
-    # The emulated device of tee-supplicant, written with a key that everybody knows. With both storages OP-TEE keeps
-    # the hash of the REE file system's directory in RPMB.
+    # RPMB is tee-supplicant's emulated device, written with a publicly known key. With both storages OP-TEE keeps the
+    # hash of the REE file system's directory in RPMB.
     "rpmb": "CFG_RPMB_FS=y CFG_RPMB_TESTKEY=y CFG_RPMB_WRITE_KEY=y CFG_RPMB_FS_DEV_ID=0",
 }
-# The adapters for OP-TEE's own libraries, and what is between them and the scenarios.
+# The adapters for OP-TEE's own libraries, and the code between them and the scenarios.
 _ADAPTERS = sorted(path for path in (paths.GUEST / "ops").iterdir() if path.is_file())
 
 
 def firmware(ticks_in_both_worlds: bool = False) -> Recipe:
-    """TF-A: one for all variants, since its later stages are loaded by name when the machine starts.
+    """TF-A: one for all variants, because the machine loads its later stages by name at start.
 
     Its dispatcher for OP-TEE stops Linux's timer while the secure world runs, so that no tick interrupts a TA;
     with `ticks_in_both_worlds` it is built not to.
@@ -73,9 +73,9 @@ def _optee_settings(wanted: Implementation, optimisation: str, feature: str) -> 
 
 
 def optee_objects(implementation: str, optimisation: str, feature: str = "") -> Recipe:
-    """All objects of OP-TEE OS with one crypto library: what implementations that differ in options alone share."""
+    """All objects of OP-TEE OS with one crypto library; implementations that differ only in options share them."""
     wanted = IMPLEMENTATIONS[implementation]
-    # The first of those that share them gives the name.
+    # The name is that of the first implementation that shares them.
     name = next(
         name
         for name, other in IMPLEMENTATIONS.items()
@@ -94,7 +94,7 @@ def optee(implementation: str, optimisation: str, feature: str = "") -> Recipe:
     """OP-TEE OS built one way: core, ldelf and TA dev kit. `feature` is one of FEATURES."""
     wanted = IMPLEMENTATIONS[implementation]
     settings = _optee_settings(wanted, optimisation, feature)
-    # Not for the objects that are shared: make sees what the changes touch and recompiles it.
+    # The shared objects are built without the changes: make then recompiles only what the changes touch.
     settings["OPTIMISATION"] = f"{settings['OPTIMISATION']} {wanted.changes}".strip()
     return Recipe(
         name="-".join(filter(None, ("optee", implementation, optimisation, feature))),
@@ -124,7 +124,7 @@ def initramfs(implementation: str, optimisation: str) -> Recipe:
         name=f"initramfs-{implementation}-{optimisation}",
         script="initramfs.sh",
         outputs=("initramfs.cpio",),
-        # sha256sum is of coreutils; the libraries behind it are what it is linked with.
+        # coreutils is for sha256sum, and the libraries after it are those it is linked with.
         packages=("libc6", "libteec2", "tee-supplicant", "coreutils", "libssl3t64", "libzstd1", "zlib1g"),
         needs={"linux": kernel(), "programs": programs(implementation, optimisation)},
         settings={"TA": f"{ATTEST_TA}.ta"},
@@ -133,7 +133,7 @@ def initramfs(implementation: str, optimisation: str) -> Recipe:
 
 @functools.cache
 def _app_trees(app: str) -> dict[str, Path]:
-    # Of other rooms what the bench includes: no library's adapter makes an app another one.
+    # Of other folders only what the bench includes, so that no library's adapter changes an app's address.
     included = guest_trees("attest.h", room="ops") | guest_trees("semihost_call.h", room="mcu")
     return guest_trees("bench", "linux") | included | guest_trees("common", app, room="apps")
 
@@ -145,8 +145,8 @@ def app_programs(
 
     An app without a TA of its own has that of `base`.
 
-    `implementation` is OP-TEE's or, of an app whose Linux program is linked with a library, that library's. For an app
-    whose TA can be linked with one see `worldwise.families.crypto.images`.
+    `implementation` is OP-TEE's, or the library that the app's Linux program is linked with. For an app whose TA can
+    be linked with a library see `worldwise.families.crypto.images`.
     """
     core = implementation if implementation in IMPLEMENTATIONS else APP_CORE
     wanted = APPS[app]
@@ -167,7 +167,7 @@ def app_programs(
 
 
 def app_initramfs(app: str, built: Recipe) -> Recipe:
-    """The user space of the machine that has an app's programs; `built` makes these."""
+    """The user space of a machine with an app's programs, which `built` makes."""
     return replace(
         initramfs("mbedtls-nist", "O2"),
         name=built.name.replace("programs-", "initramfs-", 1),
@@ -177,7 +177,7 @@ def app_initramfs(app: str, built: Recipe) -> Recipe:
 
 
 def net_initramfs(base: Recipe) -> Recipe:
-    """The user space of another machine, and the modules for a network card."""
+    """The user space of `base` with the modules for a network card added."""
     return Recipe(
         name=base.name.replace("initramfs-", "initramfs-net-", 1),
         script="initramfs-net.sh",

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""What a portable implementation is built into: how it is compiled, and the attestation's programs that call it."""
+"""Images of a portable implementation: how it is compiled, and the attestation's programs that call it."""
 
 import json
 import re
@@ -18,17 +18,17 @@ from worldwise.plan.spec import ATTEST_TA
 from worldwise.targets import optee_images
 from worldwise.targets.guest import guest_trees
 
-# An adapter that is another one in another configuration.
+# An adapter that includes another one, to use it in another configuration.
 _INCLUDED = re.compile(r'^#include "([\w-]+\.c)"', re.MULTILINE)
 
 
 def trees(implementation: Portable) -> dict[str, Path]:
-    """The inputs of a recipe that are a user's library; none for one of the repository's."""
+    """A recipe's input with a user's library; none for a library of the repository."""
     return {"own": implementation.folder} if implementation.folder else {}
 
 
 def adapters(implementation: Portable) -> set[str]:
-    """The names of an adapter of the repository and of those that it includes; none for a user's own."""
+    """The names of a library's adapter and of the adapters that it includes; none for a user's library."""
     names: set[str] = set() if implementation.folder else {implementation.adapter.name}
     while more := {name for one in names for name in _INCLUDED.findall((paths.PORTABLE / one).read_text())} - names:
         names |= more
@@ -36,19 +36,19 @@ def adapters(implementation: Portable) -> set[str]:
 
 
 def adapter_trees(implementation: Portable) -> dict[str, Path]:
-    """An adapter of the repository with the adapters that it includes, and the libraries' configurations."""
+    """A recipe's inputs: an adapter, the adapters that it includes, and the libraries' configuration headers."""
     names = adapters(implementation) | {path.name for path in paths.PORTABLE.glob("*.h")}
     return guest_trees(*sorted(names), room="ops/portable")
 
 
 def source_packages(implementation: Portable) -> tuple[str, ...]:
-    """Locked source packages that a library is compiled from, that of the bench's hash first."""
+    """Locked source packages that a program with a library is compiled from; the first is for the bench's hash."""
     source = implementation.manifest.source
     return tuple(dict.fromkeys(["bearssl", *([source.debian] if source and source.debian else [])]))
 
 
 def tee_plan(implementation: Portable, optimisation: str, curve: str, operations: Sequence[str]) -> dict[str, Any]:
-    """What recipes/tee_library.py compiles."""
+    """The plan of what recipes/tee_library.py compiles."""
     source = implementation.manifest.source
     debian = source.debian if source else None
     return {
@@ -63,7 +63,7 @@ def tee_plan(implementation: Portable, optimisation: str, curve: str, operations
 
 
 def curve_plan(implementation: Portable, curve: str, core: str) -> dict[str, Any]:
-    """What is compiled of a library for one curve on one core, as the recipes take it."""
+    """The plan of what is compiled of a library for one curve on one core, as the recipes read it."""
     build: Build = implementation.manifest.build
     of_core = build.core.get(core)
     parts = [build, *([build.curve[curve]] if curve in build.curve else []), *([of_core] if of_core else [])]
@@ -80,8 +80,8 @@ def curve_plan(implementation: Portable, curve: str, core: str) -> dict[str, Any
 def programs(implementation: Portable, optimisation: str, source: Path | None) -> Recipe:
     """The TA and the Linux program that call a portable implementation.
 
-    The client and the first process are those of OPTEE_VARIANT, the same files. `source` has the library's sources if
-    they are a crate's.
+    The client and the first process are the very files of OPTEE_VARIANT. `source` has the library's sources if they
+    come as a crate.
     """
     packages = source_packages(implementation)
     return Recipe(
@@ -113,7 +113,7 @@ def programs(implementation: Portable, optimisation: str, source: Path | None) -
 
 
 def initramfs(implementation: Portable, optimisation: str, source: Path | None) -> Recipe:
-    """The user space of the machine that has these programs."""
+    """The user space of the machine with these programs."""
     theirs = optee_images.initramfs(OPTEE_VARIANT, optimisation)
     return replace(
         theirs,
