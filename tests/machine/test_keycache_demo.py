@@ -184,5 +184,5 @@ def test_a_command_has_the_server_while_it_runs(tool: Tool) -> None:
         "keycache", "demo", "--storage", "rpmb", "--port", "0", "--", "sh", "-c", script, "sh", *again, timeout=1100
     )
     assert got.returncode == 3, got.stderr
-    assert "keycache-demo is there already" in got.stderr
+    assert "keycache-demo already exists" in got.stderr
     assert not (tool.directory / "keycache-demo").exists()

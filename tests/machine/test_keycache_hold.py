@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""What the key cache withstands, on the machine: a few cuts, a server that must be found out, and an older record."""
+"""What the key cache survives, on the machine: a few cuts, a server that must be found out, and an older record."""
 
 from pathlib import Path
 

@@ -164,7 +164,7 @@ def test_a_fit_has_a_speed_and_what_no_speed_explains() -> None:
 @pytest.mark.parametrize(
     ("means", "medians", "begins"),
     [
-        (["O0 flat"], ["O0 flat"], "Undecided: with one level"),
+        (["O0 flat"], ["O0 flat"], "Undecided: there is only one level"),
         (["O0 flat", "O2 steep"], ["O0 flat", "O2 steep"], "Shown that they look like -O0"),
         (["O0 flat", "O2 steep"], ["O0 steep", "O2 flat"], "Undecided: "),
         (["O0 bent", "O2 steep"], ["O0 bent", "O2 steep"], "Likely, but not shown"),

@@ -165,7 +165,9 @@ def test_a_journal_of_another_machine_is_refused(tmp_path: Path) -> None:
     """If this fails, cuts are taken for prefixes of a write that they are no part of."""
     machines = Machines()
     machines.spoil = lambda at, data: data[:-1] + b"x" if at == 600 else data
-    with pytest.raises(WorldwiseError, match="up to instruction 600 is not the begin of what the whole write stores"):
+    with pytest.raises(
+        WorldwiseError, match="up to instruction 600 is not the beginning of what the whole write stores"
+    ):
         outcomes(machines, power_cut(), tmp_path)
 
 

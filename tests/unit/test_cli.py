@@ -21,9 +21,10 @@ from synthetic import RecordList, find, new_writer, write_run
 from worldwise import __version__, cli
 from worldwise.base import paths
 from worldwise.base.errors import WorldwiseError
-from worldwise.cli import filters, options
+from worldwise.cli import options
 from worldwise.cli.lazy import LazyGroup
 from worldwise.plan.case import Case
+from worldwise.plan.selection import curve_names
 from worldwise.report.report import EXPORTERS
 from worldwise.run.rundir import Run
 
@@ -169,10 +170,10 @@ def test_a_wrong_suite_is_refused_with_file_and_line(call: Call, tmp_path: Path)
         (["quick", "--jobs", "0"], ["--jobs"]),
         (["quick", "--silence", "1"], ["--silence"]),
         (["quick", "--format", "xml"], ["--format", "'markdown'"]),
-        (["--verify", "--resume"], ["--verify does not go with it"]),
-        (["quick", "--resume"], ["suite does not go with it"]),
+        (["--verify", "--resume"], ["does not accept --verify"]),
+        (["quick", "--resume"], ["does not accept suite"]),
         (["quick", "--option-sweep"], ["suite quick has no case of a library with build options"]),
-        (["--option-sweep", "--resume"], ["--option-sweep does not go with it"]),
+        (["--option-sweep", "--resume"], ["does not accept --option-sweep"]),
         (["quick", "--vrify"], ["--vrify", "--verify"]),
         (["--resume"], ["there is no run yet in "]),
         (["--resume", "2026"], ["there is no run '2026' in "]),
@@ -205,7 +206,7 @@ def test_a_run_whose_suite_was_changed_does_not_go_on(call: Call, runs_dir: Path
     path.write_text(path.read_text().replace('"attestdiv", ', ""))
     answer = call("run", "--resume", "--runs", runs_dir)
     assert (answer.status, answer.out) == (2, "")
-    assert f"run.json has the case '{FAST.id}', but suite.toml beside it has not" in answer.err
+    assert f"run.json lists the case '{FAST.id}', but suite.toml beside it lacks it" in answer.err
 
 
 # --- reports ---
@@ -540,12 +541,12 @@ def test_the_five_questions_are_in_the_help(call: Call) -> None:
 @pytest.mark.parametrize("name", ["p256", "P-256", "prime256v1", "secp256r1"])
 def test_a_curve_has_several_names(name: str) -> None:
     """If this fails, who knows a curve as P-256 finds nothing."""
-    assert filters.curve_names([name]) == ("secp256r1",)
+    assert curve_names([name]) == ("secp256r1",)
 
 
 def test_other_names_of_curves() -> None:
     """If this fails, a name stands for another curve, or a pattern is changed."""
-    assert filters.curve_names(["P-384", "p224", "prime192v1", "sec*", "x25519", "nonsense"]) == (
+    assert curve_names(["P-384", "p224", "prime192v1", "sec*", "x25519", "nonsense"]) == (
         *("secp384r1", "secp224r1", "secp192r1", "sec*", "x25519", "nonsense"),
     )
 

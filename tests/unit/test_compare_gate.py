@@ -261,7 +261,7 @@ def test_the_same_images_must_give_the_same(runs_dir: Path, records: dict[Case, 
     a = run_of(runs_dir, 0, {SIGN: records[SIGN]}, images={"linux": "1" * 64})
     b = run_of(runs_dir, 1, {SIGN: grown(records[SIGN], {2: 1})}, images={"linux": "1" * 64})
     notes = gate.compare_runs(a, b).notes
-    assert any("the images are the same and the records are not. That is a defect" in note for note in notes)
+    assert any("the images are the same, but the records differ. That is a defect" in note for note in notes)
     assert any("Every image is the same in both runs" in note for note in notes)
 
 
@@ -335,8 +335,8 @@ def test_variants_of_one_run(runs_dir: Path, records: dict[Case, RecordList]) ->
     [
         ("bearssl-Os", "bearsll-Os", "'bearsll-Os' is no target, variant, implementation or optimisation"),
         ("bearssl-Os", "bearssl-Os", "name the same cases"),
-        ("bearssl-Os", "core=cortex-a53", "does not say its implementation, which the other does"),
-        ("bearssl-Os,bearssl", "micro-ecc-Os", "says its implementation twice"),
+        ("bearssl-Os", "core=cortex-a53", "does not name its implementation, but the other selection does"),
+        ("bearssl-Os,bearssl", "micro-ecc-Os", "names its implementation twice"),
         ("colour=red", "colour=blue", "no case has a parameter 'colour'"),
         ("micro-ecc-O2", "bearssl-O2", "has no case of 'micro-ecc-O2'"),
         (",", "bearssl-O2", "a selection is empty"),

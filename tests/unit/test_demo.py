@@ -171,7 +171,7 @@ def test_a_command_does_not_outlive_the_machine(tmp_path: Path) -> None:
 
 def test_a_folder_that_is_there(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
-    with pytest.raises(WorldwiseError, match="is there already") as caught:
+    with pytest.raises(WorldwiseError, match="already exists") as caught:
         run(Options(tmp_path, port=0))
     assert caught.value.hint and "--directory" in caught.value.hint
     with pytest.raises(WorldwiseError, match="cannot be made: Not a directory"):

@@ -77,7 +77,7 @@ def test_notes_that_are_none_are_refused(notes: str) -> None:
 
 def test_a_machine_that_reads_nothing_is_refused() -> None:
     """If this fails, a recovery that was never tried counts as one."""
-    with pytest.raises(WorldwiseError, match="a machine told of no reading"):
+    with pytest.raises(WorldwiseError, match="a machine reported no reading"):
         judge(NOTES, [])
     with pytest.raises(WorldwiseError, match="a machine read no keys"):
         judge(NOTES, readings(""))

@@ -36,7 +36,7 @@ def plan(text: str) -> dict[str, object]:
         ("linux-armv8/mbedtls28-O2/sha256,size=64B,options=Nist", "is not a text such as"),
         ("linux-armv8/mbedtls36-ce-O2/aes,size=16B,key=128,mode=ctr,direction=encrypt,options=nist-off", "'options'"),
         ("linux-armv8/p256-cortex-m4-O2/keygen,curve=secp256r1", "p256-cortex-m4 is for Cortex-M"),
-        ("linux-armv7/openssl-ce-O2/aes,size=16B,key=128,mode=ctr,direction=encrypt", "which Armv7-A has not"),
+        ("linux-armv7/openssl-ce-O2/aes,size=16B,key=128,mode=ctr,direction=encrypt", "which Armv7-A lacks"),
         ("linux-armv8/nettle-O2/aes,size=16B,key=128,mode=ctr,direction=encrypt", "nettle has AES in counter mode"),
         ("optee/openssl-O2/sign,curve=secp256r1,size=32B", "openssl needs Linux around it"),
         ("nucleo-f446re/nettle-O2/sign,curve=secp256r1,size=32B", "nettle needs Linux around it"),

@@ -439,7 +439,7 @@ def test_a_result_that_does_not_repeat_stops_the_run(tool: Tool) -> None:
     with pytest.raises(WorldwiseError) as caught:
         tool.measure(FakeEmulator({LINUX: one_more_instruction}))
     message = caught.value.message
-    assert message.startswith("a stored result does not come out the same when measured again: " + LINUX)
+    assert message.startswith("a stored result differs when it is measured again: " + LINUX)
     assert "The first sample that differs is sign 4 at linux (line " in message
     assert "b - a: +1 instructions" in message
     assert "--fresh" in caught.value.hint
@@ -778,7 +778,7 @@ def test_ctrl_c_and_resume(call: Call, tool: Tool) -> None:
     status, out, err = call(emulator, "quick", "--jobs", "1", "--samples", "5")
     assert status == 130
     assert out == ""
-    assert "go on with `worldwise run --resume`" in err
+    assert "resume with `worldwise run --resume`" in err
     cut = tool.latest()
     assert cut.state == "interrupted"
     done = [manifest.id for manifest in cut.complete_cases()]

@@ -342,6 +342,8 @@ def _let_enter(name: str, parent: int) -> None:
 
 # --- whole trees ---
 
+_COPY = "a stranger's files must be copied without links and special files: cp -rL, or ask for an archive of files"
+
 
 @dataclass(frozen=True)
 class TreeLimits:
@@ -363,9 +365,7 @@ def check_tree(root: Path, limits: TreeLimits, loose: Callable[[PurePath, list[s
 
     An entry that disappears meanwhile is no problem. Raises WorldwiseError naming the entry and why.
     """
-    hint = "a stranger's files must be copied without links and special files: cp -rL, or ask for an archive of files"
-    owners = {os.geteuid(), root.stat().st_uid}
-    total = entries = 0
+    tree = _CheckedTree(root, limits)
     todo = [PurePath()]
     while todo:
         at = todo.pop()
@@ -373,39 +373,68 @@ def check_tree(root: Path, limits: TreeLimits, loose: Callable[[PurePath, list[s
             with folder(root, at) as descriptor:
                 names = listing(descriptor)
                 free = loose(at, names)
-                entries += len(names)
-                if entries > limits.entries:
-                    raise WorldwiseError(f"{root}: has more than {limits.entries:,} files and folders.")
+                tree.count(names)
                 for name in names:
-                    where = root / at / quoted(name)
                     try:
                         found = os.stat(name, dir_fd=descriptor, follow_symlinks=False)
                     except FileNotFoundError:
                         continue
                     if free:
                         continue
-                    if found.st_uid not in owners:
-                        raise WorldwiseError(
-                            f"{where}: belongs to another user ({found.st_uid}) than {root}, who could change it.",
-                            "copy what is to be read: the copy is your own",
-                        )
                     if stat.S_ISDIR(found.st_mode):
-                        if len(at.parts) + 1 > limits.depth:
-                            raise WorldwiseError(f"{where}: more than {limits.depth} folders in folders.")
+                        tree.check_folder(at / name, found)
                         todo.append(at / name)
-                        continue
-                    if not stat.S_ISREG(found.st_mode):
-                        raise WorldwiseError(f"{where}: is {kind_of(found.st_mode)}, not a file or folder.", hint)
-                    if found.st_nlink > 1:
-                        raise WorldwiseError(
-                            f"{where}: has {found.st_nlink} names (hard links): who has another could change it.", hint
-                        )
-                    total += found.st_size
-                    if found.st_size > limits.file or total > limits.total:
-                        what = f"{where}: has" if found.st_size > limits.file else f"{root}: its files have"
-                        most = limits.file if found.st_size > limits.file else limits.total
-                        raise WorldwiseError(f"{what} more than {size_words(most)}.")
+                    else:
+                        tree.check_file(at / name, found)
         except FileNotFoundError:
             continue
         except OSError as error:
-            raise WorldwiseError(f"{root / at}: cannot be read: {error.strerror}.", hint) from error
+            raise WorldwiseError(f"{root / at}: cannot be read: {error.strerror}.", _COPY) from error
+
+
+class _CheckedTree:
+    """What check_tree has found so far, and the limits. Paths begin at `root`."""
+
+    def __init__(self, root: Path, limits: TreeLimits) -> None:
+        self._root = root
+        self._limits = limits
+        self._owners = {os.geteuid(), root.stat().st_uid}
+        self._entries = 0
+        self._total = 0
+
+    def count(self, names: list[str]) -> None:
+        """Add a folder's entries. Raises WorldwiseError if the tree has too many."""
+        self._entries += len(names)
+        if self._entries > self._limits.entries:
+            raise WorldwiseError(f"{self._root}: has more than {self._limits.entries:,} files and folders.")
+
+    def check_folder(self, path: PurePath, found: os.stat_result) -> None:
+        """Raises WorldwiseError if a folder has another owner or is too deep."""
+        where = self._own(path, found)
+        if len(path.parts) > self._limits.depth:
+            raise WorldwiseError(f"{where}: more than {self._limits.depth} folders in folders.")
+
+    def check_file(self, path: PurePath, found: os.stat_result) -> None:
+        """Raises WorldwiseError if anything but a folder has another owner, is no plain file, or is too large."""
+        where = self._own(path, found)
+        if not stat.S_ISREG(found.st_mode):
+            raise WorldwiseError(f"{where}: is {kind_of(found.st_mode)}, not a file or folder.", _COPY)
+        if found.st_nlink > 1:
+            raise WorldwiseError(
+                f"{where}: has {found.st_nlink} names (hard links): who has another could change it.", _COPY
+            )
+        self._total += found.st_size
+        if found.st_size > self._limits.file:
+            raise WorldwiseError(f"{where}: has more than {size_words(self._limits.file)}.")
+        if self._total > self._limits.total:
+            raise WorldwiseError(f"{self._root}: its files have more than {size_words(self._limits.total)}.")
+
+    def _own(self, path: PurePath, found: os.stat_result) -> Path:
+        """Where an entry is, as errors name it. Raises WorldwiseError if it belongs to a stranger."""
+        where = self._root / path.parent / quoted(path.name)
+        if found.st_uid not in self._owners:
+            raise WorldwiseError(
+                f"{where}: belongs to another user ({found.st_uid}) than {self._root}, who could change it.",
+                "copy what is to be read: the copy is your own",
+            )
+        return where

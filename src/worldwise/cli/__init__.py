@@ -87,14 +87,14 @@ def main() -> NoReturn:
         _plain("interrupted")
         status = EXIT_INTERRUPTED
     except click.ClickException as error:
-        # What click says repeats the arguments, which may come from a list that somebody else made.
+        # click's message repeats the arguments, which may come from a stranger's list.
         said = io.StringIO()
         error.show(said)
         outgoing.echo(said.getvalue(), err=True, nl=False)
         status = error.exit_code
     except OSError as error:
         if error.errno in outgoing.GONE:
-            # The reader has what it wanted (`| head`), or the terminal is closed.
+            # The reader stopped reading (`| head`), or the terminal is closed.
             ending.drop_results()
         elif not _is_of_cache(error):
             raise
@@ -116,7 +116,7 @@ def _is_of_cache(error: OSError) -> bool:
 
 
 def _print_defect(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
-    """A traceback; what the error says may be a stranger's words."""
+    """Prints a traceback; the error's text may be a stranger's words."""
     outgoing.echo("".join(traceback.format_exception(kind, error, trace)), err=True, nl=False)
 
 

@@ -20,7 +20,7 @@ from worldwise.lab.cache import DEFAULT_AGE, KINDS, LEFT_OVER, OTHER, Item, Wish
 FORMAT = 1
 _AGE = re.compile(r"([0-9]{1,6})([hdw])")
 _UNITS = {"h": 3600.0, "d": 86400.0, "w": 7 * 86400.0}
-# Kinds of which there are too many to name each.
+# Kinds with too many things to name each one.
 _MANY = ("downloads", "symbols", "results", "traces")
 
 
@@ -62,10 +62,10 @@ def cache(context: click.Context, as_json: bool) -> None:
     default=f"{DEFAULT_AGE // 86400:.0f}d",
     show_default=True,
     metavar="AGE",
-    help="How long nobody must have used what goes by age: 12h, 30d, 2w.",
+    help="Remove what nobody used for this long: 12h, 30d, 2w.",
 )
 @click.option("--results", is_flag=True, help="Also what was measured and traced, by the same age.")
-@click.option("--all", "everything", is_flag=True, help="All that is not in use; of what was measured with --results.")
+@click.option("--all", "everything", is_flag=True, help="Remove all that is not in use; results only with --results.")
 @click.option("--yes", is_flag=True, help="Do not ask.")
 def clean_command(age: float, results: bool, everything: bool, yes: bool) -> int:
     """Remove what no lock of this checkout needs any more, and what nobody used for long; asks before it does.
@@ -138,7 +138,7 @@ def _sizes(items: Sequence[Item], doomed: set[str]) -> tuple[str, str]:
 
 
 def _lines(items: Sequence[Item], now: float) -> list[str]:
-    """What is to go, a line each, but one for all of those that are many."""
+    """What will be removed: a line for each thing, and one line for each kind of which there are many."""
     lines = []
     for kind, group in groupby(items, key=lambda item: item.kind):
         of_kind = list(group)

@@ -42,7 +42,7 @@ _FORMATS = ("table", *gate_report.EXPORTERS)
     help="Compare although this differs, and say how; can be given again.",
 )
 @click.option("--case", "pattern", metavar="PATTERN", default="", help="Only cases like that: 'optee/*/attestdiv'.")
-@click.option("--full", is_flag=True, help="In the table, rows in which nothing differs too.")
+@click.option("--full", is_flag=True, help="Also show the rows in which nothing differs.")
 @click.option(
     "--format",
     "form",
@@ -110,7 +110,7 @@ def compare(
 
 
 def _print(comparison: Comparison, form: str, output: Path | None, full: bool) -> None:
-    """Print the comparison, or write it to the file that takes the terminal's place."""
+    """Print the comparison, or write it to the file given instead of the terminal."""
     if output:
         _write(comparison, form, output, full)
     elif form == "table":

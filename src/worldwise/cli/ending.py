@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""How the tool ends in an orderly way: by a signal, by several, and with its terminal gone."""
+"""How the tool ends in an orderly way: after one signal or several, and after its terminal is gone."""
 
 import contextlib
 import io
@@ -21,9 +21,9 @@ _PATIENCE = 30.0
 
 
 class Signals:
-    """Makes the first of Ctrl-C, SIGTERM and SIGHUP a KeyboardInterrupt, and takes no notice of those that follow.
+    """Makes the first of Ctrl-C, SIGTERM and SIGHUP a KeyboardInterrupt, and ignores those that follow.
 
-    An end that takes longer than 30 seconds can be cut short by one more.
+    If the end takes longer than 30 seconds, one more signal cuts it short.
     """
 
     def __init__(self) -> None:
@@ -32,12 +32,12 @@ class Signals:
     def listen(self) -> None:
         """Handle the signals from now on."""
         for one in _SIGNALS:
-            # `nohup`, and a shell that starts a job in the background, ignore a signal: so it stays.
+            # `nohup`, and a shell that starts a background job, let the tool ignore a signal: it stays ignored.
             if one == signal.SIGTERM or signal.getsignal(one) != signal.SIG_IGN:
                 signal.signal(one, self._handle)
 
     def end(self) -> None:
-        """The exit status stands: no signal can change it any more, nor Python by giving up its handlers."""
+        """Fix the exit status: from now on no signal can change it, not even while Python removes its handlers."""
         for one in _SIGNALS:
             signal.signal(one, signal.SIG_IGN)
 
@@ -49,7 +49,7 @@ class Signals:
 
 
 class _Lasting(io.FileIO):
-    """A terminal or pipe that may go away: what is written after that is dropped."""
+    """A terminal or pipe that may go away: text written after that is dropped."""
 
     def write(self, data: "ReadableBuffer", /) -> int:
         try:
@@ -61,9 +61,9 @@ class _Lasting(io.FileIO):
 
 
 def outlast_terminal() -> None:
-    """Messages (standard error) are never a reason to fail: without a terminal they are dropped."""
+    """Let messages (standard error) never fail the tool: without a terminal they are dropped."""
     messages = sys.stderr
-    # Whoever has put something else there handles it.
+    # Whoever replaced sys.stderr handles its errors.
     if messages is sys.__stderr__ and messages is not None:
         messages.flush()
         raw = io.BufferedWriter(_Lasting(messages.fileno(), "w", closefd=False))
@@ -71,7 +71,7 @@ def outlast_terminal() -> None:
 
 
 def drop_results() -> None:
-    """Nobody reads standard output any more: Python must not complain about that at its exit."""
+    """Drop further output after its reader is gone, so that Python does not complain at its exit."""
     if sys.stdout is sys.__stdout__ and sys.stdout is not None:
         nowhere = os.open(os.devnull, os.O_WRONLY)
         os.dup2(nowhere, sys.stdout.fileno())

@@ -2,8 +2,10 @@
 """`worldwise explain`: who owns each instruction of a case."""
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from pathlib import Path
+from typing import Any
 
 import click
 from rich.console import Console
@@ -37,30 +39,57 @@ from worldwise.run.watch import Watcher
 
 _FORMATS = ("table", "markdown", "json", "folded", "speedscope", "chrome", "flame")
 _DIFFERENCE_FORMATS = ("table", "markdown", "json", "flame")
-# Those that show any number of regions.
+# These formats show any number of regions.
 _DOCUMENTS = ("table", "markdown")
-# Columns of a table that goes to a file or a pipe.
+# The width of tables in a file or a pipe.
 _WIDTH = 140
-# Instructions between two moments at which the stack in memory is compared.
+# Instructions between two comparisons with the stack in memory.
 _WITNESS = 10_000
-# Cases that are suggested to somebody who named an operation alone.
+# The most cases that are suggested to somebody who typed only an operation.
 _MOST_CASES = 4
-# Of a run's cases, so many regions of a kind are followed beside the first and the warm-up ones.
+# For a run's case, so many regions of a kind are followed after the first and the warm-up ones.
 _FOLLOWED = 3
+
+
+@dataclass(frozen=True)
+class _Call:
+    """What was typed: a field for each parameter of the command, by its name there."""
+
+    what: str
+    wanted: tuple[str, ...]
+    directories: tuple[Path, ...]
+    diff: str | None
+    measure: str | None
+    place: str | None
+    index: int | None
+    samples: int
+    warmup: int
+    top: int
+    path: bool
+    inline: bool
+    why: str | None
+    witness: bool
+    slow_down: bool
+    form: str
+    output: Path | None
+    fresh: bool
+    runs: Path
 
 
 @click.command()
 @click.argument("what", metavar="CASE|RUN", default="latest")
-@click.option("--case", "wanted", multiple=True, metavar="PATTERN", help="Of a run, only the cases that match.")
+@click.option(
+    "--case", "wanted", multiple=True, metavar="PATTERN", help="Explain only the cases of the run that match."
+)
 @click.option(
     "--implementation",
     "directories",
     multiple=True,
     metavar="DIR",
     type=click.Path(path_type=Path),
-    help="Of a RUN: the folder of a library of your own that it measured.",
+    help="For a RUN: the folder of a library of your own that the run measured.",
 )
-@click.option("--diff", metavar="CASE", help="What changes from CASE (before) to the first one (after).")
+@click.option("--diff", metavar="CASE", help="Show what changes from this CASE (before) to the first one (after).")
 @click.option("--measure", metavar="NAME", help="Only this measure, such as sign.  [default: all]")
 @click.option("--place", metavar="NAME", help="Where it is measured: ta, client, linux.  [default: the outermost]")
 @click.option("--index", type=click.IntRange(0), help="This sample.  [default: the median one]")
@@ -78,27 +107,7 @@ _FOLLOWED = 3
 @click.option("--output", type=click.Path(dir_okay=False, path_type=Path), help="Write it there.")
 @click.option("--fresh", is_flag=True, help="Run it, even if the cache has what an equal run saw.")
 @runs_option
-def explain(
-    what: str,
-    wanted: tuple[str, ...],
-    directories: tuple[Path, ...],
-    diff: str | None,
-    measure: str | None,
-    place: str | None,
-    index: int | None,
-    samples: int,
-    warmup: int,
-    top: int,
-    path: bool,
-    inline: bool,
-    why: str | None,
-    witness: bool,
-    slow_down: bool,
-    form: str,
-    output: Path | None,
-    fresh: bool,
-    runs: Path,
-) -> int:
+def explain(**typed: Any) -> int:
     """Give every instruction of a region its owner: layers, functions, one stack across the worlds.
 
     CASE is a target, a variant and an operation, such as optee/mbedtls-nist-O2/attestdiv; RUN is a run, whose cases
@@ -114,55 +123,57 @@ def explain(
       worldwise explain optee/mbedtls-nist-O2/attestdiv --measure sign --format flame --output sign.svg
       worldwise explain latest --case 'optee/*/hello'
     """
-    if output:
-        check_output(output)
+    call = _Call(**typed)
+    if call.output:
+        check_output(call.output)
     rules = load_rules()
-    # All that can be wrong with the call is told before anything is run.
-    if diff and form not in _DIFFERENCE_FORMATS:
-        raise click.UsageError(f"--diff can be printed as {' or '.join(_DIFFERENCE_FORMATS)}, not as {form}")
-    if "/" in what and not Path(what).is_dir():
-        cases: list[tuple[Case, Run | None]] = [(parse_case(what, samples, warmup), None)]
-    else:
-        if diff or slow_down:
-            raise click.UsageError("--diff and --slow-down take a CASE")
-        reference = _open_run(what, runs)
-        click.get_current_context().call_on_close(own.forget)
-        brought = own.bring(directories)
-        own.announce(brought, lambda text: outgoing.echo(text, err=True))
-        names = [each.name for each in brought]
-        check_same(reference.id, [entry for entry in reference.manifest.own if entry.name in names], brought)
-        cases = _cases_of(reference, wanted)
-    before = parse_case(diff, samples, warmup) if diff else None
-    session = _Session(rules, fresh, inline, _WITNESS if witness else 0)
-    if slow_down:
+    # Every error in the call is reported before anything runs.
+    if call.diff and call.form not in _DIFFERENCE_FORMATS:
+        raise click.UsageError(f"--diff can be printed as {' or '.join(_DIFFERENCE_FORMATS)}, not as {call.form}")
+    cases = _asked(call)
+    before = parse_case(call.diff, call.samples, call.warmup) if call.diff else None
+    session = _Session(rules, call.fresh, call.inline, _WITNESS if call.witness else 0)
+    if call.slow_down:
         _print_slowdown(session, cases[0][0])
         return 0
-    with _Output(output) as out:
+    with _Output(call.output) as out:
         for case, run in cases:
             explainer = session.explainer(case, run)
-            if why:
-                _print_why(explainer, why, out.console)
+            if call.why:
+                _print_why(explainer, call.why, out.console)
                 continue
-            explanations = _explanations(explainer, measure, place, index)
+            explanations = _explanations(explainer, call)
             if before:
-                earlier = _explanations(session.explainer(before, None), measure, place, index)
-                _show_difference(earlier, explanations, session, form, out, top)
+                earlier = _explanations(session.explainer(before, None), call)
+                _show_difference(earlier, explanations, session, call, out)
                 continue
-            if form not in _DOCUMENTS and (len(cases) > 1 or len(explanations) > 1):
-                raise click.UsageError(f"--format {form} takes one region: choose with --measure, of a run with --case")
-            if form not in _DOCUMENTS:
-                _write(explanations[0], session, form, out)
-                continue
-            parts = _taken_apart(explainer, measure, index)
-            for one in explanations:
-                parts += explain_report.sections(one, rules, top, path)
-            agreement = explainer.agreement() if witness else None
-            out.show([*parts, explain_report.check_section(explainer.check(), agreement)], form)
+            if call.form not in _DOCUMENTS and len(cases) > 1:
+                raise _one_region(call.form)
+            _show(explainer, explanations, session, call, out)
     return 0
 
 
+def _asked(call: _Call) -> list[tuple[Case, Run | None]]:
+    """The cases to explain: the one that was named, or those of a run, each with the run. Raises WorldwiseError."""
+    if "/" in call.what and not Path(call.what).is_dir():
+        return [(parse_case(call.what, call.samples, call.warmup), None)]
+    if call.diff or call.slow_down:
+        raise click.UsageError("--diff and --slow-down take a CASE")
+    reference = _open_run(call.what, call.runs)
+    click.get_current_context().call_on_close(own.forget)
+    brought = own.bring(call.directories)
+    own.announce(brought, lambda text: outgoing.echo(text, err=True))
+    names = [each.name for each in brought]
+    check_same(reference.id, [entry for entry in reference.manifest.own if entry.name in names], brought)
+    return _cases_of(reference, call.wanted)
+
+
+def _one_region(form: str) -> click.UsageError:
+    return click.UsageError(f"--format {form} takes one region: choose with --measure, of a run with --case")
+
+
 def _open_run(what: str, runs: Path) -> Run:
-    """The run of that name. If there is none the error says how cases are named, and which have such an operation."""
+    """The run of that name. If there is none, the error says how to name a case, and which cases have the operation."""
     try:
         return open_run(what, runs)
     except NoRunError as error:
@@ -183,7 +194,7 @@ class _Output:
 
     def __init__(self, path: Path | None) -> None:
         self._file = path.open("w", encoding="utf-8") if path else None
-        # Tables are not cut where nobody can make the window wider.
+        # A file or pipe cannot be made wider like a window, so it gets a fixed width.
         width = None if self._file is None and outgoing.console().is_terminal else _WIDTH
         self.console = outgoing.console(file=self._file, highlight=False, width=width)
 
@@ -195,7 +206,7 @@ class _Output:
             self._file.close()
 
     def show(self, sections: Sequence[Section], form: str) -> None:
-        """Sections as one of the documents, and an empty line."""
+        """Print sections as a table with an empty line, or as Markdown."""
         if form == "markdown":
             self.text(markdown_text(sections))
         else:
@@ -210,7 +221,7 @@ class _Output:
 
 
 class _Session:
-    """What one call of the command needs, made once."""
+    """The tools that one call of the command needs, made once."""
 
     def __init__(self, rules: Rules, fresh: bool, inline: bool, witness: int) -> None:
         notes = Notes()
@@ -228,7 +239,7 @@ class _Session:
         self.watcher = Watcher(self.lab, self.images, self.emulator, note)
 
     def explainer(self, case: Case, run: Run | None) -> Explainer:
-        """Run a case under the plugin. One of a run is followed in part, and must give the run's own records."""
+        """Run a case under the plugin. A run's case is followed in part, and must repeat the run's records."""
         watched = self.watcher.watch(
             case,
             passes=1 + case.warmup + _FOLLOWED if run else 0,
@@ -243,7 +254,7 @@ class _Session:
 
 
 def _own_records(run: Run, case: Case) -> Path:
-    """Where a run's records of a case are. Raises WorldwiseError if they have changed since they were made."""
+    """The path of a run's records of a case. Raises WorldwiseError if they have changed since they were made."""
     run.case_file(case.id)
     return run.records_path(case.id)
 
@@ -259,14 +270,14 @@ def _cases_of(run: Run, patterns: tuple[str, ...]) -> list[tuple[Case, Run | Non
     return [(case, run) for case in chosen]
 
 
-def _explanations(explainer: Explainer, measure: str | None, place: str | None, index: int | None) -> list[Explanation]:
+def _explanations(explainer: Explainer, call: _Call) -> list[Explanation]:
     measures = explainer.case.measures
-    if measure and measure not in measures:
-        raise WorldwiseError(f"{explainer.case.id} has no measure {measure}", f"it has: {', '.join(measures)}")
+    if call.measure and call.measure not in measures:
+        raise WorldwiseError(f"{explainer.case.id} has no measure {call.measure}", f"it has: {', '.join(measures)}")
     return [
-        explainer.explain(explainer.sample(name, place or _outermost(places), index))
+        explainer.explain(explainer.sample(name, call.place or _outermost(places), call.index))
         for name, places in measures.items()
-        if not measure or name == measure
+        if not call.measure or name == call.measure
     ]
 
 
@@ -275,13 +286,27 @@ def _outermost(places: tuple[str, ...]) -> str:
 
 
 def _taken_apart(explainer: Explainer, measure: str | None, index: int | None) -> list[Section]:
-    """What families say of the parts of a call."""
+    """The families' sections on the parts of a call."""
     return [
         section
         for family in declared("explained", Explained).values()
         if family.takes(explainer.case) and measure in (None, family.measure)
         for section in family.sections(explainer, index)
     ]
+
+
+def _show(explainer: Explainer, explanations: list[Explanation], session: _Session, call: _Call, out: _Output) -> None:
+    """Print the explanations of a case, in the format that was asked for. Raises click.UsageError."""
+    if call.form not in _DOCUMENTS:
+        if len(explanations) > 1:
+            raise _one_region(call.form)
+        _write(explanations[0], session, call.form, out)
+        return
+    parts = _taken_apart(explainer, call.measure, call.index)
+    for one in explanations:
+        parts += explain_report.sections(one, session.rules, call.top, call.path)
+    agreement = explainer.agreement() if call.witness else None
+    out.show([*parts, explain_report.check_section(explainer.check(), agreement)], call.form)
 
 
 def _write(one: Explanation, session: _Session, form: str, out: _Output) -> None:
@@ -299,15 +324,15 @@ def _write(one: Explanation, session: _Session, form: str, out: _Output) -> None
 
 
 def _show_difference(
-    before: list[Explanation], after: list[Explanation], session: _Session, form: str, out: _Output, top: int
+    before: list[Explanation], after: list[Explanation], session: _Session, call: _Call, out: _Output
 ) -> None:
     pairs = _pairs(before, after)
-    if form not in _DOCUMENTS and len(pairs) > 1:
-        raise click.UsageError(f"--format {form} takes one region: choose with --measure")
+    if call.form not in _DOCUMENTS and len(pairs) > 1:
+        raise click.UsageError(f"--format {call.form} takes one region: choose with --measure")
     for one, other in pairs:
-        match form:
+        match call.form:
             case "table" | "markdown":
-                out.show(explain_report.difference_sections(one, other, session.rules, top), form)
+                out.show(explain_report.difference_sections(one, other, session.rules, call.top), call.form)
             case "json":
                 out.text(explain_report.dump(explain_report.difference_json(one, other, session.rules)))
             case "flame":

@@ -35,7 +35,7 @@ def keycache() -> None:
 @click.option(
     "--policy", default="smart", show_default=True, type=click.Choice(POLICIES), help="Which keys stay in its memory."
 )
-@click.option("--allow-get", is_flag=True, help="Let GET answer keys, to those whose they are.")
+@click.option("--allow-get", is_flag=True, help="Let GET return keys to their owners.")
 @click.option(
     "--client",
     "clients",
@@ -56,7 +56,7 @@ def keycache() -> None:
     default="keycache-demo",
     show_default=True,
     type=click.Path(path_type=Path),
-    help="A folder for the certificates, which is made now and removed at the end.",
+    help="The folder for the certificates; it is made now and removed at the end.",
 )
 @click.argument("command", nargs=-1, type=click.UNPROCESSED, metavar="[-- COMMAND...]")
 def demo(
@@ -146,7 +146,7 @@ def packages(output: Path, ta: Path | None, demo_ta: bool) -> None:
 
 
 def _demo_ta(steps: Steps) -> Path:
-    """The TA as the machine of the demo has it, built in the lab if need be."""
+    """The TA of the demo's machine, built in the lab if need be."""
     lab = open_lab(steps.console)
     lab.ensure()
     built = keycache_builds.programs(steps.note)
@@ -169,7 +169,7 @@ def _demo_ta(steps: Steps) -> Path:
     "--minimise",
     type=click.Path(path_type=Path, file_okay=False),
     metavar="DIR",
-    help="Then copy there the few inputs that reach all that is reached.",
+    help="Then copy to this folder the few inputs that reach all the code that any input reaches.",
 )
 def fuzz(runs: int, jobs: int, corpus: Path | None, minimise: Path | None) -> None:
     """Fuzz the server's reader of requests, its commands and the TA with libFuzzer, under ASan and UBSan.
@@ -224,7 +224,7 @@ def _what_to_type(options: Options, port: int) -> str:
         f"  kc {ADMIN} set {one} 0123456789abcdef",
         *([f"  kc {one} get {one}"] if options.allow_get else []),
         f"  kc {one} seal {one} hello",
-        *([f"  kc {other} seal {one} hello      # no such key, for all that {other} can tell"] if other != one else []),
+        *([f"  kc {other} seal {one} hello      # {other} is told: no such key"] if other != one else []),
         f"  kc {ADMIN} info",
         "",
         "Where there is no redis-cli, this before all else:",

@@ -34,15 +34,13 @@ _NAMES = "\b\n    " + "\n    ".join(f"{root.name:<8} {root.purpose}" for root in
 
 
 def _command(function: Callable[..., None]) -> click.Command:
-    """A command whose help ends with the roots there are."""
+    """A command whose help ends with the list of roots."""
     return lab.command(help=f"{inspect.getdoc(function)}\n\n{_NAMES}")(function)
 
 
 @_command
 @_root_argument
-@click.option(
-    "--all", "everything", is_flag=True, help="Also download now what would be downloaded when it is first used."
-)
+@click.option("--all", "everything", is_flag=True, help="Also download now what is otherwise downloaded on first use.")
 def build(name: str, everything: bool) -> None:
     """Download the packages of the lab, or of the root NAME, and make it; nothing to do if it is there and whole.
 
@@ -138,7 +136,7 @@ def check(name: str) -> None:
 
 @lab.command(context_settings={"ignore_unknown_options": True})
 @click.option("--network", is_flag=True, help="Let the lab see the network.")
-@click.option("--root", "name", default=MAIN, type=click.Choice(list(ROOTS)), help="Another root than the lab.")
+@click.option("--root", "name", default=MAIN, type=click.Choice(list(ROOTS)), help="Use this root instead of the lab.")
 @click.option(
     "--lend",
     "folders",

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""A group of commands that are loaded when they run: its help, and the answer to a typing error, load none of them."""
+"""A group of commands that are loaded only when they run: its help and its answer to a typing error load none."""
 
 import importlib
 from collections.abc import Mapping, Sequence
@@ -57,7 +57,7 @@ class LazyGroup(click.Group):
             raise click.exceptions.NoSuchCommand(error.command_name, possibilities=self._listed, ctx=ctx) from None
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
-        """Write the commands under their headings, from what is said of them here."""
+        """Write the commands under their headings, with the summaries given here."""
         widest = max(map(len, self._listed))
         for heading, commands in self.headings.items():
             with formatter.section(heading):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""What there is: `list`, `suites`, `schema`."""
+"""The commands that list things: `list`, `suites`, `schema`."""
 
 import json
 import textwrap
@@ -30,7 +30,7 @@ def list_command(runs: Path) -> int:
         outgoing.echo(f"no runs in {runs}; `worldwise run` makes one")
         return 0
     rows.insert(0, ("run", "state", "cases", "lab"))
-    # Why a run cannot be read may take many words: they end the line, and make no column wider.
+    # The reason why a run is unreadable may be long: it ends the line, and makes no column wider.
     widths = [max(len(row[column]) for row in rows if len(row) == 4 or column == 0) for column in range(4)]
     for row in rows:
         outgoing.echo("  ".join(f"{cell:<{width}}" for cell, width in zip(row, widths, strict=False)).rstrip())
@@ -38,7 +38,7 @@ def list_command(runs: Path) -> int:
 
 
 def _listed_row(listed: ListedRun) -> tuple[str, ...]:
-    """Id, state, cases and lab of a run; of one that cannot be read, id and reason."""
+    """Id, state, cases and lab of a run; id and reason of an unreadable run."""
     if not listed.run:
         return listed.id, listed.problem
     manifest = listed.run.manifest

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Options that several commands have, and what they check. Loads nothing that takes long."""
+"""Options that several commands share, and their checks. Loads no slow module."""
 
 import contextlib
 from collections.abc import Callable, Iterator
@@ -13,8 +13,8 @@ from worldwise.base.errors import WorldwiseError
 if TYPE_CHECKING:
     from worldwise.plan.budget import Budget
 
-# How a result can be printed. Those after the first are the names of worldwise.report.report.EXPORTERS, which takes
-# too long to load for a list of choices.
+# The formats of a result. All but the first are names in worldwise.report.report.EXPORTERS, which takes too long to
+# load for a list of choices.
 FORMATS = ("table", "json", "csv", "markdown", "github-action-benchmark", "bencher")
 
 _Command = TypeVar("_Command", bound=Callable[..., Any])
@@ -27,12 +27,12 @@ def runs_option(command: _Command) -> _Command:
         type=click.Path(file_okay=False, path_type=Path),
         default=Path("runs"),
         show_default=True,
-        help="Where run directories are.",
+        help="The folder with the run directories.",
     )(command)
 
 
 def reading_options(command: _Command) -> _Command:
-    """`--format`, `--output` and `--budget`: what to make of a run."""
+    """`--format`, `--output` and `--budget`: how to show a run."""
     for option in (
         click.option(
             "--format",
@@ -66,14 +66,14 @@ def wanted_budget(text: str | None) -> "Budget | None":
 
 
 def check_output(output: Path) -> None:
-    """Raise WorldwiseError if a file cannot stand there, before anything is measured for it."""
+    """Raise WorldwiseError, before anything is measured, if the output file's folder does not exist."""
     if not output.parent.is_dir():
         raise WorldwiseError(f"{output}: the directory {output.parent} does not exist", "make it, or choose another")
 
 
 @contextlib.contextmanager
 def writing(path: Path) -> Iterator[None]:
-    """Around what writes a file: WorldwiseError names it if it cannot be written."""
+    """For code that writes a file: raises WorldwiseError naming the file if that fails."""
     try:
         yield
     except OSError as error:

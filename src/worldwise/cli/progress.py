@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""What a command says while it works: one line that changes on a terminal, a few plain lines elsewhere."""
+"""Messages of a command at work: one changing line on a terminal, a few plain lines elsewhere."""
 
 import threading
 import time
@@ -9,7 +9,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn
 from worldwise.base import outgoing
 from worldwise.plan.case import Case
 
-# Without a terminal a run of more cases than this has a line for each tenth of them, and for each that fails.
+# Without a terminal, a run of more cases than this prints a line for each tenth of them and for each failed case.
 _EACH = 20
 _PARTS = 10
 
@@ -28,7 +28,7 @@ class Notes:
 
 
 class Steps(Notes):
-    """Notes of one step after another; on a terminal also how long a build or a boot has been going on."""
+    """Notes of one step after another; on a terminal also the time that a build or a boot has taken so far."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -73,15 +73,15 @@ class Display(Notes):
         )
         self.task = self.bar.add_task("starting", total=cases, found="")
         self.running: dict[str, int] = {}
-        # Builds that go on, and what was found last.
+        # The builds in progress, and the last result.
         self.builds: list[str] = []
         self.found = ""
-        # When the first case began to be measured, and how many have been since: what is left is judged by them.
+        # When the first case began, and how many cases were measured since: the time left is estimated from both.
         self._first = 0.0
         self._measured = 0
 
     def note(self, text: str) -> None:
-        """Print a line with the time since the start; of a build also what is going on."""
+        """Print a line with the time since the start, and remember the builds in progress."""
         verb, _, name = text.partition(" ")
         with self.lock:
             if verb == "building":
@@ -121,12 +121,12 @@ class Display(Notes):
             self.note(line)
 
     def _is_part(self, done: int) -> bool:
-        """Whether a tenth of the cases is complete with this one; on a terminal the bar tells that."""
+        """Whether this case completes a tenth of all; on a terminal the bar shows that."""
         parts = range(1, _PARTS + 1)
         return not self.live and done in {max(1, part * self.total // _PARTS) for part in parts}
 
     def _left(self) -> str:
-        """How long the rest takes, if it goes on like this; empty as long as nobody can know."""
+        """An estimate of the time left; empty as long as there is nothing to estimate from."""
         rest = self.total - self.done
         if not rest or self._measured < 2:
             return ""
@@ -134,7 +134,7 @@ class Display(Notes):
         return f"; about {minutes:.0f} min left" if minutes >= 1 else ""
 
     def _describe(self) -> None:
-        """The live line: what is done at the moment, and what has been found."""
+        """The live line: the work in progress, and the last result."""
         names = [f"{name} ({size // 1024} kB)" for name, size in self.running.items()]
         names += [f"building {name}" for name in self.builds]
         found = [f"{self.failed} FAILED"] if self.failed else []

@@ -36,10 +36,10 @@ class Wanted:
     Attributes:
         form: one of worldwise.cli.options.FORMATS.
         output: the file it is written to; None for the terminal.
-        budget: what takes the place of the run's own budget.
-        full: with the tables that only those want who look for them.
+        budget: replaces the run's own budget.
+        full: whether to print the tables that are left out by default.
         parts: names and patterns of the sections wanted; empty for all.
-        answer: the command that prints all of it, if a table is to be one screen with the answer; else empty.
+        answer: the command that prints the whole report, if only the answer is printed, on one screen; else empty.
     """
 
     form: str
@@ -57,10 +57,10 @@ class Wanted:
     "parts",
     multiple=True,
     metavar="NAME",
-    help="Only this section, or those that match a shell pattern such as 'aes*'; can be given again.",
+    help="Print only this section, or those that match a shell pattern such as 'aes*'; can be given again.",
 )
 @click.option("--sections", "listed", is_flag=True, help="List the names of the sections, and print none.")
-@click.option("--full", is_flag=True, help="Also what is left out otherwise: times for every place, above all.")
+@click.option("--full", is_flag=True, help="Also print what is left out by default, above all times for every place.")
 @runs_option
 @reading_options
 def report(
@@ -131,7 +131,7 @@ def _markdown(chosen: Sequence[Section]) -> str:
 
 
 def _chosen(reading: Reading, wanted: Wanted) -> list[Section]:
-    """The sections of names and patterns, in the order of the report. Raises WorldwiseError if one of them has none."""
+    """The sections that names and patterns choose, in order. Raises WorldwiseError if one of them matches none."""
     every = reports.sections(reading, full=True)
     shown = {section.name: section for section in reports.sections(reading, wanted.full or wanted.form == "markdown")}
     names: set[str] = set()
@@ -140,7 +140,7 @@ def _chosen(reading: Reading, wanted: Wanted) -> list[Section]:
         if not found:
             raise _no_section(reading, part, [section.name for section in every])
         names |= {section.name for section in found}
-    # A section that only --full has was asked for by name: here it is.
+    # A section that only --full has is printed if its name was given.
     return [shown.get(section.name, section) for section in every if section.name in names]
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""`worldwise run`: the main job. Here what was asked for is checked; worldwise.cli.session measures it."""
+"""`worldwise run`: the main job. This module checks the call; worldwise.cli.session measures."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -10,11 +10,10 @@ import click
 from click.core import ParameterSource
 
 from worldwise.base.errors import WorldwiseError
-from worldwise.cli.filters import curve_names, require_known
 from worldwise.cli.options import check_output, reading_options, runs_option, wanted_budget
 from worldwise.plan.budget import Budget, check_budget
 from worldwise.plan.case import Case
-from worldwise.plan.selection import select, select_unavailable, swept
+from worldwise.plan.selection import curve_names, require_known, select, select_unavailable, swept
 from worldwise.plan.suite import Suite, load_suite, parse_suite
 from worldwise.plan.tables import MAX_SAMPLES
 from worldwise.run.rundir import Run, open_run
@@ -27,7 +26,7 @@ if TYPE_CHECKING:
 _LATEST = "latest"
 # `--option-sweep` without a suite.
 _SWEPT = "options"
-# What a run that is gone on with has already.
+# A resumed run already has these.
 _NOT_WITH_RESUME = (
     *("suite", "variants", "operations", "targets", "curves", "sweep", "samples"),
     *("reverse", "fresh", "verify", "cold"),
@@ -60,7 +59,7 @@ class _Call:
     budget: str | None
 
     def filters(self) -> Mapping[str, Sequence[str]]:
-        """The patterns by the attribute of a case that they choose by, as `select` takes them."""
+        """Attribute of a case -> patterns for it, as `select` takes them."""
         return {
             "variant": self.variants,
             "operation": self.operations,
@@ -114,7 +113,7 @@ class _Call:
     is_flag=False,
     flag_value=_LATEST,
     metavar="[RUN]",
-    help="Go on with a run that was cut short.",
+    help="Resume a run that was interrupted.",
 )
 @click.option("--jobs", type=click.IntRange(1, 64), help="Machines at a time.  [default: one per processor]")
 @click.option(
@@ -149,7 +148,7 @@ def run(**typed: Any) -> int:
     if call.output:
         check_output(call.output)
     order, budget = _order(call)
-    # What measures takes long to load: nobody waits for it to hear of a typing error.
+    # These modules take long to load, so a typing error is reported before.
     from worldwise.cli.report import Wanted
     from worldwise.cli.session import measure
     from worldwise.run.measure import Options
@@ -212,7 +211,7 @@ def _with_own(suite: Suite, brought: "Sequence[Own]") -> Suite:
 
 
 def _resumed(old: Run, brought: "Sequence[Own]") -> tuple[Suite, list[Case]]:
-    """The suite and the cases of a run that is gone on with. Raises WorldwiseError."""
+    """The suite and the cases of a resumed run. Raises WorldwiseError."""
     from worldwise.run.own import check_same
 
     check_same(old.id, old.manifest.own, brought)
@@ -234,9 +233,9 @@ def _with_swept(planned: Suite) -> Suite:
 
 
 def _refuse_with_resume() -> None:
-    """A run that is gone on with has its suite, cases and samples already. Raises click.UsageError."""
+    """Raises click.UsageError for an option that a resumed run already has: suite, cases, samples."""
     context = click.get_current_context()
     for name in _NOT_WITH_RESUME:
         if not _is_default(name):
             option = next(parameter for parameter in context.command.params if parameter.name == name)
-            raise click.UsageError(f"--resume goes on with a run as it was begun: {option.opts[0]} does not go with it")
+            raise click.UsageError(f"--resume continues a run as it was begun, so it does not accept {option.opts[0]}")

@@ -28,12 +28,12 @@ class Order:
     Attributes:
         suite: the suite, with the user's own libraries.
         cases: those of its cases that were chosen, in their order.
-        unavailable: what of the same choice cannot be had.
-        samples: how many samples were asked for instead of the suite's own.
-        budget: what the run is judged against.
+        unavailable: the chosen cases that are unavailable.
+        samples: the number of samples that replaces the suite's own.
+        budget: the budget that judges the run.
         brought: the user's own libraries.
         runs: the folder of the runs.
-        old: the run that is gone on with; None for a new one.
+        old: the run to resume; None for a new one.
         verify: measure everything twice and compare.
     """
 
@@ -61,7 +61,7 @@ def measure(order: Order, options: Options, wanted: Wanted) -> int:
     made: list[Run] = []
     try:
         with display.bar:
-            # What does not compile is told before there is a run.
+            # A library that does not compile is reported before a run is made.
             bench.build([case for case in order.cases if case.implementation in names])
             for _ in range(times):
                 with _writer(bench, order) as writer:
@@ -69,7 +69,7 @@ def measure(order: Order, options: Options, wanted: Wanted) -> int:
                     made.append(bench.measure(writer, order.cases))
     except KeyboardInterrupt:
         bench.stop()
-        display.note("interrupted; what is complete is kept: go on with `worldwise run --resume`")
+        display.note("interrupted; complete cases are kept: resume with `worldwise run --resume`")
         raise
     status = show(made[0], wanted)
     if order.verify:
@@ -97,7 +97,7 @@ def _verify(first: Run, second: Run, display: Display) -> None:
     if difference:
         raise WorldwiseError(
             f"runs {first.id} and {second.id} are not the same: {difference.describe()}",
-            "this is a defect of the first order: keep both runs and report it",
+            "this is a serious defect: keep both runs and report it",
         )
     twice = len(first.complete_cases())
     failed = len(first.manifest.cases) - twice

@@ -13,7 +13,7 @@ _Key = TypeVar("_Key", bound=Hashable)
 
 @dataclass(frozen=True)
 class Change:
-    """What a layer or function executes itself in two explanations, in instructions."""
+    """A layer's or function's own instructions in two explanations."""
 
     name: str
     before: int
@@ -37,8 +37,8 @@ def layer_changes(before: Explanation, after: Explanation, order: Sequence[str])
 def function_changes(before: Explanation, after: Explanation) -> list[Change]:
     """By function, the largest change first.
 
-    A function that each side has in one image, but not in the same, is one function that moved: a library's in Linux
-    and in OP-TEE's core, say.
+    A function that each side has in exactly one image, but in different images, counts as one function that moved: for
+    example a library's function in Linux and in OP-TEE's core.
     """
     homes_before, homes_after = _homes(before), _homes(after)
     changes = []
@@ -61,7 +61,7 @@ def function_changes(before: Explanation, after: Explanation) -> list[Change]:
 
 
 def _homes(explanation: Explanation) -> dict[str, set[str]]:
-    """The images in which each function of that name is."""
+    """Function name -> the images that have a function of this name."""
     homes: defaultdict[str, set[str]] = defaultdict(set)
     for name, image in explanation.functions:
         homes[name].add(image)

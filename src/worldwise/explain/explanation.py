@@ -19,8 +19,8 @@ class Step:
     """A stretch of a call between two changes of exception level.
 
     Attributes:
-        at: instructions after the region's begin.
-        instructions: how long it is.
+        at: instructions since the region's beginning.
+        instructions: its length.
         how: what led here: region, sync (a call or fault), irq, fiq, serror, eret, task.
         lane: where it runs, such as "normal EL1".
         frame: the function it begins in.
@@ -41,10 +41,10 @@ class Explanation:
         case: the measured case.
         measure, place, index, phase: which of its samples.
         instructions: the difference of the counter's two readings, and what the counter left out.
-        measuring: of them, what the marks and readings cost themselves.
-        uncounted: of them, what the counter left out: with the cycle counter, most of the monitor's; else none.
-        stacks: root first, to the instructions of the last frame itself; their sum is `instructions`.
-        lost: of them, those on a stack that could not be followed.
+        measuring: the part that the marks and readings themselves cost.
+        uncounted: the part that the counter left out: with the cycle counter, most of the monitor's; else none.
+        stacks: stack, root first -> own instructions of its last frame; their sum is `instructions`.
+        lost: the part on stacks that could not be followed.
         helpers: frames that work for their callers.
         steps: the call's path through the exception levels.
         steps_dropped: changes of exception level beyond those recorded.
@@ -113,5 +113,5 @@ class Share:
 
 
 def caller(stack: tuple[StackFrame, ...], is_helper: Callable[[str], bool]) -> StackFrame:
-    """For whom a stack's last function works: the last frame that is no helper; the last of all if every one is."""
+    """The frame that a stack's last function works for: the last frame that is no helper; if all are, the last."""
     return next((frame for frame in reversed(stack) if not is_helper(frame.function)), stack[-1])

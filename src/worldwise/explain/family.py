@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""What a family declares to `explain`: how a call of its own cases is taken apart.
+"""What a family declares to `explain`: how to split a call of its own cases into parts.
 
-This is the file `explained.py` of a family, with the constant EXPLAINED: see worldwise.base.stages.
+A family's file `explained.py` has the constant EXPLAINED: see worldwise.base.stages.
 """
 
 from collections.abc import Callable, Sequence
@@ -14,13 +14,13 @@ from worldwise.plan.case import Case
 
 @dataclass(frozen=True)
 class Explained:
-    """How a family takes a call apart, beside what every explanation has.
+    """How a family splits a call into parts, beside the tables of every explanation.
 
     Attributes:
-        measure: the measure whose call it is.
+        measure: the measure whose call is split.
         takes: whether a case has such calls.
         sections: the parts of one call in instructions, of the sample of an index, or of the median one. Raises
-            WorldwiseError if the trace has not what is needed.
+        WorldwiseError if the trace lacks a region that is needed.
     """
 
     measure: str

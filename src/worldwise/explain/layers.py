@@ -14,7 +14,7 @@ from worldwise.base.toml_lines import TomlLines, syntax_error_line
 
 RULES = Path(__file__).parent / "layers.toml"
 
-# What no image has is unknown; what an image has and no rule takes is listed, so that a rule can be written.
+# Code outside all images is unknown. Functions that no rule takes are listed, so that somebody can write a rule.
 UNKNOWN = "unknown"
 NO_RULE = "no rule"
 OTHER_PROCESS = "other processes"
@@ -66,9 +66,9 @@ class Rules:
         return {}
 
     def part(self, functions: Sequence[str]) -> str:
-        """The part of a call that a stack belongs to, by the functions on it: the first part that has any of them.
+        """The part of a call that a stack belongs to: the first part that has any function of the stack.
 
-        Empty if it is none of them.
+        Empty if no part has one.
         """
         for function in functions:
             if function not in self._known_parts:
@@ -104,7 +104,7 @@ class Rules:
         return rule.layer if rule else NO_RULE
 
     def is_helper(self, function: str) -> bool:
-        """Whether it works for whoever calls it (memset and the like)."""
+        """Whether a function works for its caller (memset and the like)."""
         if function not in self._known_helpers:
             self._known_helpers[function] = any(fnmatchcase(function, pattern) for pattern in self.helpers)
         return self._known_helpers[function]

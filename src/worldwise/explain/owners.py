@@ -20,7 +20,7 @@ from worldwise.records.trace import Block, Context, Frame, Pass, Trace, Witness,
 
 LOST = "[stack not followed]"
 
-# MRS Xt, PMCCNTR_EL0. It stands this far behind the mark at which a region begins.
+# The instruction MRS Xt, PMCCNTR_EL0, and how many bytes it stands behind the mark where a region begins.
 _MRS_MASK = 0xFFFFFFE0
 _MRS_PMCCNTR = 0xD53B9D00
 _READING = 8
@@ -30,13 +30,13 @@ class Explainer:
     """Reads one trace.
 
     Args:
-        case: the case it was recorded of.
+        case: the case that was traced.
         records: its records, checked.
-        trace: mode stack.
-        space: the machine's symbols; the images whose place only shows when they run are located here.
+        trace: its trace in mode stack.
+        space: the machine's symbols; images whose address is known only at run time are located here.
         rules: the layers.
-        process: the measured program, as the machine names it.
-        inline: expand functions that the compiler put into others.
+        process: the measured program's name on the machine.
+        inline: expand functions that the compiler inlined.
     """
 
     def __init__(
@@ -67,7 +67,7 @@ class Explainer:
     # --- regions ---
 
     def check(self) -> int:
-        """Check every region of the trace: blocks, plugin and counter agree, and each stack ended as it began.
+        """Check every region of the trace: blocks, plugin and counter agree, and each stack ends as it began.
 
         Returns how many regions there are. Raises WorldwiseError at the first that does not add up.
         """
@@ -76,7 +76,7 @@ class Explainer:
                 raise WorldwiseError(
                     f"{self.case.id}: the region at {one.mark:#x} has {one.instructions} instructions, but the counter "
                     f"went from {one.begin} to {one.end}, which is {one.end - one.begin}",
-                    "was the processor idle? virtual time goes on then without instructions",
+                    "was the processor idle? virtual time then runs on without instructions",
                 )
             if not one.closed:
                 raise WorldwiseError(
@@ -86,7 +86,7 @@ class Explainer:
         return len(self.trace.passes)
 
     def _unseen(self, of: Pass) -> int:
-        """The most instructions that a region's counter leaves out: for the cycle counter, those of the monitor.
+        """The most instructions that a region's counter can leave out: for the cycle counter, the monitor's.
 
         TF-A sets PMCR_EL0.DP while EL3 runs, which stops that counter in secure state.
         """
@@ -97,7 +97,7 @@ class Explainer:
 
     @cached_property
     def _in_monitor(self) -> dict[int, int]:
-        """Instructions of the monitor in each pass, those in the passes inside it included."""
+        """The monitor's instructions in each pass, including the passes inside it."""
         own = {
             number: sum(
                 row.times * self.trace.blocks[row.block].instructions
@@ -109,7 +109,7 @@ class Explainer:
         return with_inner(self.trace.passes, own)
 
     def sample(self, measure: str, place: str, index: int | None = None) -> Sample:
-        """The sample to explain: that of `index`, else the one with the (lower) median count of the statistics'.
+        """The sample to explain: the one with this index, else the one with the (lower) median count of the statistics.
 
         Raises WorldwiseError if there is none.
         """
@@ -175,9 +175,9 @@ class Explainer:
         return spans if len(spans) == sample.spans else []
 
     def stacks(self, of: Pass, own: bool = False) -> Stacks:
-        """All stacks of a pass, from the function it is in; what is not above that is there with its whole stack.
+        """All stacks of a pass, from its function upwards; stacks that do not go through it are there in full.
 
-        With `own` what was executed in the passes inside it is left out.
+        With `own` the instructions of the passes inside it are left out.
         """
         executed: Counter[tuple[int, int]] = Counter()
         for row in self.trace.own.get(of.id, ()) if own else self.trace.rows(of):
@@ -210,7 +210,7 @@ class Explainer:
     # --- names ---
 
     def _resolve_contexts(self) -> None:
-        """Say for each context of the trace what symbols hold there, and find what was placed at run time."""
+        """Find the symbols of each context of the trace, and locate the images that were placed at run time."""
         executed: defaultdict[int, dict[int, bytes]] = defaultdict(dict)
         for rows in self.trace.own.values():
             for row in rows:
@@ -266,7 +266,7 @@ class Explainer:
         return best[0]
 
     def _verify(self) -> None:
-        """The files that give the names must have the bytes that were executed."""
+        """Check that the files with the symbols have the bytes that were executed. Raises WorldwiseError."""
         for number, blocks in self._executed.items():
             for pc, code in blocks.items():
                 if self.space.verify(self._contexts[number], pc, code) is False:
@@ -363,7 +363,7 @@ class Explainer:
         return self._path(frame.parent, parent.target)
 
     def _task(self, frame: Frame) -> StackFrame:
-        """A task that is not the region's own: its program, or the kernel's threads."""
+        """The frame of a task other than the region's own: its program, or the kernel's threads."""
         names = {
             self._contexts[number].process
             for number, context in self.trace.contexts.items()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Call stacks across the worlds, with what was executed in each: what flame graphs and exports are made from."""
+"""Call stacks across the worlds, with the instructions of each: the source of flame graphs and exports."""
 
 from collections import defaultdict
 from collections.abc import Mapping
@@ -16,8 +16,8 @@ class StackFrame:
 
     Attributes:
         function: its name; never empty.
-        image: what it is part of: client, libteec, libc, linux, bl31, tee, ldelf, ta and so on.
-        layer: the name of the layer it is counted in.
+        image: the image that has it: client, libteec, libc, linux, bl31, tee, ldelf, ta and so on.
+        layer: the layer that it counts for.
         world: where it runs.
     """
 
@@ -30,7 +30,7 @@ class StackFrame:
     def __post_init__(self) -> None:
         if not self.function.strip():
             raise ValueError("a frame without the name of a function")
-        # Stacks are keys, and of the same few thousand frames: their hashes are worth keeping.
+        # Stacks are dictionary keys made of the same few thousand frames, so a frame keeps its hash.
         object.__setattr__(self, "_hash", hash((self.function, self.image, self.layer, self.world)))
 
     def __hash__(self) -> int:
@@ -41,7 +41,7 @@ class StackFrame:
         return visible(" ".join(f"{self.function} ({self.image})".replace(";", ",").split()))
 
 
-# Root first, to the instructions executed by the last frame itself.
+# Stack, root first -> instructions that its last frame itself executed.
 Stacks = Mapping[tuple[StackFrame, ...], int]
 
 
@@ -60,7 +60,7 @@ def folded(stacks: Stacks) -> str:
 
 
 def parse_folded(text: str) -> dict[tuple[str, ...], int]:
-    """Read `folded` back: the frames' texts, root first, to the instructions.
+    """Read `folded` back: the frames' texts, root first -> instructions.
 
     Raises WorldwiseError naming the line that is not in the format.
     """
@@ -71,7 +71,7 @@ def parse_folded(text: str) -> dict[tuple[str, ...], int]:
         if not all(frames) or not (count.isascii() and count.isdigit()):
             raise WorldwiseError(
                 f"line {number} of the folded stacks is not `root;...;leaf count`: {line[:120]}",
-                "make the folded stacks anew",
+                "make the folded stacks again",
             )
         stacks[frames] += int(count)
     return dict(stacks)

@@ -20,11 +20,11 @@ class Agreement:
     Attributes:
         samples: moments compared.
         same: all callers are the same.
-        entering: memory lacks the innermost caller only, as it must while a function has made no frame record yet, has
-            taken it down again, or calls nothing and so needs none.
-        frameless: memory lacks besides only callers of functions whose code makes no frame record (assembly) and, where
-            such a function has changed the stack, what is beyond.
-        differing: the others, each with the function it was in.
+        entering: memory lacks only the innermost caller. That is right while a function has not yet made its frame
+            record, has already removed it, or calls nothing and so needs none.
+        frameless: memory also lacks callers of functions whose code makes no frame record (assembly) and, where such a
+            function has changed the stack, the callers beyond. Nothing else is missing.
+        differing: the other moments, each with its function.
     """
 
     samples: int
@@ -35,7 +35,7 @@ class Agreement:
 
     @property
     def agreeing(self) -> int:
-        """All but those that differ."""
+        """How many moments agree: all but those that differ."""
         return self.samples - len(self.differing)
 
 
@@ -44,7 +44,7 @@ class Witnesses:
 
     Args:
         space: the machine's symbols.
-        levels: what a trace's contexts are, by their ids.
+        levels: a trace's contexts, by their ids.
     """
 
     def __init__(self, space: AddressSpace, levels: Mapping[int, Level]) -> None:
@@ -53,7 +53,7 @@ class Witnesses:
         self._records_made: dict[tuple[str, int], bool] = {}
 
     def agreement(self, witnesses: Sequence[Witness], named: Callable[[Witness], str]) -> Agreement:
-        """How many moments fall into each class; `named` gives the function that a moment was in."""
+        """Count the moments of each class; `named` gives the function of a moment."""
         found: Counter[str] = Counter()
         differing: list[tuple[Witness, str]] = []
         for witness in witnesses:
@@ -66,7 +66,7 @@ class Witnesses:
     def _compare(self, witness: Witness) -> str:
         """`same`, `entering`, `frameless` or `differing`: see Agreement."""
         shadow, memory = witness.shadow, witness.memory
-        # Memory goes on beyond the exception or the region's begin, where the plugin's list ends.
+        # Memory lists callers beyond the exception or the region's beginning, where the plugin's list ends.
         if memory[: len(shadow)] == shadow:
             return "same"
         if memory[: len(shadow) - 1] == shadow[1:]:
@@ -76,9 +76,9 @@ class Witnesses:
             if place < len(memory) and memory[place] == address:
                 place += 1
             elif number and not self._makes_record(witness.context, shadow[number - 1]):
-                # The function called from there, which this address is the caller of, leaves no trace.
+                # This address is a caller; the function that it calls leaves no frame record.
                 if place == len(memory):
-                    break  # and has changed the stack, so that memory's list ends there
+                    break  # That function has also changed the stack, so memory's list ends there.
             elif number:
                 return "differing"
         return "frameless"

@@ -5,14 +5,18 @@ from collections.abc import Collection, Iterable, Sequence
 from dataclasses import replace
 from fnmatch import fnmatchcase
 
-from worldwise.base.choices import choice_error
+from worldwise.base.choices import choice_error, close_names
 from worldwise.base.errors import WorldwiseError
+from worldwise.base.files import quoted
 from worldwise.libraries import portable
 from worldwise.libraries.cores import PLAIN_TARGETS
-from worldwise.libraries.portable import OPTIMISATIONS
+from worldwise.libraries.portable import OPTIMISATIONS, curve_name
 from worldwise.plan.case import Case, Unavailable
 from worldwise.plan.checks import in_order
 from worldwise.plan.suite import Suite
+
+# A message lists at most so many names; of more it lists only the close ones.
+_FEW = 12
 
 
 def swept(suite: Suite) -> Suite:
@@ -97,3 +101,36 @@ def select_unavailable(
         )
 
     return [one for one in unavailable if passes(one)]
+
+
+def curve_names(values: Iterable[str]) -> tuple[str, ...]:
+    """The curves by the names in suites: P-256, p256 and prime256v1 become secp256r1. Patterns stay as they are."""
+    return tuple(map(curve_name, values))
+
+
+def require_known(cases: Sequence[Case], suite: str, kind: str, values: Iterable[str]) -> None:
+    """Check the values of a filter, which are names or shell patterns; `kind` is an attribute of a case.
+
+    Raises WorldwiseError if a value matches no case and there are too many names to list: the error names the close
+    ones. If there are few names, `select` raises an error that lists them all.
+    """
+    known = [name for name in dict.fromkeys(getattr(case, kind) for case in cases) if name]
+    for value in values:
+        if any(fnmatchcase(name, value) for name in known):
+            continue
+        if not known:
+            raise WorldwiseError(
+                f"suite {suite} has no case with a {kind}, so --{kind} {quoted(value)} cannot choose one.",
+                f"leave --{kind} out; `worldwise suites {quoted(suite)}` shows what the suite has",
+            )
+        if len(known) > _FEW:
+            close = close_names(value, known)
+            raise WorldwiseError(
+                f"{kind} '{quoted(value)}' is in no case of suite {suite}, which has {len(known)} {kind}s"
+                + (f". Close to it: {', '.join(close)}." if close else "."),
+                f"`worldwise suites {quoted(suite)}` lists all; '{_pattern(known)}' would choose several",
+            )
+
+
+def _pattern(known: Sequence[str]) -> str:
+    return f"{known[0].partition('-')[0]}*"

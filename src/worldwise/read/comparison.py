@@ -6,7 +6,7 @@ from typing import Literal, get_args
 from pydantic import BaseModel, ConfigDict
 
 FORMAT: Literal[1] = 1
-# What must agree unless it is allowed not to.
+# These must agree unless `--allow` lets them differ.
 Allowance = Literal["lab", "images", "worldwise", "samples", "cases"]
 ALLOWANCES: tuple[Allowance, ...] = get_args(Allowance)
 Verdict = Literal["same", "faster", "slower", "mixed"]
@@ -19,7 +19,7 @@ class _Result(BaseModel):
 
 
 class Figures(_Result):
-    """What one side has: all in instructions; `n` samples after the first call and `warmup` others."""
+    """The counts of one side, in instructions; `n` samples after the first call and `warmup` others."""
 
     n: int
     warmup: int
@@ -40,16 +40,17 @@ class Call(_Result):
 class Row(_Result):
     """One measure of one case at one place, in A and in B.
 
-    `case_b` and `place_b` are B's, which are others where variants are compared. `difference` is B's median less A's,
-    in instructions; `ratio` B's median divided by A's, None if A's is 0. `same_inputs` says whether both sides did the
-    same work call by call: as many calls, and the same results of every one. Only then is one call compared with
-    another: `calls_differ` of them have another count, and `worst` is the one whose count has grown the most, as a
-    fraction of A's; both are None otherwise. `identical` says whether the case's records are the same to the byte.
+    `case_b` and `place_b` are B's; they differ from A's if variants are compared. `difference` is B's median less A's,
+    in instructions; `ratio` is B's median divided by A's, None if A's is 0. `same_inputs` says whether both sides did
+    the same work call by call: as many calls, with the same results. Only then are single calls compared:
+    `calls_differ` of them have another count, and `worst` is the call whose count has grown the most, as a fraction of
+    A's; otherwise both are None. `identical` says whether the case's records are the same to the byte.
 
-    The verdict is `slower` if some calls took more and none took less, `faster` the other way round; if there are
-    both, or if the inputs are not the same, it is that of the medians, and `mixed` if these agree and the calls do not.
+    The verdict is `slower` if some calls took more and none took less, `faster` the other way round. If there are both,
+    or if the inputs differ, the medians decide; the verdict is `mixed` if the medians agree and the calls do not.
 
-    `judged` is what the gate looks at, `exceeds` whether that is over its limit; both are None without a gate.
+    `judged` is the call or median that the gate looks at, `exceeds` whether it is over the limit; both are None
+    without a gate.
     """
 
     case: str
@@ -86,7 +87,7 @@ class Row(_Result):
 
 
 class Side(_Result):
-    """One of the two: a run, and what of it. `own` has the digests of the user's own libraries."""
+    """One side: a run, and the selection of its cases. `own` has the digests of the user's own libraries."""
 
     run: str
     selection: str
@@ -105,7 +106,7 @@ class Side(_Result):
 
 
 class Unpaired(_Result):
-    """A case that is not compared, and why; `lost` if A has its figures and B has not."""
+    """A case that is not compared, and why; `lost` if A has figures for it and B has none."""
 
     case: str
     side: Literal["a", "b", "both"]
@@ -114,7 +115,7 @@ class Unpaired(_Result):
 
 
 class Disagreement(_Result):
-    """Something that must agree and does not."""
+    """A property that must agree and differs."""
 
     what: Allowance
     detail: str
@@ -132,9 +133,9 @@ class Gate(_Result):
 
 
 class Comparison(_Result):
-    """All that is known of two sides; every format is made from this. `disagreements` are those that were allowed.
+    """All results of comparing two sides; every format is made from this. `disagreements` are the allowed ones.
 
-    `outcomes` are pairs of cases that have no counts, by case, with whether their records are the same.
+    `outcomes` says of each pair of cases without counts whether their records are the same.
     """
 
     format: Literal[1]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Straight lines through counts: a fixed cost and a cost per unit, with what is left over."""
+"""Straight lines through counts: a fixed cost, a cost per unit, and the residuals."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -13,8 +13,8 @@ LEAST_POINTS = 3
 class Line:
     """`fixed` + `slope` * x, by least squares.
 
-    `residuals` are measured less fitted, by x, in the unit of the counts; `relative` are these as parts of what was
-    measured.
+    `residuals` are measured less fitted, by x, in the unit of the counts; `relative` are the residuals divided by the
+    measured counts.
     """
 
     fixed: float
@@ -24,7 +24,7 @@ class Line:
 
     @property
     def worst(self) -> int:
-        """The x at which it is furthest off."""
+        """The x with the largest residual."""
         return max(self.residuals, key=lambda x: abs(self.residuals[x]))
 
 

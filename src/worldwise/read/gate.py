@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Two runs, or two variants of one, side by side: what every call costs in both, to the instruction, and a gate on it.
+"""Two runs, or two variants of one, side by side: the exact cost of every call in both, and a gate on the change.
 
-`run.reproduction` asks whether the same was measured twice to the byte; here something is meant to have changed, and
-all else must not have. Starts nothing, writes nothing.
+`run.reproduction` checks that two runs of the same thing are equal to the byte. Here one thing is meant to differ, and
+everything else must agree. Starts nothing, writes nothing.
 """
 
 import re
@@ -30,11 +30,11 @@ class Options:
     """How to compare.
 
     Attributes:
-        allow: what need not agree.
+        allow: properties that may differ.
         pattern: only cases whose ids match this shell pattern; empty for all.
-        limit: by how much B may be above A, as a fraction of A; None for no gate.
-        limit_text: the same as it was given.
-        judge: what of a row the gate looks at.
+        limit: how much B may be above A, as a fraction of A; None for no gate.
+        limit_text: the limit as it was typed.
+        judge: the figures of a row that the gate looks at.
     """
 
     allow: Collection[Allowance] = ()
@@ -48,14 +48,14 @@ def parse_limit(text: str) -> Fraction:
     """A limit such as `0.1%` as a fraction. Raises WorldwiseError."""
     match = _LIMIT.fullmatch(text.strip())
     if not match:
-        raise WorldwiseError(f"'{text}' is no limit for a gate.", "say how many per cent more are let pass: 0% or 0.1%")
+        raise WorldwiseError(f"'{text}' is no limit for a gate.", "say how many per cent more may pass: 0% or 0.1%")
     return Fraction(match[1]) / 100
 
 
 def compare_runs(run_a: Run, run_b: Run, options: Options | None = None) -> Comparison:
     """Two runs, case by case.
 
-    Raises WorldwiseError if what must agree does not, naming it, and if a gate has nothing to judge.
+    Raises WorldwiseError if a property differs that must agree, naming it, and if a gate has nothing to judge.
     """
     options = options or Options()
     if options.limit is not None and run_a.path == run_b.path:
@@ -80,7 +80,9 @@ def compare_variants(run: Run, text_a: str, text_b: str, options: Options | None
     for text, selection in ((text_a, a), (text_b, b)):
         for name in ("target", "implementation", "optimisation"):
             if name in named and name not in selection:
-                raise WorldwiseError(f"'{text}' does not say its {name}, which the other does.", "say it for both")
+                raise WorldwiseError(
+                    f"'{text}' does not name its {name}, but the other selection does.", "say it for both"
+                )
     sides = [_collect(run, options.pattern, Selected(selection, named)) for selection in (a, b)]
     for text, side in zip((text_a, text_b), sides, strict=True):
         if not side:
@@ -88,7 +90,7 @@ def compare_variants(run: Run, text_a: str, text_b: str, options: Options | None
     return _Comparing((run, run), sides[0], sides[1], options, (text_a, text_b)).result()
 
 
-# A run's cases, or those selected of it, by what pairs them: the id, and the manifest of those that ended.
+# A run's cases, or the selected ones: pairing key -> id, and the manifest if the case has ended.
 _Cases = dict[tuple[object, ...], tuple[str, CaseManifest | None]]
 
 
@@ -113,8 +115,8 @@ def _collect(run: Run, pattern: str, selected: Selected | None) -> _Cases:
 
 
 def is_library_image(name: str, case: Case) -> bool:
-    """Whether an image has the measured library in it; what has not is the same for every library."""
-    # OP-TEE's own image is part of what is measured only of the libraries that are part of it.
+    """Whether an image contains the measured library; an image without it is the same for every library."""
+    # OP-TEE's own image contains the measured library only if that library is one of OP-TEE's.
     if name.startswith("optee-") and case.implementation not in IMPLEMENTATIONS:
         return False
     return re.search(rf"(^|-){re.escape(case.variant)}($|-)", name) is not None
@@ -139,7 +141,7 @@ class _Read:
 
 
 class _Comparing:
-    """One comparison, as it goes."""
+    """One comparison in progress."""
 
     def __init__(
         self, runs: tuple[Run, Run], a: _Cases, b: _Cases, options: Options, selections: tuple[str, str]
@@ -251,11 +253,13 @@ class _Comparing:
             unexplained = a.images == b.images and not self.variants and not self._worldwise_differs()
             if unexplained and a.case().measures and not same[a.id]:
                 self.notes.append(
-                    f"{a.id}: the images are the same and the records are not. That is a defect: keep both runs and "
+                    f"{a.id}: the images are the same, but the records differ. That is a defect: keep both runs and "
                     "report it."
                 )
         if any(each.what == "lab" for each in self.disagreements):
-            self.notes.append("The lab is part of every image's address: which images would differ besides is unknown.")
+            self.notes.append(
+                "The lab is part of every image's address, so it is unknown which images differ for another reason."
+            )
         elif self.variants:
             self.notes += [f"Not the same on both sides: {text}." for text in differ]
         elif differ:
@@ -389,7 +393,7 @@ def _side(run: Run, selection: str) -> Side:
 
 
 def _state(entry: tuple[str, CaseManifest | None] | None) -> str:
-    """What keeps a case from being compared; empty if nothing does."""
+    """Why a case is not compared; empty if it is."""
     if entry is None:
         return "is not among the cases"
     manifest = entry[1]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The count lens: reads a run, checks it again, says what its figures are. Starts nothing, writes nothing."""
+"""The count lens: reads a run, checks it again, and computes its figures. Starts nothing, writes nothing."""
 
 from collections.abc import Iterable
 from statistics import mean, median, stdev
@@ -65,7 +65,7 @@ def read_run(run: Run, budget: Budget | None = None) -> Reading:
             packages=run.manifest.packages,
         ),
         rows=tuple(rows),
-        # Of plain Linux the tables of its own say what options and levels give.
+        # Plain Linux has its own tables of what options and levels give.
         factors=tuple(factors(in_reading_order(row for row in rows if row.target not in PLAIN_TARGETS))),
         attempts=tuple(attempt for manifest in done for attempt in _attempts(run, manifest)),
         assumption=CLOCK_ASSUMPTION,
@@ -117,7 +117,7 @@ def _case_rows(run: Run, manifest: CaseManifest, published: Published, budget: B
             first=series[0].count,
             median=middle,
             mean=average,
-            # One sample has no spread, which is not a spread of 0.
+            # One sample has no spread; that is not the same as a spread of 0.
             stdev=float(stdev(counts)) if len(counts) > 1 else None,
             min=min(counts),
             max=max(counts),
@@ -170,7 +170,7 @@ def _parts(seen: Seen) -> tuple[Part, ...]:
 
 
 def _given(parts: Iterable[Part]) -> tuple[Part, ...]:
-    """Those that say something."""
+    """The parts that are not empty."""
     return tuple(part for part in parts if part != type(part)())
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""What a reading is made of: rows, factors, verdicts, and what was not measured."""
+"""The parts of a reading: rows, factors, verdicts, and the cases that were not measured."""
 
 from typing import ClassVar, Literal
 
@@ -45,10 +45,10 @@ class Row(WithParts):
 
     `parameters` are those of the case as its id has them, `size` and `chunk` of them in bytes; `calls` is how many
     calls of the TA a message takes. `board` is a board's name, `curve` the case's parameter; both are empty elsewhere.
-    `published_gap` says what stands in a published table instead of a figure.
+    `published_gap` is the text that a published table has in place of a figure.
 
-    `microseconds` are by clock: those of CLOCKS, or the board's own. `samples` are the counts of all n, in order, and
-    there only where a published table has single runs of the same. `parts` are what single families say of it.
+    `microseconds` are by clock: the clocks of CLOCKS, or the board's own. `samples` are the counts of all n, in order;
+    it is set only where a published table has single runs of the same. `parts` are the fields that single families add.
     """
 
     OF: ClassVar = "of_row"
@@ -93,7 +93,7 @@ class Row(WithParts):
 
     @property
     def footprint(self) -> Footprint:
-        """What it takes of memory."""
+        """The memory that it takes."""
         return self.part(Footprint)
 
 
@@ -146,7 +146,7 @@ class FailedCase(Result):
 
 
 class NotAvailable(Result):
-    """What was asked of a board and cannot be had, and why, for every optimisation and size.
+    """What was asked of a board and is unavailable, and why, for every optimisation and size.
 
     `target` is the board; `curve` is empty for an operation that needs none.
     """
@@ -159,7 +159,7 @@ class NotAvailable(Result):
 
 
 class RunSummary(Result):
-    """Which run was read, and what it was made with."""
+    """The run that was read, and the versions that made it."""
 
     id: str
     suite: str
@@ -173,10 +173,10 @@ class RunSummary(Result):
 
 
 class Reading(WithParts):
-    """All that the lens sees in a run; every report is made from this.
+    """Everything that the lens reads in a run; every report is made from this.
 
-    `published_table` are all figures of the suite's source, if they stand in tables of their own shape. `parts` are
-    what single families see.
+    `published_table` are all figures of the suite's source, if they stand in tables of their own shape. `parts` are the
+    readings of single families.
     """
 
     OF: ClassVar = "of_reading"

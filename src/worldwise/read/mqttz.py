@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The published OP-TEE applications behind MQT-TZ: what the tables with their figures beside ours share."""
+"""The published OP-TEE applications behind MQT-TZ: shared code of the tables that show their figures beside ours."""
 
 from worldwise.base.tables import spread
 from worldwise.read.models import Row
 from worldwise.read.published import Figure
 
 SOURCE = "optee-mqttz-apps"
-# At which ours is shown as time, at one instruction per cycle.
+# The clock at which our counts are shown as time, at one instruction per cycle.
 CLOCK_GHZ = 2.0
 CLOCK = f"{CLOCK_GHZ} GHz"
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The order of rows, and which of them are of a quiet machine."""
+"""The order of rows, and which rows were measured on an undisturbed machine."""
 
 from collections.abc import Iterable
 
@@ -11,7 +11,7 @@ from worldwise.read.models import Row
 
 
 def is_quiet(row: Row) -> bool:
-    """Whether nothing disturbed a row: what something did is not compared with what nothing does."""
+    """Whether a row was measured undisturbed: disturbed and undisturbed rows are not compared."""
     return not {"load", "ticks"} & parameters_of(row.parameters).keys()
 
 
@@ -23,7 +23,7 @@ def in_reading_order(rows: Iterable[Row]) -> list[Row]:
     on_boards = _ranks(BOARD_OPERATIONS)
     measures = _ranks(row.measure for row in listed)
     parameters = _ranks(row.parameters for row in listed)
-    # Those of boards by their names: one of the user's own is known only while it is measured.
+    # Boards' libraries sort by name: a library of the user's own is known only while it is measured.
     implementations = _ranks((*IMPLEMENTATIONS, *sorted(row.implementation for row in listed)))
     curves = _ranks(("", *CURVES))
 

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""What only some families say of a row, or of a whole reading: typed here, and in JSON among all other keys."""
+"""Fields that only some families add to a row or to a reading. They have types here; in JSON they stand among the
+other keys."""
 
 import functools
 from collections.abc import Mapping
@@ -24,18 +25,18 @@ from worldwise.base import stages
 
 
 class Result(BaseModel):
-    """A part of what was read: nothing in it changes."""
+    """A part of a reading; it never changes."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
 
 class Part(Result):
-    """Fields that one family fills. Each has a default, which JSON has where the family has nothing to say."""
+    """Fields that one family fills. Each has a default; JSON has the default where the family fills nothing."""
 
 
 class Footprint(Part):
-    """What a row takes of memory, in bytes: `stack` and `heap` are the peaks of one call, `flash` and `ram` what the
-    operation takes of them (static RAM, without stack and heap). In a TA `stack` is that of one call, at place ta.
+    """The memory of a row, in bytes: `stack` and `heap` are the peaks of one call, `flash` and `ram` the operation's
+    share (static RAM, without stack and heap). In a TA `stack` is the peak of one call, at place ta.
     """
 
     stack: int | None = None
@@ -49,8 +50,8 @@ class Parts:
     """Which parts a family has.
 
     Attributes:
-        of_row: what it says of a row.
-        of_reading: what it says of a whole reading.
+        of_row: the part that it adds to a row.
+        of_reading: the part that it adds to a whole reading.
     """
 
     of_row: type[Part] | None = None
@@ -77,9 +78,9 @@ def _empty(kind: type[Part]) -> Part:
 
 
 class WithParts(Result):
-    """Something of which families say more. In JSON the fields of `parts` stand among its own.
+    """A model to which families add fields. In JSON the fields of `parts` stand among its own.
 
-    KEYS is the order of JSON's keys; a field that is not in it comes last. OF says which parts there can be.
+    KEYS is the order of the keys in JSON; a field that is not in it comes last. OF says which parts there can be.
     """
 
     KEYS: ClassVar[tuple[str, ...]] = ()
@@ -88,7 +89,7 @@ class WithParts(Result):
     parts: tuple[SerializeAsAny[Part], ...] = Field(default=(), exclude=True)
 
     def part(self, kind: type[P]) -> P:
-        """What one family says; empty if it says nothing."""
+        """One family's part; empty if the family added nothing."""
         for part in self.parts:
             if isinstance(part, kind):
                 return part

@@ -14,7 +14,7 @@ from worldwise.base.stages import declared
 from worldwise.base.toml_lines import TomlLines
 from worldwise.base.toml_model import parse
 
-# Statistics and units that are no measurement: shown nowhere beside ours.
+# Statistics and units that are no measurement: never shown beside ours.
 _NOT_MEASURED = ("budget",)
 _UNKNOWN_UNIT = "unknown"
 
@@ -43,7 +43,7 @@ class Figure(BaseModel):
 
     @property
     def is_measurement(self) -> bool:
-        """Whether somebody measured it, in a unit that is known."""
+        """Whether somebody measured it, in a known unit."""
         return self.statistic not in _NOT_MEASURED and self.unit != _UNKNOWN_UNIT
 
 
@@ -55,7 +55,7 @@ class _File(BaseModel):
 
 @dataclass(frozen=True)
 class Subject:
-    """What a row is of: what is asked of the published figures. The last three are empty or None off the boards."""
+    """The properties of a row that published figures are matched by. Only rows of boards have the last three."""
 
     operation: str
     measure: str
@@ -68,7 +68,7 @@ class Subject:
 
 @dataclass(frozen=True)
 class Match:
-    """Which rows a figure belongs to. `conditions` is how the figure's conditions end."""
+    """The rows that a figure belongs to. `conditions` is the end of the figure's conditions."""
 
     figure: str
     conditions: str
@@ -89,14 +89,14 @@ class Match:
 
 @dataclass(frozen=True)
 class OnBoards:
-    """Which rows of boards a source's figures belong to.
+    """The rows of boards that a source's figures belong to.
 
     Attributes:
-        places: board -> where a figure says that it was measured.
-        library, algorithm: what a figure says that was measured.
-        implementations, curve: what stands for that here.
-        sizes: of the messages, in bytes.
-        gaps: (board, implementation, curve) -> what the source has in place of figures.
+        places: board -> the place that a figure names.
+        library, algorithm: the names that a figure gives to what was measured.
+        implementations, curve: the names that these have here.
+        sizes: sizes of the messages, in bytes.
+        gaps: (board, implementation, curve) -> the source's text in place of figures.
     """
 
     places: Mapping[str, str]
@@ -121,15 +121,15 @@ class OnBoards:
 
 @dataclass(frozen=True)
 class Source:
-    """Figures of one file of published/, and beside which rows a family shows them: its file published.py.
+    """Figures of one file of published/, and the rows beside which a family shows them (its file published.py).
 
     Attributes:
         name: the file's name without `.toml`.
-        reason: why they differ from ours, for people.
-        matches: figures of one row each.
-        on_boards: figures of rows of boards.
-        hashing: figures of what hashing costs: operation -> what it is and its unit.
-        has_tables: its figures stand in tables of their own shape: none of them is that of one row alone.
+        reason: why they differ from ours, in words for people.
+        matches: figures that belong to one row each.
+        on_boards: figures that belong to rows of boards.
+        hashing: figures of the cost of hashing: operation -> quantity and unit.
+        has_tables: whether the figures stand in tables of their own shape, because none belongs to one row alone.
     """
 
     name: str
@@ -149,7 +149,7 @@ def sources() -> Mapping[str, Source]:
 class Beside:
     """A published figure that stands beside a row, brought to the row's unit.
 
-    `instructions` are cycles, and with that instructions at one per cycle, where a time of real hardware is published.
+    Where a time of real hardware is published, `instructions` are its cycles, at one instruction per cycle.
     """
 
     figure: Figure
@@ -175,13 +175,13 @@ def load_figures(source: str, directory: Path = paths.PUBLISHED) -> list[Figure]
 
 
 class Published:
-    """The figures of one source that can stand beside our rows; of no source, nothing.
+    """The figures of one source that can stand beside our rows; without a source there are none.
 
-    `hashing` are those of hashing, by what they are; `table` are all of a source that has tables of its own shape.
+    `hashing` are the figures of hashing, by quantity; `table` are all figures of a source with tables of its own shape.
     """
 
     def __init__(self, source: str, directory: Path = paths.PUBLISHED) -> None:
-        """Raises WorldwiseError if the source is unknown, or its file lacks a figure that is to be shown."""
+        """Raises WorldwiseError if the source is unknown, or its file lacks a figure that a table shows."""
         self.reason = ""
         self._pairs: list[tuple[Match, Figure]] = []
         self._on_boards: OnBoards | None = None
@@ -224,12 +224,12 @@ class Published:
         return tuple(found)
 
     def has_runs(self, row: Subject) -> bool:
-        """Whether the source's table has single runs of what a row is of, for ours to stand beside each."""
+        """Whether the source's table has single runs of the same work as a row, so that ours can stand beside each."""
         what = (row.operation, f"ECDSA {row.curve}")
         return any(figure.runs and (figure.operation, figure.algorithm) == what for figure in self.table)
 
     def gap(self, row: Subject) -> str:
-        """What the source has in place of a figure for such a row; empty if it has a figure, or no such row."""
+        """The source's text in place of a figure for such a row; empty if it has a figure, or no such row."""
         if not self._on_boards or row.operation not in ("sign", "verify") or row.size not in self._on_boards.sizes:
             return ""
         return self._on_boards.gaps.get((row.board, row.implementation, row.curve), "")
@@ -250,7 +250,7 @@ class Published:
 
     @staticmethod
     def _check_board_figures(on_boards: OnBoards, figures: list[Figure], path: Path) -> list[Figure]:
-        """The figures that have a row. Raises WorldwiseError unless there is one of each."""
+        """The figures that have a row. Raises WorldwiseError unless each is there exactly once."""
         chosen = []
         for board, place in on_boards.places.items():
             for operation in ("sign", "verify"):

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Readings: what a family's counts include, and what it reads of a run besides rows.
+"""Readings: what a family's counts include, and what it reads from a run beside rows.
 
-The file `readings.py` of a family has the constant READINGS, a `Readings`.
+A family's file `readings.py` has the constant READINGS, a `Readings`.
 """
 
 import functools
@@ -16,7 +16,7 @@ from worldwise.read.published import Published
 from worldwise.records.models import Sample
 from worldwise.run.rundir import CaseManifest, Run
 
-# What a count takes in: (measure, place) -> text. Interrupts in a region count; they are part of the call.
+# What a count includes: (measure, place) -> text. Interrupts in a region count; they are part of the call.
 Includes = Mapping[tuple[str, str], str]
 # (measure, place) and its samples.
 Series = tuple[tuple[str, str], tuple[Sample, ...]]
@@ -24,7 +24,7 @@ Series = tuple[tuple[str, str], tuple[Sample, ...]]
 
 @dataclass(frozen=True)
 class Seen:
-    """A run as far as it has been read: its complete cases, their rows, and the published figures beside them."""
+    """The parts of a run that are read so far: complete cases, their rows, and the published figures beside them."""
 
     run: Run
     done: Sequence[CaseManifest]
@@ -54,15 +54,15 @@ def _no_part(_seen: Seen) -> Part | None:
 
 @dataclass(frozen=True, kw_only=True)
 class Readings(Parts):
-    """What families/<name>/readings.py declares as READINGS; a case that is not the family's gives nothing.
+    """What families/<name>/readings.py declares as READINGS; the functions return nothing for another family's case.
 
     Attributes:
-        includes: what the counts of its measures take in. Families that share a measure say the same.
-        sums: (case, its samples) -> further series, made of these.
-        row: (case, its manifest) -> what the family says of each row of the case.
-        clocks: case -> clocks at which its counts are shown as time, instead of the usual ones: name -> MHz.
-        compared: all rows -> the same with what follows from comparing them.
-        whole: what the family says of the whole reading.
+    includes: what the counts of its measures include. Families that share a measure give the same text.
+    sums: (case, its samples) -> further series, computed from the samples.
+    row: (case, its manifest) -> the part that the family adds to each row of the case.
+    clocks: case -> clocks at which its counts are shown as time, instead of the usual ones: name -> MHz.
+    compared: all rows -> the same rows with the results of comparing them.
+    whole: the part that the family adds to the whole reading.
     """
 
     includes: Includes = field(default_factory=dict)
@@ -74,13 +74,13 @@ class Readings(Parts):
 
 
 def declared_readings() -> Mapping[str, Readings]:
-    """What each family says: family -> its READINGS."""
+    """Each family's READINGS, by family."""
     return stages.declared("readings", Readings)
 
 
 @functools.cache
 def includes() -> Includes:
-    """What every count takes in. Raises TypeError if two families say different things of a measure."""
+    """What every count includes. Raises TypeError if two families give different texts for a measure."""
     found: dict[tuple[str, str], str] = {}
     for family, readings in declared_readings().items():
         for key, text in readings.includes.items():

@@ -14,7 +14,7 @@ from worldwise.run.rundir import CaseManifest
 def match_series(
     a: Mapping[tuple[str, str], object], b: Mapping[tuple[str, str], object]
 ) -> list[tuple[tuple[str, str], tuple[str, str]]]:
-    """Which series of A goes with which of B: by their names, or as the only place of a measure on both sides."""
+    """Pairs the series of A and B: by name, or as the only place of a measure on both sides."""
     found = [(key, key) for key in a if key in b]
     for key in a:
         if key not in b:
@@ -86,10 +86,10 @@ def _verdict(difference: float, apart: Iterable[int]) -> Verdict:
 
 
 def judge_row(row: Row, limit: Fraction, judge: Judge) -> Row:
-    """The row with what the gate says of it.
+    """The row with the gate's verdict.
 
-    Every call is looked at where nothing but the library decides its count; where a timer may interrupt, one call more
-    or less has it, and the median stands for all.
+    Where the library alone decides a call's count, the gate looks at every call. Where a timer may interrupt, the
+    interrupt falls into one call or another, so the gate looks at the median.
     """
     calls = row.same_inputs and (judge == "calls" or (judge == "auto" and is_board(row.target)))
     return row.model_copy(update={"judged": "calls" if calls else "median", "exceeds": _exceeds(row, limit, calls)})
@@ -98,10 +98,10 @@ def judge_row(row: Row, limit: Fraction, judge: Judge) -> Row:
 def _exceeds(row: Row, limit: Fraction, calls: bool) -> bool:
     median_over = Fraction(row.difference) > limit * Fraction(row.a.median)
     call = row.worst
-    # No call has grown by more than the worst one.
+    # The worst call is the one that has grown the most.
     return median_over or (calls and call is not None and call.b - call.a > limit * call.a)
 
 
 def _growth(call: Call) -> Fraction:
-    """By what fraction of A's count B's is greater; a call that took nothing in A is taken for one instruction."""
+    """How much greater B's count is, as a fraction of A's; a count of 0 in A is taken as one instruction."""
     return Fraction(call.b - call.a, call.a or 1)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Selections of a run's cases, such as `mbedtls-O2`: what they name, and what pairs a case with one of another."""
+"""Selections of a run's cases, such as `mbedtls-O2`: their meaning, and the pairs of cases from two selections."""
 
 import re
 from collections.abc import Collection, Mapping, Sequence
@@ -10,12 +10,12 @@ from worldwise.base.errors import WorldwiseError
 from worldwise.plan.case import parameters_of
 from worldwise.plan.catalogue import parameters
 
-# Names of files, packages or cases in one sentence.
+# The most names of files, packages or cases in one sentence.
 _MOST_NAMED = 8
 
 
 def parse_selection(text: str, cases: Sequence["Parts"]) -> dict[str, str]:
-    """What a selection names of some cases: `target`, `implementation`, `optimisation`, and parameters by their keys.
+    """The parts of a case that a selection names: `target`, `implementation`, `optimisation`, and parameters by key.
 
     Its words are divided by commas or slashes: a target, a variant (or an implementation, or an optimisation alone),
     and parameters such as `core=cortex-a53`. A parameter's default is the empty value. Raises WorldwiseError.
@@ -48,7 +48,7 @@ def parse_selection(text: str, cases: Sequence["Parts"]) -> dict[str, str]:
                 did_you_mean(word, known) or f"it has {named_list(known)}",
             )
         if found.keys() & new.keys():
-            raise WorldwiseError(f"'{text}' says its {next(iter(found.keys() & new.keys()))} twice.")
+            raise WorldwiseError(f"'{text}' names its {next(iter(found.keys() & new.keys()))} twice.")
         found |= new
     if not found:
         raise WorldwiseError("a selection is empty.", "name a variant of the run, such as mbedtls-nist-O2")
@@ -67,7 +67,7 @@ class Parts:
 
     @classmethod
     def of(cls, case_id: str) -> "Parts":
-        """Of an id such as `optee/mbedtls-O2/sha256,size=1MiB`."""
+        """The parts of an id such as `optee/mbedtls-O2/sha256,size=1MiB`."""
         target, variant, rest = case_id.split("/")
         implementation, _, optimisation = variant.rpartition("-")
         operation, _, parameters = rest.partition(",")
@@ -80,14 +80,14 @@ class Selected:
     named: Collection[str]
 
     def key(self, parts: Parts) -> tuple[object, ...] | None:
-        """What is left of a case without what either side names; None if the case is not of this side."""
+        """A case without the parts that either side names; None if the case does not belong to this side."""
         given = {
             "target": parts.target,
             "implementation": parts.implementation,
             "optimisation": parts.optimisation,
             **parts.parameters,
         }
-        # A parameter that only the other side names has its default here.
+        # A parameter that only the other side names has its default value here.
         if any(given.get(name, "") != self.wanted.get(name, "") for name in self.named):
             return None
         left = tuple((name, value) for name, value in given.items() if name not in self.named)

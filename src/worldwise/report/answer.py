@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""What a run answers, on one screen: the figures, the verdict, what surprises, and where the rest is."""
+"""The answer of a run on one screen: figures, verdict, surprises, and the command that prints the rest."""
 
 import io
 from collections.abc import Sequence
@@ -14,12 +14,12 @@ from worldwise.report.report import answers, budget_verdict, heading, sections
 from worldwise.report.tables import Answer
 from worldwise.report.terminal import print_prose, print_section
 
-# What a screen takes.
+# The size of a screen.
 SCREEN_LINES = 40
 SCREEN_COLUMNS = 100
-# A table that is cut keeps so many lines, or goes.
+# A table that is cut keeps at least so many lines, or is left out.
 _LEAST_ROWS = 3
-# Sentences below a table, failures and names that are listed, before "and 3 more".
+# The most sentences below a table, failures and names that are listed before "and 3 more".
 _MOST_SURPRISES = 3
 _MOST_FAILURES = 3
 _MOST_NAMES = 8
@@ -27,7 +27,7 @@ _MOST_NAMES = 8
 
 @dataclass(frozen=True)
 class _Block:
-    """An answer as far as there is room for it: so many lines of its table, so many surprises."""
+    """An answer cut to the room on the screen: so many lines of its table, so many surprises."""
 
     answer: Answer
     rows: int
@@ -64,20 +64,20 @@ def render_answer(reading: Reading, console: Console, command: str) -> None:
 
 
 def _answer_sections(reading: Reading, command: str) -> list[Section]:
-    """The answers, cut to the room that is left by what stands around them."""
+    """The answers, cut to the room that the lines around them leave."""
     fixed = [Section(heading(reading), None, [*_measured(reading), *_rest(reading, command)])]
-    # A blank line before what follows the answers.
+    # One blank line stands behind the answers.
     room = SCREEN_LINES - _lines(fixed) - 1
     found = answers(reading)
     if not found:
         return [_contents(reading, room - 1)]
     blocks = [_Block(answer, len(answer.table.rows) if answer.table else 0) for answer in found]
-    # With the blank line above each.
+    # One blank line stands above each answer.
     heights = [_lines([block.section()]) + 1 for block in blocks]
     while sum(heights) > room:
         smaller = _smaller(blocks)
         if smaller is None:
-            # So many answers that not even their sentences have room.
+            # There are too many answers even for their sentences.
             blocks = blocks[: max(1, len(blocks) * room // sum(heights))]
             break
         number, block = smaller
@@ -86,9 +86,9 @@ def _answer_sections(reading: Reading, command: str) -> list[Section]:
 
 
 def _smaller(blocks: Sequence[_Block]) -> tuple[int, _Block] | None:
-    """Which block is to be smaller, and the block with a line less; None if none can be.
+    """Which block to shorten, and the shortened block; None if none can be shortened.
 
-    It is the longest table; if all are short a whole table, then a surprise, of the last block that has one.
+    The longest table loses a line; if all are short, the last block that has one loses its table, then a surprise.
     """
     longest = max(range(len(blocks)), key=lambda number: blocks[number].rows)
     if blocks[longest].rows > _LEAST_ROWS:
@@ -112,7 +112,7 @@ def _measured(reading: Reading) -> list[str]:
     if reading.missing:
         parts.append(f"{len(reading.missing)} not measured")
     if reading.unavailable:
-        parts.append(f"{len(reading.unavailable)} not to be had on their target")
+        parts.append(f"{len(reading.unavailable)} unavailable on their target")
     lab = f"lab {reading.run.lab[:12]}" if reading.run.lab else "no lab"
     lines = [f"{', '.join(parts)}; instructions, counted exactly; {lab}."]
     if reading.budget:
@@ -133,7 +133,7 @@ def _rest(reading: Reading, command: str) -> list[str]:
 
 
 def _contents(reading: Reading, room: int) -> Section:
-    """Without an answer: what the report has."""
+    """The sections of a report that has no answer."""
     titles = [f"{section.name}: {section.title}" for section in sections(reading)]
     return Section("The report has", None, _first(titles, max(1, room - 2), "more section"))
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""What tables of several families say of their rows: the machine, the build, the samples, what a library claims."""
+"""Words for rows that the tables of several families share: machine, build, samples, a library's claims."""
 
 from collections.abc import Iterable
 
@@ -13,7 +13,7 @@ _TITLES = {"linux-armv7": "Linux on Armv7-A", "linux-armv8": "Linux on Armv8-A"}
 
 
 def core_of(row: Row) -> str:
-    """The core that a row was measured on; empty if its target is none of these."""
+    """The core that a row was measured on; empty if its target has no choice of cores."""
     return parameters_of(row.parameters).get("core", PLAIN_TARGETS.get(row.target, ""))
 
 
@@ -28,7 +28,7 @@ def machine_of(row: Row) -> tuple[str, str]:
 
 
 def machine_text(machine: tuple[str, str]) -> str:
-    """A machine as it stands in titles: `Linux on Armv7-A (Cortex-A9)`."""
+    """A machine's name in titles: `Linux on Armv7-A (Cortex-A9)`."""
     target, core = machine
     return f"{_TITLES.get(target, target)} ({core.title()})"
 
@@ -39,7 +39,7 @@ def machines(rows: Iterable[Row]) -> list[tuple[str, str]]:
 
 
 def level_rank(optimisation: str) -> int:
-    """Where an optimisation stands in tables: from -O0 to -O3."""
+    """An optimisation's place in tables: from -O0 to -O3."""
     return OPTIMISATIONS.index(optimisation) if optimisation in OPTIMISATIONS else len(OPTIMISATIONS)
 
 
@@ -50,7 +50,7 @@ def samples_text(rows: Iterable[Row]) -> str:
 
 
 def claim(implementation: str, curve: str = "") -> tuple[str, str, str]:
-    """What a library's authors claim of constant time, in a word and with where they do, and its licence."""
+    """A library's claim of constant time, in a word; where its authors make the claim; and its licence."""
     if implementation in IMPLEMENTATIONS:
         library = TWEETNACL if curve in ("ed25519", "x25519") else IMPLEMENTATIONS[implementation].library
         text, licence = CONSTANT_TIME[library], LICENCES[library]

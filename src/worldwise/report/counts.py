@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Tables of what every operation has: medians, time, published figures, and how to read them."""
+"""Tables for every operation: medians, time, published figures, and how to read them."""
 
 from collections.abc import Callable, Iterable, Mapping
 
@@ -17,7 +17,7 @@ def tee_rows(reading: Reading) -> list[Row]:
 
 
 def shown_rows(reading: Reading, full: bool) -> list[Row]:
-    """Of `tee_rows` those that the general tables show: unless `full`, none whose family has tables of its own."""
+    """The `tee_rows` of the general tables: unless `full`, without the families that have tables of their own."""
     rows = tee_rows(reading)
     if full:
         return rows
@@ -168,10 +168,10 @@ def factor_section(
 
 
 def label(item: Row | Factor) -> str:
-    """What a row or factor is of: `attestdiv sign`, `keygen`, with its parameters."""
+    """The operation of a row or factor, with its parameters: `attestdiv sign`, `keygen`."""
     words = item.operation if item.operation == item.measure else f"{item.operation} {item.measure}"
     return f"{words} {item.parameters}" if item.parameters else words
 
 
-# Between these stand the tables of what the TEE costs; below them those of families with tables of their own.
+# Between these stand the tables of the TEE's cost; below them the tables of single families.
 GROUPS = (Group(0, _medians), Group(300, _times))

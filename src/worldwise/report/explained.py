@@ -14,14 +14,14 @@ from worldwise.explain.witness import Agreement
 from worldwise.report import exports
 
 FORMAT = 1
-# Steps of a path that are printed; longer ones are for the trace viewers.
+# The most steps of a path that are printed; longer paths are for trace viewers.
 _MOST_STEPS = 60
-# Moments at which the stacks differ that are named.
+# The most moments with differing stacks that are named.
 _MOST_DIFFERING = 5
 
 
 def sections(explanation: Explanation, rules: Rules, top: int, path: bool) -> list[Section]:
-    """An explanation: layers, the `top` functions, what is not known and, with `path`, the way through the levels."""
+    """An explanation: layers, the `top` functions, unknown code and, with `path`, the way through the levels."""
     functions = Section("Functions", _function_table(explanation, top), _unknown_notes(explanation))
     if path:
         return [*_layer_sections(explanation, rules), functions, _path_section(explanation)]
@@ -154,7 +154,7 @@ def _change_table(first: str, changes: Sequence[Change], whole: int) -> Table:
 
 
 def check_section(regions: int, agreement: Agreement | None = None) -> Section:
-    """What was checked of a trace: its regions, and how far its stacks agree with the frame records in memory."""
+    """The checks of a trace: its regions, and how far its stacks agree with the frame records in memory."""
     notes = [
         f"{regions} regions checked: in each the blocks' sum, the plugin's count and the difference of the guest's "
         "counter are the same, and its stack ended as it began."
@@ -175,7 +175,7 @@ def _agreement_notes(agreement: Agreement) -> list[str]:
 
 
 def to_json(explanation: Explanation, rules: Rules) -> dict[str, Any]:
-    """An explanation as data: instructions everywhere."""
+    """An explanation as data; all counts are instructions."""
     return {
         "format": FORMAT,
         "case": explanation.case.id,
@@ -245,7 +245,7 @@ def dump(document: Any) -> str:
 
 
 def slices(steps: Iterable[Step]) -> list[exports.Slice]:
-    """The path as slices of a time line, one lane an exception level."""
+    """The path as slices of a time line, one lane for each exception level."""
     return [
         exports.Slice(step.lane, str(step.frame), step.at, step.at + step.instructions)
         for step in steps

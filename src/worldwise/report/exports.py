@@ -17,12 +17,12 @@ _SPEEDSCOPE_SCHEMA = "https://www.speedscope.app/file-format-schema.json"
 
 @dataclass(frozen=True)
 class Slice:
-    """Something that ran without leaving its lane.
+    """A stretch that ran without leaving its lane.
 
     Attributes:
-        lane: what it ran in, a world or an exception level; one row of the time line.
-        name: what ran.
-        begin, end: instructions executed since the beginning, before it and with it.
+        lane: the world or exception level that it ran in; one row of the time line.
+        name: the function or program that ran.
+        begin, end: instructions executed since the beginning, at its start and at its end.
     """
 
     lane: str
@@ -38,7 +38,7 @@ class Slice:
 def speedscope(stacks: Stacks, name: str) -> str:
     """The stacks as a speedscope file with one profile, weights in instructions.
 
-    A frame's `file` is the image it is part of. The order of the stacks says nothing: there is no time in them.
+    A frame's `file` is its image. The order of the stacks means nothing: they carry no time.
     """
     ordered = sorted(((stack, count) for stack, count in stacks.items() if count), key=lambda item: repr(item[0]))
     frames = sorted({frame for stack, _ in ordered for frame in stack}, key=repr)
@@ -65,10 +65,10 @@ def speedscope(stacks: Stacks, name: str) -> str:
 
 
 def chrome_trace(slices: Sequence[Slice], name: str) -> str:
-    """A Chrome trace (JSON object format) with a lane for each that the slices name, in order of appearance.
+    """A Chrome trace (JSON object format) with the lanes that the slices name, in order of appearance.
 
-    The time axis counts instructions: one instruction is shown as one nanosecond. Slices of a lane that overlap
-    must lie within each other, as calls do.
+    The time axis counts instructions: one instruction is shown as one nanosecond. If two slices of
+    a lane overlap, one must lie within the other, as with calls.
     """
     lanes = {lane: number for number, lane in enumerate(dict.fromkeys(item.lane for item in slices), 1)}
     events: list[dict[str, object]] = [
@@ -86,7 +86,7 @@ def chrome_trace(slices: Sequence[Slice], name: str) -> str:
                 "tid": lanes[item.lane],
                 "name": item.name,
                 "cat": item.lane,
-                # In microseconds, as the format has it.
+                # In microseconds, as the format requires.
                 "ts": item.begin / 1000,
                 "dur": (item.end - item.begin) / 1000,
                 "args": {"instructions": item.end - item.begin},

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Flame graphs: one interactive SVG from stacks that cross the worlds, drawn by inferno.
 
-inferno is built from its crate in a root of its own when the first graph is asked for; see `Renderer`.
+The first graph builds inferno from its crate, in a root of its own; see `Renderer`.
 """
 
 import hashlib
@@ -20,9 +20,9 @@ from worldwise.libraries.crates import REGISTRY_WAY_OUT
 # it pins everything that is compiled with it.
 INFERNO_VERSION = "0.12.8"
 INFERNO_SHA256 = "0c460d4fa06223667240720ab69a8045133755ae6dfbe100cf481b95e3a014f1"
-WAY_OUT = "folded stacks can be had without it: `--format folded`"
+WAY_OUT = "folded stacks do not need it: `--format folded`"
 
-# Colours that stay apart in the common kinds of colour blindness, light enough for black text on them.
+# Colours that differ in the common kinds of colour blindness, light enough for black text on them.
 COLOURS = {
     "programs": (166, 212, 242),
     "Linux": (92, 158, 219),
@@ -31,7 +31,7 @@ COLOURS = {
     "TA and ldelf": (158, 112, 242),
     "unknown": (190, 190, 190),
 }
-# The bar below all others, that inferno adds; it has no name.
+# inferno adds a bar below all others; it has no name.
 _ROOT_COLOUR = (235, 235, 235)
 _WHERE = {
     "programs": " (normal world)",
@@ -60,11 +60,11 @@ def renderer_recipe() -> Recipe:
 
 
 class Renderer:
-    """The renderer in the user's cache, made when it is first used.
+    """The renderer in the user's cache, built on first use.
 
     Args:
         notify: called with a line of text when something is built.
-        lab: the root it is built and run in; by default the one that the repository describes.
+        lab: the root that builds and runs it; by default the one that the repository describes.
     """
 
     def __init__(self, notify: Callable[[str], None] = lambda _: None, lab: Lab | None = None) -> None:
@@ -72,9 +72,9 @@ class Renderer:
         self._store = ImageStore(self._lab, notify)
 
     def run(self, program: str, arguments: Sequence[str], files: Mapping[str, str]) -> str:
-        """What one of inferno's programs prints, run in a directory with the given files (name -> text).
+        """The output of one of inferno's programs, run in a directory with the given files (name -> text).
 
-        Raises WorldwiseError if the renderer cannot be made or fails; the way out names `--format folded`.
+        Raises WorldwiseError if the renderer cannot be built or fails; the hint names `--format folded`.
         """
         try:
             self._lab.ensure()
@@ -95,7 +95,7 @@ class Renderer:
 
 
 def kind(frame: StackFrame) -> str:
-    """The key of COLOURS that a frame is drawn in."""
+    """The key of a frame's colour in COLOURS."""
     if frame.layer == "unknown":
         return "unknown"
     if frame.world == "monitor":
@@ -108,7 +108,7 @@ def kind(frame: StackFrame) -> str:
 def colour(frame: StackFrame) -> tuple[int, int, int]:
     """Red, green and blue (0 to 255) of a frame: its kind's colour, a little lighter or darker by its name.
 
-    Without that, neighbours of one kind would run into each other.
+    Without the shades, neighbours of one kind would look like one bar.
     """
     shade = hashlib.sha256(str(frame).encode()).digest()[0] / 255 * 0.14 - 0.07
     red, green, blue = (min(255, round(value * (1 + shade))) for value in COLOURS[kind(frame)])
@@ -123,12 +123,12 @@ def flame_graph(stacks: Stacks, title: str, renderer: Renderer) -> str:
     """
     text = _required(stacks, title)
     frames = sorted({frame for stack, count in stacks.items() if count for frame in stack}, key=_order)
-    # Frames that read alike share a colour; the last one in order has it.
+    # Frames with the same text share a colour: that of the last one.
     palette = {"": _ROOT_COLOUR} | {str(frame): colour(frame) for frame in frames}
     lines = "".join(f"{name}->rgb({red},{green},{blue})\n" for name, (red, green, blue) in sorted(palette.items()))
     present = {kind(frame) for frame in frames}
     legend = [name for name in COLOURS if name in present]
-    # Spaces that do not break are not folded into one either.
+    # SVG viewers fold spaces into one, but not no-break spaces.
     subtitle = "\N{NO-BREAK SPACE}\N{NO-BREAK SPACE} ".join(f"■ {name}{_WHERE[name]}" for name in legend)
     options = [*_options(title, subtitle, background="#fafafa"), "--cp"]
     svg = renderer.run("inferno-flamegraph", [*options, "stacks"], {"stacks": text, "palette.map": lines})
@@ -139,7 +139,7 @@ def differential(before: Stacks, after: Stacks, title: str, renderer: Renderer) 
     """A differential flame graph as one SVG: widths are those of `after`; red are functions that themselves execute
     more than in `before`, blue those that execute less, white those that are unchanged.
 
-    Stacks that only `before` has have no width, so what is gone does not show: swap the two to see it. Raises as
+    Stacks that only `before` has get no width, so the graph does not show them: swap the two to see them. Raises as
     `flame_graph` does.
     """
     files = {"before": _required(before, title), "after": _required(after, title)}
@@ -161,7 +161,7 @@ def _options(title: str, subtitle: str, background: str) -> list[str]:
         "countname": "instructions",
         "nametype": "Function:",
         "bgcolors": background,
-        # The one bright colour that is far from all of COLOURS.
+        # A bright colour that differs from all of COLOURS.
         "search-color": "#ffff00",
         "notes": f"inferno {INFERNO_VERSION}",
     }
@@ -185,7 +185,7 @@ def _order(frame: StackFrame) -> tuple[str, str, str, str]:
 
 
 def _with_legend(svg: str, legend: Iterable[str]) -> str:
-    """The squares of the subtitle in the colours they stand for; inferno has one colour for the text."""
+    """Colour the squares of the subtitle by their meaning; inferno draws all text in one colour."""
     head, mark, rest = svg.partition('id="subtitle"')
     for name in legend:
         red, green, blue = COLOURS[name]
@@ -194,5 +194,5 @@ def _with_legend(svg: str, legend: Iterable[str]) -> str:
 
 
 def _visible_search(svg: str) -> str:
-    """The Search button is all but transparent until the mouse is over it; those who do not know it see it now."""
+    """Make the Search button visible: inferno shows it almost transparent until the mouse is over it."""
     return svg.replace("</style>", "#search { opacity: 0.6; }\n</style>", 1)

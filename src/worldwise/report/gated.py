@@ -12,7 +12,7 @@ from worldwise.report import tracking
 from worldwise.report.document import markdown_text
 from worldwise.report.terminal import print_sections
 
-# A summary is to be read: these rows at most, the others are in the other formats.
+# The most rows of a summary, to keep it readable; the other formats have all rows.
 _MOST_ROWS = 20
 
 
@@ -22,7 +22,7 @@ def render(comparison: Comparison, console: Console, full: bool = False) -> None
 
 
 def sections(comparison: Comparison, full: bool = False) -> list[Section]:
-    """The parts of a comparison, in order: counts, what is not compared, what both are, the verdict."""
+    """The parts of a comparison, in order: counts, cases not compared, the two sides, the verdict."""
     rows = [row for row in comparison.rows if full or row.verdict != "same" or not row.same_inputs]
     parts = [
         Section(
@@ -190,7 +190,7 @@ def _table(rows: Sequence[Row]) -> Table:
 
 
 def _case_label(row: Row) -> str:
-    """The case, or of two variants what both have in common."""
+    """The case; if variants are compared, the part of the id that both share."""
     if row.case == row.case_b:
         return row.case
     a, b = row.case.split("/"), row.case_b.split("/")
@@ -200,7 +200,7 @@ def _case_label(row: Row) -> str:
 
 
 def _row_notes(comparison: Comparison, hint: str = "") -> list[str]:
-    """What the rows say together; `hint` is how to see those that are the same, where there is a way."""
+    """Sentences on all rows; `hint` says how to see the equal rows, if there is a way."""
     rows = comparison.rows
     same = [row for row in rows if row.verdict == "same" and row.same_inputs]
     cases = {row.case: row.identical for row in rows} | comparison.outcomes
@@ -264,7 +264,7 @@ def _gate_notes(comparison: Comparison) -> list[str]:
 
 
 def _judgement(row: Row, comparison: Comparison) -> str:
-    """Why a row is over the limit: its median, and where calls are judged that one which may be over it alone."""
+    """Why a row is over the limit: its median, and the worst call if calls are judged."""
     limit = comparison.gate.limit if comparison.gate else ""
     over = row.worst if row.judged == "calls" else None
     call = f"; call {over.index} {signed(over.b - over.a)} ({over.a:,} to {over.b:,})" if over else ""
@@ -280,5 +280,5 @@ def _sentence(row: Row) -> str:
 
 
 def _ratio(row: Row) -> str:
-    """Six digits, so that a change of one instruction in a million shows."""
+    """The ratio with six digits, so that a change of one instruction in a million shows."""
     return "-" if row.ratio is None else f"{row.ratio:,.6f}" if row.ratio < 100 else f"{row.ratio:,.2f}"

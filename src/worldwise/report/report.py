@@ -20,14 +20,14 @@ from worldwise.report.terminal import print_prose, print_section
 def sections(reading: Reading, full: bool = False) -> list[Section]:
     """The parts of a report, in order.
 
-    Unless `full`, times are shown only for what a caller waits for, and of hashing only what its own tables say.
+    Unless `full`, there are times only for what a caller waits for, and hashing has only its own tables.
     """
     groups = [*counts.GROUPS, *(group for tables in declared_tables().values() for group in tables.groups), *_LAST]
     return [part for group in sorted(groups, key=lambda group: group.rank) for part in group.sections(reading, full)]
 
 
 def answers(reading: Reading) -> list[Answer]:
-    """What the families say of a run on one screen, in their order, with the sections that the report really has.
+    """The families' answers for a run on one screen, in order, with the sections that the report really has.
 
     Empty if no family has measured anything.
     """
@@ -139,7 +139,7 @@ EXPORTERS: Mapping[str, Callable[[Reading], str]] = {
 
 
 def _figures(reading: Reading) -> Iterable[tracking.Figure]:
-    """Every row under the name that `worldwise compare` gives it."""
+    """A figure for every row, under the name that `worldwise compare` gives the row."""
     for row in in_reading_order(reading.rows):
         name = f"{row.case} {row.measure} {row.place}"
         yield tracking.Figure(name, "instructions", row.median, row.min, row.max, f"n = {row.n}; {row.includes}")
@@ -162,7 +162,7 @@ def _provenance(reading: Reading) -> str:
 
 
 def budget_verdict(budget: BudgetResult) -> str:
-    """Whether everything that was judged fits the budget, in a sentence."""
+    """Says in a sentence whether all judged rows fit the budget."""
     if budget.fits is None:
         return "Undecided: not every case was measured."
     if budget.fits:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""What the answers of families have in common: time at a clock, and what one would not expect of the figures."""
+"""Shared parts of the families' answers: time at a clock, and sentences on surprising figures."""
 
 from collections.abc import Iterable
 
@@ -8,11 +8,11 @@ from worldwise.base.units import parse_frequency
 from worldwise.read.models import Reading, Row
 from worldwise.report.counts import label
 
-# At which an answer shows counts as time if the run has no budget.
+# The clock at which an answer shows counts as time if the run has no budget.
 CLOCK = "2 GHz"
-# Samples of a case that differ by more than this share of their median are told of.
+# An answer mentions samples of a case that differ by more than this share of their median.
 _WIDE = 0.05
-# So are medians that are further than this from a published figure, either way.
+# It mentions medians that are more than this factor above or below a published figure.
 _FAR = 1.5
 
 
@@ -27,7 +27,7 @@ def milliseconds(instructions: float, reading: Reading) -> str:
 
 
 def spread_surprises(rows: Iterable[Row]) -> tuple[str, ...]:
-    """The case whose samples differ the most, in a sentence; nothing if no case's differ by much."""
+    """A sentence on the case whose samples differ the most; nothing if all cases' samples are close."""
     found = [row for row in rows if row.median and row.max - row.min > _WIDE * row.median]
     if not found:
         return ()
@@ -43,7 +43,7 @@ def spread_surprises(rows: Iterable[Row]) -> tuple[str, ...]:
 
 
 def published_surprises(rows: Iterable[Row]) -> tuple[str, ...]:
-    """The row that is furthest from a published figure, in a sentence; nothing if none is far."""
+    """A sentence on the row furthest from a published figure; nothing if all are close."""
     pairs = [(row, figure) for row in rows for figure in row.published]
     far = [pair for pair in pairs if not 1 / _FAR <= pair[1].ratio <= _FAR]
     if not far:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""What a family says to reports: its sections, its answer on one screen, its columns of the CSV, its figures."""
+"""A family's part of reports: its sections, its answer on one screen, its CSV columns, its figures."""
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -9,10 +9,10 @@ from worldwise.base.tables import Section, Table
 from worldwise.read.models import Reading, Row
 from worldwise.report.drawing.figures import Choice, Plot
 
-# How many lines the table of an answer has at most.
+# The most lines in the table of an answer.
 ANSWER_LINES = 12
 
-# Of a reading, and whether everything is wanted, the sections of a report.
+# (reading, whether everything is wanted) -> sections of a report.
 Sections = Callable[[Reading, bool], list[Section]]
 
 
@@ -21,8 +21,8 @@ class Group:
     """Sections that stand together in a report.
 
     Attributes:
-        rank: where they stand: groups of a lower rank come first; of equal ranks the order of the families decides.
-        sections: makes them from a reading; none of them if the run has nothing to say there.
+        rank: groups of a lower rank come first; groups of equal rank come in the order of the families.
+        sections: makes them from a reading; makes none if the run has no rows for them.
     """
 
     rank: int
@@ -34,8 +34,8 @@ class Columns:
     """Columns of the CSV that stand together.
 
     Attributes:
-        rank: where they stand, as of a Group.
-        columns: makes them from a reading: header -> value of a row; empty if the run has nothing to put there.
+        rank: their place, as in Group.
+        columns: makes them from a reading: header -> value of a row; empty if the run has no values for them.
     """
 
     rank: int
@@ -44,15 +44,15 @@ class Columns:
 
 @dataclass(frozen=True)
 class Answer:
-    """What a run says on one screen about the question of its suite.
+    """A run's answer, on one screen, to the question of its suite.
 
     Attributes:
         title: what was asked, in a few words.
-        table: the figures that answer it, in at most ANSWER_LINES lines; None if the verdict says all.
-        verdict: what follows from the figures, in a sentence; empty if there is nothing to decide. Whether the run's
-            budget is met is not repeated here: it is told for all families together.
-        surprises: sentences on what one would not expect: spread, failures, a difference from published figures.
-        sections: names of sections that say more, for `report --section`; those that the run has not are left out.
+        table: the figures that answer it, in at most ANSWER_LINES lines; None if the verdict is the whole answer.
+        verdict: the conclusion, in a sentence; empty if there is nothing to decide. It does not say whether the run
+            meets its budget: one line says so for all families.
+        surprises: sentences on surprising figures: spread, failures, a difference from published figures.
+        sections: names of sections with more, for `report --section`; names that the report lacks are left out.
     """
 
     title: str
@@ -80,14 +80,14 @@ class Tables:
 
     Attributes:
         groups: the sections of the report, in one or several places of it.
-        answer: what the family says on one screen; None if the run has nothing of the family.
-        operations: how its operations are called in reports: operation -> words for people.
-        own: those of its operations whose figures stand in its own sections alone, and not in the tables of medians
-            that every other operation has.
-        columns: what the CSV has besides.
-        figures: makes figures of a reading, of some kinds and of what was chosen; raises WorldwiseError if it has not
+        answer: the family's answer on one screen; None if the run has no case of the family.
+        operations: names of its operations in reports: operation -> words for people.
+        own: the operations whose figures stand only in the family's own sections, and not in the tables of medians
+            that all other operations share.
+        columns: further columns of the CSV.
+        figures: makes figures of some kinds from the chosen rows of a reading; raises WorldwiseError if the run lacks
             what is asked for. None if the family draws nothing.
-        legend: of the rows of the TEE and of its Linux, what has to be said of them in `How to read this`.
+        legend: makes lines for `How to read this` from the rows of the TEE and of its Linux.
     """
 
     groups: tuple[Group, ...] = ()
@@ -100,7 +100,7 @@ class Tables:
 
 
 def declared_tables() -> Mapping[str, Tables]:
-    """What each family says: family -> its TABLES, in the order of the families."""
+    """Each family's TABLES, by family, in the order of the families."""
     return stages.declared("tables", Tables)
 
 
@@ -113,7 +113,7 @@ def operation_name(operation: str) -> str:
 
 
 def named_sections(sections: Iterable[Section], name: str) -> list[Section]:
-    """The sections of a name, or all whose names begin with it and a dash: `echo` stands for `echo-host-time` too."""
+    """The sections of this name, and those whose names begin with it and a dash: `echo` finds `echo-host-time` too."""
     listed = list(sections)
     exact = [section for section in listed if section.name == name]
     return exact or [section for section in listed if section.name.startswith(f"{name}-")]

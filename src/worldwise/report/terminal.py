@@ -18,10 +18,10 @@ PROSE_WIDTH = 100
 _MADE_FOR = 100
 _ANY_WIDTH = 10_000
 _STYLES = {"fits": "green", "EXCEEDS": "bold red"}
-# Of a table that is printed line by line: what stands before a line's figures, and between them.
+# If a table is printed line by line: the text before a line's figures, and between them.
 _INDENT, _BETWEEN = "  ", "   "
 
-# A header rule and spaces: reads the same in a log, a pipe and a mail.
+# A header rule and spaces look the same in a log, a pipe and a mail.
 _ASCII_BOX = Box("    \n    \n -- \n    \n    \n -- \n    \n    \n", ascii=True)
 
 
@@ -43,7 +43,7 @@ def print_section(section: Section, console: Console) -> None:
 
 
 def print_prose(console: Console, text: str, style: str = "") -> None:
-    """Prints text in lines that are easily read."""
+    """Prints text in lines of a readable width."""
     width = min(console.width, PROSE_WIDTH) if console.is_terminal else PROSE_WIDTH
     wrapped = textwrap.fill(visible(text), max(width, 20), break_long_words=False, break_on_hyphens=False)
     _print_wide(console, Text(wrapped, style=style, no_wrap=True))
@@ -51,7 +51,7 @@ def print_prose(console: Console, text: str, style: str = "") -> None:
 
 def _print_table(console: Console, table: Table) -> None:
     rich = _rich_table(console, table, gap=2)
-    # A pipe has no width to keep to.
+    # A pipe has no width limit.
     if console.is_terminal and _natural_width(console, rich) > console.width:
         rich = _rich_table(console, table, gap=1)
         if console.width < _MADE_FOR and _natural_width(console, rich) > console.width:
@@ -61,8 +61,8 @@ def _print_table(console: Console, table: Table) -> None:
 
 
 def _print_stacked(console: Console, table: Table) -> None:
-    """Each line of a table as its names, and below them `header: cell` as many as there is room for."""
-    # Of a table of names alone the first one stands for its line.
+    """Each line of a table as its names, with `header: cell` pairs below, as many in a line as fit."""
+    # If a table has only names, the first one heads its line.
     names = table.left if table.left < len(table.headers) else 1
     headers = [" ".join(header.split()) for header in table.headers]
     for row in table.rows:
@@ -83,12 +83,12 @@ def _print_stacked(console: Console, table: Table) -> None:
 
 def _print_field(console: Console, line: Text) -> None:
     fits = len(_INDENT) + len(line) <= console.width
-    # What is wrapped is a sentence, and has no style.
+    # Wrapped cells are sentences, and sentences have no style.
     _print_wide(console, Text.assemble(_INDENT, line) if fits else Text(_wrapped(console, line.plain, _INDENT)))
 
 
 def _wrapped(console: Console, text: str, indent: str) -> str:
-    """Text that is no wider than the console, but for a word that is."""
+    """Text wrapped to the width of the console; a longer word stays whole."""
     return textwrap.fill(
         visible(text),
         max(console.width, 20),

@@ -77,7 +77,7 @@ def to_bencher(figures: Iterable[Figure]) -> str:
 
 
 def to_junit(title: str, results: Iterable[Result], facts: Mapping[str, str]) -> str:
-    """JUnit XML with one suite. There are no times in it: nothing that is counted here takes host time."""
+    """JUnit XML with one suite. It has no times: counts are not host time."""
     # Only this format needs it.
     from junitparser import Error, Failure, JUnitXml, Skipped, TestCase, TestSuite
 
@@ -104,7 +104,7 @@ def _xml(text: str) -> str:
 
 
 def plain(value: float) -> int | float:
-    """A count as programs read it: a median can end in .5, and all else is whole."""
+    """A count as programs read it: a median can end in .5, all other counts are whole."""
     return int(value) if value == int(value) else value
 
 

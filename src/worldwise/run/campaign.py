@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Campaigns: cases that take many machines, each of which does one step and is gone.
+"""Campaigns: cases that take many machines; each machine does one step and ends.
 
-What all machines said becomes the records of one case. Which steps there are is said by the family of the operation, in
-its file `campaign.py`: see worldwise.base.stages.
+The output of all machines becomes the records of one case. The operation's family defines the steps in its file
+`campaign.py`: see worldwise.base.stages.
 """
 
 import json
@@ -25,25 +25,25 @@ from worldwise.records.globalplatform import RESULTS
 from worldwise.records.models import CLOCK, End, Failure, Outcome
 from worldwise.records.parse import Record, read_records
 
-# Raised when a campaign does something else than before: kept results are then of another one.
+# Increase this number when a campaign changes what it does: results of the old campaign are then not reused.
 _METHOD = 1
-# What does a step on the machine, and leads it.
+# The program that does a step on the machine.
 PROGRAM = "/bin/linux-bench"
 _CONSOLES = (CONSOLE, SECURE_CONSOLE, EMULATOR_LOG)
 
 
 @dataclass
 class Trial:
-    """One case of a campaign while it is tried: its machines, one after the other, and what comes of them.
+    """One case of a campaign while it runs: its machines, one after the other, and their outcomes.
 
     Attributes:
         emulator: runs the machines.
-        images: has what they need besides.
-        machine: on which all steps are done.
+        images: has the images that they need.
+        machine: the machine that does every step.
         case: what is tried.
-        directory: the case's; records and consoles of all machines appear there.
+        directory: the case's folder; records and consoles of all machines appear there.
         progress: called with the size of the records so far, in bytes.
-        left: files that a machine leaves besides those of every machine.
+        left: further files that a machine leaves, beside those that every machine leaves.
         command: the first machine's command line.
         seconds: how long all machines took.
     """
@@ -90,13 +90,13 @@ class Trial:
         prepared: Path | None = None,
         whole: bool = True,
     ) -> Iterator[Path]:
-        """One machine that does one step; yields its folder, which is gone afterwards.
+        """One machine that does one step; yields its folder, which is removed afterwards.
 
         Args:
             arguments: the step's, on the program's command line.
-            files: name -> content of what the machine finds in its folder.
-            plugin: attached to the emulator.
-            prepared: what Emulator.prepare gave, to go on from; None for the machine's own saved state.
+            files: the files that the machine finds in its folder: name -> content.
+            plugin: the plugin to attach to the emulator.
+            prepared: the state from Emulator.prepare to start from; None for the machine's own saved state.
             whole: whether the step must end well.
 
         Raises WorldwiseError as Emulator.run does, and if the step does not end as it must.
@@ -118,14 +118,14 @@ class Trial:
                 self._keep_consoles(work, arguments)
 
     def said(self, work: Path) -> Outcome:
-        """The one outcome of a step. Raises WorldwiseError if it has another number of them."""
+        """The one outcome of a step. Raises WorldwiseError if the step has none or several."""
         found = outcomes(read_records(work / RECORDS))
         if len(found) != 1:
-            raise WorldwiseError(f"{self.case.id}: a machine told of {len(found)} outcomes instead of one")
+            raise WorldwiseError(f"{self.case.id}: a machine reported {len(found)} outcomes instead of one")
         return found[0]
 
     def outcome(self, what: str, said: Outcome, at: int | None = None, more: str = "") -> None:
-        """Write an outcome: what was tried, at which instruction if at one, and what a machine said came of it.
+        """Write an outcome: what was tried, at which instruction if any, and the result that a machine reported.
 
         `more` stands before the machine's detail.
         """
@@ -156,7 +156,7 @@ class Trial:
         self._idle += last.idle
 
     def _keep_consoles(self, work: Path, arguments: Sequence[str]) -> None:
-        """What a machine said goes behind what those before it said."""
+        """Append a machine's output to that of the machines before it."""
         for name in _CONSOLES:
             text = (work / name).read_bytes() if (work / name).exists() else b""
             with (self.directory / name).open("ab") as file:
@@ -174,8 +174,8 @@ class Campaign:
     """The campaigns of a family.
 
     Attributes:
-        tries: operation -> what does the steps of a case and writes its outcomes.
-        left: files that a machine of theirs may leave besides those of every machine.
+        tries: operation -> the function that does the steps of a case and writes its outcomes.
+        left: further files that one of its machines may leave, beside those that every machine leaves.
     """
 
     tries: Mapping[str, Callable[[Trial], None]]
@@ -188,7 +188,7 @@ def campaign_operations() -> tuple[str, ...]:
 
 
 def method_digest(lab: Lab, case: Case) -> tuple[str, ...]:
-    """What a campaign's result depends on besides its machine and its parameters; empty for any other case."""
+    """What a campaign's result depends on beside its machine and its parameters; empty for other cases."""
     if case.operation not in campaign_operations():
         return ()
     return (f"campaign {_METHOD}", cut_plugin().digest(lab))
@@ -204,7 +204,7 @@ def run_case(
     start: StartFrom = "snapshot",
     progress: Callable[[int], None] = lambda _: None,
 ) -> Ended:
-    """Run a case, whether one machine does it or a campaign of many; its records appear in `directory`.
+    """Run a case on one machine, or as a campaign of many; its records appear in `directory`.
 
     Raises WorldwiseError as Emulator.run does, and if a machine of a campaign does not do its step.
     """
@@ -229,7 +229,7 @@ def outcomes(records: Sequence[Record]) -> list[Outcome]:
 
 
 def name_codes(text: str) -> str:
-    """The text with the names of GlobalPlatform's result codes in their place."""
+    """The text with each GlobalPlatform result code replaced by its name."""
 
     def named(match: re.Match[str]) -> str:
         return RESULTS.get(int(match[0], 16), match[0]).partition(":")[0]

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Cuts: machines that the emulator ends at a chosen instruction of a step, as if the power went.
 
-What tee-supplicant had stored by then is in a journal on the host, for a fresh machine to be put to.
+A journal on the host has what tee-supplicant had stored by then; a fresh machine starts from it.
 """
 
 from collections.abc import Iterable, Mapping
@@ -20,18 +20,18 @@ CUT = "cut"
 
 JOURNAL = "journal"
 _LENGTH = "length"
-# What the machines leave besides what every machine does.
+# The files that these machines leave, beside those that every machine leaves.
 LEFT = (JOURNAL, _LENGTH)
 
 
 @dataclass(frozen=True)
 class Cuts:
-    """A step in the midst of which machines are stopped.
+    """A step during which machines are stopped.
 
     Attributes:
         trial: the case.
         step: the step's words on the program's command line.
-        prepared: what each machine goes on from; None for the machine's own saved state.
+        prepared: the state that each machine starts from; None for the machine's own saved state.
     """
 
     trial: Trial
@@ -39,9 +39,9 @@ class Cuts:
     prepared: Path | None = None
 
     def whole(self, *names: str) -> tuple[int, dict[str, bytes]]:
-        """A machine that is not stopped. Returns its region's instructions and the files of these names that it left.
+        """Run a machine to its end. Returns its region's instructions and the files of these names that it left.
 
-        Raises WorldwiseError if the plugin has not counted.
+        Raises WorldwiseError if the plugin did not count.
         """
         with self.trial.step(
             *self.step, plugin=self._plugin({"out": f"/run/{_LENGTH}"}), prepared=self.prepared
@@ -55,16 +55,16 @@ class Cuts:
             return length, _left(work, names)
 
     def stopped(self, at: int, whole: Mapping[str, bytes]) -> dict[str, bytes]:
-        """A machine that is stopped at an instruction. Returns what it left of the files of the whole.
+        """Stop a machine at an instruction. Returns the files that it left, by the names in `whole`.
 
-        Raises WorldwiseError if it went on, or left something else than the begin of what the whole left.
+        Raises WorldwiseError if it did not stop, or if its files are not the beginning of those of the whole step.
         """
         with self.trial.step(
             *self.step, plugin=self._plugin({"at": str(at)}), prepared=self.prepared, whole=False
         ) as work:
             if any(isinstance(record, End) for record in read_records(work / RECORDS)):
                 raise WorldwiseError(
-                    f"{self.trial.case.id}: the machine was to be stopped at instruction {at}, it was not"
+                    f"{self.trial.case.id}: the machine should have stopped at instruction {at}, but did not"
                 )
             left = _left(work, whole)
         if any(data != whole[name][: len(data)] for name, data in left.items()):
@@ -72,11 +72,11 @@ class Cuts:
         return left
 
     def other(self, at: int) -> WorldwiseError:
-        """What is wrong if a machine that was stopped at an instruction has stored what the whole step does not."""
+        """The error for a machine that was stopped at an instruction and stored what the whole step does not."""
         return WorldwiseError(
-            f"{self.trial.case.id}: what was stored up to instruction {at} is not the begin of what the whole write "
-            "stores",
-            "this is a defect of the first order: machines do not repeat themselves",
+            f"{self.trial.case.id}: what was stored up to instruction {at} is not the beginning of what "
+            "the whole write stores",
+            "this is a serious defect: machines do not repeat themselves",
         )
 
     def _plugin(self, arguments: Mapping[str, str]) -> CutPlugin:
@@ -84,12 +84,12 @@ class Cuts:
 
 
 def spread(length: int, points: int) -> list[int]:
-    """So many instructions of a region of `length`, evenly spread, the first and the last among them."""
+    """Evenly spread instructions of a region of `length`, with the first and the last."""
     if points == 1 or length == 1:
         return [length]
     return sorted({1 + (length - 1) * number // (points - 1) for number in range(points)})
 
 
 def _left(work: Path, names: Iterable[str]) -> dict[str, bytes]:
-    """Files that a machine left; one that it did not come to is empty."""
+    """The files that a machine left; one that it never wrote is empty."""
     return {name: (work / name).read_bytes() if (work / name).exists() else b"" for name in names}

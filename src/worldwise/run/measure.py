@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Measuring: cases become images, machines, records, and in the end a run's directory."""
+"""Measuring: builds images for cases, runs machines, and writes the records into a run's directory."""
 
 import contextlib
 import functools
@@ -40,9 +40,9 @@ from worldwise.run.work import Work
 from worldwise.run.writer import RunWriter
 from worldwise.targets.known import EMULATED
 
-# What must be left on the disk after a case, for its records to have fitted.
+# Bytes that must be free on the disk after a case; with less, its records may be cut off.
 _RECORD_SPACE = 65_536
-# A result that took longer than this is not measured again as a check on the way.
+# Seconds. A result that took longer to measure is not checked by measuring it again.
 AUDIT_SECONDS = 8.0
 
 
@@ -51,7 +51,7 @@ _Prepared = tuple[dict[str, Machine], list[tuple[Case, WorldwiseError]]]
 
 
 class _BuildError(Exception):
-    """A build has failed, for a `reason` that ends the run when what was built before is measured."""
+    """A build has failed. What was built before is still measured; then `reason` ends the run."""
 
     def __init__(self, reason: WorldwiseError) -> None:
         super().__init__(reason.message)
@@ -59,10 +59,10 @@ class _BuildError(Exception):
 
 
 class Progress(Protocol):
-    """Who is told how far things are. Called from several threads."""
+    """Receives the progress of a run. Called from several threads."""
 
     def note(self, text: str) -> None:
-        """Something worth a line: an image built, a machine booted."""
+        """An event worth a line: an image built, a machine booted."""
 
     def case_started(self, case: Case) -> None:
         """A case begins to be measured."""
@@ -111,7 +111,7 @@ class Bench:
         self.emulator = Emulator(self.lab, self.progress.note, silence_limit=self.options.silence_limit)
         self.results = ResultStore(self.lab.cache, self.progress.note)
         self.jobs = self.options.jobs or os.cpu_count() or 1
-        # One thread more than machines: it builds what comes next. See Work.
+        # One thread more than machines: it builds the next images. See Work.
         self.pool = ThreadPoolExecutor(self.jobs + 1, "bench")
 
     def new_run(
@@ -140,16 +140,16 @@ class Bench:
         )
 
     def build(self, cases: Sequence[Case]) -> None:
-        """Build what the cases need before there is a run: for code that may not compile. Raises WorldwiseError.
+        """Build what the cases need before the run starts, for code that may not compile. Raises WorldwiseError.
 
-        What is too large for a board is a result of the run.
+        A program that is too large for its board is no error here: it is a result of the run.
         """
         for case in cases:
             with contextlib.suppress(DoesNotFitError):
                 EMULATED[case.target].machine(case, self.images)
 
     def resume_run(self, run: Run) -> RunWriter:
-        """Go on with a run that was cut short. Refuses one that was begun with another lab."""
+        """Resume a run that was interrupted. Refuses a run that was begun with another lab."""
         if run.manifest.lab != self.lab.digest:
             raise WorldwiseError(
                 f"run {run.id} was begun with lab {run.manifest.lab[:12]}, this is {self.lab.digest[:12]}: "
@@ -159,13 +159,13 @@ class Bench:
         return RunWriter.resume(run)
 
     def measure(self, writer: RunWriter, cases: Sequence[Case]) -> Run:
-        """Measure what is pending of the cases and finish the run.
+        """Measure the pending cases and finish the run.
 
-        A case that fails is recorded as failed and the others go on; the run is then `failed`. What the host refuses
-        ends the run, and so does a build that fails, after what was built before it is measured. When the tool is
-        interrupted the run is left `interrupted`, with all complete cases kept.
+        A failed case is recorded as failed, the others are still measured, and the run is then `failed`. An error of
+        the host ends the run. A failed build ends it too, after what was built before is measured. If the tool is
+        interrupted, the run is `interrupted` and keeps all complete cases.
         """
-        # Only an earlier session can have measured others of a variant: in this one a variant is prepared whole.
+        # This session prepares all cases of a variant together; only an earlier session can have measured some of them.
         done: dict[str, list[CaseManifest]] = {}
         for manifest in writer.run.complete_cases():
             done.setdefault(manifest.case().variant, []).append(manifest)
@@ -183,7 +183,7 @@ class Bench:
         return writer.finish("failed" if session.failed else "complete")
 
     def stop(self) -> None:
-        """End every machine and build; what is being measured is given up."""
+        """End every machine and build, and drop the cases being measured."""
         self.lab.stop()
         self.emulator.stop()
         self.pool.shutdown(wait=True, cancel_futures=True)
@@ -220,7 +220,7 @@ class Bench:
                 self.options.start,
                 lambda size: self.progress.case_progress(case, size),
             )
-            # A guest that cannot write its record can only stop; the reason is to be found here.
+            # A guest that cannot write its record can only stop; the host finds the reason here.
             require_space(directory, _RECORD_SPACE, "the records")
             checked = check_run(case, directory, self.emulator, machine)
         seconds = round(outcome.wall_seconds, 2)
@@ -245,7 +245,7 @@ class Bench:
         try:
             self.results.put(digest, directory, run, seconds, command)
         except OSError as error:
-            # The run has the case; only the next one must measure it again.
+            # This run has the case; only the next run must measure it again.
             self.progress.note(f"{case.id}: its result cannot be kept in the cache: {error}")
 
     def case_failed(self, writer: RunWriter, case: Case, machine: Machine | None, error: WorldwiseError) -> None:
@@ -262,7 +262,7 @@ class Bench:
         )
 
     def _audit(self, reused: Sequence[tuple[Case, Machine, Result]]) -> None:
-        """Measure one of the reused results again: the one whose last check is the longest ago.
+        """Measure one of the reused results again: the one with the oldest check.
 
         Raises WorldwiseError if a digit differs, naming the first sample that does.
         """
@@ -277,8 +277,8 @@ class Bench:
             difference = compare.compare_records(case.id, result.directory / RECORDS, directory / RECORDS)
         if difference:
             raise WorldwiseError(
-                f"a stored result does not come out the same when measured again: {difference.describe()}",
-                "this is a defect of the first order: keep the cache and report it; `run --fresh` measures all anew",
+                f"a stored result differs when it is measured again: {difference.describe()}",
+                "this is a serious defect: keep the cache and report it; `run --fresh` measures everything again",
             )
         self.results.mark_checked(result)
         self.progress.note(f"{len(reused)} cases reused; {case.id} measured again as a check: identical")
@@ -297,7 +297,7 @@ class _Session:
         self.failed = False
         self._bench = bench
         self._writer = writer
-        # By variant, the cases that were measured before.
+        # The cases measured before, by variant.
         self._done = done
         self._machines: dict[str, Machine] = {}
 
@@ -322,7 +322,7 @@ class _Session:
         return self._bench.measure_case(self._writer, case, self._machines[case.id])
 
     def _built(self, group: Sequence[Case], future: "Future[_Prepared]") -> list[Case]:
-        """Take in what was built for a group. Returns the cases that can be measured."""
+        """Record what was built for a group. Returns the cases that can be measured."""
         with self._writer.guard():
             try:
                 made, refused = future.result()
@@ -341,12 +341,12 @@ class _Session:
         return fitting
 
     def _measured(self, case: Case, future: "Future[Result | None]") -> None:
-        """Take in what was measured of a case."""
+        """Record the result of a case."""
         machine = self._machines[case.id]
         try:
             result = future.result()
         except HostError:
-            # No other case would fare better.
+            # Every other case would fail in the same way.
             raise
         except WorldwiseError as error:
             self.failed = True
@@ -369,10 +369,10 @@ class _Session:
     def _refuse_other_images(
         self, run: Run, done: CaseManifest, group: Sequence[Case], machines: Mapping[str, Machine]
     ) -> None:
-        """One variant of a run is one set of images: raise if a case of it done before was measured on another."""
+        """Raises WorldwiseError if a complete case of the variant was measured with other images: a run has one set."""
         for case in group:
             now = machines[case.id].images
-            # A case that asks for another firmware has another image of another name.
+            # A case that needs another firmware has an image of another name.
             if any(done.images[name] != now[name] for name in done.images.keys() & now.keys()):
                 raise WorldwiseError(
                     f"run {run.id} has measured {done.id} with other images of {case.variant} than are built now: "
@@ -382,7 +382,7 @@ class _Session:
 
 
 def check_run(case: Case, directory: Path, emulator: Emulator, machine: Machine) -> CheckedRecords:
-    """The records that a case has just left in a directory, checked.
+    """The checked records that a case has just left in a directory.
 
     Raises WorldwiseError with GlobalPlatform's name for a result, and the ends of the machine's consoles.
     """
@@ -396,7 +396,7 @@ def check_run(case: Case, directory: Path, emulator: Emulator, machine: Machine)
 
 
 def _found(case: Case, checked: CheckedRecords) -> str:
-    """The median of a case's first measure at its outermost place, in words; empty for a campaign, which has none."""
+    """The median of a case's first measure at its outermost place, in words; empty for a campaign."""
     for name, places in case.measures.items():
         counts = [one.count for one in checked.samples.get((name, places[-1]), ()) if one.phase == "sample"]
         if counts:
@@ -421,13 +421,13 @@ def _by_variant(cases: Sequence[Case]) -> list[list[Case]]:
 
 
 def _compile_order(cases: Sequence[Case]) -> list[Case]:
-    """One implementation in all its optimisations, then the next: neighbours share few objects, followers many."""
+    """Each implementation in all its optimisations, then the next: neighbours share few objects, followers many."""
     implementations = list(dict.fromkeys(case.implementation for case in cases))
     return sorted(cases, key=lambda case: implementations.index(case.implementation))
 
 
 def host_facts() -> dict[str, JsonValue]:
-    """What the host is. None of it may change a count; all of it changes how long measuring takes."""
+    """Describes the host. Nothing in it may change a count; all of it may change how long measuring takes."""
     model = ""
     try:
         for line in Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines():

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""A user's library in a run: what is kept of it, and that it is the same when the run goes on."""
+"""A user's library in a run: what the run keeps of it, and the check that a resumed run has the same library."""
 
 from collections.abc import Sequence
 
@@ -10,12 +10,12 @@ from worldwise.run.rundir import OwnEntry
 
 
 def entry_of(own: Own) -> OwnEntry:
-    """What a run keeps of it."""
+    """The entry that a run keeps for a user's library."""
     return OwnEntry(name=own.name, manifest=own.text, digest=own.digest, files=dict(own.files))
 
 
 def check_same(run: str, recorded: Sequence[OwnEntry], brought: Sequence[Own]) -> None:
-    """Refuse to go on with a run unless its users' libraries are here, unchanged. Raises WorldwiseError."""
+    """Refuse to resume a run unless the user's libraries are here, unchanged. Raises WorldwiseError."""
     here = {own.name: own for own in brought}
     for entry in recorded:
         own = here.pop(entry.name, None)

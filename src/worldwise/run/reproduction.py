@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Two runs side by side: the same question must get the same answer, byte for byte."""
+"""Two runs side by side: the same case must have the same records, byte for byte."""
 
 from dataclasses import dataclass
 from itertools import zip_longest
@@ -14,7 +14,7 @@ from worldwise.run.rundir import Run
 
 @dataclass(frozen=True)
 class SampleDifference:
-    """The first sample of a case that is not the same twice; None for a run that does not have it."""
+    """The first sample of a case that differs between two runs; None for a run that lacks the sample."""
 
     measure: str
     place: str
@@ -26,7 +26,7 @@ class SampleDifference:
 
 @dataclass(frozen=True)
 class Difference:
-    """Where the records of a case part: the first line (from 1) that differs, and the first sample."""
+    """The first difference in the records of a case: the first line (from 1) and the first sample that differ."""
 
     case_id: str
     line: int
@@ -52,7 +52,7 @@ class Difference:
 
 @dataclass(frozen=True)
 class Comparison:
-    """Two runs, case by case. `provenance` names what went in and was not the same, as `what: a / b`."""
+    """Two runs, case by case. `provenance` names the inputs that differ, as `what: a / b`."""
 
     run_a: str
     run_b: str
@@ -100,8 +100,8 @@ def compare_runs(run_a: Run, run_b: Run) -> Comparison:
 def first_difference(run_a: Run, run_b: Run) -> Difference | None:
     """The first case, in the order of `run_a`, whose records differ; None if they are the same byte for byte.
 
-    Raises WorldwiseError if the runs do not have the same complete cases: what was not measured twice is not
-    verified.
+    Raises WorldwiseError if the runs do not have the same complete cases: a case is verified only if it was
+    measured twice.
     """
     comparison = compare_runs(run_a, run_b)
     for run, other, missing in ((run_a, run_b, comparison.only_a), (run_b, run_a, comparison.only_b)):
@@ -113,12 +113,12 @@ def first_difference(run_a: Run, run_b: Run) -> Difference | None:
 
 
 def compare_case(run_a: Run, run_b: Run, case_id: str) -> Difference | None:
-    """Where the records of one case part, None if nowhere. Raises WorldwiseError."""
+    """Where the records of one case first differ; None if they are the same. Raises WorldwiseError."""
     return compare_cases(run_a, case_id, run_b, case_id)
 
 
 def compare_cases(run_a: Run, case_a: str, run_b: Run, case_b: str) -> Difference | None:
-    """Where the records of two cases part, None if nowhere.
+    """Where the records of two cases first differ; None if they are the same.
 
     Raises WorldwiseError, also if a run's records have changed since they were made.
     """
@@ -130,7 +130,7 @@ def compare_cases(run_a: Run, case_a: str, run_b: Run, case_b: str) -> Differenc
 
 
 def compare_records(case_id: str, path_a: Path, path_b: Path) -> Difference | None:
-    """Where two record files of one case part, None if nowhere. Raises WorldwiseError."""
+    """Where two record files of one case first differ; None if they are the same. Raises WorldwiseError."""
     return _difference(case_id, (_bytes(path_a), str(path_a)), (_bytes(path_b), str(path_b)))
 
 

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""What was measured before, addressed by all that decides it: a case on the same machine gives the same records.
+"""Stored results. The address of a result covers everything that decides it: the same case on the same machine gives
+the same records.
 
-Taking a result from here is sound only as long as that holds, so every run that does also measures one of them again
-(see `measure.py`), and the least recently checked comes first.
+Reusing a result is sound only while that holds. So each run that reuses results measures one of them again, the one
+with the oldest check (see `measure.py`).
 """
 
 import contextlib
@@ -22,9 +23,9 @@ from worldwise.lab.image import MOST_MANIFEST, check_files
 from worldwise.targets.families import host_files
 
 _MANIFEST = "result.json"
-# What a case's directory keeps besides case.json.
+# The files that a case's directory keeps beside case.json.
 _FILES = ("records.jsonl", "console.log", "secure.log", "qemu.log")
-# Of one of them, as in a run.
+# The most bytes of one of these files, as in a run.
 _MOST_FILE = 512 * 2**20
 
 
@@ -75,7 +76,7 @@ class ResultStore:
         self._notify = notify
 
     def get(self, digest: str) -> Result | None:
-        """The result at an address, or None if there is none, or what is there is damaged, which is said."""
+        """The result at an address; None if there is none, or if it is damaged, which is reported."""
         directory = self.directory / digest[:16]
         with contextlib.suppress(FileNotFoundError), _locked(self.directory, fcntl.LOCK_SH):
             if not os.path.lexists(directory):
@@ -108,21 +109,21 @@ class ResultStore:
                 "files": kept,
             }
             (new / _MANIFEST).write_text(json.dumps(manifest) + "\n", encoding="utf-8")
-            # Nobody copies the old one at this moment, and nobody ever sees it half removed.
+            # The lock keeps readers out while the old result is removed.
             with _locked(self.directory, fcntl.LOCK_EX):
                 with contextlib.suppress(FileNotFoundError):
                     final.rename(Path(work, "old"))
                 new.rename(final)
 
     def mark_checked(self, result: Result) -> None:
-        """Note that a result was measured again and came out the same."""
+        """Note that a result was measured again and is the same."""
         now = time.time()
         with _locked(self.directory, fcntl.LOCK_SH), contextlib.suppress(FileNotFoundError):
             os.utime(result.directory / _MANIFEST, (now, now), follow_symlinks=False)
 
 
 def _read(directory: Path, digest: str) -> tuple[Result | None, str]:
-    """The result in a folder, and what is wrong with it. Both are empty for another result at this place."""
+    """The result in a folder, and what is wrong with it. Both are empty if the folder has another address's result."""
     path = directory / _MANIFEST
     manifest: Mapping[str, Any] = files.parse_json(files.read_bytes(path, MOST_MANIFEST, directory.parent))
     if manifest["digest"] != digest:

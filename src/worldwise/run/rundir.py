@@ -34,14 +34,14 @@ CASE_FILE = "case.json"
 RECORDS_FILE = "records.jsonl"
 FINISHED_FILE = "finished.json"
 
-# More is no run: the largest there can be has some 200 MB of records in a case (plan.block.MAX_SAMPLES).
+# A larger file is refused: a case has at most some 200 MB of records (plan.block.MAX_SAMPLES).
 MOST_RECORDS = 256 * 2**20
 MOST_MANIFEST = 16 * 2**20
 LIMITS = files.TreeLimits(file=512 * 2**20, total=16 * 2**30, entries=200_000, depth=4)
 
 FinalState = Literal["complete", "failed", "interrupted"]
 _ID = re.compile(r"[0-9]{8}T[0-9]{6}Z-[a-z0-9-]+")
-# What the parts of a case's id are made of: each is a folder's name.
+# A case's id has parts of this form: each is a folder's name.
 _PART = re.compile(r"[A-Za-z0-9][A-Za-z0-9+,.=_-]*")
 
 
@@ -81,7 +81,7 @@ class BudgetEntry(BaseModel):
 
 
 class UnavailableEntry(BaseModel):
-    """What the suite asked of a board that cannot be had, and why; see plan.case.Unavailable."""
+    """What the suite asked of a board and is unavailable, and why; see plan.case.Unavailable."""
 
     model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
 
@@ -98,9 +98,9 @@ class UnavailableEntry(BaseModel):
 
 
 class OwnEntry(BaseModel):
-    """A library of the user's own that the run measures: its implementation.toml, and what its folder had.
+    """A library of the user's own that the run measures: its implementation.toml and the files of its folder.
 
-    `digest` is over the names and contents of all `files`, which have a SHA-256 each.
+    `digest` covers the names and contents of all `files`; `files` has the SHA-256 of each.
     """
 
     model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
@@ -126,26 +126,26 @@ class RunManifest(_Manifest):
     published: _Line
     samples: Annotated[int, Field(ge=1, le=MAX_SAMPLES)] | None
     cases: list[str]
-    # Kept here: by the suite's text alone a later version, or one without the user's own library, would say otherwise.
+    # Kept here because the suite's text gives another answer in a later version, or without the user's library.
     unavailable: list[UnavailableEntry] = []
     own: list[OwnEntry] = []
     recommended: _Line = ""
 
     def planned(self, planned: Suite) -> list[Case]:
-        """The run's cases, from its own copy of the suite and the number of samples asked for instead.
+        """The run's cases, from its own copy of the suite and the number of samples that was asked for.
 
-        Raises WorldwiseError if the suite has not all of them.
+        Raises WorldwiseError if the suite lacks one of them.
         """
         wanted = {case.id: case for case in planned.cases}
         for case_id in self.cases:
             if case_id not in wanted:
-                raise WorldwiseError(f"{RUN_FILE} has the case '{case_id}', but {SUITE_FILE} beside it has not.")
+                raise WorldwiseError(f"{RUN_FILE} lists the case '{case_id}', but {SUITE_FILE} beside it lacks it.")
         cases = [wanted[case_id] for case_id in self.cases]
         return [replace(case, samples=self.samples) for case in cases] if self.samples else cases
 
 
 class FileEntry(BaseModel):
-    """A file of a case as it was when the case was done: how many bytes, and their SHA-256."""
+    """Size and SHA-256 of a case's file when the case was done."""
 
     model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
 
@@ -154,7 +154,7 @@ class FileEntry(BaseModel):
 
 
 class CaseManifest(_Manifest):
-    """`case.json`: how one case went, and everything that went into it."""
+    """`case.json`: the result of one case, and all its inputs."""
 
     id: str
     target: str
@@ -172,13 +172,13 @@ class CaseManifest(_Manifest):
     digest: str
     command: list[str]
     wall_seconds: float
-    # On a board: what the operation takes of `flash` and `ram`, in bytes.
+    # On a board: bytes of `flash` and `ram` that the operation takes.
     footprint: dict[str, int] | None = None
     # Absent in older runs.
     files: dict[str, FileEntry] | None = None
 
     def case(self) -> Case:
-        """The case this is the manifest of."""
+        """The case that this manifest describes."""
         return Case(
             self.target,
             self.implementation,
@@ -191,7 +191,7 @@ class CaseManifest(_Manifest):
 
 
 class Finished(_Manifest):
-    """`finished.json`: that the run came to an end of its own, and which."""
+    """`finished.json`: how the run ended. A run that was killed has no such file."""
 
     finished: str
     state: FinalState
@@ -232,7 +232,7 @@ class Run:
         return manifest and check_case_manifest(manifest, case_id, path)
 
     def case_file(self, case_id: str, name: str = RECORDS_FILE) -> bytes:
-        """What is in a file of a case. Raises WorldwiseError if it is not what it was when the case was done."""
+        """The content of a case's file. Raises WorldwiseError if it has changed since the case was done."""
         path = self.case_directory(case_id) / name
         try:
             content = files.read_bytes(path, MOST_RECORDS, self.path)
@@ -244,7 +244,7 @@ class Run:
         return content
 
     def check_case(self, case_id: str) -> None:
-        """Raises WorldwiseError if a file of a case is not what it was when the case was done."""
+        """Raises WorldwiseError if a file of a case has changed since the case was done."""
         manifest = self.case(case_id)
         for name, entry in ((manifest and manifest.files) or {}).items():
             path = self.case_directory(case_id) / name
@@ -255,13 +255,13 @@ class Run:
             _require_same(path, entry, *found)
 
     def _entry(self, case_id: str, name: str) -> FileEntry | None:
-        """What a case's manifest says of a file; None if it says nothing of any."""
+        """The entry of a file in its case's manifest; None if the manifest lists no files."""
         manifest = self.case(case_id)
         if manifest is None or manifest.files is None:
             return None
         if name not in manifest.files:
             path = self.case_directory(case_id)
-            raise WorldwiseError(f"{path / name}: came after the case was done: {path / CASE_FILE} names it not.")
+            raise WorldwiseError(f"{path / name}: came after the case was done: {path / CASE_FILE} does not list it.")
         return manifest.files[name]
 
     def complete_cases(self) -> list[CaseManifest]:
@@ -314,7 +314,7 @@ def open_run(reference: str | Path, runs_dir: Path) -> Run:
 
 
 def list_runs(runs_dir: Path) -> list[ListedRun]:
-    """Every run of a directory, oldest first; those that cannot be read come with the reason."""
+    """Every run of a directory, oldest first; an unreadable run comes with the reason."""
     runs = []
     for name in _ids(runs_dir):
         path = runs_dir / name
@@ -341,12 +341,12 @@ def _open(path: Path) -> Run:
 
 
 def _is_unfinished(relative: PurePath, names: Sequence[str]) -> bool:
-    """Whether a folder of a run is that of a case in flight, or of one that was: nothing in it is read."""
+    """Whether a folder of a run belongs to a case that is not done: nothing in it is read."""
     return len(relative.parts) == 4 and relative.parts[0] == "cases" and CASE_FILE not in names
 
 
 def check_id(case_id: str, where: str) -> None:
-    """Refuses what cannot be the id of a case, and so its folder. Raises WorldwiseError naming `where` it stands."""
+    """Raises WorldwiseError, naming `where`, if a text cannot be a case's id, and so cannot be its folder."""
     parts = case_id.split("/")
     problem = next(filter(None, map(files.name_problem, parts)), "") if len(parts) == 3 else ""
     if problem:
@@ -356,7 +356,7 @@ def check_id(case_id: str, where: str) -> None:
 
 
 def check_run_manifest(manifest: RunManifest, path: Path) -> RunManifest:
-    """The same manifest. Raises WorldwiseError if what it names as cases cannot be cases."""
+    """The same manifest. Raises WorldwiseError if it lists a case twice or under an impossible id."""
     for case_id in manifest.cases:
         check_id(case_id, str(path))
     if len(set(manifest.cases)) != len(manifest.cases):
@@ -365,7 +365,7 @@ def check_run_manifest(manifest: RunManifest, path: Path) -> RunManifest:
 
 
 def check_case_manifest(manifest: CaseManifest, case_id: str, path: Path) -> CaseManifest:
-    """The same manifest. Raises WorldwiseError if it is not that of a case of this id, or names what is no file."""
+    """The same manifest. Raises WorldwiseError if it belongs to a case of another id, or lists an impossible file."""
     if manifest.id != case_id or manifest.case().id != case_id:
         raise WorldwiseError(
             f"{path}: belongs to case '{files.quoted(manifest.id)}', not to '{files.quoted(case_id)}'."
@@ -386,17 +386,19 @@ def check_case_manifest(manifest: CaseManifest, case_id: str, path: Path) -> Cas
     return manifest
 
 
-_CHANGED_HINT = "get the run again from where it came, or measure anew: worldwise run"
+_CHANGED_HINT = "copy the run again from its source, or measure again: worldwise run"
 
 
 def _require_same(path: Path, entry: FileEntry, size: int, sha256: str) -> None:
     if (size, sha256) != (entry.size, entry.sha256):
         what = f"has {size:,} bytes instead of {entry.size:,}" if size != entry.size else "has another SHA-256"
-        raise WorldwiseError(f"{path}: has changed since the case was done: by {CASE_FILE} it {what}.", _CHANGED_HINT)
+        raise WorldwiseError(
+            f"{path}: has changed since the case was done: according to {CASE_FILE} it {what}.", _CHANGED_HINT
+        )
 
 
 def _ids(runs_dir: Path) -> list[str]:
-    # Ids begin with the time, so their order is that of the runs; an "-2" for the same second sorts after it.
+    # Ids begin with the time, so they sort in the order of the runs; "-2", a second run in one second, sorts after it.
     if not runs_dir.is_dir():
         return []
     return sorted(path.name for path in runs_dir.iterdir() if _ID.fullmatch(path.name) and path.is_dir())

@@ -22,7 +22,7 @@ class SlowDown:
     seconds: Mapping[str, Sequence[float]]
 
     def ratios(self, mode: str) -> list[float]:
-        """Each round's time over that of the same round without the plugin."""
+        """Each round's time, divided by the time of the same round without the plugin."""
         return [with_it / without for with_it, without in zip(self.seconds[mode], self.seconds["none"], strict=True)]
 
     def ratio(self, mode: str) -> float:
@@ -33,7 +33,7 @@ class SlowDown:
 def measure_slowdown(watcher: Watcher, case: Case, rounds: int = _ROUNDS) -> SlowDown:
     """Run a case in turn without the plugin, in mode count and in mode stack. Records must be the same each time.
 
-    Timed is the emulator from its start to its end: restoring the machine is part of it, reading the trace is not.
+    The time is the emulator's, from its start to its end: it includes restoring the machine, but not reading the trace.
     """
     machine = EMULATED[case.target].machine(case, watcher.images)
     program = EMULATED[case.target].program(case)

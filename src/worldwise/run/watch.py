@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Watching: a case run once more with the emulator's plugin attached, its trace kept for explaining."""
+"""Watching: runs a case once more with the emulator's plugin attached, and keeps the trace for `explain`."""
 
 import gzip
 import hashlib
@@ -37,9 +37,9 @@ from worldwise.targets.known import EMULATED
 
 _MANIFEST = "watched.json"
 _KEPT_TRACE = f"{TRACE}.gz"
-# Fast and still ten times smaller.
+# Fast, and the trace still becomes ten times smaller.
 _COMPRESSION = 3
-# Linux keeps so many characters of a process's name.
+# Linux keeps this many characters of a process's name.
 _COMM_LENGTH = 15
 
 
@@ -57,7 +57,7 @@ class Watched:
 
 @dataclass
 class Watcher:
-    """Runs cases under the plugin and keeps what it saw in the cache, addressed by all that decides it."""
+    """Runs cases under the plugin and keeps the traces in the cache; the address covers everything that decides one."""
 
     lab: Lab
     images: ImageStore
@@ -74,15 +74,15 @@ class Watcher:
         fresh: bool = False,
         expected: Path | None = None,
     ) -> Watched:
-        """Run a case in mode stack, or take what was kept of an equal run.
+        """Run a case in mode stack, or take the kept trace of an equal run.
 
         Args:
             case: what to run.
             passes: outermost regions of a kind that are followed; 0 for all.
-            witness: instructions between two comparisons with the stack in memory; 0 for none.
-            exact_sites: keep calls apart by their instruction, not only by the function they are in.
-            fresh: run it even if an equal run is kept.
-            expected: records that must come out the same, byte for byte.
+            witness: instructions between two comparisons with the stack in memory; 0 for no comparison.
+            exact_sites: tell calls apart by their instruction, not only by the calling function.
+            fresh: run it even if the trace of an equal run is kept.
+            expected: the records that the run must repeat, byte for byte.
 
         Raises WorldwiseError as measuring does, if records differ from the expected, or if the trace does not add up.
         """
@@ -119,14 +119,14 @@ class Watcher:
         return Plugin(self.images.get(plugin_recipe()).file("worldwise.so"), {"mode": "count"})
 
     def stack_plugin(self, case: Case, machine: Machine, functions: Path) -> Plugin:
-        """The plugin in mode stack; where functions are is written to `functions`."""
+        """The plugin in mode stack; the addresses of functions are written to `functions`."""
         space = address_space(self.emulator, machine, self.images)
         _write(functions, pack_ranges(function_ranges(space, _process(case))))
         plugin = self.images.get(plugin_recipe()).file("worldwise.so")
         return Plugin(plugin, self._stack_arguments(machine), functions)
 
     def _run(self, case: Case, machine: Machine, plugin: Plugin, work: Path, digest: str) -> Path:
-        """Run a case, and give the folder of what is kept of it, in `work`."""
+        """Run a case in `work`, and return the folder with the files to keep."""
         directory = work / "run"
         directory.mkdir()
         self.notify(f"watching {case.id}")
@@ -138,7 +138,7 @@ class Watcher:
         return directory
 
     def _stack_arguments(self, machine: Machine) -> dict[str, str]:
-        """Mode stack, and where tasks and threads are switched."""
+        """Mode stack, with the addresses at which tasks and threads switch."""
         said = machine_symbols(self.emulator, machine) / "kallsyms"
         switch = [
             line.split()[0] for line in said.read_text(encoding="ascii").splitlines() if line.endswith(" cpu_switch_to")
@@ -167,7 +167,7 @@ def _process(case: Case) -> str:
 
 
 def _write(functions: Path, ranges: bytes) -> None:
-    """The plugin reads it as another user, if the tool is run by root."""
+    """Let the plugin read it: if root runs the tool, the plugin runs as another user."""
     functions.write_bytes(ranges)
     functions.chmod(0o644)
 
@@ -178,7 +178,7 @@ def require_same(found: Path, expected: Path, case: Case) -> None:
     if contents[0] != contents[1]:
         raise WorldwiseError(
             f"{case.id}: under the plugin the records are not those of the run ({found} against {expected})",
-            "this is a defect of the first order: keep both files and report it",
+            "this is a serious defect: keep both files and report it",
         )
 
 
@@ -188,7 +188,7 @@ def _keep(directory: Path, digest: str) -> None:
     with (
         trace.open("rb") as plain,
         (directory / _KEPT_TRACE).open("wb") as file,
-        # No name and no date: the same trace gives the same bytes.
+        # Without name and date the same trace gives the same bytes.
         gzip.GzipFile("", "wb", _COMPRESSION, file, mtime=0) as packed,
     ):
         shutil.copyfileobj(plain, packed)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""What a run does at the same time: it builds images of later cases while earlier ones are measured."""
+"""A run's parallel work: it builds images of later cases while it measures earlier ones."""
 
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
@@ -15,7 +15,7 @@ _Measured = TypeVar("_Measured")
 
 @dataclass(frozen=True)
 class Ended(Generic[_Built, _Measured]):
-    """A build or a measurement that has ended; one of the futures is there. `cases` are those that it was for."""
+    """A build or a measurement that has ended; one of the futures is set. `cases` are the cases that it was for."""
 
     cases: Sequence[Case]
     build: Future[_Built] | None = None
@@ -23,10 +23,10 @@ class Ended(Generic[_Built, _Measured]):
 
 
 class Work(Generic[_Built, _Measured]):
-    """Builds groups of cases one after another, and measures what `add` brings, which goes first.
+    """Builds groups of cases one after another, and measures the cases that `add` brings. Measuring goes first.
 
-    At most `jobs` cases are measured at a time. As many threads as they leave build, and one always may: so a machine
-    never waits for a build that could have been done before.
+    At most `jobs` cases are measured at a time. The other threads build, and at least one thread always may: so a
+    machine never waits for a build that could have been done before.
 
     Args:
         jobs: machines at a time.
@@ -51,15 +51,15 @@ class Work(Generic[_Built, _Measured]):
         self._running: dict[Future[_Measured], Case] = {}
 
     def add(self, cases: Sequence[Case]) -> None:
-        """Have these measured, after those that were brought before."""
+        """Queue these cases for measuring, behind those already queued."""
         self._ready.extend(cases)
 
     def build_no_more(self) -> None:
-        """Begin no further build; what is ready is measured nevertheless."""
+        """Begin no further build; cases already built are still measured."""
         self._groups.clear()
 
     def ended(self, pool: ThreadPoolExecutor) -> Iterator[Ended[_Built, _Measured]]:
-        """What has ended, one after another, until all is done; `pool` has room for one thread more than `jobs`."""
+        """Yields each piece of work as it ends, until all is done; `pool` has room for one thread more than `jobs`."""
         self._begin(pool)
         while self._building or self._running:
             waiting: list[Future[Any]] = [*self._building, *self._running]

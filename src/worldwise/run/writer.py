@@ -42,7 +42,7 @@ _FULL = (errno.ENOSPC, errno.EDQUOT)
 
 
 class RunWriter:
-    """Writes a run. While it lives the directory is locked against a second writer: use it in a `with`.
+    """Writes a run. While it is open, the directory is locked against a second writer: use it in a `with`.
 
     A full disk raises a WorldwiseError that says what is kept, from every method and from `guard()`.
     """
@@ -71,8 +71,8 @@ class RunWriter:
     ) -> Self:
         """Makes the directory of a new run. `cases` are those to be done, in order.
 
-        `samples` is the number asked for instead of the suite's own, if any; `unavailable` is what cannot be had of
-        what was asked for, all that the suite names if left out; `own` are the libraries of the user's own.
+        `samples` replaces the suite's own number, if given; `unavailable` is the part of what was asked for that is
+        unavailable, by default all that the suite names as such; `own` are the user's own libraries.
         Raises WorldwiseError.
         """
         started = (now or datetime.now(UTC)).astimezone(UTC)
@@ -105,9 +105,9 @@ class RunWriter:
 
     @classmethod
     def resume(cls, run: Run) -> Self:
-        """Goes on with a run that did not complete.
+        """Resumes a run that did not complete.
 
-        Raises WorldwiseError if it did, is still written, or a case that is done has changed since.
+        Raises WorldwiseError if the run is complete, is still being written, or a complete case has changed since.
         """
         if run.finished and run.finished.state == "complete":
             raise WorldwiseError(f"run {run.id} is complete: there is nothing to resume.")
@@ -129,19 +129,19 @@ class RunWriter:
         self.close()
 
     def close(self) -> None:
-        """Gives the directory free for another writer."""
+        """Unlocks the directory for another writer."""
         if self._lock is not None:
             os.close(self._lock)
             self._lock = None
 
     @property
     def pending(self) -> list[str]:
-        """The ids of the cases still to be done, in order; failed ones are to be done again."""
+        """The ids of the cases still to do, in order; failed cases are done again."""
         done = {manifest.id for manifest in self.run.complete_cases()}
         return [case_id for case_id in self.run.manifest.cases if case_id not in done]
 
     def case_directory(self, case_id: str) -> Path:
-        """An empty directory for a case about to be done; what an earlier attempt left there is removed."""
+        """An empty directory for the next case; files of an earlier attempt are removed."""
         if case_id not in self.run.manifest.cases:
             raise WorldwiseError(f"run {self.run.id} has no case '{case_id}'.")
         path = self.run.case_directory(case_id)
@@ -151,7 +151,7 @@ class RunWriter:
             try:
                 files.remove(self.run.path, relative / CASE_FILE)
             except OSError as error:
-                # The folder itself is a link: it goes next.
+                # The folder itself is a link: it is removed next.
                 if error.errno != errno.ELOOP:
                     raise
             files.remove(self.run.path, relative)
@@ -198,7 +198,7 @@ class RunWriter:
         )
 
     def finish(self, state: FinalState) -> Run:
-        """Says how the run ended and gives the run for reading. Raises WorldwiseError."""
+        """Writes how the run ended, and returns the run for reading. Raises WorldwiseError."""
         finished = Finished(format=FORMAT, finished=datetime.now(UTC).isoformat(timespec="seconds"), state=state)
         with self.guard():
             files.write_whole(self.run.path, FINISHED_FILE, _json(finished))
@@ -228,9 +228,9 @@ class RunWriter:
                     os.fsync(descriptor)
 
     def _to_disk(self, relative: PurePath, *, keep: bool) -> dict[str, FileEntry]:
-        """Brings a case's files to disk and tells what they are.
+        """Brings a case's files to disk and returns their entries.
 
-        What is no file of its own is not kept in a case that failed; in another one it raises WorldwiseError.
+        A link or a special file is removed from a failed case; in any other case it raises WorldwiseError.
         """
         entries: dict[str, FileEntry] = {}
         with files.folder(self.run.path, relative) as descriptor:
@@ -268,9 +268,9 @@ def _new_directory(runs_dir: Path, name: str) -> Path:
 
 
 def _lock(path: Path) -> int:
-    # On the directory itself, so that no file is left behind; the kernel lets go of it however the tool ends.
+    # The lock is on the directory itself, so no file is left behind; the kernel drops it however the tool ends.
     descriptor = os.open(path, os.O_RDONLY | os.O_DIRECTORY)
-    # A few tries: a reader that looks whether the run is locked holds the lock for a moment itself.
+    # A few tries: a reader that checks for the lock holds it for a moment itself.
     for _ in range(5):
         if files.try_lock(descriptor):
             return descriptor

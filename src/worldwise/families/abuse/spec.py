@@ -12,7 +12,7 @@ _CALLS = Parameter("calls", "calls", most=MAX_CALLS, missing="a number of calls:
 SPEC = Spec(
     operations=(Operation(ABUSE, {OPTEE: {}}, {OPTEE: (LOAD, TICKS, _TA, _CALLS)}, app_parameter="ta"),),
     apps={
-        # Clients that call the attestation's TAs wrongly, and do nothing else.
+        # These clients make wrong calls to the attestation's TAs, and nothing else.
         "attest": App(ATTEST_TA, borrows=ATTESTATION),
         "attest-own": App(ATTEST_TA, borrows="bearssl"),
     },

@@ -43,7 +43,7 @@ def _ta(attempt: Attempt) -> str:
 
 
 def _split(attempt: Attempt) -> tuple[str, str]:
-    """Of a call of the table: its command and what is wrong with it."""
+    """The command of a call of the table, and what is wrong with the call."""
     command, _, kind = attempt.what.partition(": ")
     return command, kind
 

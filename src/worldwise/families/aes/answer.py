@@ -10,7 +10,7 @@ from worldwise.report.surprises import spread_surprises
 from worldwise.report.tables import ANSWER_LINES, Answer
 
 _MODES = ("cbc", "ctr", "gcm")
-# As the caller sees it: from the client of the TEE, or in Linux.
+# The caller's places: the client of the TEE, or Linux.
 _CALLER = ("client", "linux")
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""AES: what its records must say. Of each message they have checksums of what went in and what came out."""
+"""AES: the rules for its records. For each message they have checksums of input and output."""
 
 import functools
 import zlib
@@ -22,10 +22,10 @@ from worldwise.records.models import Bytes, Count, hex_digits
 
 
 class CipherEvidence(EvidenceRecord):
-    """A message that anybody can make again, encrypted by AES, or decrypted again: checksums stand for both.
+    """A reproducible message that was encrypted with AES, or decrypted again: it has checksums of input and output.
 
-    `message` is its number, of which its first bytes are made. What is encrypted in GCM has the tag at its end, and
-    `aad` is what was authenticated with it.
+    `message` is its number, from which its first bytes are made. In GCM the ciphertext ends with the tag, and `aad` are
+    the bytes that were authenticated with it.
     """
 
     tag: ClassVar[str] = "cipher"
@@ -57,7 +57,7 @@ class CipherEvidence(EvidenceRecord):
                 "mode": given["mode"],
                 "direction": given["direction"],
                 "size": case.size,
-                # What is decrypted is the same message every time.
+                # Decryption has the same message every time.
                 "message": self.index if given["direction"] == "encrypt" else 0,
             },
             "must be",
@@ -82,7 +82,7 @@ class CipherEvidence(EvidenceRecord):
         return Once((self.iv,), self.index, "used the vector of {} again") if self.direction == "encrypt" else None
 
 
-# Every implementation has the same messages, and a report reads them all.
+# Cached: every implementation has the same messages, and a report reads them all.
 @functools.lru_cache(maxsize=16384)
 def _checksums(mode: str, key: str, iv: str, aad: str, size: int, index: int) -> tuple[str, str]:
     """The CRC-32 of a message and of what AES makes of it, in hex."""
@@ -106,7 +106,7 @@ def _owed(kinds: tuple[str, ...], forged: tuple[str, ...]) -> Owed:
 
 EVIDENCE = Evidence(
     (
-        # In a TEE nothing may be left of what was forged.
+        # In a TEE no plain text of a forged message may be left.
         _owed((OPTEE,), ("forged-tag-refused", "forged-plaintext-withheld")),
         _owed((LINUX, *PLAIN_TARGETS), ("forged-tag-refused",)),
     )

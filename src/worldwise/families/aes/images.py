@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The program of AES in its four calls for plain Linux, by a library of Linux, as the app of that name has it."""
+"""The program for plain Linux that makes the four calls of AES with a library of Linux."""
 
 from worldwise.families.aes.spec import AES, SPEC
 from worldwise.lab.image import Recipe
@@ -14,7 +14,7 @@ _OPENSSL = "openssl"
 
 def _plain_programs(case: Case, architecture: Architecture) -> Recipe:
     library, optimisation = case.implementation, case.optimisation
-    # OpenSSL comes compiled, as where it is a portable implementation.
+    # OpenSSL is Debian's compiled library, as for its portable implementation.
     packaged = find(_OPENSSL).manifest.source if library.startswith(_OPENSSL) else None
     libraries = packaged.packages if packaged else ()
     sources = () if packaged else SPEC.apps[AES].sources

@@ -9,7 +9,7 @@ from worldwise.read.includes import CLIENT_CALL, IN_LINUX, IN_TA
 from worldwise.read.readings import Readings, Series
 from worldwise.records.models import Sample
 
-# What is not measured but added up.
+# The measure that is a sum of others.
 AES_WHOLE = "whole"
 _AES_CALLS = {
     "prepare": "an operation and an object for its key, allocated",
@@ -20,7 +20,7 @@ _AES_CALLS = {
 
 
 def _sums(case: Case, samples: Mapping[tuple[str, str], tuple[Sample, ...]]) -> Iterable[Series]:
-    """Of AES what a message costs in all: each sample's four calls together, at each place."""
+    """The whole cost of a message with AES: the sum of each sample's four calls, at each place."""
     if case.operation != AES:
         return
     for place in dict.fromkeys(place for _, place in samples):

@@ -10,7 +10,7 @@ from worldwise.plan.spec import LINUX, OPTEE, App, Operation, Parameter, Spec
 
 AES = "aes"
 _CALLS = ("prepare", "set-key", "set-iv", "cipher")
-# A message: a call brings it and what becomes of it, and of the page tables that a call to a TA has each needs its own.
+# The longest message: a call passes input and output, each needs page tables of its own, and a call has only so many.
 MAX_AES = 4 * 2**20
 
 _KEY = Parameter("key", "keys", ("128", "256"), missing="a key's length in bits, such as key=128")
@@ -42,7 +42,7 @@ def _reason(target: str, implementation: str, _given: Mapping[str, str]) -> str:
     if implementation not in _APP.libraries:
         return f"{implementation} has AES in counter mode alone here: aes128 and aes256"
     if implementation.endswith("-ce") and target == "linux-armv7":
-        return f"{implementation} needs the Cryptographic Extension, which Armv7-A has not"
+        return f"{implementation} needs the Cryptographic Extension, which Armv7-A lacks"
     return ""
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Tables of AES: the published one in its own shape with ours beside it, and ours for those who choose a library."""
+"""Tables of AES: the published table with our figures beside it, and our tables for choosing a library."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
@@ -27,13 +27,13 @@ KEYS = ("128", "256")
 PUBLISHED_SIZE = 4096
 
 _FIXED = ("prepare", "set-key", "set-iv")
-# How the source calls a call, and which measure of ours it is.
+# The source's name of a call -> our measure.
 _CALLS = {"prepare_aes": "prepare", "set_iv": "set-iv", "set_key": "set-key", "cipher_buffer": "cipher"}
 _KINDS = {"All": "client", "Inv": "invoke"}
-# What the source encrypts with: its client asks the TA for CTR, its program in Linux asks OpenSSL for CBC.
+# The source's modes: its client asks the TA for CTR, its program in Linux asks OpenSSL for CBC.
 _SECURE_MODE, _PLAIN_MODE = "ctr", "cbc"
-# Which of ours stands beside it, the nearest first: OP-TEE as it is built by default; OpenSSL on a core that has the
-# extension, as the emulated Cortex-A57 has.
+# Our variants beside the source's figures, the nearest first: OP-TEE as built by default; OpenSSL on a core with the
+# extension, like the emulated Cortex-A57.
 _SECURE = ("libtomcrypt-Os", "libtomcrypt-O2", "mbedtls-Os", "mbedtls-O2")
 _PLAIN = ("openssl-ce-O2", "openssl-O2", "mbedtls36-ce-O2", "mbedtls36-O2")
 # With and without the extension: (without, with).
@@ -43,7 +43,7 @@ _EXTENSIONS = (
     ("mbedtls36", "mbedtls36-ce"),
     ("openssl", "openssl-ce"),
 )
-# What a TA has, and what the same core can have in Linux.
+# A TA's variant, and the variant on the same core in Linux.
 _WORLDS = (
     ("mbedtls", "mbedtls36"),
     ("mbedtls-ce", "mbedtls36-ce"),
@@ -55,8 +55,7 @@ _WORLDS = (
 def aes_sections(reading: Reading, full: bool = False) -> list[Section]:
     """The parts of a report that are of AES; none if the run has none.
 
-    Unless `full`, of both directions and keys the tables show what can be told apart: decryption and AES-256 stand
-    where they differ.
+    Unless `full`, the tables show decryption and AES-256 only where they differ from encryption and AES-128.
     """
     rows = [row for row in reading.rows if row.operation == OPERATION and row.target not in PLAIN_TARGETS]
     if not rows:
@@ -73,7 +72,7 @@ def aes_sections(reading: Reading, full: bool = False) -> list[Section]:
 
 
 def plain_aes_sections(reading: Reading, full: bool = False) -> list[Section]:
-    """The same of plain Linux, machine by machine; none if the run has none."""
+    """The sections of AES in plain Linux, machine by machine; none if the run has none."""
     rows = [row for row in reading.rows if row.operation == OPERATION and row.target in PLAIN_TARGETS]
     if not rows:
         return []
@@ -91,7 +90,7 @@ def plain_aes_sections(reading: Reading, full: bool = False) -> list[Section]:
 
 
 def _common_sections(table: "_Rows", full: bool) -> list[Section | None]:
-    """What is told of one machine, whatever it has."""
+    """The sections of one machine, TEE or plain Linux."""
     return [
         *(_cipher_section(table, mode, direction) for mode in MODES for direction in DIRECTIONS[: 2 if full else 1]),
         _direction_section(table),
@@ -101,7 +100,7 @@ def _common_sections(table: "_Rows", full: bool) -> list[Section | None]:
 
 
 class _Rows:
-    """The rows of AES by what they are of."""
+    """The rows of AES, indexed by their parameters."""
 
     def __init__(self, rows: Sequence[Row]) -> None:
         self._rows: dict[tuple[object, ...], Row] = {}
@@ -109,7 +108,7 @@ class _Rows:
         for row in rows:
             given = parameters_of(row.parameters)
             if not is_quiet(row):
-                continue  # not the quiet machine that these tables are of
+                continue  # These tables show only undisturbed machines.
             key = (row.variant, given["mode"], given["key"], given["direction"], row.size, row.measure, row.place)
             self._rows[key] = row
         known = [*IMPLEMENTATIONS, *(name for pair in _EXTENSIONS for name in pair)]
@@ -120,15 +119,15 @@ class _Rows:
         self.sizes = sorted({row.size for row in self._rows.values() if row.size is not None})
 
     def get(self, variant: str, mode: str, key: str, direction: str, size: int, measure: str, place: str) -> Row | None:
-        """The row of these, if it was measured."""
+        """The row with these parameters, if it was measured."""
         return self._rows.get((variant, mode, key, direction, size, measure, place))
 
     def places(self, variant: str) -> tuple[str, ...]:
-        """Where a variant's cost is shown: as its caller sees it, then inside the TA."""
+        """The places of a variant's cost: the caller's, then inside the TA."""
         return ("client", "ta") if variant.rpartition("-")[0] in IMPLEMENTATIONS else ("linux",)
 
     def first(self, variants: Iterable[str], mode: str, place: str) -> str:
-        """The first of some variants that has a published size at a place; empty if none has."""
+        """The first of these variants that has the published size at a place; empty if none has."""
         for variant in variants:
             if any(
                 self.get(variant, mode, key, direction, PUBLISHED_SIZE, "cipher", place)
@@ -142,7 +141,7 @@ class _Rows:
 # --- the published table ---
 
 
-# (operation, algorithm, place) -> what was published.
+# (operation, algorithm, place) -> published figure.
 _Published = Mapping[tuple[str, str, str], Figure]
 _SHIFTED = (
     "*: digit for digit a figure of decryption, the Inv of the call above: the table looks shifted by one. The program "
@@ -239,7 +238,7 @@ def _published_notes(figures: _Published, secure: str, plain: str) -> list[str]:
 
 
 def _is_another(figure: Figure, figures: Iterable[Figure]) -> bool:
-    """Whether a figure of decryption has the same digits, mean and deviation."""
+    """Whether a figure of decryption has the same mean and deviation, digit for digit."""
     return any(
         other.operation.startswith("decrypt") and (other.value, other.stdev) == (figure.value, figure.stdev)
         for other in figures
@@ -309,7 +308,7 @@ def _direction_section(table: _Rows) -> Section | None:
         "AES-128: decrypt / encrypt, cipher alone",
         ("128", "decrypt"),
         ("128", "encrypt"),
-        "Decryption has tables of its own with --full.",
+        "--full adds tables of decryption.",
     )
 
 
@@ -320,7 +319,7 @@ def _key_section(table: _Rows) -> Section | None:
         "AES-256 / AES-128, encrypt, cipher alone",
         ("256", "encrypt"),
         ("128", "encrypt"),
-        "AES-256 has 14 rounds to AES-128's 10: a library that does nothing but rounds comes to 1.40.",
+        "AES-256 has 14 rounds to AES-128's 10: if only the rounds cost anything, the ratio is 1.40.",
     )
 
 
@@ -418,7 +417,7 @@ _CHECKED = (
 _LIBRARIES = (
     "mbedtls36: Debian's mbed TLS 3.6 in its default configuration, through its cipher layer, compiled at the "
     "case's level; -ce differs by MBEDTLS_AESCE_C alone. openssl: Debian's libcrypto through EVP, at Debian's own "
-    "optimisation level whatever the case says; without -ce it is told by OPENSSL_armcap=1 that the core has Advanced "
+    "optimisation level whatever the case says; without -ce OPENSSL_armcap=1 tells it that the core has Advanced "
     "SIMD and nothing else."
 )
 

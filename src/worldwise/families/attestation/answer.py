@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The answer of an attestation on one screen: what a client waits for, and whether that fits the budget."""
+"""The answer of an attestation on one screen: the cost that a client sees, and whether it fits the budget."""
 
 from collections.abc import Sequence
 
@@ -16,8 +16,9 @@ from worldwise.report.tables import ANSWER_LINES, Answer
 
 
 def attestation_answer(reading: Reading, rows: Sequence[Row]) -> Answer | None:
-    """Of some rows of the TEE, for each measure the variant that takes the fewest instructions and the one that takes
-    the most, as the client sees them. None if no client was measured.
+    """For each measure, the variants with the fewest and with the most instructions, as the client sees them.
+
+    `rows` are of the TEE. None if no client was measured.
     """
     waiting: dict[str, list[Row]] = {}
     for row in rows:
@@ -55,7 +56,7 @@ def _line(name: str, rows: Sequence[Row], reading: Reading) -> list[str]:
 
 
 def _cold(rows: Sequence[Row]) -> tuple[str, ...]:
-    """Where a first call takes more than twice the median."""
+    """A sentence on the first call that takes more than twice the median."""
     cold = [row for row in rows if row.place == "client" and row.first > 2 * row.median]
     if not cold:
         return ()

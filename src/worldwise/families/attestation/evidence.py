@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Attestation: what its records must say. Its keys and signatures are those of P-256, as its TA has them."""
+"""Attestation: the rules for its records. Keys and signatures are of P-256, in the TA's format."""
 
 from typing import Annotated, ClassVar, Literal
 
@@ -14,7 +14,7 @@ from worldwise.records.evidence import Evidence, EvidenceRecord, Once, Owed
 from worldwise.records.models import Bytes, Count, hex_digits
 from worldwise.records.on_curve import REJECTED, once_signed
 
-# The length in bytes of what each operation signs.
+# The length of the message that each operation signs, in bytes.
 MESSAGE_BYTES = {"attestdiv": 48, "attestquorum": 40}
 _NO_POINT = "the public key is not a point of P-256"
 

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Tables of attestation, and of whatever stands beside it: the price of the TEE, and what changes to OP-TEE give."""
+"""Tables of attestation and of operations without their own tables: the price of the TEE, the gain of changes to
+OP-TEE."""
 
 from collections.abc import Iterable, Sequence
 
@@ -13,9 +14,10 @@ from worldwise.report.tables import Answer, Group, Tables
 
 
 def attestation_sections(reading: Reading, full: bool = False) -> list[Section]:
-    """What the TEE costs beside Linux, and what options, levels and changes give, of all that has no tables of its own.
+    """The price of the TEE against Linux, and the gain of options, levels and changes, for operations without tables of
+    their own.
 
-    With `full`, of all operations.
+    With `full`, for all operations.
     """
     rows, factors = shown_rows(reading, full), shown_factors(reading, full)
     parts = [
@@ -102,7 +104,7 @@ def _optimisation_section(factors: Iterable[Factor]) -> Section | None:
 
 
 def _change_section(rows: Iterable[Row]) -> Section | None:
-    """What each implementation that tries a change gives, beside the one that it is tried on."""
+    """The gain of each implementation that tries a change, beside the unchanged one."""
     listed = list(rows)
     medians = {(row.case, row.measure, row.place): row.median for row in listed}
     cells = []

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Calls of a TA: what their records must say."""
+"""Calls of a TA: the rules for their records."""
 
 from worldwise.plan.spec import OPTEE
 from worldwise.records.evidence import Evidence, Owed

@@ -15,9 +15,9 @@ from worldwise.report.tables import Group, Tables
 
 PAGE = 4096
 _KINDS = ("temporary", "registered", "partial", "allocated")
-# Of one variant: (measure, place, kind) -> size -> median.
+# For one variant: (measure, place, kind) -> size -> median.
 _Payloads = Mapping[tuple[str, str, str], Mapping[int, float]]
-# Of one variant: measure -> (sessions, parameters, bytes) -> median.
+# For one variant: measure -> (sessions, parameters, bytes) -> median.
 _Calls = Mapping[str, Mapping[tuple[int, int, int], float]]
 _ENDS = ("oldest", "newest")
 
@@ -134,7 +134,7 @@ def _once_section(variants: Mapping[str, Sequence[Row]]) -> Section | None:
             "set up: registering and releasing, or allocating and releasing, without the call between. pays off: from "
             "this call on, all calls with memory that stays cost less together than as many with temporary memory; "
             "never: a call with it costs more, since the client copies.",
-            "Allocated memory is of the C library's heap: it has been there before, but from 128 KiB on it is new "
+            "Allocated memory is from the C library's heap. Small pieces are reused; from 128 KiB on they are new "
             "pages each time, which Linux clears and maps one by one.",
         ],
         name="payload-once",
@@ -177,7 +177,7 @@ def _payload_fit_section(variants: Mapping[str, Sequence[Row]], full: bool) -> S
 
 
 def _page_notes(variant: str, found: _Payloads) -> Iterator[str]:
-    """How far a call is from a line: what it costs for each further page, between one size and the next."""
+    """How far a call's cost is from a straight line: the cost of each further page, between neighbouring sizes."""
     points = found.get(("call", "client", "registered"), {})
     sizes = [size for size in sorted(points) if size >= PAGE]
     if len(sizes) < 2 or not any(size < PAGE for size in points):
@@ -253,7 +253,7 @@ def _calls_section(variants: Mapping[str, Sequence[Row]]) -> Section | None:
 
 
 def _one_at_a_time(key: tuple[int, int, int]) -> tuple[int, int, int, int]:
-    """What changes one thing alone comes first."""
+    """The order of calls: those that change only one thing come first."""
     sessions, parameters, size = key
     return (_changes(key), size, parameters, sessions)
 
@@ -263,11 +263,11 @@ def _changes(key: tuple[int, int, int]) -> int:
 
 
 def _lines(points: Mapping[tuple[int, int, int], float]) -> dict[str, Line]:
-    """A line for each thing that changes alone."""
+    """A line through the calls that change only one thing, for each such thing."""
     alone: dict[str, dict[int, float]] = {
         "session": {sessions: median for (sessions, *rest), median in points.items() if rest == [0, 0]},
         "value": {values: median for (sessions, values, size), median in points.items() if (sessions, size) == (1, 0)},
-        # No memory at all is another call than a little.
+        # A call without memory is another kind of call than one with little memory.
         "byte": {size: median for (*rest, size), median in points.items() if rest == [1, 0] and size},
     }
     lines = {what: fit_line(of) for what, of in alone.items()}
@@ -303,7 +303,7 @@ def _calls_fit_section(variants: Mapping[str, Sequence[Row]], full: bool) -> Sec
 
 
 def _sum_section(variants: Mapping[str, Sequence[Row]]) -> Section | None:
-    """Whether the costs add up: what the lines foretell of calls that change several things at once."""
+    """Whether the costs add up: what the lines predict for calls that change several things at once."""
     cells = []
     for variant, rows in variants.items():
         for end, points in _calls(rows).items():

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The answer of cryptography in a TA on one screen: which library takes how many instructions for what counts most."""
+"""The answer of cryptography in a TA on one screen: each library's instructions for the main operation."""
 
 from collections import Counter
 from collections.abc import Callable, Sequence
@@ -20,9 +20,9 @@ def crypto_answer(
     subject_of: Callable[[Row], Subject],
     text: Callable[[str, str, int | None], str],
 ) -> Answer | None:
-    """The libraries by what a client waits for of one subject: what the suite recommends, or what most of them have.
+    """The libraries by the client's cost of one subject: the one that the suite recommends, or the one that most have.
 
-    `rows` are the ordinary ones of the TEE. None if no client was measured.
+    `rows` are the TEE's ordinary rows. None if no client was measured.
     """
     clients = [row for row in rows if row.place == "client"]
     if not clients:

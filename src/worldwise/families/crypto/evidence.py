@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Operations on any curve in a TEE, and in Linux beside it: what their records must say."""
+"""Operations on any curve in a TEE, and in Linux beside it: the rules for their records."""
 
 from dataclasses import replace
 

@@ -21,9 +21,9 @@ from worldwise.targets.optee_images import app_programs
 from worldwise.targets.portable_images import adapter_trees, source_packages, tee_plan, trees
 
 _APP = "crypto"
-# What the crypto app needs of the bench beside what every app has: the known answers, the random bytes, the hash.
+# The parts of the bench that the crypto app needs beside those of every app: known answers, random bytes, hash.
 _FRAME = (("mcu", ("known.c", "known.h", "frame.h")), ("ops/common", ("random.c", "sha256.c")))
-# The macros of the known answers, and what an implementation must have for each. The app has no more.
+# The macros of the known answers -> the operations that an implementation needs for each.
 _NEEDS: Mapping[str, tuple[str, ...]] = {
     "sign": ("sign", "verify"),
     "ecdh": ("ecdh",),
@@ -35,13 +35,13 @@ _NEEDS: Mapping[str, tuple[str, ...]] = {
 def programs(name: str, optimisation: str, curve: str, crates: Callable[[Portable], Path | None]) -> Recipe:
     """The programs of the crypto app for one curve (NO_CURVE for hashing): its TA and its client.
 
-    For a library that is compiled into the TA the Linux program too.
+    If the library is compiled into the TA, the Linux program too.
 
     Args:
         name: of the implementation: one of OP-TEE's core, or a portable one.
         optimisation: of the TA, the library and the core.
         curve: the one curve of the TA.
-        crates: says where a library's sources are that come as a crate.
+        crates: finds the sources of a library that comes as a crate.
     """
     implementation = None if name in IMPLEMENTATIONS else find(name)
     theirs = app_programs(_APP, name, optimisation)
@@ -75,7 +75,7 @@ def programs(name: str, optimisation: str, curve: str, crates: Callable[[Portabl
 
 def _case_programs(case: Case, _feature: str) -> Recipe:
     own = case.operation in {operation.name for operation in SPEC.operations}
-    # Hashing has no curve; of other operations any curve's TA does.
+    # Hashing has no curve: the TA of any curve will do.
     curve = case.curve or (NO_CURVE if own else TEE_CURVE)
     return programs(case.implementation, case.optimisation, curve, lambda library: crate_folder(library, Crates()))
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""What the counts of cryptography in a TA include, what its TAs take, and what a suite recommends."""
+"""What the counts of cryptography in a TA include, the sizes of its TAs, and the suite's recommendation."""
 
 from worldwise.plan.case import Case
 from worldwise.read.includes import on_curves

@@ -13,7 +13,7 @@ _RANDOM = Parameter("random", "randoms", ("bench", "tee"), "bench")
 
 
 def _digest_problem(_target: str, given: Mapping[str, str]) -> str:
-    return "" if parse_size(given["size"]) else "the TA takes no message of no bytes."
+    return "" if parse_size(given["size"]) else "the TA does not take an empty message."
 
 
 def _signature_problem(target: str, given: Mapping[str, str]) -> str:
@@ -28,7 +28,7 @@ def _operation(
     problem: Problem = no_problem,
     portable_name: str = "",
 ) -> Operation:
-    """One of the app: `first` are its parameters, `last` those that it has in the TEE alone."""
+    """An operation of the app: `first` are its parameters, `last` those that it has only in the TEE."""
 
     def reason(target: str, implementation: str, given: Mapping[str, str]) -> str:
         return portable_reason(target, implementation, given.get("curve", ""), portable_name or name)

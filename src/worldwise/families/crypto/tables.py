@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Reports of signatures, secrets and digests in a TA: what each implementation costs, and what is recommended."""
+"""Reports of signatures, secrets and digests in a TA: the cost of each implementation, and the recommendation."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
@@ -17,9 +17,9 @@ from worldwise.report.comparing import claim
 from worldwise.report.tables import Answer, Columns, Group, Tables
 
 OPERATIONS = ("sign", "verify", "ecdh", "digest")
-# What of a case is not the operation itself: how memory goes over, and where random bytes come from.
+# Parameters that do not change the operation itself: the kind of memory, and the source of random bytes.
 _WAYS = {"memory": "temporary", "random": "bench"}
-# The same message and the same library in Linux, of what is measured with OP-TEE's own libraries there.
+# OP-TEE's own libraries have their Linux figures from this operation, with a message of this size.
 _ATTESTATION = "attestdiv"
 _ATTESTATION_BYTES = 48
 _CURVE = "secp256r1"
@@ -30,7 +30,7 @@ _CURVE_NAMES = {_CURVE: "P-256", "ed25519": "Ed25519", "x25519": "X25519"}
 def crypto_sections(reading: Reading, full: bool = False) -> list[Section]:
     """The parts of a report that are of the crypto app's operations; none if the run has none of them.
 
-    With `full`, it is told too what OP-TEE's own libraries have no program for in Linux.
+    With `full`, also what OP-TEE's own libraries cannot be measured for in Linux.
     """
     rows = _own_rows(reading)
     parts = [
@@ -51,24 +51,24 @@ def _own_rows(reading: Reading) -> list[Row]:
 
 
 def _way(row: Row) -> tuple[str, str]:
-    """How a call's memory goes over and where its random bytes come from."""
+    """A call's kind of memory, and the source of its random bytes."""
     given = parameters_of(row.parameters)
     memory, random = (given.get(key, usual) for key, usual in _WAYS.items())
     return memory, random
 
 
 def _usual(row: Row) -> bool:
-    """Whether a row is of the ordinary way: temporary memory, the bench's random bytes, nothing that disturbs."""
+    """Whether a row is ordinary: temporary memory, the bench's random bytes, an undisturbed machine."""
     return not set(parameters_of(row.parameters)) - {"curve", "size"}
 
 
 def _subject(row: Row) -> tuple[str, str, int | None]:
-    """What rows have in common that do the same."""
+    """The key that rows share if they do the same."""
     return (row.operation, row.curve, row.size)
 
 
 def subject_text(operation: str, curve: str, size: int | None) -> str:
-    """What is done, as it stands in tables: `P-256 sign 48B`, `X25519`, `SHA-256 64KiB`."""
+    """The operation as tables name it: `P-256 sign 48B`, `X25519`, `SHA-256 64KiB`."""
     if operation == "digest":
         return f"SHA-256 {size_text(size or 0)}"
     name = _CURVE_NAMES.get(curve, curve)
@@ -79,7 +79,7 @@ def subject_text(operation: str, curve: str, size: int | None) -> str:
 
 def _order(subject: tuple[str, str, int | None]) -> tuple[int, int, int]:
     operation, curve, size = subject
-    # P-256 first: it is the attestation's.
+    # P-256 first, because the attestation uses it.
     place = -1 if curve == _CURVE else CURVES.index(curve) if curve in CURVES else len(CURVES)
     return (place, OPERATIONS.index(operation), size or 0)
 
@@ -229,7 +229,7 @@ def _ways_section(rows: Sequence[Row]) -> Section | None:
 
 
 def _has_ways(row: Row, rows: Iterable[Row]) -> bool:
-    """Whether a row is one of several that differ in nothing but memory and random bytes."""
+    """Whether other rows differ from a row only in memory and random bytes."""
     return any(
         other.variant == row.variant and _subject(other) == _subject(row) and not _usual(other) for other in rows
     )
@@ -239,7 +239,7 @@ def _unavailable_section(reading: Reading, full: bool) -> Section | None:
     groups: dict[str, dict[str, None]] = {}
     for each in reading.unavailable:
         if each.operation in OPERATIONS and not takes_portables(each.target):
-            # What OP-TEE's core has, no run could have in Linux: it is no gap of anybody's.
+            # OP-TEE's core never runs in Linux, so a missing Linux figure for it is no gap.
             if each.target == "linux" and each.implementation in IMPLEMENTATIONS and not full:
                 continue
             where = "in a TA" if each.target == "optee" else "in Linux"
@@ -253,9 +253,9 @@ def _unavailable_section(reading: Reading, full: bool) -> Section | None:
 
 
 def recommended_section(reading: Reading) -> Section | None:
-    """What the suite's recommended attestation signature costs, and what it saves; None if the run has none.
+    """Cost and saving of the suite's recommended attestation signature; None if the run has none.
 
-    The published figure is that of the same message's signature in a TA; libtomcrypt's is of the same run.
+    The published figure is a TA's signature of the same message; libtomcrypt's figure is from the same run.
     """
     recommended = reading.part(Recommended).recommended
     chosen = [row for row in reading.rows if row.case == recommended and row.measure == "sign"]
@@ -315,7 +315,7 @@ def _published_instructions() -> float:
 
 
 def _libtomcrypt(rows: Iterable[Row], like: Row) -> Row | None:
-    """The same signature by OP-TEE's default library, at the same place: of this app, or the attestation's own."""
+    """The same signature by OP-TEE's default library, at the same place: from this app, or from the attestation."""
     for row in rows:
         same = (row.implementation, row.optimisation, row.measure, row.place) == (
             "libtomcrypt",
@@ -361,7 +361,7 @@ def _recommendation_notes(row: Row) -> list[str]:
 
 
 def crypto_columns(reading: Reading) -> Mapping[str, Callable[[Row], object]]:
-    """The columns that a CSV has besides if the run has such operations: none otherwise."""
+    """Further columns of the CSV if the run has such operations; otherwise none."""
     if not any(row.part(TaSize).ta_loaded for row in reading.rows):
         return {}
     return {
@@ -372,7 +372,7 @@ def crypto_columns(reading: Reading) -> Mapping[str, Callable[[Row], object]]:
 
 
 def _own_notes(rows: Sequence[Row]) -> list[str]:
-    """What libraries that are no part of OP-TEE do in a TEE."""
+    """A note on libraries that are no part of OP-TEE."""
     names = list(
         dict.fromkeys(
             row.implementation

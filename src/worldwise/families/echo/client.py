@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """An echo server in a machine, measured from the host through the emulator's user network.
 
-These are times of the host's clock, of an emulator: they take in the emulator's speed on this host, its network code
-and whatever else the host does. They do not repeat, are no counts, and are kept in a file of their own.
+The host's clock measures an emulator: the times include the emulator's speed on this host, its network code and the
+host's other work. They do not repeat, are no counts, and are kept in a file of their own.
 """
 
 import contextlib
@@ -28,20 +28,20 @@ from worldwise.lab.sandbox.limits import MIB
 from worldwise.plan.case import Case
 
 HOST_FILE = "host.jsonl"
-# Messages that are sent without waiting for an answer, as NET_STREAM_MESSAGES in guest/apps/echo/net.h.
+# Messages sent without waiting for an answer; the same as NET_STREAM_MESSAGES in guest/apps/echo/net.h.
 STREAM_MESSAGES = 32
 MEASURES = ("round-trip", "stream")
 _MOST_BYTES = 64 * 2**20
 
-# As in guest/apps/echo: the port of both sides, the card's address, and the one that stands for the host's listener.
+# As in guest/apps/echo: the port of both sides, the card's address, and the address of the host's listener.
 _PORT = 7
 _CARD = "10.0.2.15"
 _HOST = "10.0.2.100"
 _LOOPBACK = "127.0.0.1"
-# What the measured program records when its server is there.
+# The record that the measured program writes when its server is ready.
 _READY = b'"result":"ready"'
 
-# Seconds: for the machine to get ready, for one message, between two looks at whether to stop.
+# Seconds: until the machine must be ready, until a message must arrive, between two checks whether to stop.
 _START_LIMIT = 90.0
 _MESSAGE_LIMIT = 60.0
 _LOOK = 0.1
@@ -52,7 +52,7 @@ class _Record(BaseModel):
 
 
 class HostStart(_Record):
-    """The first record of host.jsonl: what is measured."""
+    """The first record of host.jsonl: the case and its settings."""
 
     type: Literal["start"]
     format: Literal[1]
@@ -150,7 +150,7 @@ class EchoClient:
             listener.bind((_LOOPBACK, 0))
             port = listener.getsockname()[1]
             if dict(self.case.parameters)["server"] == "socket":
-                # The TA can only connect: QEMU does so for it, when it starts, to what listens here.
+                # The TA can only connect. QEMU connects for it, at its start, to the listener here.
                 listener.listen(1)
                 forward = f"guestfwd=tcp:{_HOST}:{_PORT}-tcp:{_LOOPBACK}:{port}"
                 client = _Client(self.case, directory, live, listener, None)
@@ -184,28 +184,28 @@ class _Client(threading.Thread):
         self._over = threading.Event()
 
     def finish(self) -> None:
-        """The machine has ended: what the client still waits for will not come."""
+        """The machine has ended: stop waiting for messages."""
         self._over.set()
         self.join()
 
     def run(self) -> None:
-        """The whole case. What goes wrong stands in `problem` afterwards."""
+        """Measure the whole case; afterwards `problem` has the error, if any."""
         path = self._directory / HOST_FILE
         try:
             with path.open("w", encoding="ascii") as file:
-                # The connection of QEMU itself comes before the server is ready.
+                # QEMU itself connects before the server is ready.
                 early = self._accept() if self._listener else None
                 with contextlib.closing(early or self._connect()) as connection:
                     if early:
                         self._wait_for_server()
                     for record in self._measure(connection):
                         file.write(json.dumps(record.model_dump(), separators=(",", ":")) + "\n")
-                        file.flush()  # the emulator takes its growth for a sign of life
+                        file.flush()  # Growth counts as a sign of life.
         except (OSError, _Problem) as error:
             self.problem = str(error)
 
     def _patience(self, seconds: float) -> Iterator[None]:
-        """Turns of a wait; raises _Problem when it takes too long or the machine has ended."""
+        """Yields while waiting; raises _Problem if that takes too long or the machine has ended."""
         until = time.monotonic() + seconds
         while True:
             if self._over.is_set():
@@ -275,7 +275,7 @@ class _Client(threading.Thread):
     def _exchange(
         self, connection: socket.socket, selector: selectors.BaseSelector, data: bytes, size: int
     ) -> bytearray:
-        """Sends messages of `size` bytes as there is room, and takes what comes back until it is as much."""
+        """Sends messages of `size` bytes as there is room, and receives until everything has come back."""
         view = memoryview(data)
         answer = bytearray()
         sent = 0

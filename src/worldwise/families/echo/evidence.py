@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Echo: what its records must say."""
+"""Echo: the rules for its records."""
 
 from worldwise.plan.spec import LINUX, OPTEE
 from worldwise.records.evidence import Evidence, Owed

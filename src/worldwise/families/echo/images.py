@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The machine of the app `echo`: where the host measures, its client runs beside it."""
+"""The machine of the app `echo`: if the host measures, its client runs beside the machine."""
 
 from worldwise.families.echo.client import HOST_FILE, EchoClient
 from worldwise.machine.machine import Beside

@@ -13,7 +13,7 @@ from worldwise.run.rundir import CaseManifest, Run
 class HostTime(Result):
     """Times that a client on the host measured of a machine's server, in microseconds of the host's clock.
 
-    They are of an emulator and of a host that does other things too: no counts, never compared, not repeatable.
+    They depend on the emulator and on the host's other work: they are no counts, do not repeat, and are never compared.
     `messages` is how many messages of `size` bytes one sample has, `load` the host's load average when it began.
     """
 
@@ -32,7 +32,7 @@ class HostTime(Result):
 
 
 class Host(Part):
-    """What the clients on the host measured."""
+    """The times that the clients on the host measured."""
 
     host: tuple[HostTime, ...] = ()
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""TCP echo servers: in Linux alone, with a call to a TA for each message, and in a TA by sockets."""
+"""TCP echo servers: in Linux alone, with a call to a TA for each message, and in a TA through sockets."""
 
 from collections.abc import Mapping
 
@@ -31,7 +31,7 @@ SPEC = Spec(
             {"round-trip": ("client",), "stream": ("client",)},
             {"round-trip": ("linux",), "stream": ("linux",)},
         ),
-        # Measured by the host's clock, from outside.
+        # The operation that the host measures, by its own clock.
         _operation("echo-host", {}, {}),
     ),
     apps={"echo": App("a1f5c2de-0007-4b1c-9a3e-6563686f0000")},

@@ -186,7 +186,7 @@ def _host(variant: str, times: Sequence[HostTime]) -> Section:
         )
         rows.append(cells)
     loads = [one.load for one in times]
-    # Linux puts an acknowledgement off by 40 ms.
+    # Linux delays an acknowledgement by 40 ms.
     paused = [size_text(size) for size, row in trips.items() if "socket" in row and row["socket"].min > 40_000]
     pause = (
         f"Every round trip to the TA's socket at {', '.join(paused)} takes more than 40 ms, which is how long Linux "

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The answer of tampering and of power cuts on one screen: what each storage did not detect or had not kept."""
+"""The answer of tampering and power cuts on one screen: what each storage did not detect or lost."""
 
 from collections.abc import Callable, Collection, Sequence
 
@@ -38,7 +38,7 @@ def faults_answer(
     if cuts:
         verdict += f" {bad:,} of {len(cuts):,} power cuts left something else than the old object or the new one."
     return Answer(
-        "What each storage withstands",
+        "What each storage survives",
         Table(
             ["storage", "what was tried", "\nattempts", "not detected,\nor damaged", "no\neffect"],
             cells[:ANSWER_LINES],

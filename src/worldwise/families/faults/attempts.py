@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""What is tried on a stored object: see guest/apps/faults/linux/tamper.c, which does it."""
+"""The attempts to tamper with a stored object; guest/apps/faults/linux/tamper.c makes them."""
 
 from collections.abc import Mapping
 from typing import NamedTuple
@@ -9,9 +9,9 @@ class _Tried(NamedTuple):
     """One attempt.
 
     Attributes:
-        label: what it is called in tables.
-        storages: where there is what it is done to.
-        later: whether it is tried after a restart too; what is done to a message is not.
+        label: its name in tables.
+        storages: the storages that have what it changes.
+        later: whether it is tried after a restart too; attempts on messages are not.
     """
 
     label: str
@@ -23,7 +23,7 @@ _ALL = ("ree", "ree-rpmb", "rpmb")
 _FILES = ("ree", "ree-rpmb")
 _CHIP = ("ree-rpmb", "rpmb")
 
-# In the order of the tables, in which they are tried too.
+# In the order of the tables; they are tried in the same order.
 _ATTEMPTS: Mapping[str, _Tried] = {
     "none": _Tried("nothing is touched", _ALL),
     "other-reads": _Tried("another TA asks for the object", _ALL),
@@ -58,11 +58,11 @@ _ATTEMPTS: Mapping[str, _Tried] = {
     "rollback-all": _Tried("older copy put back: files and chip", ("ree-rpmb",)),
 }
 
-# How the attempts are called in tables.
+# The attempts' names in tables.
 LABELS: Mapping[str, str] = {name: tried.label for name, tried in _ATTEMPTS.items()}
-# Storage -> what is tried there.
+# Storage -> the attempts on it.
 ATTEMPTS: Mapping[str, tuple[str, ...]] = {
     storage: tuple(name for name, tried in _ATTEMPTS.items() if storage in tried.storages) for storage in _ALL
 }
-# What is tried in the boot that wrote the object alone.
+# Attempts that are tried only in the boot that wrote the object.
 AT_ONCE = tuple(name for name, tried in _ATTEMPTS.items() if not tried.later)

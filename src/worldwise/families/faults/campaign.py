@@ -16,9 +16,9 @@ from worldwise.records.models import Outcome
 from worldwise.run.campaign import Campaign, Trial
 from worldwise.run.cuts import CUT, JOURNAL, LEFT, Cuts, spread
 
-# Bytes of the object that is tampered with: two blocks of the REE file system, the second not full.
+# The size of the attacked object in bytes: two blocks of the REE file system, the second not full.
 TAMPER_BYTES = 7000
-# A case's outcomes besides those of cuts: every state that storing goes through; tampering, once more later.
+# A case's further outcomes: each stored state of a write; an attempt to tamper, and the same after a restart.
 STORED = "stored"
 AFTER_RESTART = ", after a restart"
 
@@ -86,7 +86,7 @@ def _power_cut(trial: Trial) -> None:
             raise cuts.other(at)
         done = (whole.ends.index(stored) if stored else -1) - first
         trial.outcome(CUT, after(stored), at, f"{done} of {count} writes stored")
-    # The states between those that a cut has met: with them every one that the write goes through is tried.
+    # Every state of the write is tried, whether or not a cut has met it.
     for done in range(count + 1):
         stored = whole.ends[first + done] if first + done >= 0 else 0
         trial.outcome(STORED, after(stored), None, f"{done} of {count} writes stored")

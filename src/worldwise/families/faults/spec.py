@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""What each storage protects from: tampering, and a power cut at many points."""
+"""Attacks on each storage: tampering, and a power cut at many points."""
 
 from collections.abc import Mapping
 
@@ -8,7 +8,7 @@ from worldwise.plan.spec import OPTEE, App, Operation, Spec
 
 TAMPER = "tamper"
 POWER_CUT = "power-cut"
-# Actions that a power cut can fall into, and the largest object there: FAULTS_MAX_OBJECT in guest/apps/faults/faults.h.
+# The actions that power cuts interrupt, and their largest object: FAULTS_MAX_OBJECT in guest/apps/faults/faults.h.
 CUT_ACTIONS = ("create", "overwrite", "append", "replace", "rename", "delete")
 MAX_CUT = 64 * 1024
 
@@ -17,7 +17,7 @@ def _problem(_target: str, given: Mapping[str, str]) -> str:
     return out_of_range(given["size"], 1, MAX_CUT // 2 if given["action"] == "append" else MAX_CUT)
 
 
-# Their programs start no load.
+# The programs of these operations start no load.
 SPEC = Spec(
     operations=(
         Operation(TAMPER, {OPTEE: {}}, {OPTEE: (TICKS, STORAGE)}, app="faults"),

@@ -22,7 +22,7 @@ _SHORT = {
     "overwrite fails": "write",
     " at the TA's load": " at TA load",
 }
-# Outcomes of cuts that are told one by one.
+# The outcomes of cuts that are listed one by one.
 _SHOWN_FINDINGS = 12
 
 
@@ -94,7 +94,7 @@ def _tamper_notes(wire: bool) -> list[str]:
         notes += [
             "'message' attempts are those of a normal world without the key, which passes every message between OP-TEE "
             "and the RPMB device; they are tried within one boot. 'chip' attempts change the cells behind the device's "
-            "back, as no message can: RPMB is not made to withstand them.",
+            "back, as no message can: RPMB is not made to survive them.",
             "The device is the one that tee-supplicant emulates. It checks the MAC of a write and not the write "
             "counter, as a real one must: 'older write sent again' shows what OP-TEE does when a device takes it.",
         ]
@@ -119,7 +119,7 @@ def _cell(attempt: Attempt) -> str:
 
 
 def _besides_section(attempts: Sequence[Attempt], variant: str) -> Section | None:
-    """What an attempt does beyond the first read: to the second one, to other objects, to the storage as a whole."""
+    """An attempt's effects after the first read: on the second read, on other objects, on the whole storage."""
     rows: dict[tuple[str, str], list[str]] = {}
     for attempt in sorted(attempts, key=lambda each: _order(each.what.removesuffix(AFTER_RESTART))):
         more = "; ".join(attempt.detail.split("; ")[1:]).replace(_PREFIX, "").replace("TARGET_DEAD", "the TA panics")
@@ -134,7 +134,7 @@ def _besides_section(attempts: Sequence[Attempt], variant: str) -> Section | Non
     if not rows:
         return None
     return Section(
-        f"What tampering does besides ({variant})",
+        f"Further effects of tampering ({variant})",
         Table(
             ["attempt", "storage", "then"],
             [[label, ", ".join(sorted(names, key=STORAGES.index)), more] for (label, more), names in rows.items()],
@@ -208,7 +208,7 @@ def _cut_order(case: str, attempts: Iterable[Attempt]) -> tuple[int, int]:
 
 
 def _damage(attempt: Attempt) -> str:
-    """What a cut's detail says beyond how much was stored."""
+    """The part of a cut's detail behind the number of stored writes."""
     return "; ".join(attempt.detail.split("; ")[1:])
 
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The clock of a library in plain Linux: what its records must say.
+"""The clock of a library in plain Linux: the rules for its records.
 
-A call signs, and other clocks are read around it: what they say must go with the counter.
+A call signs, and other clocks are read around it: their values must agree with the counter.
 """
 
 from typing import Literal
@@ -12,12 +12,12 @@ from worldwise.records.evidence import CallRecord, Evidence, Owed
 from worldwise.records.models import Count, Sample, Text
 from worldwise.records.on_curve import SIGNATURE_CHECKS, CurveSignatureEvidence
 
-# How far in ns a clock may be off the counter: it steps by a microsecond, and so does what is told of it.
+# How many ns a clock may differ from the counter: both the clock and the values it reports step by a microsecond.
 _CLOCK_STEP = 2000
 
 
 class Clocks(CallRecord):
-    """What clocks say around one call, read in turn before it and in the opposite order after it.
+    """The clocks' values around one call, read in turn before it and in the opposite order after it.
 
     `begin` and `end` are the counter around all of them, outside the region; the others are differences: what
     mbedtls_timing_hardclock() returned, microseconds of gettimeofday(), nanoseconds of CLOCK_MONOTONIC. `calls` is how
@@ -35,7 +35,7 @@ class Clocks(CallRecord):
     calls: Count
 
     def problem(self, sample: Sample) -> str:
-        """What clocks say goes with the counter, where virtual time goes on by 1 ns an instruction."""
+        """What is wrong if a clock disagrees with the counter: virtual time advances by 1 ns per instruction."""
         if not self.begin <= sample.begin <= sample.end <= self.end:
             return f"clocks of {self.measure} {self.index} that were not read around its region."
         least, most = sample.raw - _CLOCK_STEP, self.end - self.begin + _CLOCK_STEP

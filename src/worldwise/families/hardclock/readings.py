@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""What the counts around a library's clock include, and what the clocks said."""
+"""What the counts around a library's clock include, and the values of the clocks."""
 
 from collections.abc import Iterable
 from statistics import median
@@ -15,11 +15,11 @@ from worldwise.run.rundir import CaseManifest, Run
 
 
 class ClockReading(Result):
-    """What clocks said around an operation that was counted too: medians over the n samples after the warm-up.
+    """The clocks' values around an operation that was counted too: medians over the n samples after the warm-up.
 
-    `hardclock` is what mbedtls_timing_hardclock() returned, in a unit that is to be found out; `gettimeofday` is in
+    `hardclock` is the result of mbedtls_timing_hardclock(), in a unit that the table finds out; `gettimeofday` is in
     microseconds, `monotonic` in nanoseconds, both of virtual time. `calls` is how often mbedtls_timing_hardclock()
-    asked gettimeofday() between the two readings of a sample, the most of all samples.
+    called gettimeofday() between the two readings of a sample, the most of all samples.
     """
 
     case: str
@@ -36,7 +36,7 @@ class ClockReading(Result):
 
 
 class ClocksSaid(Part):
-    """What the clocks said in every case that reads them."""
+    """The clocks' values in every case that reads them."""
 
     clocks: tuple[ClockReading, ...] = ()
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The clock of mbed TLS around what is counted too, in plain Linux: what its unit is, and what reading it costs."""
+"""The clock of mbed TLS in plain Linux, around counted operations: its unit, and the cost of reading it."""
 
 from collections.abc import Mapping
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The published benchmark of mbed TLS on Armv7-A: its table beside ours, how it was compiled, and what its clock is."""
+"""The published benchmark of mbed TLS on Armv7-A: its table beside ours, its optimisation level, its clock."""
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
@@ -15,18 +15,18 @@ from worldwise.report.comparing import level_rank, machine_text, options_text
 from worldwise.report.tables import ANSWER_LINES, Answer, Group, Tables
 
 SOURCE = "mbedtls-armv7-a9"
-# What of ours stands beside it: the library's version, on the machine that they emulated.
+# Our figures beside theirs: the same library version, on the machine that they emulated.
 _TARGET, _IMPLEMENTATION = "linux-armv7", "mbedtls28"
 _OPERATIONS = ("sign", "verify")
 _CURVES = ("secp256r1", "secp384r1", "secp256k1")
-# What the published figures look like, as this project's plan has it: to be shown or refuted.
+# This project's guess at the level of the published figures: the table shows or refutes it.
 _SUPPOSED = "O0"
-# What a program is usually compiled with.
+# The usual level of programs.
 _USUAL = "O2"
-# How many times as far off the next level must be before one is said to be shown.
+# A level counts as shown if the residual of the next one is at least this many times as large.
 _CLEARLY = 2.0
 
-# Between a level and build options.
+# The separator between a level and build options.
 _OPTIONS = ", "
 
 # A cell of the published table: curve and operation.
@@ -36,7 +36,7 @@ _CELLS: tuple[_Cell, ...] = tuple((curve, operation) for curve in _CURVES for op
 
 @dataclass(frozen=True)
 class Fit:
-    """How nearly their times are our counts of one build, times a constant: the speed of their host.
+    """How well their times fit our counts of one build, times a constant: the speed of their host.
 
     Attributes:
         level: the optimisation, and build options if they are not the default.
@@ -48,7 +48,7 @@ class Fit:
 
     @property
     def spread(self) -> float:
-        """The greatest rate divided by the least: 1 if theirs were ours but for the host's speed."""
+        """The greatest rate divided by the least: 1 if only the host's speed differs."""
         return max(self.rates.values()) / min(self.rates.values())
 
     @property
@@ -63,15 +63,15 @@ class Fit:
 
     @property
     def residual(self) -> float:
-        """The root mean square of what is left of the logarithms of the rates: about a relative error."""
+        """The root mean square of the residuals of the rates' logarithms: about a relative error."""
         middle = math.log(self.speed)
         return math.sqrt(mean((math.log(rate) - middle) ** 2 for rate in self.rates.values()))
 
 
 def armv7_sections(reading: Reading, full: bool = False) -> list[Section]:
-    """The parts of a report that are of the published benchmark and of its clock; none if the run has neither.
+    """The sections on the published benchmark and its clock; none if the run has neither.
 
-    Unless `full`, their table stands beside ours at the level that it looks like and at -O2.
+    Unless `full`, their table stands beside ours at the best-fitting level and at -O2.
     """
     theirs = {
         (figure.algorithm.removeprefix("ECDSA "), figure.operation): figure
@@ -160,12 +160,12 @@ def _nth(values: Sequence[float] | None, number: int) -> str:
 
 
 def _deviation(figure: Figure | None) -> str:
-    """Of theirs, from their runs: they published none."""
+    """Their standard deviation, computed from their runs: they published none."""
     return spread(stdev(figure.runs)) if figure and figure.runs and len(figure.runs) > 1 else "-"
 
 
 def _unverified() -> list[str]:
-    """What the source quotes besides in a unit that nobody knows: told, and compared with nothing."""
+    """A note on the source's figures in an unknown unit, which are not compared with ours."""
     quoted = [figure for figure in load_figures(SOURCE) if not figure.is_measurement]
     if not quoted:
         return []
@@ -179,7 +179,7 @@ def _unverified() -> list[str]:
 
 
 def _fits(levels: Iterable[str], ours: Mapping[str, Mapping[_Cell, Row]], times: Mapping[_Cell, float]) -> list[Fit]:
-    """One for each build that has every published cell: of fewer a spread would be smaller for no reason."""
+    """A fit for each build that has every published cell: fewer cells would make the spread smaller."""
     return [
         Fit(level, {cell: ours[level][cell].mean / value for cell, value in times.items()})
         for level in levels
@@ -216,7 +216,7 @@ def _rates_section(
 def _shape_section(
     levels: Sequence[str], ours: Mapping[str, Mapping[_Cell, Row]], theirs: Mapping[_Cell, Figure]
 ) -> Section:
-    """Ratios within each column, of which the host's speed is no part."""
+    """Ratios within each column, in which the host's speed cancels out."""
     pairs: list[tuple[str, _Cell, _Cell]] = [
         (f"{curve}: verify / sign", (curve, "verify"), (curve, "sign")) for curve in _CURVES
     ]
@@ -287,15 +287,15 @@ def _level_section(
 
 
 def _scatter(figures: Iterable[Figure]) -> float:
-    """How much their runs of one cell differ: the median of the cells' standard deviations, as a share of the mean."""
+    """How much their runs of one cell differ: the median of the cells' relative standard deviations."""
     shares = [stdev(figure.runs) / mean(figure.runs) for figure in figures if figure.runs and len(figure.runs) > 1]
     return median(shares) if shares else 0.0
 
 
 def verdict(by_mean: Sequence[Fit], by_median: Sequence[Fit], scatter: float) -> str:
-    """What the fits say of the level that the published figures were supposed to have been compiled at."""
+    """The verdict of the fits on the supposed optimisation level of the published figures."""
     if len(by_mean) < 2:
-        return "Undecided: with one level there is nothing to tell it from."
+        return "Undecided: there is only one level, so nothing to compare it with."
     ranked = sorted(by_mean, key=lambda fit: fit.residual)
     best, second = ranked[0], ranked[1]
     robust = sorted(by_median, key=lambda fit: fit.residual)
@@ -350,7 +350,7 @@ def _clock_section(clocks: Sequence[ClockReading]) -> Section | None:
         Table(headers, cells, 3),
         [
             "On a core that does one instruction in a cycle a cycle counter would say the same as the count. It says "
-            f"one for {between} instructions. Virtual time goes on by 1 ns with each instruction here, so that "
+            f"one for {between} instructions. Virtual time advances by 1 ns with each instruction here, so that "
             "1,000 of them are a microsecond: mbedtls_timing_hardclock returns microseconds since its first call, and "
             "no cycles.",
             "How it gets them is part of the program: timing.c of the library is compiled as it is, with its calls of "

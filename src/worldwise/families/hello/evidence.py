@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Hello: what its records must say."""
+"""Hello: the rules for its records."""
 
 from worldwise.plan.spec import OPTEE
 from worldwise.records.evidence import Evidence, Owed

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""What reports have of the example that increments a value."""
+"""Report parts of the example that increments a value."""
 
 from worldwise.base.tables import Table, whole
 from worldwise.read.models import Reading

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The answer of the key cache on one screen: what requests cost, what a load costs, or what it withstands."""
+"""The answer of the key cache on one screen: the cost of requests, the cost of a load, or what it survives."""
 
 from collections.abc import Callable, Sequence
 
@@ -12,7 +12,7 @@ from worldwise.read.order import is_quiet
 from worldwise.report.surprises import milliseconds, spread_surprises
 from worldwise.report.tables import ANSWER_LINES, Answer
 
-# The state that an answer is of: the cache that the server manages, its storage in the REE file system.
+# The answer shows this state: the server manages the cache, its storage is the REE file system.
 _POLICIES = ("smart", "lru", "none", "naive")
 _HOLDS = "holds"
 
@@ -23,9 +23,9 @@ def keycache_answer(
     load: Callable[[Reading], list[Section]],
     attempts: Sequence[Attempt],
 ) -> Answer | None:
-    """Of requests if the run has them, else of a load, else of what was tried. None if it has none of these.
+    """The answer on requests if the run has them, else on a load, else on the attempts. None if it has none of these.
 
-    `hits` is the table of hits beside what they may cost.
+    `hits` is the table of hits and the most that they may cost.
     """
     return _requests(reading, hits) or _load(reading, load(reading)) or _withstood(attempts)
 
@@ -98,7 +98,7 @@ def _withstood(attempts: Sequence[Attempt]) -> Answer | None:
     bad = [one for one in attempts if one.result not in (*GOOD, _HOLDS)]
     names = dict.fromkeys(f"{one.what} ({one.result})" for one in bad)
     return Answer(
-        "What the key cache withstands",
+        "What the key cache survives",
         Table(["what was tried", "storage", "\nattempts", "\nholds", "does\nnot"], cells[:ANSWER_LINES], 2),
         f"{len(attempts) - len(bad):,} of {len(attempts):,} attempts hold.",
         (f"Does not hold: {'; '.join(list(names)[:4])}.",) if names else (),

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""What the key cache is to withstand: see guest/apps/keycache/linux/, which does it."""
+"""The attempts that the key cache must survive; guest/apps/keycache/linux/ makes them."""
 
 from collections.abc import Mapping
 from typing import NamedTuple
@@ -9,7 +9,7 @@ class _Tried(NamedTuple):
     """One attempt.
 
     Attributes:
-        label: what it is called in tables.
+        label: its name in tables.
         rpmb: whether it is tried with storage=rpmb too. RPMB has no files, and nobody but the device writes to it;
             connections have nothing to do with storage.
     """
@@ -18,7 +18,7 @@ class _Tried(NamedTuple):
     rpmb: bool = True
 
 
-# In the order of the tables, in which they are tried too.
+# In the order of the tables; they are tried in the same order.
 _ATTEMPTS: Mapping[str, _Tried] = {
     "kill-server": _Tried("server killed at any time (rpmb: not within a SET)"),
     "server-within": _Tried("server killed within a SET, known client"),
@@ -42,10 +42,10 @@ _ATTEMPTS: Mapping[str, _Tried] = {
     "slow-clients": _Tried("clients that are slow, silent, deaf", rpmb=False),
 }
 
-# How the attempts are called in tables.
+# The attempts' names in tables.
 LABELS: Mapping[str, str] = {name: tried.label for name, tried in _ATTEMPTS.items()}
 HOLD_ATTEMPTS = tuple(_ATTEMPTS)
-# Storage -> what is not tried there.
+# Storage -> the attempts that are not tried on it.
 NOT_TRIED: Mapping[str, tuple[str, ...]] = {
     "rpmb": tuple(name for name, tried in _ATTEMPTS.items() if not tried.rpmb),
 }

@@ -28,7 +28,7 @@ ARCHITECTURE = "arm64"
 TA_UUID = SPEC.apps["keycache"].uuid
 Notify = Callable[[str], None]
 
-# Looked into for shared libraries; what a program needs and neither these nor the root's own have is an error.
+# Folders that may have shared libraries. A library that is neither here nor in the root is an error.
 _RUNTIME = (
     "libatomic1",
     "libcap2",
@@ -81,7 +81,7 @@ def native_recipe() -> Recipe:
 
 
 def packages_recipe(ta: Path | None = None) -> Recipe:
-    """The Debian packages; `ta` is a signed TA that is to be in the server's."""
+    """The Debian packages; `ta` is a signed TA for the server's package."""
     return Recipe(
         name="keycache-packages",
         script="keycache-packages.sh",
@@ -104,7 +104,7 @@ def fuzz_recipe() -> Recipe:
 
 @functools.cache
 def root() -> Lab:
-    """The root, built if need be. Raises WorldwiseError as `Lab.ensure` does."""
+    """The root, built if it is missing. Raises WorldwiseError as `Lab.ensure` does."""
     lab = open_lab(name=ROOT)
     lab.ensure()
     return lab
@@ -116,11 +116,11 @@ def _store(notify: Notify) -> ImageStore:
 
 
 def programs(notify: Notify = _silent) -> Path:
-    """A folder with what a measured machine is given of the key cache, cross-compiled for arm64.
+    """A folder with the key cache's files for a measured machine, cross-compiled for arm64.
 
-    `root/` is laid over an initramfs: sbin/keycached, bin/{keycache,redis-cli,redis-benchmark}, and in lib/ the shared
-    libraries of theirs that the initramfs does not have. `dev/` has include/ and lib/ (libkeycache.a and what it is
-    linked with) for programs of other recipes. The same sources give the same bytes, and only these are in the folder.
+    `root/` is laid over an initramfs: sbin/keycached, bin/{keycache,redis-cli,redis-benchmark}, and in lib/ their
+    shared libraries that the initramfs lacks. `dev/` has include/ and lib/ (libkeycache.a and the libraries it is
+    linked with) for programs of other recipes. The same sources give the same bytes; the folder has nothing else.
 
     Raises WorldwiseError if the root or the programs cannot be built.
     """
@@ -128,7 +128,7 @@ def programs(notify: Notify = _silent) -> Path:
 
 
 def native(notify: Notify = _silent) -> Path:
-    """A folder with the tool, bin/keycache, that runs in the root. Raises WorldwiseError as `programs`."""
+    """A folder with the tool bin/keycache, which runs in the root. Raises WorldwiseError as `programs` does."""
     return _store(notify).get(native_recipe()).directory
 
 
@@ -139,7 +139,7 @@ def packages(output: Path, ta: Path | None = None, notify: Notify = _silent) -> 
 
     Args:
         output: files of the same names in it are replaced.
-        ta: a TA as a dev kit has signed it, for the server's package; without one it comes to the device otherwise.
+        ta: a TA signed by a dev kit, for the server's package; without it the package has no TA.
         notify: called with a line of text when a build begins or ends.
 
     Raises WorldwiseError if `ta` is not the key cache's, `output` cannot be written, or the build fails.
@@ -161,7 +161,7 @@ def _make(folder: Path) -> None:
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise WorldwiseError(f"{folder}: {error.strerror}", "name a folder that is there or can be made") from None
+        raise WorldwiseError(f"{folder}: {error.strerror}", "name a folder that exists or can be made") from None
 
 
 def _require_ta(ta: Path) -> None:
@@ -179,7 +179,7 @@ def _require_ta(ta: Path) -> None:
 
 # --- fuzzing ---
 
-# Bytes of the longest input, and seconds after which one counts as hanging.
+# The longest input in bytes, and the seconds after which an input counts as hanging.
 _LONGEST_INPUT = 2048
 _HANGING = 10
 _FINDINGS = ("crash-", "leak-", "oom-", "timeout-")
@@ -192,17 +192,17 @@ _MINIMISE_SECONDS = 3600
 
 @dataclass(frozen=True)
 class Fuzzed:
-    """What a campaign came to.
+    """The result of a fuzzing campaign.
 
     Attributes:
-        executions: of the target, of all jobs together.
-        coverage: edges of the compiled code that were reached, by the job that reached most.
-        features: what libFuzzer counts besides (how often, and before which values), by the same job.
-        inputs: files in the corpus.
-        size: of these, bytes.
-        seconds: of wall time.
-        findings: inputs that a sanitizer, a check of the target, a limit of time or of memory objected to.
-        logs: libFuzzer's words, of each job.
+        executions: executions of the target, by all jobs together.
+        coverage: edges of the compiled code that the best job reached.
+        features: libFuzzer's finer count (how often an edge, and with which values), of the same job.
+        inputs: the number of files in the corpus.
+        size: the bytes of these files.
+        seconds: wall time.
+        findings: inputs that failed by a sanitizer, a check of the target, or a limit of time or memory.
+        logs: libFuzzer's output, for each job.
     """
 
     executions: int
@@ -229,7 +229,7 @@ class Fuzzer:
     folder: Path
     corpus: Path | None = None
     notify: Notify = _silent
-    # One of its own: what ends a campaign ends all that it runs.
+    # A process group of its own: ending a campaign ends all its processes.
     _lab: Lab = field(default_factory=lambda: open_lab(name=ROOT))
 
     def __post_init__(self) -> None:
@@ -291,7 +291,7 @@ class Fuzzer:
 
     @contextlib.contextmanager
     def _alone(self) -> Iterator[None]:
-        """Keeps others from the logs, whose ends are the figures."""
+        """Keeps other campaigns away from the logs: the figures are read from their ends."""
         _make(self.folder)
         lock = FileLock(self.folder / "lock")
         try:
@@ -311,7 +311,7 @@ class Fuzzer:
         _make(output)
         log = self.folder / "minimise.log"
         log.unlink(missing_ok=True)
-        # Edges alone: how often each is passed would keep ten times as many.
+        # Only edges: counting how often each is passed would keep ten times as many inputs.
         status = self._target(
             ["-merge=1", "-set_cover_merge=1", "-use_counters=0", f"-max_len={_LONGEST_INPUT}"],
             ["/output", "/corpus", "/in/corpus"],
@@ -351,7 +351,7 @@ class Fuzzer:
             ["/in/target/fuzz_requests", *options, "-dict=/in/requests.dict", *folders],
             binds=binds,
             chdir="/tmp",
-            # Names and lines in what the sanitizers say.
+            # Names and line numbers in the sanitizers' reports.
             env={"ASAN_OPTIONS": "allow_addr2line=1", "UBSAN_OPTIONS": "print_stacktrace=1"},
             log=log,
             timeout=timeout,
@@ -374,7 +374,7 @@ def _ended(status: int, log: Path) -> WorldwiseError:
 
 
 def _pulse(log: Path) -> tuple[int, int, int]:
-    """Executions, edges and features as a log has them last; zeros if it has none yet."""
+    """The last executions, edges and features in a log; zeros if it has none yet."""
     try:
         text = log.read_text(encoding="utf-8", errors="replace")
     except FileNotFoundError:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The key cache's campaigns: a power cut while its server takes keys, and what else it is to withstand."""
+"""The key cache's campaigns: a power cut while its server takes keys, and the other attempts on it."""
 
 import tempfile
 from pathlib import Path
@@ -15,10 +15,10 @@ from worldwise.run.campaign import PROGRAM, Campaign, Trial, outcomes
 from worldwise.run.cuts import CUT, JOURNAL, LEFT, Cuts, spread
 from worldwise.targets.optee import OPTEE_TARGETS
 
-# A machine's sign of life, while it has nothing else to say.
+# A machine writes this while it has nothing else to report, so that it does not count as hanging.
 _PROGRESS = "progress"
-# What a machine leaves besides: what its server adds to its log of records, and what its client asked for and got
-# confirmed; and what there is of the journal and of the first of these when its cuts begin.
+# Further files that a machine leaves: the additions to its server's log of records, and its client's requests and
+# confirmations; also the journal and the log as they are when the cuts begin.
 _SHADOW = "shadow"
 _ASKED = "asked"
 _BASES = {JOURNAL: "base", _SHADOW: "base-log"}
@@ -57,7 +57,7 @@ def _cut(trial: Trial) -> None:
 
 
 def _cut_address(trial: Trial) -> int:
-    """Where the program is when it has all ready for the first request."""
+    """The program's state when everything is ready for the first request."""
     recipes = OPTEE_TARGETS[trial.case.target].recipes(trial.case)
     built = trial.images.get(next(recipe for recipe in recipes if recipe.name.startswith("programs-")))
     return symbol_address(built.file(Path(PROGRAM).name), _CUT_READY)

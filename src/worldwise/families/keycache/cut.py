@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""What a key cache must have after a power cut, by what its client had asked for and got confirmed."""
+"""The keys that a key cache must have after a power cut, from its client's requests and confirmations."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -8,12 +8,12 @@ from dataclasses import dataclass, field
 from worldwise.base.errors import WorldwiseError
 from worldwise.records.models import Outcome
 
-# An outcome: nothing was asked for at that instant; what was asked for is not there yet, or is there already; something
-# that was confirmed is not there; anything else that must not be. What is wrong is in the detail.
+# Outcomes: no request was open at that instant; the open request is not done, or is done; something that was confirmed
+# is missing; any other error. The detail says what is wrong.
 BETWEEN, OLD, NEW, LOST, WRONG = "between", "old", "new", "lost", "wrong"
 GOOD = (BETWEEN, OLD, NEW)
 
-# The readings of a fresh machine: with the server's log of records as it was, and without one.
+# The readings of a fresh machine: with the server's log of records, and without it.
 READINGS = ("kept", "lost")
 
 _NO_KEY = 0
@@ -21,13 +21,13 @@ _NO_KEY = 0
 
 @dataclass
 class Asked:
-    """What a client noted: `set CLIENT NUMBER` and `del CLIENT NUMBER` for a request, `done ...` when it was confirmed.
+    """A client's notes: `set CLIENT NUMBER` and `del CLIENT NUMBER` for a request, `done ...` for its confirmation.
 
     Attributes:
-        confirmed: how many requests were.
-        keys: client -> number of its key, by what was confirmed; 0 for none.
-        earlier: client -> those that it had before.
-        pending: client and number of what was asked for and not confirmed; None for nothing.
+        confirmed: the number of confirmed requests.
+        keys: client -> number of its last confirmed key; 0 for none.
+        earlier: client -> numbers of its earlier keys.
+        pending: client and number of the request that was not confirmed; None if there is none.
     """
 
     confirmed: int = 0
@@ -37,7 +37,7 @@ class Asked:
 
     @classmethod
     def read(cls, text: str) -> "Asked":
-        """From the client's notes. Raises WorldwiseError if they are none."""
+        """Reads a client's notes. Raises WorldwiseError if a line is no note."""
         asked = cls()
         for line in text.splitlines():
             match = re.fullmatch(r"(set|del|done) ([0-9]+) ([0-9]+)", line)
@@ -56,13 +56,13 @@ class Asked:
 
 
 def judge(notes: str, readings: Sequence[Outcome]) -> Outcome:
-    """What a fresh machine made of a cut, as an outcome.
+    """The outcome of a cut, from the readings of a fresh machine.
 
-    Raises WorldwiseError if the machine did not read what it should.
+    Raises WorldwiseError if a reading is missing.
     """
     asked = Asked.read(notes)
     if [reading.what for reading in readings] != list(READINGS):
-        raise WorldwiseError(f"a machine told of {', '.join(each.what for each in readings) or 'no reading'}")
+        raise WorldwiseError(f"a machine reported {', '.join(each.what for each in readings) or 'no reading'}")
     found = [_judged(asked, reading) for reading in readings]
     result = next((word for word in (WRONG, LOST) for got, _ in found if got == word), found[0][0])
     more = [f"{reading.what}: {text}" for reading, (_, text) in zip(readings, found, strict=True) if text]

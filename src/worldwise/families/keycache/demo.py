@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """The secure key cache in an emulated machine, for any Redis client on the host.
 
-The machine has a network card. Of the host it is reached at 127.0.0.1 alone, and it reaches nothing itself. It begins
-anew every time: keys, and the certificates that were made for it, end with it.
+The machine has a network card. The host reaches it only at 127.0.0.1; the machine reaches nothing. Each demo starts
+empty: its keys and certificates are gone when it ends.
 """
 
 import contextlib
@@ -28,27 +28,27 @@ from worldwise.machine.emulator import Emulator
 from worldwise.plan.case import Case
 from worldwise.targets.optee import OpteeMachineTarget
 
-# Who has a certificate: the administrator, who sets keys, and clients.
+# The holders of certificates: the administrator, who sets keys, and the clients.
 ADMIN = "admin"
 CLIENTS = ("alice", "bob")
 STORAGES = ("ree", "rpmb")
 POLICIES = ("none", "lru", "smart")
 
-# OP-TEE's core: with AES by the processor's extension. The first start of the TA makes its objects in secure storage,
-# which takes seven times as long without.
+# OP-TEE's core with AES by the processor's extension: without it the TA's first start, which makes its objects in
+# secure storage, takes seven times as long.
 _CORE = ("mbedtls-ce", "O2")
 
 _LOOPBACK = "127.0.0.1"
 # As in guest/apps/echo/net.c, and the server's own.
 _CARD = "10.0.2.15"
 _SERVER_PORT = 6380
-# What guest/apps/keycache/demo/demo.c reads.
+# guest/apps/keycache/demo/demo.c reads these.
 _FOR_THE_MACHINE = ("server.crt", "server.key", "ca.crt", "acl")
 _RANDOM = "random"
 _RANDOM_BYTES = 256
 
-# Seconds: until the server answers (some twenty on a host with nothing else to do), for one attempt, between two, and
-# for a command that is told to end.
+# Seconds: until the server must answer (it takes some twenty on an idle host), for one attempt, between two attempts,
+# and for a command to end after a signal.
 _START_LIMIT = 600.0
 _ATTEMPT_LIMIT = 10.0
 _LOOK = 0.2
@@ -57,17 +57,17 @@ _END_LIMIT = 5.0
 
 @dataclass(frozen=True)
 class Options:
-    """What a demo is to be.
+    """The settings of a demo.
 
     Attributes:
-        directory: the folder for the certificates; it must not be there yet, and is gone afterwards.
-        port: where the server is to be reached on 127.0.0.1; 0 for a free port.
+    directory: the folder for the certificates; it must not exist yet, and is removed afterwards.
+    port: the server's port on 127.0.0.1; 0 for a free port.
         storage: one of STORAGES.
         policy: one of POLICIES.
-        allow_get: whether GET answers keys.
-        clients: who gets a certificate beside ADMIN.
-        acl: an access list; None for one by which each client may re-encrypt for the next.
-        command: what is run once the server answers; the demo ends with it. Empty: it ends by Ctrl-C.
+        allow_get: whether GET returns keys.
+        clients: the clients that get a certificate beside ADMIN.
+        acl: an access list; None for a list that lets each client re-encrypt for the next.
+        command: the command to run once the server answers; the demo ends with it. Empty: Ctrl-C ends the demo.
     """
 
     directory: Path
@@ -86,7 +86,7 @@ class Options:
 
     @property
     def case(self) -> Case:
-        """A case whose machine is the demo's, but for the network card: any of the app with the TA of devices."""
+        """A case with the demo's machine except the network card: any case of the app that has the devices' TA."""
         return Case("optee", *_CORE, "keycache-load", 1, 0, (("storage", self.storage),))
 
 
@@ -94,8 +94,8 @@ def serve(options: Options, lab: Lab, notify: Callable[[str], None], ready: Call
     """Run the demo until its command has ended; without one until it is interrupted (KeyboardInterrupt).
 
     Args:
-        options: what it is to be.
-        lab: the lab; made if need be.
+        options: its settings.
+        lab: the lab; it is made if it is missing.
         notify: called with a line of text when something is built or booted.
         ready: called with the port when the server answers, before the command is run.
 
@@ -136,13 +136,13 @@ def _certificates(options: Options, notify: Callable[[str], None]) -> Iterator[N
         directory.mkdir(mode=0o700)
     except FileExistsError:
         raise WorldwiseError(
-            f"{directory} is there already", "remove it if a demo left it, or name another by --directory"
+            f"{directory} already exists", "remove it if a demo left it, or name another by --directory"
         ) from None
     except OSError as error:
         raise WorldwiseError(f"{directory} cannot be made: {error.strerror}", "--directory names another") from None
     try:
         if options.acl:
-            # Before all else: a list that is there already stays.
+            # Copied before demo-ca runs, which keeps a list that already exists.
             try:
                 shutil.copyfile(options.acl, directory / "acl")
             except OSError as error:
@@ -156,7 +156,7 @@ def _certificates(options: Options, notify: Callable[[str], None]) -> Iterator[N
 
 @contextlib.contextmanager
 def _free_port(port: int) -> Iterator[int]:
-    """The port to use, of which somebody would have to be quick to take it now."""
+    """The port to use. Another program could still take it before QEMU does."""
     with contextlib.closing(socket.socket()) as listener:
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
@@ -205,13 +205,13 @@ class _Beside:
                 self.stop()
 
     def _answers(self) -> bool:
-        """Waits until the server answers the administrator; not if the machine ends before."""
+        """Waits until the server answers the administrator. Returns False if the machine ends first."""
         folder = self.options.directory
         context = ssl.create_default_context(cafile=str(folder / "ca.crt"))
         context.load_cert_chain(folder / f"{ADMIN}.crt", folder / f"{ADMIN}.key")
         until = time.monotonic() + _START_LIMIT
         while not self._over.wait(_LOOK):
-            # What QEMU forwards to nobody it accepts, and closes.
+            # QEMU accepts a connection even while nothing in the machine listens, then closes it.
             with contextlib.suppress(OSError):
                 plain = socket.create_connection((_LOOPBACK, self.port), timeout=_ATTEMPT_LIMIT)
                 with plain, context.wrap_socket(plain, server_hostname=_LOOPBACK) as connection:
@@ -234,12 +234,12 @@ class _Beside:
             return
         while process.poll() is None:
             if self._over.wait(_LOOK):
-                # Without the machine it has nothing to do.
+                # Without the machine the command has nothing to do.
                 process.terminate()
                 with contextlib.suppress(subprocess.TimeoutExpired):
                     process.wait(_END_LIMIT)
                 process.kill()
                 process.wait()
                 return
-        # As shells report what a signal has ended.
+        # The exit status that shells report for a program ended by a signal.
         self.status = process.returncode if process.returncode >= 0 else 128 - process.returncode

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The key cache: what its records must say.
+"""The key cache: the rules for its records.
 
-Under load they say besides what redis-benchmark reports, and of a workload how many requests found their key.
+Under load they also have redis-benchmark's report; for a workload, the number of requests that found their key.
 """
 
 from worldwise.plan.spec import OPTEE

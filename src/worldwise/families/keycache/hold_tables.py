@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Reports of what the key cache withstands: a power cut while keys are set, and everything else that was tried."""
+"""Reports of what the key cache survives: a power cut while keys are set, and all other attempts."""
 
 import re
 from collections.abc import Sequence
@@ -12,14 +12,14 @@ from worldwise.plan.case import parameters_of
 from worldwise.read.models import Attempt, Reading
 
 _HOLDS = "holds"
-# Cuts whose outcome is none of the good ones that are told one by one.
+# The most bad cuts that are listed one by one.
 _SHOWN = 12
 
 
 def keycache_hold_sections(reading: Reading, full: bool = False) -> list[Section]:
-    """The parts of a report on what the key cache withstands; none if the run tried nothing of it.
+    """The parts of a report on what the key cache survives; none if the run has no attempts on it.
 
-    `full` adds every cut that left something else than it must.
+    `full` adds every cut with a wrong outcome.
     """
     held = [attempt for attempt in reading.attempts if attempt.operation == KEYCACHE_HOLD]
     cuts = [attempt for attempt in reading.attempts if attempt.operation == KEYCACHE_CUT]
@@ -99,7 +99,7 @@ def _findings_section(attempts: Sequence[Attempt], full: bool) -> Section | None
     ]
     left = len(found) - len(shown)
     return Section(
-        "Power cuts after which the key cache has not what it confirmed",
+        "Power cuts after which the key cache lacks what it confirmed",
         Table(["storage", "durability", "instruction", "result", "what was found"], rows, 5),
         [f"{left} more: --full lists them all."] if left else [],
         name="keycache-cuts-found",
@@ -120,7 +120,7 @@ def _hold_section(attempts: Sequence[Attempt]) -> Section | None:
         [
             "Each attempt is one machine, with the server, the TA and tee-supplicant as a device has them. 'holds': "
             "every key that was confirmed is there and no other was ever given, what was refused was counted by INFO, "
-            "and the server goes on. In capitals: what it does not withstand, as the threat model says "
+            "and the server keeps serving. In capitals: what it does not survive, as the threat model says "
             "(keycache/DESIGN.md).",
         ],
         name="keycache-attempts",

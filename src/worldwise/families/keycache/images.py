@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The machine of the app `keycache`: the secure key cache as a machine has it.
+"""The machine of the app `keycache`, with the secure key cache.
 
-Its TA, its server and its tools are those of keycache/, which is no room of the guest's, and which others can take with
-them: guest/apps/keycache has what measures and tries them.
+TA, server and tools come from keycache/, which stands outside guest/ so that others can use it alone. The programs in
+guest/apps/keycache measure and try them.
 """
 
 from dataclasses import replace
@@ -17,23 +17,23 @@ from worldwise.targets.families import Images
 from worldwise.targets.guest import guest_trees
 
 _APP = "keycache"
-# The operation that looks into the TA.
+# The operation that measures inside the TA.
 _MEASURED = "keycache"
 # Seconds: the TA's first start makes its objects in secure storage, and thousands of keys may be set before the first
 # record.
 _PATIENCE = 900.0
-# Of keycache/ what the app's own programs are compiled from.
+# The sources in keycache/ that the app's own programs are compiled from.
 _ROOMS = ("include", "server", "ta")
 
 
 def app_programs(implementation: str, optimisation: str, feature: str, measured: bool, built: Path) -> Recipe:
-    """The programs of the app: its TA, its client, and the server and the tools as they were built.
+    """The programs of the app: TA, client, and the server and tools that were built before.
 
     Args:
         implementation: the crypto library of OP-TEE's core.
         optimisation: the core's and the TA's.
-        feature: what is needed of OP-TEE: one of optee_images.FEATURES.
-        measured: with a TA that tells its own share of a call, in place of the one that devices get.
+        feature: the OP-TEE feature that is needed: one of optee_images.FEATURES.
+        measured: use a TA that reports its own share of a call, instead of the devices' TA.
         built: the folder that `worldwise.families.keycache.build.programs` gives.
     """
     theirs = optee_images.app_programs(_APP, implementation, optimisation, feature)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Tables of the key cache under load: what a request costs of many connections, and of many clients."""
+"""Tables of the key cache under load: the cost of a request with many connections, and with many clients."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -11,9 +11,9 @@ from worldwise.read.models import Reading, Row
 from worldwise.read.order import is_quiet
 
 LOAD, ZIPF = "keycache-load", "keycache-zipf"
-# What keycache-load and keycache-zipf record besides.
+# The further records of keycache-load and keycache-zipf.
 BENCHMARK, HITS, ASKED = "redis-benchmark", "hits", "requests"
-# At which rates are estimated, at one instruction per cycle.
+# The clock at which rates are estimated, at one instruction per cycle.
 CLOCK_GHZ = 2.0
 
 _ACTIONS = {"ping": "PING", "seal": "SEAL", "reencrypt": "REENCRYPT"}
@@ -47,7 +47,7 @@ class _Load:
     Attributes:
         short: a run with `requests`, in instructions.
         long: one with twice as many.
-        said: requests per second as redis-benchmark reports them, of each run.
+        said: requests per second that redis-benchmark reported, for each run.
     """
 
     given: dict[str, str]
@@ -63,12 +63,12 @@ class _Load:
 
     @property
     def rest(self) -> float:
-        """Instructions of a run besides its requests, for each connection."""
+        """A run's instructions beside its requests, per connection."""
         return (2 * self.short.mean - self.long.mean) / int(self.given["connections"])
 
     @property
     def kind(self) -> tuple[str, ...]:
-        """What it asks, of whom; all but the connections."""
+        """The case's parameters without the connections."""
         return tuple(self.given.get(key, "") for key in ("action", "size", "policy", "storage", "clients"))
 
 
@@ -88,7 +88,7 @@ class _Zipf:
 
     @property
     def kind(self) -> tuple[str, ...]:
-        """What is asked; all but the policy."""
+        """The case's parameters without the policy."""
         return tuple(self.given.get(key, "1") for key in ("workload", "clients", "bound", "storage"))
 
 

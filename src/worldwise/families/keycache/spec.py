@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The secure key cache: one request, a load, many clients, and what it does when the power goes."""
+"""The secure key cache: one request, a load, many clients, and power cuts."""
 
 from collections.abc import Mapping
 
@@ -10,12 +10,12 @@ from worldwise.plan.spec import OPTEE, App, Measures, Operation, Parameter, Prob
 # The campaigns.
 KEYCACHE_HOLD = "keycache-hold"
 KEYCACHE_CUT = "keycache-cut"
-# A key's possible bytes, and the longest plaintext, KEYCACHE_MOST in keycache/client/keycache.h.
+# The possible sizes of a key in bytes, and the longest plaintext: KEYCACHE_MOST in keycache/client/keycache.h.
 KEYCACHE_KEYS = (16, 32)
 MAX_KEYCACHE = 64 * 1024
-# Who decides what the TA keeps; naive keeps nothing, and reads secure storage for every use.
+# The policies decide which keys the TA keeps; naive keeps none, and reads secure storage for every use.
 KEYCACHE_POLICIES = ("none", "lru", "smart", "naive")
-# A request, and where it finds its keys: in the TA (hit), in a record with it (miss), in secure storage (cold).
+# A request, and the place of its keys: in the TA (hit), in a record sent along (miss), in secure storage (cold).
 KEYCACHE_ACTIONS = (
     "get-hit",
     "get-miss",
@@ -29,14 +29,14 @@ KEYCACHE_ACTIONS = (
     "set-known",
     "set-new",
 )
-# Why a policy has no key of which the server has lost the record, and the TA has not the key.
+# Why a policy never has a cold key: one whose record the server lost and which the TA does not hold.
 _NO_COLD = {"lru": "the TA keeps it while servers come and go", "naive": "there are no records to be lost"}
 
-# What redis-benchmark asks of it, and over how many connections.
+# redis-benchmark's requests, and its numbers of connections.
 LOAD_ACTIONS = ("ping", "seal", "reencrypt")
 MAX_CONNECTIONS = 1000
-# Of one request. A longer one takes several TLS records, and redis-benchmark, with Nagle's algorithm on, sends the
-# last of them when the first is acknowledged: Linux puts that off by 40 ms, in which the processor would be idle.
+# The sizes of one request. A longer request takes several TLS records. redis-benchmark has Nagle's algorithm on, so it
+# sends the last record only when the first is acknowledged; Linux delays that by 40 ms, with the processor idle.
 MAX_LOAD = 8 * 1024
 # Streams of requests, those of keycache/server/workload.c, by so many clients; percent of the keys that the TA keeps.
 WORKLOADS = (
@@ -98,7 +98,7 @@ def _zipf_problem(_target: str, given: Mapping[str, str]) -> str:
     return ""
 
 
-# The guest does not survive a load of Linux beside it, so none takes one.
+# The guest does not survive a Linux load beside these operations, so none of them takes one.
 def _operation(
     name: str,
     measures: Measures,
@@ -131,7 +131,7 @@ SPEC = Spec(
         _operation(KEYCACHE_HOLD, {}, (TICKS, _STORAGE)),
         _operation(KEYCACHE_CUT, {}, (TICKS, _STORAGE, POINTS, _DURABILITY)),
     ),
-    # Not of the same family of UUIDs: keycache/ stands on its own.
+    # This UUID differs from those of the other TAs: keycache/ stands on its own.
     apps={"keycache": App("7d2f9f7c-5b0e-4b1c-9a3e-6b6579636163", elsewhere="keycache/tests/ta")},
     published=("mqttz-keys",),
 )

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Tables of the key cache's requests: what each costs, place by place, and a hit beside what it is allowed to cost."""
+"""Tables of the key cache's requests: the cost of each by place, and the cost of a hit beside its limit."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -17,26 +17,26 @@ from worldwise.report.tables import Answer, Group, Tables
 
 OPERATION = "keycache"
 SOURCE = "mqttz-keys"
-# How much of an empty invoke a hit may cost beside the AES of its payload.
+# A hit may cost the AES of its payload and this many empty invokes.
 ALLOWED = 1.5
-# At which ours is shown as time, at one instruction per cycle.
+# The clock at which our counts are shown as time, at one instruction per cycle.
 CLOCK_GHZ = 2.0
 CLOCK = f"{CLOCK_GHZ} GHz"
 
-# What is done with the payload, by the request's verb: the directions of app aes.
+# A request's verb -> the directions of app aes that it uses on the payload.
 _AES = {"get": (), "seal": ("encrypt",), "open": ("decrypt",), "reencrypt": ("decrypt", "encrypt")}
-# Of app aes what a request has to do for each message. It allocates nothing.
+# The steps of app aes that a request needs for each message. A request allocates nothing.
 _AES_CALLS = ("set-key", "set-iv", "cipher")
 _KEY_BITS = "256"
 _STORAGES = {"ree": "REE FS", "rpmb": "RPMB"}
 _PLACES = ("client", "invoke", "ta", "storage")
-# From whom to whom a request goes; each column of the table is the difference of two neighbours, the last one itself.
+# The places that a request passes through; a column is the difference of two neighbours, the last is a count.
 _PARTS = ("client, TCP,\nTLS, server", "libteec, Linux,\nswitch, core", "TA", "storage")
 
 
 @dataclass(frozen=True)
 class _What:
-    """What a row is of. `policy` and `storage` as a case has them."""
+    """The request of a row. `policy` and `storage` are the case's parameters."""
 
     verb: str
     state: str
@@ -47,7 +47,7 @@ class _What:
 
     @property
     def order(self) -> tuple[object, ...]:
-        """As people compare them: a request in each state, by each storage and policy."""
+        """The order in which people compare them: a request in each state, by each storage and policy."""
         action = f"{self.verb}-{self.state}"
         return (
             self.variant,
@@ -59,7 +59,7 @@ class _What:
 
 
 class _Rows:
-    """The rows of the key cache, and those of what a hit is measured by."""
+    """The rows of the key cache, and the rows that limit a hit's cost."""
 
     def __init__(self, rows: Iterable[Row]) -> None:
         self._rows: dict[tuple[_What, str], Row] = {}
@@ -94,7 +94,7 @@ class _Rows:
         return self._empty.get(variant)
 
     def aes(self, what: _What) -> float | None:
-        """What the AES-GCM of a request's payload costs in a TA, its keys set; None if that was not measured."""
+        """The cost of a payload's AES-GCM in a TA, with setting its keys; None if it was not measured."""
         parts = [
             self._aes.get((what.variant, direction, what.size, call))
             for direction in _AES[what.verb]
@@ -104,7 +104,7 @@ class _Rows:
         return sum(known) if len(known) == len(parts) else None
 
     def like(self, what: _What, states: Sequence[str], policies: Sequence[str]) -> float | None:
-        """The same request found elsewhere, at place invoke: the first of these states and policies that there is."""
+        """The same request with its key elsewhere, at place invoke: the first measured of these states and policies."""
         for policy in policies:
             for state in states:
                 other = _What(what.verb, state, what.size, what.storage, policy, what.variant)

@@ -19,12 +19,12 @@ _LEADING = "sign"
 
 
 def portable_answer(reading: Reading) -> Answer | None:
-    """Of boards if the run has one, else of build options, else of plain Linux; None if it has none of these."""
+    """The answer on boards, else on build options, else on plain Linux: the first that the run has; None for none."""
     return _boards_answer(reading) or _options_answer(reading) or _linux_answer(reading)
 
 
 def _contests(rows: Sequence[Row], where: Callable[[Row], object]) -> list[list[Row]]:
-    """Rows that do the same at one place, the fewest instructions first: those on P-256 if that was measured."""
+    """Rows that do the same at one place, the fewest instructions first: on P-256 if that was measured."""
     curve = _CURVE if any(row.curve == _CURVE for row in rows) else next((row.curve for row in rows if row.curve), "")
     groups: dict[tuple[object, ...], list[Row]] = {}
     for row in rows:

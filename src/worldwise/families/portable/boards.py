@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Reports of boards: one table per board, one comparison across boards, what could not be had and why."""
+"""Reports of boards: one table per board, one comparison across boards, and what is unavailable and why."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
@@ -53,7 +53,7 @@ def board_rows(reading: Reading) -> list[Row]:
 def board_sections(reading: Reading, full: bool = False) -> list[Section]:
     """The parts of a report that are of boards; none if the run has none.
 
-    Unless `full`, what is not available is told once for all operations that lack it.
+    Unless `full`, an unavailable library is listed once for all operations that lack it.
     """
     rows = board_rows(reading)
     lacking = [each.target for each in reading.unavailable if each.target not in TARGETS]
@@ -76,7 +76,7 @@ def board_sections(reading: Reading, full: bool = False) -> list[Section]:
 
 
 def board_columns(reading: Reading) -> Mapping[str, Callable[[Row], object]]:
-    """The columns that a CSV has besides if the run has boards: none otherwise."""
+    """Further columns of the CSV if the run has boards; otherwise none."""
     if not any(row.board for row in reading.rows):
         return {}
     return {
@@ -114,19 +114,19 @@ def dmips(row: Row) -> float:
 
 
 def operation_text(operation: str, size: int | None = None) -> str:
-    """An operation as it stands in tables and figures: `sign 32B`, `SHA-256 1KiB`, `keygen`."""
+    """An operation as tables and figures name it: `sign 32B`, `SHA-256 1KiB`, `keygen`."""
     name = _NAMES.get(operation, operation)
     return name if size is None else f"{name} {size_text(size)}"
 
 
 def board_text(name: str) -> str:
-    """A board's title with its core, such as `ST Nucleo-F446RE (Cortex-M4)`; the bare name if it is gone."""
+    """A board's title with its core, such as `ST Nucleo-F446RE (Cortex-M4)`; the bare name if the board is unknown."""
     known = board.boards().get(name)
     return f"{known.title} ({board.load_core(known.core).title})" if known else name
 
 
 def _contest(row: Row) -> tuple[object, ...]:
-    """What rows have in common that are compared with each other."""
+    """The key that rows share if they are compared with each other."""
     return (row.board, row.operation, row.curve, row.size, row.parameters if row.operation == DHRYSTONE else "")
 
 
@@ -202,7 +202,7 @@ def _published_section(name: str, rows: list[Row]) -> Section | None:
         figures: list[PublishedFigure | None] = list(row.published)
         if not figures and row.published_gap:
             figures = [None]
-        # A publication's own mark, such as `??`, in place of a figure.
+        # The publication's own mark in place of a figure, such as `??`.
         gap = row.published_gap.partition(" ")[0]
         for figure in figures:
             cells.append(
@@ -237,12 +237,12 @@ def _unavailable_section(name: str, reading: Reading, full: bool) -> Section | N
     asked: dict[tuple[str, str, str], list[str]] = {}
     for each in reading.unavailable:
         if each.target == name:
-            # What no library has is one line, not one of each library.
+            # An operation that no library has gets one line, not one per library.
             library = "any" if not full and each.reason.startswith("no library") else each.implementation
             operations = asked.setdefault((library, each.curve, each.reason), [])
             if each.operation not in operations:
                 operations.append(each.operation)
-    # So are the curves that a library does not have.
+    # The curves that a library lacks get one line, too.
     groups: dict[tuple[str, str, str], list[str]] = {}
     for (library, curve, reason), operations in asked.items():
         why = "the library has none of these" if reason == f"{library} has no {curve}" else reason

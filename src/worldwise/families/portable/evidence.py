@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Portable implementations, on boards and in plain Linux: what their records must say."""
+"""Portable implementations, on boards and in plain Linux: the rules for their records."""
 
 import hashlib
 from dataclasses import replace
@@ -27,7 +27,7 @@ from worldwise.records.on_curve import (
 
 
 class DigestEvidence(EvidenceRecord):
-    """A digest made on a board, of a message that anybody can make again."""
+    """A digest of a reproducible message, computed on a board."""
 
     tag: ClassVar[str] = "digest"
     mark: ClassVar[str] = "algorithm"
@@ -52,7 +52,7 @@ class DigestEvidence(EvidenceRecord):
 
 
 class EncryptEvidence(EvidenceRecord):
-    """A message that anybody can make again, encrypted on a board: a digest stands for the output."""
+    """A reproducible message, encrypted on a board: the record has a digest of the output."""
 
     tag: ClassVar[str] = "encrypt"
     order: ClassVar[int] = 8
@@ -83,7 +83,7 @@ class EncryptEvidence(EvidenceRecord):
 
 
 _KNOWN_ANSWER = ("known-answer",)
-# On every kind of target alike.
+# The same on every kind of target.
 _OWED = (
     Owed((), "keygen", measure="keygen", evidence=CurveKeygenEvidence),
     Owed((), "sign", measure="sign", evidence=CurveSignatureEvidence, checks=SIGNATURE_CHECKS),

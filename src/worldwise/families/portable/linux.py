@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Tables of plain Linux on Armv7-A and Armv8-A: what each library costs, and what the core changes of it."""
+"""Tables of plain Linux on Armv7-A and Armv8-A: the cost of each library, and the effect of the core."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
@@ -13,14 +13,14 @@ from worldwise.report.comparing import claim, core_of, machine_of, machine_text,
 
 _CURVELESS = {"sha256": "SHA-256", "sha512": "SHA-512", "aes128": "AES-128-CTR", "aes256": "AES-256-CTR"}
 _USUAL = {"curve", "size", "core"}
-# Counts of one case on two cores differ by interrupts alone unless they differ by more than this share.
+# If counts of one case on two cores differ by no more than this share, only interrupts make the difference.
 _SAME_CODE = 0.001
 
 
 def linux_sections(reading: Reading, full: bool = False) -> list[Section]:
     """The parts of a report that are of the libraries on plain Linux; none if the run has none.
 
-    Unless `full`, what is not available is told once for all operations that lack it.
+    Unless `full`, an unavailable library is listed once for all operations that lack it.
     """
     rows = library_rows(reading)
     parts: list[Section | None] = []
@@ -34,7 +34,7 @@ def linux_sections(reading: Reading, full: bool = False) -> list[Section]:
 
 
 def linux_columns(reading: Reading) -> Mapping[str, Callable[[Row], object]]:
-    """The columns that a CSV has besides if the run is of plain Linux: none otherwise."""
+    """Further columns of the CSV if the run has plain Linux; otherwise none."""
     if not any(row.target in PLAIN_TARGETS for row in reading.rows):
         return {}
     sized = any(row.footprint.flash for row in reading.rows)
@@ -47,7 +47,7 @@ def linux_columns(reading: Reading) -> Mapping[str, Callable[[Row], object]]:
 
 
 def library_rows(reading: Reading) -> list[Row]:
-    """The rows of libraries as they are built by default, on plain Linux that nothing disturbs."""
+    """The rows of libraries with default options, on undisturbed plain Linux."""
     return [
         row
         for row in reading.rows
@@ -61,7 +61,7 @@ def library_rows(reading: Reading) -> list[Row]:
 
 
 def _curve_sections(machine: tuple[str, str], curve: str, rows: Sequence[Row]) -> Iterable[Section]:
-    """One table, or one for each size of the message that was signed if there are several."""
+    """One table; if messages of several sizes were signed, one for each size."""
     sizes: list[int | None] = [*sorted({row.size for row in rows if row.size is not None})]
     for size in sizes or [None]:
         shown = [row for row in rows if row.size == size or (row.size is None and size in (None, *sizes[:1]))]
@@ -91,7 +91,7 @@ def _curve_sections(machine: tuple[str, str], curve: str, rows: Sequence[Row]) -
 
 
 def _by_cost(rows: Sequence[Row], operations: Sequence[str]) -> list[str]:
-    """Variants, those with the fewest instructions first: by signatures, or by what there is instead."""
+    """Variants, the fewest instructions first: by signatures, or by the first other operation if there are none."""
     order = [name for name in ("sign", "ecdh", *operations) if name in operations]
 
     def cost(variant: str) -> tuple[tuple[bool, float], ...]:
@@ -115,7 +115,7 @@ def _byte_section(machine: tuple[str, str], rows: Sequence[Row]) -> Section | No
         variants = {row.variant for row in shown if row.operation == operation}
 
         def cost(variant: str, operation: str = operation) -> list[float]:
-            # By the longest message first: that is what the byte itself costs.
+            # By the longest message first: there a byte's own cost shows.
             return [
                 found[operation, variant, size].median
                 for size in reversed(sizes)
@@ -145,7 +145,7 @@ def _byte_section(machine: tuple[str, str], rows: Sequence[Row]) -> Section | No
 
 
 def _core_section(rows: Sequence[Row]) -> Section | None:
-    """What differs between cores of one target. Instructions are the same unless a library asks what the core has."""
+    """Differences between the cores of one target. Counts are equal unless a library checks the core's features."""
     groups: dict[tuple[str, ...], dict[str, Row]] = {}
     for row in rows:
         given = parameters_of(row.parameters)
@@ -158,7 +158,7 @@ def _core_section(rows: Sequence[Row]) -> Section | None:
     cells = []
     widest = 0.0
     for (target, operation, what, variant), found in several.items():
-        # Of the samples that with the fewest ticks of Linux's timer, which fall elsewhere on another machine.
+        # The sample with the fewest ticks of Linux's timer: the ticks fall elsewhere on another machine.
         least = [row.min for row in found.values()]
         share = max(least) / min(least) - 1
         if share > _SAME_CODE:

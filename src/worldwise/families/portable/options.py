@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Tables of a library's build options: the whole grid, and which of them matter."""
+"""Tables of a library's build options: the whole grid, and the options that matter."""
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
@@ -20,7 +20,7 @@ _MATTERS = 0.01
 
 @dataclass(frozen=True)
 class Effect:
-    """What one value of an option changes, the rest of the grid being equal.
+    """The effect of one value of an option, with the rest of the grid equal.
 
     Attributes:
         option, value, usual: the option, its value, and its default.
@@ -39,15 +39,15 @@ class Effect:
 
     @property
     def size(self) -> float:
-        """How far it is from changing nothing, by the operation that it changes most."""
+        """The size of the effect on the operation that it changes most."""
         return max((abs(math.log(self.mean(operation))) for operation in self.ratios), default=0.0)
 
 
 class Options:
-    """The options of a library, and what a case's text says of them."""
+    """The options of a library, and their values in a case's text."""
 
     def __init__(self, implementation: str, texts: Iterable[str]) -> None:
-        """Options and defaults are those of its manifest; of a library that is not here, those that cases name."""
+        """Takes options and defaults from the manifest; for a library that is not here, from the cases."""
         known = portables().get(implementation)
         self._defaults = {name: option.default for name, option in known.manifest.options.items()} if known else {}
         for text in texts:
@@ -69,7 +69,7 @@ class Options:
 
 
 def _chosen(text: str) -> dict[str, str]:
-    """What a case's text says, option by option: behind the last dash of a word is the value."""
+    """The values in a case's text, option by option: the value stands behind the last dash of a word."""
     words = (word.rpartition("-") for word in text.split("+") if word)
     return {name: value for name, _, value in words}
 
@@ -77,7 +77,7 @@ def _chosen(text: str) -> dict[str, str]:
 def options_sections(reading: Reading, full: bool = False) -> list[Section]:
     """The parts of a report that are of build options; none if the run has none.
 
-    Unless `full`, of a curve that takes signatures only these are shown.
+    Unless `full`, a curve with signatures shows only these.
     """
     groups: dict[tuple[tuple[str, str], str, str], list[Row]] = {}
     for row in reading.rows:
@@ -103,7 +103,7 @@ def options_sections(reading: Reading, full: bool = False) -> list[Section]:
 
 
 def effects(options: Options, counts: Mapping[str, Mapping[tuple[str, ...], float]]) -> list[Effect]:
-    """What every value that is not default changes, the greatest change first.
+    """The effect of every value that is not the default, the greatest first.
 
     `counts` are, by operation, those of each point of the grid (the options' values in the order of `options.names`).
     A value is compared with the default at every point that has both; a grid with gaps gives fewer ratios.
@@ -194,7 +194,7 @@ def _effect_section(called: str, title: str, found: Sequence[Effect], operations
 
 
 def _matters(found: Sequence[Effect], operations: Sequence[str], curve: str) -> str:
-    """Which options change something, the greatest first, in words."""
+    """A sentence on the options that matter, the greatest effect first."""
     greatest: dict[str, Effect] = {}
     for effect in found:
         greatest.setdefault(effect.option, effect)

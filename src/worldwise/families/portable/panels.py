@@ -19,10 +19,10 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.lines import Line2D
 
-# Heights in mm: of a line with a bar, of what stands around a panel, of a panel of points.
+# Heights in mm: of a line with a bar, of the margins around a panel, of a panel of points.
 _BAR_LINE, _AROUND, _POINTS_PANEL = 3.8, 19.0, 47.0
 _BOARD_LINE = 6.5
-# Of an axis' length, what a bar's own label needs beyond the bar.
+# The share of an axis that a bar's label needs beyond the bar.
 _LABEL_ROOM = {"full": 0.22, "column": 0.24}
 
 
@@ -39,7 +39,7 @@ def grouped(rows: Iterable[Row]) -> dict[str, list[Row]]:
 
 
 def _bars_height(around: float) -> Callable[[Panel], float]:
-    """A line for each bar, for the name of each group, and for what nobody has."""
+    """The number of lines: one for each bar, each group's name, and each curve that no library has."""
     return lambda panel: _BAR_LINE * (len(panel.rows) + len(grouped(panel.rows)) + len(panel.nobodys)) + around
 
 
@@ -92,7 +92,7 @@ def _bars(
     label: Callable[[Row], str],
     start: float,
 ) -> None:
-    """Bars under the name of their group; further parts go on where the first ends, paler."""
+    """Bars under the name of their group; a bar's further parts continue where the first ends, paler."""
     ticks: list[tuple[float, str]] = []
     y = 0
     headings: list[tuple[int, str]] = []

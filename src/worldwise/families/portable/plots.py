@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Figures of what boards take: time, flash against time, stack, boards side by side."""
+"""Figures of boards: time, flash against time, stack, boards side by side."""
 
 from collections.abc import Callable, Collection, Iterable, Sequence
 
@@ -14,7 +14,7 @@ from worldwise.read.models import Reading, Row
 from worldwise.report.drawing.figures import KINDS, Choice, Kind, Panel, Plot
 
 _SYMMETRIC = "symmetric"
-# What stands side by side in one figure of bars, so that it is no taller than half a page or so.
+# The most panels side by side in one figure of bars; with these it is about half a page tall.
 _PAGES = {"signatures": ("sign", "verify"), "keys": ("keygen", "ecdh"), _SYMMETRIC: (_SYMMETRIC,)}
 
 
@@ -22,7 +22,7 @@ def board_figures(reading: Reading, kinds: Collection[str], choice: Choice) -> l
     """The figures that a run gives: time and stack of each board, flash against time of each board and operation,
     boards side by side of each operation.
 
-    Raises WorldwiseError if the run has no board, nothing of what was chosen, or not what a kind needs.
+    Raises WorldwiseError if the run has no board, or lacks what was chosen or what a kind of figure needs.
     """
     rows = _chosen(reading, choice)
     names = by_core(row.board for row in rows)
@@ -57,11 +57,11 @@ def _chosen(reading: Reading, choice: Choice) -> list[Row]:
         for value in wanted:
             if value not in there:
                 raise WorldwiseError(
-                    f"{kind} '{value}' is not in this run with the rest that was chosen. "
+                    f"{kind} '{value}' is not in this run together with the other choices. "
                     f"There is: {', '.join(there) or 'none'}.",
                     did_you_mean(value, there),
                 )
-        # What has no message has no size, and stays.
+        # An operation without a message has no size, and stays.
         rows = [row for row in rows if not wanted or of(row) in wanted or (kind == "size" and not of(row))]
     return rows
 
@@ -71,12 +71,12 @@ def _size(row: Row) -> str:
 
 
 def _one_optimisation(rows: list[Row]) -> list[Row]:
-    """Those of -O2 if there are such, else all."""
+    """The rows of -O2 if there are any, else all."""
     return [row for row in rows if row.optimisation == "O2"] or rows
 
 
 def _one_size(rows: list[Row]) -> list[Row]:
-    """Of one operation, the rows of one size: that of the most rows, of equals the one nearest to 32 bytes."""
+    """One operation's rows of one size: the size with the most rows; of equals the one nearest to 32 bytes."""
     sizes = [row.size for row in rows if row.size is not None]
     if not sizes:
         return rows
@@ -122,7 +122,7 @@ def _board_plots(kind: Kind, name: str, rows: list[Row], reading: Reading, choic
 
 
 def _nobodys(operation: str, name: str, reading: Reading, choice: Choice) -> tuple[str, ...]:
-    """The curves that were asked for and that no library has for the operation."""
+    """The wanted curves that no library has for the operation."""
     there = {row.curve for row in reading.rows if (row.board, row.operation) == (name, operation)}
     lacking = {each.curve for each in reading.unavailable if (each.target, each.operation) == (name, operation)}
     return tuple(

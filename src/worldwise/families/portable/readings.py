@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""What the counts on boards and in plain Linux include; of a board its clock, and who is first on it."""
+"""What the counts on boards and in plain Linux include; a board's clock, and the ranks on it."""
 
 from collections.abc import Mapping, Sequence
 
@@ -20,7 +20,7 @@ BOARD_ASSUMPTION = (
 
 
 class OnBoard(Part):
-    """What a row has on a board.
+    """The fields of a row on a board.
 
     `rank` is 1 for the fewest instructions by the median among the libraries that do the same on the same board at the
     same optimisation; those with the same count have the same rank, and a library alone has none. `clock_mhz` is the

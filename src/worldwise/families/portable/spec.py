@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""What portable implementations do on boards and in plain Linux: curves, hashes, AES in counter mode, a benchmark."""
+"""Portable implementations on boards and in plain Linux: curves, hashes, AES in counter mode, a benchmark."""
 
 from collections.abc import Mapping
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""What reports have of boards and of plain Linux: their tables, those of build options, and their columns."""
+"""Report parts of boards and plain Linux: their tables, the tables of build options, and the CSV columns."""
 
 from worldwise.families.portable.answer import portable_answer
 from worldwise.families.portable.boards import board_columns, board_sections

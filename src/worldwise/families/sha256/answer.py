@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The answer of hashing on one screen: what a byte costs, and how much of it is the way into the TA."""
+"""The answer of hashing on one screen: the cost of a byte, and the share of the way into the TA."""
 
 from worldwise.base.tables import Table, factor, ratio, whole
 from worldwise.base.units import size_text

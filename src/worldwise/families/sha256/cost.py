@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""What hashing in the TEE costs, taken apart: where the instructions go, and how they grow with the message."""
+"""The cost of hashing in the TEE by parts: where the instructions go, and how they grow with the message."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -9,7 +9,7 @@ from pydantic import BaseModel, ConfigDict
 from worldwise.read.fit import fit_line
 from worldwise.read.published import Figure
 
-# That of a Raspberry Pi 3 model B, the board of the published figures. At one instruction per cycle, as everywhere.
+# The clock of a Raspberry Pi 3 model B, the board of the published figures. At one instruction per cycle.
 CLOCK_GHZ = 1.2
 
 # The operations whose rows are looked at here.
@@ -23,13 +23,13 @@ class _Result(BaseModel):
 class HashCost(_Result):
     """One size of message in the TEE, in instructions; all from the medians of one case.
 
-    `total` is what the client waits for, and the sum of what stands below it:
+    `total` is what the client waits for: the sum of these parts:
 
     - `algorithm`: the calls of the GlobalPlatform API in the TA, with the work of OP-TEE's core behind them;
     - `wrapper`: the rest of the TA's command;
     - `memory`: bringing message and digest over: as many calls with the same memory, less as many without;
     - `switch`: the way into the TA and back: as many calls without parameters;
-    - `rest`: what is left: what the TA's counter does not see of its system calls (the monitor's part), interrupts that
+    - `rest`: what is left: the monitor's part of the TA's system calls, which its counter does not see, interrupts that
       waited in Linux until the TA returned, and what differs between the calls.
 
     `linux` is the same library in Linux, `sha256sum` the command, for a message of the same size; None if the run has
@@ -53,14 +53,14 @@ class HashCost(_Result):
 
     @property
     def inside(self) -> float:
-        """What the whole command takes inside the TA."""
+        """The instructions of the whole command inside the TA."""
         return self.algorithm + self.wrapper
 
 
 class Fit(_Result):
     """A straight line through the medians of several sizes: `fixed` + `per_byte` * size, by least squares.
 
-    `residuals` are measured less fitted, by size. `what` says whose cost it is: a place, or `sha256sum`.
+    `residuals` are measured less fitted, by size. `what` names the place of the cost, or `sha256sum`.
     """
 
     variant: str
@@ -100,7 +100,7 @@ class HashReading(_Result):
 
 @dataclass(frozen=True)
 class Series:
-    """One row of a reading, as far as this module looks at it."""
+    """The fields of a reading's row that this module uses."""
 
     case: str
     variant: str
@@ -115,7 +115,7 @@ class Series:
 
     @property
     def disturbed(self) -> str:
-        """The parameters that are neither size nor chunk: like is compared with like."""
+        """The parameters except size and chunk; only rows that agree in them are compared."""
         return ",".join(f"{key}={value}" for key, value in self.parameters if key not in ("size", "chunk"))
 
 
@@ -145,7 +145,7 @@ def _costs(series: Sequence[Series]) -> Iterator[HashCost]:
         if row.operation == "sha256sum":
             command.setdefault((row.size, row.disturbed), row.median)
         elif row.place == "linux":
-            # Whole, or in pieces: the former if both are there.
+            # In one call if that was measured, else in pieces.
             if row.chunk is None or (row.variant, row.size, row.disturbed) not in in_linux:
                 in_linux[row.variant, row.size, row.disturbed] = row.median
         else:
@@ -213,7 +213,7 @@ def _beside(costs: Sequence[HashCost], figures: Mapping[str, Figure]) -> Iterato
 
 
 def _ours(quantity: str, costs: Sequence[HashCost]) -> Iterator[tuple[float, str]]:
-    """Ours of a published quantity in its unit, and what it is of; nothing if the run has no case for it."""
+    """Our figure for a published quantity, in its unit, and its source; nothing if the run has no case for it."""
 
     def microseconds(instructions: float) -> float:
         return instructions / CLOCK_GHZ / 1000

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""SHA-256: what its records must say. Of each message they have the digest.
+"""SHA-256: the rules for its records. They have the digest of each message.
 
 In a TEE the algorithm is measured within the TA, by the core's own counter, one span for each piece of the message.
 """

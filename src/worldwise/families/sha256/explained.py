@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""What a hash in the TEE costs, part by part, twice: by the plugin, and by the guest's counters alone as on a board."""
+"""The cost of a hash in the TEE by parts, measured twice: by the plugin, and by the guest's counters as on a board."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -30,12 +30,12 @@ class Part:
 
 @dataclass(frozen=True)
 class HashParts:
-    """One message: the parts, which add up to `total` in either column, and what the counters cannot tell apart.
+    """One message: the parts, which add up to `total` in either column, and two counts that relate the columns.
 
     Attributes:
         sample: the message's sample at the client.
         parts: in the order of the call, from the inside out.
-        buffer: of the plugin's `memory`, what an empty call has too: its own message buffer.
+        buffer: the part of the plugin's `memory` that an empty call has too: its own message buffer.
         monitor_seen: instructions at EL3, inside the API's calls, that the TA's counter counted all the same.
         total: of the whole call.
     """
@@ -73,7 +73,7 @@ def read_parts(explainer: Explainer, index: int | None = None) -> HashParts:
     ta = _by_part(explainer, inside_ta, own=True)
     outside = _by_part(explainer, [whole], own=True)
     empty = _by_part(explainer, [_region(explainer, counted["empty", "client"])], own=True)
-    # What the marks and readings of each region cost is in the function that makes them: the TA's, and the client.
+    # The cost of a region's marks and readings falls on the function that makes them: the TA's or the client's.
     measuring = client.raw - client.count
     measuring_ta = counted["hash", "ta"].raw - counted["hash", "ta"].count
     measuring_api = counted["hash", "api"].raw - counted["hash", "api"].count
@@ -100,7 +100,7 @@ def read_parts(explainer: Explainer, index: int | None = None) -> HashParts:
 
 
 def _by_counters(client: Sample, counted: Mapping[tuple[str, str], Sample]) -> dict[str, int]:
-    """The parts that a board can tell apart, which has nothing but its counters."""
+    """The parts that a board can measure with its counters alone."""
     algorithm, in_ta = counted["hash", "api"].count, counted["hash", "ta"].count
     touch, empty = counted["touch", "client"].count, counted["empty", "client"].count
     return {

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""What the counts of hashing include, and what they say together."""
+"""What the counts of hashing include, and the costs computed from them."""
 
 from worldwise.families.sha256.cost import CLOCK_GHZ, HASHING, HashReading, Series, read_hashing
 from worldwise.plan.catalogue import takes_portables
@@ -10,7 +10,7 @@ from worldwise.read.readings import Readings, Seen
 
 
 class Hashing(Part):
-    """Hashing in the TEE, taken apart."""
+    """The cost of hashing in the TEE, by parts."""
 
     hashing: HashReading = HashReading(clock_ghz=CLOCK_GHZ, costs=(), fits=(), published=(), published_reason="")
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""SHA-256 in the TEE, with the world switch and the memory told apart, and in Linux."""
+"""SHA-256 in the TEE, with world switch and memory measured separately, and in Linux."""
 
 from collections.abc import Mapping
 
@@ -7,13 +7,13 @@ from worldwise.base.units import parse_size
 from worldwise.plan.parameters import CHUNK, LOAD, SIZE, TICKS
 from worldwise.plan.spec import IN_TEE, LINUX, OPTEE, Operation, Parameter, Spec
 
-# Whether the message lies in pages that nobody has touched yet.
+# Whether the message lies in untouched pages.
 _FAULT = Parameter("fault", "faults", ("none", "fresh"), "none")
 
 
 def _problem(_target: str, given: Mapping[str, str]) -> str:
     if given.get("fault") == "fresh" and parse_size(given["size"]) == 0:
-        return "a message of no bytes has no page that could be fresh."
+        return "an empty message has no page that could be fresh."
     return ""
 
 

@@ -44,7 +44,7 @@ def _hashing(reading: Reading) -> HashReading:
     return reading.part(Hashing).hashing
 
 
-# What a call of the TA that hashes is made of; fields of HashCost.
+# The parts of a hashing call of the TA; fields of HashCost.
 _PARTS = ("algorithm", "memory", "switch", "wrapper", "rest")
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The answer of storage on one screen: what one access costs in each kind of it, beside a plain file."""
+"""The answer of storage on one screen: the cost of one access in each storage, beside a plain file."""
 
 from collections.abc import Sequence
 
@@ -11,7 +11,7 @@ from worldwise.read.order import is_quiet
 from worldwise.report.surprises import spread_surprises
 from worldwise.report.tables import Answer
 
-# The object's size that an answer is of, if it was measured: a page of a file system.
+# The answer shows this size of object if it was measured: a page of a file system.
 _USUAL = 4096
 _KINDS = {"ree": "REE FS", "ree-rpmb": "REE FS,\nhash in RPMB", "rpmb": "\nRPMB", "none": "\nplain file"}
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Storage: what its records must say. Of a TA's objects they say besides how often tee-supplicant was asked."""
+"""Storage: the rules for its records. For a TA's objects they also have the number of requests to tee-supplicant."""
 
 from worldwise.plan.spec import LINUX, OPTEE
 from worldwise.records.evidence import Evidence, Owed

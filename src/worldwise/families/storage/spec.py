@@ -7,7 +7,7 @@ from worldwise.base.units import parse_size, size_text
 from worldwise.plan.parameters import LOAD, SIZE, STORAGE, TICKS, action
 from worldwise.plan.spec import IN_TEE, LINUX, OPTEE, App, Operation, Parameter, Spec
 
-# What an object or a file can have: see guest/apps/storage/access.c.
+# The possible sizes of an object or a file: see guest/apps/storage/access.c.
 STORAGE_LEAST, STORAGE_MOST = 32, 2**20
 # What the device has that tee-supplicant emulates, and the largest object, in whole KiB, that was found to fit: by
 # action, of which some need room for the object twice, since RPMB's file system writes the new one beside the old one,

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Tables of storage: what an access to an object costs in each kind of it, beside a plain file in Linux."""
+"""Tables of storage: the cost of an access to an object in each storage, beside a plain file in Linux."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -30,14 +30,14 @@ _ACTIONS = {
 }
 _STORAGES = {"ree": "REE FS", "ree-rpmb": "REE FS, hash in RPMB", "rpmb": "RPMB"}
 _SYNCS = {"none": "plain file", "fsync": "plain file, fsync"}
-# Of these an instruction count for each byte says something: they move the whole content.
+# For these actions instructions per byte mean something: they move the whole content.
 _WHOLE = ("create", "read", "overwrite")
 _PUBLISHED = ("create", "read", "delete")
 
 
 @dataclass(frozen=True)
 class _What:
-    """What a row is of: its action and size, and the storage, or how far a plain file was synchronised."""
+    """The parameters of a row: action, size, and the storage, or a plain file's kind of sync."""
 
     action: str
     size: int
@@ -47,7 +47,7 @@ class _What:
 def storage_sections(reading: Reading, full: bool = False) -> list[Section]:
     """The parts of a report that are of storage; none if the run has none.
 
-    Unless `full`, what is spent inside the TA stands only where the call's whole cost does not say it.
+    Unless `full`, the cost inside the TA is shown only where it does not follow from the cost of the whole call.
     """
     table = _Rows(reading)
     if not table.sizes:
@@ -62,14 +62,14 @@ def storage_sections(reading: Reading, full: bool = False) -> list[Section]:
 
 
 class _Rows:
-    """The rows of storage by what they are of."""
+    """The rows of storage, indexed by their parameters."""
 
     def __init__(self, reading: Reading) -> None:
         self._rows: dict[tuple[_What, str, str], Row] = {}
         for row in reading.rows:
             given = parameters_of(row.parameters)
             if row.operation not in (SECURE, PLAIN) or row.size is None or not is_quiet(row):
-                continue  # not of the quiet machine that these tables are of
+                continue  # These tables show only undisturbed machines.
             kind = given["storage"] if row.operation == SECURE else given.get("sync", "none")
             self._rows[_What(given["action"], row.size, kind), row.variant, row.place] = row
         self._requests = {
@@ -84,17 +84,17 @@ class _Rows:
         self.rows = list(self._rows.values())
 
     def variants(self, action: str, kind: str) -> list[str]:
-        """Those that have a storage measured by an action."""
+        """The variants with a measured action in a storage."""
         return list(
             dict.fromkeys(variant for what, variant, _ in self._rows if (what.action, what.kind) == (action, kind))
         )
 
     def get(self, action: str, size: int, kind: str, variant: str, place: str) -> Row | None:
-        """The row of these, if it was measured."""
+        """The row with these parameters, if it was measured."""
         return self._rows.get((_What(action, size, kind), variant, place))
 
     def plain(self, action: str, size: int, variant: str, sync: str = "none") -> Row | None:
-        """The same with a plain file, on the same machine if there is one: no library has a part in it."""
+        """The same with a plain file, on the same machine if there is one: the library does not matter here."""
         same = self.get(action, size, sync, variant, "linux")
         others = (self.get(action, size, sync, other, "linux") for other in self.variants(action, sync))
         return same or next((row for row in others if row), None)
@@ -104,7 +104,7 @@ class _Rows:
         return self._requests.get(row.case, "-")
 
     def reasons(self, action: str = "", size: int | None = None) -> list[str]:
-        """Why an action cannot be had with an object of a size; of any size if none is given."""
+        """Why an action is unavailable for an object of this size; for any size if none is given."""
         words = (f"too large to {action} " if action else "", f"object of {size_text(size)} " if size else "")
         return [reason for reason in self._reasons if all(word in reason for word in words)]
 
@@ -137,7 +137,7 @@ def _action_section(table: _Rows, action: str, full: bool) -> Section | None:
             )
             lines.append(["", "requests", *(table.requests(row) if row else "-" for row in client)])
     for kind, label in _SYNCS.items():
-        # The same files, whatever OP-TEE was built with.
+        # The plain files are the same for every build of OP-TEE.
         for variant in names[kind][:1]:
             rows = [table.plain(action, size, variant, kind) for size in table.sizes]
             shown += filter(None, rows)
@@ -237,7 +237,7 @@ def _published_section(table: _Rows, reading: Reading) -> Section | None:
 
 
 def _widest(rows: Iterable[Row]) -> str:
-    """Which row's samples differ the most, for their size, and by how much."""
+    """A sentence on the row whose samples differ the most, as a share of the median."""
 
     def share(row: Row) -> float:
         return (row.stdev or 0) / row.median

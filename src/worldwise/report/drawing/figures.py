@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""What figures are made of, and which there are."""
+"""The parts of figures, and the figures of a run."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -17,13 +17,13 @@ if TYPE_CHECKING:
 Kind = Literal["time", "pareto", "stack", "boards"]
 KINDS: tuple[Kind, ...] = ("time", "pareto", "stack", "boards")
 FORMATS = ("svg", "png")
-# In mm, as journals have it: one column of two, or the whole page.
+# In mm, as in journals: one of two columns, or the whole page.
 WIDTHS = {"full": 170.0, "column": 85.0}
 
 
 @dataclass(frozen=True)
 class Choice:
-    """What of a run to show; an empty one is all there is. Sizes as `32B`, `1KiB`."""
+    """The rows to show; an empty field chooses all. Sizes as `32B`, `1KiB`."""
 
     boards: tuple[str, ...] = ()
     operations: tuple[str, ...] = ()
@@ -34,7 +34,7 @@ class Choice:
 
 @dataclass(frozen=True)
 class Panel:
-    """A part of a figure: its rows, and the curves that were asked for and that no library has."""
+    """A part of a figure: its rows, and the wanted curves that no library has."""
 
     title: str
     rows: tuple[Row, ...]
@@ -48,10 +48,10 @@ class Drawing:
     Attributes:
         panel: draws one on axes, in a figure of a width that is a key of WIDTHS.
         height: of a panel, in mm.
-        columns: how many panels stand side by side on a whole page, at most.
-        legend: the handles below all panels; empty if their axes say all.
-        notes: what stands below the figure, after the run.
-        shares_lines: whether panels side by side have the same lines, whose names stand once, at the left.
+        columns: the most panels side by side on a whole page.
+        legend: the handles below all panels; empty if the axes need no legend.
+        notes: text below the figure, after the run.
+        shares_lines: whether panels side by side have the same lines, so that the names stand once, at the left.
     """
 
     panel: Callable[["Axes", Panel, Mapping[str, Style], str], None]

@@ -31,7 +31,7 @@ STYLES: Mapping[str, Style] = {
     "micro-ecc-fast": Style("#003f66", "**", "p"),
     "wolfssl-fast": Style("#8a5f00", "OO", "h"),
 }
-# For a user's own libraries: none of the above, and no two alike.
+# The looks of a user's own libraries: each differs from those above and from each other.
 _OWN_COLOURS = ("#a03a6e", "#a6d854", "#7a6fd0", "#8c6239", "#7fd1b9", "#999933")
 _OWN_HATCHES = ("", "////", "xxxx", "....", "\\\\\\\\", "----")
 _OWN_MARKERS = (">", "p", "h", "*", "d", "H")
@@ -43,9 +43,9 @@ _OWN = tuple(
 
 
 def styles(names: Iterable[str]) -> dict[str, Style]:
-    """The look of each library. One of the user's own has the same in every figure that has the same libraries.
+    """The look of each library. A user's own library looks the same in every figure that has the same libraries.
 
-    Its place among the free ones follows from its name; of two that want the same, the later by name takes the next.
+    Its name decides which free look it gets; if two names want the same look, the later name takes the next.
     Raises WorldwiseError if there are more of them than looks.
     """
     chosen: dict[str, Style] = {}
@@ -60,7 +60,7 @@ def styles(names: Iterable[str]) -> dict[str, Style]:
                 "choose fewer of them, by --board, --operation or --curve",
             )
         wanted = int.from_bytes(hashlib.sha256(name.encode()).digest()[:4], "big") % len(_OWN)
-        # A colour that is free is better than a hatch that is: colours are what readers remember.
+        # A free colour is better than a free hatch: readers remember colours.
         taken = {style.colour for style in chosen.values()}
         ring = _OWN[wanted:] + _OWN[:wanted]
         fresh = [style for style in ring if style in free and style.colour not in taken]

@@ -27,9 +27,9 @@ if TYPE_CHECKING:
 _MM = 1 / 25.4
 _POINTS = 8.0
 _DOTS_PER_INCH = 300
-# Of a line of text, in mm.
+# The height of a line of text, in mm.
 _TEXT_LINE = 3.6
-# Characters of text that a mm takes, for wrapping.
+# Characters of text per mm, for wrapping.
 _PER_MM = 0.63
 _RC: Mapping[Any, Any] = {
     "font.family": "DejaVu Sans",
@@ -48,7 +48,7 @@ _RC: Mapping[Any, Any] = {
     "hatch.linewidth": 0.45,
     "xtick.major.width": 0.6,
     "ytick.major.width": 0.6,
-    # A name with dollar signs is no formula.
+    # Dollar signs in a name must not make it a formula.
     "text.parse_math": False,
     "svg.hashsalt": "worldwise",
     "svg.fonttype": "path",
@@ -63,7 +63,7 @@ _ALL = Choice()
 def plots(reading: Reading, kinds: Collection[str] = KINDS, choice: Choice = _ALL) -> list[Plot]:
     """The figures that a run gives, family by family: see `Tables.figures`.
 
-    Raises WorldwiseError if the run has nothing to draw, nothing of what was chosen, or not what a kind needs.
+    Raises WorldwiseError if the run has nothing to draw, or lacks what was chosen or what a kind of figure needs.
     """
     drawing = [tables.figures for tables in declared_tables().values() if tables.figures]
     found = [plot for figures in drawing for plot in figures(reading, kinds, choice)]
@@ -128,7 +128,7 @@ def _footer(plot: Plot, reading: Reading) -> str:
 
 @contextlib.contextmanager
 def house_style() -> Iterator[None]:
-    """Fonts and lines for `draw`, and nothing of a user's own matplotlibrc."""
+    """Fonts and lines for `draw`; ignores the user's own matplotlibrc."""
     import matplotlib
 
     with matplotlib.rc_context():
