@@ -18,7 +18,7 @@ from worldwise.targets.known import EMULATED
 # The first that needs an image builds it, and the root of the key cache.
 pytestmark = pytest.mark.timeout(1800)
 
-CLIENTS, KEPT, BATCH, SAMPLES = 100, 10, 200, 3
+CLIENTS, KEPT, BATCH, SAMPLES = 50, 10, 50, 3
 # As keycache-sim names them.
 POLICIES = {"lru": "lru", "smart": "s3-fifo"}
 
@@ -33,7 +33,7 @@ def run(case: Case, records_of: RunCase, images: ImageStore) -> dict[str, Outcom
 
 def test_the_machines_hits_are_the_simulators(records_of: RunCase, images: ImageStore, tmp_path: Path) -> None:
     """Server and TA on arm64, keycache-sim on the host's architecture: the same stream, the same hits, to the last."""
-    workload, requests = "zipf-0.99-scans", BATCH * (SAMPLES + 1)
+    workload, requests = "zipf-0.99", BATCH * (SAMPLES + 1)
     root = keycache.root()
     root.run(
         ["make", "--directory=/keycache", "O=/build", "/build/keycache-sim"],
@@ -55,11 +55,13 @@ def test_the_machines_hits_are_the_simulators(records_of: RunCase, images: Image
         assert int(said["hits"].result) + int(said["records opened"].result) == requests
         found[policy] = said["hits"].result
     assert found == {policy: foretold[name] for policy, name in POLICIES.items()}
+    # Of a stream without hits, or with the same for both, this would say little.
+    assert 0 < int(found["lru"]) < int(found["smart"]) < requests
 
 
 def test_redis_benchmark_says_the_same_twice(records_of: RunCase, images: ImageStore) -> None:
     """Its report goes by the machine's clock, in which the one processor was never idle: it is a count as well."""
-    parameters = "size=256B,storage=ree,policy=smart,action=seal,connections=8,clients=10,requests=200"
+    parameters = "size=256B,storage=ree,policy=smart,action=seal,connections=4,clients=4,requests=60"
     case = parse_case(f"optee/mbedtls-ce-O2/keycache-load,{parameters}", 1)
     machine = EMULATED[case.target].machine(case, images)
     first = records_of(case, on=machine)

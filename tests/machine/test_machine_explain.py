@@ -2,6 +2,7 @@
 """The emulator's plugin on real machines: each instruction once, with an owner, and the counts are those without it."""
 
 import dataclasses
+import functools
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
@@ -59,6 +60,7 @@ def case(text: str, samples: int = 1) -> Case:
 
 
 Watch = Callable[[str], Explainer]
+Samples = Callable[[str], list[Explanation]]
 
 
 @pytest.fixture(scope="session")
@@ -98,14 +100,20 @@ def explained(watched: Callable[[str], Watched]) -> Watch:
     return explained
 
 
+@pytest.fixture(scope="session")
+def samples(explained: Watch) -> Samples:
+    """The explanations of each case's samples, made once."""
+    return functools.cache(lambda text: all_samples(explained(text)))
+
+
 def all_samples(explainer: Explainer) -> list[Explanation]:
     """Every sample's explanation."""
     return [explainer.explain(one) for series in explainer.records.samples.values() for one in series]
 
 
-def all_folded(explainer: Explainer) -> dict[str, str]:
+def all_folded(explanations: list[Explanation]) -> dict[str, str]:
     """The folded stacks of every sample."""
-    return {one.title: folded(one.stacks) for one in all_samples(explainer)}
+    return {one.title: folded(one.stacks) for one in explanations}
 
 
 def of_task(explanation: Explanation, name: str) -> int:
@@ -118,12 +126,12 @@ def of_task(explanation: Explanation, name: str) -> int:
 
 
 @pytest.mark.parametrize("text", WATCHED)
-def test_every_instruction_has_an_owner(text: str, explained: Watch) -> None:
+def test_every_instruction_has_an_owner(text: str, explained: Watch, samples: Samples) -> None:
     """If this fails, the layers' sum is not the guest's own count, or some of it is nobody's."""
     explainer = explained(text)
     assert explainer.check() == len(explainer.trace.passes) > 0
     assert sum(one.lost for one in explainer.trace.passes) == 0
-    for one in all_samples(explainer):
+    for one in samples(text):
         limit = one.instructions * MOST_UNKNOWN
         assert sum(one.stacks.values()) == sum(share.self for share in one.layers.values()) == one.instructions
         assert one.unknown < limit, f"{one.title}: {one.unknown} unknown"
@@ -163,10 +171,10 @@ def test_a_hash_has_the_same_parts_by_the_counters(text: str, explained: Watch) 
 
 
 @pytest.mark.parametrize("text", REPEATED)
-def test_two_runs_are_the_same(text: str, watcher: Watcher, explained: Watch) -> None:
+def test_two_runs_are_the_same(text: str, watcher: Watcher, samples: Samples) -> None:
     """If this fails, folded stacks cannot be compared by their bytes."""
     again = explainer_of(watcher.watch(case(text), witness=WITNESS, fresh=True))
-    assert all_folded(again) == all_folded(explained(text))
+    assert all_folded(all_samples(again)) == all_folded(samples(text))
 
 
 @pytest.mark.parametrize("text", ["optee/empty-invoke", "optee/attestdiv", "linux/attestdiv", "optee/storage-create"])
@@ -196,9 +204,9 @@ def test_the_plugin_changes_no_digit(
 
 
 @pytest.mark.parametrize("text", [LOADED])
-def test_another_process_has_a_stack_of_its_own(text: str, explained: Watch) -> None:
+def test_another_process_has_a_stack_of_its_own(text: str, samples: Samples) -> None:
     """If this fails, a busy process's instructions are the client's."""
-    signs = [one for one in all_samples(explained(text)) if (one.measure, one.place) == ("sign", "client")]
+    signs = [one for one in samples(text) if (one.measure, one.place) == ("sign", "client")]
     assert signs
     assert max(of_task(one, "optee-client") for one in signs) > 1_000_000
     for one in signs:
@@ -208,9 +216,9 @@ def test_another_process_has_a_stack_of_its_own(text: str, explained: Watch) -> 
 
 
 @pytest.mark.parametrize("text", ["linux/sha256,size=64KiB,fault=fresh"])
-def test_page_faults_are_on_the_stack(text: str, explained: Watch) -> None:
+def test_page_faults_are_on_the_stack(text: str, samples: Samples) -> None:
     """If this fails, a fault's work is nobody's, or the instruction that met it counts twice, which the sum shows."""
-    for one in all_samples(explained(text)):
+    for one in samples(text):
         functions = {name for name, image_name in one.functions if image_name == "linux"}
         assert {"el0_da", "do_mem_abort", "handle_mm_fault"} <= functions
         assert sum(step.how == "sync" and step.lane == "normal EL1" for step in one.steps) >= 16
@@ -300,14 +308,14 @@ def test_a_damaged_trace_is_made_anew(watcher: Watcher, tmp_path: Path) -> None:
     watcher = dataclasses.replace(watcher, lab=dataclasses.replace(watcher.lab, cache=fresh_cache(tmp_path / "cache")))
     first = watcher.watch(case(text), witness=WITNESS)
     kept = first.directory / f"{TRACE}.gz"
-    before = all_folded(explainer_of(first))
+    before = all_folded(all_samples(explainer_of(first)))
     damaged = kept.read_bytes()[:-10]
     kept.write_bytes(damaged)
     again = watcher.watch(case(text), witness=WITNESS)
     assert again.directory == kept.parent
     assert kept.read_bytes() != damaged
     # Not the file's bytes: where the emulator cuts the code into blocks is its own affair.
-    assert all_folded(explainer_of(again)) == before
+    assert all_folded(all_samples(explainer_of(again))) == before
 
 
 def test_the_command_explains(tool: Tool) -> None:

@@ -20,7 +20,6 @@ from worldwise.machine.diagnosis import judge
 from worldwise.machine.emulator import Emulator
 from worldwise.machine.machine import EMULATOR_LOG, RECORDS, Machine
 from worldwise.plan.case import Case
-from worldwise.run.rundir import Run
 
 CASE = Case("linux", "mbedtls", "Os", "keygen", 2, 0)
 REFUSAL = "bwrap: No permissions to create a new namespace, likely because the kernel does not allow it."
@@ -110,9 +109,8 @@ def test_a_cache_that_cannot_be_made_is_told(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("arguments", [("report",), ("list",), ("compare", "latest", "latest"), ("suites",)])
-def test_reading_needs_no_cache(cache: Path, arguments: tuple[str, ...], whole_run: Run) -> None:
+def test_reading_needs_no_cache(cache: Path, arguments: tuple[str, ...]) -> None:
     """What was measured can be read wherever it is mounted, and on a machine without a home."""
-    del whole_run
     write_run(cache.parent / "runs", [CASE])
     with read_only(cache):
         done = command(cache, *arguments)

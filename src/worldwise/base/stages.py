@@ -9,6 +9,7 @@ import functools
 import importlib
 import importlib.util
 from collections.abc import Mapping
+from types import ModuleType
 from typing import TypeVar
 
 FAMILIES = "worldwise.families"
@@ -33,10 +34,17 @@ def declared(stage: str, kind: type[T]) -> Mapping[str, T]:
 
 
 def _constant(family: str, stage: str, kind: type[T]) -> T | None:
-    module = f"{FAMILIES}.{family}.{stage}"
-    if importlib.util.find_spec(module) is None:
+    module = _module(family, stage)
+    if module is None:
         return None
-    value = getattr(importlib.import_module(module), stage.upper())
+    value = getattr(module, stage.upper())
     if not isinstance(value, kind):
-        raise TypeError(f"{module}.{stage.upper()} is no {kind.__name__}")
+        raise TypeError(f"{module.__name__}.{stage.upper()} is no {kind.__name__}")
     return value
+
+
+# Asked for with each case: whether there is a file is looked up once.
+@functools.cache
+def _module(family: str, stage: str) -> ModuleType | None:
+    name = f"{FAMILIES}.{family}.{stage}"
+    return importlib.import_module(name) if importlib.util.find_spec(name) else None
