@@ -40,7 +40,7 @@ ADAPTER = "adapter.c"
 
 Text = Annotated[str, Field(min_length=1, max_length=4000)]
 OptionName = Annotated[str, Field(pattern="^[a-z0-9]+(-[a-z0-9]+)*$", max_length=100)]
-# Crate names as crates.io allows them, versions as Semantic Versioning does.
+# Crate names as the registry of crates allows them, versions as Semantic Versioning does.
 CrateName = Annotated[str, Field(pattern="^[A-Za-z][A-Za-z0-9_-]*$", max_length=64)]
 _PARTS = r"[0-9A-Za-z-]+(\.[0-9A-Za-z-]+)*"
 Version = Annotated[str, Field(pattern=rf"^[0-9]+\.[0-9]+\.[0-9]+(-{_PARTS})?(\+{_PARTS})?$", max_length=100)]
