@@ -15,6 +15,7 @@ from typing import Any
 
 import pytest
 
+from worldwise.base import paths
 from worldwise.base.errors import WorldwiseError
 from worldwise.lab import image
 from worldwise.lab.debian.lock import File, Lock, Package, Source, load_lock
@@ -397,3 +398,11 @@ def test_a_build_in_flight_can_be_stopped(recipe: Recipe, lab: HostLab, scripts:
         with pytest.raises(WorldwiseError, match="stopped"):
             future.result(timeout=20)
     assert [name.partition("-")[0] for name in left_behind(lab)] == ["first"]
+
+
+def test_every_recipe_has_a_name_of_its_own() -> None:
+    """If this fails, a build may see another file than its recipe names: it has all of them in one folder."""
+    names = [path.name for path in paths.RECIPES.rglob("*") if path.is_file() and path.suffix != ".pyc"]
+    assert names
+    assert len(names) == len(set(names))
+    assert all(image.recipe_file(name).name == name and image.recipe_file(name).is_file() for name in names)

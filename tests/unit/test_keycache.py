@@ -17,7 +17,7 @@ from worldwise.cli.keycache import keycache as command
 from worldwise.families.keycache import build as keycache
 from worldwise.families.keycache.build import Fuzzer
 from worldwise.lab.debian.lock import load_lock
-from worldwise.lab.image import RECIPES, Recipe
+from worldwise.lab.image import Recipe, recipe_file
 from worldwise.lab.lab import Lab
 from worldwise.lab.roots import ROOTS
 
@@ -105,7 +105,7 @@ def options(call: list[str]) -> dict[str, str]:
     ids=lambda recipe: recipe.name,
 )
 def test_what_a_recipe_names_is_there(recipe: Recipe, root: FakeRoot) -> None:
-    assert all((RECIPES / name).is_file() for name in (recipe.script, *recipe.helpers))
+    assert all(recipe_file(name).is_file() for name in (recipe.script, *recipe.helpers))
     assert all(path.exists() for path in recipe.trees.values())
     assert len(recipe.digest(root)) == 64
     # What `make` leaves beside the sources must not be an input.

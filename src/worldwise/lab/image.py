@@ -6,6 +6,7 @@ digests of all inputs, so each image is built only once. A build lists the image
 use checks them against that list.
 """
 
+import functools
 import hashlib
 import json
 from collections.abc import Callable, Iterator, Mapping
@@ -37,6 +38,16 @@ _NOT_OURS = "if the measured library is your own, its sources have changed how t
 
 # Exit status of a fetch script that got something else than what is pinned.
 OTHER_CONTENT = 65
+
+
+def recipe_file(name: str) -> Path:
+    """A file of the recipes folder, in whichever of its folders it is: a build sees all of its own in one."""
+    return _recipe_file(RECIPES, name)
+
+
+@functools.cache
+def _recipe_file(folder: Path, name: str) -> Path:
+    return next(iter(sorted(folder.glob(f"*/{name}"))), folder / name)
 
 
 @dataclass(frozen=True)
@@ -98,8 +109,8 @@ class Recipe:
             "format": _FORMAT,
             "name": self.name,
             "lab": lab.digest,
-            "script": file_sha256(RECIPES / self.script),
-            "common": file_sha256(RECIPES / "common.sh"),
+            "script": file_sha256(recipe_file(self.script)),
+            "common": file_sha256(recipe_file("common.sh")),
             "outputs": self.outputs,
             "sources": {name: [file.sha256 for file in lab.source(name).files] for name in self.sources},
             "packages": {name: lab.package(name, self.architecture).sha256 for name in self.packages},
@@ -108,9 +119,9 @@ class Recipe:
             "settings": dict(self.settings),
         }
         if self.helpers:
-            inputs["helpers"] = [file_sha256(RECIPES / name) for name in self.helpers]
+            inputs["helpers"] = [file_sha256(recipe_file(name)) for name in self.helpers]
         if self.fetch is not None:
-            inputs["fetch"] = file_sha256(RECIPES / self.fetch.script)
+            inputs["fetch"] = file_sha256(recipe_file(self.fetch.script))
         return hashlib.sha256(json.dumps(inputs, sort_keys=True).encode()).hexdigest()
 
 
@@ -285,7 +296,7 @@ class ImageStore:
         for name in recipe.packages:
             inputs.append((self.lab.package_file(name, recipe.architecture), f"/in/{name}.deb", "ro"))
         scripts = (recipe.script, "common.sh", *recipe.helpers, *((recipe.fetch.script,) if recipe.fetch else ()))
-        trees = {f"recipes/{name}": RECIPES / name for name in scripts} | dict(recipe.trees)
+        trees = {f"recipes/{name}": recipe_file(name) for name in scripts} | dict(recipe.trees)
         for number, (name, path) in enumerate(trees.items()):
             if not path.resolve().is_relative_to(self.lab.cache):
                 copy = folder / str(number)

@@ -6,7 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from worldwise.base import paths
-from worldwise.lab.image import RECIPES, Recipe
+from worldwise.lab.image import Recipe, recipe_file
 from worldwise.libraries.implementation import IMPLEMENTATIONS, Implementation
 from worldwise.plan.catalogue import APPS
 from worldwise.plan.spec import ATTEST_TA
@@ -151,7 +151,7 @@ def app_programs(
     core = implementation if implementation in IMPLEMENTATIONS else APP_CORE
     wanted = APPS[app]
     special = f"app-{app}.sh"
-    helpers = tuple(name for name in (special,) if (RECIPES / name).exists())
+    helpers = tuple(name for name in (special,) if recipe_file(name).exists())
     return Recipe(
         name="-".join(filter(None, (f"programs-{app}", implementation, optimisation, feature))),
         script="programs-app.sh",
