@@ -7,6 +7,7 @@ import itertools
 import json
 import re
 import shutil
+import subprocess
 import tomllib
 from pathlib import Path
 
@@ -37,6 +38,7 @@ from worldwise.lab.roots import ROOTS, Root
 from worldwise.lab.sandbox import entering
 from worldwise.lab.sandbox.entering import SOURCE_DATE_EPOCH
 from worldwise.lab.sandbox.identity import Confinement
+from worldwise.lab.sandbox.limits import ended
 
 
 def quiet() -> Console:
@@ -495,3 +497,12 @@ def test_a_failed_build_says_why(tmp_path: Path, log: str, words: str) -> None:
     error = _build_error(path, (25, 0), "the lab")
     assert words in error.message
     assert re.search(re.escape(log.strip()), error.details)
+
+
+def test_a_process_that_another_thread_waited_for_has_ended(monkeypatch: pytest.MonkeyPatch) -> None:
+    """If this fails, a command that ends a machine may end in a traceback, when two threads look at the same moment."""
+    process = subprocess.Popen(["true"])
+    process.wait()
+    # Between the two looks of this thread the other one has been faster.
+    monkeypatch.setattr(process, "poll", lambda: None)
+    assert ended(process, 0.0)

@@ -100,7 +100,11 @@ class Watch:
 def ended(process: subprocess.Popen[bytes], seconds: float) -> bool:
     """Whether a process has ended, after waiting so long for it. Popen.wait would look now and then; this is told."""
     if process.poll() is None:
-        descriptor = os.pidfd_open(process.pid)
+        try:
+            descriptor = os.pidfd_open(process.pid)
+        except ProcessLookupError:
+            # Another thread ended it, and waited for it, since the line above.
+            return True
         try:
             poll = select.poll()
             poll.register(descriptor, select.POLLIN)
