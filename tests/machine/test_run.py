@@ -77,7 +77,7 @@ def test_a_changed_stored_result_is_found(lone_tool: Tool) -> None:
     )
     result = lone_tool.run("run", "quick", "--operation", "empty-invoke", "--samples", "4")
     assert result.returncode == 2, result.stdout
-    assert "does not come out the same" in result.stderr
+    assert "differs when it is measured again" in result.stderr
     assert "invoke" in result.stderr
     assert f"{sample['count']:,}" in result.stderr
 
