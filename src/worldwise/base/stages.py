@@ -9,19 +9,12 @@ import functools
 import importlib
 import importlib.util
 from collections.abc import Mapping
-from types import ModuleType
-from typing import TypeVar
+from types import MappingProxyType
+from typing import Any, TypeVar
 
 FAMILIES = "worldwise.families"
 
 T = TypeVar("T")
-
-
-@functools.cache
-def names() -> tuple[str, ...]:
-    """Every family, in the order of lists and tables."""
-    listed: tuple[str, ...] = importlib.import_module(FAMILIES).FAMILIES
-    return listed
 
 
 def declared(stage: str, kind: type[T]) -> Mapping[str, T]:
@@ -30,21 +23,17 @@ def declared(stage: str, kind: type[T]) -> Mapping[str, T]:
     `stage` is the file's name without `.py`; the constant has the same name in capitals, and is a `kind`. A family
     without such a file is left out. Raises TypeError if the constant is something else.
     """
-    return {name: value for name in names() if (value := _constant(name, stage, kind)) is not None}
+    return _declared(stage, kind)  # type: ignore[arg-type]
 
 
-def _constant(family: str, stage: str, kind: type[T]) -> T | None:
-    module = _module(family, stage)
-    if module is None:
-        return None
-    value = getattr(module, stage.upper())
-    if not isinstance(value, kind):
-        raise TypeError(f"{module.__name__}.{stage.upper()} is no {kind.__name__}")
-    return value
-
-
-# Asked for with each case: whether there is a file is looked up once.
+# Asked for with each case and each row, so the files are looked for once.
 @functools.cache
-def _module(family: str, stage: str) -> ModuleType | None:
-    name = f"{FAMILIES}.{family}.{stage}"
-    return importlib.import_module(name) if importlib.util.find_spec(name) else None
+def _declared(stage: str, kind: type[Any]) -> Mapping[str, Any]:
+    found: dict[str, Any] = {}
+    for family in importlib.import_module(FAMILIES).FAMILIES:
+        name = f"{FAMILIES}.{family}.{stage}"
+        if importlib.util.find_spec(name):
+            found[family] = getattr(importlib.import_module(name), stage.upper())
+            if not isinstance(found[family], kind):
+                raise TypeError(f"{name}.{stage.upper()} is no {kind.__name__}")
+    return MappingProxyType(found)
