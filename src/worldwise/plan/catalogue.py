@@ -2,7 +2,8 @@
 """Everything that a suite can ask for, collected from the families' declarations."""
 
 import functools
-from collections.abc import Iterable, Iterator, Mapping
+import itertools
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from types import MappingProxyType
 
@@ -69,6 +70,18 @@ ABUSED = tuple(name for name, app in APPS.items() if not app.elsewhere)
 PUBLISHED = tuple(dict.fromkeys(source for spec in SPECS.values() for source in spec.published))
 
 
+def _with_apps(parameter: Parameter) -> Parameter:
+    return replace(parameter, values=ABUSED) if parameter.names_app else parameter
+
+
+# (kind of target, operation) -> its parameters, each with only the values that this operation allows.
+_PARAMETERS: Mapping[tuple[str, str], tuple[Parameter, ...]] = {
+    (kind, name): tuple(map(_with_apps, operation.parameters.get(kind, ())))
+    for kind, there in _KINDS.items()
+    for name, operation in there.items()
+}
+
+
 def is_board(target: str) -> bool:
     """Whether a case's target is a board's name.
 
@@ -112,26 +125,14 @@ def parameters_of_operation(target: str, operation: str) -> tuple[Parameter, ...
 
     Each has only the values that this operation allows.
     """
-    found = operation_of(target, operation)
-    kind = kind_of(target)
-    return tuple(_with_apps(parameter) for parameter in found.parameters.get(kind, ())) if found else ()
-
-
-def _with_apps(parameter: Parameter) -> Parameter:
-    return replace(parameter, values=ABUSED) if parameter.names_app else parameter
-
-
-def _all_parameters() -> Iterator[Parameter]:
-    for kind, there in _KINDS.items():
-        for name in there:
-            yield from parameters_of_operation(kind, name)
+    return _PARAMETERS.get((kind_of(target), operation), ())
 
 
 @functools.cache
 def parameters() -> Mapping[str, Parameter]:
     """Every parameter by its key, with the values of all operations."""
     found: dict[str, Parameter] = {}
-    for parameter in _all_parameters():
+    for parameter in itertools.chain.from_iterable(_PARAMETERS.values()):
         known = found.setdefault(parameter.key, parameter)
         values = tuple(dict.fromkeys((*known.values, *parameter.values)))
         found[parameter.key] = merged = replace(known, values=values)
