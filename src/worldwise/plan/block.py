@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """One [[cases]] block of a suite: lists whose product is cases, and what of it cannot be had."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -113,14 +113,7 @@ class Block:
         path: Path = (*self._path, "operations")
         operations = self._document.choices(path, self._table.operations, OPERATIONS)
         for target in targets:
-            there = operations_of(target)
-            for number, operation in enumerate(operations):
-                if operation not in there:
-                    self._document.refuse(
-                        (*path, number),
-                        f"'{operation}' does not exist on target '{target}'. Allowed there: {', '.join(there)}.",
-                        hint="give it a [[cases]] block of its own, with the targets that have it",
-                    )
+            self._require_there(path, operations, target, operations_of(target))
         return operations
 
     def _implementations(self, targets: list[str], operations: list[str]) -> list[str]:
@@ -129,14 +122,18 @@ class Block:
         every = tuple(dict.fromkeys(name for names in known.values() for name in names))
         chosen = self._document.choices(path, self._table.implementations, every)
         for target, names in known.items():
-            for number, name in enumerate(chosen):
-                if name not in names:
-                    self._document.refuse(
-                        (*path, number),
-                        f"'{name}' does not exist on target '{target}'. Allowed there: {', '.join(names)}.",
-                        hint="give it a [[cases]] block of its own, with the targets that have it",
-                    )
+            self._require_there(path, chosen, target, names)
         return chosen
+
+    def _require_there(self, path: Path, chosen: list[str], target: str, there: Collection[str]) -> None:
+        """Refuses a chosen name that a target lacks; `path` is the list's."""
+        for number, name in enumerate(chosen):
+            if name not in there:
+                self._document.refuse(
+                    (*path, number),
+                    f"'{name}' does not exist on target '{target}'. Allowed there: {', '.join(there)}.",
+                    hint="give it a [[cases]] block of its own, with the targets that have it",
+                )
 
     def _combinations(self, targets: list[str], operations: list[str]) -> _Combinations:
         """Of each target and operation every combination of the parameters' values, in the operation's order.
