@@ -63,7 +63,7 @@ def select(
     """
     filters = (("variant", variants), ("operation", operations), ("target", targets), ("curve", curves))
     for kind, values in filters:
-        present = [name for name in dict.fromkeys(getattr(case, kind) for case in cases) if name]
+        present = _present(cases, kind)
         for value in values:
             if not any(fnmatchcase(name, value) for name in present):
                 raise choice_error(kind, value, present, what="is in no case of this suite")
@@ -115,7 +115,7 @@ def require_known(cases: Sequence[Case], suite: str, kind: str, values: Iterable
     Raises WorldwiseError if a value matches no case and there are too many names to list: the error names the close
     ones. If there are few names, `select` raises an error that lists them all.
     """
-    known = [name for name in dict.fromkeys(getattr(case, kind) for case in cases) if name]
+    known = _present(cases, kind)
     for value in values:
         if any(fnmatchcase(name, value) for name in known):
             continue
@@ -131,6 +131,11 @@ def require_known(cases: Sequence[Case], suite: str, kind: str, values: Iterable
                 + (f". Close to it: {', '.join(close)}." if close else "."),
                 f"`worldwise suites {quoted(suite)}` lists all; '{_pattern(known)}' would choose several",
             )
+
+
+def _present(cases: Sequence[Case], kind: str) -> list[str]:
+    """The values that an attribute of a case has in some cases, each once and none empty."""
+    return [name for name in dict.fromkeys(getattr(case, kind) for case in cases) if name]
 
 
 def _pattern(known: Sequence[str]) -> str:
