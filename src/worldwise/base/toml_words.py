@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from types import UnionType
 from typing import Annotated, Any, Union, get_args, get_origin
 
-from annotated_types import Ge, Le
 from pydantic import BaseModel, ValidationError
 from pydantic.fields import FieldInfo
 
@@ -116,8 +115,7 @@ def _limit(place: _Place, name: str) -> Any:
 
 
 def _bounds(place: _Place) -> str:
-    least = next((one.ge for one in place.limits if isinstance(one, Ge)), None)
-    most = next((one.le for one in place.limits if isinstance(one, Le)), None)
+    least, most = _limit(place, "ge"), _limit(place, "le")
     return "" if least is None or most is None else f" Allowed: whole numbers from {least} to {most}."
 
 
