@@ -81,8 +81,3 @@ def mark_used(path: Path) -> None:
     """Set a folder's or file's time to now: it was used, so `worldwise cache clean` keeps it."""
     with contextlib.suppress(OSError):
         os.utime(path, follow_symlinks=False)
-
-
-def last_used(path: Path) -> float:
-    """When a folder or file was last made, changed or marked as used, in seconds since the epoch. Raises OSError."""
-    return path.lstat().st_mtime
