@@ -18,6 +18,7 @@ from test_lab import lock, package
 from worldwise import cli
 from worldwise.base import paths
 from worldwise.lab import doctor, doctor_network
+from worldwise.lab.debian import mirrors as mirrors_module
 from worldwise.lab.debian.lock import Lock
 from worldwise.lab.doctor_network import BUNDLES, without_password
 from worldwise.lab.making import MARKER, PROGRAMS
@@ -351,7 +352,7 @@ def test_a_mirror_that_never_answers_ends(tmp_path: Path, monkeypatch: pytest.Mo
     helper = tmp_path / "helper"
     helper.write_text("#!/bin/sh\nexec sleep 600\n")
     helper.chmod(0o755)
-    monkeypatch.setattr(doctor_network, "APT_HELPER", helper)
+    monkeypatch.setattr(mirrors_module, "APT_HELPER", helper)
     monkeypatch.setattr(doctor_network, "_PATIENCE", 0.2)
     monkeypatch.setenv("WORLDWISE_DEBIAN_MIRROR", "http://mirror.example")
     assert one(doctor_network._mirrors).found == "http://mirror.example: no answer within 0.2 s"

@@ -16,7 +16,7 @@ from rich.console import Console
 
 from worldwise.base.errors import WorldwiseError
 from worldwise.lab import lab as lab_module
-from worldwise.lab.debian import store as store_module
+from worldwise.lab.debian import mirrors as mirrors_module
 from worldwise.lab.debian.lock import (
     File,
     Lock,
@@ -29,9 +29,9 @@ from worldwise.lab.debian.lock import (
     pool_path,
     wanted_package,
 )
-from worldwise.lab.debian.mirrors import MIRROR_VARIABLE, parse_index_targets
+from worldwise.lab.debian.mirrors import APT_HELPER, MIRROR_VARIABLE, parse_index_targets
 from worldwise.lab.debian.relock import Wish, _chosen, load_wish
-from worldwise.lab.debian.store import APT_HELPER, Store
+from worldwise.lab.debian.store import Store
 from worldwise.lab.lab import Lab
 from worldwise.lab.making import _build_error, _witness
 from worldwise.lab.roots import ROOTS, Root
@@ -249,7 +249,7 @@ def test_no_network_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
         monkeypatch.delenv(name, raising=False)
     # port 9 on this machine: nobody listens
     monkeypatch.setenv(MIRROR_VARIABLE, "http://127.0.0.1:9/debian")
-    monkeypatch.setattr(store_module, "apt_options", lambda: ["-o", "Acquire::Retries=0"])
+    monkeypatch.setattr(mirrors_module, "apt_options", lambda: ["-o", "Acquire::Retries=0"])
     with pytest.raises(WorldwiseError) as caught:
         Store(tmp_path / "store", "trixie", quiet()).ensure([wanted_package(package("a"))])
     assert "cannot be reached" in caught.value.message

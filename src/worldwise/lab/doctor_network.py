@@ -11,8 +11,7 @@ from pathlib import Path
 from urllib.parse import urlsplit, urlunsplit
 
 from worldwise.lab.debian.lock import load_lock
-from worldwise.lab.debian.mirrors import MIRROR_VARIABLE, apt_environment, apt_options, mirrors, no_mirror
-from worldwise.lab.debian.store import APT_HELPER
+from worldwise.lab.debian.mirrors import APT_HELPER, MIRROR_VARIABLE, download, mirrors, no_mirror
 from worldwise.lab.points import Point, guarded
 from worldwise.lab.sandbox.network import PROXIES
 
@@ -127,22 +126,11 @@ def _mirrors() -> Iterator[Point]:
 def _mirror_problem(mirror: str, suite: str) -> str:
     """Why apt, which fetches the packages, gets no Release file of a suite from a mirror; empty if it gets one."""
     address = f"{mirror}/dists/{suite}/Release"
-    if address.startswith("file:"):
-        address = f"copy:{address.removeprefix('file:').removeprefix('//')}"
-    bounds = [f"Acquire::{kind}::Timeout={_ANSWER}" for kind in ("http", "https")]
-    options = [*apt_options(), *(word for bound in (*bounds, "Acquire::Retries=0") for word in ("-o", bound))]
+    options = [f"Acquire::{kind}::Timeout={_ANSWER}" for kind in ("http", "https")]
+    options.append("Acquire::Retries=0")
     with tempfile.TemporaryDirectory(prefix="worldwise-doctor-") as name:
-        command = [str(APT_HELPER), *options, "download-file", address, f"{name}/Release", ""]
         try:
-            result = subprocess.run(
-                command,
-                env=apt_environment(),
-                stdin=subprocess.DEVNULL,
-                capture_output=True,
-                text=True,
-                check=False,
-                timeout=_PATIENCE,
-            )
+            result = download([(address, Path(name, "Release"))], options, _PATIENCE)
         except subprocess.TimeoutExpired:
             return f"no answer within {_PATIENCE} s"
         if Path(name, "Release").exists():

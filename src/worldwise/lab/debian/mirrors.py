@@ -4,7 +4,7 @@
 import os
 import re
 import subprocess
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -15,9 +15,21 @@ MIRROR_VARIABLE = "WORLDWISE_DEBIAN_MIRROR"
 OTHER_MIRROR = f"set {MIRROR_VARIABLE} to a mirror or an archive of old packages that still has it"
 
 
-def apt_environment() -> dict[str, str]:
-    # Messages are read below, so they must be the untranslated ones.
-    return os.environ | {"LC_ALL": "C.UTF-8", "LANGUAGE": ""}
+APT_HELPER = Path("/usr/lib/apt/apt-helper")
+
+
+def call_apt(command: Sequence[str], timeout: float | None = None) -> subprocess.CompletedProcess[str]:
+    """Run apt, or a program that calls it, and wait. Raises subprocess.TimeoutExpired after `timeout` seconds."""
+    return subprocess.run(
+        command,
+        # Messages are read below, so they must be the untranslated ones.
+        env=os.environ | {"LC_ALL": "C.UTF-8", "LANGUAGE": ""},
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=timeout,
+    )
 
 
 def apt_options() -> list[str]:
@@ -27,6 +39,26 @@ def apt_options() -> list[str]:
     if authorities and Path(authorities).is_file():
         options += ["-o", f"Acquire::https::CaInfo={authorities}"]
     return options
+
+
+def download(
+    files: Iterable[tuple[str, Path]], options: Sequence[str] = (), timeout: float | None = None
+) -> subprocess.CompletedProcess[str]:
+    """Have apt fetch addresses to paths; one that it cannot fetch is absent afterwards, and standard error says why.
+
+    Args:
+        files: the address below a mirror, and the path, of each file.
+        options: settings of apt beside `apt_options`, such as `Acquire::Retries=0`.
+        timeout: seconds it may take.
+
+    Raises subprocess.TimeoutExpired.
+    """
+    command = [str(APT_HELPER), *apt_options(), *(word for option in options for word in ("-o", option))]
+    command.append("download-file")
+    for address, path in files:
+        # file: would leave a link to the mirror, which may vanish; copy: leaves a copy. The empty word: no digest.
+        command += [re.sub(r"^file:(//)?", "copy:", address), str(path), ""]
+    return call_apt(command, timeout)
 
 
 def _is_mirror(address: str) -> bool:
@@ -64,14 +96,7 @@ def _host_codename() -> str:
 
 def _host_mirrors() -> list[str]:
     columns = "$(REPO_URI)|$(RELEASE)|$(COMPONENT)|$(ORIGIN)|$(LABEL)"
-    result = subprocess.run(
-        ["apt-get", "indextargets", "--format", columns, "Created-By: Packages"],
-        env=apt_environment(),
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    result = call_apt(["apt-get", "indextargets", "--format", columns, "Created-By: Packages"])
     return parse_index_targets(result.stdout, _host_codename())
 
 
@@ -80,9 +105,7 @@ def _mmdebstrap_mirror(suite: str) -> list[str]:
     mode = "root" if os.geteuid() == 0 else "unshare"
     command = ["mmdebstrap", f"--mode={mode}", "--variant=custom", "--format=tar"]
     command += ['--setup-hook=cat "$1"/etc/apt/sources.list >&2; exit 1', suite, "-"]
-    result = subprocess.run(
-        command, env=apt_environment(), stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False
-    )
+    result = call_apt(command)
     found = re.findall(rf"^deb (?:\[[^\]]*\] )?(\S+) {re.escape(suite)} ", result.stderr, re.MULTILINE)
     return [address for address in found if _is_mirror(address)]
 

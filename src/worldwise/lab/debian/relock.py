@@ -2,7 +2,6 @@
 """Making a lock: what a mirror has today of what is wished for."""
 
 import re
-import subprocess
 import tempfile
 import tomllib
 from collections.abc import Iterator
@@ -14,7 +13,7 @@ from pydantic import Field, ValidationError
 from worldwise.base import paths
 from worldwise.base.errors import WorldwiseError
 from worldwise.lab.debian.lock import LOCK_FORMAT, NATIVE, File, Lock, Package, Source, Strict, dump_lock, pool_path
-from worldwise.lab.debian.mirrors import MIRROR_VARIABLE, OTHER_MIRROR, apt_environment, apt_options, mirrors, no_mirror
+from worldwise.lab.debian.mirrors import MIRROR_VARIABLE, OTHER_MIRROR, apt_options, call_apt, mirrors, no_mirror
 
 KEYRING = Path("/usr/share/keyrings/debian-archive-keyring.gpg")
 
@@ -121,14 +120,7 @@ class _AptRoot:
 
     def call(self, program: str, *arguments: str) -> str:
         """Standard output of an apt program. Raises WorldwiseError with its messages if it fails."""
-        result = subprocess.run(
-            [program, "-c", str(self._configuration), *apt_options(), *arguments],
-            env=apt_environment(),
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            text=True,
-            check=False,
-        )
+        result = call_apt([program, "-c", str(self._configuration), *apt_options(), *arguments])
         failed = result.returncode != 0 or re.search(r"^[EW]: Failed to fetch", result.stderr, re.MULTILINE)
         if failed:
             raise WorldwiseError(

@@ -3,7 +3,6 @@
 
 import contextlib
 import re
-import subprocess
 import tempfile
 import threading
 from collections.abc import Callable, Iterator, Sequence
@@ -21,9 +20,7 @@ from worldwise.base.disk import require_space, space_text
 from worldwise.base.errors import WorldwiseError
 from worldwise.base.files import file_sha256
 from worldwise.lab.debian.lock import File, Wanted
-from worldwise.lab.debian.mirrors import MIRROR_VARIABLE, OTHER_MIRROR, apt_environment, apt_options, mirrors, no_mirror
-
-APT_HELPER = Path("/usr/lib/apt/apt-helper")
+from worldwise.lab.debian.mirrors import APT_HELPER, MIRROR_VARIABLE, OTHER_MIRROR, download, mirrors, no_mirror
 
 RELOCK = (
     "or run `./worldwise lab relock` (with the root's name if it is not the lab's own), which locks what the mirror "
@@ -171,20 +168,8 @@ class Store:
         return failures
 
     def _batch(self, mirror: str, wanted: list[Wanted], partial: Path) -> dict[Wanted, _Failure]:
-        # file: would leave a link to the mirror, which may vanish; copy: leaves a copy.
-        base = re.sub(r"^file:(//)?", "copy:", mirror)
-        command = [str(APT_HELPER), *apt_options(), "download-file"]
-        for item in wanted:
-            # The digest is checked below, so that the error can name both.
-            command += [f"{base}/{quote(item.path, safe='/+~:%')}", str(partial / item.file.sha256), ""]
-        result = subprocess.run(
-            command,
-            env=apt_environment(),
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            text=True,
-            check=False,
-        )
+        # The digest is checked below, so that the error can name both.
+        result = download((f"{mirror}/{quote(item.path, safe='/+~:%')}", partial / item.file.sha256) for item in wanted)
         reasons = _apt_failures(result.stderr)
         failures: dict[Wanted, _Failure] = {}
         for item in wanted:
