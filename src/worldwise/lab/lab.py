@@ -13,9 +13,10 @@ import json
 import os
 import stat
 import subprocess
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Unpack
 
 from filelock import FileLock, Timeout
 from rich.console import Console
@@ -29,9 +30,7 @@ from worldwise.lab.debian.store import Store
 from worldwise.lab.making import MARKER, Making, discard, require_host
 from worldwise.lab.roots import MAIN, RECIPE, ROOTS
 from worldwise.lab.sandbox import entering
-from worldwise.lab.sandbox.entering import Way
-from worldwise.lab.sandbox.limits import BUILD, Limits
-from worldwise.lab.sandbox.network import Bind
+from worldwise.lab.sandbox.entering import Options, Way
 from worldwise.lab.sandbox.running import Job, Runner
 
 # What reading a damaged marker may raise.
@@ -257,20 +256,8 @@ class Lab:
 
     # --- entering ---
 
-    def command(
-        self,
-        argv: Sequence[str | Path],
-        *,
-        binds: Sequence[Bind] = (),
-        chdir: str = "/",
-        env: Mapping[str, str] | None = None,
-        network: bool = False,
-        tty: bool = False,
-        limits: Limits = BUILD,
-        debugging: bool = False,
-        parts: Sequence[str] | None = None,
-    ) -> list[str]:
-        """The command line that runs `argv` inside the lab, by bubblewrap.
+    def command(self, argv: Sequence[str | Path], **options: Unpack[Options]) -> list[str]:
+        """The command line that runs `argv` (the program and its arguments) inside the lab, by bubblewrap.
 
         Inside, the lab is read-only, /tmp is empty and private, and only `binds` of the host are visible:
         (host path, path inside, "ro" or "rw"). The environment is fixed, with `env` on top. Processes end
@@ -278,50 +265,32 @@ class Lab:
         (for a shell). `sandbox.identity` and `sandbox.calls` define which user they run as and which system
         calls they may make; folders bound "rw" must be lent to them (`lending.lent`).
 
-        Args:
-            argv: the program and its arguments.
-            binds: host paths that are visible besides the lab.
-            chdir: the directory to start in.
-            env: variables on top of the fixed ones.
-            network: whether the host's network is there.
-            tty: whether the terminal stays.
-            limits: what the sandbox may use.
-            debugging: whether a process may debug others of its sandbox.
-            parts: the only files and folders of the lab that are visible; then there is no /proc either.
-
-        Raises WorldwiseError if a bound path is missing or unreadable inside, and if bubblewrap is missing.
+        `Way` describes the options. Raises WorldwiseError if a bound path is missing or unreadable inside, and if
+        bubblewrap is missing.
         """
         self._hold()
-        way = Way(binds, chdir, env or {}, network, tty, limits, debugging, parts)
-        return entering.command(self.root, self.cache, argv, way)
+        return entering.command(self.root, self.cache, argv, Way(**options))
 
     def run(
         self,
         argv: Sequence[str | Path],
         *,
-        binds: Sequence[Bind] = (),
-        chdir: str = "/",
-        env: Mapping[str, str] | None = None,
-        network: bool = False,
         log: Path | None = None,
         stdin: str | None = None,
         timeout: float | None = None,
         check: bool = True,
-        limits: Limits = BUILD,
-        debugging: bool = False,
+        **options: Unpack[Options],
     ) -> subprocess.CompletedProcess[str]:
-        """Run `argv` inside the lab (see `command`) and wait for it, at most `timeout` seconds.
+        """Run `argv` inside the lab (see `command`, also for the options) and wait, at most `timeout` seconds.
 
         Both outputs are appended to `log` if given, else they are in the result. Folders bound "rw" are lent to it.
         With `check`, a status other than 0 raises WorldwiseError with the last lines of the output. A timeout, an
         exceeded limit, and a host that refuses bubblewrap always raise it.
         """
-        command = self.command(
-            argv, binds=binds, chdir=chdir, env=env, network=network, limits=limits, debugging=debugging
-        )
-        writable = [Path(host) for host, _, access in binds if access == "rw"]
-        job = Job(Path(argv[0]).name, command, limits, writable, log, stdin, timeout, check)
-        return self._runner.run(job)
+        command = self.command(argv, **options)
+        way = Way(**options)
+        writable = [Path(host) for host, _, access in way.binds if access == "rw"]
+        return self._runner.run(Job(Path(argv[0]).name, command, way.limits, writable, log, stdin, timeout, check))
 
     def require_entry(self) -> None:
         """Raise HostError with the way out if the cache is read-only or bubblewrap is missing or may not enter the lab.

@@ -9,6 +9,7 @@ import subprocess
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
+from typing import TypedDict
 
 from worldwise.base.errors import WorldwiseError
 from worldwise.lab.sandbox.calls import filter_file
@@ -60,6 +61,19 @@ class Way:
     limits: Limits = BUILD
     debugging: bool = False
     parts: Sequence[str] | None = None
+
+
+class Options(TypedDict, total=False):
+    """The attributes of a Way as keyword arguments; those left out have the Way's defaults."""
+
+    binds: Sequence[Bind]
+    chdir: str
+    env: Mapping[str, str]
+    network: bool
+    tty: bool
+    limits: Limits
+    debugging: bool
+    parts: Sequence[str] | None
 
 
 def command(root: Path, cache: Path, argv: Sequence[str | Path], way: Way) -> list[str]:
