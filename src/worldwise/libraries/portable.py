@@ -236,7 +236,7 @@ class Portable:
         """Its name in cases and tables."""
         return self.manifest.name
 
-    @property
+    @functools.cached_property
     def curves(self) -> tuple[str, ...]:
         """The curves it has, in the order of CURVES."""
         return tuple(curve for curve in CURVES if self.manifest.operations.get(curve))
