@@ -9,8 +9,10 @@ import contextlib
 import fcntl
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
+
+from filelock import FileLock, Timeout
 
 from worldwise.base import files
 
@@ -75,6 +77,21 @@ def alone(path: Path) -> Iterator[bool]:
         yield files.try_lock(descriptor)
     finally:
         os.close(descriptor)
+
+
+@contextlib.contextmanager
+def waiting(path: Path, tell: Callable[[], object]) -> Iterator[None]:
+    """Hold a lock to make something while the context lasts. If another process holds it, call `tell` and wait."""
+    lock = FileLock(path)
+    try:
+        lock.acquire(timeout=0)
+    except Timeout:
+        tell()
+        lock.acquire()
+    try:
+        yield
+    finally:
+        lock.release()
 
 
 def mark_used(path: Path) -> None:

@@ -8,17 +8,16 @@ Beside the lab are smaller roots of the same kind, each with its own lock and di
 on. Each is made when something first needs it.
 """
 
-import contextlib
 import json
 import os
 import stat
 import subprocess
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Unpack
 
-from filelock import FileLock, Timeout
 from rich.console import Console
 
 from worldwise.base import outgoing, paths
@@ -240,19 +239,13 @@ class Lab:
         """Keep others from removing the root while this process runs."""
         holding.hold(self.cache, self.directory)
 
-    @contextlib.contextmanager
-    def _locked(self) -> Iterator[None]:
+    def _locked(self) -> AbstractContextManager[None]:
         """Hold the lock to make this root; others can be made meanwhile. It ends with the process at the latest."""
-        lock = FileLock(self.labs / f"{self.directory.name}.lock")
-        try:
-            lock.acquire(timeout=0)
-        except Timeout:
+
+        def tell() -> None:
             self.console.print(f"worldwise: another worldwise is at work on {self.title}; waiting for it")
-            lock.acquire()
-        try:
-            yield
-        finally:
-            lock.release()
+
+        return holding.waiting(self.labs / f"{self.directory.name}.lock", tell)
 
     # --- entering ---
 

@@ -11,7 +11,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from urllib.parse import quote, unquote
 
-from filelock import FileLock, Timeout
 from rich.console import Console
 from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn
 
@@ -19,6 +18,7 @@ from worldwise.base import outgoing
 from worldwise.base.disk import require_space, space_text
 from worldwise.base.errors import WorldwiseError
 from worldwise.base.files import file_sha256
+from worldwise.lab import holding
 from worldwise.lab.debian.lock import File, Wanted
 from worldwise.lab.debian.mirrors import APT_HELPER, MIRROR_VARIABLE, OTHER_MIRROR, download, mirrors, no_mirror
 
@@ -82,18 +82,13 @@ class Store:
     @contextlib.contextmanager
     def _locked(self) -> Iterator[None]:
         """Be the only one who downloads: the line is as fast for one, and no file comes twice."""
-        lock = FileLock(self.directory / "lock")
+
+        def tell() -> None:
+            self.console.print("worldwise: another worldwise is downloading; waiting for it")
+
         # Threads of this process wait for each other in silence.
-        with _DOWNLOADING:
-            try:
-                lock.acquire(timeout=0)
-            except Timeout:
-                self.console.print("worldwise: another worldwise is downloading; waiting for it")
-                lock.acquire()
-            try:
-                yield
-            finally:
-                lock.release()
+        with _DOWNLOADING, holding.waiting(self.directory / "lock", tell):
+            yield
 
     def _missing(self, wanted: Sequence[Wanted]) -> list[Wanted]:
         # What is wanted twice comes once.
