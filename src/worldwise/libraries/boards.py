@@ -98,23 +98,24 @@ class Board(Model):
         return self.clock / 10**6
 
 
-def load_core(name: str, directory: Path = paths.CORES) -> Core:
+@functools.cache
+def load_core(name: str) -> Core:
     """The core of a name. Raises WorldwiseError naming file, line and key, or listing the known cores."""
-    path = directory / f"{name}.toml"
+    path = paths.CORES / f"{name}.toml"
     # A user's library names cores, and no such name may be a path.
     if files.name_problem(path.name) or not path.is_file():
-        known = ", ".join(sorted(file.stem for file in directory.glob("*.toml")))
+        known = ", ".join(sorted(file.stem for file in paths.CORES.glob("*.toml")))
         raise WorldwiseError(
-            f"core '{files.quoted(name)}': there is no such file in {directory}.", f"known cores: {known}"
+            f"core '{files.quoted(name)}': there is no such file in {paths.CORES}.", f"known cores: {known}"
         )
     return parse(Core, read_text(path, "core"), path)
 
 
-def load_board(path: Path, cores: Path = paths.CORES) -> Board:
+def load_board(path: Path) -> Board:
     """The board that a file describes. Raises WorldwiseError naming file, line and key."""
     board = parse(Board, read_text(path, "board"), path)
     try:
-        load_core(board.core, cores)
+        load_core(board.core)
     except WorldwiseError as error:
         raise WorldwiseError(f"{path}: core: {error.message}", error.hint) from error
     if not (path.parent / board.script).is_file():
