@@ -225,7 +225,7 @@ class Tool:
         return os.environ | own | extra
 
     def start(self, *arguments: str, **environment: str) -> subprocess.Popen[str]:
-        """StartFrom it, not wait for it."""
+        """Start it, not wait for it."""
         return subprocess.Popen(
             [sys.executable, "-P", "-m", "worldwise", *arguments],
             cwd=self.directory,
@@ -237,7 +237,7 @@ class Tool:
         )
 
     def run(self, *arguments: str, timeout: float = 280, **environment: str) -> subprocess.CompletedProcess[str]:
-        """StartFrom it and wait for it; nothing of it is left when this returns or raises."""
+        """Start it and wait for it; nothing of it is left when this returns or raises."""
         process = self.start(*arguments, **environment)
         try:
             stdout, stderr = process.communicate(timeout=timeout)

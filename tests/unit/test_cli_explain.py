@@ -10,11 +10,13 @@ from typing import NoReturn
 import pytest
 
 from worldwise import cli
+from worldwise.base.errors import WorldwiseError
 from worldwise.run.rundir import Run
 
 cli_explain = importlib.import_module("worldwise.cli.explain")
 
 CASE = "optee/mbedtls-nist-O2/empty-invoke"
+SIGNED = "optee/mbedtls-nist-O2/attestdiv"
 
 Call = Callable[..., tuple[int, str, str]]
 
@@ -72,6 +74,12 @@ def test_help_names_every_way(call: Call) -> None:
             "--diff can be printed as table or markdown or json or flame, not as folded",
         ),
         ([CASE, "--format", "svg"], "'svg' is not one of"),
+        ([CASE, "--measure", "sign"], "optee/mbedtls-nist-O2/empty-invoke has no measure sign it has: "),
+        ([SIGNED, "--diff", CASE, "--measure", "sign"], "optee/mbedtls-nist-O2/empty-invoke has no measure sign"),
+        (
+            [SIGNED, "--format", "flame"],
+            "--format flame takes one region: choose with --measure, of a run with --case",
+        ),
         ([CASE, "--samples", "0"], "0 is not in the range"),
         ([CASE, "--output", "/none/there/x.svg"], "the directory /none/there does not exist"),
         ([CASE, CASE], "unexpected extra argument"),
@@ -92,6 +100,13 @@ def test_a_run_is_not_compared_or_timed(call: Call, whole_run: Run, option: list
     assert "--diff and --slow-down take a CASE" in err
 
 
+def test_a_run_of_several_cases_is_no_flame_graph(call: Call, whole_run: Run) -> None:
+    """If this fails, the first case is run before the user hears that the call is wrong."""
+    status, _, err = call(whole_run.path, "--format", "flame")
+    assert status == 2
+    assert "--format flame takes one region" in err
+
+
 def test_a_run_that_is_not_there_or_has_no_such_case_is_told(call: Call, whole_run: Run, tmp_path: Path) -> None:
     """If this fails, a wrong name is a traceback, or an empty answer."""
     status, _, err = call("latest", "--runs", tmp_path)
@@ -100,6 +115,13 @@ def test_a_run_that_is_not_there_or_has_no_such_case_is_told(call: Call, whole_r
     assert status == 2
     assert "has no complete case that matches optee/none/*" in err
     assert "optee/mbedtls-nist-O2/empty-invoke" in err
+
+
+def test_a_file_that_cannot_be_written_is_named(tmp_path: Path) -> None:
+    """If this fails, a wrong file name is a traceback."""
+    path = tmp_path / ("x" * 300)
+    with pytest.raises(WorldwiseError, match="x: could not be written: File name too long"):
+        cli_explain._Output(path)
 
 
 def test_names_in_brackets_are_printed(tmp_path: Path) -> None:

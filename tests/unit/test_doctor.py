@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """`worldwise doctor`: what it finds on machines that are made up, and that it changes nothing on any."""
 
+import datetime
 import importlib
 import json
 import os
@@ -13,6 +14,10 @@ from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes
+from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.hazmat.primitives.serialization import Encoding
 from test_lab import lock, package
 
 from worldwise import cli
@@ -27,7 +32,6 @@ from worldwise.lab.roots import RECIPE
 from worldwise.lab.sandbox.network import PROXIES
 
 Usage = namedtuple("Usage", "total used free")
-SYSTEM_BUNDLE = Path("/etc/ssl/certs/ca-certificates.crt")
 
 
 @pytest.fixture(autouse=True)
@@ -308,12 +312,37 @@ def test_a_bundle_that_is_none_is_told(
     assert "PEM" in found.todo
 
 
-@pytest.mark.skipif(not SYSTEM_BUNDLE.is_file(), reason="this system has no certificates")
-def test_a_bundle_that_is_one_is_counted(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("SSL_CERT_FILE", str(SYSTEM_BUNDLE))
+def certificate(name: str, authority: bool) -> bytes:
+    """A certificate in PEM, signed by its own key."""
+    key = ec.generate_private_key(ec.SECP256R1())
+    named = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, name)])
+    now = datetime.datetime.now(datetime.UTC)
+    return (
+        x509.CertificateBuilder(named, named, key.public_key(), x509.random_serial_number())
+        .not_valid_before(now)
+        .not_valid_after(now + datetime.timedelta(days=1))
+        .add_extension(x509.BasicConstraints(authority, None), critical=True)
+        .sign(key, hashes.SHA256())
+        .public_bytes(Encoding.PEM)
+    )
+
+
+@pytest.mark.parametrize(
+    ("authorities", "state", "words"),
+    [
+        ((), "wrong", "has no certificate of an authority"),
+        (("one",), "fine", "1 authority"),
+        (("one", "two"), "fine", "2 authorities"),
+    ],
+)
+def test_the_authorities_of_a_bundle_are_counted(
+    authorities: tuple[str, ...], state: str, words: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "bundle"
+    path.write_bytes(b"".join([certificate("server", False), *(certificate(name, True) for name in authorities)]))
+    monkeypatch.setenv("SSL_CERT_FILE", str(path))
     found = one(doctor_network._certificates)
-    assert found.state == "fine"
-    assert re.search(r": [1-9][0-9]* authorit(y|ies)$", found.found)
+    assert (found.state, found.found) == (state, f"SSL_CERT_FILE, {path}: {words}")
 
 
 def test_no_bundle_at_all_is_a_note(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -7,7 +7,7 @@ import click
 
 from worldwise.base import outgoing
 from worldwise.base.errors import WorldwiseError
-from worldwise.cli.options import check_output, runs_option, writing
+from worldwise.cli.options import check_output, format_option, output_option, runs_option, writing
 from worldwise.read import gate
 from worldwise.read.comparison import ALLOWANCES, JUDGES, Allowance, Comparison, Judge
 from worldwise.report import gated as gate_report
@@ -43,15 +43,8 @@ _FORMATS = ("table", *gate_report.EXPORTERS)
 )
 @click.option("--case", "pattern", metavar="PATTERN", default="", help="Only cases like that: 'optee/*/attestdiv'.")
 @click.option("--full", is_flag=True, help="Also show the rows in which nothing differs.")
-@click.option(
-    "--format",
-    "form",
-    type=click.Choice(_FORMATS),
-    default="table",
-    show_default=True,
-    help="How to print the comparison.",
-)
-@click.option("--output", type=click.Path(dir_okay=False, path_type=Path), help="Write it there, not to the terminal.")
+@format_option(_FORMATS, "comparison")
+@output_option
 @click.option(
     "--write",
     "writes",

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """`worldwise explain`: who owns each instruction of a case."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from pathlib import Path
-from typing import Any
+from typing import Any, TextIO
 
 import click
 from rich.console import Console
@@ -14,7 +14,7 @@ from worldwise.base import outgoing
 from worldwise.base.errors import WorldwiseError
 from worldwise.base.stages import declared
 from worldwise.base.tables import Section
-from worldwise.cli.options import check_output, runs_option
+from worldwise.cli.options import check_output, format_option, runs_option, writing
 from worldwise.cli.progress import Notes
 from worldwise.explain import stacks
 from worldwise.explain.explanation import Explanation
@@ -101,9 +101,7 @@ class _Call:
 @click.option("--why", metavar="FUNCTION", help="Say which rule puts this function into its layer, and stop.")
 @click.option("--witness", is_flag=True, help="Compare the stacks with the frame records in the machine's memory.")
 @click.option("--slow-down", is_flag=True, help="Time the plugin's modes against no plugin, in pairs, and stop.")
-@click.option(
-    "--format", "form", type=click.Choice(_FORMATS), default="table", show_default=True, help="How to print the result."
-)
+@format_option(_FORMATS)
 @click.option("--output", type=click.Path(dir_okay=False, path_type=Path), help="Write it there.")
 @click.option("--fresh", is_flag=True, help="Run it, even if the cache has what an equal run saw.")
 @runs_option
@@ -132,6 +130,8 @@ def explain(**typed: Any) -> int:
         raise click.UsageError(f"--diff can be printed as {' or '.join(_DIFFERENCE_FORMATS)}, not as {call.form}")
     cases = _asked(call)
     before = parse_case(call.diff, call.samples, call.warmup) if call.diff else None
+    if not (call.why or call.slow_down):
+        _check_regions([case for case, _ in cases], before, call)
     session = _Session(rules, call.fresh, call.inline, _WITNESS if call.witness else 0)
     if call.slow_down:
         _print_slowdown(session, cases[0][0])
@@ -147,8 +147,6 @@ def explain(**typed: Any) -> int:
                 earlier = _explanations(session.explainer(before, None), call)
                 _show_difference(earlier, explanations, session, call, out)
                 continue
-            if call.form not in _DOCUMENTS and len(cases) > 1:
-                raise _one_region(call.form)
             _show(explainer, explanations, session, call, out)
     return 0
 
@@ -168,8 +166,13 @@ def _asked(call: _Call) -> list[tuple[Case, Run | None]]:
     return _cases_of(reference, call.wanted)
 
 
-def _one_region(form: str) -> click.UsageError:
-    return click.UsageError(f"--format {form} takes one region: choose with --measure, of a run with --case")
+def _check_regions(cases: Sequence[Case], before: Case | None, call: _Call) -> None:
+    """Raise WorldwiseError if a case lacks the measure, click.UsageError if the format shows fewer regions."""
+    regions = [name for case in cases for name in _measures(case, call.measure)]
+    if before:
+        _measures(before, call.measure)
+    elif call.form not in _DOCUMENTS and max(len(cases), len(regions)) > 1:
+        raise click.UsageError(f"--format {call.form} takes one region: choose with --measure, of a run with --case")
 
 
 def _open_run(what: str, runs: Path) -> Run:
@@ -193,7 +196,10 @@ class _Output:
     """Where results go: the terminal, or a file."""
 
     def __init__(self, path: Path | None) -> None:
-        self._file = path.open("w", encoding="utf-8") if path else None
+        self._file: TextIO | None = None
+        if path:
+            with writing(path):
+                self._file = path.open("w", encoding="utf-8")
         # A file or pipe cannot be made wider like a window, so it gets a fixed width.
         width = None if self._file is None and outgoing.console().is_terminal else _WIDTH
         self.console = outgoing.console(file=self._file, highlight=False, width=width)
@@ -271,14 +277,19 @@ def _cases_of(run: Run, patterns: tuple[str, ...]) -> list[tuple[Case, Run | Non
 
 
 def _explanations(explainer: Explainer, call: _Call) -> list[Explanation]:
-    measures = explainer.case.measures
-    if call.measure and call.measure not in measures:
-        raise WorldwiseError(f"{explainer.case.id} has no measure {call.measure}", f"it has: {', '.join(measures)}")
     return [
         explainer.explain(explainer.sample(name, call.place or _outermost(places), call.index))
-        for name, places in measures.items()
-        if not call.measure or name == call.measure
+        for name, places in _measures(explainer.case, call.measure).items()
     ]
+
+
+def _measures(case: Case, wanted: str | None) -> Mapping[str, tuple[str, ...]]:
+    """Measure -> places, of a case: all, or the one that is wanted. Raises WorldwiseError if the case lacks it."""
+    if not wanted:
+        return case.measures
+    if wanted not in case.measures:
+        raise WorldwiseError(f"{case.id} has no measure {wanted}", f"it has: {', '.join(case.measures)}")
+    return {wanted: case.measures[wanted]}
 
 
 def _outermost(places: tuple[str, ...]) -> str:
@@ -296,10 +307,8 @@ def _taken_apart(explainer: Explainer, measure: str | None, index: int | None) -
 
 
 def _show(explainer: Explainer, explanations: list[Explanation], session: _Session, call: _Call, out: _Output) -> None:
-    """Print the explanations of a case, in the format that was asked for. Raises click.UsageError."""
+    """Print the explanations of a case, in the format that was asked for; one alone if that is no document."""
     if call.form not in _DOCUMENTS:
-        if len(explanations) > 1:
-            raise _one_region(call.form)
         _write(explanations[0], session, call.form, out)
         return
     parts = _taken_apart(explainer, call.measure, call.index)

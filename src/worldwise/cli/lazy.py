@@ -15,7 +15,7 @@ class Listed:
 
     Attributes:
         name: the word that calls it.
-        summary: what it does, in one line: the first sentence of its own help, without the full stop.
+        summary: what it does, in one line without a full stop.
         where: the module, and the command's name in it: `worldwise.cli.run:run`.
     """
 
@@ -40,12 +40,12 @@ class LazyGroup(click.Group):
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002
         """The names of all commands, in the order of the help."""
-        return [*self._listed, *self.commands]
+        return list(self._listed)
 
-    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002
         """The command of a name, loaded now; None if there is none."""
         listed = self._listed.get(cmd_name)
-        return listed.load() if listed else super().get_command(ctx, cmd_name)
+        return listed.load() if listed else None
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]

@@ -2,7 +2,7 @@
 """Options that several commands share, and their checks. Loads no slow module."""
 
 import contextlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -31,22 +31,30 @@ def runs_option(command: _Command) -> _Command:
     )(command)
 
 
+def format_option(formats: Sequence[str], what: str = "result") -> Callable[[_Command], _Command]:
+    """`--format`: how to print `what`. The first of the formats is the default."""
+    return click.option(
+        "--format",
+        "form",
+        type=click.Choice(formats),
+        default=formats[0],
+        show_default=True,
+        help=f"How to print the {what}.",
+    )
+
+
+def output_option(command: _Command) -> _Command:
+    """`--output FILE`."""
+    return click.option(
+        "--output", type=click.Path(dir_okay=False, path_type=Path), help="Write it there, not to the terminal."
+    )(command)
+
+
 def reading_options(command: _Command) -> _Command:
     """`--format`, `--output` and `--budget`: how to show a run."""
     for option in (
-        click.option(
-            "--format",
-            "form",
-            type=click.Choice(FORMATS),
-            default="table",
-            show_default=True,
-            help="How to print the result.",
-        ),
-        click.option(
-            "--output",
-            type=click.Path(dir_okay=False, path_type=Path),
-            help="Write it there, not to the terminal.",
-        ),
+        format_option(FORMATS),
+        output_option,
         click.option(
             "--budget",
             metavar="TIME@CLOCK",

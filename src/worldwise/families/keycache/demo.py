@@ -60,8 +60,8 @@ class Options:
     """The settings of a demo.
 
     Attributes:
-    directory: the folder for the certificates; it must not exist yet, and is removed afterwards.
-    port: the server's port on 127.0.0.1; 0 for a free port.
+        directory: the folder for the certificates; it must not exist yet, and is removed afterwards.
+        port: the server's port on 127.0.0.1; 0 for a free port.
         storage: one of STORAGES.
         policy: one of POLICIES.
         allow_get: whether GET returns keys.
