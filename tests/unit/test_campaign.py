@@ -24,9 +24,10 @@ from worldwise.machine.plugin import CutPlugin, Plugin
 from worldwise.plan.case import Case, parse_case
 from worldwise.plan.catalogue import SPECS
 from worldwise.records.check import check_records
+from worldwise.records.globalplatform import name_codes
 from worldwise.records.models import Outcome
 from worldwise.records.parse import read_records
-from worldwise.run.campaign import Campaign, method_digest, name_codes, run_case
+from worldwise.run.campaign import Campaign, method_digest, run_case
 from worldwise.run.cuts import spread
 
 MACHINE = cast(Machine, None)

@@ -18,7 +18,7 @@ from worldwise.machine.diagnosis import diagnosis, judge
 from worldwise.machine.machine import RECORDS, TRACE, Machine
 from worldwise.machine.plugin import Plugin
 from worldwise.machine.qemu import Qemu, Session
-from worldwise.machine.snapshot import ATTEMPTS, RESTORED, Snapshots, state_of, stopped_well
+from worldwise.machine.snapshot import ATTEMPTS, RESTORED, Snapshots, command_line, state_of, stopped_well
 
 # Where a case begins: on a machine restored from its saved state, or on a machine booted for it.
 StartFrom = Literal["snapshot", "boot"]
@@ -117,7 +117,7 @@ class Emulator:
         elif start == "snapshot":
             state = state_of(prepared or self.snapshot(machine))
             with (
-                _command_line(program, directory),
+                command_line(program, directory),
                 self._session(machine, directory, left, progress) as session,
             ):
                 status, command = self._qemu.to_the_end(session, RESTORED, [state], plugin)
@@ -143,7 +143,7 @@ class Emulator:
         progress: Callable[[int], None],
     ) -> tuple[int, list[str]]:
         for attempt in range(1, ATTEMPTS + 1):
-            with _command_line(program, directory):
+            with command_line(program, directory):
                 with (
                     self._session(machine, directory, left, progress) as session,
                     self._qemu.sockets() as sockets,
@@ -178,14 +178,3 @@ class Emulator:
     def stop(self) -> None:
         """End every emulator this object started; `run` and `snapshot` then raise."""
         self._qemu.stop()
-
-
-@contextlib.contextmanager
-def _command_line(program: Sequence[str], directory: Path) -> Iterator[None]:
-    """The file `case` tells the first process what to run; on exit that file and `machine` are removed."""
-    (directory / "case").write_text("\n".join(program) + "\n", encoding="ascii")
-    try:
-        yield
-    finally:
-        for name in ("case", "machine"):
-            (directory / name).unlink(missing_ok=True)

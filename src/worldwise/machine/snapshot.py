@@ -99,9 +99,12 @@ class Snapshots:
         self, machine: Machine, program: Sequence[str], address: int, directory: Path, left: Sequence[str]
     ) -> Path:
         """Run a program up to an instruction and save the machine's state: see Emulator.prepare."""
-        (directory / "case").write_text("\n".join(program) + "\n", encoding="ascii")
         snapshot = state_of(self.get(machine))
-        with self._qemu.sockets() as sockets, self._qemu.session(machine, directory, (*left, _STATE)) as session:
+        with (
+            command_line(program, directory),
+            self._qemu.sockets() as sockets,
+            self._qemu.session(machine, directory, (*left, _STATE)) as session,
+        ):
             command = self._qemu.command(session, sockets, [*_STOPPED, *RESTORED], [snapshot])
             process = self._qemu.start(command, directory)
             try:
@@ -120,8 +123,6 @@ class Snapshots:
                 ) from None
             finally:
                 self._qemu.end(process)
-        for file in ("case", "machine"):
-            (directory / file).unlink(missing_ok=True)
         return directory
 
     @contextlib.contextmanager
@@ -179,10 +180,21 @@ class Snapshots:
         """Restore a new snapshot once, to check the two clock readings around the stop."""
         with tempfile.TemporaryDirectory(dir=snapshot) as work:
             directory = Path(work)
-            (directory / "case").write_text("/bin/faults\n", encoding="ascii")
-            with self._qemu.session(machine, directory) as session:
-                self._qemu.to_the_end(session, RESTORED, [state_of(snapshot)])
-            return stopped_well(directory, machine.least_skip)
+            with command_line(["/bin/faults"], directory):
+                with self._qemu.session(machine, directory) as session:
+                    self._qemu.to_the_end(session, RESTORED, [state_of(snapshot)])
+                return stopped_well(directory, machine.least_skip)
+
+
+@contextlib.contextmanager
+def command_line(program: Sequence[str], directory: Path) -> Iterator[None]:
+    """The file `case` tells the first process what to run; on exit that file and `machine` are removed."""
+    (directory / "case").write_text("\n".join(program) + "\n", encoding="ascii")
+    try:
+        yield
+    finally:
+        for name in ("case", "machine"):
+            (directory / name).unlink(missing_ok=True)
 
 
 def state_of(folder: Path) -> Bind:

@@ -6,6 +6,7 @@ in `messages.py` and `on_curve.py`.
 """
 
 import functools
+from abc import abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, ClassVar, Literal, NamedTuple, get_args
@@ -51,9 +52,9 @@ class EvidenceRecord(RecordModel):
         """How the evidence differs from what the case asks; empty if it does not."""
         return ""
 
+    @abstractmethod
     def problem(self) -> str:
         """What is wrong with the result, found by another library than the one measured; empty if it is right."""
-        raise NotImplementedError
 
     def once(self) -> Once | None:
         """The value that no other call of the case may share with this one; None if there is none."""
@@ -81,9 +82,9 @@ class CallRecord(RecordModel):
         (noun,) = get_args(cls.model_fields["type"].annotation)
         return str(noun)
 
+    @abstractmethod
     def problem(self, sample: Sample) -> str:
         """What is wrong with it, given the call's sample, as a sentence; empty if nothing is."""
-        raise NotImplementedError
 
 
 def _no_checks(_case: Case) -> tuple[str, ...]:

@@ -3,6 +3,8 @@
 
 import re
 
+# A result code in a text.
+_CODE = re.compile(r"0x[0-9a-f]{8}\b")
 RESULTS = {
     0xF0100001: "TEE_ERROR_CORRUPT_OBJECT",
     0xF0100003: "TEE_ERROR_STORAGE_NOT_AVAILABLE",
@@ -37,4 +39,13 @@ def name_results(text: str) -> str:
         name = RESULTS.get(int(match[0], 16))
         return f"{match[0]} ({name})" if name else match[0]
 
-    return re.sub(r"0x[0-9a-f]{8}\b", named, text)
+    return _CODE.sub(named, text)
+
+
+def name_codes(text: str) -> str:
+    """The text with each known result code replaced by its name."""
+
+    def named(match: re.Match[str]) -> str:
+        return RESULTS.get(int(match[0], 16), match[0]).partition(":")[0]
+
+    return _CODE.sub(named, text)

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Evidence of operations on any curve: on boards, in plain Linux, and by a TEE's program for curves."""
 
+from abc import abstractmethod
 from typing import Annotated, ClassVar, Literal, Self
 
 from pydantic import model_validator
@@ -56,9 +57,9 @@ class _OnCurve(EvidenceRecord):
         except curves.CurveError as error:
             return str(error)
 
+    @abstractmethod
     def problem_on_curve(self) -> str:
         """What is wrong with the result; empty if it is right. Raises CurveError if a value does not fit the curve."""
-        raise NotImplementedError
 
 
 class CurveKeygenEvidence(_OnCurve):

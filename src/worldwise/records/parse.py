@@ -39,8 +39,13 @@ def parse_line(line: str | bytes, file: str, number: int) -> Record:
 
 def read_records(path: Path) -> list[Record]:
     """Every record of a file, in order: record i is on line i + 1. Raises WorldwiseError."""
+    return parse_records(read_content(path), str(path))
+
+
+def read_content(path: Path) -> bytes:
+    """The content of a file of records. Raises WorldwiseError."""
     try:
-        return parse_records(files.read_bytes(path, MOST_BYTES, path.parent), str(path))
+        return files.read_bytes(path, MOST_BYTES, path.parent)
     except OSError as error:
         raise WorldwiseError(f"{path}: cannot be read: {error.strerror}.") from error
 

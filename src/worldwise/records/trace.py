@@ -13,11 +13,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated, Any, Literal, NamedTuple
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, TypeAdapter, ValidationError
+from pydantic import BeforeValidator, ConfigDict, Field, TypeAdapter, ValidationError
 
 from worldwise.base import files
 from worldwise.base.errors import WorldwiseError
 from worldwise.base.toml_model import first_problem
+from worldwise.records.models import Count, RecordModel
 
 FORMAT = 1
 _COUNTS = b'{"type":"counts"'
@@ -35,15 +36,10 @@ def _address(value: Any) -> Any:
     return int(value, 0) if isinstance(value, str) and len(value) <= 20 else value
 
 
-Count = Annotated[int, Field(ge=0, lt=2**64)]
 Address = Annotated[int, Field(ge=0, lt=2**64), BeforeValidator(_address, json_schema_input_type=str)]
 
 
-class _Record(BaseModel):
-    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
-
-
-class TraceStart(_Record):
+class TraceStart(RecordModel):
     """The first record: the mode, and the addresses the plugin was given."""
 
     __qualname__ = "Start"  # its name in the schema
@@ -58,7 +54,7 @@ class TraceStart(_Record):
     witness: Count
 
 
-class Context(_Record):
+class Context(RecordModel):
     """Where code runs: exception level, world, the Linux task (0 for the region's own), and at EL0 of the normal world
     the address of its translation table, which changes at exec."""
 
@@ -70,7 +66,7 @@ class Context(_Record):
     space: Address
 
 
-class Frame(_Record):
+class Frame(RecordModel):
     """A node of the call tree: how control reached `target` from the function or instruction `site` of its parent."""
 
     type: Literal["frame"]
@@ -82,7 +78,7 @@ class Frame(_Record):
     context: Count
 
 
-class Block(_Record):
+class Block(RecordModel):
     """Consecutive instructions: the address of the first, their number, and their bytes in hexadecimal."""
 
     type: Literal["block"]
@@ -100,7 +96,7 @@ class Row(NamedTuple):
     times: int
 
 
-class _CountsLine(_Record):
+class _CountsLine(RecordModel):
     """Counts as they are read: pydantic makes the rows' tuples while it checks them, which is many times faster."""
 
     type: Literal["counts"]
@@ -108,7 +104,7 @@ class _CountsLine(_Record):
     rows: list[tuple[Count, Count, Count]]
 
 
-class Counts(_Record):
+class Counts(RecordModel):
     """How often a pass itself, without its inner passes, executed blocks: rows of frame, block, times."""
 
     type: Literal["counts"]
@@ -116,7 +112,7 @@ class Counts(_Record):
     rows: list[Row]
 
 
-class Event(_Record):
+class Event(RecordModel):
     """A change of exception level: `at` instructions after the outermost region's begin."""
 
     type: Literal["event"]
@@ -128,7 +124,7 @@ class Event(_Record):
     context: Count
 
 
-class Witness(_Record):
+class Witness(RecordModel):
     """The callers at one moment, innermost first: by the plugin, and by the frame records in memory."""
 
     type: Literal["witness"]
@@ -140,7 +136,7 @@ class Witness(_Record):
     memory: list[int]
 
 
-class Pass(_Record):
+class Pass(RecordModel):
     """One pass through a region, with the counter as the program read it at both ends.
 
     Attributes:
@@ -168,7 +164,7 @@ class Pass(_Record):
     events_dropped: Count
 
 
-class TraceEnd(_Record):
+class TraceEnd(RecordModel):
     """The last record; it has `problem` if the plugin met something it does not understand."""
 
     __qualname__ = "End"  # its name in the schema

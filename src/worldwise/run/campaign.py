@@ -6,7 +6,6 @@ The output of all machines becomes the records of one case. The operation's fami
 """
 
 import json
-import re
 import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -21,7 +20,7 @@ from worldwise.machine.emulator import Emulator, Ended, StartFrom
 from worldwise.machine.machine import CONSOLE, EMULATOR_LOG, RECORDS, SECURE_CONSOLE, Machine
 from worldwise.machine.plugin import Plugin, cut_plugin
 from worldwise.plan.case import Case
-from worldwise.records.globalplatform import RESULTS
+from worldwise.records.globalplatform import name_codes
 from worldwise.records.models import CLOCK, End, Failure, Outcome
 from worldwise.records.parse import Record, read_records
 
@@ -226,15 +225,6 @@ def run_case(
 def outcomes(records: Sequence[Record]) -> list[Outcome]:
     """The outcomes among records."""
     return [record for record in records if isinstance(record, Outcome)]
-
-
-def name_codes(text: str) -> str:
-    """The text with each GlobalPlatform result code replaced by its name."""
-
-    def named(match: re.Match[str]) -> str:
-        return RESULTS.get(int(match[0], 16), match[0]).partition(":")[0]
-
-    return re.sub(r"0x[0-9a-f]{8}\b", named, text)
 
 
 def _declared() -> tuple[Campaign, ...]:

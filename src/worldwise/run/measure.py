@@ -337,7 +337,7 @@ class _Session:
             self._bench.case_failed(self._writer, case, None, reason)
         fitting = [case for case in group if case.id in self._machines]
         for manifest in self._done.get(group[0].variant, ()):
-            self._refuse_other_images(self._writer.run, manifest, fitting, self._machines)
+            self._refuse_other_images(manifest, fitting)
         return fitting
 
     def _measured(self, case: Case, future: "Future[Result | None]") -> None:
@@ -366,17 +366,15 @@ class _Session:
                 refused.append((case, error))
         return machines, refused
 
-    def _refuse_other_images(
-        self, run: Run, done: CaseManifest, group: Sequence[Case], machines: Mapping[str, Machine]
-    ) -> None:
+    def _refuse_other_images(self, done: CaseManifest, group: Sequence[Case]) -> None:
         """Raises WorldwiseError if a complete case of the variant was measured with other images: a run has one set."""
         for case in group:
-            now = machines[case.id].images
+            now = self._machines[case.id].images
             # A case that needs another firmware has an image of another name.
             if any(done.images[name] != now[name] for name in done.images.keys() & now.keys()):
                 raise WorldwiseError(
-                    f"run {run.id} has measured {done.id} with other images of {case.variant} than are built now: "
-                    "their counts must not stand in one run",
+                    f"run {self._writer.run.id} has measured {done.id} with other images of {case.variant} "
+                    "than are built now: their counts must not stand in one run",
                     "start a new run",
                 )
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from worldwise.base import files
 from worldwise.base.errors import WorldwiseError
 from worldwise.records.models import Sample
-from worldwise.records.parse import MOST_BYTES, parse_line
+from worldwise.records.parse import parse_line, read_content
 from worldwise.run.rundir import Run
 
 
@@ -131,7 +131,7 @@ def compare_cases(run_a: Run, case_a: str, run_b: Run, case_b: str) -> Differenc
 
 def compare_records(case_id: str, path_a: Path, path_b: Path) -> Difference | None:
     """Where two record files of one case first differ; None if they are the same. Raises WorldwiseError."""
-    return _difference(case_id, (_bytes(path_a), str(path_a)), (_bytes(path_b), str(path_b)))
+    return _difference(case_id, (read_content(path_a), str(path_a)), (read_content(path_b), str(path_b)))
 
 
 def _difference(case_id: str, a: tuple[bytes, str], b: tuple[bytes, str]) -> Difference | None:
@@ -171,13 +171,6 @@ def _samples(lines: list[bytes], file: str) -> dict[_Key, tuple[int, Sample]]:
             if isinstance(record, Sample):
                 samples[record.measure, record.place, record.index] = number, record
     return samples
-
-
-def _bytes(path: Path) -> bytes:
-    try:
-        return files.read_bytes(path, MOST_BYTES, path.parent)
-    except OSError as error:
-        raise WorldwiseError(f"{path}: cannot be read: {error.strerror}.") from error
 
 
 def _provenance(name: str, a: str, b: str) -> list[str]:

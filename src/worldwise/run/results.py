@@ -20,13 +20,13 @@ from typing import Any
 from worldwise.base import files
 from worldwise.base.errors import WorldwiseError
 from worldwise.lab.image import MOST_MANIFEST, check_files
+from worldwise.machine.machine import CONSOLE, EMULATOR_LOG, RECORDS, SECURE_CONSOLE
+from worldwise.run.rundir import LIMITS
 from worldwise.targets.families import host_files
 
 _MANIFEST = "result.json"
 # The files that a case's directory keeps beside case.json.
-_FILES = ("records.jsonl", "console.log", "secure.log", "qemu.log")
-# The most bytes of one of these files, as in a run.
-_MOST_FILE = 512 * 2**20
+_FILES = (RECORDS, CONSOLE, SECURE_CONSOLE, EMULATOR_LOG)
 
 
 @dataclass(frozen=True)
@@ -57,7 +57,7 @@ class Result:
         with _locked(self.directory.parent, fcntl.LOCK_SH):
             for name, digest in self.files.items():
                 path = self.directory / name
-                if files.copy(path, directory / name, _MOST_FILE, self.directory) != digest:
+                if files.copy(path, directory / name, LIMITS.file, self.directory) != digest:
                     raise WorldwiseError(
                         f"{path} changed while it was taken for a run.", "measure again: worldwise run"
                     )
@@ -100,7 +100,9 @@ class ResultStore:
         with tempfile.TemporaryDirectory(dir=self.directory, prefix=".new-") as work:
             new = Path(work, "result")
             new.mkdir()
-            kept = {name: files.copy(directory / name, new / name, _MOST_FILE, directory) for name in _there(directory)}
+            kept = {
+                name: files.copy(directory / name, new / name, LIMITS.file, directory) for name in _there(directory)
+            }
             manifest = {
                 "digest": digest,
                 "run": run,

@@ -34,7 +34,7 @@ CASE_FILE = "case.json"
 RECORDS_FILE = "records.jsonl"
 FINISHED_FILE = "finished.json"
 
-# A larger file is refused: a case has at most some 200 MB of records (plan.block.MAX_SAMPLES).
+# A larger file is refused: a case has at most some 200 MB of records (plan.tables.MAX_SAMPLES).
 MOST_RECORDS = 256 * 2**20
 MOST_MANIFEST = 16 * 2**20
 LIMITS = files.TreeLimits(file=512 * 2**20, total=16 * 2**30, entries=200_000, depth=4)

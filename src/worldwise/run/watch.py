@@ -30,7 +30,7 @@ from worldwise.machine.symbols.space import AddressSpace
 from worldwise.plan.case import Case
 from worldwise.plan.catalogue import takes_portables
 from worldwise.records.check import CheckedRecords, check_records
-from worldwise.records.parse import MOST_BYTES, read_records
+from worldwise.records.parse import read_content, read_records
 from worldwise.records.trace import Trace, read_trace
 from worldwise.run.measure import case_digest, check_run
 from worldwise.targets.known import EMULATED
@@ -174,8 +174,7 @@ def _write(functions: Path, ranges: bytes) -> None:
 
 def require_same(found: Path, expected: Path, case: Case) -> None:
     """Raise WorldwiseError unless two files of records are the same: the plugin must not change a digit."""
-    contents = [files.read_bytes(path, MOST_BYTES, path.parent) for path in (found, expected)]
-    if contents[0] != contents[1]:
+    if read_content(found) != read_content(expected):
         raise WorldwiseError(
             f"{case.id}: under the plugin the records are not those of the run ({found} against {expected})",
             "this is a serious defect: keep both files and report it",

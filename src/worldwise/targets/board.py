@@ -17,16 +17,13 @@ from worldwise.libraries.portable import NO_CURVE, Portable, find
 from worldwise.machine.machine import FIXED_DATE, Machine
 from worldwise.plan.case import Case
 from worldwise.targets.guest import guest_trees
-from worldwise.targets.portable_images import adapters, curve_plan, trees
+from worldwise.targets.portable_images import adapters, curve_plan, source_packages, trees
 
 # One instruction takes 2^10 ns of virtual time, the most that QEMU allows: longer than a tick of any board's counter,
 # so that the ticks tell the number of instructions without a remainder.
 _SHIFT = 10
 # No program can run with less stack than this.
 _LEAST_STACK = 384
-
-# The library that provides SHA-256 to libraries without it.
-_HASHING = "bearssl"
 
 
 def round_nanoseconds(clock: int, ticks: int) -> int:
@@ -112,14 +109,14 @@ def firmware_programs(
     """One program per curve, and each operation's footprint; `source` has the library's sources if it is a crate."""
     manifest = implementation.manifest
     debian = manifest.source.debian if manifest.source else None
-    sources = dict.fromkeys([_HASHING, *([debian] if debian else [])])
+    sources = source_packages(implementation)
     return Recipe(
         name=f"{name}-{implementation.name}-{optimisation}",
         script="mcu.sh",
         helpers=("mcu.py", "library.py", "objects.py", "packages.sh"),
         outputs=("footprint.json",),
-        sources=tuple(sources),
-        trees={**_frame(implementation, board), **trees(implementation)} | ({"source": source} if source else {}),
+        sources=sources,
+        trees={**_frame(implementation, board), **trees(implementation, source)},
         settings={
             "PACKAGES": " ".join(sources),
             "SOURCE": debian or "",

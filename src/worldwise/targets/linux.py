@@ -87,8 +87,7 @@ class PlainTarget:
                 **guest_trees("bench", "linux", "mcu", "ops/common"),
                 **guest_trees("parameters.h", room="apps/common"),
                 **adapter_trees(implementation),
-                **trees(implementation),
-                **({"source": source} if source else {}),
+                **trees(implementation, source),
             },
             settings={
                 "PACKAGES": " ".join(packages),

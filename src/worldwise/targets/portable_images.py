@@ -22,9 +22,10 @@ from worldwise.targets.guest import guest_trees
 _INCLUDED = re.compile(r'^#include "([\w-]+\.c)"', re.MULTILINE)
 
 
-def trees(implementation: Portable) -> dict[str, Path]:
-    """A recipe's input with a user's library; none for a library of the repository."""
-    return {"own": implementation.folder} if implementation.folder else {}
+def trees(implementation: Portable, source: Path | None) -> dict[str, Path]:
+    """A recipe's inputs with a user's library, and with the `source` of one that comes as a crate; none for others."""
+    found = {"own": implementation.folder, "source": source}
+    return {name: path for name, path in found.items() if path}
 
 
 def adapters(implementation: Portable) -> set[str]:
@@ -98,9 +99,7 @@ def programs(implementation: Portable, optimisation: str, source: Path | None) -
             f"{ATTEST_TA}.elf",
         ),
         sources=packages,
-        trees=guest_trees("bench", "linux", "mcu", "ops", "optee")
-        | trees(implementation)
-        | ({"source": source} if source else {}),
+        trees=guest_trees("bench", "linux", "mcu", "ops", "optee") | trees(implementation, source),
         needs={
             "optee": optee_images.optee(OPTEE_VARIANT, optimisation),
             "base": optee_images.programs(OPTEE_VARIANT, optimisation),

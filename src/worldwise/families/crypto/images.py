@@ -67,8 +67,7 @@ def programs(name: str, optimisation: str, curve: str, crates: Callable[[Portabl
         built,
         outputs=(*built.outputs, "linux-bench"),
         sources=packages,
-        trees={**built.trees, **adapter_trees(implementation), **trees(implementation)}
-        | ({"source": source} if source else {}),
+        trees={**built.trees, **adapter_trees(implementation), **trees(implementation, source)},
         settings={**built.settings, "PACKAGES": " ".join(packages), "PLAN": json.dumps(plan)},
     )
 

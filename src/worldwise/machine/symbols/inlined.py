@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Functions that the compiler put into others: addr2line, a tool of the lab, says it of many addresses at once."""
 
+import functools
 from collections.abc import Callable, Iterable
 
 from worldwise.base.errors import WorldwiseError
@@ -44,7 +45,6 @@ class Inlines:
         self._image = image
         self._content = content
         self._run = run
-        self._there: bool | None = None
         self._known: dict[int, list[str]] = {}
 
     def __contains__(self, address: int) -> bool:
@@ -55,9 +55,7 @@ class Inlines:
         wanted = sorted(set(addresses) - self._known.keys())
         if not wanted:
             return
-        if self._there is None:
-            self._there = _has_debug_information(self._content)
-        if not self._there:
+        if not self._has_debug_information:
             self._known.update({address: [] for address in wanted})
             return
         printed = self._run(self._content, "".join(f"{address:#x}\n" for address in wanted))
@@ -70,9 +68,9 @@ class Inlines:
         """Names of the functions inlined at an address that was read, outermost first."""
         return self._known[address]
 
-
-def _has_debug_information(content: bytes) -> bool:
-    return bool(open_elf(content).has_dwarf_info(strict=True))
+    @functools.cached_property
+    def _has_debug_information(self) -> bool:
+        return bool(open_elf(self._content).has_dwarf_info(strict=True))
 
 
 def parse_addr2line(printed: str) -> list[tuple[int, list[str]]]:
