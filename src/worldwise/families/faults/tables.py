@@ -5,14 +5,13 @@ from collections.abc import Iterable, Sequence
 
 from worldwise.base.tables import Section, Table, section_name, whole
 from worldwise.families.faults.answer import faults_answer
-from worldwise.families.faults.attempts import LABELS
-from worldwise.families.faults.campaign import AFTER_RESTART, STORED
+from worldwise.families.faults.attempts import AFTER_RESTART, LABELS, STORED
 from worldwise.families.faults.spec import CUT_ACTIONS, POWER_CUT, TAMPER
 from worldwise.plan.case import parameters_of
 from worldwise.plan.parameters import STORAGES
 from worldwise.read.models import Attempt, Reading
+from worldwise.records.models import CUT
 from worldwise.report.tables import Answer, Group, Tables
-from worldwise.run.cuts import CUT
 
 _ORDER = list(LABELS)
 _RESULTS = ("old", "new", "neither", "mixture")
