@@ -229,13 +229,6 @@ def _ways_section(rows: Sequence[Row]) -> Section | None:
     )
 
 
-def _has_ways(row: Row, rows: Iterable[Row]) -> bool:
-    """Whether other rows differ from a row only in memory and random bytes."""
-    return any(
-        other.variant == row.variant and _subject(other) == _subject(row) and not _usual(other) for other in rows
-    )
-
-
 def _unavailable_section(reading: Reading, full: bool) -> Section | None:
     groups: dict[str, dict[str, None]] = {}
     for each in reading.unavailable:
