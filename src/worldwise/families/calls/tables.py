@@ -11,6 +11,7 @@ from worldwise.plan.case import parameters_of
 from worldwise.read.fit import Line, fit_line
 from worldwise.read.models import Reading, Row
 from worldwise.read.order import is_quiet
+from worldwise.report.fits import line_cells
 from worldwise.report.tables import Group, Tables
 
 PAGE = 4096
@@ -162,7 +163,7 @@ def _payload_fit_section(variants: Mapping[str, Sequence[Row]], full: bool) -> S
                 points = found.get((measure, place, kind), {})
                 line = fit_line(points)
                 if line and (place == "client" or kind == _KINDS[0]):
-                    cells += _line_cells([variant, title, kind if place == "client" else "any"], line, size_text, full)
+                    cells += line_cells([variant, title, kind if place == "client" else "any"], line, size_text, full)
         notes += _page_notes(variant, found)
     if not cells:
         return None
@@ -189,19 +190,6 @@ def _page_notes(variant: str, found: _Payloads) -> Iterator[str]:
         f"whole pages of 4 KiB: up to one page it costs {count(min(within))} to {count(max(within))}, and each page "
         f"more costs {min(pages):,.1f} to {max(pages):,.1f}, depending on the size."
     )
-
-
-def _line_cells(names: list[str], line: Line, named: object, full: bool, unit: str = "{:,.4f}") -> Iterator[list[str]]:
-    for x in sorted(line.residuals) if full else [line.worst]:
-        yield [
-            *names,
-            str(len(line.residuals)),
-            whole(line.fixed),
-            unit.format(line.slope),
-            named(x) if callable(named) else str(x),
-            whole(line.residuals[x]),
-            f"{100 * line.relative[x]:,.2f}",
-        ]
 
 
 def _residual_note(full: bool) -> list[str]:
@@ -282,7 +270,7 @@ def _calls_fit_section(variants: Mapping[str, Sequence[Row]], full: bool) -> Sec
         for end in _ENDS:
             for what, line in _lines(found[end]).items():
                 named = size_text if what == "byte" else str
-                cells += _line_cells([variant, what, end], line, named, full, "{:,.3f}")
+                cells += line_cells([variant, what, end], line, named, full, "{:,.3f}")
         bytes_line = _lines(found["oldest"]).get("byte")
         least = found["oldest"].get((1, 0, 0))
         if bytes_line and least:

@@ -4,7 +4,7 @@
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from worldwise.read.fit import fit_line
+from worldwise.read.fit import Line, fit_line
 from worldwise.read.parts import Result
 from worldwise.read.published import Figure
 
@@ -65,6 +65,11 @@ class Fit(Result):
     per_byte: float
     residuals: dict[int, float]
     relative: dict[int, float]
+
+    @property
+    def line(self) -> Line:
+        """The line alone."""
+        return Line(self.fixed, self.per_byte, self.residuals, self.relative)
 
 
 class HashFigure(Result):

@@ -9,6 +9,7 @@ from worldwise.families.sha256.answer import sha256_answer
 from worldwise.families.sha256.cost import Fit, HashCost, HashReading, throughput
 from worldwise.families.sha256.readings import Hashing
 from worldwise.read.models import Reading, Row
+from worldwise.report.fits import line_cells
 from worldwise.report.tables import Columns, Group, Tables
 
 
@@ -173,24 +174,10 @@ def _hash_extension_section(reading: Reading) -> Section | None:
 
 
 def _hash_fit_section(reading: Reading, full: bool) -> Section | None:
-    cells = []
+    cells: list[list[str]] = []
     for fit in _hashing(reading).fits:
-        worst = max(fit.residuals, key=lambda size: abs(fit.residuals[size]))
-        sizes = sorted(fit.residuals) if full else [worst]
-        for size in sizes:
-            cells.append(
-                [
-                    fit.variant,
-                    fit.what,
-                    "-" if fit.chunk is None else size_text(fit.chunk),
-                    str(len(fit.residuals)),
-                    whole(fit.fixed),
-                    f"{fit.per_byte:,.4f}",
-                    size_text(size),
-                    whole(fit.residuals[size]),
-                    f"{100 * fit.relative[size]:,.2f}",
-                ]
-            )
+        names = [fit.variant, fit.what, "-" if fit.chunk is None else size_text(fit.chunk)]
+        cells += line_cells(names, fit.line, size_text, full)
     if not cells:
         return None
     headers = ["variant", "place", "piece", "sizes", "fixed\ninstr", "per byte\ninstr", "residual\nat size"]
