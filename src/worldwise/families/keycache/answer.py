@@ -9,7 +9,7 @@ from worldwise.families.keycache.cut import GOOD
 from worldwise.plan.case import parameters_of
 from worldwise.read.models import Attempt, Reading, Row
 from worldwise.read.order import is_quiet
-from worldwise.report.surprises import milliseconds, spread_surprises
+from worldwise.report.surprises import clock_text, milliseconds, spread_surprises
 from worldwise.report.tables import ANSWER_LINES, Answer
 
 # The answer shows this state: the server manages the cache, its storage is the REE file system.
@@ -49,7 +49,8 @@ def _requests(reading: Reading, hits: Section | None) -> Answer | None:
             line = [f"{verb.upper()} {state}", size_text(size), storage, policy, whole(whole_request.median)]
             line += [whole(invoke.median) if invoke else "-", milliseconds(whole_request.median, reading)]
             cells.append(line)
-    headers = ["request", "payload", "storage", "policy", "client\ninstr", "invoke\ninstr", "assumed at\n2 GHz, ms"]
+    headers = ["request", "payload", "storage", "policy", "client\ninstr", "invoke\ninstr"]
+    headers += [f"assumed at\n{clock_text(reading)}, ms"]
     return Answer(
         "What a request to the key cache costs",
         Table(headers, cells[:ANSWER_LINES], 4),
