@@ -4,7 +4,7 @@
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import pairwise
 
-from worldwise.base.tables import Section, Table, count, factor, whole
+from worldwise.base.tables import Section, Table, count, count_or_dash, factor, whole
 from worldwise.base.units import size_text
 from worldwise.families.calls.answer import calls_answer
 from worldwise.plan.case import parameters_of
@@ -68,10 +68,6 @@ def _minus(first: float | None, second: float | None) -> float | None:
     return None if first is None or second is None else first - second
 
 
-def _cell(value: float | None) -> str:
-    return "-" if value is None else count(value)
-
-
 def _payload_section(variants: Mapping[str, Sequence[Row]]) -> Section | None:
     cells = []
     for variant, rows in variants.items():
@@ -83,10 +79,10 @@ def _payload_section(variants: Mapping[str, Sequence[Row]]) -> Section | None:
                 [
                     variant,
                     size_text(size),
-                    *(_cell(read[kind]) for kind in _KINDS),
-                    _cell(_minus(read["temporary"], read["registered"])),
-                    _cell(inside),
-                    _cell(_minus(read["allocated"], read["registered"])),
+                    *(count_or_dash(read[kind]) for kind in _KINDS),
+                    count_or_dash(_minus(read["temporary"], read["registered"])),
+                    count_or_dash(inside),
+                    count_or_dash(_minus(read["allocated"], read["registered"])),
                 ]
             )
     if not cells:
@@ -117,10 +113,10 @@ def _once_section(variants: Mapping[str, Sequence[Row]]) -> Section | None:
         for size in _sizes(found):
             once = {kind: found.get(("once", "client", kind), {}).get(size) for kind in _KINDS}
             read = {kind: found.get(("read", "client", kind), {}).get(size) for kind in _KINDS}
-            cells.append([variant, size_text(size), *(_cell(once[kind]) for kind in _KINDS)])
+            cells.append([variant, size_text(size), *(count_or_dash(once[kind]) for kind in _KINDS)])
             for kind in ("registered", "partial", "allocated"):
                 set_up = _minus(once[kind], read[kind])
-                cells[-1] += [_cell(set_up)] if kind != "partial" else []
+                cells[-1] += [count_or_dash(set_up)] if kind != "partial" else []
                 if kind != "partial":
                     cells[-1].append(_pays_off(set_up, _minus(read["temporary"], read[kind])))
     if not cells:
@@ -222,7 +218,7 @@ def _calls_section(variants: Mapping[str, Sequence[Row]]) -> Section | None:
                     str(parameters),
                     "-" if size == 0 else size_text(size),
                     *(count(found[end][key]) for end in _ENDS),
-                    *(_cell(_minus(found[end][key], base[end])) for end in _ENDS),
+                    *(count_or_dash(_minus(found[end][key], base[end])) for end in _ENDS),
                 ]
             )
     if not cells:

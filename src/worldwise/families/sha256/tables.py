@@ -3,7 +3,7 @@
 
 from collections.abc import Callable, Iterable, Mapping
 
-from worldwise.base.tables import Section, Table, count, factor, ratio, section_name, whole
+from worldwise.base.tables import Section, Table, count, count_or_dash, factor, ratio, section_name, whole
 from worldwise.base.units import size_text
 from worldwise.families.sha256.answer import sha256_answer
 from worldwise.families.sha256.cost import Fit, HashCost, HashReading, throughput
@@ -99,10 +99,10 @@ def _hash_compare_section(reading: Reading) -> Section | None:
             size_text(cost.size),
             "-" if cost.chunk is None else size_text(cost.chunk),
             count(cost.total),
-            "-" if cost.linux is None else count(cost.linux),
+            count_or_dash(cost.linux),
             ratio(cost.total / cost.linux if cost.linux else None),
             ratio(cost.algorithm / cost.linux if cost.linux else None),
-            "-" if cost.sha256sum is None else count(cost.sha256sum),
+            count_or_dash(cost.sha256sum),
             ratio(cost.total / cost.sha256sum if cost.sha256sum else None),
         ]
         for cost in _hashing(reading).costs
