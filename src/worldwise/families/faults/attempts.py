@@ -70,3 +70,8 @@ AT_ONCE = tuple(name for name, tried in _ATTEMPTS.items() if not tried.later)
 # A case's further outcomes: each stored state of a write; an attempt to tamper, and the same after a restart.
 STORED = "stored"
 AFTER_RESTART = ", after a restart"
+
+
+def label_of(what: str) -> str:
+    """An attempt's name in tables, whether or not it was tried after a restart; an unknown one as it is."""
+    return LABELS.get(what.removesuffix(AFTER_RESTART), what)

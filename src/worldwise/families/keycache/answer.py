@@ -5,6 +5,7 @@ from collections.abc import Callable, Sequence
 
 from worldwise.base.tables import Section, Table, whole
 from worldwise.base.units import size_text
+from worldwise.families.keycache.attempts import HOLDS
 from worldwise.families.keycache.cut import GOOD
 from worldwise.plan.case import parameters_of
 from worldwise.read.models import Attempt, Reading, Row
@@ -14,7 +15,6 @@ from worldwise.report.tables import ANSWER_LINES, Answer
 
 # The answer shows this state: the server manages the cache, its storage is the REE file system.
 _POLICIES = ("smart", "lru", "none", "naive")
-_HOLDS = "holds"
 
 
 def keycache_answer(
@@ -94,9 +94,9 @@ def _withstood(attempts: Sequence[Attempt]) -> Answer | None:
         groups.setdefault((one.operation, parameters_of(one.parameters).get("storage", "-")), []).append(one)
     cells = []
     for (operation, storage), tried in groups.items():
-        good = sum(one.result in (*GOOD, _HOLDS) for one in tried)
+        good = sum(one.result in (*GOOD, HOLDS) for one in tried)
         cells.append([operation, storage, whole(len(tried)), whole(good), whole(len(tried) - good)])
-    bad = [one for one in attempts if one.result not in (*GOOD, _HOLDS)]
+    bad = [one for one in attempts if one.result not in (*GOOD, HOLDS)]
     names = dict.fromkeys(f"{one.what} ({one.result})" for one in bad)
     return Answer(
         "What the key cache survives",
