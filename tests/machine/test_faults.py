@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from worldwise.families.faults import campaign
-from worldwise.families.faults.campaign import AFTER_RESTART
+from worldwise.families.faults.attempts import AFTER_RESTART
 from worldwise.lab.image import ImageStore
 from worldwise.machine.emulator import Emulator
 from worldwise.plan.case import parse_case

@@ -23,7 +23,7 @@ from board_reading import board_reading
 from worldwise.base.tables import Section, Table
 from worldwise.plan.budget import parse_budget
 from worldwise.read.lens import read_run
-from worldwise.read.models import Attempt, Reading, Row
+from worldwise.read.models import Attempt, BudgetResult, Reading, Row
 from worldwise.report.report import answers, sections
 from worldwise.report.tables import ANSWER_LINES, Answer, declared_tables, named_sections
 from worldwise.report.terminal import print_section
@@ -33,20 +33,20 @@ from worldwise.run.rundir import Run
 WIDTH = 100
 
 
-def of_rows(*rows: Row, attempts: tuple[Attempt, ...] = ()) -> Reading:
+def of_rows(*rows: Row, attempts: tuple[Attempt, ...] = (), budget: BudgetResult | None = None) -> Reading:
     """A reading of these, and of nothing else."""
-    change = {"rows": rows, "attempts": attempts, "unavailable": ()}
+    change = {"rows": rows, "attempts": attempts, "unavailable": (), "budget": budget}
     reading: Reading = board_reading().model_copy(update=change)
     return reading
 
 
-def of(family: str, *rows: Row) -> Answer:
+def of(family: str, *rows: Row, budget: BudgetResult | None = None) -> Answer:
     """What one family says; of rows that have no more than its tables need."""
     whole = []
     for row in rows:
         some: dict[str, Any] = {"board": "", "min": row.median, "max": row.median, "published": ()}
         whole.append(Row.model_construct(**some | row.__dict__))
-    answer = declared_tables()[family].answer(of_rows(*whole))
+    answer = declared_tables()[family].answer(of_rows(*whole, budget=budget))
     assert answer
     return answer
 
@@ -124,8 +124,29 @@ def test_the_key_cache_tells_requests_and_whether_hits_hold() -> None:
     answer = of("keycache", *cheap)
     assert [line[0] for line in cells(answer)] == ["GET hit", "GET miss"]
     assert answer.verdict == "Every hit costs no more than 1.5 empty invokes and the AES of its payload."
+    assert answer.table
+    assert answer.table.headers[-1] == "assumed at\n2 GHz, ms"
     dear = of("keycache", *measured, *request("get-hit", more=6_000_000))
     assert dear.verdict == "1 of 1 hits cost more than 1.5 empty invokes and the AES of their payload."
+
+
+def test_the_key_caches_times_are_at_the_clock_that_their_header_names() -> None:
+    """If this fails, a budget with another clock shows times under a header that names 2 GHz."""
+    rows = [*test_keycache_report.measured_by(), *test_keycache_report.request("get-hit", more=5_000)]
+    limit = BudgetResult(
+        limit="5ms",
+        clock="1 GHz",
+        instructions=5_000_000,
+        measures=("sign",),
+        place="client",
+        judged=0,
+        exceeded=0,
+        fits=None,
+    )
+    plain, judged = of("keycache", *rows), of("keycache", *rows, budget=limit)
+    assert judged.table
+    assert judged.table.headers[-1] == "assumed at\n1 GHz, ms"
+    assert [answer[0][-1] for answer in (cells(plain), cells(judged))] == ["0.062", "0.125"]
 
 
 def test_what_was_tried_is_counted() -> None:

@@ -12,8 +12,8 @@ import pytest
 
 from worldwise.base.errors import WorldwiseError
 from worldwise.base.stages import declared
-from worldwise.families.faults.attempts import ATTEMPTS
-from worldwise.families.faults.campaign import AFTER_RESTART, Journal
+from worldwise.families.faults.attempts import AFTER_RESTART, ATTEMPTS
+from worldwise.families.faults.campaign import Journal
 from worldwise.families.keycache import campaign as keycache_campaign
 from worldwise.families.keycache.attempts import HOLD_ATTEMPTS, NOT_TRIED
 from worldwise.lab.image import ImageStore

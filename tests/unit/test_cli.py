@@ -497,6 +497,13 @@ def test_what_measures_nothing_loads_no_machine(arguments: tuple[str, ...], tmp_
     assert loaded_by(*arguments, *runs).isdisjoint({*MEASURING})
 
 
+def test_a_report_loads_no_machine(whole_run: Run) -> None:
+    """If this fails, who reads a run again waits for the emulator, the lab and the sandbox, and starts none of them."""
+    loaded = loaded_by("report", str(whole_run.path))
+    assert "worldwise.families.faults.tables" in loaded
+    assert loaded.isdisjoint({"worldwise.machine", "worldwise.targets", "worldwise.lab.lab", "qemu"})
+
+
 def test_the_list_of_commands_says_what_they_say_of_themselves() -> None:
     """If this fails, the group's help promises a command that is not there, or of another name."""
     context = click.Context(cli.cli)

@@ -6,8 +6,7 @@ import re
 from board_reading import board_reading
 from worldwise.base import paths
 from worldwise.base.tables import Section
-from worldwise.families.faults.attempts import ATTEMPTS, LABELS
-from worldwise.families.faults.campaign import AFTER_RESTART
+from worldwise.families.faults.attempts import AFTER_RESTART, ATTEMPTS, LABELS
 from worldwise.families.faults.tables import faults_sections
 from worldwise.read.models import Attempt, Reading
 

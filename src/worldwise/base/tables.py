@@ -43,6 +43,11 @@ def count(value: float) -> str:
     return f"{value:,.0f}" if value == int(value) else f"{value:,.1f}"
 
 
+def count_or_dash(value: float | None) -> str:
+    """A count, or a dash for None."""
+    return "-" if value is None else count(value)
+
+
 def signed(value: float) -> str:
     """A difference of counts, with its sign."""
     return f"{'+' if value > 0 else ''}{count(value)}"

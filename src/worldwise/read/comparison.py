@@ -3,7 +3,7 @@
 
 from typing import Literal, get_args
 
-from pydantic import BaseModel, ConfigDict
+from worldwise.read.parts import Result
 
 FORMAT: Literal[1] = 1
 # These must agree unless `--allow` lets them differ.
@@ -14,11 +14,7 @@ Judge = Literal["auto", "median", "calls"]
 JUDGES: tuple[Judge, ...] = get_args(Judge)
 
 
-class _Result(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-
-class Figures(_Result):
+class Figures(Result):
     """The counts of one side, in instructions; `n` samples after the first call and `warmup` others."""
 
     n: int
@@ -29,7 +25,7 @@ class Figures(_Result):
     max: int
 
 
-class Call(_Result):
+class Call(Result):
     """One call in A and in B: its number (0 is the first one, before the warm-up), and its counts in instructions."""
 
     index: int
@@ -37,7 +33,7 @@ class Call(_Result):
     b: int
 
 
-class Row(_Result):
+class Row(Result):
     """One measure of one case at one place, in A and in B.
 
     `case_b` and `place_b` are B's; they differ from A's if variants are compared. `difference` is B's median less A's,
@@ -86,7 +82,7 @@ class Row(_Result):
         return self.verdict if self.same_inputs else f"{self.verdict}, other inputs"
 
 
-class Side(_Result):
+class Side(Result):
     """One side: a run, and the selection of its cases. `own` has the digests of the user's own libraries."""
 
     run: str
@@ -105,7 +101,7 @@ class Side(_Result):
         return self.selection or self.run
 
 
-class Unpaired(_Result):
+class Unpaired(Result):
     """A case that is not compared, and why; `lost` if A has figures for it and B has none."""
 
     case: str
@@ -114,14 +110,14 @@ class Unpaired(_Result):
     lost: bool
 
 
-class Disagreement(_Result):
+class Disagreement(Result):
     """A property that must agree and differs."""
 
     what: Allowance
     detail: str
 
 
-class Gate(_Result):
+class Gate(Result):
     """The gate: `limit` as it was given; how many rows were judged, are over it, and how many cases were lost."""
 
     limit: str
@@ -132,7 +128,7 @@ class Gate(_Result):
     passed: bool
 
 
-class Comparison(_Result):
+class Comparison(Result):
     """All results of comparing two sides; every format is made from this. `disagreements` are the allowed ones.
 
     `outcomes` says of each pair of cases without counts whether their records are the same.

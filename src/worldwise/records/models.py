@@ -178,6 +178,10 @@ class Check(RecordModel):
     ok: bool
 
 
+# What an outcome tried: the machine was stopped at an instruction.
+CUT = "cut"
+
+
 class Outcome(RecordModel):
     """One attempt of a campaign and its observed outcome: `what` was tried, and `result`, a word for tables.
 

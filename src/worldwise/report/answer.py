@@ -55,20 +55,21 @@ def render_answer(reading: Reading, console: Console, command: str) -> None:
     print_prose(console, heading(reading), "bold")
     for line in _measured(reading):
         print_prose(console, line)
-    for section in _answer_sections(reading, command):
+    found = answers(reading)
+    rest = _rest(found, command)
+    for section in _answer_sections(reading, found, rest):
         console.print()
         print_section(section, console)
     console.print()
-    for line in _rest(reading, command):
+    for line in rest:
         print_prose(console, line)
 
 
-def _answer_sections(reading: Reading, command: str) -> list[Section]:
+def _answer_sections(reading: Reading, found: Sequence[Answer], rest: Sequence[str]) -> list[Section]:
     """The answers, cut to the room that the lines around them leave."""
-    fixed = [Section(heading(reading), None, [*_measured(reading), *_rest(reading, command)])]
+    fixed = [Section(heading(reading), None, [*_measured(reading), *rest])]
     # One blank line stands behind the answers.
     room = SCREEN_LINES - _lines(fixed) - 1
-    found = answers(reading)
     if not found:
         return [_contents(reading, room - 1)]
     blocks = [_Block(answer, len(answer.table.rows) if answer.table else 0) for answer in found]
@@ -121,9 +122,9 @@ def _measured(reading: Reading) -> list[str]:
     return lines + _first(failed, _MOST_FAILURES, "more failure")
 
 
-def _rest(reading: Reading, command: str) -> list[str]:
+def _rest(found: Sequence[Answer], command: str) -> list[str]:
     """How to see the rest."""
-    names = list(dict.fromkeys(name for answer in answers(reading) for name in answer.sections))
+    names = list(dict.fromkeys(name for answer in found for name in answer.sections))
     shown = names[:_MOST_NAMES]
     lines = [f"All of it: {command}"]
     if shown:

@@ -15,9 +15,6 @@ from worldwise.records.models import End
 from worldwise.records.parse import read_records
 from worldwise.run.campaign import Trial
 
-# A case's outcome: the machine stopped at an instruction.
-CUT = "cut"
-
 JOURNAL = "journal"
 _LENGTH = "length"
 # The files that these machines leave, beside those that every machine leaves.

@@ -4,13 +4,14 @@
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import pairwise
 
-from worldwise.base.tables import Section, Table, count, factor, whole
+from worldwise.base.tables import Section, Table, count, count_or_dash, factor, whole
 from worldwise.base.units import size_text
 from worldwise.families.calls.answer import calls_answer
 from worldwise.plan.case import parameters_of
 from worldwise.read.fit import Line, fit_line
 from worldwise.read.models import Reading, Row
 from worldwise.read.order import is_quiet
+from worldwise.report.fits import line_cells
 from worldwise.report.tables import Group, Tables
 
 PAGE = 4096
@@ -67,10 +68,6 @@ def _minus(first: float | None, second: float | None) -> float | None:
     return None if first is None or second is None else first - second
 
 
-def _cell(value: float | None) -> str:
-    return "-" if value is None else count(value)
-
-
 def _payload_section(variants: Mapping[str, Sequence[Row]]) -> Section | None:
     cells = []
     for variant, rows in variants.items():
@@ -82,10 +79,10 @@ def _payload_section(variants: Mapping[str, Sequence[Row]]) -> Section | None:
                 [
                     variant,
                     size_text(size),
-                    *(_cell(read[kind]) for kind in _KINDS),
-                    _cell(_minus(read["temporary"], read["registered"])),
-                    _cell(inside),
-                    _cell(_minus(read["allocated"], read["registered"])),
+                    *(count_or_dash(read[kind]) for kind in _KINDS),
+                    count_or_dash(_minus(read["temporary"], read["registered"])),
+                    count_or_dash(inside),
+                    count_or_dash(_minus(read["allocated"], read["registered"])),
                 ]
             )
     if not cells:
@@ -116,10 +113,10 @@ def _once_section(variants: Mapping[str, Sequence[Row]]) -> Section | None:
         for size in _sizes(found):
             once = {kind: found.get(("once", "client", kind), {}).get(size) for kind in _KINDS}
             read = {kind: found.get(("read", "client", kind), {}).get(size) for kind in _KINDS}
-            cells.append([variant, size_text(size), *(_cell(once[kind]) for kind in _KINDS)])
+            cells.append([variant, size_text(size), *(count_or_dash(once[kind]) for kind in _KINDS)])
             for kind in ("registered", "partial", "allocated"):
                 set_up = _minus(once[kind], read[kind])
-                cells[-1] += [_cell(set_up)] if kind != "partial" else []
+                cells[-1] += [count_or_dash(set_up)] if kind != "partial" else []
                 if kind != "partial":
                     cells[-1].append(_pays_off(set_up, _minus(read["temporary"], read[kind])))
     if not cells:
@@ -162,7 +159,7 @@ def _payload_fit_section(variants: Mapping[str, Sequence[Row]], full: bool) -> S
                 points = found.get((measure, place, kind), {})
                 line = fit_line(points)
                 if line and (place == "client" or kind == _KINDS[0]):
-                    cells += _line_cells([variant, title, kind if place == "client" else "any"], line, size_text, full)
+                    cells += line_cells([variant, title, kind if place == "client" else "any"], line, size_text, full)
         notes += _page_notes(variant, found)
     if not cells:
         return None
@@ -189,19 +186,6 @@ def _page_notes(variant: str, found: _Payloads) -> Iterator[str]:
         f"whole pages of 4 KiB: up to one page it costs {count(min(within))} to {count(max(within))}, and each page "
         f"more costs {min(pages):,.1f} to {max(pages):,.1f}, depending on the size."
     )
-
-
-def _line_cells(names: list[str], line: Line, named: object, full: bool, unit: str = "{:,.4f}") -> Iterator[list[str]]:
-    for x in sorted(line.residuals) if full else [line.worst]:
-        yield [
-            *names,
-            str(len(line.residuals)),
-            whole(line.fixed),
-            unit.format(line.slope),
-            named(x) if callable(named) else str(x),
-            whole(line.residuals[x]),
-            f"{100 * line.relative[x]:,.2f}",
-        ]
 
 
 def _residual_note(full: bool) -> list[str]:
@@ -234,7 +218,7 @@ def _calls_section(variants: Mapping[str, Sequence[Row]]) -> Section | None:
                     str(parameters),
                     "-" if size == 0 else size_text(size),
                     *(count(found[end][key]) for end in _ENDS),
-                    *(_cell(_minus(found[end][key], base[end])) for end in _ENDS),
+                    *(count_or_dash(_minus(found[end][key], base[end])) for end in _ENDS),
                 ]
             )
     if not cells:
@@ -282,7 +266,7 @@ def _calls_fit_section(variants: Mapping[str, Sequence[Row]], full: bool) -> Sec
         for end in _ENDS:
             for what, line in _lines(found[end]).items():
                 named = size_text if what == "byte" else str
-                cells += _line_cells([variant, what, end], line, named, full, "{:,.3f}")
+                cells += line_cells([variant, what, end], line, named, full, "{:,.3f}")
         bytes_line = _lines(found["oldest"]).get("byte")
         least = found["oldest"].get((1, 0, 0))
         if bytes_line and least:

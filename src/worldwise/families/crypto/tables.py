@@ -3,7 +3,7 @@
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
-from worldwise.base.tables import Section, Table, count, factor, signed, whole
+from worldwise.base.tables import Section, Table, count, count_or_dash, factor, signed, whole
 from worldwise.base.units import size_text
 from worldwise.families.crypto.answer import crypto_answer
 from worldwise.families.crypto.readings import Recommended, TaSize
@@ -123,17 +123,13 @@ def _implementations_section(rows: Sequence[Row], everything: Iterable[Row]) -> 
             line = [subject_text(*subject), row.implementation if len(levels) == 1 else row.variant]
             line += [f"{row.n:,}"] if len(samples) > 1 else []
             line += [count(ta.median), count(row.median), count(there.median) if there else "-"]
-            line += [_bytes(row.part(TaSize).ta_loaded), _bytes(ta.footprint.stack)]
+            line += [count_or_dash(row.part(TaSize).ta_loaded), count_or_dash(ta.footprint.stack)]
             line += [str(1 + sum(median < row.median for median in rivals)), word, licence]
             cells.append(line)
     title = "Which implementation in a TA: medians"
     title += f" at -{levels.pop()}" if len(levels) == 1 else ""
     title += f" (n = {samples.pop():,})" if len(samples) == 1 else ""
     return Section(title, Table(headers, cells, 2), _notes(clients), name="crypto")
-
-
-def _bytes(value: int | None) -> str:
-    return "-" if value is None else f"{value:,}"
 
 
 def _notes(rows: Iterable[Row]) -> list[str]:
@@ -226,13 +222,6 @@ def _ways_section(rows: Sequence[Row]) -> Section | None:
             "bench's, or of TEE_GenerateRandom, once a signature for its nonce."
         ],
         name="crypto-memory",
-    )
-
-
-def _has_ways(row: Row, rows: Iterable[Row]) -> bool:
-    """Whether other rows differ from a row only in memory and random bytes."""
-    return any(
-        other.variant == row.variant and _subject(other) == _subject(row) and not _usual(other) for other in rows
     )
 
 

@@ -1,37 +1,38 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """The answer of tampering and power cuts on one screen: what each storage did not detect or lost."""
 
-from collections.abc import Callable, Collection, Sequence
-
 from worldwise.base.tables import Table, whole
+from worldwise.families.faults.attempts import label_of
+from worldwise.families.faults.spec import POWER_CUT, TAMPER
 from worldwise.plan.case import parameters_of
-from worldwise.read.models import Attempt
+from worldwise.plan.parameters import STORAGES
+from worldwise.read.models import Attempt, Reading
 from worldwise.report.tables import ANSWER_LINES, Answer
 
 _MISSED = "not detected"
 _KEPT = ("old", "new")
 
 
-def faults_answer(
-    tampering: Sequence[Attempt], cuts: Sequence[Attempt], storages: Collection[str], words: Callable[[str], str]
-) -> Answer | None:
-    """Attempts by storage, tampering first; `words` is what people call an attempt. None if nothing was tried."""
+def faults_answer(reading: Reading) -> Answer | None:
+    """Attempts by storage, tampering first. None if nothing was tried."""
+    tampering = [attempt for attempt in reading.attempts if attempt.operation == TAMPER]
+    cuts = [attempt for attempt in reading.attempts if attempt.operation == POWER_CUT]
     if not tampering and not cuts:
         return None
     cells = []
-    for storage in storages:
+    for storage in STORAGES:
         tried = [one for one in tampering if _storage(one) == storage]
         if tried:
             missed = [one for one in tried if one.result == _MISSED]
             effect = sum(one.result == "no effect" for one in tried)
             cells.append([storage, "tampering", whole(len(tried)), whole(len(missed)), whole(effect)])
-    for storage in storages:
+    for storage in STORAGES:
         tried = [one for one in cuts if _storage(one) == storage]
         if tried:
             bad = sum(_is_bad(one) for one in tried)
             cells.append([storage, "power cut", whole(len(tried)), whole(bad), "-"])
     missed = [one for one in tampering if one.result == _MISSED]
-    names = list(dict.fromkeys(f"{words(one.what)} ({_storage(one)})" for one in missed))
+    names = list(dict.fromkeys(f"{label_of(one.what)} ({_storage(one)})" for one in missed))
     shown = "; ".join(names[:3]) + (f"; and {len(names) - 3} more" if len(names) > 3 else "")
     bad = sum(map(_is_bad, cuts))
     verdict = f"{len(missed):,} of {len(tampering):,} attempts to tamper were not detected." if tampering else ""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The attempts to tamper with a stored object; guest/apps/faults/linux/tamper.c makes them."""
+"""The attempts to tamper with a stored object; guest/apps/faults/linux/tamper.c makes them. What outcomes call them."""
 
 from collections.abc import Mapping
 from typing import NamedTuple
@@ -66,3 +66,12 @@ ATTEMPTS: Mapping[str, tuple[str, ...]] = {
 }
 # Attempts that are tried only in the boot that wrote the object.
 AT_ONCE = tuple(name for name, tried in _ATTEMPTS.items() if not tried.later)
+
+# A case's further outcomes: each stored state of a write; an attempt to tamper, and the same after a restart.
+STORED = "stored"
+AFTER_RESTART = ", after a restart"
+
+
+def label_of(what: str) -> str:
+    """An attempt's name in tables, whether or not it was tried after a restart; an unknown one as it is."""
+    return LABELS.get(what.removesuffix(AFTER_RESTART), what)

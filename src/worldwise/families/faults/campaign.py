@@ -10,17 +10,14 @@ import struct
 from dataclasses import dataclass, field
 
 from worldwise.base.errors import WorldwiseError
-from worldwise.families.faults.attempts import AT_ONCE, ATTEMPTS
+from worldwise.families.faults.attempts import AFTER_RESTART, AT_ONCE, ATTEMPTS, STORED
 from worldwise.families.faults.spec import POWER_CUT, TAMPER
-from worldwise.records.models import Outcome
+from worldwise.records.models import CUT, Outcome
 from worldwise.run.campaign import Campaign, Trial
-from worldwise.run.cuts import CUT, JOURNAL, LEFT, Cuts, spread
+from worldwise.run.cuts import JOURNAL, LEFT, Cuts, spread
 
 # The size of the attacked object in bytes: two blocks of the REE file system, the second not full.
 TAMPER_BYTES = 7000
-# A case's further outcomes: each stored state of a write; an attempt to tamper, and the same after a restart.
-STORED = "stored"
-AFTER_RESTART = ", after a restart"
 
 _STATES = ("before.state", "after.state")
 # struct journal_entry of guest/apps/faults/journal.h.

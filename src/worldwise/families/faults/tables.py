@@ -5,14 +5,13 @@ from collections.abc import Iterable, Sequence
 
 from worldwise.base.tables import Section, Table, section_name, whole
 from worldwise.families.faults.answer import faults_answer
-from worldwise.families.faults.attempts import LABELS
-from worldwise.families.faults.campaign import AFTER_RESTART, STORED
+from worldwise.families.faults.attempts import AFTER_RESTART, LABELS, STORED, label_of
 from worldwise.families.faults.spec import CUT_ACTIONS, POWER_CUT, TAMPER
 from worldwise.plan.case import parameters_of
 from worldwise.plan.parameters import STORAGES
 from worldwise.read.models import Attempt, Reading
-from worldwise.report.tables import Answer, Group, Tables
-from worldwise.run.cuts import CUT
+from worldwise.records.models import CUT
+from worldwise.report.tables import Group, Tables
 
 _ORDER = list(LABELS)
 _RESULTS = ("old", "new", "neither", "mixture")
@@ -126,8 +125,7 @@ def _besides_section(attempts: Sequence[Attempt], variant: str) -> Section | Non
         more = more.replace(", as if it had never been there", "")
         if not more:
             continue
-        label = LABELS.get(attempt.what.removesuffix(AFTER_RESTART), attempt.what)
-        listed = rows.setdefault((label, more), [])
+        listed = rows.setdefault((label_of(attempt.what), more), [])
         storage = _parameter(attempt, "storage")
         if storage not in listed:
             listed.append(storage)
@@ -242,13 +240,4 @@ def _findings_section(attempts: Sequence[Attempt], variant: str, full: bool) -> 
     )
 
 
-def _answer(reading: Reading) -> Answer | None:
-    return faults_answer(
-        [attempt for attempt in reading.attempts if attempt.operation == TAMPER],
-        [attempt for attempt in reading.attempts if attempt.operation == POWER_CUT],
-        STORAGES,
-        lambda what: LABELS.get(what.removesuffix(AFTER_RESTART), what),
-    )
-
-
-TABLES = Tables(groups=(Group(470, faults_sections),), answer=_answer)
+TABLES = Tables(groups=(Group(470, faults_sections),), answer=faults_answer)

@@ -5,16 +5,16 @@ from collections.abc import Callable, Sequence
 
 from worldwise.base.tables import Section, Table, whole
 from worldwise.base.units import size_text
+from worldwise.families.keycache.attempts import HOLDS
 from worldwise.families.keycache.cut import GOOD
 from worldwise.plan.case import parameters_of
 from worldwise.read.models import Attempt, Reading, Row
 from worldwise.read.order import is_quiet
-from worldwise.report.surprises import milliseconds, spread_surprises
+from worldwise.report.surprises import clock_text, milliseconds, spread_surprises
 from worldwise.report.tables import ANSWER_LINES, Answer
 
 # The answer shows this state: the server manages the cache, its storage is the REE file system.
 _POLICIES = ("smart", "lru", "none", "naive")
-_HOLDS = "holds"
 
 
 def keycache_answer(
@@ -49,7 +49,8 @@ def _requests(reading: Reading, hits: Section | None) -> Answer | None:
             line = [f"{verb.upper()} {state}", size_text(size), storage, policy, whole(whole_request.median)]
             line += [whole(invoke.median) if invoke else "-", milliseconds(whole_request.median, reading)]
             cells.append(line)
-    headers = ["request", "payload", "storage", "policy", "client\ninstr", "invoke\ninstr", "assumed at\n2 GHz, ms"]
+    headers = ["request", "payload", "storage", "policy", "client\ninstr", "invoke\ninstr"]
+    headers += [f"assumed at\n{clock_text(reading)}, ms"]
     return Answer(
         "What a request to the key cache costs",
         Table(headers, cells[:ANSWER_LINES], 4),
@@ -93,9 +94,9 @@ def _withstood(attempts: Sequence[Attempt]) -> Answer | None:
         groups.setdefault((one.operation, parameters_of(one.parameters).get("storage", "-")), []).append(one)
     cells = []
     for (operation, storage), tried in groups.items():
-        good = sum(one.result in (*GOOD, _HOLDS) for one in tried)
+        good = sum(one.result in (*GOOD, HOLDS) for one in tried)
         cells.append([operation, storage, whole(len(tried)), whole(good), whole(len(tried) - good)])
-    bad = [one for one in attempts if one.result not in (*GOOD, _HOLDS)]
+    bad = [one for one in attempts if one.result not in (*GOOD, HOLDS)]
     names = dict.fromkeys(f"{one.what} ({one.result})" for one in bad)
     return Answer(
         "What the key cache survives",

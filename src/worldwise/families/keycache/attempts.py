@@ -42,6 +42,9 @@ _ATTEMPTS: Mapping[str, _Tried] = {
     "slow-clients": _Tried("clients that are slow, silent, deaf", rpmb=False),
 }
 
+# The result of an attempt that the key cache survives.
+HOLDS = "holds"
+
 # The attempts' names in tables.
 LABELS: Mapping[str, str] = {name: tried.label for name, tried in _ATTEMPTS.items()}
 HOLD_ATTEMPTS = tuple(_ATTEMPTS)

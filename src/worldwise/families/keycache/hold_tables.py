@@ -5,13 +5,12 @@ import re
 from collections.abc import Sequence
 
 from worldwise.base.tables import Section, Table, whole
-from worldwise.families.keycache.attempts import HOLD_ATTEMPTS, LABELS
+from worldwise.families.keycache.attempts import HOLD_ATTEMPTS, HOLDS, LABELS
 from worldwise.families.keycache.cut import BETWEEN, GOOD, LOST, NEW, OLD, WRONG
 from worldwise.families.keycache.spec import KEYCACHE_CUT, KEYCACHE_HOLD
 from worldwise.plan.case import parameters_of
 from worldwise.read.models import Attempt, Reading
 
-_HOLDS = "holds"
 # The most bad cuts that are listed one by one.
 _SHOWN = 12
 
@@ -128,4 +127,4 @@ def _hold_section(attempts: Sequence[Attempt]) -> Section | None:
 
 
 def _result(attempt: Attempt) -> str:
-    return attempt.result if attempt.result == _HOLDS else attempt.result.upper()
+    return attempt.result if attempt.result == HOLDS else attempt.result.upper()

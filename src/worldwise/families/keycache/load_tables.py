@@ -13,11 +13,11 @@ from worldwise.read.order import is_quiet
 LOAD, ZIPF = "keycache-load", "keycache-zipf"
 # The further records of keycache-load and keycache-zipf.
 BENCHMARK, HITS, ASKED = "redis-benchmark", "hits", "requests"
-# The clock at which rates are estimated, at one instruction per cycle.
+# The clock at which counts are shown as time and as rates, at one instruction per cycle.
 CLOCK_GHZ = 2.0
 
 _ACTIONS = {"ping": "PING", "seal": "SEAL", "reencrypt": "REENCRYPT"}
-_STORAGES = {"ree": "REE FS", "rpmb": "RPMB"}
+STORAGES = {"ree": "REE FS", "rpmb": "RPMB"}
 _KEYS = (
     "keys: how many clients' keys are used, each as often by chance (redis-benchmark's __rand_int__). All were used "
     "before: with lru and smart each request is a hit, which INFO confirms."
@@ -130,7 +130,7 @@ def _load_section(variant: str, loads: Sequence[_Load]) -> Section:
     last: tuple[str, ...] = ()
     for load in loads:
         action, size, policy, storage, clients = load.kind
-        label = [f"{_ACTIONS[action]} {size}", "-" if action == "ping" else policy, _STORAGES[storage], clients or "1"]
+        label = [f"{_ACTIONS[action]} {size}", "-" if action == "ping" else policy, STORAGES[storage], clients or "1"]
         if action == "ping":
             label[2:] = ["-", "-"]
         floor = floors.get(load.given["connections"])
@@ -186,7 +186,7 @@ def _zipf_section(variant: str, zipfs: Sequence[_Zipf]) -> Section:
         lines.append(
             [
                 workload,
-                _STORAGES[storage],
+                STORAGES[storage],
                 whole(int(clients)),
                 f"{bound} %",
                 whole(next(one.asked for one in row if one)),

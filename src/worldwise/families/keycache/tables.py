@@ -4,11 +4,11 @@
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from worldwise.base.tables import Section, Table, count, factor, ratio, section_name, whole
+from worldwise.base.tables import Section, Table, count, count_or_dash, factor, ratio, section_name, whole
 from worldwise.base.units import size_text
 from worldwise.families.keycache.answer import keycache_answer
 from worldwise.families.keycache.hold_tables import keycache_hold_sections
-from worldwise.families.keycache.load_tables import LOAD, ZIPF, keycache_load_sections
+from worldwise.families.keycache.load_tables import CLOCK_GHZ, LOAD, STORAGES, ZIPF, keycache_load_sections
 from worldwise.families.keycache.spec import KEYCACHE_ACTIONS, KEYCACHE_CUT, KEYCACHE_HOLD, KEYCACHE_POLICIES
 from worldwise.plan.case import parameters_of
 from worldwise.read.models import Reading, Row
@@ -19,8 +19,6 @@ OPERATION = "keycache"
 SOURCE = "mqttz-keys"
 # A hit may cost the AES of its payload and this many empty invokes.
 ALLOWED = 1.5
-# The clock at which our counts are shown as time, at one instruction per cycle.
-CLOCK_GHZ = 2.0
 CLOCK = f"{CLOCK_GHZ} GHz"
 
 # A request's verb -> the directions of app aes that it uses on the payload.
@@ -28,7 +26,6 @@ _AES = {"get": (), "seal": ("encrypt",), "open": ("decrypt",), "reencrypt": ("de
 # The steps of app aes that a request needs for each message. A request allocates nothing.
 _AES_CALLS = ("set-key", "set-iv", "cipher")
 _KEY_BITS = "256"
-_STORAGES = {"ree": "REE FS", "rpmb": "RPMB"}
 _PLACES = ("client", "invoke", "ta", "storage")
 # The places that a request passes through; a column is the difference of two neighbours, the last is a count.
 _PARTS = ("client, TCP,\nTLS, server", "libteec, Linux,\nswitch, core", "TA", "storage")
@@ -53,7 +50,7 @@ class _What:
             self.variant,
             KEYCACHE_ACTIONS.index(action),
             self.size,
-            list(_STORAGES).index(self.storage),
+            list(STORAGES).index(self.storage),
             KEYCACHE_POLICIES.index(self.policy),
         )
 
@@ -133,10 +130,6 @@ def _name(what: _What) -> str:
     return f"{what.verb.upper()} {what.state}"
 
 
-def _cell(value: float | None) -> str:
-    return "-" if value is None else count(value)
-
-
 def _hit_section(table: _Rows) -> Section | None:
     cells = []
     for what in table.whats:
@@ -151,7 +144,7 @@ def _hit_section(table: _Rows) -> Section | None:
                 what.variant,
                 _name(what),
                 size_text(what.size),
-                f"{_STORAGES[what.storage]}, {what.policy}",
+                f"{STORAGES[what.storage]}, {what.policy}",
                 count(row.median),
                 count(row.max),
                 count(empty),
@@ -161,8 +154,8 @@ def _hit_section(table: _Rows) -> Section | None:
                 "yes" if row.median <= limit else "NO",
                 whole(wide),
                 "yes" if row.median <= wide else "NO",
-                _cell(table.like(what, ("miss",), (what.policy,))),
-                _cell(table.like(what, ("miss",), ("naive",))),
+                count_or_dash(table.like(what, ("miss",), (what.policy,))),
+                count_or_dash(table.like(what, ("miss",), ("naive",))),
             ]
         )
     if not cells:
@@ -204,7 +197,7 @@ def _place_section(table: _Rows, variant: str) -> Section | None:
             [
                 _name(what),
                 size_text(what.size),
-                _STORAGES[what.storage],
+                STORAGES[what.storage],
                 what.policy,
                 count(known[0]),
                 *map(count, parts),
@@ -247,9 +240,9 @@ def _published_section(table: _Rows, reading: Reading) -> Section | None:
         naive = table.like(what, ("miss",), ("naive",))
         if not hit:
             continue
-        cells.append([what.variant, f"{_STORAGES[what.storage]}, {what.policy}"])
+        cells.append([what.variant, f"{STORAGES[what.storage]}, {what.policy}"])
         for value in (hit, table.like(what, ("miss",), (what.policy,)), cold, naive):
-            cells[-1] += [_cell(value), "-" if value is None else f"{value / (CLOCK_GHZ * 1000):,.1f}"]
+            cells[-1] += [count_or_dash(value), "-" if value is None else f"{value / (CLOCK_GHZ * 1000):,.1f}"]
         cells[-1].append(ratio(naive / hit if naive else None))
     if not cells:
         return None

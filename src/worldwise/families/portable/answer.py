@@ -3,7 +3,7 @@
 
 from collections.abc import Callable, Sequence
 
-from worldwise.base.tables import Table, factor, whole
+from worldwise.base.tables import Table, count_or_dash, factor, whole
 from worldwise.families.portable.boards import DHRYSTONE, board_microseconds, board_rows, operation_text
 from worldwise.families.portable.linux import library_rows
 from worldwise.libraries.boards import by_core
@@ -52,8 +52,8 @@ def _boards_answer(reading: Reading) -> Answer | None:
         smallest = min(contest, key=lambda row: (row.footprint.flash is None, row.footprint.flash or 0, row.median))
         line = [fastest.board] if several else []
         line += [operation_text(fastest.operation, fastest.size), fastest.variant, whole(fastest.median)]
-        line += [f"{board_microseconds(fastest) / 1000:,.3f}", _bytes(fastest)]
-        line += [smallest.variant, _bytes(smallest), whole(smallest.median)]
+        line += [f"{board_microseconds(fastest) / 1000:,.3f}", count_or_dash(fastest.footprint.flash)]
+        line += [smallest.variant, count_or_dash(smallest.footprint.flash), whole(smallest.median)]
         cells.append(line)
     headers = ["board"] if several else []
     headers += ["operation", "fastest", "median\ninstr", "ms at its\nclock", "flash\nbytes"]
@@ -66,10 +66,6 @@ def _boards_answer(reading: Reading) -> Answer | None:
         surprises=(*_unavailable(reading), *spread_surprises(rows), *published_surprises(rows)),
         sections=("board", "boards"),
     )
-
-
-def _bytes(row: Row) -> str:
-    return "-" if row.footprint.flash is None else f"{row.footprint.flash:,}"
 
 
 def _unavailable(reading: Reading) -> tuple[str, ...]:

@@ -3,7 +3,7 @@
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
-from worldwise.base.tables import Section, Table, count, factor, section_name, spread, whole
+from worldwise.base.tables import Section, Table, count, count_or_dash, factor, section_name, spread, whole
 from worldwise.base.units import size_text
 from worldwise.families.portable.readings import BoardTimes, OnBoard
 from worldwise.libraries import boards as board
@@ -138,13 +138,9 @@ def _index(order: Sequence[str], name: str) -> int:
     return order.index(name) if name in order else len(order)
 
 
-def _bytes(value: int | None) -> str:
-    return "-" if value is None else f"{value:,}"
-
-
 def _memory(row: Row) -> Iterable[str]:
     taken = row.footprint
-    return map(_bytes, (taken.stack, taken.heap, taken.flash, taken.ram))
+    return map(count_or_dash, (taken.stack, taken.heap, taken.flash, taken.ram))
 
 
 def _rank(row: Row) -> str:
@@ -175,7 +171,7 @@ def _board_section(name: str, rows: list[Row], reading: Reading) -> Section | No
         line += [spread(row.stdev)] if spreads else []
         line += [
             whole(board_microseconds(row)),
-            *map(_bytes, (row.footprint.stack, row.footprint.heap, row.footprint.flash, row.footprint.ram)),
+            *_memory(row),
             _rank(row),
         ]
         cells.append(line)

@@ -4,9 +4,8 @@
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from pydantic import BaseModel, ConfigDict
-
-from worldwise.read.fit import fit_line
+from worldwise.read.fit import Line, fit_line
+from worldwise.read.parts import Result
 from worldwise.read.published import Figure
 
 # The clock of a Raspberry Pi 3 model B, the board of the published figures. At one instruction per cycle.
@@ -16,11 +15,7 @@ CLOCK_GHZ = 1.2
 HASHING = ("sha256", "sha256sum")
 
 
-class _Result(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-
-class HashCost(_Result):
+class HashCost(Result):
     """One size of message in the TEE, in instructions; all from the medians of one case.
 
     `total` is what the client waits for: the sum of these parts:
@@ -57,7 +52,7 @@ class HashCost(_Result):
         return self.algorithm + self.wrapper
 
 
-class Fit(_Result):
+class Fit(Result):
     """A straight line through the medians of several sizes: `fixed` + `per_byte` * size, by least squares.
 
     `residuals` are measured less fitted, by size. `what` names the place of the cost, or `sha256sum`.
@@ -71,8 +66,13 @@ class Fit(_Result):
     residuals: dict[int, float]
     relative: dict[int, float]
 
+    @property
+    def line(self) -> Line:
+        """The line alone."""
+        return Line(self.fixed, self.per_byte, self.residuals, self.relative)
 
-class HashFigure(_Result):
+
+class HashFigure(Result):
     """A published figure and ours, both in its unit; ours at CLOCK_GHZ and one instruction per cycle."""
 
     quantity: str
@@ -88,7 +88,7 @@ class HashFigure(_Result):
     ratio: float
 
 
-class HashReading(_Result):
+class HashReading(Result):
     """All of it; empty where a run has no case that hashes."""
 
     clock_ghz: float

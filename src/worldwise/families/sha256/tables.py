@@ -3,12 +3,13 @@
 
 from collections.abc import Callable, Iterable, Mapping
 
-from worldwise.base.tables import Section, Table, count, factor, ratio, section_name, whole
+from worldwise.base.tables import Section, Table, count, count_or_dash, factor, ratio, section_name, whole
 from worldwise.base.units import size_text
 from worldwise.families.sha256.answer import sha256_answer
 from worldwise.families.sha256.cost import Fit, HashCost, HashReading, throughput
 from worldwise.families.sha256.readings import Hashing
 from worldwise.read.models import Reading, Row
+from worldwise.report.fits import line_cells
 from worldwise.report.tables import Columns, Group, Tables
 
 
@@ -98,10 +99,10 @@ def _hash_compare_section(reading: Reading) -> Section | None:
             size_text(cost.size),
             "-" if cost.chunk is None else size_text(cost.chunk),
             count(cost.total),
-            "-" if cost.linux is None else count(cost.linux),
+            count_or_dash(cost.linux),
             ratio(cost.total / cost.linux if cost.linux else None),
             ratio(cost.algorithm / cost.linux if cost.linux else None),
-            "-" if cost.sha256sum is None else count(cost.sha256sum),
+            count_or_dash(cost.sha256sum),
             ratio(cost.total / cost.sha256sum if cost.sha256sum else None),
         ]
         for cost in _hashing(reading).costs
@@ -173,24 +174,10 @@ def _hash_extension_section(reading: Reading) -> Section | None:
 
 
 def _hash_fit_section(reading: Reading, full: bool) -> Section | None:
-    cells = []
+    cells: list[list[str]] = []
     for fit in _hashing(reading).fits:
-        worst = max(fit.residuals, key=lambda size: abs(fit.residuals[size]))
-        sizes = sorted(fit.residuals) if full else [worst]
-        for size in sizes:
-            cells.append(
-                [
-                    fit.variant,
-                    fit.what,
-                    "-" if fit.chunk is None else size_text(fit.chunk),
-                    str(len(fit.residuals)),
-                    whole(fit.fixed),
-                    f"{fit.per_byte:,.4f}",
-                    size_text(size),
-                    whole(fit.residuals[size]),
-                    f"{100 * fit.relative[size]:,.2f}",
-                ]
-            )
+        names = [fit.variant, fit.what, "-" if fit.chunk is None else size_text(fit.chunk)]
+        cells += line_cells(names, fit.line, size_text, full)
     if not cells:
         return None
     headers = ["variant", "place", "piece", "sizes", "fixed\ninstr", "per byte\ninstr", "residual\nat size"]

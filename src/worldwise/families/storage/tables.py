@@ -179,7 +179,7 @@ def _byte_section(table: _Rows) -> Section | None:
                 rows = [table.get(action, size, kind, variant, "client" if secure else "linux") for size in table.sizes]
                 each = [row.median / row.size if row and row.size else None for row in rows]
                 if any(value is not None for value in each):
-                    cells = ["-" if value is None else factor(value) for value in each]
+                    cells = [ratio(value) for value in each]
                     lines.append([action, (_STORAGES | _SYNCS)[kind], variant if secure else "any", *cells])
     if not lines:
         return None
