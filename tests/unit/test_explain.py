@@ -564,7 +564,7 @@ def test_inlined_functions_are_asked_for_once(rules: Rules, tmp_path: Path, monk
             for address in asked[-1]
         )
 
-    monkeypatch.setattr("worldwise.machine.symbols.inlined._has_debug_information", lambda _: True)
+    monkeypatch.setattr(Inlines, "_has_debug_information", True)
     trace = TraceBuilder()
     ids = trace.contexts()
     region = trace.region(ids.client)

@@ -8,7 +8,7 @@ from worldwise.libraries.cores import PLAIN_TARGETS, TEE_CORE
 from worldwise.libraries.curve_table import CURVES
 from worldwise.libraries.implementation import IMPLEMENTATIONS
 from worldwise.libraries.portable import NO_CURVE, PACKAGED_OPTIMISATION, Portable
-from worldwise.plan.spec import LINUX, TEE_TARGETS
+from worldwise.plan.spec import LINUX, TEE_TARGETS, Reason
 
 # By curve: the operations that the crypto app's TA gets from OP-TEE's core by the GlobalPlatform API; see
 # guest/apps/crypto/ta/gp.c.
@@ -25,7 +25,26 @@ def is_not_for(curve: str, operation: str) -> bool:
     return curve in CURVES and operation in CURVES[curve].not_for
 
 
-def portable_reason(target: str, implementation: str, curve: str, operation: str) -> str:
+def portable_reason(operation: str) -> Reason:
+    """What a family declares as the reason of an operation of a portable implementation, by its name in ops.h."""
+
+    def reason(target: str, implementation: str, given: Mapping[str, str]) -> str:
+        return _portable_reason(target, implementation, given.get("curve", ""), operation)
+
+    return reason
+
+
+def level_reason(target: str, implementation: str, optimisation: str) -> str:
+    """Why a library lacks an optimisation level, without a full stop; empty if it has it."""
+    if target not in PLAIN_TARGETS or optimisation == PACKAGED_OPTIMISATION:
+        return ""
+    library = portable.portables().get(implementation)
+    if library is None or not library.packaged:
+        return ""
+    return f"{implementation} comes compiled, so it stands at {PACKAGED_OPTIMISATION} alone"
+
+
+def _portable_reason(target: str, implementation: str, curve: str, operation: str) -> str:
     """Why an operation of a portable implementation is unavailable, without a full stop; empty if it is available.
 
     `target` is a known target, `operation` one of ops.h. Raises WorldwiseError for a wrong file.
@@ -40,16 +59,6 @@ def portable_reason(target: str, implementation: str, curve: str, operation: str
     if library.manifest.needs.linux and target not in PLAIN_TARGETS:
         return f"{implementation} needs Linux around it"
     return _lacking(library, curve, operation) or _core_problem(library, target)
-
-
-def level_reason(target: str, implementation: str, optimisation: str) -> str:
-    """Why a library lacks an optimisation level, without a full stop; empty if it has it."""
-    if target not in PLAIN_TARGETS or optimisation == PACKAGED_OPTIMISATION:
-        return ""
-    library = portable.portables().get(implementation)
-    if library is None or not library.packaged:
-        return ""
-    return f"{implementation} comes compiled, so it stands at {PACKAGED_OPTIMISATION} alone"
 
 
 def _core_reason(target: str, implementation: str, curve: str, operation: str) -> str:

@@ -29,16 +29,12 @@ def _operation(
     portable_name: str = "",
 ) -> Operation:
     """An operation of the app: `first` are its parameters, `last` those that it has only in the TEE."""
-
-    def reason(target: str, implementation: str, given: Mapping[str, str]) -> str:
-        return portable_reason(target, implementation, given.get("curve", ""), portable_name or name)
-
     return Operation(
         name,
         {OPTEE: {measure: IN_TEE}, LINUX: {measure: ("linux",)}},
         {OPTEE: (*first, LOAD, TICKS, *last), LINUX: (*first, LOAD)},
         problem,
-        reason,
+        portable_reason(portable_name or name),
         app="crypto",
     )
 

@@ -6,18 +6,11 @@ from collections.abc import Mapping
 from worldwise.libraries.cores import PLAIN_TARGETS
 from worldwise.plan.availability import portable_reason
 from worldwise.plan.parameters import CURVE, SIZE, in_plain_linux, on_plain, signed_size_problem
-from worldwise.plan.spec import BOARD, Operation, Parameter, Reason, Spec, no_problem
+from worldwise.plan.spec import BOARD, Operation, Parameter, Spec, no_problem
 
 # Runs through the loop of a benchmark program.
 MAX_RUNS = 100_000
 _RUNS = Parameter("runs", "runs", most=MAX_RUNS, missing="the number of runs, such as runs=1000")
-
-
-def _reason(operation: str) -> Reason:
-    def reason(target: str, implementation: str, given: Mapping[str, str]) -> str:
-        return portable_reason(target, implementation, given.get("curve", ""), operation)
-
-    return reason
 
 
 def _signed_problem(target: str, given: Mapping[str, str]) -> str:
@@ -31,7 +24,7 @@ def _everywhere(name: str, measure: str, *parameters: Parameter) -> Operation:
         {BOARD: {measure: ("mcu",)}, **in_plain_linux({measure: ("linux",)})},
         {BOARD: parameters, **on_plain(*parameters, options=True)},
         _signed_problem if name in ("sign", "verify") else no_problem,
-        _reason(name),
+        portable_reason(name),
     )
 
 
@@ -45,7 +38,7 @@ SPEC = Spec(
         _everywhere("sha512", "hash", SIZE),
         _everywhere("aes128", "encrypt", SIZE),
         _everywhere("aes256", "encrypt", SIZE),
-        Operation("dhrystone", {BOARD: {"run": ("mcu",)}}, {BOARD: (_RUNS,)}, reason=_reason("dhrystone")),
+        Operation("dhrystone", {BOARD: {"run": ("mcu",)}}, {BOARD: (_RUNS,)}, reason=portable_reason("dhrystone")),
     ),
     published=("riot-ecc-mcu",),
 )
