@@ -15,7 +15,7 @@
 
 /* Virtual time: of an instruction, and of a round of so many ticks, which is not quite what the clock makes of it. */
 #if !defined(COUNTER_HZ) || !defined(COUNTER_INSTRUCTION_NS) || !defined(COUNTER_ROUND_NS)
-#error "COUNTER_HZ and the like say how the counter and the instructions keep time: see firmware.py"
+#error "COUNTER_HZ and the like say how the counter and the instructions keep time: see targets/board.py"
 #endif /* COUNTER_HZ ... */
 
 #define COUNTER_NAME "systick"

@@ -7,10 +7,10 @@
 
 #include "../bench/record.h"
 #include "../bench/semihost.h"
+#include "../portable/frame.h"
+#include "../portable/operations.h"
 #include "counter.h"
-#include "frame.h"
 #include "heap.h"
-#include "operations.h"
 #include "semihost_call.h"
 #include "start.h"
 

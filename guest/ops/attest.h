@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * An implementation of the measured operations, as its user calls them: ECDSA on NIST P-256 over SHA-256 of a short
- * input, and SHA-256 alone. One file in this folder per implementation; the scenarios in bench/ measure any of them alike.
+ * input, and SHA-256 alone. This folder has one file for each of OP-TEE's libraries; the apps `attestation` and `sha256`
+ * measure all implementations alike.
  *
  * All integers are big-endian, as in SEC 1: a public key is X || Y, a signature r || s.
  */
@@ -20,7 +21,7 @@ struct attest_ops {
 
 	/*
 	 * Where an implementation measures from inside too (a TA), it fills its own `struct bench_span` per call, and
-	 * says what measuring costs there. NULL for one that runs in the caller's world.
+	 * open() says and records what measuring costs there. NULL for one that runs in the caller's world.
 	 */
 	const char *inner_place;
 	struct bench_overhead inner_overhead;
@@ -43,7 +44,7 @@ struct attest_ops {
 
 	/*
 	 * SHA-256 of a message that is handed over in pieces of `chunk` bytes. Returns 0 or a negative error. Needs no
-	 * open(). NULL for the client, which measures hashing in another way.
+	 * open(). NULL for what only attests.
 	 */
 	int (*hash)(const uint8_t *message, size_t length, size_t chunk, uint8_t digest[32]);
 

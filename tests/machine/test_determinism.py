@@ -7,6 +7,8 @@ from collections.abc import Callable
 import pytest
 
 from machines import IMPLEMENTATION, OPTIMISATION, RunCase, Tool, assert_boots_differ, case, fresh_cache, note
+from worldwise.families.attestation.images import programs
+from worldwise.families.attestation.spec import ATTESTATION
 from worldwise.lab.image import ImageStore
 from worldwise.lab.lab import Lab
 from worldwise.machine.machine import DETERMINISTIC_MACHINE, Machine
@@ -66,7 +68,7 @@ _REPRODUCED = {
     "firmware": optee_images.firmware(),
     "kernel": kernel(),
     "optee": optee_images.optee(IMPLEMENTATION, OPTIMISATION),
-    "initramfs": optee_images.initramfs(IMPLEMENTATION, OPTIMISATION),
+    "initramfs": optee_images.initramfs(ATTESTATION, programs(IMPLEMENTATION, OPTIMISATION, lambda _: None)),
 }
 
 

@@ -58,7 +58,7 @@ def test_a_ta_panic_is_told_with_its_code_and_functions(emulator: Emulator, mach
         check_records(read_records(directory / "records.jsonl"), case("empty-invoke"))
     diagnosis = emulator.diagnosis(directory, machine)
     assert "TA panicked with code 0xbad" in diagnosis
-    assert "TA_InvokeCommandEntryPoint at guest/optee/ta/attest_ta.c:" in diagnosis
+    assert " at guest/apps/attestation/ta/attestation_ta.c:" in diagnosis
 
 
 def test_a_crash_of_the_measured_program_is_told(emulator: Emulator, machine: Machine, directory: Path) -> None:

@@ -36,7 +36,7 @@ def address_of(space: AddressSpace, context: Level, image: str, function: str) -
 @pytest.mark.parametrize(
     ("context", "image", "function", "source"),
     [
-        (Level("normal", 0, "optee-client"), "client", "main", "guest/optee/client.c"),
+        (Level("normal", 0, "optee-client"), "client", "main", "guest/apps/common/main.c"),
         (Level("normal", 0, "optee-client"), "libteec", "TEEC_InvokeCommand", ""),
         (Level("normal", 0, "optee-client"), "libteec", "teec_pre_process_operation", "libteec/src/tee_client_api.c"),
         (Level("normal", 0, "optee-client"), "libteec", "ioctl@plt", ""),

@@ -8,8 +8,19 @@ import pytest
 from worldwise.base import paths
 from worldwise.base.stages import declared
 from worldwise.families.abuse.spec import ABUSE
-from worldwise.plan.case import parse_case
-from worldwise.plan.catalogue import APPS, SPECS, TARGETS, app_of, operation_of, optimisations_of
+from worldwise.plan.case import Case, parse_case
+from worldwise.plan.catalogue import (
+    APPS,
+    SPECS,
+    TARGETS,
+    app_of,
+    kind_of,
+    operation_of,
+    optimisations_of,
+    parameters_of_program,
+)
+from worldwise.plan.spec import LINUX, OPTEE, TEE_TARGETS
+from worldwise.plan.suite import load_suite
 from worldwise.targets import optee_images
 from worldwise.targets.families import Images
 
@@ -22,16 +33,16 @@ def test_every_folder_is_an_app() -> None:
 
 @pytest.mark.parametrize("name", APPS)
 def test_the_uuid_is_that_of_the_makefile(name: str) -> None:
-    makefile = FOLDER / name / "ta" / "Makefile"
-    if not makefile.exists():
-        pytest.skip("its TA is another's")
+    # The key cache stands outside guest/, so that others can use it alone.
+    room = paths.KEYCACHE if name == "keycache" else FOLDER / name
+    makefile = room / "ta" / "Makefile"
     found = re.search(r"^BINARY = (\S+)$", makefile.read_text(encoding="utf-8"), re.MULTILINE)
     assert found
     assert found[1] == APPS[name].uuid
 
 
 def test_no_two_apps_have_a_uuid_or_an_operation_in_common() -> None:
-    own = [app.uuid for app in APPS.values() if not app.borrows]
+    own = [app.uuid for app in APPS.values()]
     assert len(set(own)) == len(own)
     done = [operation for spec in SPECS.values() for operation in spec.operations if operation.app]
     assert {operation.app for operation in done} <= set(APPS)
@@ -51,12 +62,36 @@ def test_what_machines_need_is_said_of_apps_of_the_same_family() -> None:
 def test_which_app_does_an_operation() -> None:
     assert app_of("hello", {}) == "hello"
     assert app_of("file", {"size": "1B"}) == "storage"
-    assert app_of("attestdiv", {}) == ""
+    assert app_of("attestdiv", {}) == "attestation"
+    assert app_of("secp256r1", {}) == ""
     assert app_of(ABUSE, {"ta": "aes"}) == "aes"
     hello, attestdiv = (operation_of("optee", name) for name in ("hello", "attestdiv"))
     assert hello
     assert attestdiv
-    assert (hello.app, attestdiv.app) == ("hello", "")
+    assert (hello.app, attestdiv.app) == ("hello", "attestation")
+
+
+@pytest.mark.parametrize("name", [path.stem for path in paths.SUITES.glob("*.toml")])
+def test_a_program_knows_the_parameters_of_its_cases(name: str) -> None:
+    """If this fails, a measured program ends with its usage: it refuses what it was not compiled to know."""
+    for case in load_suite(name).cases:
+        kinds = (OPTEE, LINUX) if case.target in TEE_TARGETS else (kind_of(case.target),)
+        app = app_of(case.operation, dict(case.parameters)) if case.target in TEE_TARGETS else _plain_app(case)
+        known = parameters_of_program(kinds, app)
+        assert {word.partition("=")[0] for word in case.arguments} <= set(known)
+
+
+def _plain_app(case: Case) -> str:
+    operation = operation_of(case.target, case.operation)
+    assert operation
+    return operation.app
+
+
+def test_a_program_knows_no_parameter_of_another() -> None:
+    assert parameters_of_program((OPTEE, LINUX), "hello") == ("load", "ta", "calls")
+    assert parameters_of_program((OPTEE, LINUX), "keycache") != parameters_of_program((OPTEE, LINUX), "storage")
+    assert "ticks" not in parameters_of_program((OPTEE, LINUX), "attestation")
+    assert "options" not in parameters_of_program(("linux-armv8",))
 
 
 def test_images_of_apps_do_not_depend_on_each_other() -> None:

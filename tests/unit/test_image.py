@@ -17,6 +17,8 @@ import pytest
 
 from worldwise.base import paths
 from worldwise.base.errors import WorldwiseError
+from worldwise.families.attestation.images import programs
+from worldwise.families.attestation.spec import ATTESTATION
 from worldwise.lab import image
 from worldwise.lab.debian.lock import File, Lock, Package, Source, load_lock
 from worldwise.lab.image import Image, ImageStore, Recipe
@@ -217,13 +219,24 @@ def test_nothing_else_is_part_of_the_address(
     assert moved.digest(HostLab(make_lock(), other_cache)) == before
 
 
+def _attestation(name: str, optimisation: str) -> Recipe:
+    return programs(name, optimisation, lambda _: None)
+
+
+def _attestation_initramfs(name: str, optimisation: str) -> Recipe:
+    return optee_images.initramfs(ATTESTATION, _attestation(name, optimisation))
+
+
 def test_variants_have_addresses_of_their_own(scripts: Path, tmp_path: Path) -> None:
     """If this fails, two variants of the table would be one and the same measurement."""
-    for script in ("tf-a.sh", "linux.sh", "optee-source.sh", "optee.sh", "programs.sh", "initramfs.sh"):
+    for script in (
+        *("tf-a.sh", "linux.sh", "optee-source.sh", "optee.sh", "core-library.sh", "initramfs.sh"),
+        *("programs-app.sh", "app-attestation.sh", "guest.sh", "packages.sh"),
+    ):
         (scripts / script).touch()
     lab = Lab(load_lock(), tmp_path)
     variants = [(a, b) for a in IMPLEMENTATIONS for b in ("Os", "O2")]
-    for make in (optee_images.optee, optee_images.programs, optee_images.initramfs):
+    for make in (optee_images.optee, optee_images.core_library, _attestation, _attestation_initramfs):
         assert len({make(*variant).digest(lab) for variant in variants}) == len(variants)
         assert len({make(*variant).name for variant in variants}) == len(variants)
 

@@ -134,7 +134,7 @@ def test_every_layer_of_a_call_is_there(layer: str) -> None:
 @pytest.mark.parametrize(
     ("image", "source", "function", "layer"),
     [
-        ("client", "guest/optee/client.c", "main", "client"),
+        ("client", "guest/apps/attestation/client.c", "main", "client"),
         ("linux-bench", "lib/libmbedtls/mbedtls/library/bignum.c", "mbedtls_mpi_grow", "client: cryptography"),
         ("linux-bench", "guest/linux/bench.c", "main", "client"),
         ("libteec", "", "TEEC_InvokeCommand", "libteec"),
@@ -169,7 +169,7 @@ def test_every_layer_of_a_call_is_there(layer: str) -> None:
         ("ldelf", "ldelf/ta_elf.c", "ta_elf_load_main", "ldelf"),
         ("ta", "ta/arch/arm/user_ta_header.c", "__ta_entry", "TA runtime"),
         ("ta", "lib/libutee/tee_api.c", "TEE_Malloc", "TA runtime"),
-        ("ta", "guest/optee/ta/attest_ta.c", "TA_InvokeCommandEntryPoint", "TA code"),
+        ("ta", "guest/apps/attestation/ta/attestation_ta.c", "TA_InvokeCommandEntryPoint", "TA code"),
         ("a.out", "", "main", NO_RULE),
     ],
 )

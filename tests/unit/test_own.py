@@ -12,6 +12,7 @@ from click.testing import CliRunner
 from worldwise.base import paths
 from worldwise.base.errors import WorldwiseError
 from worldwise.cli import cli
+from worldwise.families.attestation.images import programs
 from worldwise.libraries import own, own_folder, portable
 from worldwise.libraries.boards import Board, boards
 from worldwise.libraries.own import Own
@@ -19,7 +20,6 @@ from worldwise.libraries.portable import portables
 from worldwise.plan.own import with_own
 from worldwise.plan.suite import Suite, parse_suite
 from worldwise.run.own import check_same, entry_of
-from worldwise.targets import portable_images
 from worldwise.targets.board import firmware_programs
 
 MANIFEST = """\
@@ -365,7 +365,7 @@ def test_its_images_have_its_files(bring: Bring) -> None:
     board = portable_board()
     recipe = firmware_programs(brought.implementation, "O2", "nucleo-f446re", board, None)
     assert recipe.trees["own"] == brought.implementation.folder
-    assert portable_images.programs(brought.implementation, "O2", None).trees["own"] == brought.implementation.folder
+    assert programs(brought.implementation.name, "O2", lambda _: None).trees["own"] == brought.implementation.folder
     ours = portable.portables()["micro-ecc"]
     assert "own" not in firmware_programs(ours, "O2", "nucleo-f446re", board, paths.GUEST).trees
 

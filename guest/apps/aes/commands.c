@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* The TA's commands, for the operation `abuse`. */
-#include "../common/app.h"
+#include "../common/abuse.h"
 #include "aes.h"
 
 #define SPAN ABUSE_VALUE_OUT, ABUSE_VALUE_OUT

@@ -2,6 +2,7 @@
 #include <string.h>
 #include <sys/prctl.h>
 
+#include "../common/abuse.h"
 #include "calls.h"
 #include "calls_client.h"
 

@@ -46,6 +46,12 @@ struct abuse_param {
 #define ABUSE_INOUT(bytes, fewest, greatest)                                                                           \
 	{ .type = TEEC_MEMREF_TEMP_INOUT, .size = (bytes), .least = (fewest), .most = (greatest) }
 
+/* Memory of one size alone, where another is a wrong parameter: not a buffer that could be larger. */
+#define ABUSE_EXACTLY(kind, bytes)                                                                                     \
+	{ .type = (kind), .size = (bytes), .least = (bytes), .most = (bytes), .small = TEEC_ERROR_BAD_PARAMETERS }
+#define ABUSE_EXACTLY_IN(bytes) ABUSE_EXACTLY(TEEC_MEMREF_TEMP_INPUT, bytes)
+#define ABUSE_EXACTLY_OUT(bytes) ABUSE_EXACTLY(TEEC_MEMREF_TEMP_OUTPUT, bytes)
+
 struct abuse_command {
 	const char *name;
 	uint32_t command;
@@ -80,6 +86,9 @@ struct abuse_table {
 	const char *left_out_because;
 	uint32_t left_out;
 };
+
+/* The app's own table, defined by its client: without it `abuse` is refused. */
+extern const struct abuse_table app_abuse __attribute__((weak));
 
 /* Does it all and records each attempt as an outcome. Ends the program if any went otherwise than it must. */
 void abuse_case(const struct bench_plan *plan, const struct abuse_table *table);

@@ -1,12 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The frame of every app's client. */
 #include "app.h"
 
-#include <string.h>
-
 #include "../../bench/record.h"
-#include "../../linux/idle.h"
-#include "../../linux/load.h"
 
 TEEC_Context app_context;
 TEEC_Session app_session;
@@ -52,22 +47,4 @@ void app_outcome(const char *what, const char *result, const char *detail)
 	record_text("result", result);
 	record_text("detail", detail);
 	record_end();
-}
-
-int main(int argc, char **argv)
-{
-	struct bench_plan plan = bench_start("optee-client", "optee", argc, argv);
-	uint64_t idle = idle_entries();
-
-	load_start(&plan);
-	app_must(TEEC_InitializeContext(NULL, &app_context), "context", 0);
-	app_must(app_open(&app_session), "session", 0);
-	if (strcmp(plan.operation, "abuse"))
-		app.run(&plan);
-	else
-		abuse_case(&plan, &app_abuse);
-	TEEC_CloseSession(&app_session);
-	TEEC_FinalizeContext(&app_context);
-	load_stop();
-	return bench_finish(idle_entries() - idle);
 }

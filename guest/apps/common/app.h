@@ -3,10 +3,10 @@
 #ifndef WORLDWISE_APPS_APP_H
 #define WORLDWISE_APPS_APP_H
 
+#include <stdbool.h>
 #include <tee_client_api.h>
 
 #include "../../bench/bench.h"
-#include "abuse.h"
 
 /* Where a client measures: its whole call, and within it TEEC_InvokeCommand alone where a case tells them apart. */
 #define CLIENT_PLACE "client"
@@ -18,25 +18,23 @@ struct app {
 	TEEC_UUID uuid;
 	uint32_t calibrate; /* [0] value out a: empty region; [1] value out a: what an inner one adds to an outer */
 	void (*run)(const struct bench_plan *plan);
+	bool opens_sessions; /* run() finds none open: how sessions are opened is what it measures */
 };
 
 /* Defined by the app's client. */
 extern const struct app app;
 
-/* Its commands, for the operation `abuse`: without them that is refused. */
-extern const struct abuse_table app_abuse __attribute__((weak));
-
 /* Ends the program with an error record unless the call went well. `index` tells which of several it was. */
 void app_must(TEEC_Result res, const char *what, uint32_t index);
 
-/* The context and a session that run() finds open. */
+/* The context and, unless the app opens its sessions, a session that run() finds open. */
 extern TEEC_Context app_context;
 extern TEEC_Session app_session;
 
 /* Opens another session of the app's TA. */
 TEEC_Result app_open(TEEC_Session *session);
 
-/* Asks the TA what measuring costs there, and records it for place "ta". */
+/* Asks the TA, by app_session, what measuring costs there, and records it for place "ta". */
 struct bench_overhead app_calibrate_ta(void);
 
 /* A region's counter values as a TA returns them: low word in a, high word in b. */

@@ -6,9 +6,6 @@
 #include "crypto.h"
 #include "scenario.h"
 
-/* TEE_ERROR_SIGNATURE_INVALID, GlobalPlatform TEE Internal Core API. */
-#define SIGNATURE_INVALID ((TEEC_Result)0xFFFF3072)
-
 /* A second session is the peer of a key agreement: it has a key of its own. */
 static TEEC_Session peer_session;
 static int has_peer;
@@ -124,7 +121,7 @@ static int verify(const uint8_t *message, size_t length, const uint8_t *signatur
 		res = call(&app_session, CRYPTO_VERIFY, TEEC_MEMREF_TEMP_INPUT, message, length, signature,
 			   signature_length, inner);
 	}
-	return res == SIGNATURE_INVALID ? 1 : (int)res;
+	return res == TEE_ERROR_SIGNATURE_INVALID ? 1 : (int)res;
 }
 
 static int ecdh(int side, const struct crypto_lengths *lengths, const uint8_t *peer, uint8_t *secret,

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* The commands of the TA for P-256, which is the one that the operation `abuse` takes. */
-#include "../common/app.h"
+#include "../common/abuse.h"
 #include "crypto.h"
 
 /* GlobalPlatform TEE Internal Core API. */
-#define SIGNATURE_INVALID ((TEEC_Result)0xFFFF3072)
 #define NOT_SUPPORTED ((TEEC_Result)0xFFFF000A)
 
 #define P256_PRIVATE 32
@@ -45,7 +44,7 @@ static const struct abuse_command commands[] = {
 	  .params = { ABUSE_IN(48, 1, CRYPTO_MESSAGE_BYTES), ABUSE_IN(P256_SIGNATURE, P256_SIGNATURE, P256_SIGNATURE),
 		      ABUSE_VALUE_OUT, ABUSE_VALUE_OUT },
 	  .before = KEYGEN,
-	  .right = SIGNATURE_INVALID,
+	  .right = TEE_ERROR_SIGNATURE_INVALID,
 	  .seldom = true },
 	{ .name = "ECDH",
 	  .command = CRYPTO_ECDH,

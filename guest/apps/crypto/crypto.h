@@ -17,7 +17,7 @@
 /* Room for what CRYPTO_CHECK says. */
 #define CRYPTO_CHECK_BYTES 256
 
-/* A TA has one curve, or none: it is compiled for it. What it has not is TEE_ERROR_NOT_SUPPORTED. */
+/* A TA has one curve, or none: it is compiled for it. What it lacks is TEE_ERROR_NOT_SUPPORTED. */
 enum crypto_command {
 	/* [0] value out: what an empty region costs in the TA; [1] value out: what an inner region adds to an outer. */
 	CRYPTO_CALIBRATE = 0,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The app's campaigns take many machines: the host leads them (src/worldwise/campaign.py), linux/ is their part here. */
+/* The app's campaigns take many machines: the host leads them (src/worldwise/families/faults/campaign.py), linux/ is their part here. */
 #include "../common/app.h"
 #include "faults.h"
 

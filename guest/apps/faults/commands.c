@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* The TA's commands, for the operation `abuse`. */
+#include "../common/abuse.h"
 #include "../common/app.h"
 #include "faults.h"
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* The smallest app: the TA increments a value. */
+#include "../common/abuse.h"
 #include "../common/app.h"
 #include "hello.h"
 

@@ -10,6 +10,10 @@ from worldwise.libraries.implementation import IMPLEMENTATIONS
 from worldwise.libraries.portable import NO_CURVE, PACKAGED_OPTIMISATION, Portable
 from worldwise.plan.spec import LINUX, TEE_TARGETS, Reason
 
+# What the attestation does, and on which curve: a library that lacks one of these cannot make it.
+TEE_CURVE = "secp256r1"
+TEE_NEEDS = ("keygen", "sign", "verify")
+
 # By curve: the operations that the crypto app's TA gets from OP-TEE's core by the GlobalPlatform API; see
 # guest/apps/crypto/ta/gp.c.
 CORE_HAS: Mapping[str, tuple[str, ...]] = {
@@ -32,6 +36,31 @@ def portable_reason(operation: str) -> Reason:
         return _portable_reason(target, implementation, given.get("curve", ""), operation)
 
     return reason
+
+
+def attested_reason(_target: str, implementation: str, _given: Mapping[str, str]) -> str:
+    """Why a library cannot be compiled into the attestation's TA, without a full stop; empty if it can.
+
+    Raises WorldwiseError for a wrong file.
+    """
+    if implementation in IMPLEMENTATIONS:
+        return ""
+    library = portable.portables().get(implementation)
+    if library is None:
+        return f"{implementation} is for 'aes' alone"
+    for needed in TEE_NEEDS:
+        if not library.has(needed, TEE_CURVE):
+            return f"{implementation} has no {needed} on {TEE_CURVE}"
+    if library.manifest.needs.linux:
+        return f"{implementation} needs Linux around it"
+    return "" if library.runs_on(TEE_CORE) else f"{implementation} is not for {TEE_CORE}"
+
+
+def core_reason(target: str, implementation: str, operation: str) -> str:
+    """Why an operation of OP-TEE's own libraries alone is unavailable, without a full stop; empty if it is not."""
+    if implementation in IMPLEMENTATIONS:
+        return ""
+    return f"{operation} on {target} is measured of OP-TEE's own libraries alone"
 
 
 def level_reason(target: str, implementation: str, optimisation: str) -> str:

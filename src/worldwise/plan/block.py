@@ -118,9 +118,10 @@ class Block:
 
     def _implementations(self, targets: list[str], operations: list[str]) -> list[str]:
         path: Path = (*self._path, "implementations")
-        known = {target: implementations_of(target, operations) for target in targets}
+        asked = self._table.implementations
+        known = {target: implementations_of(target, operations, asked) for target in targets}
         every = tuple(dict.fromkeys(name for names in known.values() for name in names))
-        chosen = self._document.choices(path, self._table.implementations, every)
+        chosen = self._document.choices(path, asked, every)
         for target, names in known.items():
             self._require_there(path, chosen, target, names)
         return chosen

@@ -188,13 +188,15 @@ def parse_case(text: str, samples: int = 1, warmup: int = 0) -> Case:
     operations = operations_of(target)
     if operation not in operations:
         raise choice_error(f"{what}: operation", operation, operations, what=f"is not one of target '{target}'")
+    implementation, _, optimisation = variant.rpartition("-")
     variants = [
-        f"{name}-{level}" for name in implementations_of(target, [operation]) for level in optimisations_of(target)
+        f"{name}-{level}"
+        for name in implementations_of(target, [operation], [implementation])
+        for level in optimisations_of(target)
     ]
     if variant not in variants:
         raise _variant_error(what, f"{target}//{rest}", variant, variants)
     given = _given(what, target, operation, words)
-    implementation, _, optimisation = variant.rpartition("-")
     reason = unavailable_reason(target, implementation, given.get("curve", ""), operation, given)
     reason = reason or level_reason(target, implementation, optimisation)
     if reason:

@@ -128,6 +128,32 @@ def parameters_of_operation(target: str, operation: str) -> tuple[Parameter, ...
     return _PARAMETERS.get((kind_of(target), operation), ())
 
 
+def parameters_of_program(kinds: Iterable[str], app: str = "") -> tuple[str, ...]:
+    """The keys of all parameters that a program of these kinds of target may be given, each once.
+
+    `app` is the app that the program is of, empty for one that is of none. What is compiled into the program refuses
+    every other key.
+    """
+    return tuple(
+        dict.fromkeys(
+            parameter.key
+            for kind in kinds
+            for name, operation in _KINDS[kind].items()
+            if app in _apps_of(kind, operation)
+            for parameter in _PARAMETERS[kind, name]
+            if not parameter.of_machine
+        )
+    )
+
+
+def _apps_of(kind: str, operation: Operation) -> tuple[str, ...]:
+    """The apps that do an operation on a kind of target; one empty name if none does."""
+    if not operation.app_parameter:
+        return (operation.app,)
+    parameters = _PARAMETERS[kind, operation.name]
+    return next(parameter.values for parameter in parameters if parameter.key == operation.app_parameter)
+
+
 @functools.cache
 def parameters() -> Mapping[str, Parameter]:
     """Every parameter by its key, with the values of all operations."""
@@ -142,7 +168,7 @@ def parameters() -> Mapping[str, Parameter]:
 
 
 def app_of(operation: str, given: Mapping[str, str]) -> str:
-    """The name of the app that does an operation in a TEE; empty if one of the attestation's programs does it."""
+    """The name of the app that does an operation in a TEE; empty for an operation without a TEE."""
     for kind in (OPTEE, LINUX):
         found = operation_of(kind, operation)
         if found:
@@ -150,18 +176,24 @@ def app_of(operation: str, given: Mapping[str, str]) -> str:
     return ""
 
 
-def implementations_of(target: str, operations: Iterable[str] = ()) -> tuple[str, ...]:
+def implementations_of(
+    target: str, operations: Iterable[str] = (), asked: Iterable[str] | None = None
+) -> tuple[str, ...]:
     """The names of the implementations that a target can have for at least one of `operations`.
 
+    If `asked`, the names that somebody asks for, are OP-TEE's alone, no other library's file is read.
     Raises WorldwiseError if an implementation's file is wrong.
     """
     known = dict.fromkeys(portable.portables() if takes_portables(target) else IMPLEMENTATIONS)
+    if asked is not None and known.keys() >= set(asked):
+        return tuple(known)
     for operation in operations:
         found = operation_of(target, operation)
-        app = APPS.get(found.app) if found else None
-        if app:
-            known |= dict.fromkeys(app.libraries if kind_of(target) != OPTEE else ())
-            known |= dict.fromkeys(portable.portables() if app.portable else ())
+        for name in _apps_of(kind_of(target), found) if found else ():
+            app = APPS.get(name)
+            if app:
+                known |= dict.fromkeys(app.libraries if kind_of(target) != OPTEE else ())
+                known |= dict.fromkeys(portable.portables() if app.portable else ())
     return tuple(known)
 
 

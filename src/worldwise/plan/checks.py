@@ -8,7 +8,15 @@ from worldwise.base import files
 from worldwise.base.choices import choice_error
 from worldwise.base.errors import WorldwiseError
 from worldwise.base.units import is_size, parse_size, size_text
-from worldwise.plan.catalogue import kind_of, operation_of, parameters, parameters_of_operation, takes_portables
+from worldwise.libraries.implementation import IMPLEMENTATIONS
+from worldwise.plan.catalogue import (
+    APPS,
+    kind_of,
+    operation_of,
+    parameters,
+    parameters_of_operation,
+    takes_portables,
+)
 from worldwise.plan.parameters import size_problem
 from worldwise.plan.spec import Parameter
 
@@ -71,9 +79,13 @@ def unavailable_reason(
     The target and the implementation must be known ones. Whether a case is too large is known only with `given`.
     """
     found = operation_of(target, operation)
-    return (
-        found.reason(target, implementation, {**({"curve": curve} if curve else {}), **(given or {})}) if found else ""
-    )
+    if not found:
+        return ""
+    every = {**({"curve": curve} if curve else {}), **(given or {})}
+    app = every.get(found.app_parameter, "")
+    if app in APPS and not APPS[app].portable and implementation not in IMPLEMENTATIONS:
+        return f"the TA of '{app}' takes no library"
+    return found.reason(target, implementation, every)
 
 
 def check_parameters(given: Mapping[str, str], target: str, operation: str, where: str) -> None:

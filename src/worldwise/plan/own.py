@@ -5,25 +5,14 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from worldwise.base.errors import WorldwiseError
-from worldwise.libraries.cores import TEE_CORE
 from worldwise.libraries.own import Own
-from worldwise.libraries.portable import Portable
 from worldwise.plan.case import Case, Unavailable
 from worldwise.plan.catalogue import takes_portables
 from worldwise.plan.checks import unavailable_reason
 from worldwise.plan.suite import Suite
 
-# The OP-TEE build whose TA calls the library. The cryptography of its core takes no part in what is measured.
-OPTEE_VARIANT = "mbedtls-nist"
-# The attestation uses this curve and these operations: a library that lacks one cannot make it.
-TEE_CURVE = "secp256r1"
-
-TEE_NEEDS = ("keygen", "sign", "verify")
-
-TEE_OPERATIONS = ("keygen", "attestdiv", "attestquorum")
-
 # What a TEE's suite asks of any library. Its other operations measure OP-TEE itself, whatever the library.
-_TEE_ASKED = (*TEE_OPERATIONS, "sha256")
+_TEE_ASKED = ("keygen", "attestdiv", "attestquorum", "sha256")
 
 
 def with_own(suite: Suite, brought: Sequence[Own]) -> Suite:
@@ -52,7 +41,7 @@ def _cases(suite: Suite, own: Own) -> tuple[list[Case], list[Unavailable]]:
     for case in suite.cases:
         if not takes_portables(case.target) and case.operation not in _TEE_ASKED:
             continue
-        reason = _reason(own.implementation, case.target, case.curve, case.operation)
+        reason = unavailable_reason(case.target, own.name, case.curve, case.operation)
         if reason:
             lacking[Unavailable(case.target, own.name, case.curve, case.operation, reason)] = None
             continue
@@ -60,21 +49,7 @@ def _cases(suite: Suite, own: Own) -> tuple[list[Case], list[Unavailable]]:
         cases.setdefault(wanted.id, wanted)
     # What all of the suite's libraries lack is not among its cases.
     for one in suite.unavailable:
-        reason = _reason(own.implementation, one.target, one.curve, one.operation)
+        reason = unavailable_reason(one.target, own.name, one.curve, one.operation)
         if reason:
             lacking[Unavailable(one.target, own.name, one.curve, one.operation, reason)] = None
     return list(cases.values()), list(lacking)
-
-
-def _reason(implementation: Portable, target: str, curve: str, operation: str) -> str:
-    """Why a case is impossible, without a full stop; empty if it is possible."""
-    if takes_portables(target):
-        return unavailable_reason(target, implementation.name, curve, operation)
-    if operation not in TEE_OPERATIONS:
-        return f"{operation} on {target} is measured of OP-TEE's own libraries alone"
-    for needed in TEE_NEEDS:
-        if not implementation.has(needed, TEE_CURVE):
-            return f"{implementation.name} has no {needed} on {TEE_CURVE}"
-    if not implementation.runs_on(TEE_CORE):
-        return f"{implementation.name} is not for {TEE_CORE}"
-    return ""

@@ -71,8 +71,6 @@ class App:
         packages: locked arm64 packages that its Linux program is compiled with.
         libraries: libraries that its Linux program can be linked with, besides those of OP-TEE.
         portable: whether its TA and its Linux program can be linked with a portable implementation.
-        borrows: the TA that an app without one uses: ATTESTATION, or the name of the portable implementation that the
-            attestation's TA is linked with.
         elsewhere: where wrong calls to its TA are tried, if not by the operation `abuse`.
     """
 
@@ -81,13 +79,7 @@ class App:
     packages: tuple[str, ...] = ()
     libraries: tuple[str, ...] = ()
     portable: bool = False
-    borrows: str = ""
     elsewhere: str = ""
-
-
-# The value of `borrows` for the TA of the published figures, whose build never changes.
-ATTESTATION = "attestation"
-ATTEST_TA = "7d2f9f7c-5b0e-4b1c-9a3e-617474657374"
 
 
 # (kind of target, given) -> what is wrong with the parameters together;
@@ -117,7 +109,7 @@ class Operation:
             is.
         reason: (target, implementation, given) -> why an implementation cannot do it, without a full stop; empty if it
             can.
-        app: the app that does it; empty if one of the attestation's programs does it or if it has no TA.
+        app: the app that does it; empty if no app of guest/apps does.
         app_parameter: the parameter that names the app, where it is not always the same.
     """
 

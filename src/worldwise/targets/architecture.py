@@ -74,7 +74,7 @@ class Architecture:
             name=f"plain-initramfs-{self.debian}",
             script="plain-initramfs.sh",
             outputs=("init", "initramfs.cpio"),
-            trees=guest_trees("bench", "linux", "mcu"),
+            trees=guest_trees("bench", "linux"),
             settings={
                 "PREFIX": self.prefix,
                 "FLAGS": " ".join(self.flags),

@@ -97,7 +97,7 @@ def _frame(implementation: Portable, board: Board) -> dict[str, Path]:
     portable = [path.name for path in paths.PORTABLE.iterdir() if path.suffix != ".c" or path.name in used]
     scripts = [path for path in paths.BOARDS.glob("*.ld") if path.name in (board.script, "sections.ld")]
     return {
-        **guest_trees("bench", "mcu", "ops/common"),
+        **guest_trees("bench", "mcu", "portable"),
         **guest_trees(*portable, room="ops/portable"),
         **{f"boards/{path.name}": path for path in scripts},
     }

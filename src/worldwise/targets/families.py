@@ -50,13 +50,13 @@ class Images:
 
 
 def images_of(case: Case) -> Images:
-    """What the family of a case's app declares; the defaults for a case without an app."""
+    """What the family of a case's app declares, or the defaults."""
     app = case_app(case)
     return next((images for images in _declared() if images.app == app), Images(app))
 
 
 def case_app(case: Case) -> str:
-    """The name of the app that does a case in a TEE; empty if one of the attestation's programs does it."""
+    """The name of the app that does a case in a TEE; empty for a case without a TEE."""
     return app_of(case.operation, dict(case.parameters))
 
 

@@ -18,6 +18,7 @@ from worldwise.libraries.portable import NO_CURVE, Portable, find
 from worldwise.machine.elf import symbol_address
 from worldwise.machine.machine import DETERMINISM, READY_SYMBOL, Machine
 from worldwise.plan.case import Case
+from worldwise.plan.catalogue import parameters_of_program
 from worldwise.plan.parameters import MAX_BOARD_SIZE, MAX_PLAIN_SIZE
 from worldwise.targets.architecture import ARCHITECTURES, Architecture
 from worldwise.targets.families import images_of
@@ -79,19 +80,19 @@ class PlainTarget:
         return Recipe(
             name="-".join(filter(None, (f"programs-{self.name}", implementation.name, optimisation, curve, options))),
             script="plain-programs.sh",
-            helpers=("plain.sh", "bench-parameters.sh", "plain-programs.py", "library.py", "objects.py"),
+            helpers=("plain.sh", "guest.sh", "plain-programs.py", "library.py", "objects.py"),
             outputs=("linux-bench", _FOOTPRINT),
             needs={f"unpacked-{package}": unpacked(package) for package in packages},
             packages=wanted.packages if wanted else (),
             trees={
-                **guest_trees("bench", "linux", "mcu", "ops/common"),
-                **guest_trees("parameters.h", room="apps/common"),
+                **guest_trees("bench", "linux", "portable", "hardclock"),
                 **adapter_trees(implementation),
                 **trees(implementation, source),
             },
             settings={
                 "PACKAGES": " ".join(packages),
                 "LIBRARIES": " ".join(wanted.packages) if wanted else "",
+                "PARAMETERS": " ".join(parameters_of_program((self.name,))),
                 "PLAN": json.dumps(_plan(implementation, optimisation, curve, options, self)),
             },
             architecture=self.architecture.debian,

@@ -6,9 +6,7 @@ from dataclasses import dataclass
 
 from worldwise.lab.image import Image, ImageStore, Recipe
 from worldwise.libraries import own
-from worldwise.libraries.crates import Crates, crate_folder
 from worldwise.libraries.implementation import IMPLEMENTATIONS
-from worldwise.libraries.portable import find
 from worldwise.machine.elf import loaded_bytes, symbol_address
 from worldwise.machine.machine import (
     DETERMINISM,
@@ -21,9 +19,8 @@ from worldwise.machine.machine import (
 )
 from worldwise.plan.case import Case
 from worldwise.plan.catalogue import APPS
-from worldwise.plan.own import OPTEE_VARIANT
-from worldwise.plan.spec import ATTEST_TA, ATTESTATION, TEE_TARGETS
-from worldwise.targets import optee_images, portable_images
+from worldwise.plan.spec import TEE_TARGETS
+from worldwise.targets import optee_images
 from worldwise.targets.families import case_app, images_of
 from worldwise.targets.guest import kernel
 
@@ -51,33 +48,15 @@ class OpteeMachineTarget:
 
     def recipes(self, case: Case) -> Sequence[Recipe]:
         """The images the case needs: firmware, kernel, OP-TEE, programs, user space."""
-        common = (optee_images.firmware(case.ticks_in_both_worlds), kernel())
-        if case_app(case):
-            core = case.implementation if case.implementation in IMPLEMENTATIONS else optee_images.APP_CORE
-            built = _app_programs(case)
-            initramfs = optee_images.app_initramfs(case_app(case), built)
-            return (
-                *common,
-                optee_images.optee(core, case.optimisation, _feature(case)),
-                built,
-                optee_images.net_initramfs(initramfs) if self._beside(case) else initramfs,
-            )
-        if case.implementation in IMPLEMENTATIONS:
-            variant = (case.implementation, case.optimisation)
-            return (
-                *common,
-                optee_images.optee(*variant),
-                optee_images.programs(*variant),
-                optee_images.initramfs(*variant),
-            )
-        # Any library but OP-TEE's own is compiled into the TA.
-        implementation = find(case.implementation)
-        source = crate_folder(implementation, Crates())
+        core = case.implementation if case.implementation in IMPLEMENTATIONS else optee_images.APP_CORE
+        programs = _programs(case)
+        initramfs = optee_images.initramfs(case_app(case), programs)
         return (
-            *common,
-            optee_images.optee(OPTEE_VARIANT, case.optimisation),
-            portable_images.programs(implementation, case.optimisation, source),
-            portable_images.initramfs(implementation, case.optimisation, source),
+            optee_images.firmware(case.ticks_in_both_worlds),
+            kernel(),
+            optee_images.optee(core, case.optimisation, _feature(case)),
+            programs,
+            optee_images.net_initramfs(initramfs) if self._beside(case) else initramfs,
         )
 
     def machine(self, case: Case, images: ImageStore) -> Machine:
@@ -93,7 +72,7 @@ class OpteeMachineTarget:
             _KERNEL: (kernel, "Image"),
         }
         files = {name: part.file(file) for name, (part, file) in parts.items()}
-        ta = APPS[wanted.app].uuid if wanted.app else ATTEST_TA
+        ta = APPS[wanted.app].uuid
         beside = self._beside(case)
         return Machine(
             name=self._name(case),
@@ -169,22 +148,11 @@ def _ta_footprint(programs: Image, ta: str) -> dict[str, int]:
     }
 
 
-def _app_programs(case: Case) -> Recipe:
+def _programs(case: Case) -> Recipe:
     wanted = images_of(case)
     if wanted.programs:
         return wanted.programs(case, _feature(case))
-    base = _base(APPS[wanted.app].borrows, case)
-    return optee_images.app_programs(wanted.app, case.implementation, case.optimisation, _feature(case), base)
-
-
-def _base(borrowed: str, case: Case) -> Recipe | None:
-    """The programs with the TA that an app borrows; None for an app with a TA of its own. See App."""
-    if not borrowed:
-        return None
-    if borrowed == ATTESTATION:
-        return optee_images.programs(case.implementation, case.optimisation)
-    implementation = find(borrowed)
-    return portable_images.programs(implementation, case.optimisation, crate_folder(implementation, Crates()))
+    return optee_images.app_programs(wanted.app, case.implementation, case.optimisation, _feature(case))
 
 
 def _feature(case: Case) -> str:

@@ -8,8 +8,8 @@ from pathlib import Path
 from worldwise.base import paths
 from worldwise.lab.image import Recipe, recipe_file
 from worldwise.libraries.implementation import IMPLEMENTATIONS, Implementation
-from worldwise.plan.catalogue import APPS
-from worldwise.plan.spec import ATTEST_TA
+from worldwise.plan.catalogue import APPS, parameters_of_program
+from worldwise.plan.spec import LINUX, OPTEE
 from worldwise.targets.guest import guest_trees, kernel, kernel_net
 
 # These are part of the images' addresses: a change rebuilds the images.
@@ -34,8 +34,6 @@ FEATURES = {
     # hash of the REE file system's directory in RPMB.
     "rpmb": "CFG_RPMB_FS=y CFG_RPMB_TESTKEY=y CFG_RPMB_WRITE_KEY=y CFG_RPMB_FS_DEV_ID=0",
 }
-# The adapters for OP-TEE's own libraries, and the code between them and the scenarios.
-_ADAPTERS = sorted(path for path in (paths.GUEST / "ops").iterdir() if path.is_file())
 
 
 def firmware(ticks_in_both_worlds: bool = False) -> Recipe:
@@ -105,73 +103,74 @@ def optee(implementation: str, optimisation: str, feature: str = "") -> Recipe:
     )
 
 
-def programs(implementation: str, optimisation: str) -> Recipe:
-    """The measured programs: the TA and its client, the same library as a Linux program, and the first process."""
+def core_library(implementation: str, optimisation: str) -> Recipe:
+    """A core's crypto library for Linux, compiled as in the core, and the adapter that calls it."""
+    adapter = IMPLEMENTATIONS[implementation].adapter
     return Recipe(
-        name=f"programs-{implementation}-{optimisation}",
-        script="programs.sh",
-        outputs=("init", "faults", "symbols", "optee-client", "linux-bench", f"{ATTEST_TA}.ta", f"{ATTEST_TA}.elf"),
-        packages=("libteec2", "optee-client-dev"),
-        trees=guest_trees("bench", "linux", "optee") | guest_trees(*(path.name for path in _ADAPTERS), room="ops"),
+        name=f"core-library-{implementation}-{optimisation}",
+        script="core-library.sh",
+        outputs=("library.a", "adapter.o", "core.o"),
+        trees={
+            **guest_trees("attest.h", "entropy.h", f"{adapter}.c", "optee-shim", room="ops"),
+            **guest_trees("calibrate.h", "region.h", room="bench"),
+        },
         needs={"source": optee_source(), "optee": optee(implementation, optimisation)},
-        settings={"ADAPTER": IMPLEMENTATIONS[implementation].adapter},
+        settings={"ADAPTER": adapter},
     )
 
 
-def initramfs(implementation: str, optimisation: str) -> Recipe:
-    """The measured machine's whole user space, from Debian's packages and our programs."""
-    return Recipe(
-        name=f"initramfs-{implementation}-{optimisation}",
-        script="initramfs.sh",
-        outputs=("initramfs.cpio",),
-        # coreutils is for sha256sum, and the libraries after it are those it is linked with.
-        packages=("libc6", "libteec2", "tee-supplicant", "coreutils", "libssl3t64", "libzstd1", "zlib1g"),
-        needs={"linux": kernel(), "programs": programs(implementation, optimisation)},
-        settings={"TA": f"{ATTEST_TA}.ta"},
+def with_core_library(programs: Recipe, implementation: str, optimisation: str) -> Recipe:
+    """An app's programs, of which the one for Linux is linked with the core's crypto library."""
+    return replace(
+        programs,
+        trees={**programs.trees, **guest_trees("entropy.c", "entropy.h", room="ops")},
+        needs={**programs.needs, "core-library": core_library(implementation, optimisation)},
     )
 
 
 @functools.cache
 def _app_trees(app: str) -> dict[str, Path]:
-    # Of other folders only what the bench includes, so that no library's adapter changes an app's address.
-    included = guest_trees("attest.h", room="ops") | guest_trees("semihost_call.h", room="mcu")
-    return guest_trees("bench", "linux") | included | guest_trees("common", app, room="apps")
+    return guest_trees("bench", "linux") | guest_trees("common", app, room="apps")
 
 
-def app_programs(
-    app: str, implementation: str, optimisation: str, feature: str = "", base: Recipe | None = None
-) -> Recipe:
+def app_programs(app: str, implementation: str, optimisation: str, feature: str = "") -> Recipe:
     """The programs of an app: its TA and client, built by the dev kit of a core, and its Linux program if it has one.
 
-    An app without a TA of its own has that of `base`.
-
-    `implementation` is OP-TEE's, or the library that the app's Linux program is linked with. For an app whose TA can
-    be linked with a library see `worldwise.families.crypto.images`.
+    `implementation` is OP-TEE's, or the library that the app's Linux program is linked with. A family whose TA can be
+    linked with a library adds that in its images.py.
     """
     core = implementation if implementation in IMPLEMENTATIONS else APP_CORE
     wanted = APPS[app]
     special = f"app-{app}.sh"
     helpers = tuple(name for name in (special,) if recipe_file(name).exists())
+    settings = {
+        "APP": app,
+        "IMPLEMENTATION": implementation,
+        "OPTIMISATION": optimisation,
+        "PARAMETERS": " ".join(parameters_of_program((OPTEE, LINUX), app)),
+    }
     return Recipe(
         name="-".join(filter(None, (f"programs-{app}", implementation, optimisation, feature))),
         script="programs-app.sh",
-        helpers=("packages.sh", "bench-parameters.sh", *helpers),
+        helpers=("packages.sh", "guest.sh", *helpers),
         outputs=("init", "faults", "symbols", "optee-client", f"{wanted.uuid}.ta", f"{wanted.uuid}.elf"),
         packages=("libteec2", "optee-client-dev", *wanted.packages),
         sources=wanted.sources,
-        trees=_app_trees(app) | (guest_trees("attest_ta.h", room="ops") if base else {}),
-        needs={"optee": optee(core, optimisation, feature)} | ({"base": base} if base else {}),
-        settings={"APP": app, "IMPLEMENTATION": implementation, "OPTIMISATION": optimisation}
-        | ({"PACKAGES": " ".join(wanted.sources)} if wanted.sources else {}),
+        trees=_app_trees(app),
+        needs={"optee": optee(core, optimisation, feature)},
+        settings=settings | ({"PACKAGES": " ".join(wanted.sources)} if wanted.sources else {}),
     )
 
 
-def app_initramfs(app: str, built: Recipe) -> Recipe:
-    """The user space of a machine with an app's programs, which `built` makes."""
-    return replace(
-        initramfs("mbedtls-nist", "O2"),
-        name=built.name.replace("programs-", "initramfs-", 1),
-        needs={"linux": kernel(), "programs": built},
+def initramfs(app: str, programs: Recipe) -> Recipe:
+    """The whole user space of a machine with an app's programs, from them and Debian's packages."""
+    return Recipe(
+        name=programs.name.replace("programs-", "initramfs-", 1),
+        script="initramfs.sh",
+        outputs=("initramfs.cpio",),
+        # coreutils is for sha256sum, and the libraries after it are those it is linked with.
+        packages=("libc6", "libteec2", "tee-supplicant", "coreutils", "libssl3t64", "libzstd1", "zlib1g"),
+        needs={"linux": kernel(), "programs": programs},
         settings={"TA": f"{APPS[app].uuid}.ta"},
     )
 

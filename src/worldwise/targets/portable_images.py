@@ -1,21 +1,15 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Images of a portable implementation: how it is compiled, and the attestation's programs that call it."""
+"""How a portable implementation is compiled: the inputs and plans of recipes."""
 
-import json
 import re
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from worldwise.base import paths
-from worldwise.lab.image import Recipe
 from worldwise.libraries import portable
 from worldwise.libraries.cores import TEE_CORE
 from worldwise.libraries.portable import NO_CURVE, Build, Portable
-from worldwise.plan.own import OPTEE_VARIANT, TEE_CURVE, TEE_NEEDS
-from worldwise.plan.spec import ATTEST_TA
-from worldwise.targets import optee_images
 from worldwise.targets.guest import guest_trees
 
 # An adapter that includes another one, to use it in another configuration.
@@ -76,46 +70,3 @@ def curve_plan(implementation: Portable, curve: str, core: str) -> dict[str, Any
         "defines": [one for part in parts for one in part.defines if one not in without],
         "flags": [one for part in parts for one in part.flags],
     }
-
-
-def programs(implementation: Portable, optimisation: str, source: Path | None) -> Recipe:
-    """The TA and the Linux program that call a portable implementation.
-
-    The client and the first process are the very files of OPTEE_VARIANT. `source` has the library's sources if they
-    come as a crate.
-    """
-    packages = source_packages(implementation)
-    return Recipe(
-        name=f"programs-{implementation.name}-{optimisation}",
-        script="programs-own.sh",
-        helpers=("programs-own.py", "tee_library.py", "library.py", "objects.py", "packages.sh"),
-        outputs=(
-            "init",
-            "faults",
-            "symbols",
-            "optee-client",
-            "linux-bench",
-            f"{ATTEST_TA}.ta",
-            f"{ATTEST_TA}.elf",
-        ),
-        sources=packages,
-        trees=guest_trees("bench", "linux", "mcu", "ops", "optee") | trees(implementation, source),
-        needs={
-            "optee": optee_images.optee(OPTEE_VARIANT, optimisation),
-            "base": optee_images.programs(OPTEE_VARIANT, optimisation),
-        },
-        settings={
-            "PACKAGES": " ".join(packages),
-            "PLAN": json.dumps(tee_plan(implementation, optimisation, TEE_CURVE, TEE_NEEDS)),
-        },
-    )
-
-
-def initramfs(implementation: Portable, optimisation: str, source: Path | None) -> Recipe:
-    """The user space of the machine with these programs."""
-    theirs = optee_images.initramfs(OPTEE_VARIANT, optimisation)
-    return replace(
-        theirs,
-        name=f"initramfs-{implementation.name}-{optimisation}",
-        needs={**theirs.needs, "programs": programs(implementation, optimisation, source)},
-    )

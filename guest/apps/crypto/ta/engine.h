@@ -23,7 +23,7 @@ TEE_Result engine_random(bool from_tee);
 TEE_Result engine_keygen(struct engine *engine, uint8_t private_key[OPS_PRIVATE_BYTES],
 			 uint8_t public_key[OPS_PUBLIC_BYTES]);
 
-/* The rest works with that key. What the curve has not is TEE_ERROR_NOT_SUPPORTED. */
+/* The rest works with that key. What the curve lacks is TEE_ERROR_NOT_SUPPORTED. */
 TEE_Result engine_sign(struct engine *engine, const uint8_t *message, size_t length,
 		       uint8_t signature[OPS_SIGNATURE_BYTES]);
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # ENGINE is who works: gp for OP-TEE's core by the GlobalPlatform API, portable for a library that LDADD names. CURVE is
 # its number in guest/ops/portable/ops.h, FRAME the definitions that say which operations there are.
-global-incdirs-y += . .. ../../common ../../../bench ../../../ops/portable ../../../mcu
+global-incdirs-y += . .. ../../common ../../../bench ../../../ops/portable ../../../portable
 cppflags-y += -DOPS_CURVE=$(CURVE) $(FRAME)
 srcs-y += crypto_ta.c $(ENGINE).c
 ifeq ($(ENGINE),gp)

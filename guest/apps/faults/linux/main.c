@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * One machine's part of a campaign. The host (src/worldwise/campaign.py) starts as many machines as it takes, each from
- * the same saved state, and tells each by its arguments what to do:
+ * One machine's part of a campaign. The host (src/worldwise/families/faults/campaign.py) starts as many machines as it
+ * takes, each from the same saved state, and tells each by its arguments what to do:
  *
  *   cut-write STORAGE ACTION SIZE      does the action in a region, while tee-supplicant keeps its journal on the host
  *   cut-read STORAGE ACTION SIZE       puts back what a journal on the host tells, and says what the TA then has

@@ -4,8 +4,8 @@
  * the emulated RPMB device as anybody in the normal world can.
  *
  * An entry of the journal is one semihosting call, so one instruction of the guest: when the machine is stopped it is
- * there whole or not at all. A file's write is told of by sectors, each after it was written. The RPMB device is told of
- * when it has answered: what one request changes, a real device writes whole or not at all (reliable write).
+ * there whole or not at all. The host gets a file's write by sectors, each after it was written, and a request to the
+ * RPMB device after its answer: what one request changes, a real device writes whole or not at all (reliable write).
  */
 #include <errno.h>
 #include <fcntl.h>

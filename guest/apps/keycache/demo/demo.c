@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The server of the demo: keycached on the machine's network card, with what src/worldwise/keycache_demo.py left for it in
- * the emulator's folder. Arguments: the date (seconds since 1970), then options of keycached. It ends when keycached does.
+ * The server of the demo: keycached on the machine's network card, with what src/worldwise/families/keycache/demo.py left
+ * for it in the emulator's folder. Arguments: the date (seconds since 1970), then options of keycached. It ends when
+ * keycached does.
  */
 #include <errno.h>
 #include <fcntl.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What the key cache is to withstand: an attempt in each machine, as a record that says whether it held, and how. */
+/* Attacks on the key cache: one attempt in each machine, and a record that says whether the key cache held, and how. */
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>

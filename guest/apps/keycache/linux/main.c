@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * One machine's part of a campaign. The host (src/worldwise/campaign.py) starts as many machines as it takes, each from
- * the same saved state, and tells each by its arguments what to do; STORAGE is a case's parameter, `storage=ree`.
+ * One machine's part of a campaign. The host (src/worldwise/families/keycache/campaign.py) starts as many machines as it
+ * takes, each from the same saved state, and tells each by its arguments what to do; STORAGE is a case's parameter,
+ * `storage=ree`.
  *
  *   cut-write STORAGE [durability=relaxed]   SETs and DELs in a region; the host has what tee-supplicant and the server
  *                                            store, and what was acknowledged
  *   cut-read STORAGE                         puts back what the host has, and says which keys there are then
- *   hold STORAGE attempt=WHAT                what the key cache is to withstand; see hold.c
+ *   hold STORAGE attempt=WHAT                one attack on the key cache; see hold.c
  */
 #include <fcntl.h>
 #include <signal.h>

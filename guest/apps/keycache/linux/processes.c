@@ -319,7 +319,7 @@ static void supplicant_first(struct scene *scene)
 }
 
 /*
- * At an early request, at the last ones, which write, and at some between. The first is told of apart where it is
+ * At an early request, at the last ones, which write, and at some between. The first has a record of its own where it is
  * tee-supplicant that ends.
  */
 static void end_while_busy(struct scene *scene, enum victim victim, bool known)

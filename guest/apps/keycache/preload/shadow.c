@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Loaded into keycached: what is added to the log of sealed records, the host gets too, as long as JOURNAL_SWITCH is
- * there. A write is told of when it is done, by one semihosting call: one instruction of the guest. So the host has what
- * the disk would have if the machine stopped there and nothing that was written were lost; the campaign tries the log that
- * is lost as well, and nobody relies on what is between the two.
+ * Loaded into keycached: as long as JOURNAL_SWITCH is there, the host gets too what the server adds to the log of sealed
+ * records. A write reaches the host when it is done, by one semihosting call: one instruction of the guest. So the host
+ * has what the disk would have if the machine stopped there and lost nothing that was written. The campaign also tries
+ * a lost log; nobody relies on what is between the two.
  */
 #include <fcntl.h>
 #include <stdarg.h>

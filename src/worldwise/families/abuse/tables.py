@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 
 from worldwise.base.tables import Section, Table
 from worldwise.families.abuse.spec import ABUSE
+from worldwise.libraries.implementation import IMPLEMENTATIONS
 from worldwise.plan.case import parameters_of
 from worldwise.read.models import Attempt, Reading
 from worldwise.report.tables import ANSWER_LINES, Answer, Group, Tables
@@ -39,7 +40,10 @@ def abuse_sections(reading: Reading, full: bool = False) -> list[Section]:
 
 
 def _ta(attempt: Attempt) -> str:
-    return parameters_of(attempt.parameters)["ta"]
+    """The TA's name, with the library that is compiled into it if there is one."""
+    name = parameters_of(attempt.parameters)["ta"]
+    library = attempt.case.split("/")[1].rpartition("-")[0]
+    return name if library in IMPLEMENTATIONS else f"{name} with {library}"
 
 
 def _split(attempt: Attempt) -> tuple[str, str]:

@@ -5,6 +5,7 @@ from worldwise.families.aes.spec import AES, SPEC
 from worldwise.lab.image import Recipe
 from worldwise.libraries.portable import find
 from worldwise.plan.case import Case
+from worldwise.plan.catalogue import parameters_of_program
 from worldwise.targets.architecture import Architecture
 from worldwise.targets.families import Images
 from worldwise.targets.guest import guest_trees, unpacked
@@ -21,20 +22,18 @@ def _plain_programs(case: Case, architecture: Architecture) -> Recipe:
     return Recipe(
         name="-".join((f"programs-{case.target}", AES, library, optimisation)),
         script="plain-aes.sh",
-        helpers=("plain.sh", "bench-parameters.sh", "app-aes.sh"),
+        helpers=("plain.sh", "guest.sh", "app-aes.sh"),
         outputs=("linux-bench",),
         needs={f"unpacked-{package}": unpacked(package) for package in sources},
         packages=libraries,
         trees={
             **guest_trees("bench", "linux", "apps/aes"),
-            **guest_trees("parameters.h", room="apps/common"),
-            **guest_trees("semihost_call.h", room="mcu"),
-            **guest_trees("attest.h", room="ops"),
         },
         settings={
             "IMPLEMENTATION": library,
             "OPTIMISATION": optimisation,
             "PACKAGES": " ".join(sources),
+            "PARAMETERS": " ".join(parameters_of_program((case.target,), AES)),
             "LIBRARIES": " ".join(libraries),
             "STATIC": "1",
             "TRIPLET": architecture.triplet,

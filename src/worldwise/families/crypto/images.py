@@ -12,9 +12,8 @@ from worldwise.libraries import portable
 from worldwise.libraries.crates import Crates, crate_folder
 from worldwise.libraries.implementation import IMPLEMENTATIONS
 from worldwise.libraries.portable import NO_CURVE, Portable, find
-from worldwise.plan.availability import CORE_HAS
+from worldwise.plan.availability import CORE_HAS, TEE_CURVE
 from worldwise.plan.case import Case
-from worldwise.plan.own import TEE_CURVE
 from worldwise.targets.families import Images
 from worldwise.targets.guest import guest_trees
 from worldwise.targets.optee_images import app_programs
@@ -22,7 +21,7 @@ from worldwise.targets.portable_images import adapter_trees, source_packages, te
 
 _APP = "crypto"
 # The parts of the bench that the crypto app needs beside those of every app: known answers, random bytes, hash.
-_FRAME = (("mcu", ("known.c", "known.h", "frame.h")), ("ops/common", ("random.c", "sha256.c")))
+_FRAME = ("known.c", "known.h", "frame.h", "random.c", "sha256.c")
 # The macros of the known answers -> the operations that an implementation needs for each.
 _NEEDS: Mapping[str, tuple[str, ...]] = {
     "sign": ("sign", "verify"),
@@ -45,9 +44,7 @@ def programs(name: str, optimisation: str, curve: str, crates: Callable[[Portabl
     """
     implementation = None if name in IMPLEMENTATIONS else find(name)
     theirs = app_programs(_APP, name, optimisation)
-    rooms = [guest_trees(*files, room=room) for room, files in _FRAME]
-    rooms.append(guest_trees("ops.h", room="ops/portable"))
-    frame = {key: path for room in rooms for key, path in room.items()}
+    frame = guest_trees(*_FRAME, room="portable") | guest_trees("ops.h", room="ops/portable")
     has: Sequence[str] = implementation.manifest.operations.get(curve, ()) if implementation else CORE_HAS[curve]
     macros = [f"-DFRAME_HAS_{one.upper()}={int(set(needed) <= set(has))}" for one, needed in _NEEDS.items()]
     number = 0 if curve == NO_CURVE else portable.CURVES.index(curve)

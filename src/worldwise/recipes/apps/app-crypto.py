@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Compiles a portable implementation for the crypto app, on one curve, in the lab.
 
-PLAN, in JSON, is what `worldwise.own.crypto_programs` writes. Objects appear in /build/ta-objects and
+PLAN, in JSON, is what `worldwise.families.crypto.images` writes. Objects appear in /build/ta-objects and
 /build/linux-objects.
 """
 
@@ -13,8 +13,8 @@ from typing import Any
 from objects import finish  # type: ignore[import-not-found]
 from tee_library import build_worlds  # type: ignore[import-not-found]
 
-RANDOM = "ops/common/random.c"
-KNOWN = "mcu/known.c"
+RANDOM = "portable/random.c"
+KNOWN = "portable/known.c"
 
 
 def main() -> int:

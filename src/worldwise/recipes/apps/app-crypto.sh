@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # CURVE is its number in guest/ops/portable/ops.h, FRAME the definitions that say which operations there are. With PLAN, in
 # JSON, a library is compiled into the TA and into the Linux program; without it OP-TEE's core works, and there is no
-# Linux program: what the core's libraries do in Linux is the attestation's own.
+# Linux program: the apps attestation and sha256 have what the core's libraries do there.
 ta_settings+=("CURVE=$CURVE" "FRAME=$FRAME")
 if [[ -n ${PLAN:-} ]]; then
 	mkdir ta-objects linux-objects
@@ -14,5 +14,5 @@ else
 	ta_settings+=("ENGINE=gp")
 	rm -r guest/apps/crypto/linux
 	# The dev kit puts an object where its source is.
-	cp guest/mcu/known.c guest/apps/crypto/ta/
+	cp guest/portable/known.c guest/apps/crypto/ta/
 fi

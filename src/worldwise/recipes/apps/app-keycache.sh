@@ -33,8 +33,6 @@ srcs-y += measured.c' >>guest/apps/keycache/ta/sub.mk
 		/out/root/lib/libtick.so.2 /out/root/lib/server/
 	cp -L $theirs/{libssl.so.3,libcrypto.so.3} /in/keycache-built/root/lib/libhiredis.so.* /out/root/lib/measured/
 fi
-# Parameters that other apps do not take, in a file of their own: a change of the common one makes every app another.
-cp guest/apps/keycache/parameters.h guest/apps/common/
 
 # What the client is linked with: what keycache/server has in common with it, and the library with what that stands on.
 # Paths are as seen from guest/.

@@ -6,7 +6,7 @@
 # shellcheck disable=SC1091
 [[ -z ${PACKAGES:-} ]] || . /in/recipes/packages.sh
 
-. /in/recipes/bench-parameters.sh
+. /in/recipes/guest.sh
 mkdir sysroot devkit
 dpkg-deb -x /in/libteec2.deb sysroot
 dpkg-deb -x /in/optee-client-dev.deb sysroot
@@ -14,8 +14,21 @@ tar -xf /in/optee/devkit.tar -C devkit
 
 strict="-std=c11 -D_GNU_SOURCE -Wall -Wextra -Wpedantic -Werror -g -fno-pie"
 own() { aarch64-linux-gnu-gcc $strict -O2 "$@"; }
-# Copies of the shared libraries of their own, as in programs.sh.
+# Copies of the shared libraries of their own: one page of memory is then at one address, in every process that has it,
+# which the emulator's plugin relies on.
 libraries() { echo "-Wl,--dynamic-linker=/lib/$1/ld-linux-aarch64.so.1 -Wl,-rpath,/lib/$1"; }
+
+# Of an app whose Linux program has the core's crypto library.
+# shellcheck disable=SC2034 # read by app-APP.sh
+core_library="/in/core-library/adapter.o /in/core-library/core.o /in/core-library/library.a"
+# What a linker says of a library that PLAN has is put in plain words.
+linked() {
+	if [[ -n ${PLAN:-} ]]; then
+		"$@" >/build/link.log 2>&1 || python3 /in/recipes/tee_library.py failed /build/link.log
+	else
+		"$@"
+	fi
+}
 
 linux_flags=
 linux_libraries=
@@ -24,6 +37,7 @@ ta_settings=()
 
 say "first process, client, faults, symbols"
 cd guest
+# Far from where any other program is loaded: the host stops the machine at an address of this one.
 # shellcheck disable=SC2046 # lists of flags
 own -no-pie $(libraries init) -Wl,-Ttext-segment=0x5000000000 -o /out/init linux/init.c bench/record.c bench/semihost.c
 own -no-pie -o /out/faults linux/faults.c
@@ -34,14 +48,8 @@ own -no-pie $(libraries measured) -I../sysroot/usr/include -o /out/optee-client 
 cd ..
 
 say "trusted application"
-if [[ -e /in/base ]]; then
-	# A TA that is measured elsewhere: the very same.
-	mkdir ta
-	cp /in/base/*-*.ta /in/base/*-*.elf ta/
-else
-	make -C "guest/apps/$APP/ta" TA_DEV_KIT_DIR=/build/devkit CROSS_COMPILE=aarch64-linux-gnu- PYTHON3=python3 \
-		O=/build/ta "${ta_settings[@]}"
-fi
+linked make -C "guest/apps/$APP/ta" TA_DEV_KIT_DIR=/build/devkit CROSS_COMPILE=aarch64-linux-gnu- PYTHON3=python3 \
+	O=/build/ta "${ta_settings[@]}"
 cp ta/*-*.ta /out/
 for elf in ta/*-*.elf; do case $elf in *.stripped.elf) ;; *) cp "$elf" /out/ ;; esac; done
 
@@ -49,7 +57,7 @@ if [[ -e guest/apps/$APP/linux ]]; then
 	say "Linux program"
 	cd guest
 	# shellcheck disable=SC2046,SC2086 # lists of flags
-	own -no-pie $(libraries measured) $linux_flags -o /out/linux-bench apps/"$APP"/linux/*.c linux/idle.c linux/load.c \
+	linked own -no-pie $(libraries measured) $linux_flags -o /out/linux-bench apps/"$APP"/linux/*.c linux/idle.c linux/load.c \
 		bench/*.c $linux_libraries
 	cd ..
 fi

@@ -40,7 +40,7 @@ def sources_of(folder: Path, patterns: Iterable[str], adapter: Path) -> list[Pat
 def flags_of(folder: Path, part: dict[str, Any], near: Collection[str]) -> tuple[list[str], list[str]]:
     """What is added to the library's own flags, and to the adapter's, which sees the library's headers as a system's.
 
-    `part` is what `worldwise.own.curve_plan` says; `near` has the folders of the adapter's headers.
+    `part` is what `worldwise.targets.portable_images.curve_plan` says; `near` has the folders of the adapter's headers.
     """
     macros = [f"-D{one}" for one in [*part["defines"], f"OPS_CURVE={part['number']}"]]
     folders = [str(folder / one) for one in part["include"]]
@@ -65,7 +65,7 @@ def library_sources(
 def seal_hashing(prefix: str, target: Path, compiling: Callable[[Path, list[str]], Path], source: Path) -> None:
     """Make the frame's hash as one object that shows its own name alone: the library may have the others too.
 
-    `compiling` gives the object of a source; `source` is guest/ops/common/sha256.c. Raises Refused.
+    `compiling` gives the object of a source; `source` is guest/portable/sha256.c. Raises Refused.
     """
     parts = [
         compiling(source, ["-O2", *STRICT, "-DOPS_CURVE=0", *HASHING_HEADERS]),

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Compiles a portable implementation for a board, in the lab: one program per curve, and what each operation takes.
 
-PLAN, in JSON, is what `worldwise.firmware.firmware_programs` writes. Programs that do not fit the board are missing
+PLAN, in JSON, is what `worldwise.targets.board` writes. Programs that do not fit the board are missing
 from what is made, and `footprint.json` says why.
 """
 
@@ -24,9 +24,9 @@ FRAME = (
     "mcu/counter.c",
     "mcu/heap.c",
     "mcu/main.c",
-    "mcu/operations.c",
-    "mcu/known.c",
-    "ops/common/random.c",
+    "portable/operations.c",
+    "portable/known.c",
+    "portable/random.c",
     "bench/record.c",
     "bench/semihost.c",
 )
@@ -75,7 +75,7 @@ class Builder:
     def hashing(self) -> str:
         """The frame's hash."""
         target = self.objects / "frame-sha256.o"
-        seal_hashing(PREFIX, target, lambda *one: Path(self.compile(*one)), GUEST / "ops/common/sha256.c")
+        seal_hashing(PREFIX, target, lambda *one: Path(self.compile(*one)), GUEST / "portable/sha256.c")
         return str(target)
 
     def footprint_part(self, curve: dict[str, Any], operation: str) -> tuple[Path, list[str]]:

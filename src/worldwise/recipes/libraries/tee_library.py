@@ -1,7 +1,11 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""How a portable implementation is compiled in the lab for a TA and for Linux, with the same code generation."""
+"""How a portable implementation is compiled in the lab for a TA and for Linux, with the same code generation.
+
+Started with the arguments `failed FILE` it says, in a line, what a linker said that wrote FILE.
+"""
 
 import re
+import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -18,7 +22,7 @@ from library import (  # type: ignore[import-not-found]
     seal,
     sources_of,
 )
-from objects import ALWAYS, OPERATIONS, Refused, check_library  # type: ignore[import-not-found]
+from objects import ALWAYS, OPERATIONS, Refused, check_library, explain, finish  # type: ignore[import-not-found]
 
 PREFIX = "aarch64-linux-gnu-"
 GUEST = Path("/build/guest")
@@ -42,7 +46,7 @@ class World:
     Args:
         name: `ta` or `linux`.
         flags: how code is generated there.
-        plan: what is compiled, as `worldwise.own` writes it.
+        plan: what is compiled, as `worldwise.targets.portable_images.tee_plan` writes it.
         frame: sources of the bench, relative to its folder, each with flags of its own.
         macros: definitions for the bench's sources.
     """
@@ -109,7 +113,7 @@ class World:
     def hashing(self) -> Path:
         """The bench's hash as one object that shows its own name alone: the library may have the others too."""
         target = self.folder / "sha256.o"
-        parts = [self.compile(GUEST / "ops/common/sha256.c", [*LENIENT, *self.macros, *HASHING_HEADERS])]
+        parts = [self.compile(GUEST / "portable/sha256.c", [*LENIENT, *self.macros, *HASHING_HEADERS])]
         parts += [self.compile(path, [*LENIENT, *HASHING_FLAGS]) for path in HASHING]
         seal(PREFIX, target, parts, ["ops_frame_sha256"])
         for part in parts:
@@ -146,3 +150,13 @@ def build_worlds(
         )
         world.seal(library, cut and world is ta)
     return linux
+
+
+def main() -> int:
+    """Raise Refused with the linker's words."""
+    words = Path(sys.argv[2]).read_text(encoding="utf-8")
+    raise Refused(explain(words), words)
+
+
+if __name__ == "__main__":
+    finish(main)

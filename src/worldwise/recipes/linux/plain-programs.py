@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Compiles a portable implementation for plain Linux, in the lab: one program with one curve's operations.
 
-PLAN, in JSON, is what `worldwise.linux` writes.
+PLAN, in JSON, is what `worldwise.targets.linux` writes.
 """
 
 import concurrent.futures
@@ -20,18 +20,18 @@ from objects import check_library, finish  # type: ignore[import-not-found]
 GUEST = Path("/build/guest")
 PACKAGES = Path("/build/packages/usr")
 FRAME = (
-    "linux/portable.c",
+    "portable/linux.c",
     "linux/idle.c",
     "linux/load.c",
-    "mcu/known.c",
-    "mcu/operations.c",
-    "ops/common/random.c",
+    "portable/known.c",
+    "portable/operations.c",
+    "portable/random.c",
     "bench/bench.c",
     "bench/message.c",
     "bench/record.c",
     "bench/semihost.c",
 )
-HARDCLOCK = "linux/hardclock"
+HARDCLOCK = "hardclock"
 COMMON = ("-D_GNU_SOURCE", "-ffunction-sections", "-fdata-sections", "-fno-pie", "-g")
 
 
@@ -84,7 +84,7 @@ class Builder:
     def hashing(self) -> Path:
         """The frame's hash."""
         target = self.objects / "frame-sha256.o"
-        seal_hashing(self.prefix, target, functools.partial(self.compile, "hash"), GUEST / "ops/common/sha256.c")
+        seal_hashing(self.prefix, target, functools.partial(self.compile, "hash"), GUEST / "portable/sha256.c")
         return target
 
     def check(self, library: Sequence[Path], frame: Sequence[Path]) -> None:

@@ -4,4 +4,4 @@ for package in $PACKAGES; do
 	mkdir "$package"
 	tar -xf "/in/unpacked-$package/source.tar" -C "$package"
 done
-. /in/recipes/bench-parameters.sh
+. /in/recipes/guest.sh
