@@ -157,13 +157,14 @@ RunCase = Callable[..., bytes]
 
 
 @pytest.fixture
-def records_of(emulator: Emulator, machine: Machine, tmp_path: Path) -> RunCase:
-    """Runs a case and gives its records, byte for byte."""
+def records_of(emulator: Emulator, images: ImageStore, tmp_path: Path) -> RunCase:
+    """Runs a case, on its own machine unless one is given, and gives its records, byte for byte."""
     count = 0
 
-    def run(wanted: Case, start: StartFrom = "snapshot", on: Machine = machine) -> bytes:
+    def run(wanted: Case, start: StartFrom = "snapshot", on: Machine | None = None) -> bytes:
         nonlocal count
         count += 1
+        on = on or EMULATED[wanted.target].machine(wanted, images)
         directory = tmp_path / f"run-{count}"
         directory.mkdir()
         outcome: Ended = emulator.run(on, EMULATED[wanted.target].program(wanted), directory, start)
@@ -177,12 +178,12 @@ Measured = Callable[..., CheckedRecords]
 
 
 @pytest.fixture
-def measured(images: ImageStore, records_of: RunCase) -> Measured:
+def measured(records_of: RunCase) -> Measured:
     """Runs the case of an id on the machine that it asks for, and gives its records, checked as the tool does."""
 
     def run(text: str, samples: int = 3, warmup: int = 1) -> CheckedRecords:
         wanted = parse_case(text, samples, warmup)
-        lines = records_of(wanted, on=EMULATED[wanted.target].machine(wanted, images)).splitlines()
+        lines = records_of(wanted).splitlines()
         return check_records([parse_line(line, "records", number) for number, line in enumerate(lines, 1)], wanted)
 
     return run

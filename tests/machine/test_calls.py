@@ -4,11 +4,9 @@
 import pytest
 
 from machines import Measured, RunCase
-from worldwise.lab.image import ImageStore
 from worldwise.plan.case import parse_case
 from worldwise.records.models import Outcome
 from worldwise.records.parse import parse_line
-from worldwise.targets.known import EMULATED
 
 PAYLOAD = "optee/mbedtls-nist-O2/payload,size=16KiB"
 CALL = "optee/mbedtls-nist-O2/call,size=0B"
@@ -42,13 +40,10 @@ def test_sessions_and_values_cost_little(measured: Measured) -> None:
 
 
 @pytest.mark.parametrize(("variant", "ta"), [("mbedtls-nist-O2", "hello"), ("bearssl-O2", "attestation")])
-def test_wrong_calls_get_the_errors_that_are_due(
-    records_of: RunCase, images: ImageStore, variant: str, ta: str
-) -> None:
+def test_wrong_calls_get_the_errors_that_are_due(records_of: RunCase, variant: str, ta: str) -> None:
     """A TA, and one with a library compiled into it."""
     case = parse_case(f"optee/{variant}/abuse,ta={ta},calls=300")
-    machine = EMULATED["optee"].machine(case, images)
-    lines = records_of(case, on=machine).splitlines()
+    lines = records_of(case).splitlines()
     found = [record for n, line in enumerate(lines, 1) if isinstance(record := parse_line(line, "r", n), Outcome)]
     tried = {record.what.partition(": ")[2]: record.result for record in found if ": " in record.what}
     assert tried["wrong type"] == "TEE_ERROR_BAD_PARAMETERS"
@@ -58,11 +53,10 @@ def test_wrong_calls_get_the_errors_that_are_due(
     assert not any(record.result == "TEE_ERROR_TARGET_DEAD" for record in found)
 
 
-def test_no_command_reads_the_cycle_counter_without_leave(records_of: RunCase, images: ImageStore) -> None:
+def test_no_command_reads_the_cycle_counter_without_leave(records_of: RunCase) -> None:
     """The read would trap and end the TA: those that measure by that counter look first whether they may."""
     case = parse_case("optee/mbedtls-nist-O2/abuse,ta=sha256,calls=100")
-    machine = EMULATED["optee"].machine(case, images)
-    lines = records_of(case, on=machine).splitlines()
+    lines = records_of(case).splitlines()
     found = [record for n, line in enumerate(lines, 1) if isinstance(record := parse_line(line, "r", n), Outcome)]
     for command in ("CALIBRATE", "UPDATE", "FINAL"):
         tried = {record.detail: record.result for record in found if record.what == f"{command}: wrong state"}

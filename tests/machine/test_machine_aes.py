@@ -7,11 +7,9 @@ import pytest
 
 from machines import IMPLEMENTATION, OPTIMISATION, RunCase
 from worldwise.families.aes.evidence import CipherEvidence
-from worldwise.lab.image import ImageStore
 from worldwise.plan.case import parse_case
 from worldwise.records.check import CheckedRecords, check_records
 from worldwise.records.parse import parse_line
-from worldwise.targets.known import EMULATED
 
 VARIANT = f"{IMPLEMENTATION}-{OPTIMISATION}"
 
@@ -20,12 +18,12 @@ Sealed = Callable[[str], tuple[CheckedRecords, list[CipherEvidence]]]
 
 
 @pytest.fixture
-def sealed(records_of: RunCase, images: ImageStore) -> Sealed:
+def sealed(records_of: RunCase) -> Sealed:
     """Runs a case of three samples, checks its records as the tool does, and gives them and the evidence."""
 
     def run(text: str) -> tuple[CheckedRecords, list[CipherEvidence]]:
         wanted = parse_case(text, 3, 1)
-        lines = records_of(wanted, on=EMULATED[wanted.target].machine(wanted, images)).splitlines()
+        lines = records_of(wanted).splitlines()
         records = [parse_line(line, "records", number) for number, line in enumerate(lines, 1)]
         return check_records(records, wanted), [record for record in records if isinstance(record, CipherEvidence)]
 

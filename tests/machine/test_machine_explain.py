@@ -249,7 +249,7 @@ def test_a_signature_is_preempted_in_the_secure_world(watcher: Watcher, machine:
     # The TA's own work is the same as with no one else there, on the same stacks.
     ta = [one for one in signs if one.place == "ta"]
     assert len({one.functions["mbedtls_ecdsa_sign", "tee"].self for one in ta if one.phase == "sample"}) == 1
-    assert any(frame.function == "sign" for one in ta for stack in one.stacks for frame in stack[:1])
+    assert any(frame.function == "engine_sign" for one in ta for stack in one.stacks for frame in stack[:1])
 
 
 def test_regions_that_begin_in_a_preempted_thread_are_closed(watcher: Watcher, machine: Machine) -> None:
