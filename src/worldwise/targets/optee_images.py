@@ -123,7 +123,8 @@ def with_core_library(programs: Recipe, implementation: str, optimisation: str) 
     """An app's programs, of which the one for Linux is linked with the core's crypto library."""
     return replace(
         programs,
-        trees={**programs.trees, **guest_trees("entropy.c", "entropy.h", room="ops")},
+        outputs=(*programs.outputs, "linux-bench"),
+        trees={**programs.trees, **guest_trees("attest.h", "entropy.c", "entropy.h", room="ops")},
         needs={**programs.needs, "core-library": core_library(implementation, optimisation)},
     )
 

@@ -31,21 +31,18 @@ def programs(name: str, optimisation: str, crates: Callable[[Portable], Path | N
         crates: finds the sources of a library that comes as a crate.
     """
     built = app_programs(ATTESTATION, name, optimisation)
-    built = replace(
-        built,
-        outputs=(*built.outputs, "linux-bench"),
-        trees={**built.trees, **guest_trees("attest.h", room="ops")},
-    )
     if name in IMPLEMENTATIONS:
         return with_core_library(built, name, optimisation)
     implementation = find(name)
     packages = source_packages(implementation)
     return replace(
         built,
+        outputs=(*built.outputs, "linux-bench"),
         helpers=(*built.helpers, "app-attestation.py", "tee_library.py", "library.py", "objects.py"),
         sources=packages,
         trees={
             **built.trees,
+            **guest_trees("attest.h", room="ops"),
             **guest_trees(*_FRAME, room="portable"),
             **adapter_trees(implementation),
             **trees(implementation, crates(implementation)),
