@@ -19,7 +19,12 @@ static bool read_mode(const char *value)
 	return arguments.stack_mode || !strcmp(value, "count");
 }
 
-/* `length`: of the key, with which `argument` begins. */
+/* Whether the key with which `argument` begins, of `length` characters, is this one: no part of it, and no more. */
+static bool is_key(const char *argument, size_t length, const char *key)
+{
+	return strlen(key) == length && !strncmp(argument, key, length);
+}
+
 static bool read_number(const char *argument, size_t length, const char *value)
 {
 	const struct {
@@ -32,7 +37,7 @@ static bool read_number(const char *argument, size_t length, const char *value)
 	};
 
 	for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++) {
-		if (strlen(numbers[i].key) == length && !strncmp(argument, numbers[i].key, length)) {
+		if (is_key(argument, length, numbers[i].key)) {
 			char *rest;
 
 			*numbers[i].number = strtoull(value, &rest, 0);
@@ -51,11 +56,11 @@ static bool read_argument(const char *argument)
 		return false;
 	length = (size_t)(value - argument);
 	value++;
-	if (!strncmp(argument, "mode", length))
+	if (is_key(argument, length, "mode"))
 		return read_mode(value);
-	if (!strncmp(argument, "functions", length))
+	if (is_key(argument, length, "functions"))
 		return functions_read(value);
-	if (!strncmp(argument, "out", length))
+	if (is_key(argument, length, "out"))
 		return trace_open(value);
 	return read_number(argument, length, value);
 }

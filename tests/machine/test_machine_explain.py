@@ -273,6 +273,7 @@ def test_regions_that_begin_in_a_preempted_thread_are_closed(watcher: Watcher, m
         ({"mode": "both"}, r"mode=both is not understood"),
         ({"mode": "stack", "witness": "often"}, r"witness=often is not understood"),
         ({"colour": "red"}, r"colour=red is not understood"),
+        ({"m": "stack"}, r"m=stack is not understood"),
     ],
 )
 def test_a_wrong_argument_is_told(
