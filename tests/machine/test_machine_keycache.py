@@ -31,10 +31,12 @@ def medians(measured: Measured, case: Case) -> dict[str, float]:
 def test_where_a_key_is_found_decides_what_it_costs(measured: Measured) -> None:
     """Every key was compared with the one that was set, and the TA's counters said where it came from."""
     hit = medians(measured, case_of("get-hit", "32B"))
+    short = medians(measured, case_of("get-hit", "16B"))
     miss = medians(measured, case_of("get-miss", "32B", "none"))
     naive = medians(measured, case_of("get-miss", "32B", "naive"))
     assert hit["invoke"] <= ALLOWED * EMPTY
     assert hit["ta"] < 3_000
+    assert (short["storage"], short["ta"] < 3_000) == (0, True)
     # A record is opened: one AES-GCM of 32 bytes.
     assert hit["invoke"] + 10_000 < miss["invoke"] < 2 * hit["invoke"]
     assert (hit["storage"], miss["storage"]) == (0, 0)

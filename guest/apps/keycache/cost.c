@@ -124,9 +124,11 @@ static bool crypt_message(bool seal, const uint8_t key[KEY_BYTES], uint8_t *plai
 
 static void set(uint32_t client, uint32_t number)
 {
-	fill(own.keys[client], KEY_BYTES, number);
-	server_must(keycache_set(own.admin, client_name(client), own.keys[client], KEY_BYTES), own.admin, "SET",
-		    client);
+	/* What GET fetches has the size that the case names. */
+	size_t size = own.verb == GET ? own.key_bytes : KEY_BYTES;
+
+	fill(own.keys[client], size, number);
+	server_must(keycache_set(own.admin, client_name(client), own.keys[client], size), own.admin, "SET", client);
 }
 
 /* Uses a client's key once, for nothing. */
