@@ -6,7 +6,7 @@ import hashlib
 import json
 import shutil
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -39,6 +39,8 @@ _MANIFEST = "watched.json"
 _KEPT_TRACE = f"{TRACE}.gz"
 # Fast, and the trace still becomes ten times smaller.
 _COMPRESSION = 3
+# Models that the plugin runs at a time: MAX_CORES of plugin/worldwise/cycles.h.
+MOST_CORES = 8
 # Linux keeps this many characters of a process's name.
 _COMM_LENGTH = 15
 
@@ -73,6 +75,7 @@ class Watcher:
         exact_sites: bool = False,
         fresh: bool = False,
         expected: Path | None = None,
+        cores: Mapping[str, str] | None = None,
     ) -> Watched:
         """Run a case in mode stack, or take the kept trace of an equal run.
 
@@ -83,6 +86,8 @@ class Watcher:
             exact_sites: tell calls apart by their instruction, not only by the calling function.
             fresh: run it even if the trace of an equal run is kept.
             expected: the records that the run must repeat, byte for byte.
+            cores: the models that run with it, by the name of the core: their tables as core_model.table_of writes
+                them. At most MOST_CORES.
 
         Raises WorldwiseError as measuring does, if records differ from the expected, or if the trace does not add up.
         """
@@ -94,7 +99,9 @@ class Watcher:
         arguments = self._stack_arguments(machine) | {name: str(number) for name, number in asked.items() if number}
         ranges = b"" if exact_sites else pack_ranges(function_ranges(space, process))
         plugin = self.images.get(plugin_recipe())
+        tables = list((cores or {}).values())
         parts = [case_digest(self.lab, machine, case), plugin.digest, arguments, hashlib.sha256(ranges).hexdigest()]
+        parts += [hashlib.sha256(table.encode()).hexdigest() for table in tables]
         digest = hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()
         traces = self.lab.cache / "traces"
         traces.mkdir(parents=True, exist_ok=True)
@@ -103,7 +110,12 @@ class Watcher:
             if fresh or not _whole(final, digest):
                 with tempfile.TemporaryDirectory(dir=traces, prefix=".watching-") as work:
                     _write(functions := Path(work, "functions"), ranges)
-                    attached = Plugin(plugin.file("worldwise.so"), arguments, functions if ranges else None)
+                    attached = Plugin(
+                        plugin.file("worldwise.so"),
+                        arguments,
+                        functions if ranges else None,
+                        _tables(tables, Path(work)),
+                    )
                     directory = self._run(case, machine, attached, Path(work), digest)
                     shutil.rmtree(final, ignore_errors=True)
                     directory.rename(final)
@@ -170,6 +182,15 @@ def _write(functions: Path, ranges: bytes) -> None:
     """Let the plugin read it: if root runs the tool, the plugin runs as another user."""
     functions.write_bytes(ranges)
     functions.chmod(0o644)
+
+
+def _tables(tables: Sequence[str], work: Path) -> tuple[Path, ...]:
+    """The tables of cores as files in `work`, for the plugin."""
+    paths = []
+    for number, table in enumerate(tables):
+        _write(path := work / f"core-{number}", table.encode())
+        paths.append(path)
+    return tuple(paths)
 
 
 def require_same(found: Path, expected: Path, case: Case) -> None:
