@@ -25,7 +25,9 @@ EXIT_ERROR = 2
 _COMMANDS = {
     "Measure": (
         Listed("run", "Measure a SUITE and print what it answers", "worldwise.cli.run:run"),
-        Listed("explain", "Say which code executes the instructions of a case", "worldwise.cli.explain:explain"),
+        Listed(
+            "explain", "Say which code executes a case's instructions", "worldwise.cli.watched.explain:explain"
+        ),
     ),
     "Look at what was measured": (
         Listed("report", "Print a run again: all of it, or some of its sections", "worldwise.cli.report:report"),
