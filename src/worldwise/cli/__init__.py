@@ -25,9 +25,8 @@ EXIT_ERROR = 2
 _COMMANDS = {
     "Measure": (
         Listed("run", "Measure a SUITE and print what it answers", "worldwise.cli.run:run"),
-        Listed(
-            "explain", "Say which code executes a case's instructions", "worldwise.cli.watched.explain:explain"
-        ),
+        Listed("explain", "Say which code executes a case's instructions", "worldwise.cli.watched.explain:explain"),
+        Listed("predict", "Predict the cycles of a case on a named core", "worldwise.cli.watched.predict:predict"),
     ),
     "Look at what was measured": (
         Listed("report", "Print a run again: all of it, or some of its sections", "worldwise.cli.report:report"),

@@ -1,0 +1,52 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Cores that are predicted: their tables, and which of them can run a case's code."""
+
+from collections.abc import Mapping, Sequence
+
+from worldwise.base.errors import WorldwiseError
+from worldwise.libraries.core_model import table_of
+from worldwise.plan.case import Case
+from worldwise.plan.catalogue import takes_portables
+from worldwise.plan.spec import TEE_TARGETS
+from worldwise.run.watch import MOST_CORES
+
+# Kinds of models, in a table's line `kind`, that run no A64 code.
+_MICROCONTROLLERS = "mcu"
+# Cores that have no A64.
+_ONLY_A32 = ("cortex-a7", "cortex-a9")
+
+
+def tables(names: Sequence[str]) -> dict[str, str]:
+    """The tables of cores, by name, from names that may each have several with commas between. Raises WorldwiseError."""
+    wanted = list(dict.fromkeys(part.strip() for name in names for part in name.split(",") if part.strip()))
+    if not wanted:
+        raise WorldwiseError("no core is named", "such as `--core cortex-a72,cortex-a53`")
+    if len(wanted) > MOST_CORES:
+        raise WorldwiseError(f"{len(wanted)} cores are named; at most {MOST_CORES} run at a time")
+    return {name: table_of(name) for name in wanted}
+
+
+def can_predict(case: Case) -> bool:
+    """Whether models can run with a case: its machine is one on which stacks are followed, and it measures something."""
+    return case.target in TEE_TARGETS and bool(case.measures)
+
+
+def check(case: Case, cores: Mapping[str, str]) -> None:
+    """Raise WorldwiseError, with what to do, if a case cannot be predicted on each of these cores."""
+    if takes_portables(case.target):
+        raise WorldwiseError(
+            f"{case.id}: programs on boards and in plain Linux are not predicted yet, only counted",
+            "`worldwise run` counts them; a case of target optee or linux can be predicted",
+        )
+    if not can_predict(case):
+        raise WorldwiseError(f"{case.id}: it measures nothing whose cycles could be predicted")
+    for name, table in cores.items():
+        if name in _ONLY_A32 or _kind(table) == _MICROCONTROLLERS:
+            raise WorldwiseError(
+                f"{case.id}: its code is A64, which a {name} does not run",
+                "choose a core of Armv8-A, such as cortex-a72 or cortex-a53",
+            )
+
+
+def _kind(table: str) -> str:
+    return next((line.split()[1] for line in table.splitlines() if line.startswith("kind ")), "")
