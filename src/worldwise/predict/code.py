@@ -25,6 +25,11 @@ class Facts:
     maintenance: int = 0
     atomics: int = 0
 
+    @property
+    def events(self) -> bool:
+        """Whether there is anything but vectors."""
+        return bool(self.returns or self.barriers or self.maintenance or self.atomics)
+
 
 # Arm ARM, C4.1: bits 28 to 25 are x111 for SIMD data processing, x1x0 for loads and stores, whose bit 26 says SIMD.
 _KINDS: Mapping[str, Callable[[int], bool]] = {

@@ -17,7 +17,7 @@ _ONLY_A32 = ("cortex-a7", "cortex-a9")
 
 
 def tables(names: Sequence[str]) -> dict[str, str]:
-    """The tables of cores, by name, from names that may each have several with commas between. Raises WorldwiseError."""
+    """The tables of cores, by name; a text may have several names, with commas between. Raises WorldwiseError."""
     wanted = list(dict.fromkeys(part.strip() for name in names for part in name.split(",") if part.strip()))
     if not wanted:
         raise WorldwiseError("no core is named", "such as `--core cortex-a72,cortex-a53`")
@@ -27,7 +27,7 @@ def tables(names: Sequence[str]) -> dict[str, str]:
 
 
 def can_predict(case: Case) -> bool:
-    """Whether models can run with a case: its machine is one on which stacks are followed, and it measures something."""
+    """Whether models can run with a case: its machine's stacks are followed, and it measures something."""
     return case.target in TEE_TARGETS and bool(case.measures)
 
 

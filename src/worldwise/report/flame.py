@@ -118,8 +118,8 @@ def colour(frame: StackFrame) -> tuple[int, int, int]:
 def flame_graph(stacks: Stacks, title: str, renderer: Renderer, unit: str = "instructions") -> str:
     """One self-contained interactive SVG: click to zoom, search (Ctrl-F), colours by world.
 
-    `unit` is what the stacks' numbers are. The same stacks and title give the same bytes. Raises WorldwiseError for stacks in which nothing was executed, and
-    as `Renderer.run`.
+    `unit` is what the stacks' numbers are. The same stacks and title give the same bytes. Raises WorldwiseError for
+    stacks in which nothing was executed, and as `Renderer.run`.
     """
     text = _required(stacks, title)
     frames = sorted({frame for stack, count in stacks.items() if count for frame in stack}, key=_order)

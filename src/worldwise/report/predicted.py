@@ -11,7 +11,7 @@ from worldwise.base.tables import Section, Table, count
 from worldwise.base.units import FREQUENCIES, quantity_text
 from worldwise.plan.budget import Budget, parse_budget
 from worldwise.plan.case import Case
-from worldwise.predict.attribution import Attributed, Spent
+from worldwise.predict.attribution import Attributed
 from worldwise.predict.bounds import STATES, Estimate, estimates
 from worldwise.predict.errors import ErrorLines, load_errors
 from worldwise.predict.rules import INSIDE, OUTSIDE_FACTOR
@@ -30,8 +30,8 @@ WHAT = (
 )
 INTERVAL = (
     "from and to: code that no published figure validates is bounded by rules (docs/predict.md): from below as the "
-    f"model says, less the core's worst error; from above {OUTSIDE_FACTOR:g} times as much, and a price for each exception, "
-    "world switch, barrier and maintenance of the TLB. outside %: the share of such code."
+    f"model says, less the core's worst error; from above {OUTSIDE_FACTOR:g} times as much, and a price for each "
+    "exception, world switch, barrier and maintenance of the TLB. outside %: the share of such code."
 )
 
 
@@ -90,14 +90,20 @@ def budget_of(reading: Reading) -> Budget | None:
 def summary(lines: Sequence[Line], clock: Fraction, budget: Budget | None) -> Section:
     """All estimates in one table, with their error lines below it."""
     verdicts = {id(one.estimate): one for one in judged((line.estimate for line in lines), budget)} if budget else {}
-    headers = ["measure", "variant", "place", "core", "call", "count\ninstr", "predicted\ncycles", "from\ncycles"]
-    headers += ["to\ncycles", "instr /\ncycle", f"{quantity_text(clock, FREQUENCIES)}\nus", "outside\n%"]
+    headers = ["measure", "variant", "place", "core", "call", "count\ninstr", "predicted\ncycles", "error\n± %"]
+    headers += [
+        "from\ncycles",
+        "to\ncycles",
+        "instr /\ncycle",
+        f"{quantity_text(clock, FREQUENCIES)}\nus",
+        "outside\n%",
+    ]
     headers += ["verdict"] if verdicts else []
     cells = [_cells(line, clock) + ([_said(verdicts, line)] if verdicts else []) for line in lines]
     notes = [WHAT, INTERVAL, *error_notes(line.estimate for line in lines)]
     if budget and verdicts:
         notes.append(verdict_note(list(verdicts.values()), budget))
-    return Section("Predicted cycles", Table(headers, cells, 5, (12,)), notes, "predicted")
+    return Section("Predicted cycles", Table(headers, cells, 5, (13,)), notes, "predicted")
 
 
 def _cells(line: Line, clock: Fraction) -> list[str]:
@@ -110,6 +116,7 @@ def _cells(line: Line, clock: Fraction) -> list[str]:
         STATES[one.state],
         count(line.instructions),
         count(one.cycles),
+        f"{one.line.median:g}" if one.line and one.inside else "-",
         count(one.whole.low),
         count(one.whole.high),
         f"{one.per_cycle:.2f}",
@@ -140,9 +147,7 @@ def verdict_note(found: Sequence[Judged], budget: Budget) -> str:
         own = [one for one in found if one.estimate.core == core]
         verdict = overall(own)
         texts = dict.fromkeys(one.text() for one in own if one.verdict == verdict)
-        parts.append(
-            f"on {core} it {_verb(next(iter(texts)))}" if len(texts) == 1 else f"on {core} it {_verb(verdict)}"
-        )
+        parts.append(f"on {core} it {_verb(next(iter(texts)) if len(texts) == 1 else verdict)}")
     return f"Budget of {budget.limit_text} at {budget.clock_text}, by predicted cycles: {'; '.join(parts)}."
 
 
@@ -167,36 +172,32 @@ def layer_section(line: Line, order: Sequence[str]) -> Section:
     by_name = {layer.layer: layer for layer in one.sample.layers}
     names = [name for name in order if name in by_name] + sorted(by_name.keys() - set(order))
     cells = [
-        [name, count(layer.instructions), *_spent_cells(layer.cycles, one.cycles, layer.instructions)]
-        + ["inside" if name in INSIDE else "outside"]
+        [name, *_spent_cells(layer.cycles, one.cycles, layer.instructions), "inside" if name in INSIDE else "outside"]
         for name in names
         if (layer := by_name[name]).instructions
     ]
-    cells.append(
-        ["sum", count(one.instructions), *_spent_cells(list(one.causes.values()), one.cycles, one.instructions), ""]
-    )
+    cells.append(["sum", *_spent_cells(list(one.causes.values()), one.cycles, one.instructions), ""])
     notes = [f"{reason}: {cycles:,} cycles, {_share(cycles, one.cycles)} %" for reason, cycles in one.reasons.items()]
     if notes:
         notes = ["Outside the validated domain, and bounded by rules: " + "; ".join(notes) + "."]
-    return Section(f"Layers: {title(line)}", Table(["layer", "instr", *_SPENT, "domain"], cells, 1, (11,)), notes)
+    return Section(f"Layers: {title(line)}", Table(["layer", *_SPENT, "domain"], cells, 1, (11,)), notes)
 
 
 def function_section(line: Line, attributed: Attributed, top: int) -> Section:
     """The functions of one estimate that take the most cycles themselves."""
     ranked = sorted(attributed.functions.items(), key=lambda item: (-item[1].total, str(item[0])))
     cells = [
-        [str(frame), count(spent.instructions), *_spent_cells(spent.cycles, attributed.total, spent.instructions)]
-        for frame, spent in ranked[:top]
+        [str(frame), *_spent_cells(spent.cycles, attributed.total, spent.instructions)] for frame, spent in ranked[:top]
     ]
-    return Section(f"Functions: {title(line)}", Table(["function (image)", "instr", *_SPENT], cells, 1))
+    return Section(f"Functions: {title(line)}", Table(["function (image)", *_SPENT], cells, 1))
 
 
-_SPENT = ["cycles", "cycles\n%", "instr /\ncycle", *(f"{cause}\n%" for cause in CAUSES)]
+_SPENT = ["instr", "cycles", "cycles\n%", "instr /\ncycle", *(f"{cause}\n%" for cause in CAUSES)]
 
 
 def _spent_cells(cycles: Sequence[int], whole: int, instructions: int) -> list[str]:
     own = sum(cycles)
-    cells = [count(own), _share(own, whole), f"{instructions / own:.2f}" if own else "-"]
+    cells = [count(instructions), count(own), _share(own, whole), f"{instructions / own:.2f}" if own else "-"]
     return cells + [_share(one, own) for one in cycles]
 
 
@@ -331,7 +332,7 @@ def to_json(line: Line, clock: Fraction, budget: Budget | None = None) -> dict[s
             {
                 "layer": layer.layer,
                 "instructions": layer.instructions,
-                "cycles": dict(zip(CAUSES, layer.cycles, strict=True)),
+                "cycles": _by_cause(layer.cycles),
             }
             for layer in one.sample.layers
         ],
@@ -344,19 +345,25 @@ def functions_json(attributed: Attributed) -> list[dict[str, Any]]:
     """The functions of a sample as data, the most expensive first."""
     ranked = sorted(attributed.functions.items(), key=lambda item: (-item[1].total, str(item[0])))
     return [
-        {"function": frame.function, "image": frame.image, "layer": frame.layer, **_data(spent)}
+        {
+            "function": frame.function,
+            "image": frame.image,
+            "layer": frame.layer,
+            "instructions": spent.instructions,
+            "cycles": _by_cause(spent.cycles),
+        }
         for frame, spent in ranked
     ]
 
 
-def _data(spent: Spent) -> dict[str, Any]:
-    return {"instructions": spent.instructions, "cycles": dict(zip(CAUSES, spent.cycles, strict=True))}
+def _by_cause(cycles: Sequence[int]) -> dict[str, int]:
+    return dict(zip(CAUSES, cycles, strict=True))
 
 
 def to_csv(lines: Sequence[Line], clock: Fraction, budget: Budget | None) -> str:
     """A line for each estimate, units in the headers."""
-    names = ("case", "measure", "place", "core", "state", "count", "predicted_cycles", "low", "high", "clock_hz")
-    names += ("predicted_us", "low_us", "high_us", "instructions_per_cycle", "inside", "verdict")
+    names = ["case", "measure", "place", "core", "state", "count", "predicted_cycles", "low", "high", "clock_hz"]
+    names += ["predicted_us", "low_us", "high_us", "instructions_per_cycle", "inside", "verdict"]
     found = [(to_json(line, clock, budget), line.estimate) for line in lines]
     rows = [[*(data[name] for name in names), *one.causes.values(), one.error] for data, one in found]
     return csv_text([[*names, *(f"{cause}_cycles" for cause in CAUSES), "error"], *rows])

@@ -3,6 +3,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from fnmatch import fnmatchcase
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -15,7 +16,7 @@ from worldwise.cli.options import check_output, format_option, output_option, ru
 from worldwise.cli.watched.tools import Output, Session, cases_of_run, measures_of, outermost
 from worldwise.explain.layers import Rules, load_rules
 from worldwise.explain.owners import Explainer
-from worldwise.plan.budget import Budget
+from worldwise.plan.budget import Budget, check_budget
 from worldwise.plan.case import Case, parse_case
 from worldwise.plan.suite import load_suite
 from worldwise.plan.tables import MAX_SAMPLES, MAX_WARMUP
@@ -76,14 +77,12 @@ class _Seen:
 @click.option(
     "--budget",
     metavar="TIME@CLOCK",
-    help="Judge signing, from the client, by its interval of cycles, such as 5ms@1.5GHz.",
+    help="Judge signing, from the client, by its interval of cycles.",
 )
 @click.option("--case", "wanted", multiple=True, metavar="PATTERN", help="Only the cases of a run or suite that match.")
 @click.option("--measure", metavar="NAME", help="Only this measure, such as sign.  [default: all]")
 @click.option("--place", metavar="NAME", help="Only where it is measured: ta, client, linux.  [default: all]")
-@click.option(
-    "--samples", type=click.IntRange(1, MAX_SAMPLES), default=3, show_default=True, help="Warm calls of a CASE."
-)
+@click.option("--samples", type=click.IntRange(1, MAX_SAMPLES), default=3, show_default=True, help="Warm calls.")
 @click.option("--warmup", type=click.IntRange(0, MAX_WARMUP), default=0, show_default=True, help="Of a CASE.")
 @click.option("--top", type=click.IntRange(1), default=15, show_default=True, help="Functions shown.")
 @format_option(FORMATS)
@@ -114,6 +113,8 @@ def predict(**typed: Any) -> int:
     # Every error in the call is reported before anything runs.
     tables = known.tables(call.cores)
     cases = _asked(call)
+    if budget:
+        check_budget(budget, [case for case, _ in cases])
     _check(call, cases, tables)
     rules, errors = load_rules(), load_errors()
     session = Session(rules, call.fresh)
@@ -124,8 +125,6 @@ def predict(**typed: Any) -> int:
     with Output(call.output) as out:
         _show(seen, cases, rules, session, call, clock, budget, out)
     verdicts = judged((line.estimate for line in seen.lines), budget) if budget else []
-    if budget and not verdicts:
-        raise WorldwiseError(f"the budget of {budget.limit_text} judges nothing here", "it is for sign at place client")
     return EXIT_OVER_BUDGET if verdicts and overall(verdicts) != FITS else 0
 
 
@@ -165,8 +164,6 @@ def _short(case: Case, call: _Call) -> Case:
 
 
 def _matches(case: Case, patterns: Sequence[str]) -> bool:
-    from fnmatch import fnmatchcase
-
     return not patterns or any(fnmatchcase(case.id, pattern) for pattern in patterns)
 
 
