@@ -66,8 +66,10 @@ class Output:
 class Session:
     """The tools that one call of a command needs, made once."""
 
-    def __init__(self, rules: Rules, fresh: bool, inline: bool = False, witness: int = 0) -> None:
-        notes = Notes()
+    def __init__(
+        self, rules: Rules, fresh: bool, inline: bool = False, witness: int = 0, notes: Notes | None = None
+    ) -> None:
+        notes = notes or Notes()
         note = notes.note
         self.rules = rules
         self.note: Callable[[str], None] = note
