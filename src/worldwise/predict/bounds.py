@@ -34,6 +34,7 @@ class Estimate:
         state: which of the two.
         samples: how many it is the median of.
         line: the error line of its kind of code; None: the core is unvalidated.
+        error: the error line in words, or that there is none, and what is known instead.
         inside: the predicted cycles that the error line is valid for.
         reasons: why the others are outside -> predicted cycles.
         outside: the bounds of these.
@@ -45,6 +46,7 @@ class Estimate:
     state: State
     samples: int
     line: ErrorLine | None
+    error: str
     inside: int
     reasons: Mapping[str, int]
     outside: Interval
@@ -69,14 +71,6 @@ class Estimate:
     def causes(self) -> dict[str, int]:
         """Cycles by cause."""
         return {name: sum(one.cycles[number] for one in self.sample.layers) for number, name in enumerate(CAUSES)}
-
-    @property
-    def error(self) -> str:
-        """The error line in words."""
-        return self.line.text() if self.line else UNVALIDATED
-
-
-UNVALIDATED = "unvalidated: no held-out figure of this core"
 
 
 def estimates(case: PredictedCase, core: str, errors: ErrorLines) -> list[Estimate]:
@@ -112,7 +106,8 @@ def estimate(sample: PredictedSample, core: str, state: State, errors: ErrorLine
     )
     low = _down(inside * (1 - worst / 100)) + outside.low
     high = math.ceil(inside * (1 + worst / 100)) + outside.high
-    return Estimate(sample, core, state, samples, line, inside, reasons, outside, Interval(low, high))
+    error = line.text() if line else errors.unvalidated(core)
+    return Estimate(sample, core, state, samples, line, error, inside, reasons, outside, Interval(low, high))
 
 
 def _outside(sample: PredictedSample, state: State, line: ErrorLine | None, vectors: bool) -> dict[str, int]:
@@ -140,7 +135,7 @@ def _outside(sample: PredictedSample, state: State, line: ErrorLine | None, vect
 def _whole(sample: PredictedSample, state: State, line: ErrorLine | None) -> str:
     """Why the whole sample is outside; empty if it is not."""
     if line is None:
-        return UNVALIDATED
+        return "an unvalidated core"
     if state == "first":
         return "a first call: all held-out figures are of warm ones"
     if sample.cycles < rules.LEAST_CYCLES:

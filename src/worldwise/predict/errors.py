@@ -18,6 +18,8 @@ from worldwise.predict.rules import LEAST_FIGURES
 
 ERRORS = paths.REPOSITORY / "measured" / "validation" / "errors.json"
 ALL = "all"
+# A kind of line that is no validation: the figures to which numbers of the core were fitted.
+FITTED = "fitted"
 _MOST_BYTES = 2**20
 
 _Percent = Annotated[float, Field(ge=0, allow_inf_nan=False)]
@@ -70,9 +72,20 @@ class ErrorLines(BaseModel):
             (
                 line
                 for line in self.lines
-                if (line.core, line.kind) == (core, kind) and (kind == ALL or line.figures >= LEAST_FIGURES)
+                if (line.core, line.kind) == (core, kind) and (kind in (ALL, FITTED) or line.figures >= LEAST_FIGURES)
             ),
             None,
+        )
+
+    def unvalidated(self, core: str) -> str:
+        """What is known of a core that has no line for all code, in words."""
+        fitted = self.exact(core, FITTED)
+        if not fitted:
+            return "unvalidated: no held-out figure of this core"
+        figures = "the 1 figure" if fitted.figures == 1 else f"the {fitted.figures} figures"
+        return (
+            f"unvalidated: no held-out figure of this core; {figures} to which it was fitted are off by "
+            f"{fitted.median:g} % in the median, {fitted.worst:g} % at worst"
         )
 
     def line(self, core: str, kinds: Sequence[str]) -> ErrorLine | None:

@@ -257,10 +257,13 @@ _WORLDS: Mapping[str, Callable[[str], bool]] = {
 
 
 def verdict_line(reading: Reading) -> str:
-    """The verdict by predicted cycles for the answer on one screen; empty without predictions or budget."""
+    """A sentence for the answer on one screen: the verdict by predicted cycles, or where they are; else empty."""
     budget = budget_of(reading)
     found = judged((line.estimate for line in lines_of(reading)), budget) if budget else []
-    return verdict_note(found, budget) if budget and found else ""
+    if budget and found:
+        return verdict_note(found, budget)
+    cores = ", ".join(one.core for one in reading.predictions)
+    return f"Predicted cycles on {cores}: --section predicted" if cores else ""
 
 
 def columns(reading: Reading) -> Mapping[str, Callable[[Row], object]]:

@@ -55,8 +55,8 @@ def _end(reading: Reading, _full: bool) -> list[Section]:
 
 
 _LAST = (Group(1000, _end),)
-# Right behind the times of one instruction per cycle.
-_PREDICTED = Group(301, predicted.sections)
+# Before the times of one instruction per cycle.
+_PREDICTED = Group(299, predicted.sections)
 
 
 def render(reading: Reading, console: Console, full: bool = False) -> None:
