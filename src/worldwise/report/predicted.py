@@ -4,21 +4,24 @@
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from worldwise.base.outgoing import csv_text
 from worldwise.base.tables import Section, Table, count
 from worldwise.base.units import FREQUENCIES, quantity_text
 from worldwise.plan.budget import Budget, parse_budget
 from worldwise.plan.case import Case
-from worldwise.predict.attribution import Attributed
 from worldwise.predict.bounds import STATES, Estimate, estimates
 from worldwise.predict.errors import ErrorLines, load_errors
 from worldwise.predict.rules import INSIDE, OUTSIDE_FACTOR
-from worldwise.predict.verdict import Judged, judged, overall, seconds
+from worldwise.predict.verdict import OPEN, Judged, judged, overall, seconds, time_text
 from worldwise.read.models import Reading, Row
 from worldwise.records.predicted import CAUSES
 from worldwise.report.tables import operation_name
+
+if TYPE_CHECKING:
+    # It loads what reads the machine's symbols, which a report needs not.
+    from worldwise.predict.attribution import Attributed
 
 FORMAT = 1
 # The clock of tables if nothing names one.
@@ -140,19 +143,17 @@ def error_notes(found: Iterable[Estimate]) -> list[str]:
 
 
 def verdict_note(found: Sequence[Judged], budget: Budget) -> str:
-    """The verdict of a budget by core, in a sentence."""
-    cores = dict.fromkeys(one.estimate.core for one in found)
+    """The verdict of a budget by core, in a sentence; with the interval if it is open."""
     parts = []
-    for core in cores:
+    for core in dict.fromkeys(one.estimate.core for one in found):
         own = [one for one in found if one.estimate.core == core]
         verdict = overall(own)
-        texts = dict.fromkeys(one.text() for one in own if one.verdict == verdict)
-        parts.append(f"on {core} it {_verb(next(iter(texts)) if len(texts) == 1 else verdict)}")
+        text = f"on {core} it {verdict}"
+        if verdict == OPEN:
+            low, high = (min(one.estimate.whole.low for one in own), max(one.estimate.whole.high for one in own))
+            text += f" whether it fits (between {time_text(low, budget.clock)} and {time_text(high, budget.clock)})"
+        parts.append(text)
     return f"Budget of {budget.limit_text} at {budget.clock_text}, by predicted cycles: {'; '.join(parts)}."
-
-
-def _verb(verdict: str) -> str:
-    return verdict.replace("cannot be told", "cannot be told whether it fits", 1)
 
 
 def causes_section(lines: Sequence[Line]) -> Section:
@@ -183,7 +184,7 @@ def layer_section(line: Line, order: Sequence[str]) -> Section:
     return Section(f"Layers: {title(line)}", Table(["layer", *_SPENT, "domain"], cells, 1, (11,)), notes)
 
 
-def function_section(line: Line, attributed: Attributed, top: int) -> Section:
+def function_section(line: Line, attributed: "Attributed", top: int) -> Section:
     """The functions of one estimate that take the most cycles themselves."""
     ranked = sorted(attributed.functions.items(), key=lambda item: (-item[1].total, str(item[0])))
     cells = [
@@ -344,7 +345,7 @@ def to_json(line: Line, clock: Fraction, budget: Budget | None = None) -> dict[s
     }
 
 
-def functions_json(attributed: Attributed) -> list[dict[str, Any]]:
+def functions_json(attributed: "Attributed") -> list[dict[str, Any]]:
     """The functions of a sample as data, the most expensive first."""
     ranked = sorted(attributed.functions.items(), key=lambda item: (-item[1].total, str(item[0])))
     return [

@@ -33,7 +33,10 @@ def load(run: Run) -> tuple[Predicted, ...]:
     """The predictions of a run, by core. Raises WorldwiseError naming the file that is none, or of another run."""
     found = []
     for path in sorted(run.path.glob(f"{_BEGIN}*{_END}")):
-        predicted = parse_predicted(files.read_bytes(path, MOST_BYTES, run.path), path)
+        try:
+            predicted = parse_predicted(files.read_bytes(path, MOST_BYTES, run.path), path)
+        except OSError as error:
+            raise WorldwiseError(f"{path}: cannot be read: {files.quoted(error.strerror or str(error))}") from None
         if path.name != f"{_BEGIN}{predicted.core}{_END}":
             raise WorldwiseError(f"{path}: it has the predictions of {predicted.core}, not those of its name.")
         for one in predicted.cases:

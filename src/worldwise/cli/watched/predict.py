@@ -138,9 +138,8 @@ def _asked(call: _Call) -> list[tuple[Case, Run | None]]:
         try:
             suite = load_suite(call.what)
         except WorldwiseError:
-            raise WorldwiseError(
-                error.message, f"{error.hint}; or a case, TARGET/VARIANT/OPERATION; or a suite"
-            ) from error
+            hint = f"{error.hint}; or a case, TARGET/VARIANT/OPERATION; or a suite of `worldwise suites`"
+            raise WorldwiseError(error.message, hint) from error
         found = [(_short(case, call), None) for case in suite.cases if _matches(case, call.wanted)]
         if not found:
             raise WorldwiseError(f"suite {call.what} has no case that matches {' or '.join(call.wanted)}") from None
