@@ -389,7 +389,7 @@ def test_cores_are_named_with_commas() -> None:
 @pytest.mark.parametrize(
     ("text", "table", "said"),
     [
-        ("linux-armv8/bearssl-O2/sign,curve=secp256r1,size=32B", "kind out-of-order", "not predicted yet"),
+        ("linux-armv7/bearssl-O2/sign,curve=secp256r1,size=32B", "kind out-of-order", "not predicted yet"),
         ("optee/mbedtls-nist-O2/hello", "kind mcu", "its code is A64, which a cortex-x does not run"),
     ],
 )

@@ -6,9 +6,7 @@ from collections.abc import Mapping, Sequence
 from worldwise.base.errors import WorldwiseError
 from worldwise.libraries.core_model import table_of
 from worldwise.plan.case import Case
-from worldwise.plan.catalogue import takes_portables
-from worldwise.plan.spec import TEE_TARGETS
-from worldwise.run.watch import MOST_CORES
+from worldwise.run.watch import MOST_CORES, can_model
 
 # Kinds of models, in a table's line `kind`, that run no A64 code.
 _MICROCONTROLLERS = "mcu"
@@ -27,16 +25,16 @@ def tables(names: Sequence[str]) -> dict[str, str]:
 
 
 def can_predict(case: Case) -> bool:
-    """Whether models can run with a case: its machine's stacks are followed, and it measures something."""
-    return case.target in TEE_TARGETS and bool(case.measures)
+    """Whether models can run with a case: with its machine, and it measures something."""
+    return can_model(case.target) and bool(case.measures)
 
 
 def check(case: Case, cores: Mapping[str, str]) -> None:
     """Raise WorldwiseError, with what to do, if a case cannot be predicted on each of these cores."""
-    if takes_portables(case.target):
+    if not can_model(case.target):
         raise WorldwiseError(
-            f"{case.id}: programs on boards and in plain Linux are not predicted yet, only counted",
-            "`worldwise run` counts them; a case of target optee or linux can be predicted",
+            f"{case.id}: programs on boards and in Linux on Armv7-A are not predicted yet, only counted",
+            "`worldwise run` counts them; a case of target optee, linux or linux-armv8 can be predicted",
         )
     if not can_predict(case):
         raise WorldwiseError(f"{case.id}: it measures nothing whose cycles could be predicted")

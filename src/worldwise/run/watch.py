@@ -23,12 +23,12 @@ from worldwise.machine.emulator import Emulator
 from worldwise.machine.machine import RECORDS, TRACE, Machine
 from worldwise.machine.plugin import Plugin
 from worldwise.machine.plugin import plugin as plugin_recipe
-from worldwise.machine.symbols.machine import address_space
+from worldwise.machine.symbols.machine import address_space, program_space
 from worldwise.machine.symbols.ranges import function_ranges, pack_ranges
 from worldwise.machine.symbols.said import machine_symbols
 from worldwise.machine.symbols.space import AddressSpace
 from worldwise.plan.case import Case
-from worldwise.plan.catalogue import takes_portables
+from worldwise.plan.catalogue import is_board, takes_portables
 from worldwise.records.check import CheckedRecords, check_records
 from worldwise.records.parse import read_content, read_records
 from worldwise.records.trace import Trace, read_trace
@@ -91,12 +91,15 @@ class Watcher:
 
         Raises WorldwiseError as measuring does, if records differ from the expected, or if the trace does not add up.
         """
-        _require_explainable(case)
+        if not cores or not can_model(case.target):
+            _require_explainable(case)
         machine = EMULATED[case.target].machine(case, self.images)
         process = _process(case)
-        space = address_space(self.emulator, machine, self.images)
+        space = self._space(case, machine)
         asked = {"passes": passes, "witness": witness}
-        arguments = self._stack_arguments(machine) | {name: str(number) for name, number in asked.items() if number}
+        arguments = self._stack_arguments(case, machine) | {
+            name: str(number) for name, number in asked.items() if number
+        }
         ranges = b"" if exact_sites else pack_ranges(function_ranges(space, process))
         plugin = self.images.get(plugin_recipe())
         tables = list((cores or {}).values())
@@ -135,7 +138,7 @@ class Watcher:
         space = address_space(self.emulator, machine, self.images)
         _write(functions, pack_ranges(function_ranges(space, _process(case))))
         plugin = self.images.get(plugin_recipe()).file("worldwise.so")
-        return Plugin(plugin, self._stack_arguments(machine), functions)
+        return Plugin(plugin, self._stack_arguments(case, machine), functions)
 
     def _run(self, case: Case, machine: Machine, plugin: Plugin, work: Path, digest: str) -> Path:
         """Run a case in `work`, and return the folder with the files to keep."""
@@ -149,8 +152,15 @@ class Watcher:
         _keep(directory, digest)
         return directory
 
-    def _stack_arguments(self, machine: Machine) -> dict[str, str]:
-        """Mode stack, with the addresses at which tasks and threads switch."""
+    def _space(self, case: Case, machine: Machine) -> AddressSpace:
+        if takes_portables(case.target):
+            return program_space(self.emulator, machine, _process(case))
+        return address_space(self.emulator, machine, self.images)
+
+    def _stack_arguments(self, case: Case, machine: Machine) -> dict[str, str]:
+        """Mode stack, with the addresses at which tasks and threads switch; in plain Linux without."""
+        if takes_portables(case.target):
+            return {"mode": "stack", "monitor": "no"}
         said = machine_symbols(self.emulator, machine) / "kallsyms"
         switch = [
             line.split()[0] for line in said.read_text(encoding="ascii").splitlines() if line.endswith(" cpu_switch_to")
@@ -163,6 +173,11 @@ class Watcher:
             "thread-suspend": f"{symbol_address(machine.symbols['tee'], 'thread_state_suspend'):#x}",
             "thread-resume": f"{symbol_address(machine.symbols['tee'], 'thread_resume'):#x}",
         }
+
+
+def can_model(target: str) -> bool:
+    """Whether models of cores can run with a target's cases: the plugin follows machines of A64."""
+    return not is_board(target) and target != "linux-armv7"
 
 
 def _require_explainable(case: Case) -> None:
