@@ -251,7 +251,7 @@ def test_the_kernel_is_bounded_from_below_and_above() -> None:
     [
         ([layer("TA code", [1999, 0, 0, 0, 0, 0])], "warm", "fewer than 2,000 cycles"),
         ([INSIDE], "first", "a first call: all held-out figures are of warm ones"),
-        ([layer("TA code", [1000, 0, 0, 1001, 0, 0])], "warm", "bound by memory"),
+        ([layer("TA code", [1000, 0, 0, 3001, 0, 0])], "warm", "bound by memory"),
     ],
 )
 def test_a_whole_measure_may_be_outside(some: list[LayerCycles], state: Any, reason: str) -> None:
