@@ -57,6 +57,21 @@ class CutPlugin(Plugin):
         return [(self.file, "/plugin/cut.so", "ro")]
 
 
+class CyclesPlugin(Plugin):
+    """The plugin that runs models of cores with a flat program: see plugin/cycles/main.c."""
+
+    def option(self) -> str:
+        """The value of QEMU's `-plugin`."""
+        given = [f"{key}={value}" for key, value in self.arguments.items()]
+        given += [f"core=/plugin/core-{number}" for number in range(len(self.cores))]
+        return ",".join(["/plugin/cycles.so", f"out=/run/{TRACE}", *given])
+
+    def binds(self) -> list[Bind]:
+        """What it needs to see in the lab."""
+        tables: list[Bind] = [(path, f"/plugin/core-{number}", "ro") for number, path in enumerate(self.cores)]
+        return [(self.file, "/plugin/cycles.so", "ro"), *tables]
+
+
 def plugin() -> Recipe:
     """The plugin that counts regions, follows stacks and runs models of cores."""
     return Recipe(

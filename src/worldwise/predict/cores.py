@@ -4,8 +4,10 @@
 from collections.abc import Mapping, Sequence
 
 from worldwise.base.errors import WorldwiseError
+from worldwise.libraries.boards import boards
 from worldwise.libraries.core_model import table_of
 from worldwise.plan.case import Case
+from worldwise.plan.catalogue import is_board
 from worldwise.run.watch import MOST_CORES, can_model
 
 # Kinds of models, in a table's line `kind`, that run no A64 code.
@@ -33,13 +35,20 @@ def check(case: Case, cores: Mapping[str, str]) -> None:
     """Raise WorldwiseError, with what to do, if a case cannot be predicted on each of these cores."""
     if not can_model(case.target):
         raise WorldwiseError(
-            f"{case.id}: programs on boards and in Linux on Armv7-A are not predicted yet, only counted",
-            "`worldwise run` counts them; a case of target optee, linux or linux-armv8 can be predicted",
+            f"{case.id}: programs in Linux on Armv7-A are not predicted yet, only counted",
+            "`worldwise run` counts them; a case of optee, linux, linux-armv8 or a board can be predicted",
         )
     if not can_predict(case):
         raise WorldwiseError(f"{case.id}: it measures nothing whose cycles could be predicted")
     for name, table in cores.items():
-        if name in _ONLY_A32 or _kind(table) == _MICROCONTROLLERS:
+        small = name.startswith("cortex-m") or _kind(table) == _MICROCONTROLLERS
+        if is_board(case.target):
+            if not small:
+                raise WorldwiseError(
+                    f"{case.id}: its code is T32 of a Cortex-M, which is no program for a {name}",
+                    f"choose a core such as {boards()[case.target].core}",
+                )
+        elif name in _ONLY_A32 or small:
             raise WorldwiseError(
                 f"{case.id}: its code is A64, which a {name} does not run",
                 "choose a core of Armv8-A, such as cortex-a72 or cortex-a53",

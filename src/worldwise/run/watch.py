@@ -21,7 +21,7 @@ from worldwise.lab.lab import Lab
 from worldwise.machine.elf import symbol_address
 from worldwise.machine.emulator import Emulator
 from worldwise.machine.machine import RECORDS, TRACE, Machine
-from worldwise.machine.plugin import Plugin
+from worldwise.machine.plugin import CyclesPlugin, Plugin, cycles_plugin
 from worldwise.machine.plugin import plugin as plugin_recipe
 from worldwise.machine.symbols.machine import address_space, program_space
 from worldwise.machine.symbols.ranges import function_ranges, pack_ranges
@@ -30,6 +30,7 @@ from worldwise.machine.symbols.space import AddressSpace
 from worldwise.plan.case import Case
 from worldwise.plan.catalogue import is_board, takes_portables
 from worldwise.records.check import CheckedRecords, check_records
+from worldwise.records.flat import FlatRegion, read_regions
 from worldwise.records.parse import read_content, read_records
 from worldwise.records.trace import Trace, read_trace
 from worldwise.run.measure import case_digest, check_run
@@ -41,6 +42,8 @@ _KEPT_TRACE = f"{TRACE}.gz"
 _COMPRESSION = 3
 # Models that the plugin runs at a time: MAX_CORES of plugin/worldwise/cycles.h.
 MOST_CORES = 8
+# SysTick's counter: the stretches of a board's program are between two readings of it.
+_COUNTER = {"counter": "0xe000e018"}
 # Linux keeps this many characters of a process's name.
 _COMM_LENGTH = 15
 
@@ -91,7 +94,7 @@ class Watcher:
 
         Raises WorldwiseError as measuring does, if records differ from the expected, or if the trace does not add up.
         """
-        if not cores or not can_model(case.target):
+        if not cores or is_board(case.target):
             _require_explainable(case)
         machine = EMULATED[case.target].machine(case, self.images)
         process = _process(case)
@@ -106,28 +109,48 @@ class Watcher:
         parts = [case_digest(self.lab, machine, case), plugin.digest, arguments, hashlib.sha256(ranges).hexdigest()]
         parts += [hashlib.sha256(table.encode()).hexdigest() for table in tables]
         digest = hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()
+
+        def attached(work: Path) -> Plugin:
+            _write(functions := work / "functions", ranges)
+            made = plugin.file("worldwise.so")
+            return Plugin(made, arguments, functions if ranges else None, _tables(tables, work))
+
+        final = self._kept(case, machine, digest, fresh, attached)
+        checked = _checked(final, case, expected)
+        return Watched(case, process, final, space, checked, read_trace(final / _KEPT_TRACE))
+
+    def watch_flat(
+        self, case: Case, cores: Mapping[str, str], fresh: bool = False, expected: Path | None = None
+    ) -> tuple[CheckedRecords, Sequence[FlatRegion]]:
+        """Run a board's case with models of cores: its records, and the stretches between readings of its counter.
+
+        Arguments and errors as those of `watch`.
+        """
+        machine = EMULATED[case.target].machine(case, self.images)
+        plugin = self.images.get(cycles_plugin())
+        tables = list(cores.values())
+        parts = [case_digest(self.lab, machine, case), plugin.digest, _COUNTER, *tables]
+        digest = hashlib.sha256(json.dumps(parts).encode()).hexdigest()
+
+        def attached(work: Path) -> Plugin:
+            return CyclesPlugin(plugin.file("cycles.so"), _COUNTER, None, _tables(tables, work))
+
+        final = self._kept(case, machine, digest, fresh, attached)
+        return _checked(final, case, expected), read_regions(final / _KEPT_TRACE)
+
+    def _kept(self, case: Case, machine: Machine, digest: str, fresh: bool, attached: Callable[[Path], Plugin]) -> Path:
+        """The folder of what an equal run left, or of one that is run now with a plugin; `attached` gets a folder."""
         traces = self.lab.cache / "traces"
         traces.mkdir(parents=True, exist_ok=True)
         final = traces / digest[:16]
         with FileLock(traces / f".{digest[:16]}.lock"):
             if fresh or not _whole(final, digest):
                 with tempfile.TemporaryDirectory(dir=traces, prefix=".watching-") as work:
-                    _write(functions := Path(work, "functions"), ranges)
-                    attached = Plugin(
-                        plugin.file("worldwise.so"),
-                        arguments,
-                        functions if ranges else None,
-                        _tables(tables, Path(work)),
-                    )
-                    directory = self._run(case, machine, attached, Path(work), digest)
+                    directory = self._run(case, machine, attached(Path(work)), Path(work), digest)
                     shutil.rmtree(final, ignore_errors=True)
                     directory.rename(final)
         mark_used(final)
-        records = final / RECORDS
-        if expected:
-            require_same(records, expected, case)
-        checked = check_records(read_records(records), case, str(records))
-        return Watched(case, process, final, space, checked, read_trace(final / _KEPT_TRACE))
+        return final
 
     def count_plugin(self) -> Plugin:
         """The plugin in mode count."""
@@ -176,8 +199,8 @@ class Watcher:
 
 
 def can_model(target: str) -> bool:
-    """Whether models of cores can run with a target's cases: the plugin follows machines of A64."""
-    return not is_board(target) and target != "linux-armv7"
+    """Whether models of cores can run with a target's cases: on boards, and where the plugin follows A64."""
+    return target != "linux-armv7"
 
 
 def _require_explainable(case: Case) -> None:
@@ -197,6 +220,14 @@ def _write(functions: Path, ranges: bytes) -> None:
     """Let the plugin read it: if root runs the tool, the plugin runs as another user."""
     functions.write_bytes(ranges)
     functions.chmod(0o644)
+
+
+def _checked(directory: Path, case: Case, expected: Path | None) -> CheckedRecords:
+    """The records that a run left, checked; the same as those expected, if there are such."""
+    records = directory / RECORDS
+    if expected:
+        require_same(records, expected, case)
+    return check_records(read_records(records), case, str(records))
 
 
 def _tables(tables: Sequence[str], work: Path) -> tuple[Path, ...]:

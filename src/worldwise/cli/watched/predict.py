@@ -13,7 +13,7 @@ import click
 from worldwise.base.errors import WorldwiseError
 from worldwise.base.units import parse_frequency
 from worldwise.cli.options import check_output, format_option, output_option, runs_option, wanted_budget
-from worldwise.cli.watched.tools import Output, Session, cases_of_run, measures_of, outermost
+from worldwise.cli.watched.tools import Modelled, Output, Session, cases_of_run, measures_of, outermost
 from worldwise.explain.layers import Rules, load_rules
 from worldwise.explain.owners import Explainer
 from worldwise.plan.budget import Budget, check_budget
@@ -120,8 +120,9 @@ def predict(**typed: Any) -> int:
     session = Session(rules, call.fresh)
     seen = _Seen()
     for case, run in cases:
-        seen.attribution = Attribution(session.explainer(case, run, tables))
-        seen.lines += _lines(seen.attribution, list(tables), errors, call)
+        modelled = session.modelled(case, run, tables)
+        seen.attribution = modelled.attribution
+        seen.lines += _lines(modelled, list(tables), errors, call)
     with Output(call.output) as out:
         _show(seen, cases, rules, session, call, clock, budget, out)
     verdicts = judged((line.estimate for line in seen.lines), budget) if budget else []
@@ -179,12 +180,11 @@ def _check(call: _Call, cases: Sequence[tuple[Case, Run | None]], tables: Mappin
         raise click.UsageError("--format flame takes one region on one core: choose with --measure, --case and --core")
 
 
-def _lines(attribution: Attribution, cores: Sequence[str], errors: ErrorLines, call: _Call) -> list[Line]:
-    case = attribution.explainer.case
+def _lines(modelled: Modelled, cores: Sequence[str], errors: ErrorLines, call: _Call) -> list[Line]:
     return [
-        Line(case, one)
+        Line(modelled.case, one)
         for core in cores
-        for one in estimates(attribution.case(core), core, errors)
+        for one in estimates(modelled.predicted(core), core, errors)
         if call.measure in (None, one.sample.measure) and call.place in (None, one.sample.place)
     ]
 
@@ -208,7 +208,8 @@ def _show(
         case "json":
             out.text(explain_report.dump(_document(seen.lines, one, clock, budget)))
         case "flame":
-            assert one
+            if one is None:
+                raise WorldwiseError(f"{cases[0][0].id}: the stacks of a board's program are not followed")
             line = next((line for line in _shown(seen.lines, call) if line.estimate.state == "warm"), seen.lines[-1])
             stacks = _attributed(one, line).in_cycles()
             out.text(flame.flame_graph(stacks, reports.title(line), flame.Renderer(session.note), "predicted cycles"))

@@ -10,7 +10,6 @@ from worldwise.explain.layers import load_rules
 from worldwise.machine.plugin import plugin as plugin_recipe
 from worldwise.plan.case import Case
 from worldwise.predict import cores as known
-from worldwise.predict.attribution import Attribution
 from worldwise.records.predicted import FORMAT, Predicted, PredictedCase
 from worldwise.run.predictions import store
 from worldwise.run.rundir import Run
@@ -39,9 +38,9 @@ def predict_run(run: Run, tables: Mapping[str, str], notes: Notes) -> None:
     found: dict[str, list[PredictedCase]] = {core: [] for core in tables}
     for number, case in enumerate(cases, 1):
         notes.note(f"predicting {case.id} ({number} of {len(cases)}) on {', '.join(tables)}")
-        attribution = Attribution(session.explainer(case, run, tables))
+        modelled = session.modelled(case, run, tables)
         for core, predicted in found.items():
-            predicted.append(attribution.case(core))
+            predicted.append(modelled.predicted(core))
     plugin = session.images.get(plugin_recipe()).files["worldwise.so"]
     for core, predicted in found.items():
         table = hashlib.sha256(tables[core].encode()).hexdigest()

@@ -2,6 +2,7 @@
 """What the commands share that run cases under the plugin: the machines, the cases of a run, where results go."""
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import TextIO
@@ -17,6 +18,10 @@ from worldwise.lab.image import ImageStore
 from worldwise.lab.lab import open_lab
 from worldwise.machine.emulator import Emulator
 from worldwise.plan.case import Case
+from worldwise.plan.catalogue import is_board
+from worldwise.predict.attribution import Attribution
+from worldwise.predict.flat import flat_case
+from worldwise.records.predicted import PredictedCase
 from worldwise.report.document import markdown_text
 from worldwise.report.terminal import print_sections
 from worldwise.run.rundir import Run
@@ -100,6 +105,30 @@ class Session:
         made = Explainer(case, watched.records, watched.trace, watched.space, self.rules, watched.process, self.inline)
         made.check()
         return made
+
+    def modelled(self, case: Case, run: Run | None, cores: Mapping[str, str]) -> "Modelled":
+        """Run a case with models of cores, as `explainer` does."""
+        if is_board(case.target):
+            expected = _own_records(run, case) if run else None
+            records, regions = self.watcher.watch_flat(case, cores, self._fresh, expected)
+            return Modelled(case, lambda core: flat_case(case, records, regions, core), None)
+        attribution = Attribution(self.explainer(case, run, cores))
+        return Modelled(case, attribution.case, attribution)
+
+
+@dataclass(frozen=True)
+class Modelled:
+    """A case on which models ran.
+
+    Attributes:
+        case: which one.
+        predicted: what the model of a core says of it.
+        attribution: whose its cycles are; None for a flat program, whose stacks nobody follows.
+    """
+
+    case: Case
+    predicted: Callable[[str], PredictedCase]
+    attribution: Attribution | None
 
 
 def _own_records(run: Run, case: Case) -> Path:
