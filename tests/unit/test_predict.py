@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Predictions, from small traces and made-up samples: every cycle has one owner, and no interval says too much."""
 
+import gzip
 from collections.abc import Callable, Sequence
 from fractions import Fraction
 from pathlib import Path
@@ -19,7 +20,9 @@ from worldwise.predict.attribution import Attribution, shares
 from worldwise.predict.bounds import Estimate, estimate, estimates
 from worldwise.predict.code import facts_of
 from worldwise.predict.errors import ErrorLines, load_errors
+from worldwise.predict.flat import flat_case
 from worldwise.predict.verdict import FITS, FITS_NOT, OPEN, Judged, judged, overall, time_text
+from worldwise.records.flat import FlatRegion, read_regions
 from worldwise.records.models import Sample
 from worldwise.records.predicted import Events, LayerCycles, PredictedCase, PredictedSample
 from worldwise.records.trace import Block, read_trace
@@ -402,6 +405,59 @@ def test_a_core_that_cannot_run_a_case_is_told(text: str, table: str, said: str)
 def test_user_code_of_both_worlds_is_inside() -> None:
     """If this fails, the rules name a layer that layers.toml does not have."""
     order = load_rules().order
-    assert set(order) >= rules.INSIDE
+    assert {*order, rules.PROGRAM} >= rules.INSIDE
     for name in order:
         assert name in rules.INSIDE or name.startswith(tuple(rules.OUTSIDE)) or name in ("no rule", "unknown"), name
+
+
+# --- boards ---
+
+
+def region(instructions: int, index: int = 0) -> FlatRegion:
+    """A stretch of a flat program, of two cycles an instruction."""
+    taken = {"cycles": 2 * instructions, "causes": [2 * instructions, 0, 0, 0, 0, 0], "outside": 0}
+    core = taken | {"outside_instructions": 0}
+    return FlatRegion.model_validate(
+        {"type": "region", "index": index, "instructions": instructions, "cores": {"cortex-m4": core}}
+    )
+
+
+def test_samples_of_a_board_are_found_among_the_stretches() -> None:
+    """If this fails, a sample has the cycles of what stands between two samples."""
+    samples = samples_of([(1000, 11_000), (20_000, 30_000)])
+    # The second sample was interrupted twice, which its count leaves out.
+    stretches = [region(count) for count in (8, 10_000, 10_003, 10_010, 10_000)]
+    found = flat_case(CASE, checked(samples), stretches, "cortex-m4")
+    assert [(one.index, one.instructions, one.cycles) for one in found.samples] == [
+        (0, 10_000, 20_000),
+        (1, 10_010, 20_020),
+    ]
+    with pytest.raises(WorldwiseError, match=r"no stretch has the 10,000 instructions of invoke 1"):
+        flat_case(CASE, checked(samples), stretches[:3], "cortex-m4")
+    with pytest.raises(WorldwiseError, match="no cycles of cortex-m0"):
+        flat_case(CASE, checked(samples), stretches, "cortex-m0")
+
+
+def test_a_board_has_the_line_of_its_memory() -> None:
+    """If this fails, code behind wait states has the error of code without."""
+    numbers = {"core": "cortex-m4", "figures": 9, "p90": 5, "worst": 5}
+    lines = [numbers | {"kind": kind, "median": median} for kind, median in (("all", 3), ("waits", 4), ("no-waits", 1))]
+    errors = ErrorLines.model_validate({"lines": lines})
+    one = sample(layer("program", [10_000, 0, 0, 0, 0, 0]), phase="first")
+    for board, median in (("nucleo-f446re", 4), ("mps2-an386", 1)):
+        (found,) = estimates(PredictedCase(case=f"{board}/p256-m-Os/sign", samples=[one]), "cortex-m4", errors)
+        assert found.line
+        assert found.line.median == median
+
+
+def test_a_file_of_stretches_is_checked(tmp_path: Path) -> None:
+    """If this fails, a damaged file is a prediction."""
+    path = tmp_path / "trace.jsonl.gz"
+    path.write_bytes(gzip.compress(region(5).model_dump_json().encode() + b'\n{"type":"block","pc":1}\n'))
+    assert [one.instructions for one in read_regions(path)] == [5]
+    path.write_bytes(gzip.compress(b'{"type":"region","index":0}\n'))
+    with pytest.raises(WorldwiseError, match=r"trace\.jsonl\.gz:1: instructions"):
+        read_regions(path)
+    path.write_bytes(b"\x1f\x8b\x00")
+    with pytest.raises(WorldwiseError, match="cannot be read"):
+        read_regions(path)

@@ -31,6 +31,7 @@ from worldwise.run.rundir import Run
 
 CASE = parse_case("optee/mbedtls-nist-O2/attestdiv", 4, 2)
 CORE = "cortex-a72"
+BOARD = "nucleo-f446re/p256-m-Os/sign,curve=secp256r1,size=32B"
 ERRORS = ErrorLines.model_validate(
     {"lines": [{"core": CORE, "kind": "all", "figures": 41, "median": 2.6, "p90": 16, "worst": 18}]}
 )
@@ -129,8 +130,8 @@ def test_cycles_stand_beside_the_count(reading: Reading) -> None:
     shown = by_row["client", CORE, "warm"]
     assert shown[5] == f"{row.median:,.0f}"
     assert shown[6:8] == ["6,000,000", "2.6"]
-    assert shown[12] == "50.0"
-    assert shown[13].startswith("cannot be told (between 3.28 ms and ")
+    assert shown[11:14] == ["1.5 GHz", "4,000.0", "50.0"]
+    assert shown[14].startswith("cannot be told (between 3.28 ms and ")
     assert by_row["client", CORE, "first call"][5] == f"{row.first:,}"
     assert by_row["client", "cortex-a55", "warm"][7] == "-"
     notes = " ".join(summary.notes)
@@ -204,7 +205,8 @@ def call(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) ->
         (["predict", "optee/mbedtls-nist-O2/hello", "--core", CORE, "--budget", "5ms@1GHz"], "would judge nothing"),
         (["predict", "nothing-of-that-kind", "--core", CORE], "or a suite of `worldwise suites`"),
         (["predict", "quick", "--core", CORE, "--case", "*/none"], "has no case that matches */none"),
-        (["predict", "nucleo-f446re/p256-m-Os/sign,curve=secp256r1,size=32B", "--core", CORE], "not predicted yet"),
+        (["predict", BOARD, "--core", CORE], "choose a core such as cortex-m4"),
+        (["predict", BOARD, "--core", "cortex-m4", "--measure", "fly"], "has no measure fly"),
         (["run", "quick", "--predict", ","], "no core is named"),
     ],
 )

@@ -8,6 +8,8 @@ from dataclasses import dataclass, field
 from statistics import median_low
 from typing import Literal
 
+from worldwise.libraries.boards import boards
+from worldwise.plan.catalogue import is_board
 from worldwise.predict import rules
 from worldwise.predict.errors import ErrorLine, ErrorLines
 from worldwise.records.predicted import CAUSES, Events, LayerCycles, PredictedCase, PredictedSample
@@ -82,9 +84,10 @@ def estimates(case: PredictedCase, core: str, errors: ErrorLines) -> list[Estima
     for samples in series.values():
         first = [one for one in samples if one.phase == "first"]
         warm = [one for one in samples if one.phase == "sample"] or [one for one in samples if one.phase == "warmup"]
-        for state, some in (("first", first), ("warm", warm)):
+        phases: tuple[tuple[State, list[PredictedSample]], ...] = (("first", first), ("warm", warm))
+        for state, some in phases:
             if some:
-                found.append(estimate(_middle(some), core, "first" if state == "first" else "warm", errors, len(some)))
+                found.append(estimate(_middle(some), core, state, errors, len(some), board_kind(case.case)))
     return found
 
 
@@ -93,10 +96,20 @@ def _middle(samples: Sequence[PredictedSample]) -> PredictedSample:
     return next(one for one in samples if one.cycles == wanted)
 
 
-def estimate(sample: PredictedSample, core: str, state: State, errors: ErrorLines, samples: int = 1) -> Estimate:
-    """The estimate of one sample."""
+def board_kind(case: str) -> str:
+    """The kind of error line that a board's case has, by the case's id; empty off the boards."""
+    target = case.partition("/")[0]
+    if not is_board(target):
+        return ""
+    return "waits" if boards()[target].flash_wait_states else "no-waits"
+
+
+def estimate(
+    sample: PredictedSample, core: str, state: State, errors: ErrorLines, samples: int = 1, kind: str = ""
+) -> Estimate:
+    """The estimate of one sample; `kind` of error lines, by default that of its instructions."""
     vector = sum(one.vector_instructions for one in sample.layers) >= rules.LEAST_VECTOR * sample.instructions
-    line = errors.line(core, ["vector" if vector else "integer"])
+    line = errors.line(core, [kind or ("vector" if vector else "integer")])
     reasons = _outside(sample, state, line, errors.exact(core, "vector") is not None)
     inside = sample.cycles - sum(reasons.values())
     worst = line.worst if line else rules.UNVALIDATED_WORST
@@ -136,7 +149,7 @@ def _whole(sample: PredictedSample, state: State, line: ErrorLine | None) -> str
     """Why the whole sample is outside; empty if it is not."""
     if line is None:
         return "an unvalidated core"
-    if state == "first":
+    if state == "first" and sample.place not in rules.WITHOUT_CACHES:
         return "a first call: all held-out figures are of warm ones"
     if sample.cycles < rules.LEAST_CYCLES:
         return f"fewer than {rules.LEAST_CYCLES:,} cycles"

@@ -54,5 +54,5 @@ def _sample(case: Case, sample: Sample, rest: Iterator[FlatRegion], core: str) -
 
 
 def _most_interrupts(instructions: int) -> int:
-    """The most instructions of the interrupt in as many: one interrupt in 1,000, and a few."""
-    return _HANDLER * (4 + instructions // 1000)
+    """The most instructions of the interrupt in as many: one interrupt in 10,000, and a few."""
+    return _HANDLER * (4 + instructions // 10_000)

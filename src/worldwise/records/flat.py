@@ -38,7 +38,7 @@ class FlatRegion(RecordModel):
 
 
 def read_regions(path: Path) -> Sequence[FlatRegion]:
-    """The stretches of a kept, packed file, in the order of time. Raises WorldwiseError naming the file and the line."""
+    """The stretches of a kept, packed file, in the order of time. Raises WorldwiseError naming file and line."""
     found = []
     number = 0
     try:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from worldwise.base.outgoing import csv_text
 from worldwise.base.tables import Section, Table, count
 from worldwise.base.units import FREQUENCIES, quantity_text
+from worldwise.libraries.boards import boards
 from worldwise.plan.budget import Budget, parse_budget
 from worldwise.plan.case import Case
 from worldwise.predict.bounds import STATES, Estimate, estimates
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
     from worldwise.predict.attribution import Attributed
 
 FORMAT = 1
-# The clock of tables if nothing names one.
+# The clock of tables if nothing names one, off the boards.
 CLOCK = Fraction(1_500_000_000)
 WHAT = (
     "Predicted, not measured: a model of the core ran through the exact trace. ± is the median error against published "
@@ -40,11 +41,29 @@ INTERVAL = (
 
 @dataclass(frozen=True)
 class Line:
-    """An estimate with the case that it is of, and the count beside it; `count` None: the sample's own instructions."""
+    """An estimate with the case that it is of.
+
+    Attributes:
+        count: the count beside it; None for the sample's own instructions.
+        clock: in Hz, what times are at; None for that of the board, or CLOCK.
+    """
 
     case: Case
     estimate: Estimate
     count: float | None = None
+    clock: Fraction | None = None
+
+    @property
+    def hertz(self) -> Fraction:
+        """The clock that times are at."""
+        if self.clock:
+            return self.clock
+        return Fraction(boards()[self.case.board].clock) if self.case.board else CLOCK
+
+    @property
+    def microseconds(self) -> float:
+        """The predicted time."""
+        return 1e6 * seconds(self.estimate.cycles, self.hertz)
 
     @property
     def instructions(self) -> float:
@@ -65,8 +84,10 @@ def lines_of(reading: Reading, errors: ErrorLines | None = None) -> list[Line]:
         return []
     errors = load_errors() if errors is None else errors
     rows = {(row.case, row.measure, row.place): row for row in reading.rows}
+    budget = budget_of(reading)
+    clock = budget.clock if budget else None
     return [
-        Line(predicted_case(row), one, row.first if one.state == "first" else row.median)
+        Line(predicted_case(row), one, row.first if one.state == "first" else row.median, clock)
         for predicted in reading.predictions
         for case in predicted.cases
         for one in estimates(case, predicted.core, errors)
@@ -90,7 +111,7 @@ def budget_of(reading: Reading) -> Budget | None:
 # --- tables ---
 
 
-def summary(lines: Sequence[Line], clock: Fraction, budget: Budget | None) -> Section:
+def summary(lines: Sequence[Line], budget: Budget | None) -> Section:
     """All estimates in one table, with their error lines below it."""
     verdicts = {id(one.estimate): one for one in judged((line.estimate for line in lines), budget)} if budget else {}
     headers = ["measure", "variant", "place", "core", "call", "count\ninstr", "predicted\ncycles", "error\n± %"]
@@ -98,18 +119,19 @@ def summary(lines: Sequence[Line], clock: Fraction, budget: Budget | None) -> Se
         "from\ncycles",
         "to\ncycles",
         "instr /\ncycle",
-        f"{quantity_text(clock, FREQUENCIES)}\nus",
+        "clock",
+        "predicted\nus",
         "outside\n%",
     ]
     headers += ["verdict"] if verdicts else []
-    cells = [_cells(line, clock) + ([_said(verdicts, line)] if verdicts else []) for line in lines]
+    cells = [_cells(line) + ([_said(verdicts, line)] if verdicts else []) for line in lines]
     notes = [WHAT, INTERVAL, *error_notes(line.estimate for line in lines)]
     if budget and verdicts:
         notes.append(verdict_note(list(verdicts.values()), budget))
-    return Section("Predicted cycles", Table(headers, cells, 5, (13,)), notes, "predicted")
+    return Section("Predicted cycles", Table(headers, cells, 5, (14,)), notes, "predicted")
 
 
-def _cells(line: Line, clock: Fraction) -> list[str]:
+def _cells(line: Line) -> list[str]:
     one = line.estimate
     return [
         line.label,
@@ -123,7 +145,8 @@ def _cells(line: Line, clock: Fraction) -> list[str]:
         count(one.whole.low),
         count(one.whole.high),
         f"{one.per_cycle:.2f}",
-        f"{1e6 * seconds(one.cycles, clock):,.1f}",
+        quantity_text(line.hertz, FREQUENCIES),
+        f"{line.microseconds:,.1f}",
         f"{100 * (one.cycles - one.inside) / one.cycles:.1f}" if one.cycles else "-",
     ]
 
@@ -221,7 +244,7 @@ def sections(reading: Reading, full: bool) -> list[Section]:
     if not lines:
         return []
     budget = budget_of(reading)
-    parts = [summary(lines, budget.clock if budget else CLOCK, budget), causes_section(lines)]
+    parts = [summary(lines, budget), causes_section(lines)]
     warm = [line for line in lines if line.estimate.state == "warm"]
     parts.append(world_section(warm))
     if full:
@@ -306,8 +329,8 @@ def _column(
 # --- data ---
 
 
-def to_json(line: Line, clock: Fraction, budget: Budget | None = None) -> dict[str, Any]:
-    """An estimate as data; times are in microseconds at the clock."""
+def to_json(line: Line, budget: Budget | None = None) -> dict[str, Any]:
+    """An estimate as data; times are in microseconds at its clock."""
     one = line.estimate
     found = judged([one], budget) if budget else []
     return {
@@ -322,10 +345,10 @@ def to_json(line: Line, clock: Fraction, budget: Budget | None = None) -> dict[s
         "predicted_cycles": one.cycles,
         "low": one.whole.low,
         "high": one.whole.high,
-        "clock_hz": float(clock),
-        "predicted_us": 1e6 * seconds(one.cycles, clock),
-        "low_us": 1e6 * seconds(one.whole.low, clock),
-        "high_us": 1e6 * seconds(one.whole.high, clock),
+        "clock_hz": float(line.hertz),
+        "predicted_us": line.microseconds,
+        "low_us": 1e6 * seconds(one.whole.low, line.hertz),
+        "high_us": 1e6 * seconds(one.whole.high, line.hertz),
         "instructions_per_cycle": one.per_cycle,
         "causes": one.causes,
         "error": one.line.model_dump(exclude={"core"}) if one.line else None,
@@ -364,11 +387,11 @@ def _by_cause(cycles: Sequence[int]) -> dict[str, int]:
     return dict(zip(CAUSES, cycles, strict=True))
 
 
-def to_csv(lines: Sequence[Line], clock: Fraction, budget: Budget | None) -> str:
+def to_csv(lines: Sequence[Line], budget: Budget | None) -> str:
     """A line for each estimate, units in the headers."""
     names = ["case", "measure", "place", "core", "state", "count", "predicted_cycles", "low", "high", "clock_hz"]
     names += ["predicted_us", "low_us", "high_us", "instructions_per_cycle", "inside", "verdict"]
-    found = [(to_json(line, clock, budget), line.estimate) for line in lines]
+    found = [(to_json(line, budget), line.estimate) for line in lines]
     rows = [[*(data[name] for name in names), *one.causes.values(), one.error] for data, one in found]
     return csv_text([[*names, *(f"{cause}_cycles" for cause in CAUSES), "error"], *rows])
 
@@ -376,4 +399,4 @@ def to_csv(lines: Sequence[Line], clock: Fraction, budget: Budget | None) -> str
 def reading_json(reading: Reading) -> list[dict[str, Any]]:
     """A run's predictions as data."""
     budget = budget_of(reading)
-    return [to_json(line, budget.clock if budget else CLOCK, budget) for line in lines_of(reading)]
+    return [to_json(line, budget) for line in lines_of(reading)]

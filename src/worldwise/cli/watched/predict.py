@@ -73,7 +73,7 @@ class _Seen:
     metavar="NAME[,NAME]",
     help="The core, such as cortex-a72; several run in one pass.",
 )
-@click.option("--clock", metavar="CLOCK", help="Times are at this clock.  [default: the budget's, else 1.5GHz]")
+@click.option("--clock", metavar="CLOCK", help="Times are at this clock.  [default: the budget's, the board's, 1.5GHz]")
 @click.option(
     "--budget",
     metavar="TIME@CLOCK",
@@ -109,7 +109,7 @@ def predict(**typed: Any) -> int:
     if call.output:
         check_output(call.output)
     budget = wanted_budget(call.budget)
-    clock = parse_frequency(call.clock) if call.clock else budget.clock if budget else reports.CLOCK
+    clock = parse_frequency(call.clock) if call.clock else budget.clock if budget else None
     # Every error in the call is reported before anything runs.
     tables = known.tables(call.cores)
     cases = _asked(call)
@@ -122,9 +122,9 @@ def predict(**typed: Any) -> int:
     for case, run in cases:
         modelled = session.modelled(case, run, tables)
         seen.attribution = modelled.attribution
-        seen.lines += _lines(modelled, list(tables), errors, call)
+        seen.lines += _lines(modelled, list(tables), errors, call, clock)
     with Output(call.output) as out:
-        _show(seen, cases, rules, session, call, clock, budget, out)
+        _show(seen, cases, rules, session, call, budget, out)
     verdicts = judged((line.estimate for line in seen.lines), budget) if budget else []
     return EXIT_OVER_BUDGET if verdicts and overall(verdicts) != FITS else 0
 
@@ -180,9 +180,11 @@ def _check(call: _Call, cases: Sequence[tuple[Case, Run | None]], tables: Mappin
         raise click.UsageError("--format flame takes one region on one core: choose with --measure, --case and --core")
 
 
-def _lines(modelled: Modelled, cores: Sequence[str], errors: ErrorLines, call: _Call) -> list[Line]:
+def _lines(
+    modelled: Modelled, cores: Sequence[str], errors: ErrorLines, call: _Call, clock: Fraction | None
+) -> list[Line]:
     return [
-        Line(modelled.case, one)
+        Line(modelled.case, one, clock=clock)
         for core in cores
         for one in estimates(modelled.predicted(core), core, errors)
         if call.measure in (None, one.sample.measure) and call.place in (None, one.sample.place)
@@ -195,7 +197,6 @@ def _show(
     rules: Rules,
     session: Session,
     call: _Call,
-    clock: Fraction,
     budget: Budget | None,
     out: Output,
 ) -> None:
@@ -204,9 +205,9 @@ def _show(
     one = seen.attribution if len(cases) == 1 else None
     match call.form:
         case "csv":
-            out.text(reports.to_csv(seen.lines, clock, budget))
+            out.text(reports.to_csv(seen.lines, budget))
         case "json":
-            out.text(explain_report.dump(_document(seen.lines, one, clock, budget)))
+            out.text(explain_report.dump(_document(seen.lines, one, budget)))
         case "flame":
             if one is None:
                 raise WorldwiseError(f"{cases[0][0].id}: the stacks of a board's program are not followed")
@@ -214,7 +215,7 @@ def _show(
             stacks = _attributed(one, line).in_cycles()
             out.text(flame.flame_graph(stacks, reports.title(line), flame.Renderer(session.note), "predicted cycles"))
         case _:
-            sections = [reports.summary(seen.lines, clock, budget), reports.causes_section(seen.lines)]
+            sections = [reports.summary(seen.lines, budget), reports.causes_section(seen.lines)]
             if one:
                 for line in _shown(seen.lines, call):
                     if line.estimate.state == "warm":
@@ -239,12 +240,10 @@ def _attributed(attribution: Attribution, line: Line) -> Attributed:
     return attribution.sample(next(one for one in series if one.index == wanted.index), line.estimate.core)
 
 
-def _document(
-    lines: Sequence[Line], attribution: Attribution | None, clock: Fraction, budget: Budget | None
-) -> dict[str, Any]:
+def _document(lines: Sequence[Line], attribution: Attribution | None, budget: Budget | None) -> dict[str, Any]:
     predicted = []
     for line in lines:
-        data = reports.to_json(line, clock, budget)
+        data = reports.to_json(line, budget)
         if attribution:
             data["functions"] = reports.functions_json(_attributed(attribution, line))
         predicted.append(data)

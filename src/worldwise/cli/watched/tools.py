@@ -18,7 +18,7 @@ from worldwise.lab.image import ImageStore
 from worldwise.lab.lab import open_lab
 from worldwise.machine.emulator import Emulator
 from worldwise.plan.case import Case
-from worldwise.plan.catalogue import is_board
+from worldwise.plan.catalogue import is_board, takes_portables
 from worldwise.predict.attribution import Attribution
 from worldwise.predict.flat import flat_case
 from worldwise.records.predicted import PredictedCase
@@ -103,7 +103,7 @@ class Session:
             cores=cores,
         )
         made = Explainer(case, watched.records, watched.trace, watched.space, self.rules, watched.process, self.inline)
-        made.check()
+        made.check(closed=not takes_portables(case.target))
         return made
 
     def modelled(self, case: Case, run: Run | None, cores: Mapping[str, str]) -> "Modelled":
