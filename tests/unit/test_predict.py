@@ -402,6 +402,21 @@ def test_a_core_that_cannot_run_a_case_is_told(text: str, table: str, said: str)
         cores.check(parse_case(text, 1, 0), {"cortex-x": f"core cortex-x\n{table}\n"})
 
 
+def test_a_case_among_others_is_predicted_on_its_own_cores() -> None:
+    """If this fails, a board is predicted on another board's core, or OP-TEE on a microcontroller."""
+    named = cores.tables(["cortex-a72,cortex-m4,cortex-m0,cortex-a7"])
+    found = {
+        text: [*cores.cores_of(parse_case(text, 1, 0), named)]
+        for text in (
+            "optee/mbedtls-nist-O2/hello",
+            "nucleo-f446re/p256-m-Os/sign,curve=secp256r1,size=32B",
+            "mps2-an500/p256-m-Os/sign,curve=secp256r1,size=32B",
+            "linux-armv7/bearssl-O2/sign,curve=secp256r1,size=32B",
+        )
+    }
+    assert list(found.values()) == [["cortex-a72"], ["cortex-m4"], [], []]
+
+
 def test_user_code_of_both_worlds_is_inside() -> None:
     """If this fails, the rules name a layer that layers.toml does not have."""
     order = load_rules().order

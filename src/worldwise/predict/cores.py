@@ -41,18 +41,31 @@ def check(case: Case, cores: Mapping[str, str]) -> None:
     if not can_predict(case):
         raise WorldwiseError(f"{case.id}: it measures nothing whose cycles could be predicted")
     for name, table in cores.items():
-        small = name.startswith("cortex-m") or _kind(table) == _MICROCONTROLLERS
+        if _runs(case, name, table):
+            continue
         if is_board(case.target):
-            if not small:
-                raise WorldwiseError(
-                    f"{case.id}: its code is T32 of a Cortex-M, which is no program for a {name}",
-                    f"choose a core such as {boards()[case.target].core}",
-                )
-        elif name in _ONLY_A32 or small:
             raise WorldwiseError(
-                f"{case.id}: its code is A64, which a {name} does not run",
-                "choose a core of Armv8-A, such as cortex-a72 or cortex-a53",
+                f"{case.id}: its code is T32 of a Cortex-M, which is no program for a {name}",
+                f"choose a core such as {boards()[case.target].core}",
             )
+        raise WorldwiseError(
+            f"{case.id}: its code is A64, which a {name} does not run",
+            "choose a core of Armv8-A, such as cortex-a72 or cortex-a53",
+        )
+
+
+def cores_of(case: Case, cores: Mapping[str, str]) -> Mapping[str, str]:
+    """Those of the cores that a case among others is predicted on: a board's on its own, others on all that run A64."""
+    if not can_predict(case):
+        return {}
+    own = boards()[case.target].core if is_board(case.target) else ""
+    return {name: table for name, table in cores.items() if _runs(case, name, table) and own in ("", name)}
+
+
+def _runs(case: Case, name: str, table: str) -> bool:
+    """Whether a core runs a case's code."""
+    small = name.startswith("cortex-m") or _kind(table) == _MICROCONTROLLERS
+    return small if is_board(case.target) else not small and name not in _ONLY_A32
 
 
 def _kind(table: str) -> str:

@@ -112,7 +112,7 @@ def predict(**typed: Any) -> int:
     clock = parse_frequency(call.clock) if call.clock else budget.clock if budget else None
     # Every error in the call is reported before anything runs.
     tables = known.tables(call.cores)
-    cases = _asked(call)
+    cases = _asked(call, tables)
     if budget:
         check_budget(budget, [case for case, _ in cases])
     _check(call, cases, tables)
@@ -120,16 +120,17 @@ def predict(**typed: Any) -> int:
     session = Session(rules, call.fresh)
     seen = _Seen()
     for case, run in cases:
-        modelled = session.modelled(case, run, tables)
+        wanted = tables if len(cases) == 1 else known.cores_of(case, tables)
+        modelled = session.modelled(case, run, wanted)
         seen.attribution = modelled.attribution
-        seen.lines += _lines(modelled, list(tables), errors, call, clock)
+        seen.lines += _lines(modelled, list(wanted), errors, call, clock)
     with Output(call.output) as out:
         _show(seen, cases, rules, session, call, budget, out)
     verdicts = judged((line.estimate for line in seen.lines), budget) if budget else []
     return EXIT_OVER_BUDGET if verdicts and overall(verdicts) != FITS else 0
 
 
-def _asked(call: _Call) -> list[tuple[Case, Run | None]]:
+def _asked(call: _Call, tables: Mapping[str, str]) -> list[tuple[Case, Run | None]]:
     """The cases to predict, those of a run with the run. Raises WorldwiseError."""
     if "/" in call.what and not Path(call.what).exists():
         return [(parse_case(call.what, call.samples, call.warmup), None)]
@@ -147,8 +148,8 @@ def _asked(call: _Call) -> list[tuple[Case, Run | None]]:
     if len(found) == 1:
         return found
     # A suite has cases of several machines; those that can be predicted are.
-    chosen = [one for one in found if known.can_predict(one[0]) and _has(one[0], call.measure)]
-    return chosen or found
+    chosen = [one for one in found if known.cores_of(one[0], tables) and _has(one[0], call.measure)]
+    return chosen or found[:1]
 
 
 def _short(case: Case, call: _Call) -> Case:
@@ -173,8 +174,8 @@ def _has(case: Case, measure: str | None) -> bool:
 
 def _check(call: _Call, cases: Sequence[tuple[Case, Run | None]], tables: Mapping[str, str]) -> None:
     """Raise WorldwiseError if a case cannot be predicted, click.UsageError if the format shows one graph alone."""
-    for case, _ in cases:
-        known.check(case, tables)
+    if len(cases) == 1:
+        known.check(cases[0][0], tables)
     regions = [name for case, _ in cases for name in measures_of(case, call.measure)]
     if call.form == "flame" and max(len(cases), len(regions), len(tables)) > 1:
         raise click.UsageError("--format flame takes one region on one core: choose with --measure, --case and --core")

@@ -4,6 +4,7 @@
 import hashlib
 from collections.abc import Mapping, Sequence
 
+from worldwise.base.errors import WorldwiseError
 from worldwise.cli.progress import Notes
 from worldwise.cli.watched.tools import Session
 from worldwise.explain.layers import load_rules
@@ -20,8 +21,10 @@ def asked(names: Sequence[str], cases: Sequence[Case]) -> Mapping[str, str]:
     if not names:
         return {}
     tables = known.tables(names)
-    for case in [one for one in cases if known.can_predict(one)] or cases:
-        known.check(case, tables)
+    if not any(known.cores_of(case, tables) for case in cases):
+        for case in cases:
+            known.check(case, tables)
+        raise WorldwiseError(f"no case is predicted on {', '.join(tables)}", "name the core of a board of the suite")
     return tables
 
 
@@ -31,17 +34,18 @@ def predict_run(run: Run, tables: Mapping[str, str], notes: Notes) -> None:
     Raises WorldwiseError as watching a case does, and if the run has other predictions of a core.
     """
     done = [one.case() for one in run.complete_cases()]
-    cases = [case for case in done if known.can_predict(case)]
+    cases = [case for case in done if known.cores_of(case, tables)]
     if len(cases) < len(done):
-        notes.note(f"{len(done) - len(cases)} of {len(done)} cases are on machines on which nothing is predicted")
+        notes.note(f"{len(done) - len(cases)} of {len(done)} cases are predicted on none of these cores")
     session = Session(load_rules(), fresh=False, notes=notes)
     found: dict[str, list[PredictedCase]] = {core: [] for core in tables}
     for number, case in enumerate(cases, 1):
-        notes.note(f"predicting {case.id} ({number} of {len(cases)}) on {', '.join(tables)}")
-        modelled = session.modelled(case, run, tables)
-        for core, predicted in found.items():
-            predicted.append(modelled.predicted(core))
+        wanted = known.cores_of(case, tables)
+        notes.note(f"predicting {case.id} ({number} of {len(cases)}) on {', '.join(wanted)}")
+        modelled = session.modelled(case, run, wanted)
+        for core in wanted:
+            found[core].append(modelled.predicted(core))
     plugin = session.images.get(plugin_recipe()).files["worldwise.so"]
-    for core, predicted in found.items():
+    for core, predicted in ((core, some) for core, some in found.items() if some):
         table = hashlib.sha256(tables[core].encode()).hexdigest()
         store(run, Predicted(format=FORMAT, core=core, table=table, plugin=plugin, cases=predicted))
