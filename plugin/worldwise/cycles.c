@@ -85,13 +85,11 @@ static size_t place_accesses(const struct block *block)
 	return left;
 }
 
-void cycles_run(struct slot *slot, uint64_t next)
+void cycles_run_models(struct slot *slot, uint64_t next)
 {
 	struct block *block = slot->block;
 	size_t count;
 
-	if (!cycles_cores)
-		return;
 	if (!block->decoded)
 		block->decoded = code_decode(SET_A64, block->pc, block->code, block->instructions);
 	if (!slot->spent)

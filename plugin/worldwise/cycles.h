@@ -30,8 +30,15 @@ static inline void cycles_begin_block(void)
 	accesses_seen = 0;
 }
 
+/* The rest of cycles_run(). */
+void cycles_run_models(struct slot *slot, uint64_t next);
+
 /* The block of that slot was executed, with the accesses since cycles_begin_block(); then the core went on at `next`. */
-void cycles_run(struct slot *slot, uint64_t next);
+static inline void cycles_run(struct slot *slot, uint64_t next)
+{
+	if (cycles_cores)
+		cycles_run_models(slot, next);
+}
 
 /* The first pass of a mark begins: all cores are as after a reset. */
 void cycles_forget(void);

@@ -13,7 +13,8 @@ from worldwise.explain.stacks import StackFrame, Stacks
 from worldwise.predict.code import Facts, facts_of
 from worldwise.records.models import Sample
 from worldwise.records.predicted import CAUSES, Events, LayerCycles, PredictedCase, PredictedSample
-from worldwise.records.trace import CyclesRow, Pass
+from worldwise.records.trace import Pass
+from worldwise.records.trace_cycles import CyclesRow
 
 _Stack = tuple[StackFrame, ...]
 

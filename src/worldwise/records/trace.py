@@ -19,6 +19,7 @@ from worldwise.base import files
 from worldwise.base.errors import WorldwiseError
 from worldwise.base.toml_model import first_problem
 from worldwise.records.models import Count, RecordModel
+from worldwise.records.trace_cycles import Cycles, CyclesLine, CyclesRow, check_cycles
 
 FORMAT = 1
 _COUNTS = b'{"type":"counts"'
@@ -111,45 +112,6 @@ class Counts(RecordModel):
     type: Literal["counts"]
     pass_: Annotated[int, Field(alias="pass", ge=0)]
     rows: list[Row]
-
-
-class CyclesRow(NamedTuple):
-    """What a core's model says that a block took on a frame, in cycles by cause.
-
-    Attributes:
-        issue, dependency, multiplier, memory, mispredict, fetch: their sum is the time.
-        outside: how many of these cycles went on instructions of which the core has no figures.
-        outside_instructions: how many instructions these were.
-    """
-
-    frame: int
-    block: int
-    issue: int
-    dependency: int
-    multiplier: int
-    memory: int
-    mispredict: int
-    fetch: int
-    outside: int
-    outside_instructions: int
-
-
-class _CyclesLine(RecordModel):
-    """Cycles as they are read: see _CountsLine."""
-
-    type: Literal["cycles"]
-    pass_: Annotated[int, Field(alias="pass", ge=0, lt=2**64)]
-    core: Annotated[str, Field(pattern="^[a-z0-9][a-z0-9.+-]*$")]
-    rows: list[tuple[Count, Count, Count, Count, Count, Count, Count, Count, Count, Count]]
-
-
-class Cycles(RecordModel):
-    """What a core's model says that a pass itself, without its inner passes, took: rows as CyclesRow has them."""
-
-    type: Literal["cycles"]
-    pass_: Annotated[int, Field(alias="pass", ge=0)]
-    core: Annotated[str, Field(pattern="^[a-z0-9][a-z0-9.+-]*$")]
-    rows: list[CyclesRow]
 
 
 class Event(RecordModel):
@@ -406,7 +368,7 @@ def _records(file: io.BufferedIOBase, path: Path) -> Iterator[Record]:
                     type="counts", pass_=content.pass_, rows=list(map(Row._make, content.rows))
                 )
             elif line.startswith(_CYCLES):
-                took = _CyclesLine.model_validate_json(line)
+                took = CyclesLine.model_validate_json(line)
                 rows += len(took.rows)
                 yield Cycles.model_construct(
                     type="cycles", pass_=took.pass_, core=took.core, rows=list(map(CyclesRow._make, took.rows))
@@ -467,7 +429,7 @@ def _check(trace: Trace, path: Path) -> None:
     _check_nesting("frame", {one.id: one.parent for one in trace.frames.values()}, path)
     if trace.start.mode == "stack":
         _check_counts(trace, path)
-    _check_cycles(trace, path)
+    check_cycles(trace.own, trace.cycles, path)
 
 
 def _check_counts(trace: Trace, path: Path) -> None:
@@ -488,19 +450,3 @@ def _check_counts(trace: Trace, path: Path) -> None:
                 f"{path}: the blocks of pass {one.id} have {counted[one.id]} instructions, the plugin counted "
                 f"{one.instructions}"
             )
-
-
-def _check_cycles(trace: Trace, path: Path) -> None:
-    """Refuses cycles of what was not counted: every row's block was executed on its frame, in its pass."""
-    counted = {number: {(row.frame, row.block) for row in rows} for number, rows in trace.own.items()}
-    for core, passes in trace.cycles.items():
-        for number, rows in passes.items():
-            known = counted.get(number, set())
-            for row in rows:
-                if (row.frame, row.block) not in known:
-                    raise WorldwiseError(
-                        f"{path}: {core} took cycles for block {row.block} on frame {row.frame} of pass {number}, "
-                        "which were not counted"
-                    )
-                if row.outside > sum(row[2:8]):
-                    raise WorldwiseError(f"{path}: {core}'s part outside of block {row.block} is more than the whole")
