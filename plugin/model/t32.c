@@ -221,6 +221,7 @@ static void complete(struct t32_op *op, uint32_t word)
 {
 	bool floating = (op->bytes == 4 && (word & 0xec000e00) == 0xec000a00);
 
+	op->makes_conditional = op->bytes == 2 && (word & 0xff00) == 0xbf00 && word & 15;
 	if (op->updates)
 		op->written |= op->address;
 	if (op->literal && floating)

@@ -56,6 +56,7 @@ struct t32_op {
 	bool writes_pc;
 	bool reads_flags;
 	bool sets_flags;
+	bool makes_conditional; /* IT */
 	uint16_t address;    /* read to make an address */
 	uint16_t data;       /* read to be stored */
 	uint16_t sum;        /* read to be added to a product */
