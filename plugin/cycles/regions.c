@@ -3,6 +3,7 @@
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include <glib.h>
@@ -13,6 +14,11 @@ static struct model *models[MAX_CORES];
 static size_t cores;
 static FILE *out;
 static bool forgets;
+
+/* The function whose calls are regions, what was executed behind, and where the call under way returns to. */
+static uint64_t function;
+static uint64_t behind_last;
+static uint64_t returns_to;
 
 static bool inside;
 static uint64_t regions;
@@ -48,6 +54,14 @@ bool regions_forget(void)
 {
 	forgets = true;
 	return true;
+}
+
+bool regions_of_function(const char *address)
+{
+	char *rest;
+
+	function = strtoull(address, &rest, 0);
+	return function && !*rest;
 }
 
 bool regions_start(void)
@@ -115,8 +129,22 @@ void region_end(uint64_t pc)
 	fprintf(out, "}\n");
 }
 
+/* A call comes from the instruction before what it returns to. */
+static void follow_function(const struct segment *segment)
+{
+	if (inside && segment->pc == returns_to) {
+		region_end(segment->pc);
+	} else if (!inside && segment->pc == function) {
+		returns_to = behind_last;
+		region_begin();
+	}
+	behind_last = segment->pc + segment->bytes;
+}
+
 void region_enter(struct segment *segment)
 {
+	if (function)
+		follow_function(segment);
 	if (!inside)
 		return;
 	feed(segment->pc);

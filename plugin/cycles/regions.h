@@ -14,6 +14,8 @@
 bool regions_add_core(const char *path);
 bool regions_open(const char *path);
 bool regions_forget(void);
+/* Calls of the function at this address are regions. */
+bool regions_of_function(const char *address);
 /* False without a core or an output. */
 bool regions_start(void);
 

@@ -17,7 +17,7 @@ bool flash_set(struct flash *flash, const char *name, uint32_t value)
 		{ "buffers", &flash->buffers, FLASH_MAX_LINES },
 		{ "cache", &flash->cache, FLASH_MAX_LINES },
 		{ "data_cache", &flash->data_cache, FLASH_MAX_LINES },
-		{ "ahead", &flash->ahead, 1 },
+		{ "ahead", &flash->ahead, 8 },
 	};
 
 	for (size_t i = 0; i < sizeof(settings) / sizeof(settings[0]); i++) {
@@ -80,9 +80,9 @@ static uint64_t fetch_line(struct flash *flash, uint64_t tag, uint64_t now)
 		line = replace(flash, flash->code, count, tag, read_line(flash, now));
 	line->used = ++flash->clock;
 	ready = line->ready;
-	/* A buffer reads ahead for as long as it has room, a cache when the next line is not in it. */
-	if (flash->ahead && !find(flash->code, count, tag + 1))
-		replace(flash, flash->code, count, tag + 1, read_line(flash, ready > now ? ready : now));
+	for (uint32_t i = 1; i <= flash->ahead; i++)
+		if (!find(flash->code, count, tag + i))
+			replace(flash, flash->code, count, tag + i, read_line(flash, ready > now ? ready : now));
 	return ready > now ? ready - now : 0;
 }
 

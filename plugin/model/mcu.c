@@ -185,7 +185,9 @@ static void execute_memory(struct mcu *mcu, const struct step *step)
 	const struct mcu_before *before = &mcu->before;
 	/* What a condition left out accessed nothing. */
 	int more = step->count ? neighbours(mcu, step) : 0;
-	int cycles = !step->count ? 1 : (int)step->class->cycles + (int)(step->class->per_register * step->op->registers) + more;
+	int cycles = !step->count
+			     ? 1
+			     : (int)step->class->cycles + (int)(step->class->per_register * step->op->registers) + more;
 
 	if (!is_memory(before->class) && before->written & step->op->address && !before->jumped)
 		pass(mcu, step, CAUSE_DEPENDENCY, mcu->numbers[MCU_ADDRESS_WAIT]);

@@ -57,13 +57,13 @@ struct t32_op {
 	bool reads_flags;
 	bool sets_flags;
 	bool makes_conditional; /* IT */
-	uint16_t address;    /* read to make an address */
-	uint16_t data;       /* read to be stored */
-	uint16_t sum;        /* read to be added to a product */
-	uint16_t operands;   /* read for anything else */
-	uint16_t written;    /* with pc */
-	uint32_t floats;     /* single registers read */
-	uint32_t floats_sum; /* read to be added to a product */
+	uint16_t address;       /* read to make an address */
+	uint16_t data;          /* read to be stored */
+	uint16_t sum;           /* read to be added to a product */
+	uint16_t operands;      /* read for anything else */
+	uint16_t written;       /* with pc */
+	uint32_t floats;        /* single registers read */
+	uint32_t floats_sum;    /* read to be added to a product */
 	uint32_t floats_written;
 };
 
