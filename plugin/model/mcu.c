@@ -126,8 +126,11 @@ static uint64_t operands_ready(const struct mcu *mcu, const struct t32_op *op, e
 	*why = CAUSE_DEPENDENCY;
 	for (unsigned int i = 0; mask; i++, mask >>= 1) {
 		bool early = i < 16 && op->address >> i & 1;
+		bool late = i < 16 && op->sum >> i & 1;
 		uint64_t from = mcu->ready[i] + (early ? mcu->numbers[MCU_ADDRESS_EARLY] : 0);
 
+		if (late && from >= mcu->numbers[MCU_SUM_LATE])
+			from -= mcu->numbers[MCU_SUM_LATE];
 		if (mask & 1 && from > ready) {
 			ready = from;
 			*why = (enum cause)mcu->why[i];
@@ -149,26 +152,47 @@ static bool begins_with_before(struct mcu *mcu, const struct step *step, uint64_
 	return true;
 }
 
+/* Whether a load goes on behind the load before without a gap. */
+static bool is_pipelined(const struct mcu *mcu, const struct step *step)
+{
+	const struct mcu_before *before = &mcu->before;
+	const struct t32_op *op = step->op;
+
+	if (before->class != T32_LOAD || before->jumped || before->written & op->address & ~before->address)
+		return false;
+	/* A wide load that straddles words of code is not pipelined, nor one to pc. */
+	if ((op->bytes == 4 && step->address % 4) || op->written >> 15)
+		return false;
+	if (!op->updates)
+		return true;
+	return mcu->numbers[MCU_UPDATES_CHAIN] && !(before->updates && before->address & op->address);
+}
+
 /* More or fewer cycles of a load or store by what stood before it. */
 static int neighbours(const struct mcu *mcu, const struct step *step)
 {
 	const struct mcu_before *before = &mcu->before;
 	const struct t32_op *op = step->op;
-	bool behind_load = before->class == T32_LOAD && !before->updates && !before->jumped &&
-			   !(before->written & op->address);
-	bool unaligned = op->bytes == 4 && step->address % 4;
+	bool behind_load = before->class == T32_LOAD && !before->jumped;
 
 	if (op->class == T32_LOAD) {
 		if (before->class == T32_STORE && !before->jumped)
 			return (int)mcu->numbers[MCU_LOAD_AFTER_STORE];
-		/* A wide load that straddles words of code, and one that writes its address, are not pipelined. */
-		if (behind_load && !op->updates && !unaligned && !(op->written >> 15))
-			return -(int)mcu->numbers[MCU_LOAD_PIPELINED];
-		return 0;
+		return is_pipelined(mcu, step) ? -(int)mcu->numbers[MCU_LOAD_PIPELINED] : 0;
 	}
-	if (op->class != T32_STORE || !op->indexed)
+	if (op->class != T32_STORE)
 		return 0;
+	if (!op->indexed)
+		return behind_load && !op->updates ? -(int)mcu->numbers[MCU_STORE_HIDES] : 0;
 	return (int)mcu->numbers[MCU_STORE_INDEXED] - (behind_load ? (int)mcu->numbers[MCU_STORE_PIPELINED] : 0);
+}
+
+/* Cycles for the registers of a load or store of several. */
+static uint32_t register_cycles(const struct step *step)
+{
+	uint32_t together = step->class->together ? step->class->together : 1;
+
+	return step->class->per_register * ((step->op->registers + together - 1) / together);
 }
 
 /* Waits of loads from flash. */
@@ -187,11 +211,13 @@ static void execute_memory(struct mcu *mcu, const struct step *step)
 	int more = step->count ? neighbours(mcu, step) : 0;
 	int cycles = !step->count
 			     ? 1
-			     : (int)step->class->cycles + (int)(step->class->per_register * step->op->registers) + more;
+			     : (int)step->class->cycles + (int)register_cycles(step) + more;
 
 	if (!is_memory(before->class) && before->written & step->op->address && !before->jumped)
 		pass(mcu, step, CAUSE_DEPENDENCY, mcu->numbers[MCU_ADDRESS_WAIT]);
-	pass(mcu, step, CAUSE_ISSUE, 1);
+	/* A store can vanish in the gap behind a load. */
+	if (cycles > 0)
+		pass(mcu, step, CAUSE_ISSUE, 1);
 	if (cycles > 1)
 		pass(mcu, step, CAUSE_MEMORY, (uint64_t)cycles - 1);
 	wait_for_flash(mcu, step);
@@ -295,6 +321,7 @@ static void remember(struct mcu *mcu, const struct step *step)
 {
 	mcu->before.class = step->op->class;
 	mcu->before.updates = step->op->updates;
+	mcu->before.address = step->op->address;
 	mcu->before.written = step->op->written;
 	mcu->before.jumped = step->taken;
 	mcu->before.narrow = step->op->bytes == 2;

@@ -17,6 +17,7 @@ struct mcu_class {
 	bool outside;          /* known, but without figures to judge it by */
 	uint32_t cycles;       /* until the next instruction may begin */
 	uint32_t per_register; /* more for each register that goes to or comes from memory */
+	uint32_t together;     /* or for so many of them, if not 0 */
 	uint32_t latency;      /* until another instruction may use the result; at least `cycles` */
 	uint32_t unit;         /* which of them it takes for a cycle */
 };
@@ -27,9 +28,12 @@ enum mcu_number {
 	MCU_LOAD_PIPELINED,   /* cycles that a load saves behind a load */
 	MCU_STORE_PIPELINED,  /* that a store with an index saves behind a load */
 	MCU_STORE_INDEXED,    /* more for a store to the sum of two registers */
+	MCU_UPDATES_CHAIN,    /* 1 if loads that write back are pipelined too, on another base than the load before */
+	MCU_STORE_HIDES,      /* cycles that a store with a constant saves behind a load */
 	MCU_LOAD_AFTER_STORE, /* more for a load behind a store */
 	MCU_ADDRESS_WAIT,     /* more for an address made by the data-processing instruction before */
 	MCU_ADDRESS_EARLY,    /* how much sooner an address must be there than another operand */
+	MCU_SUM_LATE,         /* how much later the summand of a product may be there */
 	MCU_WIDE_GROUP,       /* wide instructions in a row at 2 mod 4 that cost a cycle more; 0 for never */
 	MCU_WIDE_STORES,      /* the same if all of them are stores */
 	MCU_WIDE_TARGET,      /* more if a branch goes to a wide instruction at 2 mod 4 */
@@ -53,6 +57,7 @@ struct mcu_before {
 	enum t32_class class;
 	bool updates;     /* a load or store that wrote its address register */
 	bool unaligned;   /* wide, at 2 mod 4 */
+	uint16_t address;
 	uint16_t written; /* by data processing; by a load if class is T32_LOAD */
 	uint32_t group;   /* wide instructions at 2 mod 4 in a row */
 	bool stores;      /* all of them stores */

@@ -14,9 +14,12 @@ static const char *const number_names[MCU_NUMBERS] = {
 	[MCU_LOAD_PIPELINED] = "load_pipelined",
 	[MCU_STORE_PIPELINED] = "store_pipelined",
 	[MCU_STORE_INDEXED] = "store_indexed",
+	[MCU_UPDATES_CHAIN] = "updates_chain",
+	[MCU_STORE_HIDES] = "store_hides",
 	[MCU_LOAD_AFTER_STORE] = "load_after_store",
 	[MCU_ADDRESS_WAIT] = "address_wait",
 	[MCU_ADDRESS_EARLY] = "address_early",
+	[MCU_SUM_LATE] = "sum_late",
 	[MCU_WIDE_GROUP] = "wide_group",
 	[MCU_WIDE_STORES] = "wide_stores",
 	[MCU_WIDE_TARGET] = "wide_target",
@@ -74,6 +77,8 @@ static bool read_pair(struct mcu_class *class, const char *key, const char *valu
 		return read_value(value, &class->cycles);
 	if (!strcmp(key, "per_register"))
 		return read_value(value, &class->per_register);
+	if (!strcmp(key, "together"))
+		return read_value(value, &class->together);
 	if (!strcmp(key, "latency"))
 		return read_value(value, &class->latency);
 	if (!strcmp(key, "unit"))
@@ -151,7 +156,7 @@ bool mcu_complete(const struct mcu *mcu)
 	if (mcu->numbers[MCU_RETURNS] > MCU_MAX_RETURNS || 1u << mcu->numbers[MCU_PREDICTOR_BITS] > MCU_PREDICTOR)
 		return refuse("has a larger predictor than the model");
 	for (int i = 0; i < T32_CLASSES; i++)
-		if (mcu->classes[i].known && !mcu->classes[i].cycles)
+		if (mcu->classes[i].known && !mcu->classes[i].cycles && !mcu->classes[i].per_register)
 			return refuse("has a class without cycles");
 	if (flash->wait && (!flash->line || !(flash->cache || flash->buffers)))
 		return refuse("has a memory that waits, but no lines");

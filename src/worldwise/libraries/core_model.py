@@ -36,7 +36,7 @@ class Names:
 # As plugin/model/mcu_table.c and t32.c read them.
 _MCU = Names(
     numbers=frozenset(
-        "width load_pipelined store_pipelined store_indexed load_after_store address_wait address_early wide_group wide_stores"
+        "width load_pipelined store_pipelined store_indexed updates_chain store_hides load_after_store address_wait address_early sum_late wide_group wide_stores"
         " wide_target it_folded refill refill_call refill_register refill_load predictor_bits mispredict returns alus"
         " multipliers memories others".split()
     ),
@@ -47,6 +47,7 @@ _MCU = Names(
     keys={
         "cycles": (),
         "per_register": (),
+        "together": (),
         "latency": (),
         "unit": ("alu", "multiplier", "memory", "other"),
         "outside": (),
