@@ -173,7 +173,7 @@ static int neighbours(const struct mcu *mcu, const struct step *step)
 {
 	const struct mcu_before *before = &mcu->before;
 	const struct t32_op *op = step->op;
-	bool behind_load = before->class == T32_LOAD && !before->jumped;
+	bool behind_load = before->class == T32_LOAD && !before->jumped && !(before->written & op->address);
 
 	if (op->class == T32_LOAD) {
 		if (before->class == T32_STORE && !before->jumped)
@@ -209,9 +209,7 @@ static void execute_memory(struct mcu *mcu, const struct step *step)
 	const struct mcu_before *before = &mcu->before;
 	/* What a condition left out accessed nothing. */
 	int more = step->count ? neighbours(mcu, step) : 0;
-	int cycles = !step->count
-			     ? 1
-			     : (int)step->class->cycles + (int)register_cycles(step) + more;
+	int cycles = !step->count ? 1 : (int)step->class->cycles + (int)register_cycles(step) + more;
 
 	if (!is_memory(before->class) && before->written & step->op->address && !before->jumped)
 		pass(mcu, step, CAUSE_DEPENDENCY, mcu->numbers[MCU_ADDRESS_WAIT]);
@@ -305,8 +303,13 @@ static void go_on(struct mcu *mcu, const struct step *step)
 {
 	uint64_t behind = step->address + step->op->bytes;
 
+	/* An exception comes between any two instructions; it is no branch. */
+	if (!step->op->writes_pc) {
+		mcu->begun = step->taken ? 0 : mcu->begun;
+		return;
+	}
 	if (mcu->numbers[MCU_PREDICTOR_BITS]) {
-		if (step->op->writes_pc && !was_foretold(mcu, step, behind))
+		if (!was_foretold(mcu, step, behind))
 			pass(mcu, step, CAUSE_MISPREDICT, mcu->numbers[MCU_MISPREDICT]);
 		else if (step->taken)
 			pass(mcu, step, CAUSE_FETCH, mcu->numbers[refill_of(step->op)]);

@@ -55,8 +55,8 @@ enum mcu_number {
 /* The instruction before. */
 struct mcu_before {
 	enum t32_class class;
-	bool updates;     /* a load or store that wrote its address register */
-	bool unaligned;   /* wide, at 2 mod 4 */
+	bool updates;   /* a load or store that wrote its address register */
+	bool unaligned; /* wide, at 2 mod 4 */
 	uint16_t address;
 	uint16_t written; /* by data processing; by a load if class is T32_LOAD */
 	uint32_t group;   /* wide instructions at 2 mod 4 in a row */
