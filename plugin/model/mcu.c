@@ -127,7 +127,7 @@ static uint64_t operands_ready(const struct mcu *mcu, const struct t32_op *op, e
 	for (unsigned int i = 0; mask; i++, mask >>= 1) {
 		bool early = i < 16 && op->address >> i & 1;
 		bool late = i < 16 && op->sum >> i & 1;
-		uint64_t from = mcu->ready[i] + (early ? mcu->numbers[MCU_ADDRESS_EARLY] : 0);
+		uint64_t from = mcu->ready[i] + (early && mcu->ready[i] ? mcu->numbers[MCU_ADDRESS_EARLY] : 0);
 
 		if (late && from >= mcu->numbers[MCU_SUM_LATE])
 			from -= mcu->numbers[MCU_SUM_LATE];

@@ -33,68 +33,20 @@ class Names:
     keys: Mapping[str, tuple[str, ...]] | None = None
 
 
+def _words(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
 # As plugin/model/mcu_table.c and t32.c read them.
 _MCU = Names(
-    numbers=frozenset(
-        [
-            "width",
-            "load_pipelined",
-            "store_pipelined",
-            "store_indexed",
-            "updates_chain",
-            "store_hides",
-            "load_after_store",
-            "address_wait",
-            "address_early",
-            "sum_late",
-            "wide_group",
-            "wide_stores",
-            "wide_target",
-            "it_folded",
-            "refill",
-            "refill_call",
-            "refill_register",
-            "refill_load",
-            "predictor_bits",
-            "mispredict",
-            "returns",
-            "alus",
-            "multipliers",
-            "memories",
-            "others",
-        ]
+    numbers=_words(
+        "width load_pipelined store_pipelined store_indexed updates_chain store_hides load_after_store address_wait"
+        " address_early sum_late wide_group wide_stores wide_target it_folded refill refill_call refill_register"
+        " refill_load predictor_bits mispredict returns alus multipliers memories others"
     ),
-    classes=frozenset(
-        [
-            "alu",
-            "shift",
-            "shifted",
-            "dsp",
-            "mul",
-            "mla",
-            "mull",
-            "mlal",
-            "div",
-            "load",
-            "store",
-            "loads",
-            "stores",
-            "exclusive",
-            "branch",
-            "call",
-            "jump",
-            "table",
-            "system",
-            "barrier",
-            "hint",
-            "trap",
-            "fp",
-            "fpmul",
-            "fpmla",
-            "fpdiv",
-            "fpmove",
-            "fpdouble",
-        ]
+    classes=_words(
+        "alu shift shifted dsp mul mla mull mlal div load store loads stores exclusive branch call jump table system"
+        " barrier hint trap fp fpmul fpmla fpdiv fpmove fpdouble"
     ),
     keys={
         "cycles": (),
