@@ -107,7 +107,7 @@ def disassemble(codes: Iterable[int], wide: bool, triple: str, core: str) -> dic
             lines.extend(["0x00 0xbf"] * 4)
     options = [TOOL, "--disassemble", f"-triple={triple}", f"-mcpu={core}", "-show-encoding"]
     done = subprocess.run(options, input="\n".join(lines), capture_output=True, text=True, check=False)
-    texts = {}
+    texts: dict[int, str] = {}
     for line in done.stdout.splitlines():
         match = re.match(r"\t(.*?)\s*@ encoding: \[(.*)\]", line)
         if match:

@@ -12,8 +12,8 @@
 
 #include "mcu_core.h"
 
-#define FLAGS 48u
-#define FLOATS 16u
+#define FLAGS 16u
+#define FLOATS 17u
 
 struct mcu_code {
 	uint64_t pc;
@@ -338,8 +338,8 @@ static bool is_folded(const struct mcu *mcu, const struct step *step)
 
 static void take(struct mcu *mcu, const struct step *step)
 {
-	enum cause why;
-	uint64_t ready = operands_ready(mcu, step->op, &why);
+	enum cause why = CAUSE_DEPENDENCY;
+	uint64_t ready = mcu->waits ? operands_ready(mcu, step->op, &why) : 0;
 	uint64_t begun;
 
 	pass(mcu, step, CAUSE_FETCH, flash_fetch(&mcu->flash, step->address, step->op->bytes, mcu->now));
@@ -362,7 +362,8 @@ static void take(struct mcu *mcu, const struct step *step)
 		if (mcu->now == begun + 1)
 			mcu->begun = 1;
 	}
-	write_results(mcu, step, begun);
+	if (mcu->waits)
+		write_results(mcu, step, begun);
 	go_on(mcu, step);
 	remember(mcu, step);
 }

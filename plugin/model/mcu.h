@@ -17,8 +17,8 @@ struct mcu *mcu_new(void);
 /* One line of a core's table behind `core` and `kind`. False if it says nothing that this kind of core has. */
 bool mcu_read_line(struct mcu *mcu, const char *line);
 
-/* Whether the table gave what the engine cannot do without. The reason goes to stderr. */
-bool mcu_complete(const struct mcu *mcu);
+/* Behind the last line. False if the engine cannot do without what the table lacks; the reason goes to stderr. */
+bool mcu_complete(struct mcu *mcu);
 
 /* As code_decode, for T32. */
 struct mcu_code *mcu_decode(uint64_t pc, const uint8_t *bytes, uint32_t instructions);

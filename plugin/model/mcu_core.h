@@ -69,6 +69,7 @@ struct mcu {
 	struct mcu_class classes[T32_CLASSES];
 	uint32_t numbers[MCU_NUMBERS];
 	struct flash flash;
+	bool waits; /* whether a result can be later than the next instruction */
 
 	uint64_t now;   /* cycles since the model forgot; the next instruction begins here, or in the cycle before */
 	uint32_t begun; /* instructions that began in the cycle before `now` and let another begin with them */

@@ -147,7 +147,7 @@ static bool refuse(const char *what)
 	return false;
 }
 
-bool mcu_complete(const struct mcu *mcu)
+bool mcu_complete(struct mcu *mcu)
 {
 	const struct flash *flash = &mcu->flash;
 
@@ -158,6 +158,9 @@ bool mcu_complete(const struct mcu *mcu)
 	for (int i = 0; i < T32_CLASSES; i++)
 		if (mcu->classes[i].known && !mcu->classes[i].cycles && !mcu->classes[i].per_register)
 			return refuse("has a class without cycles");
+	for (int i = 0; i < T32_CLASSES; i++)
+		mcu->waits |= mcu->classes[i].latency > 0;
+	mcu->waits |= mcu->numbers[MCU_WIDTH] > 1;
 	if (flash->wait && (!flash->line || !(flash->cache || flash->buffers)))
 		return refuse("has a memory that waits, but no lines");
 	return true;

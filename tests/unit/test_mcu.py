@@ -109,7 +109,7 @@ def costs(drive: Driver, core: str, kernels: Iterable[tuple[list[str], int, int]
 
 def read_classes() -> dict[str, str]:
     """The committed table: a class for each encoding that LLVM knows, in hexadecimal."""
-    classes = {}
+    classes: dict[str, str] = {}
     narrow = True
     for line in t32_llvm.TABLE.read_text(encoding="ascii").splitlines():
         first, *rest = line.split()
