@@ -8,7 +8,6 @@
 #include "predictor.h"
 #include "table.h"
 
-#define MOST_WINDOW 512u
 #define CYCLES_KEPT 8192u /* how far apart two instructions in the pipeline can be */
 
 /* Which ports are taken in a cycle, and which result buses. */
@@ -20,10 +19,10 @@ struct slot {
 
 /* What is known of a register's newest value. */
 struct value {
-	uint64_t ready;   /* for all uses but the next two */
-	uint64_t added;   /* for an operand that is added to a product of the same group */
+	uint64_t ready; /* for all uses but the next two */
+	uint64_t added; /* for an operand that is added to a product of the same group */
 	uint8_t group;
-	uint8_t cause;    /* what waiting for it is waiting for */
+	uint8_t cause; /* what waiting for it is waiting for */
 };
 
 struct core {
@@ -63,6 +62,10 @@ struct step {
 	const struct access *accesses;
 	size_t count;
 };
+
+/* A core with that table, which lives as long; and empty caches, predictors and stores. */
+void core_start(struct core *core, const struct table *table);
+void core_forget(struct core *core);
 
 /* Executes one instruction; returns what the time since the one before went on. `clock` grows by that time. */
 enum cause outorder_step(struct core *core, const struct step *step);

@@ -105,22 +105,15 @@ static uint64_t take_port(struct core *core, const struct timing *timing, uint16
 		uint16_t open = (uint16_t)(ports & ~core_slot(core, cycle)->ports);
 		struct slot *result = core->table->buses ? core_slot(core, cycle + latency) : NULL;
 
-		for (unsigned int later = timing->holds ? 0 : 1; open && later < timing->busy; later++) {
-			uint16_t taken = core_slot(core, cycle + later)->ports;
-
-			if (!timing->holds)
-				open &= (uint16_t)~taken;
-			else if (taken & timing->holds)
-				open = 0;
-		}
+		for (unsigned int later = 1; open && later < timing->busy; later++)
+			open &= (uint16_t)~core_slot(core, cycle + later)->ports;
 		if (result)
 			open &= (uint16_t)~result->buses;
 		if (!open)
 			continue;
 		open = (uint16_t)(open & (~open + 1u)); /* the first of them */
 		for (unsigned int later = 0; later < timing->busy; later++)
-			core_slot(core, cycle + later)->ports |= timing->holds ? timing->holds : open;
-		core_slot(core, cycle)->ports |= open;
+			core_slot(core, cycle + later)->ports |= open;
 		if (result)
 			result->buses |= open;
 		return cycle;
@@ -182,7 +175,8 @@ static void results(struct core *core, const struct operation *operation, const 
 	const struct timing *timing = passage->timing;
 	unsigned int last = operation->results;
 	struct value value = { .ready = passage->done,
-			       .added = timing->group ? passage->done - timing->latency + timing->forward : passage->done,
+			       .added = timing->group ? passage->done - timing->latency + timing->forward
+						      : passage->done,
 			       .group = timing->group,
 			       .cause = (uint8_t)core_cause(timing, operation) };
 
@@ -192,7 +186,8 @@ static void results(struct core *core, const struct operation *operation, const 
 			.ready = passage->ready + core->table->writeback_latency, .cause = CAUSE_DEPENDENCY
 		};
 		if (passage->dispatch + 1 > passage->ready)
-			core->values[operation->result[last]].ready = passage->dispatch + 1 + core->table->writeback_latency;
+			core->values[operation->result[last]].ready = passage->dispatch + 1 +
+								      core->table->writeback_latency;
 	}
 	for (unsigned int i = 0; i < last; i++)
 		core->values[operation->result[i]] = value;
