@@ -8,13 +8,14 @@
 #include "predictor.h"
 #include "table.h"
 
-#define CYCLES_KEPT 8192u /* how far apart two instructions in the pipeline can be */
+#define CYCLES_KEPT 4096u /* how far apart two instructions in the pipeline can be */
 
-/* Which ports are taken in a cycle, and which result buses. */
+/* Which ports are taken in a cycle, and which result buses; and how many micro-operations leave each port's queue. */
 struct slot {
 	uint64_t cycle;
 	uint16_t ports;
 	uint16_t buses;
+	uint8_t leaves[MOST_PORTS];
 };
 
 /* What is known of a register's newest value. */
@@ -44,7 +45,7 @@ struct core {
 	/* Out of order. */
 	uint64_t window[MOST_WINDOW]; /* when each of the last micro-operations ended */
 	uint32_t window_at;
-	uint64_t waiting[MOST_PORTS][MOST_QUEUE]; /* by port: when each place of its queue is free again */
+	uint8_t waiting[MOST_PORTS]; /* by port: micro-operations in its queue */
 	uint64_t retire_cycle;
 	uint32_t retired;
 

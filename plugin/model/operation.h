@@ -12,14 +12,15 @@
  */
 #define CLASSES(X)                                                                                                     \
 	X(alu)                                                                                                         \
-	X(alu_flags) X(alu_carry) X(alu_shift_small) X(alu_shift) X(logic) X(logic_flags) X(logic_shift) X(move) X(    \
-		address) X(bitfield) X(insert) X(extract) X(rotate) X(shift) X(select) X(compare_if) X(count)          \
-		X(reverse) X(mul32) X(mul64) X(mull) X(mulh) X(div32) X(div64) X(crc) X(pointer_code) X(load) X(       \
-			load_index) X(load_pair) X(store) X(store_index) X(store_pair) X(vload) X(vload_pair)          \
-			X(vload_multi) X(vload_lane) X(vload_struct) X(vstore) X(vstore_pair) X(vstore_multi) X(       \
-				vstore_lane) X(vstore_struct) X(prefetch) X(branch) X(branch_if) X(branch_zero)        \
-				X(call) X(ret) X(jump) X(v_add) X(v_logic) X(v_move) X(v_immediate) X(v_select) X(     \
-					v_compare) X(v_minmax) X(v_abs) X(v_absdiff) X(v_absdiff_acc) X(v_pairwise)    \
+	X(alu_flags)                                                                                                   \
+	X(alu_carry) X(alu_shift_small) X(alu_shift) X(logic) X(logic_flags) X(logic_shift) X(move) X(address) X(      \
+		bitfield) X(insert) X(extract) X(rotate) X(shift) X(select) X(compare_if) X(count) X(reverse) X(mul32) \
+		X(mul64) X(mull) X(mulh) X(div32) X(div64) X(crc) X(pointer_code) X(load) X(load_index) X(             \
+			load_pair) X(store) X(store_index) X(store_pair) X(vload) X(vload_pair) X(vload_multi)         \
+			X(vload_lane) X(vload_struct) X(vstore) X(vstore_pair) X(vstore_multi) X(vstore_lane) X(       \
+				vstore_struct) X(prefetch) X(branch) X(branch_if) X(branch_zero) X(call) X(ret)        \
+				X(jump) X(v_add) X(v_logic) X(v_move) X(v_immediate) X(v_select) X(v_compare) X(       \
+					v_minmax) X(v_abs) X(v_absdiff) X(v_absdiff_acc) X(v_pairwise)                 \
 					X(v_pairwise_long) X(v_pairwise_acc) X(v_reduce) X(v_long) X(v_high_narrow) X( \
 						v_shift_imm) X(v_shift_long) X(v_shift_narrow) X(v_shift_acc)          \
 						X(v_shift_insert) X(v_shift_reg) X(v_saturate) X(v_narrow) X(v_mul) X( \

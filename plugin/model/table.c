@@ -95,7 +95,7 @@ static bool set_limit(struct limit *limit, const char *key, unsigned long value)
 		limit->ports = (uint16_t)value;
 	else if (!strcmp(key, "most"))
 		limit->most = (uint8_t)value;
-	else if (!strcmp(key, "queue") && value <= MOST_QUEUE)
+	else if (!strcmp(key, "queue") && value <= UINT8_MAX / 2)
 		limit->queue = (uint8_t)value;
 	else
 		return false;

@@ -10,7 +10,6 @@
 
 #define MOST_PORTS 16
 #define MOST_LIMITS 8
-#define MOST_QUEUE 64
 #define MOST_WINDOW 512u
 
 /* How a class of instructions is executed. Times are cycles; ports are a mask. */
