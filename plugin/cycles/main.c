@@ -8,6 +8,8 @@
  *   set=a32|t32     the instruction set of an arm machine; without it a block with a narrow instruction says t32, and
  *                   the others are of the set of the block before
  *   forget=yes      caches, predictors and pipelines are emptied before every region: a first call
+ *   counter=ADDRESS a region is between two readings of a device at that address, with the second one: all from the
+ *                   first reading to the last
  *   whole=yes       the whole run is one region, and marks are instructions like others
  *   function=PC     each call of the function there is a region, up to its return; marks are instructions like others
  *
@@ -165,6 +167,8 @@ static bool read_argument(const char *argument)
 		return read_set(argument + 4);
 	if (!strcmp(argument, "forget=yes"))
 		return regions_forget();
+	if (!strncmp(argument, "counter=", 8))
+		return regions_by_counter(argument + 8);
 	no_marks = !strcmp(argument, "whole=yes");
 	if (!strncmp(argument, "function=", 9))
 		no_marks = regions_of_function(argument + 9);
