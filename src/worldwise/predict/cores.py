@@ -4,8 +4,7 @@
 from collections.abc import Mapping, Sequence
 
 from worldwise.base.errors import WorldwiseError
-from worldwise.libraries.boards import boards
-from worldwise.libraries.boards import table_of
+from worldwise.libraries.boards import boards, table_of
 from worldwise.plan.case import Case
 from worldwise.plan.catalogue import is_board
 from worldwise.run.watch import MOST_CORES, can_model
@@ -59,7 +58,17 @@ def cores_of(case: Case, cores: Mapping[str, str]) -> Mapping[str, str]:
     if not can_predict(case):
         return {}
     own = boards()[case.target].core if is_board(case.target) else ""
-    return {name: table for name, table in cores.items() if _runs(case, name, table) and own in ("", name)}
+    return with_memory(
+        case, {name: table for name, table in cores.items() if _runs(case, name, table) and own in ("", name)}
+    )
+
+
+def with_memory(case: Case, cores: Mapping[str, str]) -> Mapping[str, str]:
+    """The tables with the flash of the case's board, where it is on one and the core is the board's."""
+    if not is_board(case.target):
+        return cores
+    own = boards()[case.target].core
+    return {name: table_of(name, case.target) if name == own else table for name, table in cores.items()}
 
 
 def _runs(case: Case, name: str, table: str) -> bool:
