@@ -15,6 +15,7 @@
 struct model {
 	struct table table;
 	struct core core;
+	bool stub;       /* nothing is known of the core yet */
 	struct mcu *mcu; /* and then of the table the name alone is set */
 };
 
@@ -26,8 +27,8 @@ struct code {
 	struct operation operations[];
 };
 
-/* Whether a table says that it is of a microcontroller. False too if it cannot be read. */
-static bool is_mcu(const char *path)
+/* Whether a table is of a kind, `kind mcu\n`. False too if it cannot be read. */
+static bool is_of(const char *path, const char *kind)
 {
 	FILE *file = fopen(path, "r");
 	char line[256];
@@ -36,7 +37,7 @@ static bool is_mcu(const char *path)
 	if (!file)
 		return false;
 	while (!found && fgets(line, sizeof(line), file))
-		found = !strcmp(line, "kind mcu\n");
+		found = !strcmp(line, kind);
 	fclose(file);
 	return found;
 }
@@ -71,7 +72,7 @@ struct model *model_read(const char *path)
 {
 	struct model *model = calloc(1, sizeof(*model));
 
-	if (model && is_mcu(path)) {
+	if (model && is_of(path, "kind mcu\n")) {
 		if (read_mcu(model, path))
 			return model;
 		free(model);
@@ -81,6 +82,7 @@ struct model *model_read(const char *path)
 		free(model);
 		return NULL;
 	}
+	model->stub = is_of(path, "kind stub\n");
 	model->core.table = &model->table;
 	memory_start(&model->core.memory, &model->table);
 	model_forget(model);
@@ -134,7 +136,7 @@ void model_run(struct model *model, const struct code *code, uint32_t instructio
 		mcu_run(model->mcu, code->t32, instructions, accesses, count, next, spent);
 		return;
 	}
-	if (model->mcu || code->t32 || !code->is_a64) {
+	if (model->stub || model->mcu || code->t32 || !code->is_a64) {
 		run_unknown(instructions, spent);
 		return;
 	}
