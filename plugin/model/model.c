@@ -83,6 +83,8 @@ struct model *model_read(const char *path)
 		return NULL;
 	}
 	model->stub = is_of(path, "kind stub\n");
+	if (model->stub)
+		return model;
 	model->core.table = &model->table;
 	memory_start(&model->core.memory, &model->table);
 	model_forget(model);
@@ -166,10 +168,10 @@ void model_forget(struct model *model)
 {
 	struct core *core = &model->core;
 
-	if (model->mcu) {
+	if (model->mcu)
 		mcu_forget(model->mcu);
+	if (model->mcu || model->stub)
 		return;
-	}
 	memory_forget(&core->memory);
 	predictor_forget(&core->predictor, model->table.returns);
 }
