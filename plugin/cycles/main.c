@@ -5,7 +5,7 @@
  *
  *   core=FILE       a core's table (worldwise.libraries.core_model); may be given several times
  *   out=FILE        where lines of JSON go: one a region passed, and at the end one a block of code
- *   set=a32|t32     the instruction set of an arm machine; without it a block with a narrow instruction says t32, and
+ *   set=a32|t32     the instruction set, if it is not A64; without it a block with a narrow instruction says t32, and
  *                   the others are of the set of the block before
  *   forget=yes      caches, predictors and pipelines are emptied before every region: a first call
  *   counter=ADDRESS a region is between two readings of a device at that address, with the second one: all from the
@@ -34,7 +34,7 @@ QEMU_PLUGIN_EXPORT int qemu_plugin_version = QEMU_PLUGIN_VERSION;
 enum mark { MARK_NONE, MARK_BEGIN, MARK_END };
 
 static enum instruction_set set = SET_A64;
-static bool set_is_fixed = true;
+static bool set_is_fixed;
 static bool no_marks;
 static bool whole;
 
@@ -179,10 +179,8 @@ static bool read_argument(const char *argument)
 
 QEMU_PLUGIN_EXPORT int qemu_plugin_install(qemu_plugin_id_t id, const qemu_info_t *info, int argc, char **argv)
 {
-	if (!strcmp(info->target_name, "arm")) {
+	if (!strcmp(info->target_name, "arm"))
 		set = SET_A32;
-		set_is_fixed = false;
-	}
 	for (int i = 0; i < argc; i++)
 		if (!read_argument(argv[i])) {
 			fprintf(stderr, "cycles: '%s' is no argument of this plugin, or cannot be done\n", argv[i]);

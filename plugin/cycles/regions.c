@@ -17,6 +17,7 @@ static bool forgets;
 
 /* The address of a counter; 0: marks are instructions. */
 static uint64_t counter;
+
 /* The function whose calls are regions, what was executed behind, and where the call under way returns to. */
 static uint64_t function;
 static uint64_t behind_last;

@@ -14,8 +14,7 @@ from worldwise.base import paths
 from worldwise.base.errors import WorldwiseError
 from worldwise.base.toml_model import parse
 from worldwise.lab.lab import Lab
-from worldwise.libraries.boards import Core, boards, load_core
-from worldwise.libraries.core_model import table_of
+from worldwise.libraries.boards import Core, boards, load_core, table_of
 
 COMPILER = shutil.which("cc") or shutil.which("gcc") or shutil.which("clang")
 DRIVER = Path(__file__).parents[1] / "model_driver.c"
@@ -68,11 +67,7 @@ def drive(tmp_path_factory: pytest.TempPathFactory, request: pytest.FixtureReque
 
 def table(core: str, board: str = "") -> str:
     """The table of a core of the repository, with a board's flash or with none."""
-    model = load_core(core).model
-    assert model
-    if not board:
-        return table_of(core, model)
-    return table_of(core, model, boards()[board].memory, boards()[board].flash_wait_states)
+    return table_of(core, board or None)
 
 
 def accesses_of(code: Sequence[str]) -> list[str]:

@@ -12,8 +12,8 @@ import pytest
 from worldwise.base import paths
 from worldwise.base.errors import WorldwiseError
 from worldwise.base.toml_model import parse
-from worldwise.libraries.boards import Core, load_core
-from worldwise.libraries.core_model import KINDS, table_of
+from worldwise.libraries.boards import Core, table_of
+from worldwise.libraries.core_model import KINDS
 
 COMPILER = shutil.which("cc") or shutil.which("gcc") or shutil.which("clang")
 TESTS = Path(__file__).parents[1]
@@ -349,9 +349,7 @@ def test_in_order_nothing_passes_what_waits(cycles: Cycles) -> None:
 @pytest.mark.parametrize("core", PROFILE_A)
 def test_what_a_core_has_no_figures_for_is_outside(core: str, run: Callable[..., list[int]]) -> None:
     """Barriers are; additions are not; and a class that is not in the table is."""
-    model = load_core(core).model
-    assert model
-    table = table_of(core, model)
+    table = table_of(core)
     assert run(table, [DMB, BACK])[7] == 200
     assert run(table, [ADD0, BACK])[6:] == [0, 0]
     without = "\n".join(line for line in table.splitlines() if not line.startswith("class alu "))
@@ -361,9 +359,7 @@ def test_what_a_core_has_no_figures_for_is_outside(core: str, run: Callable[...,
 @pytest.mark.parametrize("core", VALIDATED)
 def test_a_planted_change_shows(core: str, cycles: Cycles) -> None:
     """A wrong latency, a port taken away and an occupancy: each changes what a kernel of its kind takes."""
-    model = load_core(core).model
-    assert model
-    table = table_of(core, model)
+    table = table_of(core)
     latency = re.sub(r"(class mul64 latency) \d+", r"\1 9", table)
     assert cycles(latency, MUL0, BACK) > cycles(table, MUL0, BACK)
     port = re.sub(r"(class alu latency \d+ ports) (\d+)", lambda m: f"{m[1]} {int(m[2]) & -int(m[2])}", table)
@@ -391,9 +387,7 @@ TAKEN = {
 @pytest.mark.parametrize("core", PROFILE_A)
 def test_the_kernels_take_what_they_took(core: str, cycles: Cycles) -> None:
     """Exactly."""
-    model = load_core(core).model
-    assert model
-    table = table_of(core, model)
+    table = table_of(core)
     assert tuple(cycles(table, *code) for code in KERNELS.values()) == TAKEN[core]
 
 

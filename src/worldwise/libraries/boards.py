@@ -13,7 +13,7 @@ from pydantic import Field, field_validator
 from worldwise.base import files, paths
 from worldwise.base.errors import WorldwiseError
 from worldwise.base.toml_model import Model, parse, read_text
-from worldwise.libraries.core_model import CoreModel, Memory
+from worldwise.libraries.core_model import CoreModel, Memory, flat_table
 
 _SIZE = re.compile(r"([0-9]+)(KiB|MiB)")
 _CLOCK = re.compile(r"([0-9]+(?:\.[0-9]+)?) (MHz)")
@@ -134,6 +134,20 @@ def load_board(path: Path) -> Board:
 def boards() -> dict[str, Board]:
     """Every board of the repository by its name, in the order of the names. Raises WorldwiseError."""
     return {path.stem: load_board(path) for path in sorted(paths.BOARDS.glob("*.toml"))}
+
+
+def table_of(core: str, board: str | None = None) -> str:
+    """The table of a core for the engine of plugin/model, on a board or with a memory that never waits.
+
+    Raises WorldwiseError if there is no such core.
+    """
+    model = load_core(core).model
+    if not model:
+        raise WorldwiseError(f"core '{core}': nothing predicts it: its file has no [model].", "name another core")
+    found = boards()[board] if board else None
+    if not found:
+        return flat_table(core, model)
+    return flat_table(core, model, found.memory, found.flash_wait_states)
 
 
 def by_core(names: Iterable[str]) -> list[str]:

@@ -214,7 +214,7 @@ def _require_key(names: Names, key: str, value: int | str, where: str) -> None:
         raise ValueError(f"{where} must be " + (" or ".join(words) if words else "a number"))
 
 
-def table_of(name: str, model: CoreModel, memory: Memory | None = None, wait_states: int = 0) -> str:
+def flat_table(name: str, model: CoreModel, memory: Memory | None = None, wait_states: int = 0) -> str:
     """The table that plugin/model reads: a line each for the core, its kind, its numbers, classes and memory."""
     lines = [f"core {name}", f"kind {model.kind}"]
     lines += [f"number {key} {number.value}" for key, number in model.numbers.items()]

@@ -43,7 +43,7 @@ _COMPRESSION = 3
 # Models that the plugin runs at a time: MAX_CORES of plugin/worldwise/cycles.h.
 MOST_CORES = 8
 # SysTick's counter: the stretches of a board's program are between two readings of it.
-_COUNTER = {"counter": "0xe000e018"}
+_COUNTER = {"counter": "0xe000e018", "set": "t32"}
 # Linux keeps this many characters of a process's name.
 _COMM_LENGTH = 15
 

@@ -120,7 +120,7 @@ def predict(**typed: Any) -> int:
     session = Session(rules, call.fresh)
     seen = _Seen()
     for case, run in cases:
-        wanted = tables if len(cases) == 1 else known.cores_of(case, tables)
+        wanted = known.with_memory(case, tables) if len(cases) == 1 else known.cores_of(case, tables)
         modelled = session.modelled(case, run, wanted)
         seen.attribution = modelled.attribution
         seen.lines += _lines(modelled, list(wanted), errors, call, clock)
