@@ -222,10 +222,13 @@ static void execute(struct core *core, const struct step *step, struct passage *
 		micro(core, passage, (uint16_t)core->table->writeback, passage->ready, 1);
 	passage->issue = issue;
 	passage->done = load ? core_load(core, step, timing, issue) : issue + timing->latency;
-	if (operation->store) {
-		if (passage->data > passage->done)
-			passage->done = passage->data;
-	}
+	if (!operation->store)
+		return;
+	/* With a micro-operation of its own the data may come later than the address; else they come together. */
+	if (!timing->second)
+		passage->data = passage->done;
+	else if (passage->data > passage->done)
+		passage->done = passage->data;
 }
 
 static enum cause why(const struct core *core, const struct operation *operation, const struct passage *passage,

@@ -184,7 +184,13 @@ def test_classes_are_those_of_llvms_names(compiled: Path) -> None:
     assert not wrong
     assert len(words) == 812
     # Each class is the right one of its name's for the registers that it names.
-    for word, name in ((MUL0, "mul64"), ("1b017c00", "mul32"), (VADD0, "v_add_q"), ("0ea18400", "v_add"), (LDR, "load")):
+    for word, name in (
+        (MUL0, "mul64"),
+        ("1b017c00", "mul32"),
+        (VADD0, "v_add_q"),
+        ("0ea18400", "v_add"),
+        (LDR, "load"),
+    ):
         assert _classes(compiled, [word]) == [name]
 
 
@@ -202,7 +208,7 @@ def _classes(compiled: Path, words: Sequence[str]) -> list[str]:
 def test_names_of_classes_and_numbers_are_the_engines() -> None:
     """What a file in cores/ may name is what the engine reads."""
     header = (MODEL / "operation.h").read_text(encoding="ascii")
-    in_c = set(re.findall(r"\bX\((\w+)\)", header)) - {"name"}
+    in_c = set(re.findall(r"X\((\w+)\)", header)) - {"name"}
     assert KINDS["in-order"].classes == in_c
     numbers = set(re.findall(r"NUMBER\((\w+)\)", (MODEL / "table.c").read_text(encoding="ascii"))) - {"member"}
     assert KINDS["out-of-order"].numbers == numbers - {"writeback"}
@@ -261,8 +267,7 @@ def test_one_result_bus_takes_one_result_a_cycle(cycles: Cycles) -> None:
     table = table.replace("class mull latency 3 ports 4", "class mull latency 3 ports 4 busy 1")
     bus = table.replace("number buses 0", "number buses 1")
     code = ("8b041c62", "9ba47c62", "8b041c62", "9ba47c62", BACK)  # add x2,x3,x4,lsl #7; umull x2,w3,w4; twice
-    assert cycles(bus, *code) >= cycles(table, *code)
-    assert cycles(bus, *code) == 4
+    assert cycles(bus, *code) > cycles(table, *code) == 4
 
 
 def test_a_sum_is_forwarded_inside_its_group(cycles: Cycles) -> None:
@@ -282,10 +287,10 @@ def test_a_pair_takes_the_port_for_each_register(cycles: Cycles) -> None:
 
 def test_a_load_takes_what_a_store_before_it_wrote(cycles: Cycles) -> None:
     """Forwarded if one store wrote all of it; else it waits until the store is in the cache."""
-    whole = cycles(small(), STR + f" {MEMORY:x} 8 store", CHASE + f" {MEMORY:x} 8 load", BACK)
-    part = cycles(small(), STR + f" {MEMORY:x} 4 store", CHASE + f" {MEMORY:x} 8 load", BACK)
-    other = cycles(small(), STR + f" {OTHER:x} 8 store", CHASE + f" {MEMORY:x} 8 load", BACK)
-    assert other <= whole < part
+    whole = cycles(small(), STR + f" {MEMORY:x} 8 store", LDR + f" {MEMORY:x} 8 load", BACK)
+    part = cycles(small(), STR + f" {MEMORY:x} 4 store", LDR + f" {MEMORY:x} 8 load", BACK)
+    other = cycles(small(), STR + f" {OTHER:x} 8 store", LDR + f" {MEMORY:x} 8 load", BACK)
+    assert other < whole < part
 
 
 def test_a_cache_holds_what_fits(cycles: Cycles, run: Callable[..., list[int]]) -> None:
@@ -380,7 +385,11 @@ KERNELS = {
     "memory": (STR + f" {MEMORY:x} 8 store", CHASE + f" {MEMORY:x} 8 load", BACK),
 }
 TAKEN = {
-    "cortex-a53": (0, 0, 0, 0, 0, 0, 0, 0),
+    "cortex-a53": (5, 7, 2, 2, 2, 1, 4, 4),
+    "cortex-a55": (3, 5, 2, 2, 2, 1, 4, 4),
+    "cortex-a72": (5, 7, 1, 2, 3, 1, 3, 4),
+    "cortex-a76": (4, 7, 1, 2, 2, 1, 2, 4),
+    "neoverse-n1": (4, 7, 1, 2, 2, 1, 2, 4),
 }
 
 
