@@ -39,6 +39,9 @@ _start:
 vectors:
 	.rept	16
 	.balign	128
+	adrp	x0, stack_end
+	add	x0, x0, :lo12:stack_end
+	mov	sp, x0
 	mov	w0, #99
 	b	semihost_exit
 	.endr
