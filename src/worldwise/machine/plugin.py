@@ -72,3 +72,14 @@ def cut_plugin() -> Recipe:
         sources=("qemu",),
         trees={"cut.c": paths.PLUGIN / "cut.c"},
     )
+
+
+def cycles_plugin() -> Recipe:
+    """The plugin that gives cycles on named cores, for programs of user mode and microcontrollers."""
+    return Recipe(
+        name="cycles",
+        script="cycles.sh",
+        outputs=("cycles.so",),
+        sources=("qemu",),
+        trees={"plugin/cycles": paths.PLUGIN / "cycles", "plugin/model": paths.PLUGIN / "model"},
+    )

@@ -1,0 +1,161 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "regions.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <glib.h>
+
+#include "spending.h"
+
+static struct model *models[MAX_CORES];
+static size_t cores;
+static FILE *out;
+static bool forgets;
+
+static bool inside;
+static uint64_t regions;
+static uint64_t instructions;
+static struct spent spent[MAX_CORES];
+
+/* The segment that is being executed, and its accesses so far. It goes to the models when the next one begins. */
+static struct segment *pending;
+static struct access *accesses;
+static size_t access_count;
+static size_t access_room = 256;
+
+static struct qemu_plugin_scoreboard *board;
+static qemu_plugin_u64 reached_last;
+
+bool regions_add_core(const char *path)
+{
+	if (cores == MAX_CORES)
+		return false;
+	models[cores] = model_read(path);
+	return models[cores] && ++cores;
+}
+
+bool regions_open(const char *path)
+{
+	out = fopen(path, "w");
+	if (!out)
+		perror(path);
+	return out;
+}
+
+bool regions_forget(void)
+{
+	forgets = true;
+	return true;
+}
+
+bool regions_start(void)
+{
+	board = qemu_plugin_scoreboard_new(sizeof(uint64_t));
+	reached_last = qemu_plugin_scoreboard_u64(board);
+	accesses = g_new(struct access, access_room);
+	return cores && out;
+}
+
+/* How many instructions of the pending segment were executed, if the next one executed is at `next`. */
+static uint32_t executed_of_pending(uint64_t next)
+{
+	uint32_t before;
+
+	if (qemu_plugin_u64_get(reached_last, 0))
+		return pending->instructions;
+	before = segment_before(pending, next);
+	if (before && before < pending->instructions)
+		return before;
+	/* An exception: what it hit is not known better than by the last access. */
+	return access_count ? accesses[access_count - 1].instruction + 1 : 1;
+}
+
+static void feed(uint64_t next)
+{
+	uint32_t executed;
+
+	if (!pending)
+		return;
+	executed = executed_of_pending(next);
+	for (size_t core = 0; core < cores; core++) {
+		struct spent more = { 0 };
+
+		model_run(models[core], pending->code, executed, accesses, access_count, next, &more);
+		spending_add(&pending->spent[core], &more);
+		spending_add(&spent[core], &more);
+	}
+	pending->times++;
+	pending->executed += executed;
+	instructions += executed;
+	pending = NULL;
+}
+
+void region_begin(void)
+{
+	if (inside)
+		return;
+	inside = true;
+	instructions = 0;
+	memset(spent, 0, sizeof(spent));
+	if (forgets)
+		for (size_t core = 0; core < cores; core++)
+			model_forget(models[core]);
+}
+
+void region_end(uint64_t pc)
+{
+	if (!inside)
+		return;
+	feed(pc);
+	inside = false;
+	fprintf(out, "{\"type\":\"region\",\"index\":%" PRIu64 ",\"instructions\":%" PRIu64, regions++, instructions);
+	spending_write(out, models, spent, cores);
+	fprintf(out, "}\n");
+}
+
+void region_enter(struct segment *segment)
+{
+	if (!inside)
+		return;
+	feed(segment->pc);
+	pending = segment;
+	access_count = 0;
+	qemu_plugin_u64_set(reached_last, 0, 0);
+}
+
+void region_access(const struct place *place, uint64_t address, uint32_t bytes, bool store)
+{
+	uint32_t index = place->index;
+
+	if (!pending)
+		return;
+	if (place->segment != pending) {
+		/* The emulator repeats an access to a device alone, in a translation that it never says to enter. */
+		index = segment_before(pending, place->segment->pc + place->segment->offsets[place->index]);
+		if (index == pending->instructions)
+			return;
+	}
+	if (access_count == access_room)
+		accesses = g_renew(struct access, accesses, access_room *= 2);
+	accesses[access_count++] = (struct access){
+		.instruction = index, .bytes = bytes, .address = address, .store = store
+	};
+}
+
+void region_watch_last(struct qemu_plugin_insn *instruction)
+{
+	qemu_plugin_register_vcpu_insn_exec_inline_per_vcpu(instruction, QEMU_PLUGIN_INLINE_STORE_U64, reached_last, 1);
+}
+
+void regions_finish(void)
+{
+	if (pending)
+		region_end(pending->pc + pending->bytes);
+	else if (inside)
+		region_end(0);
+	segments_write(out, models, cores);
+	if (fclose(out))
+		perror("cycles: out");
+}

@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "core.h"
+
+#define INSTRUCTION_BYTES 4u
+#define MISSES (sizeof(((struct core *)0)->missing) / sizeof(uint64_t))
+
+static uint64_t behind(const struct step *step)
+{
+	return step->pc + INSTRUCTION_BYTES;
+}
+
+/* A load that misses waits until one of the places for misses is free. */
+static uint64_t miss(struct core *core, uint64_t issue, uint32_t latency)
+{
+	uint32_t places = core->table->misses ? core->table->misses : 1;
+	uint64_t *oldest = &core->missing[0];
+
+	for (uint32_t i = 1; i < places && i < MISSES; i++)
+		if (core->missing[i] < *oldest)
+			oldest = &core->missing[i];
+	if (*oldest > issue)
+		issue = *oldest;
+	*oldest = issue + latency;
+	return issue + latency;
+}
+
+uint64_t core_load(struct core *core, const struct step *step, const struct timing *timing, uint64_t issue)
+{
+	const struct table *table = core->table;
+	uint64_t ready = issue;
+
+	for (size_t i = 0; i < step->count; i++) {
+		const struct access *access = &step->accesses[i];
+		uint64_t last = access->address + access->bytes - 1;
+		uint32_t late = memory_data(&core->memory, table, access->address);
+		uint64_t stored = memory_stored(&core->memory, table, access->address, access->bytes, issue);
+		uint64_t time = late ? miss(core, issue, late) : issue;
+
+		if (last / table->line_bytes != access->address / table->line_bytes) {
+			late = memory_data(&core->memory, table, last);
+			time = (late ? miss(core, time, late) : time) + table->unaligned;
+		}
+		if (time > ready)
+			ready = time;
+		if (stored > ready + timing->latency)
+			ready = stored - timing->latency;
+	}
+	return ready + timing->latency;
+}
+
+void core_store(struct core *core, const struct step *step, uint64_t ready, uint64_t drained)
+{
+	for (size_t i = 0; i < step->count; i++) {
+		const struct access *access = &step->accesses[i];
+
+		if (!access->store)
+			continue;
+		memory_data(&core->memory, core->table, access->address);
+		memory_store(&core->memory, access->address, access->bytes, ready, drained);
+	}
+}
+
+uint64_t core_fetch(struct core *core, const struct step *step)
+{
+	const struct table *table = core->table;
+	uint32_t late = memory_code(&core->memory, table, step->pc);
+
+	if (late) {
+		core->fetch += late;
+		core->fetched = 0;
+		core->redirected = core->fetch;
+		core->redirect_cause = CAUSE_FETCH;
+	}
+	if (core->fetched >= table->fetch ||
+	    (core->fetched && table->align_fetch && !(step->pc % table->align_fetch))) {
+		core->fetch++;
+		core->fetched = 0;
+	}
+	core->fetched++;
+	return core->fetch;
+}
+
+static void go_on_at(struct core *core, uint64_t cycle, enum cause cause)
+{
+	if (cycle <= core->fetch)
+		return;
+	core->fetch = cycle;
+	core->fetched = 0;
+	core->redirected = cycle;
+	core->redirect_cause = (uint8_t)cause;
+}
+
+void core_branch(struct core *core, const struct step *step, uint64_t decided)
+{
+	const struct table *table = core->table;
+	enum branch_kind kind = step->operation->branch;
+	bool right = predictor_was_right(&core->predictor, step->pc, kind, step->next, behind(step));
+
+	if (!right)
+		go_on_at(core, decided + table->mispredict, CAUSE_MISPREDICT);
+	else if (step->next != behind(step))
+		go_on_at(core, core->fetch + 1 + (kind == BRANCH_RETURN || kind == BRANCH_CALL ? table->call_taken : table->taken),
+			 CAUSE_FETCH);
+}

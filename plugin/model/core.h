@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The state of a core of the A profile, and its two pipelines. */
+#ifndef WORLDWISE_CORE_H
+#define WORLDWISE_CORE_H
+
+#include "memory.h"
+#include "model.h"
+#include "predictor.h"
+#include "table.h"
+
+#define MOST_WINDOW 512u
+#define CYCLES_KEPT 8192u /* how far apart two instructions in the pipeline can be */
+
+/* Which ports are taken in a cycle, and which result buses. */
+struct slot {
+	uint64_t cycle;
+	uint16_t ports;
+	uint16_t buses;
+};
+
+/* What is known of a register's newest value. */
+struct value {
+	uint64_t ready;   /* for all uses but the next two */
+	uint64_t added;   /* for an operand that is added to a product of the same group */
+	uint8_t group;
+	uint8_t cause;    /* what waiting for it is waiting for */
+};
+
+struct core {
+	const struct table *table;
+	struct memory memory;
+	struct predictor predictor;
+	struct value values[REGISTERS];
+	struct slot slots[CYCLES_KEPT];
+
+	/* The front end. */
+	uint64_t fetch;      /* cycle of the next instruction's fetch */
+	uint32_t fetched;    /* already fetched in it */
+	uint64_t dispatch;   /* cycle of the last dispatch or, in order, issue */
+	uint32_t dispatched; /* micro-operations in it */
+	uint8_t of_limit[MOST_LIMITS];
+	uint64_t redirected; /* the cycle until which the front end had nothing, and why */
+	uint8_t redirect_cause;
+
+	/* Out of order. */
+	uint64_t window[MOST_WINDOW]; /* when each of the last micro-operations ended */
+	uint32_t window_at;
+	uint64_t waiting[MOST_LIMITS][MOST_QUEUE]; /* when each place of a queue is free again */
+	uint64_t retire_cycle;
+	uint32_t retired;
+
+	/* Loads that miss, each until its data come. */
+	uint64_t missing[16];
+
+	uint64_t clock; /* until now */
+};
+
+/* One instruction of a block, and what it accessed. */
+struct step {
+	const struct operation *operation;
+	uint64_t pc;
+	uint64_t next;
+	const struct access *accesses;
+	size_t count;
+};
+
+/* Executes one instruction; returns what the time since the one before went on. `clock` grows by that time. */
+enum cause outorder_step(struct core *core, const struct step *step);
+enum cause inorder_step(struct core *core, const struct step *step);
+
+/* Of both. When the data of a load that is issued at `issue` are there, at the earliest; and what delayed them. */
+uint64_t core_load(struct core *core, const struct step *step, const struct timing *timing, uint64_t issue);
+void core_store(struct core *core, const struct step *step, uint64_t ready, uint64_t drained);
+/* Where the front end goes on after a branch that is decided at `decided`. */
+void core_branch(struct core *core, const struct step *step, uint64_t decided);
+/* The front end takes the instruction; returns the cycle. */
+uint64_t core_fetch(struct core *core, const struct step *step);
+
+static inline struct slot *core_slot(struct core *core, uint64_t cycle)
+{
+	struct slot *slot = &core->slots[cycle % CYCLES_KEPT];
+
+	if (slot->cycle != cycle)
+		*slot = (struct slot){ .cycle = cycle };
+	return slot;
+}
+
+static inline enum cause core_cause(const struct timing *timing, const struct operation *operation)
+{
+	if (operation->moves && !operation->store)
+		return CAUSE_MEMORY;
+	return timing->multiplies ? CAUSE_MULTIPLIER : CAUSE_DEPENDENCY;
+}
+
+#endif /* WORLDWISE_CORE_H */
