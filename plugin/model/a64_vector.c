@@ -439,10 +439,8 @@ void a64_vector(struct operation *operation, uint32_t word)
 {
 	if (field(word, 24, 8) == 0xce)
 		crypto(operation, word);
-	else if (bit(word, 31))
-		operation->class = CLASS_unknown;
 	else if (bit(word, 28) && !bit(word, 30))
 		scalar_float(operation, word);
-	else
+	else if (!bit(word, 31))
 		simd(operation, word);
 }

@@ -45,7 +45,7 @@ struct core {
 	/* Out of order. */
 	uint64_t window[MOST_WINDOW]; /* when each of the last micro-operations ended */
 	uint32_t window_at;
-	uint64_t waiting[MOST_LIMITS][MOST_QUEUE]; /* when each place of a queue is free again */
+	uint64_t waiting[MOST_PORTS][MOST_QUEUE]; /* by port: when each place of its queue is free again */
 	uint64_t retire_cycle;
 	uint32_t retired;
 

@@ -56,15 +56,45 @@ static unsigned int limit_of(const struct table *table, uint16_t ports)
 	return at;
 }
 
-static uint64_t *free_place(struct core *core, unsigned int limit)
+/* The place of a port's queue that is free first. */
+static uint64_t *free_place(struct core *core, unsigned int port, unsigned int queue)
 {
-	uint64_t *places = core->waiting[limit];
+	uint64_t *places = core->waiting[port];
 	uint64_t *first = &places[0];
 
-	for (unsigned int i = 1; i < core->table->limits[limit].queue; i++)
+	for (unsigned int i = 1; i < queue; i++)
 		if (places[i] < *first)
 			first = &places[i];
 	return first;
+}
+
+static unsigned int waiting_at(const struct core *core, unsigned int port, unsigned int queue)
+{
+	unsigned int count = 0;
+
+	for (unsigned int i = 0; i < queue; i++)
+		count += core->waiting[port][i] > core->dispatch;
+	return count;
+}
+
+/* The port in whose queue a micro-operation waits: the one with the fewest there. */
+static unsigned int choose_port(const struct core *core, uint16_t ports, unsigned int queue)
+{
+	unsigned int fewest = MOST_QUEUE + 1;
+	unsigned int chosen = 0;
+
+	for (unsigned int port = 0; port < MOST_PORTS; port++) {
+		unsigned int count;
+
+		if (!(ports >> port & 1))
+			continue;
+		count = ports & (ports - 1) ? waiting_at(core, port, queue) : 0;
+		if (count < fewest) {
+			fewest = count;
+			chosen = port;
+		}
+	}
+	return chosen;
 }
 
 /* The first cycle from `from` in which a port takes the micro-operation and a bus its result; it is taken. */
@@ -75,39 +105,51 @@ static uint64_t take_port(struct core *core, const struct timing *timing, uint16
 		uint16_t open = (uint16_t)(ports & ~core_slot(core, cycle)->ports);
 		struct slot *result = core->table->buses ? core_slot(core, cycle + latency) : NULL;
 
-		for (unsigned int later = 1; open && later < timing->busy; later++)
-			open &= (uint16_t)~core_slot(core, cycle + later)->ports;
+		for (unsigned int later = timing->holds ? 0 : 1; open && later < timing->busy; later++) {
+			uint16_t taken = core_slot(core, cycle + later)->ports;
+
+			if (!timing->holds)
+				open &= (uint16_t)~taken;
+			else if (taken & timing->holds)
+				open = 0;
+		}
 		if (result)
 			open &= (uint16_t)~result->buses;
 		if (!open)
 			continue;
 		open = (uint16_t)(open & (~open + 1u)); /* the first of them */
 		for (unsigned int later = 0; later < timing->busy; later++)
-			core_slot(core, cycle + later)->ports |= open;
+			core_slot(core, cycle + later)->ports |= timing->holds ? timing->holds : open;
+		core_slot(core, cycle)->ports |= open;
 		if (result)
 			result->buses |= open;
 		return cycle;
 	}
 }
 
-/* One micro-operation: into the window and its queue, then to a port. Returns when it is issued. */
+/* One micro-operation: into the window and a queue, then to a port. Returns when it is issued. */
 static uint64_t micro(struct core *core, struct passage *passage, uint16_t ports, uint64_t ready, unsigned int latency)
 {
 	const struct table *table = core->table;
-	unsigned int limit = limit_of(table, ports);
+	unsigned int at = limit_of(table, ports);
+	const struct limit *limit = &table->limits[at];
 	uint64_t *place = NULL;
 	uint64_t issue;
 
-	next_dispatch_cycle(core, core->window[core->window_at]);
 	if (core->dispatched >= table->width)
 		next_dispatch_cycle(core, core->dispatch + 1);
-	if (limit < table->limit_count) {
-		place = table->limits[limit].queue ? free_place(core, limit) : NULL;
-		if (place)
+	if (at < table->limit_count) {
+		if (limit->queue) {
+			unsigned int port = choose_port(core, ports, limit->queue);
+
+			if (table->bind)
+				ports = (uint16_t)(1u << port);
+			place = free_place(core, port, limit->queue);
 			next_dispatch_cycle(core, *place);
-		if (table->limits[limit].most && core->of_limit[limit] >= table->limits[limit].most)
+		}
+		if (limit->most && core->of_limit[at] >= limit->most)
 			next_dispatch_cycle(core, core->dispatch + 1);
-		core->of_limit[limit]++;
+		core->of_limit[at]++;
 	}
 	core->dispatched++;
 	passage->dispatch = core->dispatch;
@@ -116,7 +158,6 @@ static uint64_t micro(struct core *core, struct passage *passage, uint16_t ports
 	issue = take_port(core, passage->timing, ports, ready, latency);
 	if (place)
 		*place = issue;
-	core->window[core->window_at] = issue + latency;
 	return issue;
 }
 
@@ -166,15 +207,15 @@ static void execute(struct core *core, const struct step *step, struct passage *
 	bool load = operation->moves && !operation->store;
 	unsigned int count = timing->each ? timing->each * operation->moves : timing->uops;
 	uint64_t issue = 0;
-	uint64_t first = 0;
 
 	for (unsigned int i = 0; i < count; i++) {
-		uint64_t time = micro(core, passage, timing->ports, passage->ready, timing->latency);
+		uint64_t time;
+
+		next_dispatch_cycle(core, core->window[core->window_at]);
+		time = micro(core, passage, timing->ports, passage->ready, timing->latency);
 
 		if (time > issue)
 			issue = time;
-		if (!i)
-			first = time;
 		if (timing->second) {
 			uint64_t data = micro(core, passage, timing->second, passage->data, 1);
 
@@ -184,7 +225,6 @@ static void execute(struct core *core, const struct step *step, struct passage *
 		if (i + 1 < count)
 			leave_window(core, time + 1);
 	}
-	(void)first;
 	if (operation->base_result && core->table->writeback)
 		micro(core, passage, (uint16_t)core->table->writeback, passage->ready, 1);
 	passage->issue = issue;
@@ -218,6 +258,7 @@ enum cause outorder_step(struct core *core, const struct step *step)
 	next_dispatch_cycle(core, fetch);
 	operands(core, operation, &passage);
 	if (!passage.timing->ports) { /* nothing to execute: a hint, a move that renaming does */
+		next_dispatch_cycle(core, core->window[core->window_at]);
 		if (core->dispatched >= core->table->width)
 			next_dispatch_cycle(core, core->dispatch + 1);
 		core->dispatched++;

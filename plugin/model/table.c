@@ -61,6 +61,8 @@ static bool set_timing(struct timing *timing, const char *key, unsigned long val
 		timing->ports = (uint16_t)value;
 	else if (!strcmp(key, "second"))
 		timing->second = (uint16_t)value;
+	else if (!strcmp(key, "holds"))
+		timing->holds = (uint16_t)value;
 	else
 		return false;
 	return true;

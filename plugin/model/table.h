@@ -16,6 +16,7 @@
 struct timing {
 	bool known;
 	uint16_t ports;   /* where each micro-operation can go */
+	uint16_t holds;   /* what it keeps for `busy` cycles; 0: the port that it went to */
 	uint16_t second;  /* where one more of each goes: the data of a store; 0 for none */
 	uint8_t latency;  /* from issue until a later instruction can use the result */
 	uint8_t second_latency; /* of the second register of a pair; 0: as the first */
