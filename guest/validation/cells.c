@@ -38,8 +38,8 @@ void randombytes(void *bytes, long long length)
 
 void cells_call_o0(cells_function function, struct cells_buffers *b)
 {
-	void (*call)(unsigned char *, const unsigned char *) =
-		(void (*)(unsigned char *, const unsigned char *))function;
+	void (*call)(unsigned char *,
+		     const unsigned char *) = (void (*)(unsigned char *, const unsigned char *))function;
 
 	cells_begin();
 	call(b->out, b->in[0]);
@@ -48,8 +48,8 @@ void cells_call_o0(cells_function function, struct cells_buffers *b)
 
 void cells_call_o01(cells_function function, struct cells_buffers *b)
 {
-	void (*call)(unsigned char *, const unsigned char *, const unsigned char *) =
-		(void (*)(unsigned char *, const unsigned char *, const unsigned char *))function;
+	void (*call)(unsigned char *, const unsigned char *, const unsigned char *) = (void (*)(
+		unsigned char *, const unsigned char *, const unsigned char *))function;
 
 	cells_begin();
 	call(b->out, b->in[0], b->in[1]);
@@ -58,9 +58,8 @@ void cells_call_o01(cells_function function, struct cells_buffers *b)
 
 void cells_call_o012(cells_function function, struct cells_buffers *b)
 {
-	void (*call)(unsigned char *, const unsigned char *, const unsigned char *, const unsigned char *) =
-		(void (*)(unsigned char *, const unsigned char *, const unsigned char *,
-			  const unsigned char *))function;
+	void (*call)(unsigned char *, const unsigned char *, const unsigned char *, const unsigned char *) = (void (*)(
+		unsigned char *, const unsigned char *, const unsigned char *, const unsigned char *))function;
 
 	cells_begin();
 	call(b->out, b->in[0], b->in[1], b->in[2]);
@@ -78,8 +77,8 @@ void cells_call_ol(cells_function function, struct cells_buffers *b)
 
 void cells_call_o0l(cells_function function, struct cells_buffers *b)
 {
-	void (*call)(unsigned char *, const unsigned char *, long long) =
-		(void (*)(unsigned char *, const unsigned char *, long long))function;
+	void (*call)(unsigned char *, const unsigned char *,
+		     long long) = (void (*)(unsigned char *, const unsigned char *, long long))function;
 
 	cells_begin();
 	call(b->out, b->in[0], b->length);
@@ -88,8 +87,8 @@ void cells_call_o0l(cells_function function, struct cells_buffers *b)
 
 void cells_call_o01l(cells_function function, struct cells_buffers *b)
 {
-	void (*call)(unsigned char *, const unsigned char *, const unsigned char *, long long) =
-		(void (*)(unsigned char *, const unsigned char *, const unsigned char *, long long))function;
+	void (*call)(unsigned char *, const unsigned char *, const unsigned char *, long long) = (void (*)(
+		unsigned char *, const unsigned char *, const unsigned char *, long long))function;
 
 	cells_begin();
 	call(b->out, b->in[0], b->in[1], b->length);

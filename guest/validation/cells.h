@@ -23,9 +23,9 @@ struct cells_buffers {
 
 /* One operation of a library. */
 struct cells_operation {
-	const char *name;  /* as in the published figures */
-	long long length;  /* as there */
-	size_t sizes[4];   /* bytes of `out`, then of `in` */
+	const char *name; /* as in the published figures */
+	long long length; /* as there */
+	size_t sizes[4];  /* bytes of `out`, then of `in` */
 	long long (*count)(void);
 	cells_function (*function)(long long number);
 	const char *(*implementation)(long long number);

@@ -10,18 +10,22 @@
 /* The speed program lets no buffer of a message be smaller. */
 #define MESSAGE 65536
 
-#define DISPATCH(NAME)                                          \
-	static cells_function function_##NAME(long long number) \
-	{                                                       \
-		return (cells_function)lib25519_dispatch_##NAME(number); \
+#define DISPATCH(NAME)                                                                                                 \
+	static cells_function function_##NAME(long long number)                                                        \
+	{                                                                                                              \
+		return (cells_function)lib25519_dispatch_##NAME(number);                                               \
 	}
 
-#define OPERATION(NAME, LENGTH, OUT, FIRST, SECOND, THIRD, PREPARE, CALL)                                     \
-	{                                                                                                     \
-		#NAME,           LENGTH,                                 { OUT, FIRST, SECOND, THIRD },       \
-		lib25519_numimpl_##NAME,          function_##NAME,       lib25519_dispatch_##NAME##_implementation, \
-		lib25519_dispatch_##NAME##_compiler, PREPARE,            CALL                                 \
-	}
+#define OPERATION(NAME, LENGTH, OUT, FIRST, SECOND, THIRD, PREPARE, CALL)                                              \
+	{ #NAME,                                                                                                       \
+	  LENGTH,                                                                                                      \
+	  { OUT, FIRST, SECOND, THIRD },                                                                               \
+	  lib25519_numimpl_##NAME,                                                                                     \
+	  function_##NAME,                                                                                             \
+	  lib25519_dispatch_##NAME##_implementation,                                                                   \
+	  lib25519_dispatch_##NAME##_compiler,                                                                         \
+	  PREPARE,                                                                                                     \
+	  CALL }
 
 DISPATCH(hashblocks_sha512)
 DISPATCH(hash_sha512)
@@ -54,9 +58,8 @@ static void prepare_sign(long long number, struct cells_buffers *buffers)
 
 static void call_sign(cells_function function, struct cells_buffers *b)
 {
-	void (*sign)(unsigned char *, long long *, const unsigned char *, long long, const unsigned char *) =
-		(void (*)(unsigned char *, long long *, const unsigned char *, long long,
-			  const unsigned char *))function;
+	void (*sign)(unsigned char *, long long *, const unsigned char *, long long, const unsigned char *) = (void (*)(
+		unsigned char *, long long *, const unsigned char *, long long, const unsigned char *))function;
 	long long length;
 
 	cells_begin();

@@ -8,31 +8,35 @@
 /* The speed program lets no buffer of a message be smaller. */
 #define MESSAGE 65536
 
-#define DISPATCH(NAME)                                          \
-	static cells_function function_##NAME(long long number) \
-	{                                                       \
-		return (cells_function)ntruprime_dispatch_##NAME(number); \
+#define DISPATCH(NAME)                                                                                                 \
+	static cells_function function_##NAME(long long number)                                                        \
+	{                                                                                                              \
+		return (cells_function)ntruprime_dispatch_##NAME(number);                                              \
 	}
 
-#define OPERATION(NAME, LENGTH, OUT, FIRST, SECOND, CALL)                                                          \
-	{                                                                                                          \
-		#NAME,           LENGTH,                                 { OUT, FIRST, SECOND, 0 },                \
-		ntruprime_numimpl_##NAME,         function_##NAME,       ntruprime_dispatch_##NAME##_implementation, \
-		ntruprime_dispatch_##NAME##_compiler, NULL,              CALL                                      \
-	}
+#define OPERATION(NAME, LENGTH, OUT, FIRST, SECOND, CALL)                                                              \
+	{ #NAME,                                                                                                       \
+	  LENGTH,                                                                                                      \
+	  { OUT, FIRST, SECOND, 0 },                                                                                   \
+	  ntruprime_numimpl_##NAME,                                                                                    \
+	  function_##NAME,                                                                                             \
+	  ntruprime_dispatch_##NAME##_implementation,                                                                  \
+	  ntruprime_dispatch_##NAME##_compiler,                                                                        \
+	  NULL,                                                                                                        \
+	  CALL }
 
-#define CORE(NAME)                                                                                             \
-	OPERATION(core_##NAME, ntruprime_core_##NAME##_OUTPUTBYTES, ntruprime_core_##NAME##_OUTPUTBYTES,       \
+#define CORE(NAME)                                                                                                     \
+	OPERATION(core_##NAME, ntruprime_core_##NAME##_OUTPUTBYTES, ntruprime_core_##NAME##_OUTPUTBYTES,               \
 		  ntruprime_core_##NAME##_INPUTBYTES, ntruprime_core_##NAME##_KEYBYTES, cells_call_o012)
 
 /* The published length of a decoding is that of what comes out, of an encoding too. */
-#define DECODE(NAME)                                                                                            \
-	OPERATION(decode_##NAME, ntruprime_decode_##NAME##_ITEMS *ntruprime_decode_##NAME##_ITEMBYTES,          \
-		  ntruprime_decode_##NAME##_ITEMS *ntruprime_decode_##NAME##_ITEMBYTES,                         \
+#define DECODE(NAME)                                                                                                   \
+	OPERATION(decode_##NAME, ntruprime_decode_##NAME##_ITEMS *ntruprime_decode_##NAME##_ITEMBYTES,                 \
+		  ntruprime_decode_##NAME##_ITEMS *ntruprime_decode_##NAME##_ITEMBYTES,                                \
 		  ntruprime_decode_##NAME##_STRBYTES, 0, cells_call_o0)
 
-#define ENCODE(NAME)                                                                                            \
-	OPERATION(encode_##NAME, ntruprime_encode_##NAME##_STRBYTES, ntruprime_encode_##NAME##_STRBYTES,        \
+#define ENCODE(NAME)                                                                                                   \
+	OPERATION(encode_##NAME, ntruprime_encode_##NAME##_STRBYTES, ntruprime_encode_##NAME##_STRBYTES,               \
 		  ntruprime_encode_##NAME##_ITEMS *ntruprime_encode_##NAME##_ITEMBYTES, 0, cells_call_o0)
 
 DISPATCH(core_inv3sntrup761)

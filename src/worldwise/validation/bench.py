@@ -13,6 +13,7 @@ from worldwise.lab.image import ImageStore
 from worldwise.lab.lab import Lab, open_lab
 from worldwise.lab.roots import MAIN
 from worldwise.lab.sandbox.lending import scratch
+from worldwise.lab.sandbox.network import Bind
 from worldwise.libraries.crates import Crates
 from worldwise.machine.plugin import cycles_plugin
 from worldwise.validation.cells import CALLS, Call
@@ -111,7 +112,7 @@ class Bench:
                 *("-semihosting-config", "enable=on,target=native" + "".join(f",arg={word}" for word in words)),
                 *("-plugin", ",".join(options)),
             ]
-            binds = [
+            binds: list[Bind] = [
                 (program, "/program", "ro"),
                 (plugin, "/plugin.so", "ro"),
                 (cores, "/cores", "ro"),

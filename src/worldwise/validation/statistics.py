@@ -79,7 +79,7 @@ def error_lines(run: Run) -> str:
         }
         for (core, kind), found in by_core_and_kind(run).items()
     ]
-    return json.dumps({"format": 1, "made_by": "worldwise validation measure", "lines": lines}, indent=2) + "\n"
+    return json.dumps({"format": 1, "made_by": "worldwise run validation", "lines": lines}, indent=2) + "\n"
 
 
 def best_flat(rows: Sequence[Row]) -> float:

@@ -20,7 +20,6 @@ kinds = {path.name: path.read_text(encoding="utf-8").split()[0] for path in Path
 chosen = [(name, compiler) for name, compiler in there if name == found[1] and kinds[compiler] == found[2]]
 if not chosen:
     sys.exit(f"{found[1]} of {operation} {primitive} by {found[2]} did not compile")
-print(f"operation {operation}\nprimitive {primitive}")
-print(f"selected default {chosen[0][0]} {chosen[0][1]}")
-for name, compiler in there:
-    print(f"impl {name} {compiler}")
+lines = [f"operation {operation}", f"primitive {primitive}", f"selected default {chosen[0][0]} {chosen[0][1]}"]
+lines += [f"impl {name} {compiler}" for name, compiler in there]
+sys.stdout.write("\n".join(lines) + "\n")
