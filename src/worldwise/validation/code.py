@@ -68,25 +68,27 @@ def mca_cycles(lab: Lab, code: Code, places: Sequence[Place], core: str) -> dict
 
     Raises WorldwiseError if llvm-mca fails or does not know an instruction.
     """
-    words = [word for place in places for word in code.words(place)]
+    content = {place: code.words(place) for place in places}
+    blocks = list(dict.fromkeys(content.values()))
+    words = [word for block in blocks for word in block]
     source = "\n".join(" ".join(f"0x{byte:02x}" for byte in struct.pack("<I", word)) for word in words)
-    text = lab.run(
-        ["llvm-mc-19", "--disassemble", "-triple=aarch64", _ATTRIBUTES], stdin=source + "\n", timeout=_TIMEOUT
-    ).stdout
+    command = ["llvm-mc-19", "--disassemble", "-triple=aarch64", _ATTRIBUTES]
+    text = lab.run(command, stdin=source + "\n", timeout=_TIMEOUT).stdout
     lines = [line.strip() for line in text.splitlines() if line.strip() and line.strip() != ".text"]
     if len(lines) != len(words):
         raise WorldwiseError(f"llvm-mc knows {len(lines):,} of {len(words):,} instructions")
     # It takes a call for 100 cycles; a branch is what the call itself costs.
     lines = [re.sub(r"^bl(r?)\t", r"b\1\t", line) for line in lines]
     at, regions = 0, []
-    for _, instructions in places:
-        regions += ["# LLVM-MCA-BEGIN", *lines[at : at + instructions], "# LLVM-MCA-END"]
-        at += instructions
+    for block in blocks:
+        regions += ["# LLVM-MCA-BEGIN", *lines[at : at + len(block)], "# LLVM-MCA-END"]
+        at += len(block)
     views = ("-instruction-info=0", "-resource-pressure=0", "--json")
     command = ["llvm-mca-19", "-mtriple=aarch64", _ATTRIBUTES, f"-mcpu={core}", f"-iterations={ITERATIONS}", *views]
     said = json.loads(lab.run(command, stdin="\n".join(regions) + "\n", timeout=_TIMEOUT).stdout)
     total = [region["SummaryView"]["TotalCycles"] for region in said["CodeRegions"]]
-    return {place: cycles / ITERATIONS for place, cycles in zip(places, total, strict=True)}
+    cycles = dict(zip(blocks, total, strict=True))
+    return {place: cycles[block] / ITERATIONS for place, block in content.items()}
 
 
 def weighted(blocks: Iterable[Block], cycles: Mapping[Place, float]) -> float:

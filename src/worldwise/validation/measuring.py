@@ -32,7 +32,7 @@ def measure(
     bench.plugin()
     passed = _passes(bench, cells, tables, workers, progress)
     code = {name: Code(bench.program(name)) for name in programs}
-    mca = _mca(bench, cells, passed, code)
+    mca = _mca(bench, cells, passed, code, workers)
     rows = tuple(_row(cell, passed[cell.call], code[cell.call.program], mca) for cell in cells)
     made = Made(
         engine=engine_digest(),
@@ -65,22 +65,18 @@ def _passes(
 
 
 def _mca(
-    bench: Bench, cells: Sequence[Cell], passed: Mapping[Call, Passed], code: Mapping[str, Code]
+    bench: Bench, cells: Sequence[Cell], passed: Mapping[Call, Passed], code: Mapping[str, Code], workers: int
 ) -> dict[tuple[str, str], dict[Place, float]]:
     """Cycles of the blocks that were executed, by program and core."""
     lab = bench.lab(NEW)
     wanted = sorted({(cell.call.program, cell.figure.core) for cell in cells})
-    return {
-        (program, core): mca_cycles(
-            lab,
-            code[program],
-            _places(
-                passed[cell.call].blocks for cell in cells if (cell.call.program, cell.figure.core) == (program, core)
-            ),
-            core,
-        )
-        for program, core in wanted
-    }
+
+    def one(key: tuple[str, str]) -> dict[Place, float]:
+        some = (passed[cell.call].blocks for cell in cells if (cell.call.program, cell.figure.core) == key)
+        return mca_cycles(lab, code[key[0]], _places(some), key[1])
+
+    with ThreadPoolExecutor(workers) as pool:
+        return dict(zip(wanted, pool.map(one, wanted), strict=True))
 
 
 def _places(blocks: Iterable[Iterable[Block]]) -> list[Place]:
