@@ -206,7 +206,7 @@ def test_a_run_is_out_of_date_when_the_engine_a_core_or_a_figure_changes(monkeyp
     assert out_of_date(run, {"cortex-a53": "core cortex-a53\nnumber width 2\n"}) == ["the table of cortex-a53"]
     assert out_of_date(run, {}) == ["the table of cortex-a53"]
     monkeypatch.setattr(record, "engine_digest", lambda: "1" * 64)
-    monkeypatch.setattr(record, "figures_digests", lambda: made.figures | {"validation": "2" * 64})
+    monkeypatch.setattr(record, "figures_digests", lambda: {**made.figures, "validation": "2" * 64})
     found = out_of_date(run, {"cortex-a53": "core cortex-a53\n"})
     assert found == ["the engine's sources (plugin/model, plugin/cycles)", "published/hardware/validation.toml"]
 
