@@ -147,6 +147,10 @@ class TraceBuilder:
         self.add("counts", **{"pass": pass_, "rows": [[frame, self._blocks[key], times]]})
         self._counted[pass_] = self._counted.get(pass_, 0) + instructions * times
 
+    def cycles(self, pass_: int, core: str, *rows: Sequence[int]) -> None:
+        """What a core's model says: rows of frame, block, six causes, and cycles and instructions outside."""
+        self.add("cycles", **{"pass": pass_}, core=core, rows=[[*row] for row in rows])
+
     def event(self, pass_: int, at: int, what: str, context: int, target: int) -> None:
         """A change of exception level."""
         self.add("event", **{"pass": pass_}, at=at, what=what, site="0x0", target=hex(target), context=context)

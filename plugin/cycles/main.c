@@ -8,6 +8,8 @@
  *   set=a32|t32     the instruction set of an arm machine; without it a block with a narrow instruction says t32, and
  *                   the others are of the set of the block before
  *   forget=yes      caches, predictors and pipelines are emptied before every region: a first call
+ *   counter=ADDRESS a region is between two readings of a device at that address, with the second one: all from the
+ *                   first reading to the last
  *   whole=yes       the whole run is one region, and marks are instructions like others
  *
  * A region begins behind one mark and ends before the other; marks are not of it. They are hints that hardware does
@@ -163,6 +165,8 @@ static bool read_argument(const char *argument)
 		return read_set(argument + 4);
 	if (!strcmp(argument, "forget=yes"))
 		return regions_forget();
+	if (!strncmp(argument, "counter=", 8))
+		return regions_by_counter(argument + 8);
 	no_marks = !strcmp(argument, "whole=yes");
 	return no_marks;
 }

@@ -3,6 +3,7 @@
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include <glib.h>
@@ -13,6 +14,9 @@ static struct model *models[MAX_CORES];
 static size_t cores;
 static FILE *out;
 static bool forgets;
+
+/* The address of a counter; 0: marks are instructions. */
+static uint64_t counter;
 
 static bool inside;
 static uint64_t regions;
@@ -50,6 +54,14 @@ bool regions_forget(void)
 	return true;
 }
 
+bool regions_by_counter(const char *address)
+{
+	char *rest;
+
+	counter = strtoull(address, &rest, 0);
+	return counter && !*rest;
+}
+
 bool regions_start(void)
 {
 	board = qemu_plugin_scoreboard_new(sizeof(uint64_t));
@@ -72,13 +84,9 @@ static uint32_t executed_of_pending(uint64_t next)
 	return access_count ? accesses[access_count - 1].instruction + 1 : 1;
 }
 
-static void feed(uint64_t next)
+/* The first `executed` instructions of the pending segment were executed, and then the one at `next`. */
+static void feed_part(uint32_t executed, uint64_t next)
 {
-	uint32_t executed;
-
-	if (!pending)
-		return;
-	executed = executed_of_pending(next);
 	for (size_t core = 0; core < cores; core++) {
 		struct spent more = { 0 };
 
@@ -90,6 +98,12 @@ static void feed(uint64_t next)
 	pending->executed += executed;
 	instructions += executed;
 	pending = NULL;
+}
+
+static void feed(uint64_t next)
+{
+	if (pending)
+		feed_part(executed_of_pending(next), next);
 }
 
 void region_begin(void)
@@ -115,6 +129,15 @@ void region_end(uint64_t pc)
 	fprintf(out, "}\n");
 }
 
+/* The counter was read by the instruction of that index: a region ends with it, and the next one begins behind it. */
+static void take_reading(uint32_t index)
+{
+	if (pending)
+		feed_part(index + 1, pending->pc + pending->offsets[index + 1]);
+	region_end(0);
+	region_begin();
+}
+
 void region_enter(struct segment *segment)
 {
 	if (!inside)
@@ -129,6 +152,10 @@ void region_access(const struct place *place, uint64_t address, uint32_t bytes, 
 {
 	uint32_t index = place->index;
 
+	if (counter && address == counter && !inside) {
+		take_reading(index);
+		return;
+	}
 	if (!pending)
 		return;
 	if (place->segment != pending) {
@@ -142,6 +169,8 @@ void region_access(const struct place *place, uint64_t address, uint32_t bytes, 
 	accesses[access_count++] = (struct access){
 		.instruction = index, .bytes = bytes, .address = address, .store = store
 	};
+	if (counter && address == counter)
+		take_reading(index);
 }
 
 void region_watch_last(struct qemu_plugin_insn *instruction)

@@ -14,6 +14,8 @@
 bool regions_add_core(const char *path);
 bool regions_open(const char *path);
 bool regions_forget(void);
+/* Each region is between two readings of the device at that address. */
+bool regions_by_counter(const char *address);
 /* False without a core or an output. */
 bool regions_start(void);
 

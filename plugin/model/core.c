@@ -60,6 +60,20 @@ void core_store(struct core *core, const struct step *step, uint64_t ready, uint
 	}
 }
 
+unsigned int core_store_crosses(const struct core *core, const struct step *step)
+{
+	uint32_t boundary = core->table->store_boundary;
+	unsigned int crossed = 0;
+
+	for (size_t i = 0; boundary && i < step->count; i++) {
+		const struct access *access = &step->accesses[i];
+
+		crossed += access->store &&
+			   access->address / boundary != (access->address + access->bytes - 1) / boundary;
+	}
+	return crossed;
+}
+
 uint64_t core_fetch(struct core *core, const struct step *step)
 {
 	const struct table *table = core->table;
@@ -71,8 +85,7 @@ uint64_t core_fetch(struct core *core, const struct step *step)
 		core->redirected = core->fetch;
 		core->redirect_cause = CAUSE_FETCH;
 	}
-	if (core->fetched >= table->fetch ||
-	    (core->fetched && table->align_fetch && !(step->pc % table->align_fetch))) {
+	if (core->fetched >= table->fetch) {
 		core->fetch++;
 		core->fetched = 0;
 	}

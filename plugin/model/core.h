@@ -71,6 +71,8 @@ enum cause inorder_step(struct core *core, const struct step *step);
 /* Of both. When the data of a load that is issued at `issue` are there, at the earliest; and what delayed them. */
 uint64_t core_load(struct core *core, const struct step *step, const struct timing *timing, uint64_t issue);
 void core_store(struct core *core, const struct step *step, uint64_t ready, uint64_t drained);
+/* How many micro-operations a store takes besides, since it crosses a boundary. */
+unsigned int core_store_crosses(const struct core *core, const struct step *step);
 /* Where the front end goes on after a branch that is decided at `decided`. */
 void core_branch(struct core *core, const struct step *step, uint64_t decided);
 /* The front end takes the instruction; returns the cycle. */

@@ -208,6 +208,8 @@ static void execute(struct core *core, const struct step *step, struct passage *
 	unsigned int count = timing->each ? timing->each * operation->moves : timing->uops;
 	uint64_t issue = 0;
 
+	if (operation->store)
+		count += core_store_crosses(core, step);
 	for (unsigned int i = 0; i < count; i++) {
 		uint64_t time;
 

@@ -19,7 +19,7 @@ static const struct name numbers[] = {
 	NUMBER(code_kib),   NUMBER(code_ways),	 NUMBER(second_kib),	  NUMBER(second_ways),	  NUMBER(second_latency),
 	NUMBER(memory_latency), NUMBER(prefetch_lines), NUMBER(returns),  NUMBER(loads_in_flight), NUMBER(unaligned),
 	NUMBER(fold_move),  NUMBER(flags_latency), NUMBER(history),	  NUMBER(targets),	  NUMBER(misses),
-	NUMBER(align_fetch), NUMBER(bind),
+	NUMBER(store_boundary), NUMBER(bind),
 };
 #undef NUMBER
 

@@ -49,7 +49,7 @@ struct table {
 	uint32_t width, fetch, retire, window, mispredict, taken, call_taken, buses, writeback, writeback_latency;
 	uint32_t forward_latency, forward_fail, line_bytes, data_kib, data_ways, code_kib, code_ways, second_kib;
 	uint32_t second_ways, second_latency, memory_latency, prefetch_lines, returns, loads_in_flight;
-	uint32_t unaligned, fold_move, flags_latency, history, targets, misses, align_fetch, bind;
+	uint32_t unaligned, fold_move, flags_latency, history, targets, misses, store_boundary, bind;
 };
 
 static inline const struct timing *timing_of(const struct table *table, const struct operation *operation)

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cycles.h"
 #include "functions.h"
 #include "trace.h"
 
@@ -62,6 +63,12 @@ static bool read_argument(const char *argument)
 		return functions_read(value);
 	if (is_key(argument, length, "out"))
 		return trace_open(value);
+	if (is_key(argument, length, "monitor")) {
+		arguments.no_monitor = !strcmp(value, "no");
+		return arguments.no_monitor || !strcmp(value, "yes");
+	}
+	if (is_key(argument, length, "core"))
+		return cycles_add_core(value);
 	return read_number(argument, length, value);
 }
 
@@ -77,6 +84,8 @@ void arguments_usage(void)
 		"  functions=FILE        where functions begin and end: pairs of 64-bit numbers, in order (mode "
 		"stack)\n"
 		"  witness=N             compare with the stack in memory about every N instructions (mode stack)\n"
+		"  monitor=no            the machine has no EL3\n"
+		"  core=FILE             say what a core would take, by the model in its table; up to 8 (mode stack)\n"
 		"  passes=N              outermost regions with the same mark that are looked at; 0, the default, for "
 		"all\n"
 		"  events=N              at most N changes of exception level are recorded a region (mode stack)\n");

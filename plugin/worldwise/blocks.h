@@ -20,6 +20,8 @@ enum vector_state { VECTOR_MAYBE, VECTOR_NO, VECTOR_YES };
 /* Which of the functions whose address the plugin was given begins with a block. */
 enum hook { HOOK_NONE, HOOK_TASK_SWITCH, HOOK_THREAD_SUSPEND, HOOK_THREAD_RESUME };
 
+struct code; /* see ../model/model.h */
+
 struct block {
 	uint64_t pc;
 	uint64_t end;    /* the address behind it */
@@ -35,6 +37,7 @@ struct block {
 	uint64_t begins_at;    /* the mrs of the mark at which a region begins, if the mark is in this block; else 0 */
 	unsigned int reads_to; /* the x register its mrs writes */
 	uint8_t *code;         /* 4 bytes an instruction */
+	struct code *decoded;  /* for the models of cores; NULL until one runs it */
 };
 
 /* Blocks live until QEMU ends. Two with the same address and content are one: QEMU may translate code again. */

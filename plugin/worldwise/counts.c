@@ -8,6 +8,7 @@
 #include <json-c/printbuf.h>
 
 #include "arguments.h"
+#include "cycles.h"
 #include "trace.h"
 
 struct scoreboard *scoreboard;
@@ -112,6 +113,7 @@ void counts_flush(uint32_t pass)
 	json_object_set_serializer(rows, print_rows, NULL, NULL);
 	record_value(record, "rows", rows);
 	record_write(record);
+	cycles_flush(pass, (struct slot *const *)unwritten->pdata, unwritten->len);
 	for (guint i = 0; i < unwritten->len; i++)
 		((struct slot *)g_ptr_array_index(unwritten, i))->times = 0;
 	g_ptr_array_set_size(unwritten, 0);

@@ -42,11 +42,14 @@ void counts_attach(unsigned int processor);
 /* Instructions until now, in either mode. */
 uint64_t counts_now(void);
 
+struct spent; /* see ../model/model.h */
+
 /* How often a block was executed on a node. */
 struct slot {
 	struct node *node;
 	struct block *block;
-	uint64_t times; /* since it was written last */
+	uint64_t times;      /* since it was written last */
+	struct spent *spent; /* in that time, for each core; NULL without cores */
 };
 
 /* Direct-mapped, in front of the table of slots: nearly every block was executed on its node before. */
@@ -58,8 +61,8 @@ struct slot *slot_of(struct node *node, struct block *block);
 /* Notes that a slot has a count that is not written yet. */
 void slot_must_be_written(struct slot *slot);
 
-/* Mode stack: counts a block that was executed on a node. Inline, because every block passes here. */
-static inline void counts_add(struct node *node, struct block *block, bool lost)
+/* Mode stack: counts a block that was executed on a node. Inline, because every block passes here. Returns its slot. */
+static inline struct slot *counts_add(struct node *node, struct block *block, bool lost)
 {
 	struct slot **cached = &slot_cache[hash_pair((uintptr_t)node, (uintptr_t)block) % CACHED_SLOTS];
 	struct slot *slot = *cached;
@@ -73,6 +76,7 @@ static inline void counts_add(struct node *node, struct block *block, bool lost)
 	totals.counted += block->instructions;
 	if (lost)
 		totals.lost += block->instructions;
+	return slot;
 }
 
 /* Writes what was added since the last time as the own of the pass of that id, if there is something. */

@@ -12,6 +12,7 @@
 #include "arguments.h"
 #include "blocks.h"
 #include "counts.h"
+#include "cycles.h"
 #include "processor.h"
 #include "regions.h"
 #include "stack.h"
@@ -58,15 +59,16 @@ static bool is_expected(const struct block *from, const struct block *to)
 	return from->flow == FLOW_CALL && to->pc == from->target;
 }
 
-static void account(struct block *block)
+/* A block was executed; then the core went on at `next`. */
+static void account(struct block *block, uint64_t next)
 {
-	counts_add(stack_node(), block, lost_depth);
+	cycles_run(counts_add(stack_node(), block, lost_depth), next);
 }
 
-static void account_part(const struct block *block, uint32_t instructions)
+static void account_part(const struct block *block, uint32_t instructions, uint64_t next)
 {
 	if (instructions)
-		account(block_part(block, instructions));
+		account(block_part(block, instructions), next);
 }
 
 /* What the last instruction of a block does to the stack; it goes on at `to`, and after an ERET at level `el`. */
@@ -97,11 +99,12 @@ static void step(const struct block *from, uint64_t to, unsigned int el)
 static void follow_exception(struct block *from, const struct block *to, bool whole)
 {
 	if (!whole) {
-		account_part(from, executed_part(from, to, true));
+		account_part(from, executed_part(from, to, true), to->pc);
 	} else if (last_aborted(to)) {
-		account_part(from, from->instructions - 1);
+		account_part(from, from->instructions - 1, to->pc);
 	} else {
-		account(from);
+		/* Its branch went there, and was no surprise for the core. */
+		account(from, processor_return_address());
 		/* What the last instruction did has happened, whatever came then. */
 		step(from, processor_return_address(), processor_interrupted_el());
 	}
@@ -119,10 +122,10 @@ static void follow(struct block *from, struct block *to)
 		return;
 	}
 	if (!whole) {
-		account_part(from, executed_part(from, to, false));
+		account_part(from, executed_part(from, to, false), to->pc);
 		return;
 	}
-	account(from);
+	account(from, to->pc);
 	/* A trap goes to a vector, and a direct branch where it says. */
 	if (from->flow == FLOW_TRAP || ((from->flow == FLOW_PLAIN || from->flow == FLOW_CALL) && !expected))
 		stack_lose(block_last(from), to->pc);
@@ -160,6 +163,7 @@ static void on_block(unsigned int processor, void *data)
 		if (arguments.witness)
 			witness_look(to);
 	}
+	cycles_begin_block();
 	regions_at(to);
 	previous = regions_are_open() ? to : NULL;
 	scoreboard->open = 1;
@@ -229,6 +233,7 @@ void follow_translation(qemu_plugin_id_t id, struct qemu_plugin_tb *translation)
 	bool mark = block->begins_at || block->reads || block_is_behind_read(block);
 
 	(void)id;
+	cycles_watch(translation, block);
 	if (arguments.stack_mode)
 		watch_stack(translation, last, block, mark);
 	else

@@ -6,6 +6,7 @@
 
 #include <qemu-plugin.h>
 
+#include "arguments.h"
 #include "trace.h"
 
 #define FRAME_POINTER 29
@@ -55,15 +56,18 @@ void processor_start(void)
 	for (unsigned int i = 0; i <= 30; i++)
 		registers.x[i] = find_numbered(list, "x", i);
 	registers.cpsr = find_register(list, "cpsr");
-	for (unsigned int el = 1; el <= 3; el += 2) {
+	/* A machine without EL3 has no secure world either. */
+	for (unsigned int el = 1; el <= (arguments.no_monitor ? 1 : 3); el += 2) {
 		registers.elr[el] = find_numbered(list, "ELR_EL", el);
 		registers.esr[el] = find_numbered(list, "ESR_EL", el);
 		registers.spsr[el] = find_numbered(list, "SPSR_EL", el);
 	}
 	/* QEMU has the AArch64 and the AArch32 register in one. */
 	registers.vbar[1] = find_register(list, "VBAR");
-	registers.vbar[3] = find_register(list, "VBAR_EL3");
-	registers.scr = find_register(list, "SCR_EL3");
+	if (!arguments.no_monitor) {
+		registers.vbar[3] = find_register(list, "VBAR_EL3");
+		registers.scr = find_register(list, "SCR_EL3");
+	}
 	registers.ttbr0 = find_register(list, "TTBR0_EL1");
 	g_array_free(list, TRUE);
 }
@@ -100,7 +104,7 @@ unsigned int processor_el(void)
 
 bool processor_secure(void)
 {
-	return !(read_register(registers.scr) & 1);
+	return !arguments.no_monitor && !(read_register(registers.scr) & 1);
 }
 
 uint64_t processor_user_space(void)

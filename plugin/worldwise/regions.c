@@ -6,6 +6,7 @@
 #include <glib.h>
 
 #include "arguments.h"
+#include "cycles.h"
 #include "events.h"
 #include "processor.h"
 #include "stack.h"
@@ -70,6 +71,8 @@ static bool begin_outermost(uint64_t pc)
 	if (arguments.passes && seen >= arguments.passes)
 		return false;
 	g_hash_table_insert(marks, as_pointer(mark), as_pointer(seen + 1));
+	if (!seen)
+		cycles_forget();
 	tasks_forget();
 	threads_forget();
 	running = context_of(processor_el(), processor_secure(), 0);

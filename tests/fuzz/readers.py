@@ -16,10 +16,13 @@ from worldwise.libraries.own_manifest import check_manifest
 from worldwise.libraries.portable import ADAPTER, MANIFEST, Manifest, Portable
 from worldwise.plan import suite
 from worldwise.plan.case import Case, parse_case
+from worldwise.predict.bounds import estimates
+from worldwise.predict.errors import ErrorLines
 from worldwise.records import parse
 from worldwise.records.check import check_records
 from worldwise.records.evidence import required_checks
 from worldwise.records.models import Start
+from worldwise.records.predicted import parse_predicted
 from worldwise.records.trace import parse_trace
 from worldwise.run import rundir
 from worldwise.run.own import check_same
@@ -131,6 +134,14 @@ def read_trace(data: bytes) -> None:
         assert sum(row.times for row in trace.rows(one)) >= 0
 
 
+def read_predicted(data: bytes) -> None:
+    """A file of predictions, and what they are worth."""
+    predicted = parse_predicted(data, Path("predicted-cortex-a72.json"))
+    for case in predicted.cases:
+        for one in estimates(case, predicted.core, ErrorLines()):
+            assert one.whole.low <= one.whole.high
+
+
 READERS: Mapping[str, Callable[[bytes], None]] = {
     "suite": read_suite,
     "implementation": read_implementation,
@@ -138,6 +149,7 @@ READERS: Mapping[str, Callable[[bytes], None]] = {
     "case": read_case,
     "records": read_records,
     "trace": read_trace,
+    "predicted": read_predicted,
 }
 
 

@@ -13,7 +13,8 @@ from worldwise import cli
 from worldwise.base.errors import WorldwiseError
 from worldwise.run.rundir import Run
 
-cli_explain = importlib.import_module("worldwise.cli.explain")
+cli_explain = importlib.import_module("worldwise.cli.watched.explain")
+tools = importlib.import_module("worldwise.cli.watched.tools")
 
 CASE = "optee/mbedtls-nist-O2/empty-invoke"
 SIGNED = "optee/mbedtls-nist-O2/attestdiv"
@@ -29,7 +30,7 @@ def call(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) ->
         raise AssertionError("the lab was asked for")
 
     def call(*arguments: str | Path) -> tuple[int, str, str]:
-        monkeypatch.setattr(cli_explain, "open_lab", no_lab)
+        monkeypatch.setattr(tools, "open_lab", no_lab)
         monkeypatch.setattr(sys, "argv", ["worldwise", "explain", *map(str, arguments)])
         capsys.readouterr()
         with pytest.raises(SystemExit) as caught:
@@ -121,12 +122,12 @@ def test_a_file_that_cannot_be_written_is_named(tmp_path: Path) -> None:
     """If this fails, a wrong file name is a traceback."""
     path = tmp_path / ("x" * 300)
     with pytest.raises(WorldwiseError, match="x: could not be written: File name too long"):
-        cli_explain._Output(path)
+        tools.Output(path)
 
 
 def test_names_in_brackets_are_printed(tmp_path: Path) -> None:
     """If this fails, inlined functions and other tasks lose their marks in the tables."""
     path = tmp_path / "out"
-    with cli_explain._Output(path) as out:
+    with tools.Output(path) as out:
         out.console.print("read_daif [inlined] (tee) [task: init] [0x1234]")
     assert path.read_text(encoding="utf-8") == "read_daif [inlined] (tee) [task: init] [0x1234]\n"

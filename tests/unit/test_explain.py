@@ -541,14 +541,14 @@ def test_the_passes_of_a_sample_are_those_at_its_depth(make: Make) -> None:
     """If this fails, a sample of several passes has those of another, or what is inside them twice."""
     explainer, samples = side_by_side(make, 3)
     for number, sample in enumerate(samples):
-        assert [one.id for one in explainer._regions(sample)] == [2 + 2 * number, 3 + 2 * number]
+        assert [one.id for one in explainer.regions(sample)] == [2 + 2 * number, 3 + 2 * number]
         assert names(explainer.explain(sample)) == {"invoke": 8}
     more = samples[0].model_copy(update={"spans": 3})
-    assert explainer._regions(more) == []
-    assert explainer._regions(samples[0].model_copy(update={"begin": 1001})) == []
-    assert [one.id for one in explainer._regions(samples[0].model_copy(update={"end": 1013, "spans": 1}))] == [2]
+    assert explainer.regions(more) == []
+    assert explainer.regions(samples[0].model_copy(update={"begin": 1001})) == []
+    assert [one.id for one in explainer.regions(samples[0].model_copy(update={"end": 1013, "spans": 1}))] == [2]
     nested, (inner, *_) = one_in_another(make, 5)
-    assert [nested.trace.outermost(one).id for one in nested._regions(inner)] == [1]
+    assert [nested.trace.outermost(one).id for one in nested.regions(inner)] == [1]
 
 
 def test_inlined_functions_are_asked_for_once(rules: Rules, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

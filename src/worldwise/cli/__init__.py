@@ -25,7 +25,8 @@ EXIT_ERROR = 2
 _COMMANDS = {
     "Measure": (
         Listed("run", "Measure a SUITE and print what it answers", "worldwise.cli.run:run"),
-        Listed("explain", "Say which code executes the instructions of a case", "worldwise.cli.explain:explain"),
+        Listed("explain", "Say which code executes a case's instructions", "worldwise.cli.watched.explain:explain"),
+        Listed("predict", "Predict the cycles of a case on a named core", "worldwise.cli.watched.predict:predict"),
     ),
     "Look at what was measured": (
         Listed("report", "Print a run again: all of it, or some of its sections", "worldwise.cli.report:report"),
@@ -57,12 +58,13 @@ def cli() -> None:
     """What cryptography costs on Arm, in the secure world and the normal one: counted exactly, without a board.
 
     It boots TF-A, OP-TEE and Linux, or the firmware of a Cortex-M board, in QEMU and counts every instruction. The
-    same command gives the same figures, to the digit. It answers five questions:
+    same command gives the same figures, to the digit. It answers six questions:
 
     \b
       What does it cost?                          worldwise run
       Where do the instructions go?               worldwise explain optee/mbedtls-nist-O2/attestdiv
       Will it fit my time, flash and RAM?         worldwise run --budget 5ms@2GHz; worldwise run mcu
+      How long on this core, and how sure?        worldwise predict CASE --core cortex-a72
       Did this commit make it slower?             worldwise compare RUN_A RUN_B --fail-above 0.1%
       Which library is best on which core?        worldwise run linux-armv8; worldwise run cores
 

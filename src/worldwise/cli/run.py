@@ -60,6 +60,7 @@ class _Call:
     form: str
     output: Path | None
     budget: str | None
+    predict: tuple[str, ...]
 
     def filters(self) -> Mapping[str, Sequence[str]]:
         """Attribute of a case -> patterns for it, as `select` takes them."""
@@ -125,6 +126,12 @@ class _Call:
     default=120,
     show_default=True,
     help="Seconds without a record after which a machine counts as hanging; one with the key cache has 900 at least.",
+)
+@click.option(
+    "--predict",
+    multiple=True,
+    metavar="CORE[,CORE]",
+    help="Predict the cycles of each case on a core too, such as cortex-a72, and keep them in the run.",
 )
 @click.option("--full", is_flag=True, help="Print the whole report, with times for every place, not the answer alone.")
 @runs_option
@@ -192,8 +199,19 @@ def _order(call: _Call) -> tuple["Order", Budget | None]:
     unavailable = select_unavailable(suite.unavailable, *filters.values())
     from worldwise.cli.session import Order
 
-    order = Order(suite, cases, unavailable, call.samples, limit, brought, call.runs, old, call.verify)
+    order = Order(
+        suite, cases, unavailable, call.samples, limit, brought, call.runs, old, call.verify, _cores(call, cases)
+    )
     return order, given
+
+
+def _cores(call: _Call, cases: Sequence[Case]) -> Mapping[str, str]:
+    """The cores of `--predict`, with their tables. Raises WorldwiseError."""
+    if not call.predict:
+        return {}
+    from worldwise.cli.watched.predicting import asked
+
+    return asked(call.predict, cases)
 
 
 def _brought(directories: Iterable[Path]) -> "list[Own]":

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Measuring for `worldwise run`: the lab, the builds, the run's folder, and the result."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from worldwise.base.errors import WorldwiseError
@@ -35,6 +35,7 @@ class Order:
         runs: the folder of the runs.
         old: the run to resume; None for a new one.
         verify: measure everything twice and compare.
+        cores: those that each case is predicted on, with their tables.
     """
 
     suite: Suite
@@ -46,6 +47,7 @@ class Order:
     runs: Path
     old: Run | None
     verify: bool
+    cores: Mapping[str, str] = field(default_factory=dict)
 
 
 def measure(order: Order, options: Options, wanted: Wanted) -> int:
@@ -71,6 +73,11 @@ def measure(order: Order, options: Options, wanted: Wanted) -> int:
         bench.stop()
         display.note("interrupted; complete cases are kept: resume with `worldwise run --resume`")
         raise
+    if order.cores:
+        # It takes long to load.
+        from worldwise.cli.watched.predicting import predict_run
+
+        predict_run(made[0], order.cores, display)
     status = show(made[0], wanted)
     if order.verify:
         _verify(made[0], made[1], display)

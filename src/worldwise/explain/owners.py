@@ -66,8 +66,9 @@ class Explainer:
 
     # --- regions ---
 
-    def check(self) -> int:
-        """Check every region of the trace: blocks, plugin and counter agree, and each stack ends as it began.
+    def check(self, closed: bool = True) -> int:
+        """Check every region of the trace: blocks, plugin and counter agree, and each stack ends as it began, unless
+        `closed` is false: where no one knows the kernel's functions, a switch of tasks loses the stack.
 
         Returns how many regions there are. Raises WorldwiseError at the first that does not add up.
         """
@@ -78,7 +79,7 @@ class Explainer:
                     f"went from {one.begin} to {one.end}, which is {one.end - one.begin}",
                     "was the processor idle? virtual time then runs on without instructions",
                 )
-            if not one.closed:
+            if closed and not one.closed:
                 raise WorldwiseError(
                     f"{self.case.id}: the region at {one.mark:#x} ended with another stack than it began with: "
                     f"{one.depth} frames"
@@ -117,7 +118,7 @@ class Explainer:
         if not series:
             known = ", ".join(f"{name} at {where}" for name, where in self.records.samples)
             raise WorldwiseError(f"{self.case.id} measures no {measure} at {place}", f"it has: {known}")
-        seen = [one for one in series if self._regions(one)]
+        seen = [one for one in series if self.regions(one)]
         if index is not None:
             chosen = [one for one in seen if one.index == index]
             if not chosen:
@@ -134,7 +135,7 @@ class Explainer:
 
     def explain(self, sample: Sample) -> Explanation:
         """The owners of one sample's instructions. Raises WorldwiseError if their sum is not the counter's."""
-        regions = self._regions(sample)
+        regions = self.regions(sample)
         if not regions:
             raise WorldwiseError(f"{self.case.id}: the trace has no region from {sample.begin} to {sample.end}")
         together: Counter[tuple[StackFrame, ...]] = Counter()
@@ -166,7 +167,7 @@ class Explainer:
             steps_dropped=dropped,
         )
 
-    def _regions(self, sample: Sample) -> list[Pass]:
+    def regions(self, sample: Sample) -> list[Pass]:
         """The passes of a sample: one, or as many as its spans; none if they are not in the trace."""
         whole = self.trace.find(sample.begin, sample.end)
         if whole:
@@ -183,12 +184,23 @@ class Explainer:
         for row in self.trace.own.get(of.id, ()) if own else self.trace.rows(of):
             for address, count in self._functions_of(row.frame, row.block):
                 executed[row.frame, address] += count * row.times
-        below = self._base(of.frame)
         result: Counter[tuple[StackFrame, ...]] = Counter()
         for (frame, address), count in executed.items():
-            stack = self._path(frame, address)
-            result[stack[len(below) :] if stack[: len(below)] == below else stack] += count
+            result[self._within(of, self._path(frame, address))] += count
         return dict(result)
+
+    def _within(self, of: Pass, stack: tuple[StackFrame, ...]) -> tuple[StackFrame, ...]:
+        """A stack from the function of a pass upwards; whole, if it does not go through it."""
+        below = self._base(of.frame)
+        return stack[len(below) :] if stack[: len(below)] == below else stack
+
+    def parts_of(self, of: Pass, frame: int, block: int) -> list[tuple[tuple[StackFrame, ...], int]]:
+        """The parts of a block that ran on a frame in a pass, one for each function in it, in the order of the code:
+        its stack, as `stacks` has it, and its instructions.
+        """
+        return [
+            (self._within(of, self._path(frame, address)), count) for address, count in self._functions_of(frame, block)
+        ]
 
     def owners(self, function: str) -> list[tuple[str, str, Rule | None]]:
         """Every function of that name that was executed: image, source file, and the rule that gives its layer."""

@@ -19,24 +19,29 @@ class Plugin:
         file: the plugin.
         arguments: its arguments except the output's name; see plugin/worldwise/arguments.h.
         functions: the file that says where functions begin and end, for its argument `functions`; None for none.
+        cores: the tables of cores whose models run with it, for its argument `core`.
     """
 
     file: Path
     arguments: Mapping[str, str]
     functions: Path | None = None
+    cores: tuple[Path, ...] = ()
 
     def option(self) -> str:
         """The value of QEMU's `-plugin`."""
         arguments = dict(self.arguments) | {"out": f"/run/{TRACE}"}
         if self.functions:
             arguments["functions"] = "/plugin/functions"
-        return ",".join(["/plugin/worldwise.so", *(f"{key}={value}" for key, value in arguments.items())])
+        given = [f"{key}={value}" for key, value in arguments.items()]
+        given += [f"core=/plugin/core-{number}" for number in range(len(self.cores))]
+        return ",".join(["/plugin/worldwise.so", *given])
 
     def binds(self) -> list[Bind]:
         """What it needs to see in the lab."""
         binds: list[Bind] = [(self.file, "/plugin/worldwise.so", "ro")]
         if self.functions:
             binds.append((self.functions, "/plugin/functions", "ro"))
+        binds += [(path, f"/plugin/core-{number}", "ro") for number, path in enumerate(self.cores)]
         return binds
 
 
@@ -52,14 +57,29 @@ class CutPlugin(Plugin):
         return [(self.file, "/plugin/cut.so", "ro")]
 
 
+class CyclesPlugin(Plugin):
+    """The plugin that runs models of cores with a flat program: see plugin/cycles/main.c."""
+
+    def option(self) -> str:
+        """The value of QEMU's `-plugin`."""
+        given = [f"{key}={value}" for key, value in self.arguments.items()]
+        given += [f"core=/plugin/core-{number}" for number in range(len(self.cores))]
+        return ",".join(["/plugin/cycles.so", f"out=/run/{TRACE}", *given])
+
+    def binds(self) -> list[Bind]:
+        """What it needs to see in the lab."""
+        tables: list[Bind] = [(path, f"/plugin/core-{number}", "ro") for number, path in enumerate(self.cores)]
+        return [(self.file, "/plugin/cycles.so", "ro"), *tables]
+
+
 def plugin() -> Recipe:
-    """The plugin that counts regions and follows stacks."""
+    """The plugin that counts regions, follows stacks and runs models of cores."""
     return Recipe(
         name="plugin",
         script="plugin.sh",
         outputs=("worldwise.so",),
         sources=("qemu",),
-        trees={"plugin": paths.PLUGIN / "worldwise"},
+        trees={"plugin": paths.PLUGIN / "worldwise", "model": paths.PLUGIN / "model"},
     )
 
 

@@ -30,6 +30,7 @@ from worldwise.records.check import check_records
 from worldwise.records.evidence import owed_by
 from worldwise.records.models import Memory, Outcome
 from worldwise.records.parse import parse_records
+from worldwise.run.predictions import load
 from worldwise.run.rundir import CaseManifest, Run
 
 _CLOCKS = {f"{clock} GHz": clock * 1000 for clock in CLOCKS}
@@ -78,6 +79,7 @@ def read_run(run: Run, budget: Budget | None = None) -> Reading:
         missing=missing,
         unavailable=tuple(NotAvailable(**entry.model_dump()) for entry in run.manifest.unavailable),
         parts=_parts(Seen(run, done, rows, published)),
+        predictions=load(run),
     )
 
 

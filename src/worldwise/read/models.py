@@ -3,8 +3,11 @@
 
 from typing import ClassVar, Literal
 
+from pydantic import Field
+
 from worldwise.read.parts import Footprint, Result, WithParts
 from worldwise.read.published import Figure
+from worldwise.records.predicted import Predicted
 
 FORMAT: Literal[4] = 4
 UNIT: Literal["instructions"] = "instructions"
@@ -176,7 +179,8 @@ class Reading(WithParts):
     """Everything that the lens reads in a run; every report is made from this.
 
     `published_table` are all figures of the suite's source, if they stand in tables of their own shape. `parts` are the
-    readings of single families.
+    readings of single families. `predictions` are the run's, one of each core, as it keeps them; reports say what they
+    are worth.
     """
 
     OF: ClassVar = "of_reading"
@@ -198,3 +202,4 @@ class Reading(WithParts):
     failed: tuple[FailedCase, ...]
     missing: tuple[str, ...]
     unavailable: tuple[NotAvailable, ...]
+    predictions: tuple[Predicted, ...] = Field(default=(), exclude=True)

@@ -19,9 +19,11 @@ from worldwise.base import files
 from worldwise.base.errors import WorldwiseError
 from worldwise.base.toml_model import first_problem
 from worldwise.records.models import Count, RecordModel
+from worldwise.records.trace_cycles import Cycles, CyclesLine, CyclesRow, check_cycles
 
 FORMAT = 1
 _COUNTS = b'{"type":"counts"'
+_CYCLES = b'{"type":"cycles"'
 # A trace's limits: bytes packed, unpacked and in a line; lines, and rows of counts. A case's trace has some 16 MB in
 # 80,000 lines of at most 3 MB, with 350,000 rows.
 MOST_PACKED = 2**28
@@ -178,13 +180,13 @@ class TraceEnd(RecordModel):
     problem_at: Address = 0
 
 
-Record = TraceStart | Context | Frame | Block | Counts | Event | Witness | Pass | TraceEnd
+Record = TraceStart | Context | Frame | Block | Counts | Cycles | Event | Witness | Pass | TraceEnd
 _ADAPTER: TypeAdapter[Record] = TypeAdapter(Annotated[Record, Field(discriminator="type")])
 
 
 @dataclass(frozen=True)
 class Trace:
-    """A whole trace that adds up. Frames, blocks and contexts by their ids."""
+    """A whole trace that adds up. Frames, blocks and contexts by their ids; `cycles` by core, then by pass."""
 
     start: TraceStart
     contexts: Mapping[int, Context]
@@ -194,6 +196,7 @@ class Trace:
     own: Mapping[int, Sequence[Row]] = field(repr=False)
     events: Mapping[int, Sequence[Event]] = field(repr=False)
     witnesses: Sequence[Witness] = field(repr=False)
+    cycles: Mapping[str, Mapping[int, Sequence[CyclesRow]]] = field(default_factory=dict, repr=False)
 
     def find(self, begin: int, end: int) -> Pass | None:
         """The pass between two readings of the counter."""
@@ -216,10 +219,20 @@ class Trace:
 
     def rows(self, of: Pass) -> Iterator[Row]:
         """The rows of a pass, including the passes inside it."""
+        for one in self._with_inner(of):
+            yield from self.own.get(one, ())
+
+    def cycles_rows(self, core: str, of: Pass) -> Iterator[CyclesRow]:
+        """A core's cycles of a pass, including the passes inside it. Raises KeyError for a core that did not run."""
+        rows = self.cycles[core]
+        for one in self._with_inner(of):
+            yield from rows.get(one, ())
+
+    def _with_inner(self, of: Pass) -> Iterator[int]:
         todo = [of.id]
         while todo:
             one = todo.pop()
-            yield from self.own.get(one, ())
+            yield one
             todo += self._inside.get(one, ())
 
     # Each table is made once and has at most as many entries as there are passes: a trace may have a million.
@@ -299,6 +312,7 @@ def parse_trace(file: io.BufferedIOBase, path: Path) -> Trace:
     blocks: dict[int, Block] = {}
     passes: list[Pass] = []
     own: defaultdict[int, list[Row]] = defaultdict(list)
+    cycles: defaultdict[str, defaultdict[int, list[CyclesRow]]] = defaultdict(lambda: defaultdict(list))
     events: defaultdict[int, list[Event]] = defaultdict(list)
     witnesses: list[Witness] = []
     for number, record in enumerate(_records(file, path), 1):
@@ -315,6 +329,8 @@ def parse_trace(file: io.BufferedIOBase, path: Path) -> Trace:
                 blocks[record.id] = record
             case Counts():
                 own[record.pass_] += record.rows
+            case Cycles():
+                cycles[record.core][record.pass_] += record.rows
             case Event():
                 events[record.pass_].append(record)
             case Witness():
@@ -330,7 +346,8 @@ def parse_trace(file: io.BufferedIOBase, path: Path) -> Trace:
             f"{path}: the plugin met something it does not understand, so its counts are not to be trusted: "
             f"{files.quoted(end.problem)}, at {end.problem_at:#x}"
         )
-    trace = Trace(start, contexts, frames, blocks, passes, dict(own), dict(events), witnesses)
+    taken = {core: dict(rows) for core, rows in cycles.items()}
+    trace = Trace(start, contexts, frames, blocks, passes, dict(own), dict(events), witnesses, taken)
     _check(trace, path)
     return trace
 
@@ -350,13 +367,19 @@ def _records(file: io.BufferedIOBase, path: Path) -> Iterator[Record]:
                 yield Counts.model_construct(
                     type="counts", pass_=content.pass_, rows=list(map(Row._make, content.rows))
                 )
+            elif line.startswith(_CYCLES):
+                took = CyclesLine.model_validate_json(line)
+                rows += len(took.rows)
+                yield Cycles.model_construct(
+                    type="cycles", pass_=took.pass_, core=took.core, rows=list(map(CyclesRow._make, took.rows))
+                )
             else:
                 yield _ADAPTER.validate_json(line)
     except ValidationError as error:
         # A line that is not JSON has no wrong field to name.
         where, problem = first_problem(error)
         last = where.rpartition(".")[2]
-        where = f"'{last}': " if line.startswith(_COUNTS) else f"{last}: " if where else ""
+        where = f"'{last}': " if line.startswith((_COUNTS, _CYCLES)) else f"{last}: " if where else ""
         raise WorldwiseError(f"{path}:{number}: not a record of a trace: {where}{problem}.") from None
     except (EOFError, zlib.error) as error:
         raise WorldwiseError(f"{path}:{number}: not a record of a trace: {error}") from None
@@ -406,6 +429,7 @@ def _check(trace: Trace, path: Path) -> None:
     _check_nesting("frame", {one.id: one.parent for one in trace.frames.values()}, path)
     if trace.start.mode == "stack":
         _check_counts(trace, path)
+    check_cycles(trace.own, trace.cycles, path)
 
 
 def _check_counts(trace: Trace, path: Path) -> None:

@@ -10,6 +10,7 @@ from rich.console import Console
 from worldwise.base import outgoing
 from worldwise.base.tables import Section, Table
 from worldwise.read.models import Reading
+from worldwise.report.predicted import verdict_line
 from worldwise.report.report import answers, budget_verdict, heading, sections
 from worldwise.report.tables import Answer
 from worldwise.report.terminal import print_prose, print_section
@@ -118,6 +119,8 @@ def _measured(reading: Reading) -> list[str]:
     lines = [f"{', '.join(parts)}; instructions, counted exactly; {lab}."]
     if reading.budget:
         lines.append(f"Budget {reading.budget.limit} at {reading.budget.clock}: {budget_verdict(reading.budget)}")
+    if predicted := verdict_line(reading):
+        lines.append(predicted)
     failed = [f"FAILED {one.case}: {one.error.splitlines()[0] if one.error else 'no reason'}" for one in reading.failed]
     return lines + _first(failed, _MOST_FAILURES, "more failure")
 

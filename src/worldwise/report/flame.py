@@ -115,11 +115,11 @@ def colour(frame: StackFrame) -> tuple[int, int, int]:
     return red, green, blue
 
 
-def flame_graph(stacks: Stacks, title: str, renderer: Renderer) -> str:
+def flame_graph(stacks: Stacks, title: str, renderer: Renderer, unit: str = "instructions") -> str:
     """One self-contained interactive SVG: click to zoom, search (Ctrl-F), colours by world.
 
-    The same stacks and title give the same bytes. Raises WorldwiseError for stacks in which nothing was executed, and
-    as `Renderer.run`.
+    `unit` is what the stacks' numbers are. The same stacks and title give the same bytes. Raises WorldwiseError for
+    stacks in which nothing was executed, and as `Renderer.run`.
     """
     text = _required(stacks, title)
     frames = sorted({frame for stack, count in stacks.items() if count for frame in stack}, key=_order)
@@ -130,7 +130,7 @@ def flame_graph(stacks: Stacks, title: str, renderer: Renderer) -> str:
     legend = [name for name in COLOURS if name in present]
     # SVG viewers fold spaces into one, but not no-break spaces.
     subtitle = "\N{NO-BREAK SPACE}\N{NO-BREAK SPACE} ".join(f"■ {name}{_WHERE[name]}" for name in legend)
-    options = [*_options(title, subtitle, background="#fafafa"), "--cp"]
+    options = [*_options(title, subtitle, background="#fafafa", unit=unit), "--cp"]
     svg = renderer.run("inferno-flamegraph", [*options, "stacks"], {"stacks": text, "palette.map": lines})
     return _visible_search(_with_legend(svg, legend))
 
@@ -154,11 +154,11 @@ def differential(before: Stacks, after: Stacks, title: str, renderer: Renderer) 
     return _visible_search(renderer.run("inferno-flamegraph", [*options, "stacks"], {"stacks": difference}))
 
 
-def _options(title: str, subtitle: str, background: str) -> list[str]:
+def _options(title: str, subtitle: str, background: str, unit: str = "instructions") -> list[str]:
     options = {
         "title": title,
         "subtitle": subtitle,
-        "countname": "instructions",
+        "countname": unit,
         "nametype": "Function:",
         "bgcolors": background,
         # A bright colour that differs from all of COLOURS.

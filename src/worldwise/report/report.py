@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Reports: one reading, shown as tables in a terminal or written as JSON, CSV or Markdown."""
 
+import json
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 
@@ -10,7 +11,7 @@ from worldwise.base.outgoing import csv_text, json_text
 from worldwise.base.tables import Section, Table, count
 from worldwise.read.models import CLOCKS, BudgetResult, Reading, Row
 from worldwise.read.order import in_reading_order
-from worldwise.report import counts, tracking
+from worldwise.report import counts, predicted, tracking
 from worldwise.report.counts import label, tee_rows
 from worldwise.report.document import first_lines, section_lines
 from worldwise.report.tables import Answer, Columns, Group, declared_tables, named_sections
@@ -22,7 +23,12 @@ def sections(reading: Reading, full: bool = False) -> list[Section]:
 
     Unless `full`, there are times only for what a caller waits for, and hashing has only its own tables.
     """
-    groups = [*counts.GROUPS, *(group for tables in declared_tables().values() for group in tables.groups), *_LAST]
+    groups = [
+        *counts.GROUPS,
+        _PREDICTED,
+        *(group for tables in declared_tables().values() for group in tables.groups),
+        *_LAST,
+    ]
     return [part for group in sorted(groups, key=lambda group: group.rank) for part in group.sections(reading, full)]
 
 
@@ -49,6 +55,8 @@ def _end(reading: Reading, _full: bool) -> list[Section]:
 
 
 _LAST = (Group(1000, _end),)
+# Before the times of one instruction per cycle.
+_PREDICTED = Group(299, predicted.sections)
 
 
 def render(reading: Reading, console: Console, full: bool = False) -> None:
@@ -65,7 +73,10 @@ def render(reading: Reading, console: Console, full: bool = False) -> None:
 
 def to_json(reading: Reading) -> str:
     """The whole reading as JSON, with a format number; counts in full precision."""
-    return json_text(reading.model_dump_json(indent=2)) + "\n"
+    if not reading.predictions:
+        return json_text(reading.model_dump_json(indent=2)) + "\n"
+    document = reading.model_dump(mode="json") | {"predicted": predicted.reading_json(reading)}
+    return json_text(json.dumps(document, indent=2)) + "\n"
 
 
 def to_csv(reading: Reading) -> str:
@@ -105,6 +116,7 @@ def to_csv(reading: Reading) -> str:
             for group in sorted(_columns(), key=lambda group: group.rank)
             for header, value in group.columns(reading).items()
         },
+        **predicted.columns(reading),
         "includes": lambda row: row.includes,
     }
     rows = ([value(row) for value in columns.values()] for row in in_reading_order(reading.rows))

@@ -6,7 +6,7 @@ import hashlib
 import json
 import shutil
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -21,15 +21,16 @@ from worldwise.lab.lab import Lab
 from worldwise.machine.elf import symbol_address
 from worldwise.machine.emulator import Emulator
 from worldwise.machine.machine import RECORDS, TRACE, Machine
-from worldwise.machine.plugin import Plugin
+from worldwise.machine.plugin import CyclesPlugin, Plugin, cycles_plugin
 from worldwise.machine.plugin import plugin as plugin_recipe
-from worldwise.machine.symbols.machine import address_space
+from worldwise.machine.symbols.machine import address_space, program_space
 from worldwise.machine.symbols.ranges import function_ranges, pack_ranges
 from worldwise.machine.symbols.said import machine_symbols
 from worldwise.machine.symbols.space import AddressSpace
 from worldwise.plan.case import Case
-from worldwise.plan.catalogue import takes_portables
+from worldwise.plan.catalogue import is_board, takes_portables
 from worldwise.records.check import CheckedRecords, check_records
+from worldwise.records.flat import FlatRegion, read_regions
 from worldwise.records.parse import read_content, read_records
 from worldwise.records.trace import Trace, read_trace
 from worldwise.run.measure import case_digest, check_run
@@ -39,6 +40,10 @@ _MANIFEST = "watched.json"
 _KEPT_TRACE = f"{TRACE}.gz"
 # Fast, and the trace still becomes ten times smaller.
 _COMPRESSION = 3
+# Models that the plugin runs at a time: MAX_CORES of plugin/worldwise/cycles.h.
+MOST_CORES = 8
+# SysTick's counter: the stretches of a board's program are between two readings of it.
+_COUNTER = {"counter": "0xe000e018"}
 # Linux keeps this many characters of a process's name.
 _COMM_LENGTH = 15
 
@@ -73,6 +78,7 @@ class Watcher:
         exact_sites: bool = False,
         fresh: bool = False,
         expected: Path | None = None,
+        cores: Mapping[str, str] | None = None,
     ) -> Watched:
         """Run a case in mode stack, or take the kept trace of an equal run.
 
@@ -83,36 +89,68 @@ class Watcher:
             exact_sites: tell calls apart by their instruction, not only by the calling function.
             fresh: run it even if the trace of an equal run is kept.
             expected: the records that the run must repeat, byte for byte.
+            cores: the models that run with it, by the name of the core: their tables as core_model.table_of writes
+                them. At most MOST_CORES.
 
         Raises WorldwiseError as measuring does, if records differ from the expected, or if the trace does not add up.
         """
-        _require_explainable(case)
+        if not cores or is_board(case.target):
+            _require_explainable(case)
         machine = EMULATED[case.target].machine(case, self.images)
         process = _process(case)
-        space = address_space(self.emulator, machine, self.images)
+        space = self._space(case, machine)
         asked = {"passes": passes, "witness": witness}
-        arguments = self._stack_arguments(machine) | {name: str(number) for name, number in asked.items() if number}
+        arguments = self._stack_arguments(case, machine) | {
+            name: str(number) for name, number in asked.items() if number
+        }
         ranges = b"" if exact_sites else pack_ranges(function_ranges(space, process))
         plugin = self.images.get(plugin_recipe())
+        tables = list((cores or {}).values())
         parts = [case_digest(self.lab, machine, case), plugin.digest, arguments, hashlib.sha256(ranges).hexdigest()]
+        parts += [hashlib.sha256(table.encode()).hexdigest() for table in tables]
         digest = hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()
+
+        def attached(work: Path) -> Plugin:
+            _write(functions := work / "functions", ranges)
+            made = plugin.file("worldwise.so")
+            return Plugin(made, arguments, functions if ranges else None, _tables(tables, work))
+
+        final = self._kept(case, machine, digest, fresh, attached)
+        checked = _checked(final, case, expected)
+        return Watched(case, process, final, space, checked, read_trace(final / _KEPT_TRACE))
+
+    def watch_flat(
+        self, case: Case, cores: Mapping[str, str], fresh: bool = False, expected: Path | None = None
+    ) -> tuple[CheckedRecords, Sequence[FlatRegion]]:
+        """Run a board's case with models of cores: its records, and the stretches between readings of its counter.
+
+        Arguments and errors as those of `watch`.
+        """
+        machine = EMULATED[case.target].machine(case, self.images)
+        plugin = self.images.get(cycles_plugin())
+        tables = list(cores.values())
+        parts = [case_digest(self.lab, machine, case), plugin.digest, _COUNTER, *tables]
+        digest = hashlib.sha256(json.dumps(parts).encode()).hexdigest()
+
+        def attached(work: Path) -> Plugin:
+            return CyclesPlugin(plugin.file("cycles.so"), _COUNTER, None, _tables(tables, work))
+
+        final = self._kept(case, machine, digest, fresh, attached)
+        return _checked(final, case, expected), read_regions(final / _KEPT_TRACE)
+
+    def _kept(self, case: Case, machine: Machine, digest: str, fresh: bool, attached: Callable[[Path], Plugin]) -> Path:
+        """The folder of what an equal run left, or of one that is run now with a plugin; `attached` gets a folder."""
         traces = self.lab.cache / "traces"
         traces.mkdir(parents=True, exist_ok=True)
         final = traces / digest[:16]
         with FileLock(traces / f".{digest[:16]}.lock"):
             if fresh or not _whole(final, digest):
                 with tempfile.TemporaryDirectory(dir=traces, prefix=".watching-") as work:
-                    _write(functions := Path(work, "functions"), ranges)
-                    attached = Plugin(plugin.file("worldwise.so"), arguments, functions if ranges else None)
-                    directory = self._run(case, machine, attached, Path(work), digest)
+                    directory = self._run(case, machine, attached(Path(work)), Path(work), digest)
                     shutil.rmtree(final, ignore_errors=True)
                     directory.rename(final)
         mark_used(final)
-        records = final / RECORDS
-        if expected:
-            require_same(records, expected, case)
-        checked = check_records(read_records(records), case, str(records))
-        return Watched(case, process, final, space, checked, read_trace(final / _KEPT_TRACE))
+        return final
 
     def count_plugin(self) -> Plugin:
         """The plugin in mode count."""
@@ -123,7 +161,7 @@ class Watcher:
         space = address_space(self.emulator, machine, self.images)
         _write(functions, pack_ranges(function_ranges(space, _process(case))))
         plugin = self.images.get(plugin_recipe()).file("worldwise.so")
-        return Plugin(plugin, self._stack_arguments(machine), functions)
+        return Plugin(plugin, self._stack_arguments(case, machine), functions)
 
     def _run(self, case: Case, machine: Machine, plugin: Plugin, work: Path, digest: str) -> Path:
         """Run a case in `work`, and return the folder with the files to keep."""
@@ -137,8 +175,15 @@ class Watcher:
         _keep(directory, digest)
         return directory
 
-    def _stack_arguments(self, machine: Machine) -> dict[str, str]:
-        """Mode stack, with the addresses at which tasks and threads switch."""
+    def _space(self, case: Case, machine: Machine) -> AddressSpace:
+        if takes_portables(case.target):
+            return program_space(self.emulator, machine, _process(case))
+        return address_space(self.emulator, machine, self.images)
+
+    def _stack_arguments(self, case: Case, machine: Machine) -> dict[str, str]:
+        """Mode stack, with the addresses at which tasks and threads switch; in plain Linux without."""
+        if takes_portables(case.target):
+            return {"mode": "stack", "monitor": "no"}
         said = machine_symbols(self.emulator, machine) / "kallsyms"
         switch = [
             line.split()[0] for line in said.read_text(encoding="ascii").splitlines() if line.endswith(" cpu_switch_to")
@@ -151,6 +196,11 @@ class Watcher:
             "thread-suspend": f"{symbol_address(machine.symbols['tee'], 'thread_state_suspend'):#x}",
             "thread-resume": f"{symbol_address(machine.symbols['tee'], 'thread_resume'):#x}",
         }
+
+
+def can_model(target: str) -> bool:
+    """Whether models of cores can run with a target's cases: on boards, and where the plugin follows A64."""
+    return target != "linux-armv7"
 
 
 def _require_explainable(case: Case) -> None:
@@ -170,6 +220,23 @@ def _write(functions: Path, ranges: bytes) -> None:
     """Let the plugin read it: if root runs the tool, the plugin runs as another user."""
     functions.write_bytes(ranges)
     functions.chmod(0o644)
+
+
+def _checked(directory: Path, case: Case, expected: Path | None) -> CheckedRecords:
+    """The records that a run left, checked; the same as those expected, if there are such."""
+    records = directory / RECORDS
+    if expected:
+        require_same(records, expected, case)
+    return check_records(read_records(records), case, str(records))
+
+
+def _tables(tables: Sequence[str], work: Path) -> tuple[Path, ...]:
+    """The tables of cores as files in `work`, for the plugin."""
+    paths = []
+    for number, table in enumerate(tables):
+        _write(path := work / f"core-{number}", table.encode())
+        paths.append(path)
+    return tuple(paths)
 
 
 def require_same(found: Path, expected: Path, case: Case) -> None:

@@ -59,6 +59,17 @@ def address_space(emulator: Emulator, machine: Machine, images: ImageStore) -> A
     return space
 
 
+def program_space(emulator: Emulator, machine: Machine, process: str) -> AddressSpace:
+    """The symbols of a machine's measured program alone, for plain Linux: it is static, and at the addresses it was
+    linked at. All else on the machine is unknown.
+    """
+    cache, tool = emulator.lab.cache / "symbols", addr2line(emulator.lab)
+    table = SymbolTable.from_elf(machine.symbols["program"], "linux-bench", cache, None, tool)
+    space = AddressSpace()
+    space.map(Level("normal", 0, process), *table.bounds, 0, table)
+    return space
+
+
 def _image_of_secure(name: str) -> str:
     return "ta" if _UUID.fullmatch(name) else name
 

@@ -1,11 +1,10 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """`worldwise explain`: who owns each instruction of a case."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from fnmatch import fnmatchcase
 from pathlib import Path
-from typing import Any, TextIO
+from typing import Any
 
 import click
 from rich.console import Console
@@ -14,41 +13,31 @@ from worldwise.base import outgoing
 from worldwise.base.errors import WorldwiseError
 from worldwise.base.stages import declared
 from worldwise.base.tables import Section
-from worldwise.cli.options import check_output, format_option, runs_option, writing
-from worldwise.cli.progress import Notes
+from worldwise.cli.options import check_output, format_option, runs_option
+from worldwise.cli.watched.tools import Output, Session, cases_of_run, measures_of, outermost
 from worldwise.explain import stacks
 from worldwise.explain.explanation import Explanation
 from worldwise.explain.family import Explained
-from worldwise.explain.layers import Rules, load_rules
+from worldwise.explain.layers import load_rules
 from worldwise.explain.owners import Explainer
-from worldwise.lab.image import ImageStore
-from worldwise.lab.lab import open_lab
 from worldwise.libraries import own
-from worldwise.machine.emulator import Emulator
 from worldwise.plan.case import Case, parse_case
 from worldwise.plan.suggest import cases_of, named_operation
 from worldwise.plan.tables import MAX_SAMPLES, MAX_WARMUP
 from worldwise.report import explained as explain_report
 from worldwise.report import exports, flame
-from worldwise.report.document import markdown_text
-from worldwise.report.terminal import print_sections
 from worldwise.run.own import check_same
 from worldwise.run.rundir import NoRunError, Run, open_run
 from worldwise.run.slowdown import measure_slowdown
-from worldwise.run.watch import Watcher
 
 _FORMATS = ("table", "markdown", "json", "folded", "speedscope", "chrome", "flame")
 _DIFFERENCE_FORMATS = ("table", "markdown", "json", "flame")
 # These formats show any number of regions.
 _DOCUMENTS = ("table", "markdown")
-# The width of tables in a file or a pipe.
-_WIDTH = 140
 # Instructions between two comparisons with the stack in memory.
 _WITNESS = 10_000
 # The most cases that are suggested to somebody who typed only an operation.
 _MOST_CASES = 4
-# For a run's case, so many regions of a kind are followed after the first and the warm-up ones.
-_FOLLOWED = 3
 
 
 @dataclass(frozen=True)
@@ -132,11 +121,11 @@ def explain(**typed: Any) -> int:
     before = parse_case(call.diff, call.samples, call.warmup) if call.diff else None
     if not (call.why or call.slow_down):
         _check_regions([case for case, _ in cases], before, call)
-    session = _Session(rules, call.fresh, call.inline, _WITNESS if call.witness else 0)
+    session = Session(rules, call.fresh, call.inline, _WITNESS if call.witness else 0)
     if call.slow_down:
         _print_slowdown(session, cases[0][0])
         return 0
-    with _Output(call.output) as out:
+    with Output(call.output) as out:
         for case, run in cases:
             explainer = session.explainer(case, run)
             if call.why:
@@ -163,14 +152,14 @@ def _asked(call: _Call) -> list[tuple[Case, Run | None]]:
     own.announce(brought, lambda text: outgoing.echo(text, err=True))
     names = [each.name for each in brought]
     check_same(reference.id, [entry for entry in reference.manifest.own if entry.name in names], brought)
-    return _cases_of(reference, call.wanted)
+    return cases_of_run(reference, call.wanted)
 
 
 def _check_regions(cases: Sequence[Case], before: Case | None, call: _Call) -> None:
     """Raise WorldwiseError if a case lacks the measure, click.UsageError if the format shows fewer regions."""
-    regions = [name for case in cases for name in _measures(case, call.measure)]
+    regions = [name for case in cases for name in measures_of(case, call.measure)]
     if before:
-        _measures(before, call.measure)
+        measures_of(before, call.measure)
     elif call.form not in _DOCUMENTS and max(len(cases), len(regions)) > 1:
         raise click.UsageError(f"--format {call.form} takes one region: choose with --measure, of a run with --case")
 
@@ -192,108 +181,11 @@ def _open_run(what: str, runs: Path) -> Run:
         ) from error
 
 
-class _Output:
-    """Where results go: the terminal, or a file."""
-
-    def __init__(self, path: Path | None) -> None:
-        self._file: TextIO | None = None
-        if path:
-            with writing(path):
-                self._file = path.open("w", encoding="utf-8")
-        # A file or pipe cannot be made wider like a window, so it gets a fixed width.
-        width = None if self._file is None and outgoing.console().is_terminal else _WIDTH
-        self.console = outgoing.console(file=self._file, highlight=False, width=width)
-
-    def __enter__(self) -> "_Output":
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        if self._file:
-            self._file.close()
-
-    def show(self, sections: Sequence[Section], form: str) -> None:
-        """Print sections as a table with an empty line, or as Markdown."""
-        if form == "markdown":
-            self.text(markdown_text(sections))
-        else:
-            print_sections(sections, self.console)
-            self.console.print()
-
-    def text(self, text: str) -> None:
-        if self._file:
-            self._file.write(text)
-        else:
-            outgoing.echo(text, nl=not text.endswith("\n"))
-
-
-class _Session:
-    """The tools that one call of the command needs, made once."""
-
-    def __init__(self, rules: Rules, fresh: bool, inline: bool, witness: int) -> None:
-        notes = Notes()
-        note = notes.note
-        self.rules = rules
-        self.note: Callable[[str], None] = note
-        self.inline = inline
-        self._fresh = fresh
-        self._witness = witness
-        self.lab = open_lab(notes.console)
-        self.lab.ensure()
-        self.lab.require_entry()
-        self.images = ImageStore(self.lab, note)
-        self.emulator = Emulator(self.lab, note)
-        self.watcher = Watcher(self.lab, self.images, self.emulator, note)
-
-    def explainer(self, case: Case, run: Run | None) -> Explainer:
-        """Run a case under the plugin. A run's case is followed in part, and must repeat the run's records."""
-        watched = self.watcher.watch(
-            case,
-            passes=1 + case.warmup + _FOLLOWED if run else 0,
-            witness=self._witness,
-            exact_sites=self.inline,
-            fresh=self._fresh,
-            expected=_own_records(run, case) if run else None,
-        )
-        made = Explainer(case, watched.records, watched.trace, watched.space, self.rules, watched.process, self.inline)
-        made.check()
-        return made
-
-
-def _own_records(run: Run, case: Case) -> Path:
-    """The path of a run's records of a case. Raises WorldwiseError if they have changed since they were made."""
-    run.case_file(case.id)
-    return run.records_path(case.id)
-
-
-def _cases_of(run: Run, patterns: tuple[str, ...]) -> list[tuple[Case, Run | None]]:
-    done = [one.case() for one in run.complete_cases()]
-    chosen = [case for case in done if not patterns or any(fnmatchcase(case.id, pattern) for pattern in patterns)]
-    if not chosen:
-        known = ", ".join(case.id for case in done) or "none"
-        raise WorldwiseError(
-            f"run {run.id} has no complete case that matches {' or '.join(patterns)}", f"it has: {known}"
-        )
-    return [(case, run) for case in chosen]
-
-
 def _explanations(explainer: Explainer, call: _Call) -> list[Explanation]:
     return [
-        explainer.explain(explainer.sample(name, call.place or _outermost(places), call.index))
-        for name, places in _measures(explainer.case, call.measure).items()
+        explainer.explain(explainer.sample(name, call.place or outermost(places), call.index))
+        for name, places in measures_of(explainer.case, call.measure).items()
     ]
-
-
-def _measures(case: Case, wanted: str | None) -> Mapping[str, tuple[str, ...]]:
-    """Measure -> places, of a case: all, or the one that is wanted. Raises WorldwiseError if the case lacks it."""
-    if not wanted:
-        return case.measures
-    if wanted not in case.measures:
-        raise WorldwiseError(f"{case.id} has no measure {wanted}", f"it has: {', '.join(case.measures)}")
-    return {wanted: case.measures[wanted]}
-
-
-def _outermost(places: tuple[str, ...]) -> str:
-    return next((place for place in ("client", "linux") if place in places), places[-1])
 
 
 def _taken_apart(explainer: Explainer, measure: str | None, index: int | None) -> list[Section]:
@@ -306,7 +198,7 @@ def _taken_apart(explainer: Explainer, measure: str | None, index: int | None) -
     ]
 
 
-def _show(explainer: Explainer, explanations: list[Explanation], session: _Session, call: _Call, out: _Output) -> None:
+def _show(explainer: Explainer, explanations: list[Explanation], session: Session, call: _Call, out: Output) -> None:
     """Print the explanations of a case, in the format that was asked for; one alone if that is no document."""
     if call.form not in _DOCUMENTS:
         _write(explanations[0], session, call.form, out)
@@ -318,7 +210,7 @@ def _show(explainer: Explainer, explanations: list[Explanation], session: _Sessi
     out.show([*parts, explain_report.check_section(explainer.check(), agreement)], call.form)
 
 
-def _write(one: Explanation, session: _Session, form: str, out: _Output) -> None:
+def _write(one: Explanation, session: Session, form: str, out: Output) -> None:
     match form:
         case "json":
             out.text(explain_report.dump(explain_report.to_json(one, session.rules)))
@@ -333,7 +225,7 @@ def _write(one: Explanation, session: _Session, form: str, out: _Output) -> None
 
 
 def _show_difference(
-    before: list[Explanation], after: list[Explanation], session: _Session, call: _Call, out: _Output
+    before: list[Explanation], after: list[Explanation], session: Session, call: _Call, out: Output
 ) -> None:
     pairs = _pairs(before, after)
     if call.form not in _DOCUMENTS and len(pairs) > 1:
@@ -375,7 +267,7 @@ def _print_why(explainer: Explainer, function: str, console: Console) -> None:
             console.print("  a helper: shown as itself, and once more folded into its callers")
 
 
-def _print_slowdown(session: _Session, case: Case) -> None:
+def _print_slowdown(session: Session, case: Case) -> None:
     result = measure_slowdown(session.watcher, case)
     console = outgoing.console(highlight=False)
     for mode in ("count", "stack"):

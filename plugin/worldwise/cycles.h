@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Cycles: what the models of cores say about the blocks that mode stack counts. Nothing of it runs without a core. */
+#ifndef WORLDWISE_CYCLES_H
+#define WORLDWISE_CYCLES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <qemu-plugin.h>
+
+#include "blocks.h"
+#include "counts.h"
+
+#define MAX_CORES 8
+
+/* How many cores the arguments name. */
+extern size_t cycles_cores;
+
+/* Reads the table of one more core. False, with the reason on stderr, if it cannot be read or there are too many. */
+bool cycles_add_core(const char *path);
+
+/* Asks QEMU for each access to memory of a block, if there is a core. */
+void cycles_watch(struct qemu_plugin_tb *translation, const struct block *block);
+
+/* The next accesses are those of another block: forgets those before. */
+extern size_t accesses_seen;
+static inline void cycles_begin_block(void)
+{
+	accesses_seen = 0;
+}
+
+/* The rest of cycles_run(). */
+void cycles_run_models(struct slot *slot, uint64_t next);
+
+/* The block of that slot was executed, with the accesses since cycles_begin_block(); then the core went on at `next`. */
+static inline void cycles_run(struct slot *slot, uint64_t next)
+{
+	if (cycles_cores)
+		cycles_run_models(slot, next);
+}
+
+/* The first pass of a mark begins: all cores are as after a reset. */
+void cycles_forget(void);
+
+/* Writes what `slots` took since the last time as the own of the pass, a record for each core, and clears it. */
+void cycles_flush(uint32_t pass, struct slot *const *slots, size_t count);
+
+#endif /* WORLDWISE_CYCLES_H */

@@ -1,0 +1,251 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""`worldwise predict`: cycles on a named core, each with its error or its interval."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from fnmatch import fnmatchcase
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import click
+
+from worldwise.base.errors import WorldwiseError
+from worldwise.base.units import parse_frequency
+from worldwise.cli.options import check_output, format_option, output_option, runs_option, wanted_budget
+from worldwise.cli.watched.tools import Modelled, Output, Session, cases_of_run, measures_of, outermost
+from worldwise.explain.layers import Rules, load_rules
+from worldwise.explain.owners import Explainer
+from worldwise.plan.budget import Budget, check_budget
+from worldwise.plan.case import Case, parse_case
+from worldwise.plan.suite import load_suite
+from worldwise.plan.tables import MAX_SAMPLES, MAX_WARMUP
+from worldwise.predict import cores as known
+from worldwise.predict.attribution import Attributed, Attribution
+from worldwise.predict.bounds import estimates
+from worldwise.predict.errors import ErrorLines, load_errors
+from worldwise.predict.verdict import FITS, judged, overall
+from worldwise.report import explained as explain_report
+from worldwise.report import flame
+from worldwise.report import predicted as reports
+from worldwise.report.predicted import Line
+from worldwise.run.rundir import NoRunError, Run, open_run
+
+FORMATS = ("text", "markdown", "csv", "json", "flame")
+EXIT_OVER_BUDGET = 1
+
+
+@dataclass(frozen=True)
+class _Call:
+    """What was typed: a field for each parameter of the command, by its name there."""
+
+    what: str
+    wanted: tuple[str, ...]
+    cores: tuple[str, ...]
+    clock: str | None
+    budget: str | None
+    measure: str | None
+    place: str | None
+    samples: int
+    warmup: int
+    top: int
+    form: str
+    output: Path | None
+    fresh: bool
+    runs: Path
+
+
+@dataclass
+class _Seen:
+    """What was predicted: the lines of all cases; of the last case, what details are made from."""
+
+    lines: list[Line] = field(default_factory=list)
+    attribution: Attribution | None = None
+
+
+@click.command()
+@click.argument("what", metavar="CASE|RUN|SUITE", default="latest")
+@click.option(
+    "--core",
+    "cores",
+    multiple=True,
+    required=True,
+    metavar="NAME[,NAME]",
+    help="The core, such as cortex-a72; several run in one pass.",
+)
+@click.option("--clock", metavar="CLOCK", help="Times are at this clock.  [default: the budget's, the board's, 1.5GHz]")
+@click.option(
+    "--budget",
+    metavar="TIME@CLOCK",
+    help="Judge signing, from the client, by its interval of cycles.",
+)
+@click.option("--case", "wanted", multiple=True, metavar="PATTERN", help="Only the cases of a run or suite that match.")
+@click.option("--measure", metavar="NAME", help="Only this measure, such as sign.  [default: all]")
+@click.option("--place", metavar="NAME", help="Only where it is measured: ta, client, linux.  [default: all]")
+@click.option("--samples", type=click.IntRange(1, MAX_SAMPLES), default=3, show_default=True, help="Warm calls.")
+@click.option("--warmup", type=click.IntRange(0, MAX_WARMUP), default=0, show_default=True, help="Of a CASE.")
+@click.option("--top", type=click.IntRange(1), default=15, show_default=True, help="Functions shown.")
+@format_option(FORMATS)
+@output_option
+@click.option("--fresh", is_flag=True, help="Run it, even if the cache has what an equal run saw.")
+@runs_option
+def predict(**typed: Any) -> int:
+    """Predict the cycles of a case on a core, and say how far predictions of that core are off.
+
+    CASE is a target, a variant and an operation, such as optee/mbedtls-nist-O2/attestdiv; RUN is a run, whose cases
+    are run once more and must give the same records; SUITE is a name of `worldwise suites`. The model of the core runs
+    through the exact trace, once with empty caches (first call), then warm. What no published figure validates, such
+    as the kernel, is bounded from below and above.
+
+    \b
+      worldwise predict optee/mbedtls-nist-O2/attestdiv --core cortex-a72,cortex-a53
+      worldwise predict optee/mbedtls-nist-O2/attestdiv --core cortex-a72 --budget 5ms@1.5GHz
+      worldwise predict latest --core cortex-a72 --format csv --output cycles.csv
+      worldwise predict optee/mbedtls-nist-O2/attestdiv --core cortex-a72 --measure sign --format flame --output a.svg
+
+    Exit status: 0 all is well; 1 the budget is not met, or cannot be told; 2 it could not be predicted.
+    """
+    call = _Call(**typed)
+    if call.output:
+        check_output(call.output)
+    budget = wanted_budget(call.budget)
+    clock = parse_frequency(call.clock) if call.clock else budget.clock if budget else None
+    # Every error in the call is reported before anything runs.
+    tables = known.tables(call.cores)
+    cases = _asked(call, tables)
+    if budget:
+        check_budget(budget, [case for case, _ in cases])
+    _check(call, cases, tables)
+    rules, errors = load_rules(), load_errors()
+    session = Session(rules, call.fresh)
+    seen = _Seen()
+    for case, run in cases:
+        wanted = tables if len(cases) == 1 else known.cores_of(case, tables)
+        modelled = session.modelled(case, run, wanted)
+        seen.attribution = modelled.attribution
+        seen.lines += _lines(modelled, list(wanted), errors, call, clock)
+    with Output(call.output) as out:
+        _show(seen, cases, rules, session, call, budget, out)
+    verdicts = judged((line.estimate for line in seen.lines), budget) if budget else []
+    return EXIT_OVER_BUDGET if verdicts and overall(verdicts) != FITS else 0
+
+
+def _asked(call: _Call, tables: Mapping[str, str]) -> list[tuple[Case, Run | None]]:
+    """The cases to predict, those of a run with the run. Raises WorldwiseError."""
+    if "/" in call.what and not Path(call.what).exists():
+        return [(parse_case(call.what, call.samples, call.warmup), None)]
+    try:
+        found = cases_of_run(open_run(call.what, call.runs), call.wanted)
+    except NoRunError as error:
+        try:
+            suite = load_suite(call.what)
+        except WorldwiseError:
+            hint = f"{error.hint}; or a case, TARGET/VARIANT/OPERATION; or a suite of `worldwise suites`"
+            raise WorldwiseError(error.message, hint) from error
+        found = [(_short(case, call), None) for case in suite.cases if _matches(case, call.wanted)]
+        if not found:
+            raise WorldwiseError(f"suite {call.what} has no case that matches {' or '.join(call.wanted)}") from None
+    if len(found) == 1:
+        return found
+    # A suite has cases of several machines; those that can be predicted are.
+    chosen = [one for one in found if known.cores_of(one[0], tables) and _has(one[0], call.measure)]
+    return chosen or found[:1]
+
+
+def _short(case: Case, call: _Call) -> Case:
+    return Case(
+        case.target,
+        case.implementation,
+        case.optimisation,
+        case.operation,
+        call.samples,
+        call.warmup,
+        case.parameters,
+    )
+
+
+def _matches(case: Case, patterns: Sequence[str]) -> bool:
+    return not patterns or any(fnmatchcase(case.id, pattern) for pattern in patterns)
+
+
+def _has(case: Case, measure: str | None) -> bool:
+    return measure is None or measure in case.measures
+
+
+def _check(call: _Call, cases: Sequence[tuple[Case, Run | None]], tables: Mapping[str, str]) -> None:
+    """Raise WorldwiseError if a case cannot be predicted, click.UsageError if the format shows one graph alone."""
+    if len(cases) == 1:
+        known.check(cases[0][0], tables)
+    regions = [name for case, _ in cases for name in measures_of(case, call.measure)]
+    if call.form == "flame" and max(len(cases), len(regions), len(tables)) > 1:
+        raise click.UsageError("--format flame takes one region on one core: choose with --measure, --case and --core")
+
+
+def _lines(
+    modelled: Modelled, cores: Sequence[str], errors: ErrorLines, call: _Call, clock: Fraction | None
+) -> list[Line]:
+    return [
+        Line(modelled.case, one, clock=clock)
+        for core in cores
+        for one in estimates(modelled.predicted(core), core, errors)
+        if call.measure in (None, one.sample.measure) and call.place in (None, one.sample.place)
+    ]
+
+
+def _show(
+    seen: _Seen,
+    cases: Sequence[tuple[Case, Run | None]],
+    rules: Rules,
+    session: Session,
+    call: _Call,
+    budget: Budget | None,
+    out: Output,
+) -> None:
+    if not seen.lines:
+        raise WorldwiseError(f"nothing is measured at place '{call.place}'", "ta, client or linux")
+    one = seen.attribution if len(cases) == 1 else None
+    match call.form:
+        case "csv":
+            out.text(reports.to_csv(seen.lines, budget))
+        case "json":
+            out.text(explain_report.dump(_document(seen.lines, one, budget)))
+        case "flame":
+            if one is None:
+                raise WorldwiseError(f"{cases[0][0].id}: the stacks of a board's program are not followed")
+            line = next((line for line in _shown(seen.lines, call) if line.estimate.state == "warm"), seen.lines[-1])
+            stacks = _attributed(one, line).in_cycles()
+            out.text(flame.flame_graph(stacks, reports.title(line), flame.Renderer(session.note), "predicted cycles"))
+        case _:
+            sections = [reports.summary(seen.lines, budget), reports.causes_section(seen.lines)]
+            if one:
+                for line in _shown(seen.lines, call):
+                    if line.estimate.state == "warm":
+                        sections.append(reports.layer_section(line, rules.order))
+                        sections.append(reports.function_section(line, _attributed(one, line), call.top))
+            out.show(sections, "markdown" if call.form == "markdown" else "table")
+
+
+def _shown(lines: Sequence[Line], call: _Call) -> list[Line]:
+    """The lines whose details are shown: at the outermost place, unless one was asked for."""
+    return [
+        line
+        for line in lines
+        if call.place or line.estimate.sample.place == outermost(line.case.measures[line.estimate.sample.measure])
+    ]
+
+
+def _attributed(attribution: Attribution, line: Line) -> Attributed:
+    wanted = line.estimate.sample
+    explainer: Explainer = attribution.explainer
+    series = explainer.records.samples[wanted.measure, wanted.place]
+    return attribution.sample(next(one for one in series if one.index == wanted.index), line.estimate.core)
+
+
+def _document(lines: Sequence[Line], attribution: Attribution | None, budget: Budget | None) -> dict[str, Any]:
+    predicted = []
+    for line in lines:
+        data = reports.to_json(line, budget)
+        if attribution:
+            data["functions"] = reports.functions_json(_attributed(attribution, line))
+        predicted.append(data)
+    return {"format": reports.FORMAT, "unit": "cycles", "predicted": predicted}

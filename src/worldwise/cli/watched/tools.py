@@ -1,0 +1,163 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""What the commands share that run cases under the plugin: the machines, the cases of a run, where results go."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from pathlib import Path
+from typing import TextIO
+
+from worldwise.base import outgoing
+from worldwise.base.errors import WorldwiseError
+from worldwise.base.tables import Section
+from worldwise.cli.options import writing
+from worldwise.cli.progress import Notes
+from worldwise.explain.layers import Rules
+from worldwise.explain.owners import Explainer
+from worldwise.lab.image import ImageStore
+from worldwise.lab.lab import open_lab
+from worldwise.machine.emulator import Emulator
+from worldwise.plan.case import Case
+from worldwise.plan.catalogue import is_board, takes_portables
+from worldwise.predict.attribution import Attribution
+from worldwise.predict.flat import flat_case
+from worldwise.records.predicted import PredictedCase
+from worldwise.report.document import markdown_text
+from worldwise.report.terminal import print_sections
+from worldwise.run.rundir import Run
+from worldwise.run.watch import Watcher
+
+# The width of tables in a file or a pipe.
+_WIDTH = 140
+# For a run's case, so many regions of a kind are followed after the first and the warm-up ones.
+FOLLOWED = 3
+
+
+class Output:
+    """Where results go: the terminal, or a file."""
+
+    def __init__(self, path: Path | None) -> None:
+        self._file: TextIO | None = None
+        if path:
+            with writing(path):
+                self._file = path.open("w", encoding="utf-8")
+        # A file or pipe cannot be made wider like a window, so it gets a fixed width.
+        width = None if self._file is None and outgoing.console().is_terminal else _WIDTH
+        self.console = outgoing.console(file=self._file, highlight=False, width=width)
+
+    def __enter__(self) -> "Output":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._file:
+            self._file.close()
+
+    def show(self, sections: Sequence[Section], form: str) -> None:
+        """Print sections as a table with an empty line, or as Markdown."""
+        if form == "markdown":
+            self.text(markdown_text(sections))
+        else:
+            print_sections(sections, self.console)
+            self.console.print()
+
+    def text(self, text: str) -> None:
+        """Print a text as it is; on the terminal with a line feed at its end."""
+        if self._file:
+            self._file.write(text)
+        else:
+            outgoing.echo(text, nl=not text.endswith("\n"))
+
+
+class Session:
+    """The tools that one call of a command needs, made once."""
+
+    def __init__(
+        self, rules: Rules, fresh: bool, inline: bool = False, witness: int = 0, notes: Notes | None = None
+    ) -> None:
+        notes = notes or Notes()
+        note = notes.note
+        self.rules = rules
+        self.note: Callable[[str], None] = note
+        self.inline = inline
+        self._fresh = fresh
+        self._witness = witness
+        self.lab = open_lab(notes.console)
+        self.lab.ensure()
+        self.lab.require_entry()
+        self.images = ImageStore(self.lab, note)
+        self.emulator = Emulator(self.lab, note)
+        self.watcher = Watcher(self.lab, self.images, self.emulator, note)
+
+    def explainer(self, case: Case, run: Run | None, cores: Mapping[str, str] | None = None) -> Explainer:
+        """Run a case under the plugin. A run's case is followed in part, and must repeat the run's records.
+
+        `cores` are the models that run with it: see Watcher.watch.
+        """
+        watched = self.watcher.watch(
+            case,
+            passes=1 + case.warmup + FOLLOWED if run else 0,
+            witness=self._witness,
+            exact_sites=self.inline,
+            fresh=self._fresh,
+            expected=_own_records(run, case) if run else None,
+            cores=cores,
+        )
+        made = Explainer(case, watched.records, watched.trace, watched.space, self.rules, watched.process, self.inline)
+        made.check(closed=not takes_portables(case.target))
+        return made
+
+    def modelled(self, case: Case, run: Run | None, cores: Mapping[str, str]) -> "Modelled":
+        """Run a case with models of cores, as `explainer` does."""
+        if is_board(case.target):
+            expected = _own_records(run, case) if run else None
+            records, regions = self.watcher.watch_flat(case, cores, self._fresh, expected)
+            return Modelled(case, lambda core: flat_case(case, records, regions, core), None)
+        attribution = Attribution(self.explainer(case, run, cores))
+        return Modelled(case, attribution.case, attribution)
+
+
+@dataclass(frozen=True)
+class Modelled:
+    """A case on which models ran.
+
+    Attributes:
+        case: which one.
+        predicted: what the model of a core says of it.
+        attribution: whose its cycles are; None for a flat program, whose stacks nobody follows.
+    """
+
+    case: Case
+    predicted: Callable[[str], PredictedCase]
+    attribution: Attribution | None
+
+
+def _own_records(run: Run, case: Case) -> Path:
+    """The path of a run's records of a case. Raises WorldwiseError if they have changed since they were made."""
+    run.case_file(case.id)
+    return run.records_path(case.id)
+
+
+def cases_of_run(run: Run, patterns: Sequence[str]) -> list[tuple[Case, Run | None]]:
+    """The complete cases of a run that match, each with the run. Raises WorldwiseError if there is none."""
+    done = [one.case() for one in run.complete_cases()]
+    chosen = [case for case in done if not patterns or any(fnmatchcase(case.id, pattern) for pattern in patterns)]
+    if not chosen:
+        known = ", ".join(case.id for case in done) or "none"
+        raise WorldwiseError(
+            f"run {run.id} has no complete case that matches {' or '.join(patterns)}", f"it has: {known}"
+        )
+    return [(case, run) for case in chosen]
+
+
+def measures_of(case: Case, wanted: str | None) -> Mapping[str, tuple[str, ...]]:
+    """Measure -> places, of a case: all, or the one that is wanted. Raises WorldwiseError if the case lacks it."""
+    if not wanted:
+        return case.measures
+    if wanted not in case.measures:
+        raise WorldwiseError(f"{case.id} has no measure {wanted}", f"it has: {', '.join(case.measures)}")
+    return {wanted: case.measures[wanted]}
+
+
+def outermost(places: Sequence[str]) -> str:
+    """The place around all others."""
+    return next((place for place in ("client", "linux") if place in places), places[-1])

@@ -1,0 +1,171 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Bounds: what a sample's cycles are worth. What held-out figures validate has an error; the rest has an interval."""
+
+import math
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from statistics import median_low
+from typing import Literal
+
+from worldwise.libraries.boards import boards
+from worldwise.plan.catalogue import is_board
+from worldwise.predict import rules
+from worldwise.predict.errors import ErrorLine, ErrorLines
+from worldwise.records.predicted import CAUSES, Events, LayerCycles, PredictedCase, PredictedSample
+
+State = Literal["first", "warm"]
+STATES: Mapping[State, str] = {"first": "first call", "warm": "warm"}
+
+
+@dataclass(frozen=True)
+class Interval:
+    """Cycles, from and to."""
+
+    low: int
+    high: int
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """What a core is predicted to take for a measure at a place, of a first call or of a warm one.
+
+    Attributes:
+        sample: the sample: the first call, or the one with the median of the warm ones.
+        core: the core's name.
+        state: which of the two.
+        samples: how many it is the median of.
+        line: the error line of its kind of code; None: the core is unvalidated.
+        error: the error line in words, or that there is none, and what is known instead.
+        inside: the predicted cycles that the error line is valid for.
+        reasons: why the others are outside -> predicted cycles.
+        outside: the bounds of these.
+        whole: the bounds of the sum.
+    """
+
+    sample: PredictedSample = field(repr=False)
+    core: str
+    state: State
+    samples: int
+    line: ErrorLine | None
+    error: str
+    inside: int
+    reasons: Mapping[str, int]
+    outside: Interval
+    whole: Interval
+
+    @property
+    def cycles(self) -> int:
+        """All predicted cycles."""
+        return self.sample.cycles
+
+    @property
+    def instructions(self) -> int:
+        """The sample's, with what measuring costs."""
+        return self.sample.instructions
+
+    @property
+    def per_cycle(self) -> float:
+        """Instructions in a cycle."""
+        return self.instructions / self.cycles if self.cycles else 0.0
+
+    @property
+    def causes(self) -> dict[str, int]:
+        """Cycles by cause."""
+        return {name: sum(one.cycles[number] for one in self.sample.layers) for number, name in enumerate(CAUSES)}
+
+
+def estimates(case: PredictedCase, core: str, errors: ErrorLines) -> list[Estimate]:
+    """The estimates of a case, by measure and place: of the first call, then of the warm ones, as far as there are."""
+    series: defaultdict[tuple[str, str], list[PredictedSample]] = defaultdict(list)
+    for sample in case.samples:
+        series[sample.measure, sample.place].append(sample)
+    found = []
+    for samples in series.values():
+        first = [one for one in samples if one.phase == "first"]
+        warm = [one for one in samples if one.phase == "sample"] or [one for one in samples if one.phase == "warmup"]
+        phases: tuple[tuple[State, list[PredictedSample]], ...] = (("first", first), ("warm", warm))
+        for state, some in phases:
+            if some:
+                found.append(estimate(_middle(some), core, state, errors, len(some), board_kind(case.case)))
+    return found
+
+
+def _middle(samples: Sequence[PredictedSample]) -> PredictedSample:
+    wanted = median_low(one.cycles for one in samples)
+    return next(one for one in samples if one.cycles == wanted)
+
+
+def board_kind(case: str) -> str:
+    """The kind of error line that a board's case has, by the case's id; empty off the boards."""
+    target = case.partition("/")[0]
+    if not is_board(target):
+        return ""
+    return "waits" if boards()[target].flash_wait_states else "no-waits"
+
+
+def estimate(
+    sample: PredictedSample, core: str, state: State, errors: ErrorLines, samples: int = 1, kind: str = ""
+) -> Estimate:
+    """The estimate of one sample; `kind` of error lines, by default that of its instructions."""
+    vector = sum(one.vector_instructions for one in sample.layers) >= rules.LEAST_VECTOR * sample.instructions
+    line = errors.line(core, [kind or ("vector" if vector else "integer")])
+    reasons = _outside(sample, state, line, errors.exact(core, "vector") is not None)
+    inside = sample.cycles - sum(reasons.values())
+    worst = line.worst if line else rules.UNVALIDATED_WORST
+    outside = Interval(
+        _down((sample.cycles - inside) * (1 - worst / 100)),
+        math.ceil((sample.cycles - inside) * rules.OUTSIDE_FACTOR) + _events(sample.events),
+    )
+    low = _down(inside * (1 - worst / 100)) + outside.low
+    high = math.ceil(inside * (1 + worst / 100)) + outside.high
+    error = line.text() if line else errors.unvalidated(core)
+    return Estimate(sample, core, state, samples, line, error, inside, reasons, outside, Interval(low, high))
+
+
+def _outside(sample: PredictedSample, state: State, line: ErrorLine | None, vectors: bool) -> dict[str, int]:
+    """Why which cycles are outside the validated domain; empty if none are."""
+    whole = _whole(sample, state, line)
+    if whole:
+        return {whole: sample.cycles}
+    found: defaultdict[str, int] = defaultdict(int)
+    inside: list[LayerCycles] = []
+    for one in sample.layers:
+        if one.layer in rules.INSIDE:
+            found["instructions without figures"] += one.outside
+            if not vectors:
+                found["vectors: no held-out figures of this core"] += one.vector_cycles
+            inside.append(one)
+        else:
+            kind = next((name for begin, name in rules.OUTSIDE.items() if one.layer.startswith(begin)), rules.NAMELESS)
+            found[kind] += sum(one.cycles)
+    waited = sum(one.cycles[CAUSES.index("memory")] for one in inside)
+    if waited > rules.MOST_MEMORY * sum(sum(one.cycles) for one in inside):
+        return {"bound by memory": sample.cycles}
+    return {reason: cycles for reason, cycles in found.items() if cycles}
+
+
+def _whole(sample: PredictedSample, state: State, line: ErrorLine | None) -> str:
+    """Why the whole sample is outside; empty if it is not."""
+    if line is None:
+        return "an unvalidated core"
+    if state == "first" and sample.place not in rules.WITHOUT_CACHES:
+        return "a first call: all held-out figures are of warm ones"
+    if sample.cycles < rules.LEAST_CYCLES:
+        return f"fewer than {rules.LEAST_CYCLES:,} cycles"
+    return ""
+
+
+def _events(events: Events) -> int:
+    """The most cycles that events may cost of which no model knows."""
+    return (
+        2 * events.exceptions * rules.LEVEL_CHANGE
+        + events.monitor * rules.WORLD_CHANGE
+        + events.barriers * rules.BARRIER
+        + events.maintenance * rules.MAINTENANCE
+        + events.atomics * rules.ATOMIC
+    )
+
+
+def _down(value: float) -> int:
+    return max(0, math.floor(value))

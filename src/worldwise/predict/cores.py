@@ -1,0 +1,72 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Cores that are predicted: their tables, and which of them can run a case's code."""
+
+from collections.abc import Mapping, Sequence
+
+from worldwise.base.errors import WorldwiseError
+from worldwise.libraries.boards import boards
+from worldwise.libraries.core_model import table_of
+from worldwise.plan.case import Case
+from worldwise.plan.catalogue import is_board
+from worldwise.run.watch import MOST_CORES, can_model
+
+# Kinds of models, in a table's line `kind`, that run no A64 code.
+_MICROCONTROLLERS = "mcu"
+# Cores that have no A64.
+_ONLY_A32 = ("cortex-a7", "cortex-a9")
+
+
+def tables(names: Sequence[str]) -> dict[str, str]:
+    """The tables of cores, by name; a text may have several names, with commas between. Raises WorldwiseError."""
+    wanted = list(dict.fromkeys(part.strip() for name in names for part in name.split(",") if part.strip()))
+    if not wanted:
+        raise WorldwiseError("no core is named", "such as `--core cortex-a72,cortex-a53`")
+    if len(wanted) > MOST_CORES:
+        raise WorldwiseError(f"{len(wanted)} cores are named; at most {MOST_CORES} run at a time")
+    return {name: table_of(name) for name in wanted}
+
+
+def can_predict(case: Case) -> bool:
+    """Whether models can run with a case: with its machine, and it measures something."""
+    return can_model(case.target) and bool(case.measures)
+
+
+def check(case: Case, cores: Mapping[str, str]) -> None:
+    """Raise WorldwiseError, with what to do, if a case cannot be predicted on each of these cores."""
+    if not can_model(case.target):
+        raise WorldwiseError(
+            f"{case.id}: programs in Linux on Armv7-A are not predicted yet, only counted",
+            "`worldwise run` counts them; a case of optee, linux, linux-armv8 or a board can be predicted",
+        )
+    if not can_predict(case):
+        raise WorldwiseError(f"{case.id}: it measures nothing whose cycles could be predicted")
+    for name, table in cores.items():
+        if _runs(case, name, table):
+            continue
+        if is_board(case.target):
+            raise WorldwiseError(
+                f"{case.id}: its code is T32 of a Cortex-M, which is no program for a {name}",
+                f"choose a core such as {boards()[case.target].core}",
+            )
+        raise WorldwiseError(
+            f"{case.id}: its code is A64, which a {name} does not run",
+            "choose a core of Armv8-A, such as cortex-a72 or cortex-a53",
+        )
+
+
+def cores_of(case: Case, cores: Mapping[str, str]) -> Mapping[str, str]:
+    """Those of the cores that a case among others is predicted on: a board's on its own, others on all that run A64."""
+    if not can_predict(case):
+        return {}
+    own = boards()[case.target].core if is_board(case.target) else ""
+    return {name: table for name, table in cores.items() if _runs(case, name, table) and own in ("", name)}
+
+
+def _runs(case: Case, name: str, table: str) -> bool:
+    """Whether a core runs a case's code."""
+    small = name.startswith("cortex-m") or _kind(table) == _MICROCONTROLLERS
+    return small if is_board(case.target) else not small and name not in _ONLY_A32
+
+
+def _kind(table: str) -> str:
+    return next((line.split()[1] for line in table.splitlines() if line.startswith("kind ")), "")

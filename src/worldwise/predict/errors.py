@@ -1,0 +1,106 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Error lines: how far predictions of a core were from published figures, by kind of code.
+
+They come from a committed run of the validation suite (measured/validation/errors.json), never typed. All errors are
+of the absolute value, in per cent of the hardware's cycles, over held-out figures alone.
+"""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Annotated, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+
+from worldwise.base import files, paths
+from worldwise.base.errors import WorldwiseError
+from worldwise.base.toml_model import first_problem
+from worldwise.predict.rules import LEAST_FIGURES
+
+ERRORS = paths.REPOSITORY / "measured" / "validation" / "errors.json"
+ALL = "all"
+# A kind of line that is no validation: the figures to which numbers of the core were fitted.
+FITTED = "fitted"
+_MOST_BYTES = 2**20
+
+_Percent = Annotated[float, Field(ge=0, allow_inf_nan=False)]
+_Name = Annotated[str, Field(pattern="^[a-z0-9][a-z0-9+.-]*$")]
+
+
+class ErrorLine(BaseModel):
+    """The errors of a core for a kind of code: the number of held-out figures, then per cent."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    core: _Name
+    kind: _Name
+    figures: Annotated[int, Field(ge=1)]
+    median: _Percent
+    p90: _Percent
+    worst: _Percent
+
+    @model_validator(mode="after")
+    def _in_order(self) -> "ErrorLine":
+        if not self.median <= self.p90 <= self.worst:
+            raise ValueError("median, p90 and worst must not fall")
+        return self
+
+    def text(self) -> str:
+        """`± 2.6 % (41 held-out figures; 90 %: 16 %; worst 18 %)`."""
+        figures = "1 held-out figure" if self.figures == 1 else f"{self.figures} held-out figures"
+        return f"± {self.median:g} % ({figures}; 90 %: {self.p90:g} %; worst {self.worst:g} %)"
+
+
+class ErrorLines(BaseModel):
+    """The file of all lines."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    format: Literal[1] = 1
+    made_by: str = ""
+    lines: tuple[ErrorLine, ...] = ()
+
+    @model_validator(mode="after")
+    def _once_each(self) -> "ErrorLines":
+        keys = [(line.core, line.kind) for line in self.lines]
+        if len(set(keys)) < len(keys):
+            raise ValueError("a second line of one core and kind")
+        return self
+
+    def exact(self, core: str, kind: str) -> ErrorLine | None:
+        """The line of a core and kind, if it has enough figures."""
+        return next(
+            (
+                line
+                for line in self.lines
+                if (line.core, line.kind) == (core, kind) and (kind in (ALL, FITTED) or line.figures >= LEAST_FIGURES)
+            ),
+            None,
+        )
+
+    def unvalidated(self, core: str) -> str:
+        """What is known of a core that has no line for all code, in words."""
+        fitted = self.exact(core, FITTED)
+        if not fitted:
+            return "unvalidated: no held-out figure of this core"
+        figures = "the 1 figure" if fitted.figures == 1 else f"the {fitted.figures} figures"
+        return (
+            f"unvalidated: no held-out figure of this core; {figures} to which it was fitted are off by "
+            f"{fitted.median:g} % in the median, {fitted.worst:g} % at worst"
+        )
+
+    def line(self, core: str, kinds: Sequence[str]) -> ErrorLine | None:
+        """The line of a core for the first of `kinds` that has one, else for all code; None: it is unvalidated."""
+        return next((line for kind in (*kinds, ALL) if (line := self.exact(core, kind))), None)
+
+
+def load_errors(path: Path = ERRORS) -> ErrorLines:
+    """The lines of a file; none if there is no such file. Raises WorldwiseError if it is not one of error lines."""
+    if not path.exists():
+        return ErrorLines()
+    try:
+        return ErrorLines.model_validate_json(files.read_bytes(path, _MOST_BYTES, path.parent))
+    except ValidationError as error:
+        where, problem = first_problem(error)
+        raise WorldwiseError(f"{path}: {where + ': ' if where else ''}{problem}.") from None
+    except OSError as error:
+        raise WorldwiseError(f"{path}: cannot be read: {error.strerror or error}") from None

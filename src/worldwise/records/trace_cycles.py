@@ -1,0 +1,73 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""The records of a trace that have cycles, and their check."""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Annotated, Literal, NamedTuple
+
+from pydantic import Field
+
+from worldwise.base.errors import WorldwiseError
+from worldwise.records.models import Count, RecordModel
+
+
+class CyclesRow(NamedTuple):
+    """What a core's model says that a block took on a frame, in cycles by cause.
+
+    Attributes:
+        issue, dependency, multiplier, memory, mispredict, fetch: their sum is the time.
+        outside: how many of these cycles went on instructions of which the core has no figures.
+        outside_instructions: how many instructions these were.
+    """
+
+    frame: int
+    block: int
+    issue: int
+    dependency: int
+    multiplier: int
+    memory: int
+    mispredict: int
+    fetch: int
+    outside: int
+    outside_instructions: int
+
+
+class CyclesLine(RecordModel):
+    """Cycles as they are read: pydantic makes the rows' tuples while it checks them, which is faster."""
+
+    type: Literal["cycles"]
+    pass_: Annotated[int, Field(alias="pass", ge=0, lt=2**64)]
+    core: Annotated[str, Field(pattern="^[a-z0-9][a-z0-9.+-]*$")]
+    rows: list[tuple[Count, Count, Count, Count, Count, Count, Count, Count, Count, Count]]
+
+
+class Cycles(RecordModel):
+    """What a core's model says that a pass itself, without its inner passes, took: rows as CyclesRow has them."""
+
+    type: Literal["cycles"]
+    pass_: Annotated[int, Field(alias="pass", ge=0)]
+    core: Annotated[str, Field(pattern="^[a-z0-9][a-z0-9.+-]*$")]
+    rows: list[CyclesRow]
+
+
+def check_cycles(
+    own: Mapping[int, Sequence[tuple[int, int, int]]],
+    cycles: Mapping[str, Mapping[int, Sequence[CyclesRow]]],
+    path: Path,
+) -> None:
+    """Refuses cycles of what was not counted: every row's block was executed on its frame, in its pass.
+
+    `own` are the rows of counts by pass: frame, block, times. Raises WorldwiseError.
+    """
+    counted = {number: {row[:2] for row in rows} for number, rows in own.items()}
+    for core, passes in cycles.items():
+        for number, rows in passes.items():
+            known = counted.get(number, set())
+            for row in rows:
+                if row[:2] not in known:
+                    raise WorldwiseError(
+                        f"{path}: {core} took cycles for block {row.block} on frame {row.frame} of pass {number}, "
+                        "which were not counted"
+                    )
+                if row.outside > sum(row[2:8]):
+                    raise WorldwiseError(f"{path}: {core}'s part outside of block {row.block} is more than the whole")

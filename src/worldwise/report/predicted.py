@@ -1,0 +1,402 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Showing predictions: cycles and time beside the count, each with its error line or its interval."""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any
+
+from worldwise.base.outgoing import csv_text
+from worldwise.base.tables import Section, Table, count
+from worldwise.base.units import FREQUENCIES, quantity_text
+from worldwise.libraries.boards import boards
+from worldwise.plan.budget import Budget, parse_budget
+from worldwise.plan.case import Case
+from worldwise.predict.bounds import STATES, Estimate, estimates
+from worldwise.predict.errors import ErrorLines, load_errors
+from worldwise.predict.rules import INSIDE, OUTSIDE_FACTOR
+from worldwise.predict.verdict import OPEN, Judged, judged, overall, seconds, time_text
+from worldwise.read.models import Reading, Row
+from worldwise.records.predicted import CAUSES
+from worldwise.report.tables import operation_name
+
+if TYPE_CHECKING:
+    # It loads what reads the machine's symbols, which a report needs not.
+    from worldwise.predict.attribution import Attributed
+
+FORMAT = 1
+# The clock of tables if nothing names one, off the boards.
+CLOCK = Fraction(1_500_000_000)
+WHAT = (
+    "Predicted, not measured: a model of the core ran through the exact trace. ± is the median error against published "
+    "hardware figures to which no number of the model was fitted; 90 % of these figures were no further off than the "
+    "next number."
+)
+INTERVAL = (
+    "from and to: code that no published figure validates is bounded by rules (docs/predict.md): from below as the "
+    f"model says, less the core's worst error; from above {OUTSIDE_FACTOR:g} times as much, and a price for each "
+    "exception, world switch, barrier and maintenance of the TLB. outside %: the share of such code."
+)
+
+
+@dataclass(frozen=True)
+class Line:
+    """An estimate with the case that it is of.
+
+    Attributes:
+        count: the count beside it; None for the sample's own instructions.
+        clock: in Hz, what times are at; None for that of the board, or CLOCK.
+    """
+
+    case: Case
+    estimate: Estimate
+    count: float | None = None
+    clock: Fraction | None = None
+
+    @property
+    def hertz(self) -> Fraction:
+        """The clock that times are at."""
+        if self.clock:
+            return self.clock
+        return Fraction(boards()[self.case.board].clock) if self.case.board else CLOCK
+
+    @property
+    def microseconds(self) -> float:
+        """The predicted time."""
+        return 1e6 * seconds(self.estimate.cycles, self.hertz)
+
+    @property
+    def instructions(self) -> float:
+        """The count beside the cycles."""
+        return self.estimate.instructions if self.count is None else self.count
+
+    @property
+    def label(self) -> str:
+        """Operation, measure and parameters, in words."""
+        case, measure = self.case, self.estimate.sample.measure
+        words = operation_name(case.operation) if case.operation == measure else f"{case.operation} {measure}"
+        return f"{words} {case.parameter_text}" if case.parameter_text else words
+
+
+def lines_of(reading: Reading, errors: ErrorLines | None = None) -> list[Line]:
+    """The predictions of a run, in the order of its cores and cases, with the counts of its rows."""
+    if not reading.predictions:
+        return []
+    errors = load_errors() if errors is None else errors
+    rows = {(row.case, row.measure, row.place): row for row in reading.rows}
+    budget = budget_of(reading)
+    clock = budget.clock if budget else None
+    return [
+        Line(predicted_case(row), one, row.first if one.state == "first" else row.median, clock)
+        for predicted in reading.predictions
+        for case in predicted.cases
+        for one in estimates(case, predicted.core, errors)
+        if (row := rows.get((case.case, one.sample.measure, one.sample.place)))
+    ]
+
+
+def predicted_case(row: Row) -> Case:
+    """The case of a row, as far as tables need it."""
+    pairs = (part.partition("=") for part in row.parameters.split(",") if part)
+    parameters = tuple((key, value) for key, _, value in pairs)
+    return Case(row.target, row.implementation, row.optimisation, row.operation, row.n, row.warmup, parameters)
+
+
+def budget_of(reading: Reading) -> Budget | None:
+    """The budget that the run was judged by."""
+    found = reading.budget
+    return parse_budget(f"{found.limit}@{found.clock}", found.measures, found.place) if found else None
+
+
+# --- tables ---
+
+
+def summary(lines: Sequence[Line], budget: Budget | None) -> Section:
+    """All estimates in one table, with their error lines below it."""
+    verdicts = {id(one.estimate): one for one in judged((line.estimate for line in lines), budget)} if budget else {}
+    headers = ["measure", "variant", "place", "core", "call", "count\ninstr", "predicted\ncycles", "error\n± %"]
+    headers += [
+        "from\ncycles",
+        "to\ncycles",
+        "instr /\ncycle",
+        "clock",
+        "predicted\nus",
+        "outside\n%",
+    ]
+    headers += ["verdict"] if verdicts else []
+    cells = [_cells(line) + ([_said(verdicts, line)] if verdicts else []) for line in lines]
+    notes = [WHAT, INTERVAL, *error_notes(line.estimate for line in lines)]
+    if budget and verdicts:
+        notes.append(verdict_note(list(verdicts.values()), budget))
+    return Section("Predicted cycles", Table(headers, cells, 5, (14,)), notes, "predicted")
+
+
+def _cells(line: Line) -> list[str]:
+    one = line.estimate
+    return [
+        line.label,
+        line.case.variant,
+        one.sample.place,
+        one.core,
+        STATES[one.state],
+        count(line.instructions),
+        count(one.cycles),
+        f"{one.line.median:g}" if one.line and one.inside else "-",
+        count(one.whole.low),
+        count(one.whole.high),
+        f"{one.per_cycle:.2f}",
+        quantity_text(line.hertz, FREQUENCIES),
+        f"{line.microseconds:,.1f}",
+        f"{100 * (one.cycles - one.inside) / one.cycles:.1f}" if one.cycles else "-",
+    ]
+
+
+def _said(verdicts: Mapping[int, Judged], line: Line) -> str:
+    found = verdicts.get(id(line.estimate))
+    return found.text() if found else ""
+
+
+def error_notes(found: Iterable[Estimate]) -> list[str]:
+    """A sentence for each core and error line."""
+    said: dict[str, None] = {}
+    for one in found:
+        kind = f", {one.line.kind} code" if one.line and one.line.kind != "all" else ""
+        said[f"{one.core}{kind}: {one.error}."] = None
+    return list(said)
+
+
+def verdict_note(found: Sequence[Judged], budget: Budget) -> str:
+    """The verdict of a budget by core, in a sentence; with the interval if it is open."""
+    parts = []
+    for core in dict.fromkeys(one.estimate.core for one in found):
+        own = [one for one in found if one.estimate.core == core]
+        verdict = overall(own)
+        text = f"on {core} it {verdict}"
+        if verdict == OPEN:
+            low, high = (min(one.estimate.whole.low for one in own), max(one.estimate.whole.high for one in own))
+            text += f" whether it fits (between {time_text(low, budget.clock)} and {time_text(high, budget.clock)})"
+        parts.append(text)
+    return f"Budget of {budget.limit_text} at {budget.clock_text}, by predicted cycles: {'; '.join(parts)}."
+
+
+def causes_section(lines: Sequence[Line]) -> Section:
+    """Where the cycles of each estimate go: by cause, in per cent."""
+    cells = [
+        [line.label, line.case.variant, line.estimate.sample.place, line.estimate.core, STATES[line.estimate.state]]
+        + [_share(cycles, line.estimate.cycles) for cycles in line.estimate.causes.values()]
+        for line in lines
+    ]
+    headers = ["measure", "variant", "place", "core", "call", *(f"{cause}\n%" for cause in CAUSES)]
+    return Section("What the predicted cycles go on", Table(headers, cells, 5), [], "predicted-causes")
+
+
+def layer_section(line: Line, order: Sequence[str]) -> Section:
+    """The layers of one estimate, in the order of `order`, then others."""
+    one = line.estimate
+    by_name = {layer.layer: layer for layer in one.sample.layers}
+    names = [name for name in order if name in by_name] + sorted(by_name.keys() - set(order))
+    cells = [
+        [name, *_spent_cells(layer.cycles, one.cycles, layer.instructions), "inside" if name in INSIDE else "outside"]
+        for name in names
+        if (layer := by_name[name]).instructions
+    ]
+    cells.append(["sum", *_spent_cells(list(one.causes.values()), one.cycles, one.instructions), ""])
+    notes = [f"{reason}: {cycles:,} cycles, {_share(cycles, one.cycles)} %" for reason, cycles in one.reasons.items()]
+    if notes:
+        notes = ["Outside the validated domain, and bounded by rules: " + "; ".join(notes) + "."]
+    return Section(f"Layers: {title(line)}", Table(["layer", *_SPENT, "domain"], cells, 1, (11,)), notes)
+
+
+def function_section(line: Line, attributed: "Attributed", top: int) -> Section:
+    """The functions of one estimate that take the most cycles themselves."""
+    ranked = sorted(attributed.functions.items(), key=lambda item: (-item[1].total, str(item[0])))
+    cells = [
+        [str(frame), *_spent_cells(spent.cycles, attributed.total, spent.instructions)] for frame, spent in ranked[:top]
+    ]
+    return Section(f"Functions: {title(line)}", Table(["function (image)", *_SPENT], cells, 1))
+
+
+_SPENT = ["instr", "cycles", "cycles\n%", "instr /\ncycle", *(f"{cause}\n%" for cause in CAUSES)]
+
+
+def _spent_cells(cycles: Sequence[int], whole: int, instructions: int) -> list[str]:
+    own = sum(cycles)
+    cells = [count(instructions), count(own), _share(own, whole), f"{instructions / own:.2f}" if own else "-"]
+    return cells + [_share(one, own) for one in cycles]
+
+
+def _share(part: int, whole: int) -> str:
+    return f"{100 * part / whole:.1f}" if whole else "-"
+
+
+def title(line: Line) -> str:
+    """Case, measure, place, core and state, in one line."""
+    one = line.estimate
+    return f"{line.case.id}: {one.sample.measure} at {one.sample.place}, {one.core}, {STATES[one.state]}"
+
+
+# --- parts of a run's report ---
+
+
+def sections(reading: Reading, full: bool) -> list[Section]:
+    """A run's predictions; none if it has none. With `full` also each layer of each warm call, at each place."""
+    lines = lines_of(reading)
+    if not lines:
+        return []
+    budget = budget_of(reading)
+    parts = [summary(lines, budget), causes_section(lines)]
+    warm = [line for line in lines if line.estimate.state == "warm"]
+    parts.append(world_section(warm))
+    if full:
+        parts += [layer_section(line, ()) for line in warm]
+    return parts
+
+
+def world_section(lines: Sequence[Line]) -> Section:
+    """The cycles of each estimate by part of the system, in per cent."""
+    cells = []
+    for line in lines:
+        one = line.estimate
+        own = dict.fromkeys(_WORLDS, 0)
+        for layer in one.sample.layers:
+            own[next(name for name, takes in _WORLDS.items() if takes(layer.layer))] += sum(layer.cycles)
+        cells.append(
+            [line.label, line.case.variant, one.sample.place, one.core, count(one.cycles)]
+            + [_share(cycles, one.cycles) for cycles in own.values()]
+        )
+    headers = ["measure", "variant", "place", "core", "predicted\ncycles", *(f"{name}\n%" for name in _WORLDS)]
+    return Section("Predicted cycles by layer, warm calls", Table(headers, cells, 4), [], "predicted-layers")
+
+
+_TA = ("ldelf", "TA runtime", "TA code")
+_WORLDS: Mapping[str, Callable[[str], bool]] = {
+    "Linux": lambda layer: layer.startswith("Linux: "),
+    "monitor": lambda layer: layer == "monitor",
+    "cryptography\nin OP-TEE": lambda layer: layer in ("OP-TEE: cryptography", "OP-TEE: helpers"),
+    "other\nOP-TEE": lambda layer: layer.startswith("OP-TEE: "),
+    "TA": lambda layer: layer in _TA,
+    "programs": lambda layer: layer in INSIDE,
+    "other": lambda _: True,
+}
+
+
+def verdict_line(reading: Reading) -> str:
+    """A sentence for the answer on one screen: the verdict by predicted cycles, or where they are; else empty."""
+    budget = budget_of(reading)
+    found = judged((line.estimate for line in lines_of(reading)), budget) if budget else []
+    if budget and found:
+        return verdict_note(found, budget)
+    cores = ", ".join(one.core for one in reading.predictions)
+    return f"Predicted cycles on {cores}: --section predicted" if cores else ""
+
+
+def columns(reading: Reading) -> Mapping[str, Callable[[Row], object]]:
+    """The CSV's columns of predictions: header -> value of a row; empty if the run has none."""
+    found: dict[tuple[str, str, str, str, str], Estimate] = {}
+    for line in lines_of(reading):
+        one = line.estimate
+        found[line.case.id, one.sample.measure, one.sample.place, one.core, one.state] = one
+    made: dict[str, Callable[[Row], object]] = {}
+    for core in dict.fromkeys(key[3] for key in found):
+        for state in STATES:
+            for name, value in _FIELDS.items():
+                made[f"predicted_{core}_{state}_{name}"] = _column(found, core, state, value)
+    return made
+
+
+_FIELDS: Mapping[str, Callable[[Estimate], object]] = {
+    "cycles": lambda one: one.cycles,
+    "cycles_low": lambda one: one.whole.low,
+    "cycles_high": lambda one: one.whole.high,
+    "cycles_outside": lambda one: one.cycles - one.inside,
+    "error": lambda one: one.error,
+}
+
+
+def _column(
+    found: Mapping[tuple[str, str, str, str, str], Estimate],
+    core: str,
+    state: str,
+    value: Callable[[Estimate], object],
+) -> Callable[[Row], object]:
+    def cell(row: Row) -> object:
+        one = found.get((row.case, row.measure, row.place, core, state))
+        return value(one) if one else None
+
+    return cell
+
+
+# --- data ---
+
+
+def to_json(line: Line, budget: Budget | None = None) -> dict[str, Any]:
+    """An estimate as data; times are in microseconds at its clock."""
+    one = line.estimate
+    found = judged([one], budget) if budget else []
+    return {
+        "case": line.case.id,
+        "measure": one.sample.measure,
+        "place": one.sample.place,
+        "core": one.core,
+        "state": one.state,
+        "samples": one.samples,
+        "count": line.instructions,
+        "instructions": one.instructions,
+        "predicted_cycles": one.cycles,
+        "low": one.whole.low,
+        "high": one.whole.high,
+        "clock_hz": float(line.hertz),
+        "predicted_us": line.microseconds,
+        "low_us": 1e6 * seconds(one.whole.low, line.hertz),
+        "high_us": 1e6 * seconds(one.whole.high, line.hertz),
+        "instructions_per_cycle": one.per_cycle,
+        "causes": one.causes,
+        "error": one.line.model_dump(exclude={"core"}) if one.line else None,
+        "inside": one.inside,
+        "outside": {"cycles": one.cycles - one.inside, "low": one.outside.low, "high": one.outside.high},
+        "outside_reasons": dict(one.reasons),
+        "layers": [
+            {
+                "layer": layer.layer,
+                "instructions": layer.instructions,
+                "cycles": _by_cause(layer.cycles),
+            }
+            for layer in one.sample.layers
+        ],
+        "events": one.sample.events.model_dump(),
+        "verdict": found[0].verdict if found else None,
+    }
+
+
+def functions_json(attributed: "Attributed") -> list[dict[str, Any]]:
+    """The functions of a sample as data, the most expensive first."""
+    ranked = sorted(attributed.functions.items(), key=lambda item: (-item[1].total, str(item[0])))
+    return [
+        {
+            "function": frame.function,
+            "image": frame.image,
+            "layer": frame.layer,
+            "instructions": spent.instructions,
+            "cycles": _by_cause(spent.cycles),
+        }
+        for frame, spent in ranked
+    ]
+
+
+def _by_cause(cycles: Sequence[int]) -> dict[str, int]:
+    return dict(zip(CAUSES, cycles, strict=True))
+
+
+def to_csv(lines: Sequence[Line], budget: Budget | None) -> str:
+    """A line for each estimate, units in the headers."""
+    names = ["case", "measure", "place", "core", "state", "count", "predicted_cycles", "low", "high", "clock_hz"]
+    names += ["predicted_us", "low_us", "high_us", "instructions_per_cycle", "inside", "verdict"]
+    found = [(to_json(line, budget), line.estimate) for line in lines]
+    rows = [[*(data[name] for name in names), *one.causes.values(), one.error] for data, one in found]
+    return csv_text([[*names, *(f"{cause}_cycles" for cause in CAUSES), "error"], *rows])
+
+
+def reading_json(reading: Reading) -> list[dict[str, Any]]:
+    """A run's predictions as data."""
+    budget = budget_of(reading)
+    return [to_json(line, budget) for line in lines_of(reading)]

@@ -1,0 +1,137 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Models of cores on a real machine: every cycle once, the same each time, and no count another than without them."""
+
+import gzip
+import tempfile
+from collections.abc import Mapping
+from pathlib import Path
+
+import pytest
+
+from machines import IMPLEMENTATION, OPTIMISATION, Tool, note
+from worldwise.explain.layers import UNKNOWN, load_rules
+from worldwise.explain.owners import Explainer
+from worldwise.explain.stacks import folded
+from worldwise.lab.image import ImageStore
+from worldwise.lab.lab import Lab
+from worldwise.machine.emulator import Emulator
+from worldwise.machine.machine import RECORDS, TRACE
+from worldwise.plan.case import parse_case
+from worldwise.predict import cores
+from worldwise.predict.attribution import Attribution
+from worldwise.predict.flat import flat_case
+from worldwise.records.check import check_records
+from worldwise.records.parse import read_records
+from worldwise.run.watch import Watched, Watcher
+from worldwise.targets.known import EMULATED
+
+CASE = parse_case(f"optee/{IMPLEMENTATION}-{OPTIMISATION}/hello", 3, 0)
+BOARD = "microbit/p256-m-Os/sign,curve=secp256r1,size=32B"
+PLAIN = "linux-armv8/mbedtls28-O2/sha256,size=64KiB"
+CORES = ("cortex-a72", "cortex-a53")
+
+
+@pytest.fixture(scope="module")
+def watcher(lab: Lab, images: ImageStore) -> Watcher:
+    """Runs cases under the plugin."""
+    return Watcher(lab, images, Emulator(lab, note, silence_limit=60), note)
+
+
+@pytest.fixture(scope="module")
+def tables() -> Mapping[str, str]:
+    """Two cores."""
+    return cores.tables(CORES)
+
+
+@pytest.fixture(scope="module")
+def watched(watcher: Watcher, tables: Mapping[str, str]) -> Watched:
+    """The case, on both cores."""
+    return watcher.watch(CASE, cores=tables)
+
+
+def attribution_of(one: Watched) -> Attribution:
+    """With the tool's rules."""
+    explainer = Explainer(one.case, one.records, one.trace, one.space, load_rules(), one.process)
+    explainer.check(closed=one.case.target == CASE.target)
+    return Attribution(explainer)
+
+
+def test_the_layers_have_all_cycles(watched: Watched) -> None:
+    """If this fails, a layer has cycles that the model did not say, or some are nobody's."""
+    attribution = attribution_of(watched)
+    for core in CORES:
+        for series in attribution.explainer.records.samples.values():
+            for sample in series:
+                record = attribution.record(sample, core)
+                said = sum(
+                    sum(row[2:8])
+                    for region in attribution.explainer.regions(sample)
+                    for row in watched.trace.cycles_rows(core, region)
+                )
+                assert record.cycles == attribution.sample(sample, core).total == said > 0
+                explained = attribution.explainer.explain(sample)
+                assert record.instructions == explained.instructions
+                assert {one.layer: one.instructions for one in record.layers} == {
+                    name: share.self for name, share in explained.layers.items() if share.self
+                }
+
+
+def test_two_runs_have_the_same_cycles(watched: Watched, watcher: Watcher, tables: Mapping[str, str]) -> None:
+    """If this fails, a prediction is another each time."""
+    again = watcher.watch(CASE, cores=tables, fresh=True)
+    for core in CORES:
+        assert attribution_of(again).case(core) == attribution_of(watched).case(core)
+
+
+def test_models_change_no_count(watched: Watched, watcher: Watcher) -> None:
+    """If this fails, what is predicted is not what is counted."""
+    plain = watcher.watch(CASE)
+    assert (plain.directory / RECORDS).read_bytes() == (watched.directory / RECORDS).read_bytes()
+    assert b'"type":"cycles"' not in gzip.decompress((plain.directory / f"{TRACE}.gz").read_bytes())
+    counted, modelled = (attribution_of(one).explainer for one in (plain, watched))
+    for series in counted.records.samples.values():
+        for sample in series:
+            assert folded(counted.explain(sample).stacks) == folded(modelled.explain(sample).stacks)
+
+
+def test_the_command_predicts(tool: Tool) -> None:
+    """If this fails, a user does not get the table."""
+    done = tool.run("predict", CASE.id, "--core", ",".join(CORES), "--warmup", "0")
+    assert done.returncode == 0, done.stderr
+    for said in ("Predicted cycles", "Predicted, not measured", "hello increment", "first call", "warm", *CORES):
+        assert said in done.stdout
+
+
+def test_a_board_is_predicted_by_its_counter(watcher: Watcher) -> None:
+    """If this fails, a board's sample has the cycles of something else, or its records change under the plugin."""
+    case = parse_case(BOARD, 1, 0)
+    core = "cortex-m0"
+    records, regions = watcher.watch_flat(case, cores.tables([core]), fresh=True)
+    found = flat_case(case, records, regions, core)
+    ((_, series),) = records.samples.items()
+    assert len(found.samples) == len(series) == 2
+    for sample, one in zip(series, found.samples, strict=True):
+        assert (one.measure, one.index) == (sample.measure, sample.index)
+        assert one.instructions - sample.raw in range(0, sample.raw // 10_000, 5)
+        assert one.cycles > 0
+    again = watcher.watch_flat(case, cores.tables([core]), fresh=True)
+    assert flat_case(case, *again, core) == found
+    program = EMULATED[case.target].program(case)
+    machine = EMULATED[case.target].machine(case, watcher.images)
+    with tempfile.TemporaryDirectory() as directory:
+        watcher.emulator.run(machine, program, Path(directory))
+        plain = check_records(read_records(Path(directory, RECORDS)), case, "plain")
+    assert plain == records
+
+
+def test_plain_linux_is_predicted(watcher: Watcher, tables: Mapping[str, str]) -> None:
+    """If this fails, a program of plain Linux has no cycles, or some are nobody's."""
+    case = parse_case(PLAIN, 2, 0)
+    attribution = attribution_of(watcher.watch(case, cores=tables))
+    for series in attribution.explainer.records.samples.values():
+        for sample in series:
+            record = attribution.record(sample, CORES[0])
+            layers = {one.layer: one.instructions for one in record.layers}
+            assert record.instructions == sum(layers.values())
+            # The kernel of this machine has no names, and has little to do.
+            assert layers.get(UNKNOWN, 0) < record.instructions / 10

@@ -1,0 +1,478 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Predictions, from small traces and made-up samples: every cycle has one owner, and no interval says too much."""
+
+import gzip
+from collections.abc import Callable, Sequence
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from traces import CASE, CLIENT, LINUX, MARK, PROCESS, TraceBuilder, address_space, checked, place, samples_of
+from worldwise.base.errors import WorldwiseError
+from worldwise.explain.layers import Rules, load_rules
+from worldwise.explain.owners import Explainer
+from worldwise.plan.budget import parse_budget
+from worldwise.plan.case import parse_case
+from worldwise.predict import cores, rules
+from worldwise.predict.attribution import Attribution, shares
+from worldwise.predict.bounds import Estimate, estimate, estimates
+from worldwise.predict.code import facts_of
+from worldwise.predict.errors import ErrorLines, load_errors
+from worldwise.predict.flat import flat_case
+from worldwise.predict.verdict import FITS, FITS_NOT, OPEN, Judged, judged, overall, time_text
+from worldwise.records.flat import FlatRegion, read_regions
+from worldwise.records.models import Sample
+from worldwise.records.predicted import Events, LayerCycles, PredictedCase, PredictedSample
+from worldwise.records.trace import Block, read_trace
+
+CORE = "cortex-a72"
+RULES = """
+[[layer]]
+name = "client"
+images = ["client"]
+[[layer]]
+name = "Linux: files"
+images = ["linux"]
+[[layer]]
+name = "TA code"
+images = ["ta"]
+"""
+ERRORS = ErrorLines.model_validate(
+    {
+        "lines": [
+            {"core": CORE, "kind": "all", "figures": 41, "median": 2.6, "p90": 16.0, "worst": 20.0},
+            {"core": CORE, "kind": "integer", "figures": 30, "median": 2.1, "p90": 9.0, "worst": 10.0},
+            {"core": CORE, "kind": "vector", "figures": 4, "median": 1.0, "p90": 1.0, "worst": 1.0},
+        ]
+    }
+)
+
+
+@pytest.fixture
+def layers(tmp_path: Path) -> Rules:
+    """A rule for three images."""
+    path = tmp_path / "rules.toml"
+    path.write_text(RULES, encoding="ascii")
+    return load_rules(path)
+
+
+Make = Callable[[TraceBuilder, Sequence[Sample]], Attribution]
+
+
+@pytest.fixture
+def make(tmp_path: Path, layers: Rules) -> Make:
+    """The attribution of a trace with samples."""
+
+    def make(trace: TraceBuilder, samples: Sequence[Sample]) -> Attribution:
+        trace.end()
+        read = read_trace(trace.write(tmp_path / "trace.jsonl"))
+        return Attribution(Explainer(CASE, checked(samples), read, address_space(), layers, PROCESS))
+
+    return make
+
+
+def small_trace(*more: Sequence[int]) -> tuple[TraceBuilder, list[Sample]]:
+    """A client that enters Linux, on a core; `more` are further rows of cycles."""
+    trace = TraceBuilder()
+    ids = trace.contexts()
+    region = trace.region(ids.client)
+    entered = trace.frame(region, "exception", ids.linux, place(LINUX, "el0_svc"), MARK + 0x20)
+    # The second block is of main and of invoke: 8 and 4 instructions.
+    trace.run(1, region, ids.client, MARK + 8, 10, times=3)
+    trace.run(1, region, ids.client, place(CLIENT, "main", 0xE0), 12)
+    trace.run(1, entered, ids.linux, place(LINUX, "el0_svc"), 20)
+    trace.cycles(
+        1,
+        CORE,
+        [region, 1, 12, 3, 0, 5, 0, 1, 2, 1],
+        [region, 2, 7, 0, 0, 0, 0, 0, 0, 0],
+        [entered, 3, 9, 9, 0, 9, 9, 9, 9, 5],
+    )
+    if more:
+        trace.cycles(1, CORE, *more)
+    end = trace.close(1, region, 1000)
+    return trace, samples_of([(1000, end)])
+
+
+def test_every_cycle_has_an_owner(make: Make) -> None:
+    """If this fails, the sum of the layers is not what the model said."""
+    trace, samples = small_trace()
+    attribution = make(trace, samples)
+    record = attribution.record(samples[0], CORE)
+    by_name = {one.layer: one for one in record.layers}
+    assert record.cycles == 21 + 7 + 45
+    assert record.instructions == 30 + 12 + 20
+    assert by_name["client"].cycles == [19, 3, 0, 5, 0, 1]
+    assert by_name["client"].outside == 2
+    assert by_name["Linux: files"].cycles == [9, 9, 0, 9, 9, 9]
+    assert by_name["Linux: files"].outside_instructions == 5
+
+
+def test_a_block_of_two_functions_is_split(make: Make) -> None:
+    """If this fails, a function has the cycles of the one before it, or one is lost in the division."""
+    trace, samples = small_trace()
+    attributed = make(trace, samples).sample(samples[0], CORE)
+    functions = {frame.function: spent for frame, spent in attributed.functions.items()}
+    assert functions["main"].total == 21 + 4
+    assert functions["invoke"].total == 3
+    assert (functions["main"].instructions, functions["invoke"].instructions) == (38, 4)
+    assert attributed.total == sum(attributed.in_cycles().values()) == 73
+    assert {tuple(map(str, stack)) for stack in attributed.in_cycles()} == {
+        ("main (client)",),
+        ("invoke (client)",),
+        ("main (client)", "el0_svc (linux)"),
+    }
+
+
+def test_records_by_layer_and_stacks_agree(make: Make) -> None:
+    """If this fails, the two ways to add up differ."""
+    trace, samples = small_trace()
+    attribution = make(trace, samples)
+    record, attributed = attribution.record(samples[0], CORE), attribution.sample(samples[0], CORE)
+    for one in record.layers:
+        spent = [each for frame, each in attributed.functions.items() if frame.layer == one.layer]
+        assert sum(each.total for each in spent) == sum(one.cycles)
+        assert sum(each.instructions for each in spent) == one.instructions
+        assert sum(each.outside for each in spent) == one.outside
+
+
+def test_a_core_that_did_not_run_is_told(make: Make) -> None:
+    """If this fails, a core without a model has no cycles, and nobody knows why."""
+    trace, samples = small_trace()
+    with pytest.raises(WorldwiseError, match="no cycles of cortex-a53"):
+        make(trace, samples).record(samples[0], "cortex-a53")
+
+
+@pytest.mark.parametrize(
+    ("row", "said"),
+    [
+        ([1, 3, 1, 0, 0, 0, 0, 0, 0, 0], "which were not counted"),
+        ([1, 1, 1, 0, 0, 0, 0, 0, 2, 0], "more than the whole"),
+        ([1, 1, 1, 0, 0], "not a record"),
+    ],
+)
+def test_cycles_that_cannot_be_are_refused(row: list[int], said: str, make: Make) -> None:
+    """If this fails, cycles are given to code that was not executed."""
+    trace, samples = small_trace(row)
+    with pytest.raises(WorldwiseError, match=said):
+        make(trace, samples)
+
+
+@pytest.mark.parametrize(("whole", "weights"), [(7, [8, 4]), (0, [1, 2]), (1, [1, 1, 1]), (10**18 + 1, [3, 5, 7])])
+def test_shares_add_up(whole: int, weights: list[int]) -> None:
+    """If this fails, splitting a block makes or loses cycles."""
+    assert sum(shares(whole, weights)) == whole
+    assert min(shares(whole, weights)) >= 0
+
+
+@pytest.mark.parametrize(
+    ("word", "fact"),
+    [
+        (0x4E208400, "vector"),  # add v0.16b, v0.16b, v0.16b
+        (0x3DC00000, "vector"),  # ldr q0, [x0]
+        (0x1E602820, "vector"),  # fadd d0, d1, d0
+        (0xD69F03E0, "returns"),  # eret
+        (0xD5033FDF, "barriers"),  # isb
+        (0xD5033B9F, "barriers"),  # dsb ish
+        (0xD508871F, "maintenance"),  # tlbi vmalle1
+        (0xD50B7E20, "maintenance"),  # dc civac, x0
+        (0x885F7C00, "atomics"),  # ldxr w0, [x0]
+        (0xC8DFFC00, "atomics"),  # ldar x0, [x0]
+        (0xB8E00000, "atomics"),  # ldaddal w0, w0, [x0]
+        (0xD503201F, ""),  # nop
+        (0xD65F03C0, ""),  # ret
+        (0x8B000000, ""),  # add x0, x0, x0
+        (0xF9400000, ""),  # ldr x0, [x0]
+        (0xA9BF7BFD, ""),  # stp x29, x30, [sp, #-16]!
+        (0xD5381000, ""),  # mrs x0, sctlr_el1
+    ],
+)
+def test_instructions_that_no_figure_is_of_are_known(word: int, fact: str) -> None:
+    """If this fails, code outside the validated domain passes for validated."""
+    code = word.to_bytes(4, "little").hex()
+    block = Block.model_validate({"type": "block", "id": 1, "pc": "0x0", "instructions": 1, "code": code})
+    found = facts_of(block)
+    assert [name for name, count in vars(found).items() if count] == ([fact] if fact else [])
+
+
+# --- bounds ---
+
+
+def layer(name: str, cycles: Sequence[int], **fields: Any) -> LayerCycles:
+    """A layer of 10,000 instructions."""
+    zero = {
+        "instructions": 10_000,
+        "outside": 0,
+        "outside_instructions": 0,
+        "vector_instructions": 0,
+        "vector_cycles": 0,
+    }
+    return LayerCycles(layer=name, cycles=[*cycles], **(zero | fields))
+
+
+def sample(*some: LayerCycles, phase: str = "sample", index: int = 1, **events: int) -> PredictedSample:
+    """A sample of sign at the client."""
+    return PredictedSample.model_validate(
+        {
+            "measure": "sign",
+            "place": "client",
+            "phase": phase,
+            "index": index,
+            "instructions": sum(one.instructions for one in some),
+            "layers": [one.model_dump() for one in some],
+            "events": dict.fromkeys(Events.model_fields, 0) | events,
+        }
+    )
+
+
+INSIDE = layer("TA code", [6000, 1000, 1000, 1000, 500, 500])
+
+
+def test_validated_code_has_the_core_s_error() -> None:
+    """If this fails, a figure that is validated is bounded as if it were not."""
+    one = estimate(sample(INSIDE), CORE, "warm", ERRORS)
+    assert (one.inside, one.cycles, dict(one.reasons)) == (10_000, 10_000, {})
+    assert (one.whole.low, one.whole.high) == (9_000, 11_000)
+    assert one.error == "± 2.1 % (30 held-out figures; 90 %: 9 %; worst 10 %)"
+    assert one.per_cycle == 1.0
+    assert sum(one.causes.values()) == one.cycles
+
+
+def test_the_kernel_is_bounded_from_below_and_above() -> None:
+    """If this fails, a prediction of the kernel passes for a validated one."""
+    one = estimate(sample(INSIDE, layer("Linux: files", [1000, 0, 0, 0, 0, 0]), exceptions=2), CORE, "warm", ERRORS)
+    assert dict(one.reasons) == {"Linux": 1000}
+    high = int(1000 * rules.OUTSIDE_FACTOR) + 4 * rules.LEVEL_CHANGE
+    assert (one.outside.low, one.outside.high) == (900, high)
+    assert (one.whole.low, one.whole.high) == (9_900, 11_000 + high)
+
+
+@pytest.mark.parametrize(
+    ("some", "state", "reason"),
+    [
+        ([layer("TA code", [1999, 0, 0, 0, 0, 0])], "warm", "fewer than 2,000 cycles"),
+        ([INSIDE], "first", "a first call: all held-out figures are of warm ones"),
+        ([layer("TA code", [1000, 0, 0, 3001, 0, 0])], "warm", "bound by memory"),
+    ],
+)
+def test_a_whole_measure_may_be_outside(some: list[LayerCycles], state: Any, reason: str) -> None:
+    """If this fails, what no figure is like has the error of other code."""
+    one = estimate(sample(*some), CORE, state, ERRORS)
+    assert dict(one.reasons) == {reason: one.cycles}
+    assert one.inside == 0
+
+
+def test_parts_of_user_code_may_be_outside() -> None:
+    """If this fails, unknown instructions or vectors without figures are counted as validated."""
+    mixed = layer("TA code", [10_000, 0, 0, 0, 0, 0], outside=300, outside_instructions=10, vector_cycles=50)
+    one = estimate(sample(mixed), CORE, "warm", ERRORS)
+    assert dict(one.reasons) == {
+        "instructions without figures": 300,
+        "vectors: no held-out figures of this core": 50,
+    }
+    assert one.inside == 9_650
+    with_vectors = ErrorLines.model_validate(
+        {
+            "lines": [
+                {"core": CORE, "kind": kind, "figures": 9, "median": 1, "p90": 2, "worst": 3}
+                for kind in ("all", "vector")
+            ]
+        }
+    )
+    assert estimate(sample(mixed), CORE, "warm", with_vectors).inside == 9_700
+    vectors = layer("TA code", [10_000, 0, 0, 0, 0, 0], vector_instructions=500)
+    found = estimate(sample(vectors), CORE, "warm", with_vectors)
+    assert found.line
+    assert found.line.kind == "vector"
+    # Four figures are too few for a line of their own.
+    found = estimate(sample(vectors), CORE, "warm", ERRORS)
+    assert found.line
+    assert found.line.kind == "all"
+
+
+def test_a_core_without_figures_is_unvalidated() -> None:
+    """If this fails, a core that nobody measured has an error line."""
+    one = estimate(sample(INSIDE), "cortex-a55", "warm", ERRORS)
+    assert one.line is None
+    assert one.error == "unvalidated: no held-out figure of this core"
+    assert (one.inside, one.whole.low, one.whole.high) == (0, 5_000, 23_000)
+    known = {"core": "cortex-a55", "kind": "fitted", "figures": 3, "median": 4.5, "p90": 6, "worst": 6}
+    one = estimate(sample(INSIDE), "cortex-a55", "warm", ErrorLines.model_validate({"lines": [known]}))
+    assert one.line is None
+    assert "the 3 figures to which it was fitted are off by 4.5 % in the median" in one.error
+
+
+def test_first_calls_and_the_median_of_the_warm_ones_are_told_apart() -> None:
+    """If this fails, a cold call is in the median, or the median is another sample."""
+    every = [
+        sample(layer("TA code", [cycles, 0, 0, 0, 0, 0]), phase=phase, index=number)
+        for number, (phase, cycles) in enumerate(
+            [("first", 9_000), ("warmup", 8_000), ("sample", 7_000), ("sample", 5_000), ("sample", 6_000)]
+        )
+    ]
+    found = estimates(PredictedCase(case=CASE.id, samples=every), CORE, ERRORS)
+    assert [(one.state, one.cycles, one.samples) for one in found] == [("first", 9_000, 1), ("warm", 6_000, 3)]
+
+
+# --- verdicts ---
+
+
+def verdict(limit: str, core: str = CORE) -> Judged:
+    """Of 10,000 cycles, between 9,000 and 11,000, at 1 GHz."""
+    (found,) = judged([estimate(sample(INSIDE), core, "warm", ERRORS)], parse_budget(f"{limit}@1GHz"))
+    return found
+
+
+def test_a_verdict_may_be_left_open() -> None:
+    """If this fails, a budget is met or missed by less than the prediction's error."""
+    assert verdict("11us").text() == FITS
+    assert verdict("8.999us").text() == FITS_NOT
+    assert verdict("10us").text() == "cannot be told (between 9 us and 11 us)"
+    assert verdict("1s", "cortex-a55").verdict == OPEN
+    assert overall([verdict("11us"), verdict("10us")]) == OPEN
+    assert overall([verdict("10us"), verdict("8us")]) == FITS_NOT
+    assert overall([verdict("11us")]) == FITS
+    assert overall([]) == ""
+
+
+def test_only_what_a_budget_is_for_is_judged() -> None:
+    """If this fails, a measure that nobody asked about fails a build."""
+    one: Estimate = estimate(sample(INSIDE), CORE, "warm", ERRORS)
+    assert judged([one], parse_budget("1us@1GHz", ["verify"])) == []
+    assert judged([one], parse_budget("1us@1GHz", place="ta")) == []
+
+
+def test_times_have_units() -> None:
+    """If this fails, somebody reads microseconds as milliseconds."""
+    texts = [time_text(cycles, Fraction(10**9)) for cycles in (5, 1_500, 2_500_000, 3 * 10**9)]
+    assert texts == ["5 ns", "1.5 us", "2.5 ms", "3 s"]
+
+
+# --- error lines ---
+
+
+def test_error_lines_are_read_and_checked(tmp_path: Path) -> None:
+    """If this fails, an error line that cannot be stands beside a figure."""
+    assert load_errors(tmp_path / "none.json").line(CORE, []) is None
+    path = tmp_path / "errors.json"
+    path.write_text(ERRORS.model_dump_json(), encoding="ascii")
+    found = load_errors(path).line(CORE, ["vector"])
+    assert found
+    assert found.text() == "± 2.6 % (41 held-out figures; 90 %: 16 %; worst 20 %)"
+    for wrong in (
+        '{"lines":[{"core":"a","kind":"all","figures":1,"median":3,"p90":2,"worst":4}]}',
+        '{"lines":[{"core":"a","kind":"all","figures":0,"median":1,"p90":2,"worst":4}]}',
+        '{"lines":[{"core":"a","kind":"all","figures":1,"median":1,"p90":2}]}',
+        '{"more":1}',
+        "no JSON",
+    ):
+        path.write_text(wrong, encoding="ascii")
+        with pytest.raises(WorldwiseError, match=r"errors\.json"):
+            load_errors(path)
+    twice = ERRORS.lines + ERRORS.lines[:1]
+    path.write_text(ErrorLines.model_construct(format=1, lines=twice).model_dump_json(), encoding="ascii")
+    with pytest.raises(WorldwiseError, match="a second line"):
+        load_errors(path)
+
+
+# --- cores ---
+
+
+def test_cores_are_named_with_commas() -> None:
+    """If this fails, several cores do not run in one pass."""
+    assert [*cores.tables(["cortex-a72, cortex-a53", "cortex-a72"])] == ["cortex-a72", "cortex-a53"]
+    with pytest.raises(WorldwiseError, match="no core is named"):
+        cores.tables([","])
+    with pytest.raises(WorldwiseError, match="at most 8"):
+        cores.tables([",".join(f"cortex-a{number}" for number in range(10, 19))])
+
+
+@pytest.mark.parametrize(
+    ("text", "table", "said"),
+    [
+        ("linux-armv7/bearssl-O2/sign,curve=secp256r1,size=32B", "kind out-of-order", "not predicted yet"),
+        ("optee/mbedtls-nist-O2/hello", "kind mcu", "its code is A64, which a cortex-x does not run"),
+    ],
+)
+def test_a_core_that_cannot_run_a_case_is_told(text: str, table: str, said: str) -> None:
+    """If this fails, a case is predicted on a core that cannot execute it."""
+    with pytest.raises(WorldwiseError, match=said):
+        cores.check(parse_case(text, 1, 0), {"cortex-x": f"core cortex-x\n{table}\n"})
+
+
+def test_a_case_among_others_is_predicted_on_its_own_cores() -> None:
+    """If this fails, a board is predicted on another board's core, or OP-TEE on a microcontroller."""
+    named = cores.tables(["cortex-a72,cortex-m4,cortex-m0,cortex-a7"])
+    found = {
+        text: [*cores.cores_of(parse_case(text, 1, 0), named)]
+        for text in (
+            "optee/mbedtls-nist-O2/hello",
+            "nucleo-f446re/p256-m-Os/sign,curve=secp256r1,size=32B",
+            "mps2-an500/p256-m-Os/sign,curve=secp256r1,size=32B",
+            "linux-armv7/bearssl-O2/sign,curve=secp256r1,size=32B",
+        )
+    }
+    assert list(found.values()) == [["cortex-a72"], ["cortex-m4"], [], []]
+
+
+def test_user_code_of_both_worlds_is_inside() -> None:
+    """If this fails, the rules name a layer that layers.toml does not have."""
+    order = load_rules().order
+    assert {*order, rules.PROGRAM} >= rules.INSIDE
+    for name in order:
+        assert name in rules.INSIDE or name.startswith(tuple(rules.OUTSIDE)) or name in ("no rule", "unknown"), name
+
+
+# --- boards ---
+
+
+def region(instructions: int, index: int = 0) -> FlatRegion:
+    """A stretch of a flat program, of two cycles an instruction."""
+    taken = {"cycles": 2 * instructions, "causes": [2 * instructions, 0, 0, 0, 0, 0], "outside": 0}
+    core = taken | {"outside_instructions": 0}
+    return FlatRegion.model_validate(
+        {"type": "region", "index": index, "instructions": instructions, "cores": {"cortex-m4": core}}
+    )
+
+
+def test_samples_of_a_board_are_found_among_the_stretches() -> None:
+    """If this fails, a sample has the cycles of what stands between two samples."""
+    samples = samples_of([(1000, 11_000), (20_000, 30_000)])
+    # The second sample was interrupted twice, which its count leaves out.
+    stretches = [region(count) for count in (8, 10_000, 10_003, 10_010, 10_000)]
+    found = flat_case(CASE, checked(samples), stretches, "cortex-m4")
+    assert [(one.index, one.instructions, one.cycles) for one in found.samples] == [
+        (0, 10_000, 20_000),
+        (1, 10_010, 20_020),
+    ]
+    with pytest.raises(WorldwiseError, match=r"no stretch has the 10,000 instructions of invoke 1"):
+        flat_case(CASE, checked(samples), stretches[:3], "cortex-m4")
+    with pytest.raises(WorldwiseError, match="no cycles of cortex-m0"):
+        flat_case(CASE, checked(samples), stretches, "cortex-m0")
+
+
+def test_a_board_has_the_line_of_its_memory() -> None:
+    """If this fails, code behind wait states has the error of code without."""
+    numbers = {"core": "cortex-m4", "figures": 9, "p90": 5, "worst": 5}
+    lines = [numbers | {"kind": kind, "median": median} for kind, median in (("all", 3), ("waits", 4), ("no-waits", 1))]
+    errors = ErrorLines.model_validate({"lines": lines})
+    one = sample(layer("program", [10_000, 0, 0, 0, 0, 0]), phase="first")
+    for board, median in (("nucleo-f446re", 4), ("mps2-an386", 1)):
+        (found,) = estimates(PredictedCase(case=f"{board}/p256-m-Os/sign", samples=[one]), "cortex-m4", errors)
+        assert found.line
+        assert found.line.median == median
+
+
+def test_a_file_of_stretches_is_checked(tmp_path: Path) -> None:
+    """If this fails, a damaged file is a prediction."""
+    path = tmp_path / "trace.jsonl.gz"
+    path.write_bytes(gzip.compress(region(5).model_dump_json().encode() + b'\n{"type":"block","pc":1}\n'))
+    assert [one.instructions for one in read_regions(path)] == [5]
+    path.write_bytes(gzip.compress(b'{"type":"region","index":0}\n'))
+    with pytest.raises(WorldwiseError, match=r"trace\.jsonl\.gz:1: instructions"):
+        read_regions(path)
+    path.write_bytes(b"\x1f\x8b\x00")
+    with pytest.raises(WorldwiseError, match="cannot be read"):
+        read_regions(path)

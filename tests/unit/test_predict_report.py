@@ -1,0 +1,228 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Predictions in a run and in its reports: beside the count, said to be predicted, and never in its place."""
+
+import csv
+import importlib
+import io
+import json
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import NoReturn
+
+import pytest
+from rich.console import Console
+
+from synthetic import write_run
+from worldwise import cli
+from worldwise.base.errors import WorldwiseError
+from worldwise.plan.budget import parse_budget
+from worldwise.plan.case import parse_case
+from worldwise.predict.errors import ErrorLines
+from worldwise.read.lens import read_run
+from worldwise.read.models import Reading
+from worldwise.records.predicted import Events, Predicted, PredictedCase, PredictedSample
+from worldwise.report import predicted as reports
+from worldwise.report.answer import render_answer
+from worldwise.report.report import sections, to_csv, to_json, to_markdown
+from worldwise.report.tables import named_sections
+from worldwise.run.predictions import load, store
+from worldwise.run.rundir import Run
+
+CASE = parse_case("optee/mbedtls-nist-O2/attestdiv", 4, 2)
+CORE = "cortex-a72"
+BOARD = "nucleo-f446re/p256-m-Os/sign,curve=secp256r1,size=32B"
+ERRORS = ErrorLines.model_validate(
+    {"lines": [{"core": CORE, "kind": "all", "figures": 41, "median": 2.6, "p90": 16, "worst": 18}]}
+)
+
+
+def sample(place: str, phase: str, index: int, cycles: int) -> PredictedSample:
+    """A sample of sign whose cycles are half OP-TEE's cryptography and half Linux's."""
+    zero = dict.fromkeys(("outside", "outside_instructions", "vector_instructions", "vector_cycles"), 0)
+    half = {"instructions": cycles, "cycles": [cycles // 2, 0, 0, 0, 0, 0], **zero}
+    return PredictedSample.model_validate(
+        {
+            "measure": "sign",
+            "place": place,
+            "phase": phase,
+            "index": index,
+            "instructions": 2 * cycles,
+            "layers": [{"layer": "OP-TEE: cryptography", **half}, {"layer": "Linux: files", **half}],
+            "events": dict.fromkeys(Events.model_fields, 0),
+        }
+    )
+
+
+def prediction(core: str = CORE, cycles: int = 6_000_000, case: str = CASE.id) -> Predicted:
+    """Of one case on one core: a first call and a warm one, at two places."""
+    samples = [
+        sample(place, phase, index, cycles + 1_000_000 * (1 - index))
+        for place in ("ta", "client")
+        for index, phase in enumerate(("first", "sample"))
+    ]
+    cases = [PredictedCase(case=case, samples=samples)]
+    return Predicted(format=1, core=core, table="a" * 64, plugin="b" * 64, cases=cases)
+
+
+@pytest.fixture
+def run(runs_dir: Path) -> Run:
+    """A run of the case, without predictions."""
+    return write_run(runs_dir, [CASE])
+
+
+@pytest.fixture
+def reading(run: Run, monkeypatch: pytest.MonkeyPatch) -> Reading:
+    """The run with predictions of two cores, one of which is validated, and a budget."""
+    monkeypatch.setattr(reports, "load_errors", lambda: ERRORS)
+    store(run, prediction())
+    store(run, prediction("cortex-a55", 4_000_000))
+    return read_run(run, parse_budget("5ms@1.5GHz"))
+
+
+def test_predictions_are_kept_and_never_rewritten(run: Run) -> None:
+    """If this fails, a run says another day what another model said."""
+    assert load(run) == ()
+    store(run, prediction())
+    (file,) = run.path.glob("predicted-*")
+    before = file.read_bytes()
+    store(run, prediction())
+    with pytest.raises(WorldwiseError, match="none is rewritten"):
+        store(run, prediction(cycles=2_000_000))
+    assert file.read_bytes() == before
+    assert load(run) == (prediction(),)
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "said"),
+    [
+        ("predicted-cortex-a72.json", b"{}", "not a file of predictions"),
+        ("predicted-cortex-a72.json", b"\xff", "not a file of predictions"),
+        ("predicted-cortex-a53.json", prediction().model_dump_json().encode(), "not those of its name"),
+        (
+            "predicted-cortex-a72.json",
+            prediction(case="optee/x-O2/hello").model_dump_json().encode(),
+            "the run has no case",
+        ),
+    ],
+)
+def test_a_stranger_s_predictions_are_checked(name: str, content: bytes, said: str, run: Run) -> None:
+    """If this fails, a received run breaks a report, or has predictions of something else."""
+    (run.path / name).write_bytes(content)
+    with pytest.raises(WorldwiseError, match=said):
+        load(run)
+
+
+def test_without_predictions_reports_say_nothing_of_them(run: Run) -> None:
+    """If this fails, old reports change."""
+    reading = read_run(run)
+    assert "predicted" not in to_json(reading)
+    assert "predicted" not in to_csv(reading)
+    assert not [one for one in sections(reading, full=True) if one.name.startswith("predicted")]
+
+
+def test_cycles_stand_beside_the_count(reading: Reading) -> None:
+    """If this fails, a reader takes a prediction for a count, or does not see the count."""
+    (summary,) = named_sections(sections(reading), "predicted")
+    assert summary.table
+    by_row = {(row[2], row[3], row[4]): row for row in summary.table.rows}
+    row = next(one for one in reading.rows if (one.measure, one.place) == ("sign", "client"))
+    shown = by_row["client", CORE, "warm"]
+    assert shown[5] == f"{row.median:,.0f}"
+    assert shown[6:8] == ["6,000,000", "2.6"]
+    assert shown[11:14] == ["1.5 GHz", "4,000.0", "50.0"]
+    assert shown[14].startswith("cannot be told (between 3.28 ms and ")
+    assert by_row["client", CORE, "first call"][5] == f"{row.first:,}"
+    assert by_row["client", "cortex-a55", "warm"][7] == "-"
+    notes = " ".join(summary.notes)
+    assert "Predicted, not measured" in notes
+    assert "cortex-a72: ± 2.6 % (41 held-out figures; 90 %: 16 %; worst 18 %)." in notes
+    assert "cortex-a55: unvalidated: no held-out figure of this core." in notes
+
+
+def test_every_format_has_them(reading: Reading) -> None:
+    """If this fails, a format leaves predictions out."""
+    found = json.loads(to_json(reading))["predicted"]
+    assert {(one["core"], one["state"]) for one in found} == {
+        (core, state) for core in (CORE, "cortex-a55") for state in ("first", "warm")
+    }
+    one = next(each for each in found if (each["core"], each["state"], each["place"]) == (CORE, "warm", "client"))
+    assert (one["predicted_cycles"], one["predicted_us"], one["verdict"]) == (6_000_000, 4000.0, "cannot be told")
+    assert one["low"] < 6_000_000 < one["high"]
+    assert sum(layer["cycles"]["issue"] for layer in one["layers"]) == 6_000_000
+    rows = list(csv.DictReader(io.StringIO(to_csv(reading))))
+    signs = {row["place"]: row for row in rows if row["measure"] == "sign"}
+    assert signs["client"]["predicted_cortex-a72_warm_cycles"] == "6000000"
+    assert signs["client"]["predicted_cortex-a55_first_cycles"] == "5000000"
+    assert signs["client"]["median_instructions"]
+    assert {row["predicted_cortex-a72_warm_cycles"] for row in rows if row["measure"] != "sign"} == {""}
+    text = to_markdown(reading)
+    assert "## Predicted cycles" in text
+    assert f"Layers: {CASE.id}: sign at client, {CORE}, warm" in text
+
+
+def test_the_answer_says_the_verdict(reading: Reading) -> None:
+    """If this fails, the first screen says that it fits, and cycles say that nobody knows."""
+    stream = io.StringIO()
+    render_answer(reading, Console(file=stream, width=200), "worldwise report latest")
+    said = " ".join(stream.getvalue().split())
+    assert "on cortex-a72 it cannot be told whether it fits (between 3.28 ms and " in said
+
+
+# --- the command, called wrongly ---
+
+Call = Callable[..., tuple[int, str]]
+
+
+@pytest.fixture
+def call(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Call:
+    """Calls a command. A lab is not to be had."""
+
+    def no_lab(*_: object, **__: object) -> NoReturn:
+        raise AssertionError("the lab was asked for")
+
+    def call(*arguments: str | Path) -> tuple[int, str]:
+        for module in ("worldwise.cli.watched.tools", "worldwise.cli.session"):
+            monkeypatch.setattr(importlib.import_module(module), "open_lab", no_lab)
+        monkeypatch.setattr(sys, "argv", ["worldwise", *map(str, arguments)])
+        capsys.readouterr()
+        with pytest.raises(SystemExit) as caught:
+            cli.main()
+        assert isinstance(caught.value.code, int)
+        return caught.value.code, " ".join(capsys.readouterr().err.split())
+
+    return call
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["predict", CASE.id], "Missing option '--core'"),
+        (["predict", CASE.id, "--core", CORE, "--clock", "fast"], "is not a clock"),
+        (["predict", CASE.id, "--core", CORE, "--budget", "5ms"], "no clock"),
+        (["predict", CASE.id, "--core", CORE, "--measure", "fly"], "has no measure fly"),
+        (["predict", CASE.id, "--core", CORE, "--format", "flame"], "takes one region on one core"),
+        (["predict", "optee/mbedtls-nist-O2/hello", "--core", CORE, "--budget", "5ms@1GHz"], "would judge nothing"),
+        (["predict", "nothing-of-that-kind", "--core", CORE], "or a suite of `worldwise suites`"),
+        (["predict", "quick", "--core", CORE, "--case", "*/none"], "has no case that matches */none"),
+        (["predict", BOARD, "--core", CORE], "choose a core such as cortex-m4"),
+        (["predict", BOARD, "--core", "cortex-m4", "--measure", "fly"], "has no measure fly"),
+        (["run", "quick", "--predict", ","], "no core is named"),
+    ],
+)
+def test_a_wrong_call_is_told_before_anything_is_run(
+    arguments: list[str], said: str, call: Call, runs_dir: Path
+) -> None:
+    """If this fails, somebody waits for a machine to hear of a typing error."""
+    status, err = call(*arguments, "--runs", runs_dir)
+    assert status == 2
+    assert said in err
+
+
+def test_a_run_of_several_cases_is_no_flame_graph(call: Call, runs_dir: Path) -> None:
+    """If this fails, the last case's graph is taken for that of all."""
+    write_run(runs_dir, [CASE, parse_case("linux/mbedtls-nist-O2/attestdiv", 4, 2)])
+    status, err = call(
+        *("predict", "latest", "--core", CORE, "--measure", "sign", "--format", "flame"), "--runs", runs_dir
+    )
+    assert (status, "takes one region on one core" in err) == (2, True)
