@@ -18,6 +18,7 @@ from worldwise.validation.figures import load_figures
 from worldwise.validation.keeping import BEGIN, END, PAGE, page_with, run_files
 from worldwise.validation.programs import PROGRAMS
 from worldwise.validation.record import MEASURED, Made, Row, Run, dump_run, interquartile_mean, load_run, out_of_date
+from worldwise.validation.report import markdown, sections
 from worldwise.validation.statistics import alternatives, best_flat, by_core_and_kind, error_lines, errors
 
 ROW = Row(
@@ -146,6 +147,30 @@ def test_ways_are_compared_on_the_same_figures() -> None:
         "llvm-mca per block": 10.0,
         "this model": 10.0,
     }
+
+
+def test_a_run_without_figures_has_tables_without_rows() -> None:
+    assert [section.table.rows for section in sections(run_of(), every=True) if section.table] == [[], [], []]
+    assert "x25519" not in markdown(run_of(ROW))
+
+
+def test_each_figure_has_a_row_with_all_ways() -> None:
+    found = sections(run_of(ROW), every=True)[-1]
+    assert found.table
+    assert found.table.rows == [
+        [
+            "pow_inv25519 ref10",
+            "gcc 12.2.0",
+            "held out",
+            "integer",
+            "1,000",
+            "1,100",
+            "+10.0",
+            "-20.0",
+            "-20.0",
+            "-10.0",
+        ]
+    ]
 
 
 @pytest.mark.parametrize(

@@ -60,7 +60,7 @@ class Row(_Kept):
     implementation: str
     hardware: Annotated[float, Field(gt=0)]
     cycles: Annotated[tuple[_Count, ...], Field(min_length=2)] = Field(strict=False)
-    instructions: _Count
+    instructions: Annotated[int, Field(gt=0)]
     causes: tuple[_Count, ...] = Field(strict=False)
     outside: _Count
     vector: float

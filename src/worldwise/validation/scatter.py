@@ -5,7 +5,7 @@ import io
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from worldwise.report.drawing.axes import INK
+from worldwise.report.drawing.axes import INK, compact
 from worldwise.report.drawing.plot import house_style
 from worldwise.validation.record import Row, Run
 
@@ -42,12 +42,16 @@ def scatter(run: Run) -> bytes:
 
 
 def _panel(axes: "Axes", core: str, rows: Sequence[Row]) -> None:
+    from matplotlib.ticker import FuncFormatter, NullFormatter
+
     for key, (shape, face, edge, name) in _LOOKS.items():
         some = [row for row in rows if (row.which, row.kind) == key]
         if some:
             x, y = [row.hardware for row in some], [row.error for row in some]
             axes.plot(x, y, shape, label=name, markersize=3.5, markerfacecolor=face, markeredgecolor=edge)
     axes.set_xscale("log")
+    axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: compact(value)))
+    axes.xaxis.set_minor_formatter(NullFormatter())
     axes.axhline(0, color=INK, linewidth=0.6)
     for line in _LINES:
         axes.axhline(line, color=INK, linewidth=0.4, linestyle=":")

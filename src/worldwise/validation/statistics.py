@@ -103,7 +103,7 @@ class Way:
 def ways(run: Run, core: str) -> list[Way]:
     """The ways that are compared for a core; what they have to fit is fitted to its calibration figures."""
     calibration = [row for row in run.rows if row.core == core and row.which == "calibration"]
-    flat = best_flat(calibration)
+    flat = best_flat(calibration) if calibration else 1.0
     return [
         Way("1 cycle per instruction", lambda row: row.instructions),
         Way(f"{flat:.2f} cycles per instruction (fitted)", lambda row: flat * row.instructions),
