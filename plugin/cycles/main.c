@@ -11,6 +11,7 @@
  *   counter=ADDRESS a region is between two readings of a device at that address, with the second one: all from the
  *                   first reading to the last
  *   whole=yes       the whole run is one region, and marks are instructions like others
+ *   function=PC     each call of the function there is a region, up to its return; marks are instructions like others
  *
  * A region begins behind one mark and ends before the other; marks are not of it. They are hints that hardware does
  * nothing for: AArch64 hint #96 and #97; Thumb nop.w with 0x60 and 0x61 in its low byte; and, for cores without wide
@@ -35,6 +36,7 @@ enum mark { MARK_NONE, MARK_BEGIN, MARK_END };
 static enum instruction_set set = SET_A64;
 static bool set_is_fixed = true;
 static bool no_marks;
+static bool whole;
 
 static void take_mark_begin(unsigned int processor, void *unused)
 {
@@ -168,6 +170,10 @@ static bool read_argument(const char *argument)
 	if (!strncmp(argument, "counter=", 8))
 		return regions_by_counter(argument + 8);
 	no_marks = !strcmp(argument, "whole=yes");
+	if (!strncmp(argument, "function=", 9))
+		no_marks = regions_of_function(argument + 9);
+	else
+		whole = no_marks;
 	return no_marks;
 }
 
@@ -186,7 +192,7 @@ QEMU_PLUGIN_EXPORT int qemu_plugin_install(qemu_plugin_id_t id, const qemu_info_
 		fprintf(stderr, "cycles: needs core=FILE and out=FILE\n");
 		return -1;
 	}
-	if (no_marks)
+	if (whole)
 		region_begin();
 	segments_start();
 	qemu_plugin_register_vcpu_tb_trans_cb(id, on_translation);

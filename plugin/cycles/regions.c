@@ -17,6 +17,10 @@ static bool forgets;
 
 /* The address of a counter; 0: marks are instructions. */
 static uint64_t counter;
+/* The function whose calls are regions, what was executed behind, and where the call under way returns to. */
+static uint64_t function;
+static uint64_t behind_last;
+static uint64_t returns_to;
 
 static bool inside;
 static uint64_t regions;
@@ -60,6 +64,14 @@ bool regions_by_counter(const char *address)
 
 	counter = strtoull(address, &rest, 0);
 	return counter && !*rest;
+}
+
+bool regions_of_function(const char *address)
+{
+	char *rest;
+
+	function = strtoull(address, &rest, 0);
+	return function && !*rest;
 }
 
 bool regions_start(void)
@@ -138,8 +150,22 @@ static void take_reading(uint32_t index)
 	region_begin();
 }
 
+/* A call comes from the instruction before what it returns to. */
+static void follow_function(const struct segment *segment)
+{
+	if (inside && segment->pc == returns_to) {
+		region_end(segment->pc);
+	} else if (!inside && segment->pc == function) {
+		returns_to = behind_last;
+		region_begin();
+	}
+	behind_last = segment->pc + segment->bytes;
+}
+
 void region_enter(struct segment *segment)
 {
+	if (function)
+		follow_function(segment);
 	if (!inside)
 		return;
 	feed(segment->pc);

@@ -16,6 +16,8 @@ bool regions_open(const char *path);
 bool regions_forget(void);
 /* Each region is between two readings of the device at that address. */
 bool regions_by_counter(const char *address);
+/* Calls of the function at this address are regions. */
+bool regions_of_function(const char *address);
 /* False without a core or an output. */
 bool regions_start(void);
 

@@ -48,11 +48,11 @@ static enum operation_class logic_same(uint32_t word)
 static void three_same(struct operation *operation, uint32_t word)
 {
 	static const uint8_t classes[24] = {
-		CLASS_v_add,	   CLASS_v_saturate,  CLASS_v_add,	 CLASS_v_logic,	    CLASS_v_add,
-		CLASS_v_saturate,  CLASS_v_compare,   CLASS_v_compare,	 CLASS_v_shift_reg, CLASS_v_shift_reg,
-		CLASS_v_shift_reg, CLASS_v_shift_reg, CLASS_v_minmax,	 CLASS_v_minmax,    CLASS_v_absdiff,
-		CLASS_v_absdiff_acc, CLASS_v_add,     CLASS_v_compare,	 CLASS_v_mla,	    CLASS_v_mul,
-		CLASS_v_pairwise,  CLASS_v_pairwise,  CLASS_v_mulh,	 CLASS_v_pairwise,
+		CLASS_v_add,         CLASS_v_saturate,  CLASS_v_add,     CLASS_v_logic,     CLASS_v_add,
+		CLASS_v_saturate,    CLASS_v_compare,   CLASS_v_compare, CLASS_v_shift_reg, CLASS_v_shift_reg,
+		CLASS_v_shift_reg,   CLASS_v_shift_reg, CLASS_v_minmax,  CLASS_v_minmax,    CLASS_v_absdiff,
+		CLASS_v_absdiff_acc, CLASS_v_add,       CLASS_v_compare, CLASS_v_mla,       CLASS_v_mul,
+		CLASS_v_pairwise,    CLASS_v_pairwise,  CLASS_v_mulh,    CLASS_v_pairwise,
 	};
 	unsigned int opcode = field(word, 11, 5);
 
@@ -76,10 +76,10 @@ static void three_same(struct operation *operation, uint32_t word)
 static void three_different(struct operation *operation, uint32_t word)
 {
 	static const uint8_t classes[16] = {
-		CLASS_v_long,	      CLASS_v_long,	   CLASS_v_long,	CLASS_v_long,
-		CLASS_v_high_narrow,  CLASS_v_absdiff_acc, CLASS_v_high_narrow, CLASS_v_absdiff,
-		CLASS_v_mlal,	      CLASS_v_mlal,	   CLASS_v_mlal,	CLASS_v_mlal,
-		CLASS_v_mull,	      CLASS_v_mull,	   CLASS_v_pmull,	CLASS_unknown,
+		CLASS_v_long,        CLASS_v_long,        CLASS_v_long,        CLASS_v_long,
+		CLASS_v_high_narrow, CLASS_v_absdiff_acc, CLASS_v_high_narrow, CLASS_v_absdiff,
+		CLASS_v_mlal,        CLASS_v_mlal,        CLASS_v_mlal,        CLASS_v_mlal,
+		CLASS_v_mull,        CLASS_v_mull,        CLASS_v_pmull,       CLASS_unknown,
 	};
 
 	operation->class = classes[field(word, 12, 4)];
@@ -236,8 +236,9 @@ static void modified_immediate(struct operation *operation, uint32_t word)
 static void by_element(struct operation *operation, uint32_t word)
 {
 	static const uint8_t classes[16] = {
-		CLASS_v_mla, CLASS_f_mac, CLASS_v_mlal, CLASS_v_mlal, CLASS_v_mla,  CLASS_f_mac,  CLASS_v_mlal, CLASS_v_mlal,
-		CLASS_v_mul, CLASS_f_mul, CLASS_v_mull, CLASS_v_mull, CLASS_v_mulh, CLASS_v_mulh, CLASS_v_mlal, CLASS_v_mulh,
+		CLASS_v_mla,  CLASS_f_mac,  CLASS_v_mlal, CLASS_v_mlal, CLASS_v_mla,  CLASS_f_mac,
+		CLASS_v_mlal, CLASS_v_mlal, CLASS_v_mul,  CLASS_f_mul,  CLASS_v_mull, CLASS_v_mull,
+		CLASS_v_mulh, CLASS_v_mulh, CLASS_v_mlal, CLASS_v_mulh,
 	};
 
 	operation->class = classes[field(word, 12, 4)];

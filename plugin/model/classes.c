@@ -16,6 +16,6 @@ unsigned int class_of_name(const char *name)
 	unsigned int class = 0;
 
 	while (class < CLASS_COUNT && strcmp(names[class], name) != 0)
-		class ++;
+		class++;
 	return class;
 }

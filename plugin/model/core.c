@@ -4,6 +4,18 @@
 #define INSTRUCTION_BYTES 4u
 #define MISSES (sizeof(((struct core *)0)->missing) / sizeof(uint64_t))
 
+void core_start(struct core *core, const struct table *table)
+{
+	core->table = table;
+	memory_start(&core->memory, table);
+}
+
+void core_forget(struct core *core)
+{
+	memory_forget(&core->memory);
+	predictor_forget(&core->predictor, core->table->returns);
+}
+
 static uint64_t behind(const struct step *step)
 {
 	return step->pc + INSTRUCTION_BYTES;
@@ -112,6 +124,8 @@ void core_branch(struct core *core, const struct step *step, uint64_t decided)
 	if (!right)
 		go_on_at(core, decided + table->mispredict, CAUSE_MISPREDICT);
 	else if (step->next != behind(step))
-		go_on_at(core, core->fetch + 1 + (kind == BRANCH_RETURN || kind == BRANCH_CALL ? table->call_taken : table->taken),
+		go_on_at(core,
+			 core->fetch + 1 +
+				 (kind == BRANCH_RETURN || kind == BRANCH_CALL ? table->call_taken : table->taken),
 			 CAUSE_FETCH);
 }

@@ -8,22 +8,22 @@
 #include "predictor.h"
 #include "table.h"
 
-#define MOST_WINDOW 512u
-#define CYCLES_KEPT 8192u /* how far apart two instructions in the pipeline can be */
+#define CYCLES_KEPT 4096u /* how far apart two instructions in the pipeline can be */
 
-/* Which ports are taken in a cycle, and which result buses. */
+/* Which ports are taken in a cycle, and which result buses; and how many micro-operations leave each port's queue. */
 struct slot {
 	uint64_t cycle;
 	uint16_t ports;
 	uint16_t buses;
+	uint8_t leaves[MOST_PORTS];
 };
 
 /* What is known of a register's newest value. */
 struct value {
-	uint64_t ready;   /* for all uses but the next two */
-	uint64_t added;   /* for an operand that is added to a product of the same group */
+	uint64_t ready; /* for all uses but the next two */
+	uint64_t added; /* for an operand that is added to a product of the same group */
 	uint8_t group;
-	uint8_t cause;    /* what waiting for it is waiting for */
+	uint8_t cause; /* what waiting for it is waiting for */
 };
 
 struct core {
@@ -45,7 +45,7 @@ struct core {
 	/* Out of order. */
 	uint64_t window[MOST_WINDOW]; /* when each of the last micro-operations ended */
 	uint32_t window_at;
-	uint64_t waiting[MOST_PORTS][MOST_QUEUE]; /* by port: when each place of its queue is free again */
+	uint8_t waiting[MOST_PORTS]; /* by port: micro-operations in its queue */
 	uint64_t retire_cycle;
 	uint32_t retired;
 
@@ -63,6 +63,10 @@ struct step {
 	const struct access *accesses;
 	size_t count;
 };
+
+/* A core with that table, which lives as long; and empty caches, predictors and stores. */
+void core_start(struct core *core, const struct table *table);
+void core_forget(struct core *core);
 
 /* Executes one instruction; returns what the time since the one before went on. `clock` grows by that time. */
 enum cause outorder_step(struct core *core, const struct step *step);

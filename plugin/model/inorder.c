@@ -87,8 +87,8 @@ static void results(struct core *core, const struct operation *operation, const 
 
 	if (operation->base_result) {
 		last--;
-		core->values[operation->result[last]] =
-			(struct value){ .ready = cycle + core->table->writeback_latency, .cause = CAUSE_DEPENDENCY };
+		core->values[operation->result[last]] = (struct value){ .ready = cycle + core->table->writeback_latency,
+									.cause = CAUSE_DEPENDENCY };
 	}
 	for (unsigned int i = 0; i < last; i++) {
 		core->values[operation->result[i]] = value;

@@ -124,8 +124,8 @@ uint64_t memory_stored(const struct memory *memory, const struct table *table, u
 
 		if (stored->granule != granule + 1 || !(stored->mask & wanted) || stored->drained <= now)
 			continue;
-		time = (stored->mask & wanted) == wanted ? stored->ready + table->forward_latency :
-							   stored->drained + table->forward_fail;
+		time = (stored->mask & wanted) == wanted ? stored->ready + table->forward_latency
+							 : stored->drained + table->forward_fail;
 		if (time > latest)
 			latest = time;
 	}

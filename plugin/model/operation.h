@@ -11,22 +11,31 @@
  * its name, and with "_q" for the form that works on 128 bits; where the second is not there, the first serves.
  */
 #define CLASSES(X)                                                                                                     \
-	X(alu) X(alu_flags) X(alu_carry) X(alu_shift_small) X(alu_shift) X(logic) X(logic_flags) X(logic_shift)        \
-	X(move) X(address) X(bitfield) X(insert) X(extract) X(rotate) X(shift) X(select) X(compare_if) X(count)         \
-	X(reverse) X(mul32) X(mul64) X(mull) X(mulh) X(div32) X(div64) X(crc) X(pointer_code)                          \
-	X(load) X(load_index) X(load_pair) X(store) X(store_index) X(store_pair)                                       \
-	X(vload) X(vload_pair) X(vload_multi) X(vload_lane) X(vload_struct)                                            \
-	X(vstore) X(vstore_pair) X(vstore_multi) X(vstore_lane) X(vstore_struct) X(prefetch)                           \
-	X(branch) X(branch_if) X(branch_zero) X(call) X(ret) X(jump)                                                   \
-	X(v_add) X(v_logic) X(v_move) X(v_immediate) X(v_select) X(v_compare) X(v_minmax) X(v_abs) X(v_absdiff)        \
-	X(v_absdiff_acc) X(v_pairwise) X(v_pairwise_long) X(v_pairwise_acc) X(v_reduce) X(v_long) X(v_high_narrow)     \
-	X(v_shift_imm) X(v_shift_long) X(v_shift_narrow) X(v_shift_acc) X(v_shift_insert) X(v_shift_reg)               \
-	X(v_saturate) X(v_narrow) X(v_mul) X(v_mla) X(v_mull) X(v_mlal) X(v_mulh) X(v_pmull) X(v_pmull64)              \
-	X(v_extract) X(v_zip) X(v_trn) X(v_reverse) X(v_table) X(v_count) X(v_dup) X(v_from_core) X(v_insert_core)     \
-	X(v_insert) X(v_to_core)                                                                                       \
-	X(f_move) X(f_add) X(f_compare) X(f_mul) X(f_mac) X(f_div32) X(f_div64) X(f_convert) X(f_to_core)              \
-	X(f_from_core) X(aes) X(aes_mix) X(sha1) X(sha256) X(sha256_schedule) X(sha3) X(sha512)                        \
-	X(hint) X(barrier) X(exclusive) X(system) X(trap) X(unknown)
+	X(alu)                                                                                                         \
+	X(alu_flags)                                                                                                   \
+	X(alu_carry) X(alu_shift_small) X(alu_shift) X(logic) X(logic_flags) X(logic_shift) X(move) X(address) X(      \
+		bitfield) X(insert) X(extract) X(rotate) X(shift) X(select) X(compare_if) X(count) X(reverse) X(mul32) \
+		X(mul64) X(mull) X(mulh) X(div32) X(div64) X(crc) X(pointer_code) X(load) X(load_index) X(             \
+			load_pair) X(store) X(store_index) X(store_pair) X(vload) X(vload_pair) X(vload_multi)         \
+			X(vload_lane) X(vload_struct) X(vstore) X(vstore_pair) X(vstore_multi) X(vstore_lane) X(       \
+				vstore_struct) X(prefetch) X(branch) X(branch_if) X(branch_zero) X(call) X(ret)        \
+				X(jump) X(v_add) X(v_logic) X(v_move) X(v_immediate) X(v_select) X(v_compare) X(       \
+					v_minmax) X(v_abs) X(v_absdiff) X(v_absdiff_acc) X(v_pairwise)                 \
+					X(v_pairwise_long) X(v_pairwise_acc) X(v_reduce) X(v_long) X(v_high_narrow) X( \
+						v_shift_imm) X(v_shift_long) X(v_shift_narrow) X(v_shift_acc)          \
+						X(v_shift_insert) X(v_shift_reg) X(v_saturate) X(v_narrow) X(v_mul) X( \
+							v_mla) X(v_mull) X(v_mlal) X(v_mulh) X(v_pmull) X(v_pmull64)   \
+							X(v_extract) X(v_zip) X(v_trn) X(v_reverse) X(v_table) X(      \
+								v_count) X(v_dup) X(v_from_core) X(v_insert_core)      \
+								X(v_insert) X(v_to_core) X(f_move) X(f_add) X(         \
+									f_compare) X(f_mul) X(f_mac) X(f_div32)        \
+									X(f_div64) X(f_convert) X(f_to_core) X(        \
+										f_from_core) X(aes) X(aes_mix) X(sha1) \
+										X(sha256) X(sha256_schedule) X(sha3)   \
+											X(sha512) X(hint) X(           \
+												barrier) X(exclusive)  \
+												X(system) X(trap)      \
+													X(unknown)
 
 #define CLASS_NAME(name) CLASS_##name,
 enum operation_class { CLASSES(CLASS_NAME) CLASS_COUNT };
@@ -42,7 +51,15 @@ enum role {
 	ROLES
 };
 
-enum branch_kind { BRANCH_NONE, BRANCH_DIRECT, BRANCH_IF, BRANCH_CALL, BRANCH_CALL_REGISTER, BRANCH_JUMP, BRANCH_RETURN };
+enum branch_kind {
+	BRANCH_NONE,
+	BRANCH_DIRECT,
+	BRANCH_IF,
+	BRANCH_CALL,
+	BRANCH_CALL_REGISTER,
+	BRANCH_JUMP,
+	BRANCH_RETURN
+};
 
 /* Registers: 0 to 30 the core's, 31 the stack pointer, 32 to 63 the vectors', 64 the flags. */
 #define REGISTER_VECTOR 32u
@@ -58,7 +75,7 @@ struct operation {
 	uint8_t branch;
 	uint8_t sources;
 	uint8_t results;
-	uint8_t moves;    /* registers that a load or store moves; 0 if it is none */
+	uint8_t moves; /* registers that a load or store moves; 0 if it is none */
 	bool store;
 	bool base_result; /* the last result is the address register, written back */
 	uint8_t source[MOST_SOURCES];

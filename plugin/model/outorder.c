@@ -4,6 +4,8 @@
  * takes the first cycle in which a port for it is free, and leaves the window in its order. Older instructions choose
  * first; no instruction is looked at twice.
  */
+#include <string.h>
+
 #include "core.h"
 
 /* What one instruction goes through. */
@@ -36,14 +38,39 @@ static void operands(const struct core *core, const struct operation *operation,
 	}
 }
 
+/* What was issued after one cycle and not after another is no longer in its queue. */
+static void leave_queues(struct core *core, uint64_t before, uint64_t cycle)
+{
+	/* What waits longer than slots are kept was not counted: see enter_queue(). */
+	if (cycle - before >= CYCLES_KEPT) {
+		memset(core->waiting, 0, sizeof(core->waiting));
+		return;
+	}
+	while (before++ < cycle) {
+		const struct slot *slot = &core->slots[before % CYCLES_KEPT];
+
+		if (slot->cycle == before)
+			for (unsigned int port = 0; port < MOST_PORTS; port++)
+				core->waiting[port] = (uint8_t)(core->waiting[port] - slot->leaves[port]);
+	}
+}
+
 static void next_dispatch_cycle(struct core *core, uint64_t cycle)
 {
 	if (cycle <= core->dispatch)
 		return;
+	leave_queues(core, core->dispatch, cycle);
 	core->dispatch = cycle;
 	core->dispatched = 0;
-	for (unsigned int i = 0; i < core->table->limit_count; i++)
-		core->of_limit[i] = 0;
+	memset(core->of_limit, 0, sizeof(core->of_limit));
+}
+
+static void enter_queue(struct core *core, unsigned int port, uint64_t issue)
+{
+	if (issue - core->dispatch >= CYCLES_KEPT)
+		return;
+	core->waiting[port]++;
+	core_slot(core, issue)->leaves[port]++;
 }
 
 /* The limit that a micro-operation falls under; the number of limits if none. */
@@ -56,44 +83,14 @@ static unsigned int limit_of(const struct table *table, uint16_t ports)
 	return at;
 }
 
-/* The place of a port's queue that is free first. */
-static uint64_t *free_place(struct core *core, unsigned int port, unsigned int queue)
-{
-	uint64_t *places = core->waiting[port];
-	uint64_t *first = &places[0];
-
-	for (unsigned int i = 1; i < queue; i++)
-		if (places[i] < *first)
-			first = &places[i];
-	return first;
-}
-
-static unsigned int waiting_at(const struct core *core, unsigned int port, unsigned int queue)
-{
-	unsigned int count = 0;
-
-	for (unsigned int i = 0; i < queue; i++)
-		count += core->waiting[port][i] > core->dispatch;
-	return count;
-}
-
 /* The port in whose queue a micro-operation waits: the one with the fewest there. */
-static unsigned int choose_port(const struct core *core, uint16_t ports, unsigned int queue)
+static unsigned int choose_port(const struct core *core, uint16_t ports)
 {
-	unsigned int fewest = MOST_QUEUE + 1;
-	unsigned int chosen = 0;
+	unsigned int chosen = MOST_PORTS;
 
-	for (unsigned int port = 0; port < MOST_PORTS; port++) {
-		unsigned int count;
-
-		if (!(ports >> port & 1))
-			continue;
-		count = ports & (ports - 1) ? waiting_at(core, port, queue) : 0;
-		if (count < fewest) {
-			fewest = count;
+	for (unsigned int port = 0; ports; port++, ports >>= 1)
+		if ((ports & 1) && (chosen == MOST_PORTS || core->waiting[port] < core->waiting[chosen]))
 			chosen = port;
-		}
-	}
 	return chosen;
 }
 
@@ -105,22 +102,15 @@ static uint64_t take_port(struct core *core, const struct timing *timing, uint16
 		uint16_t open = (uint16_t)(ports & ~core_slot(core, cycle)->ports);
 		struct slot *result = core->table->buses ? core_slot(core, cycle + latency) : NULL;
 
-		for (unsigned int later = timing->holds ? 0 : 1; open && later < timing->busy; later++) {
-			uint16_t taken = core_slot(core, cycle + later)->ports;
-
-			if (!timing->holds)
-				open &= (uint16_t)~taken;
-			else if (taken & timing->holds)
-				open = 0;
-		}
+		for (unsigned int later = 1; open && later < timing->busy; later++)
+			open &= (uint16_t)~core_slot(core, cycle + later)->ports;
 		if (result)
 			open &= (uint16_t)~result->buses;
 		if (!open)
 			continue;
 		open = (uint16_t)(open & (~open + 1u)); /* the first of them */
 		for (unsigned int later = 0; later < timing->busy; later++)
-			core_slot(core, cycle + later)->ports |= timing->holds ? timing->holds : open;
-		core_slot(core, cycle)->ports |= open;
+			core_slot(core, cycle + later)->ports |= open;
 		if (result)
 			result->buses |= open;
 		return cycle;
@@ -133,19 +123,18 @@ static uint64_t micro(struct core *core, struct passage *passage, uint16_t ports
 	const struct table *table = core->table;
 	unsigned int at = limit_of(table, ports);
 	const struct limit *limit = &table->limits[at];
-	uint64_t *place = NULL;
+	unsigned int port = MOST_PORTS;
 	uint64_t issue;
 
 	if (core->dispatched >= table->width)
 		next_dispatch_cycle(core, core->dispatch + 1);
 	if (at < table->limit_count) {
 		if (limit->queue) {
-			unsigned int port = choose_port(core, ports, limit->queue);
-
+			port = choose_port(core, ports);
 			if (table->bind)
 				ports = (uint16_t)(1u << port);
-			place = free_place(core, port, limit->queue);
-			next_dispatch_cycle(core, *place);
+			while (core->waiting[port] >= limit->queue)
+				next_dispatch_cycle(core, core->dispatch + 1);
 		}
 		if (limit->most && core->of_limit[at] >= limit->most)
 			next_dispatch_cycle(core, core->dispatch + 1);
@@ -156,8 +145,8 @@ static uint64_t micro(struct core *core, struct passage *passage, uint16_t ports
 	if (ready <= core->dispatch)
 		ready = core->dispatch + 1;
 	issue = take_port(core, passage->timing, ports, ready, latency);
-	if (place)
-		*place = issue;
+	if (port < MOST_PORTS)
+		enter_queue(core, port, issue);
 	return issue;
 }
 
@@ -182,7 +171,8 @@ static void results(struct core *core, const struct operation *operation, const 
 	const struct timing *timing = passage->timing;
 	unsigned int last = operation->results;
 	struct value value = { .ready = passage->done,
-			       .added = timing->group ? passage->done - timing->latency + timing->forward : passage->done,
+			       .added = timing->group ? passage->done - timing->latency + timing->forward
+						      : passage->done,
 			       .group = timing->group,
 			       .cause = (uint8_t)core_cause(timing, operation) };
 
@@ -192,7 +182,8 @@ static void results(struct core *core, const struct operation *operation, const 
 			.ready = passage->ready + core->table->writeback_latency, .cause = CAUSE_DEPENDENCY
 		};
 		if (passage->dispatch + 1 > passage->ready)
-			core->values[operation->result[last]].ready = passage->dispatch + 1 + core->table->writeback_latency;
+			core->values[operation->result[last]].ready = passage->dispatch + 1 +
+								      core->table->writeback_latency;
 	}
 	for (unsigned int i = 0; i < last; i++)
 		core->values[operation->result[i]] = value;

@@ -13,19 +13,41 @@ struct name {
 
 #define NUMBER(member) { #member, offsetof(struct table, member) }
 static const struct name numbers[] = {
-	NUMBER(width),	    NUMBER(fetch),	 NUMBER(retire),	  NUMBER(window),	  NUMBER(mispredict),
-	NUMBER(taken),	    NUMBER(call_taken),	 NUMBER(buses),		  NUMBER(writeback),	  NUMBER(writeback_latency),
-	NUMBER(forward_latency), NUMBER(forward_fail), NUMBER(line_bytes), NUMBER(data_kib),	  NUMBER(data_ways),
-	NUMBER(code_kib),   NUMBER(code_ways),	 NUMBER(second_kib),	  NUMBER(second_ways),	  NUMBER(second_latency),
-	NUMBER(memory_latency), NUMBER(prefetch_lines), NUMBER(returns),  NUMBER(loads_in_flight), NUMBER(unaligned),
-	NUMBER(fold_move),  NUMBER(flags_latency), NUMBER(history),	  NUMBER(targets),	  NUMBER(misses),
-	NUMBER(store_boundary), NUMBER(bind),
+	NUMBER(width),
+	NUMBER(fetch),
+	NUMBER(retire),
+	NUMBER(window),
+	NUMBER(mispredict),
+	NUMBER(taken),
+	NUMBER(call_taken),
+	NUMBER(buses),
+	NUMBER(bind),
+	NUMBER(writeback),
+	NUMBER(writeback_latency),
+	NUMBER(forward_latency),
+	NUMBER(forward_fail),
+	NUMBER(store_boundary),
+	NUMBER(line_bytes),
+	NUMBER(data_kib),
+	NUMBER(data_ways),
+	NUMBER(code_kib),
+	NUMBER(code_ways),
+	NUMBER(second_kib),
+	NUMBER(second_ways),
+	NUMBER(second_latency),
+	NUMBER(memory_latency),
+	NUMBER(prefetch_lines),
+	NUMBER(returns),
+	NUMBER(misses),
+	NUMBER(unaligned),
+	NUMBER(flags_latency),
 };
 #undef NUMBER
 
 #define BYTE(member) { #member, offsetof(struct timing, member) }
 static const struct name bytes[] = {
-	BYTE(latency), BYTE(second_latency), BYTE(busy), BYTE(uops), BYTE(each), BYTE(group), BYTE(forward), BYTE(alone), BYTE(multiplies),
+	BYTE(latency), BYTE(second_latency), BYTE(busy),  BYTE(uops),       BYTE(each),
+	BYTE(group),   BYTE(forward),        BYTE(alone), BYTE(multiplies),
 };
 #undef BYTE
 
@@ -61,8 +83,7 @@ static bool set_timing(struct timing *timing, const char *key, unsigned long val
 		timing->ports = (uint16_t)value;
 	else if (!strcmp(key, "second"))
 		timing->second = (uint16_t)value;
-	else if (!strcmp(key, "holds"))
-		timing->holds = (uint16_t)value;
+
 	else
 		return false;
 	return true;
@@ -74,7 +95,7 @@ static bool set_limit(struct limit *limit, const char *key, unsigned long value)
 		limit->ports = (uint16_t)value;
 	else if (!strcmp(key, "most"))
 		limit->most = (uint8_t)value;
-	else if (!strcmp(key, "queue") && value <= MOST_QUEUE)
+	else if (!strcmp(key, "queue") && value <= UINT8_MAX / 2)
 		limit->queue = (uint8_t)value;
 	else
 		return false;
@@ -118,45 +139,33 @@ static bool read_class(struct table *table, char *rest)
 	return true;
 }
 
-static bool read_line(struct table *table, char *line)
+bool table_read_kind(struct table *table, const char *kind)
 {
+	table->pipeline = strcmp(kind, "in-order") ? PIPELINE_OUT_OF_ORDER : PIPELINE_IN_ORDER;
+	return !strcmp(kind, "in-order") || !strcmp(kind, "out-of-order");
+}
+
+bool table_read_line(struct table *table, const char *text)
+{
+	char line[512];
 	char key[64];
 	unsigned long value;
 
-	if (sscanf(line, "core %63s", table->name) == 1)
-		return true;
-	if (!strncmp(line, "kind ", 5)) {
-		table->pipeline = strncmp(line + 5, "in-order", 8) ? PIPELINE_OUT_OF_ORDER : PIPELINE_IN_ORDER;
-		return true;
-	}
+	strncpy(line, text, sizeof(line) - 1);
+	line[sizeof(line) - 1] = '\0';
 	if (sscanf(line, "number %63s %lu", key, &value) == 2)
 		return set_number(table, key, value);
 	if (!strncmp(line, "class ", 6))
 		return read_class(table, line + 6);
 	if (!strncmp(line, "limit ", 6) && table->limit_count < MOST_LIMITS)
 		return read_pairs(line + 6, NULL, &table->limits[table->limit_count++]);
-	return *line == '\n' || *line == '#';
+	return false;
 }
 
-bool table_read(struct table *table, const char *path)
+bool table_is_complete(const struct table *table)
 {
-	FILE *file = fopen(path, "r");
-	char line[512];
-	bool good = true;
+	bool window = table->pipeline == PIPELINE_IN_ORDER ||
+		      (table->window && table->window <= MOST_WINDOW && table->retire);
 
-	if (!file) {
-		perror(path);
-		return false;
-	}
-	memset(table, 0, sizeof(*table));
-	while (good && fgets(line, sizeof(line), file)) {
-		char copy[512];
-
-		memcpy(copy, line, sizeof(copy));
-		good = read_line(table, line);
-		if (!good)
-			fprintf(stderr, "%s: not understood: %s", path, copy);
-	}
-	fclose(file);
-	return good;
+	return table->width && table->fetch && table->line_bytes && window;
 }

@@ -10,24 +10,23 @@
 
 #define MOST_PORTS 16
 #define MOST_LIMITS 8
-#define MOST_QUEUE 64
+#define MOST_WINDOW 512u
 
 /* How a class of instructions is executed. Times are cycles; ports are a mask. */
 struct timing {
 	bool known;
-	uint16_t ports;   /* where each micro-operation can go */
-	uint16_t holds;   /* what it keeps for `busy` cycles; 0: the port that it went to */
-	uint16_t second;  /* where one more of each goes: the data of a store; 0 for none */
-	uint8_t latency;  /* from issue until a later instruction can use the result */
+	uint16_t ports;         /* where each micro-operation can go */
+	uint16_t second;        /* where one more of each goes: the data of a store; 0 for none */
+	uint8_t latency;        /* from issue until a later instruction can use the result */
 	uint8_t second_latency; /* of the second register of a pair; 0: as the first */
-	uint8_t busy;     /* how long a port takes no other */
-	uint8_t uops;     /* micro-operations */
-	uint8_t each;     /* micro-operations for each register that a load or store moves; 0: as many as `uops` */
-	uint8_t group;    /* results of a group are forwarded to operands that are added to; 0 for none */
-	uint8_t forward;  /* the latency then */
+	uint8_t busy;           /* how long a port takes no other */
+	uint8_t uops;           /* micro-operations */
+	uint8_t each;        /* micro-operations for each register that a load or store moves; 0: as many as `uops` */
+	uint8_t group;       /* results of a group are forwarded to operands that are added to; 0 for none */
+	uint8_t forward;     /* the latency then */
 	uint8_t need[ROLES]; /* in order: so many cycles after its issue is an operand of that role needed */
-	uint8_t alone;    /* in order: 1: nothing is issued beside it; 2: nothing after it in its cycle */
-	uint8_t multiplies; /* for the report: waiting for it is waiting for a multiplier */
+	uint8_t alone;       /* in order: 1: nothing is issued beside it; 2: nothing after it in its cycle */
+	uint8_t multiplies;  /* for the report: waiting for it is waiting for a multiplier */
 };
 
 /* At most `most` micro-operations that can go to `ports` are dispatched in a cycle; `queue` of them wait there. */
@@ -40,16 +39,15 @@ struct limit {
 enum pipeline { PIPELINE_IN_ORDER, PIPELINE_OUT_OF_ORDER };
 
 struct table {
-	char name[64];
 	enum pipeline pipeline;
 	struct timing timing[2 * CLASS_COUNT];
 	struct limit limits[MOST_LIMITS];
 	unsigned int limit_count;
-	/* Numbers: see table.c for their names. */
-	uint32_t width, fetch, retire, window, mispredict, taken, call_taken, buses, writeback, writeback_latency;
-	uint32_t forward_latency, forward_fail, line_bytes, data_kib, data_ways, code_kib, code_ways, second_kib;
-	uint32_t second_ways, second_latency, memory_latency, prefetch_lines, returns, loads_in_flight;
-	uint32_t unaligned, fold_move, flags_latency, history, targets, misses, store_boundary, bind;
+	/* Numbers, by the names that cores/ uses; docs/add-core.md says what each is. */
+	uint32_t width, fetch, retire, window, mispredict, taken, call_taken, buses, bind;
+	uint32_t writeback, writeback_latency, forward_latency, forward_fail, store_boundary;
+	uint32_t line_bytes, data_kib, data_ways, code_kib, code_ways, second_kib, second_ways;
+	uint32_t second_latency, memory_latency, prefetch_lines, returns, misses, unaligned, flags_latency;
 };
 
 static inline const struct timing *timing_of(const struct table *table, const struct operation *operation)
@@ -57,7 +55,10 @@ static inline const struct timing *timing_of(const struct table *table, const st
 	return &table->timing[2 * operation->class + operation->wide];
 }
 
-/* Reads a table; false, with the reason on stderr, if it is none. */
-bool table_read(struct table *table, const char *path);
+/* Lines of a table, of which the first says the kind. False if one is not understood. */
+bool table_read_kind(struct table *table, const char *kind);
+bool table_read_line(struct table *table, const char *line);
+/* Whether it has what no core can be without. */
+bool table_is_complete(const struct table *table);
 
 #endif /* WORLDWISE_TABLE_H */

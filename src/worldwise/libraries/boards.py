@@ -13,6 +13,7 @@ from pydantic import Field, field_validator
 from worldwise.base import files, paths
 from worldwise.base.errors import WorldwiseError
 from worldwise.base.toml_model import Model, parse, read_text
+from worldwise.libraries.core_model import CoreModel, Memory
 
 _SIZE = re.compile(r"([0-9]+)(KiB|MiB)")
 _CLOCK = re.compile(r"([0-9]+(?:\.[0-9]+)?) (MHz)")
@@ -44,11 +45,13 @@ class Core(Model):
         title: its name as Arm writes it.
         architecture: such as `Armv7E-M`.
         flags: the compiler's flags for it.
+        model: what its time is predicted by; None for nothing.
     """
 
     title: Text
     architecture: Text
     flags: tuple[Text, ...]
+    model: CoreModel | None = None
 
 
 class Emulated(Model):
@@ -78,6 +81,7 @@ class Board(Model):
         flash_wait_states: cycles that a read from flash waits at that clock; no count depends on it.
         script: the linker script, beside the board's file; several boards can share one.
         emulated: the machine that stands for it.
+        memory: what stands before the flash; None for nothing, and then its wait states are not predicted.
     """
 
     title: Text
@@ -88,6 +92,7 @@ class Board(Model):
     flash_wait_states: Annotated[int, Field(ge=0, le=15)]
     script: Text
     emulated: Emulated
+    memory: Memory | None = None
 
     _clock = field_validator("clock", mode="before")(_hertz)
     _sizes = field_validator("flash", "ram", mode="before")(_bytes)

@@ -4,8 +4,8 @@
 from collections.abc import Mapping, Sequence
 
 from worldwise.base.errors import WorldwiseError
-from worldwise.libraries.boards import boards
-from worldwise.libraries.core_model import table_of
+from worldwise.libraries.boards import boards, load_core
+from worldwise.libraries.core_model import Memory, table_of
 from worldwise.plan.case import Case
 from worldwise.plan.catalogue import is_board
 from worldwise.run.watch import MOST_CORES, can_model
@@ -23,7 +23,24 @@ def tables(names: Sequence[str]) -> dict[str, str]:
         raise WorldwiseError("no core is named", "such as `--core cortex-a72,cortex-a53`")
     if len(wanted) > MOST_CORES:
         raise WorldwiseError(f"{len(wanted)} cores are named; at most {MOST_CORES} run at a time")
-    return {name: table_of(name) for name in wanted}
+    return {name: _table(name) for name in wanted}
+
+
+def of_board(case: Case, cores: Mapping[str, str]) -> Mapping[str, str]:
+    """The tables with the memory of a case's board, which decides how long an instruction takes to come."""
+    board = boards()[case.target]
+    return {name: _table(name, board.memory, board.flash_wait_states) for name in cores}
+
+
+def _table(name: str, memory: Memory | None = None, wait_states: int = 0) -> str:
+    """The table of a core. Raises WorldwiseError if there is no such core, or it has no model."""
+    model = load_core(name).model
+    if model is None:
+        raise WorldwiseError(
+            f"core '{name}': {name}.toml has no part [model], so nothing is known of its time",
+            "docs/add-core.md says what the part needs",
+        )
+    return table_of(name, model, memory, wait_states)
 
 
 def can_predict(case: Case) -> bool:

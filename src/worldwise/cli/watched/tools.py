@@ -20,6 +20,7 @@ from worldwise.machine.emulator import Emulator
 from worldwise.plan.case import Case
 from worldwise.plan.catalogue import is_board, takes_portables
 from worldwise.predict.attribution import Attribution
+from worldwise.predict.cores import of_board
 from worldwise.predict.flat import flat_case
 from worldwise.records.predicted import PredictedCase
 from worldwise.report.document import markdown_text
@@ -110,7 +111,7 @@ class Session:
         """Run a case with models of cores, as `explainer` does."""
         if is_board(case.target):
             expected = _own_records(run, case) if run else None
-            records, regions = self.watcher.watch_flat(case, cores, self._fresh, expected)
+            records, regions = self.watcher.watch_flat(case, of_board(case, cores), self._fresh, expected)
             return Modelled(case, lambda core: flat_case(case, records, regions, core), None)
         attribution = Attribution(self.explainer(case, run, cores))
         return Modelled(case, attribution.case, attribution)

@@ -34,7 +34,8 @@ int main(int count, char **arguments)
 		unsigned long word;
 		char kind[16];
 		struct access access = { .instruction = instructions };
-		int fields = sscanf(line, "%lx %" SCNx64 " %" SCNu32 " %15s", &word, &access.address, &access.bytes, kind);
+		int fields = sscanf(line, "%lx %" SCNx64 " %" SCNu32 " %15s", &word, &access.address, &access.bytes,
+				    kind);
 
 		if (fields < 1)
 			continue;

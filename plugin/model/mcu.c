@@ -1,0 +1,394 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * A core in order. An instruction begins when the one before lets it, its operands are there and the instruction
+ * itself has come; it takes its class's cycles. All the rest are rules between neighbours. docs/predict.md says where
+ * each comes from.
+ */
+#include "mcu.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "mcu_core.h"
+
+#define FLAGS 16u
+#define FLOATS 17u
+
+struct mcu_code {
+	uint64_t pc;
+	uint32_t instructions;
+	uint64_t *addresses; /* of each instruction, and behind the last */
+	struct t32_op *ops;
+};
+
+/* An instruction on its way. */
+struct step {
+	const struct t32_op *op;
+	const struct mcu_class *class;
+	uint64_t address;
+	const struct access *accesses;
+	size_t count;
+	bool taken;
+	uint64_t target; /* executed next */
+	struct spent *spent;
+};
+
+static void *allocate(size_t count, size_t size)
+{
+	void *memory = calloc(count, size);
+
+	if (!memory) {
+		perror("model");
+		abort();
+	}
+	return memory;
+}
+
+struct mcu_code *mcu_decode(uint64_t pc, const uint8_t *bytes, uint32_t instructions)
+{
+	struct mcu_code *code = allocate(1, sizeof(*code));
+
+	code->pc = pc;
+	code->instructions = instructions;
+	code->addresses = allocate(instructions + 1u, sizeof(*code->addresses));
+	code->ops = allocate(instructions + 1u, sizeof(*code->ops));
+	code->addresses[0] = pc;
+	for (uint32_t i = 0; i < instructions; i++) {
+		t32_decode(bytes + (code->addresses[i] - pc), &code->ops[i]);
+		code->addresses[i + 1] = code->addresses[i] + code->ops[i].bytes;
+	}
+	return code;
+}
+
+void mcu_forget(struct mcu *mcu)
+{
+	mcu->now = 0;
+	mcu->begun = 0;
+	mcu->return_count = 0;
+	mcu->before = (struct mcu_before){ .class = T32_ALU, .jumped = true };
+	memset(mcu->units, 0, sizeof(mcu->units));
+	memset(mcu->ready, 0, sizeof(mcu->ready));
+	memset(mcu->why, 0, sizeof(mcu->why));
+	memset(mcu->counters, 0, sizeof(mcu->counters));
+	flash_forget(&mcu->flash);
+}
+
+static void pass(struct mcu *mcu, const struct step *step, enum cause cause, uint64_t cycles)
+{
+	mcu->now += cycles;
+	step->spent->cycles[cause] += cycles;
+	if (!step->class->known || step->class->outside)
+		step->spent->outside += cycles;
+	if (cycles)
+		mcu->begun = 0;
+}
+
+static bool is_memory(enum t32_class class)
+{
+	return class == T32_LOAD || class == T32_STORE || class == T32_LOADS || class == T32_STORES ||
+	       class == T32_EXCLUSIVE || class == T32_TABLE;
+}
+
+static bool is_product(enum t32_class class)
+{
+	return (class >= T32_MUL && class <= T32_DIV) || (class >= T32_FPMUL && class <= T32_FPDIV) ||
+	       class == T32_DOUBLE;
+}
+
+/* What a class's cycles but the first, and waits for its result, go on. */
+static enum cause cause_of(enum t32_class class)
+{
+	if (is_memory(class))
+		return CAUSE_MEMORY;
+	return is_product(class) ? CAUSE_MULTIPLIER : CAUSE_DEPENDENCY;
+}
+
+/* The registers of an instruction as one mask. */
+static uint64_t sources(const struct t32_op *op)
+{
+	uint32_t core = op->address | op->data | op->sum | op->operands;
+
+	return core | (uint64_t)(op->floats | op->floats_sum) << FLOATS | (op->reads_flags ? UINT64_C(1) << FLAGS : 0);
+}
+
+static uint64_t results(const struct t32_op *op)
+{
+	return op->written | (uint64_t)op->floats_written << FLOATS | (op->sets_flags ? UINT64_C(1) << FLAGS : 0);
+}
+
+/* When the operands are there, and what a wait for them goes on. */
+static uint64_t operands_ready(const struct mcu *mcu, const struct t32_op *op, enum cause *why)
+{
+	uint64_t mask = sources(op);
+	uint64_t ready = 0;
+
+	*why = CAUSE_DEPENDENCY;
+	for (unsigned int i = 0; mask; i++, mask >>= 1) {
+		bool early = i < 16 && op->address >> i & 1;
+		bool late = i < 16 && op->sum >> i & 1;
+		uint64_t from = mcu->ready[i] + (early && mcu->ready[i] ? mcu->numbers[MCU_ADDRESS_EARLY] : 0);
+
+		if (late && from >= mcu->numbers[MCU_SUM_LATE])
+			from -= mcu->numbers[MCU_SUM_LATE];
+		if (mask & 1 && from > ready) {
+			ready = from;
+			*why = (enum cause)mcu->why[i];
+		}
+	}
+	return ready;
+}
+
+/* Whether it begins in the same cycle as the instruction before. */
+static bool begins_with_before(struct mcu *mcu, const struct step *step, uint64_t ready)
+{
+	uint32_t unit = step->class->unit;
+
+	if (!mcu->begun || mcu->begun >= mcu->numbers[MCU_WIDTH] || ready >= mcu->now || step->class->cycles > 1 ||
+	    step->class->per_register || mcu->units[unit] >= mcu->numbers[MCU_UNIT_0 + unit])
+		return false;
+	mcu->begun++;
+	mcu->units[unit]++;
+	return true;
+}
+
+/* Whether a load goes on behind the load before without a gap. */
+static bool is_pipelined(const struct mcu *mcu, const struct step *step)
+{
+	const struct mcu_before *before = &mcu->before;
+	const struct t32_op *op = step->op;
+
+	if (before->class != T32_LOAD || before->jumped || before->written & op->address & ~before->address)
+		return false;
+	/* A wide load that straddles words of code is not pipelined, nor one to pc. */
+	if ((op->bytes == 4 && step->address % 4) || op->written >> 15)
+		return false;
+	if (!op->updates)
+		return true;
+	return mcu->numbers[MCU_UPDATES_CHAIN] && !(before->updates && before->address & op->address);
+}
+
+/* More or fewer cycles of a load or store by what stood before it. */
+static int neighbours(const struct mcu *mcu, const struct step *step)
+{
+	const struct mcu_before *before = &mcu->before;
+	const struct t32_op *op = step->op;
+	bool behind_load = before->class == T32_LOAD && !before->jumped && !(before->written & op->address);
+
+	if (op->class == T32_LOAD) {
+		if (before->class == T32_STORE && !before->jumped)
+			return (int)mcu->numbers[MCU_LOAD_AFTER_STORE];
+		return is_pipelined(mcu, step) ? -(int)mcu->numbers[MCU_LOAD_PIPELINED] : 0;
+	}
+	if (op->class != T32_STORE)
+		return 0;
+	if (!op->indexed)
+		return behind_load && !op->updates ? -(int)mcu->numbers[MCU_STORE_HIDES] : 0;
+	return (int)mcu->numbers[MCU_STORE_INDEXED] - (behind_load ? (int)mcu->numbers[MCU_STORE_PIPELINED] : 0);
+}
+
+/* Cycles for the registers of a load or store of several. */
+static uint32_t register_cycles(const struct step *step)
+{
+	uint32_t together = step->class->together ? step->class->together : 1;
+
+	return step->class->per_register * ((step->op->registers + together - 1) / together);
+}
+
+/* Waits of loads from flash. */
+static void wait_for_flash(struct mcu *mcu, const struct step *step)
+{
+	for (size_t i = 0; i < step->count; i++)
+		if (!step->accesses[i].store)
+			pass(mcu, step, CAUSE_MEMORY,
+			     flash_load(&mcu->flash, step->accesses[i].address, step->accesses[i].bytes, mcu->now));
+}
+
+static void execute_memory(struct mcu *mcu, const struct step *step)
+{
+	const struct mcu_before *before = &mcu->before;
+	/* What a condition left out accessed nothing. */
+	int more = step->count ? neighbours(mcu, step) : 0;
+	int cycles = !step->count ? 1 : (int)step->class->cycles + (int)register_cycles(step) + more;
+
+	if (!is_memory(before->class) && before->written & step->op->address && !before->jumped)
+		pass(mcu, step, CAUSE_DEPENDENCY, mcu->numbers[MCU_ADDRESS_WAIT]);
+	/* A store can vanish in the gap behind a load. */
+	if (cycles > 0)
+		pass(mcu, step, CAUSE_ISSUE, 1);
+	if (cycles > 1)
+		pass(mcu, step, CAUSE_MEMORY, (uint64_t)cycles - 1);
+	wait_for_flash(mcu, step);
+}
+
+/* Alignment of wide instructions: what the fetch unit needs more. */
+static void align(struct mcu *mcu, const struct step *step)
+{
+	struct mcu_before *before = &mcu->before;
+	uint32_t length;
+
+	if (step->op->bytes != 4 || step->address % 4 == 0) {
+		before->group = 0;
+		return;
+	}
+	if (before->jumped) {
+		before->group = 0;
+		pass(mcu, step, CAUSE_FETCH, mcu->numbers[MCU_WIDE_TARGET]);
+	}
+	before->stores = (!before->group || before->stores) && step->op->class == T32_STORE;
+	before->group++;
+	length = mcu->numbers[before->stores ? MCU_WIDE_STORES : MCU_WIDE_GROUP];
+	if (length && before->group == length)
+		pass(mcu, step, CAUSE_FETCH, 1);
+}
+
+static void write_results(struct mcu *mcu, const struct step *step, uint64_t begun)
+{
+	const struct mcu_class *class = step->class;
+	uint64_t mask = results(step->op);
+	/* Without a latency of its own a result is there when the next instruction may begin. */
+	uint64_t ready = class->latency ? begun + class->latency : mcu->now;
+	uint8_t why = (uint8_t)cause_of(step->op->class);
+
+	for (unsigned int i = 0; mask; i++, mask >>= 1)
+		if (mask & 1) {
+			/* An address that is written back is there after a cycle. */
+			bool quick = i < 16 && step->op->address >> i & 1;
+
+			mcu->ready[i] = quick ? begun + 1 : ready;
+			mcu->why[i] = quick ? CAUSE_DEPENDENCY : why;
+		}
+}
+
+static bool is_return(const struct t32_op *op)
+{
+	return (op->class == T32_JUMP && op->operands == 1u << 14 && !op->written) || op->class == T32_LOADS;
+}
+
+/* Whether a predictor knew where the branch goes. */
+static bool was_foretold(struct mcu *mcu, const struct step *step, uint64_t behind)
+{
+	const struct t32_op *op = step->op;
+	uint8_t *counter;
+	bool right;
+
+	if (mcu->numbers[MCU_RETURNS] && (op->class == T32_CALL || (op->class == T32_JUMP && op->written >> 14 & 1)))
+		mcu->returns[mcu->return_count++ % mcu->numbers[MCU_RETURNS]] = behind;
+	if (is_return(op)) {
+		if (!mcu->return_count)
+			return false;
+		return mcu->returns[--mcu->return_count % mcu->numbers[MCU_RETURNS]] == step->target;
+	}
+	if (!op->conditional)
+		return op->class != T32_TABLE && op->class != T32_LOAD;
+	counter = &mcu->counters[step->address >> 1 & ((1u << mcu->numbers[MCU_PREDICTOR_BITS]) - 1)];
+	right = (*counter >= 2) == step->taken;
+	if (step->taken)
+		*counter = (uint8_t)(*counter < 3 ? *counter + 1 : 3);
+	else
+		*counter = (uint8_t)(*counter ? *counter - 1 : 0);
+	return right;
+}
+
+static enum mcu_number refill_of(const struct t32_op *op)
+{
+	if (op->class == T32_CALL)
+		return MCU_REFILL_CALL;
+	if (op->class == T32_JUMP)
+		return MCU_REFILL_REGISTER;
+	return op->class == T32_BRANCH ? MCU_REFILL : MCU_REFILL_LOAD;
+}
+
+static void go_on(struct mcu *mcu, const struct step *step)
+{
+	uint64_t behind = step->address + step->op->bytes;
+
+	/* An exception comes between any two instructions; it is no branch. */
+	if (!step->op->writes_pc) {
+		mcu->begun = step->taken ? 0 : mcu->begun;
+		return;
+	}
+	if (mcu->numbers[MCU_PREDICTOR_BITS]) {
+		if (!was_foretold(mcu, step, behind))
+			pass(mcu, step, CAUSE_MISPREDICT, mcu->numbers[MCU_MISPREDICT]);
+		else if (step->taken)
+			pass(mcu, step, CAUSE_FETCH, mcu->numbers[refill_of(step->op)]);
+	} else if (step->taken) {
+		pass(mcu, step, CAUSE_FETCH, mcu->numbers[refill_of(step->op)]);
+	}
+	if (step->taken)
+		mcu->begun = 0;
+}
+
+static void remember(struct mcu *mcu, const struct step *step)
+{
+	mcu->before.class = step->op->class;
+	mcu->before.updates = step->op->updates;
+	mcu->before.address = step->op->address;
+	mcu->before.written = step->op->written;
+	mcu->before.jumped = step->taken;
+	mcu->before.narrow = step->op->bytes == 2;
+}
+
+/* IT behind a narrow instruction is taken with it. */
+static bool is_folded(const struct mcu *mcu, const struct step *step)
+{
+	return mcu->numbers[MCU_FOLDED] && step->op->makes_conditional && mcu->before.narrow && !mcu->before.jumped;
+}
+
+static void take(struct mcu *mcu, const struct step *step)
+{
+	enum cause why = CAUSE_DEPENDENCY;
+	uint64_t ready = mcu->waits ? operands_ready(mcu, step->op, &why) : 0;
+	uint64_t begun;
+
+	pass(mcu, step, CAUSE_FETCH, flash_fetch(&mcu->flash, step->address, step->op->bytes, mcu->now));
+	align(mcu, step);
+	if (begins_with_before(mcu, step, ready)) {
+		begun = mcu->now - 1;
+	} else {
+		if (ready > mcu->now)
+			pass(mcu, step, why, ready - mcu->now);
+		begun = mcu->now;
+		memset(mcu->units, 0, sizeof(mcu->units));
+		mcu->units[step->class->unit] = 1;
+		if (is_memory(step->op->class)) {
+			execute_memory(mcu, step);
+		} else if (!is_folded(mcu, step)) {
+			pass(mcu, step, CAUSE_ISSUE, 1);
+			if (step->class->cycles > 1)
+				pass(mcu, step, cause_of(step->op->class), step->class->cycles - 1);
+		}
+		if (mcu->now == begun + 1)
+			mcu->begun = 1;
+	}
+	if (mcu->waits)
+		write_results(mcu, step, begun);
+	go_on(mcu, step);
+	remember(mcu, step);
+}
+
+void mcu_run(struct mcu *mcu, const struct mcu_code *code, uint32_t instructions, const struct access *accesses,
+	     size_t count, uint64_t next, struct spent *spent)
+{
+	static const struct mcu_class unknown = { .cycles = 1 };
+	size_t done = 0;
+
+	for (uint32_t i = 0; i < instructions; i++) {
+		struct step step = { .op = &code->ops[i], .address = code->addresses[i], .spent = spent };
+		size_t first = done;
+
+		while (done < count && accesses[done].instruction <= i)
+			done++;
+		step.accesses = accesses + first;
+		step.count = done - first;
+		step.class = &mcu->classes[step.op->class];
+		if (!step.class->known)
+			step.class = &unknown;
+		step.target = i + 1 == instructions ? next : code->addresses[i + 1];
+		step.taken = step.target != code->addresses[i + 1];
+		if (!step.class->known || step.class->outside)
+			spent->outside_instructions++;
+		take(mcu, &step);
+	}
+}
