@@ -3,7 +3,7 @@
 
 import pytest
 
-from worldwise.libraries.core_model import table_of
+from worldwise.predict.cores import tables
 from worldwise.validation.bench import Bench
 from worldwise.validation.cells import CORES
 from worldwise.validation.record import Row, load_run
@@ -32,7 +32,7 @@ def sample() -> dict[str, list[Row]]:
 def test_a_cell_takes_the_cycles_that_the_kept_run_says(bench: Bench, name: str) -> None:
     rows = sample()[name]
     assert {row.core for row in rows} == set(CORES)
-    passed = bench.run(rows[0].call, {core: table_of(core) for core in CORES})
+    passed = bench.run(rows[0].call, tables(CORES))
     for row in rows:
         spent = passed.cores[row.core]
         assert (spent.calls, spent.causes, spent.outside_instructions) == (row.cycles, row.causes, row.outside)
@@ -42,7 +42,7 @@ def test_a_cell_takes_the_cycles_that_the_kept_run_says(bench: Bench, name: str)
 def test_a_core_of_another_table_takes_other_cycles(bench: Bench) -> None:
     """The comparison can fail: a multiplier that is slower changes the cycles."""
     row = sample()["x25519-dh-alt"][0]
-    table = table_of(row.core)
+    table = tables([row.core])[row.core]
     slower = table.replace("class mul64 latency ", "class mul64 latency 1")
     assert slower != table
     assert bench.run(row.call, {row.core: slower}).cores[row.core].calls != row.cycles

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from worldwise.base.errors import WorldwiseError
-from worldwise.libraries.core_model import table_of
+from worldwise.predict.cores import tables
 from worldwise.validation import provenance, record
 from worldwise.validation.bench import Block, _passed
 from worldwise.validation.cells import CORES, Call, call_of, cells
@@ -252,7 +252,7 @@ def test_the_page_has_a_place_for_the_tables() -> None:
 
 
 def test_the_kept_run_was_made_with_the_engine_and_the_cores_that_are_there() -> None:
-    assert out_of_date(load_run(), {core: table_of(core) for core in CORES}) == []
+    assert out_of_date(load_run(), tables(CORES)) == []
 
 
 def test_the_kept_run_has_every_figure() -> None:

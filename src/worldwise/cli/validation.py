@@ -10,7 +10,7 @@ from worldwise.base import outgoing
 from worldwise.base.errors import WorldwiseError
 from worldwise.cli.options import runs_option
 from worldwise.cli.progress import Steps
-from worldwise.libraries.core_model import table_of
+from worldwise.predict.cores import tables
 from worldwise.report.terminal import print_sections
 from worldwise.validation.bench import Bench
 from worldwise.validation.cells import CORES, cells
@@ -30,7 +30,6 @@ def validation() -> None:
 
 def measure_into(folder: Path, jobs: int | None = None, kept: bool = False) -> None:
     """Run all cells, print the tables, and write the run's files into a folder. Raises WorldwiseError."""
-    tables = {core: table_of(core) for core in CORES}
     steps = Steps()
 
     def tell(done: int, of: int) -> None:
@@ -39,7 +38,7 @@ def measure_into(folder: Path, jobs: int | None = None, kept: bool = False) -> N
 
     try:
         bench = Bench(steps.note)
-        run = measured(bench, cells(), tables, jobs or os.cpu_count() or 1, tell)
+        run = measured(bench, cells(), tables(CORES), jobs or os.cpu_count() or 1, tell)
     finally:
         steps.end()
     write_run(run, folder)
@@ -84,7 +83,7 @@ def check() -> None:
     \b
       worldwise validation check
     """
-    stale = out_of_date(load_run(), {core: table_of(core) for core in CORES})
+    stale = out_of_date(load_run(), tables(CORES))
     if stale:
         raise WorldwiseError(
             f"the validation was not measured with what is there: {', '.join(stale)} changed",
