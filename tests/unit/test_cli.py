@@ -90,11 +90,12 @@ COMMANDS = dict(commands(cli.cli))
 def test_every_command_is_there() -> None:
     """If this fails, a command was dropped, or forgotten in the group."""
     known = {"run", "explain", "report", "compare", "plot", "list", "suites", "schema", "lab", "keycache"}
-    known |= {"cache", "doctor", "predict"}
+    known |= {"cache", "doctor", "predict", "validation"}
     assert {words[0] for words in COMMANDS} == known
     below = {words for words in COMMANDS if len(words) > 1}
     assert {two for one, two in below if one == "lab"} == {"build", "status", "check", "enter", "relock", "clean"}
     assert {two for one, two in below if one == "cache"} == {"clean"}
+    assert {two for one, two in below if one == "validation"} == {"measure", "show", "check"}
     assert {two for one, two in below if one == "keycache"} == {"demo", "packages", "fuzz"}
 
 

@@ -42,6 +42,7 @@ _COMMANDS = {
         Listed("doctor", "Check this machine, and say what to do", "worldwise.cli.doctor:doctor"),
         Listed("cache", "Show what the cache has, and remove what is of no use", "worldwise.cli.cache:cache"),
         Listed("lab", "Make, check and enter the pinned Debian root that everything runs in", "worldwise.cli.lab:lab"),
+        Listed("validation", "Compare predicted cycles with hardware's", "worldwise.cli.validation:validation"),
         Listed("keycache", "Try, package and fuzz the secure key cache", "worldwise.cli.keycache:keycache"),
     ),
 }

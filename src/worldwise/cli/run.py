@@ -26,6 +26,9 @@ if TYPE_CHECKING:
 _LATEST = "latest"
 # `--option-sweep` without a suite.
 _SWEPT = "options"
+# No suite of cases: predictions against hardware. It takes these options alone.
+_VALIDATION = "validation"
+_WITH_VALIDATION = ("suite", "jobs", "runs")
 # A resumed run already has these.
 _NOT_WITH_RESUME = (
     *("suite", "variants", "operations", "targets", "curves", "sweep", "samples"),
@@ -148,6 +151,8 @@ def run(**typed: Any) -> int:
     Exit status: 0 all is well; 1 a case failed or the budget is not met; 2 it could not be measured.
     """
     call = _Call(**typed)
+    if call.suite == _VALIDATION:
+        return _validation(call)
     if call.resume:
         _refuse_with_resume()
     if call.sweep and _is_default("suite"):
@@ -248,6 +253,17 @@ def _with_swept(planned: Suite) -> Suite:
         return swept(planned)
     except WorldwiseError:
         return planned
+
+
+def _validation(call: _Call) -> int:
+    """Runs the validation of the models. Raises click.UsageError for an option that only cases have."""
+    from worldwise.cli.validation import FOLDER, measure_into
+
+    for parameter in click.get_current_context().command.params:
+        if parameter.name and parameter.name not in _WITH_VALIDATION and not _is_default(parameter.name):
+            raise click.UsageError(f"the validation has no cases, so it does not accept {parameter.opts[0]}")
+    measure_into(call.runs / FOLDER, call.jobs)
+    return 0
 
 
 def _refuse_with_resume() -> None:

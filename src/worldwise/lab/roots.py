@@ -62,5 +62,19 @@ ROOTS = {
             paths.LAB / "keycache.lock.json",
             ("aarch64-linux-gnu-gcc", "clang", "dpkg-buildpackage"),
         ),
+        Root(
+            "validation",
+            "compilers and llvm-mca of the models' validation",
+            paths.LAB / "validation.toml",
+            paths.LAB / "validation.lock.json",
+            ("aarch64-linux-gnu-gcc-13", "aarch64-linux-gnu-gcc-14", "clang-18", "clang-19"),
+        ),
+        Root(
+            "validation-old",
+            "the older compilers of that",
+            paths.LAB / "validation-old.toml",
+            paths.LAB / "validation-old.lock.json",
+            ("aarch64-linux-gnu-gcc-11", "aarch64-linux-gnu-gcc-12", "clang-14"),
+        ),
     )
 }

@@ -81,13 +81,24 @@ _BIG = Names(
         " f_add f_compare f_mul f_mac f_div32 f_div64 f_convert f_to_core f_from_core aes aes_mix sha1 sha256"
         " sha256_schedule sha3 sha512 hint barrier exclusive system trap unknown"
     ),
-    keys={
-        key: ()
-        for key in (
-            "latency second_latency busy uops each forward multiplies alone need_value need_shifted need_accumulate"
-            " need_address need_data"
-        ).split()
-    },
+    keys=dict.fromkeys(
+        [
+            "latency",
+            "second_latency",
+            "busy",
+            "uops",
+            "each",
+            "forward",
+            "multiplies",
+            "alone",
+            "need_value",
+            "need_shifted",
+            "need_accumulate",
+            "need_address",
+            "need_data",
+        ],
+        (),
+    ),
     ports=_words("ports second"),
 )
 KINDS: Mapping[str, Names] = {"mcu": _MCU, "in-order": _BIG, "out-of-order": _BIG}

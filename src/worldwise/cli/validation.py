@@ -1,0 +1,92 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""`worldwise validation`: predictions against published cycles of hardware."""
+
+import os
+from pathlib import Path
+
+import click
+
+from worldwise.base import outgoing
+from worldwise.base.errors import WorldwiseError
+from worldwise.cli.options import runs_option
+from worldwise.cli.progress import Steps
+from worldwise.predict.cores import tables
+from worldwise.report.terminal import print_sections
+from worldwise.validation.bench import Bench
+from worldwise.validation.cells import CORES, cells
+from worldwise.validation.keeping import keep, write_run
+from worldwise.validation.measuring import measure as measured
+from worldwise.validation.record import RUN, load_run, out_of_date
+from worldwise.validation.report import sections
+
+# The folder in that of the runs.
+FOLDER = "validation"
+
+
+@click.group()
+def validation() -> None:
+    """Compare predicted cycles with published cycles of hardware, to which the models were never fitted."""
+
+
+def measure_into(folder: Path, jobs: int | None = None, kept: bool = False) -> None:
+    """Run all cells, print the tables, and write the run's files into a folder. Raises WorldwiseError."""
+    steps = Steps()
+
+    def tell(done: int, of: int) -> None:
+        if done % 50 == 0 or done == of:
+            steps.note(f"{done} of {of} calls")
+
+    try:
+        bench = Bench(steps.note)
+        run = measured(bench, cells(), tables(CORES), jobs or os.cpu_count() or 1, tell)
+    finally:
+        steps.end()
+    write_run(run, folder)
+    if kept:
+        keep(run)
+    print_sections(sections(run), outgoing.console())
+    outgoing.echo(f"\nrun.json, errors.json and scatter.svg are in {folder}")
+
+
+@validation.command()
+@click.option("--jobs", type=click.IntRange(1), help="Emulators at a time.  [default: one a processor]")
+@click.option("--keep", "kept", is_flag=True, help="Make it the run of this repository, from which error lines come.")
+@runs_option
+def measure(jobs: int | None, kept: bool, runs: Path) -> None:
+    """Build the measured libraries, run every figure's code through the models, and print the errors.
+
+    The libraries are compiled as for the published figures, by the compilers of two Debians: their roots take 1.5 GB.
+    Minutes, once these are there. The files are in RUNS/validation.
+
+    \b
+      worldwise validation measure
+    """
+    measure_into(runs / FOLDER, jobs, kept)
+
+
+@validation.command()
+@click.argument("file", default=RUN, type=click.Path(path_type=Path, exists=True, dir_okay=False))
+@click.option("--every", is_flag=True, help="A line for each figure too.")
+def show(file: Path, every: bool) -> None:
+    """Print the tables of a run: FILE is its run.json.  [default: the repository's]
+
+    \b
+      worldwise validation show --every
+    """
+    print_sections(sections(load_run(file), every), outgoing.console())
+
+
+@validation.command()
+def check() -> None:
+    """Say whether the repository's run was made with the engine and the cores that are there. Exit status 2 if not.
+
+    \b
+      worldwise validation check
+    """
+    stale = out_of_date(load_run(), tables(CORES))
+    if stale:
+        raise WorldwiseError(
+            f"the validation was not measured with what is there: {', '.join(stale)} changed",
+            "`worldwise validation measure --keep` measures it anew",
+        )
+    outgoing.echo("measured with what is there")

@@ -1,0 +1,143 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Runs the programs of the validation in the emulator, under the plugin that asks the models of cores."""
+
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from worldwise.base import files
+from worldwise.base.errors import WorldwiseError
+from worldwise.lab.image import ImageStore
+from worldwise.lab.lab import Lab, open_lab
+from worldwise.lab.roots import MAIN
+from worldwise.lab.sandbox.lending import scratch
+from worldwise.lab.sandbox.network import Bind
+from worldwise.libraries.crates import Crates
+from worldwise.machine.plugin import cycles_plugin
+from worldwise.validation.cells import CALLS, Call
+from worldwise.validation.programs import PROGRAMS
+
+# Seconds that a cell may take: the longest has 25 million instructions a call.
+_TIMEOUT = 900
+_MOST_OUTPUT = 256 * 2**20
+# QEMU's processor only decodes; the models decide the cycles.
+_MACHINE = ("-M", "virt", "-cpu", "cortex-a76", "-m", "256M", "-display", "none", "-nodefaults", "-monitor", "none")
+
+
+@dataclass(frozen=True)
+class Block:
+    """A block of instructions that was executed in regions: its address, its length, and how often."""
+
+    pc: int
+    instructions: int
+    times: int
+
+
+@dataclass(frozen=True)
+class Spent:
+    """What a core's model says: cycles of each call, and of the last one by cause and outside the validated domain."""
+
+    calls: tuple[int, ...]
+    causes: tuple[int, ...]
+    outside_instructions: int
+
+
+@dataclass(frozen=True)
+class Passed:
+    """What calls took: instructions of the last one, each core's cycles, the checksum, and the blocks of all calls."""
+
+    instructions: int
+    cores: Mapping[str, Spent]
+    checksum: str
+    blocks: tuple[Block, ...]
+
+
+class Bench:
+    """Builds what is needed at first use, and runs cells. Safe for threads once `prepare` was called.
+
+    Args:
+        notify: called with a line of text when something is built.
+    """
+
+    def __init__(self, notify: Callable[[str], None] = lambda _: None) -> None:
+        self.notify = notify
+        self._labs: dict[str, Lab] = {}
+        self._programs: dict[str, Path] = {}
+        self._plugin: Path | None = None
+
+    def lab(self, root: str) -> Lab:
+        """A root, made if missing."""
+        if root not in self._labs:
+            self._labs[root] = open_lab(name=root)
+            self._labs[root].ensure()
+        return self._labs[root]
+
+    def program(self, name: str) -> Path:
+        """The file of a program of PROGRAMS, built if missing."""
+        if name not in self._programs:
+            program = PROGRAMS[name]
+            store = ImageStore(self.lab(program.root), self.notify)
+            self._programs[name] = store.get(program.recipe(Crates(self.notify))).file("program")
+        return self._programs[name]
+
+    def plugin(self) -> Path:
+        """The plugin's file, built if missing."""
+        if self._plugin is None:
+            self._plugin = ImageStore(self.lab(MAIN), self.notify).get(cycles_plugin()).file("cycles.so")
+        return self._plugin
+
+    def run(self, call: Call, tables: Mapping[str, str], calls: int = CALLS) -> Passed:
+        """Make calls with models of cores, whose caches and predictors are empty before the first.
+
+        Args:
+            call: what to call.
+            tables: each core's table, by its name.
+            calls: how many.
+
+        Raises WorldwiseError if the program fails or says something else than it should.
+        """
+        program, plugin, lab = self.program(call.program), self.plugin(), self.lab(MAIN)
+        with scratch(lab.cache) as folder:
+            out, cores = folder / "out", folder / "cores"
+            for made in (out, cores):
+                made.mkdir()
+            for core, table in tables.items():
+                (cores / core).write_text(table, encoding="utf-8")
+            words = ("cells", str(calls), call.operation, call.implementation, call.compiler)
+            options = ["/plugin.so", *(f"core=/cores/{core}" for core in tables), "out=/out/cycles"]
+            command = [
+                *("qemu-system-aarch64", *_MACHINE, "-serial", "none", "-kernel", "/program"),
+                *("-semihosting-config", "enable=on,target=native" + "".join(f",arg={word}" for word in words)),
+                *("-plugin", ",".join(options)),
+            ]
+            binds: list[Bind] = [
+                (program, "/program", "ro"),
+                (plugin, "/plugin.so", "ro"),
+                (cores, "/cores", "ro"),
+                (out, "/out", "rw"),
+            ]
+            result = lab.run(command, binds=binds, timeout=_TIMEOUT)
+            lines = files.read_bytes(out / "cycles", _MOST_OUTPUT, out).decode().splitlines()
+        return _passed(call, calls, result.stdout, [json.loads(line) for line in lines])
+
+
+def _passed(call: Call, calls: int, said: str, lines: list[dict[str, Any]]) -> Passed:
+    """What the program and the plugin said, checked against each other."""
+    regions = [line for line in lines if line["type"] == "region"]
+    words = said.split()
+    wanted = [call.operation, str(call.length), call.implementation, str(calls)]
+    if words[:4] != wanted or len(words) != 6 or words[5] != call.compiler or len(regions) != calls:
+        raise WorldwiseError(f"{call}: the program said {files.quoted(said)!r}, with {len(regions)} regions")
+    last = regions[-1]
+    cores = {
+        core: Spent(
+            calls=tuple(region["cores"][core]["cycles"] for region in regions),
+            causes=tuple(spent["causes"]),
+            outside_instructions=spent["outside_instructions"],
+        )
+        for core, spent in last["cores"].items()
+    }
+    blocks = tuple(Block(line["pc"], line["instructions"], line["times"]) for line in lines if line["type"] == "block")
+    return Passed(last["instructions"], cores, words[4], blocks)

@@ -1,0 +1,50 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""The files that a run of the validation makes, and those of them that the repository keeps."""
+
+import re
+from pathlib import Path
+
+from worldwise.base import paths
+from worldwise.base.errors import WorldwiseError
+from worldwise.validation.record import MEASURED, Run, dump_run
+from worldwise.validation.report import markdown
+from worldwise.validation.scatter import scatter
+from worldwise.validation.statistics import error_lines
+
+# The page with the tables, between these two lines.
+PAGE = paths.REPOSITORY / "docs" / "validation.md"
+BEGIN = (
+    "<!-- What stands from here on comes from measured/validation/run.json: `worldwise validation measure --keep`. -->"
+)
+END = "<!-- Up to here. -->"
+
+
+def run_files(run: Run) -> dict[str, bytes]:
+    """The files of a run's folder, by name."""
+    return {
+        "run.json": dump_run(run).encode(),
+        "errors.json": error_lines(run).encode(),
+        "scatter.svg": scatter(run),
+    }
+
+
+def page_with(text: str, run: Run) -> str:
+    """The page's text with the tables of a run. Raises WorldwiseError if the page has no place for them."""
+    place = re.compile(f"{re.escape(BEGIN)}\n.*{re.escape(END)}", re.DOTALL)
+    if not place.search(text):
+        raise WorldwiseError(f"{PAGE}: has no place for the tables", "take the page from git again")
+    block = f"{BEGIN}\n\n{markdown(run)}\n{END}"
+    return place.sub(lambda _: block, text)
+
+
+def write_run(run: Run, folder: Path) -> None:
+    """Write a run's files into a folder, which is made if missing."""
+    folder.mkdir(parents=True, exist_ok=True)
+    for name, content in run_files(run).items():
+        (folder / name).write_bytes(content)
+
+
+def keep(run: Run) -> None:
+    """Make a run the repository's: its files, and the tables of the page."""
+    write_run(run, MEASURED)
+    PAGE.write_text(page_with(PAGE.read_text(encoding="utf-8"), run), encoding="utf-8")

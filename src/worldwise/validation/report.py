@@ -1,0 +1,98 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""What a run of the validation says: tables of errors, of ways to predict, and of each figure."""
+
+from collections.abc import Iterable
+
+from worldwise.base.tables import Section, Table
+from worldwise.validation.record import Row, Run
+from worldwise.validation.statistics import Errors, alternatives, by_core_and_kind, errors, held_out, ways
+
+_HELD_OUT = "Held-out figures alone: nothing was fitted to them. Errors in % of the hardware's cycles."
+_P90 = "90 %: nine of ten figures are not further off. mean: with its sign, below 0 where the model is too fast."
+
+
+def sections(run: Run, every: bool = False) -> list[Section]:
+    """The parts of the report; `every` adds a line for each figure."""
+    found = [_errors(run), _ways(run), _calibration(run)]
+    return [*found, *(_figures(run, core) for core in _cores(run.rows))] if every else found
+
+
+def _cores(rows: Iterable[Row]) -> list[str]:
+    return sorted({row.core for row in rows})
+
+
+def _numbers(found: Errors) -> list[str]:
+    return [
+        str(found.figures),
+        *(f"{value:.1f}" for value in (found.median, found.p90, found.worst)),
+        f"{found.bias:+.1f}",
+    ]
+
+
+_HEADERS = ["figures", "median", "90 %", "worst", "mean"]
+
+
+def _errors(run: Run) -> Section:
+    rows = [[core, kind, *_numbers(found)] for (core, kind), found in by_core_and_kind(run).items()]
+    return Section(
+        "Errors of predicted cycles",
+        Table(["core", "code", *_HEADERS], rows, left=2),
+        [_HELD_OUT, _P90],
+        "errors",
+    )
+
+
+def _ways(run: Run) -> Section:
+    rows = [[core, way, *_numbers(found)] for (core, way), found in alternatives(run).items()]
+    return Section(
+        "What the model is worth: other ways to predict the same figures",
+        Table(["core", "way", *_HEADERS], rows, left=2),
+        ["The fitted number of cycles per instruction is that of the least median error on the calibration figures."],
+        "ways",
+    )
+
+
+def _calibration(run: Run) -> Section:
+    fitted = [row for row in run.rows if row.which == "calibration"]
+    rows = [[core, *_numbers(errors(row.error for row in fitted if row.core == core))] for core in _cores(fitted)]
+    return Section(
+        "Errors of the figures that numbers of the cores may be fitted to",
+        Table(["core", *_HEADERS], rows, left=1),
+        ["They say nothing about other code."],
+        "calibration",
+    )
+
+
+def _figures(run: Run, core: str) -> Section:
+    rows = []
+    for row in run.rows:
+        if row.core == core:
+            label = row.what + (f" {row.implementation}" if row.program == "s2n" else "")
+            compiler = " ".join(row.compiler.split()[:2]) or "assembly"
+            others = [f"{100 * (way.predict(row) / row.hardware - 1):+.1f}" for way in ways(run, core)[:-1]]
+            rows.append(
+                [
+                    *(label, compiler, "held out" if row.which == "validation" else "fitted", row.kind),
+                    *(f"{row.hardware:,.0f}", f"{row.predicted:,.0f}", f"{row.error:+.1f}", *others),
+                ]
+            )
+    names = ["figure", "compiler", "set", "code", "hardware", "predicted", "error %", "1 CPI", "flat", "llvm-mca"]
+    return Section(f"Figures of {core}", Table(names, rows, left=4), [], f"figures-{core}")
+
+
+def markdown(run: Run) -> str:
+    """The tables of errors and ways, for a page of docs."""
+    parts = []
+    for section in sections(run)[:2]:
+        assert section.table
+        head, left = section.table.headers, section.table.left
+        lines = ["| " + " | ".join(head) + " |", "|" + "---|" * left + "---:|" * (len(head) - left)]
+        lines += ["| " + " | ".join(row) + " |" for row in section.table.rows]
+        parts.append("\n".join([f"{section.title}:", "", *lines, "", *section.notes]))
+    return "\n\n".join(parts) + "\n"
+
+
+def worst(run: Run, core: str, most: int) -> list[Row]:
+    """The held-out figures of a core that are furthest off, the worst first."""
+    rows = [row for row in held_out(run.rows) if row.core == core]
+    return sorted(rows, key=lambda row: -abs(row.error))[:most]

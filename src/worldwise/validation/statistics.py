@@ -1,0 +1,122 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Errors of predictions in numbers: by core and kind of code, over held-out figures, and of the ways to predict."""
+
+import json
+import math
+import statistics
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+
+from worldwise.validation.record import Row, Run, error_of
+
+
+@dataclass(frozen=True)
+class Errors:
+    """Errors of some figures, in per cent: of their absolute values, and their mean with its sign.
+
+    `p90` is the smallest error that at least 90 % of them do not exceed.
+    """
+
+    figures: int
+    median: float
+    p90: float
+    worst: float
+    bias: float
+
+
+def errors(found: Iterable[float]) -> Errors:
+    """The numbers of errors that are given in per cent with their sign; at least one."""
+    signed = list(found)
+    sizes = sorted(map(abs, signed))
+    return Errors(
+        figures=len(sizes),
+        median=statistics.median(sizes),
+        p90=sizes[math.ceil(0.9 * len(sizes)) - 1],
+        worst=sizes[-1],
+        bias=statistics.fmean(signed),
+    )
+
+
+# Kinds of error lines, and which rows are of them; every row is of `all`.
+KINDS: dict[str, Callable[[Row], bool]] = {
+    "all": lambda _: True,
+    "integer": lambda row: row.kind == "integer",
+    "vector": lambda row: row.kind == "vector",
+    "assembly": lambda row: row.implementation.startswith("arm64-"),
+    "compiled": lambda row: not row.implementation.startswith("arm64-"),
+    "lib25519": lambda row: row.program.startswith("lib25519"),
+    "libntruprime": lambda row: row.program == "libntruprime",
+}
+
+
+def held_out(rows: Iterable[Row]) -> list[Row]:
+    """The rows to whose figures nothing was fitted."""
+    return [row for row in rows if row.which == "validation"]
+
+
+def by_core_and_kind(run: Run) -> dict[tuple[str, str], Errors]:
+    """The errors of held-out figures, by core and kind, in that order."""
+    rows = held_out(run.rows)
+    found: dict[tuple[str, str], Errors] = {}
+    for core in sorted({row.core for row in rows}):
+        for kind, belongs in sorted(KINDS.items()):
+            some = [row.error for row in rows if row.core == core and belongs(row)]
+            if some:
+                found[core, kind] = errors(some)
+    return found
+
+
+def error_lines(run: Run) -> str:
+    """The file of error lines, measured/validation/errors.json, that a run makes."""
+    lines = [
+        {
+            "core": core,
+            "kind": kind,
+            "figures": found.figures,
+            "median": round(found.median, 2),
+            "p90": round(found.p90, 2),
+            "worst": round(found.worst, 2),
+        }
+        for (core, kind), found in by_core_and_kind(run).items()
+    ]
+    return json.dumps({"format": 1, "made_by": "worldwise run validation", "lines": lines}, indent=2) + "\n"
+
+
+def best_flat(rows: Sequence[Row]) -> float:
+    """The one number of cycles per instruction that leaves the smallest median error in these rows."""
+    candidates = sorted(row.hardware / row.instructions for row in rows)
+
+    def median(cycles: float) -> float:
+        return statistics.median(abs(error_of(cycles * row.instructions, row.hardware)) for row in rows)
+
+    return min(candidates, key=median)
+
+
+@dataclass(frozen=True)
+class Way:
+    """A way to predict: its name, and what it says of a row."""
+
+    name: str
+    predict: Callable[[Row], float]
+
+
+def ways(run: Run, core: str) -> list[Way]:
+    """The ways that are compared for a core; what they have to fit is fitted to its calibration figures."""
+    calibration = [row for row in run.rows if row.core == core and row.which == "calibration"]
+    flat = best_flat(calibration) if calibration else 1.0
+    return [
+        Way("1 cycle per instruction", lambda row: row.instructions),
+        Way(f"{flat:.2f} cycles per instruction (fitted)", lambda row: flat * row.instructions),
+        Way("llvm-mca per block", lambda row: row.mca),
+        Way("this model", lambda row: row.predicted),
+    ]
+
+
+def alternatives(run: Run) -> dict[tuple[str, str], Errors]:
+    """The errors of each way on the same held-out figures, by core and way."""
+    rows = held_out(run.rows)
+    return {
+        (core, way.name): errors(error_of(way.predict(row), row.hardware) for row in rows if row.core == core)
+        for core in sorted({row.core for row in rows})
+        for way in ways(run, core)
+    }

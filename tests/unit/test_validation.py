@@ -1,0 +1,282 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Predictions against hardware: the figures, the statistics, and the run that the repository keeps."""
+
+import json
+from collections import Counter
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from worldwise.base.errors import WorldwiseError
+from worldwise.predict.cores import tables
+from worldwise.validation import provenance, record
+from worldwise.validation.bench import Block, _passed
+from worldwise.validation.cells import CORES, Call, call_of, cells
+from worldwise.validation.code import is_vector, weighted
+from worldwise.validation.figures import load_figures
+from worldwise.validation.keeping import BEGIN, END, PAGE, page_with, run_files
+from worldwise.validation.programs import PROGRAMS
+from worldwise.validation.record import MEASURED, Made, Row, Run, dump_run, interquartile_mean, load_run, out_of_date
+from worldwise.validation.report import markdown, sections
+from worldwise.validation.statistics import alternatives, best_flat, by_core_and_kind, error_lines, errors
+
+ROW = Row(
+    core="cortex-a53",
+    which="validation",
+    source="lib25519-20260614",
+    what="pow_inv25519 ref10",
+    file="benchmarks/a53-pi3aplus",
+    compiler="gcc 12.2.0 -O2",
+    program="lib25519-a53",
+    operation="pow_inv25519",
+    length=32,
+    implementation="ref10",
+    hardware=1000.0,
+    cycles=(1500, 1090, 1100, 1100, 1110),
+    instructions=800,
+    causes=(1100, 0, 0, 0, 0, 0),
+    outside=0,
+    vector=0.0,
+    mca=900.0,
+    checksum="1",
+)
+
+
+def run_of(*rows: Row) -> Run:
+    digest = "0" * 64
+    return Run(made=Made(engine=digest, cores={}, figures={}, programs={}), rows=rows)
+
+
+def with_hardware(*values: float, **changes: object) -> list[Row]:
+    return [ROW.model_copy(update={"hardware": value, **changes}) for value in values]
+
+
+def test_the_two_sets_have_no_figure_in_common() -> None:
+    calibration, validation = load_figures("calibration"), load_figures("validation")
+    assert (len(calibration), len(validation)) == (143, 640)
+    assert not {figure.key for figure in calibration} & {figure.key for figure in validation}
+    # Not even the same operation of the same library.
+    named = [{(one.source, one.what) for one in figures} for figures in (calibration, validation)]
+    assert not named[0] & named[1]
+
+
+def test_every_figure_of_the_four_cores_is_called_by_a_program() -> None:
+    for which, expected in (("calibration", 69), ("validation", 547)):
+        found = cells((which,))  # type: ignore[arg-type]
+        assert len(found) == expected == sum(one.core in CORES for one in load_figures(which))  # type: ignore[arg-type]
+        assert {cell.call.program for cell in found} <= set(PROGRAMS)
+    # A call belongs to one figure of a core.
+    assert max(Counter((cell.figure.core, cell.call) for cell in cells()).values()) == 1
+
+
+def test_a_figure_without_a_program_has_no_call() -> None:
+    assert {call_of(one) for one in load_figures("validation") if one.source == "wolfssl"} == {None}
+
+
+def test_no_number_of_a_core_was_fitted_to_what_judges() -> None:
+    assert not [wrong for path in provenance.core_files() for wrong in provenance.wrong_sources(path)]
+
+
+@pytest.mark.parametrize(
+    ("source", "wrong"),
+    [
+        ("fitted: calibration.toml pow_inv25519 ref10", False),
+        ("fitted: validation.toml", True),
+        ("fitted: nP_montgomery25519 donna_c64", True),
+        ("LLVM 19.1.7, AArch64SchedA53.td", False),
+    ],
+)
+def test_a_source_that_names_what_judges_is_found(tmp_path: Path, source: str, wrong: bool) -> None:
+    path = tmp_path / "cortex-x.toml"
+    path.write_text(f'[model.numbers]\nwindow = {{ value = 3, source = "{source}" }}\n')
+    assert bool(provenance.wrong_sources(path)) == wrong
+
+
+def test_held_out_names_are_operations_of_held_out_figures_alone() -> None:
+    names = provenance.held_out_names()
+    assert {"nP_montgomery25519", "multiscalar_ed25519", "core_invsntrup761", "validation.toml"} <= names
+    assert "pow_inv25519" not in names
+
+
+def test_statistics_of_errors() -> None:
+    found = errors([-10.0, 1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0, 9.0])
+    assert (found.figures, found.median, found.p90, found.worst, found.bias) == (10, 5.5, 9.0, 10.0, 3.5)
+    assert errors([-2.5]) == replace(errors([2.5]), bias=-2.5)
+
+
+def test_the_prediction_is_the_mean_of_the_middle_half_of_the_warm_calls() -> None:
+    assert interquartile_mean((4, 1, 3, 100)) == 3.5
+    assert interquartile_mean((7,)) == 7
+    assert ROW.predicted == 1100
+    assert ROW.error == pytest.approx(10.0)
+
+
+def test_the_flat_number_is_that_of_the_least_median_error() -> None:
+    # 1.0, 1.1 and 1.2 cycles per instruction, and one that is far away.
+    assert best_flat(with_hardware(800.0, 880.0, 960.0, 8000.0)) == pytest.approx(1.1)
+
+
+def test_error_lines_are_of_held_out_figures_by_core_and_kind() -> None:
+    rows = [
+        *with_hardware(1000.0, 1100.0),
+        *with_hardware(880.0, vector=30.0),
+        *with_hardware(1.0, which="calibration"),
+    ]
+    found = json.loads(error_lines(run_of(*rows)))
+    lines = {line["kind"]: line for line in found["lines"]}
+    assert found["format"] == 1
+    assert lines["all"] == {
+        "core": "cortex-a53",
+        "kind": "all",
+        "figures": 3,
+        "median": 10.0,
+        "p90": 25.0,
+        "worst": 25.0,
+    }
+    assert (lines["integer"]["figures"], lines["vector"]["figures"], lines["vector"]["median"]) == (2, 1, 25.0)
+    assert [(line["core"], line["kind"]) for line in found["lines"]] == sorted(by_core_and_kind(run_of(*rows)))
+
+
+def test_ways_are_compared_on_the_same_figures() -> None:
+    fitted = with_hardware(1600.0, which="calibration")
+    found = alternatives(run_of(*with_hardware(1000.0), *fitted))
+    assert {way: round(one.median, 6) for (_, way), one in found.items()} == {
+        "1 cycle per instruction": 20.0,
+        "2.00 cycles per instruction (fitted)": 60.0,
+        "llvm-mca per block": 10.0,
+        "this model": 10.0,
+    }
+
+
+def test_a_run_without_figures_has_tables_without_rows() -> None:
+    assert [section.table.rows for section in sections(run_of(), every=True) if section.table] == [[], [], []]
+    assert "x25519" not in markdown(run_of(ROW))
+
+
+def test_each_figure_has_a_row_with_all_ways() -> None:
+    found = sections(run_of(ROW), every=True)[-1]
+    assert found.table
+    assert found.table.rows == [
+        [
+            "pow_inv25519 ref10",
+            "gcc 12.2.0",
+            "held out",
+            "integer",
+            "1,000",
+            "1,100",
+            "+10.0",
+            "-20.0",
+            "-20.0",
+            "-10.0",
+        ]
+    ]
+
+
+@pytest.mark.parametrize(
+    ("word", "vector"),
+    [
+        (0x9B027C20, False),  # mul x0, x1, x2
+        (0xF9400000, False),  # ldr x0, [x0]
+        (0xA9400400, False),  # ldp x0, x1, [x0]
+        (0xFD400000, True),  # ldr d0, [x0]
+        (0xAD400400, True),  # ldp q0, q1, [x0]
+        (0x4E22CC20, True),  # fmla v0.4s, v1.4s, v2.4s
+        (0x2E228020, True),  # umlal v0.8h, v1.8b, v2.8b
+        (0x1E622820, True),  # fadd d0, d1, d2
+        (0x54000000, False),  # b.eq
+    ],
+)
+def test_which_instructions_are_simd_or_floating_point(word: int, vector: bool) -> None:
+    assert is_vector(word) == vector
+
+
+def test_blocks_are_weighed_with_their_passes() -> None:
+    assert weighted([Block(8, 2, 10), Block(16, 1, 3)], {(8, 2): 1.5, (16, 1): 2.0}) == 21.0
+
+
+def test_what_program_and_plugin_say_must_agree() -> None:
+    call = Call("s2n", "x25519-dh", 32, "plain", "assembly")
+    region = {
+        "type": "region",
+        "instructions": 9,
+        "cores": {"c": {"cycles": 7, "causes": [7, 0, 0, 0, 0, 0], "outside_instructions": 1}},
+    }
+    passed = _passed(call, 2, "x25519-dh 32 plain 2 77 assembly\n", [region, region])
+    assert (passed.instructions, passed.checksum, passed.cores["c"].calls) == (9, "77", (7, 7))
+    for said, regions in (("x25519-dh 32 plain 2 77 assembly", 1), ("x25519-dh 32 alt 2 77 assembly", 2), ("", 2)):
+        with pytest.raises(WorldwiseError):
+            _passed(call, 2, said, [region] * regions)
+
+
+def test_a_run_is_read_as_it_was_written(tmp_path: Path) -> None:
+    run = run_of(ROW)
+    path = tmp_path / "run.json"
+    path.write_text(dump_run(run))
+    assert load_run(path) == run
+    path.write_text(dump_run(run).replace('"validation"', '"both"'))
+    with pytest.raises(WorldwiseError, match="which"):
+        load_run(path)
+
+
+def test_a_run_is_out_of_date_when_the_engine_a_core_or_a_figure_changes(monkeypatch: pytest.MonkeyPatch) -> None:
+    made = Made(
+        engine=record.engine_digest(),
+        cores={"cortex-a53": record.table_digest("core cortex-a53\n")},
+        figures=record.figures_digests(),
+        programs={},
+    )
+    run = Run(made=made, rows=(ROW,))
+    assert not out_of_date(run, {"cortex-a53": "core cortex-a53\n"})
+    assert out_of_date(run, {"cortex-a53": "core cortex-a53\nnumber width 2\n"}) == ["the table of cortex-a53"]
+    assert out_of_date(run, {}) == ["the table of cortex-a53"]
+    monkeypatch.setattr(record, "engine_digest", lambda: "1" * 64)
+    monkeypatch.setattr(record, "figures_digests", lambda: {**made.figures, "validation": "2" * 64})
+    found = out_of_date(run, {"cortex-a53": "core cortex-a53\n"})
+    assert found == ["the engine's sources (plugin/model, plugin/cycles)", "published/hardware/validation.toml"]
+
+
+def test_the_page_has_a_place_for_the_tables() -> None:
+    text = page_with(
+        f"above\n{BEGIN}\nold\n{END}\nbelow\n",
+        run_of(*with_hardware(900.0), ROW.model_copy(update={"which": "calibration"})),
+    )
+    assert "old" not in text
+    assert text.startswith(f"above\n{BEGIN}\n")
+    assert text.endswith(f"{END}\nbelow\n")
+    with pytest.raises(WorldwiseError):
+        page_with("no place", run_of(ROW))
+
+
+# The run that the repository keeps; `worldwise validation measure --keep` makes it anew.
+
+
+def test_the_kept_run_was_made_with_the_engine_and_the_cores_that_are_there() -> None:
+    assert out_of_date(load_run(), tables(CORES)) == []
+
+
+def test_the_kept_run_has_every_figure() -> None:
+    rows = load_run().rows
+    expected = [(cell.figure.core, cell.which, cell.figure.what, cell.figure.value, cell.call) for cell in cells()]
+    assert [(row.core, row.which, row.what, row.hardware, row.call) for row in rows] == expected
+
+
+def test_all_implementations_of_an_operation_left_the_same() -> None:
+    left: dict[tuple[str, int], set[str]] = {}
+    for row in load_run().rows:
+        if row.program.startswith("lib25519"):
+            left.setdefault((row.operation, row.length), set()).add(row.checksum)
+    assert {len(checksums) for checksums in left.values()} == {1}
+
+
+def test_lines_plot_and_page_come_from_the_kept_run() -> None:
+    run = load_run()
+    for name, content in run_files(run).items():
+        assert (MEASURED / name).read_bytes() == content, name
+    text = PAGE.read_text(encoding="utf-8")
+    assert page_with(text, run) == text
+
+
+def test_causes_add_up_to_the_last_call() -> None:
+    for row in load_run().rows:
+        assert sum(row.causes) == row.cycles[-1], row.what
