@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The model of cores of the A profile: classes against LLVM's names, a microkernel for each rule, and that errors show."""
+"""The model of A-profile cores: classes against LLVM's names, a microkernel for each rule, and that errors show."""
 
 import re
 import shutil
@@ -32,7 +32,7 @@ BACK, CBZ, RET, BL, DMB = "17ffffff", "b4000040", "d65f03c0", "94000001", "d5033
 LDR, CHASE, STR, STRQ, LDP = "f9400020", "f9400000", "f9000020", "3d800020", "a9400440"
 MEMORY, OTHER = 0x20000000, 0x20002000
 
-# A core whose times can be told by hand. Ports: 1 and 2 integer, 4 multiplier, 8 loads and stores, 16 branches, 32 vectors.
+# A core whose times can be told by hand. Ports: 1 and 2 integers, 4 products, 8 memory, 16 branches, 32 vectors.
 SMALL = """
 core small
 kind {kind}
@@ -199,7 +199,7 @@ def _classes(compiled: Path, words: Sequence[str]) -> list[str]:
     if not program.exists():
         assert COMPILER
         sources = [MODEL / name for name in ("a64.c", "a64_memory.c", "a64_vector.c", "classes.c")]
-        command = [COMPILER, *FLAGS, "-o", program, TESTS / "model_classes.c", *sources]
+        command = [COMPILER, *FLAGS, "-o", str(program), str(TESTS / "model_classes.c"), *map(str, sources)]
         subprocess.run(command, check=True, timeout=120)
     done = subprocess.run([program], input="\n".join(words), capture_output=True, text=True, check=True)
     return done.stdout.split()
@@ -209,9 +209,9 @@ def test_names_of_classes_and_numbers_are_the_engines() -> None:
     """What a file in cores/ may name is what the engine reads."""
     header = (MODEL / "operation.h").read_text(encoding="ascii")
     in_c = set(re.findall(r"X\((\w+)\)", header)) - {"name"}
-    assert KINDS["in-order"].classes == in_c
+    assert set(KINDS["in-order"].classes or ()) == in_c
     numbers = set(re.findall(r"NUMBER\((\w+)\)", (MODEL / "table.c").read_text(encoding="ascii"))) - {"member"}
-    assert KINDS["out-of-order"].numbers == numbers - {"writeback"}
+    assert set(KINDS["out-of-order"].numbers or ()) == numbers - {"writeback"}
 
 
 # --- out of order ---
