@@ -91,4 +91,6 @@ def test_every_core_of_the_repository_loads() -> None:
     names = {path.stem for path in paths.CORES.glob("*.toml")}
     assert {f"cortex-m{number}" for number in (0, 3, 4, 7, 33)} <= names
     for name in names:
-        assert load_core(name).title.startswith("Cortex-M")
+        core = load_core(name)
+        assert core.title.replace(" ", "-").replace("+", "plus").lower() == name
+        assert f"-mcpu={name}" in core.flags

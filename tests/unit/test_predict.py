@@ -404,7 +404,7 @@ def test_a_core_that_cannot_run_a_case_is_told(text: str, table: str, said: str)
 
 def test_a_case_among_others_is_predicted_on_its_own_cores() -> None:
     """If this fails, a board is predicted on another board's core, or OP-TEE on a microcontroller."""
-    named = cores.tables(["cortex-a72,cortex-m4,cortex-m0,cortex-a7"])
+    named = cores.tables(["cortex-a72,cortex-m4,cortex-m0"])
     found = {
         text: [*cores.cores_of(parse_case(text, 1, 0), named)]
         for text in (
@@ -415,6 +415,13 @@ def test_a_case_among_others_is_predicted_on_its_own_cores() -> None:
         )
     }
     assert list(found.values()) == [["cortex-a72"], ["cortex-m4"], [], []]
+
+
+@pytest.mark.parametrize("name", ["cortex-a7", "cortex-a9"])
+def test_a_core_without_a_model_is_refused(name: str) -> None:
+    """If this fails, a core of which nothing is known is predicted."""
+    with pytest.raises(WorldwiseError, match=f"core '{name}': nothing predicts it"):
+        cores.tables([name])
 
 
 def test_user_code_of_both_worlds_is_inside() -> None:

@@ -11,8 +11,6 @@ from worldwise.run.watch import MOST_CORES, can_model
 
 # Kinds of models, in a table's line `kind`, that run no A64 code.
 _MICROCONTROLLERS = "mcu"
-# Cores that have no A64.
-_ONLY_A32 = ("cortex-a7", "cortex-a9")
 
 
 def tables(names: Sequence[str]) -> dict[str, str]:
@@ -74,7 +72,7 @@ def with_memory(case: Case, cores: Mapping[str, str]) -> Mapping[str, str]:
 def _runs(case: Case, name: str, table: str) -> bool:
     """Whether a core runs a case's code."""
     small = name.startswith("cortex-m") or _kind(table) == _MICROCONTROLLERS
-    return small if is_board(case.target) else not small and name not in _ONLY_A32
+    return small if is_board(case.target) else not small
 
 
 def _kind(table: str) -> str:
