@@ -12,13 +12,14 @@ import pytest
 from worldwise.base import paths
 from worldwise.base.errors import WorldwiseError
 from worldwise.base.toml_model import parse
+from worldwise.lab.lab import Lab
 from worldwise.libraries.boards import Core, table_of
 from worldwise.libraries.core_model import KINDS
 
 COMPILER = shutil.which("cc") or shutil.which("gcc") or shutil.which("clang")
 TESTS = Path(__file__).parents[1]
 MODEL = paths.PLUGIN / "model"
-FLAGS = ["-std=c11", "-O1", "-Wall", "-Wextra", "-Wpedantic", "-Werror", "-I", str(MODEL)]
+FLAGS = ["-std=c11", "-O1", "-Wall", "-Wextra", "-Wpedantic", "-Werror", "-static"]
 PROFILE_A = ("cortex-a53", "cortex-a55", "cortex-a72", "cortex-a76", "neoverse-n1")
 VALIDATED = ("cortex-a53", "cortex-a72", "cortex-a76", "neoverse-n1")
 
@@ -87,14 +88,24 @@ def small(kind: str = "out-of-order", **settings: int) -> str:
 
 
 @pytest.fixture(scope="module")
-def compiled(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The folder with the program that runs loops, and the one that names classes."""
-    if not COMPILER:
-        pytest.skip("this host has no C compiler; the machines' tests run the engine too")
+def compiled(tmp_path_factory: pytest.TempPathFactory, request: pytest.FixtureRequest) -> Path:
+    """The folder with the program that runs loops, and the one that names classes; by the lab if the host cannot."""
     directory = tmp_path_factory.mktemp("model")
-    sources = [str(path) for path in sorted(MODEL.glob("*.c"))]
-    command = [COMPILER, *FLAGS, "-o", str(directory / "loop"), str(TESTS / "model_loop.c"), *sources]
-    subprocess.run(command, check=True, timeout=120)
+    for program in ("loop", "classes"):
+        if COMPILER:
+            sources = [TESTS / f"model_{program}.c", *sorted(MODEL.glob("*.c"))]
+            command = [COMPILER, *FLAGS, "-I", MODEL, "-o", directory / program, *sources]
+            subprocess.run(list(map(str, command)), check=True, timeout=120)
+        else:
+            lab: Lab = request.getfixturevalue("lab_if_there")
+            lab.run(
+                ["sh", "-c", f"gcc {' '.join(FLAGS)} -I/model -o /made/{program} /driver.c /model/*.c"],
+                binds=[
+                    (MODEL, "/model", "ro"),
+                    (TESTS / f"model_{program}.c", "/driver.c", "ro"),
+                    (directory, "/made", "rw"),
+                ],
+            )
     return directory
 
 
@@ -195,13 +206,7 @@ def test_classes_are_those_of_llvms_names(compiled: Path) -> None:
 
 
 def _classes(compiled: Path, words: Sequence[str]) -> list[str]:
-    program = compiled / "classes"
-    if not program.exists():
-        assert COMPILER
-        sources = [MODEL / name for name in ("a64.c", "a64_memory.c", "a64_vector.c", "classes.c")]
-        command = [COMPILER, *FLAGS, "-o", str(program), str(TESTS / "model_classes.c"), *map(str, sources)]
-        subprocess.run(command, check=True, timeout=120)
-    done = subprocess.run([program], input="\n".join(words), capture_output=True, text=True, check=True)
+    done = subprocess.run([compiled / "classes"], input="\n".join(words), capture_output=True, text=True, check=True)
     return done.stdout.split()
 
 
