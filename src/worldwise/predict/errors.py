@@ -9,11 +9,10 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic import BaseModel, ConfigDict, Field, model_validator
 
-from worldwise.base import files, paths
-from worldwise.base.errors import WorldwiseError
-from worldwise.base.toml_model import first_problem
+from worldwise.base import paths
+from worldwise.base.json_model import load_json
 from worldwise.predict.rules import LEAST_FIGURES
 
 ERRORS = paths.REPOSITORY / "measured" / "validation" / "errors.json"
@@ -97,10 +96,4 @@ def load_errors(path: Path = ERRORS) -> ErrorLines:
     """The lines of a file; none if there is no such file. Raises WorldwiseError if it is not one of error lines."""
     if not path.exists():
         return ErrorLines()
-    try:
-        return ErrorLines.model_validate_json(files.read_bytes(path, _MOST_BYTES, path.parent))
-    except ValidationError as error:
-        where, problem = first_problem(error)
-        raise WorldwiseError(f"{path}: {where + ': ' if where else ''}{problem}.") from None
-    except OSError as error:
-        raise WorldwiseError(f"{path}: cannot be read: {error.strerror or error}") from None
+    return load_json(ErrorLines, path, _MOST_BYTES)

@@ -7,11 +7,10 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field
 
-from worldwise.base import files, paths
-from worldwise.base.errors import WorldwiseError
-from worldwise.base.toml_model import first_problem
+from worldwise.base import paths
+from worldwise.base.json_model import load_json
 from worldwise.lab.image import tree_digest
 from worldwise.validation.cells import Call
 from worldwise.validation.figures import SETS, Set, figures_file
@@ -150,13 +149,7 @@ def dump_run(run: Run) -> str:
 
 def load_run(path: Path = RUN) -> Run:
     """The run in a file. Raises WorldwiseError if it is none."""
-    try:
-        return Run.model_validate_json(files.read_bytes(path, _MOST_BYTES, path.parent))
-    except ValidationError as error:
-        where, problem = first_problem(error)
-        raise WorldwiseError(f"{path}: {where + ': ' if where else ''}{problem}.") from None
-    except OSError as error:
-        raise WorldwiseError(f"{path}: cannot be read: {error.strerror or error}") from None
+    return load_json(Run, path, _MOST_BYTES)
 
 
 def out_of_date(run: Run, tables: Mapping[str, str]) -> list[str]:
