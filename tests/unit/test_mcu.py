@@ -5,21 +5,16 @@ import re
 import shutil
 import subprocess
 from collections.abc import Callable, Iterable, Sequence
-from pathlib import Path
 
 import pytest
 
+import model_programs
 import t32_llvm
 from worldwise.base import paths
 from worldwise.base.errors import WorldwiseError
 from worldwise.base.toml_model import parse
-from worldwise.lab.lab import Lab
 from worldwise.libraries.boards import Core, boards, load_core, table_of
 
-COMPILER = shutil.which("cc") or shutil.which("gcc") or shutil.which("clang")
-DRIVER = Path(__file__).parents[1] / "model_driver.c"
-FLAGS = ["-std=c11", "-O1", "-Wall", "-Wextra", "-Wpedantic", "-Werror", "-static"]
-MODEL = paths.PLUGIN / "model"
 RAM = 0x20000000
 PC = 0x08000000
 
@@ -42,16 +37,7 @@ Driver = Callable[[str, Iterable[str]], list[str]]
 def drive(tmp_path_factory: pytest.TempPathFactory, request: pytest.FixtureRequest) -> Driver:
     """Calls the compiled driver with a table and lines, and gives its answers."""
     directory = tmp_path_factory.mktemp("mcu")
-    program = directory / "driver"
-    if COMPILER:
-        sources = [DRIVER, *sorted(MODEL.glob("*.c"))]
-        subprocess.run([COMPILER, *FLAGS, "-I", MODEL, "-o", program, *sources], check=True, timeout=120)
-    else:
-        lab: Lab = request.getfixturevalue("lab_if_there")
-        lab.run(
-            ["sh", "-c", f"gcc {' '.join(FLAGS)} -I/model -o /made/driver /driver.c /model/*.c"],
-            binds=[(MODEL, "/model", "ro"), (DRIVER, "/driver.c", "ro"), (directory, "/made", "rw")],
-        )
+    program = model_programs.build("model_driver", directory, request)
 
     def call(table: str, lines: Iterable[str]) -> list[str]:
         (directory / "table").write_text(table, encoding="ascii")

@@ -2,24 +2,19 @@
 """The model of A-profile cores: classes against LLVM's names, a microkernel for each rule, and that errors show."""
 
 import re
-import shutil
 import subprocess
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import pytest
 
-from worldwise.base import paths
+import model_programs
+from model_programs import MODEL, TESTS
 from worldwise.base.errors import WorldwiseError
 from worldwise.base.toml_model import parse
-from worldwise.lab.lab import Lab
 from worldwise.libraries.boards import Core, table_of
 from worldwise.libraries.core_model import KINDS
 
-COMPILER = shutil.which("cc") or shutil.which("gcc") or shutil.which("clang")
-TESTS = Path(__file__).parents[1]
-MODEL = paths.PLUGIN / "model"
-FLAGS = ["-std=c11", "-O1", "-Wall", "-Wextra", "-Wpedantic", "-Werror", "-static"]
 PROFILE_A = ("cortex-a53", "cortex-a55", "cortex-a72", "cortex-a76", "neoverse-n1")
 VALIDATED = ("cortex-a53", "cortex-a72", "cortex-a76", "neoverse-n1")
 
@@ -91,21 +86,8 @@ def small(kind: str = "out-of-order", **settings: int) -> str:
 def compiled(tmp_path_factory: pytest.TempPathFactory, request: pytest.FixtureRequest) -> Path:
     """The folder with the program that runs loops, and the one that names classes; by the lab if the host cannot."""
     directory = tmp_path_factory.mktemp("model")
-    for program in ("loop", "classes"):
-        if COMPILER:
-            sources = [TESTS / f"model_{program}.c", *sorted(MODEL.glob("*.c"))]
-            command = [COMPILER, *FLAGS, "-I", MODEL, "-o", directory / program, *sources]
-            subprocess.run(list(map(str, command)), check=True, timeout=120)
-        else:
-            lab: Lab = request.getfixturevalue("lab_if_there")
-            lab.run(
-                ["sh", "-c", f"gcc {' '.join(FLAGS)} -I/model -o /made/{program} /driver.c /model/*.c"],
-                binds=[
-                    (MODEL, "/model", "ro"),
-                    (TESTS / f"model_{program}.c", "/driver.c", "ro"),
-                    (directory, "/made", "rw"),
-                ],
-            )
+    for program in ("model_loop", "model_classes"):
+        model_programs.build(program, directory, request)
     return directory
 
 
@@ -116,7 +98,7 @@ def run(compiled: Path) -> Callable[..., list[int]]:
     def call(table: str, code: Sequence[str], times: int = 400) -> list[int]:
         (compiled / "table").write_text(table, encoding="ascii")
         done = subprocess.run(
-            [compiled / "loop", compiled / "table", str(times)],
+            [compiled / "model_loop", compiled / "table", str(times)],
             input="\n".join(code) + "\n",
             capture_output=True,
             text=True,
@@ -206,7 +188,9 @@ def test_classes_are_those_of_llvms_names(compiled: Path) -> None:
 
 
 def _classes(compiled: Path, words: Sequence[str]) -> list[str]:
-    done = subprocess.run([compiled / "classes"], input="\n".join(words), capture_output=True, text=True, check=True)
+    done = subprocess.run(
+        [compiled / "model_classes"], input="\n".join(words), capture_output=True, text=True, check=True
+    )
     return done.stdout.split()
 
 

@@ -1,0 +1,31 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Programs that drive plugin/model without an emulator."""
+
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from worldwise.base import paths
+from worldwise.lab.lab import Lab
+
+COMPILER = shutil.which("cc") or shutil.which("gcc") or shutil.which("clang")
+FLAGS = ["-std=c11", "-O1", "-Wall", "-Wextra", "-Wpedantic", "-Werror", "-static"]
+TESTS = Path(__file__).parent
+MODEL = paths.PLUGIN / "model"
+
+
+def build(name: str, directory: Path, request: pytest.FixtureRequest) -> Path:
+    """Compiles tests/NAME.c with the engine into a folder; by the lab if the host has no compiler."""
+    program, driver = directory / name, TESTS / f"{name}.c"
+    if COMPILER:
+        sources = [driver, *sorted(MODEL.glob("*.c"))]
+        subprocess.run([COMPILER, *FLAGS, "-I", MODEL, "-o", program, *sources], check=True, timeout=120)
+        return program
+    lab: Lab = request.getfixturevalue("lab_if_there")
+    lab.run(
+        ["sh", "-c", f"gcc {' '.join(FLAGS)} -I/model -o /made/{name} /driver.c /model/*.c"],
+        binds=[(MODEL, "/model", "ro"), (driver, "/driver.c", "ro"), (directory, "/made", "rw")],
+    )
+    return program
