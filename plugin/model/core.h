@@ -72,7 +72,7 @@ void core_forget(struct core *core);
 enum cause outorder_step(struct core *core, const struct step *step);
 enum cause inorder_step(struct core *core, const struct step *step);
 
-/* Of both. When the data of a load that is issued at `issue` are there, at the earliest; and what delayed them. */
+/* Of both. When the data of a load that is issued at `issue` are there. */
 uint64_t core_load(struct core *core, const struct step *step, const struct timing *timing, uint64_t issue);
 void core_store(struct core *core, const struct step *step, uint64_t ready, uint64_t drained);
 /* How many micro-operations a store takes besides, since it crosses a boundary. */

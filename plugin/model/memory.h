@@ -46,8 +46,8 @@ uint32_t memory_code(struct memory *memory, const struct table *table, uint64_t 
 void memory_store(struct memory *memory, uint64_t address, uint32_t bytes, uint64_t ready, uint64_t drained);
 
 /*
- * When a load of these bytes can have them, as far as stores before it are concerned; 0 if none matters. `whole`:
- * one store wrote all of them.
+ * When a load of these bytes can have them, as far as stores before it are concerned that are not in the cache at
+ * `now`; 0 if none matters.
  */
 uint64_t memory_stored(const struct memory *memory, const struct table *table, uint64_t address, uint32_t bytes,
 		       uint64_t now);

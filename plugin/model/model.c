@@ -22,7 +22,6 @@ struct model {
 struct code {
 	enum instruction_set set;
 	uint64_t pc;
-	uint32_t instructions;
 	struct mcu_code *t32;
 	struct operation a64[];
 };
@@ -102,7 +101,6 @@ struct code *code_decode(enum instruction_set set, uint64_t pc, const uint8_t *b
 	}
 	code->set = set;
 	code->pc = pc;
-	code->instructions = instructions;
 	if (set == SET_T32)
 		code->t32 = mcu_decode(pc, bytes, instructions);
 	for (size_t i = 0; i < operations; i++) {

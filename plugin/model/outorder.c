@@ -206,7 +206,6 @@ static void execute(struct core *core, const struct step *step, struct passage *
 
 		next_dispatch_cycle(core, core->window[core->window_at]);
 		time = micro(core, passage, timing->ports, passage->ready, timing->latency);
-
 		if (time > issue)
 			issue = time;
 		if (timing->second) {
