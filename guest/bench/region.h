@@ -40,6 +40,12 @@ static inline void bench_total_add(struct bench_total *total, uint64_t begin, ui
 #define BENCH_CLOCK_NAME "cntvct_el0"
 #define BENCH_CYCLES_NAME "pmccntr_el0"
 
+/*
+ * With -Os a compiler makes functions of what is called often. A mark in a function of its own would end the region in
+ * another frame than it began in, with calls and returns in it; standard C has no word against that.
+ */
+#define BENCH_INLINE static inline __attribute__((always_inline))
+
 /* The counter alone: no mark, so no region. */
 static inline uint64_t bench_counter(void)
 {
@@ -49,7 +55,7 @@ static inline uint64_t bench_counter(void)
 	return ticks;
 }
 
-static inline uint64_t bench_region_begin(void)
+BENCH_INLINE uint64_t bench_region_begin(void)
 {
 	uint64_t ticks;
 
@@ -57,7 +63,7 @@ static inline uint64_t bench_region_begin(void)
 	return ticks;
 }
 
-static inline uint64_t bench_region_end(void)
+BENCH_INLINE uint64_t bench_region_end(void)
 {
 	uint64_t ticks;
 
@@ -66,7 +72,7 @@ static inline uint64_t bench_region_end(void)
 }
 
 /* The same regions by the cycle counter, once somebody has let this exception level read it. */
-static inline uint64_t bench_cycles_begin(void)
+BENCH_INLINE uint64_t bench_cycles_begin(void)
 {
 	uint64_t cycles;
 
@@ -74,7 +80,7 @@ static inline uint64_t bench_cycles_begin(void)
 	return cycles;
 }
 
-static inline uint64_t bench_cycles_end(void)
+BENCH_INLINE uint64_t bench_cycles_end(void)
 {
 	uint64_t cycles;
 

@@ -261,6 +261,16 @@ def test_regions_by_the_cycle_counter_have_the_same_marks() -> None:
     }
 
 
+def test_a_mark_is_never_in_a_function_of_its_own() -> None:
+    """If this fails, -Os makes functions of the marks: a region ends in another frame than it began in, and `explain`
+    refuses it."""
+    text = (BENCH / "region.h").read_text(encoding="utf-8")
+    assert "#define BENCH_INLINE static inline __attribute__((always_inline))" in text
+    marked = {*assembly(), *assembly("bench_cycles_")}
+    assert len(marked) == 4
+    assert set(re.findall(r"^BENCH_INLINE uint64_t (\w+)\(void\)", text, re.MULTILINE)) == marked
+
+
 def test_the_marks_are_nops_on_real_hardware() -> None:
     """If this fails, a board runs something else than nothing at a mark.
 
