@@ -107,7 +107,7 @@ def mca_cycles(lab: Lab, code: Code, places: Sequence[Place], core: str) -> dict
     if len(lines) != len(every):
         raise WorldwiseError(f"llvm-mc knows {len(lines):,} of {len(every):,} instructions")
     # It takes a call for 100 cycles; a branch is what the call itself costs.
-    lines = [re.sub(r"^blx?(r?)\t", _branch, line) for line in lines]
+    lines = [CALL.sub(_branch, line) for line in lines]
     at, regions = 0, []
     for block in blocks:
         regions += ["# LLVM-MCA-BEGIN", *lines[at : at + len(block)], "# LLVM-MCA-END"]
@@ -119,6 +119,10 @@ def mca_cycles(lab: Lab, code: Code, places: Sequence[Place], core: str) -> dict
     total = [region["SummaryView"]["TotalCycles"] for region in said["CodeRegions"]]
     cycles = dict(zip(blocks, total, strict=True))
     return {place: cycles[block] / ITERATIONS for place, block in content.items()}
+
+
+# A call, as llvm-mc writes it.
+CALL = re.compile(r"^bl[rx]?\t")
 
 
 def _branch(call: re.Match[str]) -> str:

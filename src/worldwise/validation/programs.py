@@ -208,7 +208,7 @@ class McuProgram:
                 "SCRIPT": board.script,
                 "FLASH": str(board.flash),
                 "RAM": str(board.ram),
-                "STACK": str(_STACK),
+                "STACK": str(min(_STACK, board.ram // 2)),
             },
             helpers=("packages.sh",),
         )
@@ -220,7 +220,7 @@ class McuProgram:
         return origins.crates.folder(name, version, sha256) / folder
 
 
-# Bytes of stack of a microcontroller's program: wolfSSL's points are on it.
+# Bytes of stack of a microcontroller's program, if half of its RAM is as much: wolfSSL's points are on it.
 _STACK = 24 * 1024
 
 
