@@ -11,7 +11,7 @@ import pytest
 from worldwise.base.errors import WorldwiseError
 from worldwise.validation import provenance, record
 from worldwise.validation.bench import Block, _passed
-from worldwise.validation.cells import CORES, MCU_CORES, Call, call_of, calls_of, cell_tables, cells, left_out, why_not
+from worldwise.validation.cells import CORES, MCU_CORES, Call, call_of, cell_tables, cells, left_out, why_not
 from worldwise.validation.code import CALL, Code, _branch, is_vector, weighted
 from worldwise.validation.figures import SETS, load_figures
 from worldwise.validation.keeping import BEGIN, END, PAGE, page_with, run_files

@@ -26,6 +26,7 @@ _T32: Mapping[str, tuple[str, ...]] = {
     "cortex-m7": ("-triple=thumbv7em",),
     "cortex-m33": ("-triple=thumbv8m.main", "-mattr=+dsp"),
 }
+_SKIP = "-skip-unsupported-instructions=lack-sched"
 # The core of which LLVM has no model.
 WITHOUT_MCA = frozenset({"cortex-m0"})
 _TIMEOUT = 1200
@@ -113,7 +114,8 @@ def mca_cycles(lab: Lab, code: Code, places: Sequence[Place], core: str) -> dict
         regions += ["# LLVM-MCA-BEGIN", *lines[at : at + len(block)], "# LLVM-MCA-END"]
         at += len(block)
     views = ("-instruction-info=0", "-resource-pressure=0", "--json")
-    about = tuple(word.replace("-triple", "-mtriple") for word in about)
+    # Its models of the M profile have no IT, which only says what the next instructions depend on.
+    about = (*(word.replace("-triple", "-mtriple") for word in about), *([] if code.is_a64 else [_SKIP]))
     command = ["llvm-mca-19", *about, f"-mcpu={core}", f"-iterations={ITERATIONS}", *views]
     said = json.loads(lab.run(command, stdin="\n".join(regions) + "\n", timeout=_TIMEOUT).stdout)
     total = [region["SummaryView"]["TotalCycles"] for region in said["CodeRegions"]]
