@@ -55,7 +55,8 @@ def measure(jobs: int | None, kept: bool, runs: Path) -> None:
     """Build the measured libraries, run every figure's code through the models, and print the errors.
 
     The libraries are compiled as for the published figures, by the compilers of two Debians: their roots take 1.5 GB.
-    Minutes, once these are there. The files are in RUNS/validation.
+    Programs of a Cortex-M are compiled as those of boards. Minutes, once these are there. The files are in
+    RUNS/validation.
 
     \b
       worldwise validation measure
@@ -68,6 +69,8 @@ def measure(jobs: int | None, kept: bool, runs: Path) -> None:
 @click.option("--every", is_flag=True, help="A line for each figure too.")
 def show(file: Path, every: bool) -> None:
     """Print the tables of a run: FILE is its run.json.  [default: the repository's]
+
+    The last one says which published figures are not compared, and why.
 
     \b
       worldwise validation show --every

@@ -163,7 +163,9 @@ def why_not_wolfssl(figure: Figure) -> str:
 
 
 def why_not(figure: Figure) -> str:
-    """Why nothing stands for a figure that has no call."""
+    """Why nothing stands for a figure; empty if something does."""
+    if call_of(figure):
+        return ""
     match figure.source:
         case "wolfssl":
             return why_not_wolfssl(figure)
