@@ -185,14 +185,19 @@ static int selects(const char *wanted, const char *there)
 
 #if defined(__aarch64__)
 /* The emulator's command line of the program: SYS_GET_CMDLINE of Arm's semihosting. Returns 0, or -1. */
-static int semihost_command_line(char *text, size_t size)
+static long command_line(char *text, size_t size)
 {
 	uintptr_t block[2] = { (uintptr_t)text, size };
 	register uintptr_t x0 __asm__("x0") = 0x15;
 	register const volatile void *x1 __asm__("x1") = block;
 
 	__asm__ volatile("hlt #0xf000" : "+r"(x0) : "r"(x1) : "memory");
-	return (int)x0;
+	return (long)x0;
+}
+#else
+static long command_line(char *text, size_t size)
+{
+	return semihost_command_line(text, size);
 }
 #endif /* __aarch64__ */
 
@@ -219,7 +224,7 @@ _Noreturn void cells_main(void)
 	const char *words[ARGUMENTS];
 	long calls;
 
-	if (semihost_command_line(text, sizeof(text)))
+	if (command_line(text, sizeof(text)))
 		semihost_exit(2);
 	calls = arguments(text, words);
 	for (size_t i = 0; i < cells_count; i++) {

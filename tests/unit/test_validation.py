@@ -139,10 +139,10 @@ def test_code_is_cut_into_instructions(tmp_path: Path) -> None:
     thumb, a64 = Code.__new__(Code), Code.__new__(Code)
     for code, is_a64 in ((thumb, False), (a64, True)):
         code.is_a64, code._segments, code._name = is_a64, [(0x100, content)], tmp_path
-    assert [part.hex() for part in thumb.instructions((0x100, 3))] == ["00bf", "fff7feff", "7047"]
-    assert thumb.words((0x106, 1)) == (0x4770,)
-    assert a64.words((0x108, 1)) == (0xD503201F,)
-    for place in ((0x10A, 2), (0x98, 1)):
+    assert [part.hex() for part in thumb.instructions((0x100, 4))] == ["00bf", "fff7feff", "2de9f04f", "7047"]
+    assert thumb.words((0x10A, 1)) == (0x4770,)
+    assert a64.words((0x10C, 1)) == (0xD503201F,)
+    for place in ((0x10E, 3), (0x98, 1)):
         with pytest.raises(WorldwiseError, match="no code"):
             thumb.instructions(place)
 
