@@ -77,13 +77,11 @@ def _calibration(run: Run) -> Section:
 
 
 def _left_out() -> Section:
-    rows = [[core, str(figures), reason] for (core, reason), figures in left_out().items()]
-    return Section(
-        "Published figures that nothing here stands for",
-        Table(["core", "figures", "why"], rows, left=1, names=(2,)),
-        [],
-        "left-out",
-    )
+    found: dict[str, list[str]] = {}
+    for (core, reason), figures in left_out().items():
+        found.setdefault(reason, []).append(f"{core} {figures}")
+    notes = [f"{reason} ({', '.join(cores)})." for reason, cores in sorted(found.items())]
+    return Section("Published figures that nothing here stands for, with their numbers", None, notes, "left-out")
 
 
 def _figures(run: Run, core: str) -> Section:
