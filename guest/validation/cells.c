@@ -11,10 +11,17 @@
 #include <string.h>
 
 #include "semihost.h"
+#if !defined(__aarch64__)
+#include "semihost_call.h"
+#endif /* __aarch64__ */
 
 #define ALIGNMENT 64
-/* The largest operation has three messages of 64 KiB. */
+/* The largest operation has three messages of 64 KiB; on a microcontroller, two of 1 KiB. */
+#if defined(__aarch64__)
 #define POOL (512 * 1024)
+#else
+#define POOL (4 * 1024)
+#endif /* __aarch64__ */
 #define LINE 256
 #define ARGUMENTS 5
 
@@ -176,6 +183,7 @@ static int selects(const char *wanted, const char *there)
 	return !strncmp(wanted, there, length) && (!there[length] || there[length] == ' ');
 }
 
+#if defined(__aarch64__)
 /* The emulator's command line of the program: SYS_GET_CMDLINE of Arm's semihosting. Returns 0, or -1. */
 static long command_line(char *text, size_t size)
 {
@@ -186,6 +194,12 @@ static long command_line(char *text, size_t size)
 	__asm__ volatile("hlt #0xf000" : "+r"(x0) : "r"(x1) : "memory");
 	return (long)x0;
 }
+#else
+static long command_line(char *text, size_t size)
+{
+	return semihost_command_line(text, size);
+}
+#endif /* __aarch64__ */
 
 /* The words of the command line: after the program's name the number of calls, and what is selected. */
 static long arguments(char *text, const char **words)

@@ -49,17 +49,25 @@ void cells_call_o0l(cells_function function, struct cells_buffers *buffers);
 void cells_call_o01l(cells_function function, struct cells_buffers *buffers);
 
 /* The marks: hints that a processor executes as NOPs, and an emulator's plugin knows. */
+#if defined(__aarch64__)
+#define CELLS_BEGIN "hint #96"
+#define CELLS_END "hint #97"
+#else
+#define CELLS_BEGIN ".inst.w 0xf3af8060"
+#define CELLS_END ".inst.w 0xf3af8061"
+#endif /* __aarch64__ */
+
 static inline void cells_begin(void)
 {
-	__asm__ volatile("hint #96" : : : "memory");
+	__asm__ volatile(CELLS_BEGIN : : : "memory");
 }
 
 static inline void cells_end(void)
 {
-	__asm__ volatile("hint #97" : : : "memory");
+	__asm__ volatile(CELLS_END : : : "memory");
 }
 
-/* What start.S calls. */
+/* What the program's start calls. */
 _Noreturn void cells_main(void);
 
 #endif /* WORLDWISE_VALIDATION_CELLS_H */

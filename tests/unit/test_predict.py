@@ -301,7 +301,17 @@ def test_a_core_without_figures_is_unvalidated() -> None:
     known = {"core": "cortex-a55", "kind": "fitted", "figures": 3, "median": 4.5, "p90": 6, "worst": 6}
     one = estimate(sample(INSIDE), "cortex-a55", "warm", ErrorLines.model_validate({"lines": [known]}))
     assert one.line is None
-    assert "the 3 figures to which it was fitted are off by 4.5 % in the median" in one.error
+    assert "its 3 calibration figures are off by 4.5 % in the median" in one.error
+    # Too few held-out figures are told, and validate nothing.
+    few = known | {"kind": "all", "figures": 4}
+    one = estimate(sample(INSIDE), "cortex-a55", "warm", ErrorLines.model_validate({"lines": [few, known]}))
+    assert one.line is None
+    assert one.error == "unvalidated: its 4 held-out figures are off by 4.5 % in the median, 6 % at worst"
+    enough = estimate(
+        sample(INSIDE), "cortex-a55", "warm", ErrorLines.model_validate({"lines": [few | {"figures": 5}, known]})
+    )
+    assert enough.line
+    assert enough.line.kind == "all"
 
 
 def test_first_calls_and_the_median_of_the_warm_ones_are_told_apart() -> None:

@@ -10,10 +10,9 @@ from worldwise.base import outgoing
 from worldwise.base.errors import WorldwiseError
 from worldwise.cli.options import runs_option
 from worldwise.cli.progress import Steps
-from worldwise.predict.cores import tables
 from worldwise.report.terminal import print_sections
 from worldwise.validation.bench import Bench
-from worldwise.validation.cells import CORES, cells
+from worldwise.validation.cells import cell_tables, cells
 from worldwise.validation.keeping import keep, write_run
 from worldwise.validation.measuring import measure as measured
 from worldwise.validation.record import RUN, load_run, out_of_date
@@ -38,7 +37,7 @@ def measure_into(folder: Path, jobs: int | None = None, kept: bool = False) -> N
 
     try:
         bench = Bench(steps.note)
-        run = measured(bench, cells(), tables(CORES), jobs or os.cpu_count() or 1, tell)
+        run = measured(bench, cells(), cell_tables(), jobs or os.cpu_count() or 1, tell)
     finally:
         steps.end()
     write_run(run, folder)
@@ -56,7 +55,8 @@ def measure(jobs: int | None, kept: bool, runs: Path) -> None:
     """Build the measured libraries, run every figure's code through the models, and print the errors.
 
     The libraries are compiled as for the published figures, by the compilers of two Debians: their roots take 1.5 GB.
-    Minutes, once these are there. The files are in RUNS/validation.
+    Programs of a Cortex-M are compiled as those of boards. Minutes, once these are there. The files are in
+    RUNS/validation.
 
     \b
       worldwise validation measure
@@ -69,6 +69,8 @@ def measure(jobs: int | None, kept: bool, runs: Path) -> None:
 @click.option("--every", is_flag=True, help="A line for each figure too.")
 def show(file: Path, every: bool) -> None:
     """Print the tables of a run: FILE is its run.json.  [default: the repository's]
+
+    The last one says which published figures are not compared, and why.
 
     \b
       worldwise validation show --every
@@ -83,7 +85,7 @@ def check() -> None:
     \b
       worldwise validation check
     """
-    stale = out_of_date(load_run(), tables(CORES))
+    stale = out_of_date(load_run(), cell_tables())
     if stale:
         raise WorldwiseError(
             f"the validation was not measured with what is there: {', '.join(stale)} changed",

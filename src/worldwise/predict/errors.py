@@ -17,7 +17,8 @@ from worldwise.predict.rules import LEAST_FIGURES
 
 ERRORS = paths.REPOSITORY / "measured" / "validation" / "errors.json"
 ALL = "all"
-# A kind of line that is no validation: the figures to which numbers of the core were fitted.
+# A kind of line that is no validation: the figures to which numbers of the core may be fitted, or that were looked at
+# while its rules were made.
 FITTED = "fitted"
 _MOST_BYTES = 2**20
 
@@ -66,26 +67,28 @@ class ErrorLines(BaseModel):
         return self
 
     def exact(self, core: str, kind: str) -> ErrorLine | None:
-        """The line of a core and kind, if it has enough figures."""
+        """The line of a core and kind, if it has enough figures: LEAST_FIGURES, of held-out ones."""
         return next(
             (
                 line
                 for line in self.lines
-                if (line.core, line.kind) == (core, kind) and (kind in (ALL, FITTED) or line.figures >= LEAST_FIGURES)
+                if (line.core, line.kind) == (core, kind) and (kind == FITTED or line.figures >= LEAST_FIGURES)
             ),
             None,
         )
 
     def unvalidated(self, core: str) -> str:
         """What is known of a core that has no line for all code, in words."""
-        fitted = self.exact(core, FITTED)
-        if not fitted:
-            return "unvalidated: no held-out figure of this core"
-        figures = "the 1 figure" if fitted.figures == 1 else f"the {fitted.figures} figures"
-        return (
-            f"unvalidated: no held-out figure of this core; {figures} to which it was fitted are off by "
-            f"{fitted.median:g} % in the median, {fitted.worst:g} % at worst"
-        )
+        for kind, figures in ((ALL, "held-out"), (FITTED, "calibration")):
+            known = next((line for line in self.lines if (line.core, line.kind) == (core, kind)), None)
+            if known:
+                none = "" if kind == ALL else "no held-out figure of this core; "
+                number = f"its {known.figures} {figures} figure{'' if known.figures == 1 else 's'}"
+                return (
+                    f"unvalidated: {none}{number} {'is' if known.figures == 1 else 'are'} off by "
+                    f"{known.median:g} % in the median, {known.worst:g} % at worst"
+                )
+        return "unvalidated: no held-out figure of this core"
 
     def line(self, core: str, kinds: Sequence[str]) -> ErrorLine | None:
         """The line of a core for the first of `kinds` that has one, else for all code; None: it is unvalidated."""

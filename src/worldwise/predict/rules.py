@@ -46,7 +46,8 @@ LEAST_CYCLES = 2_000
 MOST_MEMORY = 0.75
 # A measure has the kind `vector` from this share of vector instructions on, else `integer`.
 LEAST_VECTOR = 0.05
-# An error line of a kind counts from so many held-out figures on; below, the core's line `all` is taken.
+# An error line of a kind counts from so many held-out figures on; below, the core's line `all` is taken, and a core
+# that has fewer of all is unvalidated.
 LEAST_FIGURES = 5
 
 # --- how far apart its bounds are ---

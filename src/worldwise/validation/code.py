@@ -4,7 +4,6 @@
 import io
 import json
 import re
-import struct
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
@@ -19,15 +18,30 @@ Place = tuple[int, int]
 
 # llvm-mca repeats a block this often; the cycles of one pass are the total divided by it.
 ITERATIONS = 20
-_ATTRIBUTES = "-mattr=+v8.2a,+crypto"
+# What llvm-mc and llvm-mca are told of the architecture.
+_A64 = ("-triple=aarch64", "-mattr=+v8.2a,+crypto")
+_T32: Mapping[str, tuple[str, ...]] = {
+    "cortex-m3": ("-triple=thumbv7m",),
+    "cortex-m4": ("-triple=thumbv7em",),
+    "cortex-m7": ("-triple=thumbv7em",),
+    "cortex-m33": ("-triple=thumbv8m.main", "-mattr=+dsp"),
+}
+_SKIP = "-skip-unsupported-instructions=lack-sched"
+# The core of which LLVM has no model.
+WITHOUT_MCA = frozenset({"cortex-m0"})
 _TIMEOUT = 1200
 
 
 class Code:
-    """The code of a static program, by address. Raises WorldwiseError if the file is no such program."""
+    """The code of a static program, by address. Raises WorldwiseError if the file is no such program.
+
+    Attributes:
+        is_a64: whether it is A64; else it is T32.
+    """
 
     def __init__(self, program: Path) -> None:
         elf = ELFFile(io.BytesIO(program.read_bytes()))
+        self.is_a64 = elf.header["e_machine"] == "EM_AARCH64"
         self._segments = [
             (segment["p_vaddr"], segment.data()) for segment in elf.iter_segments() if segment["p_type"] == "PT_LOAD"
         ]
@@ -35,11 +49,25 @@ class Code:
 
     def words(self, place: Place) -> tuple[int, ...]:
         """The instructions of a block, as numbers. Raises WorldwiseError if they are not in the program."""
+        return tuple(int.from_bytes(code, "little") for code in self.instructions(place))
+
+    def instructions(self, place: Place) -> tuple[bytes, ...]:
+        """The instructions of a block, as they lie in memory. Raises WorldwiseError if they are not in the program."""
         pc, instructions = place
         for begin, content in self._segments:
-            if begin <= pc and pc + 4 * instructions <= begin + len(content):
-                return struct.unpack_from(f"<{instructions}I", content, pc - begin)
+            at = pc - begin
+            found: list[bytes] = []
+            while at >= 0 and len(found) < instructions and at + 2 <= len(content):
+                size = 4 if self.is_a64 or content[at + 1] >= _WIDE else 2
+                found.append(content[at : at + size])
+                at += size
+            if len(found) == instructions and at <= len(content):
+                return tuple(found)
         raise WorldwiseError(f"{self._name}: has no code at {pc:#x}")
+
+
+# From this upper byte of the first halfword on, an instruction of T32 has two.
+_WIDE = 0b11101000
 
 
 def is_vector(word: int) -> bool:
@@ -49,7 +77,9 @@ def is_vector(word: int) -> bool:
 
 
 def vector_share(code: Code, blocks: Iterable[Block]) -> float:
-    """The per cent of executed instructions that are SIMD or floating point."""
+    """The per cent of executed instructions that are SIMD or floating point; programs in T32 use neither."""
+    if not code.is_a64:
+        return 0.0
     vector = every = 0
     for block in blocks:
         every += block.instructions * block.times
@@ -68,27 +98,38 @@ def mca_cycles(lab: Lab, code: Code, places: Sequence[Place], core: str) -> dict
 
     Raises WorldwiseError if llvm-mca fails or does not know an instruction.
     """
-    content = {place: code.words(place) for place in places}
+    content = {place: code.instructions(place) for place in places}
     blocks = list(dict.fromkeys(content.values()))
-    words = [word for block in blocks for word in block]
-    source = "\n".join(" ".join(f"0x{byte:02x}" for byte in struct.pack("<I", word)) for word in words)
-    command = ["llvm-mc-19", "--disassemble", "-triple=aarch64", _ATTRIBUTES]
-    text = lab.run(command, stdin=source + "\n", timeout=_TIMEOUT).stdout
+    every = [instruction for block in blocks for instruction in block]
+    source = "\n".join(" ".join(f"0x{byte:02x}" for byte in instruction) for instruction in every)
+    about = _A64 if code.is_a64 else _T32[core]
+    text = lab.run(["llvm-mc-19", "--disassemble", *about], stdin=source + "\n", timeout=_TIMEOUT).stdout
     lines = [line.strip() for line in text.splitlines() if line.strip() and line.strip() != ".text"]
-    if len(lines) != len(words):
-        raise WorldwiseError(f"llvm-mc knows {len(lines):,} of {len(words):,} instructions")
+    if len(lines) != len(every):
+        raise WorldwiseError(f"llvm-mc knows {len(lines):,} of {len(every):,} instructions")
     # It takes a call for 100 cycles; a branch is what the call itself costs.
-    lines = [re.sub(r"^bl(r?)\t", r"b\1\t", line) for line in lines]
+    lines = [CALL.sub(_branch, line) for line in lines]
     at, regions = 0, []
     for block in blocks:
         regions += ["# LLVM-MCA-BEGIN", *lines[at : at + len(block)], "# LLVM-MCA-END"]
         at += len(block)
     views = ("-instruction-info=0", "-resource-pressure=0", "--json")
-    command = ["llvm-mca-19", "-mtriple=aarch64", _ATTRIBUTES, f"-mcpu={core}", f"-iterations={ITERATIONS}", *views]
+    # Its models of the M profile have no IT, which only says what the next instructions depend on.
+    about = (*(word.replace("-triple", "-mtriple") for word in about), *([] if code.is_a64 else [_SKIP]))
+    command = ["llvm-mca-19", *about, f"-mcpu={core}", f"-iterations={ITERATIONS}", *views]
     said = json.loads(lab.run(command, stdin="\n".join(regions) + "\n", timeout=_TIMEOUT).stdout)
     total = [region["SummaryView"]["TotalCycles"] for region in said["CodeRegions"]]
     cycles = dict(zip(blocks, total, strict=True))
     return {place: cycles[block] / ITERATIONS for place, block in content.items()}
+
+
+# A call, as llvm-mc writes it.
+CALL = re.compile(r"^bl[rx]?\t")
+
+
+def _branch(call: re.Match[str]) -> str:
+    """The branch that stands for a call: b for bl, br for blr, bx for blx."""
+    return "b" + call[0].removeprefix("bl")
 
 
 def weighted(blocks: Iterable[Block], cycles: Mapping[Place, float]) -> float:

@@ -8,7 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 from worldwise.base.files import file_sha256
 from worldwise.validation.bench import Bench, Block, Passed
 from worldwise.validation.cells import Call, Cell
-from worldwise.validation.code import Code, Place, mca_cycles, vector_share, weighted
+from worldwise.validation.code import WITHOUT_MCA, Code, Place, mca_cycles, vector_share, weighted
 from worldwise.validation.programs import NEW
 from worldwise.validation.record import Made, Row, Run, engine_digest, figures_digests, table_digest
 
@@ -21,24 +21,26 @@ def measure(
     Args:
         bench: runs the programs.
         cells: what to run.
-        tables: the table of each core that a cell names.
+        tables: the table of the name that each cell has.
         workers: how many emulators run at a time.
         progress: called with the number of calls that are done, and of all.
 
     Raises WorldwiseError if a program cannot be built or fails.
     """
-    programs = sorted({cell.call.program for cell in cells})
-    digests = {name: file_sha256(bench.program(name)) for name in programs}
+    files = {(cell.call.program, cell.call.operation): bench.program(cell.call) for cell in cells}
+    # A program is one file for all of its operations, or a file for each.
+    digests = {f"{name}/{path.stem}" if path.suffix else name: path for (name, _), path in files.items()}
     bench.plugin()
     passed = _passes(bench, cells, tables, workers, progress)
-    code = {name: Code(bench.program(name)) for name in programs}
-    mca = _mca(bench, cells, passed, code, workers)
-    rows = tuple(_row(cell, passed[cell.call], code[cell.call.program], mca) for cell in cells)
+    code = {path: Code(path) for path in sorted(set(files.values()))}
+    of = {cell.call: code[files[cell.call.program, cell.call.operation]] for cell in cells}
+    mca = _mca(bench, cells, passed, of, workers)
+    rows = tuple(_row(cell, passed[cell.call], of[cell.call], mca) for cell in cells)
     made = Made(
         engine=engine_digest(),
         cores={core: table_digest(table) for core, table in sorted(tables.items())},
         figures=figures_digests(),
-        programs=digests,
+        programs={name: file_sha256(path) for name, path in sorted(digests.items())},
     )
     return Run(made=made, rows=rows)
 
@@ -49,7 +51,7 @@ def _passes(
     """Each call once, with the models of all cores that have a figure of it."""
     cores: dict[Call, dict[str, str]] = {}
     for cell in cells:
-        cores.setdefault(cell.call, {})[cell.figure.core] = tables[cell.figure.core]
+        cores.setdefault(cell.call, {})[cell.figure.core] = tables[cell.table]
     lock, done = threading.Lock(), 0
 
     def one(call: Call) -> Passed:
@@ -64,46 +66,52 @@ def _passes(
         return dict(zip(cores, pool.map(one, cores), strict=True))
 
 
-def _mca(
-    bench: Bench, cells: Sequence[Cell], passed: Mapping[Call, Passed], code: Mapping[str, Code], workers: int
-) -> dict[tuple[str, str], dict[Place, float]]:
-    """Cycles of the blocks that were executed, by program and core."""
-    lab = bench.lab(NEW)
-    wanted = sorted({(cell.call.program, cell.figure.core) for cell in cells})
+_Blocks = dict[tuple[Code, str], dict[Place, float]]
 
-    def one(key: tuple[str, str]) -> dict[Place, float]:
-        some = (passed[cell.call].blocks for cell in cells if (cell.call.program, cell.figure.core) == key)
-        return mca_cycles(lab, code[key[0]], _places(some), key[1])
+
+def _mca(
+    bench: Bench, cells: Sequence[Cell], passed: Mapping[Call, Passed], code: Mapping[Call, Code], workers: int
+) -> _Blocks:
+    """Cycles of the blocks that were executed, by program and core, of the cores that LLVM has a model of."""
+    lab = bench.lab(NEW)
+    blocks: dict[tuple[Code, str], list[Sequence[Block]]] = {}
+    for cell in cells:
+        if cell.figure.core not in WITHOUT_MCA:
+            blocks.setdefault((code[cell.call], cell.figure.core), []).append(passed[cell.call].blocks)
+
+    def one(key: tuple[Code, str]) -> dict[Place, float]:
+        return mca_cycles(lab, key[0], _places(blocks[key]), key[1])
 
     with ThreadPoolExecutor(workers) as pool:
-        return dict(zip(wanted, pool.map(one, wanted), strict=True))
+        return dict(zip(blocks, pool.map(one, blocks), strict=True))
 
 
 def _places(blocks: Iterable[Iterable[Block]]) -> list[Place]:
     return sorted({(block.pc, block.instructions) for some in blocks for block in some})
 
 
-def _row(cell: Cell, passed: Passed, code: Code, mca: Mapping[tuple[str, str], Mapping[Place, float]]) -> Row:
+def _row(cell: Cell, passed: Passed, code: Code, mca: _Blocks) -> Row:
     figure, call = cell.figure, cell.call
     spent = passed.cores[figure.core]
-    blocks = mca[call.program, figure.core]
+    blocks = mca.get((code, figure.core))
     return Row(
         core=figure.core,
         which=cell.which,
         source=figure.source,
         what=figure.what,
         file=figure.file,
-        compiler=figure.compiler,
+        compiler=figure.compiler or call.compiler,
         program=call.program,
         operation=call.operation,
         length=call.length,
         implementation=call.implementation,
-        hardware=float(figure.value),
+        hardware=cell.cycles,
+        waits=call.flash.waits if call.flash else None if code.is_a64 else 0,
         cycles=spent.calls,
         instructions=passed.instructions,
         causes=spent.causes,
         outside=spent.outside_instructions,
         vector=round(vector_share(code, passed.blocks), 2),
-        mca=round(weighted(passed.blocks, blocks) / len(spent.calls), 1),
+        mca=round(weighted(passed.blocks, blocks) / len(spent.calls), 1) if blocks else None,
         checksum=passed.checksum,
     )

@@ -35,16 +35,17 @@ class Row(_Kept):
     Attributes:
         core, source, what, file: as in the figure.
         which: the set that the figure is of.
-        compiler: as in the figure; empty for assembly.
+        compiler: as in the figure, else the first word of our compiler's name, or `assembly`.
         program, operation, length, implementation: what was called.
         hardware: the figure, in cycles.
-        cycles: of each call as predicted; the first with empty caches and predictors.
+        waits: wait states of the flash that the code is in; None on cores of the A profile, which have caches.
+        cycles: of each call as predicted; the first with empty caches and predictors. Of some programs there is one.
         instructions: of the last call.
         causes: its cycles by cause, in the order of plugin/model/model.h.
         outside: its instructions outside the validated domain.
         vector: per cent of its instructions that are SIMD or floating point.
-        mca: its cycles as llvm-mca sees its blocks, each alone.
-        checksum: of what the calls left; all implementations of an operation agree.
+        mca: its cycles as llvm-mca sees its blocks, each alone; None if LLVM has no model of the core.
+        checksum: of what the calls left, in which all implementations of an operation agree; `-` if there is none.
     """
 
     core: str
@@ -58,18 +59,19 @@ class Row(_Kept):
     length: _Count
     implementation: str
     hardware: Annotated[float, Field(gt=0)]
-    cycles: Annotated[tuple[_Count, ...], Field(min_length=2)] = Field(strict=False)
+    waits: _Count | None = None
+    cycles: Annotated[tuple[_Count, ...], Field(min_length=1)] = Field(strict=False)
     instructions: Annotated[int, Field(gt=0)]
     causes: tuple[_Count, ...] = Field(strict=False)
     outside: _Count
     vector: float
-    mca: float
+    mca: float | None
     checksum: str
 
     @property
     def predicted(self) -> float:
         """The mean of the middle half of the warm calls, as the hardware's figures are of theirs."""
-        return interquartile_mean(self.cycles[1:])
+        return interquartile_mean(self.cycles[1:] or self.cycles)
 
     @property
     def error(self) -> float:
@@ -84,8 +86,7 @@ class Row(_Kept):
     @property
     def call(self) -> Call:
         """What was called."""
-        compiler = self.compiler.split()[0] if self.compiler else "assembly"
-        return Call(self.program, self.operation, self.length, self.implementation, compiler)
+        return Call(self.program, self.operation, self.length, self.implementation, self.compiler.split()[0])
 
 
 class Made(_Kept):
@@ -93,7 +94,7 @@ class Made(_Kept):
 
     Attributes:
         engine: the sources of the models' engine and of the plugin that feeds it.
-        cores: each core's table.
+        cores: each table: a core's, or that of a core with a flash.
         figures: the files of hardware figures.
         programs: the programs' files.
     """
@@ -155,7 +156,7 @@ def load_run(path: Path = RUN) -> Run:
 def out_of_date(run: Run, tables: Mapping[str, str]) -> list[str]:
     """What of a run is not as in this repository; none if its cycles stand for it.
 
-    `tables`: today's table of each core.
+    `tables`: today's tables, by name.
     """
     found = [] if run.made.engine == engine_digest() else ["the engine's sources (plugin/model, plugin/cycles)"]
     today = {core: table_digest(table) for core, table in tables.items()}

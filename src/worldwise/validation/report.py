@@ -4,8 +4,19 @@
 from collections.abc import Iterable
 
 from worldwise.base.tables import Section, Table
-from worldwise.validation.record import Row, Run
-from worldwise.validation.statistics import Errors, alternatives, by_core_and_kind, errors, held_out, ways
+from worldwise.validation.cells import left_out
+from worldwise.validation.record import Row, Run, error_of
+from worldwise.validation.statistics import (
+    FLAT,
+    MCA,
+    ONE,
+    Errors,
+    alternatives,
+    by_calibration,
+    by_core_and_kind,
+    held_out,
+    ways,
+)
 
 _HELD_OUT = "Held-out figures alone: nothing was fitted to them. Errors in % of the hardware's cycles."
 _P90 = "90 %: nine of ten figures are not further off. mean: with its sign, below 0 where the model is too fast."
@@ -13,7 +24,7 @@ _P90 = "90 %: nine of ten figures are not further off. mean: with its sign, belo
 
 def sections(run: Run, every: bool = False) -> list[Section]:
     """The parts of the report; `every` adds a line for each figure."""
-    found = [_errors(run), _ways(run), _calibration(run)]
+    found = [_errors(run), _ways(run), _calibration(run), _left_out()]
     return [*found, *(_figures(run, core) for core in _cores(run.rows))] if every else found
 
 
@@ -53,14 +64,24 @@ def _ways(run: Run) -> Section:
 
 
 def _calibration(run: Run) -> Section:
-    fitted = [row for row in run.rows if row.which == "calibration"]
-    rows = [[core, *_numbers(errors(row.error for row in fitted if row.core == core))] for core in _cores(fitted)]
+    rows = [[core, *_numbers(found)] for core, found in by_calibration(run).items()]
     return Section(
         "Errors of the figures that numbers of the cores may be fitted to",
         Table(["core", *_HEADERS], rows, left=1),
-        ["They say nothing about other code."],
+        [
+            "They say nothing about other code, and no line has them. No number of a Cortex-M was fitted to them,",
+            "but its rules were made with them in view.",
+        ],
         "calibration",
     )
+
+
+def _left_out() -> Section:
+    found: dict[str, list[str]] = {}
+    for (core, reason), figures in left_out().items():
+        found.setdefault(reason, []).append(f"{core} {figures}")
+    notes = [f"{reason} ({', '.join(cores)})." for reason, cores in sorted(found.items())]
+    return Section("Published figures that nothing here stands for, with their numbers", None, notes, "left-out")
 
 
 def _figures(run: Run, core: str) -> Section:
@@ -69,15 +90,21 @@ def _figures(run: Run, core: str) -> Section:
         if row.core == core:
             label = row.what + (f" {row.implementation}" if row.program == "s2n" else "")
             compiler = " ".join(row.compiler.split()[:2]) or "assembly"
-            others = [f"{100 * (way.predict(row) / row.hardware - 1):+.1f}" for way in ways(run, core)[:-1]]
+            others = [_other(row, run, column) for column in (ONE, FLAT, MCA)]
             rows.append(
                 [
-                    *(label, compiler, "held out" if row.which == "validation" else "fitted", row.kind),
+                    *(label, compiler, "held out" if row.which == "validation" else "calibration", row.kind),
                     *(f"{row.hardware:,.0f}", f"{row.predicted:,.0f}", f"{row.error:+.1f}", *others),
                 ]
             )
-    names = ["figure", "compiler", "set", "code", "hardware", "predicted", "error %", "1 CPI", "flat", "llvm-mca"]
+    names = ["figure", "compiler", "set", "code", "hardware", "predicted", "error %", ONE, FLAT, MCA]
     return Section(f"Figures of {core}", Table(names, rows, left=4), [], f"figures-{core}")
+
+
+def _other(row: Row, run: Run, column: str) -> str:
+    """The error of another way on a figure; `-` if there is no such way for its core."""
+    found = [way.predict(row) for way in ways(run, row.core) if way.column == column]
+    return f"{error_of(found[0], row.hardware):+.1f}" if found else "-"
 
 
 def markdown(run: Run) -> str:

@@ -14,8 +14,8 @@ if TYPE_CHECKING:
 
 # Sets, and how their points look: those the cores' numbers may be fitted to are hollow.
 _LOOKS = {
-    ("calibration", "integer"): ("o", "none", "#888888", "fitted"),
-    ("calibration", "vector"): ("^", "none", "#888888", "fitted, SIMD"),
+    ("calibration", "integer"): ("o", "none", "#888888", "calibration"),
+    ("calibration", "vector"): ("^", "none", "#888888", "calibration, SIMD"),
     ("validation", "integer"): ("o", "#1b6ca8", "#1b6ca8", "held out"),
     ("validation", "vector"): ("^", "#c8553d", "#c8553d", "held out, SIMD"),
 }

@@ -7,6 +7,7 @@ import statistics
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
+from worldwise.predict.errors import FITTED
 from worldwise.validation.record import Row, Run, error_of
 
 
@@ -42,11 +43,18 @@ KINDS: dict[str, Callable[[Row], bool]] = {
     "all": lambda _: True,
     "integer": lambda row: row.kind == "integer",
     "vector": lambda row: row.kind == "vector",
-    "assembly": lambda row: row.implementation.startswith("arm64-"),
-    "compiled": lambda row: not row.implementation.startswith("arm64-"),
+    "assembly": lambda row: _is_assembly(row),
+    "compiled": lambda row: not _is_assembly(row),
+    # Of the flash that a microcontroller's code is in.
+    "waits": lambda row: bool(row.waits),
+    "no-waits": lambda row: row.waits == 0,
     "lib25519": lambda row: row.program.startswith("lib25519"),
     "libntruprime": lambda row: row.program == "libntruprime",
 }
+
+
+def _is_assembly(row: Row) -> bool:
+    return row.implementation == "assembly" or row.implementation.startswith("arm64-")
 
 
 def held_out(rows: Iterable[Row]) -> list[Row]:
@@ -66,18 +74,30 @@ def by_core_and_kind(run: Run) -> dict[tuple[str, str], Errors]:
     return found
 
 
+def by_calibration(run: Run) -> dict[str, Errors]:
+    """The errors of the calibration figures, by core."""
+    rows = [row for row in run.rows if row.which == "calibration"]
+    return {core: errors(row.error for row in rows if row.core == core) for core in sorted({row.core for row in rows})}
+
+
 def error_lines(run: Run) -> str:
-    """The file of error lines, measured/validation/errors.json, that a run makes."""
+    """The file of error lines, measured/validation/errors.json, that a run makes.
+
+    Of a core that has no held-out figure, it is its calibration figures': they are told, but are no error line.
+    """
+    found = by_core_and_kind(run)
+    without = {core: one for core, one in by_calibration(run).items() if (core, "all") not in found}
+    found |= {(core, FITTED): one for core, one in without.items()}
     lines = [
         {
             "core": core,
             "kind": kind,
-            "figures": found.figures,
-            "median": round(found.median, 2),
-            "p90": round(found.p90, 2),
-            "worst": round(found.worst, 2),
+            "figures": one.figures,
+            "median": round(one.median, 2),
+            "p90": round(one.p90, 2),
+            "worst": round(one.worst, 2),
         }
-        for (core, kind), found in by_core_and_kind(run).items()
+        for (core, kind), one in sorted(found.items())
     ]
     return json.dumps({"format": 1, "made_by": "worldwise run validation", "lines": lines}, indent=2) + "\n"
 
@@ -92,24 +112,29 @@ def best_flat(rows: Sequence[Row]) -> float:
     return min(candidates, key=median)
 
 
+# Ways to predict, as a table's columns name them.
+ONE, FLAT, MCA, MODEL = "1 CPI", "flat", "llvm-mca", "model"
+
+
 @dataclass(frozen=True)
 class Way:
-    """A way to predict: its name, and what it says of a row."""
+    """A way to predict: its column, its name, and what it says of a row."""
 
+    column: str
     name: str
     predict: Callable[[Row], float]
 
 
 def ways(run: Run, core: str) -> list[Way]:
-    """The ways that are compared for a core; what they have to fit is fitted to its calibration figures."""
+    """The ways that are compared for a core: one is fitted to its calibration figures, one needs LLVM's model of it."""
     calibration = [row for row in run.rows if row.core == core and row.which == "calibration"]
-    flat = best_flat(calibration) if calibration else 1.0
-    return [
-        Way("1 cycle per instruction", lambda row: row.instructions),
-        Way(f"{flat:.2f} cycles per instruction (fitted)", lambda row: flat * row.instructions),
-        Way("llvm-mca per block", lambda row: row.mca),
-        Way("this model", lambda row: row.predicted),
-    ]
+    found = [Way(ONE, "1 cycle per instruction", lambda row: row.instructions)]
+    if calibration:
+        flat = best_flat(calibration)
+        found.append(Way(FLAT, f"{flat:.2f} cycles per instruction (fitted)", lambda row: flat * row.instructions))
+    if all(row.mca is not None for row in run.rows if row.core == core):
+        found.append(Way(MCA, "llvm-mca per block", lambda row: row.mca or 0.0))
+    return [*found, Way(MODEL, "this model", lambda row: row.predicted)]
 
 
 def alternatives(run: Run) -> dict[tuple[str, str], Errors]:
