@@ -203,8 +203,8 @@ def disassemble(words: Iterable[str], which: str) -> dict[str, str]:
             lines.append(" ".join(f"0x{word[at : at + 2]}" for at in (6, 4, 2, 0)))
         else:
             lines.append(" ".join(_bytes(word)))
-            # Behind an IT, four instructions would be conditional.
-            if word.startswith("bf"):
+            # Behind an IT, which the second half of what is no instruction may be, four would be conditional.
+            if len(word) == 8 or word.startswith("bf"):
                 lines.extend(["0x00 0xbf"] * 4)
     options = [TOOL, "--disassemble", f"-triple={SETS[which]}", f"-mattr={FEATURES}", "-show-encoding"]
     done = subprocess.run(options, input="\n".join(lines), capture_output=True, text=True, check=False)
@@ -213,7 +213,9 @@ def disassemble(words: Iterable[str], which: str) -> dict[str, str]:
         match = re.match(r"\t(.*?)\s*@ encoding: \[(.*)\]", line)
         if match:
             raw = [byte[2:] for byte in match[2].split(",")]
-            halves = raw[::-1] if which == "a32" else [raw[at + half] for at in range(0, len(raw), 2) for half in (1, 0)]
+            halves = (
+                raw[::-1] if which == "a32" else [raw[at + half] for at in range(0, len(raw), 2) for half in (1, 0)]
+            )
             texts.setdefault("".join(halves), match[1])
     return {word: texts[word] for word in made if word in texts}
 

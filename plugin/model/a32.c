@@ -167,22 +167,15 @@ static const struct encoding conditional[] = {
 static const struct encoding unconditional[] = {
 	{ 0xfff10020, 0xf1000000, CLASS_system, "," }, /* CPS */
 	{ 0xfffffdff, 0xf1010000, CLASS_system, "," }, /* SETEND */
-	{ 0xffffffff, 0xf57ff01f, CLASS_barrier, "," },
-	{ 0xffffffc0, 0xf57ff040, CLASS_barrier, "," },
-	{ 0xff30f000, 0xf510f000, CLASS_prefetch, "aN," },
-	{ 0xff70f000, 0xf450f000, CLASS_prefetch, "aN," },
-	{ 0xff30f010, 0xf710f000, CLASS_prefetch, "aNaM," },
-	{ 0xff70f010, 0xf650f000, CLASS_prefetch, "aNaM," },
-	{ 0xfe50ffe0, 0xf84d0500, CLASS_system, "," }, /* SRS */
-	{ 0xfe50ffff, 0xf8100a00, CLASS_trap, "xN,w" }, /* RFE */
-	{ 0xfe000000, 0xfa000000, CLASS_call, "wl," },
-	{ 0xff000010, 0xfe000000, CLASS_system, "," }, /* CDP2 */
-	{ 0xff100010, 0xfe000010, CLASS_system, "rD," },
-	{ 0xff10f010, 0xfe10f010, CLASS_system, ",Z" },
-	{ 0xff100010, 0xfe100010, CLASS_system, "wD," },
-	{ 0xfff00000, 0xfc400000, CLASS_system, "rDrN," },
-	{ 0xfff00000, 0xfc500000, CLASS_system, "wDwN," },
-	{ 0xfe000000, 0xfc000000, CLASS_system, "xN,w" },
+	{ 0xffffffff, 0xf57ff01f, CLASS_barrier, "," },      { 0xffffffc0, 0xf57ff040, CLASS_barrier, "," },
+	{ 0xff30f000, 0xf510f000, CLASS_prefetch, "aN," },   { 0xff70f000, 0xf450f000, CLASS_prefetch, "aN," },
+	{ 0xff30f010, 0xf710f000, CLASS_prefetch, "aNaM," }, { 0xff70f010, 0xf650f000, CLASS_prefetch, "aNaM," },
+	{ 0xfe50ffe0, 0xf84d0500, CLASS_system, "," },                                                      /* SRS */
+	{ 0xfe50ffff, 0xf8100a00, CLASS_trap, "xN,w" },                                                     /* RFE */
+	{ 0xfe000000, 0xfa000000, CLASS_call, "wl," },       { 0xff000010, 0xfe000000, CLASS_system, "," }, /* CDP2 */
+	{ 0xff100010, 0xfe000010, CLASS_system, "rD," },     { 0xff10f010, 0xfe10f010, CLASS_system, ",Z" },
+	{ 0xff100010, 0xfe100010, CLASS_system, "wD," },     { 0xfff00000, 0xfc400000, CLASS_system, "rDrN," },
+	{ 0xfff00000, 0xfc500000, CLASS_system, "wDwN," },   { 0xfe000000, 0xfc000000, CLASS_system, "xN,w" },
 };
 
 static unsigned int field_register(uint32_t word, char name)
@@ -299,7 +292,8 @@ static void take_property(struct operation *operation, uint32_t word, char prope
 static void take_write_back(struct operation *operation, uint32_t word, const char *properties)
 {
 	unsigned int base = field(word, 16, 4);
-	bool back = strchr(properties, 'w') ? bit(word, 21) : strchr(properties, 'W') && (!bit(word, 24) || bit(word, 21));
+	bool back = strchr(properties, 'w') ? bit(word, 21)
+					    : strchr(properties, 'W') && (!bit(word, 24) || bit(word, 21));
 
 	if (!back || base == PC)
 		return;

@@ -47,20 +47,20 @@ static enum operation_class logic(uint32_t word)
 static enum operation_class same_class(uint32_t word)
 {
 	static const uint8_t classes[2][32] = {
-		{ CLASS_v_add,     CLASS_v_saturate,  CLASS_v_add,       CLASS_v_logic,       CLASS_v_add,
-		  CLASS_v_saturate, CLASS_v_compare,  CLASS_v_compare,   CLASS_v_shift_reg,   CLASS_v_shift_reg,
-		  CLASS_v_shift_reg, CLASS_v_shift_reg, CLASS_v_minmax,  CLASS_v_minmax,      CLASS_v_absdiff,
-		  CLASS_v_absdiff_acc, CLASS_v_add,   CLASS_v_compare,   CLASS_v_mla,         CLASS_v_mul,
-		  CLASS_v_pairwise, CLASS_v_pairwise, CLASS_v_mulh,      CLASS_v_pairwise,    CLASS_unknown,
-		  CLASS_f_mac,      CLASS_f_add,      CLASS_f_mac,       CLASS_f_compare,     CLASS_unknown,
-		  CLASS_f_compare,  CLASS_f_mul },
-		{ CLASS_v_add,     CLASS_v_saturate,  CLASS_v_add,       CLASS_v_logic,       CLASS_v_add,
-		  CLASS_v_saturate, CLASS_v_compare,  CLASS_v_compare,   CLASS_v_shift_reg,   CLASS_v_shift_reg,
-		  CLASS_v_shift_reg, CLASS_v_shift_reg, CLASS_v_minmax,  CLASS_v_minmax,      CLASS_v_absdiff,
-		  CLASS_v_absdiff_acc, CLASS_v_add,   CLASS_v_compare,   CLASS_v_mla,         CLASS_v_pmull,
-		  CLASS_v_pairwise, CLASS_v_pairwise, CLASS_v_mulh,      CLASS_unknown,       CLASS_unknown,
-		  CLASS_unknown,    CLASS_f_add,      CLASS_f_mul,       CLASS_f_compare,     CLASS_f_compare,
-		  CLASS_f_compare,  CLASS_unknown },
+		{ CLASS_v_add,         CLASS_v_saturate,  CLASS_v_add,     CLASS_v_logic,     CLASS_v_add,
+		  CLASS_v_saturate,    CLASS_v_compare,   CLASS_v_compare, CLASS_v_shift_reg, CLASS_v_shift_reg,
+		  CLASS_v_shift_reg,   CLASS_v_shift_reg, CLASS_v_minmax,  CLASS_v_minmax,    CLASS_v_absdiff,
+		  CLASS_v_absdiff_acc, CLASS_v_add,       CLASS_v_compare, CLASS_v_mla,       CLASS_v_mul,
+		  CLASS_v_pairwise,    CLASS_v_pairwise,  CLASS_v_mulh,    CLASS_v_pairwise,  CLASS_unknown,
+		  CLASS_f_mac,         CLASS_f_add,       CLASS_f_mac,     CLASS_f_compare,   CLASS_unknown,
+		  CLASS_f_compare,     CLASS_f_mul },
+		{ CLASS_v_add,         CLASS_v_saturate,  CLASS_v_add,     CLASS_v_logic,     CLASS_v_add,
+		  CLASS_v_saturate,    CLASS_v_compare,   CLASS_v_compare, CLASS_v_shift_reg, CLASS_v_shift_reg,
+		  CLASS_v_shift_reg,   CLASS_v_shift_reg, CLASS_v_minmax,  CLASS_v_minmax,    CLASS_v_absdiff,
+		  CLASS_v_absdiff_acc, CLASS_v_add,       CLASS_v_compare, CLASS_v_mla,       CLASS_v_pmull,
+		  CLASS_v_pairwise,    CLASS_v_pairwise,  CLASS_v_mulh,    CLASS_unknown,     CLASS_unknown,
+		  CLASS_unknown,       CLASS_f_add,       CLASS_f_mul,     CLASS_f_compare,   CLASS_f_compare,
+		  CLASS_f_compare,     CLASS_unknown },
 	};
 	unsigned int at = field(word, 8, 4) << 1 | bit(word, 4);
 
@@ -111,8 +111,8 @@ static void three_different(struct operation *operation, uint32_t word)
 static void by_scalar(struct operation *operation, uint32_t word)
 {
 	static const uint8_t classes[16] = {
-		CLASS_v_mla,  CLASS_f_mac,  CLASS_v_mlal, CLASS_v_mlal, CLASS_v_mla,   CLASS_f_mac,
-		CLASS_v_mlal, CLASS_v_mlal, CLASS_v_mul,  CLASS_f_mul,  CLASS_v_mull,  CLASS_v_mull,
+		CLASS_v_mla,  CLASS_f_mac,  CLASS_v_mlal,  CLASS_v_mlal,  CLASS_v_mla,  CLASS_f_mac,
+		CLASS_v_mlal, CLASS_v_mlal, CLASS_v_mul,   CLASS_f_mul,   CLASS_v_mull, CLASS_v_mull,
 		CLASS_v_mulh, CLASS_v_mulh, CLASS_unknown, CLASS_unknown,
 	};
 	unsigned int scalar = field(word, 0, field(word, 20, 2) == 1 ? 3 : 4);
@@ -133,10 +133,10 @@ static void by_scalar(struct operation *operation, uint32_t word)
 static enum operation_class shift_class(unsigned int kind, bool u)
 {
 	static const uint8_t classes[16] = {
-		CLASS_v_shift_imm,    CLASS_v_shift_acc,  CLASS_v_shift_imm,  CLASS_v_shift_acc,
-		CLASS_v_shift_insert, CLASS_v_shift_imm,  CLASS_v_saturate,   CLASS_v_saturate,
-		CLASS_v_shift_narrow, CLASS_v_saturate,   CLASS_v_shift_long, CLASS_unknown,
-		CLASS_unknown,        CLASS_unknown,      CLASS_f_convert,    CLASS_f_convert,
+		CLASS_v_shift_imm,    CLASS_v_shift_acc, CLASS_v_shift_imm,  CLASS_v_shift_acc,
+		CLASS_v_shift_insert, CLASS_v_shift_imm, CLASS_v_saturate,   CLASS_v_saturate,
+		CLASS_v_shift_narrow, CLASS_v_saturate,  CLASS_v_shift_long, CLASS_unknown,
+		CLASS_unknown,        CLASS_unknown,     CLASS_f_convert,    CLASS_f_convert,
 	};
 
 	if (u && kind == 5)
@@ -387,7 +387,7 @@ static void one_operand(struct operation *operation, uint32_t word, bool is_doub
 
 static void arithmetic(struct operation *operation, uint32_t word)
 {
-	static const uint8_t classes[8] = { CLASS_f_mac, CLASS_f_mac,   CLASS_f_mul, CLASS_f_add,
+	static const uint8_t classes[8] = { CLASS_f_mac,   CLASS_f_mac, CLASS_f_mul, CLASS_f_add,
 					    CLASS_f_div32, CLASS_f_mac, CLASS_f_mac, CLASS_unknown };
 	unsigned int kind = bit(word, 23) << 2 | field(word, 20, 2);
 	bool is_double = bit(word, 8);

@@ -20,48 +20,33 @@ struct finer {
 
 /* Encodings whose class is finer here than that of a microcontroller. The first that fits is the one. */
 static const struct finer narrow[] = {
-	{ 0xffc0, 0x0000, CLASS_move },      { 0xfc00, 0x1800, CLASS_alu },       { 0xf800, 0x1800, CLASS_alu_imm },
-	{ 0xe000, 0x0000, CLASS_shift_imm }, { 0xf800, 0x2000, CLASS_move },      { 0xffc0, 0x4340, CLASS_mul32 },
-	{ 0xe000, 0x2000, CLASS_alu_imm },   { 0xffc0, 0x4080, CLASS_shift },     { 0xffc0, 0x40c0, CLASS_shift },
-	{ 0xffc0, 0x4100, CLASS_shift },     { 0xffc0, 0x41c0, CLASS_shift },     { 0xffc0, 0x4140, CLASS_alu_carry },
-	{ 0xffc0, 0x4180, CLASS_alu_carry }, { 0xff80, 0x4280, CLASS_alu },       { 0xffc0, 0x4240, CLASS_alu_imm },
-	{ 0xfc00, 0x4000, CLASS_logic },     { 0xff00, 0x4600, CLASS_move },      { 0xfc00, 0x4400, CLASS_alu },
-	{ 0xf800, 0xa000, CLASS_address },   { 0xf800, 0xa800, CLASS_alu_imm },   { 0xff00, 0xb000, CLASS_alu_imm },
+	{ 0xffc0, 0x0000, CLASS_move },      { 0xfc00, 0x1800, CLASS_alu },     { 0xf800, 0x1800, CLASS_alu_imm },
+	{ 0xe000, 0x0000, CLASS_shift_imm }, { 0xf800, 0x2000, CLASS_move },    { 0xffc0, 0x4340, CLASS_mul32 },
+	{ 0xe000, 0x2000, CLASS_alu_imm },   { 0xffc0, 0x4080, CLASS_shift },   { 0xffc0, 0x40c0, CLASS_shift },
+	{ 0xffc0, 0x4100, CLASS_shift },     { 0xffc0, 0x41c0, CLASS_shift },   { 0xffc0, 0x4140, CLASS_alu_carry },
+	{ 0xffc0, 0x4180, CLASS_alu_carry }, { 0xff80, 0x4280, CLASS_alu },     { 0xffc0, 0x4240, CLASS_alu_imm },
+	{ 0xfc00, 0x4000, CLASS_logic },     { 0xff00, 0x4600, CLASS_move },    { 0xfc00, 0x4400, CLASS_alu },
+	{ 0xf800, 0xa000, CLASS_address },   { 0xf800, 0xa800, CLASS_alu_imm }, { 0xff00, 0xb000, CLASS_alu_imm },
 	{ 0xff00, 0xb200, CLASS_extend },    { 0xff00, 0xba00, CLASS_reverse },
 };
 
 static const struct finer wide[] = {
 	{ 0xffeff0f0, 0xea4f0000, CLASS_move }, /* without a shift */
-	{ 0xfff08010, 0xeac00000, CLASS_pack },
-	{ 0xff008000, 0xea000000, CLASS_logic },
-	{ 0xffe08000, 0xeb400000, CLASS_alu_carry },
-	{ 0xffe08000, 0xeb600000, CLASS_alu_carry },
-	{ 0xfe008000, 0xea000000, CLASS_alu },
-	{ 0xfbef8000, 0xf04f0000, CLASS_move },
-	{ 0xfa008000, 0xf0000000, CLASS_alu_imm },
-	{ 0xfbff8000, 0xf20f0000, CLASS_address },
-	{ 0xfbff8000, 0xf2af0000, CLASS_address },
-	{ 0xfb708000, 0xf2400000, CLASS_move }, /* MOVW, MOVT */
-	{ 0xfb708000, 0xf2c00000, CLASS_move },
-	{ 0xff508000, 0xf3000000, CLASS_saturate },
-	{ 0xff708000, 0xf3400000, CLASS_bitfield },
-	{ 0xfff08000, 0xf3600000, CLASS_insert },
-	{ 0xfa008000, 0xf2000000, CLASS_alu_imm },
-	{ 0xff80f0f0, 0xfa00f000, CLASS_shift },
-	{ 0xff8ff0c0, 0xfa0ff080, CLASS_extend },
-	{ 0xff80f0c0, 0xfa00f080, CLASS_extend_add },
-	{ 0xfff0f0c0, 0xfa80f080, CLASS_saturate },
-	{ 0xfff0f0f0, 0xfaa0f080, CLASS_select },
-	{ 0xfff0f0c0, 0xfa90f080, CLASS_reverse },
-	{ 0xfff0f0f0, 0xfab0f080, CLASS_count },
-	{ 0xff80f080, 0xfa80f000, CLASS_parallel },
-	{ 0xfff0f0f0, 0xfb00f000, CLASS_mul32 },
-	{ 0xfff000e0, 0xfb000000, CLASS_mla32 },
-	{ 0xfff0f0e0, 0xfb50f000, CLASS_mul32 }, /* SMMUL */
-	{ 0xfff000e0, 0xfb500000, CLASS_mla32 },
-	{ 0xfff000e0, 0xfb600000, CLASS_mla32 },
-	{ 0xff800000, 0xfb000000, CLASS_mul16 },
-	{ 0xfff000f0, 0xfbe00060, CLASS_umaal },
+	{ 0xfff08010, 0xeac00000, CLASS_pack },      { 0xff008000, 0xea000000, CLASS_logic },
+	{ 0xffe08000, 0xeb400000, CLASS_alu_carry }, { 0xffe08000, 0xeb600000, CLASS_alu_carry },
+	{ 0xfe008000, 0xea000000, CLASS_alu },       { 0xfbef8000, 0xf04f0000, CLASS_move },
+	{ 0xfa008000, 0xf0000000, CLASS_alu_imm },   { 0xfbff8000, 0xf20f0000, CLASS_address },
+	{ 0xfbff8000, 0xf2af0000, CLASS_address },   { 0xfb708000, 0xf2400000, CLASS_move }, /* MOVW, MOVT */
+	{ 0xfb708000, 0xf2c00000, CLASS_move },      { 0xff508000, 0xf3000000, CLASS_saturate },
+	{ 0xff708000, 0xf3400000, CLASS_bitfield },  { 0xfff08000, 0xf3600000, CLASS_insert },
+	{ 0xfa008000, 0xf2000000, CLASS_alu_imm },   { 0xff80f0f0, 0xfa00f000, CLASS_shift },
+	{ 0xff8ff0c0, 0xfa0ff080, CLASS_extend },    { 0xff80f0c0, 0xfa00f080, CLASS_extend_add },
+	{ 0xfff0f0c0, 0xfa80f080, CLASS_saturate },  { 0xfff0f0f0, 0xfaa0f080, CLASS_select },
+	{ 0xfff0f0c0, 0xfa90f080, CLASS_reverse },   { 0xfff0f0f0, 0xfab0f080, CLASS_count },
+	{ 0xff80f080, 0xfa80f000, CLASS_parallel },  { 0xfff0f0f0, 0xfb00f000, CLASS_mul32 },
+	{ 0xfff000e0, 0xfb000000, CLASS_mla32 },     { 0xfff0f0e0, 0xfb50f000, CLASS_mul32 }, /* SMMUL */
+	{ 0xfff000e0, 0xfb500000, CLASS_mla32 },     { 0xfff000e0, 0xfb600000, CLASS_mla32 },
+	{ 0xff800000, 0xfb000000, CLASS_mul16 },     { 0xfff000f0, 0xfbe00060, CLASS_umaal },
 };
 
 /* What t32.c does not know, for no microcontroller has it. */
@@ -152,13 +137,25 @@ static enum operation_class memory_class(const struct t32_op *op, uint32_t word)
 static enum operation_class class_of(const struct t32_op *op, uint32_t word)
 {
 	static const uint8_t classes[T32_CLASSES] = {
-		[T32_UNKNOWN] = CLASS_unknown,     [T32_ALU] = CLASS_alu,         [T32_SHIFT] = CLASS_shift_imm,
-		[T32_SHIFTED] = CLASS_alu_shift,   [T32_DSP] = CLASS_parallel,    [T32_MUL] = CLASS_mul32,
-		[T32_MLA] = CLASS_mla32,           [T32_MULL] = CLASS_mull,       [T32_MLAL] = CLASS_mlal,
-		[T32_DIV] = CLASS_div32,           [T32_EXCLUSIVE] = CLASS_exclusive,
-		[T32_BRANCH] = CLASS_branch,       [T32_CALL] = CLASS_call,       [T32_JUMP] = CLASS_jump,
-		[T32_TABLE] = CLASS_load_byte_index, [T32_SYSTEM] = CLASS_system, [T32_BARRIER] = CLASS_barrier,
-		[T32_HINT] = CLASS_hint,           [T32_TRAP] = CLASS_trap,
+		[T32_UNKNOWN] = CLASS_unknown,
+		[T32_ALU] = CLASS_alu,
+		[T32_SHIFT] = CLASS_shift_imm,
+		[T32_SHIFTED] = CLASS_alu_shift,
+		[T32_DSP] = CLASS_parallel,
+		[T32_MUL] = CLASS_mul32,
+		[T32_MLA] = CLASS_mla32,
+		[T32_MULL] = CLASS_mull,
+		[T32_MLAL] = CLASS_mlal,
+		[T32_DIV] = CLASS_div32,
+		[T32_EXCLUSIVE] = CLASS_exclusive,
+		[T32_BRANCH] = CLASS_branch,
+		[T32_CALL] = CLASS_call,
+		[T32_JUMP] = CLASS_jump,
+		[T32_TABLE] = CLASS_load_byte_index,
+		[T32_SYSTEM] = CLASS_system,
+		[T32_BARRIER] = CLASS_barrier,
+		[T32_HINT] = CLASS_hint,
+		[T32_TRAP] = CLASS_trap,
 	};
 	const struct finer *table = op->bytes == 2 ? narrow : wide;
 	size_t count = op->bytes == 2 ? sizeof(narrow) / sizeof(narrow[0]) : sizeof(wide) / sizeof(wide[0]);

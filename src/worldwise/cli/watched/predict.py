@@ -211,7 +211,7 @@ def _show(
             out.text(explain_report.dump(_document(seen.lines, one, budget)))
         case "flame":
             if one is None:
-                raise WorldwiseError(f"{cases[0][0].id}: the stacks of a board's program are not followed")
+                raise WorldwiseError(f"{cases[0][0].id}: the stacks of its program are not followed")
             line = next((line for line in _shown(seen.lines, call) if line.estimate.state == "warm"), seen.lines[-1])
             stacks = _attributed(one, line).in_cycles()
             out.text(flame.flame_graph(stacks, reports.title(line), flame.Renderer(session.note), "predicted cycles"))
