@@ -95,7 +95,7 @@ def predict(**typed: Any) -> int:
     CASE is a target, a variant and an operation, such as optee/mbedtls-nist-O2/attestdiv; RUN is a run, whose cases
     are run once more and must give the same records; SUITE is a name of `worldwise suites`. The model of the core runs
     through the exact trace, once with empty caches (first call), then warm. What no published figure validates, such
-    as the kernel, is bounded from below and above.
+    as the kernel, is bounded from below and above. Boards and linux-armv7 have cycles and causes, but no functions.
 
     \b
       worldwise predict optee/mbedtls-nist-O2/attestdiv --core cortex-a72,cortex-a53
