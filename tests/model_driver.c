@@ -3,8 +3,9 @@
  * Drives plugin/model without an emulator: `model_driver TABLE` reads lines of stdin and answers each with one line.
  *
  *   class HEX                      the class of a T32 instruction; HEX as in a listing, halfwords first to last
+ *   set a32|t32                    what the next blocks are of; T32 without it; answers `ok`
  *   forget                         model_forget; answers `ok`
- *   run PC NEXT CODE [ACCESS ..]   a block of T32 instructions, `4408,f8d10000`; an access is `index:address:bytes:l|s`;
+ *   run PC NEXT CODE [ACCESS ..]   a block of instructions, `4408,f8d10000`; an access is `index:address:bytes:l|s`;
  *                                  answers the six causes, outside and outside_instructions
  */
 #include <inttypes.h>
@@ -19,6 +20,7 @@
 
 static uint8_t bytes[MOST];
 static struct access accesses[MOST];
+static enum instruction_set set = SET_T32;
 
 /* Reads `4408,f8d10000`. Returns the number of instructions. */
 static uint32_t read_code(char *text)
@@ -30,6 +32,8 @@ static uint32_t read_code(char *text)
 		char *rest;
 		unsigned long code = strtoul(text, &rest, 16);
 
+		if (rest - text > 4 && set == SET_A32)
+			code = code << 16 | (code >> 16 & 0xffff);
 		if (rest - text > 4) {
 			bytes[at++] = (uint8_t)(code >> 16);
 			bytes[at++] = (uint8_t)(code >> 24);
@@ -75,7 +79,7 @@ static void run(struct model *model)
 		exit(2);
 	pc = strtoull(pc_text, NULL, 16);
 	count = read_code(code_text);
-	model_run(model, code_decode(SET_T32, pc, bytes, count), count, accesses, read_accesses(),
+	model_run(model, code_decode(set, pc, bytes, count), count, accesses, read_accesses(),
 		  strtoull(next_text, NULL, 16), &spent);
 	for (int i = 0; i < CAUSES; i++)
 		printf("%" PRIu64 " ", spent.cycles[i]);
@@ -107,6 +111,9 @@ int main(int argc, char **argv)
 			continue;
 		if (!strcmp(word, "class")) {
 			print_class();
+		} else if (!strcmp(word, "set")) {
+			set = !strcmp(strtok(NULL, " \n"), "a32") ? SET_A32 : SET_T32;
+			puts("ok");
 		} else if (!strcmp(word, "forget")) {
 			model_forget(model);
 			puts("ok");

@@ -28,6 +28,12 @@ static uint64_t regions;
 static uint64_t instructions;
 static struct spent spent[MAX_CORES];
 
+/* Where Linux begins, 0: it is not told apart; what of the region was there, and how many exceptions came. */
+static uint64_t linux_from;
+static uint64_t linux_instructions;
+static uint64_t exceptions;
+static struct spent linux_spent[MAX_CORES];
+
 /* The segment that is being executed, and its accesses so far. It goes to the models when the next one begins. */
 static struct segment *pending;
 static struct access *accesses;
@@ -75,6 +81,14 @@ bool regions_of_function(const char *address)
 	return function && !*rest;
 }
 
+bool regions_of_linux(const char *address)
+{
+	char *rest;
+
+	linux_from = strtoull(address, &rest, 0);
+	return linux_from && !*rest;
+}
+
 bool regions_start(void)
 {
 	board = qemu_plugin_scoreboard_new(sizeof(uint64_t));
@@ -84,10 +98,15 @@ bool regions_start(void)
 }
 
 /* How many instructions of the pending segment were executed, if the next one executed is at `next`. */
-static uint32_t executed_of_pending(uint64_t next)
+static uint32_t executed_of_pending(uint64_t next, bool aborted)
 {
 	uint32_t before;
 
+	if (aborted) {
+		before = segment_before(pending, next);
+		if (before < pending->instructions)
+			return before;
+	}
 	if (qemu_plugin_u64_get(reached_last, 0))
 		return pending->instructions;
 	before = segment_before(pending, next);
@@ -106,17 +125,21 @@ static void feed_part(uint32_t executed, uint64_t next)
 		model_run(models[core], pending->code, executed, accesses, access_count, next, &more);
 		spending_add(&pending->spent[core], &more);
 		spending_add(&spent[core], &more);
+		if (linux_from && pending->pc >= linux_from)
+			spending_add(&linux_spent[core], &more);
 	}
+	if (linux_from && pending->pc >= linux_from)
+		linux_instructions += executed;
 	pending->times++;
 	pending->executed += executed;
 	instructions += executed;
 	pending = NULL;
 }
 
-static void feed(uint64_t next)
+static void feed(uint64_t next, bool aborted)
 {
 	if (pending)
-		feed_part(executed_of_pending(next), next);
+		feed_part(executed_of_pending(next, aborted), next);
 }
 
 void region_begin(void)
@@ -126,6 +149,9 @@ void region_begin(void)
 	inside = true;
 	instructions = 0;
 	memset(spent, 0, sizeof(spent));
+	linux_instructions = 0;
+	exceptions = 0;
+	memset(linux_spent, 0, sizeof(linux_spent));
 	if (forgets)
 		for (size_t core = 0; core < cores; core++)
 			model_forget(models[core]);
@@ -135,10 +161,16 @@ void region_end(uint64_t pc)
 {
 	if (!inside)
 		return;
-	feed(pc);
+	feed(pc, false);
 	inside = false;
 	fprintf(out, "{\"type\":\"region\",\"index\":%" PRIu64 ",\"instructions\":%" PRIu64, regions++, instructions);
 	spending_write(out, models, spent, cores);
+	if (linux_from) {
+		fprintf(out, ",\"linux\":{\"exceptions\":%" PRIu64 ",\"instructions\":%" PRIu64, exceptions,
+			linux_instructions);
+		spending_write(out, models, linux_spent, cores);
+		fprintf(out, "}");
+	}
 	fprintf(out, "}\n");
 }
 
@@ -163,16 +195,25 @@ static void follow_function(const struct segment *segment)
 	behind_last = segment->pc + segment->bytes;
 }
 
-void region_enter(struct segment *segment)
+void region_enter(struct segment *segment, const struct arrival *arrival)
 {
+	bool known = arrival && arrival->back;
+
 	if (function)
 		follow_function(segment);
 	if (!inside)
 		return;
-	feed(segment->pc);
+	/* What was executed before an exception went on where that goes back to. */
+	feed(known ? arrival->back : segment->pc, known && arrival->aborted);
+	exceptions += arrival && arrival->exception;
 	pending = segment;
 	access_count = 0;
 	qemu_plugin_u64_set(reached_last, 0, 0);
+}
+
+void region_reading(const struct place *place)
+{
+	take_reading(place->index);
 }
 
 void region_access(const struct place *place, uint64_t address, uint32_t bytes, bool store)

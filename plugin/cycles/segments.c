@@ -32,8 +32,7 @@ void segments_start(void)
 	segments = g_hash_table_new(segment_hash, segment_equal);
 }
 
-struct segment *segment_of(const struct qemu_plugin_tb *translation, size_t first, size_t count,
-			   enum instruction_set set)
+struct segment *segment_of(const struct qemu_plugin_tb *translation, size_t first, size_t count)
 {
 	struct segment *segment = g_new0(struct segment, 1);
 	uint32_t *offsets = g_new0(uint32_t, count + 1);
@@ -59,9 +58,13 @@ struct segment *segment_of(const struct qemu_plugin_tb *translation, size_t firs
 		g_free(segment);
 		return found;
 	}
-	segment->code = code_decode(set, segment->pc, content, segment->instructions);
 	g_hash_table_add(segments, segment);
 	return segment;
+}
+
+void segment_decode(struct segment *segment, enum instruction_set set)
+{
+	segment->code = code_decode(set, segment->pc, segment->content, segment->instructions);
 }
 
 uint32_t segment_before(const struct segment *segment, uint64_t address)

@@ -20,8 +20,8 @@ struct segment {
 	uint32_t bytes;
 	const uint8_t *content;
 	const uint32_t *offsets; /* of each instruction from pc, and `bytes` behind the last */
-	struct code *code;
-	uint64_t times; /* how often it was executed in regions, whole or in part */
+	struct code *code;       /* NULL until the instruction set is known */
+	uint64_t times;          /* how often it was executed in regions, whole or in part */
 	uint64_t executed;
 	struct spent spent[MAX_CORES];
 };
@@ -35,8 +35,9 @@ struct place {
 void segments_start(void);
 
 /* The segment of `count` instructions from number `first` of a translation: the same one for the same code. */
-struct segment *segment_of(const struct qemu_plugin_tb *translation, size_t first, size_t count,
-			   enum instruction_set set);
+struct segment *segment_of(const struct qemu_plugin_tb *translation, size_t first, size_t count);
+/* Decodes a segment, before it is executed for the first time. */
+void segment_decode(struct segment *segment, enum instruction_set set);
 
 /* How many instructions of a segment are before `address`: all if it lies outside. */
 uint32_t segment_before(const struct segment *segment, uint64_t address);

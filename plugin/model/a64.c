@@ -282,7 +282,7 @@ void a64_branch(struct operation *operation, uint32_t word)
 
 struct operation a64_operation(uint32_t word)
 {
-	struct operation operation = { .class = CLASS_unknown };
+	struct operation operation = { .class = CLASS_unknown, .bytes = 4 };
 
 	switch (field(word, 25, 4)) {
 	case 8:

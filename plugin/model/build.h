@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* How the decoders of A64 fill in an operation. */
+/* How the decoders of A64, A32 and T32 fill in an operation. */
 #ifndef WORLDWISE_BUILD_H
 #define WORLDWISE_BUILD_H
 
@@ -58,5 +58,28 @@ void a64_register(struct operation *operation, uint32_t word);
 void a64_branch(struct operation *operation, uint32_t word);
 void a64_memory(struct operation *operation, uint32_t word);
 void a64_vector(struct operation *operation, uint32_t word);
+
+/* A32: vectors and floating point, whose T32 words are made to A32's before. */
+void a32_vector(struct operation *operation, uint32_t word);
+void a32_float(struct operation *operation, uint32_t word);
+void a32_structures(struct operation *operation, uint32_t word);
+
+/* The program counter is no register to wait for. */
+static inline void reads_core(struct operation *operation, unsigned int number, enum role role)
+{
+	if (number != 15)
+		add_source(operation, number, role);
+}
+
+static inline void writes_core(struct operation *operation, unsigned int number)
+{
+	if (number != 15)
+		add_result(operation, number);
+}
+
+/* It may do nothing: what it writes is then what was there. */
+void a32_make_conditional(struct operation *operation);
+/* A class whose result goes to the flags too. */
+void a32_sets_flags(struct operation *operation);
 
 #endif /* WORLDWISE_BUILD_H */

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "core.h"
 
-#define INSTRUCTION_BYTES 4u
 #define MISSES (sizeof(((struct core *)0)->missing) / sizeof(uint64_t))
 
 void core_start(struct core *core, const struct table *table)
@@ -14,11 +13,6 @@ void core_forget(struct core *core)
 {
 	memory_forget(&core->memory);
 	predictor_forget(&core->predictor, core->table->returns);
-}
-
-static uint64_t behind(const struct step *step)
-{
-	return step->pc + INSTRUCTION_BYTES;
 }
 
 /* A load that misses waits until one of the places for misses is free. */
@@ -72,6 +66,18 @@ void core_store(struct core *core, const struct step *step, uint64_t ready, uint
 	}
 }
 
+unsigned int core_moves(const struct step *step, const struct timing *timing)
+{
+	unsigned int moves = step->operation->moves;
+
+	if (!timing->pairs)
+		return timing->each ? timing->each * moves : timing->uops;
+	/* Two words at a time, if they stand in one aligned doubleword. */
+	if (step->count && step->accesses->address & 4)
+		moves++;
+	return moves > 1 ? (moves + 1) / 2 : 1;
+}
+
 unsigned int core_store_crosses(const struct core *core, const struct step *step)
 {
 	uint32_t boundary = core->table->store_boundary;
@@ -119,11 +125,18 @@ void core_branch(struct core *core, const struct step *step, uint64_t decided)
 {
 	const struct table *table = core->table;
 	enum branch_kind kind = step->operation->branch;
-	bool right = predictor_was_right(&core->predictor, step->pc, kind, step->next, behind(step));
+	bool taken = step->next != step->behind;
+	bool right = true;
+
+	/* Whether a conditional call or return is one is foretold as of any other branch. */
+	if (step->operation->conditional && kind != BRANCH_IF)
+		right = predictor_was_right(&core->predictor, step->place, BRANCH_IF, step->next, step->behind);
+	if (!step->operation->conditional || kind == BRANCH_IF || taken)
+		right &= predictor_was_right(&core->predictor, step->place, kind, step->next, step->behind);
 
 	if (!right)
 		go_on_at(core, decided + table->mispredict, CAUSE_MISPREDICT);
-	else if (step->next != behind(step))
+	else if (taken)
 		go_on_at(core,
 			 core->fetch + 1 +
 				 (kind == BRANCH_RETURN || kind == BRANCH_CALL ? table->call_taken : table->taken),

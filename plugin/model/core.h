@@ -59,7 +59,9 @@ struct core {
 struct step {
 	const struct operation *operation;
 	uint64_t pc;
-	uint64_t next;
+	uint64_t place;  /* pc in units of which no two instructions share four: for the predictor */
+	uint64_t behind; /* where the next one stands */
+	uint64_t next;   /* where the core goes on */
 	const struct access *accesses;
 	size_t count;
 };
@@ -75,6 +77,8 @@ enum cause inorder_step(struct core *core, const struct step *step);
 /* Of both. When the data of a load that is issued at `issue` are there. */
 uint64_t core_load(struct core *core, const struct step *step, const struct timing *timing, uint64_t issue);
 void core_store(struct core *core, const struct step *step, uint64_t ready, uint64_t drained);
+/* How many micro-operations a load or store of several registers is. */
+unsigned int core_moves(const struct step *step, const struct timing *timing);
 /* How many micro-operations a store takes besides, since it crosses a boundary. */
 unsigned int core_store_crosses(const struct core *core, const struct step *step);
 /* Where the front end goes on after a branch that is decided at `decided`. */

@@ -58,7 +58,7 @@ static uint64_t take_port(struct core *core, const struct timing *timing, unsign
 
 static uint64_t issue(struct core *core, const struct step *step, const struct timing *timing, struct wait *wait)
 {
-	unsigned int busy = timing->each ? timing->each * step->operation->moves : timing->busy;
+	unsigned int busy = timing->each || timing->pairs ? core_moves(step, timing) : timing->busy;
 	uint64_t cycle;
 
 	if (core->dispatched >= core->table->width || (timing->alone == 1 && core->dispatched))
@@ -118,7 +118,7 @@ enum cause inorder_step(struct core *core, const struct step *step)
 	if (operation->store)
 		core_store(core, step, cycle, cycle + 1);
 	if (operation->branch)
-		core_branch(core, step, cycle + 1);
+		core_branch(core, step, operation->moves ? done : cycle + 1); /* one that is loaded is known late */
 	core->clock = core->dispatch;
 	return wait.cause;
 }

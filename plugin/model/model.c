@@ -10,8 +10,6 @@
 #include "mcu.h"
 #include "operation.h"
 
-#define A64_BYTES 4u
-
 struct model {
 	char name[64];
 	struct mcu *mcu; /* a microcontroller's; else NULL, and the next two are used */
@@ -22,8 +20,8 @@ struct model {
 struct code {
 	enum instruction_set set;
 	uint64_t pc;
-	struct mcu_code *t32;
-	struct operation a64[];
+	struct mcu_code *mcu; /* of T32, for a microcontroller; all others take `operations` */
+	struct operation *operations;
 };
 
 static bool read_line(struct model *model, const char *line)
@@ -90,41 +88,79 @@ const char *model_name(const struct model *model)
 	return model->name;
 }
 
-struct code *code_decode(enum instruction_set set, uint64_t pc, const uint8_t *bytes, uint32_t instructions)
+static void *allocate(size_t count, size_t size)
 {
-	size_t operations = set == SET_A64 ? instructions : 0;
-	struct code *code = calloc(1, sizeof(*code) + operations * sizeof(code->a64[0]));
+	void *made = calloc(count ? count : 1, size);
 
-	if (!code) {
+	if (!made) {
 		perror("model");
 		abort();
 	}
+	return made;
+}
+
+static uint32_t word_at(const uint8_t *at)
+{
+	return at[0] | (uint32_t)at[1] << 8 | (uint32_t)at[2] << 16 | (uint32_t)at[3] << 24;
+}
+
+/* Instructions of two or four bytes; behind an IT some depend on the flags. */
+static void decode_t32(struct operation *operations, const uint8_t *at, uint32_t instructions)
+{
+	unsigned int if_then = 0;
+
+	for (uint32_t i = 0; i < instructions; i++) {
+		operations[i] = t32_operation(at, if_then);
+		if_then = if_then ? if_then - 1 : t32_if_then(at);
+		at += operations[i].bytes;
+	}
+}
+
+static struct operation *decode(enum instruction_set set, const uint8_t *bytes, uint32_t instructions)
+{
+	struct operation *operations = allocate(instructions, sizeof(*operations));
+
+	if (set == SET_T32) {
+		decode_t32(operations, bytes, instructions);
+		return operations;
+	}
+	for (uint32_t i = 0; i < instructions; i++) {
+		uint32_t word = word_at(bytes + 4 * (size_t)i);
+
+		operations[i] = set == SET_A64 ? a64_operation(word) : a32_operation(word);
+	}
+	return operations;
+}
+
+struct code *code_decode(enum instruction_set set, uint64_t pc, const uint8_t *bytes, uint32_t instructions)
+{
+	struct code *code = allocate(1, sizeof(*code));
+
 	code->set = set;
 	code->pc = pc;
 	if (set == SET_T32)
-		code->t32 = mcu_decode(pc, bytes, instructions);
-	for (size_t i = 0; i < operations; i++) {
-		const uint8_t *at = bytes + A64_BYTES * i;
-
-		code->a64[i] = a64_operation(at[0] | (uint32_t)at[1] << 8 | (uint32_t)at[2] << 16 |
-					     (uint32_t)at[3] << 24);
-	}
+		code->mcu = mcu_decode(pc, bytes, instructions);
+	code->operations = decode(set, bytes, instructions);
 	return code;
 }
 
-static void run_a64(struct model *model, const struct code *code, uint32_t instructions, const struct access *accesses,
+static void run_big(struct model *model, const struct code *code, uint32_t instructions, const struct access *accesses,
 		    size_t count, uint64_t next, struct spent *spent)
 {
 	struct core *core = &model->core;
 	bool in_order = model->table.pipeline == PIPELINE_IN_ORDER;
+	bool halfwords = code->set == SET_T32;
+	uint64_t pc = code->pc;
 	size_t at = 0;
 
 	for (uint32_t i = 0; i < instructions; i++) {
-		const struct operation *operation = &code->a64[i];
-		uint64_t pc = code->pc + A64_BYTES * (uint64_t)i;
+		const struct operation *operation = &code->operations[i];
+		uint64_t behind = pc + operation->bytes;
 		struct step step = { .operation = operation,
 				     .pc = pc,
-				     .next = i + 1 == instructions ? next : pc + A64_BYTES,
+				     .place = halfwords ? pc << 1 : pc,
+				     .behind = behind,
+				     .next = i + 1 == instructions ? next : behind,
 				     .accesses = accesses + at };
 		uint64_t before = core->clock;
 		enum cause cause;
@@ -138,18 +174,19 @@ static void run_a64(struct model *model, const struct code *code, uint32_t instr
 			spent->outside += core->clock - before;
 			spent->outside_instructions++;
 		}
+		pc = behind;
 	}
 }
 
 void model_run(struct model *model, const struct code *code, uint32_t instructions, const struct access *accesses,
 	       size_t count, uint64_t next, struct spent *spent)
 {
-	if (model->mcu && code->t32) {
-		mcu_run(model->mcu, code->t32, instructions, accesses, count, next, spent);
+	if (model->mcu && code->mcu) {
+		mcu_run(model->mcu, code->mcu, instructions, accesses, count, next, spent);
 		return;
 	}
-	if (!model->mcu && code->set == SET_A64) {
-		run_a64(model, code, instructions, accesses, count, next, spent);
+	if (!model->mcu) {
+		run_big(model, code, instructions, accesses, count, next, spent);
 		return;
 	}
 	/* Nothing is known of that code on that core: one cycle each, and all of it outside. */

@@ -8,7 +8,8 @@
 
 /*
  * The classes of instructions of the A profile, by the names that cores/ uses. A class is twice in a core's table: by
- * its name, and with "_q" for the form that works on 128 bits; where the second is not there, the first serves.
+ * its name, and with "_q" for the form that works on 128 bits; where the second is not there, the first serves. Those
+ * of the last lines are of A32 and T32 alone.
  */
 /* clang-format off */
 #define CLASSES(X) \
@@ -26,7 +27,10 @@
 	X(v_trn) X(v_reverse) X(v_table) X(v_count) X(v_dup) X(v_from_core) X(v_insert_core) X(v_insert) \
 	X(v_to_core) X(f_move) X(f_add) X(f_compare) X(f_mul) X(f_mac) X(f_div32) X(f_div64) X(f_convert) \
 	X(f_to_core) X(f_from_core) X(aes) X(aes_mix) X(sha1) X(sha256) X(sha256_schedule) X(sha3) \
-	X(sha512) X(hint) X(barrier) X(exclusive) X(system) X(trap) X(unknown)
+	X(sha512) X(hint) X(barrier) X(exclusive) X(system) X(trap) X(unknown) \
+	X(alu_imm) X(alu_shift_reg) X(shift_imm) X(extend) X(extend_add) X(pack) X(parallel) X(saturate) \
+	X(mla32) X(mul16) X(mlal) X(umaal) X(load_shift) X(load_byte) X(load_byte_index) X(load_byte_shift) \
+	X(load_multi) X(store_multi) X(f_flags)
 /* clang-format on */
 
 #define CLASS_NAME(name) CLASS_##name,
@@ -53,13 +57,20 @@ enum branch_kind {
 	BRANCH_RETURN
 };
 
-/* Registers: 0 to 30 the core's, 31 the stack pointer, 32 to 63 the vectors', 64 the flags. */
+/*
+ * Registers: 0 to 30 the core's, 31 the stack pointer, 32 to 63 the vectors', 64 the flags. Of A32 and T32: 0 to 14 the
+ * core's, 32 to 63 d0 to d31, of which a single register is half and a quad register two; 65 the flags of floating
+ * point, 66 those of parallel additions.
+ */
 #define REGISTER_VECTOR 32u
 #define REGISTER_FLAGS 64u
-#define REGISTERS 65u
+#define REGISTER_FLOAT_FLAGS 65u
+#define REGISTER_PARALLEL_FLAGS 66u
+#define REGISTERS 67u
 
-#define MOST_SOURCES 8
-#define MOST_RESULTS 6
+/* The most are those of a load or store of sixteen registers, its address, and the flags. */
+#define MOST_SOURCES 36
+#define MOST_RESULTS 18
 
 struct operation {
 	uint8_t class;
@@ -70,6 +81,8 @@ struct operation {
 	uint8_t moves; /* registers that a load or store moves; 0 if it is none */
 	bool store;
 	bool base_result; /* the last result is the address register, written back */
+	uint8_t bytes;    /* of the instruction */
+	bool conditional; /* may do nothing: it then keeps what it would have written */
 	uint8_t source[MOST_SOURCES];
 	uint8_t role[MOST_SOURCES];
 	uint8_t result[MOST_RESULTS];
@@ -77,6 +90,13 @@ struct operation {
 
 /* The A64 instruction `word`. One that is not known gets the class `unknown`. */
 struct operation a64_operation(uint32_t word);
+
+/* The A32 instruction `word`. */
+struct operation a32_operation(uint32_t word);
+/* The T32 instruction at `bytes`, of Armv7-A; `if_then`: in the block of an IT. */
+struct operation t32_operation(const uint8_t *bytes, bool if_then);
+/* How many instructions behind it depend on the flags, if the T32 instruction at `bytes` is an IT; else 0. */
+unsigned int t32_if_then(const uint8_t *bytes);
 
 /* Whether the core's validation says nothing about the class: barriers, atomics, system registers, what is unknown. */
 static inline bool class_is_outside(uint8_t class)

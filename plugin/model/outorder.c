@@ -28,6 +28,8 @@ static void operands(const struct core *core, const struct operation *operation,
 
 		if (operation->role[i] == ROLE_ACCUMULATE && value->group && value->group == passage->timing->group)
 			ready = value->added;
+		else if (operation->role[i] == ROLE_VALUE && value->cause == CAUSE_MEMORY)
+			ready = ready > passage->timing->early ? ready - passage->timing->early : 0;
 		if (operation->role[i] == ROLE_DATA && passage->timing->second) {
 			if (ready > passage->data)
 				passage->data = ready;
@@ -196,7 +198,7 @@ static void execute(struct core *core, const struct step *step, struct passage *
 	const struct operation *operation = step->operation;
 	const struct timing *timing = passage->timing;
 	bool load = operation->moves && !operation->store;
-	unsigned int count = timing->each ? timing->each * operation->moves : timing->uops;
+	unsigned int count = core_moves(step, timing);
 	uint64_t issue = 0;
 
 	if (operation->store)

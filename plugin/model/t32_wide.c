@@ -128,8 +128,8 @@ const struct t32_encoding t32_wide[] = {
 	{ 0xff80f0f0, 0xfa00f000, T32_SHIFT, "wDrNrM,z" },
 	{ 0xff8ff0c0, 0xfa0ff080, T32_ALU, "wDrM," }, /* SXTH and its like; 6 and 7 are no instructions */
 	{ 0xff80f0c0, 0xfa00f080, T32_DSP, "wDrNrM," },
-	{ 0xffa0f0a0, 0xfa80f000, T32_DSP, "wDrNrM," }, /* SADD8 and its like */
-	{ 0xffb0f0a0, 0xfaa0f000, T32_DSP, "wDrNrM," },
+	{ 0xffa0f080, 0xfa80f000, T32_DSP, "wDrNrM," }, /* SADD8 and its like */
+	{ 0xffb0f080, 0xfaa0f000, T32_DSP, "wDrNrM," },
 	{ 0xfff0f0c0, 0xfa80f080, T32_DSP, "wDrNrM," },  /* QADD and its like */
 	{ 0xfff0f0c0, 0xfa90f080, T32_SHIFT, "wDrM," },  /* REV, REV16, RBIT, REVSH */
 	{ 0xfff0f0f0, 0xfaa0f080, T32_DSP, "wDrNrM,f" }, /* SEL */

@@ -46,8 +46,8 @@ static const struct name numbers[] = {
 
 #define BYTE(member) { #member, offsetof(struct timing, member) }
 static const struct name bytes[] = {
-	BYTE(latency), BYTE(second_latency), BYTE(busy),  BYTE(uops),       BYTE(each),
-	BYTE(group),   BYTE(forward),        BYTE(alone), BYTE(multiplies),
+	BYTE(latency), BYTE(second_latency), BYTE(busy),    BYTE(uops),  BYTE(each),       BYTE(pairs),
+	BYTE(early),   BYTE(group),          BYTE(forward), BYTE(alone), BYTE(multiplies),
 };
 #undef BYTE
 

@@ -22,6 +22,8 @@ struct timing {
 	uint8_t busy;           /* how long a port takes no other */
 	uint8_t uops;           /* micro-operations */
 	uint8_t each;        /* micro-operations for each register that a load or store moves; 0: as many as `uops` */
+	uint8_t pairs;       /* 1: one micro-operation for each two of them */
+	uint8_t early;       /* out of order: what a load brings can be used so many cycles sooner */
 	uint8_t group;       /* results of a group are forwarded to operands that are added to; 0 for none */
 	uint8_t forward;     /* the latency then */
 	uint8_t need[ROLES]; /* in order: so many cycles after its issue is an operand of that role needed */

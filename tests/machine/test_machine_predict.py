@@ -28,6 +28,8 @@ from worldwise.targets.known import EMULATED
 CASE = parse_case(f"optee/{IMPLEMENTATION}-{OPTIMISATION}/hello", 3, 0)
 BOARD = "microbit/p256-m-Os/sign,curve=secp256r1,size=32B"
 PLAIN = "linux-armv8/mbedtls28-O2/sha256,size=64KiB"
+ARMV7 = "linux-armv7/mbedtls28-O2/sha256,size=64KiB"
+ARMV7_CORES = ("cortex-a9", "cortex-a7")
 CORES = ("cortex-a72", "cortex-a53")
 
 
@@ -137,3 +139,32 @@ def test_plain_linux_is_predicted(watcher: Watcher, tables: Mapping[str, str]) -
             assert record.instructions == sum(layers.values())
             # The kernel of this machine has no names, and has little to do.
             assert layers.get(UNKNOWN, 0) < record.instructions / 10
+
+
+def test_linux_on_armv7_is_predicted_by_its_readings(watcher: Watcher) -> None:
+    """If this fails, a sample on Armv7-A has the cycles of something else, or the plugin lost an instruction."""
+    case = parse_case(ARMV7, 2, 0)
+    tables = cores.tables(ARMV7_CORES)
+    records, regions = watcher.watch_flat(case, tables, fresh=True)
+    ((_, series),) = records.samples.items()
+    # The counter began some time before the first reading. From that on each sample begins behind all stretches before
+    # its own: page faults, interrupts and both instruction sets are counted to the instruction.
+    lengths = [one.instructions for one in regions]
+    began = {one.begin - sum(lengths[: lengths.index(one.raw)]) for one in series}
+    assert len(began) == 1
+    for core in ARMV7_CORES:
+        found = flat_case(case, records, regions, core)
+        for sample, one in zip(series, found.samples, strict=True):
+            assert (one.measure, one.index, one.instructions) == (sample.measure, sample.index, sample.raw)
+            own, kernel = one.layers
+            assert kernel.instructions > 1_000  # the readings themselves
+            assert own.instructions > 0.9 * sample.raw
+            assert 0.2 < own.instructions / sum(own.cycles) <= 2
+            # Of a program only its thread's address comes from a coprocessor, and its locks are exclusive.
+            assert own.outside_instructions < own.instructions / 1_000
+    program = EMULATED[case.target].program(case)
+    machine = EMULATED[case.target].machine(case, watcher.images)
+    with tempfile.TemporaryDirectory() as directory:
+        watcher.emulator.run(machine, program, Path(directory))
+        plain = check_records(read_records(Path(directory, RECORDS)), case, "plain")
+    assert plain == records

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from traces import CASE, CLIENT, LINUX, MARK, PROCESS, TraceBuilder, address_space, checked, place, samples_of
+from worldwise.base import paths
 from worldwise.base.errors import WorldwiseError
 from worldwise.explain.layers import Rules, load_rules
 from worldwise.explain.owners import Explainer
@@ -28,6 +29,7 @@ from worldwise.records.predicted import Events, LayerCycles, PredictedCase, Pred
 from worldwise.records.trace import Block, read_trace
 
 CORE = "cortex-a72"
+BOARD_CASE = parse_case("nucleo-f446re/p256-m-Os/sign,curve=secp256r1,size=32B", 1, 0)
 RULES = """
 [[layer]]
 name = "client"
@@ -402,7 +404,17 @@ def test_cores_are_named_with_commas() -> None:
 @pytest.mark.parametrize(
     ("text", "table", "said"),
     [
-        ("linux-armv7/bearssl-O2/sign,curve=secp256r1,size=32B", "kind out-of-order", "not predicted yet"),
+        (
+            "linux-armv7/bearssl-O2/sign,curve=secp256r1,size=32B",
+            "kind out-of-order",
+            "its code is A32 and T32 of Armv7-A, of which cortex-x's file has no times",
+        ),
+        ("linux-armv7/bearssl-O2/sign,curve=secp256r1,size=32B", "kind mcu", "its code is A32 and T32 of Armv7-A"),
+        (
+            "linux-armv8/bearssl-O2/sign,curve=secp256r1,size=32B",
+            "kind in-order\nclass load_multi latency 1",
+            "its code is A64, which a cortex-x does not run",
+        ),
         ("optee/mbedtls-nist-O2/hello", "kind mcu", "its code is A64, which a cortex-x does not run"),
     ],
 )
@@ -414,7 +426,7 @@ def test_a_core_that_cannot_run_a_case_is_told(text: str, table: str, said: str)
 
 def test_a_case_among_others_is_predicted_on_its_own_cores() -> None:
     """If this fails, a board is predicted on another board's core, or OP-TEE on a microcontroller."""
-    named = cores.tables(["cortex-a72,cortex-m4,cortex-m0"])
+    named = cores.tables(["cortex-a72,cortex-a9,cortex-m4,cortex-m0"])
     found = {
         text: [*cores.cores_of(parse_case(text, 1, 0), named)]
         for text in (
@@ -424,14 +436,15 @@ def test_a_case_among_others_is_predicted_on_its_own_cores() -> None:
             "linux-armv7/bearssl-O2/sign,curve=secp256r1,size=32B",
         )
     }
-    assert list(found.values()) == [["cortex-a72"], ["cortex-m4"], [], []]
+    assert list(found.values()) == [["cortex-a72"], ["cortex-m4"], [], ["cortex-a9"]]
 
 
-@pytest.mark.parametrize("name", ["cortex-a7", "cortex-a9"])
-def test_a_core_without_a_model_is_refused(name: str) -> None:
+def test_a_core_without_a_model_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """If this fails, a core of which nothing is known is predicted."""
-    with pytest.raises(WorldwiseError, match=f"core '{name}': nothing predicts it"):
-        cores.tables([name])
+    (tmp_path / "cortex-x.toml").write_text('title = "X"\narchitecture = "Armv8-A"\nflags = []\n', encoding="ascii")
+    monkeypatch.setattr(paths, "CORES", tmp_path)
+    with pytest.raises(WorldwiseError, match="core 'cortex-x': nothing predicts it"):
+        cores.tables(["cortex-x"])
 
 
 def test_user_code_of_both_worlds_is_inside() -> None:
@@ -459,15 +472,35 @@ def test_samples_of_a_board_are_found_among_the_stretches() -> None:
     samples = samples_of([(1000, 11_000), (20_000, 30_000)])
     # The second sample was interrupted twice, which its count leaves out.
     stretches = [region(count) for count in (8, 10_000, 10_003, 10_010, 10_000)]
-    found = flat_case(CASE, checked(samples), stretches, "cortex-m4")
+    found = flat_case(BOARD_CASE, checked(samples), stretches, "cortex-m4")
     assert [(one.index, one.instructions, one.cycles) for one in found.samples] == [
         (0, 10_000, 20_000),
         (1, 10_010, 20_020),
     ]
     with pytest.raises(WorldwiseError, match=r"no stretch has the 10,000 instructions of invoke 1"):
-        flat_case(CASE, checked(samples), stretches[:3], "cortex-m4")
+        flat_case(BOARD_CASE, checked(samples), stretches[:3], "cortex-m4")
     with pytest.raises(WorldwiseError, match="no cycles of cortex-m0"):
-        flat_case(CASE, checked(samples), stretches, "cortex-m0")
+        flat_case(BOARD_CASE, checked(samples), stretches, "cortex-m0")
+
+
+def test_the_kernel_of_a_flat_program_is_told_apart() -> None:
+    """If this fails, Linux's cycles are the program's, or a stretch with an interrupt more passes for a sample."""
+    case = parse_case("linux-armv7/bearssl-O2/sign,curve=secp256r1,size=32B", 1, 0)
+    taken = {"cycles": 90, "causes": [60, 20, 0, 10, 0, 0], "outside": 7, "outside_instructions": 3}
+    kernel = {"cycles": 30, "causes": [20, 0, 0, 10, 0, 0], "outside": 6, "outside_instructions": 2}
+    linux = {"exceptions": 4, "instructions": 25, "cores": {"cortex-a9": kernel}}
+    stretches = [
+        FlatRegion.model_validate(
+            {"type": "region", "index": index, "instructions": count, "cores": {"cortex-a9": taken}, "linux": linux}
+        )
+        for index, count in enumerate((105, 100))
+    ]
+    (found,) = flat_case(case, checked(samples_of([(1000, 1100)])), stretches, "cortex-a9").samples
+    program, below = found.layers
+    assert (program.layer, program.instructions, program.cycles) == (rules.PROGRAM, 75, [40, 20, 0, 0, 0, 0])
+    assert (program.outside, program.outside_instructions) == (1, 1)
+    assert (below.layer, below.instructions, sum(below.cycles)) == ("Linux: kernel", 25, 30)
+    assert (found.instructions, found.cycles, found.events.exceptions) == (100, 90, 4)
 
 
 def test_a_board_has_the_line_of_its_memory() -> None:

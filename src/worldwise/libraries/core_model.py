@@ -79,7 +79,9 @@ _BIG = Names(
         " v_shift_acc v_shift_insert v_shift_reg v_saturate v_narrow v_mul v_mla v_mull v_mlal v_mulh v_pmull v_pmull64"
         " v_extract v_zip v_trn v_reverse v_table v_count v_dup v_from_core v_insert_core v_insert v_to_core f_move"
         " f_add f_compare f_mul f_mac f_div32 f_div64 f_convert f_to_core f_from_core aes aes_mix sha1 sha256"
-        " sha256_schedule sha3 sha512 hint barrier exclusive system trap unknown"
+        " sha256_schedule sha3 sha512 hint barrier exclusive system trap unknown alu_imm alu_shift_reg shift_imm extend"
+        " extend_add pack parallel saturate mla32 mul16 mlal umaal load_shift load_byte load_byte_index load_byte_shift"
+        " load_multi store_multi f_flags"
     ),
     keys=dict.fromkeys(
         [
@@ -88,6 +90,8 @@ _BIG = Names(
             "busy",
             "uops",
             "each",
+            "pairs",
+            "early",
             "forward",
             "multiplies",
             "alone",

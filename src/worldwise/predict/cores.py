@@ -7,10 +7,12 @@ from worldwise.base.errors import WorldwiseError
 from worldwise.libraries.boards import boards, table_of
 from worldwise.plan.case import Case
 from worldwise.plan.catalogue import is_board
-from worldwise.run.watch import MOST_CORES, can_model
+from worldwise.run.watch import MOST_CORES, is_flat
 
-# Kinds of models, in a table's line `kind`, that run no A64 code.
+# Kinds of models, in a table's line `kind`, that run no code but a microcontroller's.
 _MICROCONTROLLERS = "mcu"
+# A class that the table of a core has if it has times for A32 and T32 of Armv7-A.
+_OF_ARMV7 = "\nclass load_multi "
 
 
 def tables(names: Sequence[str]) -> dict[str, str]:
@@ -24,17 +26,12 @@ def tables(names: Sequence[str]) -> dict[str, str]:
 
 
 def can_predict(case: Case) -> bool:
-    """Whether models can run with a case: with its machine, and it measures something."""
-    return can_model(case.target) and bool(case.measures)
+    """Whether models can run with a case: it measures something."""
+    return bool(case.measures)
 
 
 def check(case: Case, cores: Mapping[str, str]) -> None:
     """Raise WorldwiseError, with what to do, if a case cannot be predicted on each of these cores."""
-    if not can_model(case.target):
-        raise WorldwiseError(
-            f"{case.id}: programs in Linux on Armv7-A are not predicted yet, only counted",
-            "`worldwise run` counts them; a case of optee, linux, linux-armv8 or a board can be predicted",
-        )
     if not can_predict(case):
         raise WorldwiseError(f"{case.id}: it measures nothing whose cycles could be predicted")
     for name, table in cores.items():
@@ -45,6 +42,11 @@ def check(case: Case, cores: Mapping[str, str]) -> None:
                 f"{case.id}: its code is T32 of a Cortex-M, which is no program for a {name}",
                 f"choose a core such as {boards()[case.target].core}",
             )
+        if is_flat(case.target):
+            raise WorldwiseError(
+                f"{case.id}: its code is A32 and T32 of Armv7-A, of which {name}'s file has no times",
+                "choose cortex-a9 or cortex-a7",
+            )
         raise WorldwiseError(
             f"{case.id}: its code is A64, which a {name} does not run",
             "choose a core of Armv8-A, such as cortex-a72 or cortex-a53",
@@ -52,7 +54,7 @@ def check(case: Case, cores: Mapping[str, str]) -> None:
 
 
 def cores_of(case: Case, cores: Mapping[str, str]) -> Mapping[str, str]:
-    """Those of the cores that a case among others is predicted on: a board's on its own, others on all that run A64."""
+    """Those of the cores that a case among others is predicted on: a board's on its own, others on all that run it."""
     if not can_predict(case):
         return {}
     own = boards()[case.target].core if is_board(case.target) else ""
@@ -72,7 +74,9 @@ def with_memory(case: Case, cores: Mapping[str, str]) -> Mapping[str, str]:
 def _runs(case: Case, name: str, table: str) -> bool:
     """Whether a core runs a case's code."""
     small = name.startswith("cortex-m") or _kind(table) == _MICROCONTROLLERS
-    return small if is_board(case.target) else not small
+    if is_board(case.target) or small:
+        return small and is_board(case.target)
+    return is_flat(case.target) == (_OF_ARMV7 in table)
 
 
 def _kind(table: str) -> str:

@@ -1,17 +1,20 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Cycles of flat programs, those of boards: of each sample as a whole, without stacks and layers."""
+"""Cycles of flat programs, those of boards and of Linux on Armv7-A: of each sample as a whole, without stacks."""
 
 from collections.abc import Iterator, Sequence
+from operator import sub
 
 from worldwise.base.errors import WorldwiseError
 from worldwise.plan.case import Case
-from worldwise.predict.rules import PROGRAM
+from worldwise.plan.catalogue import is_board
+from worldwise.predict.rules import KERNEL, PROGRAM
 from worldwise.records.check import CheckedRecords
-from worldwise.records.flat import FlatRegion
+from worldwise.records.flat import FlatCycles, FlatRegion
 from worldwise.records.models import Sample
 from worldwise.records.predicted import Events, LayerCycles, PredictedCase, PredictedSample
 
-# Instructions of the counter's interrupt, which a sample's count leaves out: COUNTER_HANDLER of guest/mcu/counter.h.
+# Instructions of the interrupt of a board's counter, which a sample's count leaves out: COUNTER_HANDLER of
+# guest/mcu/counter.h.
 _HANDLER = 5
 
 
@@ -23,33 +26,52 @@ def flat_case(case: Case, records: CheckedRecords, regions: Sequence[FlatRegion]
 
 
 def _sample(case: Case, sample: Sample, rest: Iterator[FlatRegion], core: str) -> PredictedSample:
-    """The next stretch that has the sample's instructions, and beyond them whole runs of the counter's interrupt."""
+    """The next stretch that has the sample's instructions, and on a board whole runs of the counter's interrupt too."""
     for region in rest:
         more = region.instructions - sample.raw
-        if more >= 0 and more % _HANDLER == 0 and more <= _most_interrupts(sample.raw):
-            taken = region.cores.get(core)
-            if taken is None:
+        if more == 0 or (is_board(case.target) and 0 < more <= _most_interrupts(sample.raw) and more % _HANDLER == 0):
+            if core not in region.cores:
                 raise WorldwiseError(f"{case.id}: there are no cycles of {core}")
-            layer = LayerCycles(
-                layer=PROGRAM,
-                instructions=region.instructions,
-                cycles=taken.causes,
-                outside=taken.outside,
-                outside_instructions=taken.outside_instructions,
-                vector_instructions=0,
-                vector_cycles=0,
-            )
+            exceptions = region.linux.exceptions if region.linux else 0
             return PredictedSample(
                 measure=sample.measure,
                 place=sample.place,
                 phase=sample.phase,
                 index=sample.index,
                 instructions=region.instructions,
-                layers=[layer],
-                events=Events(**dict.fromkeys(Events.model_fields, 0)),
+                layers=_layers(region, core),
+                events=Events(**dict.fromkeys(Events.model_fields, 0) | {"exceptions": exceptions}),
             )
     raise WorldwiseError(
         f"{case.id}: under the plugin no stretch has the {sample.raw:,} instructions of {sample.measure} {sample.index}"
+    )
+
+
+def _layers(region: FlatRegion, core: str) -> list[LayerCycles]:
+    """The program, and the kernel if the machine has one."""
+    whole = region.cores[core]
+    if not region.linux:
+        return [_layer(PROGRAM, region.instructions, whole)]
+    kernel = region.linux.cores[core]
+    program = FlatCycles(
+        cycles=whole.cycles - kernel.cycles,
+        causes=list(map(sub, whole.causes, kernel.causes)),
+        outside=whole.outside - kernel.outside,
+        outside_instructions=whole.outside_instructions - kernel.outside_instructions,
+    )
+    inside = region.instructions - region.linux.instructions
+    return [_layer(PROGRAM, inside, program), _layer(KERNEL, region.linux.instructions, kernel)]
+
+
+def _layer(name: str, instructions: int, taken: FlatCycles) -> LayerCycles:
+    return LayerCycles(
+        layer=name,
+        instructions=instructions,
+        cycles=taken.causes,
+        outside=taken.outside,
+        outside_instructions=taken.outside_instructions,
+        vector_instructions=0,
+        vector_cycles=0,
     )
 
 

@@ -12,8 +12,9 @@ from collections.abc import Mapping
 # Held-out figures are of libraries in user programs of Linux, so user space is inside, of both worlds. OP-TEE's core
 # runs the same kind of library, and helpers such as memcpy, at EL1: that is computation without system registers, and
 # inside too. An instruction of which the core has no figures is outside wherever it stands.
-# PROGRAM is all of a board's program.
+# PROGRAM is all of a board's program, or of a flat one in Linux, and KERNEL all of the kernel below that.
 PROGRAM = "program"
+KERNEL = "Linux: kernel"
 INSIDE = frozenset(
     {
         PROGRAM,

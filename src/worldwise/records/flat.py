@@ -28,13 +28,25 @@ class FlatCycles(RecordModel):
     outside_instructions: Count
 
 
+class FlatLinux(RecordModel):
+    """What of a stretch was in Linux's kernel, and how many exceptions there were in the stretch."""
+
+    exceptions: Count
+    instructions: Count
+    cores: Mapping[str, FlatCycles]
+
+
 class FlatRegion(RecordModel):
-    """A stretch between two readings of the counter, with the instructions of both readings' ends."""
+    """A stretch between two readings of the counter, with the instructions of both readings' ends.
+
+    `linux`: that part of it, on a machine with Linux.
+    """
 
     type: Literal["region"]
     index: Count
     instructions: Count
     cores: Mapping[str, FlatCycles]
+    linux: FlatLinux | None = None
 
 
 def read_regions(path: Path) -> Sequence[FlatRegion]:

@@ -43,7 +43,11 @@ _COMPRESSION = 3
 # Models that the plugin runs at a time: MAX_CORES of plugin/worldwise/cycles.h.
 MOST_CORES = 8
 # SysTick's counter: the stretches of a board's program are between two readings of it.
-_COUNTER = {"counter": "0xe000e018", "set": "t32"}
+_BOARD = {"counter": "0xe000e018", "set": "t32"}
+# On Armv7-A they are between readings of the core's cycle counter, which Linux makes; its modules begin where user
+# space ends, and the kernel stands behind them.
+_ARMV7 = "linux-armv7"
+_READINGS = {"reading": "pmccntr", "linux": "0xbf000000"}
 # Linux keeps this many characters of a process's name.
 _COMM_LENGTH = 15
 
@@ -122,18 +126,19 @@ class Watcher:
     def watch_flat(
         self, case: Case, cores: Mapping[str, str], fresh: bool = False, expected: Path | None = None
     ) -> tuple[CheckedRecords, Sequence[FlatRegion]]:
-        """Run a board's case with models of cores: its records, and the stretches between readings of its counter.
+        """Run a flat case with models of cores: its records, and the stretches between readings of its counter.
 
         Arguments and errors as those of `watch`.
         """
         machine = EMULATED[case.target].machine(case, self.images)
         plugin = self.images.get(cycles_plugin())
         tables = list(cores.values())
-        parts = [case_digest(self.lab, machine, case), plugin.digest, _COUNTER, *tables]
+        arguments = _BOARD if is_board(case.target) else _READINGS
+        parts = [case_digest(self.lab, machine, case), plugin.digest, arguments, *tables]
         digest = hashlib.sha256(json.dumps(parts).encode()).hexdigest()
 
         def attached(work: Path) -> Plugin:
-            return CyclesPlugin(plugin.file("cycles.so"), _COUNTER, None, _tables(tables, work))
+            return CyclesPlugin(plugin.file("cycles.so"), arguments, None, _tables(tables, work))
 
         final = self._kept(case, machine, digest, fresh, attached)
         return _checked(final, case, expected), read_regions(final / _KEPT_TRACE)
@@ -198,9 +203,9 @@ class Watcher:
         }
 
 
-def can_model(target: str) -> bool:
-    """Whether models of cores can run with a target's cases: on boards, and where the plugin follows A64."""
-    return target != "linux-armv7"
+def is_flat(target: str) -> bool:
+    """Whether models run with a target's cases without stacks: on boards, and on Armv7-A, where none are followed."""
+    return is_board(target) or target == _ARMV7
 
 
 def _require_explainable(case: Case) -> None:

@@ -95,7 +95,7 @@ def predict(**typed: Any) -> int:
     CASE is a target, a variant and an operation, such as optee/mbedtls-nist-O2/attestdiv; RUN is a run, whose cases
     are run once more and must give the same records; SUITE is a name of `worldwise suites`. The model of the core runs
     through the exact trace, once with empty caches (first call), then warm. What no published figure validates, such
-    as the kernel, is bounded from below and above.
+    as the kernel, is bounded from below and above. Boards and linux-armv7 have cycles and causes, but no functions.
 
     \b
       worldwise predict optee/mbedtls-nist-O2/attestdiv --core cortex-a72,cortex-a53
@@ -211,7 +211,7 @@ def _show(
             out.text(explain_report.dump(_document(seen.lines, one, budget)))
         case "flame":
             if one is None:
-                raise WorldwiseError(f"{cases[0][0].id}: the stacks of a board's program are not followed")
+                raise WorldwiseError(f"{cases[0][0].id}: the stacks of its program are not followed")
             line = next((line for line in _shown(seen.lines, call) if line.estimate.state == "warm"), seen.lines[-1])
             stacks = _attributed(one, line).in_cycles()
             out.text(flame.flame_graph(stacks, reports.title(line), flame.Renderer(session.note), "predicted cycles"))

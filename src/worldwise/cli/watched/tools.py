@@ -18,14 +18,14 @@ from worldwise.lab.image import ImageStore
 from worldwise.lab.lab import open_lab
 from worldwise.machine.emulator import Emulator
 from worldwise.plan.case import Case
-from worldwise.plan.catalogue import is_board, takes_portables
+from worldwise.plan.catalogue import takes_portables
 from worldwise.predict.attribution import Attribution
 from worldwise.predict.flat import flat_case
 from worldwise.records.predicted import PredictedCase
 from worldwise.report.document import markdown_text
 from worldwise.report.terminal import print_sections
 from worldwise.run.rundir import Run
-from worldwise.run.watch import Watcher
+from worldwise.run.watch import Watcher, is_flat
 
 # The width of tables in a file or a pipe.
 _WIDTH = 140
@@ -108,7 +108,7 @@ class Session:
 
     def modelled(self, case: Case, run: Run | None, cores: Mapping[str, str]) -> "Modelled":
         """Run a case with models of cores, as `explainer` does."""
-        if is_board(case.target):
+        if is_flat(case.target):
             expected = _own_records(run, case) if run else None
             records, regions = self.watcher.watch_flat(case, cores, self._fresh, expected)
             return Modelled(case, lambda core: flat_case(case, records, regions, core), None)
