@@ -134,8 +134,8 @@ def test_a_call_alone_is_the_prediction() -> None:
 
 
 def test_code_is_cut_into_instructions(tmp_path: Path) -> None:
-    """T32: nop; bl, which is wide; bx lr. A64 has but one size."""
-    content = bytes.fromhex("00bffff7feff70471f2003d5")
+    """T32: nop; bl and push of many, which are wide; bx lr. A64 has but one size."""
+    content = bytes.fromhex("00bf fff7feff 2de9f04f 7047 1f2003d5")
     thumb, a64 = Code.__new__(Code), Code.__new__(Code)
     for code, is_a64 in ((thumb, False), (a64, True)):
         code.is_a64, code._segments, code._name = is_a64, [(0x100, content)], tmp_path
