@@ -151,6 +151,22 @@ class TraceBuilder:
         """What a core's model says: rows of frame, block, six causes, and cycles and instructions outside."""
         self.add("cycles", **{"pass": pass_}, core=core, rows=[[*row] for row in rows])
 
+    def skipped(self, pass_: int, *rows: Sequence[int]) -> None:
+        """What sampling left out: rows of frame, block, times."""
+        self.add("skipped", **{"pass": pass_}, rows=[[*row] for row in rows])
+
+    def units(self, pass_: int, core: str, *units: tuple[int, int]) -> None:
+        """What stands for it: cycles and instructions of each unit."""
+        sums = {
+            "units": len(units),
+            "cycles": sum(cycles for cycles, _ in units),
+            "instructions": sum(instructions for _, instructions in units),
+            "cycles_squared": sum(cycles**2 for cycles, _ in units),
+            "cycles_by_instructions": sum(cycles * instructions for cycles, instructions in units),
+            "instructions_squared": sum(instructions**2 for _, instructions in units),
+        }
+        self.add("units", **{"pass": pass_}, core=core, **sums)
+
     def event(self, pass_: int, at: int, what: str, context: int, target: int) -> None:
         """A change of exception level."""
         self.add("event", **{"pass": pass_}, at=at, what=what, site="0x0", target=hex(target), context=context)

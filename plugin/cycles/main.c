@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * QEMU plugin: cycles of measured regions on named cores (plugin/model), for programs of user mode and for bare
- * microcontrollers: no stacks, no worlds. One processor or thread, the first.
+ * QEMU plugin: cycles of measured regions on named cores (plugin/model), for programs of user mode, for bare
+ * microcontrollers and for programs of Linux on Armv7-A: no stacks, no worlds. One processor or thread, the first.
  *
  *   core=FILE       a core's table (worldwise.libraries.core_model); may be given several times
  *   out=FILE        where lines of JSON go: one a region passed, and at the end one a block of code

@@ -78,6 +78,24 @@ unsigned int core_moves(const struct step *step, const struct timing *timing)
 	return moves > 1 ? (moves + 1) / 2 : 1;
 }
 
+void core_warm(struct core *core, const struct operation *operation, const struct access *access)
+{
+	const struct table *table = core->table;
+	uint64_t last = access->address + access->bytes - 1;
+
+	if (operation->store) {
+		if (access->store)
+			memory_data(&core->memory, table, access->address);
+		return;
+	}
+	/* Out of order, what goes to no port accesses nothing: see outorder_step(). */
+	if (!operation->moves || (table->pipeline == PIPELINE_OUT_OF_ORDER && !timing_of(table, operation)->ports))
+		return;
+	memory_data(&core->memory, table, access->address);
+	if (last / table->line_bytes != access->address / table->line_bytes)
+		memory_data(&core->memory, table, last);
+}
+
 unsigned int core_store_crosses(const struct core *core, const struct step *step)
 {
 	uint32_t boundary = core->table->store_boundary;

@@ -79,6 +79,8 @@ uint64_t core_load(struct core *core, const struct step *step, const struct timi
 void core_store(struct core *core, const struct step *step, uint64_t ready, uint64_t drained);
 /* How many micro-operations a load or store of several registers is. */
 unsigned int core_moves(const struct step *step, const struct timing *timing);
+/* Caches after an access as core_load and core_store leave them, without time. */
+void core_warm(struct core *core, const struct operation *operation, const struct access *access);
 /* How many micro-operations a store takes besides, since it crosses a boundary. */
 unsigned int core_store_crosses(const struct core *core, const struct step *step);
 /* Where the front end goes on after a branch that is decided at `decided`. */

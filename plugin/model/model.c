@@ -10,6 +10,8 @@
 #include "mcu.h"
 #include "operation.h"
 
+#define A64_BYTES 4u
+
 struct model {
 	char name[64];
 	struct mcu *mcu; /* a microcontroller's; else NULL, and the next two are used */
@@ -22,6 +24,7 @@ struct code {
 	uint64_t pc;
 	struct mcu_code *mcu; /* of T32, for a microcontroller; all others take `operations` */
 	struct operation *operations;
+	uint32_t first_branch; /* its index; as many as there are instructions if there is none */
 };
 
 static bool read_line(struct model *model, const char *line)
@@ -125,7 +128,7 @@ static struct operation *decode(enum instruction_set set, const uint8_t *bytes, 
 		return operations;
 	}
 	for (uint32_t i = 0; i < instructions; i++) {
-		uint32_t word = word_at(bytes + 4 * (size_t)i);
+		uint32_t word = word_at(bytes + A64_BYTES * (size_t)i);
 
 		operations[i] = set == SET_A64 ? a64_operation(word) : a32_operation(word);
 	}
@@ -141,7 +144,14 @@ struct code *code_decode(enum instruction_set set, uint64_t pc, const uint8_t *b
 	if (set == SET_T32)
 		code->mcu = mcu_decode(pc, bytes, instructions);
 	code->operations = decode(set, bytes, instructions);
+	while (code->first_branch < instructions && !code->operations[code->first_branch].branch)
+		code->first_branch++;
 	return code;
+}
+
+static bool is_outside(const struct model *model, const struct operation *operation)
+{
+	return class_is_outside(operation->class) || !timing_of(&model->table, operation)->known;
 }
 
 static void run_big(struct model *model, const struct code *code, uint32_t instructions, const struct access *accesses,
@@ -170,7 +180,7 @@ static void run_big(struct model *model, const struct code *code, uint32_t instr
 		step.count = (size_t)(accesses + at - step.accesses);
 		cause = in_order ? inorder_step(core, &step) : outorder_step(core, &step);
 		spent->cycles[cause] += core->clock - before;
-		if (class_is_outside(operation->class) || !timing_of(&model->table, operation)->known) {
+		if (is_outside(model, operation)) {
 			spent->outside += core->clock - before;
 			spent->outside_instructions++;
 		}
@@ -193,6 +203,63 @@ void model_run(struct model *model, const struct code *code, uint32_t instructio
 	spent->cycles[CAUSE_ISSUE] += instructions;
 	spent->outside += instructions;
 	spent->outside_instructions += instructions;
+}
+
+/* The lines of code from one instruction up to before another, as fetching them one by one would touch them. */
+static void warm_code(struct model *model, uint64_t pc, uint64_t end)
+{
+	uint32_t bytes = model->table.line_bytes;
+
+	for (; pc < end; pc += bytes - pc % bytes)
+		memory_code(&model->core.memory, &model->table, pc);
+}
+
+static void warm_a64(struct model *model, const struct code *code, uint32_t instructions, const struct access *accesses,
+		     size_t count, uint64_t next)
+{
+	uint64_t fetched = code->pc;
+
+	/* Code and data share the second cache, so the order matters. */
+	for (size_t i = 0; i < count; i++) {
+		const struct access *access = &accesses[i];
+		uint64_t behind = code->pc + A64_BYTES * ((uint64_t)access->instruction + 1);
+
+		if (behind > fetched) {
+			warm_code(model, fetched, behind);
+			fetched = behind;
+		}
+		core_warm(&model->core, &code->operations[access->instruction], access);
+	}
+	warm_code(model, fetched, code->pc + A64_BYTES * (uint64_t)instructions);
+	for (uint32_t i = code->first_branch; i < instructions; i++) {
+		uint64_t pc = code->pc + A64_BYTES * (uint64_t)i;
+
+		if (code->operations[i].branch)
+			predictor_was_right(&model->core.predictor, pc, code->operations[i].branch,
+					    i + 1 == instructions ? next : pc + A64_BYTES, pc + A64_BYTES);
+	}
+}
+
+void model_warm(struct model *model, const struct code *code, uint32_t instructions, const struct access *accesses,
+		size_t count, uint64_t next)
+{
+	struct spent dropped = { .outside = 0 };
+
+	if (!model->mcu && code->set == SET_A64)
+		warm_a64(model, code, instructions, accesses, count, next);
+	else
+		model_run(model, code, instructions, accesses, count, next, &dropped);
+}
+
+uint32_t model_outside(const struct model *model, const struct code *code, uint32_t instructions)
+{
+	uint32_t outside = 0;
+
+	if (model->mcu)
+		return instructions;
+	for (uint32_t i = 0; i < instructions; i++)
+		outside += is_outside(model, &code->operations[i]);
+	return outside;
 }
 
 void model_forget(struct model *model)

@@ -54,6 +54,16 @@ struct code *code_decode(enum instruction_set set, uint64_t pc, const uint8_t *b
 void model_run(struct model *model, const struct code *code, uint32_t instructions, const struct access *accesses,
 	       size_t count, uint64_t next, struct spent *spent);
 
+/*
+ * As model_run, for caches and predictors alone: they are afterwards as model_run leaves them. This and the next are for
+ * cores of the A profile: what a microcontroller's flash holds depends on time, so nothing of that can be left out.
+ */
+void model_warm(struct model *model, const struct code *code, uint32_t instructions, const struct access *accesses,
+		size_t count, uint64_t next);
+
+/* Of the first `instructions` of a block: how many count as outside when they are executed. */
+uint32_t model_outside(const struct model *model, const struct code *code, uint32_t instructions);
+
 /* Caches, predictors and the pipeline are empty: before a first call. */
 void model_forget(struct model *model);
 

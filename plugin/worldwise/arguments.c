@@ -67,6 +67,10 @@ static bool read_argument(const char *argument)
 		arguments.no_monitor = !strcmp(value, "no");
 		return arguments.no_monitor || !strcmp(value, "yes");
 	}
+	if (is_key(argument, length, "sampling")) {
+		arguments.sampling = !strcmp(value, "yes");
+		return arguments.sampling || !strcmp(value, "no");
+	}
 	if (is_key(argument, length, "core"))
 		return cycles_add_core(value);
 	return read_number(argument, length, value);
@@ -86,6 +90,7 @@ void arguments_usage(void)
 		"  witness=N             compare with the stack in memory about every N instructions (mode stack)\n"
 		"  monitor=no            the machine has no EL3\n"
 		"  core=FILE             say what a core would take, by the model in its table; up to 8 (mode stack)\n"
+		"  sampling=yes          of long passes only samples run through the models of cores\n"
 		"  passes=N              outermost regions with the same mark that are looked at; 0, the default, for "
 		"all\n"
 		"  events=N              at most N changes of exception level are recorded a region (mode stack)\n");

@@ -49,6 +49,7 @@ struct slot {
 	struct node *node;
 	struct block *block;
 	uint64_t times;      /* since it was written last */
+	uint64_t skipped;    /* of these, times that sampling left out */
 	struct spent *spent; /* in that time, for each core; NULL without cores */
 };
 

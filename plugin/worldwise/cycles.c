@@ -8,13 +8,16 @@
 #include <json-c/printbuf.h>
 
 #include "../model/model.h"
+#include "arguments.h"
 #include "trace.h"
 
 size_t cycles_cores;
 size_t accesses_seen;
 
 static struct model *models[MAX_CORES];
-static struct access *accesses; /* of the block that runs, in the order of time */
+static struct units units[MAX_CORES];
+static struct sampling *sampling; /* of the pass that runs */
+static struct access *accesses;   /* of the block that runs, in the order of time */
 static size_t accesses_room;
 
 /* What a record of one core is made of, for print_rows(). */
@@ -85,9 +88,15 @@ static size_t place_accesses(const struct block *block)
 	return left;
 }
 
+void cycles_of_pass(struct sampling *of)
+{
+	sampling = of;
+}
+
 void cycles_run_models(struct slot *slot, uint64_t next)
 {
 	struct block *block = slot->block;
+	enum part part = PART_WHOLE;
 	size_t count;
 
 	if (!block->decoded)
@@ -95,8 +104,13 @@ void cycles_run_models(struct slot *slot, uint64_t next)
 	if (!slot->spent)
 		slot->spent = g_new0(struct spent, cycles_cores);
 	count = place_accesses(block);
+	if (arguments.sampling)
+		part = sampling_take(sampling, block->instructions);
+	if (part == PART_SKIPPED || part == PART_WARMUP)
+		slot->skipped++;
 	for (size_t i = 0; i < cycles_cores; i++)
-		model_run(models[i], block->decoded, block->instructions, accesses, count, next, &slot->spent[i]);
+		sampling_run(part, &units[i], models[i], block->decoded, block->instructions, accesses, count, next,
+			     &slot->spent[i]);
 	accesses_seen = 0;
 }
 
@@ -104,6 +118,14 @@ void cycles_forget(void)
 {
 	for (size_t i = 0; i < cycles_cores; i++)
 		model_forget(models[i]);
+}
+
+/* How many instructions that sampling left out are outside: as many each time as when they run through the model. */
+static uint64_t outside_skipped(const struct slot *slot, const struct model *model)
+{
+	if (!slot->skipped)
+		return 0;
+	return slot->skipped * model_outside(model, slot->block->decoded, slot->block->instructions);
 }
 
 /* json-c calls it for the array of rows: see print_rows() of counts.c. */
@@ -121,27 +143,89 @@ static int print_rows(struct json_object *rows, struct printbuf *buffer, int lev
 		sprintbuf(buffer, "%s[%" PRIu32 ",%" PRIu32, between, slot->node->id, slot->block->id);
 		for (int cause = 0; cause < CAUSES; cause++)
 			sprintbuf(buffer, ",%" PRIu64, spent->cycles[cause]);
-		sprintbuf(buffer, ",%" PRIu64 ",%" PRIu64 "]", spent->outside, spent->outside_instructions);
+		sprintbuf(buffer, ",%" PRIu64 ",%" PRIu64 "]", spent->outside,
+			  spent->outside_instructions + outside_skipped(slot, models[printed.core]));
 		between = ",";
 	}
 	return sprintbuf(buffer, "]");
 }
 
+static int print_skipped(struct json_object *rows, struct printbuf *buffer, int level, int flags)
+{
+	const char *between = "[";
+
+	(void)rows;
+	(void)level;
+	(void)flags;
+	for (size_t i = 0; i < printed.count; i++) {
+		const struct slot *slot = printed.slots[i];
+
+		if (!slot->skipped)
+			continue;
+		sprintbuf(buffer, "%s[%" PRIu32 ",%" PRIu32 ",%" PRIu64 "]", between, slot->node->id, slot->block->id,
+			  slot->skipped);
+		between = ",";
+	}
+	return sprintbuf(buffer, "]");
+}
+
+/* Writes a record with rows of `printed`; `core` is NULL for rows that are the same for all cores. */
+static void write_rows(const char *type, uint32_t pass, const char *core, json_object_to_json_string_fn *print)
+{
+	struct json_object *record = record_new(type);
+	struct json_object *rows = json_object_new_array();
+
+	record_number(record, "pass", pass);
+	if (core)
+		record_text(record, "core", core);
+	json_object_set_serializer(rows, print, NULL, NULL);
+	record_value(record, "rows", rows);
+	record_write(record);
+}
+
+static void write_units(uint32_t pass, const char *core, const struct units *of)
+{
+	struct json_object *record = record_new("units");
+
+	record_number(record, "pass", pass);
+	record_text(record, "core", core);
+	record_number(record, "units", of->count);
+	record_number(record, "cycles", of->cycles);
+	record_number(record, "instructions", of->instructions);
+	record_number(record, "cycles_squared", of->cycles_squared);
+	record_number(record, "cycles_by_instructions", of->cycles_by_instructions);
+	record_number(record, "instructions_squared", of->instructions_squared);
+	record_write(record);
+}
+
+/* What sampling left out, and the units. */
+static void flush_sampling(uint32_t pass)
+{
+	bool some = false;
+
+	for (size_t i = 0; i < printed.count; i++)
+		some |= printed.slots[i]->skipped > 0;
+	if (some)
+		write_rows("skipped", pass, NULL, print_skipped);
+	for (size_t i = 0; i < printed.count; i++)
+		printed.slots[i]->skipped = 0;
+	for (size_t core = 0; core < cycles_cores; core++) {
+		units_close(&units[core]);
+		if (some || units[core].count)
+			write_units(pass, model_name(models[core]), &units[core]);
+		units[core] = (struct units){ .count = 0 };
+	}
+}
+
 void cycles_flush(uint32_t pass, struct slot *const *slots, size_t count)
 {
+	printed.slots = slots;
+	printed.count = count;
 	for (size_t core = 0; core < cycles_cores; core++) {
-		struct json_object *record = record_new("cycles");
-		struct json_object *rows = json_object_new_array();
-
 		printed.core = core;
-		printed.slots = slots;
-		printed.count = count;
-		record_number(record, "pass", pass);
-		record_text(record, "core", model_name(models[core]));
-		json_object_set_serializer(rows, print_rows, NULL, NULL);
-		record_value(record, "rows", rows);
-		record_write(record);
+		write_rows("cycles", pass, model_name(models[core]), print_rows);
 		for (size_t i = 0; i < count; i++)
 			slots[i]->spent[core] = (struct spent){ .outside = 0 };
 	}
+	flush_sampling(pass);
 }

@@ -9,6 +9,7 @@
 
 #include <qemu-plugin.h>
 
+#include "../model/sampling.h"
 #include "blocks.h"
 #include "counts.h"
 
@@ -40,10 +41,16 @@ static inline void cycles_run(struct slot *slot, uint64_t next)
 		cycles_run_models(slot, next);
 }
 
+/* What comes is of the pass that has that sampling, which lives as long; NULL behind the last. */
+void cycles_of_pass(struct sampling *sampling);
+
 /* The first pass of a mark begins: all cores are as after a reset. */
 void cycles_forget(void);
 
-/* Writes what `slots` took since the last time as the own of the pass, a record for each core, and clears it. */
+/*
+ * Writes what `slots` took since the last time as the own of the pass, a record for each core, and clears it. If some of
+ * it was skipped also how often, and what the cores took for the units that stand for it.
+ */
 void cycles_flush(uint32_t pass, struct slot *const *slots, size_t count);
 
 #endif /* WORLDWISE_CYCLES_H */

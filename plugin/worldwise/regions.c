@@ -28,6 +28,7 @@ struct pass {
 	size_t depth;
 	struct node *node;
 	uint64_t lost_before;
+	struct sampling sampling;
 };
 
 /* A pass that was left, but for the counter's value at its end. */
@@ -101,6 +102,8 @@ static void begin_pass(uint64_t pc)
 			       .node = stack_node(),
 			       .lost_before = totals.lost };
 	pass->at = pass->counted_before - passes[0].counted_before;
+	sampling_begin(&pass->sampling);
+	cycles_of_pass(&pass->sampling);
 	if (!nested) {
 		events_begin(pass->id, pass->counted_before);
 		witness_begin(pass->id);
@@ -121,6 +124,7 @@ static void end_pass(void)
 				.closed = !arguments.stack_mode ||
 					  (shadow.depth == pass->depth && stack_node() == pass->node) };
 	nested--;
+	cycles_of_pass(nested ? &passes[nested - 1].sampling : NULL);
 	if (!nested) {
 		ended.events = events_seen();
 		scoreboard->active = 0;

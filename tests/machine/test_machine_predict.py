@@ -20,6 +20,7 @@ from worldwise.plan.case import parse_case
 from worldwise.predict import cores
 from worldwise.predict.attribution import Attribution
 from worldwise.predict.flat import flat_case
+from worldwise.predict.sampling import sampling_error
 from worldwise.records.check import check_records
 from worldwise.records.parse import read_records
 from worldwise.run.watch import Watched, Watcher
@@ -30,6 +31,9 @@ BOARD = "microbit/p256-m-Os/sign,curve=secp256r1,size=32B"
 PLAIN = "linux-armv8/mbedtls28-O2/sha256,size=64KiB"
 ARMV7 = "linux-armv7/mbedtls28-O2/sha256,size=64KiB"
 ARMV7_CORES = ("cortex-a9", "cortex-a7")
+LONG = f"optee/{IMPLEMENTATION}-{OPTIMISATION}/ta-load"
+# So many instructions of a region all run through the model.
+BEGIN = 10_000_000
 CORES = ("cortex-a72", "cortex-a53")
 
 
@@ -68,7 +72,8 @@ def test_the_layers_have_all_cycles(watched: Watched) -> None:
                 said = sum(
                     sum(row[2:8])
                     for region in attribution.explainer.regions(sample)
-                    for row in watched.trace.cycles_rows(core, region)
+                    for one in watched.trace.with_inner(region)
+                    for row in watched.trace.cycles[core].get(one, ())
                 )
                 assert record.cycles == attribution.sample(sample, core).total == said
                 # The TA's region has five instructions: a core out of order can end them in a cycle of others.
@@ -96,6 +101,30 @@ def test_models_change_no_count(watched: Watched, watcher: Watcher) -> None:
     for series in counted.records.samples.values():
         for sample in series:
             assert folded(counted.explain(sample).stacks) == folded(modelled.explain(sample).stacks)
+
+
+def test_a_long_call_is_sampled(watcher: Watcher, tables: Mapping[str, str]) -> None:
+    """If this fails, sampled cycles are another each time, are lost, or are not those of a whole run."""
+    case = parse_case(LONG, 1, 0)
+    one = watcher.watch(case, cores=tables)
+    sampled, again = attribution_of(one), attribution_of(watcher.watch(case, cores=tables, fresh=True))
+    whole = attribution_of(watcher.watch(case, cores=tables, whole=True))
+    assert one.trace.skipped
+    for core in CORES:
+        assert sampled.case(core) == again.case(core)
+        for series in sampled.explainer.records.samples.values():
+            for sample in series:
+                record, right = sampled.record(sample, core), whole.record(sample, core)
+                assert record.cycles == sampled.sample(sample, core).total
+                # What is counted is exact.
+                assert (record.instructions, record.events) == (right.instructions, right.events)
+                assert [(each.layer, each.outside_instructions) for each in record.layers] == [
+                    (each.layer, each.outside_instructions) for each in right.layers
+                ]
+                error = sampling_error(record.sampled, record.cycles)
+                assert not right.sampled
+                assert abs(record.cycles - right.cycles) <= (2 * error.margin if error else 0)
+                assert bool(error) == (record.instructions > BEGIN)
 
 
 def test_the_command_predicts(tool: Tool) -> None:

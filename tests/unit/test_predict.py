@@ -2,6 +2,7 @@
 """Predictions, from small traces and made-up samples: every cycle has one owner, and no interval says too much."""
 
 import gzip
+import math
 from collections.abc import Callable, Sequence
 from fractions import Fraction
 from pathlib import Path
@@ -17,15 +18,17 @@ from worldwise.explain.owners import Explainer
 from worldwise.plan.budget import parse_budget
 from worldwise.plan.case import parse_case
 from worldwise.predict import cores, rules
-from worldwise.predict.attribution import Attribution, shares
+from worldwise.predict.attribution import Attribution
 from worldwise.predict.bounds import Estimate, estimate, estimates
 from worldwise.predict.code import facts_of
 from worldwise.predict.errors import ErrorLines, load_errors
 from worldwise.predict.flat import flat_case
+from worldwise.predict.shares import shares
 from worldwise.predict.verdict import FITS, FITS_NOT, OPEN, Judged, judged, overall, time_text
 from worldwise.records.flat import FlatRegion, read_regions
 from worldwise.records.models import Sample
 from worldwise.records.predicted import Events, LayerCycles, PredictedCase, PredictedSample
+from worldwise.records.sampled import Stratum
 from worldwise.records.trace import Block, read_trace
 
 CORE = "cortex-a72"
@@ -140,6 +143,46 @@ def test_records_by_layer_and_stacks_agree(make: Make) -> None:
         assert sum(each.outside for each in spent) == one.outside
 
 
+def test_sampled_cycles_have_an_owner_too(make: Make) -> None:
+    """If this fails, layers, functions and stacks are not the sum of what ran and what was estimated."""
+    trace, samples = small_trace()
+    # Of main's block two of three times, of the kernel's none: 20 instructions at two and a half cycles.
+    trace.skipped(1, [1, 1, 1])
+    trace.skipped(1, [1, 1, 1])
+    trace.units(1, CORE, (20, 10), (30, 10))
+    trace.units(1, CORE, (25, 10))
+    attribution = make(trace, samples)
+    record, attributed = attribution.record(samples[0], CORE), attribution.sample(samples[0], CORE)
+    assert record.cycles == attributed.total == sum(attributed.in_cycles().values()) == 73 + 50
+    by_name = {one.layer: one for one in record.layers}
+    assert sum(by_name["client"].cycles) == 28 + 50
+    assert by_name["Linux: files"].cycles == [9, 9, 0, 9, 9, 9]
+    # As much of the estimate is outside as of what ran: 2 of 21 cycles.
+    assert by_name["client"].outside == 2 + 50 * 2 // 21
+    assert by_name["client"].outside_instructions == 1
+    assert record.instructions == 30 + 12 + 20
+    (stratum,) = record.sampled
+    assert (stratum.units, stratum.cycles, stratum.skipped, stratum.estimated) == (3, 75, 20, 50)
+    assert attribution.case(CORE).samples == [record]
+
+
+@pytest.mark.parametrize(
+    ("rows", "said"),
+    [
+        ([[1, 1, 4]], r"left out block 1 on frame 1 of pass 1 4 times, which was executed 3 times"),
+        ([[1, 3, 1]], "which was executed 0 times"),
+        ([[1, 1, 3], [1, 2, 1], [2, 3, 1]], "left out everything of pass 1"),
+        ([[1, 1]], "not a record"),
+    ],
+)
+def test_what_cannot_have_been_left_out_is_refused(rows: list[list[int]], said: str, make: Make) -> None:
+    """If this fails, cycles are estimated for code that was not executed, or from nothing."""
+    trace, samples = small_trace()
+    trace.skipped(1, *rows)
+    with pytest.raises(WorldwiseError, match=said):
+        make(trace, samples)
+
+
 def test_a_core_that_did_not_run_is_told(make: Make) -> None:
     """If this fails, a core without a model has no cycles, and nobody knows why."""
     trace, samples = small_trace()
@@ -249,6 +292,25 @@ def test_the_kernel_is_bounded_from_below_and_above() -> None:
     high = int(1000 * rules.OUTSIDE_FACTOR) + 4 * rules.LEVEL_CHANGE
     assert (one.outside.low, one.outside.high) == (900, high)
     assert (one.whole.low, one.whole.high) == (9_900, 11_000 + high)
+
+
+def test_the_interval_has_the_error_by_sampling() -> None:
+    """If this fails, a verdict is told from cycles that a whole run may not have."""
+    sums = {"cycles_squared": 1000, "cycles_by_instructions": 600, "instructions_squared": 400}
+    stratum = {"units": 4, "cycles": 80, "instructions": 40, "skipped": 360, "estimated": 720, **sums}
+    kernel = layer("Linux: files", [1000, 0, 0, 0, 0, 0])
+    plain = sample(INSIDE, kernel)
+    one = estimate(plain.model_copy(update={"sampled": [Stratum.model_validate(stratum)]}), CORE, "warm", ERRORS)
+    assert one.sampling
+    assert one.cycles == 11_000
+    margin = one.sampling.margin
+    assert margin > 0
+    off = margin / 11_000
+    assert one.outside.low == int(1000 * (1 - off) * 0.9)
+    assert one.outside.high == math.ceil(1000 * (1 + off) * rules.OUTSIDE_FACTOR)
+    assert one.whole.low == int(10_000 * (1 - off) * 0.9) + one.outside.low
+    assert one.whole.high == math.ceil(10_000 * (1 + off) * 1.1) + one.outside.high
+    assert estimate(plain, CORE, "warm", ERRORS).sampling is None
 
 
 @pytest.mark.parametrize(

@@ -22,6 +22,7 @@ from worldwise.predict.errors import ErrorLines
 from worldwise.read.lens import read_run
 from worldwise.read.models import Reading
 from worldwise.records.predicted import Events, Predicted, PredictedCase, PredictedSample
+from worldwise.records.sampled import Stratum
 from worldwise.report import predicted as reports
 from worldwise.report.answer import render_answer
 from worldwise.report.report import sections, to_csv, to_json, to_markdown
@@ -159,6 +160,49 @@ def test_every_format_has_them(reading: Reading) -> None:
     text = to_markdown(reading)
     assert "## Predicted cycles" in text
     assert f"Layers: {CASE.id}: sign at client, {CORE}, warm" in text
+
+
+def test_a_sampled_measure_says_how_far_it_may_be_off(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    """If this fails, sampled cycles pass for those of a whole run, or every table has a column for nothing."""
+    monkeypatch.setattr(reports, "load_errors", lambda: ERRORS)
+    whole = prediction()
+    # 100 units of 500 instructions, half of them of 200 cycles and half of 300: s.e. 5 cycles a unit, of 2,000 units.
+    stratum = {
+        "units": 100,
+        "cycles": 25_000,
+        "instructions": 50_000,
+        "cycles_squared": 6_500_000,
+        "cycles_by_instructions": 12_500_000,
+        "instructions_squared": 25_000_000,
+        "skipped": 950_000,
+        "estimated": 475_000,
+    }
+    samples = [
+        one.model_copy(update={"sampled": [Stratum.model_validate(stratum)]}) if one.place == "client" else one
+        for one in whole.cases[0].samples
+    ]
+    store(run, whole.model_copy(update={"cases": [PredictedCase(case=CASE.id, samples=samples)]}))
+    reading = read_run(run, parse_budget("5ms@1.5GHz"))
+    (summary,) = named_sections(sections(reading), "predicted")
+    assert summary.table
+    assert summary.table.headers[14:] == ["sampling\n± %", "verdict"]
+    assert [(row[2], row[4], row[14]) for row in summary.table.rows] == [
+        ("ta", "first call", "-"),
+        ("ta", "warm", "-"),
+        ("client", "first call", "0.27"),
+        ("client", "warm", "0.32"),
+    ]
+    notes = " ".join(summary.notes)
+    assert "worst 18 %); sampled: 1 in 20, ± 0.32 % (95 %)." in notes
+    assert "worldwise predict --whole" in notes
+    found = {(one["place"], one["state"]): one["sampling"] for one in json.loads(to_json(reading))["predicted"]}
+    # 1.96 times 2,000 times 50.25 / 10 times the root of 95 %, since so many units were left out.
+    assert found["client", "warm"]["margin"] == 19_200
+    assert found["client", "warm"]["one_in"] == 20
+    assert found["ta", "warm"] is None
+    rows = {row["place"]: row for row in csv.DictReader(io.StringIO(to_csv(reading))) if row["measure"] == "sign"}
+    assert float(rows["client"]["predicted_cortex-a72_warm_sampling_error_percent"]) == pytest.approx(0.32, abs=0.001)
+    assert rows["ta"]["predicted_cortex-a72_warm_sampling_error_percent"] == ""
 
 
 def test_the_answer_says_the_verdict(reading: Reading) -> None:

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Attribution: whose the cycles of a sample are, from the trace of a machine on which the models of cores ran."""
 
-import itertools
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -11,8 +10,11 @@ from worldwise.base.errors import WorldwiseError
 from worldwise.explain.owners import Explainer
 from worldwise.explain.stacks import StackFrame, Stacks
 from worldwise.predict.code import Facts, facts_of
+from worldwise.predict.sampling import estimate_rows
+from worldwise.predict.shares import shares
 from worldwise.records.models import Sample
 from worldwise.records.predicted import CAUSES, Events, LayerCycles, PredictedCase, PredictedSample
+from worldwise.records.sampled import Stratum
 from worldwise.records.trace import Pass
 from worldwise.records.trace_cycles import CyclesRow
 
@@ -88,6 +90,7 @@ class Attribution:
         self._facts: dict[int, Facts] = {}
         self._layers: dict[tuple[int, int], str | None] = {}
         self._executions: dict[tuple[int, ...], Mapping[str, _Numbers]] = {}
+        self._estimates: dict[tuple[str, int], tuple[Sequence[CyclesRow], Stratum]] = {}
 
     def case(self, core: str) -> PredictedCase:
         """All samples that were followed, by measure and place, in the order in which they were taken.
@@ -109,7 +112,7 @@ class Attribution:
         # Column by column and not row by row: a case has a million rows.
         rows: defaultdict[str, list[CyclesRow]] = defaultdict(list)
         vectors: defaultdict[str, list[CyclesRow]] = defaultdict(list)
-        for row in (row for region in regions for row in self.explainer.trace.cycles_rows(core, region)):
+        for row in (row for region in regions for row in self._taken(core, region)):
             layer = self._layer(regions[0], row.frame, row.block)
             if layer is None:
                 for part, numbers in self._parts(regions[0], row.frame, row.block, self._numbers(row)):
@@ -132,7 +135,32 @@ class Attribution:
             instructions=sum(spent.instructions for spent in found.values()),
             layers=[LayerCycles(layer=layer, **vars(spent)) for layer, spent in found.items()],
             events=self._events(regions),
+            sampled=[stratum for region in regions for stratum in self._strata(core, region)],
         )
+
+    def _taken(self, core: str, of: Pass) -> Iterator[CyclesRow]:
+        """The rows of a core's cycles of a pass, with those of what sampling left out."""
+        trace = self.explainer.trace
+        for one in trace.with_inner(of):
+            yield from self._estimated(core, one)[0] if one in trace.skipped else trace.cycles[core].get(one, ())
+
+    def _strata(self, core: str, of: Pass) -> Iterator[Stratum]:
+        trace = self.explainer.trace
+        yield from (self._estimated(core, one)[1] for one in trace.with_inner(of) if one in trace.skipped)
+
+    def _estimated(self, core: str, one: int) -> tuple[Sequence[CyclesRow], Stratum]:
+        """Of a sampled pass itself, without those inside it."""
+        key = (core, one)
+        if key not in self._estimates:
+            trace = self.explainer.trace
+            self._estimates[key] = estimate_rows(
+                trace.cycles[core].get(one, ()),
+                trace.own[one],
+                trace.skipped[one],
+                {number: block.instructions for number, block in trace.blocks.items()},
+                trace.units.get(core, {}).get(one),
+            )
+        return self._estimates[key]
 
     def _executed(self, regions: Sequence[Pass]) -> Mapping[str, _Numbers]:
         """Layer -> what it executed, without cycles; the same for all cores."""
@@ -203,7 +231,7 @@ class Attribution:
             executed, vector = self._sizes(row.block)
             numbers[0] += row.times * executed
             numbers[-2] += row.times * vector
-        for taken in (row for region in regions for row in trace.cycles_rows(core, region)):
+        for taken in (row for region in regions for row in self._taken(core, region)):
             _add(found[taken[:2]], self._numbers(taken))
         return found
 
@@ -244,13 +272,3 @@ def _split(parts: Sequence[tuple[_Stack, int]], numbers: _Numbers) -> Iterator[t
     split = [shares(one, [count for _, count in parts]) for one in numbers]
     for number, part in enumerate(parts):
         yield part, [one[number] for one in split]
-
-
-def shares(whole: int, weights: Sequence[int]) -> list[int]:
-    """A number split by weights into whole numbers whose sum it is."""
-    total, before, parts = sum(weights), 0, []
-    for upto in itertools.accumulate(weights):
-        now = whole * upto // total
-        parts.append(now - before)
-        before = now
-    return parts

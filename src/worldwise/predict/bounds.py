@@ -12,6 +12,7 @@ from worldwise.libraries.boards import boards
 from worldwise.plan.catalogue import is_board
 from worldwise.predict import rules
 from worldwise.predict.errors import ErrorLine, ErrorLines
+from worldwise.predict.sampling import SamplingError, sampling_error
 from worldwise.records.predicted import CAUSES, Events, LayerCycles, PredictedCase, PredictedSample
 
 State = Literal["first", "warm"]
@@ -41,6 +42,7 @@ class Estimate:
         reasons: why the others are outside -> predicted cycles.
         outside: the bounds of these.
         whole: the bounds of the sum.
+        sampling: how far sampling may be off, which the bounds include; None if nothing is sampled.
     """
 
     sample: PredictedSample = field(repr=False)
@@ -53,6 +55,7 @@ class Estimate:
     reasons: Mapping[str, int]
     outside: Interval
     whole: Interval
+    sampling: SamplingError | None = None
 
     @property
     def cycles(self) -> int:
@@ -113,14 +116,19 @@ def estimate(
     reasons = _outside(sample, state, line, errors.exact(core, "vector") is not None)
     inside = sample.cycles - sum(reasons.values())
     worst = line.worst if line else rules.UNVALIDATED_WORST
+    sampling = sampling_error(sample.sampled, sample.cycles)
+    # A whole run through the model may say so much less or more, of both parts.
+    off = sampling.relative if sampling else 0.0
+    less, more = max(0.0, 1 - off), 1 + off
     outside = Interval(
-        _down((sample.cycles - inside) * (1 - worst / 100)),
-        math.ceil((sample.cycles - inside) * rules.OUTSIDE_FACTOR) + _events(sample.events),
+        _down((sample.cycles - inside) * less * (1 - worst / 100)),
+        math.ceil((sample.cycles - inside) * more * rules.OUTSIDE_FACTOR) + _events(sample.events),
     )
-    low = _down(inside * (1 - worst / 100)) + outside.low
-    high = math.ceil(inside * (1 + worst / 100)) + outside.high
+    low = _down(inside * less * (1 - worst / 100)) + outside.low
+    high = math.ceil(inside * more * (1 + worst / 100)) + outside.high
     error = line.text() if line else errors.unvalidated(core)
-    return Estimate(sample, core, state, samples, line, error, inside, reasons, outside, Interval(low, high))
+    bounds = Interval(low, high)
+    return Estimate(sample, core, state, samples, line, error, inside, reasons, outside, bounds, sampling)
 
 
 def _outside(sample: PredictedSample, state: State, line: ErrorLine | None, vectors: bool) -> dict[str, int]:

@@ -9,6 +9,7 @@ from pydantic import Field, ValidationError
 from worldwise.base.errors import WorldwiseError
 from worldwise.base.toml_model import first_problem
 from worldwise.records.models import Count, Place, RecordModel, Text, hex_digits
+from worldwise.records.sampled import Stratum
 
 FORMAT: Literal[1] = 1
 MOST_BYTES = 64 * 2**20
@@ -56,7 +57,8 @@ class Events(RecordModel):
 class PredictedSample(RecordModel):
     """One sample of a measure at a place. A first call finds empty caches, a later one what was left.
 
-    `instructions` include what measuring costs.
+    `instructions` include what measuring costs. Each stratum of `sampled` has cycles that are estimated, and are in
+    `layers` with the others.
     """
 
     measure: Text
@@ -66,6 +68,7 @@ class PredictedSample(RecordModel):
     instructions: Count
     layers: list[LayerCycles]
     events: Events
+    sampled: list[Stratum] = Field(default_factory=list)
 
     @property
     def cycles(self) -> int:

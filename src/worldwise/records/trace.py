@@ -7,7 +7,7 @@ import gzip
 import io
 import zlib
 from bisect import bisect_left
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -19,7 +19,16 @@ from worldwise.base import files
 from worldwise.base.errors import WorldwiseError
 from worldwise.base.toml_model import first_problem
 from worldwise.records.models import Count, RecordModel
-from worldwise.records.trace_cycles import Cycles, CyclesLine, CyclesRow, check_cycles
+from worldwise.records.sampled import UnitSums
+from worldwise.records.trace_cycles import (
+    Cycles,
+    CyclesLine,
+    CyclesRow,
+    Skipped,
+    Units,
+    check_cycles,
+    check_skipped,
+)
 
 FORMAT = 1
 _COUNTS = b'{"type":"counts"'
@@ -180,13 +189,17 @@ class TraceEnd(RecordModel):
     problem_at: Address = 0
 
 
-Record = TraceStart | Context | Frame | Block | Counts | Cycles | Event | Witness | Pass | TraceEnd
+Record = TraceStart | Context | Frame | Block | Counts | Cycles | Skipped | Units | Event | Witness | Pass | TraceEnd
 _ADAPTER: TypeAdapter[Record] = TypeAdapter(Annotated[Record, Field(discriminator="type")])
 
 
 @dataclass(frozen=True)
 class Trace:
-    """A whole trace that adds up. Frames, blocks and contexts by their ids; `cycles` by core, then by pass."""
+    """A whole trace that adds up. Frames, blocks and contexts by their ids; `cycles` by core, then by pass.
+
+    Of passes that were sampled `skipped` has how often a block on a frame was left out of the cycles, and `units`, by
+    core, what stands for it.
+    """
 
     start: TraceStart
     contexts: Mapping[int, Context]
@@ -197,6 +210,8 @@ class Trace:
     events: Mapping[int, Sequence[Event]] = field(repr=False)
     witnesses: Sequence[Witness] = field(repr=False)
     cycles: Mapping[str, Mapping[int, Sequence[CyclesRow]]] = field(default_factory=dict, repr=False)
+    skipped: Mapping[int, Mapping[tuple[int, int], int]] = field(default_factory=dict, repr=False)
+    units: Mapping[str, Mapping[int, UnitSums]] = field(default_factory=dict, repr=False)
 
     def find(self, begin: int, end: int) -> Pass | None:
         """The pass between two readings of the counter."""
@@ -219,16 +234,11 @@ class Trace:
 
     def rows(self, of: Pass) -> Iterator[Row]:
         """The rows of a pass, including the passes inside it."""
-        for one in self._with_inner(of):
+        for one in self.with_inner(of):
             yield from self.own.get(one, ())
 
-    def cycles_rows(self, core: str, of: Pass) -> Iterator[CyclesRow]:
-        """A core's cycles of a pass, including the passes inside it. Raises KeyError for a core that did not run."""
-        rows = self.cycles[core]
-        for one in self._with_inner(of):
-            yield from rows.get(one, ())
-
-    def _with_inner(self, of: Pass) -> Iterator[int]:
+    def with_inner(self, of: Pass) -> Iterator[int]:
+        """The ids of a pass and of those inside it."""
         todo = [of.id]
         while todo:
             one = todo.pop()
@@ -313,6 +323,8 @@ def parse_trace(file: io.BufferedIOBase, path: Path) -> Trace:
     passes: list[Pass] = []
     own: defaultdict[int, list[Row]] = defaultdict(list)
     cycles: defaultdict[str, defaultdict[int, list[CyclesRow]]] = defaultdict(lambda: defaultdict(list))
+    skipped: defaultdict[int, Counter[tuple[int, int]]] = defaultdict(Counter)
+    units: defaultdict[str, dict[int, UnitSums]] = defaultdict(dict)
     events: defaultdict[int, list[Event]] = defaultdict(list)
     witnesses: list[Witness] = []
     for number, record in enumerate(_records(file, path), 1):
@@ -331,6 +343,12 @@ def parse_trace(file: io.BufferedIOBase, path: Path) -> Trace:
                 own[record.pass_] += record.rows
             case Cycles():
                 cycles[record.core][record.pass_] += record.rows
+            case Skipped():
+                for frame, block, times in record.rows:
+                    skipped[record.pass_][frame, block] += times
+            case Units():
+                of_core = units[record.core]
+                of_core[record.pass_] = of_core[record.pass_] + record if record.pass_ in of_core else record
             case Event():
                 events[record.pass_].append(record)
             case Witness():
@@ -347,7 +365,9 @@ def parse_trace(file: io.BufferedIOBase, path: Path) -> Trace:
             f"{files.quoted(end.problem)}, at {end.problem_at:#x}"
         )
     taken = {core: dict(rows) for core, rows in cycles.items()}
-    trace = Trace(start, contexts, frames, blocks, passes, dict(own), dict(events), witnesses, taken)
+    trace = Trace(
+        start, contexts, frames, blocks, passes, dict(own), dict(events), witnesses, taken, dict(skipped), dict(units)
+    )
     _check(trace, path)
     return trace
 
@@ -374,7 +394,9 @@ def _records(file: io.BufferedIOBase, path: Path) -> Iterator[Record]:
                     type="cycles", pass_=took.pass_, core=took.core, rows=list(map(CyclesRow._make, took.rows))
                 )
             else:
-                yield _ADAPTER.validate_json(line)
+                record = _ADAPTER.validate_json(line)
+                rows += len(record.rows) if isinstance(record, Skipped) else 0
+                yield record
     except ValidationError as error:
         # A line that is not JSON has no wrong field to name.
         where, problem = first_problem(error)
@@ -430,6 +452,7 @@ def _check(trace: Trace, path: Path) -> None:
     if trace.start.mode == "stack":
         _check_counts(trace, path)
     check_cycles(trace.own, trace.cycles, path)
+    check_skipped(trace.own, trace.skipped, path)
 
 
 def _check_counts(trace: Trace, path: Path) -> None:

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The records of a trace that have cycles, and their check."""
+"""The records of a trace that have cycles, or say which were left out, and their check."""
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Literal, NamedTuple
@@ -9,6 +10,7 @@ from pydantic import Field
 
 from worldwise.base.errors import WorldwiseError
 from worldwise.records.models import Count, RecordModel
+from worldwise.records.sampled import UnitSums
 
 
 class CyclesRow(NamedTuple):
@@ -50,6 +52,30 @@ class Cycles(RecordModel):
     rows: list[CyclesRow]
 
 
+class SkippedRow(NamedTuple):
+    """How many times a block was executed on a frame and left out of the cycles, by sampling."""
+
+    frame: int
+    block: int
+    times: int
+
+
+class Skipped(RecordModel):
+    """What sampling left out of a pass itself, without its inner passes; the same for all cores."""
+
+    type: Literal["skipped"]
+    pass_: Annotated[int, Field(alias="pass", ge=0)]
+    rows: list[SkippedRow]
+
+
+class Units(UnitSums):
+    """What a core's model says of the units that stand for what was left out of a pass itself."""
+
+    type: Literal["units"]
+    pass_: Annotated[int, Field(alias="pass", ge=0)]
+    core: Annotated[str, Field(pattern="^[a-z0-9][a-z0-9.+-]*$")]
+
+
 def check_cycles(
     own: Mapping[int, Sequence[tuple[int, int, int]]],
     cycles: Mapping[str, Mapping[int, Sequence[CyclesRow]]],
@@ -71,3 +97,26 @@ def check_cycles(
                     )
                 if row.outside > sum(row[2:8]):
                     raise WorldwiseError(f"{path}: {core}'s part outside of block {row.block} is more than the whole")
+
+
+def check_skipped(
+    own: Mapping[int, Sequence[tuple[int, int, int]]],
+    skipped: Mapping[int, Mapping[tuple[int, int], int]],
+    path: Path,
+) -> None:
+    """Refuses what sampling left out of what was not counted, and a pass of which it left out everything.
+
+    `own` as in check_cycles; `skipped` has times by pass, then frame and block. Raises WorldwiseError.
+    """
+    for number, rows in skipped.items():
+        counted: Counter[tuple[int, int]] = Counter()
+        for frame, block, times in own.get(number, ()):
+            counted[frame, block] += times
+        for (frame, block), times in rows.items():
+            if times > counted[frame, block]:
+                raise WorldwiseError(
+                    f"{path}: sampling left out block {block} on frame {frame} of pass {number} {times} times, which "
+                    f"was executed {counted[frame, block]} times"
+                )
+        if all(rows.get(key) == times for key, times in counted.items()):
+            raise WorldwiseError(f"{path}: sampling left out everything of pass {number}")

@@ -83,6 +83,7 @@ class Watcher:
         fresh: bool = False,
         expected: Path | None = None,
         cores: Mapping[str, str] | None = None,
+        whole: bool = False,
     ) -> Watched:
         """Run a case in mode stack, or take the kept trace of an equal run.
 
@@ -95,6 +96,7 @@ class Watcher:
             expected: the records that the run must repeat, byte for byte.
             cores: the models that run with it, by the name of the core: their tables as core_model.table_of writes
                 them. At most MOST_CORES.
+            whole: every instruction runs through them; else long regions are sampled.
 
         Raises WorldwiseError as measuring does, if records differ from the expected, or if the trace does not add up.
         """
@@ -107,6 +109,8 @@ class Watcher:
         arguments = self._stack_arguments(case, machine) | {
             name: str(number) for name, number in asked.items() if number
         }
+        if cores and not whole:
+            arguments["sampling"] = "yes"
         ranges = b"" if exact_sites else pack_ranges(function_ranges(space, process))
         plugin = self.images.get(plugin_recipe())
         tables = list((cores or {}).values())

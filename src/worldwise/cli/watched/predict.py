@@ -51,6 +51,7 @@ class _Call:
     top: int
     form: str
     output: Path | None
+    whole: bool
     fresh: bool
     runs: Path
 
@@ -87,6 +88,7 @@ class _Seen:
 @click.option("--top", type=click.IntRange(1), default=15, show_default=True, help="Functions shown.")
 @format_option(FORMATS)
 @output_option
+@click.option("--whole", is_flag=True, help="Let long calls run through the model whole; else they are sampled.")
 @click.option("--fresh", is_flag=True, help="Run it, even if the cache has what an equal run saw.")
 @runs_option
 def predict(**typed: Any) -> int:
@@ -121,7 +123,7 @@ def predict(**typed: Any) -> int:
     seen = _Seen()
     for case, run in cases:
         wanted = known.with_memory(case, tables) if len(cases) == 1 else known.cores_of(case, tables)
-        modelled = session.modelled(case, run, wanted)
+        modelled = session.modelled(case, run, wanted, call.whole)
         seen.attribution = modelled.attribution
         seen.lines += _lines(modelled, list(wanted), errors, call, clock)
     with Output(call.output) as out:

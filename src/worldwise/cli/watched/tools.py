@@ -88,10 +88,12 @@ class Session:
         self.emulator = Emulator(self.lab, note)
         self.watcher = Watcher(self.lab, self.images, self.emulator, note)
 
-    def explainer(self, case: Case, run: Run | None, cores: Mapping[str, str] | None = None) -> Explainer:
+    def explainer(
+        self, case: Case, run: Run | None, cores: Mapping[str, str] | None = None, whole: bool = False
+    ) -> Explainer:
         """Run a case under the plugin. A run's case is followed in part, and must repeat the run's records.
 
-        `cores` are the models that run with it: see Watcher.watch.
+        `cores` are the models that run with it, through everything if `whole`: see Watcher.watch.
         """
         watched = self.watcher.watch(
             case,
@@ -101,18 +103,19 @@ class Session:
             fresh=self._fresh,
             expected=_own_records(run, case) if run else None,
             cores=cores,
+            whole=whole,
         )
         made = Explainer(case, watched.records, watched.trace, watched.space, self.rules, watched.process, self.inline)
         made.check(closed=not takes_portables(case.target))
         return made
 
-    def modelled(self, case: Case, run: Run | None, cores: Mapping[str, str]) -> "Modelled":
-        """Run a case with models of cores, as `explainer` does."""
+    def modelled(self, case: Case, run: Run | None, cores: Mapping[str, str], whole: bool = False) -> "Modelled":
+        """Run a case with models of cores, as `explainer` does; a flat program always whole."""
         if is_flat(case.target):
             expected = _own_records(run, case) if run else None
             records, regions = self.watcher.watch_flat(case, cores, self._fresh, expected)
             return Modelled(case, lambda core: flat_case(case, records, regions, core), None)
-        attribution = Attribution(self.explainer(case, run, cores))
+        attribution = Attribution(self.explainer(case, run, cores, whole))
         return Modelled(case, attribution.case, attribution)
 
 
