@@ -44,6 +44,7 @@ struct connection {
 	bool paused;
 	bool ending;    /* close when all is sent */
 	bool lingering; /* all is sent: wait for the peer to close, or it may lose the last reply */
+	bool broken; /* TLS failed: OpenSSL takes no further call of this one, but what it wrote may be sent */
 	bool closed;
 };
 
@@ -77,6 +78,16 @@ struct sending {
 static void say(const char *what, const char *why)
 {
 	(void)fprintf(stderr, "keycached: %s%s%s\n", what, why ? ": " : "", why ? why : "");
+}
+
+/*
+ * OpenSSL's queue of errors is the thread's, and SSL_get_error() looks into it: what another connection's call left there would
+ * be taken for this one's. So each call that is followed by SSL_get_error() begins with an empty queue. Looking is cheap.
+ */
+static void forget_errors(void)
+{
+	if (ERR_peek_error())
+		ERR_clear_error();
 }
 
 static void unlink_connection(struct connection *one)
@@ -235,12 +246,13 @@ static void send_out(struct connection *one)
 		return;
 	}
 	/* Memory takes all that is written to it. */
-	if (one->out.size && SSL_write(one->ssl, one->out.data, (int)one->out.size) != (int)one->out.size) {
+	forget_errors();
+	if (one->out.size && !one->broken && SSL_write(one->ssl, one->out.data, (int)one->out.size) != (int)one->out.size) {
 		close_connection(one);
 		return;
 	}
 	buffer_clear(&one->out);
-	if (one->ending && one->known && !one->lingering)
+	if (one->ending && one->known && !one->lingering && !one->broken)
 		(void)SSL_shutdown(one->ssl);
 	size = BIO_ctrl_pending(one->to_peer);
 	if (!size) {
@@ -351,16 +363,18 @@ static void acknowledge(const struct connection *one)
 static bool greet(struct connection *one)
 {
 	struct service *service = one->net->service;
-	int result = SSL_do_handshake(one->ssl);
+	int result;
 
+	forget_errors();
+	result = SSL_do_handshake(one->ssl);
 	pend(one);
 	if (result != 1) {
 		if (SSL_get_error(one->ssl, result) != SSL_ERROR_WANT_READ) {
 			/* The alert that says why is on its way out. */
+			one->broken = true;
 			service->counts.refused++;
 			end_connection(one);
 		}
-		ERR_clear_error();
 		return false;
 	}
 	acknowledge(one);
@@ -393,13 +407,16 @@ static void advance(struct connection *one)
 		pend(one);
 		if (one->paused)
 			return;
+		forget_errors();
 		size = SSL_read(one->ssl, net->plain, sizeof(net->plain));
 		if (size <= 0) {
 			int error = SSL_get_error(one->ssl, size);
 
-			ERR_clear_error();
-			if (error != SSL_ERROR_WANT_READ)
-				end_connection(one);
+			if (error == SSL_ERROR_WANT_READ)
+				return;
+			/* The peer may have ended it in order, and still want its replies. */
+			one->broken = error != SSL_ERROR_ZERO_RETURN;
+			end_connection(one);
 			return;
 		}
 		/* A problem shows itself in answer_all. */
