@@ -256,10 +256,14 @@ TEE_Result keys_use(const struct id *id, const struct keycache_offer *offer, str
 	return TEE_SUCCESS;
 }
 
-/* Writes a client's key, or with NULL that it has none. */
+/*
+ * Writes a client's key, or with NULL that it has none. A key that has waited may have an older version than what its place
+ * has now (a failed write that took effect, another client): it gets a new one then, or the bucket's highest version would go
+ * back, and look like an older storage. Its record is stale, and made anew when it is needed.
+ */
 static TEE_Result write(const struct id *id, const struct key *key, uint32_t version)
 {
-	struct slot slot = { .version = version };
+	struct slot slot = { 0 };
 	struct slot old = { 0 };
 	struct place place = { 0 };
 	TEE_Result res = index_find(id, &place);
@@ -270,8 +274,11 @@ static TEE_Result write(const struct id *id, const struct key *key, uint32_t ver
 	} else if (res == KEYCACHE_NO_KEY && key) {
 		res = index_room(id, &place);
 	}
+	if (!res && version <= place.version)
+		res = index_next_version(place.bucket, &version);
 	if (res)
 		return res;
+	slot.version = version;
 	old.version = place.version;
 	if (key) {
 		slot.id_length = id->length;

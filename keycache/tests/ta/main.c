@@ -47,6 +47,7 @@ int main(int argc, char **argv)
 		TEST(configure),
 		TEST(relaxed),
 		TEST(relaxed_versions),
+		TEST(model),
 		TEST(failed_writes),
 		TEST(failed_reads),
 		TEST(full_storage),

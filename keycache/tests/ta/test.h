@@ -113,6 +113,7 @@ void test_list(void);
 void test_configure(void);
 void test_relaxed(void);
 void test_relaxed_versions(void);
+void test_model(void);
 void test_failed_writes(void);
 void test_failed_reads(void);
 void test_full_storage(void);
