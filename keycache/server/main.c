@@ -101,7 +101,10 @@ int main(int argc, char **argv)
 	}
 	code = net_run(&options, &service);
 	if (service_flush(&service)) {
-		(void)fputs("keycached: relaxed SETs could not be written to secure storage\n", stderr);
+		(void)fputs("keycached: relaxed SETs that were confirmed are not in secure storage: their clients have "
+			    "older keys there. The TA still knows the new ones until it is unloaded: free some space "
+			    "and start the server again\n",
+			    stderr);
 		code = 1;
 	}
 	service_end(&service);

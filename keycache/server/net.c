@@ -44,7 +44,7 @@ struct connection {
 	bool paused;
 	bool ending;    /* close when all is sent */
 	bool lingering; /* all is sent: wait for the peer to close, or it may lose the last reply */
-	bool broken; /* TLS failed: OpenSSL takes no further call of this one, but what it wrote may be sent */
+	bool broken;    /* TLS failed: OpenSSL takes no further call of this one, but what it wrote may be sent */
 	bool closed;
 };
 
@@ -247,7 +247,8 @@ static void send_out(struct connection *one)
 	}
 	/* Memory takes all that is written to it. */
 	forget_errors();
-	if (one->out.size && !one->broken && SSL_write(one->ssl, one->out.data, (int)one->out.size) != (int)one->out.size) {
+	if (one->out.size && !one->broken &&
+	    SSL_write(one->ssl, one->out.data, (int)one->out.size) != (int)one->out.size) {
 		close_connection(one);
 		return;
 	}

@@ -380,7 +380,7 @@ static void command_set(const struct call *call)
 		return;
 	}
 	res = tee_set(&service->tee, id.text, key->data, key->size, service->relaxed, &record);
-	service->unflushed = service->relaxed;
+	service->unflushed = service->unflushed || service->relaxed;
 	slot = shadow_find(service->shadow, id.text);
 	if (res) {
 		/* Old key or new one? The TA says by the record that is asked for next. */
@@ -662,6 +662,7 @@ static void info_tee(const struct service *service, const struct keycache_stats 
 	buffer_format(text, "cache_bytes:%" PRIu32 "\r\n", stats->cache_bytes);
 	buffer_format(text, "index_bytes:%" PRIu32 "\r\n", stats->index_bytes);
 	buffer_format(text, "waiting_writes:%" PRIu32 "\r\n", stats->waiting);
+	buffer_format(text, "failed_flushes:%" PRIu64 "\r\n", stats->failed_flushes);
 	buffer_format(text, "lost_buckets:%" PRIu32 "\r\n", stats->lost_buckets);
 }
 
@@ -759,10 +760,25 @@ bool service_admits(const struct service *service, const struct client *client)
 
 uint32_t service_flush(struct service *service)
 {
-	uint32_t res = service->unflushed ? tee_flush(&service->tee) : RESULT_OK;
+	uint32_t res;
 
+	if (!service->unflushed)
+		return RESULT_OK;
+	res = tee_flush(&service->tee);
 	if (!res)
 		service->unflushed = false;
+	/* A TA that ended took them along, as --help says. */
+	if (res == RESULT_TARGET_DEAD)
+		return res;
+	if (res && !service->unwritable)
+		(void)fprintf(stderr,
+			      "keycached: relaxed SETs cannot be written to secure storage (result 0x%08" PRIx32
+			      "): they wait in the TA's memory, and each further SET is written before it is "
+			      "answered\n",
+			      res);
+	else if (!res && service->unwritable)
+		(void)fputs("keycached: relaxed SETs are written to secure storage again\n", stderr);
+	service->unwritable = res;
 	return res;
 }
 

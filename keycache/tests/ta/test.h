@@ -117,6 +117,8 @@ void test_model(void);
 void test_failed_writes(void);
 void test_failed_reads(void);
 void test_full_storage(void);
+void test_full_storage_relaxed(void);
+void test_flush_goes_on(void);
 void test_power_cuts(void);
 void test_rollback(void);
 void test_damage(void);

@@ -97,7 +97,7 @@ static void step_set(struct client *client, bool relaxed, bool failing)
 
 static void step_delete(struct client *client, bool failing)
 {
-	TEE_Result res = delete (client->name);
+	TEE_Result res = delete(client->name);
 
 	if (res == KEYCACHE_NO_KEY && !client->now.has[0])
 		violated("DEL finds no key", client->name, res);
