@@ -39,7 +39,7 @@ static bool word_is(const struct resp_argument *one, const char *word)
 
 static bool is_admin(const struct call *call)
 {
-	return acl_may(call->service->acl, ACL_ADMIN, call->client->id.text, NULL);
+	return acl_may(call->service->acl, ACL_ADMIN, call->client->id.text, NULL, NULL);
 }
 
 enum purpose { TO_USE, TO_REENCRYPT, TO_KNOW, TO_MANAGE };
@@ -52,20 +52,14 @@ static struct id key_of(const struct call *call, size_t index, enum purpose purp
 	struct id absent = { ID_ABSENT };
 	struct id id;
 	bool valid = id_make(&id, argument(call, index)->data, argument(call, index)->size);
-	bool own = !strcmp(id.text, name);
-	bool use = acl_may(acl, ACL_USE, name, id.text);
-	bool reencrypt = acl_may(acl, ACL_REENCRYPT, name, id.text);
-	bool admin = acl_may(acl, ACL_ADMIN, name, NULL);
-	bool may = false;
+	bool may;
 
-	if (purpose == TO_USE)
-		may = own || use;
-	else if (purpose == TO_REENCRYPT)
-		may = own || use || reencrypt;
-	else if (purpose == TO_KNOW)
-		may = own || use || reencrypt || admin;
+	if (purpose == TO_MANAGE)
+		may = acl_may(acl, ACL_ADMIN, name, NULL, NULL);
 	else
-		may = admin;
+		may = !strcmp(id.text, name) || acl_may(acl, ACL_USE, name, id.text, NULL) ||
+		      (purpose != TO_USE && acl_may(acl, ACL_REENCRYPT, name, id.text, NULL)) ||
+		      (purpose == TO_KNOW && acl_may(acl, ACL_ADMIN, name, NULL, NULL));
 	if (!may || !valid)
 		call->service->counts.denied++;
 	return may && valid ? id : absent;
@@ -755,7 +749,7 @@ void service_answer(struct service *service, struct client *client, const struct
 
 bool service_admits(const struct service *service, const struct client *client)
 {
-	return !acl_may(service->acl, ACL_DENY, client->id.text, NULL);
+	return !acl_may(service->acl, ACL_DENY, client->id.text, NULL, NULL);
 }
 
 uint32_t service_flush(struct service *service)

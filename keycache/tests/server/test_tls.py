@@ -69,7 +69,7 @@ def test_without_tls(server: Server, data: bytes) -> None:
         (["--tls-key", "{ca}/alice.key"], "alice.key: --tls-key"),
         (["--tls-ca", "/none.ca"], "/none.ca: --tls-ca cannot be used"),
         (["--acl", "/none"], "/none: No such file or directory; --acl names a file of lines"),
-        (["--acl", "{folder}/wrong"], "wrong:2: expected admin, use, reencrypt or deny"),
+        (["--acl", "{folder}/wrong"], "wrong:2: expected admin, use, reencrypt, relay or deny"),
         (["--shadow", "/proc/none"], "/proc/none: No such file"),
         (["--port", "70000"], "--port 70000: expected a number from 0 to 65535"),
         (["--listen", "somewhere"], "--listen somewhere: expected an address"),
