@@ -612,13 +612,25 @@ static void command_open(const struct call *call)
 	wipe(call->service, 0, in_size);
 }
 
+/* The ids of the first two arguments, if there is a right to pass messages on from the one to the other. */
+static bool may_relay(const struct call *call, struct id *from, struct id *to)
+{
+	return id_make(from, argument(call, 1)->data, argument(call, 1)->size) &&
+	       id_make(to, argument(call, 2)->data, argument(call, 2)->size) &&
+	       acl_may(call->service->acl, ACL_RELAY, call->client->id.text, from->text, to->text);
+}
+
 static void command_reencrypt(const struct call *call)
 {
-	struct use uses[2] = { { .id = key_of(call, 1, TO_USE) }, { .id = key_of(call, 2, TO_REENCRYPT) } };
+	struct use uses[2] = { 0 };
 	size_t in_size;
 	size_t size;
 	uint32_t res;
 
+	if (!may_relay(call, &uses[0].id, &uses[1].id)) {
+		uses[0].id = key_of(call, 1, TO_USE);
+		uses[1].id = key_of(call, 2, TO_REENCRYPT);
+	}
 	if (!take_message(call, 3, &in_size))
 		return;
 	res = work(call->service, REENCRYPT, uses, in_size, &size);

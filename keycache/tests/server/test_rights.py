@@ -258,6 +258,33 @@ def test_reencrypting_is_not_opening(alice: Client, server: Server) -> None:
         assert alice.ask(*words) == "NOKEY no such key"
 
 
+def test_who_relays_reads_nothing(server: Server, message: list[bytes]) -> None:
+    """`relay` lets a broker pass Carol's messages on to Bob; it opens, seals and knows nothing, nor the way back."""
+    server.write_list("admin admin\nrelay broker carol bob\nrelay mallory c* b*\n")
+    for name in ("broker", "mallory"):
+        with server.connect(name) as relay, server.connect("bob") as bob:
+            passed = relay.ask("REENCRYPT", "carol", "bob", *message)
+            assert isinstance(passed, list)
+            assert bob.ask("OPEN", "bob", *passed) == PLAIN
+            assert relay.ask("GET", "carol") is None
+            for words in (
+                ["OPEN", "carol", *message],
+                ["OPEN", "bob", *passed],
+                ["SEAL", "carol", "x"],
+                ["SEAL", "bob", "x"],
+                ["REENCRYPT", "bob", "carol", *passed],
+                ["REENCRYPT", "carol", "carol", *message],
+                ["REENCRYPT", "carol", "alice", *message],
+                ["REENCRYPT", "carol", name, *message],
+                ["REENCRYPT", "alice", "bob", *message],
+            ):
+                assert relay.ask(*words) == "NOKEY no such key", words
+            assert relay.ask("EXISTS", "carol", "bob") == 0
+            assert relay.ask("DEL", "carol", "bob") == 0
+            # A message that is not Carol's is told from one that is, as for who uses her key.
+            assert str(relay.ask("REENCRYPT", "carol", "bob", bytes(12), bytes(32))).startswith("BADTAG")
+
+
 def test_a_right_to_a_key_that_is_not_there(alice: Client) -> None:
     message = alice.ask("SEAL", "alice", "x")
     assert isinstance(message, list)
