@@ -37,6 +37,7 @@ struct connection {
 	struct resp *resp;
 	struct buffer out;
 	struct client client;
+	uint64_t born; /* ms */
 	uint64_t last; /* a whole request, or the peer took some of what we sent (ms) */
 	size_t unsent; /* given to libuv and not written */
 	bool known;    /* the handshake is done and the client has a name */
@@ -488,7 +489,8 @@ static void on_connection(uv_stream_t *listener, int status)
 	net->service->counts.connections++;
 	net->service->counts.open++;
 	net->count++;
-	one->last = uv_now(&net->loop);
+	one->born = uv_now(&net->loop);
+	one->last = one->born;
 	link_newest(one);
 	if (uv_accept(listener, (uv_stream_t *)&one->tcp) || net->count > net->options->max_clients || !make_tls(one)) {
 		net->service->counts.refused++;
@@ -520,6 +522,8 @@ static void on_second(uv_timer_t *timer)
 		unsigned limit = patience(net, one);
 
 		next = one->newer;
+		if (net->options->max_age && now - one->born >= (uint64_t)net->options->max_age * 1000)
+			end_connection(one);
 		if (!limit || now - one->last < (uint64_t)limit * 1000)
 			continue;
 		net->service->counts.timeouts++;
@@ -547,23 +551,42 @@ static void on_end(uv_signal_t *signal, int number)
 	stop_when_empty(net);
 }
 
+static SSL_CTX *read_certificates(const struct options *options, char *problem, size_t size)
+{
+	const struct tls_files files = { options->tls_cert, options->tls_key, options->tls_ca, options->tls_crl };
+
+	return tls_context(&files, problem, size);
+}
+
+/* Each of the two for itself: a mistake in one file does not keep a lost device's certificate in the other. */
 static void on_reload(uv_signal_t *signal, int number)
 {
 	struct net *net = signal->data;
 	char problem[512];
 	struct acl *acl = acl_read(net->options->acl, problem, sizeof(problem));
+	SSL_CTX *tls;
 
 	(void)number;
-	if (!acl) {
+	if (acl) {
+		acl_free(net->service->acl);
+		net->service->acl = acl;
+		say("the access list is read anew", net->options->acl);
+	} else {
 		say("the access list stays as it was", problem);
-		return;
 	}
-	acl_free(net->service->acl);
-	net->service->acl = acl;
+	tls = read_certificates(net->options, problem, sizeof(problem));
+	if (tls) {
+		/* Connections have theirs for as long as they need it. */
+		SSL_CTX_free(net->tls);
+		net->tls = tls;
+		say("certificates are read anew", net->options->tls_ca);
+	} else {
+		say("certificates stay as they were", problem);
+	}
 	for (struct connection *one = net->oldest; one; one = one->newer)
-		if (one->known && !service_admits(net->service, &one->client))
+		if (one->known && (!service_admits(net->service, &one->client) || !tls_still_good(net->tls, one->ssl)))
 			end_connection(one);
-	say("the access list is read anew", net->options->acl);
+	forget_errors();
 }
 
 static int start_listening(struct net *net)
@@ -621,7 +644,7 @@ int net_run(const struct options *options, struct service *service)
 	net->options = options;
 	net->service = service;
 	(void)signal(SIGPIPE, SIG_IGN);
-	net->tls = tls_context(options->tls_cert, options->tls_key, options->tls_ca, problem, sizeof(problem));
+	net->tls = read_certificates(options, problem, sizeof(problem));
 	if (!net->tls) {
 		say(problem, NULL);
 		free(net);
