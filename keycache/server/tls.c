@@ -50,7 +50,7 @@ SSL_CTX *tls_context(const struct tls_files *files, char *problem, size_t size)
 	/* Every connection shows its certificate: nobody resumes with one that has expired since. No early data either. */
 	(void)SSL_CTX_set_session_cache_mode(context, SSL_SESS_CACHE_OFF);
 	(void)SSL_CTX_set_num_tickets(context, 0);
-	(void)SSL_CTX_set_options(context, SSL_OP_NO_TICKET | SSL_OP_NO_RENEGOTIATION);
+	(void)SSL_CTX_set_options(context, SSL_OP_NO_TICKET | SSL_OP_NO_RENEGOTIATION | SSL_OP_CLEANSE_PLAINTEXT);
 	(void)SSL_CTX_set_mode(context, SSL_MODE_RELEASE_BUFFERS);
 	ERR_clear_error();
 	return context;
