@@ -39,7 +39,7 @@ static bool word_is(const struct resp_argument *one, const char *word)
 
 static bool is_admin(const struct call *call)
 {
-	return acl_may(call->service->acl, ACL_ADMIN, call->client->id.text, NULL, NULL);
+	return service_is_admin(call->service, call->client);
 }
 
 enum purpose { TO_USE, TO_REENCRYPT, TO_KNOW, TO_MANAGE };
@@ -410,44 +410,57 @@ static void command_get(const struct call *call)
 	wipe(service, 0, KEYCACHE_KEY_BYTES);
 }
 
-static void command_del(const struct call *call)
+/* Asks the TA about each key in turn, some of them at a time; counts those that were there. */
+static void count_keys(const struct call *call, uint32_t (*ask)(const struct call *call, size_t index))
+{
+	struct client *client = call->client;
+	uint32_t res = RESULT_OK;
+
+	do {
+		res = ask(call, ++client->done);
+		client->found += !res;
+		if (res == KEYCACHE_NO_KEY)
+			res = RESULT_OK;
+	} while (!res && client->done + 1 < call->request->count && call->service->tee.calls < call->service->stop_at);
+	if (!res && client->done + 1 < call->request->count)
+		return;
+	if (res)
+		answer_result(call, res);
+	else
+		resp_integer(call->reply, (long long)client->found);
+	client->done = 0;
+	client->found = 0;
+}
+
+static uint32_t delete_one(const struct call *call, size_t index)
 {
 	struct service *service = call->service;
-	long long count = 0;
+	struct id id = key_of(call, index, TO_MANAGE);
+	uint32_t slot = shadow_find(service->shadow, id.text);
+	uint32_t res = tee_delete(&service->tee, id.text);
 
-	for (size_t i = 1; i < call->request->count; i++) {
-		struct id id = key_of(call, i, TO_MANAGE);
-		uint32_t slot = shadow_find(service->shadow, id.text);
-		uint32_t res = tee_delete(&service->tee, id.text);
-
-		if (res && res != KEYCACHE_NO_KEY) {
-			answer_result(call, res);
-			return;
-		}
-		if (slot != SHADOW_NONE) {
-			forget(service, slot);
-			shadow_remove(service->shadow, id.text);
-		}
-		count += !res;
+	if ((!res || res == KEYCACHE_NO_KEY) && slot != SHADOW_NONE) {
+		forget(service, slot);
+		shadow_remove(service->shadow, id.text);
 	}
-	resp_integer(call->reply, count);
+	return res;
+}
+
+static uint32_t find_one(const struct call *call, size_t index)
+{
+	struct id id = key_of(call, index, TO_KNOW);
+
+	return tee_exists(&call->service->tee, id.text);
+}
+
+static void command_del(const struct call *call)
+{
+	count_keys(call, delete_one);
 }
 
 static void command_exists(const struct call *call)
 {
-	long long count = 0;
-
-	for (size_t i = 1; i < call->request->count; i++) {
-		struct id id = key_of(call, i, TO_KNOW);
-		uint32_t res = tee_exists(&call->service->tee, id.text);
-
-		if (res && res != KEYCACHE_NO_KEY) {
-			answer_result(call, res);
-			return;
-		}
-		count += !res;
-	}
-	resp_integer(call->reply, count);
+	count_keys(call, find_one);
 }
 
 /* `*` and `?`; after a mismatch the last star takes one more, which is enough and never takes long. */
@@ -689,6 +702,7 @@ static void command_info(const struct call *call)
 		buffer_format(&text, "process_id:%ld\r\n", (long)getpid());
 		buffer_format(&text, "uptime_in_seconds:%lld\r\n", (long long)(time(NULL) - service->started));
 		buffer_format(&text, "tee_restarts:%" PRIu64 "\r\n", service->tee.restarts);
+		buffer_format(&text, "tee_calls:%" PRIu64 "\r\n", service->tee.calls);
 		buffer_text(&text, "\r\n# Clients\r\n");
 		buffer_format(&text, "connected_clients:%" PRIu64 "\r\n", service->counts.open);
 		buffer_format(&text, "total_connections_received:%" PRIu64 "\r\n", service->counts.connections);
@@ -737,26 +751,32 @@ static const struct {
 	{ "COMMAND", 1, RESP_ELEMENTS, command_command },
 };
 
-void service_answer(struct service *service, struct client *client, const struct resp_request *request,
+bool service_answer(struct service *service, struct client *client, const struct resp_request *request,
 		    struct buffer *reply)
 {
 	struct call call = { service, client, request, reply };
 	char text[160];
 
-	service->counts.requests++;
+	service->counts.requests += !client->done;
 	for (size_t i = 0; i < sizeof(commands) / sizeof(commands[0]); i++) {
 		if (!word_is(&request->arguments[0], commands[i].name))
 			continue;
 		if (request->count >= commands[i].least && request->count <= commands[i].most) {
 			commands[i].run(&call);
-			return;
+			return !client->done;
 		}
 		(void)snprintf(text, sizeof(text), "ERR wrong number of arguments for '%s' command", commands[i].name);
 		resp_error(reply, text);
-		return;
+		return true;
 	}
 	(void)snprintf(text, sizeof(text), "ERR unknown command '%.64s'", (const char *)request->arguments[0].data);
 	resp_error(reply, text);
+	return true;
+}
+
+bool service_is_admin(const struct service *service, const struct client *client)
+{
+	return acl_may(service->acl, ACL_ADMIN, client->id.text, NULL, NULL);
 }
 
 bool service_admits(const struct service *service, const struct client *client)
