@@ -37,6 +37,22 @@ static bool word_is(const struct resp_argument *one, const char *word)
 	return one->size == strlen(word) && !strncasecmp((const char *)one->data, word, one->size);
 }
 
+/* A decimal number of 32 bits. */
+static bool number(const struct resp_argument *one, uint32_t *value)
+{
+	uint64_t sum = 0;
+
+	if (!one->size || one->size > 10)
+		return false;
+	for (size_t i = 0; i < one->size; i++) {
+		if (one->data[i] < '0' || one->data[i] > '9')
+			return false;
+		sum = sum * 10 + (one->data[i] - '0');
+	}
+	*value = (uint32_t)sum;
+	return sum <= UINT32_MAX;
+}
+
 static bool is_admin(const struct call *call)
 {
 	return service_is_admin(call->service, call->client);
@@ -297,42 +313,75 @@ static void command_quit(const struct call *call)
 	resp_status(call->reply, "OK");
 }
 
+static const char wrong_name[] = "WRONGPASS invalid username-password pair or user is disabled.";
+
+static bool own_name(const struct call *call, size_t index)
+{
+	const struct resp_argument *name = argument(call, index);
+	const char *own = call->client->id.text;
+
+	return name->size == strlen(own) && !memcmp(name->data, own, name->size);
+}
+
 /* Who it is was settled by the certificate; a name may be said, and must be that one. */
 static void command_auth(const struct call *call)
 {
-	const struct resp_argument *name = argument(call, 1);
-	const char *own = call->client->id.text;
-
 	if (call->request->count == 2)
 		resp_error(call->reply,
 			   "ERR AUTH <password> called without any password configured: the client certificate "
 			   "says who you are");
-	else if (name->size == strlen(own) && !memcmp(name->data, own, name->size))
+	else if (own_name(call, 1))
 		resp_status(call->reply, "OK");
 	else
-		resp_error(call->reply, "WRONGPASS invalid username-password pair or user is disabled.");
+		resp_error(call->reply, wrong_name);
 }
 
-/* RESP2 only: who asks for 3 is told so as a Redis before version 6 would have. */
+/* HELLO [VERSION [AUTH name password] [SETNAME name]]. Nothing is changed unless all of it is right. */
 static void command_hello(const struct call *call)
 {
-	if (call->request->count > 1 && !word_is(argument(call, 1), "2")) {
+	uint32_t version = call->client->resp3 ? 3 : 2;
+	char text[120];
+
+	if (call->request->count > 1 && !number(argument(call, 1), &version)) {
+		resp_error(call->reply, "ERR Protocol version is not an integer or out of range");
+		return;
+	}
+	if (version != 2 && version != 3) {
 		resp_error(call->reply, "NOPROTO unsupported protocol version");
 		return;
 	}
-	if (call->request->count > 2) {
-		resp_error(call->reply, "ERR HELLO takes a version alone: the client certificate says who you are");
-		return;
+	for (size_t i = 2; i < call->request->count;) {
+		size_t left = call->request->count - i;
+
+		if (word_is(argument(call, i), "AUTH") && left > 2) {
+			if (!own_name(call, i + 1)) {
+				resp_error(call->reply, wrong_name);
+				return;
+			}
+			i += 3;
+		} else if (word_is(argument(call, i), "SETNAME") && left > 1) {
+			i += 2;
+		} else {
+			(void)snprintf(text, sizeof(text), "ERR Syntax error in HELLO option '%.64s'",
+				       (const char *)argument(call, i)->data);
+			resp_error(call->reply, text);
+			return;
+		}
 	}
-	resp_array(call->reply, 8);
+	call->client->resp3 = version == 3;
+	resp_map(call->reply, call->client->resp3, 6);
 	resp_bulk_text(call->reply, "server");
 	resp_bulk_text(call->reply, "keycache");
 	resp_bulk_text(call->reply, "version");
 	resp_bulk_text(call->reply, KEYCACHE_VERSION);
 	resp_bulk_text(call->reply, "proto");
-	resp_integer(call->reply, 2);
+	resp_integer(call->reply, version);
 	resp_bulk_text(call->reply, "mode");
 	resp_bulk_text(call->reply, "standalone");
+	resp_bulk_text(call->reply, "role");
+	resp_bulk_text(call->reply, "master");
+	resp_bulk_text(call->reply, "modules");
+	resp_array(call->reply, 0);
 }
 
 /* What client libraries say about themselves when they connect. */
@@ -347,7 +396,10 @@ static void command_client(const struct call *call)
 /* redis-cli asks for help texts. */
 static void command_command(const struct call *call)
 {
-	resp_array(call->reply, 0);
+	if (call->request->count > 1 && word_is(argument(call, 1), "DOCS"))
+		resp_map(call->reply, call->client->resp3, 0);
+	else
+		resp_array(call->reply, 0);
 }
 
 static void command_set(const struct call *call)
@@ -402,7 +454,7 @@ static void command_get(const struct call *call)
 	}
 	res = work(service, GET, uses, 0, &size);
 	if (res == KEYCACHE_NO_KEY)
-		resp_nil(call->reply);
+		resp_nil(call->reply, call->client->resp3);
 	else if (res)
 		answer_result(call, res);
 	else
@@ -487,22 +539,6 @@ static bool glob(const uint8_t *pattern, size_t size, const char *text)
 	while (at < size && pattern[at] == '*')
 		at++;
 	return at == size;
-}
-
-/* A decimal number of 32 bits. */
-static bool number(const struct resp_argument *one, uint32_t *value)
-{
-	uint64_t sum = 0;
-
-	if (!one->size || one->size > 10)
-		return false;
-	for (size_t i = 0; i < one->size; i++) {
-		if (one->data[i] < '0' || one->data[i] > '9')
-			return false;
-		sum = sum * 10 + (one->data[i] - '0');
-	}
-	*value = (uint32_t)sum;
-	return sum <= UINT32_MAX;
 }
 
 static void command_scan(const struct call *call)
@@ -722,7 +758,7 @@ static void command_info(const struct call *call)
 		else
 			info_tee(service, &stats, &text);
 	}
-	resp_bulk(call->reply, text.data, text.size);
+	resp_verbatim(call->reply, call->client->resp3, text.data, text.size);
 	if (text.failed)
 		call->reply->failed = true;
 	buffer_free(&text);

@@ -46,6 +46,7 @@ struct service {
 /* Who asks. */
 struct client {
 	struct id id;
+	bool resp3;   /* it asked for that */
 	bool quit;    /* it said so: close when the reply is sent */
 	size_t done;  /* of a request about several keys: how many of them, */
 	size_t found; /* and how many of these were there */
