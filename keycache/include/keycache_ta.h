@@ -39,7 +39,9 @@ enum keycache_command {
 	/*
 	 * 0: value in, a = enum keycache_storage, b = enum keycache_policy; 1: value in, a = bytes of the cache,
 	 * b = KEYCACHE_ALLOW_GET and so on; 2: value in, a = bytes of the index, or 0 for the TA's default, b = 0.
-	 * What is configured already stays, cache and all; what differs begins anew, after relaxed SETs are written.
+	 * What is configured already stays, cache and all; what differs begins anew, after relaxed SETs are written. What cannot
+	 * be configured leaves the configuration of before. Who configures the TA first owns it until it is unloaded: sessions
+	 * of another login are refused with TEE_ERROR_ACCESS_DENIED.
 	 */
 	KEYCACHE_CONFIGURE = 1,
 	/*

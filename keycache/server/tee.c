@@ -88,7 +88,8 @@ static uint32_t invoke(struct tee *tee, uint32_t command, struct tee_parameter p
 	watchdog_begin(command == KEYCACHE_REPAIR);
 	res = tee_backend.invoke(command, parameters);
 	watchdog_end();
-	if (res == RESULT_TARGET_DEAD || res == RESULT_COMMUNICATION) {
+	/* Without its configuration it is as good as new, and has nothing in its cache. */
+	if (res == RESULT_TARGET_DEAD || res == RESULT_COMMUNICATION || res == KEYCACHE_NOT_CONFIGURED) {
 		tee_backend.close();
 		tee->open = false;
 		tee->restarts++;

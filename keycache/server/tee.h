@@ -18,6 +18,7 @@
 
 /* GlobalPlatform's results that the server tells apart. */
 #define RESULT_OK 0u
+#define RESULT_ACCESS_DENIED 0xFFFF0001u
 #define RESULT_BAD_PARAMETERS 0xFFFF0006u
 #define RESULT_OUT_OF_MEMORY 0xFFFF000Cu
 #define RESULT_COMMUNICATION 0xFFFF000Eu

@@ -38,6 +38,35 @@ static _Alignas(16) uint8_t room[16 - KEYCACHE_NONCE_BYTES + MESSAGE_BYTES];
 static uint8_t *const message = room + 16 - KEYCACHE_NONCE_BYTES;
 static _Alignas(16) uint8_t plain[KEYCACHE_PAYLOAD_BYTES];
 
+/* Who opened a session: Linux says by which user, if it was asked to (TEEC_LOGIN_USER). */
+struct session {
+	TEE_Identity client;
+};
+
+/*
+ * Whose TA it is: of whom configured it first. Others get nothing of it before it is unloaded, or any program that may open the
+ * TEE's device could configure it behind its server's back.
+ */
+static TEE_Identity owner;
+static bool owned;
+/* The owner's session that was asked last: found without another comparison. */
+static const struct session *trusted;
+
+static bool is_owner(const TEE_Identity *client)
+{
+	return client->login == owner.login && !TEE_MemCompare(&client->uuid, &owner.uuid, sizeof(owner.uuid));
+}
+
+static bool may_ask(const struct session *session)
+{
+	if (!owned || session == trusted)
+		return true;
+	if (!is_owner(&session->client))
+		return false;
+	trusted = session;
+	return true;
+}
+
 TEE_Result TA_CreateEntryPoint(void)
 {
 	TEE_Result res = messages_open();
@@ -55,18 +84,37 @@ void TA_DestroyEntryPoint(void)
 	keys_close();
 	records_close();
 	messages_close();
+	owned = false;
+	trusted = NULL;
 }
 
 TEE_Result TA_OpenSessionEntryPoint(uint32_t types, TEE_Param params[TEE_NUM_PARAMS], void **context)
 {
+	struct session *session;
+	TEE_Identity client;
+	TEE_Result res;
+
 	(void)params;
-	(void)context;
-	return types == TEE_PARAM_TYPES(NONE, NONE, NONE, NONE) ? TEE_SUCCESS : TEE_ERROR_BAD_PARAMETERS;
+	if (types != TEE_PARAM_TYPES(NONE, NONE, NONE, NONE))
+		return TEE_ERROR_BAD_PARAMETERS;
+	res = TEE_GetPropertyAsIdentity(TEE_PROPSET_CURRENT_CLIENT, "gpd.client.identity", &client);
+	if (res)
+		return res;
+	if (owned && !is_owner(&client))
+		return TEE_ERROR_ACCESS_DENIED;
+	session = TEE_Malloc(sizeof(*session), TEE_MALLOC_FILL_ZERO);
+	if (!session)
+		return TEE_ERROR_OUT_OF_MEMORY;
+	session->client = client;
+	*context = session;
+	return TEE_SUCCESS;
 }
 
 void TA_CloseSessionEntryPoint(void *context)
 {
-	(void)context;
+	if (trusted == context)
+		trusted = NULL;
+	TEE_Free(context);
 }
 
 /* Copies all of an input of a size that is due. */
@@ -471,10 +519,12 @@ TEE_Result TA_InvokeCommandEntryPoint(void *context, uint32_t command, uint32_t 
 		[KEYCACHE_REPAIR] = { TEE_PARAM_TYPES(VALUE_OUT, NONE, NONE, NONE), repair },
 	};
 
+	const struct session *session = context;
 	TEE_Result res;
 	unsigned int i;
 
-	(void)context;
+	if (!may_ask(session))
+		return TEE_ERROR_ACCESS_DENIED;
 	if (command >= sizeof(commands) / sizeof(commands[0]) || !commands[command].run)
 		return TEE_ERROR_NOT_SUPPORTED;
 	if (types != commands[command].types)
@@ -482,6 +532,10 @@ TEE_Result TA_InvokeCommandEntryPoint(void *context, uint32_t command, uint32_t 
 	if (command != KEYCACHE_CONFIGURE && !keys_configured())
 		return KEYCACHE_NOT_CONFIGURED;
 	res = commands[command].run(params);
+	if (command == KEYCACHE_CONFIGURE && !res && !owned) {
+		owner = session->client;
+		owned = true;
+	}
 	/* libteec copies as many bytes back as are told, whatever the result is. */
 	for (i = 0; res && res != TEE_ERROR_SHORT_BUFFER && i < TEE_NUM_PARAMS; i++)
 		if (TEE_PARAM_TYPE_GET(types, i) == MEMORY_OUT)

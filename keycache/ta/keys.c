@@ -75,9 +75,13 @@ static void close_all(void)
 	configured = false;
 }
 
+static size_t cache_bytes_of(const struct config *of)
+{
+	return of->policy == KEYCACHE_POLICY_NONE ? 0 : of->cache_bytes;
+}
+
 static TEE_Result open_all(void)
 {
-	size_t bytes = config.policy == KEYCACHE_POLICY_NONE ? 0 : config.cache_bytes;
 	TEE_Result res;
 
 	if (keys_naive())
@@ -88,7 +92,7 @@ static TEE_Result open_all(void)
 	if (!res)
 		res = index_open(config.storage, config.index_bytes, meta.reserved_version);
 	if (!res)
-		res = cache_open(bytes);
+		res = cache_open(cache_bytes_of(&config));
 	if (!res)
 		res = index_read_all();
 	return res;
@@ -100,25 +104,48 @@ static bool same_storage(const struct config *wanted)
 	       !((config.flags ^ wanted->flags) & KEYCACHE_NAIVE);
 }
 
-/* What secure storage has is known, which costs a look at all of it: only the cache begins anew. */
+static TEE_Result begin_cache(const struct config *wanted)
+{
+	config = *wanted;
+	return keys_naive() ? TEE_SUCCESS : cache_open(cache_bytes_of(wanted));
+}
+
+/*
+ * What secure storage has is known, which costs a look at all of it: only the cache begins anew. If that fails, the old
+ * configuration stays, if need be without a cache: what waits must not be lost.
+ */
 static TEE_Result configure_cache(const struct config *wanted)
 {
-	TEE_Result res = TEE_SUCCESS;
+	const struct config before = config;
+	TEE_Result res = begin_cache(wanted);
 
-	config = *wanted;
-	if (!keys_naive()) {
-		res = cache_open(config.policy == KEYCACHE_POLICY_NONE ? 0 : config.cache_bytes);
+	if (!res && !keys_naive()) {
 		index_retry();
-		if (!res)
-			res = index_read_all();
+		res = index_read_all();
 	}
+	if (res && begin_cache(&before))
+		(void)cache_open(0);
+	return res;
+}
+
+static TEE_Result configure_all(const struct config *wanted)
+{
+	TEE_Result res;
+
+	close_all();
+	config = *wanted;
+	res = open_all();
 	if (res)
 		close_all();
+	else
+		configured = true;
 	return res;
 }
 
 TEE_Result keys_configure(const struct config *wanted)
 {
+	const struct config before = config;
+	bool was = configured;
 	TEE_Result res;
 
 	if (configured) {
@@ -133,13 +160,10 @@ TEE_Result keys_configure(const struct config *wanted)
 		if (res)
 			return res;
 	}
-	close_all();
-	config = *wanted;
-	res = open_all();
-	if (res)
-		close_all();
-	else
-		configured = true;
+	res = configure_all(wanted);
+	/* Or one wrong configuration would leave its server without any. */
+	if (res && was)
+		(void)configure_all(&before);
 	return res;
 }
 
@@ -603,7 +627,7 @@ TEE_Result keys_repair(uint32_t *count)
 		res = records_use(meta.seal_key);
 	/* Keys of clients that are about to have none. */
 	if (!res)
-		res = cache_open(config.policy == KEYCACHE_POLICY_NONE ? 0 : config.cache_bytes);
+		res = cache_open(cache_bytes_of(&config));
 	for (bucket = 0; !res && bucket < KEYCACHE_BUCKETS; bucket++) {
 		if (!index_is_lost(bucket))
 			continue;

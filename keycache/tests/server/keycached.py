@@ -205,6 +205,9 @@ class Server:
     def panic(self) -> None:
         (self.folder / "tee.die").touch()
 
+    def forget(self) -> None:
+        (self.folder / "tee.forget").touch()
+
     def hang(self) -> None:
         (self.folder / "tee.hang").touch()
 

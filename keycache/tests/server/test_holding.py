@@ -283,6 +283,14 @@ def test_the_ta_panics(server: Server) -> None:
     assert server.info()["tee_restarts"] == "6"
 
 
+def test_the_ta_has_lost_its_configuration(server: Server) -> None:
+    with server.connect("alice") as alice:
+        assert alice.ask("GET", "alice") == ALICE
+        server.forget()
+        assert alice.ask("GET", "alice") == "TRYAGAIN the trusted application starts anew"
+        assert alice.ask("GET", "alice") == ALICE
+
+
 def test_the_ta_does_not_answer(server: Server) -> None:
     """As when tee-supplicant is killed within a request: the call never comes back."""
     server.restart("--allow-get", "--tee-timeout", "1")

@@ -47,6 +47,7 @@ static bool running; /* inside of the TA, so that it can panic */
 static bool alive;
 static bool dead; /* after a panic */
 static void *session;
+static TEE_Identity identity;
 static struct shared shared[TEE_NUM_PARAMS];
 static struct block blocks = { .next = &blocks, .previous = &blocks };
 static size_t allocated;
@@ -67,6 +68,14 @@ void shim_power_off(void)
 	if (!running)
 		abort();
 	longjmp(panicked, 1);
+}
+
+TEE_Result TEE_GetPropertyAsIdentity(TEE_PropSetHandle set, const char *name, TEE_Identity *value)
+{
+	if (set != TEE_PROPSET_CURRENT_CLIENT || strcmp(name, "gpd.client.identity") != 0)
+		return TEE_ERROR_ITEM_NOT_FOUND;
+	*value = identity;
+	return TEE_SUCCESS;
 }
 
 void TEE_Panic(TEE_Result code)
@@ -229,9 +238,49 @@ int shim_start(const char *folder)
 	return 0;
 }
 
+TEE_Result shim_login(uint32_t login, uint32_t user)
+{
+	TEE_Param none[TEE_NUM_PARAMS] = { 0 };
+	TEE_Result res;
+
+	identity = (TEE_Identity){ .login = login, .uuid = { .timeLow = user } };
+	if (!alive)
+		return TEE_SUCCESS;
+	if (session)
+		TA_CloseSessionEntryPoint(session);
+	res = TA_OpenSessionEntryPoint(0, none, &session);
+	/* A session that did not begin has none. */
+	if (res)
+		session = NULL;
+	return res;
+}
+
+void *shim_second_session(uint32_t login, uint32_t user)
+{
+	TEE_Param none[TEE_NUM_PARAMS] = { 0 };
+	TEE_Identity before = identity;
+	void *second = NULL;
+
+	identity = (TEE_Identity){ .login = login, .uuid = { .timeLow = user } };
+	if (TA_OpenSessionEntryPoint(0, none, &second))
+		second = NULL;
+	identity = before;
+	return second;
+}
+
+void shim_swap_session(void **other)
+{
+	void *first = session;
+
+	session = *other;
+	*other = first;
+}
+
 static void end(void)
 {
-	TA_CloseSessionEntryPoint(session);
+	if (session)
+		TA_CloseSessionEntryPoint(session);
+	session = NULL;
 	TA_DestroyEntryPoint();
 	shim_storage_close();
 	if (blocks.next != &blocks) {
@@ -318,7 +367,7 @@ TEE_Result shim_invoke(uint32_t command, uint32_t types, TEE_Param params[TEE_NU
 	static TEE_Param theirs[TEE_NUM_PARAMS];
 	volatile TEE_Result res = TEE_ERROR_TARGET_DEAD;
 
-	if (!alive || dead)
+	if (!alive || dead || !session)
 		return TEE_ERROR_TARGET_DEAD;
 	lend(types, params, theirs);
 	running = true;

@@ -21,6 +21,11 @@
 /* Loads the TA, with its storage in `folder`, which is made if need be. Not 0: why stands in stderr. */
 int shim_start(const char *folder);
 TEE_Result shim_invoke(uint32_t command, uint32_t types, TEE_Param params[TEE_NUM_PARAMS]);
+/* Another client's session in the place of the one that is open, while the TA runs on; shim_start logs in as the last one. */
+TEE_Result shim_login(uint32_t login, uint32_t user);
+/* One more session, or NULL; and which of the two is asked from now on. The caller closes it. */
+void *shim_second_session(uint32_t login, uint32_t user);
+void shim_swap_session(void **other);
 /* Ends it orderly, or as shim_crash does if it has panicked. */
 void shim_stop(void);
 /* Ends it as a reset does: what is not in storage is lost. */
