@@ -230,6 +230,11 @@ def test_a_reader_that_wakes_up_gets_all(server: Server) -> None:
         b"*1\r\n$200000\r\n" + bytes(200000) + b"\r\n",
         b"*3\r\n" + (b"$60000\r\n" + bytes(60000) + b"\r\n") * 3,
         b"*1\r\n" + b"9" * 200000,
+        b"*1\r\n$4\r\nPINGxx",
+        b"*2\r\n$4\r\nPING\n\r$1\r\nx\r\n",
+        # Announced, and not sent.
+        b"*1\r\n$131073\r\n",
+        b"*3\r\n$3\r\nSET\r\n$100000\r\n" + bytes(100000) + b"\r\n$31070\r\n",
         b"*" + b"1" * 200000,
         bytes(100),
         b"\xff" * 100,
