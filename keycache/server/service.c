@@ -17,7 +17,8 @@
 
 #include "version.h"
 
-#define RECORD_TRIES 3
+/* The first key's record is missing, then stale; then the second one's is; then both are good. */
+#define RECORD_TRIES 4
 #define SCAN_BYTES 4096
 
 struct call {

@@ -208,6 +208,10 @@ class Server:
     def forget(self) -> None:
         (self.folder / "tee.forget").touch()
 
+    def set_behind(self) -> None:
+        """A key of alice that the server does not know of, with the next call of the TA."""
+        (self.folder / "tee.behind").touch()
+
     def hang(self) -> None:
         (self.folder / "tee.hang").touch()
 

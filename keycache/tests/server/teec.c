@@ -136,6 +136,8 @@ TEEC_Result TEEC_InvokeCommand(TEEC_Session *session, uint32_t command, TEEC_Ope
 		(void)pause();
 	if (asked_to("forget"))
 		return KEYCACHE_NOT_CONFIGURED;
+	if (asked_to("behind"))
+		shim_set_behind("alice");
 	if (asked_to("die")) {
 		dead = true;
 		return TEEC_ERROR_TARGET_DEAD;

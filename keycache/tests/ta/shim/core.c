@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "internal.h"
+#include "keycache_ta.h"
 
 #if defined(__SANITIZE_ADDRESS__)
 #define POISONS 1
@@ -382,4 +383,21 @@ TEE_Result shim_invoke(uint32_t command, uint32_t types, TEE_Param params[TEE_NU
 	running = false;
 	give_back(types, params, theirs, !dead);
 	return res;
+}
+
+void shim_set_behind(const char *id)
+{
+	struct keycache_record record;
+	uint8_t key[16] = "set behind it...";
+	TEE_Param params[TEE_NUM_PARAMS] = {
+		{ .memref = { (void *)(uintptr_t)id, strlen(id) } },
+		{ .memref = { key, sizeof(key) } },
+		{ .memref = { &record, sizeof(record) } },
+	};
+
+	(void)shim_invoke(KEYCACHE_SET,
+			  TEE_PARAM_TYPES(TEE_PARAM_TYPE_MEMREF_INPUT, TEE_PARAM_TYPE_MEMREF_INPUT,
+					  TEE_PARAM_TYPE_MEMREF_OUTPUT, TEE_PARAM_TYPE_VALUE_INPUT),
+			  params);
+	(void)shim_invoke(KEYCACHE_EVICT, TEE_PARAM_TYPES(TEE_PARAM_TYPE_MEMREF_INPUT, 0, 0, 0), params);
 }

@@ -26,6 +26,8 @@ TEE_Result shim_login(uint32_t login, uint32_t user);
 /* One more session, or NULL; and which of the two is asked from now on. The caller closes it. */
 void *shim_second_session(uint32_t login, uint32_t user);
 void shim_swap_session(void **other);
+/* Sets a key of a client that nobody's record fits any more, and takes it out of the cache. */
+void shim_set_behind(const char *id);
 /* Ends it orderly, or as shim_crash does if it has panicked. */
 void shim_stop(void);
 /* Ends it as a reset does: what is not in storage is lost. */
