@@ -115,8 +115,12 @@ enum keycache_policy {
 #define KEYCACHE_NOT_CONFIGURED 0x80010007u
 #define KEYCACHE_FULL 0x80010008u /* LOAD with the host's policy: nothing is free, and no victim is named */
 
+#define KEYCACHE_WORN_OUT                                                                                              \
+	0x80010009u /* the key has sealed as many messages as random nonces are good for: set a new one */
+
 /* Of keycache_record.flags. */
 #define KEYCACHE_GETTABLE 1u /* was set with KEYCACHE_ALLOW_GET: others can not be got, whatever is configured later */
+#define KEYCACHE_WORN 2u     /* opens messages, and seals none any more */
 
 /* A sealed record, as the normal world keeps it. What stands before the nonce is readable there, and authenticated. */
 struct keycache_record {

@@ -98,6 +98,9 @@ static void answer_result(const struct call *call, uint32_t res)
 			   "NOGET keys do not leave the TEE: use SEAL, OPEN and REENCRYPT. A server started with "
 			   "--allow-get gives out keys that were set while it was on");
 		break;
+	case KEYCACHE_WORN_OUT:
+		resp_error(call->reply, "WORN the key has sealed as many messages as it is good for: set a new one");
+		break;
 	case RESULT_TARGET_DEAD:
 		resp_error(call->reply, "TRYAGAIN the trusted application starts anew");
 		break;
@@ -287,8 +290,8 @@ static uint32_t work(struct service *service, enum operation operation, struct u
 		if (i + 1 < RECORD_TRIES)
 			res = RESULT_OK;
 	}
-	/* These two come after the key was found, and kept if it was to be. */
-	if (res && res != KEYCACHE_BAD_TAG && res != KEYCACHE_GET_OFF)
+	/* These come after the key was found, and kept if it was to be. */
+	if (res && res != KEYCACHE_BAD_TAG && res != KEYCACHE_GET_OFF && res != KEYCACHE_WORN_OUT)
 		for (size_t k = 0; k < count; k++)
 			undo(service, &uses[k]);
 	return res;

@@ -305,6 +305,14 @@ static TEE_Result exists(TEE_Param params[TEE_NUM_PARAMS])
 	return res ? res : keys_exists(&id);
 }
 
+/* Whether a key may seal one more message; once in a while that is written down. */
+static TEE_Result may_seal(const struct id *id, struct key *key)
+{
+	if (key->flags & KEYCACHE_WORN)
+		return KEYCACHE_WORN_OUT;
+	return messages_next_counts() ? keys_count(id, key) : TEE_SUCCESS;
+}
+
 static TEE_Result reencrypt(TEE_Param params[TEE_NUM_PARAMS])
 {
 	size_t bytes = params[1].memref.size;
@@ -346,6 +354,8 @@ static TEE_Result reencrypt(TEE_Param params[TEE_NUM_PARAMS])
 	if (!res) {
 		res = message_open(&from_key, message, bytes, plain);
 		if (!res)
+			res = may_seal(&to, &to_key);
+		if (!res)
 			res = message_seal(&to_key, plain, bytes - KEYCACHE_EXTRA_BYTES, message);
 		if (!res)
 			give_message(&params[2], bytes);
@@ -375,6 +385,8 @@ static TEE_Result seal(TEE_Param params[TEE_NUM_PARAMS])
 	if (res)
 		return res;
 	res = keys_use(&id, offer, &key, &cached);
+	if (!res)
+		res = may_seal(&id, &key);
 	if (!res)
 		res = message_seal(&key, plain, bytes, message);
 	if (!res)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Nonces are random, 96 bits: a client's key is good for 2^32 messages that the TA seals with it (NIST SP 800-38D, 8.3),
- * and the client's own nonces count as well. Nobody counts them here: who sends more sets a new key in time.
+ * Nonces are random, 96 bits: a client's key is good for 2^32 messages that the TA seals with it (NIST SP 800-38D, 8.3). They are
+ * counted (keys_count). The client's own nonces would count as well, if it has the key.
  */
 #include "messages.h"
 
@@ -38,12 +38,26 @@ void messages_forget(void)
 	gcm_clear_key(&opening);
 }
 
+static void draw(void)
+{
+	if (nonces_left)
+		return;
+	TEE_GenerateRandom(nonces, sizeof(nonces));
+	nonces_left = NONCES;
+}
+
+bool messages_next_counts(void)
+{
+	const uint8_t *next;
+
+	draw();
+	next = nonces[nonces_left - 1];
+	return !next[0] && !next[1] && next[2] < 16;
+}
+
 static void take_nonce(uint8_t *nonce)
 {
-	if (!nonces_left) {
-		TEE_GenerateRandom(nonces, sizeof(nonces));
-		nonces_left = NONCES;
-	}
+	draw();
 	nonces_left--;
 	TEE_MemMove(nonce, nonces[nonces_left], KEYCACHE_NONCE_BYTES);
 	wipe(nonces[nonces_left], KEYCACHE_NONCE_BYTES);

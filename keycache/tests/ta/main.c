@@ -32,6 +32,8 @@ int main(int argc, char **argv)
 		TEST(messages),
 		TEST(message_changes),
 		TEST(nonces),
+		TEST(worn_keys),
+		TEST(seal_key_is_replaced),
 		TEST(reencrypt),
 		TEST(records),
 		TEST(record_changes),

@@ -98,6 +98,8 @@ void test_get(void);
 void test_messages(void);
 void test_message_changes(void);
 void test_nonces(void);
+void test_worn_keys(void);
+void test_seal_key_is_replaced(void);
 void test_reencrypt(void);
 void test_records(void);
 void test_record_changes(void);

@@ -56,6 +56,8 @@ void shim_fail_read(unsigned int number, TEE_Result error);
 bool shim_failed_read(void);
 /* Storage holds no more than this; 0: whatever comes. */
 void shim_storage_limit(size_t bytes);
+/* So many calls of TEE_GenerateRandom from now on give zeros alone. */
+void shim_random_zeros(unsigned int calls);
 /* TEE_Malloc gives no more than this at a time in all; 0: whatever is asked. */
 void shim_memory_limit(size_t bytes);
 /* Whether any memory that the TA has allocated holds these bytes. */
