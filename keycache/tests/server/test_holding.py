@@ -260,6 +260,21 @@ def test_cut_off_everywhere(server: Server) -> None:
     server.wait_for("connected_clients", "1")
 
 
+@pytest.mark.parametrize("abstract", [False, True])
+def test_systemd_is_told(server: Server, tmp_path: Path, abstract: bool) -> None:
+    name = f"@keycache-test-{os.getpid()}" if abstract else str(tmp_path / "notify")
+    with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as told:
+        told.settimeout(30)
+        told.bind("\0" + name[1:] if abstract else name)
+        server.environment = {"NOTIFY_SOCKET": name}
+        server.restart()
+        assert told.recv(100) == b"READY=1"
+        assert server.end()[0] == 0
+        assert told.recv(100) == b"STOPPING=1"
+    server.environment = {}
+    server.start()
+
+
 def test_sigterm_lets_replies_out(server: Server) -> None:
     sealed = b"*2\r\n$12\r\n" + bytes(12) + b"\r\n$1016\r\n" + bytes(1016) + b"\r\n"
     with server.connect("alice") as client, server.connect("admin"):
