@@ -25,13 +25,15 @@
 #define KEYCACHE_TAG_BYTES 16
 #define KEYCACHE_EXTRA_BYTES (KEYCACHE_NONCE_BYTES + KEYCACHE_TAG_BYTES) /* that a message has besides its plaintext */
 #define KEYCACHE_PAYLOAD_BYTES 65536                                     /* the longest plaintext of one command */
+#define KEYCACHE_AAD_BYTES 1024                                          /* the most additional data of one command */
 #define KEYCACHE_RELAXED_MOST 32 /* relaxed SETs that wait; one more writes them all */
 
 /*
  * Parameters 0 to 3, as GlobalPlatform numbers them; those that are not named are of type none.
  * id: memref in, 1 to KEYCACHE_ID_BYTES printable ASCII characters without spaces.
  * offer: memref in, a struct keycache_offer, or of size 0.
- * message: nonce || ciphertext || tag. Messages have no additional data.
+ * named: an id, and if the message has additional data, a zero byte and this.
+ * message: nonce || ciphertext || tag.
  * An output that does not fit gets TEE_ERROR_SHORT_BUFFER and the size that is due. With any other error than that nothing
  * is written to outputs in memory, and their sizes are 0.
  */
@@ -55,14 +57,15 @@ enum keycache_command {
 	KEYCACHE_DELETE,
 	KEYCACHE_EXISTS,
 	/*
-	 * 0: memref in, struct keycache_pair; 1: memref in, message; 2: memref out, message of the other's key with a fresh
+	 * 0: memref in, struct keycache_pair, and behind it the additional data that both messages have, if any; 1: memref in,
+	 * message; 2: memref out, message of the other's key with a fresh
 	 * nonce; 3: value out, a = how many of the keys came from the cache, b = whose key the error is about:
 	 * KEYCACHE_OF_FROM, KEYCACHE_OF_TO or both (which have the same error then).
 	 */
 	KEYCACHE_REENCRYPT,
-	/* 0: id; 1: memref in, plaintext; 2: memref out, message; 3: offer. */
+	/* 0: named; 1: memref in, plaintext; 2: memref out, message; 3: offer. */
 	KEYCACHE_SEAL,
-	/* 0: id; 1: memref in, message; 2: memref out, plaintext; 3: offer. */
+	/* 0: named; 1: memref in, message; 2: memref out, plaintext; 3: offer. */
 	KEYCACHE_OPEN,
 	/* 0: id; 1: offer, not empty. Puts a key into the cache and uses it for nothing. */
 	KEYCACHE_LOAD,

@@ -225,36 +225,45 @@ static void undo(struct service *service, struct use *use)
 
 enum operation { GET, SEAL, UNSEAL, REENCRYPT };
 
-static uint32_t operate(struct service *service, enum operation operation, struct use uses[2], size_t in_size,
-			size_t *size, uint32_t *whose)
+/* service->in has in_size bytes, and what they are about. */
+struct job {
+	enum operation operation;
+	size_t in_size;
+	struct tee_aad aad;
+};
+
+static uint32_t operate(struct service *service, const struct job *job, struct use uses[2], size_t *size,
+			uint32_t *whose)
 {
 	struct tee_key first = { uses[0].id.text, uses[0].bare ? NULL : &uses[0].offer };
 	struct tee_key second = { uses[1].id.text, uses[1].bare ? NULL : &uses[1].offer };
 
+	size_t in_size = job->in_size;
+
 	/* No more than is needed: what is offered for output is mapped into the TA page by page. */
 	*size = in_size;
 	*whose = KEYCACHE_OF_FROM;
-	switch (operation) {
+	switch (job->operation) {
 	case GET:
 		*size = KEYCACHE_KEY_BYTES;
 		return tee_get(&service->tee, first, service->out, size);
 	case SEAL:
 		*size = in_size + KEYCACHE_EXTRA_BYTES;
-		return tee_seal(&service->tee, first, service->in, in_size, service->out, size);
+		return tee_seal(&service->tee, first, job->aad, service->in, in_size, service->out, size);
 	case UNSEAL:
 		/* What is asked for must be there to be written to, even if it is nothing. */
 		*size = in_size > KEYCACHE_EXTRA_BYTES ? in_size - KEYCACHE_EXTRA_BYTES : 1;
-		return tee_unseal(&service->tee, first, service->in, in_size, service->out, size);
+		return tee_unseal(&service->tee, first, job->aad, service->in, in_size, service->out, size);
 	default:
-		return tee_reencrypt(&service->tee, first, second, service->in, in_size, service->out, size, whose);
+		return tee_reencrypt(&service->tee, first, second, job->aad, service->in, in_size, service->out, size,
+				     whose);
 	}
 }
 
 /* service->in is worked on under one or two keys; the result is in service->out. */
-static uint32_t work(struct service *service, enum operation operation, struct use uses[2], size_t in_size,
-		     size_t *size)
+static uint32_t work(struct service *service, const struct job *job, struct use uses[2], size_t *size)
 {
-	size_t count = operation == REENCRYPT ? 2 : 1;
+	size_t count = job->operation == REENCRYPT ? 2 : 1;
 	uint32_t anew = 0;
 	uint32_t whose = 0;
 	uint32_t res = RESULT_OK;
@@ -276,7 +285,7 @@ static uint32_t work(struct service *service, enum operation operation, struct u
 		if (!i)
 			for (size_t k = 0; k < count && !naive(service); k++)
 				decide(service, &uses[k]);
-		res = operate(service, operation, uses, in_size, size, &whose);
+		res = operate(service, job, uses, size, &whose);
 		if (res != KEYCACHE_MISS && res != KEYCACHE_STALE && res != KEYCACHE_FORGED)
 			break;
 		/* KEYCACHE_OF_FROM is bit 0. */
@@ -456,7 +465,7 @@ static void command_get(const struct call *call)
 		answer_result(call, KEYCACHE_GET_OFF);
 		return;
 	}
-	res = work(service, GET, uses, 0, &size);
+	res = work(service, &(const struct job){ .operation = GET }, uses, &size);
 	if (res == KEYCACHE_NO_KEY)
 		resp_nil(call->reply, call->client->resp3);
 	else if (res)
@@ -631,8 +640,21 @@ static void answer_message(const struct call *call, uint32_t res, size_t size)
 	resp_bulk(call->reply, message + KEYCACHE_NONCE_BYTES, size - KEYCACHE_NONCE_BYTES);
 }
 
+/* The additional data of a request, if it has that argument. False, and an answer, if it is too much. */
+static bool take_aad(const struct call *call, size_t index, struct tee_aad *aad)
+{
+	*aad = (struct tee_aad){ 0 };
+	if (call->request->count <= index)
+		return true;
+	*aad = (struct tee_aad){ argument(call, index)->data, argument(call, index)->size };
+	if (aad->size > KEYCACHE_AAD_BYTES)
+		resp_error(call->reply, "ERR additional data has at most 1024 bytes");
+	return aad->size <= KEYCACHE_AAD_BYTES;
+}
+
 static void command_seal(const struct call *call)
 {
+	struct job job = { .operation = SEAL };
 	struct use uses[2] = { { .id = key_of(call, 1, TO_USE) } };
 	const struct resp_argument *plain = argument(call, 2);
 	size_t size;
@@ -642,27 +664,30 @@ static void command_seal(const struct call *call)
 		resp_error(call->reply, "ERR a plaintext has at most 65536 bytes");
 		return;
 	}
+	if (!take_aad(call, 3, &job.aad))
+		return;
 	memcpy(call->service->in, plain->data, plain->size);
-	res = work(call->service, SEAL, uses, plain->size, &size);
+	job.in_size = plain->size;
+	res = work(call->service, &job, uses, &size);
 	answer_message(call, res, size);
 	wipe(call->service, plain->size, 0);
 }
 
 static void command_open(const struct call *call)
 {
+	struct job job = { .operation = UNSEAL };
 	struct use uses[2] = { { .id = key_of(call, 1, TO_USE) } };
-	size_t in_size;
 	size_t size;
 	uint32_t res;
 
-	if (!take_message(call, 2, &in_size))
+	if (!take_aad(call, 4, &job.aad) || !take_message(call, 2, &job.in_size))
 		return;
-	res = work(call->service, UNSEAL, uses, in_size, &size);
+	res = work(call->service, &job, uses, &size);
 	if (res)
 		answer_result(call, res);
 	else
 		resp_bulk(call->reply, call->service->out, size);
-	wipe(call->service, 0, in_size);
+	wipe(call->service, 0, job.in_size);
 }
 
 /* The ids of the first two arguments, if there is a right to pass messages on from the one to the other. */
@@ -675,8 +700,8 @@ static bool may_relay(const struct call *call, struct id *from, struct id *to)
 
 static void command_reencrypt(const struct call *call)
 {
+	struct job job = { .operation = REENCRYPT };
 	struct use uses[2] = { 0 };
-	size_t in_size;
 	size_t size;
 	uint32_t res;
 
@@ -684,9 +709,9 @@ static void command_reencrypt(const struct call *call)
 		uses[0].id = key_of(call, 1, TO_USE);
 		uses[1].id = key_of(call, 2, TO_REENCRYPT);
 	}
-	if (!take_message(call, 3, &in_size))
+	if (!take_aad(call, 5, &job.aad) || !take_message(call, 3, &job.in_size))
 		return;
-	res = work(call->service, REENCRYPT, uses, in_size, &size);
+	res = work(call->service, &job, uses, &size);
 	answer_message(call, res, size);
 }
 
@@ -783,9 +808,9 @@ static const struct {
 	{ "INFO", 1, 2, command_info },
 	{ "AUTH", 2, 3, command_auth },
 	{ "QUIT", 1, 1, command_quit },
-	{ "SEAL", 3, 3, command_seal },
-	{ "OPEN", 4, 4, command_open },
-	{ "REENCRYPT", 5, 5, command_reencrypt },
+	{ "SEAL", 3, 4, command_seal },
+	{ "OPEN", 4, 5, command_open },
+	{ "REENCRYPT", 5, 6, command_reencrypt },
 	{ "HELLO", 1, RESP_ELEMENTS, command_hello },
 	{ "CLIENT", 2, RESP_ELEMENTS, command_client },
 	{ "COMMAND", 1, RESP_ELEMENTS, command_command },

@@ -71,6 +71,12 @@ struct tee_key {
 	const struct keycache_offer *offer;
 };
 
+/* Additional data of a message, at most KEYCACHE_AAD_BYTES. */
+struct tee_aad {
+	const void *data;
+	size_t size;
+};
+
 /* Opens a session and configures it. */
 uint32_t tee_open(struct tee *tee, const struct tee_setup *setup);
 void tee_close(struct tee *tee);
@@ -80,11 +86,13 @@ uint32_t tee_set(struct tee *tee, const char *id, const void *key, size_t size, 
 uint32_t tee_get(struct tee *tee, struct tee_key key, void *out, size_t *size);
 uint32_t tee_delete(struct tee *tee, const char *id);
 uint32_t tee_exists(struct tee *tee, const char *id);
-uint32_t tee_seal(struct tee *tee, struct tee_key key, const void *in, size_t in_size, void *out, size_t *size);
-uint32_t tee_unseal(struct tee *tee, struct tee_key key, const void *in, size_t in_size, void *out, size_t *size);
+uint32_t tee_seal(struct tee *tee, struct tee_key key, struct tee_aad aad, const void *in, size_t in_size, void *out,
+		  size_t *size);
+uint32_t tee_unseal(struct tee *tee, struct tee_key key, struct tee_aad aad, const void *in, size_t in_size, void *out,
+		    size_t *size);
 /* `whose`: which key an error is about, KEYCACHE_OF_FROM or KEYCACHE_OF_TO or both. */
-uint32_t tee_reencrypt(struct tee *tee, struct tee_key from, struct tee_key to, const void *in, size_t in_size,
-		       void *out, size_t *size, uint32_t *whose);
+uint32_t tee_reencrypt(struct tee *tee, struct tee_key from, struct tee_key to, struct tee_aad aad, const void *in,
+		       size_t in_size, void *out, size_t *size, uint32_t *whose);
 uint32_t tee_evict(struct tee *tee, const char *id);
 uint32_t tee_stats(struct tee *tee, struct keycache_stats *stats);
 uint32_t tee_record(struct tee *tee, const char *id, struct keycache_record *record);

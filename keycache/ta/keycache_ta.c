@@ -37,6 +37,8 @@ _Static_assert(sizeof(struct keycache_pair) == 532, "a pair has no gaps");
 static _Alignas(16) uint8_t room[16 - KEYCACHE_NONCE_BYTES + MESSAGE_BYTES];
 static uint8_t *const message = room + 16 - KEYCACHE_NONCE_BYTES;
 static _Alignas(16) uint8_t plain[KEYCACHE_PAYLOAD_BYTES];
+/* An id, a zero and additional data; or the additional data of REENCRYPT alone. */
+static uint8_t named[KEYCACHE_ID_BYTES + 1 + KEYCACHE_AAD_BYTES];
 
 /* Who opened a session: Linux says by which user, if it was asked to (TEEC_LOGIN_USER). */
 struct session {
@@ -201,6 +203,38 @@ static TEE_Result take_id(const TEE_Param *param, struct id *id)
 	return make_id(param->memref.buffer, param->memref.size, id);
 }
 
+/* The same of an id that additional data may follow. */
+static TEE_Result take_named(const TEE_Param *param, struct id *id, struct aad *aad)
+{
+	size_t bytes = param->memref.size;
+	size_t length = 0;
+
+	if (!param->memref.buffer || !bytes || bytes > sizeof(named))
+		return TEE_ERROR_BAD_PARAMETERS;
+	TEE_MemMove(named, param->memref.buffer, bytes);
+	while (length < bytes && named[length])
+		length++;
+	*aad = (struct aad){ .bytes = named + length + 1, .size = length < bytes ? bytes - length - 1 : 0 };
+	if (aad->size > KEYCACHE_AAD_BYTES)
+		return TEE_ERROR_EXCESS_DATA;
+	return make_id(named, length, id);
+}
+
+/* Two ids, and additional data behind them. */
+static TEE_Result take_pair(const TEE_Param *param, struct keycache_pair *pair, struct aad *aad)
+{
+	const uint8_t *from = param->memref.buffer;
+	size_t bytes = param->memref.size;
+
+	if (!from || bytes < sizeof(*pair) || bytes > sizeof(*pair) + KEYCACHE_AAD_BYTES)
+		return TEE_ERROR_BAD_PARAMETERS;
+	TEE_MemMove(pair, from, sizeof(*pair));
+	*aad = (struct aad){ .bytes = named, .size = bytes - sizeof(*pair) };
+	if (aad->size)
+		TEE_MemMove(named, from + sizeof(*pair), aad->size);
+	return TEE_SUCCESS;
+}
+
 /* `*offer` becomes NULL, or points to `copy`. */
 static TEE_Result take_offer(const TEE_Param *param, struct keycache_offer *copy, const struct keycache_offer **offer)
 {
@@ -323,7 +357,8 @@ static TEE_Result reencrypt(TEE_Param params[TEE_NUM_PARAMS])
 	struct key to_key = { 0 };
 	bool from_cached = false;
 	bool to_cached = false;
-	TEE_Result res = take(&params[0], &pair, sizeof(pair));
+	struct aad aad;
+	TEE_Result res = take_pair(&params[0], &pair, &aad);
 	TEE_Result other;
 
 	params[3].value.a = 0;
@@ -352,11 +387,11 @@ static TEE_Result reencrypt(TEE_Param params[TEE_NUM_PARAMS])
 	if (!res)
 		res = other;
 	if (!res) {
-		res = message_open(&from_key, message, bytes, plain);
+		res = message_open(&from_key, &aad, message, bytes, plain);
 		if (!res)
 			res = may_seal(&to, &to_key);
 		if (!res)
-			res = message_seal(&to_key, plain, bytes - KEYCACHE_EXTRA_BYTES, message);
+			res = message_seal(&to_key, &aad, plain, bytes - KEYCACHE_EXTRA_BYTES, message);
 		if (!res)
 			give_message(&params[2], bytes);
 		wipe(plain, bytes - KEYCACHE_EXTRA_BYTES);
@@ -374,7 +409,8 @@ static TEE_Result seal(TEE_Param params[TEE_NUM_PARAMS])
 	struct key key = { 0 };
 	struct id id;
 	bool cached;
-	TEE_Result res = take_id(&params[0], &id);
+	struct aad aad;
+	TEE_Result res = take_named(&params[0], &id, &aad);
 
 	if (!res)
 		res = take_offer(&params[3], &copy, &offer);
@@ -388,7 +424,7 @@ static TEE_Result seal(TEE_Param params[TEE_NUM_PARAMS])
 	if (!res)
 		res = may_seal(&id, &key);
 	if (!res)
-		res = message_seal(&key, plain, bytes, message);
+		res = message_seal(&key, &aad, plain, bytes, message);
 	if (!res)
 		give_message(&params[2], bytes + KEYCACHE_EXTRA_BYTES);
 	wipe(plain, bytes);
@@ -404,7 +440,8 @@ static TEE_Result open(TEE_Param params[TEE_NUM_PARAMS])
 	struct key key = { 0 };
 	struct id id;
 	bool cached;
-	TEE_Result res = take_id(&params[0], &id);
+	struct aad aad;
+	TEE_Result res = take_named(&params[0], &id, &aad);
 
 	if (!res)
 		res = take_offer(&params[3], &copy, &offer);
@@ -416,7 +453,7 @@ static TEE_Result open(TEE_Param params[TEE_NUM_PARAMS])
 		return res;
 	res = keys_use(&id, offer, &key, &cached);
 	if (!res)
-		res = message_open(&key, message, bytes, plain);
+		res = message_open(&key, &aad, message, bytes, plain);
 	if (!res)
 		give(&params[2], plain, bytes - KEYCACHE_EXTRA_BYTES);
 	wipe(plain, bytes - KEYCACHE_EXTRA_BYTES);

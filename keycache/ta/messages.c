@@ -63,10 +63,13 @@ static void take_nonce(uint8_t *nonce)
 	wipe(nonces[nonces_left], KEYCACHE_NONCE_BYTES);
 }
 
-TEE_Result message_seal(const struct key *key, const uint8_t *plain, size_t bytes, uint8_t *message)
+TEE_Result message_seal(const struct key *key, const struct aad *aad, const uint8_t *plain, size_t bytes,
+			uint8_t *message)
 {
 	uint8_t *body = message + KEYCACHE_NONCE_BYTES;
-	const struct gcm_frame frame = { .nonce = message, .tag = body + bytes };
+	const struct gcm_frame frame = {
+		.nonce = message, .tag = body + bytes, .aad = aad->bytes, .aad_bytes = aad->size
+	};
 	TEE_Result res = gcm_set_key(&sealing, key->bytes, key->length);
 
 	if (res)
@@ -75,11 +78,12 @@ TEE_Result message_seal(const struct key *key, const uint8_t *plain, size_t byte
 	return gcm_encrypt(&sealing, &frame, plain, bytes, body);
 }
 
-TEE_Result message_open(const struct key *key, const uint8_t *message, size_t bytes, uint8_t *plain)
+TEE_Result message_open(const struct key *key, const struct aad *aad, const uint8_t *message, size_t bytes,
+			uint8_t *plain)
 {
 	const uint8_t *body = message + KEYCACHE_NONCE_BYTES;
 	uint8_t tag[KEYCACHE_TAG_BYTES];
-	const struct gcm_frame frame = { .nonce = message, .tag = tag };
+	const struct gcm_frame frame = { .nonce = message, .tag = tag, .aad = aad->bytes, .aad_bytes = aad->size };
 	TEE_Result res;
 
 	if (bytes < KEYCACHE_EXTRA_BYTES)

@@ -1,9 +1,15 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Messages under clients' keys: nonce || ciphertext || tag, AES-GCM without additional data. */
+/* Messages under clients' keys: nonce || ciphertext || tag, AES-GCM. */
 #ifndef KEYCACHE_MESSAGES_H
 #define KEYCACHE_MESSAGES_H
 
 #include "types.h"
+
+/* Additional data: what a message is about, which the other side must name alike. */
+struct aad {
+	const uint8_t *bytes;
+	size_t size;
+};
 
 TEE_Result messages_open(void);
 void messages_close(void);
@@ -16,8 +22,10 @@ void messages_forget(void);
  */
 bool messages_next_counts(void);
 /* All of it is memory of the TA; `in` and `out` are not the same. `message` takes KEYCACHE_EXTRA_BYTES more than `plain`. */
-TEE_Result message_seal(const struct key *key, const uint8_t *plain, size_t bytes, uint8_t *message);
+TEE_Result message_seal(const struct key *key, const struct aad *aad, const uint8_t *plain, size_t bytes,
+			uint8_t *message);
 /* KEYCACHE_BAD_TAG. `bytes` are the message's, at least KEYCACHE_EXTRA_BYTES. */
-TEE_Result message_open(const struct key *key, const uint8_t *message, size_t bytes, uint8_t *plain);
+TEE_Result message_open(const struct key *key, const struct aad *aad, const uint8_t *message, size_t bytes,
+			uint8_t *plain);
 
 #endif /* KEYCACHE_MESSAGES_H */

@@ -31,6 +31,7 @@ int main(int argc, char **argv)
 		TEST(get),
 		TEST(messages),
 		TEST(message_changes),
+		TEST(aad),
 		TEST(nonces),
 		TEST(worn_keys),
 		TEST(seal_key_is_replaced),

@@ -229,3 +229,69 @@ void test_seal_key_is_replaced(void)
 	offer = offer_of(&last);
 	EXPECT(use("car", &offer), TEE_SUCCESS);
 }
+
+/* With an id, a zero and additional data in the id's place. */
+static TEE_Result crypt_named(uint32_t command, const char *named, size_t bytes, const struct text *in,
+			      struct text *out)
+{
+	TEE_Param params[4] = {
+		{ .memref = { (void *)(uintptr_t)named, bytes } },
+		{ .memref = { (void *)(uintptr_t)in->bytes, in->size } },
+		{ .memref = { out->bytes, sizeof(out->bytes) } },
+	};
+	TEE_Result res = shim_invoke(command, TEE_PARAM_TYPES(MEMORY_IN, MEMORY_IN, MEMORY_OUT, MEMORY_IN), params);
+
+	out->size = params[2].memref.size;
+	return res;
+}
+
+void test_aad(void)
+{
+	static const size_t sizes[] = { 0, 1, 59, 60, 61, 62, 500, KEYCACHE_AAD_BYTES };
+	static char named[KEYCACHE_ID_BYTES + 2 + KEYCACHE_AAD_BYTES];
+	static struct text in = { .bytes = "text", .size = 4 };
+	struct keycache_record sealed;
+	uint8_t key[32];
+	char longest[KEYCACHE_ID_BYTES + 1];
+	unsigned int i;
+
+	start(KEYCACHE_REE, KEYCACHE_POLICY_LRU, 4, 0);
+	EXPECT(set_number("car", 1, &sealed), TEE_SUCCESS);
+	memset(longest, 'l', KEYCACHE_ID_BYTES);
+	longest[KEYCACHE_ID_BYTES] = 0;
+	EXPECT(set_number(longest, 1, &sealed), TEE_SUCCESS);
+	make_key(1, key);
+	for (i = 0; i < 2 * sizeof(sizes) / sizeof(sizes[0]); i++) {
+		const char *id = i % 2 ? longest : "car";
+		size_t begin = strlen(id) + 1;
+		size_t bytes = sizes[i / 2];
+		size_t at;
+
+		(void)snprintf(named, sizeof(named), "%s", id);
+		for (at = 0; at < bytes; at++)
+			named[begin + at] = (char)(at * 7);
+		EXPECT(crypt_named(KEYCACHE_SEAL, named, begin + bytes, &in, &message), TEE_SUCCESS);
+		CHECK(client_open_aad(key, 32, named + begin, bytes, &message, &plain) &&
+		      !memcmp(plain.bytes, "text", 4));
+		EXPECT(crypt_named(KEYCACHE_OPEN, named, begin + bytes, &message, &plain), TEE_SUCCESS);
+		CHECK(plain.size == 4 && !memcmp(plain.bytes, "text", 4));
+		if (!bytes)
+			continue;
+		EXPECT(crypt_named(KEYCACHE_OPEN, named, begin + bytes - 1, &message, &plain), KEYCACHE_BAD_TAG);
+		EXPECT(crypt_named(KEYCACHE_OPEN, named, begin - 1, &message, &plain), KEYCACHE_BAD_TAG);
+		named[begin] ^= 1;
+		EXPECT(crypt_named(KEYCACHE_OPEN, named, begin + bytes, &message, &plain), KEYCACHE_BAD_TAG);
+	}
+	EXPECT(crypt_named(KEYCACHE_SEAL, "car", 3, &in, &message), TEE_SUCCESS);
+	EXPECT(crypt_named(KEYCACHE_SEAL, named, sizeof(named), &in, &other), TEE_ERROR_BAD_PARAMETERS);
+	memcpy(named, "car", 4);
+	EXPECT(crypt_named(KEYCACHE_SEAL, named, 5 + KEYCACHE_AAD_BYTES, &in, &other), TEE_ERROR_EXCESS_DATA);
+	EXPECT(crypt_named(KEYCACHE_SEAL, "\0car", 4, &in, &other), TEE_ERROR_BAD_PARAMETERS);
+	/* Only where there is a message. */
+	{
+		TEE_Param params[4] = { { .memref = { named, 8 } } };
+
+		EXPECT(shim_invoke(KEYCACHE_EXISTS, TEE_PARAM_TYPES(MEMORY_IN, NONE, NONE, NONE), params),
+		       TEE_ERROR_BAD_PARAMETERS);
+	}
+}
