@@ -21,6 +21,7 @@ extern "C" {
 
 #define KEYCACHE_OVERHEAD 28 /* bytes of a message besides its plaintext: nonce and tag */
 #define KEYCACHE_MOST 65536  /* bytes of a plaintext */
+#define KEYCACHE_MOST_AAD 1024
 
 enum keycache_error {
 	KEYCACHE_OK,
@@ -67,6 +68,17 @@ enum keycache_error keycache_open(struct keycache *handle, const char *id, const
 				  void *plain, size_t *size);
 enum keycache_error keycache_reencrypt(struct keycache *handle, const char *from, const char *to, const void *message,
 				       size_t message_size, void *out, size_t *size);
+/*
+ * The same with additional data (at most KEYCACHE_MOST_AAD bytes), which is no part of the message: what opens it must name the
+ * same. With REENCRYPT both messages have it.
+ */
+enum keycache_error keycache_seal_aad(struct keycache *handle, const char *id, const void *aad, size_t aad_size,
+				      const void *plain, size_t plain_size, void *message, size_t *size);
+enum keycache_error keycache_open_aad(struct keycache *handle, const char *id, const void *aad, size_t aad_size,
+				      const void *message, size_t message_size, void *plain, size_t *size);
+enum keycache_error keycache_reencrypt_aad(struct keycache *handle, const char *from, const char *to, const void *aad,
+					   size_t aad_size, const void *message, size_t message_size, void *out,
+					   size_t *size);
 /* Calls `each` for every id there is; for administrators. */
 enum keycache_error keycache_scan(struct keycache *handle, void (*each)(const char *id, void *context), void *context);
 /* Text, to be freed. */

@@ -25,13 +25,15 @@
 #define KEYCACHE_TAG_BYTES 16
 #define KEYCACHE_EXTRA_BYTES (KEYCACHE_NONCE_BYTES + KEYCACHE_TAG_BYTES) /* that a message has besides its plaintext */
 #define KEYCACHE_PAYLOAD_BYTES 65536                                     /* the longest plaintext of one command */
+#define KEYCACHE_AAD_BYTES 1024                                          /* the most additional data of one command */
 #define KEYCACHE_RELAXED_MOST 32 /* relaxed SETs that wait; one more writes them all */
 
 /*
  * Parameters 0 to 3, as GlobalPlatform numbers them; those that are not named are of type none.
  * id: memref in, 1 to KEYCACHE_ID_BYTES printable ASCII characters without spaces.
  * offer: memref in, a struct keycache_offer, or of size 0.
- * message: nonce || ciphertext || tag. Messages have no additional data.
+ * named: an id, and if the message has additional data, a zero byte and this.
+ * message: nonce || ciphertext || tag.
  * An output that does not fit gets TEE_ERROR_SHORT_BUFFER and the size that is due. With any other error than that nothing
  * is written to outputs in memory, and their sizes are 0.
  */
@@ -39,12 +41,14 @@ enum keycache_command {
 	/*
 	 * 0: value in, a = enum keycache_storage, b = enum keycache_policy; 1: value in, a = bytes of the cache,
 	 * b = KEYCACHE_ALLOW_GET and so on; 2: value in, a = bytes of the index, or 0 for the TA's default, b = 0.
-	 * What is configured already stays, cache and all; what differs begins anew, after relaxed SETs are written.
+	 * What is configured already stays, cache and all; what differs begins anew, after relaxed SETs are written. What cannot
+	 * be configured leaves the configuration of before. Who configures the TA first owns it until it is unloaded: sessions
+	 * of another login are refused with TEE_ERROR_ACCESS_DENIED.
 	 */
 	KEYCACHE_CONFIGURE = 1,
 	/*
 	 * 0: id; 1: memref in, key; 2: memref out, record (in naive mode empty); 3: value in, a = 0 or KEYCACHE_RELAXED.
-	 * Durable before it returns, unless relaxed.
+	 * Durable before it returns, unless relaxed. A client's first key is never relaxed: whether it fits is said at once.
 	 */
 	KEYCACHE_SET,
 	/* 0: id; 1: offer; 2: memref out, key. */
@@ -53,14 +57,15 @@ enum keycache_command {
 	KEYCACHE_DELETE,
 	KEYCACHE_EXISTS,
 	/*
-	 * 0: memref in, struct keycache_pair; 1: memref in, message; 2: memref out, message of the other's key with a fresh
+	 * 0: memref in, struct keycache_pair, and behind it the additional data that both messages have, if any; 1: memref in,
+	 * message; 2: memref out, message of the other's key with a fresh
 	 * nonce; 3: value out, a = how many of the keys came from the cache, b = whose key the error is about:
 	 * KEYCACHE_OF_FROM, KEYCACHE_OF_TO or both (which have the same error then).
 	 */
 	KEYCACHE_REENCRYPT,
-	/* 0: id; 1: memref in, plaintext; 2: memref out, message; 3: offer. */
+	/* 0: named; 1: memref in, plaintext; 2: memref out, message; 3: offer. */
 	KEYCACHE_SEAL,
-	/* 0: id; 1: memref in, message; 2: memref out, plaintext; 3: offer. */
+	/* 0: named; 1: memref in, message; 2: memref out, plaintext; 3: offer. */
 	KEYCACHE_OPEN,
 	/* 0: id; 1: offer, not empty. Puts a key into the cache and uses it for nothing. */
 	KEYCACHE_LOAD,
@@ -75,7 +80,7 @@ enum keycache_command {
 	 * KEYCACHE_ID_BYTES + 1: ids, each ended by a zero, or none although it goes on. From secure storage (slow).
 	 */
 	KEYCACHE_LIST,
-	/* Writes what relaxed SETs left. */
+	/* Writes what relaxed SETs left, as far as it can: the error is the last one, and what failed waits on. */
 	KEYCACHE_FLUSH,
 	/*
 	 * Replaces buckets of secure storage that are lost (TEE_ERROR_CORRUPT_OBJECT) by empty ones: their keys are gone.
@@ -113,8 +118,12 @@ enum keycache_policy {
 #define KEYCACHE_NOT_CONFIGURED 0x80010007u
 #define KEYCACHE_FULL 0x80010008u /* LOAD with the host's policy: nothing is free, and no victim is named */
 
+#define KEYCACHE_WORN_OUT                                                                                              \
+	0x80010009u /* the key has sealed as many messages as random nonces are good for: set a new one */
+
 /* Of keycache_record.flags. */
 #define KEYCACHE_GETTABLE 1u /* was set with KEYCACHE_ALLOW_GET: others can not be got, whatever is configured later */
+#define KEYCACHE_WORN 2u     /* opens messages, and seals none any more */
 
 /* A sealed record, as the normal world keeps it. What stands before the nonce is readable there, and authenticated. */
 struct keycache_record {
@@ -165,7 +174,8 @@ struct keycache_stats {
 	uint64_t forged;
 	uint64_t rolled_back; /* secure storage that was found older than the TA remembers */
 	uint64_t evictions;
-	uint32_t clients; /* that have a key */
+	uint64_t failed_flushes; /* writes of relaxed SETs that failed: these wait on */
+	uint32_t clients;        /* that have a key */
 	uint32_t cached;
 	uint32_t capacity;    /* keys that the cache's bound holds */
 	uint32_t cache_bytes; /* of the bound that are taken */

@@ -1,15 +1,58 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "resp.h"
 
-#include <hiredis/read.h>
+#include <hiredis/alloc.h>
+#include <hiredis/hiredis.h>
+#include <malloc.h>
 #include <openssl/crypto.h>
 #include <stdlib.h>
 #include <string.h>
 
+#if HIREDIS_MAJOR < 1
+#error "hiredis 1.0 or later is needed: older ones read requests into memory that cannot be wiped"
+#endif
+
 struct resp {
 	redisReader *reader;
+	size_t dirty; /* bytes of the reader's buffer that have something in them */
 	size_t max_request;
 	const char *problem;
+};
+
+/*
+ * hiredis copies what it reads, keys among it, and frees it as it is. So it gets memory that is wiped before it is given back,
+ * and never moved by realloc(), which leaves behind what was there.
+ */
+
+static void free_wiped(void *memory)
+{
+	if (memory)
+		OPENSSL_cleanse(memory, malloc_usable_size(memory));
+	free(memory);
+}
+
+static void *realloc_wiped(void *memory, size_t size)
+{
+	size_t old = memory ? malloc_usable_size(memory) : 0;
+	void *new;
+
+	if (memory && size <= old)
+		return memory;
+	new = malloc(size);
+	if (!new)
+		return NULL;
+	if (memory)
+		memcpy(new, memory, old);
+	free_wiped(memory);
+	return new;
+}
+
+static hiredisAllocFuncs wiping = {
+	.mallocFn = malloc,
+	.callocFn = calloc,
+	.reallocFn = realloc_wiped,
+	.strdupFn = strdup,
+	.freeFn = free_wiped,
 };
 
 static const char not_bulk[] = "ERR Protocol error: a request is an array of bulk strings";
@@ -48,6 +91,9 @@ static void *create_string(const redisReadTask *task, char *text, size_t size)
 
 	if (!task->parent || task->type != REDIS_REPLY_STRING)
 		return refuse(task, not_bulk);
+	/* hiredis reads them and does not look. */
+	if (text[size] != '\r' || text[size + 1] != '\n')
+		return refuse(task, "ERR Protocol error: a bulk string does not end where it says");
 	request = task->parent->obj;
 	if (size > resp->max_request - request->bytes)
 		return refuse(task, too_large);
@@ -109,6 +155,7 @@ struct resp *resp_new(size_t max_request)
 
 	if (!resp)
 		return NULL;
+	(void)hiredisSetAllocators(&wiping);
 	resp->max_request = max_request;
 	resp->reader = redisReaderCreateWithFunctions(&functions);
 	if (!resp->reader) {
@@ -124,9 +171,6 @@ void resp_free(struct resp *resp)
 {
 	if (!resp)
 		return;
-	/* A key that is set is in here, too. */
-	if (resp->reader->buf && resp->reader->len)
-		OPENSSL_cleanse(resp->reader->buf, resp->reader->len);
 	redisReaderFree(resp->reader);
 	free(resp);
 }
@@ -144,7 +188,41 @@ enum resp_state resp_feed(struct resp *resp, const void *data, size_t size)
 		return RESP_ERROR;
 	if (redisReaderFeed(resp->reader, data, size))
 		return failed(resp, "ERR out of memory");
+	if (resp->dirty < resp->reader->len)
+		resp->dirty = resp->reader->len;
 	return RESP_MORE;
+}
+
+/*
+ * Whether a bulk string is on its way that the request has no room for: hiredis would take in all of it first. It has read the
+ * dollar sign; what stands next are the digits.
+ */
+static bool announces_too_much(const struct resp *resp)
+{
+	const redisReader *reader = resp->reader;
+	const struct resp_request *request;
+	size_t size = 0;
+
+	if (reader->ridx < 1 || reader->task[reader->ridx]->type != REDIS_REPLY_STRING)
+		return false;
+	request = reader->task[0]->obj;
+	for (size_t at = reader->pos; at < reader->len && size <= resp->max_request; at++) {
+		char one = reader->buf[at];
+
+		if (one < '0' || one > '9')
+			return one == '\r' && size > resp->max_request - request->bytes;
+		size = size * 10 + (size_t)(one - '0');
+	}
+	return size > resp->max_request;
+}
+
+/* What was read stays in the reader's buffer until something else comes: of no use, but for who gets hold of the memory. */
+static void wipe_consumed(struct resp *resp)
+{
+	if (resp->reader->pos != resp->reader->len || !resp->dirty)
+		return;
+	OPENSSL_cleanse(resp->reader->buf, resp->dirty);
+	resp->dirty = 0;
 }
 
 enum resp_state resp_next(struct resp *resp, struct resp_request **request)
@@ -165,9 +243,10 @@ enum resp_state resp_next(struct resp *resp, struct resp_request **request)
 			return failed(resp, "ERR Protocol error");
 		}
 		if (!got) {
-			/* A bulk string's bytes wait in the reader until they are complete. */
-			if (reader->len - reader->pos > resp->max_request)
+			/* A bulk string's bytes wait in the reader until they are complete, and so does a line without an end. */
+			if (announces_too_much(resp) || reader->len - reader->pos > resp->max_request)
 				return failed(resp, too_large);
+			wipe_consumed(resp);
 			return RESP_MORE;
 		}
 		*request = got;
@@ -206,9 +285,31 @@ void resp_bulk_text(struct buffer *reply, const char *text)
 	resp_bulk(reply, text, strlen(text));
 }
 
-void resp_nil(struct buffer *reply)
+void resp_nil(struct buffer *reply, bool resp3)
 {
-	buffer_text(reply, "$-1\r\n");
+	buffer_text(reply, resp3 ? "_\r\n" : "$-1\r\n");
+}
+
+void resp_map(struct buffer *reply, bool resp3, size_t count)
+{
+	if (resp3)
+		buffer_format(reply, "%%%zu\r\n", count);
+	else
+		resp_array(reply, 2 * count);
+}
+
+void resp_verbatim(struct buffer *reply, bool resp3, const void *text, size_t size)
+{
+	static const char format[] = "txt:";
+
+	if (!resp3) {
+		resp_bulk(reply, text, size);
+		return;
+	}
+	buffer_format(reply, "=%zu\r\n", size + strlen(format));
+	buffer_text(reply, format);
+	buffer_append(reply, text, size);
+	buffer_text(reply, "\r\n");
 }
 
 void resp_integer(struct buffer *reply, long long value)

@@ -17,7 +17,8 @@
 
 #include "version.h"
 
-#define RECORD_TRIES 3
+/* The first key's record is missing, then stale; then the second one's is; then both are good. */
+#define RECORD_TRIES 4
 #define SCAN_BYTES 4096
 
 struct call {
@@ -37,9 +38,25 @@ static bool word_is(const struct resp_argument *one, const char *word)
 	return one->size == strlen(word) && !strncasecmp((const char *)one->data, word, one->size);
 }
 
+/* A decimal number of 32 bits. */
+static bool number(const struct resp_argument *one, uint32_t *value)
+{
+	uint64_t sum = 0;
+
+	if (!one->size || one->size > 10)
+		return false;
+	for (size_t i = 0; i < one->size; i++) {
+		if (one->data[i] < '0' || one->data[i] > '9')
+			return false;
+		sum = sum * 10 + (one->data[i] - '0');
+	}
+	*value = (uint32_t)sum;
+	return sum <= UINT32_MAX;
+}
+
 static bool is_admin(const struct call *call)
 {
-	return acl_may(call->service->acl, ACL_ADMIN, call->client->id.text, NULL);
+	return service_is_admin(call->service, call->client);
 }
 
 enum purpose { TO_USE, TO_REENCRYPT, TO_KNOW, TO_MANAGE };
@@ -52,20 +69,14 @@ static struct id key_of(const struct call *call, size_t index, enum purpose purp
 	struct id absent = { ID_ABSENT };
 	struct id id;
 	bool valid = id_make(&id, argument(call, index)->data, argument(call, index)->size);
-	bool own = !strcmp(id.text, name);
-	bool use = acl_may(acl, ACL_USE, name, id.text);
-	bool reencrypt = acl_may(acl, ACL_REENCRYPT, name, id.text);
-	bool admin = acl_may(acl, ACL_ADMIN, name, NULL);
-	bool may = false;
+	bool may;
 
-	if (purpose == TO_USE)
-		may = own || use;
-	else if (purpose == TO_REENCRYPT)
-		may = own || use || reencrypt;
-	else if (purpose == TO_KNOW)
-		may = own || use || reencrypt || admin;
+	if (purpose == TO_MANAGE)
+		may = acl_may(acl, ACL_ADMIN, name, NULL, NULL);
 	else
-		may = admin;
+		may = !strcmp(id.text, name) || acl_may(acl, ACL_USE, name, id.text, NULL) ||
+		      (purpose != TO_USE && acl_may(acl, ACL_REENCRYPT, name, id.text, NULL)) ||
+		      (purpose == TO_KNOW && acl_may(acl, ACL_ADMIN, name, NULL, NULL));
 	if (!may || !valid)
 		call->service->counts.denied++;
 	return may && valid ? id : absent;
@@ -86,6 +97,9 @@ static void answer_result(const struct call *call, uint32_t res)
 		resp_error(call->reply,
 			   "NOGET keys do not leave the TEE: use SEAL, OPEN and REENCRYPT. A server started with "
 			   "--allow-get gives out keys that were set while it was on");
+		break;
+	case KEYCACHE_WORN_OUT:
+		resp_error(call->reply, "WORN the key has sealed as many messages as it is good for: set a new one");
 		break;
 	case RESULT_TARGET_DEAD:
 		resp_error(call->reply, "TRYAGAIN the trusted application starts anew");
@@ -211,36 +225,45 @@ static void undo(struct service *service, struct use *use)
 
 enum operation { GET, SEAL, UNSEAL, REENCRYPT };
 
-static uint32_t operate(struct service *service, enum operation operation, struct use uses[2], size_t in_size,
-			size_t *size, uint32_t *whose)
+/* service->in has in_size bytes, and what they are about. */
+struct job {
+	enum operation operation;
+	size_t in_size;
+	struct tee_aad aad;
+};
+
+static uint32_t operate(struct service *service, const struct job *job, struct use uses[2], size_t *size,
+			uint32_t *whose)
 {
 	struct tee_key first = { uses[0].id.text, uses[0].bare ? NULL : &uses[0].offer };
 	struct tee_key second = { uses[1].id.text, uses[1].bare ? NULL : &uses[1].offer };
 
+	size_t in_size = job->in_size;
+
 	/* No more than is needed: what is offered for output is mapped into the TA page by page. */
 	*size = in_size;
 	*whose = KEYCACHE_OF_FROM;
-	switch (operation) {
+	switch (job->operation) {
 	case GET:
 		*size = KEYCACHE_KEY_BYTES;
 		return tee_get(&service->tee, first, service->out, size);
 	case SEAL:
 		*size = in_size + KEYCACHE_EXTRA_BYTES;
-		return tee_seal(&service->tee, first, service->in, in_size, service->out, size);
+		return tee_seal(&service->tee, first, job->aad, service->in, in_size, service->out, size);
 	case UNSEAL:
 		/* What is asked for must be there to be written to, even if it is nothing. */
 		*size = in_size > KEYCACHE_EXTRA_BYTES ? in_size - KEYCACHE_EXTRA_BYTES : 1;
-		return tee_unseal(&service->tee, first, service->in, in_size, service->out, size);
+		return tee_unseal(&service->tee, first, job->aad, service->in, in_size, service->out, size);
 	default:
-		return tee_reencrypt(&service->tee, first, second, service->in, in_size, service->out, size, whose);
+		return tee_reencrypt(&service->tee, first, second, job->aad, service->in, in_size, service->out, size,
+				     whose);
 	}
 }
 
 /* service->in is worked on under one or two keys; the result is in service->out. */
-static uint32_t work(struct service *service, enum operation operation, struct use uses[2], size_t in_size,
-		     size_t *size)
+static uint32_t work(struct service *service, const struct job *job, struct use uses[2], size_t *size)
 {
-	size_t count = operation == REENCRYPT ? 2 : 1;
+	size_t count = job->operation == REENCRYPT ? 2 : 1;
 	uint32_t anew = 0;
 	uint32_t whose = 0;
 	uint32_t res = RESULT_OK;
@@ -262,7 +285,7 @@ static uint32_t work(struct service *service, enum operation operation, struct u
 		if (!i)
 			for (size_t k = 0; k < count && !naive(service); k++)
 				decide(service, &uses[k]);
-		res = operate(service, operation, uses, in_size, size, &whose);
+		res = operate(service, job, uses, size, &whose);
 		if (res != KEYCACHE_MISS && res != KEYCACHE_STALE && res != KEYCACHE_FORGED)
 			break;
 		/* KEYCACHE_OF_FROM is bit 0. */
@@ -276,8 +299,8 @@ static uint32_t work(struct service *service, enum operation operation, struct u
 		if (i + 1 < RECORD_TRIES)
 			res = RESULT_OK;
 	}
-	/* These two come after the key was found, and kept if it was to be. */
-	if (res && res != KEYCACHE_BAD_TAG && res != KEYCACHE_GET_OFF)
+	/* These come after the key was found, and kept if it was to be. */
+	if (res && res != KEYCACHE_BAD_TAG && res != KEYCACHE_GET_OFF && res != KEYCACHE_WORN_OUT)
 		for (size_t k = 0; k < count; k++)
 			undo(service, &uses[k]);
 	return res;
@@ -303,42 +326,75 @@ static void command_quit(const struct call *call)
 	resp_status(call->reply, "OK");
 }
 
+static const char wrong_name[] = "WRONGPASS invalid username-password pair or user is disabled.";
+
+static bool own_name(const struct call *call, size_t index)
+{
+	const struct resp_argument *name = argument(call, index);
+	const char *own = call->client->id.text;
+
+	return name->size == strlen(own) && !memcmp(name->data, own, name->size);
+}
+
 /* Who it is was settled by the certificate; a name may be said, and must be that one. */
 static void command_auth(const struct call *call)
 {
-	const struct resp_argument *name = argument(call, 1);
-	const char *own = call->client->id.text;
-
 	if (call->request->count == 2)
 		resp_error(call->reply,
 			   "ERR AUTH <password> called without any password configured: the client certificate "
 			   "says who you are");
-	else if (name->size == strlen(own) && !memcmp(name->data, own, name->size))
+	else if (own_name(call, 1))
 		resp_status(call->reply, "OK");
 	else
-		resp_error(call->reply, "WRONGPASS invalid username-password pair or user is disabled.");
+		resp_error(call->reply, wrong_name);
 }
 
-/* RESP2 only: who asks for 3 is told so as a Redis before version 6 would have. */
+/* HELLO [VERSION [AUTH name password] [SETNAME name]]. Nothing is changed unless all of it is right. */
 static void command_hello(const struct call *call)
 {
-	if (call->request->count > 1 && !word_is(argument(call, 1), "2")) {
+	uint32_t version = call->client->resp3 ? 3 : 2;
+	char text[120];
+
+	if (call->request->count > 1 && !number(argument(call, 1), &version)) {
+		resp_error(call->reply, "ERR Protocol version is not an integer or out of range");
+		return;
+	}
+	if (version != 2 && version != 3) {
 		resp_error(call->reply, "NOPROTO unsupported protocol version");
 		return;
 	}
-	if (call->request->count > 2) {
-		resp_error(call->reply, "ERR HELLO takes a version alone: the client certificate says who you are");
-		return;
+	for (size_t i = 2; i < call->request->count;) {
+		size_t left = call->request->count - i;
+
+		if (word_is(argument(call, i), "AUTH") && left > 2) {
+			if (!own_name(call, i + 1)) {
+				resp_error(call->reply, wrong_name);
+				return;
+			}
+			i += 3;
+		} else if (word_is(argument(call, i), "SETNAME") && left > 1) {
+			i += 2;
+		} else {
+			(void)snprintf(text, sizeof(text), "ERR Syntax error in HELLO option '%.64s'",
+				       (const char *)argument(call, i)->data);
+			resp_error(call->reply, text);
+			return;
+		}
 	}
-	resp_array(call->reply, 8);
+	call->client->resp3 = version == 3;
+	resp_map(call->reply, call->client->resp3, 6);
 	resp_bulk_text(call->reply, "server");
 	resp_bulk_text(call->reply, "keycache");
 	resp_bulk_text(call->reply, "version");
 	resp_bulk_text(call->reply, KEYCACHE_VERSION);
 	resp_bulk_text(call->reply, "proto");
-	resp_integer(call->reply, 2);
+	resp_integer(call->reply, version);
 	resp_bulk_text(call->reply, "mode");
 	resp_bulk_text(call->reply, "standalone");
+	resp_bulk_text(call->reply, "role");
+	resp_bulk_text(call->reply, "master");
+	resp_bulk_text(call->reply, "modules");
+	resp_array(call->reply, 0);
 }
 
 /* What client libraries say about themselves when they connect. */
@@ -353,7 +409,10 @@ static void command_client(const struct call *call)
 /* redis-cli asks for help texts. */
 static void command_command(const struct call *call)
 {
-	resp_array(call->reply, 0);
+	if (call->request->count > 1 && word_is(argument(call, 1), "DOCS"))
+		resp_map(call->reply, call->client->resp3, 0);
+	else
+		resp_array(call->reply, 0);
 }
 
 static void command_set(const struct call *call)
@@ -380,7 +439,7 @@ static void command_set(const struct call *call)
 		return;
 	}
 	res = tee_set(&service->tee, id.text, key->data, key->size, service->relaxed, &record);
-	service->unflushed = service->relaxed;
+	service->unflushed = service->unflushed || service->relaxed;
 	slot = shadow_find(service->shadow, id.text);
 	if (res) {
 		/* Old key or new one? The TA says by the record that is asked for next. */
@@ -406,9 +465,9 @@ static void command_get(const struct call *call)
 		answer_result(call, KEYCACHE_GET_OFF);
 		return;
 	}
-	res = work(service, GET, uses, 0, &size);
+	res = work(service, &(const struct job){ .operation = GET }, uses, &size);
 	if (res == KEYCACHE_NO_KEY)
-		resp_nil(call->reply);
+		resp_nil(call->reply, call->client->resp3);
 	else if (res)
 		answer_result(call, res);
 	else
@@ -416,44 +475,57 @@ static void command_get(const struct call *call)
 	wipe(service, 0, KEYCACHE_KEY_BYTES);
 }
 
-static void command_del(const struct call *call)
+/* Asks the TA about each key in turn, some of them at a time; counts those that were there. */
+static void count_keys(const struct call *call, uint32_t (*ask)(const struct call *call, size_t index))
+{
+	struct client *client = call->client;
+	uint32_t res = RESULT_OK;
+
+	do {
+		res = ask(call, ++client->done);
+		client->found += !res;
+		if (res == KEYCACHE_NO_KEY)
+			res = RESULT_OK;
+	} while (!res && client->done + 1 < call->request->count && call->service->tee.calls < call->service->stop_at);
+	if (!res && client->done + 1 < call->request->count)
+		return;
+	if (res)
+		answer_result(call, res);
+	else
+		resp_integer(call->reply, (long long)client->found);
+	client->done = 0;
+	client->found = 0;
+}
+
+static uint32_t delete_one(const struct call *call, size_t index)
 {
 	struct service *service = call->service;
-	long long count = 0;
+	struct id id = key_of(call, index, TO_MANAGE);
+	uint32_t slot = shadow_find(service->shadow, id.text);
+	uint32_t res = tee_delete(&service->tee, id.text);
 
-	for (size_t i = 1; i < call->request->count; i++) {
-		struct id id = key_of(call, i, TO_MANAGE);
-		uint32_t slot = shadow_find(service->shadow, id.text);
-		uint32_t res = tee_delete(&service->tee, id.text);
-
-		if (res && res != KEYCACHE_NO_KEY) {
-			answer_result(call, res);
-			return;
-		}
-		if (slot != SHADOW_NONE) {
-			forget(service, slot);
-			shadow_remove(service->shadow, id.text);
-		}
-		count += !res;
+	if ((!res || res == KEYCACHE_NO_KEY) && slot != SHADOW_NONE) {
+		forget(service, slot);
+		shadow_remove(service->shadow, id.text);
 	}
-	resp_integer(call->reply, count);
+	return res;
+}
+
+static uint32_t find_one(const struct call *call, size_t index)
+{
+	struct id id = key_of(call, index, TO_KNOW);
+
+	return tee_exists(&call->service->tee, id.text);
+}
+
+static void command_del(const struct call *call)
+{
+	count_keys(call, delete_one);
 }
 
 static void command_exists(const struct call *call)
 {
-	long long count = 0;
-
-	for (size_t i = 1; i < call->request->count; i++) {
-		struct id id = key_of(call, i, TO_KNOW);
-		uint32_t res = tee_exists(&call->service->tee, id.text);
-
-		if (res && res != KEYCACHE_NO_KEY) {
-			answer_result(call, res);
-			return;
-		}
-		count += !res;
-	}
-	resp_integer(call->reply, count);
+	count_keys(call, find_one);
 }
 
 /* `*` and `?`; after a mismatch the last star takes one more, which is enough and never takes long. */
@@ -480,22 +552,6 @@ static bool glob(const uint8_t *pattern, size_t size, const char *text)
 	while (at < size && pattern[at] == '*')
 		at++;
 	return at == size;
-}
-
-/* A decimal number of 32 bits. */
-static bool number(const struct resp_argument *one, uint32_t *value)
-{
-	uint64_t sum = 0;
-
-	if (!one->size || one->size > 10)
-		return false;
-	for (size_t i = 0; i < one->size; i++) {
-		if (one->data[i] < '0' || one->data[i] > '9')
-			return false;
-		sum = sum * 10 + (one->data[i] - '0');
-	}
-	*value = (uint32_t)sum;
-	return sum <= UINT32_MAX;
 }
 
 static void command_scan(const struct call *call)
@@ -584,8 +640,21 @@ static void answer_message(const struct call *call, uint32_t res, size_t size)
 	resp_bulk(call->reply, message + KEYCACHE_NONCE_BYTES, size - KEYCACHE_NONCE_BYTES);
 }
 
+/* The additional data of a request, if it has that argument. False, and an answer, if it is too much. */
+static bool take_aad(const struct call *call, size_t index, struct tee_aad *aad)
+{
+	*aad = (struct tee_aad){ 0 };
+	if (call->request->count <= index)
+		return true;
+	*aad = (struct tee_aad){ argument(call, index)->data, argument(call, index)->size };
+	if (aad->size > KEYCACHE_AAD_BYTES)
+		resp_error(call->reply, "ERR additional data has at most 1024 bytes");
+	return aad->size <= KEYCACHE_AAD_BYTES;
+}
+
 static void command_seal(const struct call *call)
 {
+	struct job job = { .operation = SEAL };
 	struct use uses[2] = { { .id = key_of(call, 1, TO_USE) } };
 	const struct resp_argument *plain = argument(call, 2);
 	size_t size;
@@ -595,39 +664,54 @@ static void command_seal(const struct call *call)
 		resp_error(call->reply, "ERR a plaintext has at most 65536 bytes");
 		return;
 	}
+	if (!take_aad(call, 3, &job.aad))
+		return;
 	memcpy(call->service->in, plain->data, plain->size);
-	res = work(call->service, SEAL, uses, plain->size, &size);
+	job.in_size = plain->size;
+	res = work(call->service, &job, uses, &size);
 	answer_message(call, res, size);
 	wipe(call->service, plain->size, 0);
 }
 
 static void command_open(const struct call *call)
 {
+	struct job job = { .operation = UNSEAL };
 	struct use uses[2] = { { .id = key_of(call, 1, TO_USE) } };
-	size_t in_size;
 	size_t size;
 	uint32_t res;
 
-	if (!take_message(call, 2, &in_size))
+	if (!take_aad(call, 4, &job.aad) || !take_message(call, 2, &job.in_size))
 		return;
-	res = work(call->service, UNSEAL, uses, in_size, &size);
+	res = work(call->service, &job, uses, &size);
 	if (res)
 		answer_result(call, res);
 	else
 		resp_bulk(call->reply, call->service->out, size);
-	wipe(call->service, 0, in_size);
+	wipe(call->service, 0, job.in_size);
+}
+
+/* The ids of the first two arguments, if there is a right to pass messages on from the one to the other. */
+static bool may_relay(const struct call *call, struct id *from, struct id *to)
+{
+	return id_make(from, argument(call, 1)->data, argument(call, 1)->size) &&
+	       id_make(to, argument(call, 2)->data, argument(call, 2)->size) &&
+	       acl_may(call->service->acl, ACL_RELAY, call->client->id.text, from->text, to->text);
 }
 
 static void command_reencrypt(const struct call *call)
 {
-	struct use uses[2] = { { .id = key_of(call, 1, TO_USE) }, { .id = key_of(call, 2, TO_REENCRYPT) } };
-	size_t in_size;
+	struct job job = { .operation = REENCRYPT };
+	struct use uses[2] = { 0 };
 	size_t size;
 	uint32_t res;
 
-	if (!take_message(call, 3, &in_size))
+	if (!may_relay(call, &uses[0].id, &uses[1].id)) {
+		uses[0].id = key_of(call, 1, TO_USE);
+		uses[1].id = key_of(call, 2, TO_REENCRYPT);
+	}
+	if (!take_aad(call, 5, &job.aad) || !take_message(call, 3, &job.in_size))
 		return;
-	res = work(call->service, REENCRYPT, uses, in_size, &size);
+	res = work(call->service, &job, uses, &size);
 	answer_message(call, res, size);
 }
 
@@ -662,6 +746,7 @@ static void info_tee(const struct service *service, const struct keycache_stats 
 	buffer_format(text, "cache_bytes:%" PRIu32 "\r\n", stats->cache_bytes);
 	buffer_format(text, "index_bytes:%" PRIu32 "\r\n", stats->index_bytes);
 	buffer_format(text, "waiting_writes:%" PRIu32 "\r\n", stats->waiting);
+	buffer_format(text, "failed_flushes:%" PRIu64 "\r\n", stats->failed_flushes);
 	buffer_format(text, "lost_buckets:%" PRIu32 "\r\n", stats->lost_buckets);
 }
 
@@ -682,6 +767,7 @@ static void command_info(const struct call *call)
 		buffer_format(&text, "process_id:%ld\r\n", (long)getpid());
 		buffer_format(&text, "uptime_in_seconds:%lld\r\n", (long long)(time(NULL) - service->started));
 		buffer_format(&text, "tee_restarts:%" PRIu64 "\r\n", service->tee.restarts);
+		buffer_format(&text, "tee_calls:%" PRIu64 "\r\n", service->tee.calls);
 		buffer_text(&text, "\r\n# Clients\r\n");
 		buffer_format(&text, "connected_clients:%" PRIu64 "\r\n", service->counts.open);
 		buffer_format(&text, "total_connections_received:%" PRIu64 "\r\n", service->counts.connections);
@@ -701,7 +787,7 @@ static void command_info(const struct call *call)
 		else
 			info_tee(service, &stats, &text);
 	}
-	resp_bulk(call->reply, text.data, text.size);
+	resp_verbatim(call->reply, call->client->resp3, text.data, text.size);
 	if (text.failed)
 		call->reply->failed = true;
 	buffer_free(&text);
@@ -722,47 +808,68 @@ static const struct {
 	{ "INFO", 1, 2, command_info },
 	{ "AUTH", 2, 3, command_auth },
 	{ "QUIT", 1, 1, command_quit },
-	{ "SEAL", 3, 3, command_seal },
-	{ "OPEN", 4, 4, command_open },
-	{ "REENCRYPT", 5, 5, command_reencrypt },
+	{ "SEAL", 3, 4, command_seal },
+	{ "OPEN", 4, 5, command_open },
+	{ "REENCRYPT", 5, 6, command_reencrypt },
 	{ "HELLO", 1, RESP_ELEMENTS, command_hello },
 	{ "CLIENT", 2, RESP_ELEMENTS, command_client },
 	{ "COMMAND", 1, RESP_ELEMENTS, command_command },
 };
 
-void service_answer(struct service *service, struct client *client, const struct resp_request *request,
+bool service_answer(struct service *service, struct client *client, const struct resp_request *request,
 		    struct buffer *reply)
 {
 	struct call call = { service, client, request, reply };
 	char text[160];
 
-	service->counts.requests++;
+	service->counts.requests += !client->done;
 	for (size_t i = 0; i < sizeof(commands) / sizeof(commands[0]); i++) {
 		if (!word_is(&request->arguments[0], commands[i].name))
 			continue;
 		if (request->count >= commands[i].least && request->count <= commands[i].most) {
 			commands[i].run(&call);
-			return;
+			return !client->done;
 		}
 		(void)snprintf(text, sizeof(text), "ERR wrong number of arguments for '%s' command", commands[i].name);
 		resp_error(reply, text);
-		return;
+		return true;
 	}
 	(void)snprintf(text, sizeof(text), "ERR unknown command '%.64s'", (const char *)request->arguments[0].data);
 	resp_error(reply, text);
+	return true;
+}
+
+bool service_is_admin(const struct service *service, const struct client *client)
+{
+	return acl_may(service->acl, ACL_ADMIN, client->id.text, NULL, NULL);
 }
 
 bool service_admits(const struct service *service, const struct client *client)
 {
-	return !acl_may(service->acl, ACL_DENY, client->id.text, NULL);
+	return !acl_may(service->acl, ACL_DENY, client->id.text, NULL, NULL);
 }
 
 uint32_t service_flush(struct service *service)
 {
-	uint32_t res = service->unflushed ? tee_flush(&service->tee) : RESULT_OK;
+	uint32_t res;
 
+	if (!service->unflushed)
+		return RESULT_OK;
+	res = tee_flush(&service->tee);
 	if (!res)
 		service->unflushed = false;
+	/* A TA that ended took them along, as --help says. */
+	if (res == RESULT_TARGET_DEAD)
+		return res;
+	if (res && !service->unwritable)
+		(void)fprintf(stderr,
+			      "keycached: relaxed SETs cannot be written to secure storage (result 0x%08" PRIx32
+			      "): they wait in the TA's memory, and each further SET is written before it is "
+			      "answered\n",
+			      res);
+	else if (!res && service->unwritable)
+		(void)fputs("keycached: relaxed SETs are written to secure storage again\n", stderr);
+	service->unwritable = res;
 	return res;
 }
 

@@ -19,6 +19,12 @@
 /* How many versions a write of meta reserves for relaxed SETs. */
 #define RESERVE 4096
 
+/*
+ * How often a key's messages are counted, each time for about 2^20, before it is worn out. 2^32 messages are counted 4,096 times,
+ * give or take 64; so many more are sealed with a chance of 1 in 500,000.
+ */
+#define MOST_COUNTED 3800
+
 /* How many chunks and empty buckets LIST reads at most in one call. */
 #define LIST_STEPS 16
 
@@ -34,6 +40,8 @@ static bool configured;
 static struct meta meta;
 static struct waiting waiting[KEYCACHE_RELAXED_MOST];
 static uint32_t waiting_count;
+/* Some of them could not be written: until they are, each SET is written at once, so that its error is heard. */
+static bool flush_failed;
 
 static struct {
 	uint64_t hits;
@@ -44,6 +52,7 @@ static struct {
 	uint64_t stale;
 	uint64_t forged;
 	uint64_t host_evictions;
+	uint64_t failed_flushes;
 } counts;
 
 bool keys_configured(void)
@@ -68,12 +77,17 @@ static void close_all(void)
 	wipe(&meta, sizeof(meta));
 	wipe(waiting, sizeof(waiting));
 	waiting_count = 0;
+	flush_failed = false;
 	configured = false;
+}
+
+static size_t cache_bytes_of(const struct config *of)
+{
+	return of->policy == KEYCACHE_POLICY_NONE ? 0 : of->cache_bytes;
 }
 
 static TEE_Result open_all(void)
 {
-	size_t bytes = config.policy == KEYCACHE_POLICY_NONE ? 0 : config.cache_bytes;
 	TEE_Result res;
 
 	if (keys_naive())
@@ -84,7 +98,7 @@ static TEE_Result open_all(void)
 	if (!res)
 		res = index_open(config.storage, config.index_bytes, meta.reserved_version);
 	if (!res)
-		res = cache_open(bytes);
+		res = cache_open(cache_bytes_of(&config));
 	if (!res)
 		res = index_read_all();
 	return res;
@@ -96,25 +110,48 @@ static bool same_storage(const struct config *wanted)
 	       !((config.flags ^ wanted->flags) & KEYCACHE_NAIVE);
 }
 
-/* What secure storage has is known, which costs a look at all of it: only the cache begins anew. */
+static TEE_Result begin_cache(const struct config *wanted)
+{
+	config = *wanted;
+	return keys_naive() ? TEE_SUCCESS : cache_open(cache_bytes_of(wanted));
+}
+
+/*
+ * What secure storage has is known, which costs a look at all of it: only the cache begins anew. If that fails, the old
+ * configuration stays, if need be without a cache: what waits must not be lost.
+ */
 static TEE_Result configure_cache(const struct config *wanted)
 {
-	TEE_Result res = TEE_SUCCESS;
+	const struct config before = config;
+	TEE_Result res = begin_cache(wanted);
 
-	config = *wanted;
-	if (!keys_naive()) {
-		res = cache_open(config.policy == KEYCACHE_POLICY_NONE ? 0 : config.cache_bytes);
+	if (!res && !keys_naive()) {
 		index_retry();
-		if (!res)
-			res = index_read_all();
+		res = index_read_all();
 	}
+	if (res && begin_cache(&before))
+		(void)cache_open(0);
+	return res;
+}
+
+static TEE_Result configure_all(const struct config *wanted)
+{
+	TEE_Result res;
+
+	close_all();
+	config = *wanted;
+	res = open_all();
 	if (res)
 		close_all();
+	else
+		configured = true;
 	return res;
 }
 
 TEE_Result keys_configure(const struct config *wanted)
 {
+	const struct config before = config;
+	bool was = configured;
 	TEE_Result res;
 
 	if (configured) {
@@ -123,18 +160,16 @@ TEE_Result keys_configure(const struct config *wanted)
 		    config.flags == wanted->flags)
 			return TEE_SUCCESS;
 		res = keys_flush();
-		if (res)
-			return res;
+		/* What the storage does not take now waits on; only another storage would lose it. */
 		if (same_storage(wanted))
 			return configure_cache(wanted);
+		if (res)
+			return res;
 	}
-	close_all();
-	config = *wanted;
-	res = open_all();
-	if (res)
-		close_all();
-	else
-		configured = true;
+	res = configure_all(wanted);
+	/* Or one wrong configuration would leave its server without any. */
+	if (res && was)
+		(void)configure_all(&before);
 	return res;
 }
 
@@ -256,10 +291,14 @@ TEE_Result keys_use(const struct id *id, const struct keycache_offer *offer, str
 	return TEE_SUCCESS;
 }
 
-/* Writes a client's key, or with NULL that it has none. */
+/*
+ * Writes a client's key, or with NULL that it has none. A key that has waited may have an older version than what its place
+ * has now (a failed write that took effect, another client): it gets a new one then, or the bucket's highest version would go
+ * back, and look like an older storage. Its record is stale, and made anew when it is needed.
+ */
 static TEE_Result write(const struct id *id, const struct key *key, uint32_t version)
 {
-	struct slot slot = { .version = version };
+	struct slot slot = { 0 };
 	struct slot old = { 0 };
 	struct place place = { 0 };
 	TEE_Result res = index_find(id, &place);
@@ -270,8 +309,11 @@ static TEE_Result write(const struct id *id, const struct key *key, uint32_t ver
 	} else if (res == KEYCACHE_NO_KEY && key) {
 		res = index_room(id, &place);
 	}
+	if (!res && version <= place.version)
+		res = index_next_version(place.bucket, &version);
 	if (res)
 		return res;
+	slot.version = version;
 	old.version = place.version;
 	if (key) {
 		slot.id_length = id->length;
@@ -293,6 +335,7 @@ static TEE_Result write(const struct id *id, const struct key *key, uint32_t ver
 
 TEE_Result keys_flush(void)
 {
+	TEE_Result last = TEE_SUCCESS;
 	uint32_t number;
 	TEE_Result res;
 
@@ -300,11 +343,15 @@ TEE_Result keys_flush(void)
 		if (!waiting[number].id.length)
 			continue;
 		res = write(&waiting[number].id, &waiting[number].key, waiting[number].version);
-		if (res)
-			return res;
-		drop_waiting(&waiting[number]);
+		if (res) {
+			counts.failed_flushes++;
+			last = res;
+		} else {
+			drop_waiting(&waiting[number]);
+		}
 	}
-	return TEE_SUCCESS;
+	flush_failed = last != TEE_SUCCESS;
+	return last;
 }
 
 /* Makes sure that no later life of the TA gives this version again. */
@@ -330,7 +377,7 @@ static TEE_Result wait(const struct id *id, const struct key *key, uint32_t vers
 
 	if (!place && waiting_count == KEYCACHE_RELAXED_MOST) {
 		res = keys_flush();
-		if (res)
+		if (waiting_count == KEYCACHE_RELAXED_MOST)
 			return res;
 	}
 	res = reserve(version);
@@ -348,6 +395,31 @@ static TEE_Result wait(const struct id *id, const struct key *key, uint32_t vers
 	return TEE_SUCCESS;
 }
 
+/* From now on no older record opens, whoever has it: each is made anew from secure storage when it is needed. */
+static TEE_Result renew_seal_key(void)
+{
+	struct meta renewed = meta;
+	TEE_Result res;
+
+	TEE_GenerateRandom(renewed.seal_key, sizeof(renewed.seal_key));
+	res = store_save_meta(&renewed);
+	if (!res)
+		meta = renewed;
+	wipe(&renewed, sizeof(renewed));
+	return res ? res : records_use(meta.seal_key);
+}
+
+static TEE_Result seal_record(const struct id *id, uint32_t version, const struct key *key,
+			      struct keycache_record *record)
+{
+	TEE_Result res = record_seal(id, version, key, record);
+
+	if (res || !record_is_last(record))
+		return res;
+	res = renew_seal_key();
+	return res ? res : record_seal(id, version, key, record);
+}
+
 TEE_Result keys_set(const struct id *id, struct key *key, bool relaxed, struct keycache_record *record)
 {
 	uint32_t version = 0;
@@ -361,10 +433,13 @@ TEE_Result keys_set(const struct id *id, struct key *key, bool relaxed, struct k
 	}
 	/* The bucket has to be known, so that its next version is. */
 	res = index_find(id, &place);
+	/* Whether a new client fits is not known before it is written. */
+	if (res == KEYCACHE_NO_KEY || flush_failed)
+		relaxed = false;
 	if (!res || res == KEYCACHE_NO_KEY)
 		res = index_next_version(place.bucket, &version);
 	if (!res)
-		res = record_seal(id, version, key, record);
+		res = seal_record(id, version, key, record);
 	if (!res)
 		res = relaxed ? wait(id, key, version) : write(id, key, version);
 	if (res) {
@@ -464,6 +539,49 @@ static TEE_Result read_slow(const struct id *id, const struct place *place, stru
 	return res;
 }
 
+TEE_Result keys_count(const struct id *id, struct key *key)
+{
+	struct slot old;
+	struct slot slot;
+	struct place place;
+	uint32_t version;
+	TEE_Result res;
+
+	/* A key that waits has just been set. */
+	if (keys_naive() || find_waiting(id))
+		return TEE_SUCCESS;
+	res = index_find(id, &place);
+	if (!res)
+		res = judge(place.bucket, store_get(place.bucket, place.slot, &old));
+	if (res)
+		return res;
+	slot = old;
+	slot.counted++;
+	version = old.version;
+	if (slot.counted >= MOST_COUNTED) {
+		slot.flags |= KEYCACHE_WORN;
+		key->flags |= KEYCACHE_WORN;
+		/* So that no record of before says otherwise. */
+		res = index_next_version(place.bucket, &version);
+	}
+	slot.version = version;
+	/* What is in its place must be what the index has. */
+	old.version = place.version;
+	counts.slow_writes++;
+	if (!res)
+		res = judge(place.bucket, store_put(place.bucket, place.slot, &slot, &old));
+	if (!res)
+		index_note(&place, id, version);
+	if (!res && key->flags & KEYCACHE_WORN) {
+		if (cache_has(id))
+			cache_put(id, key);
+		res = KEYCACHE_WORN_OUT;
+	}
+	wipe(&slot, sizeof(slot));
+	wipe(&old, sizeof(old));
+	return res;
+}
+
 TEE_Result keys_record(const struct id *id, struct keycache_record *record)
 {
 	const struct waiting *wait;
@@ -487,7 +605,7 @@ TEE_Result keys_record(const struct id *id, struct keycache_record *record)
 			cache_put(id, &key);
 	}
 	if (!res)
-		res = record_seal(id, version, &key, record);
+		res = seal_record(id, version, &key, record);
 	wipe(&key, sizeof(key));
 	return res;
 }
@@ -530,10 +648,8 @@ TEE_Result keys_list(uint32_t *position, uint8_t *ids, size_t *bytes)
 		return TEE_ERROR_NOT_SUPPORTED;
 	if (bucket >= KEYCACHE_BUCKETS)
 		return TEE_ERROR_BAD_PARAMETERS;
-	/* So everything that is there is in secure storage. */
-	res = keys_flush();
-	if (res)
-		return res;
+	/* So that everything that is there is in secure storage. What cannot be written has an older key there. */
+	(void)keys_flush();
 
 	while (bucket < KEYCACHE_BUCKETS && !full && steps < LIST_STEPS) {
 		res = index_is_lost(bucket) ? TEE_ERROR_CORRUPT_OBJECT : store_begin(bucket, &total, &reader);
@@ -566,7 +682,6 @@ TEE_Result keys_list(uint32_t *position, uint8_t *ids, size_t *bytes)
 
 TEE_Result keys_repair(uint32_t *count)
 {
-	struct meta renewed = meta;
 	uint32_t bucket;
 	TEE_Result res;
 
@@ -576,16 +691,10 @@ TEE_Result keys_repair(uint32_t *count)
 	if (!index_lost())
 		return TEE_SUCCESS;
 	/* First the seal key: a bucket that begins anew counts versions anew. */
-	TEE_GenerateRandom(renewed.seal_key, sizeof(renewed.seal_key));
-	res = store_save_meta(&renewed);
-	if (!res)
-		meta = renewed;
-	wipe(&renewed, sizeof(renewed));
-	if (!res)
-		res = records_use(meta.seal_key);
+	res = renew_seal_key();
 	/* Keys of clients that are about to have none. */
 	if (!res)
-		res = cache_open(config.policy == KEYCACHE_POLICY_NONE ? 0 : config.cache_bytes);
+		res = cache_open(cache_bytes_of(&config));
 	for (bucket = 0; !res && bucket < KEYCACHE_BUCKETS; bucket++) {
 		if (!index_is_lost(bucket))
 			continue;
@@ -610,6 +719,7 @@ void keys_stats(struct keycache_stats *stats)
 	stats->stale = counts.stale;
 	stats->forged = counts.forged;
 	stats->rolled_back = index_rolled_back();
+	stats->failed_flushes = counts.failed_flushes;
 	stats->evictions = cache_evictions() + counts.host_evictions;
 	stats->clients = index_clients();
 	stats->cached = cache_count();

@@ -37,6 +37,10 @@ class Refused(str):
     """An error reply."""
 
 
+class Verbatim(bytes):
+    """A text of RESP3, with its format and a colon before it."""
+
+
 class Closed(Exception):
     """The server closed the connection."""
 
@@ -44,6 +48,11 @@ class Closed(Exception):
 def encoded(*words: str | bytes) -> bytes:
     raw = [word.encode() if isinstance(word, str) else word for word in words]
     return b"*%d\r\n" % len(raw) + b"".join(b"$%d\r\n%s\r\n" % (len(word), word) for word in raw)
+
+
+def bytes_of(one: object) -> bytes:
+    assert isinstance(one, bytes)
+    return one
 
 
 class Client:
@@ -86,14 +95,20 @@ class Client:
             return int(rest)
         if kind == b"*":
             return [self.reply() for _ in range(int(rest))]
-        assert kind == b"$", line
+        if kind == b"%":
+            return {bytes_of(self.reply()): self.reply() for _ in range(int(rest))}
+        if kind == b"_":
+            assert not rest
+            return None
+        assert kind in (b"$", b"="), line
         size = int(rest)
         if size < 0:
             return None
         while len(self.bytes) < size + 2:
             self._more()
-        data, self.bytes = self.bytes[:size], self.bytes[size + 2 :]
-        return data
+        data, end, self.bytes = self.bytes[:size], self.bytes[size : size + 2], self.bytes[size + 2 :]
+        assert end == b"\r\n"
+        return data if kind == b"$" else Verbatim(data)
 
     def ask(self, *words: str | bytes) -> object:
         self.send(encoded(*words))
@@ -181,8 +196,26 @@ class Server:
             assert time.monotonic() < end, f"{key} stays {self.info()[key]}"
             time.sleep(0.1)
 
+    def own_certificates(self, folder: Path) -> None:
+        """A copy of the authority's folder, which may be changed; for the next start."""
+        subprocess.run(["cp", "-r", self.ca, folder], check=True)
+        self.ca = folder
+
+    def reload(self) -> None:
+        """As `systemctl reload` does: certificates, revocation lists and the access list are read again."""
+        assert self.process
+        self.process.send_signal(signal.SIGHUP)
+        time.sleep(0.5)
+
     def panic(self) -> None:
         (self.folder / "tee.die").touch()
+
+    def forget(self) -> None:
+        (self.folder / "tee.forget").touch()
+
+    def set_behind(self) -> None:
+        """A key of alice that the server does not know of, with the next call of the TA."""
+        (self.folder / "tee.behind").touch()
 
     def hang(self) -> None:
         (self.folder / "tee.hang").touch()
@@ -190,9 +223,7 @@ class Server:
     def write_list(self, text: str) -> None:
         """A new access list, which the server reads."""
         (self.folder / "acl").write_text(text)
-        assert self.process
-        self.process.send_signal(signal.SIGHUP)
-        time.sleep(0.5)
+        self.reload()
 
 
 class Remote(Server):
@@ -207,9 +238,14 @@ class Remote(Server):
 
     def restart(self, *options: str) -> Server:
         policies = [after for before, after in itertools.pairwise(options) if before == "--policy"]
-        if set(policies) - {self.policy} or "--allow-get" not in options:
+        others = {option for option in options if option.startswith("--")} - {"--allow-get", "--policy"}
+        if set(policies) - {self.policy} or "--allow-get" not in options or others:
             pytest.skip("the server was started otherwise")
         return self
+
+    def own_certificates(self, folder: Path) -> None:
+        del folder
+        pytest.skip("the server has its certificates elsewhere")
 
     def write_list(self, text: str) -> None:
         del text
