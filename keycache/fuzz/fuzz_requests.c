@@ -20,7 +20,8 @@
 #define RUNS_BETWEEN_CLEANINGS 2048u
 
 static const char bobs_key[] = "0123456789ABCDEFfedcba9876543210";
-static const char list[] = "admin admin\nuse broker a*\nreencrypt alice bob\nreencrypt broker *\n";
+static const char list[] = "admin admin\nuse broker a*\nreencrypt alice bob\nreencrypt broker *\n"
+			   "relay mallory alice bob\n";
 static const char *const names[] = { "alice", "admin", "broker", "mallory" };
 /* The first byte's bits. */
 enum { WHO = 0x3, BEHIND_THE_SHADOW = 0x4, NO_GET = 0x8, PIECE_SHIFT = 4 };

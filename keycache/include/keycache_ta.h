@@ -44,7 +44,7 @@ enum keycache_command {
 	KEYCACHE_CONFIGURE = 1,
 	/*
 	 * 0: id; 1: memref in, key; 2: memref out, record (in naive mode empty); 3: value in, a = 0 or KEYCACHE_RELAXED.
-	 * Durable before it returns, unless relaxed.
+	 * Durable before it returns, unless relaxed. A client's first key is never relaxed: whether it fits is said at once.
 	 */
 	KEYCACHE_SET,
 	/* 0: id; 1: offer; 2: memref out, key. */
@@ -75,7 +75,7 @@ enum keycache_command {
 	 * KEYCACHE_ID_BYTES + 1: ids, each ended by a zero, or none although it goes on. From secure storage (slow).
 	 */
 	KEYCACHE_LIST,
-	/* Writes what relaxed SETs left. */
+	/* Writes what relaxed SETs left, as far as it can: the error is the last one, and what failed waits on. */
 	KEYCACHE_FLUSH,
 	/*
 	 * Replaces buckets of secure storage that are lost (TEE_ERROR_CORRUPT_OBJECT) by empty ones: their keys are gone.
@@ -165,7 +165,8 @@ struct keycache_stats {
 	uint64_t forged;
 	uint64_t rolled_back; /* secure storage that was found older than the TA remembers */
 	uint64_t evictions;
-	uint32_t clients; /* that have a key */
+	uint64_t failed_flushes; /* writes of relaxed SETs that failed: these wait on */
+	uint32_t clients;        /* that have a key */
 	uint32_t cached;
 	uint32_t capacity;    /* keys that the cache's bound holds */
 	uint32_t cache_bytes; /* of the bound that are taken */

@@ -3,6 +3,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
@@ -27,6 +28,19 @@ static void make_room_for(unsigned clients)
 		(void)fprintf(stderr,
 			      "keycached: --max-clients %u needs %llu open files; the limit is %llu (ulimit -n)\n",
 			      clients, (unsigned long long)wanted, (unsigned long long)limit.rlim_cur);
+}
+
+/*
+ * Keys that pass through must not come to a swap device. Only where there is no limit: where there is one, memory that is
+ * asked for later would be refused.
+ */
+static void stay_in_memory(void)
+{
+	struct rlimit limit;
+
+	if (!getrlimit(RLIMIT_MEMLOCK, &limit) && limit.rlim_cur == RLIM_INFINITY &&
+	    mlockall(MCL_CURRENT | MCL_FUTURE | MCL_ONFAULT))
+		perror("keycached: mlockall");
 }
 
 /* To the TA an empty storage is a first start. Here is known whether it was one. */
@@ -64,6 +78,7 @@ int main(int argc, char **argv)
 	/* A key that is being set passes through this process: no core files, no debugger. */
 	(void)prctl(PR_SET_DUMPABLE, 0);
 #endif
+	stay_in_memory();
 	(void)umask(077);
 	make_room_for(options.max_clients);
 	service.started = time(NULL);
@@ -101,7 +116,10 @@ int main(int argc, char **argv)
 	}
 	code = net_run(&options, &service);
 	if (service_flush(&service)) {
-		(void)fputs("keycached: relaxed SETs could not be written to secure storage\n", stderr);
+		(void)fputs("keycached: relaxed SETs that were confirmed are not in secure storage: their clients have "
+			    "older keys there. The TA still knows the new ones until it is unloaded: free some space "
+			    "and start the server again\n",
+			    stderr);
 		code = 1;
 	}
 	service_end(&service);

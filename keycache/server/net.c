@@ -37,6 +37,7 @@ struct connection {
 	struct resp *resp;
 	struct buffer out;
 	struct client client;
+	uint64_t born; /* ms */
 	uint64_t last; /* a whole request, or the peer took some of what we sent (ms) */
 	size_t unsent; /* given to libuv and not written */
 	bool known;    /* the handshake is done and the client has a name */
@@ -44,6 +45,7 @@ struct connection {
 	bool paused;
 	bool ending;    /* close when all is sent */
 	bool lingering; /* all is sent: wait for the peer to close, or it may lose the last reply */
+	bool broken;    /* TLS failed: OpenSSL takes no further call of this one, but what it wrote may be sent */
 	bool closed;
 };
 
@@ -77,6 +79,16 @@ struct sending {
 static void say(const char *what, const char *why)
 {
 	(void)fprintf(stderr, "keycached: %s%s%s\n", what, why ? ": " : "", why ? why : "");
+}
+
+/*
+ * OpenSSL's queue of errors is the thread's, and SSL_get_error() looks into it: what another connection's call left there would
+ * be taken for this one's. So each call that is followed by SSL_get_error() begins with an empty queue. Looking is cheap.
+ */
+static void forget_errors(void)
+{
+	if (ERR_peek_error())
+		ERR_clear_error();
 }
 
 static void unlink_connection(struct connection *one)
@@ -235,12 +247,14 @@ static void send_out(struct connection *one)
 		return;
 	}
 	/* Memory takes all that is written to it. */
-	if (one->out.size && SSL_write(one->ssl, one->out.data, (int)one->out.size) != (int)one->out.size) {
+	forget_errors();
+	if (one->out.size && !one->broken &&
+	    SSL_write(one->ssl, one->out.data, (int)one->out.size) != (int)one->out.size) {
 		close_connection(one);
 		return;
 	}
 	buffer_clear(&one->out);
-	if (one->ending && one->known && !one->lingering)
+	if (one->ending && one->known && !one->lingering && !one->broken)
 		(void)SSL_shutdown(one->ssl);
 	size = BIO_ctrl_pending(one->to_peer);
 	if (!size) {
@@ -351,16 +365,18 @@ static void acknowledge(const struct connection *one)
 static bool greet(struct connection *one)
 {
 	struct service *service = one->net->service;
-	int result = SSL_do_handshake(one->ssl);
+	int result;
 
+	forget_errors();
+	result = SSL_do_handshake(one->ssl);
 	pend(one);
 	if (result != 1) {
 		if (SSL_get_error(one->ssl, result) != SSL_ERROR_WANT_READ) {
 			/* The alert that says why is on its way out. */
+			one->broken = true;
 			service->counts.refused++;
 			end_connection(one);
 		}
-		ERR_clear_error();
 		return false;
 	}
 	acknowledge(one);
@@ -393,13 +409,16 @@ static void advance(struct connection *one)
 		pend(one);
 		if (one->paused)
 			return;
+		forget_errors();
 		size = SSL_read(one->ssl, net->plain, sizeof(net->plain));
 		if (size <= 0) {
 			int error = SSL_get_error(one->ssl, size);
 
-			ERR_clear_error();
-			if (error != SSL_ERROR_WANT_READ)
-				end_connection(one);
+			if (error == SSL_ERROR_WANT_READ)
+				return;
+			/* The peer may have ended it in order, and still want its replies. */
+			one->broken = error != SSL_ERROR_ZERO_RETURN;
+			end_connection(one);
 			return;
 		}
 		/* A problem shows itself in answer_all. */
@@ -470,7 +489,8 @@ static void on_connection(uv_stream_t *listener, int status)
 	net->service->counts.connections++;
 	net->service->counts.open++;
 	net->count++;
-	one->last = uv_now(&net->loop);
+	one->born = uv_now(&net->loop);
+	one->last = one->born;
 	link_newest(one);
 	if (uv_accept(listener, (uv_stream_t *)&one->tcp) || net->count > net->options->max_clients || !make_tls(one)) {
 		net->service->counts.refused++;
@@ -502,6 +522,8 @@ static void on_second(uv_timer_t *timer)
 		unsigned limit = patience(net, one);
 
 		next = one->newer;
+		if (net->options->max_age && now - one->born >= (uint64_t)net->options->max_age * 1000)
+			end_connection(one);
 		if (!limit || now - one->last < (uint64_t)limit * 1000)
 			continue;
 		net->service->counts.timeouts++;
@@ -529,23 +551,42 @@ static void on_end(uv_signal_t *signal, int number)
 	stop_when_empty(net);
 }
 
+static SSL_CTX *read_certificates(const struct options *options, char *problem, size_t size)
+{
+	const struct tls_files files = { options->tls_cert, options->tls_key, options->tls_ca, options->tls_crl };
+
+	return tls_context(&files, problem, size);
+}
+
+/* Each of the two for itself: a mistake in one file does not keep a lost device's certificate in the other. */
 static void on_reload(uv_signal_t *signal, int number)
 {
 	struct net *net = signal->data;
 	char problem[512];
 	struct acl *acl = acl_read(net->options->acl, problem, sizeof(problem));
+	SSL_CTX *tls;
 
 	(void)number;
-	if (!acl) {
+	if (acl) {
+		acl_free(net->service->acl);
+		net->service->acl = acl;
+		say("the access list is read anew", net->options->acl);
+	} else {
 		say("the access list stays as it was", problem);
-		return;
 	}
-	acl_free(net->service->acl);
-	net->service->acl = acl;
+	tls = read_certificates(net->options, problem, sizeof(problem));
+	if (tls) {
+		/* Connections have theirs for as long as they need it. */
+		SSL_CTX_free(net->tls);
+		net->tls = tls;
+		say("certificates are read anew", net->options->tls_ca);
+	} else {
+		say("certificates stay as they were", problem);
+	}
 	for (struct connection *one = net->oldest; one; one = one->newer)
-		if (one->known && !service_admits(net->service, &one->client))
+		if (one->known && (!service_admits(net->service, &one->client) || !tls_still_good(net->tls, one->ssl)))
 			end_connection(one);
-	say("the access list is read anew", net->options->acl);
+	forget_errors();
 }
 
 static int start_listening(struct net *net)
@@ -603,7 +644,7 @@ int net_run(const struct options *options, struct service *service)
 	net->options = options;
 	net->service = service;
 	(void)signal(SIGPIPE, SIG_IGN);
-	net->tls = tls_context(options->tls_cert, options->tls_key, options->tls_ca, problem, sizeof(problem));
+	net->tls = read_certificates(options, problem, sizeof(problem));
 	if (!net->tls) {
 		say(problem, NULL);
 		free(net);

@@ -11,6 +11,7 @@
 
 #define MAX_CLIENTS 1024u
 #define IDLE_SECONDS 300u
+#define AGE_SECONDS 86400u
 #define TEE_SECONDS 30u
 #define BOUND_BYTES (256u * 1024u)
 /* The largest command and some room for its names. */
@@ -28,8 +29,13 @@ static const char
 		 "  --tls-cert FILE       the server's certificate and what it hangs from (PEM)\n"
 		 "  --tls-key FILE        its private key (PEM)\n"
 		 "  --tls-ca FILE         who must have signed the clients' certificates (PEM)\n"
+		 "  --tls-crl FILE        certificates that are good no more: a list of each authority\n"
+		 "                        between --tls-ca and a client (PEM). One that is out of date\n"
+		 "                        keeps everybody out\n"
+		 "                        On SIGHUP these four and --acl are read anew, and who is not\n"
+		 "                        let in any more is closed\n"
 		 "  --acl FILE            lines `admin NAME`, `use NAME KEY`, `reencrypt NAME KEY`,\n"
-		 "                        `deny NAME`; read anew on SIGHUP. Without it nobody can set keys\n"
+		 "                        `relay NAME FROM TO`, `deny NAME`. Without it nobody can set keys\n"
 		 "  --shadow DIR          where sealed records are kept for a fast restart;\n"
 		 "                        without it they are kept in memory alone\n"
 		 "  --storage ree|rpmb    where the TA keeps the keys [ree]\n"
@@ -46,6 +52,8 @@ static const char
 		 "                        are set while it is on; keys set before stay in the TEE for good\n"
 		 "  --idle-timeout SECONDS\n"
 		 "                        close who sends no request for so long; 0 is never [300]\n"
+		 "  --max-age SECONDS     close a connection that is so old, so that its certificate is\n"
+		 "                        looked at again; 0 is never [86400]\n"
 		 "  --max-clients COUNT   connections at a time [1024]\n"
 		 "  --max-request BYTES   the largest request [131072]\n"
 		 "  --tee-timeout SECONDS the server ends, to be started again, when the TA does not answer\n"
@@ -60,6 +68,7 @@ enum {
 	OPTION_TLS_CERT,
 	OPTION_TLS_KEY,
 	OPTION_TLS_CA,
+	OPTION_TLS_CRL,
 	OPTION_ACL,
 	OPTION_SHADOW,
 	OPTION_STORAGE,
@@ -69,6 +78,7 @@ enum {
 	OPTION_DURABILITY,
 	OPTION_ALLOW_GET,
 	OPTION_IDLE_TIMEOUT,
+	OPTION_MAX_AGE,
 	OPTION_MAX_CLIENTS,
 	OPTION_MAX_REQUEST,
 	OPTION_TEE_TIMEOUT,
@@ -84,6 +94,7 @@ static const struct option names[] = {
 	{ "tls-cert", required_argument, NULL, OPTION_TLS_CERT },
 	{ "tls-key", required_argument, NULL, OPTION_TLS_KEY },
 	{ "tls-ca", required_argument, NULL, OPTION_TLS_CA },
+	{ "tls-crl", required_argument, NULL, OPTION_TLS_CRL },
 	{ "acl", required_argument, NULL, OPTION_ACL },
 	{ "shadow", required_argument, NULL, OPTION_SHADOW },
 	{ "storage", required_argument, NULL, OPTION_STORAGE },
@@ -93,6 +104,7 @@ static const struct option names[] = {
 	{ "durability", required_argument, NULL, OPTION_DURABILITY },
 	{ "allow-get", no_argument, NULL, OPTION_ALLOW_GET },
 	{ "idle-timeout", required_argument, NULL, OPTION_IDLE_TIMEOUT },
+	{ "max-age", required_argument, NULL, OPTION_MAX_AGE },
 	{ "max-clients", required_argument, NULL, OPTION_MAX_CLIENTS },
 	{ "max-request", required_argument, NULL, OPTION_MAX_REQUEST },
 	{ "tee-timeout", required_argument, NULL, OPTION_TEE_TIMEOUT },
@@ -147,6 +159,7 @@ enum options_result options_read(struct options *options, int argc, char **argv)
 		.port = 6380,
 		.tee = { .storage = KEYCACHE_REE, .policy = KEYCACHE_POLICY_HOST, .bound = BOUND_BYTES },
 		.idle_timeout = IDLE_SECONDS,
+		.max_age = AGE_SECONDS,
 		.tee_timeout = TEE_SECONDS,
 		.max_clients = MAX_CLIENTS,
 		.max_request = MAX_REQUEST,
@@ -172,6 +185,9 @@ enum options_result options_read(struct options *options, int argc, char **argv)
 			break;
 		case OPTION_TLS_CA:
 			options->tls_ca = optarg;
+			break;
+		case OPTION_TLS_CRL:
+			options->tls_crl = optarg;
 			break;
 		case OPTION_ACL:
 			options->acl = optarg;
@@ -205,6 +221,10 @@ enum options_result options_read(struct options *options, int argc, char **argv)
 		case OPTION_IDLE_TIMEOUT:
 			good = number("idle-timeout", optarg, 0, 86400, &value);
 			options->idle_timeout = (unsigned)value;
+			break;
+		case OPTION_MAX_AGE:
+			good = number("max-age", optarg, 0, 31536000, &value);
+			options->max_age = (unsigned)value;
 			break;
 		case OPTION_MAX_CLIENTS:
 			good = number("max-clients", optarg, 1, 100000, &value);

@@ -14,12 +14,14 @@ struct options {
 	const char *tls_cert;
 	const char *tls_key;
 	const char *tls_ca;
+	const char *tls_crl;
 	const char *acl;
 	const char *shadow;
 	struct tee_setup tee;
 	bool relaxed;
 	bool repair;
 	unsigned idle_timeout; /* seconds, 0: never; and so */
+	unsigned max_age;
 	unsigned tee_timeout;
 	unsigned max_clients;
 	size_t max_request;

@@ -1,15 +1,58 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "resp.h"
 
-#include <hiredis/read.h>
+#include <hiredis/alloc.h>
+#include <hiredis/hiredis.h>
+#include <malloc.h>
 #include <openssl/crypto.h>
 #include <stdlib.h>
 #include <string.h>
 
+#if HIREDIS_MAJOR < 1
+#error "hiredis 1.0 or later is needed: older ones read requests into memory that cannot be wiped"
+#endif
+
 struct resp {
 	redisReader *reader;
+	size_t dirty; /* bytes of the reader's buffer that have something in them */
 	size_t max_request;
 	const char *problem;
+};
+
+/*
+ * hiredis copies what it reads, keys among it, and frees it as it is. So it gets memory that is wiped before it is given back,
+ * and never moved by realloc(), which leaves behind what was there.
+ */
+
+static void free_wiped(void *memory)
+{
+	if (memory)
+		OPENSSL_cleanse(memory, malloc_usable_size(memory));
+	free(memory);
+}
+
+static void *realloc_wiped(void *memory, size_t size)
+{
+	size_t old = memory ? malloc_usable_size(memory) : 0;
+	void *new;
+
+	if (memory && size <= old)
+		return memory;
+	new = malloc(size);
+	if (!new)
+		return NULL;
+	if (memory)
+		memcpy(new, memory, old);
+	free_wiped(memory);
+	return new;
+}
+
+static hiredisAllocFuncs wiping = {
+	.mallocFn = malloc,
+	.callocFn = calloc,
+	.reallocFn = realloc_wiped,
+	.strdupFn = strdup,
+	.freeFn = free_wiped,
 };
 
 static const char not_bulk[] = "ERR Protocol error: a request is an array of bulk strings";
@@ -109,6 +152,7 @@ struct resp *resp_new(size_t max_request)
 
 	if (!resp)
 		return NULL;
+	(void)hiredisSetAllocators(&wiping);
 	resp->max_request = max_request;
 	resp->reader = redisReaderCreateWithFunctions(&functions);
 	if (!resp->reader) {
@@ -124,9 +168,6 @@ void resp_free(struct resp *resp)
 {
 	if (!resp)
 		return;
-	/* A key that is set is in here, too. */
-	if (resp->reader->buf && resp->reader->len)
-		OPENSSL_cleanse(resp->reader->buf, resp->reader->len);
 	redisReaderFree(resp->reader);
 	free(resp);
 }
@@ -144,7 +185,18 @@ enum resp_state resp_feed(struct resp *resp, const void *data, size_t size)
 		return RESP_ERROR;
 	if (redisReaderFeed(resp->reader, data, size))
 		return failed(resp, "ERR out of memory");
+	if (resp->dirty < resp->reader->len)
+		resp->dirty = resp->reader->len;
 	return RESP_MORE;
+}
+
+/* What was read stays in the reader's buffer until something else comes: of no use, but for who gets hold of the memory. */
+static void wipe_consumed(struct resp *resp)
+{
+	if (resp->reader->pos != resp->reader->len || !resp->dirty)
+		return;
+	OPENSSL_cleanse(resp->reader->buf, resp->dirty);
+	resp->dirty = 0;
 }
 
 enum resp_state resp_next(struct resp *resp, struct resp_request **request)
@@ -168,6 +220,7 @@ enum resp_state resp_next(struct resp *resp, struct resp_request **request)
 			/* A bulk string's bytes wait in the reader until they are complete. */
 			if (reader->len - reader->pos > resp->max_request)
 				return failed(resp, too_large);
+			wipe_consumed(resp);
 			return RESP_MORE;
 		}
 		*request = got;

@@ -39,7 +39,7 @@ static bool word_is(const struct resp_argument *one, const char *word)
 
 static bool is_admin(const struct call *call)
 {
-	return acl_may(call->service->acl, ACL_ADMIN, call->client->id.text, NULL);
+	return acl_may(call->service->acl, ACL_ADMIN, call->client->id.text, NULL, NULL);
 }
 
 enum purpose { TO_USE, TO_REENCRYPT, TO_KNOW, TO_MANAGE };
@@ -52,20 +52,14 @@ static struct id key_of(const struct call *call, size_t index, enum purpose purp
 	struct id absent = { ID_ABSENT };
 	struct id id;
 	bool valid = id_make(&id, argument(call, index)->data, argument(call, index)->size);
-	bool own = !strcmp(id.text, name);
-	bool use = acl_may(acl, ACL_USE, name, id.text);
-	bool reencrypt = acl_may(acl, ACL_REENCRYPT, name, id.text);
-	bool admin = acl_may(acl, ACL_ADMIN, name, NULL);
-	bool may = false;
+	bool may;
 
-	if (purpose == TO_USE)
-		may = own || use;
-	else if (purpose == TO_REENCRYPT)
-		may = own || use || reencrypt;
-	else if (purpose == TO_KNOW)
-		may = own || use || reencrypt || admin;
+	if (purpose == TO_MANAGE)
+		may = acl_may(acl, ACL_ADMIN, name, NULL, NULL);
 	else
-		may = admin;
+		may = !strcmp(id.text, name) || acl_may(acl, ACL_USE, name, id.text, NULL) ||
+		      (purpose != TO_USE && acl_may(acl, ACL_REENCRYPT, name, id.text, NULL)) ||
+		      (purpose == TO_KNOW && acl_may(acl, ACL_ADMIN, name, NULL, NULL));
 	if (!may || !valid)
 		call->service->counts.denied++;
 	return may && valid ? id : absent;
@@ -380,7 +374,7 @@ static void command_set(const struct call *call)
 		return;
 	}
 	res = tee_set(&service->tee, id.text, key->data, key->size, service->relaxed, &record);
-	service->unflushed = service->relaxed;
+	service->unflushed = service->unflushed || service->relaxed;
 	slot = shadow_find(service->shadow, id.text);
 	if (res) {
 		/* Old key or new one? The TA says by the record that is asked for next. */
@@ -618,13 +612,25 @@ static void command_open(const struct call *call)
 	wipe(call->service, 0, in_size);
 }
 
+/* The ids of the first two arguments, if there is a right to pass messages on from the one to the other. */
+static bool may_relay(const struct call *call, struct id *from, struct id *to)
+{
+	return id_make(from, argument(call, 1)->data, argument(call, 1)->size) &&
+	       id_make(to, argument(call, 2)->data, argument(call, 2)->size) &&
+	       acl_may(call->service->acl, ACL_RELAY, call->client->id.text, from->text, to->text);
+}
+
 static void command_reencrypt(const struct call *call)
 {
-	struct use uses[2] = { { .id = key_of(call, 1, TO_USE) }, { .id = key_of(call, 2, TO_REENCRYPT) } };
+	struct use uses[2] = { 0 };
 	size_t in_size;
 	size_t size;
 	uint32_t res;
 
+	if (!may_relay(call, &uses[0].id, &uses[1].id)) {
+		uses[0].id = key_of(call, 1, TO_USE);
+		uses[1].id = key_of(call, 2, TO_REENCRYPT);
+	}
 	if (!take_message(call, 3, &in_size))
 		return;
 	res = work(call->service, REENCRYPT, uses, in_size, &size);
@@ -662,6 +668,7 @@ static void info_tee(const struct service *service, const struct keycache_stats 
 	buffer_format(text, "cache_bytes:%" PRIu32 "\r\n", stats->cache_bytes);
 	buffer_format(text, "index_bytes:%" PRIu32 "\r\n", stats->index_bytes);
 	buffer_format(text, "waiting_writes:%" PRIu32 "\r\n", stats->waiting);
+	buffer_format(text, "failed_flushes:%" PRIu64 "\r\n", stats->failed_flushes);
 	buffer_format(text, "lost_buckets:%" PRIu32 "\r\n", stats->lost_buckets);
 }
 
@@ -754,15 +761,30 @@ void service_answer(struct service *service, struct client *client, const struct
 
 bool service_admits(const struct service *service, const struct client *client)
 {
-	return !acl_may(service->acl, ACL_DENY, client->id.text, NULL);
+	return !acl_may(service->acl, ACL_DENY, client->id.text, NULL, NULL);
 }
 
 uint32_t service_flush(struct service *service)
 {
-	uint32_t res = service->unflushed ? tee_flush(&service->tee) : RESULT_OK;
+	uint32_t res;
 
+	if (!service->unflushed)
+		return RESULT_OK;
+	res = tee_flush(&service->tee);
 	if (!res)
 		service->unflushed = false;
+	/* A TA that ended took them along, as --help says. */
+	if (res == RESULT_TARGET_DEAD)
+		return res;
+	if (res && !service->unwritable)
+		(void)fprintf(stderr,
+			      "keycached: relaxed SETs cannot be written to secure storage (result 0x%08" PRIx32
+			      "): they wait in the TA's memory, and each further SET is written before it is "
+			      "answered\n",
+			      res);
+	else if (!res && service->unwritable)
+		(void)fputs("keycached: relaxed SETs are written to secure storage again\n", stderr);
+	service->unwritable = res;
 	return res;
 }
 

@@ -30,7 +30,8 @@ struct service {
 	struct shadow *shadow;
 	struct acl *acl;
 	bool relaxed;
-	bool unflushed; /* relaxed SETs may wait in the TA */
+	bool unflushed;  /* relaxed SETs may wait in the TA */
+	bool unwritable; /* and the last attempt to have them written failed */
 	bool smart;
 	struct policy *policy;
 	uint32_t policy_objects;
@@ -52,7 +53,7 @@ void service_answer(struct service *service, struct client *client, const struct
 		    struct buffer *reply);
 /* False for who is on the deny list. */
 bool service_admits(const struct service *service, const struct client *client);
-/* Has the TA write what relaxed SETs left, if there is any. */
+/* Has the TA write what relaxed SETs left, if there is any. Says when that begins to fail, and when it works again. */
 uint32_t service_flush(struct service *service);
 void service_end(struct service *service);
 

@@ -79,7 +79,6 @@ static uint32_t invoke_command(uint32_t command, struct tee_parameter parameters
 							     type_of(&parameters[2]), type_of(&parameters[3])) };
 	uint8_t *bytes = shared.buffer;
 	size_t end = 0;
-	size_t input_end = 0;
 	TEEC_Result res;
 
 	for (int i = 0; i < 4; i++) {
@@ -104,7 +103,6 @@ static uint32_t invoke_command(uint32_t command, struct tee_parameter parameters
 		end = (end + parameter->size + ALIGNMENT - 1) & ~(size_t)(ALIGNMENT - 1);
 		if (end > SHARED_BYTES)
 			end = SHARED_BYTES;
-		input_end = end;
 	}
 	res = TEEC_InvokeCommand(&session, command, &op, NULL);
 	for (int i = 0; i < 4; i++) {
@@ -120,9 +118,9 @@ static uint32_t invoke_command(uint32_t command, struct tee_parameter parameters
 			parameter->size = op.params[i].memref.size;
 		}
 	}
-	/* A key that was set or read must not lie here until the next call. */
-	if (command == KEYCACHE_SET || command == KEYCACHE_GET)
-		memset(bytes, 0, input_end);
+	/* A key that was set or read, or a plaintext, must not lie here until the next call. */
+	if (command == KEYCACHE_SET || command == KEYCACHE_GET || command == KEYCACHE_SEAL || command == KEYCACHE_OPEN)
+		memset(bytes, 0, end);
 	return res;
 }
 

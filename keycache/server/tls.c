@@ -15,8 +15,21 @@ static SSL_CTX *failed(SSL_CTX *context, const char *file, const char *what, cha
 	return NULL;
 }
 
-SSL_CTX *tls_context(const char *cert, const char *key, const char *ca, char *problem, size_t size)
+/* Every certificate between the authority's own and the client's must be on no list, and have one to look at. */
+static bool use_crl(SSL_CTX *context, const char *file)
 {
+	X509_STORE *store = SSL_CTX_get_cert_store(context);
+	X509_LOOKUP *lookup = X509_STORE_add_lookup(store, X509_LOOKUP_file());
+
+	return lookup && X509_load_crl_file(lookup, file, X509_FILETYPE_PEM) > 0 &&
+	       X509_STORE_set_flags(store, X509_V_FLAG_CRL_CHECK | X509_V_FLAG_CRL_CHECK_ALL);
+}
+
+SSL_CTX *tls_context(const struct tls_files *files, char *problem, size_t size)
+{
+	const char *cert = files->cert;
+	const char *key = files->key;
+	const char *ca = files->ca;
 	SSL_CTX *context = SSL_CTX_new(TLS_server_method());
 
 	if (!context || !SSL_CTX_set_min_proto_version(context, TLS1_3_VERSION))
@@ -29,16 +42,32 @@ SSL_CTX *tls_context(const char *cert, const char *key, const char *ca, char *pr
 		return failed(context, key, "--tls-key is not the key of --tls-cert", problem, size);
 	if (SSL_CTX_load_verify_file(context, ca) != 1)
 		return failed(context, ca, "--tls-ca cannot be used", problem, size);
+	if (files->crl && !use_crl(context, files->crl))
+		return failed(context, files->crl, "--tls-crl cannot be used", problem, size);
 	/* Whom the server asks for: said in the handshake, so that a client with several certificates picks the right one. */
 	SSL_CTX_set_client_CA_list(context, SSL_load_client_CA_file(ca));
 	SSL_CTX_set_verify(context, SSL_VERIFY_PEER | SSL_VERIFY_FAIL_IF_NO_PEER_CERT, NULL);
 	/* Every connection shows its certificate: nobody resumes with one that has expired since. No early data either. */
 	(void)SSL_CTX_set_session_cache_mode(context, SSL_SESS_CACHE_OFF);
 	(void)SSL_CTX_set_num_tickets(context, 0);
-	(void)SSL_CTX_set_options(context, SSL_OP_NO_TICKET | SSL_OP_NO_RENEGOTIATION);
+	(void)SSL_CTX_set_options(context, SSL_OP_NO_TICKET | SSL_OP_NO_RENEGOTIATION | SSL_OP_CLEANSE_PLAINTEXT);
 	(void)SSL_CTX_set_mode(context, SSL_MODE_RELEASE_BUFFERS);
 	ERR_clear_error();
 	return context;
+}
+
+bool tls_still_good(SSL_CTX *context, const SSL *ssl)
+{
+	X509 *certificate = SSL_get1_peer_certificate(ssl);
+	X509_STORE_CTX *verify = X509_STORE_CTX_new();
+	bool good = certificate && verify &&
+		    X509_STORE_CTX_init(verify, SSL_CTX_get_cert_store(context), certificate,
+					SSL_get_peer_cert_chain(ssl)) &&
+		    X509_STORE_CTX_set_default(verify, "ssl_client") && X509_verify_cert(verify) == 1;
+
+	X509_STORE_CTX_free(verify);
+	X509_free(certificate);
+	return good;
 }
 
 bool tls_identity(const SSL *ssl, struct id *id)

@@ -8,8 +8,18 @@
 
 #include "id.h"
 
-/* TLS 1.3 alone, a client certificate from `ca` demanded. NULL, and `problem` names the file. */
-SSL_CTX *tls_context(const char *cert, const char *key, const char *ca, char *problem, size_t size);
+/* Files in PEM; `crl` may be NULL. */
+struct tls_files {
+	const char *cert;
+	const char *key;
+	const char *ca;
+	const char *crl;
+};
+
+/* TLS 1.3 alone, a client certificate from `ca` demanded that is not revoked. NULL, and `problem` names the file. */
+SSL_CTX *tls_context(const struct tls_files *files, char *problem, size_t size);
+/* Whether the client's certificate would be let in now, with the authorities and lists of another context. */
+bool tls_still_good(SSL_CTX *context, const SSL *ssl);
 /* The id in the client's certificate: its one common name. False if it has none, two, or one that cannot be an id. */
 bool tls_identity(const SSL *ssl, struct id *id);
 

@@ -34,6 +34,8 @@ static bool configured;
 static struct meta meta;
 static struct waiting waiting[KEYCACHE_RELAXED_MOST];
 static uint32_t waiting_count;
+/* Some of them could not be written: until they are, each SET is written at once, so that its error is heard. */
+static bool flush_failed;
 
 static struct {
 	uint64_t hits;
@@ -44,6 +46,7 @@ static struct {
 	uint64_t stale;
 	uint64_t forged;
 	uint64_t host_evictions;
+	uint64_t failed_flushes;
 } counts;
 
 bool keys_configured(void)
@@ -68,6 +71,7 @@ static void close_all(void)
 	wipe(&meta, sizeof(meta));
 	wipe(waiting, sizeof(waiting));
 	waiting_count = 0;
+	flush_failed = false;
 	configured = false;
 }
 
@@ -123,10 +127,11 @@ TEE_Result keys_configure(const struct config *wanted)
 		    config.flags == wanted->flags)
 			return TEE_SUCCESS;
 		res = keys_flush();
-		if (res)
-			return res;
+		/* What the storage does not take now waits on; only another storage would lose it. */
 		if (same_storage(wanted))
 			return configure_cache(wanted);
+		if (res)
+			return res;
 	}
 	close_all();
 	config = *wanted;
@@ -256,10 +261,14 @@ TEE_Result keys_use(const struct id *id, const struct keycache_offer *offer, str
 	return TEE_SUCCESS;
 }
 
-/* Writes a client's key, or with NULL that it has none. */
+/*
+ * Writes a client's key, or with NULL that it has none. A key that has waited may have an older version than what its place
+ * has now (a failed write that took effect, another client): it gets a new one then, or the bucket's highest version would go
+ * back, and look like an older storage. Its record is stale, and made anew when it is needed.
+ */
 static TEE_Result write(const struct id *id, const struct key *key, uint32_t version)
 {
-	struct slot slot = { .version = version };
+	struct slot slot = { 0 };
 	struct slot old = { 0 };
 	struct place place = { 0 };
 	TEE_Result res = index_find(id, &place);
@@ -270,8 +279,11 @@ static TEE_Result write(const struct id *id, const struct key *key, uint32_t ver
 	} else if (res == KEYCACHE_NO_KEY && key) {
 		res = index_room(id, &place);
 	}
+	if (!res && version <= place.version)
+		res = index_next_version(place.bucket, &version);
 	if (res)
 		return res;
+	slot.version = version;
 	old.version = place.version;
 	if (key) {
 		slot.id_length = id->length;
@@ -293,6 +305,7 @@ static TEE_Result write(const struct id *id, const struct key *key, uint32_t ver
 
 TEE_Result keys_flush(void)
 {
+	TEE_Result last = TEE_SUCCESS;
 	uint32_t number;
 	TEE_Result res;
 
@@ -300,11 +313,15 @@ TEE_Result keys_flush(void)
 		if (!waiting[number].id.length)
 			continue;
 		res = write(&waiting[number].id, &waiting[number].key, waiting[number].version);
-		if (res)
-			return res;
-		drop_waiting(&waiting[number]);
+		if (res) {
+			counts.failed_flushes++;
+			last = res;
+		} else {
+			drop_waiting(&waiting[number]);
+		}
 	}
-	return TEE_SUCCESS;
+	flush_failed = last != TEE_SUCCESS;
+	return last;
 }
 
 /* Makes sure that no later life of the TA gives this version again. */
@@ -330,7 +347,7 @@ static TEE_Result wait(const struct id *id, const struct key *key, uint32_t vers
 
 	if (!place && waiting_count == KEYCACHE_RELAXED_MOST) {
 		res = keys_flush();
-		if (res)
+		if (waiting_count == KEYCACHE_RELAXED_MOST)
 			return res;
 	}
 	res = reserve(version);
@@ -361,6 +378,9 @@ TEE_Result keys_set(const struct id *id, struct key *key, bool relaxed, struct k
 	}
 	/* The bucket has to be known, so that its next version is. */
 	res = index_find(id, &place);
+	/* Whether a new client fits is not known before it is written. */
+	if (res == KEYCACHE_NO_KEY || flush_failed)
+		relaxed = false;
 	if (!res || res == KEYCACHE_NO_KEY)
 		res = index_next_version(place.bucket, &version);
 	if (!res)
@@ -530,10 +550,8 @@ TEE_Result keys_list(uint32_t *position, uint8_t *ids, size_t *bytes)
 		return TEE_ERROR_NOT_SUPPORTED;
 	if (bucket >= KEYCACHE_BUCKETS)
 		return TEE_ERROR_BAD_PARAMETERS;
-	/* So everything that is there is in secure storage. */
-	res = keys_flush();
-	if (res)
-		return res;
+	/* So that everything that is there is in secure storage. What cannot be written has an older key there. */
+	(void)keys_flush();
 
 	while (bucket < KEYCACHE_BUCKETS && !full && steps < LIST_STEPS) {
 		res = index_is_lost(bucket) ? TEE_ERROR_CORRUPT_OBJECT : store_begin(bucket, &total, &reader);
@@ -610,6 +628,7 @@ void keys_stats(struct keycache_stats *stats)
 	stats->stale = counts.stale;
 	stats->forged = counts.forged;
 	stats->rolled_back = index_rolled_back();
+	stats->failed_flushes = counts.failed_flushes;
 	stats->evictions = cache_evictions() + counts.host_evictions;
 	stats->clients = index_clients();
 	stats->cached = cache_count();

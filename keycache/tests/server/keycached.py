@@ -181,6 +181,12 @@ class Server:
             assert time.monotonic() < end, f"{key} stays {self.info()[key]}"
             time.sleep(0.1)
 
+    def reload(self) -> None:
+        """As `systemctl reload` does: certificates, revocation lists and the access list are read again."""
+        assert self.process
+        self.process.send_signal(signal.SIGHUP)
+        time.sleep(0.5)
+
     def panic(self) -> None:
         (self.folder / "tee.die").touch()
 
@@ -190,9 +196,7 @@ class Server:
     def write_list(self, text: str) -> None:
         """A new access list, which the server reads."""
         (self.folder / "acl").write_text(text)
-        assert self.process
-        self.process.send_signal(signal.SIGHUP)
-        time.sleep(0.5)
+        self.reload()
 
 
 class Remote(Server):

@@ -89,6 +89,26 @@ def test_relaxed_is_written_within_seconds(server: Server) -> None:
     assert all_keys(server, ["client-1"]) == {"client-1": BOB}
 
 
+def test_relaxed_with_a_full_storage(server: Server) -> None:
+    """Who gets OK gets it for good: new clients hear at once that there is no room, and known ones are not lost."""
+    server.environment = {"KEYCACHE_NATIVE_LIMIT": "65536"}
+    server.restart("--allow-get", "--durability", "relaxed")
+    with server.connect() as admin:
+        count = 0
+        while (got := admin.ask("SET", f"client-{count}", BOB)) == "OK":
+            count += 1
+            assert count < 5000
+        assert got == "OOM secure storage is full"
+        known = {f"client-{number}": number.to_bytes(16, "big") for number in range(8)}
+        for name, key in known.items():
+            assert admin.ask("SET", name, key) == "OK"
+        assert admin.ask("EXISTS", f"client-{count}") == 0
+    server.environment = {}
+    server.restart("--allow-get")
+    assert all_keys(server, list(known)) == known
+    assert server.info()["failed_flushes"] == "0"
+
+
 def test_a_restart_needs_no_slow_reads(server: Server) -> None:
     server.restart()
     with server.connect("alice") as alice:

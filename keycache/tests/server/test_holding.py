@@ -9,6 +9,8 @@ import pytest
 from keycached import ALICE, BOB, Client, Closed, Refused, Server, encoded
 
 IDLE_CLIENTS = 1000
+# How many clients send a record that does not open, in one test. 10,000 take a minute or two.
+BAD_RECORDS = int(os.environ.get("KEYCACHE_BAD_RECORDS", "100"))
 # Sanitizers keep memory that is given back.
 SANITIZED = "KEYCACHE_SANITIZED" in os.environ
 
@@ -33,6 +35,18 @@ def test_a_thousand_idle_connections(server: Server) -> None:
     for client in clients:
         client.socket.close()
     server.wait_for("connected_clients", "1")
+
+
+def test_a_bad_record_closes_its_own_connection_alone(server: Server) -> None:
+    """OpenSSL's queue of errors is one for all connections: what one leaves there must not be read as another's."""
+    context = server.context("alice")
+    with server.connect("bob") as bob:
+        for number in range(BAD_RECORDS):
+            with server.connect(context=context) as alice:
+                assert alice.ask("PING") == "PONG"
+                os.write(alice.socket.fileno(), b"\x17\x03\x03\x00\x30" + os.urandom(48))
+                assert alice.closes()
+            assert bob.ask("PING", str(number)) == str(number).encode()
 
 
 def test_one_too_many(server: Server) -> None:

@@ -1,12 +1,21 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Client A never gets B's key or plaintext: a table of attempts."""
 
+import os
+from pathlib import Path
+
 import pytest
 from keycached import ALICE, BOB, Client, Refused, Remote, Server
 
 PLAIN = b"only for carol's eyes"
 NOBODY = "nobody"
 CAROL = BOB[::-1]
+
+
+def processor_seconds(server: Server) -> float:
+    assert server.process
+    fields = Path(f"/proc/{server.process.pid}/stat").read_text().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
 def whole(client: Client, *words: str | bytes) -> tuple[object, type]:
@@ -249,6 +258,33 @@ def test_reencrypting_is_not_opening(alice: Client, server: Server) -> None:
         assert alice.ask(*words) == "NOKEY no such key"
 
 
+def test_who_relays_reads_nothing(server: Server, message: list[bytes]) -> None:
+    """`relay` lets a broker pass Carol's messages on to Bob; it opens, seals and knows nothing, nor the way back."""
+    server.write_list("admin admin\nrelay broker carol bob\nrelay mallory c* b*\n")
+    for name in ("broker", "mallory"):
+        with server.connect(name) as relay, server.connect("bob") as bob:
+            passed = relay.ask("REENCRYPT", "carol", "bob", *message)
+            assert isinstance(passed, list)
+            assert bob.ask("OPEN", "bob", *passed) == PLAIN
+            assert relay.ask("GET", "carol") is None
+            for words in (
+                ["OPEN", "carol", *message],
+                ["OPEN", "bob", *passed],
+                ["SEAL", "carol", "x"],
+                ["SEAL", "bob", "x"],
+                ["REENCRYPT", "bob", "carol", *passed],
+                ["REENCRYPT", "carol", "carol", *message],
+                ["REENCRYPT", "carol", "alice", *message],
+                ["REENCRYPT", "carol", name, *message],
+                ["REENCRYPT", "alice", "bob", *message],
+            ):
+                assert relay.ask(*words) == "NOKEY no such key", words
+            assert relay.ask("EXISTS", "carol", "bob") == 0
+            assert relay.ask("DEL", "carol", "bob") == 0
+            # A message that is not Carol's is told from one that is, as for who uses her key.
+            assert str(relay.ask("REENCRYPT", "carol", "bob", bytes(12), bytes(32))).startswith("BADTAG")
+
+
 def test_a_right_to_a_key_that_is_not_there(alice: Client) -> None:
     message = alice.ask("SEAL", "alice", "x")
     assert isinstance(message, list)
@@ -303,3 +339,39 @@ def test_the_list_is_read_anew(server: Server, alice: Client) -> None:
         assert admin.ask("EXISTS", "alice") == 1
     server.write_list("deny alice\n")
     assert alice.closes()
+
+
+def test_a_hash_sign_inside_of_an_id_begins_no_comment(server: Server) -> None:
+    """`admin ops#1` once made `ops` an administrator."""
+    server.write_list("admin admin # of the tests\nadmin alice#1\n# deny alice\n#deny alice\nuse bob client-#*\n")
+    with server.connect("admin") as admin, server.connect("alice") as alice, server.connect("bob") as bob:
+        assert admin.ask("SET", "client-#1", ALICE) == "OK"
+        assert admin.ask("SET", "client-1", ALICE) == "OK"
+        assert str(alice.ask("SET", "alice", ALICE)).startswith("NOPERM")
+        assert bob.ask("EXISTS", "client-#1", "client-1") == 1
+
+
+def test_letters_of_the_list_that_are_an_ids(server: Server) -> None:
+    server.write_list("admin admin\nuse alice star\\*\nuse alice \\#sign\nuse alice back\\\\slash\n")
+    with server.connect("admin") as admin, server.connect("alice") as alice:
+        for name in ("star*", "star1", "#sign", "back\\slash"):
+            assert admin.ask("SET", name, ALICE) == "OK"
+        assert [alice.ask("EXISTS", name) for name in ("star*", "star1", "#sign", "back\\slash")] == [1, 0, 1, 1]
+        server.write_list("admin admin\nadmin a\\lice\n")
+        assert str(alice.ask("SET", "alice", ALICE)).startswith("NOPERM")
+        assert alice.ask("EXISTS", "star*") == 1
+
+
+def test_a_long_list_is_as_fast_as_a_short_one(server: Server) -> None:
+    """By the server's processor time: each look-up once went through all lines, four times for each id."""
+
+    def spent(lines: int) -> float:
+        text = "".join(f"use alice key-{number}\n" for number in range(lines))
+        server.write_list(f"admin admin\n{text}")
+        with server.connect("alice") as alice:
+            before = processor_seconds(server)
+            for _ in range(20):
+                assert alice.ask("EXISTS", *[f"key-{number}" for number in range(1000)]) == 0
+            return processor_seconds(server) - before
+
+    assert spent(100_000) < 5 * spent(10) + 1

@@ -2,10 +2,11 @@
 import socket
 import ssl
 import subprocess
+import time
 from pathlib import Path
 
 import pytest
-from keycached import LIST, SERVER, TOOL, Client, Closed, Server
+from keycached import ALICE, BOB, LIST, SERVER, TOOL, Client, Closed, Server
 
 
 def refused(server: Server, context: ssl.SSLContext) -> str:
@@ -46,6 +47,83 @@ def test_older_tls(server: Server) -> None:
     assert "version" in refused(server, context)
 
 
+def revocation_list(ca: Path, folder: Path, *names: str) -> Path:
+    """A list of the authority in `ca`, with the certificates of `names` on it."""
+    lines = []
+    for name in names:
+        command = ["openssl", "x509", "-in", str(ca / f"{name}.crt"), "-noout", "-serial"]
+        serial = subprocess.run(command, check=True, capture_output=True, text=True).stdout.strip().split("=")[1]
+        lines.append(f"R\t360101000000Z\t260101000000Z\t{serial}\tunknown\t/CN={name}\n")
+    (folder / "index").write_text("".join(lines))
+    (folder / "config").write_text(f"[ca]\ndefault_ca = demo\n[demo]\ndatabase = {folder}/index\ndefault_md = sha256\n")
+    made = folder / "revoked.new"
+    command = ["openssl", "ca", "-gencrl", "-config", str(folder / "config"), "-crldays", "3650"]
+    command += ["-cert", str(ca / "ca.crt"), "-keyfile", str(ca / "ca.key"), "-out", str(made)]
+    subprocess.run(command, check=True, capture_output=True)
+    return made.rename(folder / "revoked.pem")
+
+
+def test_a_revoked_certificate(server: Server, tmp_path: Path) -> None:
+    """The name is as good as before, and another certificate of that name is not revoked."""
+    copy = tmp_path / "copy"
+    subprocess.run(["cp", "-r", server.ca, copy], check=True)
+    subprocess.run([TOOL, "demo-ca", copy, "alice"], check=True)
+    revoked = revocation_list(server.ca, tmp_path, "alice")
+    server.restart("--allow-get", "--tls-crl", str(revoked))
+    assert "revoked" in refused(server, server.context("alice"))
+    with server.connect(context=server.context("alice", copy)) as alice, server.connect("bob") as bob:
+        assert alice.ask("GET", "alice") == ALICE
+        assert bob.ask("GET", "bob") == BOB
+
+
+def test_a_certificate_that_is_revoked_meanwhile(server: Server, tmp_path: Path) -> None:
+    revoked = revocation_list(server.ca, tmp_path)
+    server.restart("--allow-get", "--tls-crl", str(revoked))
+    with server.connect("alice") as alice, server.connect("bob") as bob:
+        revocation_list(server.ca, tmp_path, "alice")
+        assert alice.ask("GET", "alice") == ALICE
+        server.reload()
+        assert alice.closes()
+        assert bob.ask("GET", "bob") == BOB
+    assert "revoked" in refused(server, server.context("alice"))
+    # What cannot be read changes nothing.
+    revoked.write_text("no list")
+    server.reload()
+    assert "revoked" in refused(server, server.context("alice"))
+    assert f"{revoked}: --tls-crl cannot be used" in server.end()[1]
+
+
+def test_certificates_are_read_anew(server: Server, tmp_path: Path) -> None:
+    """Another authority in the place of the old one: who has a certificate of the old one is out."""
+    folder = tmp_path / "tls"
+    subprocess.run(["cp", "-r", server.ca, folder], check=True)
+    server.ca = folder
+    server.restart("--allow-get")
+    with server.connect("alice") as alice:
+        subprocess.run([TOOL, "demo-ca", tmp_path / "new", "alice", "bob"], check=True)
+        old = server.context("alice")
+        for file in (tmp_path / "new").iterdir():
+            if file.name != "acl":
+                file.rename(folder / file.name)
+        server.reload()
+        assert alice.closes()
+    with server.connect("alice") as alice:
+        assert alice.ask("GET", "alice") == ALICE
+    with pytest.raises(Closed, match="certificate verify failed"):
+        server.connect(context=old)
+
+
+def test_a_connection_grows_old(server: Server) -> None:
+    server.restart("--allow-get", "--max-age", "2")
+    with server.connect("alice") as alice:
+        begin = time.monotonic()
+        with pytest.raises((Closed, OSError)):
+            while time.monotonic() - begin < 20:
+                assert alice.ask("PING") == "PONG"
+                time.sleep(0.05)
+        assert time.monotonic() - begin >= 2
+
+
 @pytest.mark.parametrize("name", ["with space", "!absent", "eve"])
 def test_names_that_may_not(server: Server, name: str) -> None:
     with server.connect(name) as client:
@@ -68,8 +146,9 @@ def test_without_tls(server: Server, data: bytes) -> None:
         (["--tls-key", "/none.key"], "/none.key: --tls-key cannot be used"),
         (["--tls-key", "{ca}/alice.key"], "alice.key: --tls-key"),
         (["--tls-ca", "/none.ca"], "/none.ca: --tls-ca cannot be used"),
+        (["--tls-crl", "/none.crl"], "/none.crl: --tls-crl cannot be used"),
         (["--acl", "/none"], "/none: No such file or directory; --acl names a file of lines"),
-        (["--acl", "{folder}/wrong"], "wrong:2: expected admin, use, reencrypt or deny"),
+        (["--acl", "{folder}/wrong"], "wrong:2: expected admin, use, reencrypt, relay or deny"),
         (["--shadow", "/proc/none"], "/proc/none: No such file"),
         (["--port", "70000"], "--port 70000: expected a number from 0 to 65535"),
         (["--listen", "somewhere"], "--listen somewhere: expected an address"),

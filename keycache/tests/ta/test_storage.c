@@ -191,6 +191,9 @@ void test_relaxed(void)
 
 	start(KEYCACHE_REE, KEYCACHE_POLICY_NONE, 0, 0);
 	EXPECT(set_number("old", 1, &sealed), TEE_SUCCESS);
+	/* A client's first key is written at once: only then is it known that it fits. */
+	EXPECT(set_relaxed("new", 10, &sealed), TEE_SUCCESS);
+	EXPECT(stats().waiting, 0);
 	/* The first one reserves versions; the others write nothing. */
 	EXPECT(set_relaxed("old", 2, &records[0]), TEE_SUCCESS);
 	writes = shim_counts.writes;
@@ -207,8 +210,9 @@ void test_relaxed(void)
 	shim_crash();
 	start(KEYCACHE_REE, KEYCACHE_POLICY_NONE, 0, 0);
 	expect_key("old", 1);
-	EXPECT(exists("new"), KEYCACHE_NO_KEY);
+	expect_key("new", 10);
 	EXPECT(use("old", offered(0)), KEYCACHE_STALE);
+	EXPECT(use("new", offered(1)), KEYCACHE_STALE);
 
 	/* FLUSH does not; nor does an orderly end. */
 	EXPECT(set_relaxed("old", 5, &records[0]), TEE_SUCCESS);
@@ -238,13 +242,15 @@ void test_relaxed(void)
 
 	/* More than there is room for are written. */
 	for (i = 0; i <= KEYCACHE_RELAXED_MOST; i++)
+		EXPECT(set_number(name(i), 100 + i, &sealed), TEE_SUCCESS);
+	for (i = 0; i <= KEYCACHE_RELAXED_MOST; i++)
 		EXPECT(set_relaxed(name(i), i + 1, &records[i]), TEE_SUCCESS);
 	EXPECT(stats().waiting, 1);
 	shim_crash();
 	start(KEYCACHE_REE, KEYCACHE_POLICY_NONE, 0, 0);
 	for (i = 0; i < KEYCACHE_RELAXED_MOST; i++)
 		EXPECT(use(name(i), offered(i)), TEE_SUCCESS);
-	EXPECT(exists(name(KEYCACHE_RELAXED_MOST)), KEYCACHE_NO_KEY);
+	expect_key(name(KEYCACHE_RELAXED_MOST), 100 + KEYCACHE_RELAXED_MOST);
 }
 
 /* The record of a relaxed SET that was lost must never be current again, however many SETs follow. */
@@ -300,6 +306,7 @@ void test_failed_writes(void)
 		EXPECT(set_number("car", 4, &failed), errors[i]);
 		EXPECT(exists("car"), KEYCACHE_NO_KEY);
 		/* Relaxed: the reservation, then the write. */
+		EXPECT(set_number("van", 4, &failed), TEE_SUCCESS);
 		shim_fail(1, errors[i], false);
 		EXPECT(set_relaxed("van", 5, &failed), i ? TEE_SUCCESS : errors[i]);
 		EXPECT(set_relaxed("van", 6, &failed), TEE_SUCCESS);
@@ -455,6 +462,60 @@ void test_full_storage(void)
 	EXPECT(delete(name(4)), TEE_SUCCESS);
 	EXPECT(set_number(name(4), 5, &sealed), TEE_SUCCESS);
 	expect_key(name(4), 5);
+}
+
+/* What is confirmed comes into storage: who does not fit hears it at once, and takes nobody else's key along. */
+void test_full_storage_relaxed(void)
+{
+	struct keycache_record sealed;
+	unsigned int count;
+	unsigned int i;
+
+	start(KEYCACHE_RPMB, KEYCACHE_POLICY_LRU, 10, 0);
+	shim_storage_limit(64 * 1024);
+	for (count = 0; count < 2000; count++)
+		if (set_number(name(count), count + 1, &records[count]))
+			break;
+	CHECK(count > 100 && count < 2000);
+	/* Others may still find a place in their buckets. */
+	for (i = count; i < count + 500; i++) {
+		if (bucket_of(name(i)) != bucket_of(name(count)))
+			continue;
+		EXPECT(set_relaxed(name(i), 1, &sealed), TEE_ERROR_STORAGE_NO_SPACE);
+		EXPECT(exists(name(i)), KEYCACHE_NO_KEY);
+	}
+	EXPECT(set_relaxed(name(3), 1234, &sealed), TEE_SUCCESS);
+	EXPECT(flush(), TEE_SUCCESS);
+	shim_crash();
+	start(KEYCACHE_RPMB, KEYCACHE_POLICY_LRU, 10, 0);
+	expect_key(name(3), 1234);
+}
+
+/* One key that cannot be written keeps no other one from it, nor a server from its start. */
+void test_flush_goes_on(void)
+{
+	struct keycache_record sealed;
+	unsigned int i;
+
+	start(KEYCACHE_REE, KEYCACHE_POLICY_LRU, 10, 0);
+	for (i = 0; i < 8; i++)
+		EXPECT(set_number(name(i), i + 1, &sealed), TEE_SUCCESS);
+	for (i = 0; i < 8; i++)
+		EXPECT(set_relaxed(name(i), 100 + i, &sealed), TEE_SUCCESS);
+	shim_fail(1, TEE_ERROR_STORAGE_NO_SPACE, false);
+	EXPECT(flush(), TEE_ERROR_STORAGE_NO_SPACE);
+	EXPECT(stats().waiting, 1);
+	EXPECT(stats().failed_flushes, 1);
+	/* As a server that is started again does: it waits on. */
+	shim_fail(1, TEE_ERROR_STORAGE_NO_SPACE, false);
+	EXPECT(configure(KEYCACHE_REE, KEYCACHE_POLICY_NONE, bytes_for(10), 0, 0), TEE_SUCCESS);
+	EXPECT(configure(KEYCACHE_REE, KEYCACHE_POLICY_LRU, bytes_for(10), 0, 0), TEE_SUCCESS);
+	for (i = 0; i < 8; i++)
+		expect_key(name(i), 100 + i);
+	shim_crash();
+	start(KEYCACHE_REE, KEYCACHE_POLICY_LRU, 10, 0);
+	for (i = 0; i < 8; i++)
+		expect_key(name(i), 100 + i);
 }
 
 /* The actions of the power cuts. Before: "old" has key 1, "other" key 2, "gone" key 3, "new" none. */

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* The TA's life, its parameters and its memory. */
+#include <openssl/crypto.h>
 #include <openssl/rand.h>
 #include <setjmp.h>
 #include <stdio.h>
@@ -297,6 +298,8 @@ static void give_back(uint32_t types, TEE_Param params[TEE_NUM_PARAMS], const TE
 			UNPOISON(shared[i].copy, shared[i].size);
 			if (back && !shared[i].input)
 				memcpy(params[i].memref.buffer, shared[i].copy, shared[i].size);
+			/* Keys and plaintexts, which a test looks for in the memory of the whole process. */
+			OPENSSL_cleanse(shared[i].copy, shared[i].size);
 			free(shared[i].copy);
 			free(shared[i].read);
 			memset(&shared[i], 0, sizeof(shared[i]));
