@@ -32,7 +32,7 @@ int main(int argc, char **argv)
 		TEST(configure),     TEST(relaxed),      TEST(relaxed_versions), TEST(model),
 		TEST(failed_writes), TEST(failed_reads), TEST(full_storage),     TEST(full_storage_relaxed),
 		TEST(flush_goes_on), TEST(power_cuts),   TEST(rollback),         TEST(damage),
-		TEST(bad_buckets),   TEST(naive),
+		TEST(bad_buckets),   TEST(naive),        TEST(fan_out),
 	};
 	unsigned int i;
 	unsigned int before;

@@ -99,6 +99,7 @@ void test_messages(void);
 void test_message_changes(void);
 void test_nonces(void);
 void test_reencrypt(void);
+void test_fan_out(void);
 void test_records(void);
 void test_record_changes(void);
 void test_policies(void);
