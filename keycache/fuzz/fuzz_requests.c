@@ -155,7 +155,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		enum resp_state state = resp_feed(resp, data + at, size - at < piece ? size - at : piece);
 
 		while (good && state != RESP_ERROR && (state = resp_next(resp, &request)) == RESP_REQUEST) {
-			service_answer(&service, &client, request, &reply);
+			/* A key at a time, so that requests about several are interrupted. */
+			while (!service_answer(&service, &client, request, &reply))
+				;
 			resp_request_free(request);
 			requests++;
 			good = !client.quit;

@@ -19,7 +19,7 @@
 static void make_room_for(unsigned clients)
 {
 	struct rlimit limit;
-	rlim_t wanted = (rlim_t)clients + OTHER_FILES;
+	rlim_t wanted = (rlim_t)net_connections(clients) + OTHER_FILES;
 
 	if (getrlimit(RLIMIT_NOFILE, &limit) || limit.rlim_cur >= wanted)
 		return;

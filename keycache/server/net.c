@@ -23,6 +23,15 @@
 #define LINGER_SECONDS 2u
 #define END_SECONDS 5u
 #define BACKLOG 511
+/* Beyond --max-clients, for administrators alone. */
+#define ADMINISTRATORS 8u
+#define LEAST_HANDSHAKES 32u
+/* What a connection gets done before it is the others' turn: calls of the TA, and requests that need none. */
+#define TURN_CALLS 16u
+#define TURN_REQUESTS 64u
+#define ADDRESS_BYTES 16u
+/* Of an IPv6 address: who has one has all that begin like it. */
+#define NETWORK_BYTES 8u
 
 struct connection {
 	uv_tcp_t tcp;
@@ -31,17 +40,23 @@ struct connection {
 	struct connection *older;
 	struct connection *newer;
 	struct connection *next_pending;
+	struct connection *next_queued;
 	SSL *ssl;
 	BIO *from_peer;
 	BIO *to_peer;
 	struct resp *resp;
+	struct resp_request *request; /* that has more to do */
 	struct buffer out;
 	struct client client;
+	uint8_t address[ADDRESS_BYTES];
 	uint64_t born; /* ms */
 	uint64_t last; /* a whole request, or the peer took some of what we sent (ms) */
 	size_t unsent; /* given to libuv and not written */
 	bool known;    /* the handshake is done and the client has a name */
+	bool admitted; /* and is one of the clients there is room for */
 	bool pending;  /* on the list of those with something to send */
+	bool queued;   /* on the list of those with something to do: its turn is over */
+	bool reading;
 	bool paused;
 	bool ending;    /* close when all is sent */
 	bool lingering; /* all is sent: wait for the peer to close, or it may lose the last reply */
@@ -53,6 +68,7 @@ struct net {
 	uv_loop_t loop;
 	uv_tcp_t listener;
 	uv_prepare_t prepare;
+	uv_idle_t idle; /* while a connection waits for its next turn */
 	uv_check_t check;
 	uv_timer_t second;
 	uv_signal_t signals[3];
@@ -63,7 +79,12 @@ struct net {
 	struct connection *oldest;
 	struct connection *newest;
 	struct connection *pending;
+	struct connection *queue;
+	struct connection **queue_end;
+	unsigned queued;
 	unsigned count;
+	unsigned admitted;
+	bool unaccepted; /* a connection waits for memory */
 	unsigned ending; /* seconds left, when it ends */
 	bool stopping;
 	uint8_t read[READ_BYTES];
@@ -132,6 +153,7 @@ static void on_closed(uv_handle_t *handle)
 	struct connection *one = handle->data;
 
 	SSL_free(one->ssl);
+	resp_request_free(one->request);
 	resp_free(one->resp);
 	buffer_free(&one->out);
 	free(one);
@@ -151,8 +173,19 @@ static void close_connection(struct connection *one)
 			at = &(*at)->next_pending;
 		*at = one->next_pending;
 	}
+	if (one->queued) {
+		struct connection **at = &net->queue;
+
+		while (*at != one)
+			at = &(*at)->next_queued;
+		*at = one->next_queued;
+		if (!one->next_queued)
+			net->queue_end = at;
+		net->queued--;
+	}
 	unlink_connection(one);
 	net->count--;
+	net->admitted -= one->admitted;
 	net->service->counts.open--;
 	uv_close((uv_handle_t *)&one->tcp, on_closed);
 }
@@ -173,7 +206,23 @@ static void pend(struct connection *one)
 }
 
 static void advance(struct connection *one);
+static void on_idle(uv_idle_t *idle);
 static void on_read(uv_stream_t *stream, ssize_t size, const uv_buf_t *buffer);
+
+/* To be gone on with after the others. */
+static void queue(struct connection *one)
+{
+	struct net *net = one->net;
+
+	if (one->queued)
+		return;
+	one->queued = true;
+	one->next_queued = NULL;
+	*net->queue_end = one;
+	net->queue_end = &one->next_queued;
+	if (!net->queued++)
+		(void)uv_idle_start(&net->idle, on_idle);
+}
 
 static void give_buffer(uv_handle_t *handle, size_t suggested, uv_buf_t *buffer)
 {
@@ -181,6 +230,20 @@ static void give_buffer(uv_handle_t *handle, size_t suggested, uv_buf_t *buffer)
 
 	(void)suggested;
 	*buffer = uv_buf_init((char *)one->net->read, sizeof(one->net->read));
+}
+
+/* Reads what comes exactly while somebody waits for it; what does not come fills the peer's buffers, not ours. */
+static void set_reading(struct connection *one)
+{
+	bool wanted = !one->closed && (one->lingering || (!one->ending && !one->paused && !one->queued));
+
+	if (wanted == one->reading)
+		return;
+	one->reading = wanted;
+	if (!wanted)
+		(void)uv_read_stop((uv_stream_t *)&one->tcp);
+	else if (uv_read_start((uv_stream_t *)&one->tcp, give_buffer, on_read))
+		close_connection(one);
 }
 
 static void on_shutdown(uv_shutdown_t *request, int status)
@@ -196,9 +259,10 @@ static void linger(struct connection *one)
 		return;
 	one->lingering = true;
 	touch(one);
-	if (uv_shutdown(&one->shutdown, (uv_stream_t *)&one->tcp, on_shutdown) ||
-	    uv_read_start((uv_stream_t *)&one->tcp, give_buffer, on_read))
+	if (uv_shutdown(&one->shutdown, (uv_stream_t *)&one->tcp, on_shutdown))
 		close_connection(one);
+	else
+		set_reading(one);
 }
 
 static void on_sent(uv_write_t *request, int status)
@@ -222,17 +286,8 @@ static void on_sent(uv_write_t *request, int status)
 	}
 	if (one->paused && one->unsent < OUT_BYTES / 2) {
 		one->paused = false;
-		(void)uv_read_start((uv_stream_t *)&one->tcp, give_buffer, on_read);
 		advance(one);
 	}
-}
-
-static void pause_reading(struct connection *one)
-{
-	if (one->paused)
-		return;
-	one->paused = true;
-	(void)uv_read_stop((uv_stream_t *)&one->tcp);
 }
 
 /* Encrypts what was answered and hands it to libuv. */
@@ -315,28 +370,34 @@ static void end_connection(struct connection *one)
 	if (one->ending)
 		return;
 	one->ending = true;
-	(void)uv_read_stop((uv_stream_t *)&one->tcp);
+	set_reading(one);
 	pend(one);
 }
 
-/* Answers what has come. False if the connection ends. */
-static bool answer_all(struct connection *one)
+/* Answers what has come, until its turn is over: `*left` is how many requests that still has. False if the connection ends. */
+static bool answer_all(struct connection *one, unsigned *left)
 {
 	struct service *service = one->net->service;
-	struct resp_request *request;
 
 	for (;;) {
 		if (one->out.size + one->unsent > OUT_BYTES) {
-			pause_reading(one);
+			one->paused = true;
 			return true;
 		}
-		switch (resp_next(one->resp, &request)) {
+		switch (one->request ? RESP_REQUEST : resp_next(one->resp, &one->request)) {
 		case RESP_MORE:
 			return true;
 		case RESP_REQUEST:
+			if (!*left || service->tee.calls >= service->stop_at) {
+				queue(one);
+				return true;
+			}
+			--*left;
 			touch(one);
-			service_answer(service, &one->client, request, &one->out);
-			resp_request_free(request);
+			if (!service_answer(service, &one->client, one->request, &one->out))
+				break;
+			resp_request_free(one->request);
+			one->request = NULL;
 			if (one->client.quit)
 				return false;
 			break;
@@ -361,6 +422,30 @@ static void acknowledge(const struct connection *one)
 		(void)setsockopt(socket, IPPROTO_TCP, TCP_QUICKACK, &now, sizeof(now));
 }
 
+static unsigned handshakes(unsigned max_clients)
+{
+	return max_clients / 4 > LEAST_HANDSHAKES ? max_clients / 4 : LEAST_HANDSHAKES;
+}
+
+unsigned net_connections(unsigned max_clients)
+{
+	return max_clients + handshakes(max_clients) + ADMINISTRATORS;
+}
+
+/* Whether there is room for one more that has shaken hands. */
+static bool has_room(const struct connection *one)
+{
+	const struct net *net = one->net;
+	unsigned limit = net->options->max_per_address;
+	unsigned same = 0;
+
+	if (service_is_admin(net->service, &one->client))
+		return net->admitted < net->options->max_clients + ADMINISTRATORS;
+	for (const struct connection *other = net->oldest; limit && other; other = other->newer)
+		same += other->admitted && !memcmp(other->address, one->address, ADDRESS_BYTES);
+	return net->admitted < net->options->max_clients && (!limit || same < limit);
+}
+
 /* True when the client is known. */
 static bool greet(struct connection *one)
 {
@@ -383,10 +468,16 @@ static bool greet(struct connection *one)
 	one->known = true;
 	touch(one);
 	one->resp = resp_new(one->net->options->max_request);
-	if (one->resp && tls_identity(one->ssl, &one->client.id) && service_admits(service, &one->client))
-		return true;
+	if (one->resp && tls_identity(one->ssl, &one->client.id) && service_admits(service, &one->client)) {
+		one->admitted = has_room(one);
+		one->net->admitted += one->admitted;
+		if (one->admitted)
+			return true;
+		resp_error(&one->out, "ERR max number of clients reached");
+	} else {
+		resp_error(&one->out, "NOAUTH the certificate's common name is not one that may connect");
+	}
 	service->counts.refused++;
-	resp_error(&one->out, "NOAUTH the certificate's common name is not one that may connect");
 	end_connection(one);
 	return false;
 }
@@ -395,19 +486,22 @@ static bool greet(struct connection *one)
 static void advance(struct connection *one)
 {
 	struct net *net = one->net;
+	unsigned left = TURN_REQUESTS;
 
 	if (!one->known && !greet(one))
 		return;
+	net->service->stop_at = net->service->tee.calls + TURN_CALLS;
 	for (;;) {
 		int size;
 
 		/* Also first: requests may have waited in the reader while it was paused. */
-		if (!answer_all(one)) {
+		if (!answer_all(one, &left)) {
 			end_connection(one);
 			return;
 		}
 		pend(one);
-		if (one->paused)
+		set_reading(one);
+		if (one->paused || one->queued || one->closed)
 			return;
 		forget_errors();
 		size = SSL_read(one->ssl, net->plain, sizeof(net->plain));
@@ -425,6 +519,26 @@ static void advance(struct connection *one)
 		(void)resp_feed(one->resp, net->plain, (size_t)size);
 		OPENSSL_cleanse(net->plain, (size_t)size);
 	}
+}
+
+/* The next turn of those whose last one was too short. */
+static void on_idle(uv_idle_t *idle)
+{
+	struct net *net = idle->data;
+
+	for (unsigned turns = net->queued; turns && net->queue; turns--) {
+		struct connection *one = net->queue;
+
+		net->queue = one->next_queued;
+		if (!net->queue)
+			net->queue_end = &net->queue;
+		net->queued--;
+		one->queued = false;
+		if (!one->ending)
+			advance(one);
+	}
+	if (!net->queued)
+		(void)uv_idle_stop(idle);
 }
 
 static void on_read(uv_stream_t *stream, ssize_t size, const uv_buf_t *buffer)
@@ -470,6 +584,51 @@ static bool make_tls(struct connection *one)
 	return true;
 }
 
+/* Where the peer is, as far as it counts. */
+static void note_address(struct connection *one)
+{
+	struct sockaddr_storage peer = { 0 };
+	int size = sizeof(peer);
+
+	if (uv_tcp_getpeername(&one->tcp, (struct sockaddr *)&peer, &size))
+		return;
+	if (peer.ss_family == AF_INET6)
+		memcpy(one->address, &((struct sockaddr_in6 *)&peer)->sin6_addr, NETWORK_BYTES);
+	else
+		memcpy(one->address, &((struct sockaddr_in *)&peer)->sin_addr, sizeof(struct in_addr));
+}
+
+/*
+ * Who shakes hands and is silent holds a place for HANDSHAKE_SECONDS. So a new one takes the place of the oldest, of its own
+ * address first: who goes on with its handshake is through long before a flood has come round.
+ */
+static void make_room(const struct connection *one)
+{
+	struct net *net = one->net;
+	unsigned most = handshakes(net->options->max_clients);
+	struct connection *oldest = NULL;
+	struct connection *oldest_here = NULL;
+	unsigned all = 0;
+	unsigned here = 0;
+
+	for (struct connection *other = net->oldest; other; other = other->newer) {
+		if (other->known || other == one)
+			continue;
+		oldest = oldest ? oldest : other;
+		all++;
+		if (memcmp(other->address, one->address, ADDRESS_BYTES) != 0)
+			continue;
+		oldest_here = oldest_here ? oldest_here : other;
+		here++;
+	}
+	if (here >= most / 2)
+		oldest = oldest_here;
+	else if (all < most)
+		return;
+	net->service->counts.refused++;
+	close_connection(oldest);
+}
+
 static void on_connection(uv_stream_t *listener, int status)
 {
 	struct net *net = listener->data;
@@ -478,27 +637,35 @@ static void on_connection(uv_stream_t *listener, int status)
 	if (status < 0)
 		return;
 	one = calloc(1, sizeof(*one));
-	if (!one)
-		return;
-	one->net = net;
-	one->tcp.data = one;
-	if (uv_tcp_init(&net->loop, &one->tcp)) {
+	if (!one || uv_tcp_init(&net->loop, &one->tcp)) {
+		/* libuv tells of no other connection before this one is accepted: see on_second(). */
 		free(one);
+		net->unaccepted = true;
 		return;
 	}
+	one->net = net;
+	one->tcp.data = one;
 	net->service->counts.connections++;
 	net->service->counts.open++;
 	net->count++;
 	one->born = uv_now(&net->loop);
 	one->last = one->born;
 	link_newest(one);
-	if (uv_accept(listener, (uv_stream_t *)&one->tcp) || net->count > net->options->max_clients || !make_tls(one)) {
+	if (uv_accept(listener, (uv_stream_t *)&one->tcp) || !make_tls(one)) {
+		net->service->counts.refused++;
+		close_connection(one);
+		return;
+	}
+	note_address(one);
+	make_room(one);
+	/* Beyond that there are only those that were refused, and have not closed yet. */
+	if (net->count > net_connections(net->options->max_clients)) {
 		net->service->counts.refused++;
 		close_connection(one);
 		return;
 	}
 	(void)uv_tcp_nodelay(&one->tcp, 1);
-	(void)uv_read_start((uv_stream_t *)&one->tcp, give_buffer, on_read);
+	set_reading(one);
 }
 
 static unsigned patience(const struct net *net, const struct connection *one)
@@ -518,6 +685,10 @@ static void on_second(uv_timer_t *timer)
 	struct connection *next;
 
 	(void)service_flush(net->service);
+	if (net->unaccepted && !net->stopping) {
+		net->unaccepted = false;
+		on_connection((uv_stream_t *)&net->listener, 0);
+	}
 	for (struct connection *one = net->oldest; one; one = next) {
 		unsigned limit = patience(net, one);
 
@@ -656,6 +827,9 @@ int net_run(const struct options *options, struct service *service)
 		return 1;
 	}
 	net->listener.data = net;
+	net->queue_end = &net->queue;
+	net->idle.data = net;
+	(void)uv_idle_init(&net->loop, &net->idle);
 	net->prepare.data = net;
 	net->check.data = net;
 	net->second.data = net;

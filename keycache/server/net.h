@@ -12,6 +12,8 @@
 #include "options.h"
 #include "service.h"
 
+/* How many connections there can be with so many clients: theirs, those that shake hands, administrators'. */
+unsigned net_connections(unsigned max_clients);
 /* Serves until SIGTERM or SIGINT, then lets replies out and flushes. 0 or an exit code. */
 int net_run(const struct options *options, struct service *service);
 

@@ -54,7 +54,12 @@ static const char
 		 "                        close who sends no request for so long; 0 is never [300]\n"
 		 "  --max-age SECONDS     close a connection that is so old, so that its certificate is\n"
 		 "                        looked at again; 0 is never [86400]\n"
-		 "  --max-clients COUNT   connections at a time [1024]\n"
+		 "  --max-clients COUNT   connections at a time [1024]. Beside them there is room for a\n"
+		 "                        quarter as many that shake hands, half of these from one address,\n"
+		 "                        and for 8 of administrators\n"
+		 "  --max-per-address COUNT\n"
+		 "                        of them from one address (IPv6: a network of 64 bits), but for\n"
+		 "                        administrators; 0 is no other limit [0]\n"
 		 "  --max-request BYTES   the largest request [131072]\n"
 		 "  --tee-timeout SECONDS the server ends, to be started again, when the TA does not answer\n"
 		 "                        for so long, or ten times so long at the start; 0 is never [30]\n"
@@ -80,6 +85,7 @@ enum {
 	OPTION_IDLE_TIMEOUT,
 	OPTION_MAX_AGE,
 	OPTION_MAX_CLIENTS,
+	OPTION_MAX_PER_ADDRESS,
 	OPTION_MAX_REQUEST,
 	OPTION_TEE_TIMEOUT,
 	OPTION_NAIVE,
@@ -106,6 +112,7 @@ static const struct option names[] = {
 	{ "idle-timeout", required_argument, NULL, OPTION_IDLE_TIMEOUT },
 	{ "max-age", required_argument, NULL, OPTION_MAX_AGE },
 	{ "max-clients", required_argument, NULL, OPTION_MAX_CLIENTS },
+	{ "max-per-address", required_argument, NULL, OPTION_MAX_PER_ADDRESS },
 	{ "max-request", required_argument, NULL, OPTION_MAX_REQUEST },
 	{ "tee-timeout", required_argument, NULL, OPTION_TEE_TIMEOUT },
 	{ "naive", no_argument, NULL, OPTION_NAIVE },
@@ -229,6 +236,10 @@ enum options_result options_read(struct options *options, int argc, char **argv)
 		case OPTION_MAX_CLIENTS:
 			good = number("max-clients", optarg, 1, 100000, &value);
 			options->max_clients = (unsigned)value;
+			break;
+		case OPTION_MAX_PER_ADDRESS:
+			good = number("max-per-address", optarg, 0, 100000, &value);
+			options->max_per_address = (unsigned)value;
 			break;
 		case OPTION_MAX_REQUEST:
 			good = number("max-request", optarg, LEAST_REQUEST, 16777216, &value);

@@ -24,6 +24,7 @@ struct options {
 	unsigned max_age;
 	unsigned tee_timeout;
 	unsigned max_clients;
+	unsigned max_per_address; /* 0: max_clients is the limit */
 	size_t max_request;
 };
 

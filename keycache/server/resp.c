@@ -259,9 +259,31 @@ void resp_bulk_text(struct buffer *reply, const char *text)
 	resp_bulk(reply, text, strlen(text));
 }
 
-void resp_nil(struct buffer *reply)
+void resp_nil(struct buffer *reply, bool resp3)
 {
-	buffer_text(reply, "$-1\r\n");
+	buffer_text(reply, resp3 ? "_\r\n" : "$-1\r\n");
+}
+
+void resp_map(struct buffer *reply, bool resp3, size_t count)
+{
+	if (resp3)
+		buffer_format(reply, "%%%zu\r\n", count);
+	else
+		resp_array(reply, 2 * count);
+}
+
+void resp_verbatim(struct buffer *reply, bool resp3, const void *text, size_t size)
+{
+	static const char format[] = "txt:";
+
+	if (!resp3) {
+		resp_bulk(reply, text, size);
+		return;
+	}
+	buffer_format(reply, "=%zu\r\n", size + strlen(format));
+	buffer_text(reply, format);
+	buffer_append(reply, text, size);
+	buffer_text(reply, "\r\n");
 }
 
 void resp_integer(struct buffer *reply, long long value)

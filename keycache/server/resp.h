@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * RESP2: requests by hiredis' reader, replies by hand.
+ * RESP2 and what RESP3 has beside it: requests (which are the same in both) by hiredis' reader, replies by hand.
  *
  * hiredis reads what a server answers, which is more than a client may ask: here a request is an array of bulk strings and
  * nothing else, no deeper than that, of at most RESP_ELEMENTS and of a size that the caller bounds. Inline commands ("PING"
@@ -42,7 +42,10 @@ void resp_request_free(struct resp_request *request);
 
 void resp_bulk(struct buffer *reply, const void *data, size_t size);
 void resp_bulk_text(struct buffer *reply, const char *text);
-void resp_nil(struct buffer *reply);
+/* Where the two protocols differ, RESP2 has an array in place of a map, and a bulk string in place of a text. */
+void resp_nil(struct buffer *reply, bool resp3);
+void resp_map(struct buffer *reply, bool resp3, size_t count);
+void resp_verbatim(struct buffer *reply, bool resp3, const void *text, size_t size);
 void resp_integer(struct buffer *reply, long long value);
 void resp_array(struct buffer *reply, size_t count);
 /* The text begins with the code: "ERR ...". */

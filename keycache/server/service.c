@@ -37,9 +37,25 @@ static bool word_is(const struct resp_argument *one, const char *word)
 	return one->size == strlen(word) && !strncasecmp((const char *)one->data, word, one->size);
 }
 
+/* A decimal number of 32 bits. */
+static bool number(const struct resp_argument *one, uint32_t *value)
+{
+	uint64_t sum = 0;
+
+	if (!one->size || one->size > 10)
+		return false;
+	for (size_t i = 0; i < one->size; i++) {
+		if (one->data[i] < '0' || one->data[i] > '9')
+			return false;
+		sum = sum * 10 + (one->data[i] - '0');
+	}
+	*value = (uint32_t)sum;
+	return sum <= UINT32_MAX;
+}
+
 static bool is_admin(const struct call *call)
 {
-	return acl_may(call->service->acl, ACL_ADMIN, call->client->id.text, NULL, NULL);
+	return service_is_admin(call->service, call->client);
 }
 
 enum purpose { TO_USE, TO_REENCRYPT, TO_KNOW, TO_MANAGE };
@@ -383,42 +399,75 @@ static void command_quit(const struct call *call)
 	resp_status(call->reply, "OK");
 }
 
+static const char wrong_name[] = "WRONGPASS invalid username-password pair or user is disabled.";
+
+static bool own_name(const struct call *call, size_t index)
+{
+	const struct resp_argument *name = argument(call, index);
+	const char *own = call->client->id.text;
+
+	return name->size == strlen(own) && !memcmp(name->data, own, name->size);
+}
+
 /* Who it is was settled by the certificate; a name may be said, and must be that one. */
 static void command_auth(const struct call *call)
 {
-	const struct resp_argument *name = argument(call, 1);
-	const char *own = call->client->id.text;
-
 	if (call->request->count == 2)
 		resp_error(call->reply,
 			   "ERR AUTH <password> called without any password configured: the client certificate "
 			   "says who you are");
-	else if (name->size == strlen(own) && !memcmp(name->data, own, name->size))
+	else if (own_name(call, 1))
 		resp_status(call->reply, "OK");
 	else
-		resp_error(call->reply, "WRONGPASS invalid username-password pair or user is disabled.");
+		resp_error(call->reply, wrong_name);
 }
 
-/* RESP2 only: who asks for 3 is told so as a Redis before version 6 would have. */
+/* HELLO [VERSION [AUTH name password] [SETNAME name]]. Nothing is changed unless all of it is right. */
 static void command_hello(const struct call *call)
 {
-	if (call->request->count > 1 && !word_is(argument(call, 1), "2")) {
+	uint32_t version = call->client->resp3 ? 3 : 2;
+	char text[120];
+
+	if (call->request->count > 1 && !number(argument(call, 1), &version)) {
+		resp_error(call->reply, "ERR Protocol version is not an integer or out of range");
+		return;
+	}
+	if (version != 2 && version != 3) {
 		resp_error(call->reply, "NOPROTO unsupported protocol version");
 		return;
 	}
-	if (call->request->count > 2) {
-		resp_error(call->reply, "ERR HELLO takes a version alone: the client certificate says who you are");
-		return;
+	for (size_t i = 2; i < call->request->count;) {
+		size_t left = call->request->count - i;
+
+		if (word_is(argument(call, i), "AUTH") && left > 2) {
+			if (!own_name(call, i + 1)) {
+				resp_error(call->reply, wrong_name);
+				return;
+			}
+			i += 3;
+		} else if (word_is(argument(call, i), "SETNAME") && left > 1) {
+			i += 2;
+		} else {
+			(void)snprintf(text, sizeof(text), "ERR Syntax error in HELLO option '%.64s'",
+				       (const char *)argument(call, i)->data);
+			resp_error(call->reply, text);
+			return;
+		}
 	}
-	resp_array(call->reply, 8);
+	call->client->resp3 = version == 3;
+	resp_map(call->reply, call->client->resp3, 6);
 	resp_bulk_text(call->reply, "server");
 	resp_bulk_text(call->reply, "keycache");
 	resp_bulk_text(call->reply, "version");
 	resp_bulk_text(call->reply, KEYCACHE_VERSION);
 	resp_bulk_text(call->reply, "proto");
-	resp_integer(call->reply, 2);
+	resp_integer(call->reply, version);
 	resp_bulk_text(call->reply, "mode");
 	resp_bulk_text(call->reply, "standalone");
+	resp_bulk_text(call->reply, "role");
+	resp_bulk_text(call->reply, "master");
+	resp_bulk_text(call->reply, "modules");
+	resp_array(call->reply, 0);
 }
 
 /* What client libraries say about themselves when they connect. */
@@ -433,7 +482,10 @@ static void command_client(const struct call *call)
 /* redis-cli asks for help texts. */
 static void command_command(const struct call *call)
 {
-	resp_array(call->reply, 0);
+	if (call->request->count > 1 && word_is(argument(call, 1), "DOCS"))
+		resp_map(call->reply, call->client->resp3, 0);
+	else
+		resp_array(call->reply, 0);
 }
 
 static void command_set(const struct call *call)
@@ -488,7 +540,7 @@ static void command_get(const struct call *call)
 	}
 	res = work(service, GET, uses, 0, &size);
 	if (res == KEYCACHE_NO_KEY)
-		resp_nil(call->reply);
+		resp_nil(call->reply, call->client->resp3);
 	else if (res)
 		answer_result(call, res);
 	else
@@ -496,44 +548,57 @@ static void command_get(const struct call *call)
 	wipe(service, 0, KEYCACHE_KEY_BYTES);
 }
 
-static void command_del(const struct call *call)
+/* Asks the TA about each key in turn, some of them at a time; counts those that were there. */
+static void count_keys(const struct call *call, uint32_t (*ask)(const struct call *call, size_t index))
+{
+	struct client *client = call->client;
+	uint32_t res = RESULT_OK;
+
+	do {
+		res = ask(call, ++client->done);
+		client->found += !res;
+		if (res == KEYCACHE_NO_KEY)
+			res = RESULT_OK;
+	} while (!res && client->done + 1 < call->request->count && call->service->tee.calls < call->service->stop_at);
+	if (!res && client->done + 1 < call->request->count)
+		return;
+	if (res)
+		answer_result(call, res);
+	else
+		resp_integer(call->reply, (long long)client->found);
+	client->done = 0;
+	client->found = 0;
+}
+
+static uint32_t delete_one(const struct call *call, size_t index)
 {
 	struct service *service = call->service;
-	long long count = 0;
+	struct id id = key_of(call, index, TO_MANAGE);
+	uint32_t slot = shadow_find(service->shadow, id.text);
+	uint32_t res = tee_delete(&service->tee, id.text);
 
-	for (size_t i = 1; i < call->request->count; i++) {
-		struct id id = key_of(call, i, TO_MANAGE);
-		uint32_t slot = shadow_find(service->shadow, id.text);
-		uint32_t res = tee_delete(&service->tee, id.text);
-
-		if (res && res != KEYCACHE_NO_KEY) {
-			answer_result(call, res);
-			return;
-		}
-		if (slot != SHADOW_NONE) {
-			forget(service, slot);
-			shadow_remove(service->shadow, id.text);
-		}
-		count += !res;
+	if ((!res || res == KEYCACHE_NO_KEY) && slot != SHADOW_NONE) {
+		forget(service, slot);
+		shadow_remove(service->shadow, id.text);
 	}
-	resp_integer(call->reply, count);
+	return res;
+}
+
+static uint32_t find_one(const struct call *call, size_t index)
+{
+	struct id id = key_of(call, index, TO_KNOW);
+
+	return tee_exists(&call->service->tee, id.text);
+}
+
+static void command_del(const struct call *call)
+{
+	count_keys(call, delete_one);
 }
 
 static void command_exists(const struct call *call)
 {
-	long long count = 0;
-
-	for (size_t i = 1; i < call->request->count; i++) {
-		struct id id = key_of(call, i, TO_KNOW);
-		uint32_t res = tee_exists(&call->service->tee, id.text);
-
-		if (res && res != KEYCACHE_NO_KEY) {
-			answer_result(call, res);
-			return;
-		}
-		count += !res;
-	}
-	resp_integer(call->reply, count);
+	count_keys(call, find_one);
 }
 
 /* `*` and `?`; after a mismatch the last star takes one more, which is enough and never takes long. */
@@ -560,22 +625,6 @@ static bool glob(const uint8_t *pattern, size_t size, const char *text)
 	while (at < size && pattern[at] == '*')
 		at++;
 	return at == size;
-}
-
-/* A decimal number of 32 bits. */
-static bool number(const struct resp_argument *one, uint32_t *value)
-{
-	uint64_t sum = 0;
-
-	if (!one->size || one->size > 10)
-		return false;
-	for (size_t i = 0; i < one->size; i++) {
-		if (one->data[i] < '0' || one->data[i] > '9')
-			return false;
-		sum = sum * 10 + (one->data[i] - '0');
-	}
-	*value = (uint32_t)sum;
-	return sum <= UINT32_MAX;
 }
 
 static void command_scan(const struct call *call)
@@ -853,6 +902,7 @@ static void command_info(const struct call *call)
 		buffer_format(&text, "process_id:%ld\r\n", (long)getpid());
 		buffer_format(&text, "uptime_in_seconds:%lld\r\n", (long long)(time(NULL) - service->started));
 		buffer_format(&text, "tee_restarts:%" PRIu64 "\r\n", service->tee.restarts);
+		buffer_format(&text, "tee_calls:%" PRIu64 "\r\n", service->tee.calls);
 		buffer_text(&text, "\r\n# Clients\r\n");
 		buffer_format(&text, "connected_clients:%" PRIu64 "\r\n", service->counts.open);
 		buffer_format(&text, "total_connections_received:%" PRIu64 "\r\n", service->counts.connections);
@@ -872,7 +922,7 @@ static void command_info(const struct call *call)
 		else
 			info_tee(service, &stats, &text);
 	}
-	resp_bulk(call->reply, text.data, text.size);
+	resp_verbatim(call->reply, call->client->resp3, text.data, text.size);
 	if (text.failed)
 		call->reply->failed = true;
 	buffer_free(&text);
@@ -902,26 +952,32 @@ static const struct {
 	{ "COMMAND", 1, RESP_ELEMENTS, command_command },
 };
 
-void service_answer(struct service *service, struct client *client, const struct resp_request *request,
+bool service_answer(struct service *service, struct client *client, const struct resp_request *request,
 		    struct buffer *reply)
 {
 	struct call call = { service, client, request, reply };
 	char text[160];
 
-	service->counts.requests++;
+	service->counts.requests += !client->done;
 	for (size_t i = 0; i < sizeof(commands) / sizeof(commands[0]); i++) {
 		if (!word_is(&request->arguments[0], commands[i].name))
 			continue;
 		if (request->count >= commands[i].least && request->count <= commands[i].most) {
 			commands[i].run(&call);
-			return;
+			return !client->done;
 		}
 		(void)snprintf(text, sizeof(text), "ERR wrong number of arguments for '%s' command", commands[i].name);
 		resp_error(reply, text);
-		return;
+		return true;
 	}
 	(void)snprintf(text, sizeof(text), "ERR unknown command '%.64s'", (const char *)request->arguments[0].data);
 	resp_error(reply, text);
+	return true;
+}
+
+bool service_is_admin(const struct service *service, const struct client *client)
+{
+	return acl_may(service->acl, ACL_ADMIN, client->id.text, NULL, NULL);
 }
 
 bool service_admits(const struct service *service, const struct client *client)

@@ -36,6 +36,7 @@ struct service {
 	struct policy *policy;
 	uint32_t policy_objects;
 	uint32_t policy_generation;
+	uint64_t stop_at; /* of tee.calls: a request about several keys goes on another time */
 	struct service_counts counts;
 	time_t started;
 	uint8_t in[KEYCACHE_PAYLOAD_BYTES + KEYCACHE_EXTRA_BYTES];
@@ -46,12 +47,16 @@ struct service {
 /* Who asks. */
 struct client {
 	struct id id;
-	bool quit; /* it said so: close when the reply is sent */
+	bool resp3;   /* it asked for that */
+	bool quit;    /* it said so: close when the reply is sent */
+	size_t done;  /* of a request about several keys: how many of them, */
+	size_t found; /* and how many of these were there */
 };
 
-/* Appends one reply. */
-void service_answer(struct service *service, struct client *client, const struct resp_request *request,
+/* Appends one reply. False, and nothing is appended: there is more to do, ask again with the same request. */
+bool service_answer(struct service *service, struct client *client, const struct resp_request *request,
 		    struct buffer *reply);
+bool service_is_admin(const struct service *service, const struct client *client);
 /* False for who is on the deny list. */
 bool service_admits(const struct service *service, const struct client *client);
 /* Has the TA write what relaxed SETs left, if there is any. Says when that begins to fail, and when it works again. */

@@ -84,6 +84,7 @@ static uint32_t invoke(struct tee *tee, uint32_t command, struct tee_parameter p
 		if (start(tee))
 			return RESULT_TARGET_DEAD;
 	}
+	tee->calls++;
 	watchdog_begin(command == KEYCACHE_REPAIR);
 	res = tee_backend.invoke(command, parameters);
 	watchdog_end();

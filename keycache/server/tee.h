@@ -61,6 +61,7 @@ struct tee {
 	uint64_t retry_at;
 	uint32_t generation;
 	uint64_t restarts;
+	uint64_t calls; /* commands asked of the TA */
 };
 
 /* A key to use: its id, and what goes with it or NULL. */

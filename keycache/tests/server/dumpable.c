@@ -1,6 +1,36 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Preloaded, it leaves a server's memory readable for a test that looks for keys in it. */
+/*
+ * Preloaded, it leaves a server's memory readable for a test that looks for keys in it; and the file DIR.nomemory, DIR being
+ * KEYCACHE_NATIVE_DIR, lets one allocation of a connection's size fail.
+ */
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+/* Between the smaller and the larger things that the server asks zeros for. */
+#define LEAST_BYTES 400
+#define MOST_BYTES 4000
+
+void *__libc_calloc(size_t count, size_t size);
 int prctl(int option, ...);
+
+static int asked_to_fail(void)
+{
+	const char *directory = getenv("KEYCACHE_NATIVE_DIR");
+	char path[4096];
+
+	if (!directory || snprintf(path, sizeof(path), "%s.nomemory", directory) >= (int)sizeof(path))
+		return 0;
+	return !unlink(path);
+}
+
+void *calloc(size_t count, size_t size)
+{
+	if (count == 1 && size > LEAST_BYTES && size < MOST_BYTES && asked_to_fail())
+		return NULL;
+	return __libc_calloc(count, size);
+}
 
 int prctl(int option, ...)
 {

@@ -37,6 +37,10 @@ class Refused(str):
     """An error reply."""
 
 
+class Verbatim(bytes):
+    """A text of RESP3, with its format and a colon before it."""
+
+
 class Closed(Exception):
     """The server closed the connection."""
 
@@ -44,6 +48,11 @@ class Closed(Exception):
 def encoded(*words: str | bytes) -> bytes:
     raw = [word.encode() if isinstance(word, str) else word for word in words]
     return b"*%d\r\n" % len(raw) + b"".join(b"$%d\r\n%s\r\n" % (len(word), word) for word in raw)
+
+
+def bytes_of(one: object) -> bytes:
+    assert isinstance(one, bytes)
+    return one
 
 
 class Client:
@@ -86,14 +95,20 @@ class Client:
             return int(rest)
         if kind == b"*":
             return [self.reply() for _ in range(int(rest))]
-        assert kind == b"$", line
+        if kind == b"%":
+            return {bytes_of(self.reply()): self.reply() for _ in range(int(rest))}
+        if kind == b"_":
+            assert not rest
+            return None
+        assert kind in (b"$", b"="), line
         size = int(rest)
         if size < 0:
             return None
         while len(self.bytes) < size + 2:
             self._more()
-        data, self.bytes = self.bytes[:size], self.bytes[size + 2 :]
-        return data
+        data, end, self.bytes = self.bytes[:size], self.bytes[size : size + 2], self.bytes[size + 2 :]
+        assert end == b"\r\n"
+        return data if kind == b"$" else Verbatim(data)
 
     def ask(self, *words: str | bytes) -> object:
         self.send(encoded(*words))

@@ -6,7 +6,7 @@ import time
 from pathlib import Path
 
 import pytest
-from keycached import ALICE, BOB, Client, Closed, Refused, Server, encoded
+from keycached import ALICE, BOB, BUILD, Client, Closed, Refused, Server, encoded
 
 IDLE_CLIENTS = 1000
 # How many clients send a record that does not open, in one test. 10,000 take a minute or two.
@@ -52,11 +52,111 @@ def test_a_bad_record_closes_its_own_connection_alone(server: Server) -> None:
 def test_one_too_many(server: Server) -> None:
     server.restart("--max-clients", "3")
     clients = [server.connect("alice") for _ in range(3)]
-    with pytest.raises((Closed, OSError)):
-        server.connect("alice").ask("PING")
+    with server.connect("alice") as fourth:
+        assert str(fourth.reply()).startswith("ERR max number of clients reached")
+        assert fourth.closes()
     clients.pop().socket.close()
     time.sleep(0.2)
     assert server.connect("alice").ask("PING") == "PONG"
+
+
+def silent(server: Server, count: int, source: str = "127.0.0.1") -> list[socket.socket]:
+    return [socket.create_connection(("127.0.0.1", server.port), source_address=(source, 0)) for _ in range(count)]
+
+
+def test_a_flood_of_silent_connections(server: Server) -> None:
+    """From the administrator's own address, and then from many: who shakes hands gets in all the same."""
+    flood = silent(server, 1100)
+    with server.connect("admin") as admin, server.connect("alice") as alice:
+        assert admin.ask("PING") == alice.ask("PING") == "PONG"
+    # Who has shaken hands is not pushed out.
+    with server.connect("bob") as bob:
+        for number in range(2, 12):
+            flood += silent(server, 60, f"127.0.0.{number}")
+        assert bob.ask("GET", "bob") == BOB
+        with server.connect("admin") as admin:
+            assert admin.ask("PING") == "PONG"
+    for one in flood:
+        one.close()
+
+
+def test_an_administrator_gets_in_when_it_is_full(server: Server) -> None:
+    server.restart("--max-clients", "20")
+    clients = [server.connect("alice") for _ in range(20)]
+    with server.connect("bob") as bob:
+        assert str(bob.reply()).startswith("ERR max number of clients reached")
+    with server.connect("admin") as admin:
+        assert admin.ask("EXISTS", "alice") == 1
+    for client in clients:
+        assert client.ask("PING") == "PONG"
+
+
+def test_a_limit_for_each_address(server: Server) -> None:
+    server.restart("--max-per-address", "5")
+    clients = [server.connect("alice") for _ in range(5)]
+    with server.connect("bob") as bob:
+        assert str(bob.reply()).startswith("ERR max number of clients reached")
+    with server.connect("admin") as admin:
+        assert admin.ask("PING") == "PONG"
+    clients.pop().socket.close()
+    time.sleep(0.2)
+    with server.connect("bob") as bob:
+        assert bob.ask("PING") == "PONG"
+
+
+# Sanitizers have an allocator of their own.
+if not SANITIZED:
+
+    def test_no_memory_for_a_connection(server: Server) -> None:
+        """It waits; those behind it are not forgotten."""
+        server.environment = {"LD_PRELOAD": str(BUILD / "dumpable.so")}
+        server.restart()
+        with server.connect("alice") as alice:
+            (server.folder / "tee.nomemory").touch()
+            with server.connect("bob") as bob:
+                assert bob.ask("PING") == "PONG"
+            assert not (server.folder / "tee.nomemory").exists()
+            assert alice.ask("PING") == "PONG"
+
+
+def test_a_client_that_pipelines_leaves_room(server: Server) -> None:
+    """How many calls of the TA come before another's request, which came at the same time."""
+    words = encoded("EXISTS", *[f"key-{number}" for number in range(1000)])
+    assert server.process
+    with server.connect("alice") as alice, server.connect("admin") as admin:
+        for _ in range(5):
+            before = calls(admin)
+            server.process.send_signal(signal.SIGSTOP)
+            alice.send(words * 4)
+            admin.send(encoded("INFO"))
+            server.process.send_signal(signal.SIGCONT)
+            assert calls_of(admin.reply()) - before < 100
+            assert [alice.reply() for _ in range(4)] == [0] * 4
+            assert calls(admin) - before >= 4000
+
+
+def test_orders_of_a_pipeline(server: Server) -> None:
+    """A request that takes several turns keeps its place, and ends in order."""
+    with server.connect("admin") as admin:
+        for _ in range(3):
+            for number in range(100):
+                assert admin.ask("SET", f"client-{number}", ALICE) == "OK"
+            names = [f"client-{number}" for number in range(150)]
+            admin.send(encoded("EXISTS", *names) + encoded("DEL", *names) + encoded("EXISTS", *names) + encoded("PING"))
+            assert [admin.reply() for _ in range(4)] == [100, 100, 0, "PONG"]
+        admin.send(encoded("EXISTS", *names) * 20 + encoded("QUIT"))
+        assert [admin.reply() for _ in range(21)] == [0] * 20 + ["OK"]
+        assert admin.closes()
+
+
+def calls(admin: Client) -> int:
+    return calls_of(admin.ask("INFO"))
+
+
+def calls_of(info: object) -> int:
+    assert isinstance(info, bytes)
+    (line,) = [line for line in info.decode().splitlines() if line.startswith("tee_calls:")]
+    return int(line.partition(":")[2])
 
 
 def test_idle_and_half_open(server: Server) -> None:

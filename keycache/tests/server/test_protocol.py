@@ -4,7 +4,7 @@ from pathlib import Path
 from shutil import which
 
 import pytest
-from keycached import ALICE, BOB, TOOL, Client, Refused, Server, encoded
+from keycached import ALICE, BOB, TOOL, Client, Refused, Server, Verbatim, encoded
 
 MOST = 65536
 
@@ -87,7 +87,13 @@ def scan(client: Client, *more: str) -> set[str]:
         (["AUTH", "bob", "x"], Refused("WRONGPASS invalid username-password pair or user is disabled.")),
         (["CLIENT", "SETINFO", "LIB-NAME", "x"], "OK"),
         (["COMMAND", "DOCS"], []),
-        (["HELLO", "3"], Refused("NOPROTO unsupported protocol version")),
+        (["HELLO", "1"], Refused("NOPROTO unsupported protocol version")),
+        (["HELLO", "4"], Refused("NOPROTO unsupported protocol version")),
+        (["HELLO", "x"], Refused("ERR Protocol version is not an integer or out of range")),
+        (["HELLO", "3", "AUTH", "bob", "x"], Refused("WRONGPASS invalid username-password pair or user is disabled.")),
+        (["HELLO", "3", "AUTH", "alice"], Refused("ERR Syntax error in HELLO option 'AUTH'")),
+        (["HELLO", "3", "SETNAME"], Refused("ERR Syntax error in HELLO option 'SETNAME'")),
+        (["HELLO", "3", "FLY", "x"], Refused("ERR Syntax error in HELLO option 'FLY'")),
         (["FLUSHALL"], Refused("ERR unknown command 'FLUSHALL'")),
         (["evil\r\n+OK"], Refused("ERR unknown command 'evil..+OK'")),
         (["GET"], Refused("ERR wrong number of arguments for 'GET' command")),
@@ -198,11 +204,40 @@ def test_stock_redis_cli(server: Server) -> None:
     assert cli("admin", "--scan", "--pattern", "b*") == "bob"
 
 
-def test_stock_redis_py(server: Server) -> None:
+def test_hello(server: Server) -> None:
+    """RESP2 until a client asks for RESP3, and after it asked for RESP2 again; what fails changes nothing."""
+    with server.connect("alice") as alice:
+        two = alice.ask("HELLO")
+        assert isinstance(two, list)
+        fields = dict(zip(two[::2], two[1::2], strict=True))
+        assert fields[b"server"] == b"keycache" and fields[b"proto"] == 2 and fields[b"role"] == b"master"
+        assert alice.ask("HELLO", "3", "AUTH", "bob", "x") == alice.ask("AUTH", "bob", "x")
+        alice.send(encoded("GET", "nobody"))
+        assert alice._line() == b"$-1"
+        three = alice.ask("HELLO", "3", "AUTH", "alice", "x", "SETNAME", "me")
+        assert three == fields | {b"proto": 3}
+        assert alice.ask("HELLO") == three
+        alice.send(encoded("GET", "nobody"))
+        assert alice._line() == b"_"
+        assert alice.ask("GET", "alice") == ALICE
+        info = alice.ask("INFO")
+        assert isinstance(info, Verbatim) and info.startswith(b"txt:# Server\r\n")
+        assert alice.ask("COMMAND", "DOCS") == {}
+        assert alice.ask("COMMAND") == []
+        assert alice.ask("HELLO", "2") == two
+        assert type(alice.ask("INFO")) is bytes
+    with server.connect("alice") as alice:
+        alice.send(encoded("GET", "nobody"))
+        assert alice._line() == b"$-1"
+
+
+@pytest.mark.parametrize("protocol", [2, 3])
+def test_stock_redis_py(server: Server, protocol: int) -> None:
     redis = pytest.importorskip("redis")
     client = redis.Redis(
         host="127.0.0.1",
         port=server.port,
+        protocol=protocol,
         ssl=True,
         ssl_ca_certs=str(server.ca / "ca.crt"),
         ssl_certfile=str(server.ca / "admin.crt"),
@@ -213,6 +248,7 @@ def test_stock_redis_py(server: Server) -> None:
     assert client.exists("client-1") == 1
     assert set(client.scan_iter()) == {b"alice", b"bob", b"carol", b"client-1"}
     assert client.info()["keys"] == 4
+    assert client.get("nobody") is None
     assert client.delete("client-1") == 1
     with pytest.raises(redis.ResponseError, match="unknown command"):
         client.flushall()
