@@ -24,6 +24,7 @@ from worldwise.lab.sandbox.limits import WITHOUT_ADDRESS_LIMIT
 from worldwise.lab.sandbox.network import Bind
 
 ROOT = "keycache"
+BROKER_ROOT = "broker"
 ARCHITECTURE = "arm64"
 TA_UUID = SPEC.apps["keycache"].uuid
 Notify = Callable[[str], None]
@@ -100,6 +101,32 @@ def fuzz_recipe() -> Recipe:
         outputs=("fuzz_requests",),
         trees=_trees("Makefile", "fuzz/fuzz_requests.c", "include", "server", "ta", "tests/ta/shim"),
     )
+
+
+def mosquitto_recipe() -> Recipe:
+    """The MQTT broker mosquitto, its clients and headers, for the root's own architecture."""
+    return Recipe(
+        name="mosquitto",
+        script="mosquitto.sh",
+        outputs=("mosquitto", "mosquitto_pub", "mosquitto_sub", "include/mosquitto.h"),
+        sources=("mosquitto",),
+    )
+
+
+@functools.cache
+def broker_root() -> Lab:
+    """The root of the broker and its plugin, built if it is missing. Raises WorldwiseError as `Lab.ensure` does."""
+    lab = open_lab(name=BROKER_ROOT)
+    lab.ensure()
+    return lab
+
+
+def mosquitto(notify: Notify = _silent) -> Path:
+    """A folder with mosquitto, mosquitto_pub, mosquitto_sub and include/, which run in the broker's root.
+
+    Raises WorldwiseError if the root or the programs cannot be built.
+    """
+    return ImageStore(broker_root(), notify).get(mosquitto_recipe()).directory
 
 
 @functools.cache
