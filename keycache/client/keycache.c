@@ -21,8 +21,8 @@
 #define DEFAULT_PORT "6380"
 #define DEFAULT_TIMEOUT_MS 10000u
 #define NONCE_BYTES 12u
-#define WORDS 5
-#define RELAY_WORDS 4
+#define WORDS 6
+#define RELAY_WORDS 5
 
 struct keycache {
 	int socket;
@@ -404,17 +404,28 @@ static enum keycache_error take_message(struct keycache *handle, redisReply *rep
 	return error;
 }
 
-enum keycache_error keycache_seal(struct keycache *handle, const char *id, const void *plain, size_t plain_size,
-				  void *message, size_t *size)
+static const char too_much_aad[] = "additional data has at most 1024 bytes";
+
+enum keycache_error keycache_seal_aad(struct keycache *handle, const char *id, const void *aad, size_t aad_size,
+				      const void *plain, size_t plain_size, void *message, size_t *size)
 {
-	const struct word words[] = { word("SEAL"), word(id), { plain, plain_size } };
+	const struct word words[] = { word("SEAL"), word(id), { plain, plain_size }, { aad, aad_size } };
 	redisReply *reply;
 	enum keycache_error error;
 
 	if (plain_size > KEYCACHE_MOST)
 		return fail(handle, KEYCACHE_ARGUMENT, "a plaintext has at most 65536 bytes", NULL);
-	error = ask(handle, words, 3, &reply);
+	if (aad_size > KEYCACHE_MOST_AAD)
+		return fail(handle, KEYCACHE_ARGUMENT, too_much_aad, NULL);
+	/* A server that takes none need not be told of none. */
+	error = ask(handle, words, aad_size ? 4 : 3, &reply);
 	return error ? error : take_message(handle, reply, message, size);
+}
+
+enum keycache_error keycache_seal(struct keycache *handle, const char *id, const void *plain, size_t plain_size,
+				  void *message, size_t *size)
+{
+	return keycache_seal_aad(handle, id, NULL, 0, plain, plain_size, message, size);
 }
 
 static bool message_fits(size_t size)
@@ -422,41 +433,60 @@ static bool message_fits(size_t size)
 	return size >= KEYCACHE_OVERHEAD && size <= KEYCACHE_MOST + KEYCACHE_OVERHEAD;
 }
 
-enum keycache_error keycache_open(struct keycache *handle, const char *id, const void *message, size_t message_size,
-				  void *plain, size_t *size)
+enum keycache_error keycache_open_aad(struct keycache *handle, const char *id, const void *aad, size_t aad_size,
+				      const void *message, size_t message_size, void *plain, size_t *size)
 {
 	const struct word words[] = { word("OPEN"),
 				      word(id),
 				      { message, NONCE_BYTES },
-				      { (const char *)message + NONCE_BYTES, message_size - NONCE_BYTES } };
+				      { (const char *)message + NONCE_BYTES, message_size - NONCE_BYTES },
+				      { aad, aad_size } };
 	redisReply *reply;
 	enum keycache_error error;
 
 	if (!message_fits(message_size))
 		return fail(handle, KEYCACHE_ARGUMENT, "a message has 28 to 65564 bytes", NULL);
-	error = ask(handle, words, 4, &reply);
+	if (aad_size > KEYCACHE_MOST_AAD)
+		return fail(handle, KEYCACHE_ARGUMENT, too_much_aad, NULL);
+	error = ask(handle, words, aad_size ? 5 : 4, &reply);
 	return error ? error : take(handle, reply, plain, size);
 }
 
-enum keycache_error keycache_reencrypt(struct keycache *handle, const char *from, const char *to, const void *message,
-				       size_t message_size, void *out, size_t *size)
+enum keycache_error keycache_open(struct keycache *handle, const char *id, const void *message, size_t message_size,
+				  void *plain, size_t *size)
+{
+	return keycache_open_aad(handle, id, NULL, 0, message, message_size, plain, size);
+}
+
+enum keycache_error keycache_reencrypt_aad(struct keycache *handle, const char *from, const char *to, const void *aad,
+					   size_t aad_size, const void *message, size_t message_size, void *out,
+					   size_t *size)
 {
 	const struct word words[WORDS] = { word("REENCRYPT"),
 					   word(from),
 					   word(to),
 					   { message, NONCE_BYTES },
-					   { (const char *)message + NONCE_BYTES, message_size - NONCE_BYTES } };
+					   { (const char *)message + NONCE_BYTES, message_size - NONCE_BYTES },
+					   { aad, aad_size } };
 	redisReply *reply;
 	enum keycache_error error;
 
 	if (!message_fits(message_size))
 		return fail(handle, KEYCACHE_ARGUMENT, "a message has 28 to 65564 bytes", NULL);
-	error = ask(handle, words, WORDS, &reply);
+	if (aad_size > KEYCACHE_MOST_AAD)
+		return fail(handle, KEYCACHE_ARGUMENT, too_much_aad, NULL);
+	error = ask(handle, words, aad_size ? WORDS : WORDS - 1, &reply);
 	return error ? error : take_message(handle, reply, out, size);
 }
 
-enum keycache_error keycache_relay(struct keycache *handle, const char *from, const void *message, size_t message_size,
-				   struct keycache_copy *copies, size_t count)
+enum keycache_error keycache_reencrypt(struct keycache *handle, const char *from, const char *to, const void *message,
+				       size_t message_size, void *out, size_t *size)
+{
+	return keycache_reencrypt_aad(handle, from, to, NULL, 0, message, message_size, out, size);
+}
+
+enum keycache_error keycache_relay(struct keycache *handle, const char *from, const void *aad, size_t aad_size,
+				   const void *message, size_t message_size, struct keycache_copy *copies, size_t count)
 {
 	struct word words[RELAY_WORDS + KEYCACHE_COPIES] = { word("RELAY"), word(from) };
 	redisReply *reply;
@@ -464,10 +494,13 @@ enum keycache_error keycache_relay(struct keycache *handle, const char *from, co
 
 	if (!message_fits(message_size))
 		return fail(handle, KEYCACHE_ARGUMENT, "a message has 28 to 65564 bytes", NULL);
+	if (aad_size > KEYCACHE_MOST_AAD)
+		return fail(handle, KEYCACHE_ARGUMENT, too_much_aad, NULL);
 	if (count > KEYCACHE_COPIES)
 		return fail(handle, KEYCACHE_ARGUMENT, "a message is relayed to at most 64 receivers at once", NULL);
 	words[2] = (struct word){ message, NONCE_BYTES };
 	words[3] = (struct word){ (const char *)message + NONCE_BYTES, message_size - NONCE_BYTES };
+	words[4] = (struct word){ aad, aad_size };
 	for (size_t i = 0; i < count; i++)
 		words[RELAY_WORDS + i] = word(copies[i].to);
 	error = ask(handle, words, RELAY_WORDS + count, &reply);

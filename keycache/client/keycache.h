@@ -21,8 +21,9 @@ extern "C" {
 
 #define KEYCACHE_OVERHEAD 28 /* bytes of a message besides its plaintext: nonce and tag */
 #define KEYCACHE_MOST 65536  /* bytes of a plaintext */
-#define KEYCACHE_NAME 64     /* bytes of the longest id */
-#define KEYCACHE_COPIES 64   /* receivers of one keycache_relay */
+#define KEYCACHE_MOST_AAD 1024
+#define KEYCACHE_NAME 64   /* bytes of the longest id */
+#define KEYCACHE_COPIES 64 /* receivers of one keycache_relay */
 
 enum keycache_error {
 	KEYCACHE_OK,
@@ -69,6 +70,17 @@ enum keycache_error keycache_open(struct keycache *handle, const char *id, const
 				  void *plain, size_t *size);
 enum keycache_error keycache_reencrypt(struct keycache *handle, const char *from, const char *to, const void *message,
 				       size_t message_size, void *out, size_t *size);
+/*
+ * The same with additional data (at most KEYCACHE_MOST_AAD bytes), which is no part of the message: what opens it must name the
+ * same. With REENCRYPT both messages have it.
+ */
+enum keycache_error keycache_seal_aad(struct keycache *handle, const char *id, const void *aad, size_t aad_size,
+				      const void *plain, size_t plain_size, void *message, size_t *size);
+enum keycache_error keycache_open_aad(struct keycache *handle, const char *id, const void *aad, size_t aad_size,
+				      const void *message, size_t message_size, void *plain, size_t *size);
+enum keycache_error keycache_reencrypt_aad(struct keycache *handle, const char *from, const char *to, const void *aad,
+					   size_t aad_size, const void *message, size_t message_size, void *out,
+					   size_t *size);
 /* A receiver of keycache_relay: its id, and what becomes of it. */
 struct keycache_copy {
 	const char *to;
@@ -77,11 +89,13 @@ struct keycache_copy {
 };
 
 /*
- * Re-encrypts one message for each of up to KEYCACHE_COPIES receivers in one request. The result is about the sender and the
+ * Re-encrypts one message for each of up to KEYCACHE_COPIES receivers in one request, additional data as with
+ * keycache_reencrypt_aad. The result is about the sender and the
  * message; with no receiver, KEYCACHE_OK says that the message is genuine.
  */
-enum keycache_error keycache_relay(struct keycache *handle, const char *from, const void *message, size_t message_size,
-				   struct keycache_copy *copies, size_t count);
+enum keycache_error keycache_relay(struct keycache *handle, const char *from, const void *aad, size_t aad_size,
+				   const void *message, size_t message_size, struct keycache_copy *copies,
+				   size_t count);
 /* Calls `each` for every id there is; for administrators. */
 enum keycache_error keycache_scan(struct keycache *handle, void (*each)(const char *id, void *context), void *context);
 /* Text, to be freed. */
@@ -89,12 +103,15 @@ enum keycache_error keycache_info(struct keycache *handle, char **text);
 
 /*
  * Messages of an MQTT broker that relays what it cannot read (mosquitto/): a payload names its sender, and a message follows
- * that is sealed by the sender's key or, once it was relayed, by the receiver's. No server is asked.
+ * that is sealed by the sender's key or, once it was relayed, by the receiver's. What stands before the message is its additional
+ * data: nobody can give it another sender. No server is asked.
  */
 #define KEYCACHE_PAYLOAD_HEAD (4 + KEYCACHE_NAME) /* bytes of a payload besides its message, at most */
 
 /* What is in a payload: pointers into it. */
 struct keycache_payload {
+	const void *head; /* what stands before the message */
+	size_t head_size;
 	const char *sender; /* no zero ends it */
 	size_t sender_size;
 	const void *message; /* nonce || ciphertext || tag */

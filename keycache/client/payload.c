@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Payloads of a broker that relays what it cannot read: "KC1", the sender's length and name, nonce, ciphertext, tag. */
+/*
+ * Payloads of a broker that relays what it cannot read: "KC1", the sender's length and name, nonce, ciphertext, tag. What stands
+ * before the nonce is additional data.
+ */
 #include <openssl/evp.h>
 #include <openssl/rand.h>
 #include <string.h>
@@ -30,7 +33,9 @@ bool keycache_payload_read(struct keycache_payload *payload, const void *bytes, 
 	if (size < HEAD_BYTES || memcmp(at, MAGIC, MAGIC_BYTES) != 0 || size - HEAD_BYTES < at[MAGIC_BYTES])
 		return false;
 	rest = size - HEAD_BYTES - at[MAGIC_BYTES];
-	*payload = (struct keycache_payload){ .sender = (const char *)at + HEAD_BYTES,
+	*payload = (struct keycache_payload){ .head = bytes,
+					      .head_size = size - rest,
+					      .sender = (const char *)at + HEAD_BYTES,
 					      .sender_size = at[MAGIC_BYTES],
 					      .message = at + HEAD_BYTES + at[MAGIC_BYTES],
 					      .message_size = rest };
@@ -45,21 +50,23 @@ static const EVP_CIPHER *cipher_of(size_t key_size)
 	return key_size == 32 ? EVP_aes_256_gcm() : NULL;
 }
 
-static bool encrypt(EVP_CIPHER_CTX *context, const EVP_CIPHER *cipher, const uint8_t *key, uint8_t *message,
-		    const void *plain, int size)
+static bool encrypt(EVP_CIPHER_CTX *context, const EVP_CIPHER *cipher, const uint8_t *key, const uint8_t *head,
+		    uint8_t *message, const void *plain, int size)
 {
 	uint8_t *body = message + NONCE_BYTES;
 	int written = 0;
 
 	return RAND_bytes(message, NONCE_BYTES) == 1 && EVP_EncryptInit_ex2(context, cipher, key, message, NULL) == 1 &&
+	       EVP_EncryptUpdate(context, NULL, &written, head, (int)(message - head)) == 1 &&
 	       (!size || EVP_EncryptUpdate(context, body, &written, plain, size) == 1) &&
 	       EVP_EncryptFinal_ex(context, body + size, &written) == 1 &&
 	       EVP_CIPHER_CTX_ctrl(context, EVP_CTRL_AEAD_GET_TAG, TAG_BYTES, body + size) == 1;
 }
 
-static bool decrypt(EVP_CIPHER_CTX *context, const EVP_CIPHER *cipher, const uint8_t *key, const uint8_t *message,
-		    uint8_t *plain, int size)
+static bool decrypt(EVP_CIPHER_CTX *context, const EVP_CIPHER *cipher, const uint8_t *key,
+		    const struct keycache_payload *payload, uint8_t *plain, int size)
 {
+	const uint8_t *message = payload->message;
 	const uint8_t *body = message + NONCE_BYTES;
 	uint8_t tag[TAG_BYTES];
 	int written = 0;
@@ -67,6 +74,7 @@ static bool decrypt(EVP_CIPHER_CTX *context, const EVP_CIPHER *cipher, const uin
 	memcpy(tag, body + size, sizeof(tag));
 	return EVP_DecryptInit_ex2(context, cipher, key, message, NULL) == 1 &&
 	       EVP_CIPHER_CTX_ctrl(context, EVP_CTRL_AEAD_SET_TAG, TAG_BYTES, tag) == 1 &&
+	       EVP_DecryptUpdate(context, NULL, &written, payload->head, (int)payload->head_size) == 1 &&
 	       (!size || EVP_DecryptUpdate(context, plain, &written, body, size) == 1) &&
 	       EVP_DecryptFinal_ex(context, plain + size, &written) == 1;
 }
@@ -91,7 +99,7 @@ enum keycache_error keycache_payload_seal(const char *sender, const void *key, s
 	memcpy(at, MAGIC, MAGIC_BYTES);
 	at[MAGIC_BYTES] = (uint8_t)name_size;
 	memcpy(at + HEAD_BYTES, sender, name_size);
-	good = encrypt(context, cipher, key, at + HEAD_BYTES + name_size, plain, (int)plain_size);
+	good = encrypt(context, cipher, key, at, at + HEAD_BYTES + name_size, plain, (int)plain_size);
 	EVP_CIPHER_CTX_free(context);
 	*size = due;
 	return good ? KEYCACHE_OK : KEYCACHE_ARGUMENT;
@@ -114,7 +122,7 @@ enum keycache_error keycache_payload_open(const void *key, size_t key_size, cons
 	context = EVP_CIPHER_CTX_new();
 	if (!context)
 		return KEYCACHE_ARGUMENT;
-	good = decrypt(context, cipher, key, payload.message, plain, (int)due);
+	good = decrypt(context, cipher, key, &payload, plain, (int)due);
 	EVP_CIPHER_CTX_free(context);
 	if (!good && due)
 		OPENSSL_cleanse(plain, due);

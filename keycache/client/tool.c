@@ -36,6 +36,8 @@ static const char help[] = "usage: keycache [options] VERB ...\n"
 			   "  --name NAME                  in the server's certificate, if it is not the host\n"
 			   "  --cacert FILE, --cert FILE, --key FILE\n"
 			   "  --demo DIR --as NAME         these three from what demo-ca made [--as admin]\n"
+			   "  --aad TEXT                   what a message is about: to open it, or to re-encrypt\n"
+			   "                               it, takes the same text\n"
 			   "  --in FILE, --out FILE        in place of stdin and stdout\n"
 			   "  --hex                        keys and messages as hexadecimal digits\n"
 			   "  --days DAYS                  how long demo-ca's clients are valid [3650]\n"
@@ -47,6 +49,7 @@ struct job {
 	struct keycache_address address;
 	const char *demo;
 	const char *as;
+	const char *aad;
 	const char *in;
 	const char *out;
 	bool random;
@@ -194,8 +197,8 @@ static int verb_seal(struct job *job, struct keycache *handle)
 	int code = read_in(job, false);
 
 	if (!code)
-		code = report(handle, keycache_seal(handle, job->words[0], job->bytes, job->size, job->result,
-						    &job->result_size));
+		code = report(handle, keycache_seal_aad(handle, job->words[0], job->aad, strlen(job->aad), job->bytes,
+							job->size, job->result, &job->result_size));
 	return code ? code : write_out(job, true);
 }
 
@@ -204,8 +207,8 @@ static int verb_open(struct job *job, struct keycache *handle)
 	int code = read_in(job, true);
 
 	if (!code)
-		code = report(handle, keycache_open(handle, job->words[0], job->bytes, job->size, job->result,
-						    &job->result_size));
+		code = report(handle, keycache_open_aad(handle, job->words[0], job->aad, strlen(job->aad), job->bytes,
+							job->size, job->result, &job->result_size));
 	return code ? code : write_out(job, false);
 }
 
@@ -214,8 +217,9 @@ static int verb_reencrypt(struct job *job, struct keycache *handle)
 	int code = read_in(job, true);
 
 	if (!code)
-		code = report(handle, keycache_reencrypt(handle, job->words[0], job->words[1], job->bytes, job->size,
-							 job->result, &job->result_size));
+		code = report(handle,
+			      keycache_reencrypt_aad(handle, job->words[0], job->words[1], job->aad, strlen(job->aad),
+						     job->bytes, job->size, job->result, &job->result_size));
 	return code ? code : write_out(job, true);
 }
 
@@ -296,29 +300,22 @@ static int run(struct job *job, const char *name, int count)
 	return code;
 }
 
-enum { HOST = 256, PORT, NAME, CACERT, CERT, KEY, DEMO, AS, IN, OUT, HEX, RANDOM, DAYS, HELP };
+enum { HOST = 256, PORT, NAME, CACERT, CERT, KEY, DEMO, AS, AAD, IN, OUT, HEX, RANDOM, DAYS, HELP };
 
 static const struct option options[] = {
-	{ "host", required_argument, NULL, HOST },
-	{ "port", required_argument, NULL, PORT },
-	{ "name", required_argument, NULL, NAME },
-	{ "cacert", required_argument, NULL, CACERT },
-	{ "cert", required_argument, NULL, CERT },
-	{ "key", required_argument, NULL, KEY },
-	{ "demo", required_argument, NULL, DEMO },
-	{ "as", required_argument, NULL, AS },
-	{ "in", required_argument, NULL, IN },
-	{ "out", required_argument, NULL, OUT },
-	{ "hex", no_argument, NULL, HEX },
-	{ "random", no_argument, NULL, RANDOM },
-	{ "days", required_argument, NULL, DAYS },
-	{ "help", no_argument, NULL, HELP },
-	{ NULL, 0, NULL, 0 },
+	{ "host", required_argument, NULL, HOST }, { "port", required_argument, NULL, PORT },
+	{ "name", required_argument, NULL, NAME }, { "cacert", required_argument, NULL, CACERT },
+	{ "cert", required_argument, NULL, CERT }, { "key", required_argument, NULL, KEY },
+	{ "demo", required_argument, NULL, DEMO }, { "as", required_argument, NULL, AS },
+	{ "aad", required_argument, NULL, AAD },   { "in", required_argument, NULL, IN },
+	{ "out", required_argument, NULL, OUT },   { "hex", no_argument, NULL, HEX },
+	{ "random", no_argument, NULL, RANDOM },   { "days", required_argument, NULL, DAYS },
+	{ "help", no_argument, NULL, HELP },       { NULL, 0, NULL, 0 },
 };
 
 int main(int argc, char **argv)
 {
-	static struct job job = { .as = "admin", .days = DEMO_DAYS };
+	static struct job job = { .as = "admin", .aad = "", .days = DEMO_DAYS };
 	int option;
 	int code;
 
@@ -347,6 +344,9 @@ int main(int argc, char **argv)
 			break;
 		case AS:
 			job.as = optarg;
+			break;
+		case AAD:
+			job.aad = optarg;
 			break;
 		case IN:
 			job.in = optarg;

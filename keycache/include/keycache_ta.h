@@ -25,13 +25,15 @@
 #define KEYCACHE_TAG_BYTES 16
 #define KEYCACHE_EXTRA_BYTES (KEYCACHE_NONCE_BYTES + KEYCACHE_TAG_BYTES) /* that a message has besides its plaintext */
 #define KEYCACHE_PAYLOAD_BYTES 65536                                     /* the longest plaintext of one command */
+#define KEYCACHE_AAD_BYTES 1024                                          /* the most additional data of one command */
 #define KEYCACHE_RELAXED_MOST 32 /* relaxed SETs that wait; one more writes them all */
 
 /*
  * Parameters 0 to 3, as GlobalPlatform numbers them; those that are not named are of type none.
  * id: memref in, 1 to KEYCACHE_ID_BYTES printable ASCII characters without spaces.
  * offer: memref in, a struct keycache_offer, or of size 0.
- * message: nonce || ciphertext || tag. Messages have no additional data.
+ * named: an id, and if the message has additional data, a zero byte and this.
+ * message: nonce || ciphertext || tag.
  * An output that does not fit gets TEE_ERROR_SHORT_BUFFER and the size that is due. With any other error than that nothing
  * is written to outputs in memory, and their sizes are 0.
  */
@@ -39,7 +41,9 @@ enum keycache_command {
 	/*
 	 * 0: value in, a = enum keycache_storage, b = enum keycache_policy; 1: value in, a = bytes of the cache,
 	 * b = KEYCACHE_ALLOW_GET and so on; 2: value in, a = bytes of the index, or 0 for the TA's default, b = 0.
-	 * What is configured already stays, cache and all; what differs begins anew, after relaxed SETs are written.
+	 * What is configured already stays, cache and all; what differs begins anew, after relaxed SETs are written. What cannot
+	 * be configured leaves the configuration of before. Who configures the TA first owns it until it is unloaded: sessions
+	 * of another login are refused with TEE_ERROR_ACCESS_DENIED.
 	 */
 	KEYCACHE_CONFIGURE = 1,
 	/*
@@ -53,14 +57,15 @@ enum keycache_command {
 	KEYCACHE_DELETE,
 	KEYCACHE_EXISTS,
 	/*
-	 * 0: memref in, struct keycache_pair; 1: memref in, message; 2: memref out, message of the other's key with a fresh
+	 * 0: memref in, struct keycache_pair, and behind it the additional data that both messages have, if any; 1: memref in,
+	 * message; 2: memref out, message of the other's key with a fresh
 	 * nonce; 3: value out, a = how many of the keys came from the cache, b = whose key the error is about:
 	 * KEYCACHE_OF_FROM, KEYCACHE_OF_TO or both (which have the same error then).
 	 */
 	KEYCACHE_REENCRYPT,
-	/* 0: id; 1: memref in, plaintext; 2: memref out, message; 3: offer. */
+	/* 0: named; 1: memref in, plaintext; 2: memref out, message; 3: offer. */
 	KEYCACHE_SEAL,
-	/* 0: id; 1: memref in, message; 2: memref out, plaintext; 3: offer. */
+	/* 0: named; 1: memref in, message; 2: memref out, plaintext; 3: offer. */
 	KEYCACHE_OPEN,
 	/* 0: id; 1: offer, not empty. Puts a key into the cache and uses it for nothing. */
 	KEYCACHE_LOAD,
@@ -83,7 +88,7 @@ enum keycache_command {
 	 */
 	KEYCACHE_REPAIR,
 	/*
-	 * One message for several: opened once, sealed for each. 0: memref in, struct keycache_fan, and behind it for each
+	 * One message for several: opened once, sealed for each. 0: memref in, struct keycache_fan, its additional data, and for each
 	 * receiver a struct keycache_receiver and, if that has one, its offer; 1: memref in, message; 2: memref out, of
 	 * KEYCACHE_FAN_STRIDE of the message's size for each receiver, a message with a fresh nonce at the beginning of
 	 * each; 3: memref out, a result of 32 bits for each receiver: those of a key alone, and what is in its part of 2 says
@@ -122,8 +127,12 @@ enum keycache_policy {
 #define KEYCACHE_NOT_CONFIGURED 0x80010007u
 #define KEYCACHE_FULL 0x80010008u /* LOAD with the host's policy: nothing is free, and no victim is named */
 
+#define KEYCACHE_WORN_OUT                                                                                              \
+	0x80010009u /* the key has sealed as many messages as random nonces are good for: set a new one */
+
 /* Of keycache_record.flags. */
 #define KEYCACHE_GETTABLE 1u /* was set with KEYCACHE_ALLOW_GET: others can not be got, whatever is configured later */
+#define KEYCACHE_WORN 2u     /* opens messages, and seals none any more */
 
 /* A sealed record, as the normal world keeps it. What stands before the nonce is readable there, and authenticated. */
 struct keycache_record {
@@ -170,6 +179,7 @@ struct keycache_fan {
 	uint8_t reserved;
 	uint8_t from[KEYCACHE_ID_BYTES];
 	struct keycache_offer from_offer;
+	uint32_t aad_size; /* bytes of additional data, which follow: the message's, and each receiver's */
 };
 
 struct keycache_receiver {

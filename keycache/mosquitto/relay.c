@@ -175,7 +175,8 @@ static enum relay_result ask(const char *sender, const struct keycache_payload *
 
 		if (!relay_reachable())
 			return RELAY_LATER;
-		error = keycache_relay(connection, sender, payload->message, payload->message_size, copies, count);
+		error = keycache_relay(connection, sender, payload->head, payload->head_size, payload->message,
+				       payload->message_size, copies, count);
 		switch (error) {
 		case KEYCACHE_OK:
 			return RELAY_DONE;

@@ -102,6 +102,10 @@ int main(int argc, char **argv)
 			      "keycached: the trusted application does not start (%s, result 0x%08" PRIx32 "): is "
 			      "tee-supplicant running, is the TA installed, does it support --storage as given?\n",
 			      tee_backend.name, res);
+		if (res == RESULT_ACCESS_DENIED)
+			(void)fputs("keycached: a program of another user has configured it before; it is that user's "
+				    "until it is unloaded\n",
+				    stderr);
 		service_end(&service);
 		return 1;
 	}

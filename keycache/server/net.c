@@ -11,6 +11,7 @@
 #include <sys/socket.h>
 #include <uv.h>
 
+#include "notify.h"
 #include "tls.h"
 
 #define READ_BYTES 65536u
@@ -714,6 +715,7 @@ static void on_end(uv_signal_t *signal, int number)
 	if (net->stopping)
 		return;
 	say("ends: replies go out, then it closes", NULL);
+	notify("STOPPING=1");
 	net->stopping = true;
 	net->ending = END_SECONDS;
 	uv_close((uv_handle_t *)&net->listener, NULL);
@@ -792,6 +794,7 @@ static int start_listening(struct net *net)
 	(void)printf("keycached: listening on %s port %u\n", net->options->listen,
 		     (unsigned)ntohs(((struct sockaddr_in *)&address)->sin_port));
 	(void)fflush(stdout);
+	notify("READY=1");
 	return 0;
 }
 

@@ -91,6 +91,9 @@ static void *create_string(const redisReadTask *task, char *text, size_t size)
 
 	if (!task->parent || task->type != REDIS_REPLY_STRING)
 		return refuse(task, not_bulk);
+	/* hiredis reads them and does not look. */
+	if (text[size] != '\r' || text[size + 1] != '\n')
+		return refuse(task, "ERR Protocol error: a bulk string does not end where it says");
 	request = task->parent->obj;
 	if (size > resp->max_request - request->bytes)
 		return refuse(task, too_large);
@@ -190,6 +193,29 @@ enum resp_state resp_feed(struct resp *resp, const void *data, size_t size)
 	return RESP_MORE;
 }
 
+/*
+ * Whether a bulk string is on its way that the request has no room for: hiredis would take in all of it first. It has read the
+ * dollar sign; what stands next are the digits.
+ */
+static bool announces_too_much(const struct resp *resp)
+{
+	const redisReader *reader = resp->reader;
+	const struct resp_request *request;
+	size_t size = 0;
+
+	if (reader->ridx < 1 || reader->task[reader->ridx]->type != REDIS_REPLY_STRING)
+		return false;
+	request = reader->task[0]->obj;
+	for (size_t at = reader->pos; at < reader->len && size <= resp->max_request; at++) {
+		char one = reader->buf[at];
+
+		if (one < '0' || one > '9')
+			return one == '\r' && size > resp->max_request - request->bytes;
+		size = size * 10 + (size_t)(one - '0');
+	}
+	return size > resp->max_request;
+}
+
 /* What was read stays in the reader's buffer until something else comes: of no use, but for who gets hold of the memory. */
 static void wipe_consumed(struct resp *resp)
 {
@@ -217,8 +243,8 @@ enum resp_state resp_next(struct resp *resp, struct resp_request **request)
 			return failed(resp, "ERR Protocol error");
 		}
 		if (!got) {
-			/* A bulk string's bytes wait in the reader until they are complete. */
-			if (reader->len - reader->pos > resp->max_request)
+			/* A bulk string's bytes wait in the reader until they are complete, and so does a line without an end. */
+			if (announces_too_much(resp) || reader->len - reader->pos > resp->max_request)
 				return failed(resp, too_large);
 			wipe_consumed(resp);
 			return RESP_MORE;

@@ -17,7 +17,8 @@
 
 #include "version.h"
 
-#define RECORD_TRIES 3
+/* The first key's record is missing, then stale; then the second one's is; then both are good. */
+#define RECORD_TRIES 4
 #define SCAN_BYTES 4096
 
 struct call {
@@ -96,6 +97,9 @@ static void answer_result(const struct call *call, uint32_t res)
 		resp_error(call->reply,
 			   "NOGET keys do not leave the TEE: use SEAL, OPEN and REENCRYPT. A server started with "
 			   "--allow-get gives out keys that were set while it was on");
+		break;
+	case KEYCACHE_WORN_OUT:
+		resp_error(call->reply, "WORN the key has sealed as many messages as it is good for: set a new one");
 		break;
 	case RESULT_TARGET_DEAD:
 		resp_error(call->reply, "TRYAGAIN the trusted application starts anew");
@@ -221,36 +225,45 @@ static void undo(struct service *service, struct use *use)
 
 enum operation { GET, SEAL, UNSEAL, REENCRYPT };
 
-static uint32_t operate(struct service *service, enum operation operation, struct use uses[2], size_t in_size,
-			size_t *size, uint32_t *whose)
+/* service->in has in_size bytes, and what they are about. */
+struct job {
+	enum operation operation;
+	size_t in_size;
+	struct tee_aad aad;
+};
+
+static uint32_t operate(struct service *service, const struct job *job, struct use uses[2], size_t *size,
+			uint32_t *whose)
 {
 	struct tee_key first = { uses[0].id.text, uses[0].bare ? NULL : &uses[0].offer };
 	struct tee_key second = { uses[1].id.text, uses[1].bare ? NULL : &uses[1].offer };
 
+	size_t in_size = job->in_size;
+
 	/* No more than is needed: what is offered for output is mapped into the TA page by page. */
 	*size = in_size;
 	*whose = KEYCACHE_OF_FROM;
-	switch (operation) {
+	switch (job->operation) {
 	case GET:
 		*size = KEYCACHE_KEY_BYTES;
 		return tee_get(&service->tee, first, service->out, size);
 	case SEAL:
 		*size = in_size + KEYCACHE_EXTRA_BYTES;
-		return tee_seal(&service->tee, first, service->in, in_size, service->out, size);
+		return tee_seal(&service->tee, first, job->aad, service->in, in_size, service->out, size);
 	case UNSEAL:
 		/* What is asked for must be there to be written to, even if it is nothing. */
 		*size = in_size > KEYCACHE_EXTRA_BYTES ? in_size - KEYCACHE_EXTRA_BYTES : 1;
-		return tee_unseal(&service->tee, first, service->in, in_size, service->out, size);
+		return tee_unseal(&service->tee, first, job->aad, service->in, in_size, service->out, size);
 	default:
-		return tee_reencrypt(&service->tee, first, second, service->in, in_size, service->out, size, whose);
+		return tee_reencrypt(&service->tee, first, second, job->aad, service->in, in_size, service->out, size,
+				     whose);
 	}
 }
 
 /* service->in is worked on under one or two keys; the result is in service->out. */
-static uint32_t work(struct service *service, enum operation operation, struct use uses[2], size_t in_size,
-		     size_t *size)
+static uint32_t work(struct service *service, const struct job *job, struct use uses[2], size_t *size)
 {
-	size_t count = operation == REENCRYPT ? 2 : 1;
+	size_t count = job->operation == REENCRYPT ? 2 : 1;
 	uint32_t anew = 0;
 	uint32_t whose = 0;
 	uint32_t res = RESULT_OK;
@@ -272,7 +285,7 @@ static uint32_t work(struct service *service, enum operation operation, struct u
 		if (!i)
 			for (size_t k = 0; k < count && !naive(service); k++)
 				decide(service, &uses[k]);
-		res = operate(service, operation, uses, in_size, size, &whose);
+		res = operate(service, job, uses, size, &whose);
 		if (res != KEYCACHE_MISS && res != KEYCACHE_STALE && res != KEYCACHE_FORGED)
 			break;
 		/* KEYCACHE_OF_FROM is bit 0. */
@@ -286,8 +299,8 @@ static uint32_t work(struct service *service, enum operation operation, struct u
 		if (i + 1 < RECORD_TRIES)
 			res = RESULT_OK;
 	}
-	/* These two come after the key was found, and kept if it was to be. */
-	if (res && res != KEYCACHE_BAD_TAG && res != KEYCACHE_GET_OFF)
+	/* These come after the key was found, and kept if it was to be. */
+	if (res && res != KEYCACHE_BAD_TAG && res != KEYCACHE_GET_OFF && res != KEYCACHE_WORN_OUT)
 		for (size_t k = 0; k < count; k++)
 			undo(service, &uses[k]);
 	return res;
@@ -323,7 +336,8 @@ static struct tee_key key_to_send(const struct use *use)
 }
 
 /* One message for these receivers, in one call of the TA but for keys whose records it did not take. */
-static uint32_t fan_out(struct service *service, struct use *from, struct fan_use *to, size_t count, size_t in_size)
+static uint32_t fan_out(struct service *service, struct use *from, struct fan_use *to, size_t count,
+			const struct job *job)
 {
 	struct tee_receiver receivers[KEYCACHE_FAN_MOST];
 	size_t asked = 0;
@@ -348,8 +362,8 @@ static uint32_t fan_out(struct service *service, struct use *from, struct fan_us
 		receivers[asked++].key = key_to_send(&to[k].use);
 	}
 	for (int i = 0; i < RECORD_TRIES; i++) {
-		res = tee_fan_out(&service->tee, key_to_send(from), receivers, asked, service->in, in_size,
-				  service->fan);
+		res = tee_fan_out(&service->tee, key_to_send(from), receivers, asked, job->aad, service->in,
+				  job->in_size, service->fan);
 		if (!record_is_wrong(res) || i + 1 == RECORD_TRIES)
 			break;
 		res = find_again(service, from);
@@ -367,11 +381,11 @@ static uint32_t fan_out(struct service *service, struct use *from, struct fan_us
 			if (to[k].result)
 				break;
 			again.key = key_to_send(&to[k].use);
-			(void)tee_fan_out(&service->tee, key_to_send(from), &again, 1, service->in, in_size,
-					  service->fan + to[k].part * KEYCACHE_FAN_STRIDE(in_size));
+			(void)tee_fan_out(&service->tee, key_to_send(from), &again, 1, job->aad, service->in,
+					  job->in_size, service->fan + to[k].part * KEYCACHE_FAN_STRIDE(job->in_size));
 			to[k].result = again.result;
 		}
-		if (to[k].result)
+		if (to[k].result && to[k].result != KEYCACHE_WORN_OUT)
 			undo(service, &to[k].use);
 	}
 	if (res && res != KEYCACHE_BAD_TAG)
@@ -538,7 +552,7 @@ static void command_get(const struct call *call)
 		answer_result(call, KEYCACHE_GET_OFF);
 		return;
 	}
-	res = work(service, GET, uses, 0, &size);
+	res = work(service, &(const struct job){ .operation = GET }, uses, &size);
 	if (res == KEYCACHE_NO_KEY)
 		resp_nil(call->reply, call->client->resp3);
 	else if (res)
@@ -713,8 +727,21 @@ static void answer_message(const struct call *call, uint32_t res, size_t size)
 	resp_bulk(call->reply, message + KEYCACHE_NONCE_BYTES, size - KEYCACHE_NONCE_BYTES);
 }
 
+/* The additional data of a request, if it has that argument. False, and an answer, if it is too much. */
+static bool take_aad(const struct call *call, size_t index, struct tee_aad *aad)
+{
+	*aad = (struct tee_aad){ 0 };
+	if (call->request->count <= index)
+		return true;
+	*aad = (struct tee_aad){ argument(call, index)->data, argument(call, index)->size };
+	if (aad->size > KEYCACHE_AAD_BYTES)
+		resp_error(call->reply, "ERR additional data has at most 1024 bytes");
+	return aad->size <= KEYCACHE_AAD_BYTES;
+}
+
 static void command_seal(const struct call *call)
 {
+	struct job job = { .operation = SEAL };
 	struct use uses[2] = { { .id = key_of(call, 1, TO_USE) } };
 	const struct resp_argument *plain = argument(call, 2);
 	size_t size;
@@ -724,27 +751,30 @@ static void command_seal(const struct call *call)
 		resp_error(call->reply, "ERR a plaintext has at most 65536 bytes");
 		return;
 	}
+	if (!take_aad(call, 3, &job.aad))
+		return;
 	memcpy(call->service->in, plain->data, plain->size);
-	res = work(call->service, SEAL, uses, plain->size, &size);
+	job.in_size = plain->size;
+	res = work(call->service, &job, uses, &size);
 	answer_message(call, res, size);
 	wipe(call->service, plain->size, 0);
 }
 
 static void command_open(const struct call *call)
 {
+	struct job job = { .operation = UNSEAL };
 	struct use uses[2] = { { .id = key_of(call, 1, TO_USE) } };
-	size_t in_size;
 	size_t size;
 	uint32_t res;
 
-	if (!take_message(call, 2, &in_size))
+	if (!take_aad(call, 4, &job.aad) || !take_message(call, 2, &job.in_size))
 		return;
-	res = work(call->service, UNSEAL, uses, in_size, &size);
+	res = work(call->service, &job, uses, &size);
 	if (res)
 		answer_result(call, res);
 	else
 		resp_bulk(call->reply, call->service->out, size);
-	wipe(call->service, 0, in_size);
+	wipe(call->service, 0, job.in_size);
 }
 
 /* The ids of the first two arguments, if there is a right to pass messages on from the one to the other. */
@@ -757,8 +787,8 @@ static bool may_relay(const struct call *call, struct id *from, struct id *to)
 
 static void command_reencrypt(const struct call *call)
 {
+	struct job job = { .operation = REENCRYPT };
 	struct use uses[2] = { 0 };
-	size_t in_size;
 	size_t size;
 	uint32_t res;
 
@@ -766,9 +796,9 @@ static void command_reencrypt(const struct call *call)
 		uses[0].id = key_of(call, 1, TO_USE);
 		uses[1].id = key_of(call, 2, TO_REENCRYPT);
 	}
-	if (!take_message(call, 3, &in_size))
+	if (!take_aad(call, 5, &job.aad) || !take_message(call, 3, &job.in_size))
 		return;
-	res = work(call->service, REENCRYPT, uses, in_size, &size);
+	res = work(call->service, &job, uses, &size);
 	answer_message(call, res, size);
 }
 
@@ -787,7 +817,7 @@ static bool may_receive(const struct call *call, bool use_from, const struct id 
 }
 
 /*
- * RELAY from nonce ciphertext [to ...]: answers as many as there are receivers, each a message or an error; an error alone if
+ * RELAY from nonce ciphertext aad [to ...]: answers as many as there are receivers, each a message or an error; an error alone if
  * it is about the sender.
  */
 static void command_relay(const struct call *call)
@@ -795,18 +825,18 @@ static void command_relay(const struct call *call)
 	struct service *service = call->service;
 	const struct acl *acl = service->acl;
 	const char *name = call->client->id.text;
-	const size_t first = 4;
+	const size_t first = 5;
 	size_t count = call->request->count - first;
 	struct fan_use to[KEYCACHE_FAN_MOST];
 	struct use from = { .id = { ID_ABSENT } };
+	struct job job = { .operation = REENCRYPT };
 	struct id id;
-	size_t in_size;
 	size_t stride;
 	size_t at_once;
 	bool use_from;
 	uint32_t res;
 
-	if (!take_message(call, 2, &in_size))
+	if (!take_aad(call, 4, &job.aad) || !take_message(call, 2, &job.in_size))
 		return;
 	if (!id_make(&id, argument(call, 1)->data, argument(call, 1)->size))
 		id = from.id;
@@ -815,7 +845,7 @@ static void command_relay(const struct call *call)
 		from.id = id;
 	else
 		service->counts.denied++;
-	stride = KEYCACHE_FAN_STRIDE(in_size);
+	stride = KEYCACHE_FAN_STRIDE(job.in_size);
 	at_once = TEE_FAN_BYTES / stride < KEYCACHE_FAN_MOST ? TEE_FAN_BYTES / stride : KEYCACHE_FAN_MOST;
 	for (size_t k = 0; k < count; k++) {
 		to[k] = (struct fan_use){ .use = { .id = { ID_ABSENT } } };
@@ -827,7 +857,7 @@ static void command_relay(const struct call *call)
 	for (size_t begin = 0; begin < count || !begin; begin += at_once) {
 		size_t size = count - begin < at_once ? count - begin : at_once;
 
-		res = fan_out(service, &from, to + begin, size, in_size);
+		res = fan_out(service, &from, to + begin, size, &job);
 		if (res) {
 			/* The first receivers may have theirs: it is the answer for each of the others then. */
 			for (size_t k = begin; k < (begin ? count : 1); k++)
@@ -845,7 +875,7 @@ static void command_relay(const struct call *call)
 			}
 			resp_array(call->reply, 2);
 			resp_bulk(call->reply, copy, KEYCACHE_NONCE_BYTES);
-			resp_bulk(call->reply, copy + KEYCACHE_NONCE_BYTES, in_size - KEYCACHE_NONCE_BYTES);
+			resp_bulk(call->reply, copy + KEYCACHE_NONCE_BYTES, job.in_size - KEYCACHE_NONCE_BYTES);
 		}
 	}
 }
@@ -943,10 +973,10 @@ static const struct {
 	{ "INFO", 1, 2, command_info },
 	{ "AUTH", 2, 3, command_auth },
 	{ "QUIT", 1, 1, command_quit },
-	{ "SEAL", 3, 3, command_seal },
-	{ "OPEN", 4, 4, command_open },
-	{ "REENCRYPT", 5, 5, command_reencrypt },
-	{ "RELAY", 4, 4 + KEYCACHE_FAN_MOST, command_relay },
+	{ "SEAL", 3, 4, command_seal },
+	{ "OPEN", 4, 5, command_open },
+	{ "REENCRYPT", 5, 6, command_reencrypt },
+	{ "RELAY", 5, 5 + KEYCACHE_FAN_MOST, command_relay },
 	{ "HELLO", 1, RESP_ELEMENTS, command_hello },
 	{ "CLIENT", 2, RESP_ELEMENTS, command_client },
 	{ "COMMAND", 1, RESP_ELEMENTS, command_command },

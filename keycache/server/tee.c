@@ -6,6 +6,8 @@
 
 #include "watchdog.h"
 
+_Static_assert(sizeof(struct keycache_pair) % 4 == 0, "additional data stands right behind a pair");
+
 static uint64_t now_ms(void)
 {
 	struct timespec now;
@@ -88,7 +90,8 @@ static uint32_t invoke(struct tee *tee, uint32_t command, struct tee_parameter p
 	watchdog_begin(command == KEYCACHE_REPAIR);
 	res = tee_backend.invoke(command, parameters);
 	watchdog_end();
-	if (res == RESULT_TARGET_DEAD || res == RESULT_COMMUNICATION) {
+	/* Without its configuration it is as good as new, and has nothing in its cache. */
+	if (res == RESULT_TARGET_DEAD || res == RESULT_COMMUNICATION || res == KEYCACHE_NOT_CONFIGURED) {
 		tee_backend.close();
 		tee->open = false;
 		tee->restarts++;
@@ -152,44 +155,67 @@ uint32_t tee_exists(struct tee *tee, const char *id)
 	return by_name(tee, KEYCACHE_EXISTS, id);
 }
 
-static uint32_t crypt_with(struct tee *tee, uint32_t command, struct tee_key key, const void *in, size_t in_size,
-			   void *out, size_t *size)
+/* With the id alone, if there is no additional data. */
+static uint32_t crypt_with(struct tee *tee, uint32_t command, struct tee_key key, struct tee_aad aad, const void *in,
+			   size_t in_size, void *out, size_t *size)
 {
 	struct tee_parameter parameters[4] = { name(key.id), input(in, in_size), output(out, *size), offered(key) };
-	uint32_t res = invoke(tee, command, parameters);
+	uint8_t named[KEYCACHE_ID_BYTES + 1 + KEYCACHE_AAD_BYTES];
+	size_t length = parameters[0].size;
+	uint32_t res;
 
+	if (aad.size) {
+		if (aad.size > KEYCACHE_AAD_BYTES)
+			return RESULT_BAD_PARAMETERS;
+		memcpy(named, key.id, length + 1);
+		memcpy(named + length + 1, aad.data, aad.size);
+		parameters[0] = input(named, length + 1 + aad.size);
+	}
+	res = invoke(tee, command, parameters);
 	*size = parameters[2].size;
 	return res;
 }
 
-uint32_t tee_seal(struct tee *tee, struct tee_key key, const void *in, size_t in_size, void *out, size_t *size)
+uint32_t tee_seal(struct tee *tee, struct tee_key key, struct tee_aad aad, const void *in, size_t in_size, void *out,
+		  size_t *size)
 {
-	return crypt_with(tee, KEYCACHE_SEAL, key, in, in_size, out, size);
+	return crypt_with(tee, KEYCACHE_SEAL, key, aad, in, in_size, out, size);
 }
 
-uint32_t tee_unseal(struct tee *tee, struct tee_key key, const void *in, size_t in_size, void *out, size_t *size)
+uint32_t tee_unseal(struct tee *tee, struct tee_key key, struct tee_aad aad, const void *in, size_t in_size, void *out,
+		    size_t *size)
 {
-	return crypt_with(tee, KEYCACHE_OPEN, key, in, in_size, out, size);
+	return crypt_with(tee, KEYCACHE_OPEN, key, aad, in, in_size, out, size);
 }
 
-uint32_t tee_reencrypt(struct tee *tee, struct tee_key from, struct tee_key to, const void *in, size_t in_size,
-		       void *out, size_t *size, uint32_t *whose)
+uint32_t tee_reencrypt(struct tee *tee, struct tee_key from, struct tee_key to, struct tee_aad aad, const void *in,
+		       size_t in_size, void *out, size_t *size, uint32_t *whose)
 {
-	struct keycache_pair pair = { .from_length = (uint8_t)strlen(from.id), .to_length = (uint8_t)strlen(to.id) };
-	struct tee_parameter parameters[4] = {
-		input(&pair, sizeof(pair)), input(in, in_size), output(out, *size), { .kind = TEE_VALUE_OUT }
-	};
+	struct {
+		struct keycache_pair pair;
+		uint8_t aad[KEYCACHE_AAD_BYTES];
+	} both;
+	struct keycache_pair *pair = &both.pair;
+	struct tee_parameter parameters[4] = { input(&both, sizeof(*pair) + aad.size),
+					       input(in, in_size),
+					       output(out, *size),
+					       { .kind = TEE_VALUE_OUT } };
 	uint32_t res;
 
-	memcpy(pair.from, from.id, pair.from_length);
-	memcpy(pair.to, to.id, pair.to_length);
+	if (aad.size > KEYCACHE_AAD_BYTES)
+		return RESULT_BAD_PARAMETERS;
+	if (aad.size)
+		memcpy(both.aad, aad.data, aad.size);
+	*pair = (struct keycache_pair){ .from_length = (uint8_t)strlen(from.id), .to_length = (uint8_t)strlen(to.id) };
+	memcpy(pair->from, from.id, pair->from_length);
+	memcpy(pair->to, to.id, pair->to_length);
 	if (from.offer) {
-		pair.has_from = 1;
-		pair.from_offer = *from.offer;
+		pair->has_from = 1;
+		pair->from_offer = *from.offer;
 	}
 	if (to.offer) {
-		pair.has_to = 1;
-		pair.to_offer = *to.offer;
+		pair->has_to = 1;
+		pair->to_offer = *to.offer;
 	}
 	res = invoke(tee, KEYCACHE_REENCRYPT, parameters);
 	*size = parameters[2].size;
@@ -197,12 +223,14 @@ uint32_t tee_reencrypt(struct tee *tee, struct tee_key from, struct tee_key to, 
 	return res;
 }
 
-uint32_t tee_fan_out(struct tee *tee, struct tee_key from, struct tee_receiver *to, size_t count, const void *in,
-		     size_t in_size, void *out)
+uint32_t tee_fan_out(struct tee *tee, struct tee_key from, struct tee_receiver *to, size_t count, struct tee_aad aad,
+		     const void *in, size_t in_size, void *out)
 {
-	uint8_t words[sizeof(struct keycache_fan) +
+	uint8_t words[sizeof(struct keycache_fan) + KEYCACHE_AAD_BYTES +
 		      KEYCACHE_FAN_MOST * (sizeof(struct keycache_receiver) + sizeof(struct keycache_offer))];
-	struct keycache_fan fan = { .count = (uint8_t)count, .from_length = (uint8_t)strlen(from.id) };
+	struct keycache_fan fan = { .count = (uint8_t)count,
+				    .from_length = (uint8_t)strlen(from.id),
+				    .aad_size = (uint32_t)aad.size };
 	uint32_t results[KEYCACHE_FAN_MOST] = { 0 };
 	/* What is asked for must be there to be written to, even if it is nothing. */
 	size_t most = count ? count : 1;
@@ -210,12 +238,17 @@ uint32_t tee_fan_out(struct tee *tee, struct tee_key from, struct tee_receiver *
 	struct tee_parameter parameters[4];
 	uint32_t res;
 
+	if (aad.size > KEYCACHE_AAD_BYTES)
+		return RESULT_BAD_PARAMETERS;
 	memcpy(fan.from, from.id, fan.from_length);
 	if (from.offer) {
 		fan.has_from = 1;
 		fan.from_offer = *from.offer;
 	}
 	memcpy(words, &fan, sizeof(fan));
+	if (aad.size)
+		memcpy(words + at, aad.data, aad.size);
+	at += aad.size;
 	for (size_t i = 0; i < count; i++) {
 		struct keycache_receiver receiver = { .length = (uint8_t)strlen(to[i].key.id),
 						      .has_offer = to[i].key.offer != NULL };

@@ -18,6 +18,7 @@
 
 /* GlobalPlatform's results that the server tells apart. */
 #define RESULT_OK 0u
+#define RESULT_ACCESS_DENIED 0xFFFF0001u
 #define RESULT_BAD_PARAMETERS 0xFFFF0006u
 #define RESULT_OUT_OF_MEMORY 0xFFFF000Cu
 #define RESULT_COMMUNICATION 0xFFFF000Eu
@@ -70,6 +71,12 @@ struct tee_key {
 	const struct keycache_offer *offer;
 };
 
+/* Additional data of a message, at most KEYCACHE_AAD_BYTES. */
+struct tee_aad {
+	const void *data;
+	size_t size;
+};
+
 /* Opens a session and configures it. */
 uint32_t tee_open(struct tee *tee, const struct tee_setup *setup);
 void tee_close(struct tee *tee);
@@ -79,11 +86,13 @@ uint32_t tee_set(struct tee *tee, const char *id, const void *key, size_t size, 
 uint32_t tee_get(struct tee *tee, struct tee_key key, void *out, size_t *size);
 uint32_t tee_delete(struct tee *tee, const char *id);
 uint32_t tee_exists(struct tee *tee, const char *id);
-uint32_t tee_seal(struct tee *tee, struct tee_key key, const void *in, size_t in_size, void *out, size_t *size);
-uint32_t tee_unseal(struct tee *tee, struct tee_key key, const void *in, size_t in_size, void *out, size_t *size);
+uint32_t tee_seal(struct tee *tee, struct tee_key key, struct tee_aad aad, const void *in, size_t in_size, void *out,
+		  size_t *size);
+uint32_t tee_unseal(struct tee *tee, struct tee_key key, struct tee_aad aad, const void *in, size_t in_size, void *out,
+		    size_t *size);
 /* `whose`: which key an error is about, KEYCACHE_OF_FROM or KEYCACHE_OF_TO or both. */
-uint32_t tee_reencrypt(struct tee *tee, struct tee_key from, struct tee_key to, const void *in, size_t in_size,
-		       void *out, size_t *size, uint32_t *whose);
+uint32_t tee_reencrypt(struct tee *tee, struct tee_key from, struct tee_key to, struct tee_aad aad, const void *in,
+		       size_t in_size, void *out, size_t *size, uint32_t *whose);
 /* What one call of tee_fan_out answers at most. */
 #define TEE_FAN_BYTES (160u * 1024u)
 
@@ -97,8 +106,8 @@ struct tee_receiver {
  * One message for `count` receivers (at most KEYCACHE_FAN_MOST, and of TEE_FAN_BYTES in all): in `out` a message for each
  * whose result is RESULT_OK, KEYCACHE_FAN_STRIDE(in_size) bytes apart. The result is about the sender.
  */
-uint32_t tee_fan_out(struct tee *tee, struct tee_key from, struct tee_receiver *to, size_t count, const void *in,
-		     size_t in_size, void *out);
+uint32_t tee_fan_out(struct tee *tee, struct tee_key from, struct tee_receiver *to, size_t count, struct tee_aad aad,
+		     const void *in, size_t in_size, void *out);
 uint32_t tee_evict(struct tee *tee, const char *id);
 uint32_t tee_stats(struct tee *tee, struct keycache_stats *stats);
 uint32_t tee_record(struct tee *tee, const char *id, struct keycache_record *record);

@@ -3,7 +3,8 @@
  * For tests: the TA's own sources in this process, over the shim of tests/ta. It protects nothing.
  *
  * KEYCACHE_NATIVE_DIR is where the shim keeps its secure storage, KEYCACHE_NATIVE_LIMIT how many bytes it holds. A file
- * `die` in the first one's parent, named DIR.die, makes the TA panic once; DIR.hang keeps a call for ever.
+ * `die` in the first one's parent, named DIR.die, makes the TA panic once; DIR.forget makes it lose its configuration once,
+ * DIR.behind sets a key of alice behind the server's back, and DIR.hang keeps a call for ever.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -80,6 +81,10 @@ static uint32_t invoke_command(uint32_t command, struct tee_parameter parameters
 
 	if (asked_to("hang"))
 		(void)pause();
+	if (asked_to("forget"))
+		return KEYCACHE_NOT_CONFIGURED;
+	if (asked_to("behind"))
+		shim_set_behind("alice");
 	if (asked_to("die")) {
 		dead = true;
 		return RESULT_TARGET_DEAD;

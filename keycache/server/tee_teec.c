@@ -29,7 +29,8 @@ static uint32_t open_session(void)
 		TEEC_FinalizeContext(&context);
 		return res;
 	}
-	res = TEEC_OpenSession(&context, &session, &uuid, TEEC_LOGIN_PUBLIC, NULL, NULL, &origin);
+	/* The TA serves one user only: see keycache_ta.h, CONFIGURE. */
+	res = TEEC_OpenSession(&context, &session, &uuid, TEEC_LOGIN_USER, NULL, NULL, &origin);
 	if (res) {
 		TEEC_ReleaseSharedMemory(&shared);
 		TEEC_FinalizeContext(&context);

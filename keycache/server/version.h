@@ -2,6 +2,6 @@
 #ifndef KEYCACHE_VERSION_H
 #define KEYCACHE_VERSION_H
 
-#define KEYCACHE_VERSION "0.1.0"
+#define KEYCACHE_VERSION "0.2.0"
 
 #endif /* KEYCACHE_VERSION_H */

@@ -27,7 +27,7 @@
 _Static_assert(sizeof(struct keycache_record) == 132, "a record has no gaps");
 _Static_assert(sizeof(struct keycache_offer) == 200, "an offer has no gaps");
 _Static_assert(sizeof(struct keycache_pair) == 532, "a pair has no gaps");
-_Static_assert(sizeof(struct keycache_fan) == 268, "a sender has no gaps");
+_Static_assert(sizeof(struct keycache_fan) == 272, "a sender has no gaps");
 _Static_assert(sizeof(struct keycache_receiver) == 68, "a receiver has no gaps");
 
 #define MESSAGE_BYTES (KEYCACHE_PAYLOAD_BYTES + KEYCACHE_EXTRA_BYTES)
@@ -39,6 +39,37 @@ _Static_assert(sizeof(struct keycache_receiver) == 68, "a receiver has no gaps")
 static _Alignas(16) uint8_t room[16 - KEYCACHE_NONCE_BYTES + MESSAGE_BYTES];
 static uint8_t *const message = room + 16 - KEYCACHE_NONCE_BYTES;
 static _Alignas(16) uint8_t plain[KEYCACHE_PAYLOAD_BYTES];
+/* An id, a zero and additional data; or the additional data of REENCRYPT alone. */
+static uint8_t named[KEYCACHE_ID_BYTES + 1 + KEYCACHE_AAD_BYTES];
+
+/* Who opened a session: Linux says by which user, if it was asked to (TEEC_LOGIN_USER). */
+struct session {
+	TEE_Identity client;
+};
+
+/*
+ * Whose TA it is: of whom configured it first. Others get nothing of it before it is unloaded, or any program that may open the
+ * TEE's device could configure it behind its server's back.
+ */
+static TEE_Identity owner;
+static bool owned;
+/* The owner's session that was asked last: found without another comparison. */
+static const struct session *trusted;
+
+static bool is_owner(const TEE_Identity *client)
+{
+	return client->login == owner.login && !TEE_MemCompare(&client->uuid, &owner.uuid, sizeof(owner.uuid));
+}
+
+static bool may_ask(const struct session *session)
+{
+	if (!owned || session == trusted)
+		return true;
+	if (!is_owner(&session->client))
+		return false;
+	trusted = session;
+	return true;
+}
 
 TEE_Result TA_CreateEntryPoint(void)
 {
@@ -57,18 +88,37 @@ void TA_DestroyEntryPoint(void)
 	keys_close();
 	records_close();
 	messages_close();
+	owned = false;
+	trusted = NULL;
 }
 
 TEE_Result TA_OpenSessionEntryPoint(uint32_t types, TEE_Param params[TEE_NUM_PARAMS], void **context)
 {
+	struct session *session;
+	TEE_Identity client;
+	TEE_Result res;
+
 	(void)params;
-	(void)context;
-	return types == TEE_PARAM_TYPES(NONE, NONE, NONE, NONE) ? TEE_SUCCESS : TEE_ERROR_BAD_PARAMETERS;
+	if (types != TEE_PARAM_TYPES(NONE, NONE, NONE, NONE))
+		return TEE_ERROR_BAD_PARAMETERS;
+	res = TEE_GetPropertyAsIdentity(TEE_PROPSET_CURRENT_CLIENT, "gpd.client.identity", &client);
+	if (res)
+		return res;
+	if (owned && !is_owner(&client))
+		return TEE_ERROR_ACCESS_DENIED;
+	session = TEE_Malloc(sizeof(*session), TEE_MALLOC_FILL_ZERO);
+	if (!session)
+		return TEE_ERROR_OUT_OF_MEMORY;
+	session->client = client;
+	*context = session;
+	return TEE_SUCCESS;
 }
 
 void TA_CloseSessionEntryPoint(void *context)
 {
-	(void)context;
+	if (trusted == context)
+		trusted = NULL;
+	TEE_Free(context);
 }
 
 /* Copies all of an input of a size that is due. */
@@ -153,6 +203,38 @@ static TEE_Result take_id(const TEE_Param *param, struct id *id)
 	if (!param->memref.buffer)
 		return TEE_ERROR_BAD_PARAMETERS;
 	return make_id(param->memref.buffer, param->memref.size, id);
+}
+
+/* The same of an id that additional data may follow. */
+static TEE_Result take_named(const TEE_Param *param, struct id *id, struct aad *aad)
+{
+	size_t bytes = param->memref.size;
+	size_t length = 0;
+
+	if (!param->memref.buffer || !bytes || bytes > sizeof(named))
+		return TEE_ERROR_BAD_PARAMETERS;
+	TEE_MemMove(named, param->memref.buffer, bytes);
+	while (length < bytes && named[length])
+		length++;
+	*aad = (struct aad){ .bytes = named + length + 1, .size = length < bytes ? bytes - length - 1 : 0 };
+	if (aad->size > KEYCACHE_AAD_BYTES)
+		return TEE_ERROR_EXCESS_DATA;
+	return make_id(named, length, id);
+}
+
+/* Two ids, and additional data behind them. */
+static TEE_Result take_pair(const TEE_Param *param, struct keycache_pair *pair, struct aad *aad)
+{
+	const uint8_t *from = param->memref.buffer;
+	size_t bytes = param->memref.size;
+
+	if (!from || bytes < sizeof(*pair) || bytes > sizeof(*pair) + KEYCACHE_AAD_BYTES)
+		return TEE_ERROR_BAD_PARAMETERS;
+	TEE_MemMove(pair, from, sizeof(*pair));
+	*aad = (struct aad){ .bytes = named, .size = bytes - sizeof(*pair) };
+	if (aad->size)
+		TEE_MemMove(named, from + sizeof(*pair), aad->size);
+	return TEE_SUCCESS;
 }
 
 /* `*offer` becomes NULL, or points to `copy`. */
@@ -259,6 +341,14 @@ static TEE_Result exists(TEE_Param params[TEE_NUM_PARAMS])
 	return res ? res : keys_exists(&id);
 }
 
+/* Whether a key may seal one more message; once in a while that is written down. */
+static TEE_Result may_seal(const struct id *id, struct key *key)
+{
+	if (key->flags & KEYCACHE_WORN)
+		return KEYCACHE_WORN_OUT;
+	return messages_next_counts() ? keys_count(id, key) : TEE_SUCCESS;
+}
+
 static TEE_Result reencrypt(TEE_Param params[TEE_NUM_PARAMS])
 {
 	size_t bytes = params[1].memref.size;
@@ -269,7 +359,8 @@ static TEE_Result reencrypt(TEE_Param params[TEE_NUM_PARAMS])
 	struct key to_key = { 0 };
 	bool from_cached = false;
 	bool to_cached = false;
-	TEE_Result res = take(&params[0], &pair, sizeof(pair));
+	struct aad aad;
+	TEE_Result res = take_pair(&params[0], &pair, &aad);
 	TEE_Result other;
 
 	params[3].value.a = 0;
@@ -298,9 +389,11 @@ static TEE_Result reencrypt(TEE_Param params[TEE_NUM_PARAMS])
 	if (!res)
 		res = other;
 	if (!res) {
-		res = message_open(&from_key, message, bytes, plain);
+		res = message_open(&from_key, &aad, message, bytes, plain);
 		if (!res)
-			res = message_seal(&to_key, plain, bytes - KEYCACHE_EXTRA_BYTES, message);
+			res = may_seal(&to, &to_key);
+		if (!res)
+			res = message_seal(&to_key, &aad, plain, bytes - KEYCACHE_EXTRA_BYTES, message);
 		if (!res)
 			give_message(&params[2], bytes);
 		wipe(plain, bytes - KEYCACHE_EXTRA_BYTES);
@@ -320,14 +413,15 @@ static bool take_piece(struct rest *rest, void *to, size_t bytes)
 {
 	if (rest->bytes < bytes)
 		return false;
-	TEE_MemMove(to, rest->at, bytes);
+	if (bytes)
+		TEE_MemMove(to, rest->at, bytes);
 	rest->at += bytes;
 	rest->bytes -= bytes;
 	return true;
 }
 
 /* Seals what is in `plain` for the next receiver into `to`. False: what follows cannot be read. */
-static bool seal_for_next(struct rest *rest, size_t plain_bytes, TEE_Param *to, uint32_t *result)
+static bool seal_for_next(struct rest *rest, const struct aad *aad, size_t plain_bytes, TEE_Param *to, uint32_t *result)
 {
 	struct keycache_receiver receiver;
 	struct keycache_offer offer;
@@ -345,7 +439,9 @@ static bool seal_for_next(struct rest *rest, size_t plain_bytes, TEE_Param *to, 
 	if (!res)
 		res = keys_use(&id, receiver.has_offer ? &offer : NULL, &key, &cached);
 	if (!res)
-		res = message_seal(&key, plain, plain_bytes, message);
+		res = may_seal(&id, &key);
+	if (!res)
+		res = message_seal(&key, aad, plain, plain_bytes, message);
 	if (!res)
 		give_message(to, plain_bytes + KEYCACHE_EXTRA_BYTES);
 	wipe(&key, sizeof(key));
@@ -360,6 +456,7 @@ static TEE_Result fan_out(TEE_Param params[TEE_NUM_PARAMS])
 	size_t stride = KEYCACHE_FAN_STRIDE(bytes);
 	struct rest rest = { params[0].memref.buffer, params[0].memref.size };
 	struct keycache_fan fan;
+	struct aad aad;
 	struct key from_key = { 0 };
 	struct id from;
 	bool cached;
@@ -372,6 +469,9 @@ static TEE_Result fan_out(TEE_Param params[TEE_NUM_PARAMS])
 		return TEE_ERROR_BAD_PARAMETERS;
 	if (fan.count > KEYCACHE_FAN_MOST || fan.has_from > 1)
 		return TEE_ERROR_BAD_PARAMETERS;
+	if (fan.aad_size > KEYCACHE_AAD_BYTES || !take_piece(&rest, named, fan.aad_size))
+		return TEE_ERROR_BAD_PARAMETERS;
+	aad = (struct aad){ .bytes = named, .size = fan.aad_size };
 	res = make_id(fan.from, fan.from_length, &from);
 	if (!res)
 		res = take_message(&params[1]);
@@ -384,7 +484,7 @@ static TEE_Result fan_out(TEE_Param params[TEE_NUM_PARAMS])
 
 	res = keys_use(&from, fan.has_from ? &fan.from_offer : NULL, &from_key, &cached);
 	if (!res)
-		res = message_open(&from_key, message, bytes, plain);
+		res = message_open(&from_key, &aad, message, bytes, plain);
 	wipe(&from_key, sizeof(from_key));
 	if (res)
 		return res;
@@ -394,7 +494,7 @@ static TEE_Result fan_out(TEE_Param params[TEE_NUM_PARAMS])
 
 		results[i] = TEE_ERROR_BAD_PARAMETERS;
 		if (readable)
-			readable = seal_for_next(&rest, bytes - KEYCACHE_EXTRA_BYTES, &to, &results[i]);
+			readable = seal_for_next(&rest, &aad, bytes - KEYCACHE_EXTRA_BYTES, &to, &results[i]);
 	}
 	wipe(plain, bytes - KEYCACHE_EXTRA_BYTES);
 	give(&params[3], results, fan.count * sizeof(results[0]));
@@ -409,7 +509,8 @@ static TEE_Result seal(TEE_Param params[TEE_NUM_PARAMS])
 	struct key key = { 0 };
 	struct id id;
 	bool cached;
-	TEE_Result res = take_id(&params[0], &id);
+	struct aad aad;
+	TEE_Result res = take_named(&params[0], &id, &aad);
 
 	if (!res)
 		res = take_offer(&params[3], &copy, &offer);
@@ -421,7 +522,9 @@ static TEE_Result seal(TEE_Param params[TEE_NUM_PARAMS])
 		return res;
 	res = keys_use(&id, offer, &key, &cached);
 	if (!res)
-		res = message_seal(&key, plain, bytes, message);
+		res = may_seal(&id, &key);
+	if (!res)
+		res = message_seal(&key, &aad, plain, bytes, message);
 	if (!res)
 		give_message(&params[2], bytes + KEYCACHE_EXTRA_BYTES);
 	wipe(plain, bytes);
@@ -437,7 +540,8 @@ static TEE_Result open(TEE_Param params[TEE_NUM_PARAMS])
 	struct key key = { 0 };
 	struct id id;
 	bool cached;
-	TEE_Result res = take_id(&params[0], &id);
+	struct aad aad;
+	TEE_Result res = take_named(&params[0], &id, &aad);
 
 	if (!res)
 		res = take_offer(&params[3], &copy, &offer);
@@ -449,7 +553,7 @@ static TEE_Result open(TEE_Param params[TEE_NUM_PARAMS])
 		return res;
 	res = keys_use(&id, offer, &key, &cached);
 	if (!res)
-		res = message_open(&key, message, bytes, plain);
+		res = message_open(&key, &aad, message, bytes, plain);
 	if (!res)
 		give(&params[2], plain, bytes - KEYCACHE_EXTRA_BYTES);
 	wipe(plain, bytes - KEYCACHE_EXTRA_BYTES);
@@ -565,10 +669,12 @@ TEE_Result TA_InvokeCommandEntryPoint(void *context, uint32_t command, uint32_t 
 		[KEYCACHE_FANOUT] = { TEE_PARAM_TYPES(MEMORY_IN, MEMORY_IN, MEMORY_OUT, MEMORY_OUT), fan_out },
 	};
 
+	const struct session *session = context;
 	TEE_Result res;
 	unsigned int i;
 
-	(void)context;
+	if (!may_ask(session))
+		return TEE_ERROR_ACCESS_DENIED;
 	if (command >= sizeof(commands) / sizeof(commands[0]) || !commands[command].run)
 		return TEE_ERROR_NOT_SUPPORTED;
 	if (types != commands[command].types)
@@ -576,6 +682,10 @@ TEE_Result TA_InvokeCommandEntryPoint(void *context, uint32_t command, uint32_t 
 	if (command != KEYCACHE_CONFIGURE && !keys_configured())
 		return KEYCACHE_NOT_CONFIGURED;
 	res = commands[command].run(params);
+	if (command == KEYCACHE_CONFIGURE && !res && !owned) {
+		owner = session->client;
+		owned = true;
+	}
 	/* libteec copies as many bytes back as are told, whatever the result is. */
 	for (i = 0; res && res != TEE_ERROR_SHORT_BUFFER && i < TEE_NUM_PARAMS; i++)
 		if (TEE_PARAM_TYPE_GET(types, i) == MEMORY_OUT)

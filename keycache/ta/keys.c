@@ -19,6 +19,12 @@
 /* How many versions a write of meta reserves for relaxed SETs. */
 #define RESERVE 4096
 
+/*
+ * How often a key's messages are counted, each time for about 2^20, before it is worn out. 2^32 messages are counted 4,096 times,
+ * give or take 64; so many more are sealed with a chance of 1 in 500,000.
+ */
+#define MOST_COUNTED 3800
+
 /* How many chunks and empty buckets LIST reads at most in one call. */
 #define LIST_STEPS 16
 
@@ -75,9 +81,13 @@ static void close_all(void)
 	configured = false;
 }
 
+static size_t cache_bytes_of(const struct config *of)
+{
+	return of->policy == KEYCACHE_POLICY_NONE ? 0 : of->cache_bytes;
+}
+
 static TEE_Result open_all(void)
 {
-	size_t bytes = config.policy == KEYCACHE_POLICY_NONE ? 0 : config.cache_bytes;
 	TEE_Result res;
 
 	if (keys_naive())
@@ -88,7 +98,7 @@ static TEE_Result open_all(void)
 	if (!res)
 		res = index_open(config.storage, config.index_bytes, meta.reserved_version);
 	if (!res)
-		res = cache_open(bytes);
+		res = cache_open(cache_bytes_of(&config));
 	if (!res)
 		res = index_read_all();
 	return res;
@@ -100,25 +110,48 @@ static bool same_storage(const struct config *wanted)
 	       !((config.flags ^ wanted->flags) & KEYCACHE_NAIVE);
 }
 
-/* What secure storage has is known, which costs a look at all of it: only the cache begins anew. */
+static TEE_Result begin_cache(const struct config *wanted)
+{
+	config = *wanted;
+	return keys_naive() ? TEE_SUCCESS : cache_open(cache_bytes_of(wanted));
+}
+
+/*
+ * What secure storage has is known, which costs a look at all of it: only the cache begins anew. If that fails, the old
+ * configuration stays, if need be without a cache: what waits must not be lost.
+ */
 static TEE_Result configure_cache(const struct config *wanted)
 {
-	TEE_Result res = TEE_SUCCESS;
+	const struct config before = config;
+	TEE_Result res = begin_cache(wanted);
 
-	config = *wanted;
-	if (!keys_naive()) {
-		res = cache_open(config.policy == KEYCACHE_POLICY_NONE ? 0 : config.cache_bytes);
+	if (!res && !keys_naive()) {
 		index_retry();
-		if (!res)
-			res = index_read_all();
+		res = index_read_all();
 	}
+	if (res && begin_cache(&before))
+		(void)cache_open(0);
+	return res;
+}
+
+static TEE_Result configure_all(const struct config *wanted)
+{
+	TEE_Result res;
+
+	close_all();
+	config = *wanted;
+	res = open_all();
 	if (res)
 		close_all();
+	else
+		configured = true;
 	return res;
 }
 
 TEE_Result keys_configure(const struct config *wanted)
 {
+	const struct config before = config;
+	bool was = configured;
 	TEE_Result res;
 
 	if (configured) {
@@ -133,13 +166,10 @@ TEE_Result keys_configure(const struct config *wanted)
 		if (res)
 			return res;
 	}
-	close_all();
-	config = *wanted;
-	res = open_all();
-	if (res)
-		close_all();
-	else
-		configured = true;
+	res = configure_all(wanted);
+	/* Or one wrong configuration would leave its server without any. */
+	if (res && was)
+		(void)configure_all(&before);
 	return res;
 }
 
@@ -365,6 +395,31 @@ static TEE_Result wait(const struct id *id, const struct key *key, uint32_t vers
 	return TEE_SUCCESS;
 }
 
+/* From now on no older record opens, whoever has it: each is made anew from secure storage when it is needed. */
+static TEE_Result renew_seal_key(void)
+{
+	struct meta renewed = meta;
+	TEE_Result res;
+
+	TEE_GenerateRandom(renewed.seal_key, sizeof(renewed.seal_key));
+	res = store_save_meta(&renewed);
+	if (!res)
+		meta = renewed;
+	wipe(&renewed, sizeof(renewed));
+	return res ? res : records_use(meta.seal_key);
+}
+
+static TEE_Result seal_record(const struct id *id, uint32_t version, const struct key *key,
+			      struct keycache_record *record)
+{
+	TEE_Result res = record_seal(id, version, key, record);
+
+	if (res || !record_is_last(record))
+		return res;
+	res = renew_seal_key();
+	return res ? res : record_seal(id, version, key, record);
+}
+
 TEE_Result keys_set(const struct id *id, struct key *key, bool relaxed, struct keycache_record *record)
 {
 	uint32_t version = 0;
@@ -384,7 +439,7 @@ TEE_Result keys_set(const struct id *id, struct key *key, bool relaxed, struct k
 	if (!res || res == KEYCACHE_NO_KEY)
 		res = index_next_version(place.bucket, &version);
 	if (!res)
-		res = record_seal(id, version, key, record);
+		res = seal_record(id, version, key, record);
 	if (!res)
 		res = relaxed ? wait(id, key, version) : write(id, key, version);
 	if (res) {
@@ -484,6 +539,49 @@ static TEE_Result read_slow(const struct id *id, const struct place *place, stru
 	return res;
 }
 
+TEE_Result keys_count(const struct id *id, struct key *key)
+{
+	struct slot old;
+	struct slot slot;
+	struct place place;
+	uint32_t version;
+	TEE_Result res;
+
+	/* A key that waits has just been set. */
+	if (keys_naive() || find_waiting(id))
+		return TEE_SUCCESS;
+	res = index_find(id, &place);
+	if (!res)
+		res = judge(place.bucket, store_get(place.bucket, place.slot, &old));
+	if (res)
+		return res;
+	slot = old;
+	slot.counted++;
+	version = old.version;
+	if (slot.counted >= MOST_COUNTED) {
+		slot.flags |= KEYCACHE_WORN;
+		key->flags |= KEYCACHE_WORN;
+		/* So that no record of before says otherwise. */
+		res = index_next_version(place.bucket, &version);
+	}
+	slot.version = version;
+	/* What is in its place must be what the index has. */
+	old.version = place.version;
+	counts.slow_writes++;
+	if (!res)
+		res = judge(place.bucket, store_put(place.bucket, place.slot, &slot, &old));
+	if (!res)
+		index_note(&place, id, version);
+	if (!res && key->flags & KEYCACHE_WORN) {
+		if (cache_has(id))
+			cache_put(id, key);
+		res = KEYCACHE_WORN_OUT;
+	}
+	wipe(&slot, sizeof(slot));
+	wipe(&old, sizeof(old));
+	return res;
+}
+
 TEE_Result keys_record(const struct id *id, struct keycache_record *record)
 {
 	const struct waiting *wait;
@@ -507,7 +605,7 @@ TEE_Result keys_record(const struct id *id, struct keycache_record *record)
 			cache_put(id, &key);
 	}
 	if (!res)
-		res = record_seal(id, version, &key, record);
+		res = seal_record(id, version, &key, record);
 	wipe(&key, sizeof(key));
 	return res;
 }
@@ -584,7 +682,6 @@ TEE_Result keys_list(uint32_t *position, uint8_t *ids, size_t *bytes)
 
 TEE_Result keys_repair(uint32_t *count)
 {
-	struct meta renewed = meta;
 	uint32_t bucket;
 	TEE_Result res;
 
@@ -594,16 +691,10 @@ TEE_Result keys_repair(uint32_t *count)
 	if (!index_lost())
 		return TEE_SUCCESS;
 	/* First the seal key: a bucket that begins anew counts versions anew. */
-	TEE_GenerateRandom(renewed.seal_key, sizeof(renewed.seal_key));
-	res = store_save_meta(&renewed);
-	if (!res)
-		meta = renewed;
-	wipe(&renewed, sizeof(renewed));
-	if (!res)
-		res = records_use(meta.seal_key);
+	res = renew_seal_key();
 	/* Keys of clients that are about to have none. */
 	if (!res)
-		res = cache_open(config.policy == KEYCACHE_POLICY_NONE ? 0 : config.cache_bytes);
+		res = cache_open(cache_bytes_of(&config));
 	for (bucket = 0; !res && bucket < KEYCACHE_BUCKETS; bucket++) {
 		if (!index_is_lost(bucket))
 			continue;

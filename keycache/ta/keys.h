@@ -22,6 +22,11 @@ bool keys_can_be_got(void);
 
 /* The results are those of the commands in keycache_ta.h. An offer may be NULL. All pointers are to memory of the TA. */
 TEE_Result keys_use(const struct id *id, const struct keycache_offer *offer, struct key *key, bool *cached);
+/*
+ * Counts a message that is about to be sealed, in secure storage. KEYCACHE_WORN_OUT if it must not be: `key` has KEYCACHE_WORN
+ * from then on, and so has its record.
+ */
+TEE_Result keys_count(const struct id *id, struct key *key);
 TEE_Result keys_set(const struct id *id, struct key *key, bool relaxed, struct keycache_record *record);
 TEE_Result keys_delete(const struct id *id);
 TEE_Result keys_exists(const struct id *id);

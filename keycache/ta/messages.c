@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Nonces are random, 96 bits: a client's key is good for 2^32 messages that the TA seals with it (NIST SP 800-38D, 8.3),
- * and the client's own nonces count as well. Nobody counts them here: who sends more sets a new key in time.
+ * Nonces are random, 96 bits: a client's key is good for 2^32 messages that the TA seals with it (NIST SP 800-38D, 8.3). They are
+ * counted (keys_count). The client's own nonces would count as well, if it has the key.
  */
 #include "messages.h"
 
@@ -38,21 +38,38 @@ void messages_forget(void)
 	gcm_clear_key(&opening);
 }
 
+static void draw(void)
+{
+	if (nonces_left)
+		return;
+	TEE_GenerateRandom(nonces, sizeof(nonces));
+	nonces_left = NONCES;
+}
+
+bool messages_next_counts(void)
+{
+	const uint8_t *next;
+
+	draw();
+	next = nonces[nonces_left - 1];
+	return !next[0] && !next[1] && next[2] < 16;
+}
+
 static void take_nonce(uint8_t *nonce)
 {
-	if (!nonces_left) {
-		TEE_GenerateRandom(nonces, sizeof(nonces));
-		nonces_left = NONCES;
-	}
+	draw();
 	nonces_left--;
 	TEE_MemMove(nonce, nonces[nonces_left], KEYCACHE_NONCE_BYTES);
 	wipe(nonces[nonces_left], KEYCACHE_NONCE_BYTES);
 }
 
-TEE_Result message_seal(const struct key *key, const uint8_t *plain, size_t bytes, uint8_t *message)
+TEE_Result message_seal(const struct key *key, const struct aad *aad, const uint8_t *plain, size_t bytes,
+			uint8_t *message)
 {
 	uint8_t *body = message + KEYCACHE_NONCE_BYTES;
-	const struct gcm_frame frame = { .nonce = message, .tag = body + bytes };
+	const struct gcm_frame frame = {
+		.nonce = message, .tag = body + bytes, .aad = aad->bytes, .aad_bytes = aad->size
+	};
 	TEE_Result res = gcm_set_key(&sealing, key->bytes, key->length);
 
 	if (res)
@@ -61,11 +78,12 @@ TEE_Result message_seal(const struct key *key, const uint8_t *plain, size_t byte
 	return gcm_encrypt(&sealing, &frame, plain, bytes, body);
 }
 
-TEE_Result message_open(const struct key *key, const uint8_t *message, size_t bytes, uint8_t *plain)
+TEE_Result message_open(const struct key *key, const struct aad *aad, const uint8_t *message, size_t bytes,
+			uint8_t *plain)
 {
 	const uint8_t *body = message + KEYCACHE_NONCE_BYTES;
 	uint8_t tag[KEYCACHE_TAG_BYTES];
-	const struct gcm_frame frame = { .nonce = message, .tag = tag };
+	const struct gcm_frame frame = { .nonce = message, .tag = tag, .aad = aad->bytes, .aad_bytes = aad->size };
 	TEE_Result res;
 
 	if (bytes < KEYCACHE_EXTRA_BYTES)

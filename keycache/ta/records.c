@@ -2,7 +2,7 @@
 /*
  * A record is a key, sealed with AES-256-GCM by a key that is made in the TA and kept in secure storage. Everything
  * before the nonce is authenticated. The nonce is random: a seal key is good for 2^32 records, as NIST SP 800-38D
- * (8.3) has it for random nonces.
+ * (8.3) has it for random nonces, and is replaced long before (record_is_last).
  */
 #include "records.h"
 
@@ -58,6 +58,11 @@ TEE_Result record_seal(const struct id *id, uint32_t version, const struct key *
 	TEE_GenerateRandom(record->nonce, sizeof(record->nonce));
 	/* All of the space is sealed: what is behind a short key is zeros. */
 	return gcm_encrypt(&sealing, &frame, key->bytes, sizeof(key->bytes), record->sealed);
+}
+
+bool record_is_last(const struct keycache_record *record)
+{
+	return !record->nonce[0] && !record->nonce[1] && !record->nonce[2] && record->nonce[3] < 32;
 }
 
 TEE_Result record_open(const struct keycache_record *record, const struct id *id, uint32_t version, struct key *key)

@@ -18,7 +18,8 @@ struct slot {
 	uint8_t reserved;
 	uint8_t id[KEYCACHE_ID_BYTES];
 	uint8_t key[KEYCACHE_KEY_BYTES];
-	uint8_t spare[24];
+	uint32_t counted; /* of every 2^20 messages that are sealed about one: see keys_count() */
+	uint8_t spare[20];
 };
 
 /* How many slots a bucket's object grows by, in one write: two blocks of RPMB. */

@@ -15,7 +15,7 @@ struct id {
 
 struct key {
 	uint8_t length;
-	uint8_t flags; /* KEYCACHE_GETTABLE */
+	uint8_t flags; /* KEYCACHE_GETTABLE, KEYCACHE_WORN */
 	uint8_t bytes[KEYCACHE_KEY_BYTES];
 };
 

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from machines import fresh_cache
+from worldwise.base import paths
 from worldwise.base.files import file_sha256
 from worldwise.families.keycache import build as keycache
 from worldwise.lab.image import ImageStore
@@ -99,6 +100,44 @@ def test_built_again_they_are_the_same_to_the_byte(built: Path, ta: Path) -> Non
     folder = again.get(keycache.packages_recipe(ta)).file("packages")
     digests = [{path.name: file_sha256(path) for path in place.iterdir()} for place in (built, folder)]
     assert digests[0] == digests[1]
+
+
+def test_the_packages_own_tests_pass(tmp_path: Path) -> None:
+    """What autopkgtest runs where they are installed, on the same files for the root's own architecture."""
+    tmp_path.chmod(0o777)  # what runs in the root is another user
+    script = """
+    make --directory=/keycache O=/build/objects DESTDIR=/build/installed LIBDIR=/usr/lib install-client
+    export PATH=/build/installed/usr/bin:$PATH LD_LIBRARY_PATH=/build/installed/usr/lib
+    export CPATH=/build/installed/usr/include LIBRARY_PATH=/build/installed/usr/lib
+    for name in tool library; do
+        mkdir "/build/$name"
+        AUTOPKGTEST_TMP=/build/$name sh /keycache/debian/tests/$name
+    done
+    """
+    keycache.root().run(
+        ["bash", "-ec", script],
+        binds=[(paths.KEYCACHE, "/keycache", "ro"), (tmp_path, "/build", "rw")],
+        timeout=300,
+    )
+
+
+def test_the_unit_keeps_what_the_server_needs(built: Path, tmp_path: Path) -> None:
+    """A hardening that takes the TEE's device, its folder or its sockets away shows on a device alone."""
+    dpkg_deb("--extract", package(built, "keycached"), tmp_path)
+    lines = (tmp_path / "usr/lib/systemd/system/keycached.service").read_text(encoding="utf-8").splitlines()
+    assert {
+        "Type=notify",
+        "DeviceAllow=/dev/tee0 rw",
+        "StateDirectory=keycached",
+        "RestrictAddressFamilies=AF_INET AF_INET6 AF_UNIX",
+        "RestrictNamespaces=yes",
+        "ProtectClock=yes",
+        "SystemCallFilter=~@privileged",
+        "MemorySwapMax=0",
+        "LimitMEMLOCK=infinity",
+    } <= set(lines)
+    # With a namespace of its own for users the group of the device would be nobody's.
+    assert not [line for line in lines if line.startswith(("PrivateUsers=", "PrivateDevices="))]
 
 
 def test_lintian_has_nothing_to_say(built: Path) -> None:

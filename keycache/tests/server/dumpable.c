@@ -1,11 +1,15 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Preloaded, it leaves a server's memory readable for a test that looks for keys in it; and the file DIR.nomemory, DIR being
- * KEYCACHE_NATIVE_DIR, lets one allocation of a connection's size fail.
+ * KEYCACHE_NATIVE_DIR, lets one allocation of a connection's size fail, DIR.nofsync one fsync() of a folder.
  */
+#define _DEFAULT_SOURCE
+#include <errno.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 /* Between the smaller and the larger things that the server asks zeros for. */
@@ -15,21 +19,32 @@
 void *__libc_calloc(size_t count, size_t size);
 int prctl(int option, ...);
 
-static int asked_to_fail(void)
+static int asked_to_fail(const char *what)
 {
 	const char *directory = getenv("KEYCACHE_NATIVE_DIR");
 	char path[4096];
 
-	if (!directory || snprintf(path, sizeof(path), "%s.nomemory", directory) >= (int)sizeof(path))
+	if (!directory || snprintf(path, sizeof(path), "%s.%s", directory, what) >= (int)sizeof(path))
 		return 0;
 	return !unlink(path);
 }
 
 void *calloc(size_t count, size_t size)
 {
-	if (count == 1 && size > LEAST_BYTES && size < MOST_BYTES && asked_to_fail())
+	if (count == 1 && size > LEAST_BYTES && size < MOST_BYTES && asked_to_fail("nomemory"))
 		return NULL;
 	return __libc_calloc(count, size);
+}
+
+int fsync(int file)
+{
+	struct stat status;
+
+	if (!fstat(file, &status) && S_ISDIR(status.st_mode) && asked_to_fail("nofsync")) {
+		errno = EIO;
+		return -1;
+	}
+	return (int)syscall(SYS_fsync, file);
 }
 
 int prctl(int option, ...)

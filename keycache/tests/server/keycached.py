@@ -205,6 +205,13 @@ class Server:
     def panic(self) -> None:
         (self.folder / "tee.die").touch()
 
+    def forget(self) -> None:
+        (self.folder / "tee.forget").touch()
+
+    def set_behind(self) -> None:
+        """A key of alice that the server does not know of, with the next call of the TA."""
+        (self.folder / "tee.behind").touch()
+
     def hang(self) -> None:
         (self.folder / "tee.hang").touch()
 

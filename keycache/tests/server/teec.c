@@ -60,7 +60,7 @@ TEEC_Result TEEC_OpenSession(TEEC_Context *context, TEEC_Session *session, const
 	(void)data;
 	(void)operation;
 	*origin = TEEC_ORIGIN_TEE;
-	if (memcmp(destination, &uuid, sizeof(uuid)) != 0 || method != TEEC_LOGIN_PUBLIC)
+	if (memcmp(destination, &uuid, sizeof(uuid)) != 0 || method != TEEC_LOGIN_USER)
 		return TEEC_ERROR_ITEM_NOT_FOUND;
 	if (shim_start(folder()))
 		return TEEC_ERROR_GENERIC;
@@ -134,6 +134,10 @@ TEEC_Result TEEC_InvokeCommand(TEEC_Session *session, uint32_t command, TEEC_Ope
 		sizes[i] = to_tee(operation->paramTypes >> (4 * i) & 0xF, &operation->params[i], &params[i], &kinds[i]);
 	if (asked_to("hang"))
 		(void)pause();
+	if (asked_to("forget"))
+		return KEYCACHE_NOT_CONFIGURED;
+	if (asked_to("behind"))
+		shim_set_behind("alice");
 	if (asked_to("die")) {
 		dead = true;
 		return TEEC_ERROR_TARGET_DEAD;

@@ -10,8 +10,9 @@ import time
 from pathlib import Path
 
 import pytest
-from keycached import ALICE, BOB, Closed, Server, encoded
+from keycached import ALICE, BOB, BUILD, Closed, Server, encoded
 
+SANITIZED = "KEYCACHE_SANITIZED" in os.environ
 KILLS = int(os.environ.get("KEYCACHE_KILLS", "20"))
 
 
@@ -202,6 +203,51 @@ def test_a_storage_that_is_gone_is_told_of(server: Server) -> None:
         assert alice.ask("GET", "alice") is None
     assert "secure storage has no keys, but --shadow has records of 3" in server.end()[1]
     server.start()
+
+
+def test_everything_at_once(server: Server) -> None:
+    """REENCRYPT: the server thinks that the TA has the first key, which was set anew; the second's record is forged."""
+    assert server.end()[0] == 0
+    records = entries(log_of(server).read_bytes())
+    forged = [
+        (kind, record[:90] + bytes([record[90] ^ 1]) + record[91:] if record[8:11] == b"bob" else record)
+        for kind, record in records
+    ]
+    log_of(server).write_bytes(written(log_of(server).read_bytes(), forged))
+    server.start()
+    with server.connect("alice") as alice:
+        for _ in range(3):
+            assert alice.ask("GET", "alice") == ALICE
+        server.set_behind()
+        # Its tag is not the new key's, which is found all the same.
+        assert str(alice.ask("REENCRYPT", "alice", "bob", bytes(12), bytes(32))).startswith("BADTAG")
+    info = server.info()
+    assert [info[key] for key in ("misses_without_record", "stale_records", "forged_records")] == ["1", "1", "3"]
+
+
+if not SANITIZED:
+
+    def test_a_log_that_is_compacted_but_for_its_name(server: Server) -> None:
+        """The disk takes the new log and fails on its name: what comes then is in the log that has the name."""
+        server.environment = {"LD_PRELOAD": str(BUILD / "dumpable.so")}
+        server.restart("--durability", "relaxed", "--allow-get")
+        names = [f"client-{number}" for number in range(50)]
+        with server.connect() as admin:
+            for name in names:
+                assert admin.ask("SET", name, ALICE) == "OK"
+            (server.folder / "tee.nofsync").touch()
+            for _ in range(100):
+                admin.send(b"".join(encoded("SET", name, ALICE) for name in names))
+                assert [admin.reply() for _ in names] == ["OK"] * len(names)
+            assert not (server.folder / "tee.nofsync").exists()
+            for name in names:
+                assert admin.ask("SET", name, name.encode().ljust(16)) == "OK"
+        info = server.info()
+        assert info["shadow_compactions"] != "0" and info["shadow_failures"] == "1"
+        server.restart("--allow-get")
+        assert all_keys(server, names) == {name: name.encode().ljust(16) for name in names}
+        info = server.info()
+        assert info["stale_records"] == "0" and info["slow_reads"] == "0"
 
 
 def test_damaged_logs(server: Server) -> None:

@@ -230,6 +230,11 @@ def test_a_reader_that_wakes_up_gets_all(server: Server) -> None:
         b"*1\r\n$200000\r\n" + bytes(200000) + b"\r\n",
         b"*3\r\n" + (b"$60000\r\n" + bytes(60000) + b"\r\n") * 3,
         b"*1\r\n" + b"9" * 200000,
+        b"*1\r\n$4\r\nPINGxx",
+        b"*2\r\n$4\r\nPING\n\r$1\r\nx\r\n",
+        # Announced, and not sent.
+        b"*1\r\n$131073\r\n",
+        b"*3\r\n$3\r\nSET\r\n$100000\r\n" + bytes(100000) + b"\r\n$31070\r\n",
         b"*" + b"1" * 200000,
         bytes(100),
         b"\xff" * 100,
@@ -253,6 +258,21 @@ def test_cut_off_everywhere(server: Server) -> None:
         with server.connect("alice") as client:
             client.send(whole[:size])
     server.wait_for("connected_clients", "1")
+
+
+@pytest.mark.parametrize("abstract", [False, True])
+def test_systemd_is_told(server: Server, tmp_path: Path, abstract: bool) -> None:
+    name = f"@keycache-test-{os.getpid()}" if abstract else str(tmp_path / "notify")
+    with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as told:
+        told.settimeout(30)
+        told.bind("\0" + name[1:] if abstract else name)
+        server.environment = {"NOTIFY_SOCKET": name}
+        server.restart()
+        assert told.recv(100) == b"READY=1"
+        assert server.end()[0] == 0
+        assert told.recv(100) == b"STOPPING=1"
+    server.environment = {}
+    server.start()
 
 
 def test_sigterm_lets_replies_out(server: Server) -> None:
@@ -281,6 +301,14 @@ def test_the_ta_panics(server: Server) -> None:
             assert str(admin.ask("SET", "alice", ALICE)).startswith("TRYAGAIN")
             assert admin.ask("SET", "alice", ALICE) == "OK"
     assert server.info()["tee_restarts"] == "6"
+
+
+def test_the_ta_has_lost_its_configuration(server: Server) -> None:
+    with server.connect("alice") as alice:
+        assert alice.ask("GET", "alice") == ALICE
+        server.forget()
+        assert alice.ask("GET", "alice") == "TRYAGAIN the trusted application starts anew"
+        assert alice.ask("GET", "alice") == ALICE
 
 
 def test_the_ta_does_not_answer(server: Server) -> None:

@@ -26,6 +26,27 @@ def test_payloads_come_back(alice: Client, plain: bytes) -> None:
     assert alice.ask("OPEN", "alice", *sealed(alice, "alice", plain)) == plain
 
 
+@pytest.mark.parametrize("aad", [b"about cars", b"\0\r\n", b"x" * 1024], ids=["text", "line", "most"])
+def test_additional_data(alice: Client, server: Server, aad: bytes) -> None:
+    """It is no part of a message, and who opens it must name the same; from key to key it stays."""
+    got = alice.ask("SEAL", "alice", b"hello", aad)
+    assert isinstance(got, list) and len(got[1]) == 5 + 16
+    assert alice.ask("OPEN", "alice", *got, aad) == b"hello"
+    wrong: list[list[bytes]] = [[], [b""], [aad[:-1] + b"y"], [b"x" + aad[1:-1]]]
+    for words in wrong:
+        assert str(alice.ask("OPEN", "alice", *got, *words)).startswith("BADTAG")
+        assert str(alice.ask("REENCRYPT", "alice", "bob", *got, *words)).startswith("BADTAG")
+    passed = alice.ask("REENCRYPT", "alice", "bob", *got, aad)
+    assert isinstance(passed, list)
+    with server.connect("bob") as bob:
+        assert bob.ask("OPEN", "bob", *passed, aad) == b"hello"
+        assert str(bob.ask("OPEN", "bob", *passed)).startswith("BADTAG")
+    # None is as good as an empty one.
+    assert alice.ask("OPEN", "alice", *sealed(alice, "alice", b"x"), b"") == b"x"
+    for request in (["SEAL", "alice", "x"], ["OPEN", "alice", *got], ["REENCRYPT", "alice", "bob", *got]):
+        assert alice.ask(*request, b"x" * 1025) == "ERR additional data has at most 1024 bytes"
+
+
 def test_nonces_are_fresh(alice: Client) -> None:
     assert len({sealed(alice, "alice", b"same")[0] for _ in range(50)}) == 50
 
@@ -274,6 +295,10 @@ def test_the_tool(server: Server, tmp_path: Path) -> None:
     assert tool("set", "alice", "--random")[0] == 0
     code, message, _ = tool("--as", "alice", "seal", "alice", given=b"secret")
     assert code == 0 and len(message) == 6 + 28
+    code, about, _ = tool("--as", "alice", "--aad", "cars", "seal", "alice", given=b"secret")
+    code, about, _ = tool("--as", "alice", "--aad", "cars", "reencrypt", "alice", "bob", given=about)
+    assert tool("--as", "bob", "--aad", "cars", "open", "bob", given=about) == (0, b"secret", "")
+    assert tool("--as", "bob", "open", "bob", given=about)[0] == 1
     code, message, _ = tool("--as", "alice", "reencrypt", "alice", "bob", given=message)
     assert tool("--as", "bob", "open", "bob", given=message) == (0, b"secret", "")
     assert tool("--as", "bob", "open", "bob", given=message[::-1])[0] == 1

@@ -452,6 +452,12 @@ void client_seal(const uint8_t *key, size_t key_bytes, const void *plain, size_t
 
 bool client_open(const uint8_t *key, size_t key_bytes, const struct text *message, struct text *plain)
 {
+	return client_open_aad(key, key_bytes, "", 0, message, plain);
+}
+
+bool client_open_aad(const uint8_t *key, size_t key_bytes, const void *aad, size_t aad_bytes,
+		     const struct text *message, struct text *plain)
+{
 	EVP_CIPHER_CTX *cipher = EVP_CIPHER_CTX_new();
 	const uint8_t *body = message->bytes + KEYCACHE_NONCE_BYTES;
 	uint8_t tag[KEYCACHE_TAG_BYTES];
@@ -462,6 +468,7 @@ bool client_open(const uint8_t *key, size_t key_bytes, const struct text *messag
 	memcpy(tag, body + plain->size, sizeof(tag));
 	if (EVP_DecryptInit_ex(cipher, key_bytes == 16 ? EVP_aes_128_gcm() : EVP_aes_256_gcm(), NULL, key,
 			       message->bytes) != 1 ||
+	    (aad_bytes && EVP_DecryptUpdate(cipher, NULL, &written, aad, (int)aad_bytes) != 1) ||
 	    (plain->size && EVP_DecryptUpdate(cipher, plain->bytes, &written, body, (int)plain->size) != 1) ||
 	    EVP_CIPHER_CTX_ctrl(cipher, EVP_CTRL_AEAD_SET_TAG, sizeof(tag), tag) != 1)
 		abort();

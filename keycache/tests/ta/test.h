@@ -85,6 +85,8 @@ TEE_Result key_number(const char *id, unsigned int most, unsigned int *number);
 /* AES-GCM by OpenSSL itself, for messages that a client makes or reads. */
 void client_seal(const uint8_t *key, size_t key_bytes, const void *plain, size_t bytes, struct text *message);
 bool client_open(const uint8_t *key, size_t key_bytes, const struct text *message, struct text *plain);
+bool client_open_aad(const uint8_t *key, size_t key_bytes, const void *aad, size_t aad_bytes,
+		     const struct text *message, struct text *plain);
 
 /* Numbers that are the same in every run. */
 uint32_t pick(uint32_t below);
@@ -97,7 +99,10 @@ void test_random_calls(void);
 void test_get(void);
 void test_messages(void);
 void test_message_changes(void);
+void test_aad(void);
 void test_nonces(void);
+void test_worn_keys(void);
+void test_seal_key_is_replaced(void);
 void test_reencrypt(void);
 void test_fan_out(void);
 void test_records(void);
@@ -112,6 +117,9 @@ void test_full_bucket(void);
 void test_last_version(void);
 void test_list(void);
 void test_configure(void);
+void test_configure_fails(void);
+void test_owner(void);
+void test_owner_comes_later(void);
 void test_relaxed(void);
 void test_relaxed_versions(void);
 void test_model(void);

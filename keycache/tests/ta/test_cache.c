@@ -276,6 +276,80 @@ void test_bounds(void)
 	EXPECT(use(name(0), offered(0)), TEE_SUCCESS);
 }
 
+/* What cannot be configured leaves what there was. */
+void test_configure_fails(void)
+{
+	struct keycache_record sealed;
+	uint8_t key[32];
+
+	start(KEYCACHE_REE, KEYCACHE_POLICY_LRU, 4, 0);
+	EXPECT(set_number("car", 1, &sealed), TEE_SUCCESS);
+	make_key(2, key);
+	EXPECT(set("car", key, 32, KEYCACHE_RELAXED, &sealed), TEE_SUCCESS);
+	offer = offer_of(&sealed);
+	shim_memory_limit(64 << 20);
+	/* Another cache, another index, another storage. */
+	EXPECT(configure(KEYCACHE_REE, KEYCACHE_POLICY_LRU, UINT32_MAX, 0, 0), TEE_ERROR_OUT_OF_MEMORY);
+	EXPECT(use("car", &offer), TEE_SUCCESS);
+	CHECK(cached("car"));
+	EXPECT(stats().capacity, 4);
+	EXPECT(configure(KEYCACHE_REE, KEYCACHE_POLICY_LRU, bytes_for(4), 0, 65 << 20), TEE_ERROR_OUT_OF_MEMORY);
+	EXPECT(use("car", &offer), TEE_SUCCESS);
+	EXPECT(configure(KEYCACHE_RPMB, KEYCACHE_POLICY_LRU, 65 << 20, 0, 0), TEE_ERROR_OUT_OF_MEMORY);
+	EXPECT(use("car", &offer), TEE_SUCCESS);
+	EXPECT(set_number("car", 3, &sealed), TEE_SUCCESS);
+	shim_fail_read(1, TEE_ERROR_STORAGE_NOT_AVAILABLE);
+	EXPECT(configure(KEYCACHE_RPMB, KEYCACHE_POLICY_LRU, bytes_for(4), 0, 0), TEE_ERROR_STORAGE_NOT_AVAILABLE);
+	offer = offer_of(&sealed);
+	EXPECT(use("car", &offer), TEE_SUCCESS);
+}
+
+/* Who has configured it has it to itself, until the TA is unloaded. */
+void test_owner(void)
+{
+	struct keycache_record sealed;
+
+	EXPECT(shim_login(TEE_LOGIN_USER, 7), TEE_SUCCESS);
+	start(KEYCACHE_REE, KEYCACHE_POLICY_LRU, 4, 0);
+	EXPECT(set_number("car", 1, &sealed), TEE_SUCCESS);
+	EXPECT(shim_login(TEE_LOGIN_USER, 8), TEE_ERROR_ACCESS_DENIED);
+	EXPECT(shim_login(TEE_LOGIN_PUBLIC, 0), TEE_ERROR_ACCESS_DENIED);
+	EXPECT(shim_login(TEE_LOGIN_PUBLIC, 7), TEE_ERROR_ACCESS_DENIED);
+	EXPECT(shim_login(TEE_LOGIN_USER, 7), TEE_SUCCESS);
+	EXPECT(exists("car"), TEE_SUCCESS);
+	/* What fails makes nobody its owner. */
+	shim_stop();
+	EXPECT(shim_login(TEE_LOGIN_USER, 8), TEE_SUCCESS);
+	CHECK(!shim_start(folder()));
+	shim_memory_limit(64 << 20);
+	EXPECT(configure(KEYCACHE_REE, KEYCACHE_POLICY_LRU, UINT32_MAX, 0, 0), TEE_ERROR_OUT_OF_MEMORY);
+	EXPECT(shim_login(TEE_LOGIN_USER, 7), TEE_SUCCESS);
+	EXPECT(configure(KEYCACHE_REE, KEYCACHE_POLICY_LRU, bytes_for(4), 0, 0), TEE_SUCCESS);
+	EXPECT(exists("car"), TEE_SUCCESS);
+	EXPECT(shim_login(TEE_LOGIN_USER, 8), TEE_ERROR_ACCESS_DENIED);
+	shim_stop();
+	EXPECT(shim_login(TEE_LOGIN_PUBLIC, 0), TEE_SUCCESS);
+}
+
+/* A session that was open before the owner came. */
+void test_owner_comes_later(void)
+{
+	struct keycache_record sealed;
+	void *other;
+
+	CHECK(!shim_start(folder()));
+	other = shim_second_session(TEE_LOGIN_USER, 9);
+	CHECK(other != NULL);
+	EXPECT(configure(KEYCACHE_REE, KEYCACHE_POLICY_LRU, bytes_for(4), 0, 0), TEE_SUCCESS);
+	EXPECT(set_number("car", 1, &sealed), TEE_SUCCESS);
+	shim_swap_session(&other);
+	EXPECT(exists("car"), TEE_ERROR_ACCESS_DENIED);
+	EXPECT(configure(KEYCACHE_REE, KEYCACHE_POLICY_LRU, bytes_for(4), 0, 0), TEE_ERROR_ACCESS_DENIED);
+	shim_swap_session(&other);
+	EXPECT(exists("car"), TEE_SUCCESS);
+	TA_CloseSessionEntryPoint(other);
+}
+
 void test_configure(void)
 {
 	struct keycache_record sealed;

@@ -156,4 +156,8 @@ void test_fan_out(void)
 	begin(name(0), NULL);
 	call.size--;
 	EXPECT(fan_out(), TEE_ERROR_BAD_PARAMETERS);
+	/* More additional data than there is. */
+	begin(name(0), NULL);
+	memset(call.words + sizeof(struct keycache_fan) - sizeof(uint32_t), 1, 1);
+	EXPECT(fan_out(), TEE_ERROR_BAD_PARAMETERS);
 }

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "internal.h"
+#include "keycache_ta.h"
 
 #if defined(__SANITIZE_ADDRESS__)
 #define POISONS 1
@@ -47,10 +48,12 @@ static bool running; /* inside of the TA, so that it can panic */
 static bool alive;
 static bool dead; /* after a panic */
 static void *session;
+static TEE_Identity identity;
 static struct shared shared[TEE_NUM_PARAMS];
 static struct block blocks = { .next = &blocks, .previous = &blocks };
 static size_t allocated;
 static size_t memory_limit;
+static unsigned int random_zeros;
 static const void *watched;
 static size_t watched_size;
 
@@ -67,6 +70,14 @@ void shim_power_off(void)
 	if (!running)
 		abort();
 	longjmp(panicked, 1);
+}
+
+TEE_Result TEE_GetPropertyAsIdentity(TEE_PropSetHandle set, const char *name, TEE_Identity *value)
+{
+	if (set != TEE_PROPSET_CURRENT_CLIENT || strcmp(name, "gpd.client.identity") != 0)
+		return TEE_ERROR_ITEM_NOT_FOUND;
+	*value = identity;
+	return TEE_SUCCESS;
 }
 
 void TEE_Panic(TEE_Result code)
@@ -146,8 +157,12 @@ void TEE_MemFill(void *buffer, uint8_t x, size_t size)
 void TEE_GenerateRandom(void *buffer, size_t size)
 {
 	shim_private(buffer, size, "TEE_GenerateRandom to shared memory");
-	if (RAND_bytes(buffer, (int)size) != 1)
+	if (random_zeros) {
+		random_zeros--;
+		memset(buffer, 0, size);
+	} else if (RAND_bytes(buffer, (int)size) != 1) {
 		abort();
+	}
 }
 
 void *TEE_Malloc(size_t size, uint32_t hint)
@@ -183,6 +198,11 @@ void TEE_Free(void *buffer)
 	block->previous->next = block->next;
 	allocated -= block->size;
 	free(block);
+}
+
+void shim_random_zeros(unsigned int calls)
+{
+	random_zeros = calls;
 }
 
 void shim_memory_limit(size_t bytes)
@@ -229,9 +249,49 @@ int shim_start(const char *folder)
 	return 0;
 }
 
+TEE_Result shim_login(uint32_t login, uint32_t user)
+{
+	TEE_Param none[TEE_NUM_PARAMS] = { 0 };
+	TEE_Result res;
+
+	identity = (TEE_Identity){ .login = login, .uuid = { .timeLow = user } };
+	if (!alive)
+		return TEE_SUCCESS;
+	if (session)
+		TA_CloseSessionEntryPoint(session);
+	res = TA_OpenSessionEntryPoint(0, none, &session);
+	/* A session that did not begin has none. */
+	if (res)
+		session = NULL;
+	return res;
+}
+
+void *shim_second_session(uint32_t login, uint32_t user)
+{
+	TEE_Param none[TEE_NUM_PARAMS] = { 0 };
+	TEE_Identity before = identity;
+	void *second = NULL;
+
+	identity = (TEE_Identity){ .login = login, .uuid = { .timeLow = user } };
+	if (TA_OpenSessionEntryPoint(0, none, &second))
+		second = NULL;
+	identity = before;
+	return second;
+}
+
+void shim_swap_session(void **other)
+{
+	void *first = session;
+
+	session = *other;
+	*other = first;
+}
+
 static void end(void)
 {
-	TA_CloseSessionEntryPoint(session);
+	if (session)
+		TA_CloseSessionEntryPoint(session);
+	session = NULL;
 	TA_DestroyEntryPoint();
 	shim_storage_close();
 	if (blocks.next != &blocks) {
@@ -318,7 +378,7 @@ TEE_Result shim_invoke(uint32_t command, uint32_t types, TEE_Param params[TEE_NU
 	static TEE_Param theirs[TEE_NUM_PARAMS];
 	volatile TEE_Result res = TEE_ERROR_TARGET_DEAD;
 
-	if (!alive || dead)
+	if (!alive || dead || !session)
 		return TEE_ERROR_TARGET_DEAD;
 	lend(types, params, theirs);
 	running = true;
@@ -333,4 +393,21 @@ TEE_Result shim_invoke(uint32_t command, uint32_t types, TEE_Param params[TEE_NU
 	running = false;
 	give_back(types, params, theirs, !dead);
 	return res;
+}
+
+void shim_set_behind(const char *id)
+{
+	struct keycache_record record;
+	uint8_t key[16] = "set behind it...";
+	TEE_Param params[TEE_NUM_PARAMS] = {
+		{ .memref = { (void *)(uintptr_t)id, strlen(id) } },
+		{ .memref = { key, sizeof(key) } },
+		{ .memref = { &record, sizeof(record) } },
+	};
+
+	(void)shim_invoke(KEYCACHE_SET,
+			  TEE_PARAM_TYPES(TEE_PARAM_TYPE_MEMREF_INPUT, TEE_PARAM_TYPE_MEMREF_INPUT,
+					  TEE_PARAM_TYPE_MEMREF_OUTPUT, TEE_PARAM_TYPE_VALUE_INPUT),
+			  params);
+	(void)shim_invoke(KEYCACHE_EVICT, TEE_PARAM_TYPES(TEE_PARAM_TYPE_MEMREF_INPUT, 0, 0, 0), params);
 }

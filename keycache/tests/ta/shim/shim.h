@@ -21,6 +21,13 @@
 /* Loads the TA, with its storage in `folder`, which is made if need be. Not 0: why stands in stderr. */
 int shim_start(const char *folder);
 TEE_Result shim_invoke(uint32_t command, uint32_t types, TEE_Param params[TEE_NUM_PARAMS]);
+/* Another client's session in the place of the one that is open, while the TA runs on; shim_start logs in as the last one. */
+TEE_Result shim_login(uint32_t login, uint32_t user);
+/* One more session, or NULL; and which of the two is asked from now on. The caller closes it. */
+void *shim_second_session(uint32_t login, uint32_t user);
+void shim_swap_session(void **other);
+/* Sets a key of a client that nobody's record fits any more, and takes it out of the cache. */
+void shim_set_behind(const char *id);
 /* Ends it orderly, or as shim_crash does if it has panicked. */
 void shim_stop(void);
 /* Ends it as a reset does: what is not in storage is lost. */
@@ -49,6 +56,8 @@ void shim_fail_read(unsigned int number, TEE_Result error);
 bool shim_failed_read(void);
 /* Storage holds no more than this; 0: whatever comes. */
 void shim_storage_limit(size_t bytes);
+/* So many calls of TEE_GenerateRandom from now on give zeros alone. */
+void shim_random_zeros(unsigned int calls);
 /* TEE_Malloc gives no more than this at a time in all; 0: whatever is asked. */
 void shim_memory_limit(size_t bytes);
 /* Whether any memory that the TA has allocated holds these bytes. */

@@ -15,6 +15,19 @@ typedef uint32_t TEE_OperationMode;
 typedef int TEE_Whence;
 typedef struct __TEE_OperationHandle *TEE_OperationHandle;
 typedef struct __TEE_ObjectHandle *TEE_ObjectHandle;
+typedef uintptr_t TEE_PropSetHandle;
+
+typedef struct {
+	uint32_t timeLow;
+	uint16_t timeMid;
+	uint16_t timeHiAndVersion;
+	uint8_t clockSeqAndNode[8];
+} TEE_UUID;
+
+typedef struct {
+	uint32_t login;
+	TEE_UUID uuid;
+} TEE_Identity;
 
 #define TEE_HANDLE_NULL 0
 #define TEE_NUM_PARAMS 4
@@ -23,6 +36,7 @@ typedef struct __TEE_ObjectHandle *TEE_ObjectHandle;
 #define TEE_ERROR_CORRUPT_OBJECT 0xF0100001
 #define TEE_ERROR_STORAGE_NOT_AVAILABLE 0xF0100003
 #define TEE_ERROR_GENERIC 0xFFFF0000
+#define TEE_ERROR_ACCESS_DENIED 0xFFFF0001
 #define TEE_ERROR_ACCESS_CONFLICT 0xFFFF0003
 #define TEE_ERROR_EXCESS_DATA 0xFFFF0004
 #define TEE_ERROR_BAD_FORMAT 0xFFFF0005
@@ -47,6 +61,10 @@ typedef struct __TEE_ObjectHandle *TEE_ObjectHandle;
 #define TEE_PARAM_TYPE_MEMREF_INOUT 7
 #define TEE_PARAM_TYPES(t0, t1, t2, t3) ((t0) | ((t1) << 4) | ((t2) << 8) | ((t3) << 12))
 #define TEE_PARAM_TYPE_GET(t, i) (((t) >> ((i) * 4)) & 0xF)
+
+#define TEE_LOGIN_PUBLIC 0x00000000
+#define TEE_LOGIN_USER 0x00000001
+#define TEE_PROPSET_CURRENT_CLIENT ((TEE_PropSetHandle)0xFFFFFFFE)
 
 #define TEE_ALG_AES_GCM 0x40000810
 #define TEE_TYPE_AES 0xA0000010
@@ -99,6 +117,7 @@ typedef struct {
 } TEE_ObjectInfo;
 
 void TEE_Panic(TEE_Result code) __attribute__((noreturn));
+TEE_Result TEE_GetPropertyAsIdentity(TEE_PropSetHandle set, const char *name, TEE_Identity *value);
 
 void *TEE_Malloc(size_t size, uint32_t hint);
 void TEE_Free(void *buffer);
