@@ -177,13 +177,13 @@ class Stack:
 
     def start_broker(self) -> None:
         with (self.folder / "broker.log").open("ab") as log:
-            words = [MOSQUITTO / "mosquitto", "-c", self.folder / "mosquitto.conf"]
+            words = [str(MOSQUITTO / "mosquitto"), "-c", str(self.folder / "mosquitto.conf")]
             self.broker = subprocess.Popen(words, stdout=log, stderr=log, env=environment())
         until(self._listens)
 
     def run_broker(self, configuration: Path) -> tuple[int, str]:
         """One that ends by itself: its exit status and what it said."""
-        words = [MOSQUITTO / "mosquitto", "-c", configuration]
+        words = [str(MOSQUITTO / "mosquitto"), "-c", str(configuration)]
         result = subprocess.run(words, capture_output=True, text=True, env=environment(), timeout=WAIT_SECONDS)
         return result.returncode, result.stdout + result.stderr
 

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 from keycache_mqtt import seal, unseal
-from keycached import BUILD
-from stack import KEYS, MOSQUITTO, SUBSCRIBERS, WAIT_SECONDS, Peer, Stack, until
+from keycached import BUILD, WAIT_SECONDS
+from stack import KEYS, MOSQUITTO, SUBSCRIBERS, Peer, Stack, until
 
 TEXT = b"the news"
 OTHER = bytes(range(32))

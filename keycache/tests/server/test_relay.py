@@ -87,7 +87,7 @@ def test_additional_data_is_each_receivers(server: Server, broker: Client) -> No
     assert str(broker.ask("RELAY", "carol", *message, about + b"?", "bob")).startswith("BADTAG")
 
 
-@pytest.mark.parametrize("size", [0, 1, 4096, 30_000, 65_536])
+@pytest.mark.parametrize("size", [0, 30_000, 65_536])
 def test_as_many_as_there_may_be(server: Server, broker: Client, size: int) -> None:
     plain = bytes(size)
     message = sealed(server, "carol", plain)
@@ -133,7 +133,7 @@ def test_every_policy_gives_the_same(server: Server, options: tuple[str, ...]) -
                     assert copy == NOKEY if name == "nobody" else opened(server, name, copy) == PLAIN
 
 
-@pytest.mark.parametrize("policy", ["none", "lru", "smart"])
+@pytest.mark.parametrize("policy", ["lru", "smart"])
 def test_records_that_are_stale_or_gone_are_made_anew(server: Server, policy: str) -> None:
     """Keys change while the shadow does not know: its records are refused, the receivers get theirs all the same."""
     server.restart("--policy", policy, "--bound", "0")
