@@ -81,14 +81,15 @@ def native_recipe() -> Recipe:
     )
 
 
-def packages_recipe(ta: Path | None = None) -> Recipe:
-    """The Debian packages; `ta` is a signed TA for the server's package."""
+def packages_recipe(ta: Path | None = None, mosquitto: Path | None = None) -> Recipe:
+    """The Debian packages; `ta` is a signed TA for the server's package, `mosquitto` has include/ for the plugin's."""
     return Recipe(
         name="keycache-packages",
         script="keycache-packages.sh",
         outputs=(),
         trees=_trees("DESIGN.md", "Makefile", "README.md", "client", "debian", "include", "server")
-        | ({"keycache.ta": ta} if ta else {}),
+        | ({"keycache.ta": ta} if ta else {})
+        | ({"mosquitto": mosquitto / "include"} | _trees("mosquitto") if mosquitto else {}),
         settings={"ARCHITECTURE": ARCHITECTURE},
     )
 
@@ -159,7 +160,7 @@ def native(notify: Notify = _silent) -> Path:
     return _store(notify).get(native_recipe()).directory
 
 
-def packages(output: Path, ta: Path | None = None, notify: Notify = _silent) -> list[Path]:
+def packages(output: Path, ta: Path | None = None, notify: Notify = _silent, *, plugin: bool = False) -> list[Path]:
     """Build the Debian packages for arm64 and copy them to the folder `output`, which is made if it is not there.
 
     The same sources and the same TA give the same bytes. Returns the files.
@@ -168,13 +169,14 @@ def packages(output: Path, ta: Path | None = None, notify: Notify = _silent) -> 
         output: files of the same names in it are replaced.
         ta: a TA signed by a dev kit, for the server's package; without it the package has no TA.
         notify: called with a line of text when a build begins or ends.
+        plugin: whether the plugin for mosquitto is among them; its headers are taken from the broker's root.
 
     Raises WorldwiseError if `ta` is not the key cache's, `output` cannot be written, or the build fails.
     """
     if ta is not None:
         _require_ta(ta)
     _make(output)
-    built = _store(notify).get(packages_recipe(ta)).file("packages")
+    built = _store(notify).get(packages_recipe(ta, mosquitto(notify) if plugin else None)).file("packages")
     copies = []
     for file in sorted(built.iterdir()):
         try:

@@ -16,3 +16,5 @@ for part in libcommon lib src client; do
 done
 cp src/mosquitto client/mosquitto_pub client/mosquitto_sub /out/
 cp -r include /out/include
+# mosquitto.h includes it.
+cp -r /usr/include/cjson /out/include/
