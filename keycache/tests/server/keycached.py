@@ -196,6 +196,11 @@ class Server:
             assert time.monotonic() < end, f"{key} stays {self.info()[key]}"
             time.sleep(0.1)
 
+    def own_certificates(self, folder: Path) -> None:
+        """A copy of the authority's folder, which may be changed; for the next start."""
+        subprocess.run(["cp", "-r", self.ca, folder], check=True)
+        self.ca = folder
+
     def reload(self) -> None:
         """As `systemctl reload` does: certificates, revocation lists and the access list are read again."""
         assert self.process
@@ -233,9 +238,14 @@ class Remote(Server):
 
     def restart(self, *options: str) -> Server:
         policies = [after for before, after in itertools.pairwise(options) if before == "--policy"]
-        if set(policies) - {self.policy} or "--allow-get" not in options:
+        others = {option for option in options if option.startswith("--")} - {"--allow-get", "--policy"}
+        if set(policies) - {self.policy} or "--allow-get" not in options or others:
             pytest.skip("the server was started otherwise")
         return self
+
+    def own_certificates(self, folder: Path) -> None:
+        del folder
+        pytest.skip("the server has its certificates elsewhere")
 
     def write_list(self, text: str) -> None:
         del text

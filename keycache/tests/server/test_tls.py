@@ -96,8 +96,7 @@ def test_a_certificate_that_is_revoked_meanwhile(server: Server, tmp_path: Path)
 def test_certificates_are_read_anew(server: Server, tmp_path: Path) -> None:
     """Another authority in the place of the old one: who has a certificate of the old one is out."""
     folder = tmp_path / "tls"
-    subprocess.run(["cp", "-r", server.ca, folder], check=True)
-    server.ca = folder
+    server.own_certificates(folder)
     server.restart("--allow-get")
     with server.connect("alice") as alice:
         subprocess.run([TOOL, "demo-ca", tmp_path / "new", "alice", "bob"], check=True)
