@@ -104,7 +104,7 @@ enum keycache_error keycache_info(struct keycache *handle, char **text);
 /*
  * Messages of an MQTT broker that relays what it cannot read (mosquitto/): a payload names its sender, and a message follows
  * that is sealed by the sender's key or, once it was relayed, by the receiver's. What stands before the message is its additional
- * data: nobody can give it another sender. No server is asked.
+ * data: on the way nobody gives it another sender. No server is asked.
  */
 #define KEYCACHE_PAYLOAD_HEAD (4 + KEYCACHE_NAME) /* bytes of a payload besides its message, at most */
 
