@@ -22,6 +22,7 @@
 #define DEFAULT_TIMEOUT_MS 10000u
 #define NONCE_BYTES 12u
 #define WORDS 6
+#define RELAY_WORDS 5
 
 struct keycache {
 	int socket;
@@ -220,6 +221,15 @@ static const struct {
 	{ "OOM ", KEYCACHE_NO_SPACE },
 };
 
+/* Of the text of an error reply. */
+static enum keycache_error error_of(const char *text)
+{
+	for (size_t i = 0; i < sizeof(codes) / sizeof(codes[0]); i++)
+		if (!strncmp(text, codes[i].code, strlen(codes[i].code)))
+			return codes[i].error;
+	return KEYCACHE_SERVER;
+}
+
 static enum keycache_error receive(struct keycache *handle, redisReply **reply)
 {
 	char bytes[16384];
@@ -247,10 +257,7 @@ static enum keycache_error receive(struct keycache *handle, redisReply **reply)
 	(void)fail(handle, KEYCACHE_SERVER, (*reply)->str, NULL);
 	freeReplyObject(*reply);
 	*reply = NULL;
-	for (size_t i = 0; i < sizeof(codes) / sizeof(codes[0]); i++)
-		if (!strncmp(handle->text, codes[i].code, strlen(codes[i].code)))
-			return codes[i].error;
-	return KEYCACHE_SERVER;
+	return error_of(handle->text);
 }
 
 static enum keycache_error ask(struct keycache *handle, const struct word *words, size_t count, redisReply **reply)
@@ -362,26 +369,37 @@ enum keycache_error keycache_exists(struct keycache *handle, const char *id, boo
 	return count_of(handle, "EXISTS", id, exists);
 }
 
+/* A nonce, and a ciphertext with its tag. */
+static bool is_message(const redisReply *reply)
+{
+	return reply->type == REDIS_REPLY_ARRAY && reply->elements == 2 &&
+	       reply->element[0]->type == REDIS_REPLY_STRING && reply->element[0]->len == NONCE_BYTES &&
+	       reply->element[1]->type == REDIS_REPLY_STRING;
+}
+
+static size_t message_bytes(const redisReply *reply)
+{
+	return NONCE_BYTES + reply->element[1]->len;
+}
+
+static void copy_message(const redisReply *reply, void *out)
+{
+	memcpy(out, reply->element[0]->str, NONCE_BYTES);
+	memcpy((char *)out + NONCE_BYTES, reply->element[1]->str, reply->element[1]->len);
+}
+
 static enum keycache_error take_message(struct keycache *handle, redisReply *reply, void *out, size_t *size)
 {
-	const redisReply *nonce;
-	const redisReply *sealed;
 	enum keycache_error error = KEYCACHE_OK;
 	size_t room = *size;
 
-	if (reply->type != REDIS_REPLY_ARRAY || reply->elements != 2)
+	if (!is_message(reply))
 		return unexpected(handle, reply);
-	nonce = reply->element[0];
-	sealed = reply->element[1];
-	if (nonce->type != REDIS_REPLY_STRING || nonce->len != NONCE_BYTES || sealed->type != REDIS_REPLY_STRING)
-		return unexpected(handle, reply);
-	*size = nonce->len + sealed->len;
-	if (*size > room) {
+	*size = message_bytes(reply);
+	if (*size > room)
 		error = fail(handle, KEYCACHE_NO_SPACE, "the buffer is too small", NULL);
-	} else {
-		memcpy(out, nonce->str, nonce->len);
-		memcpy((char *)out + nonce->len, sealed->str, sealed->len);
-	}
+	else
+		copy_message(reply, out);
 	drop(reply);
 	return error;
 }
@@ -465,6 +483,45 @@ enum keycache_error keycache_reencrypt(struct keycache *handle, const char *from
 				       size_t message_size, void *out, size_t *size)
 {
 	return keycache_reencrypt_aad(handle, from, to, NULL, 0, message, message_size, out, size);
+}
+
+enum keycache_error keycache_relay(struct keycache *handle, const char *from, const void *aad, size_t aad_size,
+				   const void *message, size_t message_size, struct keycache_copy *copies, size_t count)
+{
+	struct word words[RELAY_WORDS + KEYCACHE_COPIES] = { word("RELAY"), word(from) };
+	redisReply *reply;
+	enum keycache_error error;
+
+	if (!message_fits(message_size))
+		return fail(handle, KEYCACHE_ARGUMENT, "a message has 28 to 65564 bytes", NULL);
+	if (aad_size > KEYCACHE_MOST_AAD)
+		return fail(handle, KEYCACHE_ARGUMENT, too_much_aad, NULL);
+	if (count > KEYCACHE_COPIES)
+		return fail(handle, KEYCACHE_ARGUMENT, "a message is relayed to at most 64 receivers at once", NULL);
+	words[2] = (struct word){ message, NONCE_BYTES };
+	words[3] = (struct word){ (const char *)message + NONCE_BYTES, message_size - NONCE_BYTES };
+	words[4] = (struct word){ aad, aad_size };
+	for (size_t i = 0; i < count; i++)
+		words[RELAY_WORDS + i] = word(copies[i].to);
+	error = ask(handle, words, RELAY_WORDS + count, &reply);
+	if (error)
+		return error;
+	if (reply->type != REDIS_REPLY_ARRAY || reply->elements != count)
+		return unexpected(handle, reply);
+	for (size_t i = 0; i < count; i++) {
+		const redisReply *one = reply->element[i];
+
+		if (one->type == REDIS_REPLY_ERROR) {
+			copies[i].error = error_of(one->str);
+			continue;
+		}
+		if (!is_message(one) || message_bytes(one) != message_size)
+			return unexpected(handle, reply);
+		copy_message(one, copies[i].message);
+		copies[i].error = KEYCACHE_OK;
+	}
+	drop(reply);
+	return KEYCACHE_OK;
 }
 
 enum keycache_error keycache_scan(struct keycache *handle, void (*each)(const char *id, void *context), void *context)

@@ -22,6 +22,8 @@ extern "C" {
 #define KEYCACHE_OVERHEAD 28 /* bytes of a message besides its plaintext: nonce and tag */
 #define KEYCACHE_MOST 65536  /* bytes of a plaintext */
 #define KEYCACHE_MOST_AAD 1024
+#define KEYCACHE_NAME 64   /* bytes of the longest id */
+#define KEYCACHE_COPIES 64 /* receivers of one keycache_relay */
 
 enum keycache_error {
 	KEYCACHE_OK,
@@ -79,10 +81,51 @@ enum keycache_error keycache_open_aad(struct keycache *handle, const char *id, c
 enum keycache_error keycache_reencrypt_aad(struct keycache *handle, const char *from, const char *to, const void *aad,
 					   size_t aad_size, const void *message, size_t message_size, void *out,
 					   size_t *size);
+/* A receiver of keycache_relay: its id, and what becomes of it. */
+struct keycache_copy {
+	const char *to;
+	void *message;             /* has room for as many bytes as the message that is relayed */
+	enum keycache_error error; /* KEYCACHE_OK: `message` is the receiver's */
+};
+
+/*
+ * Re-encrypts one message for each of up to KEYCACHE_COPIES receivers in one request, additional data as with
+ * keycache_reencrypt_aad. The result is about the sender and the
+ * message; with no receiver, KEYCACHE_OK says that the message is genuine.
+ */
+enum keycache_error keycache_relay(struct keycache *handle, const char *from, const void *aad, size_t aad_size,
+				   const void *message, size_t message_size, struct keycache_copy *copies,
+				   size_t count);
 /* Calls `each` for every id there is; for administrators. */
 enum keycache_error keycache_scan(struct keycache *handle, void (*each)(const char *id, void *context), void *context);
 /* Text, to be freed. */
 enum keycache_error keycache_info(struct keycache *handle, char **text);
+
+/*
+ * Messages of an MQTT broker that relays what it cannot read (mosquitto/): a payload names its sender, and a message follows
+ * that is sealed by the sender's key or, once it was relayed, by the receiver's. What stands before the message is its additional
+ * data: on the way nobody gives it another sender. No server is asked.
+ */
+#define KEYCACHE_PAYLOAD_HEAD (4 + KEYCACHE_NAME) /* bytes of a payload besides its message, at most */
+
+/* What is in a payload: pointers into it. */
+struct keycache_payload {
+	const void *head; /* what stands before the message */
+	size_t head_size;
+	const char *sender; /* no zero ends it */
+	size_t sender_size;
+	const void *message; /* nonce || ciphertext || tag */
+	size_t message_size;
+};
+
+/* False if it is none: another format, a sender that is no id, a message of a size that none has. */
+bool keycache_payload_read(struct keycache_payload *payload, const void *bytes, size_t size);
+/* `key`: the sender's, 16 or 32 bytes; `out` has room for KEYCACHE_PAYLOAD_HEAD + KEYCACHE_OVERHEAD bytes more than `plain`. */
+enum keycache_error keycache_payload_seal(const char *sender, const void *key, size_t key_size, const void *plain,
+					  size_t plain_size, void *out, size_t *size);
+/* `key`: the receiver's; `plain` has room for as many bytes as the payload. Who sent it is in keycache_payload_read's answer. */
+enum keycache_error keycache_payload_open(const void *key, size_t key_size, const void *bytes, size_t bytes_size,
+					  void *plain, size_t *size);
 
 #ifdef __cplusplus
 }

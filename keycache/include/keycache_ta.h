@@ -87,6 +87,15 @@ enum keycache_command {
 	 * No older record is accepted from then on. 0: value out, a = how many.
 	 */
 	KEYCACHE_REPAIR,
+	/*
+	 * One message for several: opened once, sealed for each. 0: memref in, struct keycache_fan, its additional data, and for each
+	 * receiver a struct keycache_receiver and, if that has one, its offer; 1: memref in, message; 2: memref out, of
+	 * KEYCACHE_FAN_STRIDE of the message's size for each receiver, a message with a fresh nonce at the beginning of
+	 * each; 3: memref out, a result of 32 bits for each receiver: those of a key alone, and what is in its part of 2 says
+	 * nothing unless it is TEE_SUCCESS. The command's own result is about the sender's key and the message. With no
+	 * receiver it says whether the message is genuine; 2 and 3 have room for one then, too, and nothing is written there.
+	 */
+	KEYCACHE_FANOUT,
 };
 
 enum keycache_storage { KEYCACHE_REE = 1, KEYCACHE_RPMB };
@@ -161,6 +170,28 @@ struct keycache_pair {
 	struct keycache_offer from_offer;
 	struct keycache_offer to_offer;
 };
+
+/* Of KEYCACHE_FANOUT: the sender, and how many receivers follow. */
+struct keycache_fan {
+	uint8_t count; /* at most KEYCACHE_FAN_MOST */
+	uint8_t from_length;
+	uint8_t has_from; /* from_offer is one: 0 or 1 */
+	uint8_t reserved;
+	uint8_t from[KEYCACHE_ID_BYTES];
+	struct keycache_offer from_offer;
+	uint32_t aad_size; /* bytes of additional data, which follow: the message's, and each receiver's */
+};
+
+struct keycache_receiver {
+	uint8_t length;
+	uint8_t has_offer; /* 1: a struct keycache_offer follows; 0: none does */
+	uint8_t reserved[2];
+	uint8_t id[KEYCACHE_ID_BYTES];
+};
+
+#define KEYCACHE_FAN_MOST 64
+/* So that each message begins where the first one does, as far as 16 bytes go. */
+#define KEYCACHE_FAN_STRIDE(bytes) (((bytes) + 15u) & ~15u)
 
 /* Counts go on from the TA's start; what is configured anew does not clear them. */
 struct keycache_stats {

@@ -49,9 +49,11 @@ static const struct {
 	[ACL_REENCRYPT] = { "reencrypt", 2, "expected a name and a key" },
 	[ACL_RELAY] = { "relay", 3, "expected a name and two keys: from and to" },
 	[ACL_DENY] = { "deny", 1, "expected one name" },
+	[ACL_CHECK] = { NULL, 2, NULL },
 };
 
-#define RIGHTS (sizeof(rights) / sizeof(rights[0]))
+/* Those that lines say. */
+#define RIGHTS ACL_CHECK
 
 static const char no_memory[] = "out of memory";
 
@@ -152,17 +154,35 @@ static const char *read_word(const char *word, char id[KEYCACHE_ID_BYTES + 1], u
 	return NULL;
 }
 
+static const char *add_rule(struct acl *acl, const struct shape *shape, const char *text, size_t size)
+{
+	uint32_t number = number_of(acl, shape);
+	uint32_t at;
+
+	if (number == UINT32_MAX || (acl->count == acl->room / 2 && !grow(acl)))
+		return no_memory;
+	at = place(acl, number, text, size);
+	if (acl->table[at])
+		return NULL;
+	acl->rules[acl->count] = (struct rule){ number, (uint32_t)size, acl->texts.size };
+	buffer_append(&acl->texts, text, size);
+	if (acl->texts.failed)
+		return no_memory;
+	acl->table[at] = ++acl->count;
+	return NULL;
+}
+
 static const char *add(struct acl *acl, char *line)
 {
 	struct shape shape;
+	const char *wrong;
 	char text[TEXT_BYTES];
 	char *words[WORDS] = { NULL };
 	char *rest = NULL;
 	size_t count = 0;
 	size_t right = 0;
 	size_t size = 0;
-	uint32_t number;
-	uint32_t at;
+	size_t two = 0;
 
 	line[strcspn(line, "\r\n")] = 0;
 	for (char *word = strtok_r(line, " \t", &rest); word && *word != '#'; word = strtok_r(NULL, " \t", &rest)) {
@@ -183,25 +203,20 @@ static const char *add(struct acl *acl, char *line)
 	shape.right = (enum acl_right)right;
 	for (size_t i = 0; i + 1 < count; i++) {
 		char id[KEYCACHE_ID_BYTES + 1];
-		const char *wrong = read_word(words[i + 1], id, &shape.length[i]);
-
+		wrong = read_word(words[i + 1], id, &shape.length[i]);
 		if (wrong)
 			return wrong;
 		memcpy(text + size, id, strlen(id) + 1);
 		size += strlen(id) + 1;
+		if (i == 1)
+			two = size;
 	}
-	number = number_of(acl, &shape);
-	if (number == UINT32_MAX || (acl->count == acl->room / 2 && !grow(acl)))
-		return no_memory;
-	at = place(acl, number, text, size);
-	if (acl->table[at])
-		return NULL;
-	acl->rules[acl->count] = (struct rule){ number, (uint32_t)size, acl->texts.size };
-	buffer_append(&acl->texts, text, size);
-	if (acl->texts.failed)
-		return no_memory;
-	acl->table[at] = ++acl->count;
-	return NULL;
+	wrong = add_rule(acl, &shape, text, size);
+	if (wrong || right != ACL_RELAY)
+		return wrong;
+	shape.right = ACL_CHECK;
+	shape.length[2] = 0;
+	return add_rule(acl, &shape, text, two);
 }
 
 static const char *read_lines(struct acl *acl, FILE *file, unsigned *number)

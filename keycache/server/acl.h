@@ -19,7 +19,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-enum acl_right { ACL_ADMIN, ACL_USE, ACL_REENCRYPT, ACL_RELAY, ACL_DENY };
+/* No line says ACL_CHECK: who may relay from a key to any other may ask whether a message of that key is genuine. */
+enum acl_right { ACL_ADMIN, ACL_USE, ACL_REENCRYPT, ACL_RELAY, ACL_DENY, ACL_CHECK };
 
 struct acl;
 

@@ -306,6 +306,93 @@ static uint32_t work(struct service *service, const struct job *job, struct use 
 	return res;
 }
 
+/* Of a receiver, on its way to the TA. */
+struct fan_use {
+	struct use use;
+	uint32_t result;
+	size_t part; /* of what the TA answered */
+	bool asked;
+};
+
+static bool record_is_wrong(uint32_t res)
+{
+	return res == KEYCACHE_MISS || res == KEYCACHE_STALE || res == KEYCACHE_FORGED;
+}
+
+static uint32_t find_again(struct service *service, struct use *use)
+{
+	uint32_t res = RESULT_OK;
+
+	/* Missed without its record: it goes along now. Else the shadow was wrong: have it made anew. */
+	if (!use->bare)
+		res = find_record(service, use, true);
+	use->bare = false;
+	return res;
+}
+
+static struct tee_key key_to_send(const struct use *use)
+{
+	return (struct tee_key){ use->id.text, use->bare ? NULL : &use->offer };
+}
+
+/* One message for these receivers, in one call of the TA but for keys whose records it did not take. */
+static uint32_t fan_out(struct service *service, struct use *from, struct fan_use *to, size_t count,
+			const struct job *job)
+{
+	struct tee_receiver receivers[KEYCACHE_FAN_MOST];
+	size_t asked = 0;
+	uint32_t res = RESULT_OK;
+
+	from->bare = naive(service);
+	if (!naive(service)) {
+		res = find_record(service, from, false);
+		if (res)
+			return res;
+		decide(service, from);
+	}
+	for (size_t k = 0; k < count; k++) {
+		to[k].use.bare = naive(service);
+		to[k].result = naive(service) ? RESULT_OK : find_record(service, &to[k].use, false);
+		to[k].asked = !to[k].result;
+		if (!to[k].asked)
+			continue;
+		if (!naive(service))
+			decide(service, &to[k].use);
+		to[k].part = asked;
+		receivers[asked++].key = key_to_send(&to[k].use);
+	}
+	for (int i = 0; i < RECORD_TRIES; i++) {
+		res = tee_fan_out(&service->tee, key_to_send(from), receivers, asked, job->aad, service->in,
+				  job->in_size, service->fan);
+		if (!record_is_wrong(res) || i + 1 == RECORD_TRIES)
+			break;
+		res = find_again(service, from);
+		if (res)
+			break;
+	}
+	for (size_t k = 0; k < count; k++) {
+		struct tee_receiver again = { .key = { NULL, NULL } };
+
+		if (!to[k].asked)
+			continue;
+		to[k].result = res ? res : receivers[to[k].part].result;
+		for (int i = 1; !res && i < RECORD_TRIES && record_is_wrong(to[k].result); i++) {
+			to[k].result = find_again(service, &to[k].use);
+			if (to[k].result)
+				break;
+			again.key = key_to_send(&to[k].use);
+			(void)tee_fan_out(&service->tee, key_to_send(from), &again, 1, job->aad, service->in,
+					  job->in_size, service->fan + to[k].part * KEYCACHE_FAN_STRIDE(job->in_size));
+			to[k].result = again.result;
+		}
+		if (to[k].result && to[k].result != KEYCACHE_WORN_OUT)
+			undo(service, &to[k].use);
+	}
+	if (res && res != KEYCACHE_BAD_TAG)
+		undo(service, from);
+	return res;
+}
+
 static void wipe(struct service *service, size_t in_size, size_t out_size)
 {
 	OPENSSL_cleanse(service->in, in_size < sizeof(service->in) ? in_size : sizeof(service->in));
@@ -715,6 +802,84 @@ static void command_reencrypt(const struct call *call)
 	answer_message(call, res, size);
 }
 
+/* Whether, of a message of the first argument's client, the one of argument `index` may have a copy. */
+static bool may_receive(const struct call *call, bool use_from, const struct id *from, size_t index, struct id *to)
+{
+	const struct acl *acl = call->service->acl;
+	const char *name = call->client->id.text;
+
+	if (!id_make(to, argument(call, index)->data, argument(call, index)->size))
+		return false;
+	if (acl_may(acl, ACL_RELAY, name, from->text, to->text))
+		return true;
+	return use_from && (!strcmp(to->text, name) || acl_may(acl, ACL_USE, name, to->text, NULL) ||
+			    acl_may(acl, ACL_REENCRYPT, name, to->text, NULL));
+}
+
+/*
+ * RELAY from nonce ciphertext aad [to ...]: answers as many as there are receivers, each a message or an error; an error alone if
+ * it is about the sender.
+ */
+static void command_relay(const struct call *call)
+{
+	struct service *service = call->service;
+	const struct acl *acl = service->acl;
+	const char *name = call->client->id.text;
+	const size_t first = 5;
+	size_t count = call->request->count - first;
+	struct fan_use to[KEYCACHE_FAN_MOST];
+	struct use from = { .id = { ID_ABSENT } };
+	struct job job = { .operation = REENCRYPT };
+	struct id id;
+	size_t stride;
+	size_t at_once;
+	bool use_from;
+	uint32_t res;
+
+	if (!take_aad(call, 4, &job.aad) || !take_message(call, 2, &job.in_size))
+		return;
+	if (!id_make(&id, argument(call, 1)->data, argument(call, 1)->size))
+		id = from.id;
+	use_from = !strcmp(id.text, name) || acl_may(acl, ACL_USE, name, id.text, NULL);
+	if (use_from || acl_may(acl, ACL_CHECK, name, id.text, NULL))
+		from.id = id;
+	else
+		service->counts.denied++;
+	stride = KEYCACHE_FAN_STRIDE(job.in_size);
+	at_once = TEE_FAN_BYTES / stride < KEYCACHE_FAN_MOST ? TEE_FAN_BYTES / stride : KEYCACHE_FAN_MOST;
+	for (size_t k = 0; k < count; k++) {
+		to[k] = (struct fan_use){ .use = { .id = { ID_ABSENT } } };
+		if (may_receive(call, use_from, &from.id, first + k, &id))
+			to[k].use.id = id;
+		else
+			service->counts.denied++;
+	}
+	for (size_t begin = 0; begin < count || !begin; begin += at_once) {
+		size_t size = count - begin < at_once ? count - begin : at_once;
+
+		res = fan_out(service, &from, to + begin, size, &job);
+		if (res) {
+			/* The first receivers may have theirs: it is the answer for each of the others then. */
+			for (size_t k = begin; k < (begin ? count : 1); k++)
+				answer_result(call, res);
+			return;
+		}
+		if (!begin)
+			resp_array(call->reply, count);
+		for (size_t k = begin; k < begin + size; k++) {
+			const uint8_t *copy = service->fan + to[k].part * stride;
+
+			if (to[k].result) {
+				answer_result(call, to[k].result);
+				continue;
+			}
+			resp_array(call->reply, 2);
+			resp_bulk(call->reply, copy, KEYCACHE_NONCE_BYTES);
+			resp_bulk(call->reply, copy + KEYCACHE_NONCE_BYTES, job.in_size - KEYCACHE_NONCE_BYTES);
+		}
+	}
+}
+
 static void info_tee(const struct service *service, const struct keycache_stats *stats, struct buffer *text)
 {
 	static const char *const storages[] = { "?", "ree", "rpmb" };
@@ -811,6 +976,7 @@ static const struct {
 	{ "SEAL", 3, 4, command_seal },
 	{ "OPEN", 4, 5, command_open },
 	{ "REENCRYPT", 5, 6, command_reencrypt },
+	{ "RELAY", 5, 5 + KEYCACHE_FAN_MOST, command_relay },
 	{ "HELLO", 1, RESP_ELEMENTS, command_hello },
 	{ "CLIENT", 2, RESP_ELEMENTS, command_client },
 	{ "COMMAND", 1, RESP_ELEMENTS, command_command },

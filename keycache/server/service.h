@@ -41,6 +41,7 @@ struct service {
 	time_t started;
 	uint8_t in[KEYCACHE_PAYLOAD_BYTES + KEYCACHE_EXTRA_BYTES];
 	uint8_t out[KEYCACHE_PAYLOAD_BYTES + KEYCACHE_EXTRA_BYTES];
+	uint8_t fan[TEE_FAN_BYTES]; /* of RELAY: the copies of some receivers */
 };
 
 /* Who asks. */

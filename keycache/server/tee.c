@@ -223,6 +223,54 @@ uint32_t tee_reencrypt(struct tee *tee, struct tee_key from, struct tee_key to, 
 	return res;
 }
 
+uint32_t tee_fan_out(struct tee *tee, struct tee_key from, struct tee_receiver *to, size_t count, struct tee_aad aad,
+		     const void *in, size_t in_size, void *out)
+{
+	uint8_t words[sizeof(struct keycache_fan) + KEYCACHE_AAD_BYTES +
+		      KEYCACHE_FAN_MOST * (sizeof(struct keycache_receiver) + sizeof(struct keycache_offer))];
+	struct keycache_fan fan = { .count = (uint8_t)count,
+				    .from_length = (uint8_t)strlen(from.id),
+				    .aad_size = (uint32_t)aad.size };
+	uint32_t results[KEYCACHE_FAN_MOST] = { 0 };
+	/* What is asked for must be there to be written to, even if it is nothing. */
+	size_t most = count ? count : 1;
+	size_t at = sizeof(fan);
+	struct tee_parameter parameters[4];
+	uint32_t res;
+
+	if (aad.size > KEYCACHE_AAD_BYTES)
+		return RESULT_BAD_PARAMETERS;
+	memcpy(fan.from, from.id, fan.from_length);
+	if (from.offer) {
+		fan.has_from = 1;
+		fan.from_offer = *from.offer;
+	}
+	memcpy(words, &fan, sizeof(fan));
+	if (aad.size)
+		memcpy(words + at, aad.data, aad.size);
+	at += aad.size;
+	for (size_t i = 0; i < count; i++) {
+		struct keycache_receiver receiver = { .length = (uint8_t)strlen(to[i].key.id),
+						      .has_offer = to[i].key.offer != NULL };
+
+		memcpy(receiver.id, to[i].key.id, receiver.length);
+		memcpy(words + at, &receiver, sizeof(receiver));
+		at += sizeof(receiver);
+		if (to[i].key.offer) {
+			memcpy(words + at, to[i].key.offer, sizeof(*to[i].key.offer));
+			at += sizeof(*to[i].key.offer);
+		}
+	}
+	parameters[0] = input(words, at);
+	parameters[1] = input(in, in_size);
+	parameters[2] = output(out, most * KEYCACHE_FAN_STRIDE(in_size));
+	parameters[3] = output(results, most * sizeof(results[0]));
+	res = invoke(tee, KEYCACHE_FANOUT, parameters);
+	for (size_t i = 0; i < count; i++)
+		to[i].result = res ? res : results[i];
+	return res;
+}
+
 uint32_t tee_evict(struct tee *tee, const char *id)
 {
 	return by_name(tee, KEYCACHE_EVICT, id);

@@ -93,6 +93,21 @@ uint32_t tee_unseal(struct tee *tee, struct tee_key key, struct tee_aad aad, con
 /* `whose`: which key an error is about, KEYCACHE_OF_FROM or KEYCACHE_OF_TO or both. */
 uint32_t tee_reencrypt(struct tee *tee, struct tee_key from, struct tee_key to, struct tee_aad aad, const void *in,
 		       size_t in_size, void *out, size_t *size, uint32_t *whose);
+/* What one call of tee_fan_out answers at most. */
+#define TEE_FAN_BYTES (160u * 1024u)
+
+/* A receiver of tee_fan_out: its key, and what became of it. */
+struct tee_receiver {
+	struct tee_key key;
+	uint32_t result;
+};
+
+/*
+ * One message for `count` receivers (at most KEYCACHE_FAN_MOST, and of TEE_FAN_BYTES in all): in `out` a message for each
+ * whose result is RESULT_OK, KEYCACHE_FAN_STRIDE(in_size) bytes apart. The result is about the sender.
+ */
+uint32_t tee_fan_out(struct tee *tee, struct tee_key from, struct tee_receiver *to, size_t count, struct tee_aad aad,
+		     const void *in, size_t in_size, void *out);
 uint32_t tee_evict(struct tee *tee, const char *id);
 uint32_t tee_stats(struct tee *tee, struct keycache_stats *stats);
 uint32_t tee_record(struct tee *tee, const char *id, struct keycache_record *record);

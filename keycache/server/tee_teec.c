@@ -69,7 +69,8 @@ static uint32_t type_of(const struct tee_parameter *parameter)
 static size_t gap_before(uint32_t command, int parameter)
 {
 	bool message = (command == KEYCACHE_OPEN && parameter == 1) || (command == KEYCACHE_SEAL && parameter == 2) ||
-		       (command == KEYCACHE_REENCRYPT && (parameter == 1 || parameter == 2));
+		       ((command == KEYCACHE_REENCRYPT || command == KEYCACHE_FANOUT) &&
+			(parameter == 1 || parameter == 2));
 
 	return message ? ALIGNMENT - KEYCACHE_NONCE_BYTES : 0;
 }

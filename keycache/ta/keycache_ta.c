@@ -27,6 +27,8 @@
 _Static_assert(sizeof(struct keycache_record) == 132, "a record has no gaps");
 _Static_assert(sizeof(struct keycache_offer) == 200, "an offer has no gaps");
 _Static_assert(sizeof(struct keycache_pair) == 532, "a pair has no gaps");
+_Static_assert(sizeof(struct keycache_fan) == 272, "a sender has no gaps");
+_Static_assert(sizeof(struct keycache_receiver) == 68, "a receiver has no gaps");
 
 #define MESSAGE_BYTES (KEYCACHE_PAYLOAD_BYTES + KEYCACHE_EXTRA_BYTES)
 
@@ -401,6 +403,104 @@ static TEE_Result reencrypt(TEE_Param params[TEE_NUM_PARAMS])
 	return res;
 }
 
+/* The rest of an input that is taken piece by piece, each once. */
+struct rest {
+	const uint8_t *at;
+	size_t bytes;
+};
+
+static bool take_piece(struct rest *rest, void *to, size_t bytes)
+{
+	if (rest->bytes < bytes)
+		return false;
+	if (bytes)
+		TEE_MemMove(to, rest->at, bytes);
+	rest->at += bytes;
+	rest->bytes -= bytes;
+	return true;
+}
+
+/* Seals what is in `plain` for the next receiver into `to`. False: what follows cannot be read. */
+static bool seal_for_next(struct rest *rest, const struct aad *aad, size_t plain_bytes, TEE_Param *to, uint32_t *result)
+{
+	struct keycache_receiver receiver;
+	struct keycache_offer offer;
+	struct key key = { 0 };
+	struct id id;
+	bool cached;
+	TEE_Result res;
+
+	*result = TEE_ERROR_BAD_PARAMETERS;
+	if (!take_piece(rest, &receiver, sizeof(receiver)) || receiver.has_offer > 1)
+		return false;
+	if (receiver.has_offer && !take_piece(rest, &offer, sizeof(offer)))
+		return false;
+	res = make_id(receiver.id, receiver.length, &id);
+	if (!res)
+		res = keys_use(&id, receiver.has_offer ? &offer : NULL, &key, &cached);
+	if (!res)
+		res = may_seal(&id, &key);
+	if (!res)
+		res = message_seal(&key, aad, plain, plain_bytes, message);
+	if (!res)
+		give_message(to, plain_bytes + KEYCACHE_EXTRA_BYTES);
+	wipe(&key, sizeof(key));
+	*result = res;
+	return true;
+}
+
+static TEE_Result fan_out(TEE_Param params[TEE_NUM_PARAMS])
+{
+	static uint32_t results[KEYCACHE_FAN_MOST];
+	size_t bytes = params[1].memref.size;
+	size_t stride = KEYCACHE_FAN_STRIDE(bytes);
+	struct rest rest = { params[0].memref.buffer, params[0].memref.size };
+	struct keycache_fan fan;
+	struct aad aad;
+	struct key from_key = { 0 };
+	struct id from;
+	bool cached;
+	bool readable = true;
+	TEE_Result res;
+	TEE_Result other;
+	uint8_t i;
+
+	if (!rest.at || !take_piece(&rest, &fan, sizeof(fan)))
+		return TEE_ERROR_BAD_PARAMETERS;
+	if (fan.count > KEYCACHE_FAN_MOST || fan.has_from > 1)
+		return TEE_ERROR_BAD_PARAMETERS;
+	if (fan.aad_size > KEYCACHE_AAD_BYTES || !take_piece(&rest, named, fan.aad_size))
+		return TEE_ERROR_BAD_PARAMETERS;
+	aad = (struct aad){ .bytes = named, .size = fan.aad_size };
+	res = make_id(fan.from, fan.from_length, &from);
+	if (!res)
+		res = take_message(&params[1]);
+	if (res)
+		return res;
+	res = fits(&params[2], fan.count * stride);
+	other = fits(&params[3], fan.count * sizeof(results[0]));
+	if (res || other)
+		return TEE_ERROR_SHORT_BUFFER;
+
+	res = keys_use(&from, fan.has_from ? &fan.from_offer : NULL, &from_key, &cached);
+	if (!res)
+		res = message_open(&from_key, &aad, message, bytes, plain);
+	wipe(&from_key, sizeof(from_key));
+	if (res)
+		return res;
+	for (i = 0; i < fan.count; i++) {
+		/* Of the one output, this receiver's part. */
+		TEE_Param to = { .memref = { (uint8_t *)params[2].memref.buffer + i * stride, stride } };
+
+		results[i] = TEE_ERROR_BAD_PARAMETERS;
+		if (readable)
+			readable = seal_for_next(&rest, &aad, bytes - KEYCACHE_EXTRA_BYTES, &to, &results[i]);
+	}
+	wipe(plain, bytes - KEYCACHE_EXTRA_BYTES);
+	give(&params[3], results, fan.count * sizeof(results[0]));
+	return TEE_SUCCESS;
+}
+
 static TEE_Result seal(TEE_Param params[TEE_NUM_PARAMS])
 {
 	size_t bytes = params[1].memref.size;
@@ -566,6 +666,7 @@ TEE_Result TA_InvokeCommandEntryPoint(void *context, uint32_t command, uint32_t 
 		[KEYCACHE_LIST] = { TEE_PARAM_TYPES(VALUE_INOUT, MEMORY_OUT, NONE, NONE), list },
 		[KEYCACHE_FLUSH] = { TEE_PARAM_TYPES(NONE, NONE, NONE, NONE), flush },
 		[KEYCACHE_REPAIR] = { TEE_PARAM_TYPES(VALUE_OUT, NONE, NONE, NONE), repair },
+		[KEYCACHE_FANOUT] = { TEE_PARAM_TYPES(MEMORY_IN, MEMORY_IN, MEMORY_OUT, MEMORY_OUT), fan_out },
 	};
 
 	const struct session *session = context;

@@ -17,6 +17,7 @@ from worldwise.families.keycache.build import Fuzzer
 from worldwise.lab.image import ImageStore, tree_digest
 from worldwise.lab.lab import Lab
 from worldwise.lab.sandbox.limits import WITHOUT_ADDRESS_LIMIT
+from worldwise.lab.sandbox.network import Bind
 from worldwise.targets import optee_images
 
 # Three minutes of an idle core; more where others are at work, or where the root is not built yet.
@@ -51,13 +52,13 @@ def kept(root: Lab, name: str) -> Iterator[Path]:
         yield folder
 
 
-def make(root: Lab, folder: Path, *words: str) -> str:
-    """What `make` prints, of keycache's own Makefile, with `folder` for all it makes."""
+def make(root: Lab, folder: Path, *words: str, beside: Sequence[Bind] = ()) -> str:
+    """What `make` prints, of keycache's own Makefile, with `folder` for all it makes; it sees `beside`, too."""
     log = folder / "log"
     log.unlink(missing_ok=True)
     root.run(
         ["make", "--directory=/keycache", f"--jobs={os.cpu_count()}", "O=/build", *words],
-        binds=[(paths.KEYCACHE, "/keycache", "ro"), (folder, "/build", "rw")],
+        binds=[(paths.KEYCACHE, "/keycache", "ro"), (folder, "/build", "rw"), *beside],
         # Nothing may be written beside the sources.
         env={"PYTHONDONTWRITEBYTECODE": "1", "PYTEST_ADDOPTS": "-p no:cacheprovider"},
         log=log,
@@ -87,6 +88,16 @@ def test_its_own_tests_pass(root: Lab, name: str, words: Sequence[str]) -> None:
     else:
         assert " passed" in text
         assert " skipped" not in text, "the root has all that they need"
+
+
+def test_the_broker_plugins_own_tests_pass() -> None:
+    """With the broker in its root; plugin, library and the key cache's server are under sanitizers."""
+    root = keycache.broker_root()
+    mosquitto: Bind = (keycache.mosquitto(), "/mosquitto", "ro")
+    with kept(root, "broker") as folder:
+        text = make(root, folder, "check-broker", "MOSQUITTO=/mosquitto", *_SANITIZED, beside=[mosquitto])
+    assert " passed" in text
+    assert " skipped" not in text, "the root has all that they need"
 
 
 def test_everything_compiles_with_clang(root: Lab) -> None:

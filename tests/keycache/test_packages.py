@@ -140,7 +140,30 @@ def test_the_unit_keeps_what_the_server_needs(built: Path, tmp_path: Path) -> No
     assert not [line for line in lines if line.startswith(("PrivateUsers=", "PrivateDevices="))]
 
 
+@pytest.fixture(scope="module")
+def with_plugin(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    output = tmp_path_factory.mktemp("packages") / "plugin"
+    keycache.packages(output, plugin=True)
+    return output
+
+
+def test_the_plugin_of_the_broker(with_plugin: Path) -> None:
+    name = "mosquitto-plugin-keycache"
+    assert contents(with_plugin, name) >= {
+        "./usr/lib/aarch64-linux-gnu/mosquitto/mosquitto_keycache.so",
+        f"./usr/share/doc/{name}/README.md.gz",
+    }
+    needs = dpkg_deb("--field", package(with_plugin, name), "Depends")
+    assert all(f"{one} " in needs for one in ("libc6", "libhiredis1.1.0", "libssl3t64", "mosquitto"))
+    assert {path.name.partition("_")[0] for path in with_plugin.iterdir()} >= {*NAMES, name}
+    _lintian(with_plugin)
+
+
 def test_lintian_has_nothing_to_say(built: Path) -> None:
+    _lintian(built)
+
+
+def _lintian(folder: Path) -> None:
     # The maintainer has no address.
     hidden = "bogus-mail-host,bogus-mail-host-in-debian-changelog"
     keycache.root().run(
@@ -150,8 +173,8 @@ def test_lintian_has_nothing_to_say(built: Path) -> None:
             "--fail-on=error,warning,info",
             "--display-info",
             f"--suppress-tags={hidden}",
-            *(f"/packages/{path.name}" for path in sorted(built.iterdir())),
+            *(f"/packages/{path.name}" for path in sorted(folder.iterdir())),
         ],
-        binds=[(built, "/packages", "ro")],
+        binds=[(folder, "/packages", "ro")],
         timeout=600,
     )

@@ -36,6 +36,7 @@ int main(int argc, char **argv)
 		TEST(worn_keys),
 		TEST(seal_key_is_replaced),
 		TEST(reencrypt),
+		TEST(fan_out),
 		TEST(records),
 		TEST(record_changes),
 		TEST(policies),

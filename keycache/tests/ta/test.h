@@ -104,6 +104,7 @@ void test_nonces(void);
 void test_worn_keys(void);
 void test_seal_key_is_replaced(void);
 void test_reencrypt(void);
+void test_fan_out(void);
 void test_records(void);
 void test_record_changes(void);
 void test_policies(void);

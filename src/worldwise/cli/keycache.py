@@ -123,7 +123,8 @@ def demo(
     is_flag=True,
     help="The emulated machine's TA in its place: for OP-TEEs that accept its dev kit's key, which everybody has.",
 )
-def packages(output: Path, ta: Path | None, demo_ta: bool) -> None:
+@click.option("--mosquitto-plugin", is_flag=True, help="The plugin for the MQTT broker mosquitto 2.1, too.")
+def packages(output: Path, ta: Path | None, demo_ta: bool, mosquitto_plugin: bool) -> None:
     """Build the Debian packages of server, tool and library, for arm64.
 
     The same sources, and the same TA, give the same files, to the byte.
@@ -138,7 +139,7 @@ def packages(output: Path, ta: Path | None, demo_ta: bool) -> None:
     try:
         if demo_ta:
             ta = _demo_ta(steps)
-        made = keycache_builds.packages(output, ta, steps.note)
+        made = keycache_builds.packages(output, ta, steps.note, plugin=mosquitto_plugin)
     finally:
         steps.end()
     for file in made:

@@ -63,6 +63,13 @@ ROOTS = {
             ("aarch64-linux-gnu-gcc", "clang", "dpkg-buildpackage"),
         ),
         Root(
+            "broker",
+            "builds and tests the key cache's plugin for the MQTT broker mosquitto",
+            paths.LAB / "broker.toml",
+            paths.LAB / "broker.lock.json",
+            ("gcc", "make"),
+        ),
+        Root(
             "validation",
             "compilers and llvm-mca of the models' validation",
             paths.LAB / "validation.toml",

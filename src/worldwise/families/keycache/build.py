@@ -24,6 +24,7 @@ from worldwise.lab.sandbox.limits import WITHOUT_ADDRESS_LIMIT
 from worldwise.lab.sandbox.network import Bind
 
 ROOT = "keycache"
+BROKER_ROOT = "broker"
 ARCHITECTURE = "arm64"
 TA_UUID = SPEC.apps["keycache"].uuid
 Notify = Callable[[str], None]
@@ -80,14 +81,15 @@ def native_recipe() -> Recipe:
     )
 
 
-def packages_recipe(ta: Path | None = None) -> Recipe:
-    """The Debian packages; `ta` is a signed TA for the server's package."""
+def packages_recipe(ta: Path | None = None, mosquitto: Path | None = None) -> Recipe:
+    """The Debian packages; `ta` is a signed TA for the server's package, `mosquitto` has include/ for the plugin's."""
     return Recipe(
         name="keycache-packages",
         script="keycache-packages.sh",
         outputs=(),
         trees=_trees("DESIGN.md", "Makefile", "README.md", "client", "debian", "include", "server")
-        | ({"keycache.ta": ta} if ta else {}),
+        | ({"keycache.ta": ta} if ta else {})
+        | ({"mosquitto": mosquitto / "include"} | _trees("mosquitto") if mosquitto else {}),
         settings={"ARCHITECTURE": ARCHITECTURE},
     )
 
@@ -100,6 +102,32 @@ def fuzz_recipe() -> Recipe:
         outputs=("fuzz_requests",),
         trees=_trees("Makefile", "fuzz/fuzz_requests.c", "include", "server", "ta", "tests/ta/shim"),
     )
+
+
+def mosquitto_recipe() -> Recipe:
+    """The MQTT broker mosquitto, its clients and headers, for the root's own architecture."""
+    return Recipe(
+        name="mosquitto",
+        script="mosquitto.sh",
+        outputs=("mosquitto", "mosquitto_pub", "mosquitto_sub", "include/mosquitto.h"),
+        sources=("mosquitto",),
+    )
+
+
+@functools.cache
+def broker_root() -> Lab:
+    """The root of the broker and its plugin, built if it is missing. Raises WorldwiseError as `Lab.ensure` does."""
+    lab = open_lab(name=BROKER_ROOT)
+    lab.ensure()
+    return lab
+
+
+def mosquitto(notify: Notify = _silent) -> Path:
+    """A folder with mosquitto, mosquitto_pub, mosquitto_sub and include/, which run in the broker's root.
+
+    Raises WorldwiseError if the root or the programs cannot be built.
+    """
+    return ImageStore(broker_root(), notify).get(mosquitto_recipe()).directory
 
 
 @functools.cache
@@ -132,7 +160,7 @@ def native(notify: Notify = _silent) -> Path:
     return _store(notify).get(native_recipe()).directory
 
 
-def packages(output: Path, ta: Path | None = None, notify: Notify = _silent) -> list[Path]:
+def packages(output: Path, ta: Path | None = None, notify: Notify = _silent, *, plugin: bool = False) -> list[Path]:
     """Build the Debian packages for arm64 and copy them to the folder `output`, which is made if it is not there.
 
     The same sources and the same TA give the same bytes. Returns the files.
@@ -141,13 +169,14 @@ def packages(output: Path, ta: Path | None = None, notify: Notify = _silent) -> 
         output: files of the same names in it are replaced.
         ta: a TA signed by a dev kit, for the server's package; without it the package has no TA.
         notify: called with a line of text when a build begins or ends.
+        plugin: whether the plugin for mosquitto is among them; its headers are taken from the broker's root.
 
     Raises WorldwiseError if `ta` is not the key cache's, `output` cannot be written, or the build fails.
     """
     if ta is not None:
         _require_ta(ta)
     _make(output)
-    built = _store(notify).get(packages_recipe(ta)).file("packages")
+    built = _store(notify).get(packages_recipe(ta, mosquitto(notify) if plugin else None)).file("packages")
     copies = []
     for file in sorted(built.iterdir()):
         try:
