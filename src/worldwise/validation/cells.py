@@ -26,7 +26,7 @@ CORES = tuple(_LIB25519)
 MCU_CORES = ("cortex-m0", "cortex-m3", "cortex-m4", "cortex-m7", "cortex-m33")
 _SOURCES = {"lib25519-20260614": "", "libntruprime-20241021": "libntruprime", "s2n-bignum": "s2n"}
 
-# What wolfSSL's benchmark names, the call, its bytes, and whether it is big numbers, or one of Thumb-2 assembly's.
+# What wolfSSL's benchmark names -> the call, and its bytes; 0 of big numbers.
 _WOLFSSL: Mapping[str, tuple[str, int]] = {
     "AES-128-CBC-enc": ("aes128-cbc", 1024),
     "AES-256-CBC-enc": ("aes256-cbc", 1024),
