@@ -15,6 +15,7 @@ from worldwise.read.models import Reading, Row
 from worldwise.read.published import Published
 from worldwise.records.check import check_records
 from worldwise.records.parse import parse_line
+from worldwise.report import counts
 
 VARIANT = "mbedtls-ce-O2"
 EMPTY = 30_000
@@ -72,6 +73,16 @@ def cells(section: Section) -> list[list[str]]:
     assert section.table
     assert all(len(one) == len(section.table.headers) for one in section.table.rows)
     return section.table.rows
+
+
+def test_a_place_where_nothing_happens_has_no_factor() -> None:
+    """If this fails, the whole report of a run with hits ends in a division by zero."""
+    zeros = dict.fromkeys(("first", "warmup", "mean", "stdev", "min"), 0)
+    found = [one.model_copy(update=zeros) for one in request("seal-hit")]
+    (section,) = counts._count_sections(found)
+    assert [line[:4] for line in cells(section)] == [
+        [VARIANT, place, "0", "-" if place == "storage" else "0.00"] for place in PLACES
+    ]
 
 
 def test_a_run_without_the_key_cache_has_no_such_tables() -> None:

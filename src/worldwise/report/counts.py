@@ -59,7 +59,9 @@ def _count_sections(rows: list[Row]) -> Iterable[Section]:
             headers.insert(2, "n")
         cells = []
         for row in group:
-            line = [row.variant, row.place, count(row.first), factor(row.first / row.median)]
+            # A hit of the key cache has nothing in storage.
+            times = factor(row.first / row.median) if row.median else "-"
+            line = [row.variant, row.place, count(row.first), times]
             line += [
                 count(row.median),
                 whole(row.mean),
