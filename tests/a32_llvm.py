@@ -12,7 +12,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from t32_llvm import TOOL
+import t32_llvm
 
 WORDS = Path(__file__).parent / "data" / "a32-words.txt"
 SETS = {"a32": "armv7a-none-eabi", "t32": "thumbv7a-none-eabi"}
@@ -189,34 +189,24 @@ def expected_registers(text: str) -> tuple[int, int]:
     return core, vectors
 
 
-def _bytes(word: str) -> list[str]:
-    halves = [word[:4], word[4:]] if len(word) == 8 else [word]
-    return [f"0x{half[at : at + 2]}" for half in halves for at in (2, 0)]
+def _lines(word: str, which: str) -> list[str]:
+    if which == "a32":
+        return [" ".join(f"0x{word[at : at + 2]}" for at in (6, 4, 2, 0))]
+    return t32_llvm.lines_of(int(word, 16), wide=len(word) == 8)
+
+
+def _word(raw: list[int], which: str) -> str:
+    code = int.from_bytes(bytes(raw), "little") if which == "a32" else t32_llvm.code_of(raw)
+    return f"{code:0{2 * len(raw)}x}"
 
 
 def disassemble(words: Iterable[str], which: str) -> dict[str, str]:
     """The text of each word that LLVM knows."""
     made = list(words)
-    lines = []
-    for word in made:
-        if which == "a32":
-            lines.append(" ".join(f"0x{word[at : at + 2]}" for at in (6, 4, 2, 0)))
-        else:
-            lines.append(" ".join(_bytes(word)))
-            # Behind an IT, which the second half of what is no instruction may be, four would be conditional.
-            if len(word) == 8 or word.startswith("bf"):
-                lines.extend(["0x00 0xbf"] * 4)
-    options = [TOOL, "--disassemble", f"-triple={SETS[which]}", f"-mattr={FEATURES}", "-show-encoding"]
-    done = subprocess.run(options, input="\n".join(lines), capture_output=True, text=True, check=False)
+    lines = [line for word in made for line in _lines(word, which)]
     texts: dict[str, str] = {}
-    for line in done.stdout.splitlines():
-        match = re.match(r"\t(.*?)\s*@ encoding: \[(.*)\]", line)
-        if match:
-            raw = [byte[2:] for byte in match[2].split(",")]
-            halves = (
-                raw[::-1] if which == "a32" else [raw[at + half] for at in range(0, len(raw), 2) for half in (1, 0)]
-            )
-            texts.setdefault("".join(halves), match[1])
+    for raw, text in t32_llvm.known(lines, f"-triple={SETS[which]}", f"-mattr={FEATURES}"):
+        texts.setdefault(_word(raw, which), text)
     return {word: texts[word] for word in made if word in texts}
 
 

@@ -9,7 +9,7 @@ import random
 import re
 import subprocess
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 TABLE = Path(__file__).parent / "data" / "t32-classes.txt"
@@ -92,29 +92,37 @@ def expected_class(text: str) -> str:
     return kind
 
 
-def _bytes(code: int, wide: bool) -> list[int]:
+def lines_of(code: int, wide: bool) -> list[str]:
+    """The lines of llvm-mc's input for an encoding of T32."""
     halves = [code >> 16, code & 0xFFFF] if wide else [code]
-    return [byte for half in halves for byte in (half & 255, half >> 8)]
+    line = " ".join(f"{byte:#04x}" for half in halves for byte in (half & 255, half >> 8))
+    # Behind IT, which the second half of what is no instruction may be, four instructions would be conditional.
+    return [line, *(["0x00 0xbf"] * 4 if wide or code >> 8 == 0xBF else [])]
+
+
+def code_of(raw: Sequence[int]) -> int:
+    """The encoding of T32 in two or four bytes."""
+    first = raw[0] | raw[1] << 8
+    return first if len(raw) == 2 else first << 16 | raw[2] | raw[3] << 8
+
+
+def known(lines: Iterable[str], *target: str) -> Iterator[tuple[list[int], str]]:
+    """Bytes and text of each instruction in lines of bytes that LLVM knows, for a target by llvm-mc's options."""
+    options = [TOOL, "--disassemble", "-show-encoding", *target]
+    done = subprocess.run(options, input="\n".join(lines), capture_output=True, text=True, check=False)
+    for line in done.stdout.splitlines():
+        match = re.match(r"\t(.*?)\s*@ encoding: \[(.*)\]", line)
+        if match:
+            yield [int(byte, 16) for byte in match[2].split(",")], match[1]
 
 
 def disassemble(codes: Iterable[int], wide: bool, triple: str, core: str) -> dict[int, str]:
     """The text of each encoding that this core has."""
-    lines = []
-    for code in codes:
-        lines.append(" ".join(f"{byte:#04x}" for byte in _bytes(code, wide)))
-        # Behind IT, which the second half of what is no instruction may be, four instructions would be conditional.
-        if wide or code >> 8 == 0xBF:
-            lines.extend(["0x00 0xbf"] * 4)
-    options = [TOOL, "--disassemble", f"-triple={triple}", f"-mcpu={core}", "-show-encoding"]
-    done = subprocess.run(options, input="\n".join(lines), capture_output=True, text=True, check=False)
+    lines = [line for code in codes for line in lines_of(code, wide)]
     texts: dict[int, str] = {}
-    for line in done.stdout.splitlines():
-        match = re.match(r"\t(.*?)\s*@ encoding: \[(.*)\]", line)
-        if match:
-            raw = [int(byte, 16) for byte in match[2].split(",")]
-            halves = [raw[i] | raw[i + 1] << 8 for i in range(0, len(raw), 2)]
-            if (len(halves) == 2) == wide:
-                texts.setdefault(halves[0] << 16 | halves[1] if wide else halves[0], match[1])
+    for raw, text in known(lines, f"-triple={triple}", f"-mcpu={core}"):
+        if len(raw) == (4 if wide else 2):
+            texts.setdefault(code_of(raw), text)
     return texts
 
 
