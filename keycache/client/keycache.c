@@ -404,7 +404,19 @@ static enum keycache_error take_message(struct keycache *handle, redisReply *rep
 	return error;
 }
 
-static const char too_much_aad[] = "additional data has at most 1024 bytes";
+static enum keycache_error check_aad(struct keycache *handle, size_t size)
+{
+	return size <= KEYCACHE_MOST_AAD
+		       ? KEYCACHE_OK
+		       : fail(handle, KEYCACHE_ARGUMENT, "additional data has at most 1024 bytes", NULL);
+}
+
+static enum keycache_error check_message(struct keycache *handle, size_t size, size_t aad_size)
+{
+	if (size < KEYCACHE_OVERHEAD || size > KEYCACHE_MOST + KEYCACHE_OVERHEAD)
+		return fail(handle, KEYCACHE_ARGUMENT, "a message has 28 to 65564 bytes", NULL);
+	return check_aad(handle, aad_size);
+}
 
 enum keycache_error keycache_seal_aad(struct keycache *handle, const char *id, const void *aad, size_t aad_size,
 				      const void *plain, size_t plain_size, void *message, size_t *size)
@@ -415,8 +427,9 @@ enum keycache_error keycache_seal_aad(struct keycache *handle, const char *id, c
 
 	if (plain_size > KEYCACHE_MOST)
 		return fail(handle, KEYCACHE_ARGUMENT, "a plaintext has at most 65536 bytes", NULL);
-	if (aad_size > KEYCACHE_MOST_AAD)
-		return fail(handle, KEYCACHE_ARGUMENT, too_much_aad, NULL);
+	error = check_aad(handle, aad_size);
+	if (error)
+		return error;
 	/* A server that takes none need not be told of none. */
 	error = ask(handle, words, aad_size ? 4 : 3, &reply);
 	return error ? error : take_message(handle, reply, message, size);
@@ -426,11 +439,6 @@ enum keycache_error keycache_seal(struct keycache *handle, const char *id, const
 				  void *message, size_t *size)
 {
 	return keycache_seal_aad(handle, id, NULL, 0, plain, plain_size, message, size);
-}
-
-static bool message_fits(size_t size)
-{
-	return size >= KEYCACHE_OVERHEAD && size <= KEYCACHE_MOST + KEYCACHE_OVERHEAD;
 }
 
 enum keycache_error keycache_open_aad(struct keycache *handle, const char *id, const void *aad, size_t aad_size,
@@ -444,10 +452,9 @@ enum keycache_error keycache_open_aad(struct keycache *handle, const char *id, c
 	redisReply *reply;
 	enum keycache_error error;
 
-	if (!message_fits(message_size))
-		return fail(handle, KEYCACHE_ARGUMENT, "a message has 28 to 65564 bytes", NULL);
-	if (aad_size > KEYCACHE_MOST_AAD)
-		return fail(handle, KEYCACHE_ARGUMENT, too_much_aad, NULL);
+	error = check_message(handle, message_size, aad_size);
+	if (error)
+		return error;
 	error = ask(handle, words, aad_size ? 5 : 4, &reply);
 	return error ? error : take(handle, reply, plain, size);
 }
@@ -471,10 +478,9 @@ enum keycache_error keycache_reencrypt_aad(struct keycache *handle, const char *
 	redisReply *reply;
 	enum keycache_error error;
 
-	if (!message_fits(message_size))
-		return fail(handle, KEYCACHE_ARGUMENT, "a message has 28 to 65564 bytes", NULL);
-	if (aad_size > KEYCACHE_MOST_AAD)
-		return fail(handle, KEYCACHE_ARGUMENT, too_much_aad, NULL);
+	error = check_message(handle, message_size, aad_size);
+	if (error)
+		return error;
 	error = ask(handle, words, aad_size ? WORDS : WORDS - 1, &reply);
 	return error ? error : take_message(handle, reply, out, size);
 }
@@ -492,10 +498,9 @@ enum keycache_error keycache_relay(struct keycache *handle, const char *from, co
 	redisReply *reply;
 	enum keycache_error error;
 
-	if (!message_fits(message_size))
-		return fail(handle, KEYCACHE_ARGUMENT, "a message has 28 to 65564 bytes", NULL);
-	if (aad_size > KEYCACHE_MOST_AAD)
-		return fail(handle, KEYCACHE_ARGUMENT, too_much_aad, NULL);
+	error = check_message(handle, message_size, aad_size);
+	if (error)
+		return error;
 	if (count > KEYCACHE_COPIES)
 		return fail(handle, KEYCACHE_ARGUMENT, "a message is relayed to at most 64 receivers at once", NULL);
 	words[2] = (struct word){ message, NONCE_BYTES };

@@ -80,11 +80,17 @@ static bool certified(const struct mosquitto *client, char name[KEYCACHE_NAME + 
 	return good;
 }
 
+static struct receiver *receiver_of(const struct mosquitto *client)
+{
+	const char *id = mosquitto_client_id(client);
+
+	return id ? receiver_find(id) : NULL;
+}
+
 /* Of a session whose client is away: the name that it had, or that the broker has from its file. */
 static bool remembered(const struct mosquitto *client, char name[KEYCACHE_NAME + 1])
 {
-	const char *id = mosquitto_client_id(client);
-	const struct receiver *receiver = id ? receiver_find(id) : NULL;
+	const struct receiver *receiver = receiver_of(client);
 	const char *known_as = receiver ? receiver->name : mosquitto_client_username(client);
 
 	memset(name, 0, KEYCACHE_NAME + 1);
@@ -228,14 +234,13 @@ static int send_blank(struct mosquitto_evt_message *event, const char *name)
 /* Keeps a message back that must not be lost, and what follows it: its client is told to come again once it can be had. */
 static int hold(const struct mosquitto_evt_message *event, const char *name)
 {
-	const char *id = mosquitto_client_id(event->client);
 	struct receiver *receiver;
 
 	if (!event->qos)
 		return MOSQ_ERR_ACL_DENIED;
-	receiver = receiver_find(id);
+	receiver = receiver_of(event->client);
 	if (!receiver)
-		receiver = receiver_make(id, name);
+		receiver = receiver_make(mosquitto_client_id(event->client), name);
 	if (receiver)
 		receiver->held = true;
 	say(SAY_LATER, MOSQ_LOG_WARNING, "messages for %s wait: the key cache cannot be asked", name);
@@ -245,7 +250,7 @@ static int hold(const struct mosquitto_evt_message *event, const char *name)
 static int on_message_out(int kind, void *data, void *unused)
 {
 	struct mosquitto_evt_message *event = data;
-	const struct receiver *receiver = receiver_find(mosquitto_client_id(event->client));
+	const struct receiver *receiver = receiver_of(event->client);
 	struct keycache_payload payload;
 	char name[KEYCACHE_NAME + 1];
 	enum relay_result result;
@@ -297,8 +302,7 @@ static int on_connect(int kind, void *data, void *unused)
 static int on_disconnect(int kind, void *data, void *unused)
 {
 	struct mosquitto_evt_disconnect *event = data;
-	const char *id = mosquitto_client_id(event->client);
-	struct receiver *receiver = id ? receiver_find(id) : NULL;
+	struct receiver *receiver = receiver_of(event->client);
 
 	(void)kind;
 	(void)unused;
@@ -315,8 +319,7 @@ static int on_disconnect(int kind, void *data, void *unused)
 static int on_client_offline(int kind, void *data, void *unused)
 {
 	struct mosquitto_evt_client_offline *event = data;
-	const char *id = mosquitto_client_id(event->client);
-	struct receiver *receiver = id ? receiver_find(id) : NULL;
+	struct receiver *receiver = receiver_of(event->client);
 
 	(void)kind;
 	(void)unused;
@@ -347,8 +350,7 @@ static int on_subscribe(int kind, void *data, void *unused)
 static int on_unsubscribe(int kind, void *data, void *unused)
 {
 	struct mosquitto_evt_unsubscribe *event = data;
-	const char *id = mosquitto_client_id(event->client);
-	struct receiver *receiver = id ? receiver_find(id) : NULL;
+	struct receiver *receiver = receiver_of(event->client);
 
 	(void)kind;
 	(void)unused;

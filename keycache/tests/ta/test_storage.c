@@ -441,11 +441,10 @@ void test_failed_reads(void)
 	}
 }
 
-void test_full_storage(void)
+/* New clients until one does not fit; how many do. */
+static unsigned int fill_storage(void)
 {
-	struct keycache_record sealed;
 	unsigned int count;
-	unsigned int i;
 
 	start(KEYCACHE_RPMB, KEYCACHE_POLICY_LRU, 10, 0);
 	shim_storage_limit(64 * 1024);
@@ -453,6 +452,16 @@ void test_full_storage(void)
 		if (set_number(name(count), count + 1, &records[count]))
 			break;
 	CHECK(count > 100 && count < 2000);
+	return count;
+}
+
+void test_full_storage(void)
+{
+	struct keycache_record sealed;
+	unsigned int count;
+	unsigned int i;
+
+	count = fill_storage();
 	EXPECT(set_number(name(count), 1, &sealed), TEE_ERROR_STORAGE_NO_SPACE);
 	/* What is there works, and can be changed in its place or removed. */
 	for (i = 0; i < count; i++)
@@ -471,12 +480,7 @@ void test_full_storage_relaxed(void)
 	unsigned int count;
 	unsigned int i;
 
-	start(KEYCACHE_RPMB, KEYCACHE_POLICY_LRU, 10, 0);
-	shim_storage_limit(64 * 1024);
-	for (count = 0; count < 2000; count++)
-		if (set_number(name(count), count + 1, &records[count]))
-			break;
-	CHECK(count > 100 && count < 2000);
+	count = fill_storage();
 	/* Others may still find a place in their buckets. */
 	for (i = count; i < count + 500; i++) {
 		if (bucket_of(name(i)) != bucket_of(name(count)))
