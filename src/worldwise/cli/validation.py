@@ -37,7 +37,8 @@ def measure_into(folder: Path, jobs: int | None = None, kept: bool = False) -> N
 
     try:
         bench = Bench(steps.note)
-        run = measured(bench, cells(), cell_tables(), jobs or os.cpu_count() or 1, tell)
+        some = cells()
+        run = measured(bench, some, cell_tables(some), jobs or os.cpu_count() or 1, tell)
     finally:
         steps.end()
     write_run(run, folder)

@@ -136,8 +136,10 @@ def boards() -> dict[str, Board]:
     return {path.stem: load_board(path) for path in sorted(paths.BOARDS.glob("*.toml"))}
 
 
-def table_of(core: str, board: str | None = None) -> str:
+def table_of(core: str, board: str | None = None, waits: int | None = None) -> str:
     """The table of a core for the engine of plugin/model, on a board or with a memory that never waits.
+
+    `waits` are the wait states of the board's flash, if not those of its file.
 
     Raises WorldwiseError if there is no such core.
     """
@@ -147,7 +149,7 @@ def table_of(core: str, board: str | None = None) -> str:
     found = boards()[board] if board else None
     if not found:
         return flat_table(core, model)
-    return flat_table(core, model, found.memory, found.flash_wait_states)
+    return flat_table(core, model, found.memory, found.flash_wait_states if waits is None else waits)
 
 
 def by_core(names: Iterable[str]) -> list[str]:

@@ -92,6 +92,11 @@ class Attribution:
         self._executions: dict[tuple[int, ...], Mapping[str, _Numbers]] = {}
         self._estimates: dict[tuple[str, int], tuple[Sequence[CyclesRow], Stratum]] = {}
 
+    @cached_property
+    def _block_sizes(self) -> Mapping[int, int]:
+        """The instructions of each block."""
+        return {number: block.instructions for number, block in self.explainer.trace.blocks.items()}
+
     def case(self, core: str) -> PredictedCase:
         """All samples that were followed, by measure and place, in the order in which they were taken.
 
@@ -157,7 +162,7 @@ class Attribution:
                 trace.cycles[core].get(one, ()),
                 trace.own[one],
                 trace.skipped[one],
-                {number: block.instructions for number, block in trace.blocks.items()},
+                self._block_sizes,
                 trace.units.get(core, {}).get(one),
             )
         return self._estimates[key]

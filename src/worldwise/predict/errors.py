@@ -68,19 +68,16 @@ class ErrorLines(BaseModel):
 
     def exact(self, core: str, kind: str) -> ErrorLine | None:
         """The line of a core and kind, if it has enough figures: LEAST_FIGURES, of held-out ones."""
-        return next(
-            (
-                line
-                for line in self.lines
-                if (line.core, line.kind) == (core, kind) and (kind == FITTED or line.figures >= LEAST_FIGURES)
-            ),
-            None,
-        )
+        found = self._find(core, kind)
+        return found if found and found.figures >= LEAST_FIGURES else None
+
+    def _find(self, core: str, kind: str) -> ErrorLine | None:
+        return next((line for line in self.lines if (line.core, line.kind) == (core, kind)), None)
 
     def unvalidated(self, core: str) -> str:
         """What is known of a core that has no line for all code, in words."""
         for kind, figures in ((ALL, "held-out"), (FITTED, "calibration")):
-            known = next((line for line in self.lines if (line.core, line.kind) == (core, kind)), None)
+            known = self._find(core, kind)
             if known:
                 none = "" if kind == ALL else "no held-out figure of this core; "
                 number = f"its {known.figures} {figures} figure{'' if known.figures == 1 else 's'}"

@@ -27,9 +27,10 @@ def flat_case(case: Case, records: CheckedRecords, regions: Sequence[FlatRegion]
 
 def _sample(case: Case, sample: Sample, rest: Iterator[FlatRegion], core: str) -> PredictedSample:
     """The next stretch that has the sample's instructions, and on a board whole runs of the counter's interrupt too."""
+    most = _most_interrupts(sample.raw) if is_board(case.target) else 0
     for region in rest:
         more = region.instructions - sample.raw
-        if more == 0 or (is_board(case.target) and 0 < more <= _most_interrupts(sample.raw) and more % _HANDLER == 0):
+        if 0 <= more <= most and more % _HANDLER == 0:
             if core not in region.cores:
                 raise WorldwiseError(f"{case.id}: there are no cycles of {core}")
             exceptions = region.linux.exceptions if region.linux else 0

@@ -422,7 +422,7 @@ def to_csv(lines: Sequence[Line], budget: Budget | None) -> str:
     names += ["predicted_us", "low_us", "high_us", "instructions_per_cycle", "inside", "verdict"]
     found = [(to_json(line, budget), line.estimate) for line in lines]
     rows = [
-        [*(data[name] for name in names), *one.causes.values(), one.error, one.sampling.percent if one.sampling else ""]
+        [*(data[name] for name in names), *one.causes.values(), one.error, _FIELDS["sampling_error_percent"](one)]
         for data, one in found
     ]
     return csv_text([[*names, *(f"{cause}_cycles" for cause in CAUSES), "error", "sampling_error_percent"], *rows])

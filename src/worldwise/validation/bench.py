@@ -15,8 +15,8 @@ from worldwise.lab.roots import MAIN
 from worldwise.lab.sandbox.lending import scratch
 from worldwise.lab.sandbox.network import Bind
 from worldwise.machine.plugin import cycles_plugin
-from worldwise.validation.cells import Call, calls_of
-from worldwise.validation.programs import PROGRAMS, SILENT, Origins, file_of
+from worldwise.validation.cells import Call
+from worldwise.validation.programs import PROGRAMS, Origins
 
 # Seconds that a cell may take: the longest has 25 million instructions a call.
 _TIMEOUT = 900
@@ -90,7 +90,7 @@ class Bench:
 
     def program(self, call: Call) -> Path:
         """The file of the program that makes a call, built if missing."""
-        return self.image(call.program).file(file_of(call.program, call.operation))
+        return self.image(call.program).file(PROGRAMS[call.program].file(call.operation))
 
     def plugin(self) -> Path:
         """The plugin's file, built if missing."""
@@ -108,14 +108,14 @@ class Bench:
         Raises WorldwiseError if the program fails or says something else than it should.
         """
         program, plugin, lab = self.program(call), self.plugin(), self.lab(MAIN)
-        built, calls = PROGRAMS[call.program], calls_of(call)
+        built = PROGRAMS[call.program]
         with scratch(lab.cache) as folder:
             out, cores = folder / "out", folder / "cores"
             for made in (out, cores):
                 made.mkdir()
             for core, table in tables.items():
                 (cores / core).write_text(table, encoding="utf-8")
-            words = ("cells", str(calls), call.operation, call.implementation, call.compiler)
+            words = ("cells", str(built.calls), call.operation, call.implementation, call.compiler)
             options = ["/plugin.so", *(f"core=/cores/{core}" for core in tables), "out=/out/cycles", *built.plugin]
             command = [
                 *(*built.emulator, *_QUIET, "-kernel", "/program"),
@@ -130,7 +130,7 @@ class Bench:
             ]
             result = lab.run(command, binds=binds, timeout=_TIMEOUT)
             lines = files.read_bytes(out / "cycles", _MOST_OUTPUT, out).decode().splitlines()
-        return _passed(call, calls, result.stdout, [json.loads(line) for line in lines])
+        return _passed(call, built.calls, result.stdout, [json.loads(line) for line in lines])
 
 
 def _passed(call: Call, calls: int, said: str, lines: list[dict[str, Any]]) -> Passed:
@@ -138,8 +138,7 @@ def _passed(call: Call, calls: int, said: str, lines: list[dict[str, Any]]) -> P
     regions = [line for line in lines if line["type"] == "region"]
     words = said.split()
     wanted = [call.operation, str(call.length), call.implementation, str(calls)]
-    if call.program in SILENT:
-        # Its programs are one call each, and say nothing.
+    if PROGRAMS[call.program].silent:
         words = [*wanted, NO_CHECKSUM, call.compiler]
     if words[:4] != wanted or len(words) != 6 or words[5] != call.compiler or len(regions) != calls:
         raise WorldwiseError(f"{call}: the program said {files.quoted(said)!r}, with {len(regions)} regions")

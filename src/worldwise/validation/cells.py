@@ -5,14 +5,9 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from worldwise.libraries.boards import boards, load_core, table_of
-from worldwise.libraries.core_model import flat_table
+from worldwise.libraries.boards import table_of
 from worldwise.validation.figures import SETS, Figure, Set, load_figures
-from worldwise.validation.programs import CIFRA, PROGRAMS, SILENT, Flash
-
-# A first call, and the warm ones. Cores of the M profile have no caches: one more tells whether anything changes.
-CALLS = 5
-MCU_CALLS = 2
+from worldwise.validation.programs import CIFRA, PROGRAMS, Flash
 
 # The program whose compilers and choices are those of a core's figures.
 _LIB25519 = {
@@ -88,16 +83,6 @@ class Cell:
         """The name of the table that predicts it: its core's, and the flash's if there is one."""
         flash = self.call.flash
         return f"{self.figure.core} with {flash.waits} wait states of {flash.board}" if flash else self.figure.core
-
-
-def calls_of(call: Call) -> int:
-    """How often a program makes a call."""
-    if call.program in SILENT:
-        return 1
-    return CALLS if call.program in _A_PROGRAMS else MCU_CALLS
-
-
-_A_PROGRAMS = frozenset({*_LIB25519.values(), "libntruprime", "s2n"})
 
 
 def call_of(figure: Figure) -> Call | None:
@@ -217,7 +202,7 @@ def cells(sets: Sequence[Set] = SETS, cores: Sequence[str] = (*CORES, *MCU_CORES
 def left_out() -> dict[tuple[str, str], int]:
     """How many figures of a core nothing stands for: by core and reason, in that order."""
     every = (figure for which in SETS for figure in load_figures(which))
-    return dict(sorted(Counter((one.core, why_not(one)) for one in every if not call_of(one)).items()))
+    return dict(sorted(Counter((one.core, why) for one in every if (why := why_not(one))).items()))
 
 
 def cell_tables(some: Iterable[Cell] | None = None) -> dict[str, str]:
@@ -225,12 +210,6 @@ def cell_tables(some: Iterable[Cell] | None = None) -> dict[str, str]:
     found = {}
     for cell in cells() if some is None else some:
         if cell.table not in found:
-            found[cell.table] = _table(cell.figure.core, cell.call.flash)
+            core, flash = cell.figure.core, cell.call.flash
+            found[cell.table] = table_of(core, flash.board, flash.waits) if flash else table_of(core)
     return found
-
-
-def _table(core: str, flash: Flash | None) -> str:
-    model = load_core(core).model
-    if not flash or not model:
-        return table_of(core)
-    return flat_table(core, model, boards()[flash.board].memory, flash.waits)

@@ -30,6 +30,10 @@ _SKIP = "-skip-unsupported-instructions=lack-sched"
 # The core of which LLVM has no model.
 WITHOUT_MCA = frozenset({"cortex-m0"})
 _TIMEOUT = 1200
+# From this upper byte of the first halfword on, an instruction of T32 has two.
+_WIDE = 0b11101000
+# A call, as llvm-mc writes it.
+CALL = re.compile(r"^bl[rx]?\t")
 
 
 class Code:
@@ -64,10 +68,6 @@ class Code:
             if len(found) == instructions and at <= len(content):
                 return tuple(found)
         raise WorldwiseError(f"{self._name}: has no code at {pc:#x}")
-
-
-# From this upper byte of the first halfword on, an instruction of T32 has two.
-_WIDE = 0b11101000
 
 
 def is_vector(word: int) -> bool:
@@ -121,10 +121,6 @@ def mca_cycles(lab: Lab, code: Code, places: Sequence[Place], core: str) -> dict
     total = [region["SummaryView"]["TotalCycles"] for region in said["CodeRegions"]]
     cycles = dict(zip(blocks, total, strict=True))
     return {place: cycles[block] / ITERATIONS for place, block in content.items()}
-
-
-# A call, as llvm-mc writes it.
-CALL = re.compile(r"^bl[rx]?\t")
 
 
 def _branch(call: re.Match[str]) -> str:

@@ -27,20 +27,20 @@ def measure(
 
     Raises WorldwiseError if a program cannot be built or fails.
     """
-    files = {(cell.call.program, cell.call.operation): bench.program(cell.call) for cell in cells}
+    files = {cell.call: bench.program(cell.call) for cell in cells}
     # A program is one file for all of its operations, or a file for each.
-    digests = {f"{name}/{path.stem}" if path.suffix else name: path for (name, _), path in files.items()}
+    named = {f"{call.program}/{path.stem}" if path.suffix else call.program: path for call, path in files.items()}
     bench.plugin()
     passed = _passes(bench, cells, tables, workers, progress)
-    code = {path: Code(path) for path in sorted(set(files.values()))}
-    of = {cell.call: code[files[cell.call.program, cell.call.operation]] for cell in cells}
+    code = {path: Code(path) for path in set(files.values())}
+    of = {call: code[path] for call, path in files.items()}
     mca = _mca(bench, cells, passed, of, workers)
     rows = tuple(_row(cell, passed[cell.call], of[cell.call], mca) for cell in cells)
     made = Made(
         engine=engine_digest(),
         cores={core: table_digest(table) for core, table in sorted(tables.items())},
         figures=figures_digests(),
-        programs={name: file_sha256(path) for name, path in sorted(digests.items())},
+        programs={name: file_sha256(path) for name, path in sorted(named.items())},
     )
     return Run(made=made, rows=rows)
 

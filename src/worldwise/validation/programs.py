@@ -64,7 +64,8 @@ class Flash:
 
 
 class Built(Protocol):
-    """A program of cells: its name, the root with its compilers, where it runs, and its flash, if it waits for one."""
+    """A program of cells: its name, the root with its compilers, where it runs, its flash, if it waits for one, how
+    often it makes a call, and whether it says nothing of it."""
 
     @property
     def name(self) -> str: ...
@@ -76,11 +77,24 @@ class Built(Protocol):
     def plugin(self) -> tuple[str, ...]: ...
     @property
     def flash(self) -> Flash | None: ...
+    @property
+    def calls(self) -> int: ...
+    @property
+    def silent(self) -> bool: ...
+    def file(self, operation: str) -> str: ...
     def recipe(self, origins: Origins) -> Recipe: ...
 
 
+class _OneFile:
+    """What has all operations in one file."""
+
+    def file(self, operation: str) -> str:  # noqa: ARG002
+        """The file of the image that has an operation: one has all."""
+        return "program"
+
+
 @dataclass(frozen=True)
-class Program:
+class Program(_OneFile):
     """A static program for AArch64 that calls one library.
 
     Attributes:
@@ -100,6 +114,9 @@ class Program:
     emulator: tuple[str, ...] = _A64
     plugin: tuple[str, ...] = ()
     flash: Flash | None = None
+    # A first call, and the warm ones.
+    calls: int = 5
+    silent: bool = False
 
     def recipe(self, origins: Origins) -> Recipe:
         """How it is built. Raises WorldwiseError if a crate that it needs cannot be fetched."""
@@ -133,8 +150,15 @@ class Program:
         )
 
 
-def _machine(board: str) -> tuple[str, ...]:
-    return ("qemu-system-arm", "-M", boards()[board].emulated.machine, "-nic", "none")
+class _OnBoard:
+    """What runs on a board's emulated machine."""
+
+    board: str
+
+    @property
+    def emulator(self) -> tuple[str, ...]:
+        """The emulator's command line, but for the program."""
+        return ("qemu-system-arm", "-M", boards()[self.board].emulated.machine, "-nic", "none")
 
 
 def _flags(core: str) -> str:
@@ -144,7 +168,7 @@ def _flags(core: str) -> str:
 
 
 @dataclass(frozen=True)
-class McuProgram:
+class McuProgram(_OneFile, _OnBoard):
     """A program for a microcontroller that calls one library, with the compiler of the boards' programs.
 
     Attributes:
@@ -156,7 +180,7 @@ class McuProgram:
         headers: settings of the library from guest/ops/portable.
         crate: the crate that the library is in: name, version and digest, and the folder in it.
         source: the source package that it is in otherwise.
-        old: whether that is one of the root OLD, not of the lab.
+        parts: folders of that package, if it is one of the root OLD, not of the lab.
         flash: the flash of the figures' board, if that has wait states.
     """
 
@@ -169,20 +193,18 @@ class McuProgram:
     headers: tuple[str, ...] = ()
     crate: tuple[tuple[str, str, str], str] | None = None
     source: str = ""
-    old: bool = False
+    parts: tuple[str, ...] = ()
     flash: Flash | None = None
     root: str = MAIN
     plugin: tuple[str, ...] = ("set=t32",)
-
-    @property
-    def emulator(self) -> tuple[str, ...]:
-        """The emulator's command line, but for the program."""
-        return _machine(self.board)
+    # Cores of the M profile have no caches: one more tells whether anything changes.
+    calls: int = 2
+    silent: bool = False
 
     def recipe(self, origins: Origins) -> Recipe:
         """How it is built. Raises WorldwiseError if its library cannot be fetched."""
         board = boards()[self.board]
-        locked = () if self.old or self.crate else (self.source,)
+        locked = () if self.parts or self.crate else (self.source,)
         scripts = {f"boards/{name}": paths.BOARDS / name for name in (board.script, "sections.ld")}
         return Recipe(
             name=f"validation-{self.name}",
@@ -215,7 +237,7 @@ class McuProgram:
 
     def _folder(self, origins: Origins) -> Path:
         if self.crate is None:
-            return origins.old(self.source, "wolfssl/wolfcrypt", "wolfcrypt/src")
+            return origins.old(self.source, *self.parts)
         (name, version, sha256), folder = self.crate
         return origins.crates.folder(name, version, sha256) / folder
 
@@ -225,8 +247,9 @@ _STACK = 24 * 1024
 
 
 @dataclass(frozen=True)
-class Cifra:
-    """cifra's own measuring programs for a core, each with one region: `board` is where they run."""
+class Cifra(_OnBoard):
+    """cifra's own measuring programs for a core, a file for each operation, without our harness: each has one
+    region and says nothing. `board` is where they run."""
 
     name: str
     board: str
@@ -234,18 +257,19 @@ class Cifra:
     root: str = MAIN
     plugin: tuple[str, ...] = ("set=t32",)
     flash: Flash | None = None
+    calls: int = 1
+    silent: bool = True
 
-    @property
-    def emulator(self) -> tuple[str, ...]:
-        """The emulator's command line, but for the program."""
-        return _machine(self.board)
+    def file(self, operation: str) -> str:
+        """The file of the image that has an operation."""
+        return f"{operation}.elf"
 
     def recipe(self, origins: Origins) -> Recipe:
         """How they are built. Raises WorldwiseError if the source cannot be fetched."""
         return Recipe(
             name=f"validation-{self.name}",
             script="mcu-cifra.sh",
-            outputs=tuple(file_of(self.name, operation) for operation in CIFRA.values()),
+            outputs=tuple(self.file(operation) for operation in CIFRA.values()),
             trees={"source": origins.old("h2o", _CIFRA) / _CIFRA, "validation": HARNESS},
             settings={"CORE": boards()[self.board].core.removeprefix("cortex-"), "CODE": self.code},
         )
@@ -273,15 +297,6 @@ CIFRA: Mapping[str, str] = {
     "NORX32 16+16": "norx_test",
 }
 
-# Programs without our harness, with a file for each operation.
-SILENT = frozenset({"cifra-m0", "cifra-m3", "cifra-m4"})
-
-
-def file_of(program: str, operation: str) -> str:
-    """The file of a program's image that has an operation."""
-    return f"{operation}.elf" if program in SILENT else "program"
-
-
 _WOLFSSL = (
     *("aes", "chacha", "poly1305", "sha256", "sha512", "ecc", "sp_int", "sp_cortexm", "wolfmath", "random", "hash"),
     "wc_port",
@@ -297,10 +312,9 @@ def _wolfssl(*names: str) -> tuple[str, ...]:
     return tuple(f"wolfcrypt/src/{name}.c" for name in names)
 
 
-def _c25519(board: str) -> McuProgram:
-    waits = boards()[board].flash_wait_states
+def _c25519(core: str, board: str, waits: int) -> McuProgram:
     return McuProgram(
-        name=f"c25519-{boards()[board].core}",
+        name=f"c25519-{core}",
         board=board,
         cells="mcu_c25519.c",
         level="-Os",
@@ -322,8 +336,8 @@ PROGRAMS: Mapping[str, Built] = {
         Cifra("cifra-m0", "microbit", "0"),
         Cifra("cifra-m3", "stm32vldiscovery", "0x08000000"),
         Cifra("cifra-m4", "nucleo-f446re", "0x08000000"),
-        _c25519("nucleo-f103rb"),
-        _c25519("nucleo-f446re"),
+        _c25519("cortex-m3", "nucleo-f103rb", 2),
+        _c25519("cortex-m4", "nucleo-f446re", 5),
         McuProgram(
             name="p256-cortex-m4",
             board="mps2-an386",
@@ -350,7 +364,7 @@ PROGRAMS: Mapping[str, Built] = {
             level="-Os -DWOLFSSL_USER_SETTINGS",
             files=_wolfssl(*_WOLFSSL),
             source="wolfssl",
-            old=True,
+            parts=("wolfssl/wolfcrypt", "wolfcrypt/src"),
             flash=Flash("olimex-stm32-h405", 5),
         ),
         McuProgram(

@@ -85,12 +85,16 @@ def _left_out() -> Section:
 
 
 def _figures(run: Run, core: str) -> Section:
+    known = {way.column: way for way in ways(run, core)}
     rows = []
     for row in run.rows:
         if row.core == core:
             label = row.what + (f" {row.implementation}" if row.program == "s2n" else "")
             compiler = " ".join(row.compiler.split()[:2]) or "assembly"
-            others = [_other(row, run, column) for column in (ONE, FLAT, MCA)]
+            others = [
+                f"{error_of(known[column].predict(row), row.hardware):+.1f}" if column in known else "-"
+                for column in (ONE, FLAT, MCA)
+            ]
             rows.append(
                 [
                     *(label, compiler, "held out" if row.which == "validation" else "calibration", row.kind),
@@ -99,12 +103,6 @@ def _figures(run: Run, core: str) -> Section:
             )
     names = ["figure", "compiler", "set", "code", "hardware", "predicted", "error %", ONE, FLAT, MCA]
     return Section(f"Figures of {core}", Table(names, rows, left=4), [], f"figures-{core}")
-
-
-def _other(row: Row, run: Run, column: str) -> str:
-    """The error of another way on a figure; `-` if there is no such way for its core."""
-    found = [way.predict(row) for way in ways(run, row.core) if way.column == column]
-    return f"{error_of(found[0], row.hardware):+.1f}" if found else "-"
 
 
 def markdown(run: Run) -> str:
