@@ -4,15 +4,13 @@
 from collections.abc import Mapping, Sequence
 
 from worldwise.base.errors import WorldwiseError
-from worldwise.libraries.boards import boards, table_of
+from worldwise.libraries.boards import boards, load_core, table_of
 from worldwise.plan.case import Case
 from worldwise.plan.catalogue import is_board
 from worldwise.run.watch import MOST_CORES, is_flat
 
-# Kinds of models, in a table's line `kind`, that run no code but a microcontroller's.
-_MICROCONTROLLERS = "mcu"
-# A class that the table of a core has if it has times for A32 and T32 of Armv7-A.
-_OF_ARMV7 = "\nclass load_multi "
+# The architecture whose code Linux on Armv7-A is, in a core's file; those of microcontrollers have an M in them.
+_ARMV7 = "Armv7-A"
 
 
 def tables(names: Sequence[str]) -> dict[str, str]:
@@ -34,8 +32,8 @@ def check(case: Case, cores: Mapping[str, str]) -> None:
     """Raise WorldwiseError, with what to do, if a case cannot be predicted on each of these cores."""
     if not can_predict(case):
         raise WorldwiseError(f"{case.id}: it measures nothing whose cycles could be predicted")
-    for name, table in cores.items():
-        if _runs(case, name, table):
+    for name in cores:
+        if _runs(case, name):
             continue
         if is_board(case.target):
             raise WorldwiseError(
@@ -58,9 +56,7 @@ def cores_of(case: Case, cores: Mapping[str, str]) -> Mapping[str, str]:
     if not can_predict(case):
         return {}
     own = boards()[case.target].core if is_board(case.target) else ""
-    return with_memory(
-        case, {name: table for name, table in cores.items() if _runs(case, name, table) and own in ("", name)}
-    )
+    return with_memory(case, {name: table for name, table in cores.items() if _runs(case, name) and own in ("", name)})
 
 
 def with_memory(case: Case, cores: Mapping[str, str]) -> Mapping[str, str]:
@@ -71,13 +67,10 @@ def with_memory(case: Case, cores: Mapping[str, str]) -> Mapping[str, str]:
     return {name: table_of(name, case.target) if name == own else table for name, table in cores.items()}
 
 
-def _runs(case: Case, name: str, table: str) -> bool:
-    """Whether a core runs a case's code."""
-    small = name.startswith("cortex-m") or _kind(table) == _MICROCONTROLLERS
+def _runs(case: Case, name: str) -> bool:
+    """Whether a core runs a case's code. Raises WorldwiseError if there is no such core."""
+    architecture = load_core(name).architecture
+    small = "M" in architecture
     if is_board(case.target) or small:
         return small and is_board(case.target)
-    return is_flat(case.target) == (_OF_ARMV7 in table)
-
-
-def _kind(table: str) -> str:
-    return next((line.split()[1] for line in table.splitlines() if line.startswith("kind ")), "")
+    return is_flat(case.target) == (architecture == _ARMV7)
