@@ -9,6 +9,9 @@
  * refused with KEYCACHE_STALE, one that does not open with KEYCACHE_FORGED. In both cases KEYCACHE_RECORD makes it anew
  * from secure storage.
  *
+ * What a key may be used for is sealed with it (keycache_record.flags). Keys of clients whom the normal world must not be able to
+ * read are enrolled: an authority outside of the device signs who gets which key for which use (struct keycache_enrolment).
+ *
  * Numbers are little-endian, as both worlds of the machines that OP-TEE runs on are.
  */
 #ifndef KEYCACHE_TA_H
@@ -47,13 +50,15 @@ enum keycache_command {
 	 */
 	KEYCACHE_CONFIGURE = 1,
 	/*
-	 * 0: id; 1: memref in, key; 2: memref out, record (in naive mode empty); 3: value in, a = 0 or KEYCACHE_RELAXED.
-	 * Durable before it returns, unless relaxed. A client's first key is never relaxed: whether it fits is said at once.
+	 * 0: id; 1: memref in, key; 2: memref out, record (in naive mode empty), and with KEYCACHE_KEEP that of the previous key
+	 * behind it, if there is one; 3: value in, a = 0 or KEYCACHE_RELAXED or KEYCACHE_KEEP, b = restrictions (KEYCACHE_NO_SEAL
+	 * and so on). Durable before it returns, unless relaxed. A client's first key is never relaxed: whether it fits is said at
+	 * once. KEYCACHE_IS_ENROLLED: only an enrolment replaces this key.
 	 */
 	KEYCACHE_SET,
 	/* 0: id; 1: offer; 2: memref out, key. */
 	KEYCACHE_GET,
-	/* 0: id. TEE_SUCCESS or KEYCACHE_NO_KEY. */
+	/* 0: id. TEE_SUCCESS or KEYCACHE_NO_KEY. DELETE removes the previous key as well. */
 	KEYCACHE_DELETE,
 	KEYCACHE_EXISTS,
 	/*
@@ -96,6 +101,31 @@ enum keycache_command {
 	 * receiver it says whether the message is genuine; 2 and 3 have room for one then, too, and nothing is written there.
 	 */
 	KEYCACHE_FANOUT,
+	/* 0: id. Removes the previous key, which KEYCACHE_KEEP left, and nothing else. */
+	KEYCACHE_FORGET,
+	/*
+	 * A key that is made in the TA and nobody ever sees. 0: id; 1: value in, a = bytes of the key, b = restrictions;
+	 * 2: memref out, records as with SET; 3: value in, a = 0 or KEYCACHE_KEEP.
+	 */
+	KEYCACHE_GENERATE,
+	/* 0: memref out, struct keycache_identity. */
+	KEYCACHE_IDENTITY,
+	/*
+	 * 0: memref in, struct keycache_trust. The first one is taken as it is; a later one must be signed by the authority that
+	 * is trusted. KEYCACHE_UNTRUSTED: the signature is not the authority's; KEYCACHE_OLD: its serial is not a newer one.
+	 */
+	KEYCACHE_TRUST,
+	/*
+	 * 0: memref in, struct keycache_enrolment; 1: value in, a = 0 or KEYCACHE_KEEP; 2: memref out, records as with SET; 3: memref
+	 * out, of sizeof(struct keycache_handover): for a key that is generated for somebody, and else empty. Never relaxed.
+	 * KEYCACHE_UNTRUSTED: not signed by the authority, or made for another TA; KEYCACHE_OLD: see keycache_enrolment.serial.
+	 */
+	KEYCACHE_ENROL,
+	/*
+	 * Keys for the authority alone. 0: value inout, as with LIST; 1: memref out, of at least one struct keycache_saved behind
+	 * a struct keycache_backup: as many as fit. KEYCACHE_UNTRUSTED: there is no authority.
+	 */
+	KEYCACHE_BACKUP,
 };
 
 enum keycache_storage { KEYCACHE_REE = 1, KEYCACHE_RPMB };
@@ -110,8 +140,15 @@ enum keycache_policy {
 #define KEYCACHE_ALLOW_GET 1u /* keys that are set from now on can be got: see keycache_record.flags */
 #define KEYCACHE_NAIVE 2u     /* an object of secure storage for each client, read for every use: for comparison */
 
-/* Of SET. */
+/* Of SET, GENERATE and ENROL. */
 #define KEYCACHE_RELAXED 1u
+#define KEYCACHE_KEEP 2u /* the key that is replaced becomes the previous one: it opens what it sealed, until FORGET */
+
+/*
+ * In the length of an id (a struct's), or as the first byte of an id that is a parameter of its own: not the client's key but the
+ * previous one. For OPEN, the sender of REENCRYPT and FANOUT, EXISTS, LOAD, EVICT and RECORD; it is in records' id_length.
+ */
+#define KEYCACHE_PREVIOUS 0x80u
 
 /* Of REENCRYPT. */
 #define KEYCACHE_OF_FROM 1u
@@ -129,10 +166,30 @@ enum keycache_policy {
 
 #define KEYCACHE_WORN_OUT                                                                                              \
 	0x80010009u /* the key has sealed as many messages as random nonces are good for: set a new one */
+#define KEYCACHE_USE_DENIED 0x8001000Au /* a key is not for that use: see keycache_record.flags */
+#define KEYCACHE_IS_ENROLLED 0x8001000Bu
+#define KEYCACHE_UNTRUSTED 0x8001000Cu
+#define KEYCACHE_OLD 0x8001000Du
 
 /* Of keycache_record.flags. */
 #define KEYCACHE_GETTABLE 1u /* was set with KEYCACHE_ALLOW_GET: others can not be got, whatever is configured later */
 #define KEYCACHE_WORN 2u     /* opens messages, and seals none any more */
+/*
+ * Restrictions; a key without any is for every use. A key with KEYCACHE_NO_OPEN is re-encrypted only to keys with it which
+ * are not gettable: so nothing that the normal world asks for makes it a text.
+ */
+#define KEYCACHE_NO_SEAL 4u  /* not for SEAL */
+#define KEYCACHE_NO_OPEN 8u  /* not for OPEN, nor for GET */
+#define KEYCACHE_NO_FROM 16u /* not the sender's of REENCRYPT and FANOUT */
+#define KEYCACHE_NO_TO 32u   /* not a receiver's */
+/* By an authority's signature. Enrolled keys are re-encrypted to enrolled ones alone, and others to others. */
+#define KEYCACHE_ENROLLED 64u
+/*
+ * As the sender of REENCRYPT and FANOUT: the additional data must begin with "KC1" or "KC2", one byte with the length of the
+ * key's id, and the id. So nobody relays its messages in another name, nor others' in its.
+ */
+#define KEYCACHE_NAMED 128u
+#define KEYCACHE_RESTRICTIONS (KEYCACHE_NO_SEAL | KEYCACHE_NO_OPEN | KEYCACHE_NO_FROM | KEYCACHE_NO_TO | KEYCACHE_NAMED)
 
 /* A sealed record, as the normal world keeps it. What stands before the nonce is readable there, and authenticated. */
 struct keycache_record {
@@ -193,6 +250,93 @@ struct keycache_receiver {
 /* So that each message begins where the first one does, as far as 16 bytes go. */
 #define KEYCACHE_FAN_STRIDE(bytes) (((bytes) + 15u) & ~15u)
 
+/*
+ * Points and numbers of P-256 are big-endian, as SEC 1 has them: x and y of 32 bytes each, r and s of a signature (ECDSA with
+ * SHA-256). A key is sealed for a point like this: Z = ECDH of it and an ephemeral point; AES-256-GCM by the key
+ * SHA-256(00000001 || Z || info), which is NIST SP 800-56C's one-step derivation; info and additional data are named at each.
+ */
+#define KEYCACHE_POINT_BYTES 64
+#define KEYCACHE_SIGNATURE_BYTES 64
+
+struct keycache_identity {
+	uint8_t ta
+		[KEYCACHE_POINT_BYTES]; /* the TA's own: made with its storage, and its private half never leaves it */
+	uint8_t signer[KEYCACHE_POINT_BYTES]; /* the authority's two, or zeros: see keycache_trust */
+	uint8_t backup[KEYCACHE_POINT_BYTES];
+};
+
+/* Whom the TA believes who gets which key, and whom it gives keys to. */
+struct keycache_trust {
+	uint8_t format; /* KEYCACHE_STATEMENT_FORMAT */
+	uint8_t reserved[7];
+	uint64_t serial;                      /* higher than the one before */
+	uint8_t device[32];                   /* SHA-256 of the TA's point */
+	uint8_t signer[KEYCACHE_POINT_BYTES]; /* whose signature enrols */
+	uint8_t backup[KEYCACHE_POINT_BYTES]; /* to whom BACKUP seals */
+	uint8_t signature
+		[KEYCACHE_SIGNATURE_BYTES]; /* of all before it, by the signer of before; zeros in the first one */
+};
+
+#define KEYCACHE_STATEMENT_FORMAT 1
+
+/* Who gets which key for which use. What is reserved is zeros. */
+struct keycache_enrolment {
+	uint8_t format; /* KEYCACHE_STATEMENT_FORMAT */
+	uint8_t kind;   /* enum keycache_enrolment_kind */
+	uint8_t id_length;
+	uint8_t key_length;
+	uint8_t flags; /* KEYCACHE_RESTRICTIONS, KEYCACHE_ENROLLED, KEYCACHE_GETTABLE (which needs ALLOW_GET as well) */
+	uint8_t at_once; /* 1: the key that it replaces is not kept, whatever the command says; 0 */
+	uint8_t reserved[2];
+	/*
+	 * Higher than that of the client's enrolment before; and if the client has no enrolled key, than that of every enrolled key
+	 * that was ever removed. So no enrolment is good twice.
+	 */
+	uint64_t serial;
+	uint8_t id[KEYCACHE_ID_BYTES]; /* zeros behind the id */
+	uint8_t device[32];            /* SHA-256 of the TA's point: no other TA takes it */
+	/* WRAPPED: the ephemeral one; GENERATED: the client's, to whom the key is handed over, or zeros: to nobody. */
+	uint8_t point[KEYCACHE_POINT_BYTES];
+	/* WRAPPED: the key and zeros behind it, sealed for the TA's point; else zeros. info and additional data: all before. */
+	uint8_t nonce[KEYCACHE_NONCE_BYTES];
+	uint8_t sealed[KEYCACHE_KEY_BYTES];
+	uint8_t tag[KEYCACHE_TAG_BYTES];
+	uint8_t signature[KEYCACHE_SIGNATURE_BYTES]; /* of all before it */
+};
+
+enum keycache_enrolment_kind { KEYCACHE_WRAPPED = 1, KEYCACHE_GENERATED };
+
+/* A generated key, sealed for the client's point. info and additional data: the enrolment without its signature, and `point`. */
+struct keycache_handover {
+	uint8_t point[KEYCACHE_POINT_BYTES]; /* the ephemeral one */
+	uint8_t nonce[KEYCACHE_NONCE_BYTES];
+	uint8_t sealed[KEYCACHE_KEY_BYTES];
+	uint8_t tag[KEYCACHE_TAG_BYTES];
+};
+
+/* What BACKUP gives at a time: this, and keys that are sealed for the authority's backup point. info: all of this. */
+struct keycache_backup {
+	uint8_t format; /* KEYCACHE_STATEMENT_FORMAT */
+	uint8_t reserved[3];
+	uint32_t count; /* of struct keycache_saved, which follow */
+	uint32_t first; /* where this part begins, */
+	uint32_t next;  /* and where the next one does: 0 at the end */
+	uint8_t device[32];
+	uint8_t point[KEYCACHE_POINT_BYTES]; /* the ephemeral one, of this part alone */
+};
+
+struct keycache_saved {
+	uint8_t id_length; /* with KEYCACHE_PREVIOUS, if it is that */
+	uint8_t key_length;
+	uint8_t flags;
+	uint8_t reserved;
+	uint32_t number; /* 0, 1, ... in this part: its little-endian bytes and eight zeros are the nonce */
+	uint64_t serial; /* of its enrolment, or 0 */
+	uint8_t id[KEYCACHE_ID_BYTES];
+	uint8_t sealed[KEYCACHE_KEY_BYTES]; /* additional data: the struct keycache_backup, and all before of this */
+	uint8_t tag[KEYCACHE_TAG_BYTES];
+};
+
 /* Counts go on from the TA's start; what is configured anew does not clear them. */
 struct keycache_stats {
 	uint64_t hits;
@@ -206,7 +350,12 @@ struct keycache_stats {
 	uint64_t rolled_back; /* secure storage that was found older than the TA remembers */
 	uint64_t evictions;
 	uint64_t failed_flushes; /* writes of relaxed SETs that failed: these wait on */
+	uint64_t use_denied;     /* commands and receivers that were answered KEYCACHE_USE_DENIED */
 	uint32_t clients;        /* that have a key */
+	uint32_t previous;       /* of them, how many have a previous one */
+	uint32_t enrolled;       /* that are */
+	uint32_t wearing;        /* that have sealed three quarters of what they may, or are worn out, */
+	uint32_t worn;           /* and those that are */
 	uint32_t cached;
 	uint32_t capacity;    /* keys that the cache's bound holds */
 	uint32_t cache_bytes; /* of the bound that are taken */
