@@ -286,8 +286,7 @@ static void write_back(struct operation *operation, uint32_t word)
 		return;
 	if (index != 13)
 		reads_core(operation, index, ROLE_ADDRESS);
-	writes_core(operation, field(word, 16, 4));
-	operation->base_result = true;
+	writes_back_core(operation, field(word, 16, 4));
 }
 
 static void moves_vector(struct operation *operation, unsigned int number)
@@ -488,10 +487,8 @@ static void memory(struct operation *operation, uint32_t word)
 	for (unsigned int i = 0; i < operation->moves; i++)
 		moves_vector(operation, first + i);
 	reads_core(operation, field(word, 16, 4), ROLE_ADDRESS);
-	if (!single && bit(word, 21)) {
-		writes_core(operation, field(word, 16, 4));
-		operation->base_result = true;
-	}
+	if (!single && bit(word, 21))
+		writes_back_core(operation, field(word, 16, 4));
 }
 
 void a32_float(struct operation *operation, uint32_t word)

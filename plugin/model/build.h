@@ -77,6 +77,13 @@ static inline void writes_core(struct operation *operation, unsigned int number)
 		add_result(operation, number);
 }
 
+/* The address register, written back. Of the program counter nobody waits for it: such encodings are UNPREDICTABLE. */
+static inline void writes_back_core(struct operation *operation, unsigned int number)
+{
+	writes_core(operation, number);
+	operation->base_result = number != 15;
+}
+
 /* It may do nothing: what it writes is then what was there. */
 void a32_make_conditional(struct operation *operation);
 /* A class whose result goes to the flags too. */

@@ -201,19 +201,15 @@ static void mark_shifted(struct operation *operation, uint32_t word)
 static void take_results(struct operation *operation, const struct t32_op *op, bool if_then)
 {
 	uint16_t base = op->updates ? op->address & op->written : 0;
-	bool loaded_base = false;
 
-	/* LDM and LDRD that load their address register; what they write back is lost. */
 	for (unsigned int number = 0; number < PC; number++)
 		if ((op->written & ~base) >> number & 1)
 			writes_core(operation, number);
 	if (op->sets_flags && !(if_then && op->bytes == 2 && op->written))
 		a32_sets_flags(operation);
-	for (unsigned int number = 0; !loaded_base && number < PC; number++)
-		if (base >> number & 1) {
-			writes_core(operation, number);
-			operation->base_result = true;
-		}
+	for (unsigned int number = 0; number < PC; number++)
+		if (base >> number & 1)
+			writes_back_core(operation, number);
 }
 
 static void take_branch(struct operation *operation, const struct t32_op *op, uint32_t word)

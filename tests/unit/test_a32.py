@@ -281,6 +281,17 @@ def test_what_a_core_has_no_figures_for_is_outside(core: str, run: Run) -> None:
         assert run(table, block([code]))[0][7] == outside, code
 
 
+@pytest.mark.parametrize("core", CORES)
+def test_writing_back_the_program_counter_does_no_harm(core: str, run: Run) -> None:
+    """Such loads and stores are UNPREDICTABLE, but a core may meet them; what they write back is not there."""
+    for which, codes in {
+        "a32": ("ecaf0b02", "ecbf0b02", "f40f070d"),
+        "t32": ("ecaf0b02", "ecbf0b02", "f90f070d"),
+    }.items():
+        found = run(table_of(core), *[block([code]) for code in codes], which=which)
+        assert [len(one) for one in found] == [8] * len(codes)
+
+
 # What a pass of these takes on each core: a change of a core's numbers or of the engine shows here first.
 KERNELS = {
     "additions": (ADD2, ADD4, ADD6, ADD2, B),
