@@ -101,9 +101,10 @@ int LLVMFuzzerInitialize(int *argc, char ***argv)
 	must(file && fputs(list, file) >= 0 && !fclose(file), "no access list");
 	service.acl = acl_read(folder, problem, sizeof(problem));
 	service.shadow = shadow_open(NULL, problem, sizeof(problem));
+	service.expiry = expiry_open(-1, problem, sizeof(problem));
 	service.smart = true;
 	service.relaxed = true;
-	must(service.acl && service.shadow && !tee_open(&service.tee, &setup), "no TA");
+	must(service.acl && service.shadow && service.expiry && !tee_open(&service.tee, &setup), "no TA");
 	set_keys();
 	return 0;
 }

@@ -35,4 +35,15 @@ static inline bool id_make(struct id *id, const void *text, size_t size)
 	return strcmp(id->text, ID_ABSENT) != 0;
 }
 
+/* FNV-1a, for tables. */
+static inline uint32_t id_hash(const void *text, size_t size)
+{
+	const uint8_t *bytes = text;
+	uint32_t sum = 2166136261u;
+
+	for (size_t i = 0; i < size; i++)
+		sum = (sum ^ bytes[i]) * 16777619u;
+	return sum ^ (sum >> 15);
+}
+
 #endif /* KEYCACHE_ID_H */

@@ -87,10 +87,17 @@ int main(int argc, char **argv)
 	service.acl = acl_read(options.acl, problem, sizeof(problem));
 	if (service.acl)
 		service.shadow = shadow_open(options.shadow, problem, sizeof(problem));
-	if (!service.acl || !service.shadow) {
+	if (service.shadow)
+		service.expiry = expiry_open(shadow_directory(service.shadow), problem, sizeof(problem));
+	if (!service.acl || !service.shadow || !service.expiry) {
 		(void)fprintf(stderr, "keycached: %s\n", problem);
 		return 1;
 	}
+	if (expiry_counts(service.expiry).log.damaged)
+		(void)fputs(
+			"keycached: the deadlines of keys in --shadow are damaged: keys that should end may stay. See "
+			"TTL\n",
+			stderr);
 	if (!watchdog_start(options.tee_timeout)) {
 		(void)fputs("keycached: no thread can be made, which --tee-timeout needs\n", stderr);
 		service_end(&service);

@@ -72,6 +72,7 @@ struct net {
 	uv_idle_t idle; /* while a connection waits for its next turn */
 	uv_check_t check;
 	uv_timer_t second;
+	uv_timer_t expiring; /* while more keys have come to their end than one turn takes */
 	uv_signal_t signals[3];
 	const struct options *options;
 	struct service *service;
@@ -679,6 +680,14 @@ static unsigned patience(const struct net *net, const struct connection *one)
 	return idle && idle < limit ? idle : limit;
 }
 
+static void on_expiring(uv_timer_t *timer)
+{
+	struct net *net = timer->data;
+
+	if (service_expire(net->service))
+		(void)uv_timer_start(&net->expiring, on_expiring, 1, 0);
+}
+
 static void on_second(uv_timer_t *timer)
 {
 	struct net *net = timer->data;
@@ -686,6 +695,7 @@ static void on_second(uv_timer_t *timer)
 	struct connection *next;
 
 	(void)service_flush(net->service);
+	on_expiring(&net->expiring);
 	if (net->unaccepted && !net->stopping) {
 		net->unaccepted = false;
 		on_connection((uv_stream_t *)&net->listener, 0);
@@ -818,6 +828,8 @@ int net_run(const struct options *options, struct service *service)
 	net->options = options;
 	net->service = service;
 	(void)signal(SIGPIPE, SIG_IGN);
+	/* A file that may not grow is a write that fails. */
+	(void)signal(SIGXFSZ, SIG_IGN);
 	net->tls = read_certificates(options, problem, sizeof(problem));
 	if (!net->tls) {
 		say(problem, NULL);
@@ -840,6 +852,8 @@ int net_run(const struct options *options, struct service *service)
 	(void)uv_check_start(&net->check, on_check);
 	(void)uv_prepare_init(&net->loop, &net->prepare);
 	(void)uv_prepare_start(&net->prepare, on_prepare);
+	net->expiring.data = net;
+	(void)uv_timer_init(&net->loop, &net->expiring);
 	(void)uv_timer_init(&net->loop, &net->second);
 	(void)uv_timer_start(&net->second, on_second, 1000, 1000);
 	for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++) {

@@ -6,13 +6,11 @@
  * request is not refused: it goes its way about the id ID_ABSENT, through the same table, the same calls of the TA and the
  * same reply. What remains is what any two absent ids differ in: where they fall in the tables of server and TA.
  */
-#include "service.h"
+#include "command.h"
 
 #include <inttypes.h>
 #include <openssl/crypto.h>
 #include <stdio.h>
-#include <string.h>
-#include <strings.h>
 #include <unistd.h>
 
 #include "version.h"
@@ -20,23 +18,6 @@
 /* The first key's record is missing, then stale; then the second one's is; then both are good. */
 #define RECORD_TRIES 4
 #define SCAN_BYTES 4096
-
-struct call {
-	struct service *service;
-	struct client *client;
-	const struct resp_request *request;
-	struct buffer *reply;
-};
-
-static const struct resp_argument *argument(const struct call *call, size_t index)
-{
-	return &call->request->arguments[index];
-}
-
-static bool word_is(const struct resp_argument *one, const char *word)
-{
-	return one->size == strlen(word) && !strncasecmp((const char *)one->data, word, one->size);
-}
 
 /* A decimal number of 32 bits. */
 static bool number(const struct resp_argument *one, uint32_t *value)
@@ -54,15 +35,13 @@ static bool number(const struct resp_argument *one, uint32_t *value)
 	return sum <= UINT32_MAX;
 }
 
-static bool is_admin(const struct call *call)
+/* A key whose time is up is not there for who uses it, whether or not it is deleted yet. */
+static struct id unless_over(const struct service *service, struct id id)
 {
-	return service_is_admin(call->service, call->client);
+	return expiry_is_over(service->expiry, EXPIRY_DELETE, id.text) ? (struct id){ ID_ABSENT } : id;
 }
 
-enum purpose { TO_USE, TO_REENCRYPT, TO_KNOW, TO_MANAGE };
-
-/* The id of an argument, or ID_ABSENT in its place. */
-static struct id key_of(const struct call *call, size_t index, enum purpose purpose)
+struct id key_of(const struct call *call, size_t index, enum purpose purpose)
 {
 	const struct acl *acl = call->service->acl;
 	const char *name = call->client->id.text;
@@ -79,10 +58,25 @@ static struct id key_of(const struct call *call, size_t index, enum purpose purp
 		      (purpose == TO_KNOW && acl_may(acl, ACL_ADMIN, name, NULL, NULL));
 	if (!may || !valid)
 		call->service->counts.denied++;
-	return may && valid ? id : absent;
+	else
+		return purpose == TO_MANAGE ? id : unless_over(call->service, id);
+	return absent;
 }
 
-static void answer_result(const struct call *call, uint32_t res)
+bool take_id_to_manage(const struct call *call, size_t index, struct id *id)
+{
+	if (!is_admin(call)) {
+		call->service->counts.denied++;
+		resp_error(call->reply, "NOPERM only an administrator sets keys");
+		return false;
+	}
+	if (id_make(id, argument(call, index)->data, argument(call, index)->size))
+		return true;
+	resp_error(call->reply, "ERR a client id has 1 to 64 printable characters, without spaces");
+	return false;
+}
+
+void answer_result(const struct call *call, uint32_t res)
 {
 	char text[120];
 
@@ -505,39 +499,47 @@ static void command_command(const struct call *call)
 static void command_set(const struct call *call)
 {
 	struct service *service = call->service;
-	const struct resp_argument *name = argument(call, 1);
 	const struct resp_argument *key = argument(call, 2);
+	struct lifetime lifetime = { 0 };
 	struct keycache_record record;
 	struct id id;
 	uint32_t slot;
 	uint32_t res;
+	bool relaxed;
+	bool wrong;
 
-	if (!is_admin(call)) {
-		service->counts.denied++;
-		resp_error(call->reply, "NOPERM only an administrator sets keys");
+	if (!take_id_to_manage(call, 1, &id))
 		return;
-	}
-	if (!id_make(&id, name->data, name->size)) {
-		resp_error(call->reply, "ERR a client id has 1 to 64 printable characters, without spaces");
-		return;
-	}
 	if (key->size != 16 && key->size != KEYCACHE_KEY_BYTES) {
 		resp_error(call->reply, "ERR a key has 16 or 32 bytes");
 		return;
 	}
-	res = tee_set(&service->tee, id.text, key->data, key->size, service->relaxed, &record);
-	service->unflushed = service->unflushed || service->relaxed;
+	for (size_t i = 3; i < call->request->count;) {
+		if (take_lifetime(call, &i, &lifetime, &wrong))
+			continue;
+		if (!wrong)
+			resp_error(call->reply, "ERR syntax error");
+		return;
+	}
+	if (!begin_lifetime(call, &lifetime, id.text))
+		return;
+	/* A relaxed SET can be lost: the key of before would be back, without its deadline. */
+	relaxed = service->relaxed && !lifetime.limited && lifetime.before == EXPIRY_NEVER;
+	res = tee_set(&service->tee, id.text, key->data, key->size, relaxed, &record);
+	service->unflushed = service->unflushed || relaxed;
 	slot = shadow_find(service->shadow, id.text);
 	if (res) {
 		/* Old key or new one? The TA says by the record that is asked for next. */
 		if (slot != SHADOW_NONE)
 			forget(service, slot);
+		(void)end_lifetime(call, &lifetime, id.text, res);
 		answer_result(call, res);
 		return;
 	}
 	if (!naive(service))
 		(void)shadow_put(service->shadow, &record);
-	resp_status(call->reply, "OK");
+	if (end_lifetime(call, &lifetime, id.text, res))
+		resp_status(call->reply, "OK");
 }
 
 static void command_get(const struct call *call)
@@ -584,18 +586,31 @@ static void count_keys(const struct call *call, uint32_t (*ask)(const struct cal
 	client->found = 0;
 }
 
+uint32_t service_delete(struct service *service, const char *id)
+{
+	uint32_t slot = shadow_find(service->shadow, id);
+	uint32_t res = tee_delete(&service->tee, id);
+
+	if (res && res != KEYCACHE_NO_KEY)
+		return res;
+	if (slot != SHADOW_NONE) {
+		forget(service, slot);
+		shadow_remove(service->shadow, id);
+	}
+	/* A deadline that the disk does not let go of finds no key when it has come. */
+	(void)expiry_set(service->expiry, EXPIRY_DELETE, id, EXPIRY_NEVER);
+	(void)expiry_set(service->expiry, EXPIRY_FORGET, id, EXPIRY_NEVER);
+	return res;
+}
+
 static uint32_t delete_one(const struct call *call, size_t index)
 {
-	struct service *service = call->service;
 	struct id id = key_of(call, index, TO_MANAGE);
-	uint32_t slot = shadow_find(service->shadow, id.text);
-	uint32_t res = tee_delete(&service->tee, id.text);
+	bool over = expiry_is_over(call->service->expiry, EXPIRY_DELETE, id.text);
+	uint32_t res = service_delete(call->service, id.text);
 
-	if ((!res || res == KEYCACHE_NO_KEY) && slot != SHADOW_NONE) {
-		forget(service, slot);
-		shadow_remove(service->shadow, id.text);
-	}
-	return res;
+	/* It was not there any more, but for its waiting to be deleted. */
+	return over && !res ? KEYCACHE_NO_KEY : res;
 }
 
 static uint32_t find_one(const struct call *call, size_t index)
@@ -679,7 +694,8 @@ static void command_scan(const struct call *call)
 		}
 	}
 	for (size_t at = 0; at < size && memchr(ids + at, 0, size - at); at += strlen(ids + at) + 1) {
-		if (match && !glob(match->data, match->size, ids + at))
+		if ((match && !glob(match->data, match->size, ids + at)) ||
+		    expiry_is_over(call->service->expiry, EXPIRY_DELETE, ids + at))
 			continue;
 		resp_bulk_text(&found, ids + at);
 		count++;
@@ -792,7 +808,10 @@ static void command_reencrypt(const struct call *call)
 	size_t size;
 	uint32_t res;
 
-	if (!may_relay(call, &uses[0].id, &uses[1].id)) {
+	if (may_relay(call, &uses[0].id, &uses[1].id)) {
+		uses[0].id = unless_over(call->service, uses[0].id);
+		uses[1].id = unless_over(call->service, uses[1].id);
+	} else {
 		uses[0].id = key_of(call, 1, TO_USE);
 		uses[1].id = key_of(call, 2, TO_REENCRYPT);
 	}
@@ -842,7 +861,7 @@ static void command_relay(const struct call *call)
 		id = from.id;
 	use_from = !strcmp(id.text, name) || acl_may(acl, ACL_USE, name, id.text, NULL);
 	if (use_from || acl_may(acl, ACL_CHECK, name, id.text, NULL))
-		from.id = id;
+		from.id = unless_over(service, id);
 	else
 		service->counts.denied++;
 	stride = KEYCACHE_FAN_STRIDE(job.in_size);
@@ -850,7 +869,7 @@ static void command_relay(const struct call *call)
 	for (size_t k = 0; k < count; k++) {
 		to[k] = (struct fan_use){ .use = { .id = { ID_ABSENT } } };
 		if (may_receive(call, use_from, &from.id, first + k, &id))
-			to[k].use.id = id;
+			to[k].use.id = unless_over(service, id);
 		else
 			service->counts.denied++;
 	}
@@ -920,6 +939,7 @@ static void command_info(const struct call *call)
 {
 	struct service *service = call->service;
 	struct shadow_counts shadow = shadow_counts(service->shadow);
+	struct expiry_counts expiry = expiry_counts(service->expiry);
 	struct keycache_stats stats;
 	struct buffer text = { 0 };
 	bool admin = is_admin(call);
@@ -941,12 +961,16 @@ static void command_info(const struct call *call)
 		buffer_format(&text, "malformed_requests:%" PRIu64 "\r\n", service->counts.malformed);
 		buffer_format(&text, "total_commands_processed:%" PRIu64 "\r\n", service->counts.requests);
 		buffer_format(&text, "denied:%" PRIu64 "\r\n", service->counts.denied);
+		buffer_text(&text, "\r\n# Deadlines\r\n");
+		buffer_format(&text, "expiring_keys:%" PRIu32 "\r\n", expiry.waiting[EXPIRY_DELETE - 1]);
+		buffer_format(&text, "forgetting_keys:%" PRIu32 "\r\n", expiry.waiting[EXPIRY_FORGET - 1]);
+		buffer_format(&text, "expired_keys:%" PRIu64 "\r\n", service->counts.expired);
 		buffer_text(&text, "\r\n# Shadow\r\n");
 		buffer_format(&text, "shadow_records:%" PRIu32 "\r\n", shadow.records);
-		buffer_format(&text, "shadow_log_entries:%" PRIu64 "\r\n", shadow.entries);
-		buffer_format(&text, "shadow_damaged:%" PRIu64 "\r\n", shadow.damaged);
-		buffer_format(&text, "shadow_failures:%" PRIu64 "\r\n", shadow.failures);
-		buffer_format(&text, "shadow_compactions:%" PRIu64 "\r\n", shadow.compactions);
+		buffer_format(&text, "shadow_log_entries:%" PRIu64 "\r\n", shadow.log.entries);
+		buffer_format(&text, "shadow_damaged:%" PRIu64 "\r\n", shadow.log.damaged);
+		buffer_format(&text, "shadow_failures:%" PRIu64 "\r\n", shadow.log.failures);
+		buffer_format(&text, "shadow_compactions:%" PRIu64 "\r\n", shadow.log.compactions);
 		if (res)
 			buffer_format(&text, "\r\n# Keycache\r\ntee_result:0x%08" PRIx32 "\r\n", res);
 		else
@@ -965,10 +989,13 @@ static const struct {
 	void (*run)(const struct call *call);
 } commands[] = {
 	{ "PING", 1, 2, command_ping },
-	{ "SET", 3, 3, command_set },
+	{ "SET", 3, RESP_ELEMENTS, command_set },
 	{ "GET", 2, 2, command_get },
 	{ "DEL", 2, RESP_ELEMENTS, command_del },
 	{ "EXISTS", 2, RESP_ELEMENTS, command_exists },
+	{ "EXPIRE", 3, 3, command_expire },
+	{ "TTL", 2, 2, command_ttl },
+	{ "PERSIST", 2, 2, command_persist },
 	{ "SCAN", 2, 6, command_scan },
 	{ "INFO", 1, 2, command_info },
 	{ "AUTH", 2, 3, command_auth },
@@ -1044,6 +1071,7 @@ void service_end(struct service *service)
 	if (service->policy)
 		POLICY_SMART.destroy(service->policy);
 	service->policy = NULL;
+	expiry_close(service->expiry);
 	shadow_close(service->shadow);
 	acl_free(service->acl);
 	tee_close(&service->tee);

@@ -9,6 +9,7 @@
 
 #include "acl.h"
 #include "buffer.h"
+#include "expiry.h"
 #include "id.h"
 #include "policy.h"
 #include "resp.h"
@@ -22,12 +23,16 @@ struct service_counts {
 	uint64_t timeouts;
 	uint64_t malformed;
 	uint64_t requests;
-	uint64_t denied; /* requests for a key that the client has no right to */
+	uint64_t denied;  /* requests for a key that the client has no right to */
+	uint64_t expired; /* keys and previous keys whose time was up, and that are gone */
 };
 
 struct service {
 	struct tee tee;
 	struct shadow *shadow;
+	struct expiry *expiry;
+	/* How a previous key is forgotten, when EXPIRY_FORGET has come. */
+	uint32_t (*forget)(struct service *service, const char *id);
 	struct acl *acl;
 	bool relaxed;
 	bool unflushed;  /* relaxed SETs may wait in the TA */
@@ -61,6 +66,10 @@ bool service_is_admin(const struct service *service, const struct client *client
 bool service_admits(const struct service *service, const struct client *client);
 /* Has the TA write what relaxed SETs left, if there is any. Says when that begins to fail, and when it works again. */
 uint32_t service_flush(struct service *service);
+/* Deletes what has outlived its time, some at a time. True: there is more. */
+bool service_expire(struct service *service);
+/* Deletes a key in the TA, and here its record and deadlines. With other results than RESULT_OK and KEYCACHE_NO_KEY it is still there. */
+uint32_t service_delete(struct service *service, const char *id);
 void service_end(struct service *service);
 
 #endif /* KEYCACHE_SERVICE_H */

@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* What the files of commands share: a request on its way through the service. */
+#ifndef KEYCACHE_COMMAND_H
+#define KEYCACHE_COMMAND_H
+
+#include <string.h>
+#include <strings.h>
+
+#include "service.h"
+
+struct call {
+	struct service *service;
+	struct client *client;
+	const struct resp_request *request;
+	struct buffer *reply;
+};
+
+static inline const struct resp_argument *argument(const struct call *call, size_t index)
+{
+	return &call->request->arguments[index];
+}
+
+static inline bool word_is(const struct resp_argument *one, const char *word)
+{
+	return one->size == strlen(word) && !strncasecmp((const char *)one->data, word, one->size);
+}
+
+static inline bool is_admin(const struct call *call)
+{
+	return service_is_admin(call->service, call->client);
+}
+
+/* What a client wants of a key. */
+enum purpose { TO_USE, TO_REENCRYPT, TO_KNOW, TO_MANAGE };
+
+/* The id of an argument; or ID_ABSENT in its place, without the right to it, or (but TO_MANAGE) if the key's time is up. */
+struct id key_of(const struct call *call, size_t index, enum purpose purpose);
+/* False, and an answer, unless the client is an administrator and the argument an id. */
+bool take_id_to_manage(const struct call *call, size_t index, struct id *id);
+/* An error by a result of the TA. */
+void answer_result(const struct call *call, uint32_t res);
+
+/* What SET's options say of the key's deadline. */
+struct lifetime {
+	bool keep;     /* KEEPTTL */
+	bool limited;  /* EX */
+	uint64_t when; /* of EX: by expiry_now's clock */
+	uint64_t before;
+};
+
+/*
+ * Options of a command that gives a client a key: `*index` stands at one that is not known to others. True if it was one of these, and
+ * *index is behind it. Else, with *wrong, an answer was given.
+ */
+bool take_lifetime(const struct call *call, size_t *index, struct lifetime *lifetime, bool *wrong);
+/* Before the key is given to the TA: from here on it lives no longer than it shall. False, and an answer: do not go on. */
+bool begin_lifetime(const struct call *call, struct lifetime *lifetime, const char *id);
+/* Behind that, with the TA's result. False, and an answer, if that is RESULT_OK and the disk did not take the deadline. */
+bool end_lifetime(const struct call *call, const struct lifetime *lifetime, const char *id, uint32_t res);
+
+void command_expire(const struct call *call);
+void command_ttl(const struct call *call);
+void command_persist(const struct call *call);
+
+#endif /* KEYCACHE_COMMAND_H */
