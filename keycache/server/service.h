@@ -31,8 +31,6 @@ struct service {
 	struct tee tee;
 	struct shadow *shadow;
 	struct expiry *expiry;
-	/* How a previous key is forgotten, when EXPIRY_FORGET has come. */
-	uint32_t (*forget)(struct service *service, const char *id);
 	struct acl *acl;
 	bool relaxed;
 	bool unflushed;  /* relaxed SETs may wait in the TA */
