@@ -279,9 +279,10 @@ static int print_text(int code, char *text)
 static int verb_info(struct job *job, struct keycache *handle)
 {
 	char *text = NULL;
+	int code = tool_report(handle, keycache_info(handle, &text));
 
 	(void)job;
-	return print_text(tool_report(handle, keycache_info(handle, &text)), text);
+	return print_text(code, text);
 }
 
 static int verb_keyinfo(struct job *job, struct keycache *handle)
