@@ -65,6 +65,20 @@ int main(int argc, char **argv)
 		TEST(damage),
 		TEST(bad_buckets),
 		TEST(naive),
+		TEST(curve),
+		TEST(restrictions),
+		TEST(no_way_down),
+		TEST(named),
+		TEST(previous_keys),
+		TEST(generate),
+		TEST(trust),
+		TEST(enrolment),
+		TEST(enrolment_changes),
+		TEST(serials),
+		TEST(handover),
+		TEST(backup),
+		TEST(format_1),
+		TEST(stats),
 	};
 	unsigned int i;
 	unsigned int before;

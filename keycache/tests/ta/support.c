@@ -162,6 +162,22 @@ void forge(const char *storage, const char *object, size_t offset, uint8_t byte)
 		abort();
 }
 
+void cut_object(const char *storage, const char *object, size_t size)
+{
+	uint8_t content[4096 + SHA256_DIGEST_LENGTH];
+	char path[4096];
+	int file;
+
+	object_path(path, storage, object);
+	file = open(path, O_RDWR);
+	if (size > 4096 || read(file, content, size) != (ssize_t)size)
+		abort();
+	SHA256(content, size, content + size);
+	size += SHA256_DIGEST_LENGTH;
+	if (pwrite(file, content, size, 0) != (ssize_t)size || ftruncate(file, (off_t)size) || close(file))
+		abort();
+}
+
 void remove_object(const char *storage, const char *object)
 {
 	char path[4096];
@@ -322,6 +338,16 @@ TEE_Result open_message(const char *id, const struct keycache_offer *offer, cons
 	return res;
 }
 
+/* An id as structs have it, a previous key's too. */
+static uint8_t mark_and_length(uint8_t bytes[KEYCACHE_ID_BYTES], const char *id)
+{
+	const uint8_t mark = (uint8_t)id[0] == KEYCACHE_PREVIOUS ? KEYCACHE_PREVIOUS : 0;
+	size_t length = strlen(id) - !!mark;
+
+	memcpy(bytes, id + !!mark, length);
+	return (uint8_t)(length | mark);
+}
+
 TEE_Result reencrypt(const char *from, const struct keycache_offer *from_offer, const char *to,
 		     const struct keycache_offer *to_offer, const struct text *in, struct text *out, uint32_t *hits,
 		     uint32_t *whose)
@@ -331,10 +357,8 @@ TEE_Result reencrypt(const char *from, const struct keycache_offer *from_offer, 
 				memory(out->bytes, sizeof(out->bytes)) };
 	TEE_Result res;
 
-	pair.from_length = (uint8_t)strlen(from);
-	pair.to_length = (uint8_t)strlen(to);
-	memcpy(pair.from, from, pair.from_length);
-	memcpy(pair.to, to, pair.to_length);
+	pair.from_length = mark_and_length(pair.from, from);
+	pair.to_length = mark_and_length(pair.to, to);
 	pair.has_from = from_offer != NULL;
 	pair.has_to = to_offer != NULL;
 	if (from_offer)
@@ -353,6 +377,92 @@ TEE_Result load(const char *id, const struct keycache_offer *offer)
 	TEE_Param params[4] = { id_param(id), offer_param(offer) };
 
 	return shim_invoke(KEYCACHE_LOAD, TEE_PARAM_TYPES(MEMORY_IN, MEMORY_IN, NONE, NONE), params);
+}
+
+const char *previous(const char *id)
+{
+	static char names[4][1 + KEYCACHE_ID_BYTES + 1];
+	static unsigned int next;
+	char *text = names[next++ % 4];
+
+	(void)snprintf(text, sizeof(names[0]), "\x80%s", id);
+	return text;
+}
+
+TEE_Result set_as(const char *id, unsigned int number, uint32_t how, uint32_t restrictions,
+		  struct keycache_record records[2], size_t *count)
+{
+	uint8_t key[32];
+	TEE_Param params[4] = { id_param(id),
+				memory(key, sizeof(key)),
+				memory(records, 2 * sizeof(records[0])),
+				{ .value = { how, restrictions } } };
+	TEE_Result res;
+
+	make_key(number, key);
+	res = shim_invoke(KEYCACHE_SET, TEE_PARAM_TYPES(MEMORY_IN, MEMORY_IN, MEMORY_OUT, VALUE_IN), params);
+	*count = params[2].memref.size / sizeof(records[0]);
+	return res;
+}
+
+TEE_Result forget(const char *id)
+{
+	return with_id(KEYCACHE_FORGET, id);
+}
+
+TEE_Result generate(const char *id, uint32_t bytes, uint32_t restrictions, uint32_t how,
+		    struct keycache_record records[2], size_t *count)
+{
+	TEE_Param params[4] = { id_param(id),
+				{ .value = { bytes, restrictions } },
+				memory(records, 2 * sizeof(records[0])),
+				{ .value = { how, 0 } } };
+	TEE_Result res = shim_invoke(KEYCACHE_GENERATE, TEE_PARAM_TYPES(MEMORY_IN, VALUE_IN, MEMORY_OUT, VALUE_IN),
+				     params);
+
+	*count = params[2].memref.size / sizeof(records[0]);
+	return res;
+}
+
+struct keycache_identity identity(void)
+{
+	struct keycache_identity copy = { 0 };
+	TEE_Param params[4] = { memory(&copy, sizeof(copy)) };
+
+	EXPECT(shim_invoke(KEYCACHE_IDENTITY, TEE_PARAM_TYPES(MEMORY_OUT, NONE, NONE, NONE), params), TEE_SUCCESS);
+	return copy;
+}
+
+TEE_Result trust(const struct keycache_trust *statement)
+{
+	TEE_Param params[4] = { memory(statement, sizeof(*statement)) };
+
+	return shim_invoke(KEYCACHE_TRUST, TEE_PARAM_TYPES(MEMORY_IN, NONE, NONE, NONE), params);
+}
+
+TEE_Result enrol(const struct keycache_enrolment *statement, uint32_t how, struct keycache_record records[2],
+		 size_t *count, struct keycache_handover *handover, size_t *handover_bytes)
+{
+	TEE_Param params[4] = { memory(statement, sizeof(*statement)),
+				{ .value = { how, 0 } },
+				memory(records, 2 * sizeof(records[0])),
+				memory(handover, sizeof(*handover)) };
+	TEE_Result res = shim_invoke(KEYCACHE_ENROL, TEE_PARAM_TYPES(MEMORY_IN, VALUE_IN, MEMORY_OUT, MEMORY_OUT),
+				     params);
+
+	*count = params[2].memref.size / sizeof(records[0]);
+	*handover_bytes = params[3].memref.size;
+	return res;
+}
+
+TEE_Result backup(uint32_t *position, void *out, size_t *bytes)
+{
+	TEE_Param params[4] = { { .value = { *position, 0 } }, memory(out, *bytes) };
+	TEE_Result res = shim_invoke(KEYCACHE_BACKUP, TEE_PARAM_TYPES(VALUE_INOUT, MEMORY_OUT, NONE, NONE), params);
+
+	*position = params[0].value.a;
+	*bytes = params[1].memref.size;
+	return res;
 }
 
 TEE_Result record(const char *id, struct keycache_record *sealed)
@@ -435,6 +545,12 @@ TEE_Result key_number(const char *id, unsigned int most, unsigned int *number)
 
 void client_seal(const uint8_t *key, size_t key_bytes, const void *plain, size_t bytes, struct text *message)
 {
+	client_seal_aad(key, key_bytes, "", 0, plain, bytes, message);
+}
+
+void client_seal_aad(const uint8_t *key, size_t key_bytes, const void *aad, size_t aad_bytes, const void *plain,
+		     size_t bytes, struct text *message)
+{
 	EVP_CIPHER_CTX *cipher = EVP_CIPHER_CTX_new();
 	uint8_t *body = message->bytes + KEYCACHE_NONCE_BYTES;
 	int written;
@@ -442,6 +558,7 @@ void client_seal(const uint8_t *key, size_t key_bytes, const void *plain, size_t
 	if (RAND_bytes(message->bytes, KEYCACHE_NONCE_BYTES) != 1 ||
 	    EVP_EncryptInit_ex(cipher, key_bytes == 16 ? EVP_aes_128_gcm() : EVP_aes_256_gcm(), NULL, key,
 			       message->bytes) != 1 ||
+	    (aad_bytes && EVP_EncryptUpdate(cipher, NULL, &written, aad, (int)aad_bytes) != 1) ||
 	    (bytes && EVP_EncryptUpdate(cipher, body, &written, plain, (int)bytes) != 1) ||
 	    EVP_EncryptFinal_ex(cipher, body + bytes, &written) != 1 ||
 	    EVP_CIPHER_CTX_ctrl(cipher, EVP_CTRL_AEAD_GET_TAG, KEYCACHE_TAG_BYTES, body + bytes) != 1)
