@@ -112,7 +112,7 @@ def test_changes(server: Server, log: Path, admin: Client) -> None:
         assert lines(log, event="SET")[-1]["from"] == f"client-{number}"
 
 
-def test_why_it_was_refused(server: Server, log: Path, alice: Client, admin: Client) -> None:
+def test_why_it_was_refused(server: Server, log: Path, alice: Client) -> None:
     """The client hears that there is no such key; who reads the log hears more."""
     message = alice.ask("SEAL", "alice", SECRET)
     assert isinstance(message, list)
@@ -209,7 +209,12 @@ def test_uses_only_if_asked_for(server: Server, log: Path) -> None:
     server.restart("--allow-get", "--audit", str(log), "--audit-uses")
     assert use() == ["SEAL", "OPEN", "REENCRYPT", "GET"]
     assert only(log, event="REENCRYPT") == {
-        **{"kind": "use", "event": "REENCRYPT", "client": "alice", "from": "alice", "to": "bob", "outcome": "OK"}
+        "kind": "use",
+        "event": "REENCRYPT",
+        "client": "alice",
+        "from": "alice",
+        "to": "bob",
+        "outcome": "OK",
     }
 
 
@@ -292,7 +297,7 @@ def test_what_was_left_out_is_said_at_the_end(server: Server, log: Path) -> None
     server.start()
 
 
-def test_ids_are_escaped(server: Server, log: Path, admin: Client) -> None:
+def test_ids_are_escaped(log: Path, admin: Client) -> None:
     name = "a\"b\\c/d'<e>{}[]:,"
     assert admin.ask("SET", name, BOB) == "OK"
     assert only(log, event="SET") == change("SET", name)
@@ -326,7 +331,10 @@ def test_reload_says_what_is_wrong(server: Server, log: Path) -> None:
         server.write_list("admin admin\ndeny alice\n")
         assert alice.closes()
     assert only(log, event="close") == {
-        **{"kind": "connection", "event": "close", "client": "alice", "outcome": "NOAUTH"},
+        "kind": "connection",
+        "event": "close",
+        "client": "alice",
+        "outcome": "NOAUTH",
         "why": "the access list denies it",
     }
 
