@@ -8,7 +8,21 @@
 
 #include "service.h"
 
+struct call;
+
+struct command {
+	const char *name;
+	size_t least; /* words, the name among them */
+	size_t most;
+	void (*run)(const struct call *call);
+	/* For the audit log: what it is if it is done; and which of its words are ids, or 0. */
+	enum audit_kind kind;
+	uint8_t from;
+	uint8_t to;
+};
+
 struct call {
+	const struct command *command;
 	struct service *service;
 	struct client *client;
 	const struct resp_request *request;
@@ -29,6 +43,22 @@ static inline bool is_admin(const struct call *call)
 {
 	return service_is_admin(call->service, call->client);
 }
+
+/* Why a request is refused, in more words than its client gets: for the audit log. The first reason counts. */
+static inline void note(const struct call *call, const char *why)
+{
+	if (!call->service->why)
+		call->service->why = why;
+}
+
+/* To the audit log: what became of a request that was answered by what stands in the reply from `begin` on. */
+void report_request(const struct call *call, size_t begin);
+/* The same of a request about several keys, for one of them, with the TA's result. `to` may be NULL. */
+void report_key(const struct call *call, const struct resp_argument *from, const struct resp_argument *to,
+		uint32_t res);
+/* The receivers of a message that have theirs. */
+void report_copies(const struct call *call, const struct resp_argument *from, const struct resp_argument *to,
+		   size_t count);
 
 /* What a client wants of a key. */
 enum purpose { TO_USE, TO_REENCRYPT, TO_KNOW, TO_MANAGE };

@@ -7,6 +7,7 @@
  */
 #include "command.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 
 /* How many deadlines are looked after at once, before it is the connections' turn again. */
@@ -114,6 +115,8 @@ void command_expire(const struct call *call)
 								      : tee_exists(&service->tee, id.text);
 	if (!res && seconds <= 0)
 		res = service_delete(service, id.text);
+	if (res == KEYCACHE_NO_KEY)
+		note(call, "no such key");
 	if (res && res != KEYCACHE_NO_KEY)
 		answer_result(call, res);
 	else if (!res && seconds > 0 &&
@@ -151,6 +154,8 @@ void command_persist(const struct call *call)
 	if (!take_id_to_manage(call, 1, &id))
 		return;
 	has = expiry_when(expiry, EXPIRY_DELETE, id.text) > expiry_now(expiry);
+	if (!has)
+		note(call, "no such key, or it has no deadline");
 	if (has && !expiry_set(expiry, EXPIRY_DELETE, id.text, EXPIRY_NEVER))
 		resp_error(call->reply, disk_failed);
 	else
@@ -166,6 +171,27 @@ static uint32_t forget_previous(struct service *service, const char *id)
 	return res;
 }
 
+static void report_end(struct service *service, enum expiry_kind kind, struct id *id, uint32_t res)
+{
+	const struct resp_argument from = { (uint8_t *)id->text, strlen(id->text) };
+	char outcome[16];
+	struct audit_event event = { .kind = AUDIT_CHANGE,
+				     .name = kind == EXPIRY_DELETE ? "expired" : "forgotten",
+				     .from = &from,
+				     .outcome = "OK" };
+
+	if (res == KEYCACHE_NO_KEY)
+		return;
+	if (res) {
+		(void)snprintf(outcome, sizeof(outcome), "0x%08" PRIx32, res);
+		event.kind = AUDIT_REFUSAL;
+		event.outcome = outcome;
+		event.why = "the trusted application does not delete it: it is not used any more, and this is tried "
+			    "again";
+	}
+	audit_write(service->audit, &event);
+}
+
 bool service_expire(struct service *service)
 {
 	enum expiry_kind kind;
@@ -179,6 +205,7 @@ bool service_expire(struct service *service)
 		res = kind == EXPIRY_DELETE ? service_delete(service, id.text) : forget_previous(service, id.text);
 		if (!res)
 			service->counts.expired++;
+		report_end(service, kind, &id, res);
 		/* Also if the disk did not take it that this deadline is done with. */
 		expiry_put_off(service->expiry, kind, id.text);
 	}

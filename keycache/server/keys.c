@@ -187,9 +187,13 @@ static uint32_t replace_by_enrolling(const struct call *call, const struct id *i
 {
 	struct enrolling *enrolling = context;
 
+	uint32_t res;
+
 	(void)id;
-	return tee_enrol(&call->service->tee, &enrolling->statement, how, records, &enrolling->handover,
-			 &enrolling->has_handover);
+	res = tee_enrol(&call->service->tee, &enrolling->statement, how, records, &enrolling->handover,
+			&enrolling->has_handover);
+	/* Signed, but its key is not wrapped for this device. */
+	return res == KEYCACHE_FORGED ? KEYCACHE_UNTRUSTED : res;
 }
 
 /* ENROL statement [EX s] [KEEP s] */
@@ -213,6 +217,7 @@ void command_enrol(const struct call *call)
 		resp_error(call->reply, "ERR the statement names no client");
 		return;
 	}
+	call->service->about = id;
 	if (!take_wishes(call, 2, false, &wishes))
 		return;
 	if (!replace_key(call, &id, &wishes, replace_by_enrolling, &enrolling, false))

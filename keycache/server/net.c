@@ -114,6 +114,25 @@ static void forget_errors(void)
 		ERR_clear_error();
 }
 
+/* To the audit log: what became of a connection, and why if it was refused or closed. */
+static void report(const struct connection *one, const char *event, const char *outcome, const char *why)
+{
+	const struct audit_event all = { .kind = AUDIT_CONNECTION,
+					 .name = event,
+					 .client = one->client.id.text,
+					 .address = one->client.address,
+					 .outcome = outcome,
+					 .why = why };
+
+	audit_write(one->net->service->audit, &all);
+}
+
+static void refuse(struct connection *one, const char *outcome, const char *why)
+{
+	one->net->service->counts.refused++;
+	report(one, "connect", outcome, why);
+}
+
 static void unlink_connection(struct connection *one)
 {
 	struct net *net = one->net;
@@ -406,6 +425,7 @@ static bool answer_all(struct connection *one, unsigned *left)
 		default:
 			service->counts.malformed++;
 			resp_error(&one->out, resp_problem(one->resp));
+			report(one, "close", "ERR", "a request that is malformed or too large");
 			return false;
 		}
 	}
@@ -452,6 +472,7 @@ static bool has_room(const struct connection *one)
 static bool greet(struct connection *one)
 {
 	struct service *service = one->net->service;
+	const char *why;
 	int result;
 
 	forget_errors();
@@ -461,7 +482,7 @@ static bool greet(struct connection *one)
 		if (SSL_get_error(one->ssl, result) != SSL_ERROR_WANT_READ) {
 			/* The alert that says why is on its way out. */
 			one->broken = true;
-			service->counts.refused++;
+			refuse(one, "TLS", tls_reason(one->ssl));
 			end_connection(one);
 		}
 		return false;
@@ -470,16 +491,23 @@ static bool greet(struct connection *one)
 	one->known = true;
 	touch(one);
 	one->resp = resp_new(one->net->options->max_request);
-	if (one->resp && tls_identity(one->ssl, &one->client.id) && service_admits(service, &one->client)) {
+	why = !one->resp                                 ? "out of memory"
+	      : !tls_identity(one->ssl, &one->client.id) ? "the certificate's common name cannot be an id"
+	      : !service_admits(service, &one->client)   ? "the access list denies it"
+							 : NULL;
+	if (!why) {
 		one->admitted = has_room(one);
 		one->net->admitted += one->admitted;
-		if (one->admitted)
+		if (one->admitted) {
+			report(one, "connect", "OK", NULL);
 			return true;
+		}
 		resp_error(&one->out, "ERR max number of clients reached");
+		refuse(one, "ERR", "max number of clients reached");
 	} else {
 		resp_error(&one->out, "NOAUTH the certificate's common name is not one that may connect");
+		refuse(one, "NOAUTH", why);
 	}
-	service->counts.refused++;
 	end_connection(one);
 	return false;
 }
@@ -586,6 +614,21 @@ static bool make_tls(struct connection *one)
 	return true;
 }
 
+static void write_address(const struct sockaddr_storage *peer, char text[CLIENT_ADDRESS_BYTES])
+{
+	char host[INET6_ADDRSTRLEN] = "?";
+	bool six = peer->ss_family == AF_INET6;
+	unsigned port;
+
+	if (six)
+		(void)uv_ip6_name((const struct sockaddr_in6 *)peer, host, sizeof(host));
+	else
+		(void)uv_ip4_name((const struct sockaddr_in *)peer, host, sizeof(host));
+	/* The port stands in the same place in both kinds of address. */
+	port = ntohs(((const struct sockaddr_in *)peer)->sin_port);
+	(void)snprintf(text, CLIENT_ADDRESS_BYTES, six ? "[%s]:%u" : "%s:%u", host, port);
+}
+
 /* Where the peer is, as far as it counts. */
 static void note_address(struct connection *one)
 {
@@ -594,6 +637,7 @@ static void note_address(struct connection *one)
 
 	if (uv_tcp_getpeername(&one->tcp, (struct sockaddr *)&peer, &size))
 		return;
+	write_address(&peer, one->client.address);
 	if (peer.ss_family == AF_INET6)
 		memcpy(one->address, &((struct sockaddr_in6 *)&peer)->sin6_addr, NETWORK_BYTES);
 	else
@@ -627,7 +671,7 @@ static void make_room(const struct connection *one)
 		oldest = oldest_here;
 	else if (all < most)
 		return;
-	net->service->counts.refused++;
+	refuse(oldest, "ERR", "another connection took the place: too many that have not shaken hands");
 	close_connection(oldest);
 }
 
@@ -654,7 +698,7 @@ static void on_connection(uv_stream_t *listener, int status)
 	one->last = one->born;
 	link_newest(one);
 	if (uv_accept(listener, (uv_stream_t *)&one->tcp) || !make_tls(one)) {
-		net->service->counts.refused++;
+		refuse(one, "ERR", "out of memory");
 		close_connection(one);
 		return;
 	}
@@ -662,7 +706,7 @@ static void on_connection(uv_stream_t *listener, int status)
 	make_room(one);
 	/* Beyond that there are only those that were refused, and have not closed yet. */
 	if (net->count > net_connections(net->options->max_clients)) {
-		net->service->counts.refused++;
+		refuse(one, "ERR", "too many connections that were refused and have not closed");
 		close_connection(one);
 		return;
 	}
@@ -696,6 +740,7 @@ static void on_second(uv_timer_t *timer)
 
 	(void)service_flush(net->service);
 	on_expiring(&net->expiring);
+	audit_tick(net->service->audit);
 	if (net->unaccepted && !net->stopping) {
 		net->unaccepted = false;
 		on_connection((uv_stream_t *)&net->listener, 0);
@@ -709,6 +754,8 @@ static void on_second(uv_timer_t *timer)
 		if (!limit || now - one->last < (uint64_t)limit * 1000)
 			continue;
 		net->service->counts.timeouts++;
+		if (!one->known)
+			report(one, "connect", "ERR", "the handshake took too long");
 		close_connection(one);
 	}
 	if (net->stopping && net->ending && !--net->ending)
@@ -741,15 +788,28 @@ static SSL_CTX *read_certificates(const struct options *options, char *problem, 
 	return tls_context(&files, problem, size);
 }
 
+static void report_reload(const struct net *net, const char *event, const char *problem)
+{
+	const struct audit_event all = {
+		.kind = AUDIT_SERVER, .name = event, .outcome = problem ? "ERR" : "OK", .why = problem
+	};
+
+	audit_write(net->service->audit, &all);
+}
+
 /* Each of the two for itself: a mistake in one file does not keep a lost device's certificate in the other. */
 static void on_reload(uv_signal_t *signal, int number)
 {
 	struct net *net = signal->data;
 	char problem[512];
+	char reopen[512];
 	struct acl *acl = acl_read(net->options->acl, problem, sizeof(problem));
 	SSL_CTX *tls;
 
 	(void)number;
+	if (!audit_reopen(net->service->audit, reopen, sizeof(reopen)))
+		say("the audit log stays the file that it was", reopen);
+	report_reload(net, "reload access list", acl ? NULL : problem);
 	if (acl) {
 		acl_free(net->service->acl);
 		net->service->acl = acl;
@@ -758,6 +818,7 @@ static void on_reload(uv_signal_t *signal, int number)
 		say("the access list stays as it was", problem);
 	}
 	tls = read_certificates(net->options, problem, sizeof(problem));
+	report_reload(net, "reload certificates", tls ? NULL : problem);
 	if (tls) {
 		/* Connections have theirs for as long as they need it. */
 		SSL_CTX_free(net->tls);
@@ -766,9 +827,17 @@ static void on_reload(uv_signal_t *signal, int number)
 	} else {
 		say("certificates stay as they were", problem);
 	}
-	for (struct connection *one = net->oldest; one; one = one->newer)
-		if (one->known && (!service_admits(net->service, &one->client) || !tls_still_good(net->tls, one->ssl)))
-			end_connection(one);
+	for (struct connection *one = net->oldest; one; one = one->newer) {
+		const char *why = !one->known || one->ending                    ? NULL
+				  : !service_admits(net->service, &one->client) ? "the access list denies it"
+				  : !tls_still_good(net->tls, one->ssl)         ? "its certificate is good no more"
+										: NULL;
+
+		if (!why)
+			continue;
+		report(one, "close", "NOAUTH", why);
+		end_connection(one);
+	}
 	forget_errors();
 }
 

@@ -35,9 +35,12 @@ bool number(const struct resp_argument *one, uint32_t *value)
 }
 
 /* A key whose time is up is not there for who uses it, whether or not it is deleted yet. */
-static struct id unless_over(const struct service *service, struct id id)
+static struct id unless_over(const struct call *call, struct id id)
 {
-	return expiry_is_over(service->expiry, EXPIRY_DELETE, id.text) ? (struct id){ ID_ABSENT } : id;
+	if (!expiry_is_over(call->service->expiry, EXPIRY_DELETE, id.text))
+		return id;
+	note(call, "the key's time is up");
+	return (struct id){ ID_ABSENT };
 }
 
 struct id key_of(const struct call *call, size_t index, enum purpose purpose)
@@ -45,6 +48,8 @@ struct id key_of(const struct call *call, size_t index, enum purpose purpose)
 	const struct acl *acl = call->service->acl;
 	const char *name = call->client->id.text;
 	struct id absent = { ID_ABSENT };
+	static const char *const reasons[] = { "no right to use the key", "no right to re-encrypt to the second key",
+					       "no right to know of the key", "not an administrator" };
 	struct id id;
 	bool valid = id_make(&id, argument(call, index)->data, argument(call, index)->size);
 	bool may;
@@ -55,10 +60,10 @@ struct id key_of(const struct call *call, size_t index, enum purpose purpose)
 		may = !strcmp(id.text, name) || acl_may(acl, ACL_USE, name, id.text, NULL) ||
 		      (purpose != TO_USE && acl_may(acl, ACL_REENCRYPT, name, id.text, NULL)) ||
 		      (purpose == TO_KNOW && acl_may(acl, ACL_ADMIN, name, NULL, NULL));
-	if (!may || !valid)
-		call->service->counts.denied++;
-	else
-		return purpose == TO_MANAGE ? id : unless_over(call->service, id);
+	if (may && valid)
+		return purpose == TO_MANAGE ? id : unless_over(call, id);
+	call->service->counts.denied++;
+	note(call, valid ? reasons[purpose] : "not an id");
 	return absent;
 }
 
@@ -102,10 +107,10 @@ void answer_result(const struct call *call, uint32_t res)
 			   "ENROLLED the key is enrolled: only a statement of the authority replaces it (ENROL)");
 		break;
 	case KEYCACHE_UNTRUSTED:
-		resp_error(call->reply,
-			   "UNTRUSTED that is not signed by the authority that this device trusts, or made for "
-			   "another device, or there is no authority yet: IDENTITY says who both are, TRUST "
-			   "names the first");
+		resp_error(call->reply, "UNTRUSTED that is not signed by the authority that this device trusts, or made for "
+					"another device, or there is no authority yet: IDENTITY says who both are, TRUST "
+					"names the first. A key that was enrolled before the device lost its secure "
+					"storage is to be enrolled anew");
 		break;
 	case KEYCACHE_OLD:
 		resp_error(call->reply,
@@ -528,6 +533,7 @@ static void command_hello(const struct call *call)
 			(void)snprintf(text, sizeof(text), "ERR Syntax error in HELLO option '%.64s'",
 				       (const char *)argument(call, i)->data);
 			resp_error(call->reply, text);
+			note(call, "an option that is none");
 			return;
 		}
 	}
@@ -578,9 +584,10 @@ static void command_get(const struct call *call)
 		return;
 	}
 	res = work(service, &(const struct job){ .operation = GET }, uses, &size);
-	if (res == KEYCACHE_NO_KEY)
+	if (res == KEYCACHE_NO_KEY) {
 		resp_nil(call->reply, call->client->resp3);
-	else if (res)
+		note(call, "no such key");
+	} else if (res)
 		answer_result(call, res);
 	else
 		resp_bulk(call->reply, service->out, size);
@@ -596,6 +603,7 @@ static void count_keys(const struct call *call, uint32_t (*ask)(const struct cal
 	do {
 		res = ask(call, ++client->done);
 		client->found += !res;
+		report_key(call, argument(call, client->done), NULL, res);
 		if (res == KEYCACHE_NO_KEY)
 			res = RESULT_OK;
 	} while (!res && client->done + 1 < call->request->count && call->service->tee.calls < call->service->stop_at);
@@ -704,6 +712,7 @@ static void command_scan(const struct call *call)
 	}
 	if (!is_admin(call)) {
 		call->service->counts.denied++;
+		note(call, "not an administrator");
 		next = 0;
 		size = 0;
 	} else {
@@ -829,8 +838,8 @@ static void command_reencrypt(const struct call *call)
 	uint32_t res;
 
 	if (may_relay(call, &uses[0].id, &uses[1].id)) {
-		uses[0].id = unless_over(call->service, uses[0].id);
-		uses[1].id = unless_over(call->service, uses[1].id);
+		uses[0].id = unless_over(call, uses[0].id);
+		uses[1].id = unless_over(call, uses[1].id);
 	} else {
 		uses[0].id = key_of(call, 1, TO_USE);
 		uses[1].id = key_of(call, 2, TO_REENCRYPT);
@@ -867,41 +876,56 @@ static void command_relay(const struct call *call)
 	const size_t first = 5;
 	size_t count = call->request->count - first;
 	struct fan_use to[KEYCACHE_FAN_MOST];
+	struct resp_argument copies[KEYCACHE_FAN_MOST];
+	const char *why[KEYCACHE_FAN_MOST];
+	const char *why_from;
+	size_t copied = 0;
 	struct use from = { .id = { ID_ABSENT } };
 	struct job job = { .operation = REENCRYPT };
 	struct id id;
 	size_t stride;
 	size_t at_once;
 	bool use_from;
-	uint32_t res;
+	uint32_t res = RESULT_OK;
 
 	if (!take_aad(call, 4, &job.aad) || !take_message(call, 2, &job.in_size))
 		return;
 	if (!id_make(&id, argument(call, 1)->data, argument(call, 1)->size))
 		id = from.id;
 	use_from = !strcmp(id.text, name) || acl_may(acl, ACL_USE, name, id.text, NULL);
-	if (use_from || acl_may(acl, ACL_CHECK, name, id.text, NULL))
-		from.id = unless_over(service, id);
-	else
+	if (use_from || acl_may(acl, ACL_CHECK, name, id.text, NULL)) {
+		from.id = unless_over(call, id);
+	} else {
 		service->counts.denied++;
+		note(call, "no right to relay from the key");
+	}
+	why_from = service->why;
 	stride = KEYCACHE_FAN_STRIDE(job.in_size);
 	at_once = TEE_FAN_BYTES / stride < KEYCACHE_FAN_MOST ? TEE_FAN_BYTES / stride : KEYCACHE_FAN_MOST;
 	for (size_t k = 0; k < count; k++) {
 		to[k] = (struct fan_use){ .use = { .id = { ID_ABSENT } } };
-		if (may_receive(call, use_from, &from.id, first + k, &id))
-			to[k].use.id = unless_over(service, id);
-		else
+		service->why = NULL;
+		if (may_receive(call, use_from, &from.id, first + k, &id)) {
+			to[k].use.id = unless_over(call, id);
+		} else {
 			service->counts.denied++;
+			note(call, "no right to relay to the second key");
+		}
+		why[k] = service->why;
 	}
+	service->why = why_from;
 	for (size_t begin = 0; begin < count || !begin; begin += at_once) {
 		size_t size = count - begin < at_once ? count - begin : at_once;
 
 		res = fan_out(service, &from, to + begin, size, &job);
 		if (res) {
 			/* The first receivers may have theirs: it is the answer for each of the others then. */
-			for (size_t k = begin; k < (begin ? count : 1); k++)
+			for (size_t k = begin; k < (begin ? count : 1); k++) {
 				answer_result(call, res);
-			return;
+				if (begin)
+					report_key(call, argument(call, 1), argument(call, first + k), res);
+			}
+			break;
 		}
 		if (!begin)
 			resp_array(call->reply, count);
@@ -910,13 +934,18 @@ static void command_relay(const struct call *call)
 
 			if (to[k].result) {
 				answer_result(call, to[k].result);
+				service->why = why[k];
+				report_key(call, argument(call, 1), argument(call, first + k), to[k].result);
 				continue;
 			}
+			copies[copied++] = *argument(call, first + k);
 			resp_array(call->reply, 2);
 			resp_bulk(call->reply, copy, KEYCACHE_NONCE_BYTES);
 			resp_bulk(call->reply, copy + KEYCACHE_NONCE_BYTES, job.in_size - KEYCACHE_NONCE_BYTES);
 		}
 	}
+	if (copied || (!count && !res))
+		report_copies(call, argument(call, 1), copies, copied);
 }
 
 static void info_tee(const struct service *service, const struct keycache_stats *stats, struct buffer *text)
@@ -960,6 +989,7 @@ static void command_info(const struct call *call)
 	struct service *service = call->service;
 	struct shadow_counts shadow = shadow_counts(service->shadow);
 	struct expiry_counts expiry = expiry_counts(service->expiry);
+	struct audit_counts audit = audit_counts(service->audit);
 	struct keycache_stats stats;
 	struct buffer text = { 0 };
 	bool admin = is_admin(call);
@@ -985,6 +1015,9 @@ static void command_info(const struct call *call)
 		buffer_format(&text, "expiring_keys:%" PRIu32 "\r\n", expiry.waiting[EXPIRY_DELETE - 1]);
 		buffer_format(&text, "forgetting_keys:%" PRIu32 "\r\n", expiry.waiting[EXPIRY_FORGET - 1]);
 		buffer_format(&text, "expired_keys:%" PRIu64 "\r\n", service->counts.expired);
+		buffer_format(&text, "audit_lines:%" PRIu64 "\r\n", audit.lines);
+		buffer_format(&text, "audit_left_out:%" PRIu64 "\r\n", audit.left_out);
+		buffer_format(&text, "audit_failures:%" PRIu64 "\r\n", audit.failures);
 		buffer_text(&text, "\r\n# Shadow\r\n");
 		buffer_format(&text, "shadow_records:%" PRIu32 "\r\n", shadow.records);
 		buffer_format(&text, "shadow_log_entries:%" PRIu64 "\r\n", shadow.log.entries);
@@ -1002,60 +1035,70 @@ static void command_info(const struct call *call)
 	buffer_free(&text);
 }
 
-static const struct {
-	const char *name;
-	size_t least;
-	size_t most;
-	void (*run)(const struct call *call);
-} commands[] = {
-	{ "PING", 1, 2, command_ping },
-	{ "SET", 3, RESP_ELEMENTS, command_set },
-	{ "GENERATE", 2, RESP_ELEMENTS, command_generate },
-	{ "ENROL", 2, RESP_ELEMENTS, command_enrol },
-	{ "TRUST", 2, 2, command_trust },
-	{ "IDENTITY", 1, 1, command_identity },
-	{ "FORGET", 2, 2, command_forget },
-	{ "BACKUP", 2, 2, command_backup },
-	{ "KEYINFO", 2, 2, command_keyinfo },
-	{ "GET", 2, 2, command_get },
-	{ "DEL", 2, RESP_ELEMENTS, command_del },
-	{ "EXISTS", 2, RESP_ELEMENTS, command_exists },
-	{ "EXPIRE", 3, 3, command_expire },
-	{ "TTL", 2, 2, command_ttl },
-	{ "PERSIST", 2, 2, command_persist },
-	{ "SCAN", 2, 6, command_scan },
-	{ "INFO", 1, 2, command_info },
-	{ "AUTH", 2, 3, command_auth },
-	{ "QUIT", 1, 1, command_quit },
-	{ "SEAL", 3, 4, command_seal },
-	{ "OPEN", 4, 5, command_open },
-	{ "REENCRYPT", 5, 6, command_reencrypt },
-	{ "RELAY", 5, 5 + KEYCACHE_FAN_MOST, command_relay },
-	{ "HELLO", 1, RESP_ELEMENTS, command_hello },
-	{ "CLIENT", 2, RESP_ELEMENTS, command_client },
-	{ "COMMAND", 1, RESP_ELEMENTS, command_command },
+static const struct command commands[] = {
+	{ "PING", 1, 2, command_ping, .kind = AUDIT_NOTHING },
+	{ "SET", 3, RESP_ELEMENTS, command_set, .kind = AUDIT_CHANGE, .from = 1 },
+	{ "GENERATE", 2, RESP_ELEMENTS, command_generate, .kind = AUDIT_CHANGE, .from = 1 },
+	{ "ENROL", 2, RESP_ELEMENTS, command_enrol, .kind = AUDIT_CHANGE },
+	{ "TRUST", 2, 2, command_trust, .kind = AUDIT_CHANGE },
+	{ "IDENTITY", 1, 1, command_identity, .kind = AUDIT_NOTHING },
+	{ "FORGET", 2, 2, command_forget, .kind = AUDIT_CHANGE, .from = 1 },
+	{ "BACKUP", 2, 2, command_backup, .kind = AUDIT_CHANGE },
+	{ "KEYINFO", 2, 2, command_keyinfo, .kind = AUDIT_NOTHING, .from = 1 },
+	{ "GET", 2, 2, command_get, .kind = AUDIT_USE, .from = 1 },
+	{ "DEL", 2, RESP_ELEMENTS, command_del, .kind = AUDIT_CHANGE },
+	{ "EXISTS", 2, RESP_ELEMENTS, command_exists, .kind = AUDIT_NOTHING },
+	{ "EXPIRE", 3, 3, command_expire, .kind = AUDIT_CHANGE, .from = 1 },
+	{ "TTL", 2, 2, command_ttl, .kind = AUDIT_NOTHING, .from = 1 },
+	{ "PERSIST", 2, 2, command_persist, .kind = AUDIT_CHANGE, .from = 1 },
+	{ "SCAN", 2, 6, command_scan, .kind = AUDIT_NOTHING },
+	{ "INFO", 1, 2, command_info, .kind = AUDIT_NOTHING },
+	{ "AUTH", 2, 3, command_auth, .kind = AUDIT_NOTHING },
+	{ "QUIT", 1, 1, command_quit, .kind = AUDIT_NOTHING },
+	{ "SEAL", 3, 4, command_seal, .kind = AUDIT_USE, .from = 1 },
+	{ "OPEN", 4, 5, command_open, .kind = AUDIT_USE, .from = 1 },
+	{ "REENCRYPT", 5, 6, command_reencrypt, .kind = AUDIT_USE, .from = 1, .to = 2 },
+	{ "RELAY", 5, 5 + KEYCACHE_FAN_MOST, command_relay, .kind = AUDIT_USE, .from = 1 },
+	{ "HELLO", 1, RESP_ELEMENTS, command_hello, .kind = AUDIT_NOTHING },
+	{ "CLIENT", 2, RESP_ELEMENTS, command_client, .kind = AUDIT_NOTHING },
+	{ "COMMAND", 1, RESP_ELEMENTS, command_command, .kind = AUDIT_NOTHING },
 };
+
+static const struct command *command_of(const struct resp_argument *name)
+{
+	for (size_t i = 0; i < sizeof(commands) / sizeof(commands[0]); i++)
+		if (word_is(name, commands[i].name))
+			return &commands[i];
+	return NULL;
+}
 
 bool service_answer(struct service *service, struct client *client, const struct resp_request *request,
 		    struct buffer *reply)
 {
-	struct call call = { service, client, request, reply };
+	const struct command *command = command_of(&request->arguments[0]);
+	struct call call = { command, service, client, request, reply };
+	size_t begin = reply->size;
 	char text[160];
 
 	service->counts.requests += !client->done;
-	for (size_t i = 0; i < sizeof(commands) / sizeof(commands[0]); i++) {
-		if (!word_is(&request->arguments[0], commands[i].name))
-			continue;
-		if (request->count >= commands[i].least && request->count <= commands[i].most) {
-			commands[i].run(&call);
-			return !client->done;
-		}
-		(void)snprintf(text, sizeof(text), "ERR wrong number of arguments for '%s' command", commands[i].name);
+	service->why = NULL;
+	service->reported = false;
+	service->about = (struct id){ 0 };
+	if (!command) {
+		(void)snprintf(text, sizeof(text), "ERR unknown command '%.64s'",
+			       (const char *)request->arguments[0].data);
 		resp_error(reply, text);
-		return true;
+		/* What a client takes for a command could be a secret, too. */
+		note(&call, "unknown command");
+	} else if (request->count < command->least || request->count > command->most) {
+		(void)snprintf(text, sizeof(text), "ERR wrong number of arguments for '%s' command", command->name);
+		resp_error(reply, text);
+	} else {
+		command->run(&call);
+		if (client->done)
+			return false;
 	}
-	(void)snprintf(text, sizeof(text), "ERR unknown command '%.64s'", (const char *)request->arguments[0].data);
-	resp_error(reply, text);
+	report_request(&call, begin);
 	return true;
 }
 
@@ -1098,6 +1141,7 @@ void service_end(struct service *service)
 	if (service->policy)
 		POLICY_SMART.destroy(service->policy);
 	service->policy = NULL;
+	audit_close(service->audit);
 	expiry_close(service->expiry);
 	shadow_close(service->shadow);
 	acl_free(service->acl);

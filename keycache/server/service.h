@@ -8,6 +8,7 @@
 #include <time.h>
 
 #include "acl.h"
+#include "audit.h"
 #include "buffer.h"
 #include "expiry.h"
 #include "id.h"
@@ -32,6 +33,10 @@ struct service {
 	struct shadow *shadow;
 	struct expiry *expiry;
 	struct acl *acl;
+	struct audit *audit; /* or NULL */
+	const char *why;     /* of the request at work: see note() */
+	struct id about;	/* whom a request is about, where none of its words says so: for the audit log */
+	bool reported;       /* and it is in the log */
 	bool relaxed;
 	bool unflushed;  /* relaxed SETs may wait in the TA */
 	bool unwritable; /* and the last attempt to have them written failed */
@@ -47,13 +52,16 @@ struct service {
 	uint8_t fan[TEE_FAN_BYTES]; /* of RELAY: the copies of some receivers */
 };
 
+#define CLIENT_ADDRESS_BYTES 64
+
 /* Who asks. */
 struct client {
 	struct id id;
-	bool resp3;   /* it asked for that */
-	bool quit;    /* it said so: close when the reply is sent */
-	size_t done;  /* of a request about several keys: how many of them, */
-	size_t found; /* and how many of these were there */
+	char address[CLIENT_ADDRESS_BYTES]; /* and port, for people */
+	bool resp3;                         /* it asked for that */
+	bool quit;                          /* it said so: close when the reply is sent */
+	size_t done;                        /* of a request about several keys: how many of them, */
+	size_t found;                       /* and how many of these were there */
 };
 
 /* Appends one reply. False, and nothing is appended: there is more to do, ask again with the same request. */
