@@ -543,6 +543,27 @@ TEE_Result key_number(const char *id, unsigned int most, unsigned int *number)
 	return TEE_SUCCESS;
 }
 
+TEE_Result previous_number(const char *id, unsigned int most, unsigned int *number)
+{
+	static struct text message;
+	static struct text plain;
+	struct keycache_offer offer = { 0 };
+	uint8_t key[32];
+	TEE_Result res = record(previous(id), &offer.record);
+
+	*number = 0;
+	if (res)
+		return res;
+	for (*number = most; *number; --*number) {
+		make_key(*number, key);
+		client_seal(key, sizeof(key), "before", 6, &message);
+		res = open_message(previous(id), &offer, &message, &plain);
+		if (res != KEYCACHE_BAD_TAG)
+			return res;
+	}
+	return TEE_SUCCESS;
+}
+
 void client_seal(const uint8_t *key, size_t key_bytes, const void *plain, size_t bytes, struct text *message)
 {
 	client_seal_aad(key, key_bytes, "", 0, plain, bytes, message);
