@@ -319,7 +319,10 @@ struct keycache_enrolment {
 
 enum keycache_enrolment_kind { KEYCACHE_WRAPPED = 1, KEYCACHE_GENERATED };
 
-/* A generated key, sealed for the client's point. info and additional data: the enrolment without its signature, and `point`. */
+/*
+ * A generated key, sealed for the client's point. info and additional data: the enrolment without its signature, and `point`. Z is
+ * followed by the ECDH of the TA's own pair and the client's point: else the normal world could hand over a key of its own.
+ */
 struct keycache_handover {
 	uint8_t point[KEYCACHE_POINT_BYTES]; /* the ephemeral one */
 	uint8_t nonce[KEYCACHE_NONCE_BYTES];

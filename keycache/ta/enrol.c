@@ -142,12 +142,14 @@ static TEE_Result hand_over(const struct keycache_enrolment *enrolment, const st
 					   .aad = &info,
 					   .aad_bytes = sizeof(info) };
 	struct pair ephemeral;
-	uint8_t z[DIGEST_BYTES];
+	uint8_t z[2 * DIGEST_BYTES];
 	uint8_t with[DIGEST_BYTES];
 	TEE_Result res = point_make(&ephemeral);
 
 	if (!res)
 		res = point_agree(&ephemeral, enrolment->point, z);
+	if (!res)
+		res = point_agree(&keys_meta()->pair, enrolment->point, z + DIGEST_BYTES);
 	if (!res) {
 		TEE_MemMove(handover->point, ephemeral.point, sizeof(handover->point));
 		TEE_GenerateRandom(handover->nonce, sizeof(handover->nonce));

@@ -324,7 +324,15 @@ static void give_records(TEE_Param *param, const struct records *records)
 
 static bool are_restrictions(uint32_t flags)
 {
-	return !(flags & ~(uint32_t)KEYCACHE_RESTRICTIONS);
+	return !(flags & ~(uint32_t)(KEYCACHE_RESTRICTIONS | KEYCACHE_NO_GET));
+}
+
+/* A key's flags, if the normal world asks for it with these restrictions. */
+static uint8_t flags_of(uint32_t restrictions)
+{
+	uint8_t gettable = restrictions & KEYCACHE_NO_GET ? 0 : KEYCACHE_GETTABLE;
+
+	return keys_flags((uint8_t)(restrictions & KEYCACHE_RESTRICTIONS) | gettable);
 }
 
 static TEE_Result set(TEE_Param params[TEE_NUM_PARAMS])
@@ -352,7 +360,7 @@ static TEE_Result set(TEE_Param params[TEE_NUM_PARAMS])
 	if (res)
 		return res;
 	key.length = (uint8_t)bytes;
-	key.flags = keys_flags((uint8_t)(restrictions | KEYCACHE_GETTABLE));
+	key.flags = flags_of(restrictions);
 	if (!keys_naive())
 		res = keys_may_set(&id, key.flags, 0);
 	if (!res)

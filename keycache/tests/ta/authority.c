@@ -249,12 +249,15 @@ bool client_takes(EVP_PKEY *client, const struct keycache_enrolment *enrolment,
 {
 	const size_t before = offsetof(struct keycache_enrolment, signature);
 	uint8_t info[sizeof(*enrolment) + KEYCACHE_POINT_BYTES];
+	const struct keycache_identity shown = identity();
 	uint8_t with[32];
-	uint8_t z[Z_BYTES];
+	uint8_t z[2 * Z_BYTES];
 
 	memcpy(info, enrolment, before);
 	memcpy(info + before, handover->point, sizeof(handover->point));
 	agree(client, handover->point, z);
+	/* That the TA itself made it. */
+	agree(client, shown.ta, z + Z_BYTES);
 	derive(z, sizeof(z), info, before + sizeof(handover->point), with);
 	return open_key(with, handover->nonce, info, before + sizeof(handover->point), handover->sealed, handover->tag,
 			key);
