@@ -53,7 +53,7 @@ enum keycache_command {
 	/*
 	 * 0: id; 1: memref in, key; 2: memref out, record (in naive mode empty), and with KEYCACHE_KEEP that of the previous key
 	 * behind it, if there is one (two are due in any case); 3: value in, a = 0 or KEYCACHE_RELAXED or KEYCACHE_KEEP, b =
-	 * restrictions (KEYCACHE_NO_SEAL and so on). Durable before it returns, unless relaxed. A client's first key is never relaxed: whether it fits is said at
+	 * restrictions (KEYCACHE_NO_SEAL and so on, KEYCACHE_NO_GET). Durable before it returns, unless relaxed. A client's first key is never relaxed: whether it fits is said at
 	 * once. KEYCACHE_IS_ENROLLED: only an enrolment replaces this key.
 	 */
 	KEYCACHE_SET,
@@ -151,6 +151,9 @@ enum keycache_policy {
 /* Of SET, GENERATE and ENROL. */
 #define KEYCACHE_RELAXED 1u
 #define KEYCACHE_KEEP 2u /* the key that is replaced becomes the previous one: it opens what it sealed, until FORGET */
+
+/* Of the restrictions that SET and GENERATE are given alone: the key is not KEYCACHE_GETTABLE, whatever is configured. */
+#define KEYCACHE_NO_GET 256u
 
 /*
  * In the length of an id (a struct's), or as the first byte of an id that is a parameter of its own: not the client's key but the

@@ -93,6 +93,12 @@ void test_restrictions(void)
 		offer.record.flags ^= KEYCACHE_NO_SEAL;
 		EXPECT(seal("car", &offer, "x", 1, &message), KEYCACHE_FORGED);
 	}
+	/* GET can be left out for one key alone. */
+	EXPECT(set_for("car", 1, KEYCACHE_NO_GET), TEE_SUCCESS);
+	EXPECT(records[0].flags, 0);
+	EXPECT(get("car", NULL, got, &bytes), KEYCACHE_GET_OFF);
+	EXPECT(set_for("car", 1, KEYCACHE_NO_GET | KEYCACHE_NO_SEAL), TEE_SUCCESS);
+	EXPECT(records[0].flags, KEYCACHE_NO_SEAL);
 	/* The record of before a restriction is of another version. */
 	EXPECT(set_for("car", 1, 0), TEE_SUCCESS);
 	offer = offer_of(&records[0]);
