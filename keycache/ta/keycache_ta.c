@@ -352,7 +352,7 @@ static TEE_Result set(TEE_Param params[TEE_NUM_PARAMS])
 		return TEE_ERROR_BAD_PARAMETERS;
 	if ((how && !setting.relaxed && !setting.keep) || !are_restrictions(restrictions))
 		return TEE_ERROR_BAD_PARAMETERS;
-	if (keys_naive() && (setting.keep || restrictions))
+	if (keys_naive() && (setting.keep || restrictions & KEYCACHE_RESTRICTIONS))
 		return TEE_ERROR_NOT_SUPPORTED;
 	res = fits(&params[2], records_due(setting.keep));
 	if (!res)

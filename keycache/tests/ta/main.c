@@ -61,6 +61,7 @@ int main(int argc, char **argv)
 		TEST(full_storage_relaxed),
 		TEST(flush_goes_on),
 		TEST(power_cuts),
+		TEST(power_cuts_within_rights),
 		TEST(rollback),
 		TEST(damage),
 		TEST(bad_buckets),

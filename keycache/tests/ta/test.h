@@ -97,6 +97,9 @@ bool cached(const char *id);
 /* The result of asking secure storage for a client's key, and whether it is that of a number: 0 if it is none. */
 TEE_Result key_number(const char *id, unsigned int most, unsigned int *number);
 
+/* The same of a client's previous key, which opens what it sealed. */
+TEE_Result previous_number(const char *id, unsigned int most, unsigned int *number);
+
 /* AES-GCM by OpenSSL itself, for messages that a client makes or reads. */
 void client_seal(const uint8_t *key, size_t key_bytes, const void *plain, size_t bytes, struct text *message);
 void client_seal_aad(const uint8_t *key, size_t key_bytes, const void *aad, size_t aad_bytes, const void *plain,
@@ -146,6 +149,7 @@ void test_full_storage(void);
 void test_full_storage_relaxed(void);
 void test_flush_goes_on(void);
 void test_power_cuts(void);
+void test_power_cuts_within_rights(void);
 void test_rollback(void);
 void test_damage(void);
 void test_bad_buckets(void);

@@ -118,7 +118,7 @@ static const struct wrong wrong_calls[] = {
 	{ "one record of SET", KEYCACHE_SET, { ID, M(big, 32), M(out, 263), V(2, 0) }, TEE_ERROR_SHORT_BUFFER },
 	{ "enrolled by SET", KEYCACHE_SET, { ID, M(big, 32), M(out, 200), V(0, 64) }, TEE_ERROR_BAD_PARAMETERS },
 	{ "worn by SET", KEYCACHE_SET, { ID, M(big, 32), M(out, 200), V(0, 2) }, TEE_ERROR_BAD_PARAMETERS },
-	{ "no flag of SET", KEYCACHE_SET, { ID, M(big, 32), M(out, 200), V(0, 256) }, TEE_ERROR_BAD_PARAMETERS },
+	{ "no flag of SET", KEYCACHE_SET, { ID, M(big, 32), M(out, 200), V(0, 512) }, TEE_ERROR_BAD_PARAMETERS },
 	{ "previous key set",
 	  KEYCACHE_SET,
 	  { M("\x80"
@@ -231,7 +231,7 @@ static const struct wrong wrong_calls[] = {
 	{ "generated 24", KEYCACHE_GENERATE, { ID, V(24, 0), M(out, 200), V(0, 0) }, TEE_ERROR_BAD_PARAMETERS },
 	{ "generated 272", KEYCACHE_GENERATE, { ID, V(272, 0), M(out, 200), V(0, 0) }, TEE_ERROR_BAD_PARAMETERS },
 	{ "generated, got", KEYCACHE_GENERATE, { ID, V(16, 1), M(out, 200), V(0, 0) }, TEE_ERROR_BAD_PARAMETERS },
-	{ "generated, flag", KEYCACHE_GENERATE, { ID, V(16, 256), M(out, 200), V(0, 0) }, TEE_ERROR_BAD_PARAMETERS },
+	{ "generated, flag", KEYCACHE_GENERATE, { ID, V(16, 512), M(out, 200), V(0, 0) }, TEE_ERROR_BAD_PARAMETERS },
 	{ "generated, relaxed", KEYCACHE_GENERATE, { ID, V(16, 0), M(out, 300), V(1, 0) }, TEE_ERROR_BAD_PARAMETERS },
 	{ "generated, b", KEYCACHE_GENERATE, { ID, V(16, 0), M(out, 300), V(0, 1) }, TEE_ERROR_BAD_PARAMETERS },
 	{ "generated, short", KEYCACHE_GENERATE, { ID, V(16, 0), M(out, 131), V(0, 0) }, TEE_ERROR_SHORT_BUFFER },
