@@ -87,7 +87,6 @@ def check_histogram(name: str, family: Family, labels: Labels) -> None:
     )
     assert total >= low
     if counts[-2] == counts[-1]:
-        high = sum(
-            bound * (after - before) for before, (bound, after) in zip([0.0, *counts[:-1]], steps[:-1], strict=False)
-        )
+        within = zip([0.0, *counts[:-2]], steps[:-1], strict=True)
+        high = sum(bound * (after - before) for before, (bound, after) in within)
         assert total <= high
