@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "buffer.h"
+#include "histogram.h"
 #include "id.h"
 
 /* How many pairs of a client and a kind are told apart; further ones share one limit. */
@@ -39,14 +40,6 @@ struct audit {
 static const char *const kinds[] = { "", "server", "connection", "change", "refusal", "use" };
 
 static const char standard_error[] = "-";
-
-static uint64_t now_ms(void)
-{
-	struct timespec now;
-
-	(void)clock_gettime(CLOCK_MONOTONIC, &now);
-	return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
-}
 
 static int open_file(const char *path, char *problem, size_t size)
 {
@@ -283,7 +276,7 @@ static bool has_room(struct audit *audit, const struct audit_event *event)
 	if (event->kind == AUDIT_SERVER || event->kind == AUDIT_CHANGE)
 		return true;
 	limited_name(event, name);
-	limit = limit_of(audit, event->kind, name, now_ms());
+	limit = limit_of(audit, event->kind, name, histogram_clock_ns() / 1000000);
 	if (limit->written < most) {
 		limit->written++;
 		return true;
@@ -321,7 +314,7 @@ void audit_write(struct audit *audit, const struct audit_event *event)
 
 void audit_tick(struct audit *audit)
 {
-	uint64_t now = now_ms();
+	uint64_t now = histogram_clock_ns() / 1000000;
 
 	for (struct limit *one = audit ? audit->limits : NULL; one && one <= audit->limits + LIMITS; one++)
 		if (one->kind != AUDIT_NOTHING && now - one->begin >= AUDIT_WINDOW_MS)

@@ -11,6 +11,7 @@
 #include <sys/socket.h>
 #include <uv.h>
 
+#include "metrics.h"
 #include "notify.h"
 #include "tls.h"
 
@@ -31,6 +32,8 @@
 #define TURN_CALLS 16u
 #define TURN_REQUESTS 64u
 #define ADDRESS_BYTES 16u
+/* How many requests of a turn are known by their time; if there are more, the first ones end before the turn does. */
+#define ANSWERED_MOST 1024u
 /* Of an IPv6 address: who has one has all that begin like it. */
 #define NETWORK_BYTES 8u
 
@@ -50,19 +53,26 @@ struct connection {
 	struct buffer out;
 	struct client client;
 	uint8_t address[ADDRESS_BYTES];
-	uint64_t born; /* ms */
-	uint64_t last; /* a whole request, or the peer took some of what we sent (ms) */
-	size_t unsent; /* given to libuv and not written */
-	bool known;    /* the handshake is done and the client has a name */
-	bool admitted; /* and is one of the clients there is room for */
-	bool pending;  /* on the list of those with something to send */
-	bool queued;   /* on the list of those with something to do: its turn is over */
+	uint64_t arrived; /* the last that was read (ns) */
+	uint64_t born;    /* ms */
+	uint64_t last;    /* a whole request, or the peer took some of what we sent (ms) */
+	size_t unsent;    /* given to libuv and not written */
+	bool known;       /* the handshake is done and the client has a name */
+	bool admitted;    /* and is one of the clients there is room for */
+	bool pending;     /* on the list of those with something to send */
+	bool queued;      /* on the list of those with something to do: its turn is over */
 	bool reading;
 	bool paused;
 	bool ending;    /* close when all is sent */
 	bool lingering; /* all is sent: wait for the peer to close, or it may lose the last reply */
 	bool broken;    /* TLS failed: OpenSSL takes no further call of this one, but what it wrote may be sent */
 	bool closed;
+};
+
+/* A request whose reply goes out at the end of the turn. */
+struct answered {
+	unsigned command;
+	uint64_t arrived;
 };
 
 struct net {
@@ -77,6 +87,9 @@ struct net {
 	const struct options *options;
 	struct service *service;
 	SSL_CTX *tls;
+	struct metrics *metrics; /* or NULL */
+	struct answered answered[ANSWERED_MOST];
+	unsigned answered_count;
 	/* In the order of `last`, so that those that time out stand first. */
 	struct connection *oldest;
 	struct connection *newest;
@@ -354,6 +367,25 @@ static void send_out(struct connection *one)
 	}
 }
 
+/* How long the requests took that were answered in this turn. */
+static void count_answers(struct net *net)
+{
+	uint64_t now = net->answered_count ? histogram_clock_ns() : 0;
+
+	for (unsigned i = 0; i < net->answered_count; i++)
+		histogram_add(&net->service->latency[net->answered[i].command], now - net->answered[i].arrived);
+	net->answered_count = 0;
+}
+
+static void note_answer(const struct connection *one)
+{
+	struct net *net = one->net;
+
+	if (net->answered_count == ANSWERED_MOST)
+		count_answers(net);
+	net->answered[net->answered_count++] = (struct answered){ one->client.command, one->arrived };
+}
+
 /* The end of a turn: one wait for the disk, then all replies of this turn. */
 static void send_all(struct net *net)
 {
@@ -365,6 +397,7 @@ static void send_all(struct net *net)
 		else
 			(void)shadow_sync(shadow);
 	}
+	count_answers(net);
 	while (net->pending) {
 		struct connection *one = net->pending;
 
@@ -417,6 +450,7 @@ static bool answer_all(struct connection *one, unsigned *left)
 			touch(one);
 			if (!service_answer(service, &one->client, one->request, &one->out))
 				break;
+			note_answer(one);
 			resp_request_free(one->request);
 			one->request = NULL;
 			if (one->client.quit)
@@ -590,6 +624,7 @@ static void on_read(uv_stream_t *stream, ssize_t size, const uv_buf_t *buffer)
 			close_connection(one);
 		return;
 	}
+	one->arrived = histogram_clock_ns();
 	if (BIO_write(one->from_peer, buffer->base, (int)size) != (int)size) {
 		close_connection(one);
 		return;
@@ -741,6 +776,7 @@ static void on_second(uv_timer_t *timer)
 	(void)service_flush(net->service);
 	on_expiring(&net->expiring);
 	audit_tick(net->service->audit);
+	metrics_tick(net->metrics);
 	if (net->unaccepted && !net->stopping) {
 		net->unaccepted = false;
 		on_connection((uv_stream_t *)&net->listener, 0);
@@ -846,7 +882,14 @@ static int start_listening(struct net *net)
 	struct sockaddr_storage address;
 	int size = sizeof(address);
 	unsigned port = net->options->port;
+	unsigned metrics_port = net->options->metrics_port;
 	int result;
+
+	if (net->options->metrics) {
+		net->metrics = metrics_start(&net->loop, &metrics_port, net->service);
+		if (!net->metrics)
+			return UV_EADDRNOTAVAIL;
+	}
 
 	if (strchr(net->options->listen, ':'))
 		result = uv_ip6_addr(net->options->listen, (int)port, (struct sockaddr_in6 *)&address);
@@ -872,6 +915,8 @@ static int start_listening(struct net *net)
 	/* The port stands in the same place in both kinds of address. */
 	(void)printf("keycached: listening on %s port %u\n", net->options->listen,
 		     (unsigned)ntohs(((struct sockaddr_in *)&address)->sin_port));
+	if (net->metrics)
+		(void)printf("keycached: metrics at 127.0.0.1 port %u\n", metrics_port);
 	(void)fflush(stdout);
 	notify("READY=1");
 	return 0;
@@ -941,9 +986,11 @@ int net_run(const struct options *options, struct service *service)
 	(void)sigprocmask(SIG_BLOCK, &ends, NULL);
 	while (net->oldest)
 		close_connection(net->oldest);
+	metrics_stop(net->metrics);
 	uv_walk(&net->loop, close_handle, NULL);
 	(void)uv_run(&net->loop, UV_RUN_DEFAULT);
 	(void)uv_loop_close(&net->loop);
+	metrics_free(net->metrics);
 	SSL_CTX_free(net->tls);
 	free(net);
 	return result;

@@ -41,6 +41,8 @@ static const char
 		 "  --audit FILE          a line of JSON for each connection, change, refusal, start and stop;\n"
 		 "                        - is standard error. SIGHUP opens the file anew\n"
 		 "  --audit-uses          there, also who used which key for what\n"
+		 "  --metrics PORT        figures for Prometheus at http://127.0.0.1:PORT/metrics, for whoever\n"
+		 "                        is on this machine; 0 takes a free one and says which\n"
 		 "  --storage ree|rpmb    where the TA keeps the keys [ree]\n"
 		 "  --policy none|lru|smart\n"
 		 "                        which keys the TA keeps in its memory: none, those used last,\n"
@@ -81,6 +83,7 @@ enum {
 	OPTION_SHADOW,
 	OPTION_AUDIT,
 	OPTION_AUDIT_USES,
+	OPTION_METRICS,
 	OPTION_STORAGE,
 	OPTION_POLICY,
 	OPTION_BOUND,
@@ -110,6 +113,7 @@ static const struct option names[] = {
 	{ "shadow", required_argument, NULL, OPTION_SHADOW },
 	{ "audit", required_argument, NULL, OPTION_AUDIT },
 	{ "audit-uses", no_argument, NULL, OPTION_AUDIT_USES },
+	{ "metrics", required_argument, NULL, OPTION_METRICS },
 	{ "storage", required_argument, NULL, OPTION_STORAGE },
 	{ "policy", required_argument, NULL, OPTION_POLICY },
 	{ "bound", required_argument, NULL, OPTION_BOUND },
@@ -214,6 +218,11 @@ enum options_result options_read(struct options *options, int argc, char **argv)
 			break;
 		case OPTION_AUDIT_USES:
 			options->audit_uses = true;
+			break;
+		case OPTION_METRICS:
+			good = number("metrics", optarg, 0, 65535, &value);
+			options->metrics = true;
+			options->metrics_port = (unsigned)value;
 			break;
 		case OPTION_STORAGE:
 			good = word("storage", optarg, storages, &choice);

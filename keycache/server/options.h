@@ -19,6 +19,8 @@ struct options {
 	const char *shadow;
 	const char *audit; /* or NULL */
 	bool audit_uses;
+	bool metrics;
+	unsigned metrics_port;
 	struct tee_setup tee;
 	bool relaxed;
 	bool repair;

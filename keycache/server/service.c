@@ -11,8 +11,8 @@
 #include <inttypes.h>
 #include <openssl/crypto.h>
 #include <stdio.h>
-#include <unistd.h>
 
+#include "figures.h"
 #include "version.h"
 
 /* The first key's record is missing, then stale; then the second one's is; then both are good. */
@@ -948,86 +948,19 @@ static void command_relay(const struct call *call)
 		report_copies(call, argument(call, 1), copies, copied);
 }
 
-static void info_tee(const struct service *service, const struct keycache_stats *stats, struct buffer *text)
-{
-	static const char *const storages[] = { "?", "ree", "rpmb" };
-	static const char *const policies[] = { "?", "none", "lru", "smart" };
-	uint64_t uses = stats->hits + stats->record_opens + stats->slow_reads;
-
-	buffer_text(text, "\r\n# Keycache\r\n");
-	buffer_format(text, "storage:%s\r\n", storages[service->tee.setup.storage]);
-	buffer_format(text, "policy:%s\r\n", naive(service) ? "naive" : policies[service->tee.setup.policy]);
-	if (service->smart)
-		buffer_format(text, "policy_kind:%s\r\n", POLICY_SMART.name);
-	buffer_format(text, "bound_bytes:%" PRIu32 "\r\n", service->tee.setup.bound);
-	buffer_format(text, "durability:%s\r\n", service->relaxed ? "relaxed" : "full");
-	buffer_format(text, "allow_get:%d\r\n", !!(service->tee.setup.flags & KEYCACHE_ALLOW_GET));
-	buffer_format(text, "hits:%" PRIu64 "\r\n", stats->hits);
-	buffer_format(text, "record_opens:%" PRIu64 "\r\n", stats->record_opens);
-	buffer_format(text, "slow_reads:%" PRIu64 "\r\n", stats->slow_reads);
-	buffer_format(text, "hit_rate:%.4f\r\n", uses ? (double)stats->hits / (double)uses : 0.0);
-	buffer_format(text, "slow_writes:%" PRIu64 "\r\n", stats->slow_writes);
-	buffer_format(text, "index_reads:%" PRIu64 "\r\n", stats->index_reads);
-	buffer_format(text, "misses_without_record:%" PRIu64 "\r\n", stats->misses);
-	buffer_format(text, "stale_records:%" PRIu64 "\r\n", stats->stale);
-	buffer_format(text, "forged_records:%" PRIu64 "\r\n", stats->forged);
-	buffer_format(text, "rolled_back:%" PRIu64 "\r\n", stats->rolled_back);
-	buffer_format(text, "evictions:%" PRIu64 "\r\n", stats->evictions);
-	buffer_format(text, "keys:%" PRIu32 "\r\n", stats->clients);
-	buffer_format(text, "cached:%" PRIu32 "\r\n", stats->cached);
-	buffer_format(text, "capacity:%" PRIu32 "\r\n", stats->capacity);
-	buffer_format(text, "cache_bytes:%" PRIu32 "\r\n", stats->cache_bytes);
-	buffer_format(text, "index_bytes:%" PRIu32 "\r\n", stats->index_bytes);
-	buffer_format(text, "waiting_writes:%" PRIu32 "\r\n", stats->waiting);
-	buffer_format(text, "failed_flushes:%" PRIu64 "\r\n", stats->failed_flushes);
-	buffer_format(text, "lost_buckets:%" PRIu32 "\r\n", stats->lost_buckets);
-}
-
 /* A client is told of the server; what the others do is the administrator's to know. */
 static void command_info(const struct call *call)
 {
 	struct service *service = call->service;
-	struct shadow_counts shadow = shadow_counts(service->shadow);
-	struct expiry_counts expiry = expiry_counts(service->expiry);
-	struct audit_counts audit = audit_counts(service->audit);
-	struct keycache_stats stats;
 	struct buffer text = { 0 };
-	bool admin = is_admin(call);
-	uint32_t res = admin ? tee_stats(&service->tee, &stats) : RESULT_OK;
+	struct figures figures;
 
 	buffer_text(&text, "# Server\r\n");
 	buffer_text(&text, "keycache_version:" KEYCACHE_VERSION "\r\n");
 	buffer_format(&text, "tee:%s\r\n", tee_backend.name);
-	if (admin) {
-		buffer_format(&text, "process_id:%ld\r\n", (long)getpid());
-		buffer_format(&text, "uptime_in_seconds:%lld\r\n", (long long)(time(NULL) - service->started));
-		buffer_format(&text, "tee_restarts:%" PRIu64 "\r\n", service->tee.restarts);
-		buffer_format(&text, "tee_calls:%" PRIu64 "\r\n", service->tee.calls);
-		buffer_text(&text, "\r\n# Clients\r\n");
-		buffer_format(&text, "connected_clients:%" PRIu64 "\r\n", service->counts.open);
-		buffer_format(&text, "total_connections_received:%" PRIu64 "\r\n", service->counts.connections);
-		buffer_format(&text, "rejected_connections:%" PRIu64 "\r\n", service->counts.refused);
-		buffer_format(&text, "timed_out_connections:%" PRIu64 "\r\n", service->counts.timeouts);
-		buffer_format(&text, "malformed_requests:%" PRIu64 "\r\n", service->counts.malformed);
-		buffer_format(&text, "total_commands_processed:%" PRIu64 "\r\n", service->counts.requests);
-		buffer_format(&text, "denied:%" PRIu64 "\r\n", service->counts.denied);
-		buffer_text(&text, "\r\n# Deadlines\r\n");
-		buffer_format(&text, "expiring_keys:%" PRIu32 "\r\n", expiry.waiting[EXPIRY_DELETE - 1]);
-		buffer_format(&text, "forgetting_keys:%" PRIu32 "\r\n", expiry.waiting[EXPIRY_FORGET - 1]);
-		buffer_format(&text, "expired_keys:%" PRIu64 "\r\n", service->counts.expired);
-		buffer_format(&text, "audit_lines:%" PRIu64 "\r\n", audit.lines);
-		buffer_format(&text, "audit_left_out:%" PRIu64 "\r\n", audit.left_out);
-		buffer_format(&text, "audit_failures:%" PRIu64 "\r\n", audit.failures);
-		buffer_text(&text, "\r\n# Shadow\r\n");
-		buffer_format(&text, "shadow_records:%" PRIu32 "\r\n", shadow.records);
-		buffer_format(&text, "shadow_log_entries:%" PRIu64 "\r\n", shadow.log.entries);
-		buffer_format(&text, "shadow_damaged:%" PRIu64 "\r\n", shadow.log.damaged);
-		buffer_format(&text, "shadow_failures:%" PRIu64 "\r\n", shadow.log.failures);
-		buffer_format(&text, "shadow_compactions:%" PRIu64 "\r\n", shadow.log.compactions);
-		if (res)
-			buffer_format(&text, "\r\n# Keycache\r\ntee_result:0x%08" PRIx32 "\r\n", res);
-		else
-			info_tee(service, &stats, &text);
+	if (is_admin(call)) {
+		figures_take(service, &figures);
+		figures_info(service, &figures, &text);
 	}
 	resp_verbatim(call->reply, call->client->resp3, text.data, text.size);
 	if (text.failed)
@@ -1064,23 +997,35 @@ static const struct command commands[] = {
 	{ "COMMAND", 1, RESP_ELEMENTS, command_command, .kind = AUDIT_NOTHING },
 };
 
-static const struct command *command_of(const struct resp_argument *name)
+#define COMMANDS (sizeof(commands) / sizeof(commands[0]))
+_Static_assert(COMMANDS < SERVICE_COMMANDS, "a histogram for each command, and one for what is none");
+
+const char *service_command(unsigned index)
 {
-	for (size_t i = 0; i < sizeof(commands) / sizeof(commands[0]); i++)
-		if (word_is(name, commands[i].name))
-			return &commands[i];
-	return NULL;
+	return index < COMMANDS ? commands[index].name : index == COMMANDS ? "unknown" : NULL;
+}
+
+/* COMMANDS if there is none. */
+static unsigned command_of(const struct resp_argument *name)
+{
+	unsigned index = 0;
+
+	while (index < COMMANDS && !word_is(name, commands[index].name))
+		index++;
+	return index;
 }
 
 bool service_answer(struct service *service, struct client *client, const struct resp_request *request,
 		    struct buffer *reply)
 {
-	const struct command *command = command_of(&request->arguments[0]);
+	const unsigned index = command_of(&request->arguments[0]);
+	const struct command *command = index < COMMANDS ? &commands[index] : NULL;
 	struct call call = { command, service, client, request, reply };
 	size_t begin = reply->size;
 	char text[160];
 
 	service->counts.requests += !client->done;
+	client->command = index;
 	service->why = NULL;
 	service->reported = false;
 	service->about = (struct id){ 0 };

@@ -28,6 +28,9 @@ struct service_counts {
 	uint64_t expired; /* keys and previous keys whose time was up, and that are gone */
 };
 
+/* There are fewer, those that are unknown among them. */
+#define SERVICE_COMMANDS 40
+
 struct service {
 	struct tee tee;
 	struct shadow *shadow;
@@ -46,6 +49,7 @@ struct service {
 	uint32_t policy_generation;
 	uint64_t stop_at; /* of tee.calls: a request about several keys goes on another time */
 	struct service_counts counts;
+	struct histogram latency[SERVICE_COMMANDS]; /* in the order of service_command() */
 	time_t started;
 	uint8_t in[KEYCACHE_PAYLOAD_BYTES + KEYCACHE_EXTRA_BYTES];
 	uint8_t out[KEYCACHE_PAYLOAD_BYTES + KEYCACHE_EXTRA_BYTES];
@@ -60,6 +64,7 @@ struct client {
 	char address[CLIENT_ADDRESS_BYTES]; /* and port, for people */
 	bool resp3;                         /* it asked for that */
 	bool quit;                          /* it said so: close when the reply is sent */
+	unsigned command;                   /* of its last request: see service_command() */
 	size_t done;                        /* of a request about several keys: how many of them, */
 	size_t found;                       /* and how many of these were there */
 };
@@ -67,6 +72,8 @@ struct client {
 /* Appends one reply. False, and nothing is appended: there is more to do, ask again with the same request. */
 bool service_answer(struct service *service, struct client *client, const struct resp_request *request,
 		    struct buffer *reply);
+/* The name of the command of that number, from 0 on; NULL behind the last one. */
+const char *service_command(unsigned index);
 bool service_is_admin(const struct service *service, const struct client *client);
 /* False for who is on the deny list. */
 bool service_admits(const struct service *service, const struct client *client);

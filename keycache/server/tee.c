@@ -2,19 +2,31 @@
 #include "tee.h"
 
 #include <string.h>
-#include <time.h>
 
 #include "id.h"
 #include "watchdog.h"
 
 _Static_assert(sizeof(struct keycache_pair) % 4 == 0, "additional data stands right behind a pair");
 
+const char *tee_command_name(uint32_t command)
+{
+	static const char *const names[TEE_COMMANDS] = {
+		[KEYCACHE_CONFIGURE] = "configure", [KEYCACHE_SET] = "set",       [KEYCACHE_GET] = "get",
+		[KEYCACHE_DELETE] = "delete",       [KEYCACHE_EXISTS] = "exists", [KEYCACHE_REENCRYPT] = "reencrypt",
+		[KEYCACHE_SEAL] = "seal",           [KEYCACHE_OPEN] = "open",     [KEYCACHE_LOAD] = "load",
+		[KEYCACHE_EVICT] = "evict",         [KEYCACHE_STATS] = "stats",   [KEYCACHE_RECORD] = "record",
+		[KEYCACHE_LIST] = "list",           [KEYCACHE_FLUSH] = "flush",   [KEYCACHE_REPAIR] = "repair",
+		[KEYCACHE_FANOUT] = "fanout",       [KEYCACHE_FORGET] = "forget", [KEYCACHE_GENERATE] = "generate",
+		[KEYCACHE_IDENTITY] = "identity",   [KEYCACHE_TRUST] = "trust",   [KEYCACHE_ENROL] = "enrol",
+		[KEYCACHE_BACKUP] = "backup",
+	};
+
+	return names[command];
+}
+
 static uint64_t now_ms(void)
 {
-	struct timespec now;
-
-	(void)clock_gettime(CLOCK_MONOTONIC, &now);
-	return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
+	return histogram_clock_ns() / 1000000;
 }
 
 static struct tee_parameter input(const void *data, size_t size)
@@ -78,6 +90,7 @@ static uint32_t start(struct tee *tee)
 
 static uint32_t invoke(struct tee *tee, uint32_t command, struct tee_parameter parameters[4])
 {
+	uint64_t begin;
 	uint32_t res;
 
 	if (!tee->open) {
@@ -89,7 +102,9 @@ static uint32_t invoke(struct tee *tee, uint32_t command, struct tee_parameter p
 	}
 	tee->calls++;
 	watchdog_begin(command == KEYCACHE_REPAIR);
+	begin = histogram_clock_ns();
 	res = tee_backend.invoke(command, parameters);
+	histogram_add(&tee->latency[command], histogram_clock_ns() - begin);
 	watchdog_end();
 	/* Without its configuration it is as good as new, and has nothing in its cache. */
 	if (res == RESULT_TARGET_DEAD || res == RESULT_COMMUNICATION || res == KEYCACHE_NOT_CONFIGURED) {

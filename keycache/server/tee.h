@@ -12,9 +12,12 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "histogram.h"
 #include "keycache_ta.h"
 
 #define TEE_RETRY_MS 100
+/* Numbers of commands are below. */
+#define TEE_COMMANDS (KEYCACHE_BACKUP + 1)
 
 /* GlobalPlatform's results that the server tells apart. */
 #define RESULT_OK 0u
@@ -64,6 +67,7 @@ struct tee {
 	uint32_t generation;
 	uint64_t restarts;
 	uint64_t calls; /* commands asked of the TA */
+	struct histogram latency[TEE_COMMANDS];
 };
 
 /* A key to use: what it is called (see id.h), and what goes with it or NULL. */
@@ -90,6 +94,8 @@ struct tee_records {
 	size_t count;
 };
 
+/* In lower case. */
+const char *tee_command_name(uint32_t command);
 /* Opens a session and configures it. */
 uint32_t tee_open(struct tee *tee, const struct tee_setup *setup);
 void tee_close(struct tee *tee);

@@ -4,7 +4,7 @@
  *
  * KEYCACHE_NATIVE_DIR is where the shim keeps its secure storage, KEYCACHE_NATIVE_LIMIT how many bytes it holds. A file
  * `die` in the first one's parent, named DIR.die, makes the TA panic once; DIR.forget makes it lose its configuration once,
- * DIR.behind sets a key of alice behind the server's back, and DIR.hang keeps a call for ever. While DIR.nodelete is there no
+ * DIR.behind sets a key of alice behind the server's back, and DIR.hang keeps a call for ever, DIR.slow for half a second. While DIR.nodelete is there no
  * key can be deleted.
  */
 #include <stdio.h>
@@ -13,6 +13,9 @@
 
 #include "shim.h"
 #include "tee.h"
+
+/* Half a second, and a bit. */
+#define SLOW_US 510000
 
 static bool started;
 static bool dead;
@@ -94,6 +97,8 @@ static uint32_t invoke_command(uint32_t command, struct tee_parameter parameters
 		return RESULT_STORAGE_NO_SPACE;
 	if (asked_to("hang"))
 		(void)pause();
+	if (asked_to("slow"))
+		(void)usleep(SLOW_US);
 	if (asked_to("forget"))
 		return KEYCACHE_NOT_CONFIGURED;
 	if (asked_to("behind"))

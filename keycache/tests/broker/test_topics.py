@@ -5,6 +5,7 @@ import os
 import subprocess
 import time
 from collections import Counter
+from pathlib import Path
 
 import pytest
 from keycache_mqtt import seal, unseal
@@ -87,15 +88,14 @@ def test_nobody_moves_a_message(stack: Stack) -> None:
         unseal(KEYS["bob"], message.payload, "moved/to")
 
 
-def test_the_helper_in_c(stack: Stack, tmp_path: os.PathLike[str]) -> None:
+def test_the_helper_in_c(stack: Stack, tmp_path: Path) -> None:
     def helper(*words: str, given: bytes) -> tuple[int, bytes, str]:
         command = [str(BUILD / "keycache-payload"), *words]
         result = subprocess.run(command, input=given, capture_output=True, cwd=tmp_path)
         return result.returncode, result.stdout, result.stderr.decode()
 
     for name in ("alice", "bob"):
-        with open(os.path.join(tmp_path, name), "wb") as file:
-            file.write(KEYS[name])
+        (tmp_path / name).write_bytes(KEYS[name])
     code, payload, _ = helper("seal", "alice", "alice", "--topic", "c", given=TEXT)
     assert code == 0
     assert unseal(KEYS["alice"], payload, "c") == ("alice", TEXT)
@@ -123,8 +123,8 @@ def test_the_helper_in_c(stack: Stack, tmp_path: os.PathLike[str]) -> None:
 def test_no_message_is_lost_while_keys_are_replaced(stack: Stack) -> None:
     """A publisher under load, its key and its receivers' replaced again and again: all arrives, once, and is read.
 
-    A client has its new key a moment after the server has: what the sender seals with the old one meanwhile is opened by the
-    previous key. A receiver keeps the key before as long as the server does.
+    A client has its new key a moment after the server has: what the sender seals with the old one meanwhile is opened
+    by the previous key. A receiver keeps the key before as long as the server does.
     """
     names = ("alice", *SUBSCRIBERS[:3])
     own = {name: [KEYS[name]] for name in names}

@@ -9,6 +9,9 @@
 #include "keycache_ta.h"
 #include "shim.h"
 
+/* Half a second, and a bit. */
+#define SLOW_US 510000
+
 static bool running;
 static bool dead;
 
@@ -144,6 +147,8 @@ TEEC_Result TEEC_InvokeCommand(TEEC_Session *session, uint32_t command, TEEC_Ope
 		return TEEC_ERROR_STORAGE_NO_SPACE;
 	if (asked_to("hang"))
 		(void)pause();
+	if (asked_to("slow"))
+		(void)usleep(SLOW_US);
 	if (asked_to("forget"))
 		return KEYCACHE_NOT_CONFIGURED;
 	if (asked_to("behind"))
