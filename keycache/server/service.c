@@ -107,10 +107,11 @@ void answer_result(const struct call *call, uint32_t res)
 			   "ENROLLED the key is enrolled: only a statement of the authority replaces it (ENROL)");
 		break;
 	case KEYCACHE_UNTRUSTED:
-		resp_error(call->reply, "UNTRUSTED that is not signed by the authority that this device trusts, or made for "
-					"another device, or there is no authority yet: IDENTITY says who both are, TRUST "
-					"names the first. A key that was enrolled before the device lost its secure "
-					"storage is to be enrolled anew");
+		resp_error(call->reply,
+			   "UNTRUSTED that is not signed by the authority that this device trusts, or made for "
+			   "another device, or there is no authority yet: IDENTITY says who both are, TRUST "
+			   "names the first. A key that was enrolled before the device lost its secure "
+			   "storage is to be enrolled anew");
 		break;
 	case KEYCACHE_OLD:
 		resp_error(call->reply,

@@ -38,7 +38,7 @@ struct service {
 	struct acl *acl;
 	struct audit *audit; /* or NULL */
 	const char *why;     /* of the request at work: see note() */
-	struct id about;	/* whom a request is about, where none of its words says so: for the audit log */
+	struct id about;     /* whom a request is about, where none of its words says so: for the audit log */
 	bool reported;       /* and it is in the log */
 	bool relaxed;
 	bool unflushed;  /* relaxed SETs may wait in the TA */

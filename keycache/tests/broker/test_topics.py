@@ -134,7 +134,6 @@ def test_no_message_is_lost_while_keys_are_replaced(stack: Stack) -> None:
         for receiver in receivers:
             receiver.subscribe("rotation", 1)
         with Peer(stack, "alice", version=5) as alice:
-            alice.client.max_inflight_messages_set(20)
 
             def publish(count: int) -> None:
                 nonlocal sent
