@@ -67,6 +67,8 @@ enum purpose { TO_USE, TO_REENCRYPT, TO_KNOW, TO_MANAGE };
 struct id key_of(const struct call *call, size_t index, enum purpose purpose);
 /* False, and an answer, unless the client is an administrator and the argument an id. */
 bool take_id_to_manage(const struct call *call, size_t index, struct id *id);
+/* A decimal number of 32 bits. */
+bool number(const struct resp_argument *one, uint32_t *value);
 /* An error by a result of the TA. */
 void answer_result(const struct call *call, uint32_t res);
 
@@ -87,6 +89,23 @@ bool take_lifetime(const struct call *call, size_t *index, struct lifetime *life
 bool begin_lifetime(const struct call *call, struct lifetime *lifetime, const char *id);
 /* Behind that, with the TA's result. False, and an answer, if that is RESULT_OK and the disk did not take the deadline. */
 bool end_lifetime(const struct call *call, const struct lifetime *lifetime, const char *id, uint32_t res);
+
+/* What id.h calls a key, of the client or the previous one: the TA's cache may not have it any more, */
+void service_uncache(struct service *service, const char *name);
+/* and there is no record of it any more. */
+void service_drop(struct service *service, const char *name);
+/* FORGET: KEYCACHE_NO_KEY if there is no previous key. */
+uint32_t service_forget_previous(struct service *service, const char *id);
+
+/* keys.c */
+void command_set(const struct call *call);
+void command_generate(const struct call *call);
+void command_enrol(const struct call *call);
+void command_trust(const struct call *call);
+void command_identity(const struct call *call);
+void command_forget(const struct call *call);
+void command_backup(const struct call *call);
+void command_keyinfo(const struct call *call);
 
 void command_expire(const struct call *call);
 void command_ttl(const struct call *call);

@@ -164,7 +164,7 @@ void command_persist(const struct call *call)
 
 static uint32_t forget_previous(struct service *service, const char *id)
 {
-	uint32_t res = service->forget ? service->forget(service, id) : RESULT_OK;
+	uint32_t res = service_forget_previous(service, id);
 
 	if (!res || res == KEYCACHE_NO_KEY)
 		(void)expiry_set(service->expiry, EXPIRY_FORGET, id, EXPIRY_NEVER);

@@ -40,12 +40,15 @@ void report_request(const struct call *call, size_t begin)
 				     .outcome = "OK",
 				     .why = call->service->why };
 	const struct buffer *reply = call->reply;
+	struct resp_argument about = { (uint8_t *)call->service->about.text, strlen(call->service->about.text) };
 	char why[256];
 
 	if (!call->service->audit || call->service->reported || reply->failed || reply->size <= begin)
 		return;
 	if (command && command->from && command->from < call->request->count)
 		event.from = argument(call, command->from);
+	else if (about.size)
+		event.from = &about;
 	if (command && command->to && command->to < call->request->count)
 		event.to = argument(call, command->to);
 	event.to_count = event.to != NULL;

@@ -19,8 +19,7 @@
 #define RECORD_TRIES 4
 #define SCAN_BYTES 4096
 
-/* A decimal number of 32 bits. */
-static bool number(const struct resp_argument *one, uint32_t *value)
+bool number(const struct resp_argument *one, uint32_t *value)
 {
 	uint64_t sum = 0;
 
@@ -97,6 +96,30 @@ void answer_result(const struct call *call, uint32_t res)
 			   "NOGET keys do not leave the TEE: use SEAL, OPEN and REENCRYPT. A server started with "
 			   "--allow-get gives out keys that were set while it was on");
 		break;
+	case KEYCACHE_USE_DENIED:
+		resp_error(call->reply,
+			   "NOUSE the key is not for that: KEYINFO says what it is for, SET or ENROL gives another "
+			   "one. What is sealed for a key that is not for OPEN is re-encrypted to such keys "
+			   "alone, and for an enrolled one to enrolled ones");
+		break;
+	case KEYCACHE_IS_ENROLLED:
+		resp_error(call->reply,
+			   "ENROLLED the key is enrolled: only a statement of the authority replaces it (ENROL)");
+		break;
+	case KEYCACHE_UNTRUSTED:
+		resp_error(call->reply,
+			   "UNTRUSTED that is not signed by the authority that this device trusts, or made for "
+			   "another device, or there is no authority yet: IDENTITY says who both are, TRUST "
+			   "names the first. A key that was enrolled before the device lost its secure "
+			   "storage is to be enrolled anew");
+		break;
+	case KEYCACHE_OLD:
+		resp_error(call->reply,
+			   "OLD a statement with a higher serial was taken before: have the authority make a new one");
+		break;
+	case RESULT_NOT_SUPPORTED:
+		resp_error(call->reply, "ERR not with --naive, which has no restrictions, previous keys and enrolment");
+		break;
 	case KEYCACHE_WORN_OUT:
 		resp_error(call->reply, "WORN the key has sealed as many messages as it is good for: set a new one");
 		break;
@@ -160,6 +183,17 @@ static void forget(struct service *service, uint32_t slot)
 		POLICY_SMART.forget(service->policy, slot);
 }
 
+void service_uncache(struct service *service, const char *name)
+{
+	forget(service, shadow_find(service->shadow, name));
+}
+
+void service_drop(struct service *service, const char *name)
+{
+	service_uncache(service, name);
+	shadow_remove(service->shadow, name);
+}
+
 /* From the shadow, or anew from secure storage. */
 static uint32_t find_record(struct service *service, struct use *use, bool anew)
 {
@@ -171,10 +205,8 @@ static uint32_t find_record(struct service *service, struct use *use, bool anew)
 		return RESULT_OK;
 	}
 	res = tee_record(&service->tee, use->id.text, &use->offer.record);
-	if (res == KEYCACHE_NO_KEY && use->slot != SHADOW_NONE) {
-		forget(service, use->slot);
-		shadow_remove(service->shadow, use->id.text);
-	}
+	if (res == KEYCACHE_NO_KEY)
+		service_drop(service, use->id.text);
 	if (res)
 		return res;
 	use->slot = shadow_put(service->shadow, &use->offer.record);
@@ -203,23 +235,21 @@ static void decide(struct service *service, struct use *use)
 	victim = shadow_record(service->shadow, use->choice.evict);
 	if (victim) {
 		use->offer.victim_length = victim->id_length;
-		memcpy(use->offer.victim, victim->id, victim->id_length);
+		memcpy(use->offer.victim, victim->id, sizeof(use->offer.victim));
 	}
 }
 
 /* The TA did not do it. Whether it kept the key or gave up the victim is not known: have both out, as the policy has them. */
 static void undo(struct service *service, struct use *use)
 {
-	struct id victim = { 0 };
+	struct id victim;
 
 	if (!use->choice.keep)
 		return;
 	forget(service, use->slot);
 	(void)tee_evict(&service->tee, use->id.text);
-	if (!use->offer.victim_length)
-		return;
-	memcpy(victim.text, use->offer.victim, use->offer.victim_length);
-	(void)tee_evict(&service->tee, victim.text);
+	if (id_take(&victim, use->offer.victim, use->offer.victim_length))
+		(void)tee_evict(&service->tee, victim.text);
 }
 
 enum operation { GET, SEAL, UNSEAL, REENCRYPT };
@@ -259,8 +289,7 @@ static uint32_t operate(struct service *service, const struct job *job, struct u
 	}
 }
 
-/* service->in is worked on under one or two keys; the result is in service->out. */
-static uint32_t work(struct service *service, const struct job *job, struct use uses[2], size_t *size)
+static uint32_t work_once(struct service *service, const struct job *job, struct use uses[2], size_t *size)
 {
 	size_t count = job->operation == REENCRYPT ? 2 : 1;
 	uint32_t anew = 0;
@@ -305,6 +334,29 @@ static uint32_t work(struct service *service, const struct job *job, struct use 
 	return res;
 }
 
+/* Whether what a client's key does not open may be older than that key. */
+static bool may_be_older(struct service *service, const struct id *id, uint32_t res)
+{
+	return res == KEYCACHE_BAD_TAG && !naive(service) && !id_is_previous(id->text) &&
+	       !expiry_is_over(service->expiry, EXPIRY_FORGET, id->text);
+}
+
+/*
+ * service->in is worked on under one or two keys; the result is in service->out. What the sender's key does not open is tried with
+ * the key before it, if there is one.
+ */
+static uint32_t work(struct service *service, const struct job *job, struct use uses[2], size_t *size)
+{
+	struct use before[2] = { { .id = id_previous(uses[0].id.text) }, { .id = uses[1].id } };
+	uint32_t res = work_once(service, job, uses, size);
+	uint32_t again;
+
+	if (!may_be_older(service, &uses[0].id, res))
+		return res;
+	again = work_once(service, job, before, size);
+	return again == KEYCACHE_NO_KEY ? res : again;
+}
+
 /* Of a receiver, on its way to the TA. */
 struct fan_use {
 	struct use use;
@@ -335,8 +387,8 @@ static struct tee_key key_to_send(const struct use *use)
 }
 
 /* One message for these receivers, in one call of the TA but for keys whose records it did not take. */
-static uint32_t fan_out(struct service *service, struct use *from, struct fan_use *to, size_t count,
-			const struct job *job)
+static uint32_t fan_out_once(struct service *service, struct use *from, struct fan_use *to, size_t count,
+			     const struct job *job)
 {
 	struct tee_receiver receivers[KEYCACHE_FAN_MOST];
 	size_t asked = 0;
@@ -390,6 +442,24 @@ static uint32_t fan_out(struct service *service, struct use *from, struct fan_us
 	if (res && res != KEYCACHE_BAD_TAG)
 		undo(service, from);
 	return res;
+}
+
+/* The same, with the sender's previous key as in work(): it stays in `from`, if it was that. */
+static uint32_t fan_out(struct service *service, struct use *from, struct fan_use *to, size_t count,
+			const struct job *job)
+{
+	struct use before = { .id = id_previous(from->id.text) };
+	uint32_t res = fan_out_once(service, from, to, count, job);
+	uint32_t again;
+
+	if (!may_be_older(service, &from->id, res))
+		return res;
+	for (size_t k = 0; k < count; k++)
+		to[k] = (struct fan_use){ .use = { .id = to[k].use.id } };
+	again = fan_out_once(service, &before, to, count, job);
+	if (!again)
+		*from = before;
+	return again == KEYCACHE_NO_KEY ? res : again;
 }
 
 static void wipe(struct service *service, size_t in_size, size_t out_size)
@@ -502,52 +572,6 @@ static void command_command(const struct call *call)
 		resp_array(call->reply, 0);
 }
 
-static void command_set(const struct call *call)
-{
-	struct service *service = call->service;
-	const struct resp_argument *key = argument(call, 2);
-	struct lifetime lifetime = { 0 };
-	struct keycache_record record;
-	struct id id;
-	uint32_t slot;
-	uint32_t res;
-	bool relaxed;
-	bool wrong;
-
-	if (!take_id_to_manage(call, 1, &id))
-		return;
-	if (key->size != 16 && key->size != KEYCACHE_KEY_BYTES) {
-		resp_error(call->reply, "ERR a key has 16 or 32 bytes");
-		return;
-	}
-	for (size_t i = 3; i < call->request->count;) {
-		if (take_lifetime(call, &i, &lifetime, &wrong))
-			continue;
-		if (!wrong)
-			resp_error(call->reply, "ERR syntax error");
-		return;
-	}
-	if (!begin_lifetime(call, &lifetime, id.text))
-		return;
-	/* A relaxed SET can be lost: the key of before would be back, without its deadline. */
-	relaxed = service->relaxed && !lifetime.limited && lifetime.before == EXPIRY_NEVER;
-	res = tee_set(&service->tee, id.text, key->data, key->size, relaxed, &record);
-	service->unflushed = service->unflushed || relaxed;
-	slot = shadow_find(service->shadow, id.text);
-	if (res) {
-		/* Old key or new one? The TA says by the record that is asked for next. */
-		if (slot != SHADOW_NONE)
-			forget(service, slot);
-		(void)end_lifetime(call, &lifetime, id.text, res);
-		answer_result(call, res);
-		return;
-	}
-	if (!naive(service))
-		(void)shadow_put(service->shadow, &record);
-	if (end_lifetime(call, &lifetime, id.text, res))
-		resp_status(call->reply, "OK");
-}
-
 static void command_get(const struct call *call)
 {
 	struct service *service = call->service;
@@ -596,15 +620,12 @@ static void count_keys(const struct call *call, uint32_t (*ask)(const struct cal
 
 uint32_t service_delete(struct service *service, const char *id)
 {
-	uint32_t slot = shadow_find(service->shadow, id);
 	uint32_t res = tee_delete(&service->tee, id);
 
 	if (res && res != KEYCACHE_NO_KEY)
 		return res;
-	if (slot != SHADOW_NONE) {
-		forget(service, slot);
-		shadow_remove(service->shadow, id);
-	}
+	service_drop(service, id);
+	service_drop(service, id_previous(id).text);
 	/* A deadline that the disk does not let go of finds no key when it has come. */
 	(void)expiry_set(service->expiry, EXPIRY_DELETE, id, EXPIRY_NEVER);
 	(void)expiry_set(service->expiry, EXPIRY_FORGET, id, EXPIRY_NEVER);
@@ -951,6 +972,13 @@ static void command_info(const struct call *call)
 static const struct command commands[] = {
 	{ "PING", 1, 2, command_ping, .kind = AUDIT_NOTHING },
 	{ "SET", 3, RESP_ELEMENTS, command_set, .kind = AUDIT_CHANGE, .from = 1 },
+	{ "GENERATE", 2, RESP_ELEMENTS, command_generate, .kind = AUDIT_CHANGE, .from = 1 },
+	{ "ENROL", 2, RESP_ELEMENTS, command_enrol, .kind = AUDIT_CHANGE },
+	{ "TRUST", 2, 2, command_trust, .kind = AUDIT_CHANGE },
+	{ "IDENTITY", 1, 1, command_identity, .kind = AUDIT_NOTHING },
+	{ "FORGET", 2, 2, command_forget, .kind = AUDIT_CHANGE, .from = 1 },
+	{ "BACKUP", 2, 2, command_backup, .kind = AUDIT_CHANGE },
+	{ "KEYINFO", 2, 2, command_keyinfo, .kind = AUDIT_NOTHING, .from = 1 },
 	{ "GET", 2, 2, command_get, .kind = AUDIT_USE, .from = 1 },
 	{ "DEL", 2, RESP_ELEMENTS, command_del, .kind = AUDIT_CHANGE },
 	{ "EXISTS", 2, RESP_ELEMENTS, command_exists, .kind = AUDIT_NOTHING },
@@ -1001,6 +1029,7 @@ bool service_answer(struct service *service, struct client *client, const struct
 	client->command = index;
 	service->why = NULL;
 	service->reported = false;
+	service->about = (struct id){ 0 };
 	if (!command) {
 		(void)snprintf(text, sizeof(text), "ERR unknown command '%.64s'",
 			       (const char *)request->arguments[0].data);

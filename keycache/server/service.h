@@ -35,11 +35,10 @@ struct service {
 	struct tee tee;
 	struct shadow *shadow;
 	struct expiry *expiry;
-	/* How a previous key is forgotten, when EXPIRY_FORGET has come. */
-	uint32_t (*forget)(struct service *service, const char *id);
 	struct acl *acl;
 	struct audit *audit; /* or NULL */
 	const char *why;     /* of the request at work: see note() */
+	struct id about;     /* whom a request is about, where none of its words says so: for the audit log */
 	bool reported;       /* and it is in the log */
 	bool relaxed;
 	bool unflushed;  /* relaxed SETs may wait in the TA */

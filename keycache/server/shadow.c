@@ -37,18 +37,24 @@ struct shadow {
 	struct journal log;
 };
 
-static bool same(const struct slot *slot, const uint8_t *id, size_t size)
+/* `length` as in a record, with KEYCACHE_PREVIOUS if it is the previous key's. */
+static size_t id_bytes(uint8_t length)
 {
-	return slot->record.id_length == size && !memcmp(slot->record.id, id, size);
+	return length & ~KEYCACHE_PREVIOUS;
+}
+
+static bool same(const struct slot *slot, const uint8_t *id, uint8_t length)
+{
+	return slot->record.id_length == length && !memcmp(slot->record.id, id, id_bytes(length));
 }
 
 /* The place of an id in the table, or the empty one where it would go. */
-static uint32_t place(const struct shadow *shadow, const uint8_t *id, size_t size)
+static uint32_t place(const struct shadow *shadow, const uint8_t *id, uint8_t length)
 {
 	uint32_t mask = shadow->table_size - 1;
-	uint32_t at = id_hash(id, size) & mask;
+	uint32_t at = (id_hash(id, id_bytes(length)) ^ length) & mask;
 
-	while (shadow->table[at] && !same(&shadow->slots[shadow->table[at] - 1], id, size))
+	while (shadow->table[at] && !same(&shadow->slots[shadow->table[at] - 1], id, length))
 		at = (at + 1) & mask;
 	return at;
 }
@@ -131,10 +137,11 @@ static bool take_entry(void *owner, struct journal *log, uint32_t kind, const vo
 {
 	struct shadow *shadow = owner;
 	struct keycache_record record;
+	struct id id;
 	uint32_t at;
 
 	memcpy(&record, payload, sizeof(record));
-	if ((kind != ENTRY_PUT && kind != ENTRY_REMOVE) || !id_valid((const char *)record.id, record.id_length)) {
+	if ((kind != ENTRY_PUT && kind != ENTRY_REMOVE) || !id_take(&id, record.id, record.id_length)) {
 		log->counts.damaged++;
 		return true;
 	}
@@ -197,7 +204,10 @@ void shadow_close(struct shadow *shadow)
 
 uint32_t shadow_find(const struct shadow *shadow, const char *id)
 {
-	return shadow->table[place(shadow, (const uint8_t *)id, strlen(id))] - 1;
+	uint8_t bytes[KEYCACHE_ID_BYTES];
+	uint8_t length = id_put(bytes, id);
+
+	return shadow->table[place(shadow, bytes, length)] - 1;
 }
 
 const struct keycache_record *shadow_record(const struct shadow *shadow, uint32_t slot)
@@ -207,9 +217,10 @@ const struct keycache_record *shadow_record(const struct shadow *shadow, uint32_
 
 uint32_t shadow_put(struct shadow *shadow, const struct keycache_record *record)
 {
+	struct id id;
 	uint32_t slot;
 
-	if (!id_valid((const char *)record->id, record->id_length))
+	if (!id_take(&id, record->id, record->id_length))
 		return SHADOW_NONE;
 	slot = put(shadow, record);
 	if (slot != SHADOW_NONE)
@@ -219,14 +230,14 @@ uint32_t shadow_put(struct shadow *shadow, const struct keycache_record *record)
 
 void shadow_remove(struct shadow *shadow, const char *id)
 {
-	size_t size = strlen(id);
-	uint32_t at = place(shadow, (const uint8_t *)id, size);
-	struct keycache_record gone = { .id_length = (uint8_t)size };
+	struct keycache_record gone = { 0 };
+	uint32_t at;
 
+	gone.id_length = id_put(gone.id, id);
+	at = place(shadow, gone.id, gone.id_length);
 	if (!shadow->table[at])
 		return;
 	take_out(shadow, at);
-	memcpy(gone.id, id, size);
 	journal_append(&shadow->log, ENTRY_REMOVE, &gone);
 }
 

@@ -29,7 +29,10 @@ struct shadow_counts {
 struct shadow *shadow_open(const char *directory, char *problem, size_t size);
 void shadow_close(struct shadow *shadow);
 
-/* Slots are small numbers that stay the same as long as the record is there. */
+/*
+ * Slots are small numbers that stay the same as long as the record is there. An id is a client's, or the name of its previous key
+ * (id.h), which has a slot of its own.
+ */
 uint32_t shadow_find(const struct shadow *shadow, const char *id);
 const struct keycache_record *shadow_record(const struct shadow *shadow, uint32_t slot);
 /* Adds or replaces; SHADOW_NONE if there is no memory. */
