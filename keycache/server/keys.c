@@ -108,6 +108,8 @@ static bool replace_key(const struct call *call, const struct id *id, struct wis
 			   "ERR the disk does not take the deadline of KEEP (see --shadow): nothing was changed");
 		return false;
 	}
+	/* A relaxed SET can be lost: the key of before would be back, without its deadline. */
+	relaxed = relaxed && !wishes->keep && !wishes->lifetime.limited && wishes->lifetime.before == EXPIRY_NEVER;
 	res = replace(call, id, how_of(wishes, relaxed), &records, context);
 	take_records(call->service, id, res, &records);
 	/* Of a TA that ended nobody knows which key is there. */
@@ -313,6 +315,8 @@ void command_forget(const struct call *call)
 		answer_result(call, res);
 		return;
 	}
+	if (res)
+		note(call, "no previous key");
 	(void)expiry_set(service->expiry, EXPIRY_FORGET, id.text, EXPIRY_NEVER);
 	resp_integer(call->reply, !res);
 }

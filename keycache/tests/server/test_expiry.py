@@ -266,6 +266,24 @@ def limit_file_size(pid: int, size: int | None) -> None:
     resource.prlimit(pid, resource.RLIMIT_FSIZE, (most if size is None else size, most))
 
 
+def test_a_relaxed_server_is_not_relaxed_about_deadlines(server: Server) -> None:
+    """What is lost must not have taken the deadline of the key that is back then."""
+    server.restart("--allow-get", "--durability", "relaxed")
+    with server.connect() as admin:
+        assert admin.ask("EXPIRE", "alice", "1000") == 1
+        assert admin.ask("SET", "bob", ALICE) == "OK"
+        assert server.info()["waiting_writes"] == "1"
+        assert admin.ask("SET", "alice", BOB) == "OK"
+        assert admin.ask("SET", "carol", BOB, "EX", "1000") == "OK"
+        assert admin.ask("SET", "carol", BOB, "KEEP", "1000") == "OK"
+        assert int(server.info()["waiting_writes"]) <= 1
+    server.end(signal.SIGKILL)
+    server.start("--allow-get")
+    with server.connect("alice") as alice:
+        assert alice.ask("GET", "alice") == BOB
+        assert alice.ask("TTL", "alice") == -1
+
+
 def test_damaged_deadlines(server: Server) -> None:
     """What is whole counts; what is lost is said."""
     with server.connect() as admin:
