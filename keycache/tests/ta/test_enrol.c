@@ -5,6 +5,7 @@
 #include <stddef.h>
 #include <stdlib.h>
 
+#include "attempts.h"
 #include "authority.h"
 #include "curve.h"
 
@@ -664,4 +665,29 @@ void test_format_1(void)
 	cut_object("ree", "meta", BYTES);
 	CHECK(!shim_start(folder()));
 	EXPECT(configure(KEYCACHE_REE, KEYCACHE_POLICY_NONE, 0, 0, 0), TEE_ERROR_BAD_FORMAT);
+}
+
+static void tell(const struct outcome *outcome)
+{
+	const struct attempt *attempt = outcome->attempt;
+
+	printf("| %s | %s | %s | %s | %s: %s |\n", attempt->what, attempt->sent, result_name(outcome->answer),
+	       outcome->answer && !outcome->read ? "yes" : "**no**", attempt->control, result_name(outcome->control));
+}
+
+static void lose_bucket(const char *id)
+{
+	char object[16];
+
+	shim_stop();
+	(void)snprintf(object, sizeof(object), "bucket-%02u", bucket_of(id));
+	damage("ree", object);
+	CHECK(!shim_start(folder()));
+}
+
+/* The table is DESIGN.md's. */
+void test_compromised_normal_world(void)
+{
+	CHECK(!shim_start(folder()));
+	EXPECT(attempts_make(tell, lose_bucket), attempts_count(true));
 }
