@@ -416,6 +416,12 @@ static TEE_Result in_carols_name(void)
 	return relay("alice", "bob", CAROL);
 }
 
+static TEE_Result fan_in_carols_name(void)
+{
+	alice_sends(CAROL);
+	return fan("alice", "bob", "carol", CAROL);
+}
+
 static TEE_Result without_a_name(void)
 {
 	alice_sends("");
@@ -997,6 +1003,8 @@ static const struct attempt attempts[] = {
 	  onwards_from_carol },
 	{ "relay it in another's name", "REENCRYPT alice bob, named carol", in_carols_name, "named alice",
 	  relay_to_bob },
+	{ "the same by a fan-out", "FANOUT alice bob carol, named carol", fan_in_carols_name, "named alice",
+	  fan_to_bob },
 	{ "relay it without a name", "REENCRYPT alice bob, no name", without_a_name, "named alice", relay_to_bob },
 	{ "set a key in alice's place", "SET alice", set_as_alice, "SET mallory", set_as_mallory },
 	{ "set a key in bob's place", "SET bob", set_as_bob, "SET mallory", set_as_mallory },
@@ -1065,7 +1073,8 @@ bool attempt_holds(const struct outcome *outcome)
 	return outcome->answer && !outcome->read && !outcome->control;
 }
 
-const char *result_name(TEE_Result result)
+/* As in keycache_ta.h, or hexadecimal. */
+static const char *result_name(TEE_Result result)
 {
 	static const struct {
 		TEE_Result result;
@@ -1092,6 +1101,17 @@ const char *result_name(TEE_Result result)
 			return names[i].name;
 	(void)snprintf(other, sizeof(other), "0x%08x", result);
 	return other;
+}
+
+void attempt_print(const struct outcome *outcome)
+{
+	const struct attempt *attempt = outcome->attempt;
+	/* It has one place for what has no name. */
+	char answer[32];
+
+	(void)snprintf(answer, sizeof(answer), "%s", result_name(outcome->answer));
+	printf("| %s | %s | %s | %s | %s: %s |\n", attempt->what, attempt->sent, answer,
+	       outcome->answer && !outcome->read ? "yes" : "**no**", attempt->control, result_name(outcome->control));
 }
 
 static void begin_attempt(void)

@@ -27,8 +27,8 @@ struct outcome {
 
 /* Refused is what has an error, and gave nothing away. */
 bool attempt_holds(const struct outcome *outcome);
-/* As in keycache_ta.h, or hexadecimal. */
-const char *result_name(TEE_Result result);
+/* A row of a table, to standard output. */
+void attempt_print(const struct outcome *outcome);
 /*
  * Makes all attempts, and tells each outcome; how many hold. The TA has an empty storage. With `lose_bucket`, which makes a
  * client's bucket unreadable and loads the TA anew, there is one attempt more.

@@ -667,14 +667,6 @@ void test_format_1(void)
 	EXPECT(configure(KEYCACHE_REE, KEYCACHE_POLICY_NONE, 0, 0, 0), TEE_ERROR_BAD_FORMAT);
 }
 
-static void tell(const struct outcome *outcome)
-{
-	const struct attempt *attempt = outcome->attempt;
-
-	printf("| %s | %s | %s | %s | %s: %s |\n", attempt->what, attempt->sent, result_name(outcome->answer),
-	       outcome->answer && !outcome->read ? "yes" : "**no**", attempt->control, result_name(outcome->control));
-}
-
 static void lose_bucket(const char *id)
 {
 	char object[16];
@@ -685,9 +677,9 @@ static void lose_bucket(const char *id)
 	CHECK(!shim_start(folder()));
 }
 
-/* The table is DESIGN.md's. */
+/* It prints docs/keycache-attempts.md's table. */
 void test_compromised_normal_world(void)
 {
 	CHECK(!shim_start(folder()));
-	EXPECT(attempts_make(tell, lose_bucket), attempts_count(true));
+	EXPECT(attempts_make(attempt_print, lose_bucket), attempts_count(true));
 }
