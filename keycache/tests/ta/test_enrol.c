@@ -5,6 +5,7 @@
 #include <stddef.h>
 #include <stdlib.h>
 
+#include "attempts.h"
 #include "authority.h"
 #include "curve.h"
 
@@ -664,4 +665,21 @@ void test_format_1(void)
 	cut_object("ree", "meta", BYTES);
 	CHECK(!shim_start(folder()));
 	EXPECT(configure(KEYCACHE_REE, KEYCACHE_POLICY_NONE, 0, 0, 0), TEE_ERROR_BAD_FORMAT);
+}
+
+static void lose_bucket(const char *id)
+{
+	char object[16];
+
+	shim_stop();
+	(void)snprintf(object, sizeof(object), "bucket-%02u", bucket_of(id));
+	damage("ree", object);
+	CHECK(!shim_start(folder()));
+}
+
+/* It prints docs/keycache-attempts.md's table. */
+void test_compromised_normal_world(void)
+{
+	CHECK(!shim_start(folder()));
+	EXPECT(attempts_make(attempt_print, lose_bucket), attempts_count(true));
 }
