@@ -61,7 +61,7 @@ def test_an_older_record_is_refused(
 def test_a_normal_world_that_was_taken_over_reads_nothing(
     emulator: Emulator, images: ImageStore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """If this fails, the TA gives root in the normal world what clients send whose keys are enrolled for relaying alone.
+    """If this fails, the TA gives root in the normal world what clients send whose keys are for relaying alone.
 
     The attempts are those of keycache/tests/ta, against the TA in OP-TEE: the same are tried natively.
     """

@@ -11,17 +11,19 @@
 
 #define SENDER (KEYCACHE_NO_SEAL | KEYCACHE_NO_OPEN | KEYCACHE_NO_TO | KEYCACHE_NAMED)
 #define RECEIVER (KEYCACHE_NO_SEAL | KEYCACHE_NO_OPEN | KEYCACHE_NO_FROM)
+#define EVERYBODY (~0u)
 #define SECRET "what nobody on the way may read"
 #define ALICE "KC1\5alice"
 #define CAROL "KC1\5carol"
 
+/* The numbers of their keys. */
 enum { ALICES = 1, BOBS, CAROLS, DAVES, MALLORYS, ANOTHER };
 
 static struct authority authority;
 static struct authority mallory; /* as an authority of her own */
 static EVP_PKEY *bobs_pair;
 static uint64_t serial;
-static bool changed; /* an attempt, or its control, has changed somebody's key */
+static unsigned int changed; /* a bit for each whose key an attempt, or its control, has changed */
 static bool was_read;
 static struct keycache_record records[2];
 static struct keycache_handover handover;
@@ -167,17 +169,32 @@ static TEE_Result enrol_anew(const char *id, unsigned int number, uint8_t flags)
 	return hand_in(&enrolment, 0);
 }
 
-/* Everybody's keys, as they are when an attempt begins. */
+/* Everybody's keys as they are when an attempt begins, and in the TA's cache. */
 static void lay_out(void)
 {
-	EXPECT(enrol_anew("alice", ALICES, SENDER), TEE_SUCCESS);
-	EXPECT(enrol_anew("bob", BOBS, RECEIVER), TEE_SUCCESS);
-	EXPECT(enrol_anew("carol", CAROLS, 0), TEE_SUCCESS);
-	EXPECT(enrol_anew("dave", DAVES, KEYCACHE_GETTABLE), TEE_SUCCESS);
-	(void)delete("mallory");
-	EXPECT(set_as("mallory", MALLORYS, 0, 0, records, &count), TEE_SUCCESS);
-	EXPECT(set_as("another", ANOTHER, 0, 0, records, &count), TEE_SUCCESS);
-	changed = false;
+	static const struct {
+		const char *id;
+		uint8_t flags;
+		bool enrolled;
+	} keys[] = {
+		[ALICES] = { "alice", SENDER, true }, [BOBS] = { "bob", RECEIVER, true },
+		[CAROLS] = { "carol", 0, true },      [DAVES] = { "dave", KEYCACHE_GETTABLE, true },
+		[MALLORYS] = { "mallory", 0, false }, [ANOTHER] = { "another", 0, false },
+	};
+	struct keycache_record sealed;
+	unsigned int i;
+
+	for (i = ALICES; i <= ANOTHER; i++) {
+		if (changed & 1u << i && keys[i].enrolled)
+			EXPECT(enrol_anew(keys[i].id, i, keys[i].flags), TEE_SUCCESS);
+		if (changed & 1u << i && !keys[i].enrolled) {
+			/* Which may be enrolled by now. */
+			(void)delete(keys[i].id);
+			EXPECT(set_as(keys[i].id, i, 0, 0, records, &count), TEE_SUCCESS);
+		}
+		EXPECT(record(keys[i].id, &sealed), TEE_SUCCESS);
+	}
+	changed = 0;
 }
 
 /* Attempts with alice's and bob's keys. */
@@ -344,7 +361,7 @@ static TEE_Result relay_to_restricted(void)
 {
 	TEE_Result res = set_as("mallory", MALLORYS, 0, RECEIVER, records, &count);
 
-	changed = true;
+	changed |= 1u << MALLORYS;
 	return res ? TEE_SUCCESS : relay_to_mallory();
 }
 
@@ -352,7 +369,7 @@ static TEE_Result anothers_to_restricted(void)
 {
 	TEE_Result res = set_as("mallory", MALLORYS, 0, RECEIVER, records, &count);
 
-	changed = true;
+	changed |= 1u << MALLORYS;
 	return res ? res : anothers_to_mallory();
 }
 
@@ -360,7 +377,7 @@ static TEE_Result relay_to_generated(void)
 {
 	TEE_Result res = generate("mallory", 32, KEYCACHE_NO_FROM, 0, records, &count);
 
-	changed = true;
+	changed |= 1u << MALLORYS;
 	if (!res)
 		res = relay_to_mallory();
 	/* Which opens, if it got something. */
@@ -376,7 +393,7 @@ static TEE_Result anothers_to_generated(void)
 	uint8_t key[32];
 	TEE_Result res = generate("mallory", 32, KEYCACHE_NO_FROM, 0, records, &count);
 
-	changed = true;
+	changed |= 1u << MALLORYS;
 	make_key(ANOTHER, key);
 	client_seal_aad(key, 32, ALICE, strlen(ALICE), SECRET, sizeof(SECRET), &message);
 	if (!res)
@@ -476,13 +493,13 @@ static TEE_Result set_mallory_relaxed(void)
 
 static TEE_Result set_mallory_keeping(void)
 {
-	changed = true;
+	changed |= 1u << MALLORYS;
 	return set_as("mallory", MALLORYS, KEYCACHE_KEEP, 0, records, &count);
 }
 
 static TEE_Result generate_as_mallory(void)
 {
-	changed = true;
+	changed |= 1u << MALLORYS;
 	return generate("mallory", 32, 0, 0, records, &count);
 }
 
@@ -490,7 +507,7 @@ static TEE_Result set_after_delete(void)
 {
 	TEE_Result res = delete("bob");
 
-	changed = true;
+	changed |= 1u << BOBS;
 	if (!res)
 		res = set_as("bob", MALLORYS, 0, RECEIVER, records, &count);
 	return res ? TEE_SUCCESS : relay("alice", "bob", ALICE);
@@ -500,7 +517,7 @@ static TEE_Result enrol_after_delete(void)
 {
 	TEE_Result res = delete("bob");
 
-	changed = true;
+	changed |= 1u << BOBS;
 	if (!res)
 		res = enrol_anew("bob", BOBS, RECEIVER);
 	return res ? res : relay_to_bob();
@@ -511,7 +528,8 @@ static TEE_Result enrol_after_delete(void)
 /* What mallory would do with an enrolment that was taken. */
 static TEE_Result use_enrolled(TEE_Result res, const char *id)
 {
-	changed = true;
+	if (!res || !strcmp(id, "bob"))
+		changed |= 1u << MALLORYS | 1u << BOBS;
 	if (!res)
 		(void)relay("alice", id, ALICE);
 	return res;
@@ -532,7 +550,7 @@ static TEE_Result enrol_by_authority(void)
 	TEE_Result res = hand_in(&enrolment, 0);
 
 	/* Who is given a key by the authority reads what is for her. */
-	changed = true;
+	changed |= 1u << MALLORYS;
 	if (!res)
 		res = relay("alice", "mallory", ALICE);
 	return res ? res : reaches(MALLORYS, ALICE);
@@ -551,7 +569,6 @@ static TEE_Result change_flags(void)
 	struct keycache_enrolment enrolment = wrapped("alice", ALICES, SENDER);
 
 	enrolment.flags &= (uint8_t)~KEYCACHE_NO_OPEN;
-	changed = true;
 	return hand_in(&enrolment, 0) ? KEYCACHE_UNTRUSTED : open_alices();
 }
 
@@ -559,7 +576,7 @@ static TEE_Result sign_flags(void)
 {
 	TEE_Result res = enrol_anew("alice", ALICES, SENDER & (uint8_t)~KEYCACHE_NO_OPEN);
 
-	changed = true;
+	changed |= 1u << ALICES;
 	if (!res)
 		res = open_alices();
 	return !res && memcmp(out.bytes, SECRET, sizeof(SECRET)) ? KEYCACHE_BAD_TAG : res;
@@ -591,7 +608,6 @@ static TEE_Result enrol_bob(void)
 {
 	TEE_Result res = enrol_anew("bob", BOBS, RECEIVER);
 
-	changed = true;
 	return res ? res : relay_to_bob();
 }
 
@@ -613,7 +629,6 @@ static struct keycache_enrolment outdated(void)
 
 	EXPECT(hand_in(&old, 0), TEE_SUCCESS);
 	EXPECT(enrol_anew("bob", BOBS, RECEIVER), TEE_SUCCESS);
-	changed = true;
 	return old;
 }
 
@@ -684,6 +699,8 @@ static TEE_Result enrol_after_loss(void)
 	EXPECT(configure_as(KEYCACHE_ALLOW_GET), TEE_SUCCESS);
 	EXPECT(repair(&repaired), TEE_SUCCESS);
 	res = enrol_anew("bob", BOBS, RECEIVER);
+	/* Whoever was in that bucket. */
+	changed = EVERYBODY;
 	lay_out();
 	return res ? res : relay_to_bob();
 }
@@ -831,7 +848,6 @@ static TEE_Result hand_over_to_herself(void)
 	authority_sign(&authority, &enrolment);
 	point_of(mallory.signer, enrolment.point);
 	res = hand_in(&enrolment, 0);
-	changed = true;
 	was_read |= !res && client_takes(mallory.signer, &enrolment, &handover, key);
 	return res;
 }
@@ -845,7 +861,7 @@ static TEE_Result hand_over_read(void)
 	authority_let_generate(&enrolment, bobs_pair);
 	authority_sign(&authority, &enrolment);
 	res = hand_in(&enrolment, 0);
-	changed = true;
+	changed |= 1u << BOBS;
 	if (res || handed != sizeof(handover))
 		return TEE_SUCCESS;
 	was_read |= client_takes(mallory.signer, &enrolment, &handover, key);
@@ -862,7 +878,7 @@ static TEE_Result hand_over_to_bob(void)
 	authority_let_generate(&enrolment, bobs_pair);
 	authority_sign(&authority, &enrolment);
 	res = hand_in(&enrolment, 0);
-	changed = true;
+	changed |= 1u << BOBS;
 	if (!res && !client_takes(bobs_pair, &enrolment, &handover, key))
 		res = KEYCACHE_FORGED;
 	if (!res)
@@ -905,7 +921,7 @@ static TEE_Result record_flags(void)
 	TEE_Result res = record("alice", &sealed);
 
 	sealed.flags &= (uint8_t)~KEYCACHE_NO_OPEN;
-	changed = true;
+	changed |= 1u << ALICES;
 	return res ? TEE_SUCCESS : open_with(&sealed);
 }
 
@@ -916,7 +932,7 @@ static TEE_Result record_of_before(void)
 	EXPECT(enrol_anew("alice", ALICES, 0), TEE_SUCCESS);
 	EXPECT(record("alice", &sealed), TEE_SUCCESS);
 	EXPECT(enrol_anew("alice", ALICES, SENDER), TEE_SUCCESS);
-	changed = true;
+	changed |= 1u << ALICES;
 	return open_with(&sealed);
 }
 
@@ -925,7 +941,7 @@ static TEE_Result record_of_carol(void)
 	struct keycache_record sealed;
 
 	EXPECT(record("carol", &sealed), TEE_SUCCESS);
-	changed = true;
+	changed |= 1u << ALICES;
 	return open_with(&sealed);
 }
 
@@ -935,7 +951,7 @@ static TEE_Result record_of_now(void)
 
 	EXPECT(enrol_anew("alice", ALICES, 0), TEE_SUCCESS);
 	EXPECT(record("alice", &sealed), TEE_SUCCESS);
-	changed = true;
+	changed |= 1u << ALICES;
 	return open_with(&sealed);
 }
 
@@ -945,7 +961,7 @@ static TEE_Result open_previous(void)
 {
 	struct keycache_enrolment next = wrapped("alice", ANOTHER, 0);
 
-	changed = true;
+	changed |= 1u << ALICES;
 	EXPECT(hand_in(&next, KEYCACHE_KEEP), TEE_SUCCESS);
 	EXPECT(count, 2);
 	EXPECT(load(previous("alice"), &(struct keycache_offer){ .record = records[1] }), TEE_SUCCESS);
@@ -957,7 +973,7 @@ static TEE_Result relay_previous(void)
 	struct keycache_enrolment next = wrapped("alice", ANOTHER, 0);
 	TEE_Result res;
 
-	changed = true;
+	changed |= 1u << ALICES;
 	EXPECT(hand_in(&next, KEYCACHE_KEEP), TEE_SUCCESS);
 	EXPECT(load(previous("alice"), &(struct keycache_offer){ .record = records[1] }), TEE_SUCCESS);
 	res = relay(previous("alice"), "bob", ALICE);
@@ -972,7 +988,7 @@ static TEE_Result keep_at_once(void)
 	next.at_once = 1;
 	authority_wrap(&authority, &next, ANOTHER);
 	authority_sign(&authority, &next);
-	changed = true;
+	changed |= 1u << ALICES;
 	EXPECT(hand_in(&next, KEYCACHE_KEEP), TEE_SUCCESS);
 	res = relay(previous("alice"), "bob", ALICE);
 	was_read |= !res;
@@ -1116,8 +1132,7 @@ void attempt_print(const struct outcome *outcome)
 
 static void begin_attempt(void)
 {
-	if (changed)
-		lay_out();
+	lay_out();
 	was_read = false;
 	alice_sends(ALICE);
 }
@@ -1136,7 +1151,7 @@ unsigned int attempts_make(void (*tell)(const struct outcome *outcome), void (*l
 	bobs_pair = new_pair();
 	first = authority_trust(NULL, &authority, ++serial);
 	EXPECT(trust(&first), TEE_SUCCESS);
-	changed = true;
+	changed = EVERYBODY;
 	for (i = 0; i < attempts_count(lose_bucket != NULL); i++) {
 		struct outcome outcome = { .attempt = &attempts[i] };
 
