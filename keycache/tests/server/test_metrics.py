@@ -1,16 +1,20 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Figures for Prometheus: true, in its format, and not to be had from elsewhere nor to be abused."""
 
+import hashlib
 import re
 import socket
 import subprocess
 import time
+from pathlib import Path
 
 import prometheus
 import pytest
 from keycached import ALICE, BOB, NAMES, Server, encoded
 
 WAIT_SECONDS = 30.0
+KEYCACHE_ID_BYTES = 64
+KEYCACHE_KEY_BYTES = 32
 GET = b"GET /metrics HTTP/1.1\r\nHost: localhost\r\nAccept: */*\r\n\r\n"
 
 
@@ -159,6 +163,32 @@ def test_a_slow_call_is_seen(server: Server) -> None:
     info = server.info()
     for name in ("latency_exists_us", "latency_tee_exists_us"):
         assert int(dict(part.split("=") for part in info[name].split(","))["p50"]) > 500_000
+
+
+def test_keys_that_wear(server: Server, port: int) -> None:
+    """Three quarters of what a key may seal, written into secure storage: INFO warns, and the figures say so."""
+    assert "warning" not in server.info()
+    assert server.end()[0] == 0
+    for name, counted in (("alice", 2850), ("bob", 2849)):
+        (bucket,) = (one for one in server.folder.glob("tee/**/*") if one.is_file() and slot_of(name, one))
+        data = bytearray(bucket.read_bytes()[:-32])
+        at = slot_of(name, bucket) + KEYCACHE_ID_BYTES + KEYCACHE_KEY_BYTES
+        data[at : at + 4] = counted.to_bytes(4, "little")
+        bucket.write_bytes(data + hashlib.sha256(data).digest())
+    server.start()
+    port = port_of(server)
+    info = server.info()
+    assert (info["keys_wearing"], info["keys_worn"], info["keys"]) == ("1", "0", "3")
+    assert info["warning"].startswith("1 keys have sealed three quarters of what they may, 0 of them are worn out")
+    assert scrape(port)["keycache_keys_wearing"].value() == 1
+    with server.connect() as admin:
+        assert admin.ask("SET", "alice", BOB) == "OK"
+    assert "warning" not in server.info()
+
+
+def slot_of(name: str, bucket: Path) -> int:
+    """Where a client's id stands in a bucket of the shim's storage: 0 is nowhere."""
+    return max(bucket.read_bytes().find(name.encode().ljust(KEYCACHE_ID_BYTES, b"\0")), 0)
 
 
 def test_no_names(server: Server, port: int) -> None:
