@@ -11,7 +11,7 @@ import time
 from pathlib import Path
 
 import pytest
-from keycached import ALICE, BOB, BUILD, Client, Closed, Server
+from keycached import ALICE, BOB, BUILD, Client, Closed, Server, encoded
 from test_protocol import scan
 
 NO_INTEGER = "ERR value is not an integer or out of range"
@@ -235,6 +235,21 @@ def test_the_ta_ends_within_a_set(server: Server, admin: Client) -> None:
         server.panic()
         assert admin.ask("SET", "bob", BOB, "EX", seconds) == "TRYAGAIN the trusted application starts anew"
         assert admin.ask("TTL", "bob") == left
+
+
+def test_the_deadline_is_on_the_disk_before_the_key_is(server: Server, admin: Client) -> None:
+    """Killed within the TA's call: whichever key there is then, it ends."""
+    server.hang()
+    admin.send(encoded("SET", "bob", ALICE, "EX", "100"))
+    end = time.monotonic() + WAIT_SECONDS
+    while (server.folder / "tee.hang").exists():
+        assert time.monotonic() < end
+        time.sleep(0.01)
+    server.end(signal.SIGKILL)
+    server.start()
+    with server.connect() as again:
+        assert again.ask("EXISTS", "bob") == 1
+        assert 50 < int(str(again.ask("TTL", "bob"))) <= 100
 
 
 def test_a_disk_that_takes_no_deadline(server: Server, admin: Client) -> None:

@@ -146,6 +146,24 @@ def test_how_long_requests_take(server: Server, port: int) -> None:
     assert info["latency_tee_seal_us"].startswith("count=7,") and "latency_get_us" not in info
 
 
+def test_more_requests_in_a_turn_than_are_known_by_their_time(server: Server, port: int) -> None:
+    """While the TA keeps everyone waiting, 40 connections send what is answered in one turn then. Each counts."""
+    clients = [server.connect("alice") for _ in range(40)]
+    with server.connect("bob") as bob:
+        (server.folder / "tee.slow").touch()
+        bob.send(encoded("EXISTS", "bob"))
+        while (server.folder / "tee.slow").exists():
+            time.sleep(0.01)
+        for one in clients:
+            one.send(encoded("PING") * 64)
+        assert bob.reply() == 1
+    for one in clients:
+        assert [one.reply() for _ in range(64)] == ["PONG"] * 64
+        one.socket.close()
+    samples = scrape(port)["keycache_command_duration_seconds"].samples
+    assert samples["keycache_command_duration_seconds_count", (("command", "PING"),)] == 40 * 64
+
+
 def test_a_slow_call_is_seen(server: Server) -> None:
     """Half a second that the TA takes is in the right step of both histograms."""
     server.restart("--allow-get", "--metrics", "0", "--tee-timeout", "20")
