@@ -1,17 +1,22 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Keys that end by themselves: at their time, however the server ended meanwhile, and for nobody a moment later."""
 
+import contextlib
 import os
+import random
 import resource
 import signal
+import threading
 import time
 from pathlib import Path
 
 import pytest
-from keycached import ALICE, BOB, Client, Server
+from keycached import ALICE, BOB, BUILD, Client, Closed, Server, encoded
 from test_protocol import scan
 
 NO_INTEGER = "ERR value is not an integer or out of range"
+SANITIZED = "KEYCACHE_SANITIZED" in os.environ
+KILLS = int(os.environ.get("KEYCACHE_KILLS", "20"))
 HEADER = 16
 ENTRY = 8 + 88
 WAIT_SECONDS = 30.0
@@ -232,6 +237,21 @@ def test_the_ta_ends_within_a_set(server: Server, admin: Client) -> None:
         assert admin.ask("TTL", "bob") == left
 
 
+def test_the_deadline_is_on_the_disk_before_the_key_is(server: Server, admin: Client) -> None:
+    """Killed within the TA's call: whichever key there is then, it ends."""
+    server.hang()
+    admin.send(encoded("SET", "bob", ALICE, "EX", "100"))
+    end = time.monotonic() + WAIT_SECONDS
+    while (server.folder / "tee.hang").exists():
+        assert time.monotonic() < end
+        time.sleep(0.01)
+    server.end(signal.SIGKILL)
+    server.start()
+    with server.connect() as again:
+        assert again.ask("EXISTS", "bob") == 1
+        assert 50 < int(str(again.ask("TTL", "bob"))) <= 100
+
+
 def test_a_disk_that_takes_no_deadline(server: Server, admin: Client) -> None:
     """The clients hear so, and nothing is changed: neither the key nor its deadline."""
     # A journal longer than any file of the TA: only it is too long then.
@@ -307,6 +327,56 @@ def test_damaged_deadlines(server: Server) -> None:
         assert has == left
         assert ("deadlines of keys in --shadow are damaged" in server.end()[1]) == bool(damaged)
     server.start()
+
+
+def test_killed_while_keys_are_set(server: Server) -> None:
+    """At any moment: what is there has the deadline that it was set with, or that of the key before; none has none."""
+    chance = random.Random(11)
+    for _ in range(KILLS):
+        with server.connect() as admin:
+            assert server.process
+            timer = threading.Timer(chance.uniform(0.005, 0.1), server.process.send_signal, [signal.SIGKILL])
+            timer.start()
+            names = [f"client-{chance.randrange(50)}" for _ in range(2000)]
+            with contextlib.suppress(Closed, OSError):
+                for name in names:
+                    assert admin.ask("SET", name, chance.randbytes(32), "EX", str(chance.randrange(500, 1000))) == "OK"
+            timer.join()
+        server.end(signal.SIGKILL)
+        server.start()
+        with server.connect() as admin:
+            left = [int(str(admin.ask("TTL", name))) for name in scan(admin) if name.startswith("client-")]
+        assert left and all(400 < seconds <= 1000 for seconds in left)
+
+
+@pytest.mark.skipif(SANITIZED, reason="sanitizers want to be loaded first")
+def test_a_clock_that_jumps(server: Server) -> None:
+    """Set back, it prolongs nothing, neither at once nor over a restart; set forward, it ends what ends until then."""
+    server.environment = {"LD_PRELOAD": str(BUILD / "dumpable.so")}
+    clock = server.folder / "tee.clock"
+    server.restart("--allow-get")
+    with server.connect() as admin:
+        for name, seconds in (("alice", "2"), ("bob", "1000"), ("carol", "100000")):
+            assert admin.ask("EXPIRE", name, seconds) == 1
+        clock.write_text("-1000000")
+        assert admin.ask("TTL", "bob") in (999, 1000)
+        until_gone(admin, "alice")
+        assert admin.ask("TTL", "bob") in (997, 998)
+    # A device without a clock: it goes on where the server ended.
+    clock.write_text("-1700000000")
+    server.restart()
+    with server.connect() as admin:
+        assert 985 <= int(str(admin.ask("TTL", "bob"))) <= 998
+        assert admin.ask("SET", "client-1", BOB, "EX", "500") == "OK"
+        assert admin.ask("TTL", "client-1") == 500
+        clock.write_text("2000")
+        until_gone(admin, "bob")
+        assert admin.ask("EXISTS", "client-1") == 0
+        assert 97900 <= int(str(admin.ask("TTL", "carol"))) <= 98000
+        clock.unlink()
+        assert 97900 <= int(str(admin.ask("TTL", "carol"))) <= 98000
+    server.environment = {}
+    server.restart()
 
 
 def test_the_journal_is_written_anew(server: Server, admin: Client) -> None:

@@ -1,16 +1,20 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Figures for Prometheus: true, in its format, and not to be had from elsewhere nor to be abused."""
 
+import hashlib
 import re
 import socket
 import subprocess
 import time
+from pathlib import Path
 
 import prometheus
 import pytest
 from keycached import ALICE, BOB, NAMES, Server, encoded
 
 WAIT_SECONDS = 30.0
+KEYCACHE_ID_BYTES = 64
+KEYCACHE_KEY_BYTES = 32
 GET = b"GET /metrics HTTP/1.1\r\nHost: localhost\r\nAccept: */*\r\n\r\n"
 
 
@@ -142,6 +146,24 @@ def test_how_long_requests_take(server: Server, port: int) -> None:
     assert info["latency_tee_seal_us"].startswith("count=7,") and "latency_get_us" not in info
 
 
+def test_more_requests_in_a_turn_than_are_known_by_their_time(server: Server, port: int) -> None:
+    """While the TA keeps everyone waiting, 40 connections send what is answered in one turn then. Each counts."""
+    clients = [server.connect("alice") for _ in range(40)]
+    with server.connect("bob") as bob:
+        (server.folder / "tee.slow").touch()
+        bob.send(encoded("EXISTS", "bob"))
+        while (server.folder / "tee.slow").exists():
+            time.sleep(0.01)
+        for one in clients:
+            one.send(encoded("PING") * 64)
+        assert bob.reply() == 1
+    for one in clients:
+        assert [one.reply() for _ in range(64)] == ["PONG"] * 64
+        one.socket.close()
+    samples = scrape(port)["keycache_command_duration_seconds"].samples
+    assert samples["keycache_command_duration_seconds_count", (("command", "PING"),)] == 40 * 64
+
+
 def test_a_slow_call_is_seen(server: Server) -> None:
     """Half a second that the TA takes is in the right step of both histograms."""
     server.restart("--allow-get", "--metrics", "0", "--tee-timeout", "20")
@@ -159,6 +181,32 @@ def test_a_slow_call_is_seen(server: Server) -> None:
     info = server.info()
     for name in ("latency_exists_us", "latency_tee_exists_us"):
         assert int(dict(part.split("=") for part in info[name].split(","))["p50"]) > 500_000
+
+
+def test_keys_that_wear(server: Server, port: int) -> None:
+    """Three quarters of what a key may seal, written into secure storage: INFO warns, and the figures say so."""
+    assert "warning" not in server.info()
+    assert server.end()[0] == 0
+    for name, counted in (("alice", 2850), ("bob", 2849)):
+        (bucket,) = (one for one in server.folder.glob("tee/**/*") if one.is_file() and slot_of(name, one))
+        data = bytearray(bucket.read_bytes()[:-32])
+        at = slot_of(name, bucket) + KEYCACHE_ID_BYTES + KEYCACHE_KEY_BYTES
+        data[at : at + 4] = counted.to_bytes(4, "little")
+        bucket.write_bytes(data + hashlib.sha256(data).digest())
+    server.start()
+    port = port_of(server)
+    info = server.info()
+    assert (info["keys_wearing"], info["keys_worn"], info["keys"]) == ("1", "0", "3")
+    assert info["warning"].startswith("1 keys have sealed three quarters of what they may, 0 of them are worn out")
+    assert scrape(port)["keycache_keys_wearing"].value() == 1
+    with server.connect() as admin:
+        assert admin.ask("SET", "alice", BOB) == "OK"
+    assert "warning" not in server.info()
+
+
+def slot_of(name: str, bucket: Path) -> int:
+    """Where a client's id stands in a bucket of the shim's storage: 0 is nowhere."""
+    return max(bucket.read_bytes().find(name.encode().ljust(KEYCACHE_ID_BYTES, b"\0")), 0)
 
 
 def test_no_names(server: Server, port: int) -> None:
