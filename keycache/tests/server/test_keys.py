@@ -264,6 +264,15 @@ def test_a_previous_key_opens_what_it_sealed(server: Server, options: tuple[str,
         assert works() == [False, False]
 
 
+def test_a_key_that_is_set_once_more_is_not_its_own_previous_one(server: Server, alice: Client, admin: Client) -> None:
+    """Who did not hear an answer asks again: that must not cost the key before."""
+    old = message_of(alice.ask("SEAL", "alice", PLAIN))
+    for _ in range(3):
+        assert admin.ask("SET", "alice", OTHER, "KEEP", "1000", "USE", "seal,open") == "OK"
+        assert alice.ask("OPEN", "alice", *old) == PLAIN
+    assert server.info()["keys_previous"] == "1"
+
+
 @pytest.mark.parametrize("shadow", ["kept", "lost", "old"])
 def test_a_previous_key_outlives_a_restart(server: Server, alice: Client, admin: Client, shadow: str) -> None:
     folder = server.folder / "shadow"
