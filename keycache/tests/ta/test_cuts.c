@@ -262,8 +262,41 @@ static unsigned int cut_others(const char *aside)
 	return cuts;
 }
 
+/* A storage that a TA of version 1.1 left is taken over as a whole or not at all: its keys and records stay good. */
+static unsigned int cut_take_over(const char *aside, const struct keycache_record *sealed)
+{
+	enum { FORMAT = 4, BYTES = 48 };
+	const struct keycache_offer offer = offer_of(sealed);
+	bool was_cut = true;
+	unsigned int step;
+
+	for (step = 1; was_cut; step++) {
+		remove_storage(folder());
+		restore_storage(aside);
+		keep_storage(aside);
+		forge("ree", "meta", FORMAT, 1);
+		cut_object("ree", "meta", BYTES);
+		CHECK(!shim_start(folder()));
+		shim_cut(step);
+		was_cut = configure(KEYCACHE_REE, KEYCACHE_POLICY_NONE, 0, 0, 0) == TEE_ERROR_TARGET_DEAD;
+		shim_cut(0);
+		shim_crash();
+		begin();
+		EXPECT(use("other", &offer), TEE_SUCCESS);
+		EXPECT(state_of("other").current, 3);
+		authority_free(&authority);
+		authority_make(&authority);
+		EXPECT(trust_it(), TEE_SUCCESS);
+		EXPECT(enrol_old(1, 1, 0, false), TEE_SUCCESS);
+		shim_stop();
+	}
+	CHECK(step - 2 >= 4);
+	return step - 2;
+}
+
 void test_power_cuts_within_rights(void)
 {
+	struct keycache_record others;
 	char aside[4096];
 	unsigned int points = 0;
 	unsigned int i;
@@ -286,8 +319,10 @@ void test_power_cuts_within_rights(void)
 	authority_make(&authority);
 	EXPECT(set_as("other", 3, 0, 0, records, &count), TEE_SUCCESS);
 	shim_stop();
+	others = records[0];
 	keep_storage(aside);
 	points += cut_others(aside);
+	points += cut_take_over(aside, &others);
 	authority_free(&authority);
 	remove_storage(aside);
 	printf("     %u cuts\n", points);

@@ -43,6 +43,20 @@ _RUNTIME = (
     "libuv1t64",
     "redis-tools",
 )
+# Of the TA's tests, what `keycache-attempts` is made of.
+_ATTEMPTS = tuple(
+    f"tests/ta/{name}"
+    for name in (
+        "attempts.c",
+        "attempts.h",
+        "authority.c",
+        "authority.h",
+        "commands.c",
+        "test.h",
+        "shim/shim.h",
+        "shim/tee_internal_api.h",
+    )
+)
 # How a signed TA begins, and within how many bytes it names its UUID.
 _TA_MAGIC = b"HSTO"
 _TA_HEADERS_BYTES = 4096
@@ -64,7 +78,7 @@ def programs_recipe() -> Recipe:
         script="keycache.sh",
         outputs=("built/root/sbin/keycached", "built/dev/lib/libkeycache.a"),
         packages=_RUNTIME,
-        trees=_trees("Makefile", "include", "server", "client", "tests/device", "tests/ta"),
+        trees=_trees("Makefile", "include", "server", "client", "tests/device", *_ATTEMPTS),
         helpers=("keycache-build.sh",),
         architecture=ARCHITECTURE,
     )
