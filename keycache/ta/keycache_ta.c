@@ -562,7 +562,8 @@ static TEE_Result may_become(uint8_t from, uint8_t to)
 {
 	if ((from ^ to) & KEYCACHE_ENROLLED)
 		return KEYCACHE_USE_DENIED;
-	if (from & KEYCACHE_NO_OPEN && (to & (KEYCACHE_NO_OPEN | KEYCACHE_GETTABLE)) != KEYCACHE_NO_OPEN)
+	/* Which cannot be got either: see keys_flags(). */
+	if (from & KEYCACHE_NO_OPEN && !(to & KEYCACHE_NO_OPEN))
 		return KEYCACHE_USE_DENIED;
 	return TEE_SUCCESS;
 }

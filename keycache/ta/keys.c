@@ -326,7 +326,7 @@ TEE_Result keys_use(const struct id *id, const struct keycache_offer *offer, str
 
 bool keys_paired(const struct slot *slot)
 {
-	return meta.trusted && !TEE_MemCompare(slot->paired, device, sizeof(slot->paired));
+	return !TEE_MemCompare(slot->paired, device, sizeof(slot->paired));
 }
 
 /*

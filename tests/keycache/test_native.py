@@ -85,6 +85,10 @@ def test_its_own_tests_pass(root: Lab, name: str, words: Sequence[str]) -> None:
         text = make(root, folder, *words)
     if "check-ta" in words:
         assert "ok   power_cuts" in text
+        # The page has what was tried, as it was told.
+        tried = [line for line in text.splitlines() if line.startswith("| ")]
+        page = (paths.KEYCACHE / "tests/ATTEMPTS.md").read_text(encoding="utf-8").splitlines()
+        assert [line for line in page if line.startswith("| ")][1:] == tried
     else:
         assert " passed" in text
         assert " skipped" not in text, "the root has all that they need"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""What keys are for, keys that the TEE makes, and previous keys: what was sealed before a key was replaced stays readable."""
+"""What keys are for, keys that the TEE makes, and previous keys: what these sealed stays readable."""
 
 import time
 from collections.abc import Iterator
@@ -202,7 +202,9 @@ def test_a_key_that_nobody_sees(server: Server, admin: Client, alice: Client) ->
     assert server.info()["keys"] == "3"
 
 
-@pytest.mark.parametrize("options", [("--policy", "none"), ("--policy", "lru"), ("--policy", "smart", "--bound", "256")])
+@pytest.mark.parametrize(
+    "options", [("--policy", "none"), ("--policy", "lru"), ("--policy", "smart", "--bound", "256")]
+)
 def test_a_previous_key_opens_what_it_sealed(server: Server, options: tuple[str, ...]) -> None:
     server.restart("--allow-get", *options)
     server.write_list(LIST)

@@ -263,6 +263,40 @@ bool client_takes(EVP_PKEY *client, const struct keycache_enrolment *enrolment,
 			key);
 }
 
+void client_is_given(EVP_PKEY *own, EVP_PKEY *client, const struct keycache_enrolment *enrolment, unsigned int number,
+		     struct keycache_handover *handover)
+{
+	const size_t before = offsetof(struct keycache_enrolment, signature);
+	uint8_t info[sizeof(*enrolment) + KEYCACHE_POINT_BYTES];
+	uint8_t point[KEYCACHE_POINT_BYTES];
+	uint8_t key[KEYCACHE_KEY_BYTES];
+	uint8_t with[32];
+	uint8_t z[2 * Z_BYTES];
+
+	point_of(client, point);
+	point_of(own, handover->point);
+	memcpy(info, enrolment, before);
+	memcpy(info + before, handover->point, sizeof(handover->point));
+	/* The TA's own half of it takes the TA's pair: this is the best there is. */
+	agree(own, point, z);
+	agree(own, point, z + Z_BYTES);
+	derive(z, sizeof(z), info, before + sizeof(handover->point), with);
+	make_key(number, key);
+	must(RAND_bytes(handover->nonce, sizeof(handover->nonce)) == 1);
+	seal_key(with, handover->nonce, info, before + sizeof(handover->point), key, handover->sealed, handover->tag);
+}
+
+bool authority_unwraps(EVP_PKEY *own, const struct keycache_enrolment *enrolment, uint8_t key[KEYCACHE_KEY_BYTES])
+{
+	const size_t before = offsetof(struct keycache_enrolment, nonce);
+	uint8_t with[32];
+	uint8_t z[Z_BYTES];
+
+	agree(own, enrolment->point, z);
+	derive(z, sizeof(z), enrolment, before, with);
+	return open_key(with, enrolment->nonce, enrolment, before, enrolment->sealed, enrolment->tag, key);
+}
+
 bool authority_opens(const struct authority *authority, const struct keycache_backup *backup,
 		     const struct keycache_saved *saved, uint8_t key[KEYCACHE_KEY_BYTES])
 {

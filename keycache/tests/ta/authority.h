@@ -36,6 +36,11 @@ TEE_Result authority_enrol(const struct authority *authority, const char *id, un
 /* What a client learns of a handover. */
 bool client_takes(EVP_PKEY *client, const struct keycache_enrolment *enrolment,
 		  const struct keycache_handover *handover, uint8_t key[KEYCACHE_KEY_BYTES]);
+/* What somebody seals for a client's point who is not the TA, and has the pair `own`. */
+void client_is_given(EVP_PKEY *own, EVP_PKEY *client, const struct keycache_enrolment *enrolment, unsigned int number,
+		     struct keycache_handover *handover);
+/* Opens a wrapped key as the TA does, with a pair that is not its own. */
+bool authority_unwraps(EVP_PKEY *own, const struct keycache_enrolment *enrolment, uint8_t key[KEYCACHE_KEY_BYTES]);
 bool authority_opens(const struct authority *authority, const struct keycache_backup *backup,
 		     const struct keycache_saved *saved, uint8_t key[KEYCACHE_KEY_BYTES]);
 

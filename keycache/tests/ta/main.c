@@ -76,6 +76,7 @@ int main(int argc, char **argv)
 		TEST(enrolment),
 		TEST(enrolment_changes),
 		TEST(serials),
+		TEST(compromised_normal_world),
 		TEST(handover),
 		TEST(backup),
 		TEST(format_1),

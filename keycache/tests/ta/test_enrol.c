@@ -5,6 +5,7 @@
 #include <stddef.h>
 #include <stdlib.h>
 
+#include "attempts.h"
 #include "authority.h"
 #include "curve.h"
 
@@ -541,6 +542,7 @@ void test_backup(void)
 	static unsigned int seen[2][CLIENTS];
 	struct keycache_backup *part = (struct keycache_backup *)room;
 	struct keycache_saved *saved = (struct keycache_saved *)(part + 1);
+	struct keycache_trust first;
 	struct authority stranger;
 	struct authority forger;
 	uint8_t due[32];
@@ -552,9 +554,14 @@ void test_backup(void)
 	EXPECT(set_number("early", 1, &records[0]), TEE_SUCCESS);
 	EXPECT(set_number("waits", 1, &records[0]), TEE_SUCCESS);
 	EXPECT(set_as("waits", 2, KEYCACHE_RELAXED, 0, records, &count), TEE_SUCCESS);
-	shim_stop();
-	begin(0);
-	EXPECT(configure(KEYCACHE_REE, KEYCACHE_POLICY_NONE, 0, 0, 0), TEE_SUCCESS);
+	authority_make(&authority);
+	first = authority_trust(NULL, &authority, 1);
+	/* What waits was set before; if it cannot be written, there is no authority yet. */
+	shim_fail(1, TEE_ERROR_STORAGE_NO_SPACE, false);
+	EXPECT(trust(&first), TEE_ERROR_STORAGE_NO_SPACE);
+	EXPECT(enrol_number("waits", 3, 0, 1), KEYCACHE_UNTRUSTED);
+	EXPECT(trust(&first), TEE_SUCCESS);
+	EXPECT(stats().waiting, 0);
 	authority_make(&stranger);
 	for (i = 0; i < CLIENTS; i++) {
 		if (i % 10)
@@ -664,4 +671,21 @@ void test_format_1(void)
 	cut_object("ree", "meta", BYTES);
 	CHECK(!shim_start(folder()));
 	EXPECT(configure(KEYCACHE_REE, KEYCACHE_POLICY_NONE, 0, 0, 0), TEE_ERROR_BAD_FORMAT);
+}
+
+static void lose_bucket(const char *id)
+{
+	char object[16];
+
+	shim_stop();
+	(void)snprintf(object, sizeof(object), "bucket-%02u", bucket_of(id));
+	damage("ree", object);
+	CHECK(!shim_start(folder()));
+}
+
+/* It prints tests/ATTEMPTS.md's table. */
+void test_compromised_normal_world(void)
+{
+	CHECK(!shim_start(folder()));
+	EXPECT(attempts_make(attempt_print, lose_bucket), attempts_count(true));
 }

@@ -64,7 +64,7 @@ def programs_recipe() -> Recipe:
         script="keycache.sh",
         outputs=("built/root/sbin/keycached", "built/dev/lib/libkeycache.a"),
         packages=_RUNTIME,
-        trees=_trees("Makefile", "include", "server", "client"),
+        trees=_trees("Makefile", "include", "server", "client", "tests/device", "tests/ta"),
         helpers=("keycache-build.sh",),
         architecture=ARCHITECTURE,
     )
@@ -146,9 +146,10 @@ def _store(notify: Notify) -> ImageStore:
 def programs(notify: Notify = _silent) -> Path:
     """A folder with the key cache's files for a measured machine, cross-compiled for arm64.
 
-    `root/` is laid over an initramfs: sbin/keycached, bin/{keycache,redis-cli,redis-benchmark}, and in lib/ their
-    shared libraries that the initramfs lacks. `dev/` has include/ and lib/ (libkeycache.a and the libraries it is
-    linked with) for programs of other recipes. The same sources give the same bytes; the folder has nothing else.
+    `root/` is laid over an initramfs: sbin/keycached, bin/{keycache,keycache-attempts,redis-cli,redis-benchmark}, and
+    in lib/ their shared libraries that the initramfs lacks. `dev/` has include/ and lib/ (libkeycache.a and the
+    libraries it is linked with) for programs of other recipes. The same sources give the same bytes; the folder has
+    nothing else.
 
     Raises WorldwiseError if the root or the programs cannot be built.
     """
