@@ -139,6 +139,7 @@ static void set_keys(void)
 
 static void clean(void)
 {
+	char problem[256];
 	uint32_t next = 0;
 	char ids[4096];
 
@@ -150,6 +151,10 @@ static void clean(void)
 			(void)service_delete(&service, ids + at);
 		}
 	} while (next);
+	/* Nor do they end any more. */
+	expiry_close(service.expiry);
+	service.expiry = expiry_open(-1, problem, sizeof(problem));
+	must(service.expiry != NULL, "no deadlines");
 	/* The policy's slots are others' now. */
 	POLICY_SMART.destroy(service.policy);
 	service.policy = NULL;
@@ -179,9 +184,11 @@ int LLVMFuzzerInitialize(int *argc, char ***argv)
 	service.acl = acl_read(folder, problem, sizeof(problem));
 	service.shadow = shadow_open(NULL, problem, sizeof(problem));
 	service.expiry = expiry_open(-1, problem, sizeof(problem));
+	service.audit = audit_open("/dev/null", true, problem, sizeof(problem));
 	service.smart = true;
 	service.relaxed = true;
-	must(service.acl && service.shadow && service.expiry && !tee_open(&service.tee, &setup), "no TA");
+	must(service.acl && service.shadow && service.expiry && service.audit && !tee_open(&service.tee, &setup),
+	     "no TA");
 	name_authority();
 	set_keys();
 	return 0;

@@ -115,6 +115,37 @@ def test_changes(server: Server, log: Path, admin: Client) -> None:
         assert lines(log, event="SET")[-1]["from"] == f"client-{number}"
 
 
+def test_changes_of_uses_and_of_trust(server: Server, log: Path, admin: Client) -> None:
+    assert admin.ask("GENERATE", "client-1", "32", "USE", "seal,from") == "OK"
+    assert only(log, event="GENERATE") == change("GENERATE", "client-1")
+    assert admin.ask("SET", "client-2", BOB) == "OK"
+    assert admin.ask("SET", "client-2", BOB[::-1], "KEEP", "1000") == "OK"
+    assert admin.ask("FORGET", "client-2") == 1
+    assert admin.ask("FORGET", "client-2") == 0
+    assert [one["outcome"] for one in lines(log, event="FORGET", **{"from": "client-2"})] == ["OK", "NOKEY"]
+    assert lines(log, event="FORGET")[-1]["why"] == "no previous key"
+    assert admin.ask("SET", "client-2", BOB, "KEEP", "1") == "OK"
+    end = time.monotonic() + WAIT_SECONDS
+    while not lines(log, event="forgotten"):
+        assert time.monotonic() < end
+        time.sleep(0.1)
+    assert only(log, event="forgotten") == {
+        "kind": "change",
+        "event": "forgotten",
+        "from": "client-2",
+        "outcome": "OK",
+    }
+    for name in ("ENROL", "TRUST"):
+        assert str(admin.ask(name, SECRET)).startswith("ERR that is no statement")
+        assert lines(log, event=name)[-1]["kind"] == "refusal"
+    # What a key is not for.
+    with server.connect("broker") as broker:
+        assert isinstance(broker.ask("SEAL", "client-1", SECRET), list)
+        assert str(broker.ask("OPEN", "client-1", bytes(12), bytes(32))).startswith("NOUSE")
+    got = only(log, event="OPEN")
+    assert (got["kind"], got["outcome"], got["client"], got["from"]) == ("refusal", "NOUSE", "broker", "client-1")
+
+
 def test_why_it_was_refused(server: Server, log: Path, alice: Client) -> None:
     """The client hears that there is no such key; who reads the log hears more."""
     message = alice.ask("SEAL", "alice", SECRET)
@@ -366,6 +397,8 @@ def test_standard_error(server: Server) -> None:
 
 def test_a_full_disk(server: Server, log: Path, admin: Client) -> None:
     """The server goes on, says it once, and counts what is lost; no line is half there."""
+    # TLS 1.3 lets a client go on before the server has said that it came.
+    assert admin.ask("PING") == "PONG"
     # Longer than any other file of the server: only it is too long then.
     log.write_text('{"event":"x"}\n' * 20000)
     assert server.process

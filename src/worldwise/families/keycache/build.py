@@ -101,7 +101,10 @@ def packages_recipe(ta: Path | None = None, mosquitto: Path | None = None) -> Re
         name="keycache-packages",
         script="keycache-packages.sh",
         outputs=(),
-        trees=_trees("DESIGN.md", "Makefile", "OPERATING.md", "README.md", "client", "debian", "include", "server")
+        trees=_trees(
+            *("DESIGN.md", "ENROLMENT.md", "Makefile", "OPERATING.md", "README.md"),
+            *("client", "debian", "include", "server"),
+        )
         | ({"keycache.ta": ta} if ta else {})
         | ({"mosquitto": mosquitto / "include"} | _trees("mosquitto") if mosquitto else {}),
         settings={"ARCHITECTURE": ARCHITECTURE},
