@@ -22,6 +22,8 @@
 #define DEFAULT_TIMEOUT_MS 10000u
 #define NONCE_BYTES 12u
 #define WORDS 6
+#define TERMS_WORDS 6
+#define NUMBER_BYTES 12
 #define RELAY_WORDS 5
 
 struct keycache {
@@ -217,8 +219,9 @@ static const struct {
 	enum keycache_error error;
 } codes[] = {
 	{ "NOKEY ", KEYCACHE_NO_SUCH_KEY }, { "BADTAG ", KEYCACHE_NOT_GENUINE }, { "NOPERM ", KEYCACHE_REFUSED },
-	{ "NOAUTH ", KEYCACHE_REFUSED },    { "NOGET ", KEYCACHE_REFUSED },      { "TRYAGAIN ", KEYCACHE_AGAIN },
-	{ "OOM ", KEYCACHE_NO_SPACE },
+	{ "NOAUTH ", KEYCACHE_REFUSED },    { "NOGET ", KEYCACHE_REFUSED },      { "NOUSE ", KEYCACHE_REFUSED },
+	{ "ENROLLED ", KEYCACHE_REFUSED },  { "UNTRUSTED ", KEYCACHE_REFUSED },  { "OLD ", KEYCACHE_REFUSED },
+	{ "TRYAGAIN ", KEYCACHE_AGAIN },    { "OOM ", KEYCACHE_NO_SPACE },
 };
 
 /* Of the text of an error reply. */
@@ -299,17 +302,203 @@ enum keycache_error keycache_ping(struct keycache *handle)
 	return error;
 }
 
-enum keycache_error keycache_set(struct keycache *handle, const char *id, const void *key, size_t size)
+/* What is answered with OK. */
+static enum keycache_error tell(struct keycache *handle, const struct word *words, size_t count)
 {
-	const struct word words[] = { word("SET"), word(id), { key, size } };
 	redisReply *reply;
-	enum keycache_error error = ask(handle, words, 3, &reply);
+	enum keycache_error error = ask(handle, words, count, &reply);
 
 	if (error)
 		return error;
 	if (reply->type != REDIS_REPLY_STATUS)
 		return unexpected(handle, reply);
 	drop(reply);
+	return KEYCACHE_OK;
+}
+
+struct terms_words {
+	struct word words[TERMS_WORDS];
+	char keep[NUMBER_BYTES];
+	char lifetime[NUMBER_BYTES];
+	size_t count;
+};
+
+static void write_terms(struct terms_words *written, const struct keycache_terms *terms, bool with_use)
+{
+	*written = (struct terms_words){ 0 };
+	if (terms && terms->use && with_use) {
+		written->words[written->count++] = word("USE");
+		written->words[written->count++] = word(terms->use);
+	}
+	if (terms && terms->keep) {
+		(void)snprintf(written->keep, sizeof(written->keep), "%u", terms->keep);
+		written->words[written->count++] = word("KEEP");
+		written->words[written->count++] = word(written->keep);
+	}
+	if (terms && terms->lifetime) {
+		(void)snprintf(written->lifetime, sizeof(written->lifetime), "%u", terms->lifetime);
+		written->words[written->count++] = word("EX");
+		written->words[written->count++] = word(written->lifetime);
+	}
+}
+
+enum keycache_error keycache_set_terms(struct keycache *handle, const char *id, const void *key, size_t size,
+				       const struct keycache_terms *terms)
+{
+	struct word words[3 + TERMS_WORDS] = { word("SET"), word(id), { key, size } };
+	struct terms_words written;
+
+	write_terms(&written, terms, true);
+	memcpy(words + 3, written.words, sizeof(written.words));
+	return tell(handle, words, 3 + written.count);
+}
+
+enum keycache_error keycache_set(struct keycache *handle, const char *id, const void *key, size_t size)
+{
+	return keycache_set_terms(handle, id, key, size, NULL);
+}
+
+enum keycache_error keycache_generate(struct keycache *handle, const char *id, unsigned size,
+				      const struct keycache_terms *terms)
+{
+	struct word words[3 + TERMS_WORDS] = { word("GENERATE"), word(id) };
+	struct terms_words written;
+	char number[NUMBER_BYTES];
+
+	(void)snprintf(number, sizeof(number), "%u", size);
+	words[2] = word(number);
+	write_terms(&written, terms, true);
+	memcpy(words + 3, written.words, sizeof(written.words));
+	return tell(handle, words, 3 + written.count);
+}
+
+enum keycache_error keycache_trust(struct keycache *handle, const void *statement, size_t size)
+{
+	const struct word words[] = { word("TRUST"), { statement, size } };
+
+	return tell(handle, words, 2);
+}
+
+enum keycache_error keycache_enrol(struct keycache *handle, const void *statement, size_t size,
+				   const struct keycache_terms *terms, void *handover, size_t *handover_size)
+{
+	struct word words[2 + TERMS_WORDS] = { word("ENROL"), { statement, size } };
+	enum keycache_error error;
+	struct terms_words written;
+	redisReply *reply;
+	size_t room = *handover_size;
+
+	*handover_size = 0;
+	write_terms(&written, terms, false);
+	memcpy(words + 2, written.words, sizeof(written.words));
+	error = ask(handle, words, 2 + written.count, &reply);
+	if (error)
+		return error;
+	if (reply->type != REDIS_REPLY_STATUS && reply->type != REDIS_REPLY_STRING)
+		return unexpected(handle, reply);
+	if (reply->type == REDIS_REPLY_STRING) {
+		*handover_size = reply->len;
+		if (reply->len <= room)
+			memcpy(handover, reply->str, reply->len);
+		else
+			error = fail(handle, KEYCACHE_NO_SPACE, "the buffer is too small", NULL);
+	}
+	drop(reply);
+	return error;
+}
+
+/* The value of a name in a map, as RESP2 has it: a list of both in turn. */
+static const redisReply *value_of(const redisReply *map, const char *name)
+{
+	if (map->type == REDIS_REPLY_ARRAY)
+		for (size_t i = 0; i + 1 < map->elements; i += 2)
+			if (map->element[i]->type == REDIS_REPLY_STRING && !strcmp(map->element[i]->str, name))
+				return map->element[i + 1];
+	return NULL;
+}
+
+/* A point, or nothing, which is zeros. */
+static bool point_of(const redisReply *map, const char *name, uint8_t point[64])
+{
+	const redisReply *value = value_of(map, name);
+
+	memset(point, 0, 64);
+	if (!value || value->type != REDIS_REPLY_STRING || (value->len && value->len != 64))
+		return false;
+	if (value->len)
+		memcpy(point, value->str, 64);
+	return true;
+}
+
+enum keycache_error keycache_identity(struct keycache *handle, struct keycache_device *device)
+{
+	const struct word words[] = { word("IDENTITY") };
+	redisReply *reply;
+	enum keycache_error error = ask(handle, words, 1, &reply);
+
+	if (error)
+		return error;
+	if (!point_of(reply, "device", device->point) || !point_of(reply, "signer", device->signer) ||
+	    !point_of(reply, "backup", device->backup))
+		return unexpected(handle, reply);
+	drop(reply);
+	return KEYCACHE_OK;
+}
+
+enum keycache_error keycache_keyinfo(struct keycache *handle, const char *id, char **text)
+{
+	const struct word words[] = { word("KEYINFO"), word(id) };
+	redisReply *reply;
+	enum keycache_error error = ask(handle, words, 2, &reply);
+	size_t size = 0;
+	FILE *lines;
+
+	*text = NULL;
+	if (error)
+		return error;
+	lines = open_memstream(text, &size);
+	if (!lines) {
+		drop(reply);
+		return fail(handle, KEYCACHE_ARGUMENT, "out of memory", NULL);
+	}
+	for (size_t i = 0; reply->type == REDIS_REPLY_ARRAY && i + 1 < reply->elements; i += 2) {
+		const redisReply *value = reply->element[i + 1];
+
+		if (reply->element[i]->type != REDIS_REPLY_STRING)
+			continue;
+		(void)fprintf(lines, "%s:", reply->element[i]->str);
+		if (value->type == REDIS_REPLY_INTEGER)
+			(void)fprintf(lines, "%lld\n", value->integer);
+		else
+			(void)fprintf(lines, "%s\n", value->str ? value->str : "");
+	}
+	drop(reply);
+	if (fclose(lines))
+		return fail(handle, KEYCACHE_ARGUMENT, "out of memory", NULL);
+	return KEYCACHE_OK;
+}
+
+enum keycache_error keycache_backup(struct keycache *handle, bool (*each)(const void *part, size_t size, void *context),
+				    void *context)
+{
+	char cursor[24] = "0";
+	bool more = true;
+
+	do {
+		const struct word words[] = { word("BACKUP"), word(cursor) };
+		redisReply *reply;
+		enum keycache_error error = ask(handle, words, 2, &reply);
+
+		if (error)
+			return error;
+		if (reply->type != REDIS_REPLY_ARRAY || reply->elements != 2 ||
+		    reply->element[0]->type != REDIS_REPLY_STRING || reply->element[0]->len >= sizeof(cursor) ||
+		    reply->element[1]->type != REDIS_REPLY_STRING)
+			return unexpected(handle, reply);
+		memcpy(cursor, reply->element[0]->str, reply->element[0]->len + 1);
+		more = each(reply->element[1]->str, reply->element[1]->len, context);
+		drop(reply);
+	} while (more && strcmp(cursor, "0") != 0);
 	return KEYCACHE_OK;
 }
 
@@ -362,6 +551,14 @@ enum keycache_error keycache_del(struct keycache *handle, const char *id)
 	enum keycache_error error = count_of(handle, "DEL", id, &one);
 
 	return error || one ? error : fail(handle, KEYCACHE_NO_SUCH_KEY, "no such key", NULL);
+}
+
+enum keycache_error keycache_forget(struct keycache *handle, const char *id)
+{
+	bool one = false;
+	enum keycache_error error = count_of(handle, "FORGET", id, &one);
+
+	return error || one ? error : fail(handle, KEYCACHE_NO_SUCH_KEY, "no previous key", NULL);
 }
 
 enum keycache_error keycache_exists(struct keycache *handle, const char *id, bool *exists)

@@ -59,6 +59,43 @@ const char *keycache_text(const struct keycache *handle);
 enum keycache_error keycache_ping(struct keycache *handle);
 /* 16 or 32 bytes. For administrators. */
 enum keycache_error keycache_set(struct keycache *handle, const char *id, const void *key, size_t size);
+/* Of a key that is set. Zeros: for every use and for ever, and the key that it replaces is of no use any more. */
+struct keycache_terms {
+	const char *use;   /* what it is for, as the server's USE has it: "seal,to,named"; NULL: everything */
+	unsigned keep;     /* for so many seconds the key that it replaces goes on opening what it sealed */
+	unsigned lifetime; /* after so many seconds it is deleted; 0: never */
+};
+
+/* NULL as the terms: zeros. For administrators, as all that sets keys or tells about them. */
+enum keycache_error keycache_set_terms(struct keycache *handle, const char *id, const void *key, size_t size,
+				       const struct keycache_terms *terms);
+/* A key of 16 or 32 bytes that the TEE makes and nobody sees. */
+enum keycache_error keycache_generate(struct keycache *handle, const char *id, unsigned size,
+				      const struct keycache_terms *terms);
+/* The previous key opens nothing any more. */
+enum keycache_error keycache_forget(struct keycache *handle, const char *id);
+/* What a key is for, and so on: lines of a name, a colon and a value; to be freed. */
+enum keycache_error keycache_keyinfo(struct keycache *handle, const char *id, char **text);
+
+/* Points of P-256, x and y. Of the device's TEE, and of its authority's two pairs, or zeros. */
+struct keycache_device {
+	uint8_t point[64];
+	uint8_t signer[64];
+	uint8_t backup[64];
+};
+
+enum keycache_error keycache_identity(struct keycache *handle, struct keycache_device *device);
+/* Statements of an authority, as `keycache authority` makes them. */
+enum keycache_error keycache_trust(struct keycache *handle, const void *statement, size_t size);
+/*
+ * `terms`: what the key is for says the statement. `handover`: a generated key on its way to its client, sealed for it, and in
+ * *handover_size what there is room for, then its size: 0 if the statement asks for none.
+ */
+enum keycache_error keycache_enrol(struct keycache *handle, const void *statement, size_t size,
+				   const struct keycache_terms *terms, void *handover, size_t *handover_size);
+/* Calls `each` for every part of a backup, one behind the other. They are sealed for the authority. False: enough. */
+enum keycache_error keycache_backup(struct keycache *handle, bool (*each)(const void *part, size_t size, void *context),
+				    void *context);
 /* In `size` what there is room for, then what was written. So below, too. */
 enum keycache_error keycache_get(struct keycache *handle, const char *id, void *key, size_t *size);
 enum keycache_error keycache_del(struct keycache *handle, const char *id);
@@ -104,12 +141,15 @@ enum keycache_error keycache_info(struct keycache *handle, char **text);
 /*
  * Messages of an MQTT broker that relays what it cannot read (mosquitto/): a payload names its sender, and a message follows
  * that is sealed by the sender's key or, once it was relayed, by the receiver's. What stands before the message is its additional
- * data: on the way nobody gives it another sender. No server is asked.
+ * data, and in the second of two formats the topic as well: on the way nobody gives it another sender, nor another topic. The
+ * topic is not in the payload: who opens it says by which one it came. No server is asked.
  */
 #define KEYCACHE_PAYLOAD_HEAD (4 + KEYCACHE_NAME) /* bytes of a payload besides its message, at most */
+#define KEYCACHE_MOST_TOPIC (KEYCACHE_MOST_AAD - KEYCACHE_PAYLOAD_HEAD)
 
 /* What is in a payload: pointers into it. */
 struct keycache_payload {
+	bool has_topic;   /* its topic is additional data, too */
 	const void *head; /* what stands before the message */
 	size_t head_size;
 	const char *sender; /* no zero ends it */
@@ -120,12 +160,22 @@ struct keycache_payload {
 
 /* False if it is none: another format, a sender that is no id, a message of a size that none has. */
 bool keycache_payload_read(struct keycache_payload *payload, const void *bytes, size_t size);
+/* The message's additional data, of a payload of this topic: at most KEYCACHE_MOST_AAD bytes. 0: the topic is too long. */
+size_t keycache_payload_aad(const struct keycache_payload *payload, const char *topic, void *aad);
 /* `key`: the sender's, 16 or 32 bytes; `out` has room for KEYCACHE_PAYLOAD_HEAD + KEYCACHE_OVERHEAD bytes more than `plain`. */
 enum keycache_error keycache_payload_seal(const char *sender, const void *key, size_t key_size, const void *plain,
 					  size_t plain_size, void *out, size_t *size);
 /* `key`: the receiver's; `plain` has room for as many bytes as the payload. Who sent it is in keycache_payload_read's answer. */
 enum keycache_error keycache_payload_open(const void *key, size_t key_size, const void *bytes, size_t bytes_size,
 					  void *plain, size_t *size);
+/*
+ * The same with the topic, of at most KEYCACHE_MOST_TOPIC bytes. Each of the two opens its own format alone: KEYCACHE_ARGUMENT for
+ * the other one, which keycache_payload_read tells apart.
+ */
+enum keycache_error keycache_payload_seal_topic(const char *sender, const char *topic, const void *key, size_t key_size,
+						const void *plain, size_t plain_size, void *out, size_t *size);
+enum keycache_error keycache_payload_open_topic(const char *topic, const void *key, size_t key_size, const void *bytes,
+						size_t bytes_size, void *plain, size_t *size);
 
 #ifdef __cplusplus
 }

@@ -10,60 +10,78 @@
 #include <unistd.h>
 
 #include "demo_ca.h"
-#include "keycache.h"
+#include "tool.h"
 
 #define DEMO_DAYS 3650
-#define PATH_BYTES 4096
-
-enum exit_code { DONE, NO, USAGE, UNREACHABLE, FAILED };
+#define KEY_BYTES 32
+#define ANY_WORDS (-1)
 
 static const char help[] = "usage: keycache [options] VERB ...\n"
 			   "\n"
+			   "Keys (administrators)\n"
 			   "  set ID                  set a key; its 16 or 32 bytes come from stdin, or --in\n"
 			   "  set ID --random         32 random bytes, which are printed nowhere\n"
-			   "  get ID                  its bytes (the server must have been started with --allow-get)\n"
+			   "  generate ID             a key that is made in the TEE and nobody sees\n"
+			   "    --use LIST            what the key is for, some of seal,open,from,to,get,named\n"
+			   "                          [seal,open,from,to,get]. from: its messages are re-encrypted,\n"
+			   "                          to: others' messages to it, named: only if they name it\n"
+			   "    --keep SECONDS        the key that is replaced goes on opening for so long\n"
+			   "    --expire SECONDS      the key is deleted after so long\n"
+			   "    --bytes 16|32         of a key that is made [32]\n"
+			   "  forget ID               the previous key, which --keep left, opens nothing any more\n"
 			   "  del ID\n"
 			   "  exists ID               exit code 0 or 1\n"
+			   "  keyinfo ID              what a key is for, its version, whether it has a previous one\n"
+			   "  scan                    all ids\n"
+			   "\n"
+			   "Messages\n"
 			   "  seal ID                 stdin to stdout: nonce, ciphertext and tag in one\n"
 			   "  open ID                 and back\n"
 			   "  reencrypt FROM TO       what was sealed for FROM, for TO\n"
-			   "  scan                    all ids\n"
+			   "  get ID                  the key's bytes (the server must have been started with\n"
+			   "                          --allow-get, and the key be for that)\n"
+			   "    --aad TEXT            what a message is about: to open it, or to re-encrypt it, takes\n"
+			   "                          the same text\n"
+			   "\n"
+			   "An authority outside of the device, which enrols keys that the device's normal world\n"
+			   "cannot read (no server needs to be there but for pair, enrol and restore)\n"
+			   "  authority DIR init      make one in the new folder DIR; --encrypt asks for a passphrase\n"
+			   "  authority DIR show      its fingerprints, and the devices that it knows\n"
+			   "  authority DIR pair      have the server's device trust it; compare the fingerprints\n"
+			   "    --fingerprint HEX, --yes   what the device's must be; do not ask\n"
+			   "  authority DIR enrol ID  give ID a key: from stdin, --in, --random, or --generate in the\n"
+			   "                          TEE; with --use, --named, --keep, --expire, --bytes as above\n"
+			   "    --for FILE            with --generate: the client's public key, who is handed the key\n"
+			   "                          over; what it gets is written to --out\n"
+			   "    --at-once             no previous key stays, whoever asks for it\n"
+			   "    --statement FILE      write a statement for `keycache enrol`, and ask no server\n"
+			   "  authority DIR restore FILE   enrol the keys of a backup on the server's device;\n"
+			   "                          --all: also those that were set by SET, and are set so again\n"
+			   "  authority DIR hand-on DIR2   have the device trust the authority in DIR2 in its place\n"
+			   "    --device NAME         which device, for all of these [device]\n"
+			   "    --passphrase-file FILE     in place of being asked\n"
+			   "  enrol FILE, trust FILE  bring an authority's statement to the server\n"
+			   "  handover FILE           what --for got: the key to --out, with --client-key FILE (the\n"
+			   "                          client's private key) and --device FILE (DIR/NAME.device)\n"
+			   "  identity                the fingerprints of the device and of its authority\n"
+			   "  backup                  all keys, sealed for the authority, to stdout or --out\n"
+			   "\n"
 			   "  info, ping\n"
 			   "  demo-ca DIR [NAME ...]  certificates to try with: server, admin, and alice and bob or\n"
 			   "                          the names given; an access list beside them\n"
+			   "    --days DAYS           how long these clients are valid [3650]\n"
 			   "\n"
 			   "  --host HOST, --port PORT     [127.0.0.1, 6380]\n"
 			   "  --name NAME                  in the server's certificate, if it is not the host\n"
 			   "  --cacert FILE, --cert FILE, --key FILE\n"
 			   "  --demo DIR --as NAME         these three from what demo-ca made [--as admin]\n"
-			   "  --aad TEXT                   what a message is about: to open it, or to re-encrypt\n"
-			   "                               it, takes the same text\n"
 			   "  --in FILE, --out FILE        in place of stdin and stdout\n"
 			   "  --hex                        keys and messages as hexadecimal digits\n"
-			   "  --days DAYS                  how long demo-ca's clients are valid [3650]\n"
 			   "\n"
 			   "Exit codes: 0 done, 1 no (no such key, or no right to it; not genuine), 2 usage,\n"
 			   "3 no connection, 4 refused or failed.\n";
 
-struct job {
-	struct keycache_address address;
-	const char *demo;
-	const char *as;
-	const char *aad;
-	const char *in;
-	const char *out;
-	bool random;
-	bool hex;
-	long days;
-	char paths[3][PATH_BYTES];
-	unsigned char bytes[2 * (KEYCACHE_MOST + KEYCACHE_OVERHEAD) + 2];
-	unsigned char result[KEYCACHE_MOST + KEYCACHE_OVERHEAD];
-	size_t size;
-	size_t result_size;
-	char *const *words;
-};
-
-static int usage(const char *what, const char *why)
+int tool_usage(const char *what, const char *why)
 {
 	(void)fprintf(stderr, "keycache: %s%s%s; see keycache --help\n", what, why ? ": " : "", why ? why : "");
 	return USAGE;
@@ -97,31 +115,31 @@ static bool from_hex(struct job *job)
 	return true;
 }
 
-static int read_in(struct job *job, bool hex)
+int tool_read(struct job *job, bool hex)
 {
 	FILE *file = job->in ? fopen(job->in, "re") : stdin;
 	bool good;
 
 	if (!file)
-		return usage(job->in, strerror(errno));
+		return tool_usage(job->in, strerror(errno));
 	job->size = fread(job->bytes, 1, sizeof(job->bytes), file);
 	good = !ferror(file) && job->size < sizeof(job->bytes);
 	if (job->in)
 		(void)fclose(file);
 	if (!good)
-		return usage("the input", "too long, or not to be read");
+		return tool_usage("the input", "too long, or not to be read");
 	if (hex && job->hex && !from_hex(job))
-		return usage("the input", "--hex expects pairs of hexadecimal digits");
+		return tool_usage("the input", "--hex expects pairs of hexadecimal digits");
 	return DONE;
 }
 
-static int write_out(const struct job *job, bool hex)
+int tool_write(const struct job *job, bool hex)
 {
 	FILE *file = job->out ? fopen(job->out, "we") : stdout;
 	bool good = true;
 
 	if (!file)
-		return usage(job->out, strerror(errno));
+		return tool_usage(job->out, strerror(errno));
 	if (hex && job->hex) {
 		for (size_t i = 0; i < job->result_size; i++)
 			good = good && fprintf(file, "%02x", job->result[i]) == 2;
@@ -137,7 +155,7 @@ static int write_out(const struct job *job, bool hex)
 	return FAILED;
 }
 
-static int report(const struct keycache *handle, enum keycache_error error)
+int tool_report(const struct keycache *handle, enum keycache_error error)
 {
 	if (!error)
 		return DONE;
@@ -156,36 +174,51 @@ static int report(const struct keycache *handle, enum keycache_error error)
 	}
 }
 
+int tool_read_key(struct job *job)
+{
+	if (!job->random)
+		return tool_read(job, true);
+	job->size = job->key_bytes;
+	if (RAND_bytes(job->bytes, (int)job->size) != 1)
+		return tool_usage("--random", "no random numbers");
+	return DONE;
+}
+
 static int verb_set(struct job *job, struct keycache *handle)
 {
-	int code = DONE;
+	int code = tool_read_key(job);
 
-	if (job->random) {
-		job->size = 32;
-		if (RAND_bytes(job->bytes, (int)job->size) != 1)
-			return usage("--random", "no random numbers");
-	} else {
-		code = read_in(job, true);
-	}
-	return code ? code : report(handle, keycache_set(handle, job->words[0], job->bytes, job->size));
+	return code ? code
+		    : tool_report(handle,
+				  keycache_set_terms(handle, job->words[0], job->bytes, job->size, &job->terms));
+}
+
+static int verb_generate(struct job *job, struct keycache *handle)
+{
+	return tool_report(handle, keycache_generate(handle, job->words[0], job->key_bytes, &job->terms));
+}
+
+static int verb_forget(struct job *job, struct keycache *handle)
+{
+	return tool_report(handle, keycache_forget(handle, job->words[0]));
 }
 
 static int verb_get(struct job *job, struct keycache *handle)
 {
-	int code = report(handle, keycache_get(handle, job->words[0], job->result, &job->result_size));
+	int code = tool_report(handle, keycache_get(handle, job->words[0], job->result, &job->result_size));
 
-	return code ? code : write_out(job, true);
+	return code ? code : tool_write(job, true);
 }
 
 static int verb_del(struct job *job, struct keycache *handle)
 {
-	return report(handle, keycache_del(handle, job->words[0]));
+	return tool_report(handle, keycache_del(handle, job->words[0]));
 }
 
 static int verb_exists(struct job *job, struct keycache *handle)
 {
 	bool exists = false;
-	int code = report(handle, keycache_exists(handle, job->words[0], &exists));
+	int code = tool_report(handle, keycache_exists(handle, job->words[0], &exists));
 
 	if (!code)
 		(void)puts(exists ? "yes" : "no");
@@ -194,33 +227,33 @@ static int verb_exists(struct job *job, struct keycache *handle)
 
 static int verb_seal(struct job *job, struct keycache *handle)
 {
-	int code = read_in(job, false);
+	int code = tool_read(job, false);
 
 	if (!code)
-		code = report(handle, keycache_seal_aad(handle, job->words[0], job->aad, strlen(job->aad), job->bytes,
-							job->size, job->result, &job->result_size));
-	return code ? code : write_out(job, true);
+		code = tool_report(handle, keycache_seal_aad(handle, job->words[0], job->aad, strlen(job->aad),
+							     job->bytes, job->size, job->result, &job->result_size));
+	return code ? code : tool_write(job, true);
 }
 
 static int verb_open(struct job *job, struct keycache *handle)
 {
-	int code = read_in(job, true);
+	int code = tool_read(job, true);
 
 	if (!code)
-		code = report(handle, keycache_open_aad(handle, job->words[0], job->aad, strlen(job->aad), job->bytes,
-							job->size, job->result, &job->result_size));
-	return code ? code : write_out(job, false);
+		code = tool_report(handle, keycache_open_aad(handle, job->words[0], job->aad, strlen(job->aad),
+							     job->bytes, job->size, job->result, &job->result_size));
+	return code ? code : tool_write(job, false);
 }
 
 static int verb_reencrypt(struct job *job, struct keycache *handle)
 {
-	int code = read_in(job, true);
+	int code = tool_read(job, true);
 
 	if (!code)
-		code = report(handle,
-			      keycache_reencrypt_aad(handle, job->words[0], job->words[1], job->aad, strlen(job->aad),
-						     job->bytes, job->size, job->result, &job->result_size));
-	return code ? code : write_out(job, true);
+		code = tool_report(handle, keycache_reencrypt_aad(handle, job->words[0], job->words[1], job->aad,
+								  strlen(job->aad), job->bytes, job->size, job->result,
+								  &job->result_size));
+	return code ? code : tool_write(job, true);
 }
 
 static void print_id(const char *id, void *unused)
@@ -232,45 +265,78 @@ static void print_id(const char *id, void *unused)
 static int verb_scan(struct job *job, struct keycache *handle)
 {
 	(void)job;
-	return report(handle, keycache_scan(handle, print_id, NULL));
+	return tool_report(handle, keycache_scan(handle, print_id, NULL));
 }
 
-static int verb_info(struct job *job, struct keycache *handle)
+static int print_text(int code, char *text)
 {
-	char *text = NULL;
-	int code = report(handle, keycache_info(handle, &text));
-
-	(void)job;
-	if (!code)
+	if (!code && text)
 		(void)fputs(text, stdout);
 	free(text);
 	return code;
 }
 
+static int verb_info(struct job *job, struct keycache *handle)
+{
+	char *text = NULL;
+	int code = tool_report(handle, keycache_info(handle, &text));
+
+	(void)job;
+	return print_text(code, text);
+}
+
+static int verb_keyinfo(struct job *job, struct keycache *handle)
+{
+	char *text = NULL;
+	int code = tool_report(handle, keycache_keyinfo(handle, job->words[0], &text));
+
+	return print_text(code, text);
+}
+
 static int verb_ping(struct job *job, struct keycache *handle)
 {
 	(void)job;
-	return report(handle, keycache_ping(handle));
+	return tool_report(handle, keycache_ping(handle));
 }
 
 static const struct {
 	const char *name;
 	int words;
 	int (*run)(struct job *job, struct keycache *handle);
+	int (*run_alone)(struct job *job); /* in its place: it looks after a connection itself */
 } verbs[] = {
-	{ "set", 1, verb_set },
-	{ "get", 1, verb_get },
-	{ "del", 1, verb_del },
-	{ "exists", 1, verb_exists },
-	{ "seal", 1, verb_seal },
-	{ "open", 1, verb_open },
-	{ "reencrypt", 2, verb_reencrypt },
-	{ "scan", 0, verb_scan },
-	{ "info", 0, verb_info },
-	{ "ping", 0, verb_ping },
+	{ "set", 1, verb_set, NULL },           { "get", 1, verb_get, NULL },
+	{ "generate", 1, verb_generate, NULL }, { "forget", 1, verb_forget, NULL },
+	{ "keyinfo", 1, verb_keyinfo, NULL },   { "del", 1, verb_del, NULL },
+	{ "exists", 1, verb_exists, NULL },     { "seal", 1, verb_seal, NULL },
+	{ "open", 1, verb_open, NULL },         { "reencrypt", 2, verb_reencrypt, NULL },
+	{ "scan", 0, verb_scan, NULL },         { "info", 0, verb_info, NULL },
+	{ "ping", 0, verb_ping, NULL },         { "authority", ANY_WORDS, NULL, verb_authority },
+	{ "enrol", 1, NULL, verb_enrol },       { "trust", 1, NULL, verb_trust },
+	{ "handover", 1, NULL, verb_handover }, { "identity", 0, NULL, verb_identity },
+	{ "backup", 0, NULL, verb_backup },
 };
 
-static int run(struct job *job, const char *name, int count)
+int tool_connect(struct job *job, struct keycache **handle)
+{
+	enum keycache_error code;
+
+	*handle = NULL;
+	if (job->demo) {
+		(void)snprintf(job->paths[0], TOOL_PATH_BYTES, "%s/ca.crt", job->demo);
+		(void)snprintf(job->paths[1], TOOL_PATH_BYTES, "%s/%s.crt", job->demo, job->as);
+		(void)snprintf(job->paths[2], TOOL_PATH_BYTES, "%s/%s.key", job->demo, job->as);
+		job->address.ca = job->paths[0];
+		job->address.cert = job->paths[1];
+		job->address.key = job->paths[2];
+	}
+	if (!job->address.ca || !job->address.cert || !job->address.key)
+		return tool_usage("--cacert, --cert and --key, or --demo", "missing");
+	code = keycache_connect(handle, &job->address);
+	return tool_report(*handle, code);
+}
+
+static int run(struct job *job, const char *name)
 {
 	struct keycache *handle = NULL;
 	size_t verb = 0;
@@ -279,111 +345,136 @@ static int run(struct job *job, const char *name, int count)
 	while (verb < sizeof(verbs) / sizeof(verbs[0]) && strcmp(name, verbs[verb].name) != 0)
 		verb++;
 	if (verb == sizeof(verbs) / sizeof(verbs[0]))
-		return usage(name, "no such verb");
-	if (count != verbs[verb].words)
-		return usage(name, "another number of words is expected");
-	if (job->demo) {
-		(void)snprintf(job->paths[0], PATH_BYTES, "%s/ca.crt", job->demo);
-		(void)snprintf(job->paths[1], PATH_BYTES, "%s/%s.crt", job->demo, job->as);
-		(void)snprintf(job->paths[2], PATH_BYTES, "%s/%s.key", job->demo, job->as);
-		job->address.ca = job->paths[0];
-		job->address.cert = job->paths[1];
-		job->address.key = job->paths[2];
-	}
-	if (!job->address.ca || !job->address.cert || !job->address.key)
-		return usage("--cacert, --cert and --key, or --demo", "missing");
+		return tool_usage(name, "no such verb");
+	if (verbs[verb].words != ANY_WORDS && job->count != verbs[verb].words)
+		return tool_usage(name, "another number of words is expected");
 	job->result_size = sizeof(job->result);
-	code = report(handle, keycache_connect(&handle, &job->address));
+	if (verbs[verb].run_alone)
+		return verbs[verb].run_alone(job);
+	code = tool_connect(job, &handle);
 	if (!code)
 		code = verbs[verb].run(job, handle);
 	keycache_close(handle);
 	return code;
 }
 
-enum { HOST = 256, PORT, NAME, CACERT, CERT, KEY, DEMO, AS, AAD, IN, OUT, HEX, RANDOM, DAYS, HELP };
+/* What the command line gives: a text, or that an option is there. */
+static struct job job = { .as = "admin", .aad = "", .days = DEMO_DAYS, .key_bytes = KEY_BYTES };
+static const char *days;
+static const char *keep;
+static const char *lifetime;
+static const char *key_bytes;
+static bool wants_help;
 
-static const struct option options[] = {
-	{ "host", required_argument, NULL, HOST }, { "port", required_argument, NULL, PORT },
-	{ "name", required_argument, NULL, NAME }, { "cacert", required_argument, NULL, CACERT },
-	{ "cert", required_argument, NULL, CERT }, { "key", required_argument, NULL, KEY },
-	{ "demo", required_argument, NULL, DEMO }, { "as", required_argument, NULL, AS },
-	{ "aad", required_argument, NULL, AAD },   { "in", required_argument, NULL, IN },
-	{ "out", required_argument, NULL, OUT },   { "hex", no_argument, NULL, HEX },
-	{ "random", no_argument, NULL, RANDOM },   { "days", required_argument, NULL, DAYS },
-	{ "help", no_argument, NULL, HELP },       { NULL, 0, NULL, 0 },
+static const struct {
+	const char *name;
+	const char **text;
+	bool *flag;
+} choices[] = {
+	{ "host", &job.address.host, NULL },
+	{ "port", &job.address.port, NULL },
+	{ "name", &job.address.name, NULL },
+	{ "cacert", &job.address.ca, NULL },
+	{ "cert", &job.address.cert, NULL },
+	{ "key", &job.address.key, NULL },
+	{ "demo", &job.demo, NULL },
+	{ "as", &job.as, NULL },
+	{ "aad", &job.aad, NULL },
+	{ "in", &job.in, NULL },
+	{ "out", &job.out, NULL },
+	{ "hex", NULL, &job.hex },
+	{ "random", NULL, &job.random },
+	{ "days", &days, NULL },
+	{ "use", &job.terms.use, NULL },
+	{ "keep", &keep, NULL },
+	{ "expire", &lifetime, NULL },
+	{ "bytes", &key_bytes, NULL },
+	{ "named", NULL, &job.named },
+	{ "at-once", NULL, &job.at_once },
+	{ "generate", NULL, &job.generate },
+	{ "for", &job.receiver, NULL },
+	{ "statement", &job.statement, NULL },
+	{ "device", &job.device, NULL },
+	{ "fingerprint", &job.fingerprint, NULL },
+	{ "yes", NULL, &job.yes },
+	{ "encrypt", NULL, &job.encrypt },
+	{ "passphrase-file", &job.passphrase, NULL },
+	{ "client-key", &job.client_key, NULL },
+	{ "all", NULL, &job.all },
+	{ "help", NULL, &wants_help },
 };
+
+#define CHOICES (sizeof(choices) / sizeof(choices[0]))
+
+/* A number from `least` on. */
+static bool number(const char *text, long least, long most, long *value)
+{
+	char *end = NULL;
+
+	errno = 0;
+	*value = strtol(text, &end, 10);
+	return *text && !*end && !errno && *value >= least && *value <= most;
+}
+
+/* The options that are numbers. */
+static int take_numbers(void)
+{
+	long value = 0;
+
+	if (days && !number(days, -36500, 36500, &job.days))
+		return tool_usage("--days", "expected a number of days");
+	if (keep) {
+		if (!number(keep, 1, 315360000, &value))
+			return tool_usage("--keep", "expected 1 to 315360000 seconds");
+		job.terms.keep = (unsigned)value;
+	}
+	if (lifetime) {
+		if (!number(lifetime, 1, 3153600000, &value))
+			return tool_usage("--expire", "expected 1 to 3153600000 seconds");
+		job.terms.lifetime = (unsigned)value;
+	}
+	if (key_bytes) {
+		if (!number(key_bytes, 16, KEY_BYTES, &value) || (value != 16 && value != KEY_BYTES))
+			return tool_usage("--bytes", "a key has 16 or 32 bytes");
+		job.key_bytes = (unsigned)value;
+	}
+	return DONE;
+}
 
 int main(int argc, char **argv)
 {
-	static struct job job = { .as = "admin", .aad = "", .days = DEMO_DAYS };
+	struct option options[CHOICES + 1] = { 0 };
 	int option;
 	int code;
 
+	for (size_t i = 0; i < CHOICES; i++)
+		options[i] = (struct option){ choices[i].name, choices[i].text ? required_argument : no_argument, NULL,
+					      (int)i };
 	while ((option = getopt_long(argc, argv, "", options, NULL)) != -1) {
-		switch (option) {
-		case HOST:
-			job.address.host = optarg;
-			break;
-		case PORT:
-			job.address.port = optarg;
-			break;
-		case NAME:
-			job.address.name = optarg;
-			break;
-		case CACERT:
-			job.address.ca = optarg;
-			break;
-		case CERT:
-			job.address.cert = optarg;
-			break;
-		case KEY:
-			job.address.key = optarg;
-			break;
-		case DEMO:
-			job.demo = optarg;
-			break;
-		case AS:
-			job.as = optarg;
-			break;
-		case AAD:
-			job.aad = optarg;
-			break;
-		case IN:
-			job.in = optarg;
-			break;
-		case OUT:
-			job.out = optarg;
-			break;
-		case HEX:
-			job.hex = true;
-			break;
-		case RANDOM:
-			job.random = true;
-			break;
-		case DAYS: {
-			char *end = NULL;
-
-			job.days = strtol(optarg, &end, 10);
-			if (!*optarg || *end || job.days < -36500 || job.days > 36500)
-				return usage("--days", "expected a number of days");
-			break;
-		}
-		case HELP:
-			(void)fputs(help, stdout);
-			return DONE;
-		default:
-			return usage("an option", "unknown, or without its value");
-		}
+		if (option < 0 || option >= (int)CHOICES)
+			return tool_usage("an option", "unknown, or without its value");
+		if (choices[option].text)
+			*choices[option].text = optarg;
+		else
+			*choices[option].flag = true;
 	}
+	if (wants_help) {
+		(void)fputs(help, stdout);
+		return DONE;
+	}
+	code = take_numbers();
+	if (code)
+		return code;
 	if (optind == argc)
-		return usage("no verb", NULL);
+		return tool_usage("no verb", NULL);
 	job.words = argv + optind + 1;
+	job.count = argc - optind - 1;
 	if (!strcmp(argv[optind], "demo-ca")) {
-		if (optind + 1 == argc)
-			return usage("demo-ca", "name a directory");
-		return demo_ca_make(argv[optind + 1], argv + optind + 2, (size_t)(argc - optind - 2), job.days);
+		if (!job.count)
+			return tool_usage("demo-ca", "name a directory");
+		return demo_ca_make(job.words[0], job.words + 1, (size_t)job.count - 1, job.days);
 	}
-	code = run(&job, argv[optind], argc - optind - 1);
+	code = run(&job, argv[optind]);
 	OPENSSL_cleanse(job.bytes, sizeof(job.bytes));
 	OPENSSL_cleanse(job.result, sizeof(job.result));
 	return code;

@@ -34,6 +34,7 @@
 /*
  * Parameters 0 to 3, as GlobalPlatform numbers them; those that are not named are of type none.
  * id: memref in, 1 to KEYCACHE_ID_BYTES printable ASCII characters without spaces.
+ * In naive mode FORGET and what comes behind it, KEEP, restrictions and previous keys are TEE_ERROR_NOT_SUPPORTED.
  * offer: memref in, a struct keycache_offer, or of size 0.
  * named: an id, and if the message has additional data, a zero byte and this.
  * message: nonce || ciphertext || tag.
@@ -51,8 +52,8 @@ enum keycache_command {
 	KEYCACHE_CONFIGURE = 1,
 	/*
 	 * 0: id; 1: memref in, key; 2: memref out, record (in naive mode empty), and with KEYCACHE_KEEP that of the previous key
-	 * behind it, if there is one; 3: value in, a = 0 or KEYCACHE_RELAXED or KEYCACHE_KEEP, b = restrictions (KEYCACHE_NO_SEAL
-	 * and so on). Durable before it returns, unless relaxed. A client's first key is never relaxed: whether it fits is said at
+	 * behind it, if there is one (two are due in any case); 3: value in, a = 0 or KEYCACHE_RELAXED or KEYCACHE_KEEP, b =
+	 * restrictions (KEYCACHE_NO_SEAL and so on, KEYCACHE_NO_GET). Durable before it returns, unless relaxed. A client's first key is never relaxed: whether it fits is said at
 	 * once. KEYCACHE_IS_ENROLLED: only an enrolment replaces this key.
 	 */
 	KEYCACHE_SET,
@@ -78,7 +79,10 @@ enum keycache_command {
 	KEYCACHE_EVICT,
 	/* 0: memref out, struct keycache_stats. */
 	KEYCACHE_STATS,
-	/* 0: id; 1: memref out, record. What the normal world lost, made anew from secure storage (slow). */
+	/*
+	 * 0: id; 1: memref out, record. What the normal world lost, made anew from secure storage (slow). KEYCACHE_UNTRUSTED: the
+	 * key was enrolled before the TA lost its own pair of keys; it is good for nothing, and to be enrolled anew or removed.
+	 */
 	KEYCACHE_RECORD,
 	/*
 	 * 0: value inout, a = where to go on: 0 to begin, and 0 again at the end; 1: memref out, of at least
@@ -112,18 +116,22 @@ enum keycache_command {
 	KEYCACHE_IDENTITY,
 	/*
 	 * 0: memref in, struct keycache_trust. The first one is taken as it is; a later one must be signed by the authority that
-	 * is trusted. KEYCACHE_UNTRUSTED: the signature is not the authority's; KEYCACHE_OLD: its serial is not a newer one.
+	 * is trusted. KEYCACHE_UNTRUSTED: the signature is not the authority's, or it is made for another TA; KEYCACHE_OLD: its
+	 * serial is not a newer one. What relaxed SETs left is written first.
 	 */
 	KEYCACHE_TRUST,
 	/*
 	 * 0: memref in, struct keycache_enrolment; 1: value in, a = 0 or KEYCACHE_KEEP; 2: memref out, records as with SET; 3: memref
 	 * out, of sizeof(struct keycache_handover): for a key that is generated for somebody, and else empty. Never relaxed.
-	 * KEYCACHE_UNTRUSTED: not signed by the authority, or made for another TA; KEYCACHE_OLD: see keycache_enrolment.serial.
+	 * KEYCACHE_UNTRUSTED: not signed by the authority, or made for another TA; KEYCACHE_OLD: see keycache_enrolment.serial;
+	 * KEYCACHE_FORGED: the wrapped key does not open.
 	 */
 	KEYCACHE_ENROL,
 	/*
 	 * Keys for the authority alone. 0: value inout, as with LIST; 1: memref out, of at least one struct keycache_saved behind
-	 * a struct keycache_backup: as many as fit. KEYCACHE_UNTRUSTED: there is no authority.
+	 * a struct keycache_backup: as many as fit. None may be in it although it goes on: its point is zeros then. Only keys that
+	 * were set when there was an authority already: who becomes the first one gets nothing of before. KEYCACHE_UNTRUSTED: there is
+	 * no authority, or none that wants a backup.
 	 */
 	KEYCACHE_BACKUP,
 };
@@ -142,7 +150,11 @@ enum keycache_policy {
 
 /* Of SET, GENERATE and ENROL. */
 #define KEYCACHE_RELAXED 1u
-#define KEYCACHE_KEEP 2u /* the key that is replaced becomes the previous one: it opens what it sealed, until FORGET */
+/* The key that is replaced becomes the previous one: it opens what it sealed, until FORGET. Unless it is the same key. */
+#define KEYCACHE_KEEP 2u
+
+/* Of the restrictions that SET and GENERATE are given alone: the key is not KEYCACHE_GETTABLE, whatever is configured. */
+#define KEYCACHE_NO_GET 256u
 
 /*
  * In the length of an id (a struct's), or as the first byte of an id that is a parameter of its own: not the client's key but the
@@ -172,8 +184,9 @@ enum keycache_policy {
 #define KEYCACHE_OLD 0x8001000Du
 
 /* Of keycache_record.flags. */
-#define KEYCACHE_GETTABLE 1u /* was set with KEYCACHE_ALLOW_GET: others can not be got, whatever is configured later */
-#define KEYCACHE_WORN 2u     /* opens messages, and seals none any more */
+/* Was set with KEYCACHE_ALLOW_GET, and without KEYCACHE_NO_OPEN: others can not be got, whatever is configured later. */
+#define KEYCACHE_GETTABLE 1u
+#define KEYCACHE_WORN 2u /* opens messages, and seals none any more */
 /*
  * Restrictions; a key without any is for every use. A key with KEYCACHE_NO_OPEN is re-encrypted only to keys with it which
  * are not gettable: so nothing that the normal world asks for makes it a text.
@@ -272,7 +285,7 @@ struct keycache_trust {
 	uint64_t serial;                      /* higher than the one before */
 	uint8_t device[32];                   /* SHA-256 of the TA's point */
 	uint8_t signer[KEYCACHE_POINT_BYTES]; /* whose signature enrols */
-	uint8_t backup[KEYCACHE_POINT_BYTES]; /* to whom BACKUP seals */
+	uint8_t backup[KEYCACHE_POINT_BYTES]; /* to whom BACKUP seals, or zeros: to nobody */
 	uint8_t signature
 		[KEYCACHE_SIGNATURE_BYTES]; /* of all before it, by the signer of before; zeros in the first one */
 };
@@ -285,8 +298,8 @@ struct keycache_enrolment {
 	uint8_t kind;   /* enum keycache_enrolment_kind */
 	uint8_t id_length;
 	uint8_t key_length;
-	uint8_t flags; /* KEYCACHE_RESTRICTIONS, KEYCACHE_ENROLLED, KEYCACHE_GETTABLE (which needs ALLOW_GET as well) */
-	uint8_t at_once; /* 1: the key that it replaces is not kept, whatever the command says; 0 */
+	uint8_t flags; /* KEYCACHE_ENROLLED, and of KEYCACHE_RESTRICTIONS and KEYCACHE_GETTABLE (which needs ALLOW_GET as well) */
+	uint8_t at_once; /* 1: no previous key stays, whatever the command says; 0 */
 	uint8_t reserved[2];
 	/*
 	 * Higher than that of the client's enrolment before; and if the client has no enrolled key, than that of every enrolled key
@@ -297,16 +310,23 @@ struct keycache_enrolment {
 	uint8_t device[32];            /* SHA-256 of the TA's point: no other TA takes it */
 	/* WRAPPED: the ephemeral one; GENERATED: the client's, to whom the key is handed over, or zeros: to nobody. */
 	uint8_t point[KEYCACHE_POINT_BYTES];
-	/* WRAPPED: the key and zeros behind it, sealed for the TA's point; else zeros. info and additional data: all before. */
+	/*
+	 * WRAPPED: the key and zeros behind it, sealed for the TA's point; else zeros. info and additional data: all before the
+	 * nonce.
+	 */
 	uint8_t nonce[KEYCACHE_NONCE_BYTES];
 	uint8_t sealed[KEYCACHE_KEY_BYTES];
 	uint8_t tag[KEYCACHE_TAG_BYTES];
 	uint8_t signature[KEYCACHE_SIGNATURE_BYTES]; /* of all before it */
+	uint8_t end[4];                              /* zeros: the size is a multiple of eight */
 };
 
 enum keycache_enrolment_kind { KEYCACHE_WRAPPED = 1, KEYCACHE_GENERATED };
 
-/* A generated key, sealed for the client's point. info and additional data: the enrolment without its signature, and `point`. */
+/*
+ * A generated key, sealed for the client's point. info and additional data: the enrolment without its signature, and `point`. Z is
+ * followed by the ECDH of the TA's own pair and the client's point: else the normal world could hand over a key of its own.
+ */
 struct keycache_handover {
 	uint8_t point[KEYCACHE_POINT_BYTES]; /* the ephemeral one */
 	uint8_t nonce[KEYCACHE_NONCE_BYTES];
@@ -314,7 +334,10 @@ struct keycache_handover {
 	uint8_t tag[KEYCACHE_TAG_BYTES];
 };
 
-/* What BACKUP gives at a time: this, and keys that are sealed for the authority's backup point. info: all of this. */
+/*
+ * What BACKUP gives at a time: this, and keys that are sealed for the authority's backup point. info: all of this. Anybody can seal
+ * for a point; so that a backup is known to be this TA's, Z is followed by the ECDH of the TA's own pair and the backup point.
+ */
 struct keycache_backup {
 	uint8_t format; /* KEYCACHE_STATEMENT_FORMAT */
 	uint8_t reserved[3];

@@ -126,15 +126,15 @@ static bool may_send(const struct mosquitto *client, const char *topic, const vo
 
 static int check_read(const struct mosquitto_evt_acl_check *event)
 {
-	struct keycache_payload payload;
+	struct relayed message = { .topic = event->topic };
 	char name[KEYCACHE_NAME + 1];
 
-	if (!keycache_payload_read(&payload, event->payload, event->payloadlen))
+	if (!keycache_payload_read(&message.payload, event->payload, event->payloadlen))
 		return MOSQ_ERR_ACL_DENIED;
 	/* Away: whether there is a key for it then is asked when it comes back and the broker asks again. */
 	if (!certified(event->client, name))
 		return remembered(event->client, name) ? MOSQ_ERR_PLUGIN_IGNORE : MOSQ_ERR_ACL_DENIED;
-	switch (relay_see(&payload, name)) {
+	switch (relay_see(&message, name)) {
 	case RELAY_DONE:
 		return MOSQ_ERR_PLUGIN_IGNORE;
 	case RELAY_LATER:
@@ -181,7 +181,7 @@ static int on_message_in(int kind, void *data, void *unused)
 {
 	struct mosquitto_evt_message *event = data;
 	const char *names[NAMES];
-	struct keycache_payload payload;
+	struct relayed message = { .topic = event->topic };
 	size_t most;
 
 	(void)kind;
@@ -189,11 +189,11 @@ static int on_message_in(int kind, void *data, void *unused)
 	if (is_brokers(event->topic) || !event->payloadlen)
 		return MOSQ_ERR_SUCCESS;
 	/* Once more: an access list of the broker's that is asked first keeps it from asking us. */
-	if (!may_send(event->client, event->topic, event->payload, event->payloadlen, &payload))
+	if (!may_send(event->client, event->topic, event->payload, event->payloadlen, &message.payload))
 		return MOSQ_ERR_ACL_DENIED;
-	most = relay_room(payload.message_size);
+	most = relay_room(message.payload.message_size);
 	most = receivers_of(event->topic, mosquitto_client_id(event->client), names, most < NAMES ? most : NAMES);
-	switch (relay_ahead(&payload, names, most)) {
+	switch (relay_ahead(&message, names, most)) {
 	case RELAY_DONE:
 		return MOSQ_ERR_SUCCESS;
 	case RELAY_LATER:
@@ -251,7 +251,7 @@ static int on_message_out(int kind, void *data, void *unused)
 {
 	struct mosquitto_evt_message *event = data;
 	const struct receiver *receiver = receiver_of(event->client);
-	struct keycache_payload payload;
+	struct relayed message = { .topic = event->topic };
 	char name[KEYCACHE_NAME + 1];
 	enum relay_result result;
 	uint8_t *copy;
@@ -262,21 +262,22 @@ static int on_message_out(int kind, void *data, void *unused)
 	(void)unused;
 	if (is_brokers(event->topic) || !event->payloadlen)
 		return MOSQ_ERR_SUCCESS;
-	if (!certified(event->client, name) || !keycache_payload_read(&payload, event->payload, event->payloadlen))
+	if (!certified(event->client, name) ||
+	    !keycache_payload_read(&message.payload, event->payload, event->payloadlen))
 		return send_blank(event, name);
 	if (receiver && receiver->held && event->qos)
 		return MOSQ_ERR_ACL_DENIED;
-	result = relay_take(&payload, name, &copy);
+	result = relay_take(&message, name, &copy);
 	if (result)
 		return result == RELAY_LATER ? hold(event, name) : send_blank(event, name);
-	head = event->payloadlen - payload.message_size;
+	head = message.payload.head_size;
 	whole = mosquitto_malloc(event->payloadlen + 1);
 	if (!whole) {
 		free(copy);
 		return hold(event, name);
 	}
 	memcpy(whole, event->payload, head);
-	memcpy(whole + head, copy, payload.message_size);
+	memcpy(whole + head, copy, message.payload.message_size);
 	whole[event->payloadlen] = 0;
 	free(copy);
 	event->payload = whole;

@@ -20,7 +20,7 @@
 
 /*
  * A message is known by its sender, size, nonce and tag. Only who has the sender's key can make two that agree in these, and
- * the sender decides itself what its receivers get.
+ * the sender decides itself what its receivers get. The topic that it is sealed for is in the hash: by another one it does not open.
  */
 struct slot {
 	uint64_t hash; /* 0: empty */
@@ -52,8 +52,9 @@ static void empty(unsigned at)
 	hashes[at] = 0;
 }
 
-static void describe(struct slot *slot, const struct keycache_payload *payload, const char *name)
+static void describe(struct slot *slot, const struct relayed *one, const char *name)
 {
+	const struct keycache_payload *payload = &one->payload;
 	const uint8_t *message = payload->message;
 	uint64_t sum = 14695981039346656037u;
 
@@ -65,6 +66,8 @@ static void describe(struct slot *slot, const struct keycache_payload *payload, 
 	for (size_t i = 0; i < sizeof(slot->ends); i++)
 		sum = (sum ^ slot->ends[i]) * 1099511628211u;
 	for (const char *at = slot->name; *at; at++)
+		sum = (sum ^ (uint8_t)*at) * 1099511628211u;
+	for (const char *at = payload->has_topic ? one->topic : ""; *at; at++)
 		sum = (sum ^ (uint8_t)*at) * 1099511628211u;
 	slot->hash = sum ? sum : 1;
 }
@@ -165,9 +168,18 @@ void relay_stop(void)
 		empty(i);
 }
 
-static enum relay_result ask(const char *sender, const struct keycache_payload *payload, struct keycache_copy *copies,
+static enum relay_result ask(const char *sender, const struct relayed *message, struct keycache_copy *copies,
 			     size_t count)
 {
+	const struct keycache_payload *payload = &message->payload;
+	uint8_t aad[KEYCACHE_MOST_AAD];
+	size_t aad_size = keycache_payload_aad(payload, message->topic, aad);
+
+	if (!aad_size) {
+		say(SAY_FORGED, MOSQ_LOG_NOTICE, "a message of %s is not relayed: its topic has more than %d bytes",
+		    sender, KEYCACHE_MOST_TOPIC);
+		return RELAY_REFUSED;
+	}
 	for (;;) {
 		bool old = connection != NULL;
 		uint64_t began = now_ms();
@@ -175,8 +187,8 @@ static enum relay_result ask(const char *sender, const struct keycache_payload *
 
 		if (!relay_reachable())
 			return RELAY_LATER;
-		error = keycache_relay(connection, sender, payload->head, payload->head_size, payload->message,
-				       payload->message_size, copies, count);
+		error = keycache_relay(connection, sender, aad, aad_size, payload->message, payload->message_size,
+				       copies, count);
 		switch (error) {
 		case KEYCACHE_OK:
 			return RELAY_DONE;
@@ -202,8 +214,9 @@ static enum relay_result ask(const char *sender, const struct keycache_payload *
 	}
 }
 
-static enum relay_result ask_for(const struct keycache_payload *payload, const char *const *names, size_t count)
+static enum relay_result ask_for(const struct relayed *message, const char *const *names, size_t count)
 {
+	const struct keycache_payload *payload = &message->payload;
 	struct keycache_copy copies[KEYCACHE_COPIES] = { 0 };
 	char sender[KEYCACHE_NAME + 1] = "";
 	enum relay_result result = RELAY_DONE;
@@ -216,7 +229,7 @@ static enum relay_result ask_for(const struct keycache_payload *payload, const c
 			result = RELAY_LATER;
 	}
 	if (!result)
-		result = ask(sender, payload, copies, count);
+		result = ask(sender, message, copies, count);
 	for (size_t i = 0; i < count; i++) {
 		bool again = result || copies[i].error == KEYCACHE_AGAIN;
 		struct slot slot;
@@ -230,13 +243,13 @@ static enum relay_result ask_for(const struct keycache_payload *payload, const c
 		if (copies[i].error)
 			say(SAY_RECEIVER, MOSQ_LOG_NOTICE, "%s gets no messages of %s: no key, or no right to relay",
 			    names[i], sender);
-		describe(&slot, payload, names[i]);
+		describe(&slot, message, names[i]);
 		keep(&slot, copies[i].message);
 	}
 	return result;
 }
 
-enum relay_result relay_ahead(const struct keycache_payload *payload, const char *const *names, size_t count)
+enum relay_result relay_ahead(const struct relayed *message, const char *const *names, size_t count)
 {
 	enum relay_result result;
 	size_t at = 0;
@@ -244,22 +257,22 @@ enum relay_result relay_ahead(const struct keycache_payload *payload, const char
 	do {
 		size_t size = count - at < KEYCACHE_COPIES ? count - at : KEYCACHE_COPIES;
 
-		result = ask_for(payload, names + at, size);
+		result = ask_for(message, names + at, size);
 		at += size;
 	} while (!result && at < count);
 	/* What the last ones lack is asked for when it is their turn. */
 	return at > KEYCACHE_COPIES ? RELAY_DONE : result;
 }
 
-static enum relay_result find_or_ask(const struct keycache_payload *payload, const char *name, unsigned *at)
+static enum relay_result find_or_ask(const struct relayed *message, const char *name, unsigned *at)
 {
 	struct slot wanted;
 	enum relay_result result = RELAY_DONE;
 
-	describe(&wanted, payload, name);
+	describe(&wanted, message, name);
 	*at = find(&wanted);
 	if (*at == SLOTS) {
-		result = ask_for(payload, &name, 1);
+		result = ask_for(message, &name, 1);
 		*at = find(&wanted);
 	}
 	if (result)
@@ -270,17 +283,17 @@ static enum relay_result find_or_ask(const struct keycache_payload *payload, con
 	return slots[*at].copy ? RELAY_DONE : RELAY_REFUSED;
 }
 
-enum relay_result relay_see(const struct keycache_payload *payload, const char *name)
+enum relay_result relay_see(const struct relayed *message, const char *name)
 {
 	unsigned at;
 
-	return find_or_ask(payload, name, &at);
+	return find_or_ask(message, name, &at);
 }
 
-enum relay_result relay_take(const struct keycache_payload *payload, const char *name, uint8_t **copy)
+enum relay_result relay_take(const struct relayed *message, const char *name, uint8_t **copy)
 {
 	unsigned at;
-	enum relay_result result = find_or_ask(payload, name, &at);
+	enum relay_result result = find_or_ask(message, name, &at);
 
 	*copy = NULL;
 	if (result)

@@ -19,6 +19,12 @@ enum relay_result {
 	RELAY_LATER    /* the server is gone, or its TA starts anew */
 };
 
+/* A message that came by a topic, or is to go out by it. */
+struct relayed {
+	struct keycache_payload payload;
+	const char *topic;
+};
+
 /* The texts must stay. */
 void relay_start(const struct keycache_address *address);
 void relay_stop(void);
@@ -28,12 +34,12 @@ bool relay_reachable(void);
 void relay_tick(void);
 
 /* Copies for these receivers are made and kept; the result is about the sender. With none it says whether it is genuine. */
-enum relay_result relay_ahead(const struct keycache_payload *payload, const char *const *names, size_t count);
+enum relay_result relay_ahead(const struct relayed *message, const char *const *names, size_t count);
 /* How many copies of a message of this size can be kept at a time. */
 size_t relay_room(size_t message_size);
 /* Whether there is a copy for this receiver; it is made and kept if need be. */
-enum relay_result relay_see(const struct keycache_payload *payload, const char *name);
+enum relay_result relay_see(const struct relayed *message, const char *name);
 /* The same, and hands it over: as many bytes as the message has, to be freed. */
-enum relay_result relay_take(const struct keycache_payload *payload, const char *name, uint8_t **copy);
+enum relay_result relay_take(const struct relayed *message, const char *name, uint8_t **copy);
 
 #endif /* KEYCACHE_RELAY_H */

@@ -11,6 +11,7 @@
 #include "net.h"
 #include "options.h"
 #include "service.h"
+#include "version.h"
 #include "watchdog.h"
 
 /* Files besides connections: the log, the TEE's device, standard ones. */
@@ -57,6 +58,13 @@ static void warn_if_lost(struct service *service)
 		      records);
 }
 
+static void report(const struct service *service, const char *event, const char *outcome, const char *why)
+{
+	const struct audit_event all = { .kind = AUDIT_SERVER, .name = event, .outcome = outcome, .why = why };
+
+	audit_write(service->audit, &all);
+}
+
 int main(int argc, char **argv)
 {
 	static struct service service;
@@ -87,10 +95,19 @@ int main(int argc, char **argv)
 	service.acl = acl_read(options.acl, problem, sizeof(problem));
 	if (service.acl)
 		service.shadow = shadow_open(options.shadow, problem, sizeof(problem));
-	if (!service.acl || !service.shadow) {
+	if (service.shadow)
+		service.expiry = expiry_open(shadow_directory(service.shadow), problem, sizeof(problem));
+	if (service.expiry && options.audit)
+		service.audit = audit_open(options.audit, options.audit_uses, problem, sizeof(problem));
+	if (!service.acl || !service.shadow || !service.expiry || (options.audit && !service.audit)) {
 		(void)fprintf(stderr, "keycached: %s\n", problem);
 		return 1;
 	}
+	if (expiry_counts(service.expiry).log.damaged)
+		(void)fputs(
+			"keycached: the deadlines of keys in --shadow are damaged: keys that should end may stay. See "
+			"TTL\n",
+			stderr);
 	if (!watchdog_start(options.tee_timeout)) {
 		(void)fputs("keycached: no thread can be made, which --tee-timeout needs\n", stderr);
 		service_end(&service);
@@ -113,11 +130,14 @@ int main(int argc, char **argv)
 	if (options.repair) {
 		res = tee_repair(&service.tee, &lost);
 		if (res)
-			(void)fprintf(stderr, "keycached: --repair: result 0x%08" PRIx32 "\n", res);
+			(void)snprintf(problem, sizeof(problem), "result 0x%08" PRIx32, res);
 		else
-			(void)fprintf(stderr, "keycached: --repair: %" PRIu32 " parts of secure storage begin empty\n",
-				      lost);
+			(void)snprintf(problem, sizeof(problem), "%" PRIu32 " parts of secure storage begin empty",
+				       lost);
+		(void)fprintf(stderr, "keycached: --repair: %s\n", problem);
+		report(&service, "repair", res ? "ERR" : "OK", problem);
 	}
+	report(&service, "start", "OK", "keycached " KEYCACHE_VERSION);
 	code = net_run(&options, &service);
 	if (service_flush(&service)) {
 		(void)fputs("keycached: relaxed SETs that were confirmed are not in secure storage: their clients have "
@@ -126,6 +146,7 @@ int main(int argc, char **argv)
 			    stderr);
 		code = 1;
 	}
+	report(&service, "stop", code ? "ERR" : "OK", NULL);
 	service_end(&service);
 	return code;
 }

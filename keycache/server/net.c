@@ -11,6 +11,7 @@
 #include <sys/socket.h>
 #include <uv.h>
 
+#include "metrics.h"
 #include "notify.h"
 #include "tls.h"
 
@@ -31,6 +32,8 @@
 #define TURN_CALLS 16u
 #define TURN_REQUESTS 64u
 #define ADDRESS_BYTES 16u
+/* How many requests of a turn are known by their time; if there are more, the first ones end before the turn does. */
+#define ANSWERED_MOST 1024u
 /* Of an IPv6 address: who has one has all that begin like it. */
 #define NETWORK_BYTES 8u
 
@@ -50,19 +53,26 @@ struct connection {
 	struct buffer out;
 	struct client client;
 	uint8_t address[ADDRESS_BYTES];
-	uint64_t born; /* ms */
-	uint64_t last; /* a whole request, or the peer took some of what we sent (ms) */
-	size_t unsent; /* given to libuv and not written */
-	bool known;    /* the handshake is done and the client has a name */
-	bool admitted; /* and is one of the clients there is room for */
-	bool pending;  /* on the list of those with something to send */
-	bool queued;   /* on the list of those with something to do: its turn is over */
+	uint64_t arrived; /* the last that was read (ns) */
+	uint64_t born;    /* ms */
+	uint64_t last;    /* a whole request, or the peer took some of what we sent (ms) */
+	size_t unsent;    /* given to libuv and not written */
+	bool known;       /* the handshake is done and the client has a name */
+	bool admitted;    /* and is one of the clients there is room for */
+	bool pending;     /* on the list of those with something to send */
+	bool queued;      /* on the list of those with something to do: its turn is over */
 	bool reading;
 	bool paused;
 	bool ending;    /* close when all is sent */
 	bool lingering; /* all is sent: wait for the peer to close, or it may lose the last reply */
 	bool broken;    /* TLS failed: OpenSSL takes no further call of this one, but what it wrote may be sent */
 	bool closed;
+};
+
+/* A request whose reply goes out at the end of the turn. */
+struct answered {
+	unsigned command;
+	uint64_t arrived;
 };
 
 struct net {
@@ -72,10 +82,14 @@ struct net {
 	uv_idle_t idle; /* while a connection waits for its next turn */
 	uv_check_t check;
 	uv_timer_t second;
+	uv_timer_t expiring; /* while more keys have come to their end than one turn takes */
 	uv_signal_t signals[3];
 	const struct options *options;
 	struct service *service;
 	SSL_CTX *tls;
+	struct metrics *metrics; /* or NULL */
+	struct answered answered[ANSWERED_MOST];
+	unsigned answered_count;
 	/* In the order of `last`, so that those that time out stand first. */
 	struct connection *oldest;
 	struct connection *newest;
@@ -111,6 +125,25 @@ static void forget_errors(void)
 {
 	if (ERR_peek_error())
 		ERR_clear_error();
+}
+
+/* To the audit log: what became of a connection, and why if it was refused or closed. */
+static void report(const struct connection *one, const char *event, const char *outcome, const char *why)
+{
+	const struct audit_event all = { .kind = AUDIT_CONNECTION,
+					 .name = event,
+					 .client = one->client.id.text,
+					 .address = one->client.address,
+					 .outcome = outcome,
+					 .why = why };
+
+	audit_write(one->net->service->audit, &all);
+}
+
+static void refuse(struct connection *one, const char *outcome, const char *why)
+{
+	one->net->service->counts.refused++;
+	report(one, "connect", outcome, why);
 }
 
 static void unlink_connection(struct connection *one)
@@ -334,6 +367,25 @@ static void send_out(struct connection *one)
 	}
 }
 
+/* How long the requests took that were answered in this turn. */
+static void count_answers(struct net *net)
+{
+	uint64_t now = net->answered_count ? histogram_clock_ns() : 0;
+
+	for (unsigned i = 0; i < net->answered_count; i++)
+		histogram_add(&net->service->latency[net->answered[i].command], now - net->answered[i].arrived);
+	net->answered_count = 0;
+}
+
+static void note_answer(const struct connection *one)
+{
+	struct net *net = one->net;
+
+	if (net->answered_count == ANSWERED_MOST)
+		count_answers(net);
+	net->answered[net->answered_count++] = (struct answered){ one->client.command, one->arrived };
+}
+
 /* The end of a turn: one wait for the disk, then all replies of this turn. */
 static void send_all(struct net *net)
 {
@@ -345,6 +397,7 @@ static void send_all(struct net *net)
 		else
 			(void)shadow_sync(shadow);
 	}
+	count_answers(net);
 	while (net->pending) {
 		struct connection *one = net->pending;
 
@@ -397,6 +450,7 @@ static bool answer_all(struct connection *one, unsigned *left)
 			touch(one);
 			if (!service_answer(service, &one->client, one->request, &one->out))
 				break;
+			note_answer(one);
 			resp_request_free(one->request);
 			one->request = NULL;
 			if (one->client.quit)
@@ -405,6 +459,7 @@ static bool answer_all(struct connection *one, unsigned *left)
 		default:
 			service->counts.malformed++;
 			resp_error(&one->out, resp_problem(one->resp));
+			report(one, "close", "ERR", "a request that is malformed or too large");
 			return false;
 		}
 	}
@@ -451,6 +506,7 @@ static bool has_room(const struct connection *one)
 static bool greet(struct connection *one)
 {
 	struct service *service = one->net->service;
+	const char *why;
 	int result;
 
 	forget_errors();
@@ -460,7 +516,7 @@ static bool greet(struct connection *one)
 		if (SSL_get_error(one->ssl, result) != SSL_ERROR_WANT_READ) {
 			/* The alert that says why is on its way out. */
 			one->broken = true;
-			service->counts.refused++;
+			refuse(one, "TLS", tls_reason(one->ssl));
 			end_connection(one);
 		}
 		return false;
@@ -469,16 +525,23 @@ static bool greet(struct connection *one)
 	one->known = true;
 	touch(one);
 	one->resp = resp_new(one->net->options->max_request);
-	if (one->resp && tls_identity(one->ssl, &one->client.id) && service_admits(service, &one->client)) {
+	why = !one->resp                                 ? "out of memory"
+	      : !tls_identity(one->ssl, &one->client.id) ? "the certificate's common name cannot be an id"
+	      : !service_admits(service, &one->client)   ? "the access list denies it"
+							 : NULL;
+	if (!why) {
 		one->admitted = has_room(one);
 		one->net->admitted += one->admitted;
-		if (one->admitted)
+		if (one->admitted) {
+			report(one, "connect", "OK", NULL);
 			return true;
+		}
 		resp_error(&one->out, "ERR max number of clients reached");
+		refuse(one, "ERR", "max number of clients reached");
 	} else {
 		resp_error(&one->out, "NOAUTH the certificate's common name is not one that may connect");
+		refuse(one, "NOAUTH", why);
 	}
-	service->counts.refused++;
 	end_connection(one);
 	return false;
 }
@@ -561,6 +624,7 @@ static void on_read(uv_stream_t *stream, ssize_t size, const uv_buf_t *buffer)
 			close_connection(one);
 		return;
 	}
+	one->arrived = histogram_clock_ns();
 	if (BIO_write(one->from_peer, buffer->base, (int)size) != (int)size) {
 		close_connection(one);
 		return;
@@ -585,6 +649,21 @@ static bool make_tls(struct connection *one)
 	return true;
 }
 
+static void write_address(const struct sockaddr_storage *peer, char text[CLIENT_ADDRESS_BYTES])
+{
+	char host[INET6_ADDRSTRLEN] = "?";
+	bool six = peer->ss_family == AF_INET6;
+	unsigned port;
+
+	if (six)
+		(void)uv_ip6_name((const struct sockaddr_in6 *)peer, host, sizeof(host));
+	else
+		(void)uv_ip4_name((const struct sockaddr_in *)peer, host, sizeof(host));
+	/* The port stands in the same place in both kinds of address. */
+	port = ntohs(((const struct sockaddr_in *)peer)->sin_port);
+	(void)snprintf(text, CLIENT_ADDRESS_BYTES, six ? "[%s]:%u" : "%s:%u", host, port);
+}
+
 /* Where the peer is, as far as it counts. */
 static void note_address(struct connection *one)
 {
@@ -593,6 +672,7 @@ static void note_address(struct connection *one)
 
 	if (uv_tcp_getpeername(&one->tcp, (struct sockaddr *)&peer, &size))
 		return;
+	write_address(&peer, one->client.address);
 	if (peer.ss_family == AF_INET6)
 		memcpy(one->address, &((struct sockaddr_in6 *)&peer)->sin6_addr, NETWORK_BYTES);
 	else
@@ -626,7 +706,7 @@ static void make_room(const struct connection *one)
 		oldest = oldest_here;
 	else if (all < most)
 		return;
-	net->service->counts.refused++;
+	refuse(oldest, "ERR", "another connection took the place: too many that have not shaken hands");
 	close_connection(oldest);
 }
 
@@ -653,7 +733,7 @@ static void on_connection(uv_stream_t *listener, int status)
 	one->last = one->born;
 	link_newest(one);
 	if (uv_accept(listener, (uv_stream_t *)&one->tcp) || !make_tls(one)) {
-		net->service->counts.refused++;
+		refuse(one, "ERR", "out of memory");
 		close_connection(one);
 		return;
 	}
@@ -661,7 +741,7 @@ static void on_connection(uv_stream_t *listener, int status)
 	make_room(one);
 	/* Beyond that there are only those that were refused, and have not closed yet. */
 	if (net->count > net_connections(net->options->max_clients)) {
-		net->service->counts.refused++;
+		refuse(one, "ERR", "too many connections that were refused and have not closed");
 		close_connection(one);
 		return;
 	}
@@ -679,6 +759,14 @@ static unsigned patience(const struct net *net, const struct connection *one)
 	return idle && idle < limit ? idle : limit;
 }
 
+static void on_expiring(uv_timer_t *timer)
+{
+	struct net *net = timer->data;
+
+	if (service_expire(net->service))
+		(void)uv_timer_start(&net->expiring, on_expiring, 1, 0);
+}
+
 static void on_second(uv_timer_t *timer)
 {
 	struct net *net = timer->data;
@@ -686,6 +774,9 @@ static void on_second(uv_timer_t *timer)
 	struct connection *next;
 
 	(void)service_flush(net->service);
+	on_expiring(&net->expiring);
+	audit_tick(net->service->audit);
+	metrics_tick(net->metrics);
 	if (net->unaccepted && !net->stopping) {
 		net->unaccepted = false;
 		on_connection((uv_stream_t *)&net->listener, 0);
@@ -699,6 +790,8 @@ static void on_second(uv_timer_t *timer)
 		if (!limit || now - one->last < (uint64_t)limit * 1000)
 			continue;
 		net->service->counts.timeouts++;
+		if (!one->known)
+			report(one, "connect", "ERR", "the handshake took too long");
 		close_connection(one);
 	}
 	if (net->stopping && net->ending && !--net->ending)
@@ -731,15 +824,28 @@ static SSL_CTX *read_certificates(const struct options *options, char *problem, 
 	return tls_context(&files, problem, size);
 }
 
+static void report_reload(const struct net *net, const char *event, const char *problem)
+{
+	const struct audit_event all = {
+		.kind = AUDIT_SERVER, .name = event, .outcome = problem ? "ERR" : "OK", .why = problem
+	};
+
+	audit_write(net->service->audit, &all);
+}
+
 /* Each of the two for itself: a mistake in one file does not keep a lost device's certificate in the other. */
 static void on_reload(uv_signal_t *signal, int number)
 {
 	struct net *net = signal->data;
 	char problem[512];
+	char reopen[512];
 	struct acl *acl = acl_read(net->options->acl, problem, sizeof(problem));
 	SSL_CTX *tls;
 
 	(void)number;
+	if (!audit_reopen(net->service->audit, reopen, sizeof(reopen)))
+		say("the audit log stays the file that it was", reopen);
+	report_reload(net, "reload access list", acl ? NULL : problem);
 	if (acl) {
 		acl_free(net->service->acl);
 		net->service->acl = acl;
@@ -748,6 +854,7 @@ static void on_reload(uv_signal_t *signal, int number)
 		say("the access list stays as it was", problem);
 	}
 	tls = read_certificates(net->options, problem, sizeof(problem));
+	report_reload(net, "reload certificates", tls ? NULL : problem);
 	if (tls) {
 		/* Connections have theirs for as long as they need it. */
 		SSL_CTX_free(net->tls);
@@ -756,9 +863,17 @@ static void on_reload(uv_signal_t *signal, int number)
 	} else {
 		say("certificates stay as they were", problem);
 	}
-	for (struct connection *one = net->oldest; one; one = one->newer)
-		if (one->known && (!service_admits(net->service, &one->client) || !tls_still_good(net->tls, one->ssl)))
-			end_connection(one);
+	for (struct connection *one = net->oldest; one; one = one->newer) {
+		const char *why = !one->known || one->ending                    ? NULL
+				  : !service_admits(net->service, &one->client) ? "the access list denies it"
+				  : !tls_still_good(net->tls, one->ssl)         ? "its certificate is good no more"
+										: NULL;
+
+		if (!why)
+			continue;
+		report(one, "close", "NOAUTH", why);
+		end_connection(one);
+	}
 	forget_errors();
 }
 
@@ -767,7 +882,14 @@ static int start_listening(struct net *net)
 	struct sockaddr_storage address;
 	int size = sizeof(address);
 	unsigned port = net->options->port;
+	unsigned metrics_port = net->options->metrics_port;
 	int result;
+
+	if (net->options->metrics) {
+		net->metrics = metrics_start(&net->loop, &metrics_port, net->service);
+		if (!net->metrics)
+			return UV_EADDRNOTAVAIL;
+	}
 
 	if (strchr(net->options->listen, ':'))
 		result = uv_ip6_addr(net->options->listen, (int)port, (struct sockaddr_in6 *)&address);
@@ -793,6 +915,8 @@ static int start_listening(struct net *net)
 	/* The port stands in the same place in both kinds of address. */
 	(void)printf("keycached: listening on %s port %u\n", net->options->listen,
 		     (unsigned)ntohs(((struct sockaddr_in *)&address)->sin_port));
+	if (net->metrics)
+		(void)printf("keycached: metrics at 127.0.0.1 port %u\n", metrics_port);
 	(void)fflush(stdout);
 	notify("READY=1");
 	return 0;
@@ -818,6 +942,8 @@ int net_run(const struct options *options, struct service *service)
 	net->options = options;
 	net->service = service;
 	(void)signal(SIGPIPE, SIG_IGN);
+	/* A file that may not grow is a write that fails. */
+	(void)signal(SIGXFSZ, SIG_IGN);
 	net->tls = read_certificates(options, problem, sizeof(problem));
 	if (!net->tls) {
 		say(problem, NULL);
@@ -840,6 +966,8 @@ int net_run(const struct options *options, struct service *service)
 	(void)uv_check_start(&net->check, on_check);
 	(void)uv_prepare_init(&net->loop, &net->prepare);
 	(void)uv_prepare_start(&net->prepare, on_prepare);
+	net->expiring.data = net;
+	(void)uv_timer_init(&net->loop, &net->expiring);
 	(void)uv_timer_init(&net->loop, &net->second);
 	(void)uv_timer_start(&net->second, on_second, 1000, 1000);
 	for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++) {
@@ -858,9 +986,11 @@ int net_run(const struct options *options, struct service *service)
 	(void)sigprocmask(SIG_BLOCK, &ends, NULL);
 	while (net->oldest)
 		close_connection(net->oldest);
+	metrics_stop(net->metrics);
 	uv_walk(&net->loop, close_handle, NULL);
 	(void)uv_run(&net->loop, UV_RUN_DEFAULT);
 	(void)uv_loop_close(&net->loop);
+	metrics_free(net->metrics);
 	SSL_CTX_free(net->tls);
 	free(net);
 	return result;

@@ -38,6 +38,11 @@ static const char
 		 "                        `relay NAME FROM TO`, `deny NAME`. Without it nobody can set keys\n"
 		 "  --shadow DIR          where sealed records are kept for a fast restart;\n"
 		 "                        without it they are kept in memory alone\n"
+		 "  --audit FILE          a line of JSON for each connection, change, refusal, start and stop;\n"
+		 "                        - is standard error. SIGHUP opens the file anew\n"
+		 "  --audit-uses          there, also who used which key for what\n"
+		 "  --metrics PORT        figures for Prometheus at http://127.0.0.1:PORT/metrics, for whoever\n"
+		 "                        is on this machine; 0 takes a free one and says which\n"
 		 "  --storage ree|rpmb    where the TA keeps the keys [ree]\n"
 		 "  --policy none|lru|smart\n"
 		 "                        which keys the TA keeps in its memory: none, those used last,\n"
@@ -76,6 +81,9 @@ enum {
 	OPTION_TLS_CRL,
 	OPTION_ACL,
 	OPTION_SHADOW,
+	OPTION_AUDIT,
+	OPTION_AUDIT_USES,
+	OPTION_METRICS,
 	OPTION_STORAGE,
 	OPTION_POLICY,
 	OPTION_BOUND,
@@ -103,6 +111,9 @@ static const struct option names[] = {
 	{ "tls-crl", required_argument, NULL, OPTION_TLS_CRL },
 	{ "acl", required_argument, NULL, OPTION_ACL },
 	{ "shadow", required_argument, NULL, OPTION_SHADOW },
+	{ "audit", required_argument, NULL, OPTION_AUDIT },
+	{ "audit-uses", no_argument, NULL, OPTION_AUDIT_USES },
+	{ "metrics", required_argument, NULL, OPTION_METRICS },
 	{ "storage", required_argument, NULL, OPTION_STORAGE },
 	{ "policy", required_argument, NULL, OPTION_POLICY },
 	{ "bound", required_argument, NULL, OPTION_BOUND },
@@ -202,6 +213,17 @@ enum options_result options_read(struct options *options, int argc, char **argv)
 		case OPTION_SHADOW:
 			options->shadow = optarg;
 			break;
+		case OPTION_AUDIT:
+			options->audit = optarg;
+			break;
+		case OPTION_AUDIT_USES:
+			options->audit_uses = true;
+			break;
+		case OPTION_METRICS:
+			good = number("metrics", optarg, 0, 65535, &value);
+			options->metrics = true;
+			options->metrics_port = (unsigned)value;
+			break;
 		case OPTION_STORAGE:
 			good = word("storage", optarg, storages, &choice);
 			options->tee.storage = choice ? KEYCACHE_RPMB : KEYCACHE_REE;
@@ -271,6 +293,10 @@ enum options_result options_read(struct options *options, int argc, char **argv)
 	}
 	if (optind < argc) {
 		(void)fprintf(stderr, "keycached: what is %s? See keycached --help\n", argv[optind]);
+		return OPTIONS_WRONG;
+	}
+	if (options->audit_uses && !options->audit) {
+		(void)fputs("keycached: --audit-uses needs --audit FILE\n", stderr);
 		return OPTIONS_WRONG;
 	}
 	for (size_t i = 0; i < sizeof(needed) / sizeof(needed[0]); i++) {

@@ -17,6 +17,10 @@ struct options {
 	const char *tls_crl;
 	const char *acl;
 	const char *shadow;
+	const char *audit; /* or NULL */
+	bool audit_uses;
+	bool metrics;
+	unsigned metrics_port;
 	struct tee_setup tee;
 	bool relaxed;
 	bool repair;

@@ -6,40 +6,20 @@
  * request is not refused: it goes its way about the id ID_ABSENT, through the same table, the same calls of the TA and the
  * same reply. What remains is what any two absent ids differ in: where they fall in the tables of server and TA.
  */
-#include "service.h"
+#include "command.h"
 
 #include <inttypes.h>
 #include <openssl/crypto.h>
 #include <stdio.h>
-#include <string.h>
-#include <strings.h>
-#include <unistd.h>
 
+#include "figures.h"
 #include "version.h"
 
 /* The first key's record is missing, then stale; then the second one's is; then both are good. */
 #define RECORD_TRIES 4
 #define SCAN_BYTES 4096
 
-struct call {
-	struct service *service;
-	struct client *client;
-	const struct resp_request *request;
-	struct buffer *reply;
-};
-
-static const struct resp_argument *argument(const struct call *call, size_t index)
-{
-	return &call->request->arguments[index];
-}
-
-static bool word_is(const struct resp_argument *one, const char *word)
-{
-	return one->size == strlen(word) && !strncasecmp((const char *)one->data, word, one->size);
-}
-
-/* A decimal number of 32 bits. */
-static bool number(const struct resp_argument *one, uint32_t *value)
+bool number(const struct resp_argument *one, uint32_t *value)
 {
 	uint64_t sum = 0;
 
@@ -54,19 +34,22 @@ static bool number(const struct resp_argument *one, uint32_t *value)
 	return sum <= UINT32_MAX;
 }
 
-static bool is_admin(const struct call *call)
+/* A key whose time is up is not there for who uses it, whether or not it is deleted yet. */
+static struct id unless_over(const struct call *call, struct id id)
 {
-	return service_is_admin(call->service, call->client);
+	if (!expiry_is_over(call->service->expiry, EXPIRY_DELETE, id.text))
+		return id;
+	note(call, "the key's time is up");
+	return (struct id){ ID_ABSENT };
 }
 
-enum purpose { TO_USE, TO_REENCRYPT, TO_KNOW, TO_MANAGE };
-
-/* The id of an argument, or ID_ABSENT in its place. */
-static struct id key_of(const struct call *call, size_t index, enum purpose purpose)
+struct id key_of(const struct call *call, size_t index, enum purpose purpose)
 {
 	const struct acl *acl = call->service->acl;
 	const char *name = call->client->id.text;
 	struct id absent = { ID_ABSENT };
+	static const char *const reasons[] = { "no right to use the key", "no right to re-encrypt to the second key",
+					       "no right to know of the key", "not an administrator" };
 	struct id id;
 	bool valid = id_make(&id, argument(call, index)->data, argument(call, index)->size);
 	bool may;
@@ -77,12 +60,27 @@ static struct id key_of(const struct call *call, size_t index, enum purpose purp
 		may = !strcmp(id.text, name) || acl_may(acl, ACL_USE, name, id.text, NULL) ||
 		      (purpose != TO_USE && acl_may(acl, ACL_REENCRYPT, name, id.text, NULL)) ||
 		      (purpose == TO_KNOW && acl_may(acl, ACL_ADMIN, name, NULL, NULL));
-	if (!may || !valid)
-		call->service->counts.denied++;
-	return may && valid ? id : absent;
+	if (may && valid)
+		return purpose == TO_MANAGE ? id : unless_over(call, id);
+	call->service->counts.denied++;
+	note(call, valid ? reasons[purpose] : "not an id");
+	return absent;
 }
 
-static void answer_result(const struct call *call, uint32_t res)
+bool take_id_to_manage(const struct call *call, size_t index, struct id *id)
+{
+	if (!is_admin(call)) {
+		call->service->counts.denied++;
+		resp_error(call->reply, "NOPERM only an administrator sets keys");
+		return false;
+	}
+	if (id_make(id, argument(call, index)->data, argument(call, index)->size))
+		return true;
+	resp_error(call->reply, "ERR a client id has 1 to 64 printable characters, without spaces");
+	return false;
+}
+
+void answer_result(const struct call *call, uint32_t res)
 {
 	char text[120];
 
@@ -97,6 +95,30 @@ static void answer_result(const struct call *call, uint32_t res)
 		resp_error(call->reply,
 			   "NOGET keys do not leave the TEE: use SEAL, OPEN and REENCRYPT. A server started with "
 			   "--allow-get gives out keys that were set while it was on");
+		break;
+	case KEYCACHE_USE_DENIED:
+		resp_error(call->reply,
+			   "NOUSE the key is not for that: KEYINFO says what it is for, SET or ENROL gives another "
+			   "one. What is sealed for a key that is not for OPEN is re-encrypted to such keys "
+			   "alone, and for an enrolled one to enrolled ones");
+		break;
+	case KEYCACHE_IS_ENROLLED:
+		resp_error(call->reply,
+			   "ENROLLED the key is enrolled: only a statement of the authority replaces it (ENROL)");
+		break;
+	case KEYCACHE_UNTRUSTED:
+		resp_error(call->reply,
+			   "UNTRUSTED that is not signed by the authority that this device trusts, or made for "
+			   "another device, or there is no authority yet: IDENTITY says who both are, TRUST "
+			   "names the first. A key that was enrolled before the device lost its secure "
+			   "storage is to be enrolled anew");
+		break;
+	case KEYCACHE_OLD:
+		resp_error(call->reply,
+			   "OLD a statement with a higher serial was taken before: have the authority make a new one");
+		break;
+	case RESULT_NOT_SUPPORTED:
+		resp_error(call->reply, "ERR not with --naive, which has no restrictions, previous keys and enrolment");
 		break;
 	case KEYCACHE_WORN_OUT:
 		resp_error(call->reply, "WORN the key has sealed as many messages as it is good for: set a new one");
@@ -161,6 +183,17 @@ static void forget(struct service *service, uint32_t slot)
 		POLICY_SMART.forget(service->policy, slot);
 }
 
+void service_uncache(struct service *service, const char *name)
+{
+	forget(service, shadow_find(service->shadow, name));
+}
+
+void service_drop(struct service *service, const char *name)
+{
+	service_uncache(service, name);
+	shadow_remove(service->shadow, name);
+}
+
 /* From the shadow, or anew from secure storage. */
 static uint32_t find_record(struct service *service, struct use *use, bool anew)
 {
@@ -172,10 +205,8 @@ static uint32_t find_record(struct service *service, struct use *use, bool anew)
 		return RESULT_OK;
 	}
 	res = tee_record(&service->tee, use->id.text, &use->offer.record);
-	if (res == KEYCACHE_NO_KEY && use->slot != SHADOW_NONE) {
-		forget(service, use->slot);
-		shadow_remove(service->shadow, use->id.text);
-	}
+	if (res == KEYCACHE_NO_KEY)
+		service_drop(service, use->id.text);
 	if (res)
 		return res;
 	use->slot = shadow_put(service->shadow, &use->offer.record);
@@ -204,23 +235,21 @@ static void decide(struct service *service, struct use *use)
 	victim = shadow_record(service->shadow, use->choice.evict);
 	if (victim) {
 		use->offer.victim_length = victim->id_length;
-		memcpy(use->offer.victim, victim->id, victim->id_length);
+		memcpy(use->offer.victim, victim->id, sizeof(use->offer.victim));
 	}
 }
 
 /* The TA did not do it. Whether it kept the key or gave up the victim is not known: have both out, as the policy has them. */
 static void undo(struct service *service, struct use *use)
 {
-	struct id victim = { 0 };
+	struct id victim;
 
 	if (!use->choice.keep)
 		return;
 	forget(service, use->slot);
 	(void)tee_evict(&service->tee, use->id.text);
-	if (!use->offer.victim_length)
-		return;
-	memcpy(victim.text, use->offer.victim, use->offer.victim_length);
-	(void)tee_evict(&service->tee, victim.text);
+	if (id_take(&victim, use->offer.victim, use->offer.victim_length))
+		(void)tee_evict(&service->tee, victim.text);
 }
 
 enum operation { GET, SEAL, UNSEAL, REENCRYPT };
@@ -260,8 +289,7 @@ static uint32_t operate(struct service *service, const struct job *job, struct u
 	}
 }
 
-/* service->in is worked on under one or two keys; the result is in service->out. */
-static uint32_t work(struct service *service, const struct job *job, struct use uses[2], size_t *size)
+static uint32_t work_once(struct service *service, const struct job *job, struct use uses[2], size_t *size)
 {
 	size_t count = job->operation == REENCRYPT ? 2 : 1;
 	uint32_t anew = 0;
@@ -306,6 +334,29 @@ static uint32_t work(struct service *service, const struct job *job, struct use 
 	return res;
 }
 
+/* Whether what a client's key does not open may be older than that key. */
+static bool may_be_older(struct service *service, const struct id *id, uint32_t res)
+{
+	return res == KEYCACHE_BAD_TAG && !naive(service) && !id_is_previous(id->text) &&
+	       !expiry_is_over(service->expiry, EXPIRY_FORGET, id->text);
+}
+
+/*
+ * service->in is worked on under one or two keys; the result is in service->out. What the sender's key does not open is tried with
+ * the key before it, if there is one.
+ */
+static uint32_t work(struct service *service, const struct job *job, struct use uses[2], size_t *size)
+{
+	struct use before[2] = { { .id = id_previous(uses[0].id.text) }, { .id = uses[1].id } };
+	uint32_t res = work_once(service, job, uses, size);
+	uint32_t again;
+
+	if (!may_be_older(service, &uses[0].id, res))
+		return res;
+	again = work_once(service, job, before, size);
+	return again == KEYCACHE_NO_KEY ? res : again;
+}
+
 /* Of a receiver, on its way to the TA. */
 struct fan_use {
 	struct use use;
@@ -336,8 +387,8 @@ static struct tee_key key_to_send(const struct use *use)
 }
 
 /* One message for these receivers, in one call of the TA but for keys whose records it did not take. */
-static uint32_t fan_out(struct service *service, struct use *from, struct fan_use *to, size_t count,
-			const struct job *job)
+static uint32_t fan_out_once(struct service *service, struct use *from, struct fan_use *to, size_t count,
+			     const struct job *job)
 {
 	struct tee_receiver receivers[KEYCACHE_FAN_MOST];
 	size_t asked = 0;
@@ -391,6 +442,24 @@ static uint32_t fan_out(struct service *service, struct use *from, struct fan_us
 	if (res && res != KEYCACHE_BAD_TAG)
 		undo(service, from);
 	return res;
+}
+
+/* The same, with the sender's previous key as in work(): it stays in `from`, if it was that. */
+static uint32_t fan_out(struct service *service, struct use *from, struct fan_use *to, size_t count,
+			const struct job *job)
+{
+	struct use before = { .id = id_previous(from->id.text) };
+	uint32_t res = fan_out_once(service, from, to, count, job);
+	uint32_t again;
+
+	if (!may_be_older(service, &from->id, res))
+		return res;
+	for (size_t k = 0; k < count; k++)
+		to[k] = (struct fan_use){ .use = { .id = to[k].use.id } };
+	again = fan_out_once(service, &before, to, count, job);
+	if (!again)
+		*from = before;
+	return again == KEYCACHE_NO_KEY ? res : again;
 }
 
 static void wipe(struct service *service, size_t in_size, size_t out_size)
@@ -465,6 +534,7 @@ static void command_hello(const struct call *call)
 			(void)snprintf(text, sizeof(text), "ERR Syntax error in HELLO option '%.64s'",
 				       (const char *)argument(call, i)->data);
 			resp_error(call->reply, text);
+			note(call, "an option that is none");
 			return;
 		}
 	}
@@ -502,44 +572,6 @@ static void command_command(const struct call *call)
 		resp_array(call->reply, 0);
 }
 
-static void command_set(const struct call *call)
-{
-	struct service *service = call->service;
-	const struct resp_argument *name = argument(call, 1);
-	const struct resp_argument *key = argument(call, 2);
-	struct keycache_record record;
-	struct id id;
-	uint32_t slot;
-	uint32_t res;
-
-	if (!is_admin(call)) {
-		service->counts.denied++;
-		resp_error(call->reply, "NOPERM only an administrator sets keys");
-		return;
-	}
-	if (!id_make(&id, name->data, name->size)) {
-		resp_error(call->reply, "ERR a client id has 1 to 64 printable characters, without spaces");
-		return;
-	}
-	if (key->size != 16 && key->size != KEYCACHE_KEY_BYTES) {
-		resp_error(call->reply, "ERR a key has 16 or 32 bytes");
-		return;
-	}
-	res = tee_set(&service->tee, id.text, key->data, key->size, service->relaxed, &record);
-	service->unflushed = service->unflushed || service->relaxed;
-	slot = shadow_find(service->shadow, id.text);
-	if (res) {
-		/* Old key or new one? The TA says by the record that is asked for next. */
-		if (slot != SHADOW_NONE)
-			forget(service, slot);
-		answer_result(call, res);
-		return;
-	}
-	if (!naive(service))
-		(void)shadow_put(service->shadow, &record);
-	resp_status(call->reply, "OK");
-}
-
 static void command_get(const struct call *call)
 {
 	struct service *service = call->service;
@@ -553,9 +585,10 @@ static void command_get(const struct call *call)
 		return;
 	}
 	res = work(service, &(const struct job){ .operation = GET }, uses, &size);
-	if (res == KEYCACHE_NO_KEY)
+	if (res == KEYCACHE_NO_KEY) {
 		resp_nil(call->reply, call->client->resp3);
-	else if (res)
+		note(call, "no such key");
+	} else if (res)
 		answer_result(call, res);
 	else
 		resp_bulk(call->reply, service->out, size);
@@ -571,6 +604,7 @@ static void count_keys(const struct call *call, uint32_t (*ask)(const struct cal
 	do {
 		res = ask(call, ++client->done);
 		client->found += !res;
+		report_key(call, argument(call, client->done), NULL, res);
 		if (res == KEYCACHE_NO_KEY)
 			res = RESULT_OK;
 	} while (!res && client->done + 1 < call->request->count && call->service->tee.calls < call->service->stop_at);
@@ -584,18 +618,28 @@ static void count_keys(const struct call *call, uint32_t (*ask)(const struct cal
 	client->found = 0;
 }
 
+uint32_t service_delete(struct service *service, const char *id)
+{
+	uint32_t res = tee_delete(&service->tee, id);
+
+	if (res && res != KEYCACHE_NO_KEY)
+		return res;
+	service_drop(service, id);
+	service_drop(service, id_previous(id).text);
+	/* A deadline that the disk does not let go of finds no key when it has come. */
+	(void)expiry_set(service->expiry, EXPIRY_DELETE, id, EXPIRY_NEVER);
+	(void)expiry_set(service->expiry, EXPIRY_FORGET, id, EXPIRY_NEVER);
+	return res;
+}
+
 static uint32_t delete_one(const struct call *call, size_t index)
 {
-	struct service *service = call->service;
 	struct id id = key_of(call, index, TO_MANAGE);
-	uint32_t slot = shadow_find(service->shadow, id.text);
-	uint32_t res = tee_delete(&service->tee, id.text);
+	bool over = expiry_is_over(call->service->expiry, EXPIRY_DELETE, id.text);
+	uint32_t res = service_delete(call->service, id.text);
 
-	if ((!res || res == KEYCACHE_NO_KEY) && slot != SHADOW_NONE) {
-		forget(service, slot);
-		shadow_remove(service->shadow, id.text);
-	}
-	return res;
+	/* It was not there any more, but for its waiting to be deleted. */
+	return over && !res ? KEYCACHE_NO_KEY : res;
 }
 
 static uint32_t find_one(const struct call *call, size_t index)
@@ -669,6 +713,7 @@ static void command_scan(const struct call *call)
 	}
 	if (!is_admin(call)) {
 		call->service->counts.denied++;
+		note(call, "not an administrator");
 		next = 0;
 		size = 0;
 	} else {
@@ -679,7 +724,8 @@ static void command_scan(const struct call *call)
 		}
 	}
 	for (size_t at = 0; at < size && memchr(ids + at, 0, size - at); at += strlen(ids + at) + 1) {
-		if (match && !glob(match->data, match->size, ids + at))
+		if ((match && !glob(match->data, match->size, ids + at)) ||
+		    expiry_is_over(call->service->expiry, EXPIRY_DELETE, ids + at))
 			continue;
 		resp_bulk_text(&found, ids + at);
 		count++;
@@ -792,7 +838,10 @@ static void command_reencrypt(const struct call *call)
 	size_t size;
 	uint32_t res;
 
-	if (!may_relay(call, &uses[0].id, &uses[1].id)) {
+	if (may_relay(call, &uses[0].id, &uses[1].id)) {
+		uses[0].id = unless_over(call, uses[0].id);
+		uses[1].id = unless_over(call, uses[1].id);
+	} else {
 		uses[0].id = key_of(call, 1, TO_USE);
 		uses[1].id = key_of(call, 2, TO_REENCRYPT);
 	}
@@ -828,41 +877,56 @@ static void command_relay(const struct call *call)
 	const size_t first = 5;
 	size_t count = call->request->count - first;
 	struct fan_use to[KEYCACHE_FAN_MOST];
+	struct resp_argument copies[KEYCACHE_FAN_MOST];
+	const char *why[KEYCACHE_FAN_MOST];
+	const char *why_from;
+	size_t copied = 0;
 	struct use from = { .id = { ID_ABSENT } };
 	struct job job = { .operation = REENCRYPT };
 	struct id id;
 	size_t stride;
 	size_t at_once;
 	bool use_from;
-	uint32_t res;
+	uint32_t res = RESULT_OK;
 
 	if (!take_aad(call, 4, &job.aad) || !take_message(call, 2, &job.in_size))
 		return;
 	if (!id_make(&id, argument(call, 1)->data, argument(call, 1)->size))
 		id = from.id;
 	use_from = !strcmp(id.text, name) || acl_may(acl, ACL_USE, name, id.text, NULL);
-	if (use_from || acl_may(acl, ACL_CHECK, name, id.text, NULL))
-		from.id = id;
-	else
+	if (use_from || acl_may(acl, ACL_CHECK, name, id.text, NULL)) {
+		from.id = unless_over(call, id);
+	} else {
 		service->counts.denied++;
+		note(call, "no right to relay from the key");
+	}
+	why_from = service->why;
 	stride = KEYCACHE_FAN_STRIDE(job.in_size);
 	at_once = TEE_FAN_BYTES / stride < KEYCACHE_FAN_MOST ? TEE_FAN_BYTES / stride : KEYCACHE_FAN_MOST;
 	for (size_t k = 0; k < count; k++) {
 		to[k] = (struct fan_use){ .use = { .id = { ID_ABSENT } } };
-		if (may_receive(call, use_from, &from.id, first + k, &id))
-			to[k].use.id = id;
-		else
+		service->why = NULL;
+		if (may_receive(call, use_from, &from.id, first + k, &id)) {
+			to[k].use.id = unless_over(call, id);
+		} else {
 			service->counts.denied++;
+			note(call, "no right to relay to the second key");
+		}
+		why[k] = service->why;
 	}
+	service->why = why_from;
 	for (size_t begin = 0; begin < count || !begin; begin += at_once) {
 		size_t size = count - begin < at_once ? count - begin : at_once;
 
 		res = fan_out(service, &from, to + begin, size, &job);
 		if (res) {
 			/* The first receivers may have theirs: it is the answer for each of the others then. */
-			for (size_t k = begin; k < (begin ? count : 1); k++)
+			for (size_t k = begin; k < (begin ? count : 1); k++) {
 				answer_result(call, res);
-			return;
+				if (begin)
+					report_key(call, argument(call, 1), argument(call, first + k), res);
+			}
+			break;
 		}
 		if (!begin)
 			resp_array(call->reply, count);
@@ -871,86 +935,33 @@ static void command_relay(const struct call *call)
 
 			if (to[k].result) {
 				answer_result(call, to[k].result);
+				service->why = why[k];
+				report_key(call, argument(call, 1), argument(call, first + k), to[k].result);
 				continue;
 			}
+			copies[copied++] = *argument(call, first + k);
 			resp_array(call->reply, 2);
 			resp_bulk(call->reply, copy, KEYCACHE_NONCE_BYTES);
 			resp_bulk(call->reply, copy + KEYCACHE_NONCE_BYTES, job.in_size - KEYCACHE_NONCE_BYTES);
 		}
 	}
-}
-
-static void info_tee(const struct service *service, const struct keycache_stats *stats, struct buffer *text)
-{
-	static const char *const storages[] = { "?", "ree", "rpmb" };
-	static const char *const policies[] = { "?", "none", "lru", "smart" };
-	uint64_t uses = stats->hits + stats->record_opens + stats->slow_reads;
-
-	buffer_text(text, "\r\n# Keycache\r\n");
-	buffer_format(text, "storage:%s\r\n", storages[service->tee.setup.storage]);
-	buffer_format(text, "policy:%s\r\n", naive(service) ? "naive" : policies[service->tee.setup.policy]);
-	if (service->smart)
-		buffer_format(text, "policy_kind:%s\r\n", POLICY_SMART.name);
-	buffer_format(text, "bound_bytes:%" PRIu32 "\r\n", service->tee.setup.bound);
-	buffer_format(text, "durability:%s\r\n", service->relaxed ? "relaxed" : "full");
-	buffer_format(text, "allow_get:%d\r\n", !!(service->tee.setup.flags & KEYCACHE_ALLOW_GET));
-	buffer_format(text, "hits:%" PRIu64 "\r\n", stats->hits);
-	buffer_format(text, "record_opens:%" PRIu64 "\r\n", stats->record_opens);
-	buffer_format(text, "slow_reads:%" PRIu64 "\r\n", stats->slow_reads);
-	buffer_format(text, "hit_rate:%.4f\r\n", uses ? (double)stats->hits / (double)uses : 0.0);
-	buffer_format(text, "slow_writes:%" PRIu64 "\r\n", stats->slow_writes);
-	buffer_format(text, "index_reads:%" PRIu64 "\r\n", stats->index_reads);
-	buffer_format(text, "misses_without_record:%" PRIu64 "\r\n", stats->misses);
-	buffer_format(text, "stale_records:%" PRIu64 "\r\n", stats->stale);
-	buffer_format(text, "forged_records:%" PRIu64 "\r\n", stats->forged);
-	buffer_format(text, "rolled_back:%" PRIu64 "\r\n", stats->rolled_back);
-	buffer_format(text, "evictions:%" PRIu64 "\r\n", stats->evictions);
-	buffer_format(text, "keys:%" PRIu32 "\r\n", stats->clients);
-	buffer_format(text, "cached:%" PRIu32 "\r\n", stats->cached);
-	buffer_format(text, "capacity:%" PRIu32 "\r\n", stats->capacity);
-	buffer_format(text, "cache_bytes:%" PRIu32 "\r\n", stats->cache_bytes);
-	buffer_format(text, "index_bytes:%" PRIu32 "\r\n", stats->index_bytes);
-	buffer_format(text, "waiting_writes:%" PRIu32 "\r\n", stats->waiting);
-	buffer_format(text, "failed_flushes:%" PRIu64 "\r\n", stats->failed_flushes);
-	buffer_format(text, "lost_buckets:%" PRIu32 "\r\n", stats->lost_buckets);
+	if (copied || (!count && !res))
+		report_copies(call, argument(call, 1), copies, copied);
 }
 
 /* A client is told of the server; what the others do is the administrator's to know. */
 static void command_info(const struct call *call)
 {
 	struct service *service = call->service;
-	struct shadow_counts shadow = shadow_counts(service->shadow);
-	struct keycache_stats stats;
 	struct buffer text = { 0 };
-	bool admin = is_admin(call);
-	uint32_t res = admin ? tee_stats(&service->tee, &stats) : RESULT_OK;
+	struct figures figures;
 
 	buffer_text(&text, "# Server\r\n");
 	buffer_text(&text, "keycache_version:" KEYCACHE_VERSION "\r\n");
 	buffer_format(&text, "tee:%s\r\n", tee_backend.name);
-	if (admin) {
-		buffer_format(&text, "process_id:%ld\r\n", (long)getpid());
-		buffer_format(&text, "uptime_in_seconds:%lld\r\n", (long long)(time(NULL) - service->started));
-		buffer_format(&text, "tee_restarts:%" PRIu64 "\r\n", service->tee.restarts);
-		buffer_format(&text, "tee_calls:%" PRIu64 "\r\n", service->tee.calls);
-		buffer_text(&text, "\r\n# Clients\r\n");
-		buffer_format(&text, "connected_clients:%" PRIu64 "\r\n", service->counts.open);
-		buffer_format(&text, "total_connections_received:%" PRIu64 "\r\n", service->counts.connections);
-		buffer_format(&text, "rejected_connections:%" PRIu64 "\r\n", service->counts.refused);
-		buffer_format(&text, "timed_out_connections:%" PRIu64 "\r\n", service->counts.timeouts);
-		buffer_format(&text, "malformed_requests:%" PRIu64 "\r\n", service->counts.malformed);
-		buffer_format(&text, "total_commands_processed:%" PRIu64 "\r\n", service->counts.requests);
-		buffer_format(&text, "denied:%" PRIu64 "\r\n", service->counts.denied);
-		buffer_text(&text, "\r\n# Shadow\r\n");
-		buffer_format(&text, "shadow_records:%" PRIu32 "\r\n", shadow.records);
-		buffer_format(&text, "shadow_log_entries:%" PRIu64 "\r\n", shadow.entries);
-		buffer_format(&text, "shadow_damaged:%" PRIu64 "\r\n", shadow.damaged);
-		buffer_format(&text, "shadow_failures:%" PRIu64 "\r\n", shadow.failures);
-		buffer_format(&text, "shadow_compactions:%" PRIu64 "\r\n", shadow.compactions);
-		if (res)
-			buffer_format(&text, "\r\n# Keycache\r\ntee_result:0x%08" PRIx32 "\r\n", res);
-		else
-			info_tee(service, &stats, &text);
+	if (is_admin(call)) {
+		figures_take(service, &figures);
+		figures_info(service, &figures, &text);
 	}
 	resp_verbatim(call->reply, call->client->resp3, text.data, text.size);
 	if (text.failed)
@@ -958,50 +969,82 @@ static void command_info(const struct call *call)
 	buffer_free(&text);
 }
 
-static const struct {
-	const char *name;
-	size_t least;
-	size_t most;
-	void (*run)(const struct call *call);
-} commands[] = {
-	{ "PING", 1, 2, command_ping },
-	{ "SET", 3, 3, command_set },
-	{ "GET", 2, 2, command_get },
-	{ "DEL", 2, RESP_ELEMENTS, command_del },
-	{ "EXISTS", 2, RESP_ELEMENTS, command_exists },
-	{ "SCAN", 2, 6, command_scan },
-	{ "INFO", 1, 2, command_info },
-	{ "AUTH", 2, 3, command_auth },
-	{ "QUIT", 1, 1, command_quit },
-	{ "SEAL", 3, 4, command_seal },
-	{ "OPEN", 4, 5, command_open },
-	{ "REENCRYPT", 5, 6, command_reencrypt },
-	{ "RELAY", 5, 5 + KEYCACHE_FAN_MOST, command_relay },
-	{ "HELLO", 1, RESP_ELEMENTS, command_hello },
-	{ "CLIENT", 2, RESP_ELEMENTS, command_client },
-	{ "COMMAND", 1, RESP_ELEMENTS, command_command },
+static const struct command commands[] = {
+	{ "PING", 1, 2, command_ping, .kind = AUDIT_NOTHING },
+	{ "SET", 3, RESP_ELEMENTS, command_set, .kind = AUDIT_CHANGE, .from = 1 },
+	{ "GENERATE", 2, RESP_ELEMENTS, command_generate, .kind = AUDIT_CHANGE, .from = 1 },
+	{ "ENROL", 2, RESP_ELEMENTS, command_enrol, .kind = AUDIT_CHANGE },
+	{ "TRUST", 2, 2, command_trust, .kind = AUDIT_CHANGE },
+	{ "IDENTITY", 1, 1, command_identity, .kind = AUDIT_NOTHING },
+	{ "FORGET", 2, 2, command_forget, .kind = AUDIT_CHANGE, .from = 1 },
+	{ "BACKUP", 2, 2, command_backup, .kind = AUDIT_CHANGE },
+	{ "KEYINFO", 2, 2, command_keyinfo, .kind = AUDIT_NOTHING, .from = 1 },
+	{ "GET", 2, 2, command_get, .kind = AUDIT_USE, .from = 1 },
+	{ "DEL", 2, RESP_ELEMENTS, command_del, .kind = AUDIT_CHANGE },
+	{ "EXISTS", 2, RESP_ELEMENTS, command_exists, .kind = AUDIT_NOTHING },
+	{ "EXPIRE", 3, 3, command_expire, .kind = AUDIT_CHANGE, .from = 1 },
+	{ "TTL", 2, 2, command_ttl, .kind = AUDIT_NOTHING, .from = 1 },
+	{ "PERSIST", 2, 2, command_persist, .kind = AUDIT_CHANGE, .from = 1 },
+	{ "SCAN", 2, 6, command_scan, .kind = AUDIT_NOTHING },
+	{ "INFO", 1, 2, command_info, .kind = AUDIT_NOTHING },
+	{ "AUTH", 2, 3, command_auth, .kind = AUDIT_NOTHING },
+	{ "QUIT", 1, 1, command_quit, .kind = AUDIT_NOTHING },
+	{ "SEAL", 3, 4, command_seal, .kind = AUDIT_USE, .from = 1 },
+	{ "OPEN", 4, 5, command_open, .kind = AUDIT_USE, .from = 1 },
+	{ "REENCRYPT", 5, 6, command_reencrypt, .kind = AUDIT_USE, .from = 1, .to = 2 },
+	{ "RELAY", 5, 5 + KEYCACHE_FAN_MOST, command_relay, .kind = AUDIT_USE, .from = 1 },
+	{ "HELLO", 1, RESP_ELEMENTS, command_hello, .kind = AUDIT_NOTHING },
+	{ "CLIENT", 2, RESP_ELEMENTS, command_client, .kind = AUDIT_NOTHING },
+	{ "COMMAND", 1, RESP_ELEMENTS, command_command, .kind = AUDIT_NOTHING },
 };
+
+#define COMMANDS (sizeof(commands) / sizeof(commands[0]))
+_Static_assert(COMMANDS < SERVICE_COMMANDS, "a histogram for each command, and one for what is none");
+
+const char *service_command(unsigned index)
+{
+	return index < COMMANDS ? commands[index].name : index == COMMANDS ? "unknown" : NULL;
+}
+
+/* COMMANDS if there is none. */
+static unsigned command_of(const struct resp_argument *name)
+{
+	unsigned index = 0;
+
+	while (index < COMMANDS && !word_is(name, commands[index].name))
+		index++;
+	return index;
+}
 
 bool service_answer(struct service *service, struct client *client, const struct resp_request *request,
 		    struct buffer *reply)
 {
-	struct call call = { service, client, request, reply };
+	const unsigned index = command_of(&request->arguments[0]);
+	const struct command *command = index < COMMANDS ? &commands[index] : NULL;
+	struct call call = { command, service, client, request, reply };
+	size_t begin = reply->size;
 	char text[160];
 
 	service->counts.requests += !client->done;
-	for (size_t i = 0; i < sizeof(commands) / sizeof(commands[0]); i++) {
-		if (!word_is(&request->arguments[0], commands[i].name))
-			continue;
-		if (request->count >= commands[i].least && request->count <= commands[i].most) {
-			commands[i].run(&call);
-			return !client->done;
-		}
-		(void)snprintf(text, sizeof(text), "ERR wrong number of arguments for '%s' command", commands[i].name);
+	client->command = index;
+	service->why = NULL;
+	service->reported = false;
+	service->about = (struct id){ 0 };
+	if (!command) {
+		(void)snprintf(text, sizeof(text), "ERR unknown command '%.64s'",
+			       (const char *)request->arguments[0].data);
 		resp_error(reply, text);
-		return true;
+		/* What a client takes for a command could be a secret, too. */
+		note(&call, "unknown command");
+	} else if (request->count < command->least || request->count > command->most) {
+		(void)snprintf(text, sizeof(text), "ERR wrong number of arguments for '%s' command", command->name);
+		resp_error(reply, text);
+	} else {
+		command->run(&call);
+		if (client->done)
+			return false;
 	}
-	(void)snprintf(text, sizeof(text), "ERR unknown command '%.64s'", (const char *)request->arguments[0].data);
-	resp_error(reply, text);
+	report_request(&call, begin);
 	return true;
 }
 
@@ -1044,6 +1087,8 @@ void service_end(struct service *service)
 	if (service->policy)
 		POLICY_SMART.destroy(service->policy);
 	service->policy = NULL;
+	audit_close(service->audit);
+	expiry_close(service->expiry);
 	shadow_close(service->shadow);
 	acl_free(service->acl);
 	tee_close(&service->tee);

@@ -10,28 +10,14 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "buffer.h"
 #include "id.h"
 
-/* Entries of one size: after a damaged one the next is found by counting. */
 enum entry_kind { ENTRY_PUT = 0x7570636b, ENTRY_REMOVE = 0x6d72636b };
 
-struct entry {
-	uint32_t kind;
-	uint32_t checksum; /* of the rest */
-	struct keycache_record record;
-};
-
-struct header {
-	char magic[12];
-	uint32_t entry_bytes;
-};
-
-static const struct header wanted_header = { .magic = "keycache 1", .entry_bytes = sizeof(struct entry) };
-
-#define LOG_NAME "records.log"
-#define NEW_NAME "records.new"
-#define COMPACT_ENTRIES 4096u
+static const struct journal_format log_format = { .name = "records.log",
+						  .new_name = "records.new",
+						  .magic = "keycache 1",
+						  .payload = sizeof(struct keycache_record) };
 
 struct slot {
 	struct keycache_record record;
@@ -46,55 +32,29 @@ struct shadow {
 	uint32_t free_count;
 	uint32_t *table; /* slot + 1, or 0; open addressing, a power of two */
 	uint32_t table_size;
+	uint32_t records;
 	int directory;
-	int log;
-	struct buffer new;
-	bool unsynced;
-	struct shadow_counts counts;
+	struct journal log;
 };
 
-/* CRC-32C: against torn and damaged entries only, forged ones are the TA's matter. */
-static uint32_t checksum(const struct entry *entry)
+/* `length` as in a record, with KEYCACHE_PREVIOUS if it is the previous key's. */
+static size_t id_bytes(uint8_t length)
 {
-	static uint32_t table[256];
-	const uint8_t *bytes = (const uint8_t *)&entry->record;
-	uint32_t crc = ~entry->kind;
-
-	if (!table[1]) {
-		for (uint32_t i = 0; i < 256; i++) {
-			uint32_t one = i;
-
-			for (int bit = 0; bit < 8; bit++)
-				one = (one >> 1) ^ (one & 1 ? 0x82F63B78u : 0);
-			table[i] = one;
-		}
-	}
-	for (size_t i = 0; i < sizeof(entry->record); i++)
-		crc = (crc >> 8) ^ table[(crc ^ bytes[i]) & 0xFF];
-	return ~crc;
+	return length & ~KEYCACHE_PREVIOUS;
 }
 
-static uint32_t hash(const uint8_t *id, size_t size)
+static bool same(const struct slot *slot, const uint8_t *id, uint8_t length)
 {
-	uint32_t sum = 2166136261u;
-
-	for (size_t i = 0; i < size; i++)
-		sum = (sum ^ id[i]) * 16777619u;
-	return sum ^ (sum >> 15);
-}
-
-static bool same(const struct slot *slot, const uint8_t *id, size_t size)
-{
-	return slot->record.id_length == size && !memcmp(slot->record.id, id, size);
+	return slot->record.id_length == length && !memcmp(slot->record.id, id, id_bytes(length));
 }
 
 /* The place of an id in the table, or the empty one where it would go. */
-static uint32_t place(const struct shadow *shadow, const uint8_t *id, size_t size)
+static uint32_t place(const struct shadow *shadow, const uint8_t *id, uint8_t length)
 {
 	uint32_t mask = shadow->table_size - 1;
-	uint32_t at = hash(id, size) & mask;
+	uint32_t at = (id_hash(id, id_bytes(length)) ^ length) & mask;
 
-	while (shadow->table[at] && !same(&shadow->slots[shadow->table[at] - 1], id, size))
+	while (shadow->table[at] && !same(&shadow->slots[shadow->table[at] - 1], id, length))
 		at = (at + 1) & mask;
 	return at;
 }
@@ -148,7 +108,7 @@ static uint32_t put(struct shadow *shadow, const struct keycache_record *record)
 		}
 		slot = shadow->free_count ? shadow->free_slots[--shadow->free_count] : shadow->slot_count++;
 		shadow->table[at] = slot + 1;
-		shadow->counts.records++;
+		shadow->records++;
 	}
 	shadow->slots[slot] = (struct slot){ .record = *record, .used = true };
 	return slot;
@@ -161,7 +121,7 @@ static void take_out(struct shadow *shadow, uint32_t at)
 
 	shadow->slots[slot].used = false;
 	shadow->free_slots[shadow->free_count++] = slot;
-	shadow->counts.records--;
+	shadow->records--;
 	/* Close the gap: whoever was pushed on by this one moves back. */
 	shadow->table[at] = 0;
 	for (uint32_t next = (at + 1) & mask; shadow->table[next]; next = (next + 1) & mask) {
@@ -173,92 +133,24 @@ static void take_out(struct shadow *shadow, uint32_t at)
 	}
 }
 
-static bool write_all(int file, const void *data, size_t size)
+static bool take_entry(void *owner, struct journal *log, uint32_t kind, const void *payload)
 {
-	const uint8_t *bytes = data;
+	struct shadow *shadow = owner;
+	struct keycache_record record;
+	struct id id;
+	uint32_t at;
 
-	while (size) {
-		ssize_t written = write(file, bytes, size);
-
-		if (written < 0 && errno == EINTR)
-			continue;
-		if (written <= 0)
-			return false;
-		bytes += written;
-		size -= (size_t)written;
+	memcpy(&record, payload, sizeof(record));
+	if ((kind != ENTRY_PUT && kind != ENTRY_REMOVE) || !id_take(&id, record.id, record.id_length)) {
+		log->counts.damaged++;
+		return true;
 	}
+	if (kind == ENTRY_PUT)
+		return put(shadow, &record) != SHADOW_NONE;
+	at = place(shadow, record.id, record.id_length);
+	if (shadow->table[at])
+		take_out(shadow, at);
 	return true;
-}
-
-static void append(struct shadow *shadow, enum entry_kind kind, const struct keycache_record *record)
-{
-	struct entry entry = { .kind = kind, .record = *record };
-
-	if (shadow->log < 0)
-		return;
-	entry.checksum = checksum(&entry);
-	buffer_append(&shadow->new, &entry, sizeof(entry));
-	shadow->counts.entries++;
-	shadow->unsynced = true;
-}
-
-static bool usable(const struct entry *entry)
-{
-	const struct keycache_record *record = &entry->record;
-
-	return entry->checksum == checksum(entry) && (entry->kind == ENTRY_PUT || entry->kind == ENTRY_REMOVE) &&
-	       id_valid((const char *)record->id, record->id_length);
-}
-
-/* Reads the log; a torn end is cut off. */
-static bool replay(struct shadow *shadow)
-{
-	struct header header;
-	struct entry entries[64];
-	off_t end = sizeof(header);
-	ssize_t got = read(shadow->log, &header, sizeof(header));
-	struct stat status;
-
-	if (got < 0 || fstat(shadow->log, &status))
-		return false;
-	if (got != sizeof(header) || memcmp(&header, &wanted_header, sizeof(header))) {
-		/* Empty, or of another version: the TA makes the records anew, one by one, as they are asked for. */
-		if (got)
-			shadow->counts.damaged++;
-		return !ftruncate(shadow->log, 0) &&
-		       pwrite(shadow->log, &wanted_header, sizeof(wanted_header), 0) == sizeof(wanted_header) &&
-		       lseek(shadow->log, 0, SEEK_END) >= 0;
-	}
-	while ((got = pread(shadow->log, entries, sizeof(entries), end)) > 0) {
-		size_t count = (size_t)got / sizeof(entries[0]);
-
-		if (!count)
-			break;
-		for (size_t i = 0; i < count; i++) {
-			const struct keycache_record *record = &entries[i].record;
-			uint32_t at;
-
-			shadow->counts.entries++;
-			if (!usable(&entries[i])) {
-				shadow->counts.damaged++;
-				continue;
-			}
-			if (entries[i].kind == ENTRY_PUT) {
-				if (put(shadow, record) == SHADOW_NONE)
-					return false;
-				continue;
-			}
-			at = place(shadow, record->id, record->id_length);
-			if (shadow->table[at])
-				take_out(shadow, at);
-		}
-		end += (off_t)(count * sizeof(entries[0]));
-	}
-	if (got < 0)
-		return false;
-	if (status.st_size != end)
-		shadow->counts.damaged++;
-	return !ftruncate(shadow->log, end) && lseek(shadow->log, end, SEEK_SET) == end;
 }
 
 struct shadow *shadow_open(const char *directory, char *problem, size_t size)
@@ -269,7 +161,7 @@ struct shadow *shadow_open(const char *directory, char *problem, size_t size)
 	if (!shadow)
 		goto failed;
 	shadow->directory = -1;
-	shadow->log = -1;
+	shadow->log = journal_none();
 	if (!grow(shadow))
 		goto failed;
 	if (!directory)
@@ -284,9 +176,8 @@ struct shadow *shadow_open(const char *directory, char *problem, size_t size)
 		what = "another server uses it; stop that one or name another directory with --shadow";
 		goto failed;
 	}
-	(void)unlinkat(shadow->directory, NEW_NAME, 0);
-	shadow->log = openat(shadow->directory, LOG_NAME, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
-	if (shadow->log < 0 || !replay(shadow) || fsync(shadow->log) || fsync(shadow->directory))
+	/* One of another version is as good as none: the TA makes the records anew, one by one, as they are asked for. */
+	if (!journal_open(&shadow->log, shadow->directory, &log_format, take_entry, shadow))
 		goto failed_errno;
 	return shadow;
 
@@ -302,13 +193,9 @@ void shadow_close(struct shadow *shadow)
 {
 	if (!shadow)
 		return;
-	if (shadow->log >= 0) {
-		(void)shadow_sync(shadow);
-		(void)close(shadow->log);
-	}
+	journal_close(&shadow->log);
 	if (shadow->directory >= 0)
 		(void)close(shadow->directory);
-	buffer_free(&shadow->new);
 	free(shadow->slots);
 	free(shadow->free_slots);
 	free(shadow->table);
@@ -317,7 +204,10 @@ void shadow_close(struct shadow *shadow)
 
 uint32_t shadow_find(const struct shadow *shadow, const char *id)
 {
-	return shadow->table[place(shadow, (const uint8_t *)id, strlen(id))] - 1;
+	uint8_t bytes[KEYCACHE_ID_BYTES];
+	uint8_t length = id_put(bytes, id);
+
+	return shadow->table[place(shadow, bytes, length)] - 1;
 }
 
 const struct keycache_record *shadow_record(const struct shadow *shadow, uint32_t slot)
@@ -327,113 +217,70 @@ const struct keycache_record *shadow_record(const struct shadow *shadow, uint32_
 
 uint32_t shadow_put(struct shadow *shadow, const struct keycache_record *record)
 {
+	struct id id;
 	uint32_t slot;
 
-	if (!id_valid((const char *)record->id, record->id_length))
+	if (!id_take(&id, record->id, record->id_length))
 		return SHADOW_NONE;
 	slot = put(shadow, record);
 	if (slot != SHADOW_NONE)
-		append(shadow, ENTRY_PUT, record);
+		journal_append(&shadow->log, ENTRY_PUT, record);
 	return slot;
 }
 
 void shadow_remove(struct shadow *shadow, const char *id)
 {
-	size_t size = strlen(id);
-	uint32_t at = place(shadow, (const uint8_t *)id, size);
-	struct keycache_record gone = { .id_length = (uint8_t)size };
+	struct keycache_record gone = { 0 };
+	uint32_t at;
 
+	gone.id_length = id_put(gone.id, id);
+	at = place(shadow, gone.id, gone.id_length);
 	if (!shadow->table[at])
 		return;
 	take_out(shadow, at);
-	memcpy(gone.id, id, size);
-	append(shadow, ENTRY_REMOVE, &gone);
+	journal_append(&shadow->log, ENTRY_REMOVE, &gone);
 }
 
-/* Writes a log of what is there now beside the old one and puts it in its place. */
+/* Should the disk not come to know the new log's name, the old one's records are stale where they differ, which costs time. */
 static bool compact(struct shadow *shadow)
 {
 	struct buffer all = { 0 };
-	uint64_t entries = 0;
 	bool good;
-	int file;
 
-	buffer_append(&all, &wanted_header, sizeof(wanted_header));
-	for (uint32_t i = 0; i < shadow->slot_count; i++) {
-		struct entry entry = { .kind = ENTRY_PUT, .record = shadow->slots[i].record };
-
-		if (!shadow->slots[i].used)
-			continue;
-		entry.checksum = checksum(&entry);
-		buffer_append(&all, &entry, sizeof(entry));
-		entries++;
-	}
-	file = openat(shadow->directory, NEW_NAME, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
-	good = file >= 0 && !all.failed && write_all(file, all.data, all.size) && !fsync(file) &&
-	       !renameat(shadow->directory, NEW_NAME, shadow->directory, LOG_NAME);
+	for (uint32_t i = 0; i < shadow->slot_count; i++)
+		if (shadow->slots[i].used)
+			journal_add(&shadow->log, &all, ENTRY_PUT, &shadow->slots[i].record);
+	good = journal_replace(&shadow->log, &all);
 	buffer_free(&all);
-	if (!good) {
-		if (file >= 0)
-			(void)close(file);
-		return false;
-	}
-	/*
-	 * The new log has the name now, and goes on. Should power be lost before the disk knows the name, the old one is read
-	 * again: its records are stale where they differ, which costs time.
-	 */
-	if (fsync(shadow->directory))
-		shadow->counts.failures++;
-	(void)close(shadow->log);
-	shadow->log = file;
-	shadow->counts.entries = entries;
-	shadow->counts.compactions++;
-	buffer_clear(&shadow->new);
-	shadow->unsynced = false;
-	return true;
+	return good;
 }
 
+/* A full disk costs speed after the next start, not keys: what it does not take is left out. */
 bool shadow_write(struct shadow *shadow)
 {
-	off_t end;
-
-	if (shadow->log < 0 || !shadow->new.size)
+	if (shadow->log.new.size && journal_is_long(&shadow->log, shadow->records) && compact(shadow))
 		return true;
-	if (shadow->counts.entries > COMPACT_ENTRIES && shadow->counts.entries > 3 * (uint64_t)shadow->counts.records &&
-	    compact(shadow))
-		return true;
-	end = lseek(shadow->log, 0, SEEK_CUR);
-	if (shadow->new.failed || !write_all(shadow->log, shadow->new.data, shadow->new.size)) {
-		/* A full disk costs speed after the next start, not keys: go on without these entries. */
-		shadow->counts.failures++;
-		if (end >= 0 && !ftruncate(shadow->log, end))
-			(void)lseek(shadow->log, end, SEEK_SET);
-		buffer_clear(&shadow->new);
-		return false;
-	}
-	buffer_clear(&shadow->new);
-	return true;
+	return journal_write(&shadow->log);
 }
 
 bool shadow_sync(struct shadow *shadow)
 {
 	bool good = shadow_write(shadow);
 
-	if (shadow->log < 0 || !shadow->unsynced)
-		return true;
-	shadow->unsynced = false;
-	if (fdatasync(shadow->log)) {
-		shadow->counts.failures++;
-		return false;
-	}
-	return good;
+	return journal_sync(&shadow->log) && good;
 }
 
 bool shadow_dirty(const struct shadow *shadow)
 {
-	return shadow->unsynced;
+	return shadow->log.unsynced;
+}
+
+int shadow_directory(const struct shadow *shadow)
+{
+	return shadow->directory;
 }
 
 struct shadow_counts shadow_counts(const struct shadow *shadow)
 {
-	return shadow->counts;
+	return (struct shadow_counts){ shadow->records, shadow->log.counts };
 }

@@ -13,6 +13,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "journal.h"
 #include "keycache_ta.h"
 
 #define SHADOW_NONE UINT32_MAX
@@ -21,17 +22,17 @@ struct shadow;
 
 struct shadow_counts {
 	uint32_t records;
-	uint64_t entries;  /* in the log */
-	uint64_t damaged;  /* entries passed over at the start */
-	uint64_t failures; /* writes that the disk refused */
-	uint64_t compactions;
+	struct journal_counts log;
 };
 
 /* A directory that is there or can be made; NULL keeps the records in memory alone. `problem` says what went wrong. */
 struct shadow *shadow_open(const char *directory, char *problem, size_t size);
 void shadow_close(struct shadow *shadow);
 
-/* Slots are small numbers that stay the same as long as the record is there. */
+/*
+ * Slots are small numbers that stay the same as long as the record is there. An id is a client's, or the name of its previous key
+ * (id.h), which has a slot of its own.
+ */
 uint32_t shadow_find(const struct shadow *shadow, const char *id);
 const struct keycache_record *shadow_record(const struct shadow *shadow, uint32_t slot);
 /* Adds or replaces; SHADOW_NONE if there is no memory. */
@@ -42,6 +43,8 @@ bool shadow_sync(struct shadow *shadow);
 /* Hands what is new to the operating system, without waiting. */
 bool shadow_write(struct shadow *shadow);
 bool shadow_dirty(const struct shadow *shadow);
+/* For what else is kept beside the records; -1 if they are in memory alone. It stays the shadow's. */
+int shadow_directory(const struct shadow *shadow);
 struct shadow_counts shadow_counts(const struct shadow *shadow);
 
 #endif /* KEYCACHE_SHADOW_H */

@@ -2,18 +2,31 @@
 #include "tee.h"
 
 #include <string.h>
-#include <time.h>
 
+#include "id.h"
 #include "watchdog.h"
 
 _Static_assert(sizeof(struct keycache_pair) % 4 == 0, "additional data stands right behind a pair");
 
+const char *tee_command_name(uint32_t command)
+{
+	static const char *const names[TEE_COMMANDS] = {
+		[KEYCACHE_CONFIGURE] = "configure", [KEYCACHE_SET] = "set",       [KEYCACHE_GET] = "get",
+		[KEYCACHE_DELETE] = "delete",       [KEYCACHE_EXISTS] = "exists", [KEYCACHE_REENCRYPT] = "reencrypt",
+		[KEYCACHE_SEAL] = "seal",           [KEYCACHE_OPEN] = "open",     [KEYCACHE_LOAD] = "load",
+		[KEYCACHE_EVICT] = "evict",         [KEYCACHE_STATS] = "stats",   [KEYCACHE_RECORD] = "record",
+		[KEYCACHE_LIST] = "list",           [KEYCACHE_FLUSH] = "flush",   [KEYCACHE_REPAIR] = "repair",
+		[KEYCACHE_FANOUT] = "fanout",       [KEYCACHE_FORGET] = "forget", [KEYCACHE_GENERATE] = "generate",
+		[KEYCACHE_IDENTITY] = "identity",   [KEYCACHE_TRUST] = "trust",   [KEYCACHE_ENROL] = "enrol",
+		[KEYCACHE_BACKUP] = "backup",
+	};
+
+	return names[command];
+}
+
 static uint64_t now_ms(void)
 {
-	struct timespec now;
-
-	(void)clock_gettime(CLOCK_MONOTONIC, &now);
-	return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
+	return histogram_clock_ns() / 1000000;
 }
 
 static struct tee_parameter input(const void *data, size_t size)
@@ -77,6 +90,7 @@ static uint32_t start(struct tee *tee)
 
 static uint32_t invoke(struct tee *tee, uint32_t command, struct tee_parameter parameters[4])
 {
+	uint64_t begin;
 	uint32_t res;
 
 	if (!tee->open) {
@@ -88,7 +102,9 @@ static uint32_t invoke(struct tee *tee, uint32_t command, struct tee_parameter p
 	}
 	tee->calls++;
 	watchdog_begin(command == KEYCACHE_REPAIR);
+	begin = histogram_clock_ns();
 	res = tee_backend.invoke(command, parameters);
+	histogram_add(&tee->latency[command], histogram_clock_ns() - begin);
 	watchdog_end();
 	/* Without its configuration it is as good as new, and has nothing in its cache. */
 	if (res == RESULT_TARGET_DEAD || res == RESULT_COMMUNICATION || res == KEYCACHE_NOT_CONFIGURED) {
@@ -114,18 +130,79 @@ void tee_close(struct tee *tee)
 	tee->open = false;
 }
 
-uint32_t tee_set(struct tee *tee, const char *id, const void *key, size_t size, bool relaxed,
-		 struct keycache_record *record)
+static struct tee_parameter records_output(struct tee_records *records, struct tee_how how)
 {
-	struct tee_parameter parameters[4] = { name(id), input(key, size), output(record, sizeof(*record)),
-					       value(relaxed ? KEYCACHE_RELAXED : 0, 0) };
+	*records = (struct tee_records){ 0 };
+	return output(records->record, sizeof(records->record[0]) * (how.flags & KEYCACHE_KEEP ? 2 : 1));
+}
+
+static uint32_t count_records(const struct tee *tee, uint32_t res, const struct tee_parameter *parameter,
+			      struct tee_records *records)
+{
+	bool naive = tee->setup.flags & KEYCACHE_NAIVE;
+
+	if (res)
+		return res;
+	records->count = parameter->size / sizeof(records->record[0]);
+	return parameter->size % sizeof(records->record[0]) || records->count > 2 || (!records->count && !naive)
+		       ? RESULT_BAD_PARAMETERS
+		       : RESULT_OK;
+}
+
+uint32_t tee_set(struct tee *tee, const char *id, const void *key, size_t size, struct tee_how how,
+		 struct tee_records *records)
+{
+	struct tee_parameter parameters[4] = { name(id), input(key, size), records_output(records, how),
+					       value(how.flags, how.restrictions) };
 	uint32_t res = invoke(tee, KEYCACHE_SET, parameters);
 
-	if (!res && parameters[2].size != sizeof(*record)) {
-		if (!(tee->setup.flags & KEYCACHE_NAIVE))
-			return RESULT_BAD_PARAMETERS;
-		memset(record, 0, sizeof(*record));
-	}
+	return count_records(tee, res, &parameters[2], records);
+}
+
+uint32_t tee_generate(struct tee *tee, const char *id, uint32_t size, struct tee_how how, struct tee_records *records)
+{
+	struct tee_parameter parameters[4] = { name(id), value(size, how.restrictions), records_output(records, how),
+					       value(how.flags, 0) };
+	uint32_t res = invoke(tee, KEYCACHE_GENERATE, parameters);
+
+	return count_records(tee, res, &parameters[2], records);
+}
+
+uint32_t tee_enrol(struct tee *tee, const struct keycache_enrolment *statement, struct tee_how how,
+		   struct tee_records *records, struct keycache_handover *handover, bool *has_handover)
+{
+	struct tee_parameter parameters[4] = { input(statement, sizeof(*statement)), value(how.flags, 0),
+					       records_output(records, how), output(handover, sizeof(*handover)) };
+	uint32_t res = invoke(tee, KEYCACHE_ENROL, parameters);
+
+	*has_handover = !res && parameters[3].size == sizeof(*handover);
+	return count_records(tee, res, &parameters[2], records);
+}
+
+uint32_t tee_identity(struct tee *tee, struct keycache_identity *identity)
+{
+	struct tee_parameter parameters[4] = { output(identity, sizeof(*identity)) };
+	uint32_t res = invoke(tee, KEYCACHE_IDENTITY, parameters);
+
+	if (!res && parameters[0].size != sizeof(*identity))
+		return RESULT_BAD_PARAMETERS;
+	return res;
+}
+
+uint32_t tee_trust(struct tee *tee, const struct keycache_trust *statement)
+{
+	struct tee_parameter parameters[4] = { input(statement, sizeof(*statement)) };
+
+	return invoke(tee, KEYCACHE_TRUST, parameters);
+}
+
+uint32_t tee_backup(struct tee *tee, uint32_t *next, void *part, size_t *size)
+{
+	struct tee_parameter parameters[4] = { { .kind = TEE_VALUE_INOUT, .a = *next }, output(part, *size) };
+	uint32_t res = invoke(tee, KEYCACHE_BACKUP, parameters);
+
+	*next = parameters[0].a;
+	*size = parameters[1].size;
 	return res;
 }
 
@@ -155,12 +232,17 @@ uint32_t tee_exists(struct tee *tee, const char *id)
 	return by_name(tee, KEYCACHE_EXISTS, id);
 }
 
+uint32_t tee_forget(struct tee *tee, const char *id)
+{
+	return by_name(tee, KEYCACHE_FORGET, id);
+}
+
 /* With the id alone, if there is no additional data. */
 static uint32_t crypt_with(struct tee *tee, uint32_t command, struct tee_key key, struct tee_aad aad, const void *in,
 			   size_t in_size, void *out, size_t *size)
 {
 	struct tee_parameter parameters[4] = { name(key.id), input(in, in_size), output(out, *size), offered(key) };
-	uint8_t named[KEYCACHE_ID_BYTES + 1 + KEYCACHE_AAD_BYTES];
+	uint8_t named[sizeof(struct id) + KEYCACHE_AAD_BYTES];
 	size_t length = parameters[0].size;
 	uint32_t res;
 
@@ -206,9 +288,9 @@ uint32_t tee_reencrypt(struct tee *tee, struct tee_key from, struct tee_key to, 
 		return RESULT_BAD_PARAMETERS;
 	if (aad.size)
 		memcpy(both.aad, aad.data, aad.size);
-	*pair = (struct keycache_pair){ .from_length = (uint8_t)strlen(from.id), .to_length = (uint8_t)strlen(to.id) };
-	memcpy(pair->from, from.id, pair->from_length);
-	memcpy(pair->to, to.id, pair->to_length);
+	*pair = (struct keycache_pair){ 0 };
+	pair->from_length = id_put(pair->from, from.id);
+	pair->to_length = id_put(pair->to, to.id);
 	if (from.offer) {
 		pair->has_from = 1;
 		pair->from_offer = *from.offer;
@@ -228,9 +310,7 @@ uint32_t tee_fan_out(struct tee *tee, struct tee_key from, struct tee_receiver *
 {
 	uint8_t words[sizeof(struct keycache_fan) + KEYCACHE_AAD_BYTES +
 		      KEYCACHE_FAN_MOST * (sizeof(struct keycache_receiver) + sizeof(struct keycache_offer))];
-	struct keycache_fan fan = { .count = (uint8_t)count,
-				    .from_length = (uint8_t)strlen(from.id),
-				    .aad_size = (uint32_t)aad.size };
+	struct keycache_fan fan = { .count = (uint8_t)count, .aad_size = (uint32_t)aad.size };
 	uint32_t results[KEYCACHE_FAN_MOST] = { 0 };
 	/* What is asked for must be there to be written to, even if it is nothing. */
 	size_t most = count ? count : 1;
@@ -240,7 +320,7 @@ uint32_t tee_fan_out(struct tee *tee, struct tee_key from, struct tee_receiver *
 
 	if (aad.size > KEYCACHE_AAD_BYTES)
 		return RESULT_BAD_PARAMETERS;
-	memcpy(fan.from, from.id, fan.from_length);
+	fan.from_length = id_put(fan.from, from.id);
 	if (from.offer) {
 		fan.has_from = 1;
 		fan.from_offer = *from.offer;
@@ -250,10 +330,9 @@ uint32_t tee_fan_out(struct tee *tee, struct tee_key from, struct tee_receiver *
 		memcpy(words + at, aad.data, aad.size);
 	at += aad.size;
 	for (size_t i = 0; i < count; i++) {
-		struct keycache_receiver receiver = { .length = (uint8_t)strlen(to[i].key.id),
-						      .has_offer = to[i].key.offer != NULL };
+		struct keycache_receiver receiver = { .has_offer = to[i].key.offer != NULL };
 
-		memcpy(receiver.id, to[i].key.id, receiver.length);
+		receiver.length = id_put(receiver.id, to[i].key.id);
 		memcpy(words + at, &receiver, sizeof(receiver));
 		at += sizeof(receiver);
 		if (to[i].key.offer) {

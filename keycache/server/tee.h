@@ -12,14 +12,18 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "histogram.h"
 #include "keycache_ta.h"
 
 #define TEE_RETRY_MS 100
+/* Numbers of commands are below. */
+#define TEE_COMMANDS (KEYCACHE_BACKUP + 1)
 
 /* GlobalPlatform's results that the server tells apart. */
 #define RESULT_OK 0u
 #define RESULT_ACCESS_DENIED 0xFFFF0001u
 #define RESULT_BAD_PARAMETERS 0xFFFF0006u
+#define RESULT_NOT_SUPPORTED 0xFFFF000Au
 #define RESULT_OUT_OF_MEMORY 0xFFFF000Cu
 #define RESULT_COMMUNICATION 0xFFFF000Eu
 #define RESULT_SHORT_BUFFER 0xFFFF0010u
@@ -63,9 +67,10 @@ struct tee {
 	uint32_t generation;
 	uint64_t restarts;
 	uint64_t calls; /* commands asked of the TA */
+	struct histogram latency[TEE_COMMANDS];
 };
 
-/* A key to use: its id, and what goes with it or NULL. */
+/* A key to use: what it is called (see id.h), and what goes with it or NULL. */
 struct tee_key {
 	const char *id;
 	const struct keycache_offer *offer;
@@ -77,12 +82,36 @@ struct tee_aad {
 	size_t size;
 };
 
+/* Of SET, GENERATE and ENROL: KEYCACHE_RELAXED, KEYCACHE_KEEP; and what the key is not for. */
+struct tee_how {
+	uint32_t flags;
+	uint32_t restrictions;
+};
+
+/* What they leave: the key's record, and with KEYCACHE_KEEP that of the previous one if there is one. In naive mode none. */
+struct tee_records {
+	struct keycache_record record[2];
+	size_t count;
+};
+
+/* In lower case. */
+const char *tee_command_name(uint32_t command);
 /* Opens a session and configures it. */
 uint32_t tee_open(struct tee *tee, const struct tee_setup *setup);
 void tee_close(struct tee *tee);
 
-uint32_t tee_set(struct tee *tee, const char *id, const void *key, size_t size, bool relaxed,
-		 struct keycache_record *record);
+uint32_t tee_set(struct tee *tee, const char *id, const void *key, size_t size, struct tee_how how,
+		 struct tee_records *records);
+/* A key of so many bytes that nobody sees. */
+uint32_t tee_generate(struct tee *tee, const char *id, uint32_t size, struct tee_how how, struct tee_records *records);
+/* `*has_handover`: the key is one that the client is to have, and `handover` holds it. */
+uint32_t tee_enrol(struct tee *tee, const struct keycache_enrolment *statement, struct tee_how how,
+		   struct tee_records *records, struct keycache_handover *handover, bool *has_handover);
+uint32_t tee_forget(struct tee *tee, const char *id);
+uint32_t tee_identity(struct tee *tee, struct keycache_identity *identity);
+uint32_t tee_trust(struct tee *tee, const struct keycache_trust *statement);
+/* A part of the backup, from *next on (0: the first); *next is 0 when it is the last one. */
+uint32_t tee_backup(struct tee *tee, uint32_t *next, void *part, size_t *size);
 uint32_t tee_get(struct tee *tee, struct tee_key key, void *out, size_t *size);
 uint32_t tee_delete(struct tee *tee, const char *id);
 uint32_t tee_exists(struct tee *tee, const char *id);

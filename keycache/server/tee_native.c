@@ -4,7 +4,8 @@
  *
  * KEYCACHE_NATIVE_DIR is where the shim keeps its secure storage, KEYCACHE_NATIVE_LIMIT how many bytes it holds. A file
  * `die` in the first one's parent, named DIR.die, makes the TA panic once; DIR.forget makes it lose its configuration once,
- * DIR.behind sets a key of alice behind the server's back, and DIR.hang keeps a call for ever.
+ * DIR.behind sets a key of alice behind the server's back, and DIR.hang keeps a call for ever, DIR.slow for half a second. While DIR.nodelete is there no
+ * key can be deleted.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,6 +13,9 @@
 
 #include "shim.h"
 #include "tee.h"
+
+/* Half a second, and a bit. */
+#define SLOW_US 510000
 
 static bool started;
 static bool dead;
@@ -43,15 +47,25 @@ static void stop(void)
 	started = false;
 }
 
-static bool asked_to(const char *what)
+static bool path_of(const char *what, char path[4096])
 {
 	const char *directory = getenv("KEYCACHE_NATIVE_DIR");
+
+	return directory && snprintf(path, 4096, "%s.%s", directory, what) < 4096;
+}
+
+static bool asked_to(const char *what)
+{
 	char path[4096];
 
-	if (!directory)
-		return false;
-	(void)snprintf(path, sizeof(path), "%s.%s", directory, what);
-	return !unlink(path);
+	return path_of(what, path) && !unlink(path);
+}
+
+static bool is_there(const char *what)
+{
+	char path[4096];
+
+	return path_of(what, path) && !access(path, F_OK);
 }
 
 static uint32_t type_of(const struct tee_parameter *parameter)
@@ -79,8 +93,12 @@ static uint32_t invoke_command(uint32_t command, struct tee_parameter parameters
 					 type_of(&parameters[3]));
 	uint32_t res;
 
+	if (command == KEYCACHE_DELETE && is_there("nodelete"))
+		return RESULT_STORAGE_NO_SPACE;
 	if (asked_to("hang"))
 		(void)pause();
+	if (asked_to("slow"))
+		(void)usleep(SLOW_US);
 	if (asked_to("forget"))
 		return KEYCACHE_NOT_CONFIGURED;
 	if (asked_to("behind"))

@@ -56,6 +56,17 @@ SSL_CTX *tls_context(const struct tls_files *files, char *problem, size_t size)
 	return context;
 }
 
+const char *tls_reason(const SSL *ssl)
+{
+	long verified = SSL_get_verify_result(ssl);
+	unsigned long error = ERR_peek_error();
+	const char *reason = verified != X509_V_OK ? X509_verify_cert_error_string(verified)
+			     : error               ? ERR_reason_error_string(error)
+						   : NULL;
+
+	return reason ? reason : "the handshake failed";
+}
+
 bool tls_still_good(SSL_CTX *context, const SSL *ssl)
 {
 	X509 *certificate = SSL_get1_peer_certificate(ssl);

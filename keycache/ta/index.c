@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * For each slot of secure storage a hash of its client's id and its version: 12 bytes. They are in frames of 16 slots, and
+ * For each slot of secure storage a hash of its client's id, its version and marks: 13 bytes. They are in frames of 16 slots, and
  * a bucket that is read has a list of frames. If no frame is free, the bucket that was used least recently gives up its
  * frames; when it is needed again it is read from secure storage, which is slow, and counted.
  *
@@ -14,7 +14,6 @@
 #include "index.h"
 
 #include "siphash.h"
-#include "store.h"
 
 #define FRAME_SLOTS 16
 #define NO_FRAME UINT32_MAX
@@ -23,6 +22,7 @@
 struct frame {
 	uint64_t hashes[FRAME_SLOTS];
 	uint32_t versions[FRAME_SLOTS];
+	uint8_t marks[FRAME_SLOTS];
 	uint32_t next;
 };
 
@@ -33,7 +33,7 @@ struct bucket {
 	uint32_t first;
 	uint32_t last;
 	uint32_t slots;
-	uint32_t clients;
+	struct tally tally;
 	uint32_t highest; /* version that is stored */
 	uint32_t taken;   /* version that a relaxed SET has */
 	uint64_t used;
@@ -176,23 +176,73 @@ static TEE_Result grow(struct bucket *bucket)
 	return TEE_SUCCESS;
 }
 
+static struct id id_of(const struct slot *slot)
+{
+	struct id id = { .length = slot->id_length & (uint8_t)~KEYCACHE_PREVIOUS,
+			 .previous = slot->id_length & KEYCACHE_PREVIOUS };
+
+	TEE_MemMove(id.bytes, slot->id, sizeof(id.bytes));
+	return id;
+}
+
 /* What a bucket's object must not have, whoever wrote it. */
 static bool valid(const struct slot *slot, uint32_t bucket)
 {
-	struct id id = { .length = slot->id_length };
+	struct id id = id_of(slot);
 
 	if (!slot->id_length)
 		return true;
-	if (slot->id_length > KEYCACHE_ID_BYTES || (slot->key_length != 16 && slot->key_length != 32))
+	if (!id.length || id.length > KEYCACHE_ID_BYTES || (slot->key_length != 16 && slot->key_length != 32))
 		return false;
-	TEE_MemMove(id.bytes, slot->id, id.length);
 	return index_bucket(&id) == bucket;
+}
+
+static uint8_t marks_of(const struct slot *slot)
+{
+	uint8_t marks = MARK_TAKEN;
+
+	if (!slot->id_length)
+		return 0;
+	if (slot->id_length & KEYCACHE_PREVIOUS)
+		marks |= MARK_PREVIOUS;
+	if (slot->flags & KEYCACHE_ENROLLED)
+		marks |= MARK_ENROLLED;
+	if (slot->flags & KEYCACHE_WORN)
+		marks |= MARK_WORN | MARK_WEARING;
+	if (slot->counted >= WEARING_COUNTED)
+		marks |= MARK_WEARING;
+	return marks;
+}
+
+/* Counts a slot of these marks `by` times: 1, or UINT32_MAX for -1. */
+static void count_marks(struct tally *tally, uint8_t marks, uint32_t by)
+{
+	if (marks & MARK_PREVIOUS) {
+		tally->previous += by;
+		return;
+	}
+	tally->clients += marks & MARK_TAKEN ? by : 0;
+	tally->enrolled += marks & MARK_ENROLLED ? by : 0;
+	tally->wearing += marks & MARK_WEARING ? by : 0;
+	tally->worn += marks & MARK_WORN ? by : 0;
+}
+
+/* Puts what is known of a slot into its place of a frame. */
+static void enter(struct bucket *bucket, struct frame *frame, uint32_t at, const struct slot *slot)
+{
+	const struct id id = id_of(slot);
+
+	count_marks(&bucket->tally, frame->marks[at], UINT32_MAX);
+	frame->hashes[at] = slot->id_length ? hash_of(&id) : FREE_SLOT;
+	frame->versions[at] = slot->version;
+	frame->marks[at] = marks_of(slot);
+	count_marks(&bucket->tally, frame->marks[at], 1);
+	if (slot->version > bucket->highest)
+		bucket->highest = slot->version;
 }
 
 static TEE_Result add(struct bucket *bucket, const struct slot *slot, uint32_t number)
 {
-	struct frame *frame;
-	struct id id = { .length = slot->id_length };
 	TEE_Result res;
 
 	if (number % FRAME_SLOTS == 0) {
@@ -200,15 +250,7 @@ static TEE_Result add(struct bucket *bucket, const struct slot *slot, uint32_t n
 		if (res)
 			return res;
 	}
-	frame = &table.frames[bucket->last];
-	frame->versions[number % FRAME_SLOTS] = slot->version;
-	if (id.length) {
-		TEE_MemMove(id.bytes, slot->id, id.length);
-		frame->hashes[number % FRAME_SLOTS] = hash_of(&id);
-		bucket->clients++;
-	}
-	if (slot->version > bucket->highest)
-		bucket->highest = slot->version;
+	enter(bucket, &table.frames[bucket->last], number % FRAME_SLOTS, slot);
 	return TEE_SUCCESS;
 }
 
@@ -216,7 +258,7 @@ static TEE_Result read_bucket(uint32_t number)
 {
 	struct bucket *bucket = &table.buckets[number];
 	uint32_t highest = bucket->highest;
-	uint32_t clients = bucket->clients;
+	const struct tally tally = bucket->tally;
 	const struct slot *slots;
 	struct store_reader reader;
 	uint32_t total = 0;
@@ -226,7 +268,7 @@ static TEE_Result read_bucket(uint32_t number)
 
 	table.reads++;
 	bucket->highest = 0;
-	bucket->clients = 0;
+	bucket->tally = (struct tally){ 0 };
 	while (!res && bucket->slots < total) {
 		res = store_next(&reader, 0, &slots, &count);
 		/* Then there is nothing open any more. */
@@ -248,7 +290,7 @@ static TEE_Result read_bucket(uint32_t number)
 	}
 	if (res) {
 		bucket->highest = highest;
-		bucket->clients = clients;
+		bucket->tally = tally;
 		drop(bucket);
 	}
 	if (!res)
@@ -286,7 +328,7 @@ TEE_Result index_read_all(void)
 }
 
 /* The first slot of a read bucket with this hash. */
-static bool scan(const struct bucket *bucket, uint64_t hash, uint32_t *slot, uint32_t *version)
+static bool scan(const struct bucket *bucket, uint64_t hash, struct place *place)
 {
 	const struct frame *frame;
 	uint32_t begin = 0;
@@ -298,8 +340,9 @@ static bool scan(const struct bucket *bucket, uint64_t hash, uint32_t *slot, uin
 		for (at = 0; at < FRAME_SLOTS && begin + at < bucket->slots; at++) {
 			if (frame->hashes[at] != hash)
 				continue;
-			*slot = begin + at;
-			*version = frame->versions[at];
+			place->slot = begin + at;
+			place->version = frame->versions[at];
+			place->marks = frame->marks[at];
 			return true;
 		}
 		begin += FRAME_SLOTS;
@@ -316,8 +359,7 @@ TEE_Result index_find(const struct id *id, struct place *place)
 	res = need(place->bucket);
 	if (res)
 		return res;
-	return scan(&table.buckets[place->bucket], hash_of(id), &place->slot, &place->version) ? TEE_SUCCESS
-											       : KEYCACHE_NO_KEY;
+	return scan(&table.buckets[place->bucket], hash_of(id), place) ? TEE_SUCCESS : KEYCACHE_NO_KEY;
 }
 
 TEE_Result index_room(const struct id *id, struct place *place)
@@ -330,13 +372,14 @@ TEE_Result index_room(const struct id *id, struct place *place)
 	if (res)
 		return res;
 	bucket = &table.buckets[place->bucket];
-	place->grows = !scan(bucket, FREE_SLOT, &place->slot, &place->version);
+	place->grows = !scan(bucket, FREE_SLOT, place);
 	if (!place->grows)
 		return TEE_SUCCESS;
 	if (bucket->slots + STORE_GROWTH > KEYCACHE_BUCKET_SLOTS)
 		return TEE_ERROR_STORAGE_NO_SPACE;
 	place->slot = bucket->slots;
 	place->version = 0;
+	place->marks = 0;
 	return TEE_SUCCESS;
 }
 
@@ -361,12 +404,11 @@ void index_take_version(uint32_t number, uint32_t version)
 		table.buckets[number].taken = version;
 }
 
-void index_note(const struct place *place, const struct id *id, uint32_t version)
+void index_note(const struct place *place, const struct slot *slot)
 {
 	struct bucket *bucket = &table.buckets[place->bucket];
 	uint32_t number = bucket->first;
 	uint32_t at = place->slot;
-	struct frame *frame;
 
 	if (place->grows) {
 		/* The bound holds a full bucket, so there is a frame, if another bucket's. */
@@ -377,13 +419,7 @@ void index_note(const struct place *place, const struct id *id, uint32_t version
 	}
 	for (; at >= FRAME_SLOTS; at -= FRAME_SLOTS)
 		number = table.frames[number].next;
-	frame = &table.frames[number];
-	bucket->clients -= frame->hashes[at] != FREE_SLOT;
-	bucket->clients += id != NULL;
-	frame->hashes[at] = id ? hash_of(id) : FREE_SLOT;
-	frame->versions[at] = version;
-	if (version > bucket->highest)
-		bucket->highest = version;
+	enter(bucket, &table.frames[number], at, slot);
 }
 
 void index_doubt(uint32_t number)
@@ -422,7 +458,7 @@ void index_renew(uint32_t number)
 	drop(bucket);
 	bucket->state = UNREAD;
 	bucket->highest = 0;
-	bucket->clients = 0;
+	bucket->tally = (struct tally){ 0 };
 }
 
 void index_forget(void)
@@ -432,15 +468,23 @@ void index_forget(void)
 	table.rolled_back = 0;
 }
 
-uint32_t index_clients(void)
+struct tally index_tally(void)
 {
-	uint32_t count = 0;
+	struct tally sum = { 0 };
 	uint32_t number;
 
-	for (number = 0; number < KEYCACHE_BUCKETS; number++)
-		if (table.buckets[number].state != LOST)
-			count += table.buckets[number].clients;
-	return count;
+	for (number = 0; number < KEYCACHE_BUCKETS; number++) {
+		const struct bucket *bucket = &table.buckets[number];
+
+		if (bucket->state == LOST)
+			continue;
+		sum.clients += bucket->tally.clients;
+		sum.previous += bucket->tally.previous;
+		sum.enrolled += bucket->tally.enrolled;
+		sum.wearing += bucket->tally.wearing;
+		sum.worn += bucket->tally.worn;
+	}
+	return sum;
 }
 
 uint32_t index_lost(void)

@@ -3,17 +3,31 @@
 #ifndef KEYCACHE_INDEX_H
 #define KEYCACHE_INDEX_H
 
+#include "store.h"
 #include "types.h"
 
 /* The fewest bytes: one full bucket. And how many are taken if nobody says: for 100,000 clients. */
 #define INDEX_LEAST (32 * 1024)
 #define INDEX_DEFAULT (1344 * 1024)
 
+/* What is known of a key without a look at its slot. */
+enum marks { MARK_TAKEN = 1, MARK_PREVIOUS = 2, MARK_ENROLLED = 4, MARK_WEARING = 8, MARK_WORN = 16 };
+
+/* How many slots of a kind there are. */
+struct tally {
+	uint32_t clients;
+	uint32_t previous; /* they are none of the clients, and counted in nothing else */
+	uint32_t enrolled;
+	uint32_t wearing;
+	uint32_t worn;
+};
+
 struct place {
 	uint32_t bucket;
 	uint32_t slot;
 	uint32_t version; /* of what is there */
-	bool grows;       /* the slot is not there yet: the bucket is to grow */
+	uint8_t marks;
+	bool grows; /* the slot is not there yet: the bucket is to grow */
 };
 
 /* `floor`: versions up to it are taken. Nothing is read yet. */
@@ -33,8 +47,8 @@ TEE_Result index_next_version(uint32_t bucket, uint32_t *version);
 void index_take_version(uint32_t bucket, uint32_t version);
 uint32_t index_bucket(const struct id *id);
 
-/* What was written: the place now has this client (or NULL: none) and version. */
-void index_note(const struct place *place, const struct id *id, uint32_t version);
+/* What was written in a place. */
+void index_note(const struct place *place, const struct slot *slot);
 /* A write failed, and who knows what is there: to be read again. */
 void index_doubt(uint32_t bucket);
 /* The storage has another content than was written: not used any more. */
@@ -45,7 +59,7 @@ void index_retry(void);
 /* The bucket was made anew. */
 void index_renew(uint32_t bucket);
 
-uint32_t index_clients(void);
+struct tally index_tally(void);
 uint32_t index_lost(void);
 uint32_t index_bytes(void);
 uint32_t index_bound(void);

@@ -6,10 +6,12 @@
  */
 #include <tee_internal_api.h>
 
+#include "enrol.h"
 #include "index.h"
 #include "keycache_ta.h"
 #include "keys.h"
 #include "messages.h"
+#include "points.h"
 #include "records.h"
 #include "siphash.h"
 #include "types.h"
@@ -39,8 +41,8 @@ _Static_assert(sizeof(struct keycache_receiver) == 68, "a receiver has no gaps")
 static _Alignas(16) uint8_t room[16 - KEYCACHE_NONCE_BYTES + MESSAGE_BYTES];
 static uint8_t *const message = room + 16 - KEYCACHE_NONCE_BYTES;
 static _Alignas(16) uint8_t plain[KEYCACHE_PAYLOAD_BYTES];
-/* An id, a zero and additional data; or the additional data of REENCRYPT alone. */
-static uint8_t named[KEYCACHE_ID_BYTES + 1 + KEYCACHE_AAD_BYTES];
+/* KEYCACHE_PREVIOUS or nothing, an id, a zero and additional data; or the additional data of REENCRYPT alone. */
+static uint8_t named[1 + KEYCACHE_ID_BYTES + 1 + KEYCACHE_AAD_BYTES];
 
 /* Who opened a session: Linux says by which user, if it was asked to (TEEC_LOGIN_USER). */
 struct session {
@@ -77,8 +79,12 @@ TEE_Result TA_CreateEntryPoint(void)
 
 	if (!res)
 		res = records_open();
-	if (res)
+	if (!res)
+		res = points_open();
+	if (res) {
+		records_close();
 		messages_close();
+	}
 	siphash_start();
 	return res;
 }
@@ -86,6 +92,7 @@ TEE_Result TA_CreateEntryPoint(void)
 void TA_DestroyEntryPoint(void)
 {
 	keys_close();
+	points_close();
 	records_close();
 	messages_close();
 	owned = false;
@@ -183,7 +190,7 @@ static void give(TEE_Param *param, const void *from, size_t bytes)
 	param->memref.size = bytes;
 }
 
-static TEE_Result make_id(const uint8_t *bytes, size_t length, struct id *id)
+TEE_Result id_make(const uint8_t *bytes, size_t length, struct id *id)
 {
 	size_t at;
 
@@ -198,28 +205,61 @@ static TEE_Result make_id(const uint8_t *bytes, size_t length, struct id *id)
 	return TEE_SUCCESS;
 }
 
+/* The name of a client's key, or of its previous one. */
+static TEE_Result make_either(const uint8_t *bytes, size_t length, bool previous, struct id *id)
+{
+	TEE_Result res = id_make(bytes, length, id);
+
+	id->previous = previous;
+	return !res && previous && keys_naive() ? TEE_ERROR_NOT_SUPPORTED : res;
+}
+
+/* The same, as structs have it. */
+static TEE_Result make_marked(const uint8_t *bytes, uint8_t length, struct id *id)
+{
+	return make_either(bytes, length & (uint8_t)~KEYCACHE_PREVIOUS, length & KEYCACHE_PREVIOUS, id);
+}
+
+/* Of commands that have nothing to do with a previous key. */
 static TEE_Result take_id(const TEE_Param *param, struct id *id)
 {
 	if (!param->memref.buffer)
 		return TEE_ERROR_BAD_PARAMETERS;
-	return make_id(param->memref.buffer, param->memref.size, id);
+	return id_make(param->memref.buffer, param->memref.size, id);
 }
 
-/* The same of an id that additional data may follow. */
+/* The same of an id that additional data may follow; with KEYCACHE_PREVIOUS before it, it names the previous key. */
 static TEE_Result take_named(const TEE_Param *param, struct id *id, struct aad *aad)
 {
 	size_t bytes = param->memref.size;
-	size_t length = 0;
+	size_t begin;
+	size_t end;
 
 	if (!param->memref.buffer || !bytes || bytes > sizeof(named))
 		return TEE_ERROR_BAD_PARAMETERS;
 	TEE_MemMove(named, param->memref.buffer, bytes);
-	while (length < bytes && named[length])
-		length++;
-	*aad = (struct aad){ .bytes = named + length + 1, .size = length < bytes ? bytes - length - 1 : 0 };
+	begin = named[0] == KEYCACHE_PREVIOUS;
+	end = begin;
+	while (end < bytes && named[end])
+		end++;
+	*aad = (struct aad){ .bytes = named + end + 1, .size = end < bytes ? bytes - end - 1 : 0 };
 	if (aad->size > KEYCACHE_AAD_BYTES)
 		return TEE_ERROR_EXCESS_DATA;
-	return make_id(named, length, id);
+	return make_either(named + begin, end - begin, begin, id);
+}
+
+/* The same without additional data. */
+static TEE_Result take_either(const TEE_Param *param, struct id *id)
+{
+	uint8_t copy[1 + KEYCACHE_ID_BYTES];
+	size_t bytes = param->memref.size;
+	size_t begin;
+
+	if (!param->memref.buffer || !bytes || bytes > sizeof(copy))
+		return TEE_ERROR_BAD_PARAMETERS;
+	TEE_MemMove(copy, param->memref.buffer, bytes);
+	begin = copy[0] == KEYCACHE_PREVIOUS;
+	return make_either(copy + begin, bytes - begin, begin, id);
 }
 
 /* Two ids, and additional data behind them. */
@@ -269,11 +309,39 @@ static TEE_Result configure(TEE_Param params[TEE_NUM_PARAMS])
 	return keys_configure(&config);
 }
 
+/* How many bytes of records a command that sets a key may have to give. */
+static size_t records_due(bool keeps)
+{
+	if (keys_naive())
+		return 0;
+	return (keeps ? 2 : 1) * sizeof(struct keycache_record);
+}
+
+static void give_records(TEE_Param *param, const struct records *records)
+{
+	give(param, records->records, keys_naive() ? 0 : records->count * sizeof(struct keycache_record));
+}
+
+static bool are_restrictions(uint32_t flags)
+{
+	return !(flags & ~(uint32_t)(KEYCACHE_RESTRICTIONS | KEYCACHE_NO_GET));
+}
+
+/* A key's flags, if the normal world asks for it with these restrictions. */
+static uint8_t flags_of(uint32_t restrictions)
+{
+	uint8_t gettable = restrictions & KEYCACHE_NO_GET ? 0 : KEYCACHE_GETTABLE;
+
+	return keys_flags((uint8_t)(restrictions & KEYCACHE_RESTRICTIONS) | gettable);
+}
+
 static TEE_Result set(TEE_Param params[TEE_NUM_PARAMS])
 {
-	size_t due = keys_naive() ? 0 : sizeof(struct keycache_record);
+	const uint32_t how = params[3].value.a;
+	const uint32_t restrictions = params[3].value.b;
+	const struct setting setting = { .relaxed = how == KEYCACHE_RELAXED, .keep = how == KEYCACHE_KEEP };
 	size_t bytes = params[1].memref.size;
-	struct keycache_record record;
+	struct records records;
 	struct key key = { 0 };
 	struct id id;
 	TEE_Result res = take_id(&params[0], &id);
@@ -282,20 +350,140 @@ static TEE_Result set(TEE_Param params[TEE_NUM_PARAMS])
 		return res;
 	if (bytes != 16 && bytes != 32)
 		return TEE_ERROR_BAD_PARAMETERS;
-	if (params[3].value.a & ~KEYCACHE_RELAXED || params[3].value.b)
+	if ((how && !setting.relaxed && !setting.keep) || !are_restrictions(restrictions))
 		return TEE_ERROR_BAD_PARAMETERS;
-	res = fits(&params[2], due);
+	if (keys_naive() && (setting.keep || restrictions & KEYCACHE_RESTRICTIONS))
+		return TEE_ERROR_NOT_SUPPORTED;
+	res = fits(&params[2], records_due(setting.keep));
 	if (!res)
 		res = take(&params[1], key.bytes, bytes);
 	if (res)
 		return res;
 	key.length = (uint8_t)bytes;
-	res = keys_set(&id, &key, params[3].value.a & KEYCACHE_RELAXED, &record);
+	key.flags = flags_of(restrictions);
+	if (!keys_naive())
+		res = keys_may_set(&id, key.flags, 0);
 	if (!res)
-		give(&params[2], &record, due);
+		res = keys_set(&id, &key, &setting, &records);
+	if (!res)
+		give_records(&params[2], &records);
 	wipe(&key, sizeof(key));
 	messages_forget();
 	return res;
+}
+
+static TEE_Result generate(TEE_Param params[TEE_NUM_PARAMS])
+{
+	const struct setting setting = { .keep = params[3].value.a == KEYCACHE_KEEP };
+	struct records records;
+	struct key key = { .length = (uint8_t)params[1].value.a, .flags = (uint8_t)params[1].value.b };
+	struct id id;
+	TEE_Result res = take_id(&params[0], &id);
+
+	if (res)
+		return res;
+	if (params[1].value.a != 16 && params[1].value.a != 32)
+		return TEE_ERROR_BAD_PARAMETERS;
+	if (!are_restrictions(params[1].value.b) || (params[3].value.a && !setting.keep) || params[3].value.b)
+		return TEE_ERROR_BAD_PARAMETERS;
+	res = fits(&params[2], records_due(setting.keep));
+	if (!res)
+		res = keys_may_set(&id, key.flags, 0);
+	if (res)
+		return res;
+	TEE_GenerateRandom(key.bytes, key.length);
+	res = keys_set(&id, &key, &setting, &records);
+	if (!res)
+		give_records(&params[2], &records);
+	wipe(&key, sizeof(key));
+	messages_forget();
+	return res;
+}
+
+static TEE_Result identity(TEE_Param params[TEE_NUM_PARAMS])
+{
+	struct keycache_identity copy;
+	TEE_Result res = fits(&params[0], sizeof(copy));
+
+	if (res)
+		return res;
+	enrol_identity(&copy);
+	give(&params[0], &copy, sizeof(copy));
+	return TEE_SUCCESS;
+}
+
+static TEE_Result trust(TEE_Param params[TEE_NUM_PARAMS])
+{
+	struct keycache_trust copy;
+	TEE_Result res = take(&params[0], &copy, sizeof(copy));
+
+	return res ? res : enrol_trust(&copy);
+}
+
+static TEE_Result enrol(TEE_Param params[TEE_NUM_PARAMS])
+{
+	const bool keep = params[1].value.a == KEYCACHE_KEEP;
+	struct keycache_enrolment copy;
+	struct keycache_handover handover;
+	struct records records;
+	bool hands_over = false;
+	struct id id;
+	TEE_Result res = take(&params[0], &copy, sizeof(copy));
+	TEE_Result other;
+
+	if (!res)
+		res = enrol_look(&copy, &id, &hands_over);
+	if (res)
+		return res;
+	if ((params[1].value.a && !keep) || params[1].value.b)
+		return TEE_ERROR_BAD_PARAMETERS;
+	res = fits(&params[2], records_due(keep));
+	other = fits(&params[3], hands_over ? sizeof(handover) : 0);
+	if (res || other)
+		return TEE_ERROR_SHORT_BUFFER;
+	res = enrol_key(&copy, &id, keep, &records, hands_over ? &handover : NULL);
+	if (!res) {
+		give_records(&params[2], &records);
+		give(&params[3], &handover, hands_over ? sizeof(handover) : 0);
+	}
+	messages_forget();
+	return res;
+}
+
+static TEE_Result backup(TEE_Param params[TEE_NUM_PARAMS])
+{
+	const size_t least = sizeof(struct keycache_backup) + sizeof(struct keycache_saved);
+	size_t bytes = params[1].memref.size < sizeof(plain) ? params[1].memref.size : sizeof(plain);
+	uint32_t position = params[0].value.a;
+	TEE_Result res;
+
+	if (params[0].value.b)
+		return TEE_ERROR_BAD_PARAMETERS;
+	if (!params[1].memref.buffer || bytes < least) {
+		params[1].memref.size = least;
+		return TEE_ERROR_SHORT_BUFFER;
+	}
+	res = enrol_backup(&position, plain, &bytes);
+	if (res)
+		return res;
+	give(&params[1], plain, bytes);
+	params[0].value.a = position;
+	return TEE_SUCCESS;
+}
+
+static TEE_Result forget(TEE_Param params[TEE_NUM_PARAMS])
+{
+	struct id id;
+	TEE_Result res = take_id(&params[0], &id);
+
+	messages_forget();
+	return res ? res : keys_forget(&id);
+}
+
+/* Whether a key is for a use: `without` is the restriction that says it is not. */
+static TEE_Result may(const struct key *key, uint8_t without)
+{
+	return key->flags & without ? KEYCACHE_USE_DENIED : TEE_SUCCESS;
 }
 
 static TEE_Result get(TEE_Param params[TEE_NUM_PARAMS])
@@ -314,6 +502,8 @@ static TEE_Result get(TEE_Param params[TEE_NUM_PARAMS])
 	if (!keys_can_be_got())
 		return KEYCACHE_GET_OFF;
 	res = keys_use(&id, offer, &key, &cached);
+	if (!res)
+		res = may(&key, KEYCACHE_NO_OPEN);
 	if (!res && !(key.flags & KEYCACHE_GETTABLE))
 		res = KEYCACHE_GET_OFF;
 	if (!res)
@@ -336,7 +526,7 @@ static TEE_Result delete(TEE_Param params[TEE_NUM_PARAMS])
 static TEE_Result exists(TEE_Param params[TEE_NUM_PARAMS])
 {
 	struct id id;
-	TEE_Result res = take_id(&params[0], &id);
+	TEE_Result res = take_either(&params[0], &id);
 
 	return res ? res : keys_exists(&id);
 }
@@ -347,6 +537,56 @@ static TEE_Result may_seal(const struct id *id, struct key *key)
 	if (key->flags & KEYCACHE_WORN)
 		return KEYCACHE_WORN_OUT;
 	return messages_next_counts() ? keys_count(id, key) : TEE_SUCCESS;
+}
+
+/*
+ * Whether a sender's key is for that, and this is what it says about itself: "KC1" or "KC2", its length and its name, which the
+ * additional data of a named key begins with.
+ */
+static TEE_Result may_send(const struct id *id, const struct key *key, const struct aad *aad)
+{
+	const uint8_t *at = aad->bytes;
+
+	if (key->flags & KEYCACHE_NO_FROM)
+		return KEYCACHE_USE_DENIED;
+	if (!(key->flags & KEYCACHE_NAMED))
+		return TEE_SUCCESS;
+	if (aad->size < 4u + id->length || at[0] != 'K' || at[1] != 'C' || (at[2] != '1' && at[2] != '2') ||
+	    at[3] != id->length || TEE_MemCompare(at + 4, id->bytes, id->length))
+		return KEYCACHE_USE_DENIED;
+	return TEE_SUCCESS;
+}
+
+/* Whether what a key of some flags has sealed may be sealed with one of others: no way down, and enrolled to enrolled. */
+static TEE_Result may_become(uint8_t from, uint8_t to)
+{
+	if ((from ^ to) & KEYCACHE_ENROLLED)
+		return KEYCACHE_USE_DENIED;
+	/* Which cannot be got either: see keys_flags(). */
+	if (from & KEYCACHE_NO_OPEN && !(to & KEYCACHE_NO_OPEN))
+		return KEYCACHE_USE_DENIED;
+	return TEE_SUCCESS;
+}
+
+/* Both, and the receiver's own; `whose` is whose fault it is. */
+static TEE_Result may_pass(const struct id *from, const struct key *from_key, const struct aad *aad,
+			   const struct key *to_key, uint32_t *whose)
+{
+	TEE_Result res = may_send(from, from_key, aad);
+
+	if (res) {
+		*whose = KEYCACHE_OF_FROM;
+		return res;
+	}
+	res = may(to_key, KEYCACHE_NO_TO);
+	if (res) {
+		*whose = KEYCACHE_OF_TO;
+		return res;
+	}
+	res = may_become(from_key->flags, to_key->flags);
+	if (res)
+		*whose = KEYCACHE_OF_FROM | KEYCACHE_OF_TO;
+	return res;
 }
 
 static TEE_Result reencrypt(TEE_Param params[TEE_NUM_PARAMS])
@@ -366,9 +606,9 @@ static TEE_Result reencrypt(TEE_Param params[TEE_NUM_PARAMS])
 	params[3].value.a = 0;
 	params[3].value.b = 0;
 	if (!res)
-		res = make_id(pair.from, pair.from_length, &from);
+		res = make_marked(pair.from, pair.from_length, &from);
 	if (!res)
-		res = make_id(pair.to, pair.to_length, &to);
+		res = id_make(pair.to, pair.to_length, &to);
 	if (!res && (pair.has_from > 1 || pair.has_to > 1))
 		res = TEE_ERROR_BAD_PARAMETERS;
 	/* The size is read once: what is taken is what is worked on. */
@@ -388,6 +628,8 @@ static TEE_Result reencrypt(TEE_Param params[TEE_NUM_PARAMS])
 		params[3].value.b = KEYCACHE_OF_TO;
 	if (!res)
 		res = other;
+	if (!res)
+		res = may_pass(&from, &from_key, &aad, &to_key, &params[3].value.b);
 	if (!res) {
 		res = message_open(&from_key, &aad, message, bytes, plain);
 		if (!res)
@@ -420,8 +662,12 @@ static bool take_piece(struct rest *rest, void *to, size_t bytes)
 	return true;
 }
 
-/* Seals what is in `plain` for the next receiver into `to`. False: what follows cannot be read. */
-static bool seal_for_next(struct rest *rest, const struct aad *aad, size_t plain_bytes, TEE_Param *to, uint32_t *result)
+/*
+ * Seals what is in `plain`, which a key of `from_flags` has opened, for the next receiver into `to`. False: what follows cannot be
+ * read.
+ */
+static bool seal_for_next(struct rest *rest, uint8_t from_flags, const struct aad *aad, size_t plain_bytes,
+			  TEE_Param *to, uint32_t *result)
 {
 	struct keycache_receiver receiver;
 	struct keycache_offer offer;
@@ -435,9 +681,15 @@ static bool seal_for_next(struct rest *rest, const struct aad *aad, size_t plain
 		return false;
 	if (receiver.has_offer && !take_piece(rest, &offer, sizeof(offer)))
 		return false;
-	res = make_id(receiver.id, receiver.length, &id);
+	res = id_make(receiver.id, receiver.length, &id);
 	if (!res)
 		res = keys_use(&id, receiver.has_offer ? &offer : NULL, &key, &cached);
+	if (!res)
+		res = may(&key, KEYCACHE_NO_TO);
+	if (!res)
+		res = may_become(from_flags, key.flags);
+	if (res == KEYCACHE_USE_DENIED)
+		keys_denied();
 	if (!res)
 		res = may_seal(&id, &key);
 	if (!res)
@@ -472,7 +724,7 @@ static TEE_Result fan_out(TEE_Param params[TEE_NUM_PARAMS])
 	if (fan.aad_size > KEYCACHE_AAD_BYTES || !take_piece(&rest, named, fan.aad_size))
 		return TEE_ERROR_BAD_PARAMETERS;
 	aad = (struct aad){ .bytes = named, .size = fan.aad_size };
-	res = make_id(fan.from, fan.from_length, &from);
+	res = make_marked(fan.from, fan.from_length, &from);
 	if (!res)
 		res = take_message(&params[1]);
 	if (res)
@@ -484,8 +736,10 @@ static TEE_Result fan_out(TEE_Param params[TEE_NUM_PARAMS])
 
 	res = keys_use(&from, fan.has_from ? &fan.from_offer : NULL, &from_key, &cached);
 	if (!res)
+		res = may_send(&from, &from_key, &aad);
+	if (!res)
 		res = message_open(&from_key, &aad, message, bytes, plain);
-	wipe(&from_key, sizeof(from_key));
+	wipe(from_key.bytes, sizeof(from_key.bytes));
 	if (res)
 		return res;
 	for (i = 0; i < fan.count; i++) {
@@ -494,7 +748,8 @@ static TEE_Result fan_out(TEE_Param params[TEE_NUM_PARAMS])
 
 		results[i] = TEE_ERROR_BAD_PARAMETERS;
 		if (readable)
-			readable = seal_for_next(&rest, &aad, bytes - KEYCACHE_EXTRA_BYTES, &to, &results[i]);
+			readable = seal_for_next(&rest, from_key.flags, &aad, bytes - KEYCACHE_EXTRA_BYTES, &to,
+						 &results[i]);
 	}
 	wipe(plain, bytes - KEYCACHE_EXTRA_BYTES);
 	give(&params[3], results, fan.count * sizeof(results[0]));
@@ -512,6 +767,9 @@ static TEE_Result seal(TEE_Param params[TEE_NUM_PARAMS])
 	struct aad aad;
 	TEE_Result res = take_named(&params[0], &id, &aad);
 
+	/* A previous key seals nothing. */
+	if (!res && id.previous)
+		res = TEE_ERROR_BAD_PARAMETERS;
 	if (!res)
 		res = take_offer(&params[3], &copy, &offer);
 	if (!res)
@@ -521,6 +779,8 @@ static TEE_Result seal(TEE_Param params[TEE_NUM_PARAMS])
 	if (res)
 		return res;
 	res = keys_use(&id, offer, &key, &cached);
+	if (!res)
+		res = may(&key, KEYCACHE_NO_SEAL);
 	if (!res)
 		res = may_seal(&id, &key);
 	if (!res)
@@ -553,6 +813,8 @@ static TEE_Result open(TEE_Param params[TEE_NUM_PARAMS])
 		return res;
 	res = keys_use(&id, offer, &key, &cached);
 	if (!res)
+		res = may(&key, KEYCACHE_NO_OPEN);
+	if (!res)
 		res = message_open(&key, &aad, message, bytes, plain);
 	if (!res)
 		give(&params[2], plain, bytes - KEYCACHE_EXTRA_BYTES);
@@ -565,7 +827,7 @@ static TEE_Result load(TEE_Param params[TEE_NUM_PARAMS])
 {
 	struct keycache_offer offer;
 	struct id id;
-	TEE_Result res = take_id(&params[0], &id);
+	TEE_Result res = take_either(&params[0], &id);
 
 	if (!res)
 		res = take(&params[1], &offer, sizeof(offer));
@@ -578,7 +840,7 @@ static TEE_Result load(TEE_Param params[TEE_NUM_PARAMS])
 static TEE_Result evict(TEE_Param params[TEE_NUM_PARAMS])
 {
 	struct id id;
-	TEE_Result res = take_id(&params[0], &id);
+	TEE_Result res = take_either(&params[0], &id);
 
 	messages_forget();
 	return res ? res : keys_evict(&id);
@@ -600,7 +862,7 @@ static TEE_Result record(TEE_Param params[TEE_NUM_PARAMS])
 {
 	struct keycache_record copy;
 	struct id id;
-	TEE_Result res = take_id(&params[0], &id);
+	TEE_Result res = take_either(&params[0], &id);
 
 	if (!res)
 		res = fits(&params[1], sizeof(copy));
@@ -667,6 +929,12 @@ TEE_Result TA_InvokeCommandEntryPoint(void *context, uint32_t command, uint32_t 
 		[KEYCACHE_FLUSH] = { TEE_PARAM_TYPES(NONE, NONE, NONE, NONE), flush },
 		[KEYCACHE_REPAIR] = { TEE_PARAM_TYPES(VALUE_OUT, NONE, NONE, NONE), repair },
 		[KEYCACHE_FANOUT] = { TEE_PARAM_TYPES(MEMORY_IN, MEMORY_IN, MEMORY_OUT, MEMORY_OUT), fan_out },
+		[KEYCACHE_FORGET] = { TEE_PARAM_TYPES(MEMORY_IN, NONE, NONE, NONE), forget },
+		[KEYCACHE_GENERATE] = { TEE_PARAM_TYPES(MEMORY_IN, VALUE_IN, MEMORY_OUT, VALUE_IN), generate },
+		[KEYCACHE_IDENTITY] = { TEE_PARAM_TYPES(MEMORY_OUT, NONE, NONE, NONE), identity },
+		[KEYCACHE_TRUST] = { TEE_PARAM_TYPES(MEMORY_IN, NONE, NONE, NONE), trust },
+		[KEYCACHE_ENROL] = { TEE_PARAM_TYPES(MEMORY_IN, VALUE_IN, MEMORY_OUT, MEMORY_OUT), enrol },
+		[KEYCACHE_BACKUP] = { TEE_PARAM_TYPES(VALUE_INOUT, MEMORY_OUT, NONE, NONE), backup },
 	};
 
 	const struct session *session = context;
@@ -681,7 +949,11 @@ TEE_Result TA_InvokeCommandEntryPoint(void *context, uint32_t command, uint32_t 
 		return TEE_ERROR_BAD_PARAMETERS;
 	if (command != KEYCACHE_CONFIGURE && !keys_configured())
 		return KEYCACHE_NOT_CONFIGURED;
+	if (command >= KEYCACHE_FORGET && keys_naive())
+		return TEE_ERROR_NOT_SUPPORTED;
 	res = commands[command].run(params);
+	if (res == KEYCACHE_USE_DENIED)
+		keys_denied();
 	if (command == KEYCACHE_CONFIGURE && !res && !owned) {
 		owner = session->client;
 		owned = true;

@@ -7,6 +7,8 @@
  *   memory, and its version is beyond what secure storage has: so a bound on such versions is stored first
  *   (meta.reserved_version), and after a restart versions go on above it. Records of SETs that were lost stay stale.
  * - After a write that failed, what secure storage has is not known: it is read again before it is used.
+ * - A previous key is written before its successor, and removed before it: so there is none without a current one.
+ * - What meta has to know of an enrolment, or of an enrolled key's removal, is written before either.
  */
 #include "keys.h"
 
@@ -19,14 +21,8 @@
 /* How many versions a write of meta reserves for relaxed SETs. */
 #define RESERVE 4096
 
-/*
- * How often a key's messages are counted, each time for about 2^20, before it is worn out. 2^32 messages are counted 4,096 times,
- * give or take 64; so many more are sealed with a chance of 1 in 500,000.
- */
-#define MOST_COUNTED 3800
-
-/* How many chunks and empty buckets LIST reads at most in one call. */
-#define LIST_STEPS 16
+/* How many chunks and empty buckets LIST and BACKUP read at most in one call. */
+#define WALK_STEPS 16
 
 /* A relaxed SET that is not written. */
 struct waiting {
@@ -38,6 +34,7 @@ struct waiting {
 static struct config config;
 static bool configured;
 static struct meta meta;
+static uint8_t device[DIGEST_BYTES];
 static struct waiting waiting[KEYCACHE_RELAXED_MOST];
 static uint32_t waiting_count;
 /* Some of them could not be written: until they are, each SET is written at once, so that its error is heard. */
@@ -53,6 +50,7 @@ static struct {
 	uint64_t forged;
 	uint64_t host_evictions;
 	uint64_t failed_flushes;
+	uint64_t use_denied;
 } counts;
 
 bool keys_configured(void)
@@ -68,6 +66,38 @@ bool keys_naive(void)
 bool keys_can_be_got(void)
 {
 	return config.flags & KEYCACHE_ALLOW_GET;
+}
+
+uint8_t keys_flags(uint8_t wanted)
+{
+	/* Nobody gets a key that is not for OPEN. */
+	if (!keys_can_be_got() || wanted & KEYCACHE_NO_OPEN)
+		wanted &= (uint8_t)~KEYCACHE_GETTABLE;
+	return wanted;
+}
+
+void keys_denied(void)
+{
+	counts.use_denied++;
+}
+
+const struct meta *keys_meta(void)
+{
+	return &meta;
+}
+
+const uint8_t *keys_device(void)
+{
+	return device;
+}
+
+TEE_Result keys_save_meta(const struct meta *changed)
+{
+	TEE_Result res = store_save_meta(changed);
+
+	if (!res)
+		meta = *changed;
+	return res;
 }
 
 static void close_all(void)
@@ -93,6 +123,8 @@ static TEE_Result open_all(void)
 	if (keys_naive())
 		return naive_open(config.storage);
 	res = store_open(config.storage, &meta);
+	if (!res)
+		digest(meta.pair.point, sizeof(meta.pair.point), device);
 	if (!res)
 		res = records_use(meta.seal_key);
 	if (!res)
@@ -231,7 +263,8 @@ static TEE_Result judge(uint32_t bucket, TEE_Result res)
 /* Under the host's policy: makes room if there is none. */
 static bool make_room(const struct keycache_offer *offer)
 {
-	struct id victim = { .length = offer->victim_length };
+	struct id victim = { .length = offer->victim_length & (uint8_t)~KEYCACHE_PREVIOUS,
+			     .previous = offer->victim_length & KEYCACHE_PREVIOUS };
 
 	if (!cache_full())
 		return true;
@@ -291,46 +324,67 @@ TEE_Result keys_use(const struct id *id, const struct keycache_offer *offer, str
 	return TEE_SUCCESS;
 }
 
-/*
- * Writes a client's key, or with NULL that it has none. A key that has waited may have an older version than what its place
- * has now (a failed write that took effect, another client): it gets a new one then, or the bucket's highest version would go
- * back, and look like an older storage. Its record is stale, and made anew when it is needed.
- */
-static TEE_Result write(const struct id *id, const struct key *key, uint32_t version)
+bool keys_paired(const struct slot *slot)
 {
-	struct slot slot = { 0 };
+	return !TEE_MemCompare(slot->paired, device, sizeof(slot->paired));
+}
+
+/*
+ * Writes a slot of a client's: a key, or a removal (no id_length). One that has waited may have an older version than what its
+ * place has now (a failed write that took effect, another client): it gets a new one then, or the bucket's highest version would
+ * go back, and look like an older storage. Its record is stale, and made anew when it is needed.
+ */
+static TEE_Result put(const struct id *id, struct slot *slot)
+{
 	struct slot old = { 0 };
 	struct place place = { 0 };
 	TEE_Result res = index_find(id, &place);
 
 	if (!res) {
-		old.id_length = id->length;
-		TEE_MemMove(old.id, id->bytes, id->length);
-	} else if (res == KEYCACHE_NO_KEY && key) {
+		old.id_length = id_mark(id);
+		TEE_MemMove(old.id, id->bytes, sizeof(old.id));
+	} else if (res == KEYCACHE_NO_KEY && slot->id_length) {
 		res = index_room(id, &place);
 	}
-	if (!res && version <= place.version)
-		res = index_next_version(place.bucket, &version);
+	if (!res && slot->version <= place.version)
+		res = index_next_version(place.bucket, &slot->version);
 	if (res)
 		return res;
-	slot.version = version;
 	old.version = place.version;
-	if (key) {
-		slot.id_length = id->length;
-		slot.key_length = key->length;
-		slot.flags = key->flags;
-		TEE_MemMove(slot.id, id->bytes, id->length);
-		TEE_MemMove(slot.key, key->bytes, key->length);
-	}
 	counts.slow_writes++;
-	res = judge(place.bucket, store_put(place.bucket, place.slot, &slot, place.grows ? NULL : &old));
-	wipe(&slot, sizeof(slot));
+	res = judge(place.bucket, store_put(place.bucket, place.slot, slot, place.grows ? NULL : &old));
 	if (res)
 		/* The old key or the new one: which it is, secure storage has to say. */
 		(void)cache_remove(id);
 	else
-		index_note(&place, key ? id : NULL, version);
+		index_note(&place, slot);
 	return res;
+}
+
+static TEE_Result write(const struct id *id, const struct key *key, uint32_t version, uint64_t serial)
+{
+	struct slot slot = { .version = version,
+			     .id_length = id_mark(id),
+			     .key_length = key->length,
+			     .flags = key->flags,
+			     .serial = serial };
+	TEE_Result res;
+
+	TEE_MemMove(slot.id, id->bytes, sizeof(slot.id));
+	TEE_MemMove(slot.key, key->bytes, key->length);
+	if (meta.trusted)
+		TEE_MemMove(slot.paired, device, sizeof(slot.paired));
+	res = put(id, &slot);
+	wipe(&slot, sizeof(slot));
+	return res;
+}
+
+static TEE_Result write_removal(const struct id *id)
+{
+	struct slot slot = { 0 };
+
+	/* Of version 0: put() takes the bucket's next one. */
+	return put(id, &slot);
 }
 
 TEE_Result keys_flush(void)
@@ -342,7 +396,7 @@ TEE_Result keys_flush(void)
 	for (number = 0; waiting_count && number < KEYCACHE_RELAXED_MOST; number++) {
 		if (!waiting[number].id.length)
 			continue;
-		res = write(&waiting[number].id, &waiting[number].key, waiting[number].version);
+		res = write(&waiting[number].id, &waiting[number].key, waiting[number].version, 0);
 		if (res) {
 			counts.failed_flushes++;
 			last = res;
@@ -363,9 +417,7 @@ static TEE_Result reserve(uint32_t version)
 	if (version <= meta.reserved_version)
 		return TEE_SUCCESS;
 	reserved.reserved_version = version > UINT32_MAX - RESERVE ? UINT32_MAX : version + RESERVE;
-	res = store_save_meta(&reserved);
-	if (!res)
-		meta = reserved;
+	res = keys_save_meta(&reserved);
 	wipe(&reserved, sizeof(reserved));
 	return res;
 }
@@ -396,15 +448,14 @@ static TEE_Result wait(const struct id *id, const struct key *key, uint32_t vers
 }
 
 /* From now on no older record opens, whoever has it: each is made anew from secure storage when it is needed. */
-static TEE_Result renew_seal_key(void)
+static TEE_Result renew_seal_key(uint64_t floor)
 {
 	struct meta renewed = meta;
 	TEE_Result res;
 
+	renewed.floor = floor;
 	TEE_GenerateRandom(renewed.seal_key, sizeof(renewed.seal_key));
-	res = store_save_meta(&renewed);
-	if (!res)
-		meta = renewed;
+	res = keys_save_meta(&renewed);
 	wipe(&renewed, sizeof(renewed));
 	return res ? res : records_use(meta.seal_key);
 }
@@ -416,21 +467,150 @@ static TEE_Result seal_record(const struct id *id, uint32_t version, const struc
 
 	if (res || !record_is_last(record))
 		return res;
-	res = renew_seal_key();
+	res = renew_seal_key(meta.floor);
 	return res ? res : record_seal(id, version, key, record);
 }
 
-TEE_Result keys_set(const struct id *id, struct key *key, bool relaxed, struct keycache_record *record)
+static TEE_Result read_slot(const struct id *id, const struct place *place, struct slot *slot)
 {
+	TEE_Result res = store_get(place->bucket, place->slot, slot);
+
+	counts.slow_reads++;
+	if (!res && (slot->version != place->version || slot->id_length != id_mark(id) ||
+		     TEE_MemCompare(slot->id, id->bytes, sizeof(slot->id))))
+		res = TEE_ERROR_SECURITY;
+	res = judge(place->bucket, res);
+	if (res)
+		wipe(slot, sizeof(*slot));
+	return res;
+}
+
+/* The key of a slot; an enrolled one only if it was enrolled for the TA's present pair of keys. */
+static TEE_Result key_of(const struct slot *slot, struct key *key)
+{
+	if (slot->flags & KEYCACHE_ENROLLED && !keys_paired(slot))
+		return KEYCACHE_UNTRUSTED;
+	key->length = slot->key_length;
+	key->flags = slot->flags;
+	TEE_MemMove(key->bytes, slot->key, sizeof(key->bytes));
+	return TEE_SUCCESS;
+}
+
+static struct id previous_of(const struct id *id)
+{
+	struct id previous = *id;
+
+	previous.previous = true;
+	return previous;
+}
+
+/*
+ * A client's current key becomes its previous one, besides. `count` stays if there is none, or none that is good; and if it is the very
+ * key that is to come: who asks once more, after an answer that was lost, does not lose the key before.
+ */
+static TEE_Result keep(const struct id *id, const struct place *place, const struct key *successor,
+		       struct records *records)
+{
+	const struct id previous = previous_of(id);
+	struct slot slot;
+	struct key key = { 0 };
+	bool stays;
+	TEE_Result res = read_slot(id, place, &slot);
+
+	if (res)
+		return res;
+	res = key_of(&slot, &key);
+	stays = key.length == successor->length && !TEE_MemCompare(key.bytes, successor->bytes, key.length);
+	if (!res && !stays)
+		res = index_next_version(place->bucket, &slot.version);
+	if (!res && !stays)
+		res = seal_record(&previous, slot.version, &key, &records->records[1]);
+	if (!res && !stays) {
+		slot.id_length = id_mark(&previous);
+		res = put(&previous, &slot);
+	}
+	if (!res && !stays) {
+		records->count = 2;
+		(void)cache_remove(&previous);
+	}
+	wipe(&key, sizeof(key));
+	wipe(&slot, sizeof(slot));
+	return res == KEYCACHE_UNTRUSTED ? TEE_SUCCESS : res;
+}
+
+TEE_Result keys_forget(const struct id *id)
+{
+	const struct id previous = previous_of(id);
+	TEE_Result res = write_removal(&previous);
+
+	if (!res)
+		(void)cache_remove(&previous);
+	return res;
+}
+
+/* What is to be done with a client's previous key before it gets another one. */
+static TEE_Result prepare(const struct id *id, const struct key *successor, const struct setting *setting,
+			  struct records *records)
+{
+	struct waiting *wait = find_waiting(id);
+	struct place place;
+	TEE_Result res;
+
+	if (setting->at_once) {
+		res = keys_forget(id);
+		return res == KEYCACHE_NO_KEY ? TEE_SUCCESS : res;
+	}
+	if (!setting->keep)
+		return TEE_SUCCESS;
+	/* The key that waits is the one to keep. */
+	if (wait) {
+		res = write(id, &wait->key, wait->version, 0);
+		if (res)
+			return res;
+		drop_waiting(wait);
+	}
+	res = index_find(id, &place);
+	if (!res)
+		res = keep(id, &place, successor, records);
+	return res == KEYCACHE_NO_KEY ? TEE_SUCCESS : res;
+}
+
+TEE_Result keys_may_set(const struct id *id, uint8_t flags, uint64_t serial)
+{
+	uint64_t last = meta.floor;
+	struct slot slot;
+	struct place place;
+	TEE_Result res = index_find(id, &place);
+
+	if (res && res != KEYCACHE_NO_KEY)
+		return res;
+	if (!res && place.marks & MARK_ENROLLED) {
+		if (!(flags & KEYCACHE_ENROLLED))
+			return KEYCACHE_IS_ENROLLED;
+		res = read_slot(id, &place, &slot);
+		if (res)
+			return res;
+		last = slot.serial;
+		wipe(&slot, sizeof(slot));
+	}
+	return flags & KEYCACHE_ENROLLED && serial <= last ? KEYCACHE_OLD : TEE_SUCCESS;
+}
+
+TEE_Result keys_set(const struct id *id, const struct key *key, const struct setting *setting, struct records *records)
+{
+	bool relaxed = setting->relaxed;
 	uint32_t version = 0;
 	struct place place;
 	TEE_Result res;
 
-	key->flags = keys_can_be_got() ? KEYCACHE_GETTABLE : 0;
+	records->count = 1;
 	if (keys_naive()) {
 		counts.slow_writes++;
 		return naive_set(id, key);
 	}
+	res = prepare(id, key, setting, records);
+	if (res)
+		return res;
 	/* The bucket has to be known, so that its next version is. */
 	res = index_find(id, &place);
 	/* Whether a new client fits is not known before it is written. */
@@ -439,13 +619,11 @@ TEE_Result keys_set(const struct id *id, struct key *key, bool relaxed, struct k
 	if (!res || res == KEYCACHE_NO_KEY)
 		res = index_next_version(place.bucket, &version);
 	if (!res)
-		res = seal_record(id, version, key, record);
+		res = seal_record(id, version, key, &records->records[0]);
 	if (!res)
-		res = relaxed ? wait(id, key, version) : write(id, key, version);
-	if (res) {
-		wipe(record, sizeof(*record));
+		res = relaxed ? wait(id, key, version) : write(id, key, version, setting->serial);
+	if (res)
 		return res;
-	}
 	if (!relaxed)
 		drop_waiting(find_waiting(id));
 	if (config.policy == KEYCACHE_POLICY_LRU || cache_has(id))
@@ -453,10 +631,25 @@ TEE_Result keys_set(const struct id *id, struct key *key, bool relaxed, struct k
 	return TEE_SUCCESS;
 }
 
+/* Before an enrolled key is removed: no enrolment of a serial up to its own is good any more. */
+static TEE_Result raise_floor(const struct id *id, const struct place *place)
+{
+	struct meta raised = meta;
+	struct slot slot;
+	TEE_Result res = read_slot(id, place, &slot);
+
+	if (!res && slot.serial > meta.floor) {
+		raised.floor = slot.serial;
+		res = keys_save_meta(&raised);
+	}
+	wipe(&raised, sizeof(raised));
+	wipe(&slot, sizeof(slot));
+	return res;
+}
+
 TEE_Result keys_delete(const struct id *id)
 {
 	struct waiting *wait = find_waiting(id);
-	uint32_t version = 0;
 	struct place place;
 	TEE_Result res;
 
@@ -471,10 +664,14 @@ TEE_Result keys_delete(const struct id *id)
 		(void)cache_remove(id);
 		return TEE_SUCCESS;
 	}
+	if (!res && place.marks & MARK_ENROLLED)
+		res = raise_floor(id, &place);
+	if (!res) {
+		res = keys_forget(id);
+		res = res == KEYCACHE_NO_KEY ? TEE_SUCCESS : res;
+	}
 	if (!res)
-		res = index_next_version(place.bucket, &version);
-	if (!res)
-		res = write(id, NULL, version);
+		res = write_removal(id);
 	if (res)
 		return res;
 	drop_waiting(wait);
@@ -523,18 +720,10 @@ TEE_Result keys_evict(const struct id *id)
 static TEE_Result read_slow(const struct id *id, const struct place *place, struct key *key)
 {
 	struct slot slot;
-	TEE_Result res = store_get(place->bucket, place->slot, &slot);
+	TEE_Result res = read_slot(id, place, &slot);
 
-	counts.slow_reads++;
-	if (!res && (slot.version != place->version || slot.id_length != id->length ||
-		     TEE_MemCompare(slot.id, id->bytes, id->length)))
-		res = TEE_ERROR_SECURITY;
-	res = judge(place->bucket, res);
-	if (!res) {
-		key->length = slot.key_length;
-		key->flags = slot.flags;
-		TEE_MemMove(key->bytes, slot.key, sizeof(key->bytes));
-	}
+	if (!res)
+		res = key_of(&slot, key);
 	wipe(&slot, sizeof(slot));
 	return res;
 }
@@ -571,7 +760,7 @@ TEE_Result keys_count(const struct id *id, struct key *key)
 	if (!res)
 		res = judge(place.bucket, store_put(place.bucket, place.slot, &slot, &old));
 	if (!res)
-		index_note(&place, id, version);
+		index_note(&place, &slot);
 	if (!res && key->flags & KEYCACHE_WORN) {
 		if (cache_has(id))
 			cache_put(id, key);
@@ -610,26 +799,7 @@ TEE_Result keys_record(const struct id *id, struct keycache_record *record)
 	return res;
 }
 
-/* The ids of a chunk from its `begin` on. How many slots were looked at: fewer than there are if the ids do not fit. */
-static uint32_t list_chunk(const struct slot *slots, uint32_t count, uint8_t *ids, size_t *used, size_t bytes)
-{
-	uint32_t at;
-
-	for (at = 0; at < count; at++) {
-		uint8_t length = slots[at].id_length;
-
-		if (!length || length > KEYCACHE_ID_BYTES)
-			continue;
-		if (bytes - *used < length + 1u)
-			break;
-		TEE_MemMove(ids + *used, slots[at].id, length);
-		ids[*used + length] = 0;
-		*used += length + 1u;
-	}
-	return at;
-}
-
-TEE_Result keys_list(uint32_t *position, uint8_t *ids, size_t *bytes)
+TEE_Result keys_walk(uint32_t *position, bool (*visit)(const struct slot *slot, void *context), void *context)
 {
 	uint32_t bucket = *position / KEYCACHE_BUCKET_SLOTS;
 	uint32_t slot = *position % KEYCACHE_BUCKET_SLOTS;
@@ -638,32 +808,30 @@ TEE_Result keys_list(uint32_t *position, uint8_t *ids, size_t *bytes)
 	uint32_t steps = 0;
 	uint32_t total = 0;
 	uint32_t count;
-	uint32_t looked;
+	uint32_t at;
 	uint32_t skip;
-	size_t used = 0;
 	bool full = false;
 	TEE_Result res;
 
-	if (keys_naive())
-		return TEE_ERROR_NOT_SUPPORTED;
 	if (bucket >= KEYCACHE_BUCKETS)
 		return TEE_ERROR_BAD_PARAMETERS;
 	/* So that everything that is there is in secure storage. What cannot be written has an older key there. */
 	(void)keys_flush();
 
-	while (bucket < KEYCACHE_BUCKETS && !full && steps < LIST_STEPS) {
+	while (bucket < KEYCACHE_BUCKETS && !full && steps < WALK_STEPS) {
 		res = index_is_lost(bucket) ? TEE_ERROR_CORRUPT_OBJECT : store_begin(bucket, &total, &reader);
 		steps++;
 		if (res && res != TEE_ERROR_CORRUPT_OBJECT)
 			return res;
 		/* The reader begins at the first slot; then it is where the last chunk ended. */
-		for (skip = slot; !res && slot < total && !full && steps < LIST_STEPS; skip = 0, steps++) {
+		for (skip = slot; !res && slot < total && !full && steps < WALK_STEPS; skip = 0, steps++) {
 			res = store_next(&reader, skip, &slots, &count);
 			if (res)
 				break;
-			looked = list_chunk(slots, count, ids, &used, *bytes);
-			full = looked < count;
-			slot += looked;
+			for (at = 0; at < count && !full; at++) {
+				full = slots[at].id_length && !visit(&slots[at], context);
+				slot += !full;
+			}
 		}
 		if (!res)
 			store_end(&reader);
@@ -676,8 +844,41 @@ TEE_Result keys_list(uint32_t *position, uint8_t *ids, size_t *bytes)
 		}
 	}
 	*position = bucket < KEYCACHE_BUCKETS ? bucket * KEYCACHE_BUCKET_SLOTS + slot : 0;
-	*bytes = used;
 	return TEE_SUCCESS;
+}
+
+/* Where ids go, and how much of that is used. */
+struct ids {
+	uint8_t *bytes;
+	size_t used;
+	size_t size;
+};
+
+static bool list_slot(const struct slot *slot, void *context)
+{
+	struct ids *ids = context;
+
+	/* Of a client with a previous key there are two slots, and one name. */
+	if (slot->id_length > KEYCACHE_ID_BYTES)
+		return true;
+	if (ids->size - ids->used < slot->id_length + 1u)
+		return false;
+	TEE_MemMove(ids->bytes + ids->used, slot->id, slot->id_length);
+	ids->bytes[ids->used + slot->id_length] = 0;
+	ids->used += slot->id_length + 1u;
+	return true;
+}
+
+TEE_Result keys_list(uint32_t *position, uint8_t *bytes, size_t *size)
+{
+	struct ids ids = { .bytes = bytes, .size = *size };
+	TEE_Result res;
+
+	if (keys_naive())
+		return TEE_ERROR_NOT_SUPPORTED;
+	res = keys_walk(position, list_slot, &ids);
+	*size = ids.used;
+	return res;
 }
 
 TEE_Result keys_repair(uint32_t *count)
@@ -690,8 +891,11 @@ TEE_Result keys_repair(uint32_t *count)
 		return TEE_ERROR_NOT_SUPPORTED;
 	if (!index_lost())
 		return TEE_SUCCESS;
-	/* First the seal key: a bucket that begins anew counts versions anew. */
-	res = renew_seal_key();
+	/*
+	 * First the seal key: a bucket that begins anew counts versions anew. And what its enrolled keys' serials were is not known
+	 * any more.
+	 */
+	res = renew_seal_key(meta.highest);
 	/* Keys of clients that are about to have none. */
 	if (!res)
 		res = cache_open(cache_bytes_of(&config));
@@ -709,6 +913,8 @@ TEE_Result keys_repair(uint32_t *count)
 
 void keys_stats(struct keycache_stats *stats)
 {
+	const struct tally tally = index_tally();
+
 	TEE_MemFill(stats, 0, sizeof(*stats));
 	stats->hits = counts.hits;
 	stats->misses = counts.misses;
@@ -721,7 +927,12 @@ void keys_stats(struct keycache_stats *stats)
 	stats->rolled_back = index_rolled_back();
 	stats->failed_flushes = counts.failed_flushes;
 	stats->evictions = cache_evictions() + counts.host_evictions;
-	stats->clients = index_clients();
+	stats->use_denied = counts.use_denied;
+	stats->clients = tally.clients;
+	stats->previous = tally.previous;
+	stats->enrolled = tally.enrolled;
+	stats->wearing = tally.wearing;
+	stats->worn = tally.worn;
 	stats->cached = cache_count();
 	stats->capacity = cache_capacity();
 	stats->cache_bytes = cache_bytes();

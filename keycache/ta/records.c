@@ -50,7 +50,7 @@ TEE_Result record_seal(const struct id *id, uint32_t version, const struct key *
 
 	TEE_MemFill(record, 0, sizeof(*record));
 	record->format = KEYCACHE_RECORD_FORMAT;
-	record->id_length = id->length;
+	record->id_length = id_mark(id);
 	record->key_length = key->length;
 	record->flags = key->flags;
 	record->version = version;
@@ -76,7 +76,7 @@ TEE_Result record_open(const struct keycache_record *record, const struct id *id
 	};
 	TEE_Result res;
 
-	if (record->format != KEYCACHE_RECORD_FORMAT || record->id_length != id->length ||
+	if (record->format != KEYCACHE_RECORD_FORMAT || record->id_length != id_mark(id) ||
 	    TEE_MemCompare(record->id, id->bytes, sizeof(record->id)))
 		return KEYCACHE_FORGED;
 	if (record->version != version)

@@ -12,7 +12,9 @@ uint64_t siphash_bytes(const uint8_t *bytes, size_t count);
 
 static inline uint64_t siphash(const struct id *id)
 {
-	return siphash_bytes(id->bytes, id->length);
+	uint64_t hash = siphash_bytes(id->bytes, id->length);
+
+	return id->previous ? ~hash : hash;
 }
 
 #endif /* KEYCACHE_SIPHASH_H */

@@ -12,11 +12,14 @@
  */
 #include "store.h"
 
+#include <stddef.h>
 #include <tee_api_defines_extensions.h>
 
 #define META_MAGIC 0x4d434b4bu
 #define BUCKET_MAGIC 0x42434b4bu
 #define FORMAT 1
+#define META_FORMAT 2
+#define META_BYTES_1 offsetof(struct meta, floor)
 
 #define READ TEE_DATA_FLAG_ACCESS_READ
 #define WRITE TEE_DATA_FLAG_ACCESS_WRITE
@@ -34,6 +37,7 @@ struct header {
 };
 
 _Static_assert(sizeof(struct slot) == 128, "two slots fill a block of RPMB");
+_Static_assert(META_BYTES_1 == 48 && sizeof(struct meta) == 296, "meta has no gaps");
 _Static_assert(sizeof(struct header) + 24 == sizeof(struct slot), "slots begin at multiples of their size");
 
 static uint32_t storage_id;
@@ -87,7 +91,10 @@ static TEE_Result read_meta(struct meta *meta)
 		return res;
 	res = TEE_ReadObjectData(object, meta, sizeof(*meta), &count);
 	close_after(object, res);
-	if (!res && (count != sizeof(*meta) || meta->magic != META_MAGIC || meta->format != FORMAT))
+	if (!res && (count < META_BYTES_1 || meta->magic != META_MAGIC))
+		res = TEE_ERROR_BAD_FORMAT;
+	if (!res && !(meta->format == META_FORMAT && count == sizeof(*meta)) &&
+	    !(meta->format == 1 && count == META_BYTES_1))
 		res = TEE_ERROR_BAD_FORMAT;
 	if (res)
 		wipe(meta, sizeof(*meta));
@@ -146,21 +153,38 @@ void store_release(TEE_ObjectHandle held)
 	TEE_CloseObject(held);
 }
 
+/* Of a TA that knew no authority: its keys and records stay as they are. */
+static TEE_Result take_over(struct meta *meta)
+{
+	TEE_Result res = point_make(&meta->pair);
+
+	meta->format = META_FORMAT;
+	if (!res)
+		res = store_save_meta(meta);
+	if (res)
+		wipe(meta, sizeof(*meta));
+	return res;
+}
+
 TEE_Result store_open(enum keycache_storage storage, struct meta *meta)
 {
 	TEE_Result res;
 
 	storage_id = storage == KEYCACHE_RPMB ? TEE_STORAGE_PRIVATE_RPMB : TEE_STORAGE_PRIVATE_REE;
 	res = read_meta(meta);
+	if (!res && meta->format == 1)
+		return take_over(meta);
 	/* Where there is meta, there were all buckets: one that is missing is lost, and not to be made here. */
 	if (res != TEE_ERROR_ITEM_NOT_FOUND && res != TEE_ERROR_CORRUPT_OBJECT)
 		return res;
 	res = make_buckets();
 	if (res)
 		return res;
-	*meta = (struct meta){ .magic = META_MAGIC, .format = FORMAT };
+	*meta = (struct meta){ .magic = META_MAGIC, .format = META_FORMAT };
 	TEE_GenerateRandom(meta->seal_key, sizeof(meta->seal_key));
-	res = create_meta(meta);
+	res = point_make(&meta->pair);
+	if (!res)
+		res = create_meta(meta);
 	if (res)
 		wipe(meta, sizeof(*meta));
 	return res;
@@ -305,7 +329,7 @@ TEE_Result store_put(uint32_t bucket, uint32_t number, const struct slot *slot, 
 	if (!res && old) {
 		res = read_slot(object, number, &chunk[0]);
 		if (!res && (chunk[0].version != old->version || chunk[0].id_length != old->id_length ||
-			     TEE_MemCompare(chunk[0].id, old->id, old->id_length)))
+			     TEE_MemCompare(chunk[0].id, old->id, sizeof(old->id))))
 			res = TEE_ERROR_SECURITY;
 	}
 	if (!res)

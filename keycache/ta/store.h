@@ -3,8 +3,11 @@
 #ifndef KEYCACHE_STORE_H
 #define KEYCACHE_STORE_H
 
+#include "points.h"
 #include "records.h"
 #include "types.h"
+
+#define STORE_PAIRED_BYTES 8
 
 /*
  * A client's place in a bucket's object, as it is stored. A place that is free has a version too, that of the client's
@@ -12,15 +15,28 @@
  */
 struct slot {
 	uint32_t version;
-	uint8_t id_length; /* 0: free */
+	uint8_t id_length; /* 0: free; with KEYCACHE_PREVIOUS: the key that was before */
 	uint8_t key_length;
 	uint8_t flags;
 	uint8_t reserved;
 	uint8_t id[KEYCACHE_ID_BYTES];
 	uint8_t key[KEYCACHE_KEY_BYTES];
 	uint32_t counted; /* of every 2^20 messages that are sealed about one: see keys_count() */
-	uint8_t spare[20];
+	uint8_t spare[4];
+	uint64_t serial; /* of its enrolment, or 0 */
+	/*
+	 * The first bytes of keycache_identity.ta's digest, if there was an authority when the key was set; zeros else. An enrolled key
+	 * is good only with the pair of keys that its authority knew, and a backup has no key that was set before its authority came.
+	 */
+	uint8_t paired[STORE_PAIRED_BYTES];
 };
+
+/*
+ * How often a key's messages are counted, each time for about 2^20, before it is worn out. 2^32 messages are counted 4,096 times,
+ * give or take 64; so many more are sealed with a chance of 1 in 500,000. From three quarters on it is said to be wearing.
+ */
+#define MOST_COUNTED 3800
+#define WEARING_COUNTED (MOST_COUNTED * 3 / 4)
 
 /* How many slots a bucket's object grows by, in one write: two blocks of RPMB. */
 #define STORE_GROWTH 4
@@ -35,6 +51,13 @@ struct meta {
 	uint32_t reserved_version;
 	uint32_t reserved;
 	uint8_t seal_key[SEAL_KEY_BYTES];
+	/* Format 1 ended here. */
+	uint64_t floor;   /* no enrolment of a serial up to this one, for a client without an enrolled key */
+	uint64_t highest; /* of all enrolments' serials */
+	uint64_t trusted; /* the serial of what follows, or 0: there is no authority */
+	uint8_t signer[KEYCACHE_POINT_BYTES];
+	uint8_t backup[KEYCACHE_POINT_BYTES];
+	struct pair pair; /* the TA's own */
 };
 
 struct store_reader {
@@ -44,7 +67,8 @@ struct store_reader {
 
 /*
  * Takes a storage into use. At the first start, or if `meta` was lost, makes what is missing, and a seal key with it: so
- * no record is accepted that is older than a bucket which may be empty now.
+ * no record is accepted that is older than a bucket which may be empty now. The pair of keys is new then as well, so that nothing
+ * counts that an authority has signed; what an older TA has left gets one.
  */
 TEE_Result store_open(enum keycache_storage storage, struct meta *meta);
 TEE_Result store_save_meta(const struct meta *meta);

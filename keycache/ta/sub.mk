@@ -4,6 +4,9 @@ cflags-y += -Wextra -Wpedantic
 
 srcs-y += keycache_ta.c
 srcs-y += keys.c
+srcs-y += enrol.c
+srcs-y += points.c
+srcs-y += curve.c
 srcs-y += messages.c
 srcs-y += cache.c
 srcs-y += index.c

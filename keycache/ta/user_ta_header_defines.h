@@ -16,7 +16,7 @@
 #define TA_STACK_SIZE (8 * 1024)
 #define TA_DATA_SIZE (CFG_KEYCACHE_HEAP_KIB * 1024)
 
-#define TA_VERSION "1.1"
+#define TA_VERSION "1.2"
 #define TA_DESCRIPTION "Secure key cache"
 
 #endif /* USER_TA_HEADER_DEFINES_H */

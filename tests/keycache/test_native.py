@@ -3,6 +3,7 @@
 
 import contextlib
 import os
+import re
 import shutil
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -85,6 +86,10 @@ def test_its_own_tests_pass(root: Lab, name: str, words: Sequence[str]) -> None:
         text = make(root, folder, *words)
     if "check-ta" in words:
         assert "ok   power_cuts" in text
+        # The page has what was tried, as it was told.
+        tried = [line for line in text.splitlines() if line.startswith("| ")]
+        page = (paths.KEYCACHE / "tests/ATTEMPTS.md").read_text(encoding="utf-8").splitlines()
+        assert [line for line in page if line.startswith("| ")][1:] == tried
     else:
         assert " passed" in text
         assert " skipped" not in text, "the root has all that they need"
@@ -149,6 +154,15 @@ def test_a_short_fuzz_finds_nothing(tmp_path: Path) -> None:
     # The corpus of the repository alone reaches most of what a long campaign does.
     assert result.coverage > 950
     assert result.inputs > 0
+
+
+def test_a_short_fuzz_of_the_tas_commands_finds_nothing(root: Lab) -> None:
+    """If this fails, calls of the TA end it, or give away what a client sent whose key is for relaying alone."""
+    with kept(root, "fuzz-ta") as folder:
+        text = make(root, folder, "fuzz-ta", "RUNS=50000")
+    assert "stat::number_of_executed_units: 50" in text
+    # What is behind a signature is reached.
+    assert int(re.findall(r"cov: (\d+)", text)[-1]) > 850
 
 
 def test_a_run_keeps_the_repositorys_corpus_as_it_is(tmp_path: Path) -> None:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""What the key cache survives, on the machine: a few cuts, a server that must be found out, and an older record."""
+"""What the key cache survives, on the machine: a few cuts, a server that must be found out, an older record, root."""
 
 from pathlib import Path
 
@@ -56,3 +56,16 @@ def test_an_older_record_is_refused(
     monkeypatch.setattr(campaign, "HOLD_ATTEMPTS", ("record-older",))
     (found,) = outcomes("keycache-hold,storage=ree", emulator, images, tmp_path)
     assert (found.what, found.result) == ("record-older", "holds"), found.detail
+
+
+def test_a_normal_world_that_was_taken_over_reads_nothing(
+    emulator: Emulator, images: ImageStore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """If this fails, the TA gives root in the normal world what clients send whose keys are for relaying alone.
+
+    The attempts are those of keycache/tests/ta, against the TA in OP-TEE: the same are tried natively.
+    """
+    monkeypatch.setattr(campaign, "HOLD_ATTEMPTS", ("normal-world",))
+    (found,) = outcomes("keycache-hold,storage=ree", emulator, images, tmp_path)
+    assert (found.what, found.result) == ("normal-world", "holds"), found.detail
+    assert found.detail == "50 of 50 attempts hold; 50 refused, each with a control that works"

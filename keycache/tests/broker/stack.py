@@ -108,12 +108,21 @@ class Peer:
     def publish(self, topic: str, text: bytes, qos: int = 0, retain: bool = False) -> None:
         self.publish_raw(topic, seal(self.name, KEYS[self.name], text), qos, retain)
 
+    def publish_by_topic(self, topic: str, text: bytes, qos: int = 0, retain: bool = False) -> None:
+        """Sealed for this topic alone."""
+        self.publish_raw(topic, seal(self.name, KEYS[self.name], text, topic), qos, retain)
+
     def next(self) -> paho.MQTTMessage:
         return self.got.get(timeout=WAIT_SECONDS)
 
     def text(self) -> bytes:
         """The next one's, opened by the receiver's own key."""
         return unseal(KEYS[self.name], self.next().payload)[1]
+
+    def text_by_topic(self) -> bytes:
+        """The same of what was sealed for the topic that it came by."""
+        message = self.next()
+        return unseal(KEYS[self.name], message.payload, message.topic)[1]
 
     def gets_nothing(self) -> bool:
         try:
@@ -167,9 +176,9 @@ class Stack:
         # The last --port counts: the broker must find it there again.
         self.cache.start("--port", str(self.cache_port))
 
-    def set_key(self, name: str, key: bytes) -> None:
+    def set_key(self, name: str, key: bytes, *options: str) -> None:
         with self.cache.connect() as admin:
-            assert admin.ask("SET", name, key) == "OK"
+            assert admin.ask("SET", name, key, *options) == "OK"
 
     def remove_key(self, name: str) -> None:
         with self.cache.connect() as admin:

@@ -131,13 +131,15 @@ class Server:
     port: int = 0
     options: tuple[str, ...] = ()
     environment: dict[str, str] = field(default_factory=dict)
+    has_shadow: bool = True
 
     def command(self, *options: str) -> list[str]:
         return [
             str(SERVER),
             *("--tls-cert", f"{self.ca}/server.crt", "--tls-key", f"{self.ca}/server.key"),
             *("--tls-ca", f"{self.ca}/ca.crt", "--acl", f"{self.folder}/acl"),
-            *("--shadow", f"{self.folder}/shadow", "--port", "0"),
+            *(("--shadow", f"{self.folder}/shadow") if self.has_shadow else ()),
+            *("--port", "0"),
             *options,
         ]
 

@@ -9,6 +9,9 @@
 #include "keycache_ta.h"
 #include "shim.h"
 
+/* Half a second, and a bit. */
+#define SLOW_US 510000
+
 static bool running;
 static bool dead;
 
@@ -23,6 +26,14 @@ static bool asked_to(const char *what)
 
 	(void)snprintf(path, sizeof(path), "%s.%s", folder(), what);
 	return !unlink(path);
+}
+
+static bool is_there(const char *what)
+{
+	char path[4096];
+
+	(void)snprintf(path, sizeof(path), "%s.%s", folder(), what);
+	return !access(path, F_OK);
 }
 
 TEEC_Result TEEC_InitializeContext(const char *name, TEEC_Context *context)
@@ -132,8 +143,12 @@ TEEC_Result TEEC_InvokeCommand(TEEC_Session *session, uint32_t command, TEEC_Ope
 	(void)origin;
 	for (int i = 0; i < TEE_NUM_PARAMS; i++)
 		sizes[i] = to_tee(operation->paramTypes >> (4 * i) & 0xF, &operation->params[i], &params[i], &kinds[i]);
+	if (command == KEYCACHE_DELETE && is_there("nodelete"))
+		return TEEC_ERROR_STORAGE_NO_SPACE;
 	if (asked_to("hang"))
 		(void)pause();
+	if (asked_to("slow"))
+		(void)usleep(SLOW_US);
 	if (asked_to("forget"))
 		return KEYCACHE_NOT_CONFIGURED;
 	if (asked_to("behind"))

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include <dirent.h>
 #include <fcntl.h>
-#include <openssl/evp.h>
-#include <openssl/rand.h>
 #include <openssl/sha.h>
 #include <stdlib.h>
 #include <sys/stat.h>
@@ -11,29 +9,6 @@
 #include "cache.h"
 #include "index.h"
 #include "test.h"
-
-static unsigned int failed;
-
-void check(bool holds, const char *what, const char *file, int line)
-{
-	if (holds)
-		return;
-	failed++;
-	printf("%s:%d: not so: %s\n", file, line, what);
-}
-
-void expect(uint32_t actual, uint32_t expected, const char *what, const char *file, int line)
-{
-	if (actual == expected)
-		return;
-	failed++;
-	printf("%s:%d: %s is 0x%x, not 0x%x\n", file, line, what, actual, expected);
-}
-
-unsigned int failures(void)
-{
-	return failed;
-}
 
 static void path_of(char path[4096], const char *where, const char *file)
 {
@@ -162,6 +137,22 @@ void forge(const char *storage, const char *object, size_t offset, uint8_t byte)
 		abort();
 }
 
+void cut_object(const char *storage, const char *object, size_t size)
+{
+	uint8_t content[4096 + SHA256_DIGEST_LENGTH];
+	char path[4096];
+	int file;
+
+	object_path(path, storage, object);
+	file = open(path, O_RDWR);
+	if (size > 4096 || read(file, content, size) != (ssize_t)size)
+		abort();
+	SHA256(content, size, content + size);
+	size += SHA256_DIGEST_LENGTH;
+	if (pwrite(file, content, size, 0) != (ssize_t)size || ftruncate(file, (off_t)size) || close(file))
+		abort();
+}
+
 void remove_object(const char *storage, const char *object)
 {
 	char path[4096];
@@ -184,32 +175,12 @@ uint32_t bytes_for(unsigned int keys)
 	return each * keys;
 }
 
-TEE_Result configure(enum keycache_storage storage, enum keycache_policy policy, uint32_t cache_bytes, uint32_t flags,
-		     uint32_t index_bytes)
-{
-	TEE_Param params[4] = {
-		{ .value = { storage, policy } },
-		{ .value = { cache_bytes, flags } },
-		{ .value = { index_bytes, 0 } },
-	};
-
-	return shim_invoke(KEYCACHE_CONFIGURE, TEE_PARAM_TYPES(VALUE_IN, VALUE_IN, VALUE_IN, NONE), params);
-}
-
 void start(enum keycache_storage storage, enum keycache_policy policy, unsigned int keys, uint32_t flags)
 {
 	uint32_t bytes = bytes_for(keys);
 
 	CHECK(!shim_start(folder()));
 	EXPECT(configure(storage, policy, bytes, flags, 0), TEE_SUCCESS);
-}
-
-void make_key(unsigned int number, uint8_t key[32])
-{
-	unsigned int at;
-
-	for (at = 0; at < 32; at++)
-		key[at] = (uint8_t)((number * 2654435761u >> (at % 4 * 8)) + at * 7 + number);
 }
 
 const char *name(unsigned int number)
@@ -228,253 +199,6 @@ unsigned int bucket_of(const char *text)
 
 	memcpy(id.bytes, text, id.length);
 	return index_bucket(&id);
-}
-
-static TEE_Param memory(const void *buffer, size_t size)
-{
-	return (TEE_Param){ .memref = { (void *)(uintptr_t)buffer, size } };
-}
-
-static TEE_Param id_param(const char *id)
-{
-	return memory(id, strlen(id));
-}
-
-static TEE_Param offer_param(const struct keycache_offer *offer)
-{
-	return memory(offer, offer ? sizeof(*offer) : 0);
-}
-
-struct keycache_offer offer_of(const struct keycache_record *sealed)
-{
-	return (struct keycache_offer){ .record = *sealed };
-}
-
-TEE_Result set(const char *id, const uint8_t *key, size_t bytes, uint32_t flags, struct keycache_record *sealed)
-{
-	TEE_Param params[4] = {
-		id_param(id), memory(key, bytes), memory(sealed, sizeof(*sealed)), { .value = { flags, 0 } }
-	};
-
-	return shim_invoke(KEYCACHE_SET, TEE_PARAM_TYPES(MEMORY_IN, MEMORY_IN, MEMORY_OUT, VALUE_IN), params);
-}
-
-TEE_Result set_number(const char *id, unsigned int number, struct keycache_record *sealed)
-{
-	uint8_t key[32];
-
-	make_key(number, key);
-	return set(id, key, sizeof(key), 0, sealed);
-}
-
-TEE_Result get(const char *id, const struct keycache_offer *offer, uint8_t key[32], size_t *bytes)
-{
-	TEE_Param params[4] = { id_param(id), offer_param(offer), memory(key, 32) };
-	TEE_Result res = shim_invoke(KEYCACHE_GET, TEE_PARAM_TYPES(MEMORY_IN, MEMORY_IN, MEMORY_OUT, NONE), params);
-
-	*bytes = params[2].memref.size;
-	return res;
-}
-
-static TEE_Result with_id(uint32_t command, const char *id)
-{
-	TEE_Param params[4] = { id_param(id) };
-
-	return shim_invoke(command, TEE_PARAM_TYPES(MEMORY_IN, NONE, NONE, NONE), params);
-}
-
-TEE_Result delete(const char *id)
-{
-	return with_id(KEYCACHE_DELETE, id);
-}
-
-TEE_Result exists(const char *id)
-{
-	return with_id(KEYCACHE_EXISTS, id);
-}
-
-TEE_Result evict(const char *id)
-{
-	return with_id(KEYCACHE_EVICT, id);
-}
-
-TEE_Result seal(const char *id, const struct keycache_offer *offer, const void *plain, size_t bytes,
-		struct text *message)
-{
-	TEE_Param params[4] = { id_param(id), memory(plain, bytes), memory(message->bytes, sizeof(message->bytes)),
-				offer_param(offer) };
-	TEE_Result res = shim_invoke(KEYCACHE_SEAL, TEE_PARAM_TYPES(MEMORY_IN, MEMORY_IN, MEMORY_OUT, MEMORY_IN),
-				     params);
-
-	message->size = params[2].memref.size;
-	return res;
-}
-
-TEE_Result open_message(const char *id, const struct keycache_offer *offer, const struct text *message,
-			struct text *plain)
-{
-	TEE_Param params[4] = { id_param(id), memory(message->bytes, message->size),
-				memory(plain->bytes, sizeof(plain->bytes)), offer_param(offer) };
-	TEE_Result res = shim_invoke(KEYCACHE_OPEN, TEE_PARAM_TYPES(MEMORY_IN, MEMORY_IN, MEMORY_OUT, MEMORY_IN),
-				     params);
-
-	plain->size = params[2].memref.size;
-	return res;
-}
-
-TEE_Result reencrypt(const char *from, const struct keycache_offer *from_offer, const char *to,
-		     const struct keycache_offer *to_offer, const struct text *in, struct text *out, uint32_t *hits,
-		     uint32_t *whose)
-{
-	struct keycache_pair pair = { 0 };
-	TEE_Param params[4] = { memory(&pair, sizeof(pair)), memory(in->bytes, in->size),
-				memory(out->bytes, sizeof(out->bytes)) };
-	TEE_Result res;
-
-	pair.from_length = (uint8_t)strlen(from);
-	pair.to_length = (uint8_t)strlen(to);
-	memcpy(pair.from, from, pair.from_length);
-	memcpy(pair.to, to, pair.to_length);
-	pair.has_from = from_offer != NULL;
-	pair.has_to = to_offer != NULL;
-	if (from_offer)
-		pair.from_offer = *from_offer;
-	if (to_offer)
-		pair.to_offer = *to_offer;
-	res = shim_invoke(KEYCACHE_REENCRYPT, TEE_PARAM_TYPES(MEMORY_IN, MEMORY_IN, MEMORY_OUT, VALUE_OUT), params);
-	out->size = params[2].memref.size;
-	*hits = params[3].value.a;
-	*whose = params[3].value.b;
-	return res;
-}
-
-TEE_Result load(const char *id, const struct keycache_offer *offer)
-{
-	TEE_Param params[4] = { id_param(id), offer_param(offer) };
-
-	return shim_invoke(KEYCACHE_LOAD, TEE_PARAM_TYPES(MEMORY_IN, MEMORY_IN, NONE, NONE), params);
-}
-
-TEE_Result record(const char *id, struct keycache_record *sealed)
-{
-	TEE_Param params[4] = { id_param(id), memory(sealed, sizeof(*sealed)) };
-
-	return shim_invoke(KEYCACHE_RECORD, TEE_PARAM_TYPES(MEMORY_IN, MEMORY_OUT, NONE, NONE), params);
-}
-
-TEE_Result list(uint32_t *position, char *ids, size_t *bytes)
-{
-	TEE_Param params[4] = { { .value = { *position, 0 } }, memory(ids, *bytes) };
-	TEE_Result res = shim_invoke(KEYCACHE_LIST, TEE_PARAM_TYPES(VALUE_INOUT, MEMORY_OUT, NONE, NONE), params);
-
-	*position = params[0].value.a;
-	*bytes = params[1].memref.size;
-	return res;
-}
-
-TEE_Result flush(void)
-{
-	TEE_Param params[4] = { 0 };
-
-	return shim_invoke(KEYCACHE_FLUSH, TEE_PARAM_TYPES(NONE, NONE, NONE, NONE), params);
-}
-
-TEE_Result repair(uint32_t *count)
-{
-	TEE_Param params[4] = { 0 };
-	TEE_Result res = shim_invoke(KEYCACHE_REPAIR, TEE_PARAM_TYPES(VALUE_OUT, NONE, NONE, NONE), params);
-
-	*count = params[0].value.a;
-	return res;
-}
-
-struct keycache_stats stats(void)
-{
-	struct keycache_stats copy = { 0 };
-	TEE_Param params[4] = { memory(&copy, sizeof(copy)) };
-
-	EXPECT(shim_invoke(KEYCACHE_STATS, TEE_PARAM_TYPES(MEMORY_OUT, NONE, NONE, NONE), params), TEE_SUCCESS);
-	return copy;
-}
-
-TEE_Result use(const char *id, const struct keycache_offer *offer)
-{
-	static struct text message;
-
-	return seal(id, offer, "x", 1, &message);
-}
-
-bool cached(const char *id)
-{
-	return use(id, NULL) == TEE_SUCCESS;
-}
-
-TEE_Result key_number(const char *id, unsigned int most, unsigned int *number)
-{
-	static struct text message;
-	static struct text plain;
-	struct keycache_record sealed;
-	struct keycache_offer offer;
-	uint8_t key[32];
-	TEE_Result res = record(id, &sealed);
-
-	*number = 0;
-	if (res)
-		return res;
-	offer = offer_of(&sealed);
-	res = seal(id, &offer, "which", 5, &message);
-	if (res)
-		return res;
-	for (*number = most; *number; --*number) {
-		make_key(*number, key);
-		if (client_open(key, sizeof(key), &message, &plain))
-			break;
-	}
-	return TEE_SUCCESS;
-}
-
-void client_seal(const uint8_t *key, size_t key_bytes, const void *plain, size_t bytes, struct text *message)
-{
-	EVP_CIPHER_CTX *cipher = EVP_CIPHER_CTX_new();
-	uint8_t *body = message->bytes + KEYCACHE_NONCE_BYTES;
-	int written;
-
-	if (RAND_bytes(message->bytes, KEYCACHE_NONCE_BYTES) != 1 ||
-	    EVP_EncryptInit_ex(cipher, key_bytes == 16 ? EVP_aes_128_gcm() : EVP_aes_256_gcm(), NULL, key,
-			       message->bytes) != 1 ||
-	    (bytes && EVP_EncryptUpdate(cipher, body, &written, plain, (int)bytes) != 1) ||
-	    EVP_EncryptFinal_ex(cipher, body + bytes, &written) != 1 ||
-	    EVP_CIPHER_CTX_ctrl(cipher, EVP_CTRL_AEAD_GET_TAG, KEYCACHE_TAG_BYTES, body + bytes) != 1)
-		abort();
-	EVP_CIPHER_CTX_free(cipher);
-	message->size = bytes + KEYCACHE_EXTRA_BYTES;
-}
-
-bool client_open(const uint8_t *key, size_t key_bytes, const struct text *message, struct text *plain)
-{
-	return client_open_aad(key, key_bytes, "", 0, message, plain);
-}
-
-bool client_open_aad(const uint8_t *key, size_t key_bytes, const void *aad, size_t aad_bytes,
-		     const struct text *message, struct text *plain)
-{
-	EVP_CIPHER_CTX *cipher = EVP_CIPHER_CTX_new();
-	const uint8_t *body = message->bytes + KEYCACHE_NONCE_BYTES;
-	uint8_t tag[KEYCACHE_TAG_BYTES];
-	bool good;
-	int written;
-
-	plain->size = message->size - KEYCACHE_EXTRA_BYTES;
-	memcpy(tag, body + plain->size, sizeof(tag));
-	if (EVP_DecryptInit_ex(cipher, key_bytes == 16 ? EVP_aes_128_gcm() : EVP_aes_256_gcm(), NULL, key,
-			       message->bytes) != 1 ||
-	    (aad_bytes && EVP_DecryptUpdate(cipher, NULL, &written, aad, (int)aad_bytes) != 1) ||
-	    (plain->size && EVP_DecryptUpdate(cipher, plain->bytes, &written, body, (int)plain->size) != 1) ||
-	    EVP_CIPHER_CTX_ctrl(cipher, EVP_CTRL_AEAD_SET_TAG, sizeof(tag), tag) != 1)
-		abort();
-	good = EVP_DecryptFinal_ex(cipher, plain->bytes + plain->size, &written) == 1;
-	EVP_CIPHER_CTX_free(cipher);
-	return good;
 }
 
 uint32_t pick(uint32_t below)

@@ -33,6 +33,8 @@ void remove_storage(const char *which);
 void damage(const char *storage, const char *object);
 /* Writes a byte of an object's content as if the TA had: it is authentic. */
 void forge(const char *storage, const char *object, size_t offset, uint8_t byte);
+/* The same of a content that ends sooner. */
+void cut_object(const char *storage, const char *object, size_t size);
 void remove_object(const char *storage, const char *object);
 
 /* A life of the TA: loads it, and configures it with a cache of so many keys and the default index. */
@@ -69,6 +71,19 @@ TEE_Result reencrypt(const char *from, const struct keycache_offer *from_offer, 
 		     uint32_t *whose);
 TEE_Result load(const char *id, const struct keycache_offer *offer);
 TEE_Result evict(const char *id);
+/* The name of a client's previous key. */
+const char *previous(const char *id);
+/* SET with restrictions, or KEYCACHE_KEEP; and how many records came back. */
+TEE_Result set_as(const char *id, unsigned int number, uint32_t how, uint32_t restrictions,
+		  struct keycache_record records[2], size_t *count);
+TEE_Result forget(const char *id);
+TEE_Result generate(const char *id, uint32_t bytes, uint32_t restrictions, uint32_t how,
+		    struct keycache_record records[2], size_t *count);
+struct keycache_identity identity(void);
+TEE_Result trust(const struct keycache_trust *statement);
+TEE_Result enrol(const struct keycache_enrolment *statement, uint32_t how, struct keycache_record records[2],
+		 size_t *count, struct keycache_handover *handover, size_t *handover_bytes);
+TEE_Result backup(uint32_t *position, void *out, size_t *bytes);
 TEE_Result record(const char *id, struct keycache_record *record);
 TEE_Result list(uint32_t *position, char *ids, size_t *bytes);
 TEE_Result flush(void);
@@ -82,8 +97,13 @@ bool cached(const char *id);
 /* The result of asking secure storage for a client's key, and whether it is that of a number: 0 if it is none. */
 TEE_Result key_number(const char *id, unsigned int most, unsigned int *number);
 
+/* The same of a client's previous key, which opens what it sealed. */
+TEE_Result previous_number(const char *id, unsigned int most, unsigned int *number);
+
 /* AES-GCM by OpenSSL itself, for messages that a client makes or reads. */
 void client_seal(const uint8_t *key, size_t key_bytes, const void *plain, size_t bytes, struct text *message);
+void client_seal_aad(const uint8_t *key, size_t key_bytes, const void *aad, size_t aad_bytes, const void *plain,
+		     size_t bytes, struct text *message);
 bool client_open(const uint8_t *key, size_t key_bytes, const struct text *message, struct text *plain);
 bool client_open_aad(const uint8_t *key, size_t key_bytes, const void *aad, size_t aad_bytes,
 		     const struct text *message, struct text *plain);
@@ -129,9 +149,25 @@ void test_full_storage(void);
 void test_full_storage_relaxed(void);
 void test_flush_goes_on(void);
 void test_power_cuts(void);
+void test_power_cuts_within_rights(void);
 void test_rollback(void);
 void test_damage(void);
 void test_bad_buckets(void);
 void test_naive(void);
+void test_curve(void);
+void test_restrictions(void);
+void test_no_way_down(void);
+void test_named(void);
+void test_previous_keys(void);
+void test_generate(void);
+void test_trust(void);
+void test_enrolment(void);
+void test_enrolment_changes(void);
+void test_serials(void);
+void test_compromised_normal_world(void);
+void test_handover(void);
+void test_backup(void);
+void test_format_1(void);
+void test_stats(void);
 
 #endif /* TEST_H */

@@ -128,6 +128,31 @@ void test_fan_out(void)
 	begin(name(0), NULL);
 	EXPECT(fan_out(), TEE_SUCCESS);
 
+	/* Keys that are not for it: the sender's is all's affair, a receiver's its own. */
+	{
+		struct keycache_record sealed[2];
+		uint64_t denials = stats().use_denied;
+		size_t count;
+
+		EXPECT(set_as(name(3), 3, 0, KEYCACHE_NO_TO, sealed, &count), TEE_SUCCESS);
+		begin(name(0), NULL);
+		add(name(3), NULL);
+		add(name(1), NULL);
+		EXPECT(fan_out(), TEE_SUCCESS);
+		EXPECT(call.results[0], KEYCACHE_USE_DENIED);
+		EXPECT(call.results[1], TEE_SUCCESS);
+		CHECK(!call.out[0] && !memcmp(call.out, call.out + 1, message.size - 1) && opens(1, keys[1], 32));
+		EXPECT(stats().use_denied - denials, 1);
+		EXPECT(set_as(name(3), 3, 0, KEYCACHE_NO_FROM, sealed, &count), TEE_SUCCESS);
+		begin(name(3), NULL);
+		add(name(1), NULL);
+		EXPECT(fan_out(), KEYCACHE_USE_DENIED);
+		EXPECT(set_as(name(3), 3, 0, KEYCACHE_NAMED, sealed, &count), TEE_SUCCESS);
+		EXPECT(fan_out(), KEYCACHE_USE_DENIED);
+		CHECK(!call.out[0] && !memcmp(call.out, call.out + 1, sizeof(call.out) - 1));
+		EXPECT(stats().use_denied - denials, 3);
+	}
+
 	/* As many as there may be, and one more. */
 	begin(name(0), NULL);
 	for (i = 0; i < MOST; i++)

@@ -248,7 +248,7 @@ static TEE_Result crypt_named(uint32_t command, const char *named, size_t bytes,
 void test_aad(void)
 {
 	static const size_t sizes[] = { 0, 1, 59, 60, 61, 62, 500, KEYCACHE_AAD_BYTES };
-	static char named[KEYCACHE_ID_BYTES + 2 + KEYCACHE_AAD_BYTES];
+	static char named[KEYCACHE_ID_BYTES + 3 + KEYCACHE_AAD_BYTES];
 	static struct text in = { .bytes = "text", .size = 4 };
 	struct keycache_record sealed;
 	uint8_t key[32];
@@ -284,6 +284,8 @@ void test_aad(void)
 	}
 	EXPECT(crypt_named(KEYCACHE_SEAL, "car", 3, &in, &message), TEE_SUCCESS);
 	EXPECT(crypt_named(KEYCACHE_SEAL, named, sizeof(named), &in, &other), TEE_ERROR_BAD_PARAMETERS);
+	/* Room for the mark of a previous key does not make the rest longer. */
+	EXPECT(crypt_named(KEYCACHE_SEAL, named, sizeof(named) - 1, &in, &other), TEE_ERROR_EXCESS_DATA);
 	memcpy(named, "car", 4);
 	EXPECT(crypt_named(KEYCACHE_SEAL, named, 5 + KEYCACHE_AAD_BYTES, &in, &other), TEE_ERROR_EXCESS_DATA);
 	EXPECT(crypt_named(KEYCACHE_SEAL, "\0car", 4, &in, &other), TEE_ERROR_BAD_PARAMETERS);

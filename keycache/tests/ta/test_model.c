@@ -23,6 +23,7 @@ struct client {
 	char name[16];
 	struct keys now;
 	struct keys stored;
+	struct keys previous;          /* what storage has is what there is */
 	struct keycache_record record; /* of some SET, and its key's number */
 	unsigned int recorded;
 };
@@ -95,6 +96,69 @@ static void step_set(struct client *client, bool relaxed, bool failing)
 		only(&client->stored, number);
 }
 
+static void step_keep(struct client *client, bool failing)
+{
+	unsigned int number = ++last_key;
+	struct keycache_record sealed[2];
+	unsigned int at;
+	size_t count;
+	TEE_Result res = set_as(client->name, number, KEYCACHE_KEEP, 0, sealed, &count);
+
+	if (res && !failing)
+		violated("SET that keeps fails", client->name, res);
+	if (!res && count == 1 && !client->now.has[0])
+		violated("a key is not kept", client->name, 0);
+	/* What is replaced: if it failed, perhaps; what waited may have been written for it. */
+	if (!res && count == 2)
+		memset(&client->previous, 0, sizeof(client->previous));
+	for (at = 1; (res || count == 2) && at < MOST_KEYS; at++)
+		client->previous.has[at] |= client->now.has[at];
+	if (res) {
+		may_be_stored(client);
+		client->now.has[number] = true;
+		client->stored.has[number] = true;
+		return;
+	}
+	only(&client->now, number);
+	only(&client->stored, number);
+	client->record = sealed[0];
+	client->recorded = number;
+}
+
+static void step_forget(struct client *client, bool failing)
+{
+	TEE_Result res = forget(client->name);
+
+	if (res == KEYCACHE_NO_KEY && !client->previous.has[0])
+		violated("FORGET finds no key", client->name, res);
+	if (!res || res == KEYCACHE_NO_KEY)
+		only(&client->previous, 0);
+	else if (!failing)
+		violated("FORGET fails", client->name, res);
+	else
+		client->previous.has[0] = true;
+}
+
+static void step_read_previous(struct client *client, bool failing)
+{
+	unsigned int number;
+	TEE_Result res = previous_number(client->name, last_key, &number);
+
+	if (res && res != KEYCACHE_NO_KEY) {
+		if (!failing)
+			violated("a previous key cannot be read", client->name, res);
+		return;
+	}
+	if (!res && !number)
+		violated("a previous key that nobody set", client->name, 0);
+	if (!client->previous.has[number])
+		violated("another previous key than was kept", client->name, number);
+	only(&client->previous, number);
+	/* There is none without a current one. */
+	if (!failing && number && exists(client->name))
+		violated("a previous key alone", client->name, number);
+}
+
 static void step_delete(struct client *client, bool failing)
 {
 	TEE_Result res = delete(client->name);
@@ -104,12 +168,14 @@ static void step_delete(struct client *client, bool failing)
 	if (!res || res == KEYCACHE_NO_KEY) {
 		only(&client->now, 0);
 		only(&client->stored, 0);
+		only(&client->previous, 0);
 		return;
 	}
 	if (!failing)
 		violated("DEL fails", client->name, res);
 	client->now.has[0] = true;
 	client->stored.has[0] = true;
+	client->previous.has[0] = true;
 }
 
 static unsigned int number_of(const uint8_t *key)
@@ -221,7 +287,7 @@ static void step(void)
 {
 	struct client *client = &clients[pick(CLIENTS)];
 	bool failing = !pick(5);
-	uint32_t what = pick(100);
+	uint32_t what = pick(120);
 
 	if (failing && pick(4))
 		shim_fail(1 + pick(2), TEE_ERROR_STORAGE_NOT_AVAILABLE, pick(2));
@@ -241,9 +307,15 @@ static void step(void)
 		step_record(client, failing);
 	else if (what < 96)
 		step_reread(failing);
+	else if (what >= 115)
+		step_read_previous(client, failing);
+	else if (what >= 112)
+		step_forget(client, failing);
+	else if (what >= 100)
+		step_keep(client, failing);
 	shim_fail(0, 0, false);
 	shim_fail_read(0, 0);
-	if (what >= 96)
+	if (what >= 96 && what < 100)
 		step_reload(what >= 98);
 }
 
@@ -265,6 +337,7 @@ static void run_history(void)
 	for (at = 0; at < CLIENTS; at++) {
 		only(&clients[at].now, 0);
 		only(&clients[at].stored, 0);
+		only(&clients[at].previous, 0);
 		clients[at].recorded = 0;
 	}
 	begin();
@@ -272,11 +345,15 @@ static void run_history(void)
 		step();
 		check_state();
 	}
-	for (at = 0; at < CLIENTS; at++)
+	for (at = 0; at < CLIENTS; at++) {
 		step_read(&clients[at], false);
+		step_read_previous(&clients[at], false);
+	}
 	step_reload(true);
-	for (at = 0; at < CLIENTS; at++)
+	for (at = 0; at < CLIENTS; at++) {
 		step_read(&clients[at], false);
+		step_read_previous(&clients[at], false);
+	}
 	check_state();
 	shim_stop();
 	remove_storage(folder());

@@ -908,6 +908,33 @@ void test_naive(void)
 	longest[KEYCACHE_ID_BYTES] = 0;
 	EXPECT(set_number(longest, 1, &none), TEE_ERROR_BAD_PARAMETERS);
 	EXPECT(set_number(longest + 1, 1, &none), TEE_SUCCESS);
+	/* What it does not have: nothing is done, and nobody's previous key is the current one. */
+	{
+		static const uint32_t commands[] = { KEYCACHE_FORGET, KEYCACHE_GENERATE, KEYCACHE_IDENTITY,
+						     KEYCACHE_TRUST,  KEYCACHE_ENROL,    KEYCACHE_BACKUP };
+		static const uint32_t types[] = {
+			TEE_PARAM_TYPES(MEMORY_IN, NONE, NONE, NONE),
+			TEE_PARAM_TYPES(MEMORY_IN, VALUE_IN, MEMORY_OUT, VALUE_IN),
+			TEE_PARAM_TYPES(MEMORY_OUT, NONE, NONE, NONE),
+			TEE_PARAM_TYPES(MEMORY_IN, NONE, NONE, NONE),
+			TEE_PARAM_TYPES(MEMORY_IN, VALUE_IN, MEMORY_OUT, MEMORY_OUT),
+			TEE_PARAM_TYPES(VALUE_INOUT, MEMORY_OUT, NONE, NONE),
+		};
+		static struct text nothing = { .size = KEYCACHE_EXTRA_BYTES };
+		struct keycache_record two[2];
+		TEE_Param params[4] = { 0 };
+		size_t count;
+
+		for (i = 0; i < sizeof(commands) / sizeof(commands[0]); i++)
+			EXPECT(shim_invoke(commands[i], types[i], params), TEE_ERROR_NOT_SUPPORTED);
+		EXPECT(set_as(name(4), 1, KEYCACHE_KEEP, 0, two, &count), TEE_ERROR_NOT_SUPPORTED);
+		EXPECT(set_as(name(4), 1, 0, KEYCACHE_NO_SEAL, two, &count), TEE_ERROR_NOT_SUPPORTED);
+		EXPECT(exists(previous(name(4))), TEE_ERROR_NOT_SUPPORTED);
+		EXPECT(open_message(previous(name(4)), NULL, &nothing, &nothing), TEE_ERROR_NOT_SUPPORTED);
+		/* A key alone can be out of GET's reach here, too. */
+		EXPECT(set_as(name(4), 1, 0, KEYCACHE_NO_GET, two, &count), TEE_SUCCESS);
+		EXPECT(get(name(4), NULL, found, &bytes), KEYCACHE_GET_OFF);
+	}
 	/* The two designs do not see each other's keys. */
 	EXPECT(configure(KEYCACHE_RPMB, KEYCACHE_POLICY_NONE, 0, 0, 0), TEE_SUCCESS);
 	EXPECT(exists(name(4)), KEYCACHE_NO_KEY);

@@ -158,7 +158,7 @@ uint32_t scene_chance(uint32_t below)
 void hold(const struct bench_plan *plan)
 {
 	static const struct attempt *const lists[] = { process_attempts, record_attempts, storage_attempts,
-						       client_attempts };
+						       client_attempts, world_attempts };
 	static struct scene scene;
 	const char *storage = bench_parameter(plan, "storage");
 	const char *wanted = bench_parameter(plan, "attempt");

@@ -64,5 +64,6 @@ extern const struct attempt process_attempts[]; /* each list ends with a name th
 extern const struct attempt record_attempts[];
 extern const struct attempt storage_attempts[];
 extern const struct attempt client_attempts[];
+extern const struct attempt world_attempts[];
 
 #endif /* WORLDWISE_APPS_KEYCACHE_SCENE_H */

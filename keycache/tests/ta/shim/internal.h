@@ -23,8 +23,10 @@ unsigned int shim_storage_close_objects(void);
 struct __TEE_ObjectHandle {
 	bool persistent;
 	/* Of a transient one: */
-	uint8_t key[32];
+	uint32_t type;
+	uint8_t key[32];  /* or a pair's private half */
 	size_t key_bytes; /* 0: not initialised */
+	uint8_t point[64];
 	uint32_t max_bits;
 	/* Of a persistent one: */
 	struct __TEE_ObjectHandle *next;

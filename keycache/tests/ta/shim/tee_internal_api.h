@@ -51,6 +51,7 @@ typedef struct {
 #define TEE_ERROR_TARGET_DEAD 0xFFFF3024
 #define TEE_ERROR_STORAGE_NO_SPACE 0xFFFF3041
 #define TEE_ERROR_MAC_INVALID 0xFFFF3071
+#define TEE_ERROR_SIGNATURE_INVALID 0xFFFF3072
 
 #define TEE_PARAM_TYPE_NONE 0
 #define TEE_PARAM_TYPE_VALUE_INPUT 1
@@ -67,10 +68,24 @@ typedef struct {
 #define TEE_PROPSET_CURRENT_CLIENT ((TEE_PropSetHandle)0xFFFFFFFE)
 
 #define TEE_ALG_AES_GCM 0x40000810
+#define TEE_ALG_SHA256 0x50000004
+#define TEE_ALG_ECDSA_SHA256 0x70003042
+#define TEE_ALG_ECDH_DERIVE_SHARED_SECRET 0x80000042
 #define TEE_TYPE_AES 0xA0000010
+#define TEE_TYPE_ECDSA_PUBLIC_KEY 0xA0000041
+#define TEE_TYPE_ECDH_KEYPAIR 0xA1000042
+#define TEE_TYPE_GENERIC_SECRET 0xA0000000
 #define TEE_ATTR_SECRET_VALUE 0xC0000000
+#define TEE_ATTR_ECC_PUBLIC_VALUE_X 0xD0000141
+#define TEE_ATTR_ECC_PUBLIC_VALUE_Y 0xD0000241
+#define TEE_ATTR_ECC_PRIVATE_VALUE 0xC0000341
+#define TEE_ATTR_ECC_CURVE 0xF0000441
+#define TEE_ECC_CURVE_NIST_P256 0x00000003
 #define TEE_MODE_ENCRYPT 0
 #define TEE_MODE_DECRYPT 1
+#define TEE_MODE_VERIFY 3
+#define TEE_MODE_DIGEST 5
+#define TEE_MODE_DERIVE 6
 #define TEE_MALLOC_FILL_ZERO 0x00000000
 
 #define TEE_DATA_FLAG_ACCESS_READ 0x00000001
@@ -130,12 +145,23 @@ TEE_Result TEE_AllocateTransientObject(uint32_t type, uint32_t max_bits, TEE_Obj
 void TEE_FreeTransientObject(TEE_ObjectHandle object);
 void TEE_ResetTransientObject(TEE_ObjectHandle object);
 void TEE_InitRefAttribute(TEE_Attribute *attribute, uint32_t id, const void *buffer, size_t length);
+void TEE_InitValueAttribute(TEE_Attribute *attribute, uint32_t id, uint32_t a, uint32_t b);
 TEE_Result TEE_PopulateTransientObject(TEE_ObjectHandle object, const TEE_Attribute *attributes, uint32_t count);
+TEE_Result TEE_GenerateKey(TEE_ObjectHandle object, uint32_t bits, const TEE_Attribute *parameters, uint32_t count);
+TEE_Result TEE_GetObjectBufferAttribute(TEE_ObjectHandle object, uint32_t id, void *buffer, size_t *size);
 
 TEE_Result TEE_AllocateOperation(TEE_OperationHandle *operation, uint32_t algorithm, uint32_t mode, uint32_t max_bits);
 void TEE_FreeOperation(TEE_OperationHandle operation);
 void TEE_ResetOperation(TEE_OperationHandle operation);
 TEE_Result TEE_SetOperationKey(TEE_OperationHandle operation, TEE_ObjectHandle key);
+void TEE_DigestUpdate(TEE_OperationHandle operation, const void *chunk, size_t bytes);
+TEE_Result TEE_DigestDoFinal(TEE_OperationHandle operation, const void *chunk, size_t bytes, void *hash,
+			     size_t *hash_bytes);
+void TEE_DeriveKey(TEE_OperationHandle operation, const TEE_Attribute *parameters, uint32_t count,
+		   TEE_ObjectHandle derived);
+TEE_Result TEE_AsymmetricVerifyDigest(TEE_OperationHandle operation, const TEE_Attribute *parameters, uint32_t count,
+				      const void *digest, size_t digest_bytes, const void *signature,
+				      size_t signature_bytes);
 TEE_Result TEE_AEInit(TEE_OperationHandle operation, const void *nonce, size_t nonce_bytes, uint32_t tag_bits,
 		      size_t aad_bytes, size_t payload_bytes);
 void TEE_AEUpdateAAD(TEE_OperationHandle operation, const void *aad, size_t bytes);

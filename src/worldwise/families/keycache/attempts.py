@@ -40,6 +40,7 @@ _ATTEMPTS: Mapping[str, _Tried] = {
     "bucket-gone": _Tried("bucket's file deleted", rpmb=False),
     "idle-1000": _Tried("1,000 idle connections", rpmb=False),
     "slow-clients": _Tried("clients that are slow, silent, deaf", rpmb=False),
+    "normal-world": _Tried("normal world asks the TA for a relayed text", rpmb=False),
 }
 
 # The result of an attempt that the key cache survives.

@@ -43,6 +43,20 @@ _RUNTIME = (
     "libuv1t64",
     "redis-tools",
 )
+# Of the TA's tests, what `keycache-attempts` is made of.
+_ATTEMPTS = tuple(
+    f"tests/ta/{name}"
+    for name in (
+        "attempts.c",
+        "attempts.h",
+        "authority.c",
+        "authority.h",
+        "commands.c",
+        "test.h",
+        "shim/shim.h",
+        "shim/tee_internal_api.h",
+    )
+)
 # How a signed TA begins, and within how many bytes it names its UUID.
 _TA_MAGIC = b"HSTO"
 _TA_HEADERS_BYTES = 4096
@@ -64,7 +78,7 @@ def programs_recipe() -> Recipe:
         script="keycache.sh",
         outputs=("built/root/sbin/keycached", "built/dev/lib/libkeycache.a"),
         packages=_RUNTIME,
-        trees=_trees("Makefile", "include", "server", "client"),
+        trees=_trees("Makefile", "include", "server", "client", "tests/device", *_ATTEMPTS),
         helpers=("keycache-build.sh",),
         architecture=ARCHITECTURE,
     )
@@ -87,7 +101,10 @@ def packages_recipe(ta: Path | None = None, mosquitto: Path | None = None) -> Re
         name="keycache-packages",
         script="keycache-packages.sh",
         outputs=(),
-        trees=_trees("DESIGN.md", "Makefile", "README.md", "client", "debian", "include", "server")
+        trees=_trees(
+            *("DESIGN.md", "ENROLMENT.md", "Makefile", "OPERATING.md", "README.md"),
+            *("client", "debian", "include", "server"),
+        )
         | ({"keycache.ta": ta} if ta else {})
         | ({"mosquitto": mosquitto / "include"} | _trees("mosquitto") if mosquitto else {}),
         settings={"ARCHITECTURE": ARCHITECTURE},
@@ -146,9 +163,10 @@ def _store(notify: Notify) -> ImageStore:
 def programs(notify: Notify = _silent) -> Path:
     """A folder with the key cache's files for a measured machine, cross-compiled for arm64.
 
-    `root/` is laid over an initramfs: sbin/keycached, bin/{keycache,redis-cli,redis-benchmark}, and in lib/ their
-    shared libraries that the initramfs lacks. `dev/` has include/ and lib/ (libkeycache.a and the libraries it is
-    linked with) for programs of other recipes. The same sources give the same bytes; the folder has nothing else.
+    `root/` is laid over an initramfs: sbin/keycached, bin/{keycache,keycache-attempts,redis-cli,redis-benchmark}, and
+    in lib/ their shared libraries that the initramfs lacks. `dev/` has include/ and lib/ (libkeycache.a and the
+    libraries it is linked with) for programs of other recipes. The same sources give the same bytes; the folder has
+    nothing else.
 
     Raises WorldwiseError if the root or the programs cannot be built.
     """

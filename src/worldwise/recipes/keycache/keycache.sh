@@ -1,21 +1,22 @@
 # SPDX-License-Identifier: BSD-2-Clause
-# Server, tool and library of keycache/ for the measured machine, cross-compiled as its Debian packages are, and the
+# Server, tool, library and attempts of keycache/ for the measured machine, cross-compiled as its Debian packages are, and the
 # shared libraries of theirs and of Redis's clients that the machine does not have anyway.
 . /in/recipes/common.sh
 . /in/recipes/keycache-build.sh
 
 triplet=aarch64-linux-gnu
 eval "$(dpkg-architecture -aarm64 -s)"
-build_keycache all
+build_keycache all attempts
 for deb in /in/*.deb; do dpkg-deb -x "$deb" packages; done
 
 mkdir -p built/root/bin built/root/sbin built/root/lib
 cp keycached built/root/sbin/
-cp keycache packages/usr/bin/redis-cli built/root/bin/
+cp keycache keycache-attempts packages/usr/bin/redis-cli built/root/bin/
 cp -L packages/usr/bin/redis-benchmark built/root/bin/
 cp libkeycache.so.0 built/root/lib/
 # Names stay, for those who look into the machine.
-"$triplet-strip" --strip-debug built/root/sbin/keycached built/root/bin/keycache built/root/lib/libkeycache.so.0
+"$triplet-strip" --strip-debug built/root/sbin/keycached built/root/bin/keycache built/root/bin/keycache-attempts \
+	built/root/lib/libkeycache.so.0
 
 # The libraries of the machine's own (initramfs.sh).
 own=' libc.so.6 ld-linux-aarch64.so.1 libcrypto.so.3 libteec.so.2 libz.so.1 libzstd.so.1 '

@@ -1,0 +1,349 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Clients whose keys an authority outside of the device enrols: paired, enrolled, handed over, backed up, restored."""
+
+import os
+import subprocess
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+from keycached import ALICE, BOB, TOOL, Server
+from test_keys import about, code, message_of
+
+PLAIN = b"the news"
+LIST = "admin admin\nrelay broker * *\n"
+SECRET = "correct horse battery staple\n"
+RELAYED = "seal,from,to"
+
+
+@dataclass
+class Desk:
+    """Where the authority sits: the tool, with a folder of its own and a server to reach."""
+
+    folder: Path
+    server: Server
+
+    def __call__(self, *words: str | Path, given: bytes = b"", server: Server | None = None) -> tuple[int, bytes, str]:
+        at = server or self.server
+        result = subprocess.run(
+            [TOOL, "--demo", at.ca, "--port", str(at.port), *words], input=given, capture_output=True, cwd=self.folder
+        )
+        return result.returncode, result.stdout, result.stderr.decode()
+
+    def done(self, *words: str | Path, given: bytes = b"", server: Server | None = None) -> bytes:
+        got, out, problem = self(*words, given=given, server=server)
+        assert got == 0, problem
+        return out
+
+    def fails(self, *words: str | Path, given: bytes = b"", server: Server | None = None) -> str:
+        got, _, problem = self(*words, given=given, server=server)
+        assert got != 0
+        return problem
+
+
+@pytest.fixture
+def desk(server: Server, tmp_path: Path) -> Desk:
+    """An authority that the server's device trusts."""
+    server.write_list(LIST)
+    folder = tmp_path / "desk"
+    folder.mkdir()
+    one = Desk(folder, server)
+    one.done("authority", "office", "init")
+    one.done("authority", "office", "pair", "--yes")
+    return one
+
+
+@pytest.fixture
+def another(tmp_path: Path, ca: Path) -> Iterator[Server]:
+    """Another device."""
+    folder = tmp_path / "another"
+    folder.mkdir()
+    (folder / "acl").write_text(LIST)
+    one = Server(folder, ca).start("--allow-get")
+    yield one
+    assert one.end()[0] == 0
+
+
+def fingerprints(text: bytes) -> dict[str, str]:
+    return {
+        line.split()[0]: line[8:].strip()
+        for line in text.decode().splitlines()
+        if line[:8].strip() in ("device", "signer", "backup")
+    }
+
+
+def test_two_who_do_not_know_each_other(server: Server, tmp_path: Path) -> None:
+    desk = Desk(tmp_path, server)
+    before = fingerprints(desk.done("identity"))
+    assert before["signer"] == before["backup"] == "none"
+    assert "UNTRUSTED" in desk.fails("backup")
+    desk.done("authority", "office", "init")
+    assert (tmp_path / "office").stat().st_mode & 0o777 == 0o700
+    assert all(path.stat().st_mode & 0o777 == 0o600 for path in (tmp_path / "office").iterdir())
+    assert "File exists" in desk.fails("authority", "office", "init")
+    assert "knows no such device" in desk.fails("authority", "office", "enrol", "alice", "--random")
+    # Who pairs says what he compared.
+    assert "--fingerprint HEX, or --yes" in desk.fails("authority", "office", "pair")
+    wrong = before["device"].replace("0", "1").replace("a", "b")
+    assert "another one: nothing was done" in desk.fails("authority", "office", "pair", "--fingerprint", wrong)
+    assert fingerprints(desk.done("identity"))["signer"] == "none"
+    right = before["device"].replace(" ", ":").upper()
+    desk.done("authority", "office", "pair", "--fingerprint", right)
+    own = fingerprints(desk.done("authority", "office", "show"))
+    assert fingerprints(desk.done("identity")) == own | {"device": before["device"]}
+    assert own["device"] == before["device"]
+    # Again is nothing new. Somebody else comes too late.
+    desk.done("authority", "office", "pair", "--fingerprint", right)
+    desk.done("authority", "elsewhere", "init")
+    assert "trusts another authority" in desk.fails("authority", "elsewhere", "pair", "--yes")
+    assert fingerprints(desk.done("identity"))["signer"] == own["signer"]
+
+
+def test_a_wrapped_key(desk: Desk, server: Server) -> None:
+    """The clients have their keys, the server never sees them: it relays, and opens nothing."""
+    for name, key in (("alice", ALICE), ("bob", BOB)):
+        (desk.folder / name).write_bytes(key)
+        desk.done("authority", "office", "enrol", name, "--in", name, "--use", RELAYED, "--named")
+    with server.connect() as admin:
+        info = about(admin, "alice")
+        assert (info["enrolled"], info["bytes"], info["use"]) == (1, 16, b"seal,from,to,named")
+        assert code(admin.ask("SET", "alice", BOB)) == "ENROLLED"
+        assert code(admin.ask("GENERATE", "alice")) == "ENROLLED"
+        assert server.info()["keys_enrolled"] == "2"
+    payload = payload_tool(desk, "seal", "alice", "alice", "--topic", "news", given=PLAIN)
+    head, nonce, sealed = payload[:9], payload[9:21], payload[21:]
+    with server.connect("broker") as broker, server.connect("bob") as bob:
+        (copy,) = message_of(broker.ask("RELAY", "alice", nonce, sealed, head + b"news", "bob"))
+        got = payload_tool(desk, "open", "bob", "--topic", "news", given=head + b"".join(message_of(copy)))
+        assert got == PLAIN
+        assert code(bob.ask("OPEN", "bob", *message_of(copy), head + b"news")) == "NOUSE"
+        # Not to a key that the normal world set, nor by another topic.
+        copies = message_of(broker.ask("RELAY", "alice", nonce, sealed, head + b"news", "carol"))
+        assert code(copies[0]) == "NOUSE"
+        assert code(broker.ask("RELAY", "alice", nonce, sealed, head + b"other", "bob")) == "BADTAG"
+
+
+def payload_tool(desk: Desk, *words: str, given: bytes) -> bytes:
+    return subprocess.run(
+        [TOOL.with_name("keycache-payload"), *words], input=given, capture_output=True, check=True, cwd=desk.folder
+    ).stdout
+
+
+def test_statements_are_carried_and_good_once(desk: Desk, server: Server, another: Server) -> None:
+    (desk.folder / "key").write_bytes(BOB)
+    for number in ("1", "2"):
+        desk.done("authority", "office", "enrol", "alice", "--in", "key", "--statement", number, "--at-once")
+    with server.connect() as admin:
+        assert about(admin, "alice")["enrolled"] == 0
+    desk.done("enrol", "2", "--keep", "1000", "--expire", "500")
+    with server.connect() as admin:
+        info = about(admin, "alice")
+        assert (info["enrolled"], info["previous"], info["use"]) == (1, 0, b"seal,open,from,to,get")
+        assert admin.ask("TTL", "alice") == 500
+        assert admin.ask("GET", "nobody") is None
+    for number in ("1", "2"):
+        assert "OLD " in desk.fails("enrol", number)
+    # Nor after the key is gone: who removes it cannot bring an old one back.
+    desk.done("del", "alice")
+    assert "OLD " in desk.fails("enrol", "2")
+    # It is for this device, and of this authority, bit by bit.
+    desk.done("authority", "office", "enrol", "alice", "--in", "key", "--statement", "3")
+    assert "UNTRUSTED" in desk.fails("enrol", "3", server=another)
+    good = (desk.folder / "3").read_bytes()
+    for at in (8, 20, 100, 150, 200, 250, 299):
+        (desk.folder / "bad").write_bytes(good[:at] + bytes([good[at] ^ 1]) + good[at + 1 :])
+        assert desk.fails("enrol", "bad")
+    (desk.folder / "bad").write_bytes(good[:-1])
+    assert "is no such statement" in desk.fails("enrol", "bad")
+    assert "stands in the statement" in desk.fails("enrol", "3", "--use", "seal")
+    desk.done("enrol", "3")
+
+
+def test_the_serial_never_goes_back(desk: Desk) -> None:
+    """Also with a clock that does."""
+    serial = desk.folder / "office" / "serial"
+    last = int(serial.read_text())
+    serial.write_text(f"{last + 10**12}\n")
+    desk.done("authority", "office", "enrol", "alice", "--random")
+    assert int(serial.read_text()) == last + 10**12 + 1
+    serial.write_text("soon\n")
+    assert "is no number" in desk.fails("authority", "office", "enrol", "alice", "--random")
+
+
+def test_an_enrolled_key_is_replaced(desk: Desk, server: Server) -> None:
+    (desk.folder / "key").write_bytes(ALICE)
+    desk.done("authority", "office", "enrol", "alice", "--in", "key")
+    with server.connect("alice") as alice:
+        old = message_of(alice.ask("SEAL", "alice", PLAIN))
+        desk.done("authority", "office", "enrol", "alice", "--random", "--keep", "1000")
+        assert alice.ask("OPEN", "alice", *old) == PLAIN
+        desk.done("forget", "alice")
+        assert "no previous key" in desk.fails("forget", "alice")
+        assert code(alice.ask("OPEN", "alice", *old)) == "BADTAG"
+    assert b"enrolled:1\n" in desk.done("keyinfo", "alice")
+    assert "not with --at-once" in desk.fails(
+        "authority", "office", "enrol", "alice", "--random", "--keep", "1", "--at-once"
+    )
+
+
+def test_a_key_that_is_handed_over(desk: Desk, server: Server) -> None:
+    """The TEE makes it; the client alone opens what comes out, and knows from which device it is."""
+    for name in ("client", "stranger"):
+        subprocess.run(
+            ["openssl", "genpkey", "-algorithm", "EC", "-pkeyopt", "ec_paramgen_curve:P-256", "-out", f"{name}.pem"],
+            check=True, cwd=desk.folder, capture_output=True,
+        )  # fmt: skip
+    subprocess.run(
+        ["openssl", "pkey", "-in", "client.pem", "-pubout", "-out", "client.pub"], check=True, cwd=desk.folder
+    )
+    generate = ("authority", "office", "enrol", "alice", "--generate", "--use", RELAYED, "--for", "client.pub")
+    assert "--for: goes with --generate, and with --out" in desk.fails(*generate)
+    desk.done(*generate, "--statement", "asked")
+    assert "--out: missing" in desk.fails("enrol", "asked")
+    desk.done("enrol", "asked", "--out", "parcel")
+    take = ("handover", "parcel", "--device", "office/device.device")
+    key = desk.done(*take, "--client-key", "client.pem")
+    assert len(key) == 32
+    (desk.folder / "alice").write_bytes(key)
+    desk.done("authority", "office", "enrol", "bob", "--in", "alice", "--use", RELAYED)
+    payload = payload_tool(desk, "seal", "alice", "alice", given=PLAIN)
+    with server.connect("broker") as broker:
+        (copy,) = message_of(broker.ask("RELAY", "alice", payload[9:21], payload[21:], payload[:9], "bob"))
+        assert isinstance(copy, list)
+    desk.done("authority", "office", "pair", "--yes", "--device", "other")
+    for words in (
+        (*take, "--client-key", "stranger.pem"),
+        ("handover", "parcel", "--device", "client.pub", "--client-key", "client.pem"),
+    ):
+        assert "is not sealed by this device for this client's key" in desk.fails(*words)
+    for at in (0, 20, 200, 310, 400):
+        parcel = bytearray((desk.folder / "parcel").read_bytes())
+        parcel[at] ^= 1
+        (desk.folder / "bad").write_bytes(parcel)
+        assert desk.fails("handover", "bad", "--device", "office/device.device", "--client-key", "client.pem")
+    # One that is for nobody.
+    desk.done("authority", "office", "enrol", "carol", "--generate", "--bytes", "16")
+    assert b"bytes:16\n" in desk.done("keyinfo", "carol")
+
+
+def test_an_authority_with_a_passphrase(desk: Desk) -> None:
+    (desk.folder / "secret").write_text(SECRET)
+    (desk.folder / "other").write_text("wrong\n")
+    desk.done("authority", "safe", "init", "--encrypt", "--passphrase-file", "secret")
+    assert b"ENCRYPTED" in (desk.folder / "safe" / "signer.key").read_bytes()
+    # Paired by who had the authority before.
+    desk.done("authority", "office", "hand-on", "safe")
+    assert (
+        fingerprints(desk.done("identity"))["signer"] == fingerprints(desk.done("authority", "safe", "show"))["signer"]
+    )
+    enrol = ("authority", "safe", "enrol", "alice", "--random")
+    assert "another passphrase" in desk.fails(*enrol, "--passphrase-file", "other")
+    desk.done(*enrol, "--passphrase-file", "secret")
+    # The one before says nothing any more.
+    assert "UNTRUSTED" in desk.fails("authority", "office", "enrol", "alice", "--random")
+    assert "UNTRUSTED" in desk.fails("authority", "office", "hand-on", "safe")
+
+
+def test_a_backup_is_restored_on_another_device(desk: Desk, server: Server, another: Server) -> None:
+    keys = {name: os.urandom(16 + 16 * (number % 2)) for number, name in enumerate(("alice", "bob", "previous"))}
+    for name, key in keys.items():
+        (desk.folder / name).write_bytes(key)
+    with server.connect() as admin:
+        for name in ("alice", "bob", "carol"):
+            assert admin.ask("DEL", name) == 1
+        for number in range(300):
+            assert admin.ask("SET", f"client{number}", b"%-16d" % number) == "OK"
+        assert admin.ask("SET", "plain", BOB, "USE", "seal,open") == "OK"
+    desk.done("authority", "office", "enrol", "alice", "--in", "previous")
+    with server.connect("alice") as alice:
+        old = message_of(alice.ask("SEAL", "alice", PLAIN))
+    desk.done("authority", "office", "enrol", "alice", "--in", "alice", "--keep", "1000", "--use", "seal,open,to")
+    desk.done("authority", "office", "enrol", "bob", "--in", "bob", "--use", RELAYED)
+    desk.done("backup", "--out", "saved")
+    saved = (desk.folder / "saved").read_bytes()
+    assert not any(key in saved for key in (*keys.values(), BOB, b"%-16d" % 7))
+    restore = ("authority", "office", "restore", "saved", "--device", "spare")
+    assert "knows no such device" in desk.fails(*restore)
+    desk.done("authority", "office", "pair", "--yes", "--device", "spare", server=another)
+    assert b"303 clients have their keys" in desk.done(*restore, server=another)
+    with another.connect() as admin, another.connect("alice") as alice:
+        assert alice.ask("OPEN", "alice", *old) == PLAIN
+        for name, use, enrolled in (
+            ("alice", b"seal,open,to", 1),
+            ("bob", b"seal,from,to", 1),
+            ("plain", b"seal,open", 0),
+        ):
+            info = about(admin, name)
+            assert (info["use"], info["enrolled"]) == (use, enrolled)
+        assert about(admin, "alice")["previous"] == 1
+        assert another.info()["keys"] == "303"
+        assert admin.ask("DEL", "plain") == 1
+    assert b"303 clients" in desk.done(*restore, "--all", server=another)
+    with another.connect() as admin:
+        assert about(admin, "plain")["enrolled"] == 1
+    # A part that is missing, another authority's, somebody else's making.
+    for name, bad in (
+        ("end", saved[:-128]),
+        ("beginning", saved[112 + 128 * int.from_bytes(saved[4:8], "little") :]),
+        ("bit", saved[:-1] + bytes([saved[-1] ^ 1])),
+        ("more", saved + saved),
+        ("nothing", b""),
+        ("noise", os.urandom(500)),
+    ):
+        (desk.folder / name).write_bytes(bad)
+        problem = desk.fails("authority", "office", "restore", name, "--device", "spare", server=another)
+        assert "keycache: the backup: " in problem, name
+    desk.done("authority", "stranger", "init")
+    (desk.folder / "stranger" / "device.device").write_bytes((desk.folder / "office" / "device.device").read_bytes())
+    assert "does not open" in desk.fails("authority", "stranger", "restore", "saved", server=another)
+
+
+WRONG: list[tuple[list[str], str]] = [
+    (["authority"], "name a folder"),
+    (["authority", "office"], "name a folder"),
+    (["authority", "office", "fly"], "expected init, show"),
+    (["authority", "nowhere", "show"], "No such file"),
+    (["authority", "office", "enrol"], "expected init, show"),
+    (["authority", "office", "enrol", "x" * 65, "--random"], "1 to 64"),
+    (["authority", "office", "enrol", "alice", "--random", "--use", "fly"], "a use is some of"),
+    (["authority", "office", "enrol", "alice", "--in", "office/serial"], "16 or 32 bytes"),
+    (["authority", "office", "enrol", "alice", "--generate", "--for", "office/serial", "--out", "x"], "no public key"),
+    (["authority", "office", "enrol", "alice", "--random", "--device", "../office"], "knows no such device"),
+    (["authority", "office", "restore", "nowhere"], "No such file"),
+    (["handover", "office/serial"], "--client-key FILE and --device FILE"),
+    (["enrol", "office/serial"], "no such statement"),
+    (["trust", "office/serial"], "no such statement"),
+    (["set", "alice", "--random", "--bytes", "24"], "16 or 32 bytes"),
+    (["set", "alice", "--random", "--keep", "0"], "expected 1 to"),
+    (["set", "alice", "--random", "--expire", "x"], "expected 1 to"),
+]
+
+
+@pytest.mark.parametrize(
+    ("words", "problem"), WRONG, ids=lambda one: " ".join(one)[:40] if isinstance(one, list) else ""
+)
+def test_what_is_wrong(desk: Desk, words: list[str], problem: str) -> None:
+    assert problem in desk.fails(*words)
+
+
+def test_the_tool_sets_and_generates(desk: Desk, server: Server) -> None:
+    desk.done("set", "alice", "--random", "--use", RELAYED, "--keep", "100", "--expire", "200")
+    desk.done("generate", "bob", "--bytes", "16", "--use", "open")
+    with server.connect() as admin:
+        info = about(admin, "alice")
+        assert (info["use"], info["previous"], info["delete-in"]) == (RELAYED.encode(), 1, 200)
+        assert (about(admin, "bob")["use"], about(admin, "bob")["bytes"]) == (b"open", 16)
+
+
+def test_two_desks_at_once(desk: Desk) -> None:
+    """Serials differ although two make statements at the same time: each waits for the folder."""
+    calls = [
+        subprocess.Popen(
+            [TOOL, "authority", "office", "enrol", "alice", "--random", "--statement", f"s{number}"], cwd=desk.folder
+        )
+        for number in range(8)
+    ]
+    assert [call.wait() for call in calls] == [0] * 8
+    serials = {(desk.folder / f"s{number}").read_bytes()[8:16] for number in range(8)}
+    assert len(serials) == 8
