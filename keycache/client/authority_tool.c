@@ -369,8 +369,6 @@ static int enrol(struct job *job, struct authority *authority)
 		problem = keycache_use_read(job->terms.use, strlen(job->terms.use), &wish.restrictions);
 	if (problem)
 		return tool_usage("--use", problem);
-	if (job->named)
-		wish.restrictions |= KEYCACHE_NAMED;
 	if (job->at_once && job->terms.keep)
 		return tool_usage("--keep", "not with --at-once");
 	if (job->receiver && (!job->generate || (!job->out && !job->statement)))

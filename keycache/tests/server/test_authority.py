@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Clients whose keys an authority outside of the device enrols: paired, enrolled, handed over, backed up, restored."""
 
+import json
 import os
 import subprocess
 from collections.abc import Iterator
@@ -329,11 +330,24 @@ def test_what_is_wrong(desk: Desk, words: list[str], problem: str) -> None:
 
 def test_the_tool_sets_and_generates(desk: Desk, server: Server) -> None:
     desk.done("set", "alice", "--random", "--use", RELAYED, "--keep", "100", "--expire", "200")
-    desk.done("generate", "bob", "--bytes", "16", "--use", "open")
+    desk.done("generate", "bob", "--bytes", "16", "--use", "open", "--named")
+    desk.done("set", "carol", "--random", "--named")
     with server.connect() as admin:
         info = about(admin, "alice")
         assert (info["use"], info["previous"], info["delete-in"]) == (RELAYED.encode(), 1, 200)
-        assert (about(admin, "bob")["use"], about(admin, "bob")["bytes"]) == (b"open", 16)
+        assert (about(admin, "bob")["use"], about(admin, "bob")["bytes"]) == (b"open,named", 16)
+        assert about(admin, "carol")["use"] == b"seal,open,from,to,get,named"
+
+
+def test_the_audit_log_says_who_was_enrolled(desk: Desk, server: Server, tmp_path: Path) -> None:
+    server.restart("--allow-get", "--audit", f"{tmp_path}/log")
+    desk.done("authority", "office", "enrol", "alice", "--random", "--statement", "one")
+    desk.done("enrol", "one")
+    desk.fails("enrol", "one")
+    assert "no previous key" in desk.fails("forget", "alice")
+    lines = [json.loads(line) for line in (tmp_path / "log").read_text().splitlines()]
+    told = [(line["event"], line["from"], line["outcome"]) for line in lines if line["kind"] in ("change", "refusal")]
+    assert told == [("ENROL", "alice", "OK"), ("ENROL", "alice", "OLD"), ("FORGET", "alice", "NOKEY")]
 
 
 def test_two_desks_at_once(desk: Desk) -> None:
