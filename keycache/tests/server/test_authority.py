@@ -261,7 +261,12 @@ def test_a_backup_is_restored_on_another_device(desk: Desk, server: Server, anot
         old = message_of(alice.ask("SEAL", "alice", PLAIN))
     desk.done("authority", "office", "enrol", "alice", "--in", "alice", "--keep", "1000", "--use", "seal,open,to")
     desk.done("authority", "office", "enrol", "bob", "--in", "bob", "--use", RELAYED)
+    (desk.folder / "saved").write_bytes(b"an older one")
+    assert desk("--as", "bob", "backup", "--out", "saved")[0] == 4
+    assert desk("--port", "1", "backup", "--out", "saved")[0] == 3
+    assert (desk.folder / "saved").read_bytes() == b"an older one"
     desk.done("backup", "--out", "saved")
+    assert not (desk.folder / "saved.new").exists()
     saved = (desk.folder / "saved").read_bytes()
     assert not any(key in saved for key in (*keys.values(), BOB, b"%-16d" % 7))
     restore = ("authority", "office", "restore", "saved", "--device", "spare")
@@ -312,6 +317,8 @@ WRONG: list[tuple[list[str], str]] = [
     (["authority", "office", "enrol", "alice", "--generate", "--for", "office/serial", "--out", "x"], "no public key"),
     (["authority", "office", "enrol", "alice", "--random", "--device", "../office"], "knows no such device"),
     (["authority", "office", "restore", "nowhere"], "No such file"),
+    (["authority", "office", "hand-on", "./office"], "is this authority itself"),
+    (["authority", "office", "hand-on", "nowhere"], "No such file"),
     (["handover", "office/serial"], "--client-key FILE and --device FILE"),
     (["enrol", "office/serial"], "no such statement"),
     (["trust", "office/serial"], "no such statement"),
