@@ -150,7 +150,8 @@ enum keycache_policy {
 
 /* Of SET, GENERATE and ENROL. */
 #define KEYCACHE_RELAXED 1u
-#define KEYCACHE_KEEP 2u /* the key that is replaced becomes the previous one: it opens what it sealed, until FORGET */
+/* The key that is replaced becomes the previous one: it opens what it sealed, until FORGET. Unless it is the same key. */
+#define KEYCACHE_KEEP 2u
 
 /* Of the restrictions that SET and GENERATE are given alone: the key is not KEYCACHE_GETTABLE, whatever is configured. */
 #define KEYCACHE_NO_GET 256u

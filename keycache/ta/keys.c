@@ -504,26 +504,32 @@ static struct id previous_of(const struct id *id)
 	return previous;
 }
 
-/* A client's current key becomes its previous one, besides. `count` stays if there is none, or none that is good. */
-static TEE_Result keep(const struct id *id, const struct place *place, struct records *records)
+/*
+ * A client's current key becomes its previous one, besides. `count` stays if there is none, or none that is good; and if it is the very
+ * key that is to come: who asks once more, after an answer that was lost, does not lose the key before.
+ */
+static TEE_Result keep(const struct id *id, const struct place *place, const struct key *successor,
+		       struct records *records)
 {
 	const struct id previous = previous_of(id);
 	struct slot slot;
 	struct key key = { 0 };
+	bool stays;
 	TEE_Result res = read_slot(id, place, &slot);
 
 	if (res)
 		return res;
 	res = key_of(&slot, &key);
-	if (!res)
+	stays = key.length == successor->length && !TEE_MemCompare(key.bytes, successor->bytes, key.length);
+	if (!res && !stays)
 		res = index_next_version(place->bucket, &slot.version);
-	if (!res)
+	if (!res && !stays)
 		res = seal_record(&previous, slot.version, &key, &records->records[1]);
-	if (!res) {
+	if (!res && !stays) {
 		slot.id_length = id_mark(&previous);
 		res = put(&previous, &slot);
 	}
-	if (!res) {
+	if (!res && !stays) {
 		records->count = 2;
 		(void)cache_remove(&previous);
 	}
@@ -543,7 +549,8 @@ TEE_Result keys_forget(const struct id *id)
 }
 
 /* What is to be done with a client's previous key before it gets another one. */
-static TEE_Result prepare(const struct id *id, const struct setting *setting, struct records *records)
+static TEE_Result prepare(const struct id *id, const struct key *successor, const struct setting *setting,
+			  struct records *records)
 {
 	struct waiting *wait = find_waiting(id);
 	struct place place;
@@ -564,7 +571,7 @@ static TEE_Result prepare(const struct id *id, const struct setting *setting, st
 	}
 	res = index_find(id, &place);
 	if (!res)
-		res = keep(id, &place, records);
+		res = keep(id, &place, successor, records);
 	return res == KEYCACHE_NO_KEY ? TEE_SUCCESS : res;
 }
 
@@ -601,7 +608,7 @@ TEE_Result keys_set(const struct id *id, const struct key *key, const struct set
 		counts.slow_writes++;
 		return naive_set(id, key);
 	}
-	res = prepare(id, setting, records);
+	res = prepare(id, key, setting, records);
 	if (res)
 		return res;
 	/* The bucket has to be known, so that its next version is. */
