@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "authority.h"
@@ -213,23 +214,36 @@ static bool write_part(const void *part, size_t size, void *context)
 	return to->good;
 }
 
-int verb_backup(struct job *job)
+/* An older backup of the same name stays until this one is whole. */
+static int back_up_to(struct job *job, struct keycache *handle)
 {
 	struct backing_up to = { .good = true };
+	char path[TOOL_PATH_BYTES];
+	int code;
+
+	(void)snprintf(path, sizeof(path), "%s.new", job->out ? job->out : "");
+	to.file = job->out ? fopen(path, "we") : stdout;
+	if (!to.file)
+		return fail(path, strerror(errno));
+	code = tool_report(handle, keycache_backup(handle, write_part, &to));
+	if (fflush(to.file) || (job->out && fsync(fileno(to.file))))
+		to.good = false;
+	if (job->out && fclose(to.file))
+		to.good = false;
+	if (!code && (!to.good || (job->out && rename(path, job->out))))
+		code = fail("the output", strerror(errno));
+	if (code && job->out)
+		(void)unlink(path);
+	return code;
+}
+
+int verb_backup(struct job *job)
+{
 	struct keycache *handle;
 	int code = tool_connect(job, &handle);
 
-	to.file = job->out ? fopen(job->out, "we") : stdout;
-	if (!code && !to.file)
-		code = fail(job->out, strerror(errno));
 	if (!code)
-		code = tool_report(handle, keycache_backup(handle, write_part, &to));
-	if (to.file && (job->out ? fclose(to.file) : fflush(to.file)))
-		to.good = false;
-	if (!code && !to.good)
-		code = fail("the output", strerror(errno));
-	if (code && job->out && to.file)
-		(void)unlink(job->out);
+		code = back_up_to(job, handle);
 	keycache_close(handle);
 	return code;
 }
@@ -333,8 +347,14 @@ static int hand_on(struct job *job, struct authority *authority)
 	struct keycache_trust statement;
 	struct keycache *handle = NULL;
 	struct authority next;
+	struct stat one;
+	struct stat other;
 	int code = FAILED;
 
+	/* Each is locked while it is open. */
+	if (!stat(authority->folder, &one) && !stat(job->words[2], &other) && one.st_dev == other.st_dev &&
+	    one.st_ino == other.st_ino)
+		return tool_usage(job->words[2], "is this authority itself");
 	if (authority_open(&next, job->words[2], job->passphrase) &&
 	    authority_read_device(authority, device_of(job), point) &&
 	    authority_trust(&next, authority, point, &statement))
@@ -369,8 +389,6 @@ static int enrol(struct job *job, struct authority *authority)
 		problem = keycache_use_read(job->terms.use, strlen(job->terms.use), &wish.restrictions);
 	if (problem)
 		return tool_usage("--use", problem);
-	if (job->named)
-		wish.restrictions |= KEYCACHE_NAMED;
 	if (job->at_once && job->terms.keep)
 		return tool_usage("--keep", "not with --at-once");
 	if (job->receiver && (!job->generate || (!job->out && !job->statement)))

@@ -15,6 +15,7 @@
 #define DEMO_DAYS 3650
 #define KEY_BYTES 32
 #define ANY_WORDS (-1)
+#define USE_BYTES 256
 
 static const char help[] = "usage: keycache [options] VERB ...\n"
 			   "\n"
@@ -416,10 +417,17 @@ static bool number(const char *text, long least, long most, long *value)
 	return *text && !*end && !errno && *value >= least && *value <= most;
 }
 
-/* The options that are numbers. */
-static int take_numbers(void)
+/* The options that are numbers; and --named, which is a word of --use. */
+static int take_values(void)
 {
+	static char use[USE_BYTES];
 	long value = 0;
+
+	if (job.named) {
+		(void)snprintf(use, sizeof(use), "%s%snamed", job.terms.use ? job.terms.use : "",
+			       job.terms.use ? "," : "");
+		job.terms.use = use;
+	}
 
 	if (days && !number(days, -36500, 36500, &job.days))
 		return tool_usage("--days", "expected a number of days");
@@ -462,7 +470,7 @@ int main(int argc, char **argv)
 		(void)fputs(help, stdout);
 		return DONE;
 	}
-	code = take_numbers();
+	code = take_values();
 	if (code)
 		return code;
 	if (optind == argc)

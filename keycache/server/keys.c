@@ -388,6 +388,6 @@ void command_keyinfo(const struct call *call)
 	say_number(call, "enrolled", !!(record.flags & KEYCACHE_ENROLLED));
 	say_number(call, "worn", !!(record.flags & KEYCACHE_WORN));
 	say_number(call, "previous", previous);
-	say_number(call, "forget-in", seconds_until(service, EXPIRY_FORGET, id.text));
+	say_number(call, "forget-in", previous ? seconds_until(service, EXPIRY_FORGET, id.text) : -1);
 	say_number(call, "delete-in", seconds_until(service, EXPIRY_DELETE, id.text));
 }

@@ -341,20 +341,24 @@ static bool may_be_older(struct service *service, const struct id *id, uint32_t 
 	       !expiry_is_over(service->expiry, EXPIRY_FORGET, id->text);
 }
 
+static uint32_t work_with_previous(struct service *service, const struct job *job, const struct use uses[2],
+				   size_t *size)
+{
+	struct use before[2] = { { .id = id_previous(uses[0].id.text) }, { .id = uses[1].id } };
+	uint32_t res = work_once(service, job, before, size);
+
+	return res == KEYCACHE_NO_KEY ? KEYCACHE_BAD_TAG : res;
+}
+
 /*
  * service->in is worked on under one or two keys; the result is in service->out. What the sender's key does not open is tried with
  * the key before it, if there is one.
  */
 static uint32_t work(struct service *service, const struct job *job, struct use uses[2], size_t *size)
 {
-	struct use before[2] = { { .id = id_previous(uses[0].id.text) }, { .id = uses[1].id } };
 	uint32_t res = work_once(service, job, uses, size);
-	uint32_t again;
 
-	if (!may_be_older(service, &uses[0].id, res))
-		return res;
-	again = work_once(service, job, before, size);
-	return again == KEYCACHE_NO_KEY ? res : again;
+	return may_be_older(service, &uses[0].id, res) ? work_with_previous(service, job, uses, size) : res;
 }
 
 /* Of a receiver, on its way to the TA. */
@@ -444,22 +448,27 @@ static uint32_t fan_out_once(struct service *service, struct use *from, struct f
 	return res;
 }
 
-/* The same, with the sender's previous key as in work(): it stays in `from`, if it was that. */
+static uint32_t fan_out_with_previous(struct service *service, struct use *from, struct fan_use *to, size_t count,
+				      const struct job *job)
+{
+	struct use before = { .id = id_previous(from->id.text) };
+	uint32_t res;
+
+	for (size_t k = 0; k < count; k++)
+		to[k] = (struct fan_use){ .use = { .id = to[k].use.id } };
+	res = fan_out_once(service, &before, to, count, job);
+	if (!res)
+		*from = before;
+	return res == KEYCACHE_NO_KEY ? KEYCACHE_BAD_TAG : res;
+}
+
+/* The same; the sender's previous key is tried as in work(), and stays in `from` if it was that one. */
 static uint32_t fan_out(struct service *service, struct use *from, struct fan_use *to, size_t count,
 			const struct job *job)
 {
-	struct use before = { .id = id_previous(from->id.text) };
 	uint32_t res = fan_out_once(service, from, to, count, job);
-	uint32_t again;
 
-	if (!may_be_older(service, &from->id, res))
-		return res;
-	for (size_t k = 0; k < count; k++)
-		to[k] = (struct fan_use){ .use = { .id = to[k].use.id } };
-	again = fan_out_once(service, &before, to, count, job);
-	if (!again)
-		*from = before;
-	return again == KEYCACHE_NO_KEY ? res : again;
+	return may_be_older(service, &from->id, res) ? fan_out_with_previous(service, from, to, count, job) : res;
 }
 
 static void wipe(struct service *service, size_t in_size, size_t out_size)

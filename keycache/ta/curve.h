@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What must be known of points and signatures of P-256 before OP-TEE gets them: it ends a TA that gives it wrong ones. */
+/* What must be known of points and signatures of P-256 before OP-TEE gets them: an error of its own ends the TA. */
 #ifndef KEYCACHE_CURVE_H
 #define KEYCACHE_CURVE_H
 

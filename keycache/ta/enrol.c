@@ -283,7 +283,7 @@ static TEE_Result agree_on_part(struct keycache_backup *backup, uint8_t with[DIG
 TEE_Result enrol_backup(uint32_t *position, void *out, size_t *bytes)
 {
 	struct keycache_backup *backup = out;
-	struct part part = { .saved = (struct keycache_saved *)(backup + 1),
+	struct part part = { .saved = (void *)(backup + 1),
 			     .most = (uint32_t)((*bytes - sizeof(*backup)) / sizeof(struct keycache_saved)) };
 	uint8_t with[DIGEST_BYTES];
 	uint32_t next = *position;

@@ -11,7 +11,7 @@ TEE_Result enrol_trust(const struct keycache_trust *trust);
 TEE_Result enrol_look(const struct keycache_enrolment *enrolment, struct id *id, bool *hands_over);
 TEE_Result enrol_key(const struct keycache_enrolment *enrolment, const struct id *id, bool keep,
 		     struct records *records, struct keycache_handover *handover);
-/* `bytes`: of `out`, at least of a struct keycache_backup and one struct keycache_saved; then how many are used. */
+/* `bytes`: of `out`, which is aligned to 8, at least of a struct keycache_backup and one struct keycache_saved; then how many are used. */
 TEE_Result enrol_backup(uint32_t *position, void *out, size_t *bytes);
 
 #endif /* KEYCACHE_ENROL_H */

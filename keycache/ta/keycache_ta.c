@@ -42,7 +42,9 @@ static _Alignas(16) uint8_t room[16 - KEYCACHE_NONCE_BYTES + MESSAGE_BYTES];
 static uint8_t *const message = room + 16 - KEYCACHE_NONCE_BYTES;
 static _Alignas(16) uint8_t plain[KEYCACHE_PAYLOAD_BYTES];
 /* KEYCACHE_PREVIOUS or nothing, an id, a zero and additional data; or the additional data of REENCRYPT alone. */
-static uint8_t named[1 + KEYCACHE_ID_BYTES + 1 + KEYCACHE_AAD_BYTES];
+#define NAMED_BYTES (1 + KEYCACHE_ID_BYTES + 1 + KEYCACHE_AAD_BYTES)
+/* One more, so that what is behind a name without additional data is a place, too. */
+static uint8_t named[NAMED_BYTES + 1];
 
 /* Who opened a session: Linux says by which user, if it was asked to (TEEC_LOGIN_USER). */
 struct session {
@@ -235,7 +237,7 @@ static TEE_Result take_named(const TEE_Param *param, struct id *id, struct aad *
 	size_t begin;
 	size_t end;
 
-	if (!param->memref.buffer || !bytes || bytes > sizeof(named))
+	if (!param->memref.buffer || !bytes || bytes > NAMED_BYTES)
 		return TEE_ERROR_BAD_PARAMETERS;
 	TEE_MemMove(named, param->memref.buffer, bytes);
 	begin = named[0] == KEYCACHE_PREVIOUS;

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Clients whose keys an authority outside of the device enrols: paired, enrolled, handed over, backed up, restored."""
 
+import json
 import os
 import subprocess
 from collections.abc import Iterator
@@ -85,8 +86,8 @@ def test_two_who_do_not_know_each_other(server: Server, tmp_path: Path) -> None:
     assert "knows no such device" in desk.fails("authority", "office", "enrol", "alice", "--random")
     # Who pairs says what he compared.
     assert "--fingerprint HEX, or --yes" in desk.fails("authority", "office", "pair")
-    wrong = before["device"].replace("0", "1").replace("a", "b")
-    assert "another one: nothing was done" in desk.fails("authority", "office", "pair", "--fingerprint", wrong)
+    for wrong in (before["device"][:-1], before["device"] + "0", before["device"][:8], "", "x" * 64):
+        assert "another one: nothing was done" in desk.fails("authority", "office", "pair", "--fingerprint", wrong)
     assert fingerprints(desk.done("identity"))["signer"] == "none"
     right = before["device"].replace(" ", ":").upper()
     desk.done("authority", "office", "pair", "--fingerprint", right)
@@ -260,7 +261,12 @@ def test_a_backup_is_restored_on_another_device(desk: Desk, server: Server, anot
         old = message_of(alice.ask("SEAL", "alice", PLAIN))
     desk.done("authority", "office", "enrol", "alice", "--in", "alice", "--keep", "1000", "--use", "seal,open,to")
     desk.done("authority", "office", "enrol", "bob", "--in", "bob", "--use", RELAYED)
+    (desk.folder / "saved").write_bytes(b"an older one")
+    assert desk("--as", "bob", "backup", "--out", "saved")[0] == 4
+    assert desk("--port", "1", "backup", "--out", "saved")[0] == 3
+    assert (desk.folder / "saved").read_bytes() == b"an older one"
     desk.done("backup", "--out", "saved")
+    assert not (desk.folder / "saved.new").exists()
     saved = (desk.folder / "saved").read_bytes()
     assert not any(key in saved for key in (*keys.values(), BOB, b"%-16d" % 7))
     restore = ("authority", "office", "restore", "saved", "--device", "spare")
@@ -311,6 +317,8 @@ WRONG: list[tuple[list[str], str]] = [
     (["authority", "office", "enrol", "alice", "--generate", "--for", "office/serial", "--out", "x"], "no public key"),
     (["authority", "office", "enrol", "alice", "--random", "--device", "../office"], "knows no such device"),
     (["authority", "office", "restore", "nowhere"], "No such file"),
+    (["authority", "office", "hand-on", "./office"], "is this authority itself"),
+    (["authority", "office", "hand-on", "nowhere"], "No such file"),
     (["handover", "office/serial"], "--client-key FILE and --device FILE"),
     (["enrol", "office/serial"], "no such statement"),
     (["trust", "office/serial"], "no such statement"),
@@ -329,11 +337,24 @@ def test_what_is_wrong(desk: Desk, words: list[str], problem: str) -> None:
 
 def test_the_tool_sets_and_generates(desk: Desk, server: Server) -> None:
     desk.done("set", "alice", "--random", "--use", RELAYED, "--keep", "100", "--expire", "200")
-    desk.done("generate", "bob", "--bytes", "16", "--use", "open")
+    desk.done("generate", "bob", "--bytes", "16", "--use", "open", "--named")
+    desk.done("set", "carol", "--random", "--named")
     with server.connect() as admin:
         info = about(admin, "alice")
         assert (info["use"], info["previous"], info["delete-in"]) == (RELAYED.encode(), 1, 200)
-        assert (about(admin, "bob")["use"], about(admin, "bob")["bytes"]) == (b"open", 16)
+        assert (about(admin, "bob")["use"], about(admin, "bob")["bytes"]) == (b"open,named", 16)
+        assert about(admin, "carol")["use"] == b"seal,open,from,to,get,named"
+
+
+def test_the_audit_log_says_who_was_enrolled(desk: Desk, server: Server, tmp_path: Path) -> None:
+    server.restart("--allow-get", "--audit", f"{tmp_path}/log")
+    desk.done("authority", "office", "enrol", "alice", "--random", "--statement", "one")
+    desk.done("enrol", "one")
+    desk.fails("enrol", "one")
+    assert "no previous key" in desk.fails("forget", "alice")
+    lines = [json.loads(line) for line in (tmp_path / "log").read_text().splitlines()]
+    told = [(line["event"], line["from"], line["outcome"]) for line in lines if line["kind"] in ("change", "refusal")]
+    assert told == [("ENROL", "alice", "OK"), ("ENROL", "alice", "OLD"), ("FORGET", "alice", "NOKEY")]
 
 
 def test_two_desks_at_once(desk: Desk) -> None:

@@ -264,6 +264,17 @@ def test_a_previous_key_opens_what_it_sealed(server: Server, options: tuple[str,
         assert works() == [False, False]
 
 
+def test_a_previous_key_for_many_receivers(server: Server, broker: Client, alice: Client, admin: Client) -> None:
+    """Of a long message, which takes several calls of the TA."""
+    plain = bytes(30_000)
+    old = message_of(alice.ask("SEAL", "alice", plain))
+    assert admin.ask("SET", "alice", OTHER, "KEEP", "1000") == "OK"
+    copies = message_of(broker.ask("RELAY", "alice", *old, "", *["bob", "carol"] * 32))
+    with server.connect("bob") as bob, server.connect("carol") as carol:
+        for who, name, copy in zip([bob, carol] * 32, ["bob", "carol"] * 32, copies, strict=True):
+            assert who.ask("OPEN", name, *message_of(copy)) == plain
+
+
 def test_a_key_that_is_set_once_more_is_not_its_own_previous_one(server: Server, alice: Client, admin: Client) -> None:
     """Who did not hear an answer asks again: that must not cost the key before."""
     old = message_of(alice.ask("SEAL", "alice", PLAIN))

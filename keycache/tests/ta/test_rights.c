@@ -280,6 +280,10 @@ void test_previous_keys(void)
 	EXPECT(set_as("car", 3, KEYCACHE_KEEP, 0, records, &count), TEE_SUCCESS);
 	EXPECT(count, 2);
 	expect_previous("car", 2);
+	/* The same key once more, as after an answer that was lost: it is not the one before itself. */
+	EXPECT(set_as("car", 3, KEYCACHE_KEEP, 0, records, &count), TEE_SUCCESS);
+	EXPECT(count, 1);
+	expect_previous("car", 2);
 	EXPECT(set_as("car", 4, 0, 0, records, &count), TEE_SUCCESS);
 	EXPECT(count, 1);
 	expect_previous("car", 2);

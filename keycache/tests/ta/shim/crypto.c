@@ -400,7 +400,7 @@ static uint8_t *encode(const uint8_t pair[64], int *bytes)
 	return encoded;
 }
 
-/* OP-TEE's libraries differ in what they make of numbers that no signature has: here it is a panic. */
+/* Any error but a wrong signature is a panic in OP-TEE; what its drivers make of numbers that no signature has is theirs. */
 TEE_Result TEE_AsymmetricVerifyDigest(TEE_OperationHandle operation, const TEE_Attribute *parameters, uint32_t count,
 				      const void *digest, size_t digest_bytes, const void *signature,
 				      size_t signature_bytes)
