@@ -151,7 +151,7 @@ def _demo_ta(steps: Steps) -> Path:
     lab = open_lab(steps.console)
     lab.ensure()
     built = keycache_builds.programs(steps.note)
-    recipe = keycache_images.app_programs(APP_CORE, "O2", feature="", measured=False, built=built)
+    recipe = keycache_images.app_programs(APP_CORE, "O2", feature="", built=built)
     return ImageStore(lab, steps.note).get(recipe).file(f"{keycache_builds.TA_UUID}.ta")
 
 
