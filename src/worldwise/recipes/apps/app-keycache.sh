@@ -6,10 +6,9 @@ cp -r /in/keycache-built/root/. /out/root/
 theirs=sysroot/usr/lib/aarch64-linux-gnu
 if [[ -d /in/broker-built ]]; then
 	cp -r /in/broker-built/root/. /out/root/
-	for package in libc6 libssl3t64; do dpkg-deb -x "/in/$package.deb" sysroot; done
-	# What mosquitto needs and the machine's other programs do not.
-	cp -L $theirs/{libm.so.6,libssl.so.3,libcrypto.so.3} /out/root/lib/broker/
-	cp -L /in/keycache-built/root/lib/libhiredis.so.* /out/root/lib/broker/
+	dpkg-deb -x /in/libc6.deb sysroot
+	# libcjson needs it, and the machine's other programs do not.
+	cp -L $theirs/libm.so.6 /out/root/lib/
 fi
 mkdir -p guest/apps/keycache/ta
 cp -r /in/keycache/ta/. guest/apps/keycache/ta/
@@ -41,7 +40,9 @@ srcs-y += measured.c' >>guest/apps/keycache/ta/sub.mk
 		/out/root/lib/libtick.so.2 /out/root/lib/server/
 	cp -L $theirs/{libssl.so.3,libcrypto.so.3} /in/keycache-built/root/lib/libhiredis.so.* /out/root/lib/measured/
 	if [[ -d /in/broker-built ]]; then
-		cp -L $theirs/libc.so.6 /out/root/lib/broker/
+		mkdir /out/root/lib/broker
+		cp -L $theirs/{libc.so.6,libm.so.6,libssl.so.3,libcrypto.so.3} /in/keycache-built/root/lib/libhiredis.so.* \
+			/in/broker-built/root/lib/libcjson.so.* /out/root/lib/broker/
 		# The plugin's own objects, with regions between them and libkeycache.
 		aarch64-linux-gnu-gcc $strict -O2 -fPIC -fvisibility=hidden -shared -Wl,--wrap=keycache_relay \
 			-I/in/keycache-built/dev/include -L/in/keycache-built/dev/lib -o /out/root/lib/broker/mosquitto_keycache.so \
