@@ -147,8 +147,8 @@ def mosquitto(notify: Notify = _silent) -> Path:
 def broker(notify: Notify = _silent) -> Path:
     """A folder with the broker for a measured machine, cross-compiled for arm64.
 
-    `root/` is laid over what `programs` gives: bin/mosquitto, bin/keycached-native, and in lib/ the plugin and a library
-    that the broker needs. `dev/` has the plugin's objects and headers.
+    `root/` is laid over what `programs` gives: bin/mosquitto, bin/keycached-native, and in lib/ the plugin and a
+    library that the broker needs. `dev/` has the plugin's objects and headers.
 
     Raises WorldwiseError if the root or the programs cannot be built.
     """

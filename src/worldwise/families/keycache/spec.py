@@ -54,8 +54,8 @@ KEYCACHE_BOUNDS = ("1", "5", "10", "25")
 MAX_CLIENTS = 100_000
 MAX_REQUESTS = 1_000_000
 
-# Who re-encrypts a message for its receivers: nobody (no plugin), the TA's code in the server's own process, or the TA, with the
-# keys in it, in records that come along, or each in secure storage and for each receiver a session.
+# Who re-encrypts a message for its receivers: nobody (no plugin), the TA's code in the server's own process, or the TA,
+# with the keys in it, in records that come along, or in secure storage and a session for each receiver.
 RELAYS = ("off", "ree", "hit", "miss", "naive")
 # MOST_SUBSCRIBERS in guest/apps/keycache/mqtt/mqtt.c.
 MAX_SUBSCRIBERS = 64
