@@ -55,6 +55,11 @@ def app_programs(
     )
 
 
+def programs_with_broker(case: Case, feature: str) -> Recipe:
+    """The programs of a demo with a broker: nothing of them measures."""
+    return app_programs(case.implementation, case.optimisation, feature, build.programs(), broker=build.broker())
+
+
 def _case_programs(case: Case, feature: str) -> Recipe:
     return app_programs(
         case.implementation,

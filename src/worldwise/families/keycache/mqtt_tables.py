@@ -19,8 +19,8 @@ SOURCE = "mqttz-keys"
 ALLOWED = 1.3
 # BURST_MESSAGES in guest/apps/keycache/mqtt/mqtt.c.
 _BURST = 8
-# The published times name no clock. Assumed: that of a Raspberry Pi 3, which has OP-TEE and is slow, and one instruction
-# per cycle.
+# The published times name no clock. Assumed: that of a Raspberry Pi 3, a slow board with OP-TEE, and one instruction in
+# each cycle.
 _PUBLISHED_GHZ = 1.2
 
 _NAMES = {
@@ -127,7 +127,8 @@ def _beside_section(table: _Rows, variant: str, whats: Sequence[_What]) -> Secti
             "message: clients, broker, key cache, both worlds. none: the same broker without the plugin, whose "
             "subscribers get what was published. REE: the plugin, and the TA's code in the server's own process, "
             "with OpenSSL's AES. hit: the TA has all keys. miss: it has none, each comes along in a sealed record. "
-            "naive: no cache; for each receiver a session of the TA is opened, and both keys are read from secure storage."
+            "naive: no cache; for each receiver a session of the TA is opened, and both keys are read from secure "
+            "storage."
         ],
         name=section_name("keycache-mqtt", variant),
     )
@@ -241,8 +242,8 @@ def _throughput_section(table: _Rows, variant: str, whats: Sequence[_What]) -> S
         Table(headers, cells, 0),
         [
             f"A message of {_BURST} that are published before the first is received: all that the one processor "
-            "executes, divided by them. EMULATED: time of the machine's own clock, in which an instruction takes 1 ns; no "
-            "core's. messages/s: messages published; as many times the subscribers are delivered. latency: of one "
+            "executes, divided by them. EMULATED: time of the machine's own clock, in which an instruction takes 1 ns; "
+            "no core's. messages/s: messages published; as many times the subscribers are delivered. latency: of one "
             "message alone, until the last subscriber has it. Clients, broker and key cache share the processor."
         ],
         name=section_name("keycache-mqtt-throughput", variant),
@@ -298,10 +299,10 @@ def _published_section(table: _Rows, reading: Reading, variant: str, whats: Sequ
         [
             reading.published_reason,
             f"ASSUMED: {_PUBLISHED_GHZ} GHz and one instruction per cycle, theirs and ours. MQT-TZ's data name "
-            "neither; at a higher clock their time has more instructions, at more cycles per instruction fewer. Its code "
-            "started a process for each receiver, which opened a session of the TA and printed its result; what went "
-            "on to the receivers was the publisher's own ciphertext. Ours are medians of one message of 256 bytes, "
-            "hits, with the clients' work.",
+            "neither; at a higher clock their time has more instructions, at more cycles per instruction fewer. Its "
+            "code started a process for each receiver, which opened a session of the TA and printed its result; what "
+            "went on to the receivers was the publisher's own ciphertext. Ours are medians of one message of 256 "
+            "bytes, hits, with the clients' work.",
         ],
         name=section_name("keycache-mqtt-published", variant),
     )
@@ -315,9 +316,9 @@ def _legend_section(table: _Rows) -> Section:
         None,
         [
             f"Samples a case: {', '.join(f'{n:,}' for n in samples)}. Stock mosquitto 2.1, TLS 1.3 with a certificate "
-            "for each client; publisher and subscribers are one process, with a connection each. After each sample every "
-            "subscriber's message was opened with its own key, and no two were the same; the key cache's counters said "
-            "that keys were found where the row's name says.",
+            "for each client; publisher and subscribers are one process, with a connection each. After each sample "
+            "every subscriber's message was opened with its own key, and no two were the same; the key cache's "
+            "counters said that keys were found where the row's name says.",
             *(f"{what}: {text}." for what, text in includes.items()),
         ],
         name="keycache-mqtt-legend",
