@@ -250,21 +250,17 @@ class _Beside:
             thread.join()
 
     def _work(self, live: Path) -> None:
-        context = ssl.create_default_context(cafile=str(self.options.directory / "ca.crt"))
-        context.load_cert_chain(self.options.directory / f"{ADMIN}.crt", self.options.directory / f"{ADMIN}.key")
-        if not self._answers(context, self.port, "the key cache's server", b"*1\r\n$4\r\nPING\r\n", b"+PONG\r\n"):
+        if not self._answers(self.port, "the key cache's server", b"*1\r\n$4\r\nPING\r\n", b"+PONG\r\n"):
             return
         if self.options.mqtt:
             for name in self.options.clients:
                 key = (self.options.directory / f"{name}{SECRET}").read_bytes()
                 words = [b"SET", name.encode(), key]
                 request = b"*3\r\n" + b"".join(b"$%d\r\n%b\r\n" % (len(word), word) for word in words)
-                if not self._answers(
-                    context, self.port, f"the key cache's server, asked to keep {name}'s key,", request
-                ):
+                if not self._answers(self.port, f"the key cache's server, asked to keep {name}'s key,", request):
                     return
             # Any client that says nothing is waited for: a TLS handshake shows that the broker is there.
-            if not self._answers(context, self.mqtt_port, "the broker"):
+            if not self._answers(self.mqtt_port, "the broker"):
                 return
         self.ready(self.port, self.mqtt_port)
         if self.options.command:
@@ -274,10 +270,11 @@ class _Beside:
         while not self._over.wait(_LOOK):
             self._pass_kills(live)
 
-    def _answers(
-        self, context: ssl.SSLContext, port: int, who: str, request: bytes = b"", due: bytes = b"+OK\r\n"
-    ) -> bool:
-        """Waits until somebody answers as is due. Returns False if the machine ends first."""
+    def _answers(self, port: int, who: str, request: bytes = b"", due: bytes = b"+OK\r\n") -> bool:
+        """Waits until somebody answers the administrator as is due. Returns False if the machine ends first."""
+        folder = self.options.directory
+        context = ssl.create_default_context(cafile=str(folder / "ca.crt"))
+        context.load_cert_chain(folder / f"{ADMIN}.crt", folder / f"{ADMIN}.key")
         until = time.monotonic() + _START_LIMIT
         while not self._over.wait(_LOOK):
             # QEMU accepts a connection even while nothing in the machine listens, then closes it.
