@@ -179,7 +179,7 @@ def test_without_the_key_cache_nothing_is_lost_and_nothing_goes_out_as_it_came(d
 # --- what it costs ---
 
 
-def samples_of(records: str) -> dict[tuple[str, str], list[Sample]]:
+def samples_of(records: bytes) -> dict[tuple[str, str], list[Sample]]:
     """The samples after the first call, by measure and place."""
     found: dict[tuple[str, str], list[Sample]] = {}
     for number, line in enumerate(records.splitlines(), 1):
