@@ -154,6 +154,9 @@ def _stand_ins(directory: Path) -> Iterator[None]:
     def programs(_: object = None) -> Path:
         return folder(f"keycache {keycache.programs_recipe().digest(open_lab(name=keycache.ROOT))}")
 
+    def broker(_: object = None) -> Path:
+        return folder(f"broker {keycache.broker_recipe().digest(open_lab(name=keycache.BROKER_ROOT))}")
+
     @functools.cache
     def folder(text: str) -> Path:
         path = directory / hashlib.sha256(text.encode()).hexdigest()[:16]
@@ -164,6 +167,7 @@ def _stand_ins(directory: Path) -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch, _digested_once():
         patch.setattr(Crates, "folder", crate)
         patch.setattr(keycache, "programs", functools.cache(programs))
+        patch.setattr(keycache, "broker", functools.cache(broker))
         yield
 
 
@@ -214,7 +218,7 @@ def _suite_recipes(name: str, recipes: Recipes) -> str:
 
 
 # Of the lab, that what is fetched or built first needs.
-ROOTS = ("render", keycache.ROOT)
+ROOTS = ("render", keycache.ROOT, keycache.BROKER_ROOT)
 
 
 def fetched_recipes(lab: Lab) -> str:
@@ -282,6 +286,7 @@ _VALUES: Mapping[str, Mapping[str, str]] = {
     "keycache": {"size": "16B", "action": "get-hit"},
     "keycache-load": {"size": "16B", "action": "ping"},
     "keycache-zipf": {"clients": "1000"},
+    "keycache-mqtt": {"size": "16B"},
 }
 
 

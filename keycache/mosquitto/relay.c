@@ -2,7 +2,6 @@
 #include "relay.h"
 
 #include <mosquitto.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -62,7 +61,7 @@ static void describe(struct slot *slot, const struct relayed *one, const char *n
 	memcpy(slot->ends, message, NONCE_BYTES);
 	memcpy(slot->ends + NONCE_BYTES, message + payload->message_size - TAG_BYTES, TAG_BYTES);
 	memcpy(slot->sender, payload->sender, payload->sender_size);
-	(void)snprintf(slot->name, sizeof(slot->name), "%s", name);
+	memcpy(slot->name, name, strnlen(name, KEYCACHE_NAME));
 	for (size_t i = 0; i < sizeof(slot->ends); i++)
 		sum = (sum ^ slot->ends[i]) * 1099511628211u;
 	for (const char *at = slot->name; *at; at++)
@@ -72,16 +71,19 @@ static void describe(struct slot *slot, const struct relayed *one, const char *n
 	slot->hash = sum ? sum : 1;
 }
 
-/* The slot of a copy, or SLOTS. */
+/* The slot of a copy, or SLOTS. The newest are looked at first: what is asked for was mostly made just now. */
 static unsigned find(const struct slot *wanted)
 {
 	uint64_t now = now_ms();
 
-	for (unsigned i = 0; i < SLOTS; i++)
-		if (hashes[i] == wanted->hash && slots[i].until > now && slots[i].size == wanted->size &&
-		    !memcmp(slots[i].ends, wanted->ends, sizeof(wanted->ends)) &&
-		    !strcmp(slots[i].sender, wanted->sender) && !strcmp(slots[i].name, wanted->name))
-			return i;
+	for (unsigned i = next_slot + SLOTS; i-- > next_slot;) {
+		unsigned at = i % SLOTS;
+
+		if (hashes[at] == wanted->hash && slots[at].until > now && slots[at].size == wanted->size &&
+		    !memcmp(slots[at].ends, wanted->ends, sizeof(wanted->ends)) &&
+		    !strcmp(slots[at].sender, wanted->sender) && !strcmp(slots[at].name, wanted->name))
+			return at;
+	}
 	return SLOTS;
 }
 

@@ -154,8 +154,8 @@ def test_a_wrong_suite_is_refused_with_file_and_line(call: Call, tmp_path: Path)
             ["atestation"],
             [
                 "suite 'atestation'",
-                "Allowed: attestation, cores, findings, keycache, linux-armv7, linux-armv8, mcu, options, quick, "
-                "sha256, storage, tee.",
+                "Allowed: attestation, cores, findings, keycache, linux-armv7, linux-armv8, mcu, mqtt, options, "
+                "quick, sha256, storage, tee.",
                 "did you mean 'attestation'?",
             ],
         ),
@@ -349,6 +349,7 @@ def test_suites_and_schema(call: Call) -> None:
         "linux-armv7",
         "linux-armv8",
         "mcu",
+        "mqtt",
         "options",
         "quick",
         "sha256",

@@ -29,6 +29,7 @@ class FakeEmulator:
     """Runs what is beside the machine until it is stopped, or for as long as `machine` takes."""
 
     machine: Callable[["FakeEmulator"], object]
+    left: Callable[[], list[tuple[str, str]]]
     seen: dict[str, object]
 
     def __init__(self, *_: object, **__: object) -> None:
@@ -48,6 +49,7 @@ class FakeEmulator:
             "program": program,
             "files": {path.name: path.read_bytes() for path in directory.iterdir()},
         }
+        self.left = lambda: [(path.name, path.read_text()) for path in sorted(directory.glob("kill-*"))]
         with machine.running(directory, directory) as forward:
             FakeEmulator.seen["forward"] = forward
             FakeEmulator.machine(self)
@@ -74,10 +76,10 @@ def fakes(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(keycache, "root", lambda: SimpleNamespace(run=demo_ca))
     monkeypatch.setattr(OpteeMachineTarget, "machine", lambda target, *_: target.beside)
     monkeypatch.setattr("worldwise.lab.lab.Lab.ensure", lambda _: False)
-    monkeypatch.setattr(keycache_demo._Beside, "_answers", lambda _: True)
+    monkeypatch.setattr(keycache_demo._Beside, "_answers", lambda *_: True)
 
 
-def run(options: Options, ready: Callable[[int], None] = lambda _: None) -> int:
+def run(options: Options, ready: Callable[[int, int], None] = lambda *_: None) -> int:
     return serve(options, open_lab(), lambda _: None, ready)
 
 
@@ -89,7 +91,7 @@ def test_a_command_sees_the_demo(tmp_path: Path) -> None:
     folder = tmp_path / "demo"
     script = f'test -e "$KEYCACHE_DEMO/alice.crt" && echo "$KEYCACHE_PORT" >{tmp_path}/port; exit 7'
     ports: list[int] = []
-    assert run(Options(folder, port=0, command=("sh", "-c", script)), ports.append) == 7
+    assert run(Options(folder, port=0, command=("sh", "-c", script)), lambda *both: ports.extend(both)) == 7
     assert (tmp_path / "port").read_text().split() == [str(ports[0])]
     assert FakeEmulator.seen["forward"] == f"hostfwd=tcp:127.0.0.1:{ports[0]}-10.0.2.15:6380"
     assert not folder.exists()
@@ -102,7 +104,7 @@ def test_what_the_machine_gets(tmp_path: Path) -> None:
     program, files = FakeEmulator.seen["program"], FakeEmulator.seen["files"]
     assert isinstance(program, list) and isinstance(files, dict)
     assert program[0] == "/bin/keycache-demo" and int(program[1]) > 1_700_000_000
-    assert program[2:] == ["--storage", "rpmb", "--policy", "lru", "--allow-get"]
+    assert program[2:] == ["0", "--storage", "rpmb", "--policy", "lru", "--allow-get"]
     assert files["acl"] == b"admin root\n"
     assert set(files) == {"acl", "ca.crt", "random", "server.crt", "server.key"}
     assert len(files["random"]) == 256
@@ -111,8 +113,57 @@ def test_what_the_machine_gets(tmp_path: Path) -> None:
 def test_guest_and_host_agree() -> None:
     """If this fails, the demo's program in the machine looks for other files than the host leaves."""
     text = (paths.GUEST / "apps" / "keycache" / "demo" / "demo.c").read_text(encoding="utf-8")
-    for name in (*keycache_demo._FOR_THE_MACHINE, keycache_demo._RANDOM):
+    for name in (*keycache_demo._FOR_THE_MACHINE, *keycache_demo._FOR_THE_BROKER, keycache_demo._RANDOM):
         assert f'"{name}"' in text
+    for name in keycache_demo.KILLS.values():
+        assert f'.name = "{name}"' in text
+
+
+def test_what_the_machine_gets_with_a_broker(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A key for each client is on the host and in no file of the machine; who wants a program killed is heard once."""
+    monkeypatch.setattr(keycache, "broker", lambda _: Path("/broker"))
+    asked: list[tuple[str, bytes]] = []
+
+    def answers(_: object, _port: int, who: str, request: bytes = b"", _due: bytes = b"") -> bool:
+        asked.append((who, request))
+        return True
+
+    monkeypatch.setattr(keycache_demo._Beside, "_answers", answers)
+    folder, kept = tmp_path / "demo", tmp_path / "kept"
+    script = (
+        f'cp -r "$KEYCACHE_DEMO" {kept}; echo "$KEYCACHE_MQTT_PORT" >{tmp_path}/port; '
+        'cd "$KEYCACHE_DEMO"; touch kill-broker; while test -e kill-broker; do sleep 0.05; done'
+    )
+    options = Options(folder, 0, clients=("carol",), command=("sh", "-c", script), mqtt=True, mqtt_port=0)
+    ports: list[int] = []
+    given: list[tuple[str, str]] = []
+
+    def machine(emulator: FakeEmulator) -> None:
+        emulator.stopped.wait(20)
+        given.extend(emulator.left())
+
+    FakeEmulator.machine = machine
+    assert run(options, lambda *both: ports.extend(both)) == 0
+    assert (tmp_path / "port").read_text().split() == [str(ports[1])]
+    program, files = FakeEmulator.seen["program"], FakeEmulator.seen["files"]
+    assert isinstance(program, list) and isinstance(files, dict)
+    assert program[2] == "1"
+    assert set(files) == {
+        *("acl", "ca.crt", "random", "server.crt", "server.key", "broker.crt", "broker.key", "mosquitto.conf")
+    }
+    assert files["acl"] == b"admin admin\nrelay broker * *\n"
+    assert FakeEmulator.seen["forward"] == ",".join(
+        f"hostfwd=tcp:127.0.0.1:{ours}-10.0.2.15:{theirs}" for ours, theirs in zip(ports, (6380, 8883), strict=True)
+    )
+    secret = (kept / "carol.secret").read_bytes()
+    assert len(secret) == 32 and not any(secret in content for content in files.values())
+    # The administrator, carol's key, the broker.
+    assert [request.startswith(b"*3\r\n$3\r\nSET\r\n$5\r\ncarol\r\n$32\r\n" + secret) for _, request in asked] == [
+        False,
+        True,
+        False,
+    ]
+    assert given == [("kill-1", "broker")]
 
 
 def test_ctrl_c_is_the_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -15,6 +15,7 @@ static void run(const struct bench_plan *plan)
 		{ "keycache", cost_case },
 		{ "keycache-load", load_case },
 		{ "keycache-zipf", zipf_case },
+		{ "keycache-mqtt", mqtt_case },
 	};
 
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)

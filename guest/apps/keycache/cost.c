@@ -4,23 +4,17 @@
  * Each call finds the state that its action names, whether it did is seen by the server's counters, and every answer is
  * checked by another library than the one that gave it.
  */
-#include <dlfcn.h>
-#include <fcntl.h>
 #include <openssl/evp.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <unistd.h>
 
-#include "../../bench/record.h"
 #include "../common/app.h"
 #include "cases.h"
-#include "measured/measured.h"
+#include "places.h"
 #include "server.h"
 
 #define MEASURE "request"
-#define STORAGE_PLACE "storage"
 
 #define KEY_BYTES 32
 #define NONCE_BYTES 12
@@ -165,50 +159,6 @@ static void check_counts(const uint64_t before[FIELDS], const uint64_t after[FIE
 				   (unsigned long long)(after[field] - before[field]), (unsigned long long)due[field]);
 }
 
-/* What the TA measured since it was asked last, and whether it is to measure from now on. */
-static struct measured_ta take(bool armed)
-{
-	struct measured_ta measured;
-	TEEC_Operation op = { .paramTypes = TEEC_PARAM_TYPES(TEEC_MEMREF_TEMP_OUTPUT, TEEC_VALUE_INPUT, TEEC_NONE,
-							     TEEC_NONE) };
-
-	op.params[0].tmpref.buffer = &measured;
-	op.params[0].tmpref.size = sizeof(measured);
-	op.params[1].value.a = armed;
-	app_must(TEEC_InvokeCommand(&app_session, MEASURED_TAKE, &op, NULL), "what the TA measured", 0);
-	return measured;
-}
-
-static struct bench_overhead calibrate_invoke(void)
-{
-	/* POSIX has dlsym() give functions as data; ISO C has no such conversion. */
-	union {
-		void *data;
-		measured_calibration function;
-	} found = { .data = NULL };
-	void *library = dlopen(MEASURED_LIBRARY, RTLD_NOW | RTLD_LOCAL);
-
-	if (library)
-		found.data = dlsym(library, MEASURED_CALIBRATE);
-	if (!found.data)
-		bench_fail(MEASURED_LIBRARY ": %s", dlerror());
-	return found.function();
-}
-
-static struct measured *map_invoke(void)
-{
-	int fd = open(MEASURED_FILE, O_RDWR | O_CLOEXEC);
-	struct measured *measured;
-
-	if (fd < 0)
-		bench_fail(MEASURED_FILE " is not there: the server does not measure");
-	measured = mmap(NULL, sizeof(*measured), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-	if (measured == MAP_FAILED)
-		bench_fail(MEASURED_FILE " cannot be read");
-	close(fd);
-	return measured;
-}
-
 /* --- the calls --- */
 
 static void start_server(void)
@@ -255,14 +205,14 @@ static void prepare(void)
 {
 	server_prepare(NULL, NULL);
 	server_program(MEASURED_SERVER);
-	own.of_invoke = calibrate_invoke();
+	own.of_invoke = places_calibrate(MEASURED_LIBRARY);
 	start_server();
 	for (uint32_t client = 0; client < CLIENTS; client++)
 		set(client, client);
 	for (int round = 0; own.state == HIT && round < ROUNDS; round++)
 		for (uint32_t client = 0; client < MEASURED_CLIENTS; client++)
 			use(client);
-	own.invoke = map_invoke();
+	own.invoke = places_map(MEASURED_FILE);
 }
 
 /* What is there before a call. */
@@ -351,35 +301,6 @@ static void check_answer(uint32_t index, size_t size)
 		bench_fail("call %u: the answer is wrong", (unsigned int)index);
 }
 
-/* A place that a call went through as often as it did: none at all is a place of nothing, where `around` began. */
-static void record_place(const char *place, uint32_t index, const struct measured *measured, uint64_t inner,
-			 uint64_t around)
-{
-	const struct bench_total *total = &measured->total;
-	uint64_t overhead = total->spans * measured->overhead.count;
-
-	if (total->busy < overhead + inner)
-		bench_fail("%s %u: regions shorter than their own overhead", place, (unsigned int)index);
-	record_begin("sample");
-	record_text("measure", MEASURE);
-	record_text("place", place);
-	record_number("index", index);
-	record_text("phase", index == 0 ? "first" : index <= own.plan->warmup ? "warmup" : "sample");
-	record_number("begin", total->spans ? total->begin : around);
-	record_number("end", total->spans ? total->end : around);
-	record_number("spans", total->spans);
-	record_number("busy", total->busy);
-	if (inner)
-		record_number("inner", inner);
-	record_number("count", total->busy - overhead - inner);
-	record_end();
-}
-
-static uint64_t added(const struct measured *measured)
-{
-	return measured->total.spans * measured->overhead.nested;
-}
-
 static void one_call(uint32_t index, uint64_t overhead)
 {
 	uint64_t before[FIELDS];
@@ -391,7 +312,7 @@ static void one_call(uint32_t index, uint64_t overhead)
 
 	prepare_call(index);
 	server_counts(own.admin, fields, before, FIELDS);
-	(void)take(true);
+	(void)places_take(true);
 	server_settle();
 	own.invoke->total = (struct bench_total){ 0 };
 	own.invoke->armed = 1;
@@ -400,15 +321,15 @@ static void one_call(uint32_t index, uint64_t overhead)
 	own.invoke->armed = 0;
 	invoke = *own.invoke;
 	invoke.overhead = own.of_invoke;
-	ta = take(false);
+	ta = places_take(false);
 	server_counts(own.admin, fields, after, FIELDS);
 	check_counts(before, after, index);
 	check_answer(index, size);
 
-	record_place(STORAGE_PLACE, index, &ta.storage, 0, ta.commands.total.begin);
-	record_place(TA_PLACE, index, &ta.commands, added(&ta.storage), 0);
-	record_place(INVOKE_PLACE, index, &invoke, added(&ta.commands), 0);
-	bench_record_sample(own.plan, MEASURE, CLIENT_PLACE, index, span, overhead, added(&invoke));
+	places_record(own.plan, MEASURE, STORAGE_PLACE, index, &ta.storage, 0, ta.commands.total.begin);
+	places_record(own.plan, MEASURE, TA_PLACE, index, &ta.commands, places_added(&ta.storage), 0);
+	places_record(own.plan, MEASURE, INVOKE_PLACE, index, &invoke, places_added(&ta.commands), 0);
+	bench_record_sample(own.plan, MEASURE, CLIENT_PLACE, index, span, overhead, places_added(&invoke));
 }
 
 static void parse(void)
@@ -450,7 +371,7 @@ void cost_case(const struct bench_plan *plan)
 		bench_fail("no memory for the messages");
 	prepare();
 
-	ta = take(false);
+	ta = places_take(false);
 	bench_record_overhead(STORAGE_PLACE, BENCH_CLOCK_NAME, ta.storage.overhead);
 	bench_record_overhead(TA_PLACE, BENCH_CLOCK_NAME, ta.commands.overhead);
 	bench_record_overhead(INVOKE_PLACE, BENCH_CLOCK_NAME, own.of_invoke);

@@ -19,7 +19,7 @@
 /* What it says when it does. */
 #define LISTENING "listening on"
 
-#define MAX_NAMES 64
+#define MAX_NAMES 80
 #define MAX_OPTIONS 40
 
 /* Far more than a server takes to get back to waiting. */
@@ -49,8 +49,7 @@ void server_settle(void)
 		(void)sched_yield();
 }
 
-/* Runs a program in a process of its own, which ends with this one. What it says goes to `output`, if that is none below 0. */
-static pid_t launch(const char *path, const char *const *words, const char *environment, int output)
+pid_t server_child(const char *path, const char *const *words, const char *environment, int output)
 {
 	const char *const around[] = { environment, NULL };
 	pid_t child = must(fork(), "fork");
@@ -96,7 +95,7 @@ void server_prepare(const char *const *names, const char *acl)
 			bench_fail("more than %d clients with a certificate", MAX_NAMES);
 		words[count++] = names[i];
 	}
-	status = wait_for_end(launch(TOOL, words, NULL, -1));
+	status = wait_for_end(server_child(TOOL, words, NULL, -1));
 	if (!WIFEXITED(status) || WEXITSTATUS(status))
 		bench_fail(TOOL " demo-ca failed: status %#x", (unsigned int)status);
 	server_write_acl(acl ? acl : SERVER_ACL);
@@ -143,7 +142,7 @@ void server_launch(const struct bench_plan *plan, const char *const *options, co
 	while (options && *options)
 		add(words, &count, *options++);
 	must(pipe2(ends, O_CLOEXEC), "pipe");
-	server = launch(program, words, environment, ends[1]);
+	server = server_child(program, words, environment, ends[1]);
 	close(ends[1]);
 	messages = ends[0];
 }

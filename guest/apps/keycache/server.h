@@ -50,6 +50,9 @@ void server_program(const char *path);
 /* Waits until an administrator is answered; fails if the server has ended meanwhile. */
 void server_wait(void);
 
+/* Runs a program in a process of its own, which ends with this one. What it says goes to `output`, if that is none below 0. */
+pid_t server_child(const char *path, const char *const *words, const char *environment, int output);
+
 /* Its process, or 0 if none runs. */
 pid_t server_pid(void);
 

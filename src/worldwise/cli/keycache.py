@@ -16,7 +16,7 @@ from worldwise.families.keycache import build as keycache_builds
 from worldwise.families.keycache import demo as keycache_demo
 from worldwise.families.keycache import images as keycache_images
 from worldwise.families.keycache.build import Fuzzer
-from worldwise.families.keycache.demo import ADMIN, CLIENTS, POLICIES, STORAGES, Options
+from worldwise.families.keycache.demo import ADMIN, CLIENTS, HELPER, KILLS, POLICIES, SECRET, STORAGES, Options
 from worldwise.lab.image import ImageStore
 from worldwise.lab.lab import open_lab
 from worldwise.targets.optee_images import APP_CORE
@@ -58,6 +58,16 @@ def keycache() -> None:
     type=click.Path(path_type=Path),
     help="The folder for the certificates; it is made now and removed at the end.",
 )
+@click.option(
+    "--mqtt", is_flag=True, help="With a broker beside it (mosquitto and the key cache's plugin), for MQTT clients."
+)
+@click.option(
+    "--mqtt-port",
+    default=8883,
+    show_default=True,
+    type=click.IntRange(0, 65535),
+    help="The broker's; 0 takes a free one.",
+)
 @click.argument("command", nargs=-1, type=click.UNPROCESSED, metavar="[-- COMMAND...]")
 def demo(
     port: int,
@@ -67,6 +77,8 @@ def demo(
     clients: tuple[str, ...],
     acl: Path | None,
     directory: Path,
+    mqtt: bool,
+    mqtt_port: int,
     command: tuple[str, ...],
 ) -> None:
     """Start the key cache in an emulated machine (TF-A, OP-TEE, Linux), for Redis clients on this host.
@@ -74,27 +86,31 @@ def demo(
     It is reached at 127.0.0.1 over TLS with certificates of a demo authority, and prints what to type. Ctrl-C ends
     it. It begins anew every time: no keys, other certificates.
 
-    With COMMAND it runs that, and ends when it has ended, with its exit status; KEYCACHE_DEMO and KEYCACHE_PORT then
-    name the folder with the certificates and the port.
+    With --mqtt the machine has an MQTT broker, too, which relays what it cannot read: stock clients publish and
+    subscribe at 127.0.0.1, and each client has a key in the key cache and in a file.
+
+    With COMMAND it runs that, and ends when it has ended, with its exit status; KEYCACHE_DEMO, KEYCACHE_PORT and
+    KEYCACHE_MQTT_PORT then name the folder with the certificates and the ports.
 
     The first time it builds the machine, which takes minutes; it says what it builds.
 
     \b
       worldwise keycache demo
+      worldwise keycache demo --mqtt
       worldwise keycache demo --port 0 -- ./my-test
     """
     if command and shutil.which(command[0]) is None:
         raise click.UsageError(f"{command[0]} is not a program on this host.")
-    options = Options(directory, port, storage, policy, allow_get, clients, acl, command)
+    options = Options(directory, port, storage, policy, allow_get, clients, acl, command, mqtt, mqtt_port)
     started = False
     steps = Steps()
 
-    def ready(chosen: int) -> None:
+    def ready(chosen: int, of_broker: int) -> None:
         nonlocal started
         started = True
         steps.end()
         if not command:
-            outgoing.echo(_what_to_type(options, chosen))
+            outgoing.echo(_what_to_type(options, chosen, of_broker))
 
     try:
         status = keycache_demo.serve(options, open_lab(steps.console), steps.note, ready)
@@ -151,7 +167,7 @@ def _demo_ta(steps: Steps) -> Path:
     lab = open_lab(steps.console)
     lab.ensure()
     built = keycache_builds.programs(steps.note)
-    recipe = keycache_images.app_programs(APP_CORE, "O2", feature="", measured=False, built=built)
+    recipe = keycache_images.app_programs(APP_CORE, "O2", feature="", built=built)
     return ImageStore(lab, steps.note).get(recipe).file(f"{keycache_builds.TA_UUID}.ta")
 
 
@@ -209,29 +225,85 @@ def _note(text: str) -> None:
     outgoing.echo(f"worldwise: {text}", err=True)
 
 
-def _what_to_type(options: Options, port: int) -> str:
+def _what_to_type(options: Options, port: int, mqtt_port: int) -> str:
     """Commands that a person can copy into another terminal, from any directory."""
     folder = options.directory.absolute()
     # The root's own program is shown this folder of the directory that it is started from.
     name = shlex.quote(folder.name)
-    tool = os.path.relpath(paths.REPOSITORY / "worldwise", folder.parent)
-    one, other = (shlex.quote(client) for client in (*options.clients, *options.clients)[:2])
-    lines = [
-        f"The key cache answers at 127.0.0.1:{port}, over TLS. In another terminal:",
-        "",
-        f"  cd {shlex.quote(str(folder.parent))}",
+    tool = shlex.quote(os.path.relpath(paths.REPOSITORY / "worldwise", folder.parent))
+    kc = (
         '  kc() { who=$1; shift; redis-cli --tls --cacert NAME/ca.crt --cert "NAME/$who.crt" '
-        '--key "NAME/$who.key" -p PORT "$@"; }'.replace("NAME", name).replace("PORT", str(port)),
+        '--key "NAME/$who.key" -p PORT "$@"; }'.replace("NAME", name).replace("PORT", str(port))
+    )
+    end = "Ctrl-C ends it, and nothing of it stays. Its random numbers are an emulator's: it is for trying."
+    if options.mqtt:
+        lines = [
+            f"The broker answers at 127.0.0.1:{mqtt_port}, the key cache at 127.0.0.1:{port}, over TLS. In another "
+            "terminal:",
+            "",
+            f"  cd {shlex.quote(str(folder.parent))}",
+            *_mqtt_lines(options, name, mqtt_port),
+            kc,
+            *_revoking_lines(options),
+            "",
+            "Where there is no mosquitto_pub and mosquitto_sub, no redis-cli, or no Python with cryptography: a shell "
+            "that has them, after cd:",
+            "",
+            f"  {tool} lab enter --root broker --network --lend {name} bash",
+            "",
+            "To see what happens without broker or key cache for a moment:",
+            "",
+            *(f"  touch {name}/{file}" for file in KILLS),
+            "",
+            end,
+        ]
+    else:
+        lines = [
+            f"The key cache answers at 127.0.0.1:{port}, over TLS. In another terminal:",
+            "",
+            f"  cd {shlex.quote(str(folder.parent))}",
+            kc,
+            *_redis_lines(options),
+            "",
+            "Where there is no redis-cli, this before all else:",
+            "",
+            f'  redis-cli() {{ {tool} lab enter --root keycache --network --lend {name} redis-cli "$@"; }}',
+            "",
+            end,
+        ]
+    return "\n".join(lines)
+
+
+def _redis_lines(options: Options) -> list[str]:
+    one, other = (shlex.quote(client) for client in (*options.clients, *options.clients)[:2])
+    return [
         f"  kc {ADMIN} set {one} 0123456789abcdef",
         *([f"  kc {one} get {one}"] if options.allow_get else []),
         f"  kc {one} seal {one} hello",
         *([f"  kc {other} seal {one} hello      # {other} is told: no such key"] if other != one else []),
         f"  kc {ADMIN} info",
-        "",
-        "Where there is no redis-cli, this before all else:",
-        "",
-        f'  redis-cli() {{ {shlex.quote(tool)} lab enter --root keycache --network --lend {name} redis-cli "$@"; }}',
-        "",
-        "Ctrl-C ends it, and nothing of it stays. Its random numbers are an emulator's: it is for trying.",
     ]
-    return "\n".join(lines)
+
+
+def _mqtt_lines(options: Options, name: str, port: int) -> list[str]:
+    """One client publishes, and the last of the others opens its own copy."""
+    one, other = (shlex.quote(client) for client in (options.clients[0], options.clients[-1]))
+    sub = f"mosquitto_sub $(tls {other}) -t news -C 1"
+    return [
+        "  tls() { echo --cafile NAME/ca.crt --cert NAME/$1.crt --key NAME/$1.key -h 127.0.0.1 -p PORT; }".replace(
+            "NAME", name
+        ).replace("PORT", str(port)),
+        f'  payload() {{ python3 {name}/{HELPER} "$@"; }}',
+        f"  echo hello | payload seal {one} {name}/{one}{SECRET} | mosquitto_pub $(tls {one}) -t news -q 1 -r -s",
+        f"  {sub} -N | payload open {name}/{other}{SECRET}",
+        f"  {sub} -N | od -c | head -n 3      # what goes over the wire",
+    ]
+
+
+def _revoking_lines(options: Options) -> list[str]:
+    """The same client gets nothing once its key is gone."""
+    other = shlex.quote(options.clients[-1])
+    return [
+        f"  kc {ADMIN} del {other}      # {other} is revoked",
+        f"  mosquitto_sub $(tls {other}) -t news -C 1 -W 3 | wc -c",
+    ]

@@ -15,7 +15,7 @@ OPTEE, LINUX, BOARD = "optee", "linux", "board"
 # Target that runs on a machine with OP-TEE -> its kind. worldwise.targets.optee has their machines.
 TEE_TARGETS: Mapping[str, str] = {"optee": OPTEE, "linux": LINUX}
 # In the order of the tables.
-PLACES = ("api", "ta", "invoke", "client", "linux", "mcu", "storage")
+PLACES = ("api", "ta", "invoke", "client", "linux", "mcu", "storage", "relay")
 # The places of an operation in a TA, the innermost first.
 IN_TEE = ("ta", "client")
 # The levels at which OP-TEE, and firmware of boards, is built.

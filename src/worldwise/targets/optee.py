@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """OP-TEE: the machine of a case of the targets `optee` and `linux`, and its programs."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from worldwise.lab.image import Image, ImageStore, Recipe
@@ -45,11 +45,13 @@ class OpteeMachineTarget:
     core: str = "cortex-a72"
     # The host program for cases that have none of their own.
     beside: Beside | None = None
+    # (case, feature of OP-TEE) -> the programs in place of those of the case.
+    programs: Callable[[Case, str], Recipe] | None = None
 
     def recipes(self, case: Case) -> Sequence[Recipe]:
         """The images the case needs: firmware, kernel, OP-TEE, programs, user space."""
         core = case.implementation if case.implementation in IMPLEMENTATIONS else optee_images.APP_CORE
-        programs = _programs(case)
+        programs = (self.programs or _programs)(case, _feature(case))
         initramfs = optee_images.initramfs(case_app(case), programs)
         return (
             optee_images.firmware(case.ticks_in_both_worlds),
@@ -148,11 +150,11 @@ def _ta_footprint(programs: Image, ta: str) -> dict[str, int]:
     }
 
 
-def _programs(case: Case) -> Recipe:
+def _programs(case: Case, feature: str) -> Recipe:
     wanted = images_of(case)
     if wanted.programs:
-        return wanted.programs(case, _feature(case))
-    return optee_images.app_programs(wanted.app, case.implementation, case.optimisation, _feature(case))
+        return wanted.programs(case, feature)
+    return optee_images.app_programs(wanted.app, case.implementation, case.optimisation, feature)
 
 
 def _feature(case: Case) -> str:

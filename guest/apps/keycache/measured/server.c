@@ -1,26 +1,16 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Between the key cache's server and libteec: a region around each call of the TA. */
 #include <dlfcn.h>
-#include <fcntl.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <sys/mman.h>
 #include <tee_client_api.h>
-#include <unistd.h>
 
-#include "measured.h"
+#include "file.h"
 
 typedef TEEC_Result (*invoke_function)(TEEC_Session *session, uint32_t command, TEEC_Operation *operation,
 				       uint32_t *origin);
 
 static struct measured *measured;
 static invoke_function invoke;
-
-static _Noreturn void give_up(const char *what)
-{
-	perror(what);
-	_exit(1);
-}
 
 static TEEC_Result nothing(TEEC_Session *session, uint32_t command, TEEC_Operation *operation, uint32_t *origin)
 {
@@ -65,16 +55,11 @@ __attribute__((constructor)) static void open_file(void)
 		void *data;
 		invoke_function function;
 	} found = { .data = dlsym(RTLD_NEXT, "TEEC_InvokeCommand") };
-	int fd = open(MEASURED_FILE, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
 
-	if (fd < 0 || ftruncate(fd, sizeof(*measured)) || !found.data)
-		give_up(MEASURED_FILE);
-	measured = mmap(NULL, sizeof(*measured), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-	if (measured == MAP_FAILED)
-		give_up(MEASURED_FILE);
-	close(fd);
+	measured = measured_create(MEASURED_FILE);
+	if (!found.data)
+		measured_give_up("TEEC_InvokeCommand");
 	invoke = found.function;
-	*measured = (struct measured){ 0 };
 }
 
 __attribute__((visibility("default"))) TEEC_Result TEEC_InvokeCommand(TEEC_Session *session, uint32_t command,

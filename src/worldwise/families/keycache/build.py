@@ -121,13 +121,27 @@ def fuzz_recipe() -> Recipe:
     )
 
 
-def mosquitto_recipe() -> Recipe:
-    """The MQTT broker mosquitto, its clients and headers, for the root's own architecture."""
+def mosquitto_recipe(architecture: str = "") -> Recipe:
+    """The MQTT broker mosquitto, its clients and headers, for the root's own architecture or for ARCHITECTURE."""
     return Recipe(
-        name="mosquitto",
+        name="-".join(filter(None, ("mosquitto", architecture))),
         script="mosquitto.sh",
         outputs=("mosquitto", "mosquitto_pub", "mosquitto_sub", "include/mosquitto.h"),
         sources=("mosquitto",),
+        settings={"CROSS_COMPILE": "aarch64-linux-gnu-"} if architecture else {},
+    )
+
+
+def broker_recipe() -> Recipe:
+    """The broker with its plugin for arm64, and the key cache's server with the TA's code in its own process."""
+    return Recipe(
+        name="broker",
+        script="broker.sh",
+        outputs=("built/root/bin/mosquitto", "built/dev/plugin/libkeycache.a"),
+        packages=("libcjson1",),
+        trees=_trees("Makefile", "client", "include", "mosquitto", "server", "ta", "tests/ta/shim"),
+        needs={"mosquitto": mosquitto_recipe(ARCHITECTURE)},
+        architecture=ARCHITECTURE,
     )
 
 
@@ -145,6 +159,17 @@ def mosquitto(notify: Notify = _silent) -> Path:
     Raises WorldwiseError if the root or the programs cannot be built.
     """
     return ImageStore(broker_root(), notify).get(mosquitto_recipe()).directory
+
+
+def broker(notify: Notify = _silent) -> Path:
+    """A folder with the broker for a measured machine, cross-compiled for arm64.
+
+    `root/` is laid over what `programs` gives: bin/mosquitto, bin/keycached-native, and in lib/ the plugin and a
+    library that the broker needs. `dev/` has the plugin's objects and headers.
+
+    Raises WorldwiseError if the root or the programs cannot be built.
+    """
+    return ImageStore(broker_root(), notify).get(broker_recipe()).file("built")
 
 
 @functools.cache

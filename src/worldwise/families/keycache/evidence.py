@@ -4,6 +4,7 @@
 Under load they also have redis-benchmark's report; for a workload, the number of requests that found their key.
 """
 
+from worldwise.families.keycache.spec import KEYCACHE_MQTT
 from worldwise.plan.spec import OPTEE
 from worldwise.records.evidence import Evidence, Owed
 
@@ -16,6 +17,12 @@ EVIDENCE = Evidence(
             "keycache",
             checks=("answers-right", "keys-found-where-they-must-be"),
             counted=("storage", "ta", "invoke"),
+        ),
+        Owed(
+            _OPTEE,
+            KEYCACHE_MQTT,
+            checks=("each-opens-its-own", "keys-found-where-they-must-be"),
+            counted=("storage", "ta", "invoke", "relay"),
         ),
         Owed(_OPTEE, "keycache-load", checks=("requests-counted",), outcomes=True),
         Owed(_OPTEE, "keycache-zipf", checks=("keys-right", "hits-as-simulated"), outcomes=True),

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from worldwise.base import paths
 from worldwise.families.keycache import build
+from worldwise.families.keycache.spec import KEYCACHE_MQTT
 from worldwise.lab.image import Recipe
 from worldwise.plan.case import Case
 from worldwise.targets import optee_images
@@ -17,8 +18,8 @@ from worldwise.targets.families import Images
 from worldwise.targets.guest import guest_trees
 
 _APP = "keycache"
-# The operation that measures inside the TA.
-_MEASURED = "keycache"
+# The operations that measure inside the TA: each has a machine of its own. One has the broker besides.
+_MEASURED = ("keycache", KEYCACHE_MQTT)
 # Seconds: the TA's first start makes its objects in secure storage, and thousands of keys may be set before the first
 # record.
 _PATIENCE = 900.0
@@ -26,15 +27,18 @@ _PATIENCE = 900.0
 _ROOMS = ("include", "server", "ta")
 
 
-def app_programs(implementation: str, optimisation: str, feature: str, measured: bool, built: Path) -> Recipe:
+def app_programs(
+    implementation: str, optimisation: str, feature: str, built: Path, *, measured: str = "", broker: Path | None = None
+) -> Recipe:
     """The programs of the app: TA, client, and the server and tools that were built before.
 
     Args:
         implementation: the crypto library of OP-TEE's core.
         optimisation: the core's and the TA's.
         feature: the OP-TEE feature that is needed: one of optee_images.FEATURES.
-        measured: use a TA that reports its own share of a call, instead of the devices' TA.
         built: the folder that `worldwise.families.keycache.build.programs` gives.
+        measured: the operation whose TA reports its own share of a call, instead of the devices' TA.
+        broker: the folder that `worldwise.families.keycache.build.broker` gives, for a machine with a broker.
     """
     theirs = optee_images.app_programs(_APP, implementation, optimisation, feature)
     rooms = {f"keycache/{room}": paths.KEYCACHE / room for room in _ROOMS}
@@ -43,16 +47,28 @@ def app_programs(implementation: str, optimisation: str, feature: str, measured:
     faults = guest_trees(*campaign, room="apps/faults")
     return replace(
         theirs,
-        name=f"{theirs.name}{'-measured' * measured}",
-        packages=(*theirs.packages, *(("libc6", "libssl3t64") if measured else ())),
-        trees={**theirs.trees, **network, **faults, **rooms, "keycache-built": built},
-        settings={**theirs.settings, **({"MEASURED": "y"} if measured else {})},
+        name="-".join(filter(None, (theirs.name, "measured" * bool(measured), "broker" * bool(broker)))),
+        packages=(*theirs.packages, *(("libc6", "libssl3t64") if measured or broker else ())),
+        trees={**theirs.trees, **network, **faults, **rooms, "keycache-built": built}
+        | ({"broker-built": broker} if broker else {}),
+        settings={**theirs.settings, **({"MEASURED": measured} if measured else {})},
     )
 
 
+def programs_with_broker(case: Case, feature: str) -> Recipe:
+    """The programs of a demo with a broker: nothing of them measures."""
+    return app_programs(case.implementation, case.optimisation, feature, build.programs(), broker=build.broker())
+
+
 def _case_programs(case: Case, feature: str) -> Recipe:
-    measured = case.operation == _MEASURED
-    return app_programs(case.implementation, case.optimisation, feature, measured, build.programs())
+    return app_programs(
+        case.implementation,
+        case.optimisation,
+        feature,
+        build.programs(),
+        measured=case.operation if case.operation in _MEASURED else "",
+        broker=build.broker() if case.operation == KEYCACHE_MQTT else None,
+    )
 
 
 IMAGES = Images(app=_APP, programs=_case_programs, build_first=build.programs, patience=_PATIENCE)

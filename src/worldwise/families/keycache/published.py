@@ -1,13 +1,14 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The published figures of keys in secure storage and in the memory of a TA."""
+"""The published figures of keys in secure storage and in the memory of a TA, and of messages to subscribers."""
 
 from worldwise.read.published import Source
 
 PUBLISHED = Source(
     name="mqttz-keys",
     reason=(
-        "Why they differ: the published figures are milliseconds of a clock; core, clock rate, versions and what is "
-        "in them are not stated with them. What can be compared is their ratio, secure storage to memory of the TA."
+        "Why they differ: the published figures are times of a clock; core, clock rate, versions and what is in them "
+        "are not stated with them. What can be compared are their ratios: secure storage to memory of the TA, and a "
+        "message to many subscribers to one to a single subscriber."
     ),
     has_tables=True,
 )

@@ -10,6 +10,8 @@ from worldwise.plan.spec import OPTEE, App, Measures, Operation, Parameter, Prob
 # The campaigns.
 KEYCACHE_HOLD = "keycache-hold"
 KEYCACHE_CUT = "keycache-cut"
+# Messages through a broker.
+KEYCACHE_MQTT = "keycache-mqtt"
 # The possible sizes of a key in bytes, and the longest plaintext: KEYCACHE_MOST in keycache/client/keycache.h.
 KEYCACHE_KEYS = (16, 32)
 MAX_KEYCACHE = 64 * 1024
@@ -52,6 +54,17 @@ KEYCACHE_BOUNDS = ("1", "5", "10", "25")
 MAX_CLIENTS = 100_000
 MAX_REQUESTS = 1_000_000
 
+# Who re-encrypts a message for its receivers: nobody (no plugin), the TA's code in the server's own process, or the TA,
+# with the keys in it, in records that come along, or in secure storage and a session for each receiver.
+RELAYS = ("off", "ree", "hit", "miss", "naive")
+# MOST_SUBSCRIBERS in guest/apps/keycache/mqtt/mqtt.c.
+MAX_SUBSCRIBERS = 64
+
+_RELAY = Parameter("relay", "relays", RELAYS, missing="who re-encrypts, such as relay=hit")
+_SUBSCRIBERS = Parameter(
+    "subscribers", "subscribers", most=MAX_SUBSCRIBERS, missing="a number of subscribers: subscribers=8"
+)
+_QOS = Parameter("qos", "qos", ("0", "1", "2"), "0")
 _STORAGE = Parameter("storage", "storages", ("ree", "rpmb"), missing="a storage, such as storage=ree")
 _POLICY = Parameter("policy", "policies", KEYCACHE_POLICIES, missing="a policy, such as policy=smart")
 _DURABILITY = Parameter("durability", "durabilities", ("full", "relaxed"), "full")
@@ -98,6 +111,11 @@ def _zipf_problem(_target: str, given: Mapping[str, str]) -> str:
     return ""
 
 
+def _mqtt_problem(_target: str, given: Mapping[str, str]) -> str:
+    """What is wrong with the parameters of messages through a broker; empty if nothing is."""
+    return out_of_range(given["size"], 1, MAX_KEYCACHE)
+
+
 # The guest does not survive a Linux load beside these operations, so none of them takes one.
 def _operation(
     name: str,
@@ -127,6 +145,12 @@ SPEC = Spec(
             {"requests": ("client",)},
             (TICKS, _STORAGE, _POLICY, _CLIENTS, _REQUESTS, _BOUND, _WORKLOAD),
             _zipf_problem,
+        ),
+        _operation(
+            KEYCACHE_MQTT,
+            {"message": ("storage", "ta", "invoke", "relay", "client"), "burst": ("client",)},
+            (SIZE, TICKS, _RELAY, _SUBSCRIBERS, _QOS),
+            _mqtt_problem,
         ),
         _operation(KEYCACHE_HOLD, {}, (TICKS, _STORAGE)),
         _operation(KEYCACHE_CUT, {}, (TICKS, _STORAGE, POINTS, _DURABILITY)),

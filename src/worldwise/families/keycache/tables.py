@@ -7,9 +7,17 @@ from dataclasses import dataclass
 from worldwise.base.tables import Section, Table, count, count_or_dash, factor, ratio, section_name, whole
 from worldwise.base.units import size_text
 from worldwise.families.keycache.answer import keycache_answer
+from worldwise.families.keycache.floor import Floor
 from worldwise.families.keycache.hold_tables import keycache_hold_sections
 from worldwise.families.keycache.load_tables import CLOCK_GHZ, LOAD, STORAGES, ZIPF, keycache_load_sections
-from worldwise.families.keycache.spec import KEYCACHE_ACTIONS, KEYCACHE_CUT, KEYCACHE_HOLD, KEYCACHE_POLICIES
+from worldwise.families.keycache.mqtt_tables import keycache_mqtt_answer, keycache_mqtt_sections
+from worldwise.families.keycache.spec import (
+    KEYCACHE_ACTIONS,
+    KEYCACHE_CUT,
+    KEYCACHE_HOLD,
+    KEYCACHE_MQTT,
+    KEYCACHE_POLICIES,
+)
 from worldwise.plan.case import parameters_of
 from worldwise.read.models import Reading, Row
 from worldwise.read.order import is_quiet
@@ -23,9 +31,6 @@ CLOCK = f"{CLOCK_GHZ} GHz"
 
 # A request's verb -> the directions of app aes that it uses on the payload.
 _AES = {"get": (), "seal": ("encrypt",), "open": ("decrypt",), "reencrypt": ("decrypt", "encrypt")}
-# The steps of app aes that a request needs for each message. A request allocates nothing.
-_AES_CALLS = ("set-key", "set-iv", "cipher")
-_KEY_BITS = "256"
 _PLACES = ("client", "invoke", "ta", "storage")
 # The places that a request passes through; a column is the difference of two neighbours, the last is a count.
 _PARTS = ("client, TCP,\nTLS, server", "libteec, Linux,\nswitch, core", "TA", "storage")
@@ -59,21 +64,15 @@ class _Rows:
     """The rows of the key cache, and the rows that limit a hit's cost."""
 
     def __init__(self, rows: Iterable[Row]) -> None:
+        quiet = [row for row in rows if is_quiet(row)]
         self._rows: dict[tuple[_What, str], Row] = {}
-        self._aes: dict[tuple[str, str, int, str], float] = {}
-        self._empty: dict[str, float] = {}
-        for row in rows:
-            given = parameters_of(row.parameters)
-            if not is_quiet(row) or row.size is None:
-                continue
-            if row.operation == OPERATION:
+        self._floor = Floor(quiet)
+        for row in quiet:
+            if row.operation == OPERATION and row.size is not None:
+                given = parameters_of(row.parameters)
                 verb, _, state = given["action"].partition("-")
                 what = _What(verb, state, row.size, given["storage"], given["policy"], row.variant)
                 self._rows[what, row.place] = row
-            elif row.operation == "aes" and (given["mode"], given["key"], row.place) == ("gcm", _KEY_BITS, "ta"):
-                self._aes[row.variant, given["direction"], row.size, row.measure] = row.median
-            elif row.operation == "call" and (row.parameters, row.measure) == ("size=0B", "oldest"):
-                self._empty[row.variant] = row.median
         self.whats = sorted({what for what, _ in self._rows}, key=lambda what: what.order)
         self.rows = list(self._rows.values())
 
@@ -88,17 +87,11 @@ class _Rows:
 
     def empty(self, variant: str) -> float | None:
         """An empty invoke, in instructions."""
-        return self._empty.get(variant)
+        return self._floor.empty(variant)
 
     def aes(self, what: _What) -> float | None:
         """The cost of a payload's AES-GCM in a TA, with setting its keys; None if it was not measured."""
-        parts = [
-            self._aes.get((what.variant, direction, what.size, call))
-            for direction in _AES[what.verb]
-            for call in _AES_CALLS
-        ]
-        known = [part for part in parts if part is not None]
-        return sum(known) if len(known) == len(parts) else None
+        return self._floor.aes(what.variant, what.size, _AES[what.verb])
 
     def like(self, what: _What, states: Sequence[str], policies: Sequence[str]) -> float | None:
         """The same request with its key elsewhere, at place invoke: the first measured of these states and policies."""
@@ -302,16 +295,23 @@ def _legend_section(table: _Rows) -> Section:
 def _answer(reading: Reading) -> Answer | None:
     table = _Rows(reading.rows)
     attempts = [one for one in reading.attempts if one.operation in (KEYCACHE_CUT, KEYCACHE_HOLD)]
-    return keycache_answer(reading, _hit_section(table), keycache_load_sections, attempts)
+    requests = keycache_answer(reading, _hit_section(table), keycache_load_sections, attempts)
+    return requests or keycache_mqtt_answer(reading)
 
 
 TABLES = Tables(
-    groups=(Group(450, keycache_sections), Group(450, keycache_load_sections), Group(450, keycache_hold_sections)),
+    groups=(
+        Group(450, keycache_sections),
+        Group(450, keycache_load_sections),
+        Group(450, keycache_mqtt_sections),
+        Group(450, keycache_hold_sections),
+    ),
     answer=_answer,
     operations={
         OPERATION: "a request to the key cache",
         LOAD: "requests of redis-benchmark to the key cache",
         ZIPF: "requests of many clients to the key cache",
+        KEYCACHE_MQTT: "messages through a broker that has the key cache re-encrypt them",
     },
-    own=(OPERATION, LOAD, ZIPF),
+    own=(OPERATION, LOAD, ZIPF, KEYCACHE_MQTT),
 )

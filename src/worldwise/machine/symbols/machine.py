@@ -33,8 +33,8 @@ _UUID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 def address_space(emulator: Emulator, machine: Machine, images: ImageStore) -> AddressSpace:
     """All symbol tables of a machine at their places.
 
-    `locate` finds the rest: ldelf and the TA in the context ("secure", 0), and in ("secure", 1) the core's vectors at
-    the addresses they have while a TA runs.
+    `locate` finds the rest: ldelf and the TA in the context ("secure", 0), in ("secure", 1) the core's vectors at the
+    addresses they have while a TA runs, and in those of processes the libraries that their programs load by themselves.
 
     Raises WorldwiseError if the machine or an image cannot be read.
     """
@@ -99,12 +99,17 @@ class _Programs:
 
 
 def _map_processes(space: AddressSpace, programs: _Programs) -> None:
+    """Map what each process has when its main program begins; any other library of the machine may come later."""
+    libraries = {path: image_name(path) for path in programs.files if path.startswith("lib/") and ".so" in path}
     done = set()
     for process, lines in read_processes((programs.said / "processes").read_text(encoding="ascii")):
         # The same program again, such as a second worker, has the same map: nothing is randomised.
         if process in done or process == "symbols":
             continue
         done.add(process)
+        there = {image_name(path) for _, _, _, path in lines}
+        later = [programs.table(path) for path, name in libraries.items() if name not in there]
+        space.add_floating(Level("normal", 0, process), [table for table in dict.fromkeys(later) if table])
         for start, end, offset, path in lines:
             table = programs.table(path)
             if table:

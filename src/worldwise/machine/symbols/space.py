@@ -62,6 +62,10 @@ class AddressSpace:
         bisect.insort(mappings, new, key=lambda one: one.start)
         self._cache.pop(context, None)
 
+    def add_floating(self, context: Level, tables: Sequence[SymbolTable]) -> None:
+        """Further images of a context whose place is not known before they have run."""
+        self._floating.setdefault(context, []).extend(tables)
+
     def locate(self, context: Level, executed: Mapping[int, bytes]) -> list[str]:
         """Find where the context's floating images (ldelf, TA) are, and map them there.
 

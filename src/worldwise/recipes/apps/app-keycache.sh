@@ -3,12 +3,20 @@
 # over the initramfs, dev/ is what a program is linked with).
 mkdir -p /out/root
 cp -r /in/keycache-built/root/. /out/root/
+theirs=sysroot/usr/lib/aarch64-linux-gnu
+if [[ -d /in/broker-built ]]; then
+	cp -r /in/broker-built/root/. /out/root/
+	dpkg-deb -x /in/libc6.deb sysroot
+	# libcjson needs it, and the machine's other programs do not.
+	cp -L $theirs/libm.so.6 /out/root/lib/
+fi
 mkdir -p guest/apps/keycache/ta
 cp -r /in/keycache/ta/. guest/apps/keycache/ta/
 cp -r /in/keycache/include guest/apps/keycache/
 if [[ -n ${MEASURED:-} ]]; then
 	# Of this machine's programs nothing but what measures: what is added for another operation changes no count.
 	rm -rf guest/apps/keycache/{linux,load.c,zipf.c,clients.c,clients.h}
+	if [[ $MEASURED == keycache-mqtt ]]; then mqtt=1; else rm -r guest/apps/keycache/mqtt; fi
 	# Regions in the TA and around the server's calls of it: their sources know nothing of them.
 	cp guest/apps/keycache/measured/ta.c guest/apps/keycache/ta/measured.c
 	echo 'global-incdirs-y += ../measured ../../../bench
@@ -28,10 +36,20 @@ srcs-y += measured.c' >>guest/apps/keycache/ta/sub.mk
 	# Libraries of its own for the server, and of its own for the client (rpath): the emulator takes a page for one address,
 	# that of the process which executed it first.
 	for package in libc6 libssl3t64; do dpkg-deb -x "/in/$package.deb" sysroot; done
-	theirs=sysroot/usr/lib/aarch64-linux-gnu
 	cp -L $theirs/{libc.so.6,libteec.so.2,libssl.so.3,libcrypto.so.3} /in/keycache-built/root/lib/lib{uv,hiredis}.so.* \
 		/out/root/lib/libtick.so.2 /out/root/lib/server/
 	cp -L $theirs/{libssl.so.3,libcrypto.so.3} /in/keycache-built/root/lib/libhiredis.so.* /out/root/lib/measured/
+	if [[ -d /in/broker-built ]]; then
+		mkdir /out/root/lib/broker
+		cp -L $theirs/{libc.so.6,libm.so.6,libssl.so.3,libcrypto.so.3} /in/keycache-built/root/lib/libhiredis.so.* \
+			/in/broker-built/root/lib/libcjson.so.* /out/root/lib/broker/
+		# The plugin's own objects, with regions between them and libkeycache.
+		aarch64-linux-gnu-gcc $strict -O2 -fPIC -fvisibility=hidden -shared -Wl,--wrap=keycache_relay \
+			-I/in/keycache-built/dev/include -L/in/keycache-built/dev/lib -o /out/root/lib/broker/mosquitto_keycache.so \
+			guest/apps/keycache/measured/plugin.c /in/broker-built/dev/plugin/*.o /in/broker-built/dev/plugin/libkeycache.a \
+			-lhiredis -lssl -lcrypto
+		cp /out/root/lib/broker/mosquitto_keycache.so /out/root/lib/measured/
+	fi
 fi
 
 # What the client is linked with: what keycache/server has in common with it, and the library with what that stands on.
@@ -44,6 +62,7 @@ keycache_library="-L/in/keycache-built/dev/lib -lkeycache -lhiredis -lssl -lcryp
 own() {
 	local more=
 	[[ " $* " != *' apps/keycache/client.c '* ]] || more="$keycache_client apps/echo/net.c $keycache_library"
+	[[ -z $more || -z ${mqtt:-} ]] || more="apps/keycache/mqtt/*.c $more"
 	# shellcheck disable=SC2086 # lists of flags
 	aarch64-linux-gnu-gcc $strict -O2 "$@" $more
 }
