@@ -84,7 +84,8 @@ class GdbStub:
             if byte == b"$":
                 packet = b""
             elif byte == b"#" and packet is not None:
-                self._socket.recv(2)
+                for _ in range(2):  # the checksum's digits, which may come one by one
+                    self._socket.recv(1)
                 self._socket.sendall(b"+")
                 return packet.decode("ascii", "replace")
             elif packet is not None:
