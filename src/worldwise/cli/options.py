@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 # The formats of a result. All but the first are names in worldwise.report.report.EXPORTERS, which takes too long to
 # load for a list of choices.
-FORMATS = ("table", "json", "csv", "markdown", "github-action-benchmark", "bencher")
+FORMATS = ("table", "json", "csv", "markdown", "latex", "github-action-benchmark", "bencher")
 
 _Command = TypeVar("_Command", bound=Callable[..., Any])
 

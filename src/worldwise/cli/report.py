@@ -17,6 +17,7 @@ from worldwise.cli.options import check_output, reading_options, runs_option, wa
 from worldwise.plan.budget import Budget
 from worldwise.read import lens
 from worldwise.read.models import Reading
+from worldwise.report import latex
 from worldwise.report import report as reports
 from worldwise.report.answer import render_answer
 from worldwise.report.document import section_lines
@@ -26,7 +27,7 @@ from worldwise.run.rundir import Run, open_run
 
 EXIT_OVER_BUDGET = 1
 # Formats in which a part of a report can be printed.
-_OF_SECTIONS = ("table", "markdown")
+_OF_SECTIONS = ("table", "markdown", "latex")
 
 
 @dataclass(frozen=True)
@@ -84,7 +85,7 @@ def report(
       worldwise report 20260102 --format csv --output figures.csv
     """
     if parts and form not in _OF_SECTIONS:
-        raise click.UsageError(f"--section can be printed as {' or '.join(_OF_SECTIONS)}, not as {form}")
+        raise click.UsageError(f"--section can be printed as {', '.join(_OF_SECTIONS)}, not as {form}")
     run, limit = open_run(reference, runs), wanted_budget(budget)
     if listed:
         return _list_sections(lens.read_run(run, limit), full)
@@ -104,7 +105,7 @@ def show(run: Run, wanted: Wanted) -> int:
         else:
             _print_table(reading, outgoing.console(), wanted, chosen)
     else:
-        text = reports.EXPORTERS[wanted.form](reading) if chosen is None else _markdown(chosen)
+        text = reports.EXPORTERS[wanted.form](reading) if chosen is None else _chosen_text(reading, chosen, wanted.form)
         if wanted.output:
             with writing(wanted.output):
                 wanted.output.write_text(text, encoding="utf-8")
@@ -126,14 +127,16 @@ def _print_table(reading: Reading, console: Console, wanted: Wanted, chosen: lis
         reports.render(reading, console, wanted.full)
 
 
-def _markdown(chosen: Sequence[Section]) -> str:
+def _chosen_text(reading: Reading, chosen: Sequence[Section], form: str) -> str:
+    if form == "latex":
+        return latex.tables(reading, chosen)
     return "\n\n".join("\n".join(section_lines(section)) for section in chosen) + "\n"
 
 
 def _chosen(reading: Reading, wanted: Wanted) -> list[Section]:
     """The sections that names and patterns choose, in order. Raises WorldwiseError if one of them matches none."""
     every = reports.sections(reading, full=True)
-    shown = {section.name: section for section in reports.sections(reading, wanted.full or wanted.form == "markdown")}
+    shown = {section.name: section for section in reports.sections(reading, wanted.full or wanted.form != "table")}
     names: set[str] = set()
     for part in wanted.parts:
         found = named_sections(every, part) or [one for one in every if fnmatchcase(one.name, part)]
