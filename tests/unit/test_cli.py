@@ -216,7 +216,8 @@ def test_a_run_whose_suite_was_changed_does_not_go_on(call: Call, runs_dir: Path
 def test_a_report_in_each_format(call: Call, whole_run: Run, tmp_path: Path) -> None:
     """If this fails, a format is broken, or is not the same in a file as on the screen."""
     answers = {
-        form: call("report", whole_run.path, "--format", form) for form in ("table", "json", "csv", "markdown", "latex")
+        form: call("report", whole_run.path, "--format", form)
+        for form in ("table", "html", "json", "csv", "markdown", "latex")
     }
     for form, answer in answers.items():
         assert (answer.status, answer.err) == (0, ""), form
@@ -521,7 +522,7 @@ def test_the_list_of_commands_says_what_they_say_of_themselves() -> None:
 
 def test_the_formats_are_those_that_reports_can_be_printed_in() -> None:
     """If this fails, `--format` offers what there is not, or hides what there is."""
-    assert ("table", *EXPORTERS) == options.FORMATS
+    assert ("table", "html", *EXPORTERS) == options.FORMATS
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """`worldwise report`, and how `worldwise run` prints what it measured."""
 
+import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
@@ -17,6 +18,7 @@ from worldwise.cli.options import check_output, reading_options, runs_option, wa
 from worldwise.plan.budget import Budget
 from worldwise.read import lens
 from worldwise.read.models import Reading
+from worldwise.read.samples import samples_of
 from worldwise.report import latex
 from worldwise.report import report as reports
 from worldwise.report.answer import render_answer
@@ -26,6 +28,7 @@ from worldwise.report.terminal import print_section
 from worldwise.run.rundir import Run, open_run
 
 EXIT_OVER_BUDGET = 1
+HTML = "html"
 # Formats in which a part of a report can be printed.
 _OF_SECTIONS = ("table", "markdown", "latex")
 
@@ -83,6 +86,7 @@ def report(
       worldwise report latest --sections
       worldwise report latest --section budget --section 'price*'
       worldwise report 20260102 --format csv --output figures.csv
+      worldwise report latest --format html --output report.html
     """
     if parts and form not in _OF_SECTIONS:
         raise click.UsageError(f"--section can be printed as {', '.join(_OF_SECTIONS)}, not as {form}")
@@ -96,6 +100,8 @@ def show(run: Run, wanted: Wanted) -> int:
     """Print or write the reading of a run. Returns the exit status: 1 if a case failed or a budget is not met."""
     if wanted.output:
         check_output(wanted.output)
+    if wanted.form == HTML and not wanted.output and sys.stdout.isatty():
+        raise click.UsageError("--format html needs --output FILE: it is a page for a browser")
     reading = lens.read_run(run, wanted.budget)
     chosen = _chosen(reading, wanted) if wanted.parts else None
     if wanted.form == "table":
@@ -105,7 +111,7 @@ def show(run: Run, wanted: Wanted) -> int:
         else:
             _print_table(reading, outgoing.console(), wanted, chosen)
     else:
-        text = reports.EXPORTERS[wanted.form](reading) if chosen is None else _chosen_text(reading, chosen, wanted.form)
+        text = _text(run, reading, wanted.form) if chosen is None else _chosen_text(reading, chosen, wanted.form)
         if wanted.output:
             with writing(wanted.output):
                 wanted.output.write_text(text, encoding="utf-8")
@@ -125,6 +131,17 @@ def _print_table(reading: Reading, console: Console, wanted: Wanted, chosen: lis
         render_answer(reading, console, wanted.answer)
     else:
         reports.render(reading, console, wanted.full)
+
+
+def _text(run: Run, reading: Reading, form: str) -> str:
+    if form != HTML:
+        return reports.EXPORTERS[form](reading)
+    # What reads traces, and what draws, is loaded for a page alone.
+    from worldwise.cli.watched.kept import traced
+    from worldwise.report.page.write import Material, to_html
+
+    explained, untold = traced(run)
+    return to_html(reading, Material(run, samples_of(run), explained, untold))
 
 
 def _chosen_text(reading: Reading, chosen: Sequence[Section], form: str) -> str:
