@@ -6,6 +6,7 @@ import importlib.resources
 import re
 import time
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -19,8 +20,12 @@ from selenium.webdriver.support.wait import WebDriverWait
 from browser import Browser
 from flames import FLAME_STACKS
 from pages import HOSTILE, hostile_run, large_page, page_of, traced
+from synthetic import write_run
 from worldwise.plan.case import Case
+from worldwise.read.lens import read_run
 from worldwise.report.flame import Renderer, flame_graph
+from worldwise.report.page.history import Measured, figures, sections
+from worldwise.report.page.write import Listed, to_index
 from worldwise.run.rundir import Run
 
 pytestmark = [pytest.mark.browser, pytest.mark.timeout(180)]
@@ -255,6 +260,31 @@ def test_it_is_accessible_in_the_dark(dark: Browser, tmp_path: Path) -> None:
     colour = dark.driver.find_element(By.TAG_NAME, "body").value_of_css_property("background-color")
     assert colour.startswith(("rgb(20, 23, 28", "rgba(20, 23, 28"))
     assert _violations(dark) == []
+
+
+def test_the_index_of_a_site(browser: Browser, tmp_path: Path) -> None:
+    case = Case("optee", "mbedtls-nist", "O2", "attestdiv", 3, 1)
+    other = replace(case, operation="keygen")
+    runs = [write_run(tmp_path, [case, other][: 1 + second], second=second) for second in (0, 1)]
+    measured = [Measured(read_run(run)) for run in runs]
+    # As if the second revision took longer.
+    reading = measured[1].reading
+    rows = tuple(row.model_copy(update={"median": row.median + 700, "max": row.max + 700}) for row in reading.rows)
+    run = reading.run.model_copy(update={"git": "fedcba9876543210"})
+    measured[1] = Measured(reading.model_copy(update={"rows": rows, "run": run}))
+    listed = [Listed.of(one.reading) for one in measured]
+    browser.open("index.html", to_index(listed, ["a-run: cannot be read"], sections(measured), figures(measured)))
+    picture(browser, tmp_path)
+    links = browser.driver.find_elements(By.CSS_SELECTOR, "tbody a")
+    assert [link.text for link in links] == [run.id for run in reversed(runs)]
+    steps = browser.driver.find_element(By.ID, "s-steps")
+    assert "worldwise 0123456789abc -> fedcba9876543" in steps.text and "+700" in steps.text
+    header = steps.find_elements(By.CSS_SELECTOR, "thead th")[7]
+    click(browser, header.find_element(By.TAG_NAME, "button"))
+    assert header.get_attribute("aria-sort") == "ascending"
+    assert browser.driver.find_elements(By.CSS_SELECTOR, "figure svg")
+    assert _violations(browser) == []
+    assert browser.complaints() == []
 
 
 def test_a_strangers_title_runs_nothing(browser: Browser, tmp_path: Path) -> None:

@@ -271,6 +271,38 @@ def _by_size(rows: Sequence[Row], colours: Mapping[str, str]) -> Iterable[Chart]
         yield _chart(title, text, spec, values)
 
 
+def over_runs(title: str, points: Sequence[tuple[str, str, float]], steps: Sequence[str]) -> Chart:
+    """Medians over runs, oldest first: each the run's id, a revision and the median; `steps` are runs that differ."""
+    values = [
+        {"run": visible(run), "revision": visible(revision), "median": median, "step": run in steps}
+        for run, revision, median in points
+    ]
+    least, most = min(median for _, _, median in points), max(median for _, _, median in points)
+    colour = {"condition": {"test": "datum.step", "value": "#d55e00"}, "value": "#0072b2"}
+    spec = {
+        "title": None,
+        "width": _WIDTH,
+        "height": 160,
+        "encoding": {
+            "x": {"field": "run", "type": "ordinal", "title": None, "axis": {"labelAngle": -30, "labelLimit": 180}},
+            "y": {
+                "field": "median",
+                "type": "quantitative",
+                "title": "instructions, median",
+                "scale": {"zero": False, "nice": True, "padding": 8},
+                "axis": {"format": ",d", "tickCount": 5},
+            },
+            "tooltip": _tooltip("run", "revision", "median"),
+        },
+        "layer": [
+            {"mark": {"type": "line", "interpolate": "step-after", "color": "#0072b2"}},
+            {"mark": {"type": "point", "filled": True, "size": 70, "opacity": 1}, "encoding": {"color": colour}},
+        ],
+    }
+    words = f"{len(points)} runs, from {count(least)} to {count(most)}; steps at {', '.join(steps)}."
+    return _chart(title, words, spec, values)
+
+
 def _named(row: Row) -> str:
     return f"{row.variant} at {row.place}"
 

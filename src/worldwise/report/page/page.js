@@ -178,6 +178,7 @@
   // Figures: drawn anew, with values, when they come into sight. The drawing that is there stays if that fails.
   const figures = new IntersectionObserver((seen) => {
     for (const { isIntersecting, target } of seen) {
+      // The index of a site has drawings alone.
       if (!isIntersecting || !window.vegaEmbed) continue;
       figures.unobserve(target);
       const again = make("div", { className: "chart" });

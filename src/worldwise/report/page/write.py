@@ -9,6 +9,7 @@ from typing import Any
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup, escape
 
+from worldwise import __version__
 from worldwise.base.outgoing import Prose, visible
 from worldwise.base.tables import Section, count
 from worldwise.read.models import Reading
@@ -80,6 +81,48 @@ def to_html(reading: Reading, material: Material) -> str:
             data=Markup(charts.in_page(content.rows_data(reading, measured))),
             includes=Markup(charts.in_page(content.includes_of(reading))),
             samples=Markup(charts.in_page([one.steps for one in measured])),
+            style=Markup(_part("page.css")),
+            script=Markup(_part("page.js")),
+        )
+    )
+
+
+@dataclass(frozen=True)
+class Listed:
+    """A run in the index of a site: what stands in its line."""
+
+    id: str
+    suite: str
+    started: str
+    state: str
+    cases: int
+    revision: str
+    lab: str
+
+    @classmethod
+    def of(cls, reading: Reading) -> "Listed":
+        """The line of a run that was read."""
+        run = reading.run
+        done = len({row.case for row in reading.rows} | {attempt.case for attempt in reading.attempts})
+        return cls(run.id, run.suite, run.started, run.state, done, f"{run.worldwise} {run.git[:13]}", run.lab[:12])
+
+
+def to_index(
+    runs: Sequence[Listed], unread: Sequence[str], history: Sequence[Section], drawn: Sequence[charts.Chart]
+) -> str:
+    """The index of a site: runs by suite, the newest first, each with a link to its page; and the history."""
+    suites: dict[str, list[Listed]] = {}
+    for one in reversed(runs):
+        suites.setdefault(one.suite, []).append(one)
+    return (
+        _environment()
+        .get_template("site.html.jinja")
+        .render(
+            suites=suites,
+            unread=unread,
+            history=history,
+            charts=drawn,
+            version=__version__,
             style=Markup(_part("page.css")),
             script=Markup(_part("page.js")),
         )
