@@ -11,7 +11,7 @@ from synthetic import make_suite, write_run
 from worldwise.plan.case import Case
 from worldwise.run.rundir import Run
 
-pytest_plugins = ["machines", "spread"]
+pytest_plugins = ["browsers", "machines", "spread"]
 
 # A shell that starts the tests in the background has Ctrl-C ignored, and so would they and all they start.
 signal.signal(signal.SIGINT, signal.default_int_handler)

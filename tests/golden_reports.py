@@ -399,7 +399,7 @@ def _plot_lines() -> Iterator[str]:
             yield f"    {len(rows)} rows from {rows[0]} to {rows[-1]}, SHA-256 {digest}"
 
 
-_READINGS: Mapping[str, Callable[[Path], Reading]] = {
+READINGS: Mapping[str, Callable[[Path], Reading]] = {
     "tee": _tee,
     "hashing": _hashing,
     "aes": _aes,
@@ -421,7 +421,7 @@ _SECTIONS: Mapping[str, Callable[[bool], Iterable[Section]]] = {
     "storage": _storage,
 }
 REPORTS: Mapping[str, Callable[[Path], str]] = {
-    **{name: functools.partial(_formats, make) for name, make in _READINGS.items()},
+    **{name: functools.partial(_formats, make) for name, make in READINGS.items()},
     **{name: functools.partial(_sections, draw) for name, draw in _SECTIONS.items()},
     "compare": _compare,
     "compare-gate": _gate,

@@ -31,7 +31,7 @@ _UNITS = (
 _MACHINES = "tests/machine/"
 _CAMPAIGNS = "tests/campaigns/"
 # In this order.
-_ROOMS = (_CAMPAIGNS, "tests/unit/", "tests/keycache/", "tests/browser/", "")
+_ROOMS = (_CAMPAIGNS, "tests/unit/", "tests/keycache/", "tests/browser/", "tests/tex/", "")
 _DURATIONS = Path(__file__).with_name("durations.json")
 # Seconds: what is quicker is not kept, and what is not kept is taken to need.
 _SHORT = 1.0
@@ -98,8 +98,8 @@ def ordered(found: Iterable[str]) -> list[str]:
     """The units in the order in which they begin.
 
     In an empty cache the first test that boots a machine has the lab made, which takes one processor: meanwhile the
-    others do what needs no lab. The key cache and the browser have roots of their own, which are made while the first
-    images are built. Then come the machines.
+    others do what needs no lab. The key cache, the browser and the TeX have roots of their own, which are made
+    while the first images are built. Then come the machines.
     """
     known = known_durations()
     units = list(dict.fromkeys(found))

@@ -27,6 +27,7 @@ exec socat UNIX-LISTEN:/pages/driver,fork TCP:127.0.0.1:9515,nodelay
 """
 # Chromium's own addition to the protocol.
 _GET_LOG = "getLog"
+_CDP = "cdp"
 _ARGUMENTS = (
     "--headless=new",
     # The root is the sandbox: no user namespaces in it, no network, no file of the host.
@@ -57,6 +58,10 @@ class Browser:
         """Show a file of that name (with the ending that says its type) as a user does, through its file: address."""
         (self.pages / name).write_text(text, encoding="utf-8")
         self.driver.get(f"file:///pages/{name}")
+
+    def devtools(self, command: str, **parameters: object) -> None:
+        """Give a command of Chromium's developer tools, such as `Emulation.setEmulatedMedia`."""
+        self.driver.execute(_CDP, {"cmd": command, "params": parameters})
 
     def complaints(self) -> list[str]:
         """Errors on the page's console since the last call."""
@@ -134,6 +139,7 @@ def _connect(process: subprocess.Popen[bytes], port: int, pages: Path) -> Remote
     # This names the driver that is there, so selenium looks for none to download.
     config = ClientConfig(remote_server_addr=f"http://127.0.0.1:{port}", timeout=60)
     connection = RemoteConnection(client_config=config, ignore_proxy=True)
+    connection.add_command(_CDP, "POST", "/session/$sessionId/goog/cdp/execute")  # type: ignore[no-untyped-call]
     connection.add_command(_GET_LOG, "POST", "/session/$sessionId/se/log")  # type: ignore[no-untyped-call]
     driver = Remote(command_executor=connection, options=options)
     driver.set_page_load_timeout(30)

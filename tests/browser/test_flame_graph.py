@@ -2,7 +2,6 @@
 """Flame graphs in a real browser: what is shown, and what clicking and searching does."""
 
 import re
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -22,21 +21,6 @@ from worldwise.report.flame import COLOURS, Renderer, colour, differential, flam
 pytestmark = [pytest.mark.browser, pytest.mark.timeout(120)]
 
 TOTAL = sum(FLAME_STACKS.values())
-
-
-@pytest.fixture(scope="session")
-def renderer() -> Renderer:
-    """The user's renderer, built if need be."""
-    return Renderer()
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    """One Chromium for all tests here."""
-    lab = open_lab(name="browser")
-    lab.ensure()
-    with chromium(lab) as running:
-        yield running
 
 
 @pytest.fixture

@@ -90,7 +90,7 @@ COMMANDS = dict(commands(cli.cli))
 def test_every_command_is_there() -> None:
     """If this fails, a command was dropped, or forgotten in the group."""
     known = {"run", "explain", "report", "compare", "plot", "list", "suites", "schema", "lab", "keycache"}
-    known |= {"cache", "doctor", "predict", "validation"}
+    known |= {"cache", "cite", "doctor", "predict", "site", "validation"}
     assert {words[0] for words in COMMANDS} == known
     below = {words for words in COMMANDS if len(words) > 1}
     assert {two for one, two in below if one == "lab"} == {"build", "status", "check", "enter", "relock", "clean"}
@@ -215,7 +215,10 @@ def test_a_run_whose_suite_was_changed_does_not_go_on(call: Call, runs_dir: Path
 
 def test_a_report_in_each_format(call: Call, whole_run: Run, tmp_path: Path) -> None:
     """If this fails, a format is broken, or is not the same in a file as on the screen."""
-    answers = {form: call("report", whole_run.path, "--format", form) for form in ("table", "json", "csv", "markdown")}
+    answers = {
+        form: call("report", whole_run.path, "--format", form)
+        for form in ("table", "html", "json", "csv", "markdown", "latex")
+    }
     for form, answer in answers.items():
         assert (answer.status, answer.err) == (0, ""), form
         path = tmp_path / form
@@ -520,7 +523,7 @@ def test_the_list_of_commands_says_what_they_say_of_themselves() -> None:
 
 def test_the_formats_are_those_that_reports_can_be_printed_in() -> None:
     """If this fails, `--format` offers what there is not, or hides what there is."""
-    assert ("table", *EXPORTERS) == options.FORMATS
+    assert ("table", "html", *EXPORTERS) == options.FORMATS
 
 
 @pytest.mark.parametrize(

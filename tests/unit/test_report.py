@@ -188,7 +188,7 @@ def test_markdown_tables_are_whole(reading: Reading) -> None:
 
 
 def test_exporters_by_name(reading: Reading) -> None:
-    assert set(EXPORTERS) == {"json", "csv", "markdown", "github-action-benchmark", "bencher"}
+    assert set(EXPORTERS) == {"json", "csv", "markdown", "latex", "github-action-benchmark", "bencher"}
     assert all(export(reading).endswith("\n") for export in EXPORTERS.values())
 
 

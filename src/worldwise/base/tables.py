@@ -18,6 +18,10 @@ class Table:
         """Whether a column holds names, not numbers."""
         return column < self.left or column in self.names
 
+    def whole_rows(self) -> list[list[str]]:
+        """The rows with an empty cell wherever one is shorter than the headers, as a figure of fewer clocks is."""
+        return [[*row, *[""] * (len(self.headers) - len(row))] for row in self.rows]
+
 
 @dataclass(frozen=True)
 class Section:

@@ -31,6 +31,8 @@ _COMMANDS = {
     "Look at what was measured": (
         Listed("report", "Print a run again: all of it, or some of its sections", "worldwise.cli.report:report"),
         Listed("compare", "Compare two runs, or two variants of one run", "worldwise.cli.compare:compare"),
+        Listed("site", "Write pages of all kept runs, with an index and a history", "worldwise.cli.site:site"),
+        Listed("cite", "Print a run's method paragraph, and BibTeX of all it measured", "worldwise.cli.cite:cite"),
         Listed("plot", "Draw the time, the memory and the flash that boards need", "worldwise.cli.plot:plot"),
     ),
     "See what there is": (

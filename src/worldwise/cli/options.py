@@ -13,9 +13,9 @@ from worldwise.base.errors import WorldwiseError
 if TYPE_CHECKING:
     from worldwise.plan.budget import Budget
 
-# The formats of a result. All but the first are names in worldwise.report.report.EXPORTERS, which takes too long to
-# load for a list of choices.
-FORMATS = ("table", "json", "csv", "markdown", "github-action-benchmark", "bencher")
+# The formats of a result. All but the first two are names in worldwise.report.report.EXPORTERS, which takes too long to
+# load for a list of choices; a page needs more than a reading.
+FORMATS = ("table", "html", "json", "csv", "markdown", "latex", "github-action-benchmark", "bencher")
 
 _Command = TypeVar("_Command", bound=Callable[..., Any])
 

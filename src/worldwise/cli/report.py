@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """`worldwise report`, and how `worldwise run` prints what it measured."""
 
+import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
@@ -17,6 +18,8 @@ from worldwise.cli.options import check_output, reading_options, runs_option, wa
 from worldwise.plan.budget import Budget
 from worldwise.read import lens
 from worldwise.read.models import Reading
+from worldwise.read.samples import samples_of
+from worldwise.report import latex
 from worldwise.report import report as reports
 from worldwise.report.answer import render_answer
 from worldwise.report.document import section_lines
@@ -25,8 +28,9 @@ from worldwise.report.terminal import print_section
 from worldwise.run.rundir import Run, open_run
 
 EXIT_OVER_BUDGET = 1
+HTML = "html"
 # Formats in which a part of a report can be printed.
-_OF_SECTIONS = ("table", "markdown")
+_OF_SECTIONS = ("table", "markdown", "latex")
 
 
 @dataclass(frozen=True)
@@ -82,9 +86,10 @@ def report(
       worldwise report latest --sections
       worldwise report latest --section budget --section 'price*'
       worldwise report 20260102 --format csv --output figures.csv
+      worldwise report latest --format html --output report.html
     """
     if parts and form not in _OF_SECTIONS:
-        raise click.UsageError(f"--section can be printed as {' or '.join(_OF_SECTIONS)}, not as {form}")
+        raise click.UsageError(f"--section can be printed as {', '.join(_OF_SECTIONS)}, not as {form}")
     run, limit = open_run(reference, runs), wanted_budget(budget)
     if listed:
         return _list_sections(lens.read_run(run, limit), full)
@@ -95,6 +100,8 @@ def show(run: Run, wanted: Wanted) -> int:
     """Print or write the reading of a run. Returns the exit status: 1 if a case failed or a budget is not met."""
     if wanted.output:
         check_output(wanted.output)
+    if wanted.form == HTML and not wanted.output and sys.stdout.isatty():
+        raise click.UsageError("--format html needs --output FILE: it is a page for a browser")
     reading = lens.read_run(run, wanted.budget)
     chosen = _chosen(reading, wanted) if wanted.parts else None
     if wanted.form == "table":
@@ -104,7 +111,7 @@ def show(run: Run, wanted: Wanted) -> int:
         else:
             _print_table(reading, outgoing.console(), wanted, chosen)
     else:
-        text = reports.EXPORTERS[wanted.form](reading) if chosen is None else _markdown(chosen)
+        text = _text(run, reading, wanted.form) if chosen is None else _chosen_text(reading, chosen, wanted.form)
         if wanted.output:
             with writing(wanted.output):
                 wanted.output.write_text(text, encoding="utf-8")
@@ -126,14 +133,27 @@ def _print_table(reading: Reading, console: Console, wanted: Wanted, chosen: lis
         reports.render(reading, console, wanted.full)
 
 
-def _markdown(chosen: Sequence[Section]) -> str:
+def _text(run: Run, reading: Reading, form: str) -> str:
+    if form != HTML:
+        return reports.EXPORTERS[form](reading)
+    # What reads traces, and what draws, is loaded for a page alone.
+    from worldwise.cli.watched.kept import traced
+    from worldwise.report.page.write import Material, to_html
+
+    explained, untold = traced(run)
+    return to_html(reading, Material(run, samples_of(run), explained, untold))
+
+
+def _chosen_text(reading: Reading, chosen: Sequence[Section], form: str) -> str:
+    if form == "latex":
+        return latex.tables(reading, chosen)
     return "\n\n".join("\n".join(section_lines(section)) for section in chosen) + "\n"
 
 
 def _chosen(reading: Reading, wanted: Wanted) -> list[Section]:
     """The sections that names and patterns choose, in order. Raises WorldwiseError if one of them matches none."""
     every = reports.sections(reading, full=True)
-    shown = {section.name: section for section in reports.sections(reading, wanted.full or wanted.form == "markdown")}
+    shown = {section.name: section for section in reports.sections(reading, wanted.full or wanted.form != "table")}
     names: set[str] = set()
     for part in wanted.parts:
         found = named_sections(every, part) or [one for one in every if fnmatchcase(one.name, part)]

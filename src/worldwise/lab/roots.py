@@ -56,6 +56,13 @@ ROOTS = {
             ("chromedriver", "chromium", "socat"),
         ),
         Root(
+            "tex",
+            "the TeX that the tests set LaTeX reports with",
+            paths.LAB / "tex.toml",
+            paths.LAB / "tex.lock.json",
+            ("pdflatex", "pdftoppm", "pdftotext"),
+        ),
+        Root(
             "keycache",
             "builds, tests and fuzzes the secure key cache",
             paths.LAB / "keycache.toml",

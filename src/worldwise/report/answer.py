@@ -54,7 +54,7 @@ def render_answer(reading: Reading, console: Console, command: str) -> None:
     `command` prints the whole report of the run, such as `worldwise report latest`.
     """
     print_prose(console, heading(reading), "bold")
-    for line in _measured(reading):
+    for line in measured_lines(reading):
         print_prose(console, line)
     found = answers(reading)
     rest = _rest(found, command)
@@ -68,7 +68,7 @@ def render_answer(reading: Reading, console: Console, command: str) -> None:
 
 def _answer_sections(reading: Reading, found: Sequence[Answer], rest: Sequence[str]) -> list[Section]:
     """The answers, cut to the room that the lines around them leave."""
-    fixed = [Section(heading(reading), None, [*_measured(reading), *rest])]
+    fixed = [Section(heading(reading), None, [*measured_lines(reading), *rest])]
     # One blank line stands behind the answers.
     room = SCREEN_LINES - _lines(fixed) - 1
     if not found:
@@ -105,7 +105,7 @@ def _smaller(blocks: Sequence[_Block]) -> tuple[int, _Block] | None:
     return None
 
 
-def _measured(reading: Reading) -> list[str]:
+def measured_lines(reading: Reading) -> list[str]:
     """How much was measured, and what failed."""
     done = len({row.case for row in reading.rows} | {attempt.case for attempt in reading.attempts})
     parts = [_number(done, "case") + " measured"]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Reports: one reading, shown as tables in a terminal or written as JSON, CSV or Markdown."""
+"""Reports: one reading, shown as tables in a terminal or written as JSON, CSV, Markdown or LaTeX."""
 
 import json
 from collections.abc import Callable, Iterable, Mapping
@@ -11,7 +11,7 @@ from worldwise.base.outgoing import csv_text, json_text
 from worldwise.base.tables import Section, Table, count
 from worldwise.read.models import CLOCKS, BudgetResult, Reading, Row
 from worldwise.read.order import in_reading_order
-from worldwise.report import counts, predicted, tracking
+from worldwise.report import counts, latex, predicted, tracking
 from worldwise.report.counts import label, tee_rows
 from worldwise.report.document import first_lines, section_lines
 from worldwise.report.tables import Answer, Columns, Group, declared_tables, named_sections
@@ -131,6 +131,11 @@ def to_markdown(reading: Reading) -> str:
     return "\n".join(lines) + "\n"
 
 
+def to_latex(reading: Reading) -> str:
+    """The full report as a LaTeX document, with the same numbers as in the terminal."""
+    return latex.document(reading, heading(reading), _provenance(reading), sections(reading, full=True))
+
+
 def to_github_action_benchmark(reading: Reading) -> str:
     """The medians, and bytes of memory, as github-action-benchmark reads them (`customSmallerIsBetter`)."""
     return tracking.to_github_action_benchmark(_figures(reading))
@@ -145,6 +150,7 @@ EXPORTERS: Mapping[str, Callable[[Reading], str]] = {
     "json": to_json,
     "csv": to_csv,
     "markdown": to_markdown,
+    "latex": to_latex,
     "github-action-benchmark": to_github_action_benchmark,
     "bencher": to_bencher,
 }

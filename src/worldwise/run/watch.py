@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Watching: runs a case once more with the emulator's plugin attached, and keeps the trace for `explain`."""
 
+import contextlib
 import gzip
 import hashlib
 import json
@@ -72,6 +73,8 @@ class Watcher:
     images: ImageStore
     emulator: Emulator
     notify: Callable[[str], None] = lambda _: None
+    # Without it a case without a kept trace is refused, and no machine is started.
+    may_run: bool = True
 
     def watch(
         self,
@@ -154,6 +157,8 @@ class Watcher:
         final = traces / digest[:16]
         with FileLock(traces / f".{digest[:16]}.lock"):
             if fresh or not _whole(final, digest):
+                if not self.may_run:
+                    raise WorldwiseError(f"{case.id}: no such trace is kept", "worldwise explain RUN makes one")
                 with tempfile.TemporaryDirectory(dir=traces, prefix=".watching-") as work:
                     directory = self._run(case, machine, attached(Path(work)), Path(work), digest)
                     shutil.rmtree(final, ignore_errors=True)
@@ -205,6 +210,15 @@ class Watcher:
             "thread-suspend": f"{symbol_address(machine.symbols['tee'], 'thread_state_suspend'):#x}",
             "thread-resume": f"{symbol_address(machine.symbols['tee'], 'thread_resume'):#x}",
         }
+
+
+def traced_records(cache: Path) -> frozenset[str]:
+    """The SHA-256 of the records of every trace that is kept: a case with the same records has a trace."""
+    found = set()
+    for path in sorted((cache / "traces").glob(f"[!.]*/{_MANIFEST}")):
+        with contextlib.suppress(OSError, ValueError, KeyError, TypeError):
+            found.add(str(files.parse_json(files.read_bytes(path, MOST_MANIFEST, path.parent))["files"][RECORDS]))
+    return frozenset(found)
 
 
 def is_flat(target: str) -> bool:

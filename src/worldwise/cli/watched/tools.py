@@ -72,7 +72,13 @@ class Session:
     """The tools that one call of a command needs, made once."""
 
     def __init__(
-        self, rules: Rules, fresh: bool, inline: bool = False, witness: int = 0, notes: Notes | None = None
+        self,
+        rules: Rules,
+        fresh: bool,
+        inline: bool = False,
+        witness: int = 0,
+        notes: Notes | None = None,
+        may_run: bool = True,
     ) -> None:
         notes = notes or Notes()
         note = notes.note
@@ -86,7 +92,7 @@ class Session:
         self.lab.require_entry()
         self.images = ImageStore(self.lab, note)
         self.emulator = Emulator(self.lab, note)
-        self.watcher = Watcher(self.lab, self.images, self.emulator, note)
+        self.watcher = Watcher(self.lab, self.images, self.emulator, note, may_run)
 
     def explainer(
         self, case: Case, run: Run | None, cores: Mapping[str, str] | None = None, whole: bool = False

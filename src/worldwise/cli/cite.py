@@ -1,0 +1,50 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""`worldwise cite`: what a paper says of a run, and what it cites."""
+
+from pathlib import Path
+
+import click
+
+from worldwise.base import outgoing
+from worldwise.base.toml_model import parse
+from worldwise.cli.options import check_output, format_option, output_option, runs_option, writing
+from worldwise.libraries.portable import MANIFEST, Manifest
+from worldwise.read import lens
+from worldwise.report.citing import FORMATS, cited
+from worldwise.run.rundir import Run, open_run
+
+
+@click.command()
+@click.argument("reference", metavar="[RUN]", default="latest")
+@format_option(FORMATS)
+@output_option
+@runs_option
+def cite(reference: str, form: str, output: Path | None, runs: Path) -> int:
+    """Print what a paper says of a run: the paragraph of its method section, and BibTeX of everything measured.
+
+    RUN is a directory, an id, the beginning of an id, or `latest`. Each entry has version, source and licence.
+
+    text is both, for reading; latex the paragraph with \\cite, bibtex the entries, as files for a paper.
+
+    \b
+      worldwise cite
+      worldwise cite latest --format latex --output method.tex
+      worldwise cite latest --format bibtex --output worldwise.bib
+    """
+    if output:
+        check_output(output)
+    run = open_run(reference, runs)
+    text = cited(lens.read_run(run), _own(run), form)
+    if output:
+        with writing(output):
+            output.write_text(text, encoding="utf-8")
+    else:
+        outgoing.echo(text, nl=False)
+    return 0
+
+
+def _own(run: Run) -> dict[str, tuple[Manifest, str]]:
+    """The user's own libraries that the run measured. Raises WorldwiseError if the text of one is spoilt."""
+    return {
+        entry.name: (parse(Manifest, entry.manifest, run.path / MANIFEST), entry.digest) for entry in run.manifest.own
+    }

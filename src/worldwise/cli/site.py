@@ -1,0 +1,64 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""`worldwise site`: all kept runs as pages, with an index and the history of their counts."""
+
+from pathlib import Path
+
+import click
+
+from worldwise.base import outgoing
+from worldwise.base.errors import WorldwiseError
+from worldwise.cli.options import runs_option, writing
+from worldwise.read import lens
+from worldwise.read.samples import samples_of
+from worldwise.run.rundir import list_runs
+
+
+@click.command()
+@click.argument("directory", type=click.Path(file_okay=False, path_type=Path))
+@runs_option
+def site(directory: Path, runs: Path) -> int:
+    """Write a page for each kept run into DIRECTORY, with an index and a history: files that any server can show.
+
+    The index has the runs by suite, and each step of a figure from one run to the next: before, after, what changed
+    (the lab, worldwise's revision, a library of your own), and, if the cache keeps traces of both, the functions that
+    caused it. What stands in DIRECTORY under the same names is written anew.
+
+    \b
+      worldwise site public
+      worldwise site public --runs elsewhere
+    """
+    # What reads traces, and what draws, takes long to load.
+    from worldwise.cli.watched.kept import traced
+    from worldwise.report.page import history
+    from worldwise.report.page.write import Listed, Material, to_html, to_index
+
+    found: list[history.Measured] = []
+    unread: list[str] = []
+    for listed in list_runs(runs):
+        try:
+            if listed.run is None:
+                raise WorldwiseError(listed.problem)
+            reading = lens.read_run(listed.run)
+            explained, untold = traced(listed.run)
+            page = to_html(reading, Material(listed.run, samples_of(listed.run), explained, untold))
+        except WorldwiseError as error:
+            unread.append(f"{listed.id}: {error.message}")
+            continue
+        _write(directory / f"{listed.id}.html", page)
+        own = {entry.name: entry.digest for entry in listed.run.manifest.own}
+        kept = {(one.explanation.case.id, one.explanation.measure): one.explanation for one in explained}
+        found.append(history.Measured(reading, own, kept))
+    if not found:
+        raise WorldwiseError(f"there is no run in {runs} that can be read.", "make one: worldwise run")
+    lines = [Listed.of(one.reading) for one in found]
+    _write(directory / "index.html", to_index(lines, unread, history.sections(found), history.figures(found)))
+    for line in unread:
+        outgoing.echo(f"left out: {line}", err=True)
+    return 0
+
+
+def _write(path: Path, text: str) -> None:
+    with writing(path):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, encoding="utf-8")
+    outgoing.echo(path)

@@ -1,0 +1,84 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""How to cite a run: the paragraph of a method section, and BibTeX of what was measured and what measured it."""
+
+import textwrap
+from collections.abc import Callable, Mapping, Sequence
+
+from worldwise.base.outgoing import visible
+from worldwise.libraries.portable import Manifest
+from worldwise.read.models import Reading
+from worldwise.report.latex import escaped
+from worldwise.report.measured import Component, included, libraries, samples_said, tools
+
+_WIDTH = 100
+FORMATS = ("text", "latex", "bibtex")
+
+# The user's own libraries of a run: name -> content of implementation.toml, SHA-256 of all files.
+Own = Mapping[str, tuple[Manifest, str]]
+
+
+def cited(reading: Reading, own: Own, form: str) -> str:
+    """The paragraph and the entries as text; the paragraph as LaTeX; or the entries as a .bib file."""
+    if form == "bibtex":
+        return _entries(reading, own)
+    if form == "latex":
+        return _wrapped(_paragraph(reading, own, escaped, lambda key: rf"~\cite{{{key}}}"), cut=False)
+    return f"{_wrapped(_paragraph(reading, own, visible, lambda key: f' [{key}]'))}\n{_entries(reading, own)}"
+
+
+def _wrapped(text: str, cut: bool = True) -> str:
+    return textwrap.fill(text, _WIDTH, break_long_words=False, break_on_hyphens=cut) + "\n"
+
+
+def _paragraph(reading: Reading, own: Own, shown: Callable[[str], str], cite: Callable[[str], str]) -> str:
+    """What a method section says; `shown` writes a text out, `cite` refers to an entry."""
+
+    def named(found: Sequence[Component]) -> str:
+        return "; ".join(f"{shown(one.text)}{cite(_key(one))}" for one in found)
+
+    run = reading.run
+    first, *others = tools(reading)
+    measured = libraries(reading, own)
+    sentences = [
+        f"Instruction counts were made with {named([first])}{shown(_revision(reading))}, run {shown(run.id)}, "
+        f"suite {shown(run.suite)}, on an emulated machine: {named(others)}",
+        shown(f"The lab with the SHA-256 {run.lab} pins all of these but worldwise") if run.lab else "",
+        shown(
+            "A count is the number of executed instructions between two readings of a counter that advances by one for "
+            "each; what the readings themselves cost is measured and subtracted, and interrupts inside a region count"
+        ),
+        shown(f"The statistics are over {samples_said(reading.rows)}") if reading.rows else "",
+        *(shown(f"The figures of {text}") for text in included(reading.rows)),
+        f"Measured were {named(measured)}" if measured else "",
+        shown(
+            "The same lab gives the same counts on every host, to the last digit; they are no cycles and no times, "
+            "which depend on a core's pipeline, caches and memory"
+        ),
+    ]
+    return " ".join(f"{one.rstrip('.')}." for one in sentences if one)
+
+
+def _revision(reading: Reading) -> str:
+    return f" (revision {reading.run.git})" if reading.run.git else ""
+
+
+def _key(one: Component) -> str:
+    return one.key if one.key == "worldwise" else f"worldwise-{one.key}"
+
+
+def _entries(reading: Reading, own: Own) -> str:
+    found = {one.key: one for one in [*tools(reading), *libraries(reading, own)]}
+    return "\n".join(_entry(one) for one in found.values())
+
+
+def _entry(one: Component) -> str:
+    version = f"Version {one.version}. " if one.version else ""
+    note = f"{version}{one.source[:1].upper()}{one.source[1:]}. Licence: {one.licence}."
+    # A second pair of braces keeps capitals as they are.
+    return (
+        f"@misc{{{_key(one)},\n"
+        f"  key = {{{{{escaped(one.title)}}}}},\n"
+        f"  title = {{{{{escaped(one.title)}}}}},\n"
+        f"  note = {{{escaped(note)}}},\n"
+        "}\n"
+    )

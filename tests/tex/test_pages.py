@@ -1,0 +1,120 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""LaTeX reports, set by a TeX: they compile without edits, and the page says what the report says."""
+
+import functools
+import re
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from board_reading import board_reading
+from worldwise.base.tables import Section, Table
+from worldwise.lab.lab import Lab, open_lab
+from worldwise.lab.sandbox.lending import lent
+from worldwise.plan.budget import parse_budget
+from worldwise.read.lens import read_run
+from worldwise.read.models import Reading
+from worldwise.report.citing import cited
+from worldwise.report.latex import PREAMBLE, document, tables
+from worldwise.report.report import sections, to_latex
+from worldwise.run.rundir import Run
+
+# The first has the root made, which takes minutes.
+pytestmark = [pytest.mark.tex, pytest.mark.timeout(600)]
+
+
+@pytest.fixture(scope="module")
+def tex() -> Lab:
+    """The root with a TeX, made if need be."""
+    lab = open_lab(name="tex")
+    lab.ensure()
+    return lab
+
+
+@pytest.fixture(scope="module")
+def reading(whole_run: Run) -> Reading:
+    return read_run(whole_run, parse_budget("5ms@2GHz"))
+
+
+Typeset = Callable[..., str]
+
+
+@pytest.fixture
+def typeset(tex: Lab, tmp_path: Path) -> Typeset:
+    """Sets a document, and gives the text that stands on its pages. TeX stops at the first error."""
+    return functools.partial(_typeset, tex, tmp_path)
+
+
+def _typeset(tex: Lab, folder: Path, text: str, **beside: str) -> str:
+    (folder / "report.tex").write_text(text, encoding="utf-8")
+    for name, content in beside.items():
+        (folder / name.replace("_", ".")).write_text(content, encoding="utf-8")
+    latex = "pdflatex -interaction=nonstopmode -halt-on-error report.tex"
+    bibtex = "bibtex report && " if "\\bibliography{" in text else ""
+    with lent([folder]):
+        tex.run(
+            ["sh", "-c", f"{latex} && {bibtex}{latex} && {latex} && pdftotext -layout report.pdf"],
+            binds=[(folder, "/work", "rw")],
+            chdir="/work",
+            timeout=300,
+        )
+    log = (folder / "report.log").read_text(encoding="latin-1")
+    assert not re.findall(r"^(?:Overfull \\hbox.*|LaTeX Warning: (?:Ref|Cit|There).*)", log, re.MULTILINE)
+    # A thin space between groups of digits is a space there.
+    return " ".join((folder / "report.txt").read_text(encoding="utf-8").split())
+
+
+def test_a_run_of_the_tee_compiles_and_says_its_figures(typeset: Typeset, reading: Reading) -> None:
+    """If this fails, a researcher has to mend the table before the paper compiles."""
+    page = typeset(to_latex(reading))
+    for part in (
+        "A synthetic run (run 20260102T030400Z-synthetic, complete)",
+        "240 000 005",
+        "2 400.6",
+        "EXCEEDS",
+        "counted exactly under emulation",
+        "n = 4 samples after 1 first call and 2 warm-up calls",
+        "worldwise 0.1.0, QEMU 10.0",
+        "It does not fit: 8 of 12 exceed it.",
+    ):
+        assert part in page, part
+
+
+def test_boards_compile(typeset: Typeset) -> None:
+    """If this fails, the widest tables run over the margin, or a symbol is missing."""
+    page = typeset(to_latex(board_reading()))
+    assert "p256-cortex-m4-O2" in page
+    assert "12 400 000" in page
+
+
+def test_a_strangers_words_stand_there_as_they_are(typeset: Typeset, reading: Reading) -> None:
+    """If this fails, a run from somebody else makes TeX read a file, or stop."""
+    words = r"\input{/etc/passwd} 50% & $x_1^2$ #1 ~ `a' a--b [1] {x} |<>|" + " é 中"
+    table = Table([words, "n"], [[words, words], ["[2]", "1"], [words[:20], "*2"]], 1)
+    page = typeset(document(reading, words, words, [Section(words, table, [words]), Section("x", None, [words])]))
+    assert page.count(r"\input{/etc/passwd}") >= 5
+    assert "root:" not in page
+    for part in ("[U+4E2D]", "a--b", "|<>|", "[2]", "*2"):
+        assert part in page, part
+
+
+def test_single_tables_stand_in_a_paper_with_what_it_cites(typeset: Typeset, reading: Reading) -> None:
+    """If this fails, `--section` or `cite` gives what no paper can take in."""
+    chosen = [one for one in sections(reading) if one.name in ("budget", "sign-attestdiv")]
+    paper = (
+        f"\\documentclass[landscape]{{article}}\n\\usepackage[margin=15mm]{{geometry}}\n{PREAMBLE}"
+        "\\begin{document}\n\\sloppy \\input{method.tex}\n"
+        "See Table~\\ref{tab:budget}.\n\\input{tables.tex}\n\\bibliographystyle{plain}\\bibliography{entries}\n"
+        "\\end{document}\n"
+    )
+    page = typeset(
+        paper,
+        method_tex=cited(reading, {}, "latex"),
+        tables_tex=tables(reading, chosen),
+        entries_bib=cited(reading, {}, "bibtex"),
+    )
+    assert re.search(r"worldwise 0\.1\.0 \[\d\]", page)
+    assert "[?]" not in page
+    assert "Version 1:10.0. Debian package qemu-system-arm. Licence: GPL-2.0-or-later." in page
+    assert "See Table 2." in page

@@ -1,0 +1,103 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Reports as LaTeX, without a TeX; tests/tex sets the pages."""
+
+import re
+
+import pytest
+
+from board_reading import board_reading
+from worldwise.base.outgoing import Prose
+from worldwise.base.tables import Section, Table
+from worldwise.plan.budget import parse_budget
+from worldwise.read.lens import read_run
+from worldwise.read.models import Reading
+from worldwise.report.latex import PREAMBLE, escaped, tables
+from worldwise.report.report import sections, to_latex
+from worldwise.run.rundir import Run
+
+
+@pytest.fixture(scope="module")
+def reading(whole_run: Run) -> Reading:
+    return read_run(whole_run, parse_budget("5ms@2GHz"))
+
+
+def of(table: Table, reading: Reading, title: str = "A title") -> str:
+    return tables(reading, [Section(title, table, name="a-name")])
+
+
+@pytest.mark.parametrize(
+    ("text", "wanted"),
+    [
+        (r"\input{/etc/passwd}", r"\textbackslash{}input\{/etc/passwd\}"),
+        ("50 % & $x_1^2$ #1 ~", r"50 \% \& \$x\_1\textasciicircum{}2\$ \#1 \textasciitilde{}"),
+        ("a--b,,c''", "a-{}-b,{},c'{}'"),
+        ("± × é 中", r"\textpm{} \texttimes{} é [U+4E2D]"),
+        ("\x1b[31m", r"\textbackslash{}x1b[31m"),
+        ("a\nb", "a b"),
+        ("no `code`", r"no \textasciigrave{}code\textasciigrave{}"),
+        (Prose("run `a_b`"), r"run \texttt{a\_b}"),
+    ],
+)
+def test_text_is_set_as_it_is(text: str, wanted: str) -> None:
+    """If this fails, a name changes what TeX does, or a document does not compile."""
+    assert escaped(text) == wanted
+
+
+def test_numbers_are_siunitx_and_all_else_is_text(reading: Reading) -> None:
+    """If this fails, siunitx stops at a dash, or a column's points do not stand below each other."""
+    rows = [["x", "1,234,567.5", "-12", "fits"], ["y", "-", "3.25", ""]]
+    text = of(Table(["name", "median\ninstr", "change", "verdict"], rows, 1), reading)
+    assert r"\begin{longtable}{@{}lS[table-format=7.1]S[table-format=-2.2]r@{}}" in text
+    assert r"{x} & 1234567.5 & -12 & {fits} \\" in text
+    assert r"{y} & {-} & 3.25 & {} \\" in text
+    assert r"{\shortstack[r]{median\\instr}}" in text
+
+
+def test_a_short_row_and_a_long_name_are_set_too(reading: Reading) -> None:
+    """If this fails, TeX stops for want of a cell, or a name runs over the margin."""
+    name = "sign curve=secp256r1,size=48B,memory=allocated"
+    text = of(Table(["measure", "us", "us"], [[name, "1"]], 1), reading)
+    assert "p{19em}" in text
+    assert r"{sign curve=\allowbreak{}secp256r1,\allowbreak{}size=\allowbreak{}48B,\allowbreak{}memory" in text
+    assert r" & 1 & {} \\" in text
+
+
+def test_a_caption_says_what_the_method_section_must(reading: Reading) -> None:
+    """If this fails, a table that is torn from its report does not say what its figures are."""
+    section = next(one for one in sections(reading) if one.name == "sign-attestdiv")
+    caption = " ".join(re.findall(r"\\caption\{(.*)\}\\label", tables(reading, [section])))
+    for part in (
+        "instructions executed, counted exactly",
+        "n = 4 samples after 1 first call and 2 warm-up calls",
+        "sign at ta: SHA-256 of the input and the signature, inside the TA",
+        "sign at client: the client's whole TEEC",
+        "Lab " + "a" * 64,
+        "worldwise 0.1.0, QEMU 10.0",
+    ):
+        assert part in caption, part
+    # Not of measures that the table has not.
+    assert "keygen at" not in caption
+
+
+def test_a_document_has_every_table_once(reading: Reading) -> None:
+    """If this fails, a table is missing, or two have one label."""
+    text = to_latex(reading)
+    wanted = [one.name for one in sections(reading, full=True) if one.table and one.table.rows]
+    assert re.findall(r"\\label\{tab:(.*)\}\\\\", text) == wanted
+    assert PREAMBLE in text
+    assert text.startswith(r"\documentclass") and text.endswith("\\end{document}\n")
+
+
+def test_single_tables_say_what_they_need(reading: Reading) -> None:
+    """If this fails, who puts a table into a paper has to guess the packages."""
+    text = tables(reading, [one for one in sections(reading) if one.name == "budget"])
+    assert r"\documentclass" not in text
+    assert all(f"% {line}" in text for line in PREAMBLE.splitlines())
+    assert "It does not fit: 8 of 12 exceed it." in text
+
+
+def test_boards_have_their_memory_in_bytes() -> None:
+    """If this fails, a family's tables do not reach LaTeX."""
+    text = to_latex(board_reading())
+    assert r"{\shortstack[r]{flash\\bytes}}" in text
+    assert "{p256-cortex-m4-O2}" in text
