@@ -172,6 +172,17 @@ def test_the_serial_never_goes_back(desk: Desk) -> None:
     assert "is no number" in desk.fails("authority", "office", "enrol", "alice", "--random")
 
 
+def test_the_next_authority_goes_on_with_later_serials(desk: Desk) -> None:
+    """Its clock may be behind that of the one before."""
+    serial = desk.folder / "office" / "serial"
+    serial.write_text(f"{int(serial.read_text()) + 10**12}\n")
+    desk.done("authority", "office", "enrol", "alice", "--random")
+    desk.done("authority", "next", "init")
+    desk.done("authority", "office", "hand-on", "next")
+    desk.done("authority", "next", "enrol", "alice", "--random")
+    assert int((desk.folder / "next" / "serial").read_text()) > int(serial.read_text())
+
+
 def test_an_enrolled_key_is_replaced(desk: Desk, server: Server) -> None:
     (desk.folder / "key").write_bytes(ALICE)
     desk.done("authority", "office", "enrol", "alice", "--in", "key")
