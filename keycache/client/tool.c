@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* keycache: the command line tool. */
 #include <errno.h>
+#include <fcntl.h>
 #include <getopt.h>
 #include <openssl/crypto.h>
 #include <openssl/rand.h>
@@ -134,9 +135,17 @@ int tool_read(struct job *job, bool hex)
 	return DONE;
 }
 
+/* A new file is for its user alone: what comes may be a key. */
+static FILE *open_output(const char *path)
+{
+	int file = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+
+	return file < 0 ? NULL : fdopen(file, "w");
+}
+
 int tool_write(const struct job *job, bool hex)
 {
-	FILE *file = job->out ? fopen(job->out, "we") : stdout;
+	FILE *file = job->out ? open_output(job->out) : stdout;
 	bool good = true;
 
 	if (!file)

@@ -213,11 +213,15 @@ def test_a_key_that_is_handed_over(desk: Desk, server: Server) -> None:
     assert "--for: goes with --generate, and with --out" in desk.fails(*generate)
     desk.done(*generate, "--statement", "asked")
     assert "--out: missing" in desk.fails("enrol", "asked")
+    # The statement is good once: where the key cannot be written, it is not made.
+    assert "No such file" in desk.fails("enrol", "asked", "--out", "missing/parcel")
     desk.done("enrol", "asked", "--out", "parcel")
     take = ("handover", "parcel", "--device", "office/device.device")
     key = desk.done(*take, "--client-key", "client.pem")
     assert len(key) == 32
-    (desk.folder / "alice").write_bytes(key)
+    desk.done(*take, "--client-key", "client.pem", "--out", "alice")
+    assert (desk.folder / "alice").read_bytes() == key
+    assert not (desk.folder / "alice").stat().st_mode & 0o077
     desk.done("authority", "office", "enrol", "bob", "--in", "alice", "--use", RELAYED)
     payload = payload_tool(desk, "seal", "alice", "alice", given=PLAIN)
     with server.connect("broker") as broker:
