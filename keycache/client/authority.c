@@ -47,7 +47,8 @@ static int give_passphrase(char *text, int size, int twice, void *file_name)
 	char *got;
 
 	if (!file_name)
-		return EVP_read_pw_string(text, size, "Passphrase of the authority: ", twice) ? -1 : (int)strlen(text);
+		return EVP_read_pw_string(text, size, "Passphrase of the private key: ", twice) ? -1
+												: (int)strlen(text);
 	file = fopen(file_name, "re");
 	got = file ? fgets(text, size, file) : NULL;
 	if (file)
