@@ -416,6 +416,9 @@ static int enrol(struct job *job, struct authority *authority)
 		problem = keycache_use_read(job->terms.use, strlen(job->terms.use), &wish.restrictions);
 	if (problem)
 		return tool_usage("--use", problem);
+	/* What is wrapped so that the normal world does not see it leaves the TEE only if that was asked for. */
+	if (!keycache_use_has(job->terms.use, "get"))
+		wish.restrictions |= KEYCACHE_NO_GET;
 	if (job->at_once && job->terms.keep)
 		return tool_usage("--keep", "not with --at-once");
 	if (job->receiver && (!job->generate || (!job->out && !job->statement)))

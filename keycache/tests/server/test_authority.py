@@ -140,7 +140,7 @@ def test_statements_are_carried_and_good_once(desk: Desk, server: Server, anothe
     desk.done("enrol", "2", "--keep", "1000", "--expire", "500")
     with server.connect() as admin:
         info = about(admin, "alice")
-        assert (info["enrolled"], info["previous"], info["use"]) == (1, 0, b"seal,open,from,to,get")
+        assert (info["enrolled"], info["previous"], info["use"]) == (1, 0, b"seal,open,from,to")
         assert admin.ask("TTL", "alice") == 500
         assert admin.ask("GET", "nobody") is None
     for number in ("1", "2"):
@@ -170,6 +170,20 @@ def test_the_serial_never_goes_back(desk: Desk) -> None:
     assert int(serial.read_text()) == last + 10**12 + 1
     serial.write_text("soon\n")
     assert "is no number" in desk.fails("authority", "office", "enrol", "alice", "--random")
+
+
+def test_an_enrolled_key_is_got_only_if_that_was_asked_for(desk: Desk) -> None:
+    """The fixture's server has --allow-get."""
+    enrol = ("authority", "office", "enrol", "alice", "--random")
+    for words, use in (
+        ((), "seal,open,from,to"),
+        (("--named",), "seal,open,from,to,named"),
+        (("--use", "seal,open,from,to,Get"), "seal,open,from,to,get"),
+        (("--use", "open,get", "--named"), "open,get,named"),
+        (("--use", "open"), "open"),
+    ):
+        desk.done(*enrol, *words)
+        assert f"use:{use}\n".encode() in desk.done("keyinfo", "alice")
 
 
 def test_the_next_authority_goes_on_with_later_serials(desk: Desk) -> None:
