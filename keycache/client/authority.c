@@ -47,7 +47,8 @@ static int give_passphrase(char *text, int size, int twice, void *file_name)
 	char *got;
 
 	if (!file_name)
-		return EVP_read_pw_string(text, size, "Passphrase of the authority: ", twice) ? -1 : (int)strlen(text);
+		return EVP_read_pw_string(text, size, "Passphrase of the private key: ", twice) ? -1
+												: (int)strlen(text);
 	file = fopen(file_name, "re");
 	got = file ? fgets(text, size, file) : NULL;
 	if (file)
@@ -263,20 +264,20 @@ void authority_devices(const struct authority *authority,
 		(void)closedir(folder);
 }
 
-/* The time in microseconds, but more than any before: written down before it is used. */
-static bool next_serial(const struct authority *authority, uint64_t *serial)
+/* The time in microseconds, but more than any before and than `last`: written down before it is used. */
+static bool next_serial(const struct authority *authority, uint64_t last, uint64_t *serial)
 {
 	char path[AUTHORITY_PATH_BYTES];
 	char new_path[AUTHORITY_PATH_BYTES];
 	struct timespec now;
-	uint64_t last = 0;
+	uint64_t noted = 0;
 	FILE *file;
 
 	path_of(path, authority->folder, "serial", "");
 	path_of(new_path, authority->folder, "serial", ".new");
 	file = fopen(path, "re");
 	if (file) {
-		int read = fscanf(file, "%" SCNu64, &last);
+		int read = fscanf(file, "%" SCNu64, &noted);
 
 		(void)fclose(file);
 		if (read != 1)
@@ -287,6 +288,7 @@ static bool next_serial(const struct authority *authority, uint64_t *serial)
 	}
 	(void)clock_gettime(CLOCK_REALTIME, &now);
 	*serial = now.tv_sec < 0 ? 0 : (uint64_t)now.tv_sec * 1000000 + (uint64_t)now.tv_nsec / 1000;
+	last = noted > last ? noted : last;
 	if (*serial <= last)
 		*serial = last + 1;
 	(void)unlink(new_path);
@@ -301,13 +303,18 @@ static bool next_serial(const struct authority *authority, uint64_t *serial)
 bool authority_trust(const struct authority *next, struct authority *signer, const uint8_t device[KEYCACHE_POINT_BYTES],
 		     struct keycache_trust *statement)
 {
+	uint64_t unused;
+
 	*statement = (struct keycache_trust){ .format = KEYCACHE_STATEMENT_FORMAT };
 	memcpy(statement->signer, next->signer, sizeof(statement->signer));
 	memcpy(statement->backup, next->backup, sizeof(statement->backup));
-	if (!next_serial(signer ? signer : next, &statement->serial) || !point_digest(statement->device, device))
+	if (!next_serial(signer ? signer : next, 0, &statement->serial) || !point_digest(statement->device, device))
 		return false;
 	if (!signer)
 		return true;
+	/* What the next one says from now on must be later than all that this one has said: its clock may be another. */
+	if (!next_serial(next, statement->serial, &unused))
+		return false;
 	return need_pair(signer, &signer->signer_pair, "signer") &&
 	       (point_sign(statement->signature, signer->signer_pair, statement,
 			   offsetof(struct keycache_trust, signature)) ||
@@ -349,8 +356,8 @@ bool authority_enrolment(struct authority *authority, const struct enrolment_wis
 						  .flags = (uint8_t)flags,
 						  .at_once = wish->at_once };
 	memcpy(statement->id, wish->id, statement->id_length);
-	if (!need_pair(authority, &authority->signer_pair, "signer") || !next_serial(authority, &statement->serial) ||
-	    !point_digest(statement->device, device))
+	if (!need_pair(authority, &authority->signer_pair, "signer") ||
+	    !next_serial(authority, 0, &statement->serial) || !point_digest(statement->device, device))
 		return false;
 	if (!wish->key && wish->client)
 		memcpy(statement->point, wish->client, sizeof(statement->point));

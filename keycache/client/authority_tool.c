@@ -35,17 +35,51 @@ static int fail(const char *what, const char *why)
 	return FAILED;
 }
 
+/* A file that is written: one of this name that is there already stays until the new one is whole. */
+struct output {
+	const char *name;
+	FILE *file;
+	bool good;
+	char path[TOOL_PATH_BYTES];
+};
+
+static int begin_output(struct output *output, const char *name)
+{
+	*output = (struct output){ .name = name, .good = true };
+	if (snprintf(output->path, sizeof(output->path), "%s.new", name) >= (int)sizeof(output->path))
+		return fail(name, strerror(ENAMETOOLONG));
+	output->file = fopen(output->path, "we");
+	return output->file ? DONE : fail(output->path, strerror(errno));
+}
+
+static bool add_output(struct output *output, const void *data, size_t size)
+{
+	output->good = output->good && fwrite(data, 1, size, output->file) == size;
+	return output->good;
+}
+
+/* With a code that is an error nothing stays of it. */
+static int end_output(struct output *output, int code)
+{
+	output->good = output->good && !fflush(output->file) && !fsync(fileno(output->file));
+	if (fclose(output->file))
+		output->good = false;
+	if (!code && (!output->good || rename(output->path, output->name)))
+		code = fail(output->name, strerror(errno));
+	if (code)
+		(void)unlink(output->path);
+	return code;
+}
+
 static int write_file(const char *path, const void *data, size_t size)
 {
-	FILE *file = fopen(path, "we");
-	bool good;
+	struct output output;
+	int code = begin_output(&output, path);
 
-	if (!file)
-		return fail(path, strerror(errno));
-	good = fwrite(data, 1, size, file) == size;
-	if (fclose(file) || !good)
-		return fail(path, strerror(errno));
-	return DONE;
+	if (code)
+		return code;
+	(void)add_output(&output, data, size);
+	return end_output(&output, DONE);
 }
 
 /* To be freed; NULL, and it was said why. */
@@ -135,19 +169,28 @@ static int send_file(struct job *job, size_t size,
 static int send_enrolment(struct job *job, struct keycache *handle, const void *bytes)
 {
 	struct parcel parcel;
+	struct output output;
 	size_t size = sizeof(parcel.handover);
-	int code;
+	bool hands_over;
+	int code = DONE;
 
 	memcpy(&parcel.statement, bytes, sizeof(parcel.statement));
-	if (!point_is_none(parcel.statement.point) && parcel.statement.kind == KEYCACHE_GENERATED && !job->out)
+	hands_over = !point_is_none(parcel.statement.point) && parcel.statement.kind == KEYCACHE_GENERATED;
+	if (hands_over && !job->out)
 		return tool_usage("--out", "missing: a key is to be handed over, and this is its only copy");
+	/* Before the key is made: a statement is good once. */
+	if (hands_over)
+		code = begin_output(&output, job->out);
+	if (code)
+		return code;
 	code = tool_report(handle, keycache_enrol(handle, bytes, sizeof(parcel.statement), &job->terms,
 						  &parcel.handover, &size));
-	if (code || !size)
+	if (!code && size != (hands_over ? sizeof(parcel.handover) : 0))
+		code = fail("the server", "what it hands over is no key");
+	if (!hands_over)
 		return code;
-	if (size != sizeof(parcel.handover))
-		return fail("the server", "what it hands over is no key");
-	return write_file(job->out, &parcel, sizeof(parcel));
+	(void)add_output(&output, &parcel, sizeof(parcel));
+	return end_output(&output, code);
 }
 
 int verb_enrol(struct job *job)
@@ -201,39 +244,23 @@ int verb_handover(struct job *job)
 	return code ? code : tool_write(job, true);
 }
 
-struct backing_up {
-	FILE *file;
-	bool good;
-};
-
 static bool write_part(const void *part, size_t size, void *context)
 {
-	struct backing_up *to = context;
-
-	to->good = fwrite(part, 1, size, to->file) == size;
-	return to->good;
+	return add_output(context, part, size);
 }
 
-/* An older backup of the same name stays until this one is whole. */
 static int back_up_to(struct job *job, struct keycache *handle)
 {
-	struct backing_up to = { .good = true };
-	char path[TOOL_PATH_BYTES];
-	int code;
+	struct output to = { .file = stdout, .good = true };
+	int code = job->out ? begin_output(&to, job->out) : DONE;
 
-	(void)snprintf(path, sizeof(path), "%s.new", job->out ? job->out : "");
-	to.file = job->out ? fopen(path, "we") : stdout;
-	if (!to.file)
-		return fail(path, strerror(errno));
+	if (code)
+		return code;
 	code = tool_report(handle, keycache_backup(handle, write_part, &to));
-	if (fflush(to.file) || (job->out && fsync(fileno(to.file))))
-		to.good = false;
-	if (job->out && fclose(to.file))
-		to.good = false;
-	if (!code && (!to.good || (job->out && rename(path, job->out))))
+	if (job->out)
+		return end_output(&to, code);
+	if (!code && (!to.good || fflush(stdout)))
 		code = fail("the output", strerror(errno));
-	if (code && job->out)
-		(void)unlink(path);
 	return code;
 }
 
@@ -389,6 +416,9 @@ static int enrol(struct job *job, struct authority *authority)
 		problem = keycache_use_read(job->terms.use, strlen(job->terms.use), &wish.restrictions);
 	if (problem)
 		return tool_usage("--use", problem);
+	/* What is wrapped so that the normal world does not see it leaves the TEE only if that was asked for. */
+	if (!keycache_use_has(job->terms.use, "get"))
+		wish.restrictions |= KEYCACHE_NO_GET;
 	if (job->at_once && job->terms.keep)
 		return tool_usage("--keep", "not with --at-once");
 	if (job->receiver && (!job->generate || (!job->out && !job->statement)))

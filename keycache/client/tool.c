@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* keycache: the command line tool. */
 #include <errno.h>
+#include <fcntl.h>
 #include <getopt.h>
 #include <openssl/crypto.h>
 #include <openssl/rand.h>
@@ -52,6 +53,7 @@ static const char help[] = "usage: keycache [options] VERB ...\n"
 			   "    --fingerprint HEX, --yes   what the device's must be; do not ask\n"
 			   "  authority DIR enrol ID  give ID a key: from stdin, --in, --random, or --generate in the\n"
 			   "                          TEE; with --use, --named, --keep, --expire, --bytes as above\n"
+			   "                          (but for get only if --use has it)\n"
 			   "    --for FILE            with --generate: the client's public key, who is handed the key\n"
 			   "                          over; what it gets is written to --out\n"
 			   "    --at-once             no previous key stays, whoever asks for it\n"
@@ -76,7 +78,7 @@ static const char help[] = "usage: keycache [options] VERB ...\n"
 			   "  --name NAME                  in the server's certificate, if it is not the host\n"
 			   "  --cacert FILE, --cert FILE, --key FILE\n"
 			   "  --demo DIR --as NAME         these three from what demo-ca made [--as admin]\n"
-			   "  --in FILE, --out FILE        in place of stdin and stdout\n"
+			   "  --in FILE, --out FILE        in place of stdin and stdout (a new file: 0600)\n"
 			   "  --hex                        keys and messages as hexadecimal digits\n"
 			   "\n"
 			   "Exit codes: 0 done, 1 no (no such key, or no right to it; not genuine), 2 usage,\n"
@@ -134,9 +136,17 @@ int tool_read(struct job *job, bool hex)
 	return DONE;
 }
 
+/* A new file is for its user alone: what comes may be a key. */
+static FILE *open_output(const char *path)
+{
+	int file = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+
+	return file < 0 ? NULL : fdopen(file, "w");
+}
+
 int tool_write(const struct job *job, bool hex)
 {
-	FILE *file = job->out ? fopen(job->out, "we") : stdout;
+	FILE *file = job->out ? open_output(job->out) : stdout;
 	bool good = true;
 
 	if (!file)

@@ -60,6 +60,17 @@ static inline const char *keycache_use_read(const char *list, size_t size, uint3
 	return NULL;
 }
 
+/* Whether a list that keycache_use_read takes has a word. */
+static inline bool keycache_use_has(const char *list, const char *word)
+{
+	for (const char *text = list; text; text = strchr(text, ',')) {
+		text += *text == ',';
+		if (keycache_use_is(text, strcspn(text, ","), word))
+			return true;
+	}
+	return false;
+}
+
 /* And back, of a record's flags. */
 #define KEYCACHE_USE_BYTES 32
 static inline void keycache_use_write(char text[KEYCACHE_USE_BYTES], uint32_t flags)

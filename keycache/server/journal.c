@@ -192,9 +192,10 @@ bool journal_replace(struct journal *journal, const struct buffer *all)
 	}
 	/*
 	 * The new log has the name now, and goes on. Should power be lost before the disk knows the name, the old one is read
-	 * again: what its owner makes of older entries is the owner's affair.
+	 * again: so journal_sync() says nothing good of later entries before it does.
 	 */
-	if (fsync(journal->directory))
+	journal->unnamed = fsync(journal->directory);
+	if (journal->unnamed)
 		journal->counts.failures++;
 	(void)close(journal->file);
 	journal->file = file;
@@ -223,6 +224,14 @@ bool journal_write(struct journal *journal)
 	return true;
 }
 
+/* Whether the disk knows that this file has the name. */
+static bool is_named(struct journal *journal)
+{
+	if (journal->unnamed)
+		journal->unnamed = fsync(journal->directory);
+	return !journal->unnamed;
+}
+
 bool journal_sync(struct journal *journal)
 {
 	bool good = journal_write(journal);
@@ -230,7 +239,7 @@ bool journal_sync(struct journal *journal)
 	if (journal->file < 0 || !journal->unsynced)
 		return true;
 	journal->unsynced = false;
-	if (fdatasync(journal->file)) {
+	if (fdatasync(journal->file) || !is_named(journal)) {
 		journal->counts.failures++;
 		return false;
 	}

@@ -35,6 +35,7 @@ struct journal {
 	int file;      /* -1: there is none, and nothing is written */
 	struct buffer new;
 	bool unsynced;
+	bool unnamed; /* it was written anew, and the disk may not know yet that it has the name */
 	struct journal_counts counts;
 };
 

@@ -252,6 +252,13 @@ static void undo(struct service *service, struct use *use)
 		(void)tee_evict(&service->tee, victim.text);
 }
 
+/* Of results that come after all keys were found, and kept if they were to be: nothing is to be undone. */
+static bool all_were_found(uint32_t res)
+{
+	return !res || res == KEYCACHE_BAD_TAG || res == KEYCACHE_GET_OFF || res == KEYCACHE_WORN_OUT ||
+	       res == KEYCACHE_USE_DENIED;
+}
+
 enum operation { GET, SEAL, UNSEAL, REENCRYPT };
 
 /* service->in has in_size bytes, and what they are about. */
@@ -327,8 +334,7 @@ static uint32_t work_once(struct service *service, const struct job *job, struct
 		if (i + 1 < RECORD_TRIES)
 			res = RESULT_OK;
 	}
-	/* These come after the key was found, and kept if it was to be. */
-	if (res && res != KEYCACHE_BAD_TAG && res != KEYCACHE_GET_OFF && res != KEYCACHE_WORN_OUT)
+	if (!all_were_found(res))
 		for (size_t k = 0; k < count; k++)
 			undo(service, &uses[k]);
 	return res;
@@ -440,10 +446,11 @@ static uint32_t fan_out_once(struct service *service, struct use *from, struct f
 					  job->in_size, service->fan + to[k].part * KEYCACHE_FAN_STRIDE(job->in_size));
 			to[k].result = again.result;
 		}
-		if (to[k].result && to[k].result != KEYCACHE_WORN_OUT)
+		/* Of a message that is refused the TA has not looked at the receivers. */
+		if (res || !all_were_found(to[k].result))
 			undo(service, &to[k].use);
 	}
-	if (res && res != KEYCACHE_BAD_TAG)
+	if (!all_were_found(res))
 		undo(service, from);
 	return res;
 }

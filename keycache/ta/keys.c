@@ -556,19 +556,22 @@ static TEE_Result prepare(const struct id *id, const struct key *successor, cons
 	struct place place;
 	TEE_Result res;
 
+	/*
+	 * The key that waits is the one to keep. And it does not wait on while an enrolled key is written: should that write fail and
+	 * take effect, it would replace that key afterwards, and its serial with it.
+	 */
+	if (wait && (setting->keep || successor->flags & KEYCACHE_ENROLLED)) {
+		res = write(id, &wait->key, wait->version, 0);
+		if (res)
+			return res;
+		drop_waiting(wait);
+	}
 	if (setting->at_once) {
 		res = keys_forget(id);
 		return res == KEYCACHE_NO_KEY ? TEE_SUCCESS : res;
 	}
 	if (!setting->keep)
 		return TEE_SUCCESS;
-	/* The key that waits is the one to keep. */
-	if (wait) {
-		res = write(id, &wait->key, wait->version, 0);
-		if (res)
-			return res;
-		drop_waiting(wait);
-	}
 	res = index_find(id, &place);
 	if (!res)
 		res = keep(id, &place, successor, records);

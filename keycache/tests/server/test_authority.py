@@ -140,7 +140,7 @@ def test_statements_are_carried_and_good_once(desk: Desk, server: Server, anothe
     desk.done("enrol", "2", "--keep", "1000", "--expire", "500")
     with server.connect() as admin:
         info = about(admin, "alice")
-        assert (info["enrolled"], info["previous"], info["use"]) == (1, 0, b"seal,open,from,to,get")
+        assert (info["enrolled"], info["previous"], info["use"]) == (1, 0, b"seal,open,from,to")
         assert admin.ask("TTL", "alice") == 500
         assert admin.ask("GET", "nobody") is None
     for number in ("1", "2"):
@@ -170,6 +170,31 @@ def test_the_serial_never_goes_back(desk: Desk) -> None:
     assert int(serial.read_text()) == last + 10**12 + 1
     serial.write_text("soon\n")
     assert "is no number" in desk.fails("authority", "office", "enrol", "alice", "--random")
+
+
+def test_an_enrolled_key_is_got_only_if_that_was_asked_for(desk: Desk) -> None:
+    """The fixture's server has --allow-get."""
+    enrol = ("authority", "office", "enrol", "alice", "--random")
+    for words, use in (
+        ((), "seal,open,from,to"),
+        (("--named",), "seal,open,from,to,named"),
+        (("--use", "seal,open,from,to,Get"), "seal,open,from,to,get"),
+        (("--use", "open,get", "--named"), "open,get,named"),
+        (("--use", "open"), "open"),
+    ):
+        desk.done(*enrol, *words)
+        assert f"use:{use}\n".encode() in desk.done("keyinfo", "alice")
+
+
+def test_the_next_authority_goes_on_with_later_serials(desk: Desk) -> None:
+    """Its clock may be behind that of the one before."""
+    serial = desk.folder / "office" / "serial"
+    serial.write_text(f"{int(serial.read_text()) + 10**12}\n")
+    desk.done("authority", "office", "enrol", "alice", "--random")
+    desk.done("authority", "next", "init")
+    desk.done("authority", "office", "hand-on", "next")
+    desk.done("authority", "next", "enrol", "alice", "--random")
+    assert int((desk.folder / "next" / "serial").read_text()) > int(serial.read_text())
 
 
 def test_an_enrolled_key_is_replaced(desk: Desk, server: Server) -> None:
@@ -202,11 +227,15 @@ def test_a_key_that_is_handed_over(desk: Desk, server: Server) -> None:
     assert "--for: goes with --generate, and with --out" in desk.fails(*generate)
     desk.done(*generate, "--statement", "asked")
     assert "--out: missing" in desk.fails("enrol", "asked")
+    # The statement is good once: where the key cannot be written, it is not made.
+    assert "No such file" in desk.fails("enrol", "asked", "--out", "missing/parcel")
     desk.done("enrol", "asked", "--out", "parcel")
     take = ("handover", "parcel", "--device", "office/device.device")
     key = desk.done(*take, "--client-key", "client.pem")
     assert len(key) == 32
-    (desk.folder / "alice").write_bytes(key)
+    desk.done(*take, "--client-key", "client.pem", "--out", "alice")
+    assert (desk.folder / "alice").read_bytes() == key
+    assert not (desk.folder / "alice").stat().st_mode & 0o077
     desk.done("authority", "office", "enrol", "bob", "--in", "alice", "--use", RELAYED)
     payload = payload_tool(desk, "seal", "alice", "alice", given=PLAIN)
     with server.connect("broker") as broker:

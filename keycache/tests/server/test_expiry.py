@@ -389,3 +389,27 @@ def test_the_journal_is_written_anew(server: Server, admin: Client) -> None:
     server.restart()
     with server.connect() as again:
         assert 4990 <= int(str(again.ask("TTL", "alice"))) <= 5000
+
+
+if not SANITIZED:
+
+    def test_a_new_journal_whose_name_the_disk_does_not_take(server: Server) -> None:
+        """Should power be lost, the old one is back: until the disk knows the name, no deadline is promised."""
+        server.environment = {"LD_PRELOAD": str(BUILD / "dumpable.so")}
+        server.restart("--allow-get")
+        fails = server.folder / "tee.nofsync"
+        with server.connect() as admin:
+            fails.touch()
+            seconds = 1000
+            while fails.exists():
+                assert admin.ask("EXPIRE", "alice", str(seconds)) == 1
+                seconds += 1
+                assert seconds < 6000
+            fails.touch()
+            assert str(admin.ask("EXPIRE", "bob", "1000")).startswith("ERR the disk does not take the deadline")
+            assert not fails.exists()
+            assert admin.ask("TTL", "bob") == -1
+            assert admin.ask("EXPIRE", "bob", "1000") == 1
+        server.restart("--allow-get")
+        with server.connect() as again:
+            assert again.ask("TTL", "bob") != -1

@@ -106,6 +106,22 @@ def test_relayed_but_not_read(server: Server, broker: Client) -> None:
         assert isinstance(message_of(broker.ask("RELAY", "carol", *mine, "", "bob"))[0], list)
 
 
+def test_a_refused_use_leaves_the_keys_where_they_are(server: Server, broker: Client, admin: Client) -> None:
+    """Who asks for what a key is not for has each record opened once, and costs nobody a place in the TA's cache."""
+    for name, use in (("alice", "seal"), ("bob", "seal,open,from"), ("carol", "seal")):
+        assert admin.ask("SET", name, ALICE, "USE", use) == "OK"
+    with server.connect("alice") as alice, server.connect("bob") as bob:
+        message = message_of(bob.ask("SEAL", "bob", PLAIN))
+        before = server.info()
+        for _ in range(5):
+            assert code(alice.ask("OPEN", "alice", *message)) == "NOUSE"
+            assert code(message_of(broker.ask("RELAY", "bob", *message, "", "carol"))[0]) == "NOUSE"
+            assert code(broker.ask("RELAY", "carol", *message, "", "bob")) == "NOUSE"
+        after = server.info()
+    assert int(after["record_opens"]) - int(before["record_opens"]) == 2
+    assert after["evictions"] == before["evictions"]
+
+
 def test_a_named_key(server: Server, broker: Client) -> None:
     """Its messages are relayed in its own name alone, and by the topic that they were sealed for."""
     head = b"KC2\x05alice"

@@ -76,6 +76,7 @@ int main(int argc, char **argv)
 		TEST(enrolment),
 		TEST(enrolment_changes),
 		TEST(serials),
+		TEST(enrolment_over_a_waiting_key),
 		TEST(compromised_normal_world),
 		TEST(handover),
 		TEST(backup),

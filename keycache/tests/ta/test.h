@@ -164,6 +164,7 @@ void test_trust(void);
 void test_enrolment(void);
 void test_enrolment_changes(void);
 void test_serials(void);
+void test_enrolment_over_a_waiting_key(void);
 void test_compromised_normal_world(void);
 void test_handover(void);
 void test_backup(void);

@@ -468,6 +468,53 @@ void test_serials(void)
 	authority_free(&authority);
 }
 
+/*
+ * A relaxed SET that waits is older than an enrolment: it must not take an enrolled key's place afterwards, should the write of that
+ * one fail although it took effect. With the key its serial would be gone, and older enrolments good again.
+ */
+static bool enrol_over_a_waiting_key(unsigned int failing, bool at_once)
+{
+	struct keycache_enrolment enrolment;
+	uint8_t key[32];
+	uint32_t enrolled;
+
+	begin(0);
+	make_key(2, key);
+	EXPECT(set_number("car", 1, &records[0]), TEE_SUCCESS);
+	EXPECT(set("car", key, sizeof(key), KEYCACHE_RELAXED, &records[0]), TEE_SUCCESS);
+	EXPECT(stats().waiting, 1);
+	enrolment = enrolment_of(&authority, "car", 0, 5);
+	enrolment.at_once = at_once;
+	authority_wrap(&authority, &enrolment, 3);
+	authority_sign(&authority, &enrolment);
+	shim_fail(failing, TEE_ERROR_STORAGE_NO_SPACE, true);
+	(void)enrol_it(&enrolment);
+	shim_fail(0, 0, false);
+	/* So that the bucket is read again. */
+	EXPECT(exists(previous("car")), KEYCACHE_NO_KEY);
+	enrolled = stats().enrolled;
+	EXPECT(flush(), TEE_SUCCESS);
+	EXPECT(exists("car"), TEE_SUCCESS);
+	EXPECT(stats().enrolled, enrolled);
+	if (enrolled)
+		EXPECT(enrol_it(&enrolment), KEYCACHE_OLD);
+	authority_free(&authority);
+	shim_stop();
+	remove_storage(folder());
+	return enrolled;
+}
+
+void test_enrolment_over_a_waiting_key(void)
+{
+	unsigned int failing;
+
+	/* Writes of meta, of what waits, of the enrolled key. */
+	for (failing = 1; failing <= 3; failing++) {
+		EXPECT(enrol_over_a_waiting_key(failing, false), failing == 3);
+		EXPECT(enrol_over_a_waiting_key(failing, true), failing == 3);
+	}
+}
+
 void test_handover(void)
 {
 	struct keycache_enrolment enrolment;
