@@ -7,12 +7,13 @@ import shutil
 import signal
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
 import pytest
 from keycached import ALICE, BOB, BUILD, Client, Closed, Refused, Server, encoded
+from test_authority import Desk
 from test_keys import about, code, message_of
 
 SANITIZED = "KEYCACHE_SANITIZED" in os.environ
@@ -76,11 +77,15 @@ def test_kill_in_the_middle_of_sets(server: Server, storage: str) -> None:
 
 # Which of POOL's keys a client has: its current one and its previous one.
 Has = tuple[int | None, int | None]
-# What is asked for: a client, SET, KEEP (a SET with it), FORGET or DEL, and which key.
+# What is asked for: a client, SET, KEEP (a SET with it), ENROL (with KEEP), FORGET or DEL, and which key.
 Change = tuple[str, str, int]
 POOL = 40
 SENDERS = [f"client-{number}" for number in range(8)]
+# An authority's client.
+ENROLLED = "client-enrolled"
 RECEIVER = "client-receiver"
+# What an enrolled key sealed goes to enrolled ones alone.
+ENROLLED_RECEIVER = "client-enrolled-receiver"
 PLAIN = b"what the power may not take"
 
 
@@ -88,9 +93,9 @@ def steps(has: Has, change: Change) -> list[Has]:
     """What a client has after each write of a change: the last is what the reply promises."""
     key, before = has
     _, word, number = change
-    if word == "KEEP" and key is not None:
+    if word in ("KEEP", "ENROL") and key is not None:
         return [(key, key), (number, key)]
-    if word in ("SET", "KEEP"):
+    if word in ("SET", "KEEP", "ENROL"):
         return [(number, before)]
     return [(key, None)] if word == "FORGET" else [(key, None), (None, None)]
 
@@ -109,6 +114,7 @@ class Versions:
     Attributes:
         keys: POOL keys.
         messages: what each of them sealed. It says not for whom: whoever has the key can open it.
+        statements: enrolments of ENROLLED that are to come, each with its key's number.
         has: what each client has by the replies.
         asked: of each client, the changes that were sent.
         answered: how many of them are in `has`.
@@ -118,9 +124,10 @@ class Versions:
 
     keys: list[bytes]
     messages: list[list[bytes]]
-    has: dict[str, Has] = field(default_factory=lambda: dict.fromkeys(SENDERS, (None, None)))
-    asked: dict[str, list[Change]] = field(default_factory=lambda: {name: [] for name in SENDERS})
-    answered: dict[str, int] = field(default_factory=lambda: dict.fromkeys(SENDERS, 0))
+    statements: list[tuple[int, bytes]]
+    has: dict[str, Has] = field(default_factory=lambda: dict.fromkeys((*SENDERS, ENROLLED), (None, None)))
+    asked: dict[str, list[Change]] = field(default_factory=lambda: {name: [] for name in (*SENDERS, ENROLLED)})
+    answered: dict[str, int] = field(default_factory=lambda: dict.fromkeys((*SENDERS, ENROLLED), 0))
     relayed: list[int] = field(default_factory=lambda: [0, 0])
     wrong: list[str] = field(default_factory=list)
     lock: threading.Lock = field(default_factory=threading.Lock)
@@ -132,14 +139,13 @@ class Versions:
         """A few changes in one piece, and their replies."""
         batch: list[Change] = []
         for _ in range(chance.randrange(1, 6)):
-            name = chance.choice(SENDERS)
-            soon = all_steps(self.has[name], self.open_ones(name))[-1]
-            number = chance.choice([each for each in range(POOL) if each not in soon])
-            word = chance.choices(("KEEP", "SET", "FORGET", "DEL"), (6, 2, 2, 1))[0]
-            batch.append((name, word, number))
+            batch.append(self.next_change(chance))
             with self.lock:
-                self.asked[name].append(batch[-1])
-        admin.send(b"".join(self.request(one) for one in batch))
+                self.asked[batch[-1][0]].append(batch[-1])
+        statements = iter(self.statements)
+        sent = b"".join(self.request(one, statements) for one in batch)
+        self.statements = list(statements)
+        admin.send(sent)
         for one in batch:
             name, word, _ = one
             key, before = self.has[name]
@@ -149,10 +155,25 @@ class Versions:
                 self.has[name] = steps(self.has[name], one)[-1]
                 self.answered[name] += 1
 
-    def request(self, change: Change) -> bytes:
+    def next_change(self, chance: random.Random) -> Change:
+        if chance.random() < 0.03:
+            word = chance.choices(("ENROL", "FORGET", "DEL"), (6, 1, 1))[0]
+            taken = sum(word == "ENROL" for _, word, _ in self.open_ones(ENROLLED))
+            if word != "ENROL":
+                return ENROLLED, word, 0
+            if taken < len(self.statements):
+                return ENROLLED, word, self.statements[taken][0]
+        name = chance.choice(SENDERS)
+        soon = all_steps(self.has[name], self.open_ones(name))[-1]
+        number = chance.choice([each for each in range(POOL) if each not in soon])
+        return name, chance.choices(("KEEP", "SET", "FORGET", "DEL"), (6, 2, 2, 1))[0], number
+
+    def request(self, change: Change, statements: Iterator[tuple[int, bytes]]) -> bytes:
         name, word, number = change
         if word in ("FORGET", "DEL"):
             return encoded(word, name)
+        if word == "ENROL":
+            return encoded("ENROL", next(statements)[1], "KEEP", "1000")
         return encoded("SET", name, self.keys[number], *(["KEEP", "1000"] if word == "KEEP" else []))
 
     def relay(self, server: Server, chance: random.Random) -> None:
@@ -160,15 +181,16 @@ class Versions:
         try:
             with server.connect("broker") as broker:
                 while True:
-                    name = chance.choice(SENDERS)
+                    name = chance.choice(list(self.has))
                     with self.lock:
                         has, answered = self.has[name], self.answered[name]
                     number = chance.choice([*(each for each in has if each is not None), chance.randrange(POOL)])
+                    to = ENROLLED_RECEIVER if name == ENROLLED else RECEIVER
                     one = chance.random() < 0.5
                     reply = broker.ask(
-                        *(("REENCRYPT", name, RECEIVER) if one else ("RELAY", name)),
+                        *(("REENCRYPT", name, to) if one else ("RELAY", name)),
                         *self.messages[number],
-                        *(() if one else ("", RECEIVER)),
+                        *(() if one else ("", to)),
                     )
                     with self.lock:
                         meanwhile = all_steps(has, self.open_ones(name, answered))
@@ -179,7 +201,7 @@ class Versions:
                         continue
                     if went:
                         copy = message_of(reply) if one else message_of(message_of(reply)[0])
-                        if broker.ask("OPEN", RECEIVER, *copy) != PLAIN:
+                        if broker.ask("OPEN", to, *copy) != PLAIN:
                             self.wrong.append(f"{name}: the copy of a message of key {number} does not open")
                         self.relayed[has[0] != number] += 1
         except (Closed, OSError):
@@ -188,7 +210,7 @@ class Versions:
     def read(self, server: Server, kill: int) -> None:
         """What the server has must be what is confirmed, or a part of what was open. From here on it is confirmed."""
         with server.connect() as admin, server.connect("broker") as broker:
-            for name in SENDERS:
+            for name in self.has:
                 got = broker.ask("GET", name)
                 broker.send(b"".join(encoded("OPEN", name, *message) for message in self.messages))
                 replies = [broker.reply() for _ in self.messages]
@@ -209,23 +231,34 @@ class Versions:
                 self.answered[name] = 0
 
 
-def versions(server: Server, chance: random.Random) -> Versions:
-    """A receiver, whose key stays, and messages by all keys."""
+def versions(server: Server, chance: random.Random, folder: Path) -> Versions:
+    """Receivers, whose keys stay, messages by all keys, and statements of an authority that the TA trusts."""
     keys = [chance.randbytes(chance.choice((16, 32))) for _ in range(POOL)]
     messages = []
     with server.connect() as admin, server.connect("broker") as broker:
         for key in keys:
             assert admin.ask("SET", RECEIVER, key) == "OK"
             messages.append(message_of(broker.ask("SEAL", RECEIVER, PLAIN)))
-    return Versions(keys, messages)
+    desk = Desk(folder, server)
+    desk.done("authority", "office", "init")
+    desk.done("authority", "office", "pair", "--yes")
+    statements = []
+    (folder / "key").write_bytes(keys[0])
+    desk.done("authority", "office", "enrol", ENROLLED_RECEIVER, "--in", "key")
+    for number in (each % POOL for each in range(2 * VERSION_KILLS)):
+        (folder / "key").write_bytes(keys[number])
+        desk.done("authority", "office", "enrol", ENROLLED, "--in", "key", "--statement", "statement")
+        statements.append((number, (folder / "statement").read_bytes()))
+        (folder / "statement").unlink()
+    return Versions(keys, messages, statements)
 
 
 @pytest.mark.parametrize("storage", ["ree", "rpmb"])
-def test_kill_while_keys_are_kept_and_messages_relayed(server: Server, storage: str) -> None:
+def test_kill_while_keys_are_kept_and_messages_relayed(server: Server, storage: str, tmp_path: Path) -> None:
     """Kept, a previous key opens what it sealed; forgotten, it never does again: whenever the server is killed."""
     server.restart("--allow-get", "--storage", storage)
     chance = random.Random(8)
-    clients = versions(server, chance)
+    clients = versions(server, chance, tmp_path)
     for kill in range(VERSION_KILLS):
         relays = threading.Thread(target=clients.relay, args=(server, random.Random(kill)))
         relays.start()
@@ -249,6 +282,7 @@ def test_kill_while_keys_are_kept_and_messages_relayed(server: Server, storage: 
         assert not clients.wrong, f"kill {kill}"
         clients.read(server, kill)
     assert all(clients.relayed)
+    assert len(clients.statements) < 2 * VERSION_KILLS
     assert server.info()["forged_records"] == "0"
 
 
