@@ -31,9 +31,12 @@ def outcomes(text: str, emulator: Emulator, images: ImageStore, directory: Path)
     return [record for record in records if isinstance(record, Outcome)]
 
 
-def test_what_is_confirmed_outlasts_a_power_cut(emulator: Emulator, images: ImageStore, tmp_path: Path) -> None:
-    """If this fails, a SET or DEL that was answered OK is lost, or a key is there that nobody set."""
-    found = outcomes("keycache-cut,storage=ree,points=3", emulator, images, tmp_path)
+@pytest.mark.parametrize("stream", ["keys", "versions"])
+def test_what_is_confirmed_outlasts_a_power_cut(
+    emulator: Emulator, images: ImageStore, tmp_path: Path, stream: str
+) -> None:
+    """If this fails, a SET, KEEP, FORGET or DEL that was answered is lost, or a key is there that nobody set."""
+    found = outcomes(f"keycache-cut,storage=ree,points=3,stream={stream}", emulator, images, tmp_path)
     assert [each.what for each in found] == ["cut"] * 3
     assert {each.result for each in found} <= set(GOOD), found
     confirmed = [int(each.detail.split()[0]) for each in found]

@@ -47,6 +47,38 @@ def test_what_is_open_may_be_either() -> None:
     assert result(NOTES + "set 2 5\n", "0=3 1=5 2=0") == "wrong"
 
 
+# Client 0 has key 3 after key 1, which is kept; client 1 had key 4 after key 2, which is forgotten.
+KEPT = "set 0 1\ndone 0 1\nset 1 2\ndone 1 2\nkeep 0 3\ndone 0 3\nkeep 1 4\ndone 1 4\nforget 1 5\ndone 1 5\n"
+
+
+def test_a_previous_key_stays_until_it_is_forgotten() -> None:
+    """If this fails, messages that a KEEP promised to open are lost, or a forgotten key opens again."""
+    assert result(KEPT, "0=3+1 1=4") == "between"
+    assert result(KEPT, "0=3 1=4") == "lost"
+    assert result(KEPT, "0=3+1 1=4+2") == "lost"
+    assert result(KEPT, "0=3+1+2 1=4") == "wrong"
+    assert result(KEPT, "0=1 1=4") == "lost"
+    assert result(KEPT, "0=1+3 1=4") == "lost"
+    # A SET without KEEP leaves it; a client that is removed has none.
+    assert result(KEPT + "set 0 6\ndone 0 6\n", "0=6+1 1=4") == "between"
+    assert result(KEPT + "set 0 6\ndone 0 6\n", "0=6+3 1=4") == "lost"
+    assert result(KEPT + "del 0 6\ndone 0 6\nkeep 0 7\ndone 0 7\n", "0=7 1=4") == "between"
+
+
+def test_a_request_of_two_writes_may_be_between_them() -> None:
+    """If this fails, a successor that was stored before the key to be kept passes, or what is right does not."""
+    assert result(KEPT + "keep 0 6\n", "0=3+1 1=4") == "old"
+    assert result(KEPT + "keep 0 6\n", "0=3 1=4") == "begun"
+    assert result(KEPT + "keep 0 6\n", "0=6+3 1=4") == "new"
+    assert result(KEPT + "keep 0 6\n", "0=6+1 1=4") == "lost"
+    assert result(KEPT + "keep 0 6\n", "0=6 1=4") == "lost"
+    assert result(KEPT + "set 0 6\n", "0=6 1=4") == "lost"
+    assert result(KEPT + "forget 0 6\n", "0=3 1=4") == "new"
+    assert result(KEPT + "del 0 6\n", "0=3 1=4") == "begun"
+    assert result(KEPT + "del 0 6\n", "0=0 1=4") == "new"
+    assert result(KEPT + "del 0 6\n", "0=0+1 1=4") == "lost"
+
+
 @pytest.mark.parametrize("keys", ["0=3 1=0 2=9", "0=? 1=0 2=0", "0=<NOKEY no such key> 1=0 2=0"])
 def test_a_key_that_nobody_set_is_wrong(keys: str) -> None:
     """If this fails, a mixture, or an error for a client with a key, is not seen."""

@@ -63,18 +63,21 @@ def test_the_guest_makes_every_attempt_that_is_known() -> None:
 def test_cuts_are_counted() -> None:
     """If this fails, the sentence "N of N" is not what was found."""
     relaxed = "storage=ree,points=3,durability=relaxed"
+    versions = "storage=rpmb,points=3,stream=versions"
     found = sections(
         cut(1, "between"),
         cut(2, "old", 1),
         cut(3, "new"),
         cut(1, "lost", parameters=relaxed),
         cut(2, "old", 0, relaxed),
+        cut(1, "begun", parameters=versions),
     )
     assert rows(found[0]) == [
-        ["ree", "full", "3 of 3", "1", "1", "1", "0", "0", "1"],
-        ["ree", "relaxed", "1 of 2", "0", "1", "0", "1", "0", "0"],
+        ["ree", "keys", "full", "3 of 3", "1", "1", "0", "1", "0", "0", "1"],
+        ["ree", "keys", "relaxed", "1 of 2", "0", "1", "0", "0", "1", "0", "0"],
+        ["rpmb", "versions", "full", "1 of 1", "0", "0", "1", "0", "0", "0", "0"],
     ]
-    assert rows(found[1]) == [["ree", "relaxed", "1", "lost", "4 confirmed; 0 older records refused"]]
+    assert rows(found[1]) == [["ree", "keys", "relaxed", "1", "lost", "4 confirmed; 0 older records refused"]]
 
 
 def test_only_some_findings_are_shown() -> None:

@@ -7,13 +7,19 @@ import shutil
 import signal
 import threading
 import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import pytest
-from keycached import ALICE, BOB, BUILD, Closed, Server, encoded
+from keycached import ALICE, BOB, BUILD, Client, Closed, Refused, Server, encoded
+from test_authority import Desk
+from test_keys import about, code, message_of
 
 SANITIZED = "KEYCACHE_SANITIZED" in os.environ
 KILLS = int(os.environ.get("KEYCACHE_KILLS", "20"))
+# Each of these reads hundreds of messages afterwards.
+VERSION_KILLS = int(os.environ.get("KEYCACHE_KILLS", "4"))
 
 
 def log_of(server: Server) -> Path:
@@ -66,6 +72,217 @@ def test_kill_in_the_middle_of_sets(server: Server, storage: str) -> None:
                 known[name] = found
         open_ones.clear()
     assert known
+    assert server.info()["forged_records"] == "0"
+
+
+# Which of POOL's keys a client has: its current one and its previous one.
+Has = tuple[int | None, int | None]
+# What is asked for: a client, SET, KEEP (a SET with it), ENROL (with KEEP), FORGET or DEL, and which key.
+Change = tuple[str, str, int]
+POOL = 40
+SENDERS = [f"client-{number}" for number in range(8)]
+# An authority's client.
+ENROLLED = "client-enrolled"
+RECEIVER = "client-receiver"
+# What an enrolled key sealed goes to enrolled ones alone.
+ENROLLED_RECEIVER = "client-enrolled-receiver"
+PLAIN = b"what the power may not take"
+
+
+def steps(has: Has, change: Change) -> list[Has]:
+    """What a client has after each write of a change: the last is what the reply promises."""
+    key, before = has
+    _, word, number = change
+    if word in ("KEEP", "ENROL") and key is not None:
+        return [(key, key), (number, key)]
+    if word in ("SET", "KEEP", "ENROL"):
+        return [(number, before)]
+    return [(key, None)] if word == "FORGET" else [(key, None), (None, None)]
+
+
+def all_steps(has: Has, changes: Sequence[Change]) -> list[Has]:
+    found = [has]
+    for change in changes:
+        found += steps(found[-1], change)
+    return found
+
+
+@dataclass
+class Versions:
+    """Clients whose keys are replaced and kept by one connection, while another relays what those keys sealed.
+
+    Attributes:
+        keys: POOL keys.
+        messages: what each of them sealed. It says not for whom: whoever has the key can open it.
+        statements: enrolments of ENROLLED that are to come, each with its key's number.
+        has: what each client has by the replies.
+        asked: of each client, the changes that were sent.
+        answered: how many of them are in `has`.
+        relayed: how many messages of current keys and of previous ones were relayed.
+        wrong: what a relay showed that must not be.
+    """
+
+    keys: list[bytes]
+    messages: list[list[bytes]]
+    statements: list[tuple[int, bytes]]
+    has: dict[str, Has] = field(default_factory=lambda: dict.fromkeys((*SENDERS, ENROLLED), (None, None)))
+    asked: dict[str, list[Change]] = field(default_factory=lambda: {name: [] for name in (*SENDERS, ENROLLED)})
+    answered: dict[str, int] = field(default_factory=lambda: dict.fromkeys((*SENDERS, ENROLLED), 0))
+    relayed: list[int] = field(default_factory=lambda: [0, 0])
+    wrong: list[str] = field(default_factory=list)
+    lock: threading.Lock = field(default_factory=threading.Lock)
+
+    def open_ones(self, name: str, answered: int | None = None) -> list[Change]:
+        return self.asked[name][self.answered[name] if answered is None else answered :]
+
+    def change(self, admin: Client, chance: random.Random) -> None:
+        """A few changes in one piece, and their replies."""
+        batch: list[Change] = []
+        for _ in range(chance.randrange(1, 6)):
+            batch.append(self.next_change(chance))
+            with self.lock:
+                self.asked[batch[-1][0]].append(batch[-1])
+        statements = iter(self.statements)
+        sent = b"".join(self.request(one, statements) for one in batch)
+        self.statements = list(statements)
+        admin.send(sent)
+        for one in batch:
+            name, word, _ = one
+            key, before = self.has[name]
+            expected = {"FORGET": int(before is not None), "DEL": int(key is not None)}.get(word, "OK")
+            assert admin.reply() == expected, one
+            with self.lock:
+                self.has[name] = steps(self.has[name], one)[-1]
+                self.answered[name] += 1
+
+    def next_change(self, chance: random.Random) -> Change:
+        if chance.random() < 0.03:
+            word = chance.choices(("ENROL", "FORGET", "DEL"), (6, 1, 1))[0]
+            taken = sum(word == "ENROL" for _, word, _ in self.open_ones(ENROLLED))
+            if word != "ENROL":
+                return ENROLLED, word, 0
+            if taken < len(self.statements):
+                return ENROLLED, word, self.statements[taken][0]
+        name = chance.choice(SENDERS)
+        soon = all_steps(self.has[name], self.open_ones(name))[-1]
+        number = chance.choice([each for each in range(POOL) if each not in soon])
+        return name, chance.choices(("KEEP", "SET", "FORGET", "DEL"), (6, 2, 2, 1))[0], number
+
+    def request(self, change: Change, statements: Iterator[tuple[int, bytes]]) -> bytes:
+        name, word, number = change
+        if word in ("FORGET", "DEL"):
+            return encoded(word, name)
+        if word == "ENROL":
+            return encoded("ENROL", next(statements)[1], "KEEP", "1000")
+        return encoded("SET", name, self.keys[number], *(["KEEP", "1000"] if word == "KEEP" else []))
+
+    def relay(self, server: Server, chance: random.Random) -> None:
+        """Messages of all keys, until the server is gone: each is relayed or not, as it must be."""
+        try:
+            with server.connect("broker") as broker:
+                while True:
+                    name = chance.choice(list(self.has))
+                    with self.lock:
+                        has, answered = self.has[name], self.answered[name]
+                    number = chance.choice([*(each for each in has if each is not None), chance.randrange(POOL)])
+                    to = ENROLLED_RECEIVER if name == ENROLLED else RECEIVER
+                    one = chance.random() < 0.5
+                    reply = broker.ask(
+                        *(("REENCRYPT", name, to) if one else ("RELAY", name)),
+                        *self.messages[number],
+                        *(() if one else ("", to)),
+                    )
+                    with self.lock:
+                        meanwhile = all_steps(has, self.open_ones(name, answered))
+                    went = not isinstance(reply, Refused)
+                    must, can = (f(number in each for each in meanwhile) for f in (all, any))
+                    if (must and not went) or (went and not can) or code(reply) not in ("", "BADTAG", "NOKEY"):
+                        self.wrong.append(f"{name}: a message of key {number} got {reply!r}: {meanwhile}")
+                        continue
+                    if went:
+                        copy = message_of(reply) if one else message_of(message_of(reply)[0])
+                        if broker.ask("OPEN", to, *copy) != PLAIN:
+                            self.wrong.append(f"{name}: the copy of a message of key {number} does not open")
+                        self.relayed[has[0] != number] += 1
+        except (Closed, OSError):
+            pass
+
+    def read(self, server: Server, kill: int) -> None:
+        """What the server has must be what is confirmed, or a part of what was open. From here on it is confirmed."""
+        with server.connect() as admin, server.connect("broker") as broker:
+            for name in self.has:
+                got = broker.ask("GET", name)
+                broker.send(b"".join(encoded("OPEN", name, *message) for message in self.messages))
+                replies = [broker.reply() for _ in self.messages]
+                opened = {number for number, reply in enumerate(replies) if reply == PLAIN}
+                assert {code(reply) for reply in replies if reply != PLAIN} <= {"BADTAG", "NOKEY"}
+                previous = isinstance(got, bytes) and about(admin, name)["previous"] == 1
+                allowed = all_steps(self.has[name], self.open_ones(name))
+                right = [
+                    (key, before)
+                    for key, before in allowed
+                    if got == (None if key is None else self.keys[key])
+                    and opened == {key, before} - {None}
+                    and previous == (before is not None)
+                ]
+                assert right, f"kill {kill}: {name} has {got!r} and opens {opened}, and not one of {allowed}"
+                self.has[name] = right[0]
+                self.asked[name].clear()
+                self.answered[name] = 0
+
+
+def versions(server: Server, chance: random.Random, folder: Path) -> Versions:
+    """Receivers, whose keys stay, messages by all keys, and statements of an authority that the TA trusts."""
+    keys = [chance.randbytes(chance.choice((16, 32))) for _ in range(POOL)]
+    messages = []
+    with server.connect() as admin, server.connect("broker") as broker:
+        for key in keys:
+            assert admin.ask("SET", RECEIVER, key) == "OK"
+            messages.append(message_of(broker.ask("SEAL", RECEIVER, PLAIN)))
+    desk = Desk(folder, server)
+    desk.done("authority", "office", "init")
+    desk.done("authority", "office", "pair", "--yes")
+    statements = []
+    (folder / "key").write_bytes(keys[0])
+    desk.done("authority", "office", "enrol", ENROLLED_RECEIVER, "--in", "key")
+    for number in (each % POOL for each in range(2 * VERSION_KILLS)):
+        (folder / "key").write_bytes(keys[number])
+        desk.done("authority", "office", "enrol", ENROLLED, "--in", "key", "--statement", "statement")
+        statements.append((number, (folder / "statement").read_bytes()))
+        (folder / "statement").unlink()
+    return Versions(keys, messages, statements)
+
+
+@pytest.mark.parametrize("storage", ["ree", "rpmb"])
+def test_kill_while_keys_are_kept_and_messages_relayed(server: Server, storage: str, tmp_path: Path) -> None:
+    """Kept, a previous key opens what it sealed; forgotten, it never does again: whenever the server is killed."""
+    server.restart("--allow-get", "--storage", storage)
+    chance = random.Random(8)
+    clients = versions(server, chance, tmp_path)
+    for kill in range(VERSION_KILLS):
+        relays = threading.Thread(target=clients.relay, args=(server, random.Random(kill)))
+        relays.start()
+        admin = server.connect()
+        assert server.process
+        timer = threading.Timer(chance.uniform(0.02, 0.15), server.process.send_signal, [signal.SIGKILL])
+        timer.start()
+        try:
+            while True:
+                clients.change(admin, chance)
+        except (Closed, OSError):
+            pass
+        timer.join()
+        relays.join()
+        admin.socket.close()
+        server.end(signal.SIGKILL)
+        if kill % 2:
+            # What secure storage has by itself.
+            log_of(server).unlink()
+        server.start()
+        assert not clients.wrong, f"kill {kill}"
+        clients.read(server, kill)
+    assert all(clients.relayed)
+    assert len(clients.statements) < 2 * VERSION_KILLS
     assert server.info()["forged_records"] == "0"
 
 

@@ -8,10 +8,18 @@
  * each by semihosting calls that are one instruction of the guest: what tee-supplicant stores (journal), what the server
  * writes to its log (shadow), and what this client asks for and gets confirmed (asked). From the last the host knows what
  * must be there.
+ *
+ * With stream=versions most keys are set with KEEP, and another process relays all the time what the key before sealed.
  */
+#include <signal.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include "../../../bench/region.h"
 #include "../../../bench/semihost.h"
@@ -28,28 +36,195 @@
 #define CLIENTS 13
 #define NEWCOMER CLIENTS
 
+/* The words are those of the notes. */
+enum kind { SETS, KEEPS, FORGETS, REMOVES };
+static const char *const words[] = {
+	[SETS] = "set",
+	[KEEPS] = "keep",
+	[FORGETS] = "forget",
+	[REMOVES] = "del",
+};
+
 struct change {
 	uint8_t client;
-	bool removes;
+	uint8_t kind;
 };
 
-/* Known clients and new ones, removed ones and those that come again; some more than once. */
-static const struct change changes[] = {
-	{ 0, false },  { 8, false }, { 1, false },  { 2, true },   { 9, false },  { 0, false },
-	{ 2, false },  { 8, true },  { 3, false },  { 10, false }, { 4, true },   { 8, false },
-	{ 5, true },   { 0, true },  { 6, false },  { 7, true },   { 11, false }, { 12, false },
-	{ 11, false }, { 12, true }, { 4, false },  { 0, false },  { 1, true },   { 6, false },
-	{ 10, true },  { 7, false }, { 10, false }, { 5, false },  { 9, false },  { 3, false },
-};
-#define CHANGES (sizeof(changes) / sizeof(changes[0]))
+#define CHANGES 30
 #define KEYS ((uint32_t)(PREPARED + CHANGES))
 
-static void note(const char *format, unsigned int client, unsigned int number) __attribute__((format(printf, 1, 0)));
-static void note(const char *format, unsigned int client, unsigned int number)
+/* Known clients and new ones, removed ones and those that come again; some more than once. */
+static const struct change keys_stream[CHANGES] = {
+	{ 0, SETS },     { 8, SETS },     { 1, SETS },  { 2, REMOVES }, { 9, SETS },    { 0, SETS },
+	{ 2, SETS },     { 8, REMOVES },  { 3, SETS },  { 10, SETS },   { 4, REMOVES }, { 8, SETS },
+	{ 5, REMOVES },  { 0, REMOVES },  { 6, SETS },  { 7, REMOVES }, { 11, SETS },   { 12, SETS },
+	{ 11, SETS },    { 12, REMOVES }, { 4, SETS },  { 0, SETS },    { 1, REMOVES }, { 6, SETS },
+	{ 10, REMOVES }, { 7, SETS },     { 10, SETS }, { 5, SETS },    { 9, SETS },    { 3, SETS },
+};
+
+/*
+ * The same of clients with a previous key, one that is forgotten, one that stays at a SET without KEEP, one that goes with its
+ * client, and a new client's KEEP, which keeps nothing. RELAYED's messages go to RECEIVER all the time: the one's keys are only
+ * replaced, each kept, the other's key stays.
+ */
+#define RELAYED 0
+#define RECEIVER 1
+static const struct change versions_stream[CHANGES] = {
+	{ 0, KEEPS }, { 8, SETS },    { 2, KEEPS },   { 2, KEEPS },   { 0, KEEPS },   { 2, FORGETS },
+	{ 3, KEEPS }, { 3, REMOVES }, { 8, KEEPS },   { 9, KEEPS },   { 0, KEEPS },   { 4, KEEPS },
+	{ 4, SETS },  { 8, KEEPS },   { 8, FORGETS }, { 5, KEEPS },   { 5, FORGETS }, { 5, KEEPS },
+	{ 3, KEEPS }, { 9, KEEPS },   { 0, KEEPS },   { 6, REMOVES }, { 10, SETS },   { 10, KEEPS },
+	{ 7, KEEPS }, { 4, KEEPS },   { 0, KEEPS },   { 9, REMOVES }, { 9, SETS },    { 2, KEEPS },
+};
+
+/* For longer than the campaign lasts. */
+#define KEEP_SECONDS 1000000
+
+static bool has_versions(const struct bench_plan *plan)
+{
+	const char *stream = bench_parameter(plan, "stream");
+
+	return stream && !strcmp(stream, "versions");
+}
+
+/* --- a message by the key of a number --- */
+
+static const char topic[] = "news";
+static const char plain[] = "the power may fail now";
+#define PAYLOAD (KEYCACHE_PAYLOAD_HEAD + KEYCACHE_OVERHEAD + sizeof(plain))
+
+struct sealed {
+	uint8_t payload[PAYLOAD];
+	size_t size;
+	uint8_t aad[KEYCACHE_PAYLOAD_HEAD + sizeof(topic)];
+	size_t aad_size;
+	struct keycache_payload parts;
+};
+
+static void seal(struct sealed *sealed, uint32_t client, uint32_t number)
+{
+	uint8_t key[KEY_MOST];
+	size_t key_size = client_key(key, client, number);
+	char name[CLIENT_NAME];
+
+	client_name(name, client);
+	sealed->size = sizeof(sealed->payload);
+	if (keycache_payload_seal_topic(name, topic, key, key_size, plain, sizeof(plain), sealed->payload,
+					&sealed->size) ||
+	    !keycache_payload_read(&sealed->parts, sealed->payload, sealed->size))
+		bench_fail("a message cannot be sealed");
+	sealed->aad_size = keycache_payload_aad(&sealed->parts, topic, sealed->aad);
+}
+
+/* --- relays --- */
+
+struct relays {
+	_Atomic uint32_t number; /* of RELAYED's key: before its next change, that is the one to be kept */
+	_Atomic bool over;
+	_Atomic uint32_t good;
+	_Atomic bool bad;
+};
+
+static struct relays *relays;
+static pid_t relaying;
+static int start; /* one byte there, and it begins */
+
+/* One message, for RECEIVER, who can open it. False if the server refuses it. */
+static bool relay(struct keycache *broker, uint32_t number)
+{
+	char name[CLIENT_NAME];
+	char to[CLIENT_NAME];
+	uint8_t key[KEY_MOST];
+	size_t key_size = client_key(key, RECEIVER, RECEIVER + 1);
+	uint8_t opened[PAYLOAD];
+	size_t size = sizeof(opened);
+	struct sealed sealed;
+	uint8_t *message;
+	struct keycache_copy copy = { .to = to };
+
+	seal(&sealed, RELAYED, number);
+	client_name(name, RELAYED);
+	client_name(to, RECEIVER);
+	message = sealed.payload + sealed.parts.head_size;
+	copy.message = message;
+	if (keycache_relay(broker, name, sealed.aad, sealed.aad_size, message, sealed.parts.message_size, &copy, 1) ||
+	    copy.error)
+		return false;
+	return !keycache_payload_open_topic(topic, key, key_size, sealed.payload, sealed.size, opened, &size) &&
+	       size == sizeof(plain) && !memcmp(opened, plain, size);
+}
+
+/*
+ * In a process of its own: one relay behind the other, so that while a key is set one always waits for its turn. A message of a
+ * number is refused only once that key was replaced twice, and before that there is another number.
+ */
+static _Noreturn void relay_on(int ready, int begin)
+{
+	struct keycache *broker = server_connect(SERVER_BROKER);
+	char none;
+
+	(void)close(ready);
+	(void)!read(begin, &none, 1);
+	while (!relays->over && !relays->bad) {
+		uint32_t number = relays->number;
+
+		if (relay(broker, number))
+			relays->good++;
+		else
+			relays->bad = number == relays->number;
+	}
+	keycache_close(broker);
+	_exit(0);
+}
+
+static void prepare_relays(void)
+{
+	int ready[2];
+	int begin[2];
+	char none;
+
+	relays = mmap(NULL, sizeof(*relays), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	if (relays == MAP_FAILED)
+		bench_fail("no memory for relays");
+	relays->number = RELAYED + 1;
+	if (pipe(ready) || pipe(begin))
+		bench_fail("no pipes for relays");
+	relaying = fork();
+	if (relaying < 0)
+		bench_fail("no process for relays");
+	if (!relaying) {
+		(void)prctl(PR_SET_PDEATHSIG, SIGKILL);
+		(void)close(ready[0]);
+		(void)close(begin[1]);
+		relay_on(ready[1], begin[0]);
+	}
+	(void)close(ready[1]);
+	(void)close(begin[0]);
+	start = begin[1];
+	/* It is connected when there is no more to read. */
+	(void)!read(ready[0], &none, 1);
+	(void)close(ready[0]);
+}
+
+static void end_relays(void)
+{
+	int status = 0;
+
+	relays->over = true;
+	if (waitpid(relaying, &status, 0) != relaying || status || relays->bad)
+		bench_fail("a relay was refused after %u that were not: status %#x", (unsigned int)relays->good,
+			   (unsigned int)status);
+	if (relays->good < CHANGES)
+		bench_fail("%u relays are not one for each change", (unsigned int)relays->good);
+}
+
+/* --- what is stored --- */
+
+static void note(const char *word, unsigned int client, unsigned int number)
 {
 	static long handle = -1;
 	char line[40];
-	int length = snprintf(line, sizeof(line), format, client, number);
+	int length = snprintf(line, sizeof(line), "%s %u %u\n", word, client, number);
 
 	if (handle < 0)
 		handle = semihost_open(ASKED_FILE, "w");
@@ -57,16 +232,23 @@ static void note(const char *format, unsigned int client, unsigned int number)
 		bench_fail("the host does not take what was asked for");
 }
 
-/* One key, of that number, or its removal. */
+/* A change; one that sets a key has its number. */
 static void ask(struct keycache *admin, struct change what, uint32_t number)
 {
+	const struct keycache_terms terms = { .keep = what.kind == KEEPS ? KEEP_SECONDS : 0 };
+	enum keycache_error error;
 	char name[CLIENT_NAME];
 	uint8_t key[KEY_MOST];
 	size_t size = client_key(key, what.client, number);
 
 	client_name(name, what.client);
-	server_must(what.removes ? keycache_del(admin, name) : keycache_set(admin, name, key, size), admin,
-		    what.removes ? "DEL" : "SET", number);
+	if (what.kind == REMOVES)
+		error = keycache_del(admin, name);
+	else if (what.kind == FORGETS)
+		error = keycache_forget(admin, name);
+	else
+		error = keycache_set_terms(admin, name, key, size, &terms);
+	server_must(error, admin, words[what.kind], number);
 }
 
 /* Loop turns, as in the first process: the emulator's main loop has gone to sleep meanwhile. */
@@ -119,6 +301,8 @@ void cut_write(const struct bench_plan *plan)
 	static struct store store;
 	const char *options[8] = { NULL };
 	const char *durability = bench_parameter(plan, "durability");
+	const struct change *changes = has_versions(plan) ? versions_stream : keys_stream;
+	uint32_t relayed = RELAYED + 1;
 	struct keycache *admin;
 	size_t count = 0;
 
@@ -133,6 +317,8 @@ void cut_write(const struct bench_plan *plan)
 	admin = server_connect(SERVER_ADMIN);
 	for (uint8_t i = 0; i < PREPARED; i++)
 		ask(admin, (struct change){ .client = i }, i + 1u);
+	if (has_versions(plan))
+		prepare_relays();
 	supplicant_replace(WITH_JOURNAL, !strcmp(bench_parameter(plan, "storage"), "rpmb"));
 	store_take(&store);
 	name_as_journal(&store);
@@ -142,20 +328,28 @@ void cut_write(const struct bench_plan *plan)
 	cut_ready();
 	write_file(JOURNAL_SWITCH, "", 0);
 	for (uint8_t i = 0; i < PREPARED; i++) {
-		note("set %u %u\n", i, i + 1u);
-		note("done %u %u\n", i, i + 1u);
+		note(words[SETS], i, i + 1u);
+		note("done", i, i + 1u);
 	}
 	/* An emulator that is to be stopped now has no other sign of life. */
 	campaign_outcome("prepared", "ready", "");
 	(void)bench_region_begin();
+	if (relays)
+		(void)!write(start, "", 1);
 	for (uint32_t i = 0; i < CHANGES; i++) {
 		uint32_t number = PREPARED + i + 1;
 
-		note(changes[i].removes ? "del %u %u\n" : "set %u %u\n", changes[i].client, number);
+		if (relays && changes[i].client == RELAYED) {
+			relays->number = relayed;
+			relayed = number;
+		}
+		note(words[changes[i].kind], changes[i].client, number);
 		ask(admin, changes[i], number);
-		note("done %u %u\n", changes[i].client, number);
+		note("done", changes[i].client, number);
 	}
 	(void)bench_region_end();
+	if (relays)
+		end_relays();
 	keycache_close(admin);
 }
 
@@ -172,8 +366,32 @@ static void put_shadow(void)
 	write_file(SHADOW_LOG, log_bytes, (size_t)size);
 }
 
-/* The number of each client's key, as text; with what went wrong, if anything did. */
-static void read_keys(struct keycache *broker, char *text, size_t room)
+/* Whether a message by the key of a number opens: the current key may have sealed it, or the previous one. */
+static bool opens(struct keycache *broker, uint32_t client, uint32_t number)
+{
+	char name[CLIENT_NAME];
+	uint8_t opened[sizeof(plain)];
+	size_t size = sizeof(opened);
+	struct sealed sealed;
+
+	seal(&sealed, client, number);
+	client_name(name, client);
+	return !keycache_open_aad(broker, name, sealed.aad, sealed.aad_size, sealed.parts.message,
+				  sealed.parts.message_size, opened, &size) &&
+	       size == sizeof(plain) && !memcmp(opened, plain, size);
+}
+
+/* Which client has a number in versions_stream. */
+static uint32_t client_of(uint32_t number)
+{
+	return number <= PREPARED ? number - 1 : versions_stream[number - PREPARED - 1].client;
+}
+
+/*
+ * The number of each client's key, as text; with what went wrong, if anything did. With versions, then `+` and the number of
+ * each other key whose messages open.
+ */
+static void read_keys(struct keycache *broker, bool versions, char *text, size_t room)
 {
 	size_t used = 0;
 
@@ -189,6 +407,9 @@ static void read_keys(struct keycache *broker, char *text, size_t room)
 		else
 			used += (size_t)snprintf(text + used, room - used, "%s%u=%u", space, (unsigned int)client,
 						 (unsigned int)number);
+		for (uint32_t other = 1; versions && other <= KEYS && used < room; other++)
+			if (other != number && client_of(other) == client && opens(broker, client, other))
+				used += (size_t)snprintf(text + used, room - used, "+%u", (unsigned int)other);
 		if (used >= room)
 			bench_fail("the keys' text is too long");
 	}
@@ -209,7 +430,7 @@ static void read_all(const struct bench_plan *plan, const char *what)
 	server_start(plan, campaign_options, NULL);
 	admin = server_connect(SERVER_ADMIN);
 	broker = server_connect(SERVER_BROKER);
-	read_keys(broker, keys, sizeof(keys));
+	read_keys(broker, has_versions(plan), keys, sizeof(keys));
 	(void)snprintf(detail, sizeof(detail), "%s; stale %u forged %u damaged %u lost %u slow %u", keys,
 		       (unsigned int)server_count(admin, "stale_records"),
 		       (unsigned int)server_count(admin, "forged_records"),

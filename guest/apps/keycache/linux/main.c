@@ -4,10 +4,12 @@
  * takes, each from the same saved state, and tells each by its arguments what to do; STORAGE is a case's parameter,
  * `storage=ree`.
  *
- *   cut-write STORAGE [durability=relaxed]   SETs and DELs in a region; the host has what tee-supplicant and the server
- *                                            store, and what was acknowledged
- *   cut-read STORAGE                         puts back what the host has, and says which keys there are then
- *   hold STORAGE attempt=WHAT                one attack on the key cache; see hold.c
+ *   cut-write STORAGE [durability=relaxed] [stream=versions]
+ *                                 SETs and DELs in a region; the host has what tee-supplicant and the server store, and
+ *                                 what was acknowledged. stream=versions: KEEPs and FORGETs, too, and relays beside them
+ *   cut-read STORAGE [stream=versions]
+ *                                 puts back what the host has, and says which keys there are then, and which were kept
+ *   hold STORAGE attempt=WHAT     one attack on the key cache; see hold.c
  */
 #include <fcntl.h>
 #include <signal.h>

@@ -38,7 +38,9 @@ def _hold(trial: Trial) -> None:
 def _cut(trial: Trial) -> None:
     case, parameters = trial.case, dict(trial.case.parameters)
     found: dict[tuple[int, int], list[Outcome]] = {}
-    step = ("cut-write", *(word for word in case.arguments if not word.startswith("points=")))
+    words = [word for word in case.arguments if not word.startswith("points=")]
+    step = ("cut-write", *words)
+    read = ("cut-read", *(word for word in words if word.startswith(("storage=", "stream="))))
     with tempfile.TemporaryDirectory(prefix="ww-campaign-") as temporary:
         prepared = trial.emulator.prepare(
             trial.machine, [PROGRAM, *step], _cut_address(trial), Path(temporary), tuple(_BASES.values())
@@ -51,7 +53,7 @@ def _cut(trial: Trial) -> None:
             stored = len(left[JOURNAL]), len(left[_SHADOW])
             if stored not in found:
                 files = {name: content + left[name] for name, content in base.items()}
-                with trial.step("cut-read", f"storage={parameters['storage']}", files=files) as work:
+                with trial.step(*read, files=files) as work:
                     found[stored] = outcomes(read_records(work / RECORDS))
             trial.outcome(CUT, judge(left[_ASKED].decode("ascii"), found[stored]), at)
 

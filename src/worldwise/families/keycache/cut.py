@@ -8,10 +8,10 @@ from dataclasses import dataclass, field
 from worldwise.base.errors import WorldwiseError
 from worldwise.records.models import Outcome
 
-# Outcomes: no request was open at that instant; the open request is not done, or is done; something that was confirmed
-# is missing; any other error. The detail says what is wrong.
-BETWEEN, OLD, NEW, LOST, WRONG = "between", "old", "new", "lost", "wrong"
-GOOD = (BETWEEN, OLD, NEW)
+# Outcomes: no request was open at that instant; the open request is not done; it has changed the previous key and not
+# yet the current one; it is done; something that was confirmed is missing; any other error, which the detail tells.
+BETWEEN, OLD, BEGUN, NEW, LOST, WRONG = "between", "old", "begun", "new", "lost", "wrong"
+GOOD = (BETWEEN, OLD, BEGUN, NEW)
 
 # The readings of a fresh machine: with the server's log of records, and without it.
 READINGS = ("kept", "lost")
@@ -19,37 +19,74 @@ READINGS = ("kept", "lost")
 _NO_KEY = 0
 
 
+@dataclass(frozen=True)
+class Held:
+    """What a client has.
+
+    Attributes:
+        key: the number of its current key; 0 for none.
+        previous: the number of its previous key, which opens what it sealed; 0 for none.
+    """
+
+    key: int = _NO_KEY
+    previous: int = _NO_KEY
+
+    def text(self) -> str:
+        """As a machine says it."""
+        # A key that is its own predecessor is one key.
+        return f"{self.key}+{self.previous}" if self.previous not in (_NO_KEY, self.key) else str(self.key)
+
+
+@dataclass(frozen=True)
+class _Request:
+    """A request by its word: what it makes of what a client has, in the steps that secure storage takes it in."""
+
+    client: int
+    word: str
+    number: int
+
+    def steps(self, had: Held) -> list[Held]:
+        """What there is after each step; the last is what the confirmation says."""
+        if self.word == "keep" and had.key:
+            return [Held(had.key, had.key), Held(self.number, had.key)]
+        if self.word in ("set", "keep"):
+            return [Held(self.number, had.previous)]
+        forgotten = Held(had.key)
+        return [forgotten] if self.word == "forget" else [forgotten, Held()]
+
+
 @dataclass
 class Asked:
-    """A client's notes: `set CLIENT NUMBER` and `del CLIENT NUMBER` for a request, `done ...` for its confirmation.
+    """A client's notes: `set|keep|forget|del CLIENT NUMBER` for a request, `done CLIENT NUMBER` for its confirmation.
 
     Attributes:
         confirmed: the number of confirmed requests.
-        keys: client -> number of its last confirmed key; 0 for none.
-        earlier: client -> numbers of its earlier keys.
-        pending: client and number of the request that was not confirmed; None if there is none.
+        held: client -> what it has by its last confirmed request.
+        earlier: client -> numbers of the keys that it had, 0 for none among them.
+        pending: the request that was not confirmed; None if there is none.
     """
 
     confirmed: int = 0
-    keys: dict[int, int] = field(default_factory=dict)
+    held: dict[int, Held] = field(default_factory=dict)
     earlier: dict[int, set[int]] = field(default_factory=dict)
-    pending: tuple[int, int] | None = None
+    pending: _Request | None = None
 
     @classmethod
     def read(cls, text: str) -> "Asked":
         """Reads a client's notes. Raises WorldwiseError if a line is no note."""
         asked = cls()
         for line in text.splitlines():
-            match = re.fullmatch(r"(set|del|done) ([0-9]+) ([0-9]+)", line)
+            match = re.fullmatch(r"(set|keep|forget|del|done) ([0-9]+) ([0-9]+)", line)
             if not match or (match[1] == "done") != (asked.pending is not None):
                 raise WorldwiseError(f"'{line}' is no note of a key cache's client, or in the wrong place")
-            client, number = int(match[2]), int(match[3])
+            client = int(match[2])
             if match[1] != "done":
-                asked.pending = client, number if match[1] == "set" else _NO_KEY
+                asked.pending = _Request(client, match[1], int(match[3]))
                 continue
             assert asked.pending is not None
-            asked.earlier.setdefault(client, {_NO_KEY}).add(asked.keys.get(client, _NO_KEY))
-            asked.keys[client] = asked.pending[1]
+            had = asked.held.get(client, Held())
+            asked.earlier.setdefault(client, {_NO_KEY}).add(had.key)
+            asked.held[client] = asked.pending.steps(had)[-1]
             asked.confirmed += 1
             asked.pending = None
         return asked
@@ -82,26 +119,28 @@ def _judged(asked: Asked, reading: Outcome) -> tuple[str, str]:
         return WRONG, reading.detail.partition("; ")[2]
     problems: list[tuple[str, str]] = []
     for client, text in keys.items():
-        wanted = asked.keys.get(client, _NO_KEY)
-        allowed = {wanted}
-        if asked.pending and asked.pending[0] == client:
-            allowed.add(asked.pending[1])
-        number = int(text) if text.isdecimal() else -1
-        if number in allowed:
+        had = asked.held.get(client, Held())
+        pending = asked.pending if asked.pending and asked.pending.client == client else None
+        if text in {had.text(), *(held.text() for held in (pending.steps(had) if pending else ()))}:
             continue
-        word = LOST if number in asked.earlier.get(client, ()) else WRONG
-        problems.append((word, f"client {client} has {text} and not {wanted}"))
+        numbers = {int(number) if number.isdecimal() else -1 for number in text.split("+")}
+        known = asked.earlier.get(client, set()) | {had.key} | ({pending.number} if pending else set())
+        word = LOST if numbers <= known else WRONG
+        problems.append((word, f"client {client} has {text} and not {had.text()}"))
     if problems:
         words = [word for word, _ in problems]
         return (WRONG if WRONG in words else LOST), ", ".join(text for _, text in problems)
     if asked.pending is None:
         return BETWEEN, ""
-    client, number = asked.pending
-    return (NEW if keys.get(client) == str(number) else OLD), ""
+    had = asked.held.get(asked.pending.client, Held())
+    found = keys.get(asked.pending.client, had.text())
+    if found == asked.pending.steps(had)[-1].text():
+        return NEW, ""
+    return (OLD if found == had.text() else BEGUN), ""
 
 
 def _keys(detail: str) -> Mapping[int, str]:
-    """Client -> what GET gave: a number, `?` or an error, of a reading's detail `0=3 1=0 2=<NOKEY ...>; ...`."""
+    """Client -> what it has: `3`, `3+2` with the previous key, `?` or an error, of `0=3+2 1=0 2=<NOKEY ...>; ...`."""
     found = {int(client): text for client, text in re.findall(r"([0-9]+)=(<[^>]*>|\S+?)(?=[ ;]|$)", detail)}
     if not found:
         raise WorldwiseError(f"a machine read no keys: {detail}")

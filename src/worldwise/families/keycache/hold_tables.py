@@ -6,10 +6,12 @@ from collections.abc import Sequence
 
 from worldwise.base.tables import Section, Table, whole
 from worldwise.families.keycache.attempts import HOLD_ATTEMPTS, HOLDS, LABELS
-from worldwise.families.keycache.cut import BETWEEN, GOOD, LOST, NEW, OLD, WRONG
-from worldwise.families.keycache.spec import KEYCACHE_CUT, KEYCACHE_HOLD
+from worldwise.families.keycache.cut import BEGUN, BETWEEN, GOOD, LOST, NEW, OLD, WRONG
+from worldwise.families.keycache.spec import KEYCACHE_CUT, KEYCACHE_HOLD, KEYS
 from worldwise.plan.case import parameters_of
 from worldwise.read.models import Attempt, Reading
+
+_OUTCOMES = (*GOOD, LOST, WRONG)
 
 # The most bad cuts that are listed one by one.
 _SHOWN = 12
@@ -42,10 +44,11 @@ def _cut_section(attempts: Sequence[Attempt]) -> Section | None:
         return None
     rows = []
     for tried in _cases(attempts).values():
-        counts = {word: sum(attempt.result == word for attempt in tried) for word in (BETWEEN, OLD, NEW, LOST, WRONG)}
+        counts = {word: sum(attempt.result == word for attempt in tried) for word in _OUTCOMES}
         rows.append(
             [
                 _parameter(tried[0], "storage"),
+                _parameter(tried[0], "stream", KEYS),
                 _parameter(tried[0], "durability", "full"),
                 f"{whole(sum(counts[word] for word in GOOD))} of {whole(len(tried))}",
                 *map(whole, counts.values()),
@@ -55,9 +58,9 @@ def _cut_section(attempts: Sequence[Attempt]) -> Section | None:
     return Section(
         "The key cache after a power cut: what a fresh machine has of the keys that were set over TLS",
         Table(
-            ["storage", "durability", "all confirmed is there", BETWEEN, OLD, NEW, LOST, WRONG, "older record refused"],
+            ["storage", "stream", "durability", "all confirmed is there", *_OUTCOMES, "older record refused"],
             rows,
-            2,
+            3,
         ),
         [
             "A client sets keys of known and of new clients and removes some, one request after the other, each noted "
@@ -65,8 +68,13 @@ def _cut_section(attempts: Sequence[Attempt]) -> Section | None:
             "evenly spread from the first request to the last answer. What tee-supplicant had stored and what the "
             "server had in its log is given to a fresh machine, whose server is asked for every client's key; then "
             "once more without any log.",
+            "stream=versions: most keys are set with KEEP, some previous keys are forgotten, and another client relays "
+            "what the key before sealed, message after message. The fresh machine must open what the current and "
+            "the kept keys sealed, and nothing else.",
             f"{BETWEEN}: no request was open, all is as confirmed. {OLD}, {NEW}: the one that was open is not done, or "
-            f"is done; all else is as confirmed. {LOST}: something confirmed is not there. {WRONG}: anything else, "
+            f"is done; all else is as confirmed. {BEGUN}: it has changed the previous key alone: the key to be kept is "
+            "there twice, or the previous key of a client that is removed is gone. "
+            f"{LOST}: something confirmed is not there. {WRONG}: anything else, "
             "such as a key that was never set, another answer without the log than with it, a new key that is refused.",
             "older record refused: cuts in which the log was behind the storage. The TA refuses such a record, and the "
             "server has it made anew. durability=relaxed confirms before it stores, and may lose what it confirmed "
@@ -89,6 +97,7 @@ def _findings_section(attempts: Sequence[Attempt], full: bool) -> Section | None
     rows = [
         [
             _parameter(attempt, "storage"),
+            _parameter(attempt, "stream", KEYS),
             _parameter(attempt, "durability", "full"),
             "-" if attempt.at is None else whole(attempt.at),
             attempt.result,
@@ -99,7 +108,7 @@ def _findings_section(attempts: Sequence[Attempt], full: bool) -> Section | None
     left = len(found) - len(shown)
     return Section(
         "Power cuts after which the key cache lacks what it confirmed",
-        Table(["storage", "durability", "instruction", "result", "what was found"], rows, 5),
+        Table(["storage", "stream", "durability", "instruction", "result", "what was found"], rows, 6),
         [f"{left} more: --full lists them all."] if left else [],
         name="keycache-cuts-found",
     )

@@ -68,6 +68,9 @@ _QOS = Parameter("qos", "qos", ("0", "1", "2"), "0")
 _STORAGE = Parameter("storage", "storages", ("ree", "rpmb"), missing="a storage, such as storage=ree")
 _POLICY = Parameter("policy", "policies", KEYCACHE_POLICIES, missing="a policy, such as policy=smart")
 _DURABILITY = Parameter("durability", "durabilities", ("full", "relaxed"), "full")
+# VERSIONS: most keys are set with KEEP, and another client relays what the keys before sealed.
+KEYS, VERSIONS = "keys", "versions"
+_STREAM = Parameter("stream", "streams", (KEYS, VERSIONS), KEYS)
 _CONNECTIONS = Parameter(
     "connections", "connections", most=MAX_CONNECTIONS, missing="a number of connections: connections=8"
 )
@@ -153,7 +156,7 @@ SPEC = Spec(
             _mqtt_problem,
         ),
         _operation(KEYCACHE_HOLD, {}, (TICKS, _STORAGE)),
-        _operation(KEYCACHE_CUT, {}, (TICKS, _STORAGE, POINTS, _DURABILITY)),
+        _operation(KEYCACHE_CUT, {}, (TICKS, _STORAGE, POINTS, _DURABILITY, _STREAM)),
     ),
     # This UUID differs from those of the other TAs: keycache/ stands on its own.
     apps={"keycache": App("7d2f9f7c-5b0e-4b1c-9a3e-6b6579636163", elsewhere="keycache/tests/ta")},
