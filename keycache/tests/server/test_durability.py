@@ -244,10 +244,12 @@ def versions(server: Server, chance: random.Random, folder: Path) -> Versions:
     desk.done("authority", "office", "pair", "--yes")
     statements = []
     (folder / "key").write_bytes(keys[0])
-    desk.done("authority", "office", "enrol", ENROLLED_RECEIVER, "--in", "key")
+    # GET shows which key there is; an enrolled key is for that only if its statement says so.
+    uses = ("--use", "seal,open,from,to,get")
+    desk.done("authority", "office", "enrol", ENROLLED_RECEIVER, "--in", "key", *uses)
     for number in (each % POOL for each in range(2 * VERSION_KILLS)):
         (folder / "key").write_bytes(keys[number])
-        desk.done("authority", "office", "enrol", ENROLLED, "--in", "key", "--statement", "statement")
+        desk.done("authority", "office", "enrol", ENROLLED, "--in", "key", *uses, "--statement", "statement")
         statements.append((number, (folder / "statement").read_bytes()))
         (folder / "statement").unlink()
     return Versions(keys, messages, statements)
