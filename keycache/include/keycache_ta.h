@@ -32,7 +32,7 @@
 #define KEYCACHE_RELAXED_MOST 32 /* relaxed SETs that wait; one more writes them all */
 
 /*
- * Parameters 0 to 3, as GlobalPlatform numbers them; those that are not named are of type none.
+ * Parameters 0 to 3, as GlobalPlatform numbers them; those that are not named are of type none. What is reserved is zeros.
  * id: memref in, 1 to KEYCACHE_ID_BYTES printable ASCII characters without spaces.
  * In naive mode FORGET and what comes behind it, KEEP, restrictions and previous keys are TEE_ERROR_NOT_SUPPORTED.
  * offer: memref in, a struct keycache_offer, or of size 0.
@@ -66,7 +66,7 @@ enum keycache_command {
 	 * 0: memref in, struct keycache_pair, and behind it the additional data that both messages have, if any; 1: memref in,
 	 * message; 2: memref out, message of the other's key with a fresh
 	 * nonce; 3: value out, a = how many of the keys came from the cache, b = whose key the error is about:
-	 * KEYCACHE_OF_FROM, KEYCACHE_OF_TO or both (which have the same error then).
+	 * KEYCACHE_OF_FROM, KEYCACHE_OF_TO or both (which have the same error then). 0: about the message.
 	 */
 	KEYCACHE_REENCRYPT,
 	/* 0: named; 1: memref in, plaintext; 2: memref out, message; 3: offer. */
@@ -292,7 +292,7 @@ struct keycache_trust {
 
 #define KEYCACHE_STATEMENT_FORMAT 1
 
-/* Who gets which key for which use. What is reserved is zeros. */
+/* Who gets which key for which use. */
 struct keycache_enrolment {
 	uint8_t format; /* KEYCACHE_STATEMENT_FORMAT */
 	uint8_t kind;   /* enum keycache_enrolment_kind */

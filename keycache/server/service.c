@@ -121,7 +121,9 @@ void answer_result(const struct call *call, uint32_t res)
 		resp_error(call->reply, "ERR not with --naive, which has no restrictions, previous keys and enrolment");
 		break;
 	case KEYCACHE_WORN_OUT:
-		resp_error(call->reply, "WORN the key has sealed as many messages as it is good for: set a new one");
+		resp_error(call->reply, "WORN the key, of REENCRYPT the receiver's, has sealed as many messages as it "
+					"is good for: set a "
+					"new one");
 		break;
 	case RESULT_TARGET_DEAD:
 		resp_error(call->reply, "TRYAGAIN the trusted application starts anew");

@@ -279,14 +279,23 @@ static TEE_Result take_pair(const TEE_Param *param, struct keycache_pair *pair, 
 	return TEE_SUCCESS;
 }
 
+/* So that what is reserved can be given a meaning one day: no caller sends anything in it. */
+static bool is_offer(const struct keycache_offer *offer)
+{
+	return !(offer->reserved[0] | offer->reserved[1]);
+}
+
 /* `*offer` becomes NULL, or points to `copy`. */
 static TEE_Result take_offer(const TEE_Param *param, struct keycache_offer *copy, const struct keycache_offer **offer)
 {
+	TEE_Result res;
+
 	*offer = NULL;
 	if (!param->memref.size)
 		return TEE_SUCCESS;
 	*offer = copy;
-	return take(param, copy, sizeof(*copy));
+	res = take(param, copy, sizeof(*copy));
+	return !res && !is_offer(copy) ? TEE_ERROR_BAD_PARAMETERS : res;
 }
 
 static TEE_Result configure(TEE_Param params[TEE_NUM_PARAMS])
@@ -613,6 +622,8 @@ static TEE_Result reencrypt(TEE_Param params[TEE_NUM_PARAMS])
 		res = id_make(pair.to, pair.to_length, &to);
 	if (!res && (pair.has_from > 1 || pair.has_to > 1))
 		res = TEE_ERROR_BAD_PARAMETERS;
+	if (!res && ((pair.has_from && !is_offer(&pair.from_offer)) || (pair.has_to && !is_offer(&pair.to_offer))))
+		res = TEE_ERROR_BAD_PARAMETERS;
 	/* The size is read once: what is taken is what is worked on. */
 	if (!res)
 		res = take_message(&params[1]);
@@ -634,8 +645,11 @@ static TEE_Result reencrypt(TEE_Param params[TEE_NUM_PARAMS])
 		res = may_pass(&from, &from_key, &aad, &to_key, &params[3].value.b);
 	if (!res) {
 		res = message_open(&from_key, &aad, message, bytes, plain);
-		if (!res)
+		if (!res) {
 			res = may_seal(&to, &to_key);
+			if (res)
+				params[3].value.b = KEYCACHE_OF_TO;
+		}
 		if (!res)
 			res = message_seal(&to_key, &aad, plain, bytes - KEYCACHE_EXTRA_BYTES, message);
 		if (!res)
@@ -679,9 +693,10 @@ static bool seal_for_next(struct rest *rest, uint8_t from_flags, const struct aa
 	TEE_Result res;
 
 	*result = TEE_ERROR_BAD_PARAMETERS;
-	if (!take_piece(rest, &receiver, sizeof(receiver)) || receiver.has_offer > 1)
+	if (!take_piece(rest, &receiver, sizeof(receiver)) || receiver.has_offer > 1 ||
+	    receiver.reserved[0] | receiver.reserved[1])
 		return false;
-	if (receiver.has_offer && !take_piece(rest, &offer, sizeof(offer)))
+	if (receiver.has_offer && (!take_piece(rest, &offer, sizeof(offer)) || !is_offer(&offer)))
 		return false;
 	res = id_make(receiver.id, receiver.length, &id);
 	if (!res)
@@ -721,7 +736,8 @@ static TEE_Result fan_out(TEE_Param params[TEE_NUM_PARAMS])
 
 	if (!rest.at || !take_piece(&rest, &fan, sizeof(fan)))
 		return TEE_ERROR_BAD_PARAMETERS;
-	if (fan.count > KEYCACHE_FAN_MOST || fan.has_from > 1)
+	if (fan.count > KEYCACHE_FAN_MOST || fan.has_from > 1 || fan.reserved ||
+	    (fan.has_from && !is_offer(&fan.from_offer)))
 		return TEE_ERROR_BAD_PARAMETERS;
 	if (fan.aad_size > KEYCACHE_AAD_BYTES || !take_piece(&rest, named, fan.aad_size))
 		return TEE_ERROR_BAD_PARAMETERS;
@@ -776,11 +792,11 @@ static TEE_Result seal(TEE_Param params[TEE_NUM_PARAMS])
 		res = take_offer(&params[3], &copy, &offer);
 	if (!res)
 		res = take_plain(&params[1]);
-	if (!res)
-		res = fits(&params[2], bytes + KEYCACHE_EXTRA_BYTES);
 	if (res)
 		return res;
-	res = keys_use(&id, offer, &key, &cached);
+	res = fits(&params[2], bytes + KEYCACHE_EXTRA_BYTES);
+	if (!res)
+		res = keys_use(&id, offer, &key, &cached);
 	if (!res)
 		res = may(&key, KEYCACHE_NO_SEAL);
 	if (!res)
@@ -833,6 +849,8 @@ static TEE_Result load(TEE_Param params[TEE_NUM_PARAMS])
 
 	if (!res)
 		res = take(&params[1], &offer, sizeof(offer));
+	if (!res && !is_offer(&offer))
+		res = TEE_ERROR_BAD_PARAMETERS;
 	if (res)
 		return res;
 	offer.keep = 1;
