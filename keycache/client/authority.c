@@ -406,23 +406,22 @@ static void look_at(const char *name, const uint8_t point[KEYCACHE_POINT_BYTES],
 static bool open_part(struct authority *authority, const struct keycache_backup *part, const uint8_t *bytes,
 		      const uint8_t device[KEYCACHE_POINT_BYTES], struct saved_key *keys)
 {
+	const size_t head = offsetof(struct keycache_backup, tag);
 	const size_t about = offsetof(struct keycache_saved, sealed);
-	uint8_t aad[sizeof(*part) + offsetof(struct keycache_saved, sealed)];
+	uint8_t aad[offsetof(struct keycache_backup, tag) + offsetof(struct keycache_saved, sealed)];
 	uint8_t secret[SECRET_BYTES];
-	bool good = true;
+	bool good;
 
-	/* A part without a key is sealed with nothing. */
-	if (!part->count)
-		return true;
-	memcpy(aad, part, sizeof(*part));
-	good = point_agree(secret, authority->backup_pair, part->point, device, part, sizeof(*part));
+	memcpy(aad, part, head);
+	good = point_agree(secret, authority->backup_pair, part->point, device, part, head) &&
+	       point_is_marked(secret, part, head, part->tag);
 	for (uint32_t i = 0; good && i < part->count; i++) {
 		uint8_t nonce[KEYCACHE_NONCE_BYTES] = { 0 };
 		struct keycache_saved saved;
 		size_t length;
 
 		memcpy(&saved, bytes + i * sizeof(saved), sizeof(saved));
-		memcpy(aad + sizeof(*part), &saved, about);
+		memcpy(aad + head, &saved, about);
 		memcpy(nonce, &saved.number, sizeof(saved.number));
 		length = saved.id_length & ~KEYCACHE_PREVIOUS;
 		good = saved.number == i && length && length <= KEYCACHE_ID_BYTES && !memchr(saved.id, 0, length) &&
@@ -442,7 +441,9 @@ bool authority_open_backup(struct authority *authority, const uint8_t *bytes, si
 {
 	static const char forged[] = "a part does not open: it is another authority's, or was changed";
 	const char *problem = "it is not whole: its end is missing";
+	const uint8_t *number = bytes + offsetof(struct keycache_backup, number);
 	struct search search = { 0 };
+	struct keycache_backup part;
 	uint32_t due = 0;
 	size_t at = 0;
 
@@ -456,15 +457,18 @@ bool authority_open_backup(struct authority *authority, const uint8_t *bytes, si
 		return false;
 	}
 	do {
-		struct keycache_backup part;
-
 		if (size - at < sizeof(part))
 			goto failed;
 		memcpy(&part, bytes + at, sizeof(part));
 		at += sizeof(part);
-		problem = "that is no backup, or parts of it are missing";
-		if (part.format != KEYCACHE_STATEMENT_FORMAT || part.first != due ||
-		    part.count > (size - at) / sizeof(struct keycache_saved))
+		problem = "that is no backup, or one of an older version: make a new one";
+		if (part.format != KEYCACHE_BACKUP_FORMAT)
+			goto failed;
+		problem = "it has parts of several backups";
+		if (memcmp(part.number, number, sizeof(part.number)) != 0)
+			goto failed;
+		problem = "parts of it are missing, or not in their order";
+		if (part.part != due++ || part.count > (size - at) / sizeof(struct keycache_saved))
 			goto failed;
 		if (!search.digest) {
 			search.digest = bytes + offsetof(struct keycache_backup, device);
@@ -480,9 +484,8 @@ bool authority_open_backup(struct authority *authority, const uint8_t *bytes, si
 			goto failed;
 		*count += part.count;
 		at += part.count * sizeof(struct keycache_saved);
-		due = part.next;
 		problem = "it is not whole: its end is missing";
-	} while (due);
+	} while (!part.last);
 	problem = "there is something behind its end";
 	if (at == size)
 		return true;

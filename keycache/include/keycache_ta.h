@@ -129,8 +129,9 @@ enum keycache_command {
 	KEYCACHE_ENROL,
 	/*
 	 * Keys for the authority alone. 0: value inout, as with LIST; 1: memref out, of at least one struct keycache_saved behind
-	 * a struct keycache_backup: as many as fit. None may be in it although it goes on: its point is zeros then. Only keys that
-	 * were set when there was an authority already: who becomes the first one gets nothing of before. KEYCACHE_UNTRUSTED: there is
+	 * a struct keycache_backup: as many as fit. None may be in it although it goes on. Only keys that were set when there was
+	 * an authority already: who becomes the first one gets nothing of before. One backup goes on at a time, and each of its
+	 * parts is given once: TEE_ERROR_BAD_STATE if a is neither 0 nor where the last part ended. KEYCACHE_UNTRUSTED: there is
 	 * no authority, or none that wants a backup.
 	 */
 	KEYCACHE_BACKUP,
@@ -270,6 +271,7 @@ struct keycache_receiver {
  */
 #define KEYCACHE_POINT_BYTES 64
 #define KEYCACHE_SIGNATURE_BYTES 64
+#define KEYCACHE_NUMBER_BYTES 16 /* of a backup */
 
 struct keycache_identity {
 	uint8_t ta
@@ -335,18 +337,24 @@ struct keycache_handover {
 };
 
 /*
- * What BACKUP gives at a time: this, and keys that are sealed for the authority's backup point. info: all of this. Anybody can seal
- * for a point; so that a backup is known to be this TA's, Z is followed by the ECDH of the TA's own pair and the backup point.
+ * What BACKUP gives at a time, a part: this, and keys that are sealed for the authority's backup point. info: all before the tag.
+ * Anybody can seal for a point; so that a backup is known to be this TA's, Z is followed by the ECDH of the TA's own pair and the
+ * backup point. A backup is all parts of its number, from 0 to the last one.
  */
 struct keycache_backup {
-	uint8_t format; /* KEYCACHE_STATEMENT_FORMAT */
-	uint8_t reserved[3];
-	uint32_t count; /* of struct keycache_saved, which follow */
-	uint32_t first; /* where this part begins, */
-	uint32_t next;  /* and where the next one does: 0 at the end */
+	uint8_t format; /* KEYCACHE_BACKUP_FORMAT */
+	uint8_t last;   /* 1: no part follows; 0 */
+	uint8_t reserved[6];
+	uint32_t count;                        /* of struct keycache_saved, which follow */
+	uint32_t part;                         /* 0, 1, ... */
+	uint8_t number[KEYCACHE_NUMBER_BYTES]; /* random: the same in all parts of a backup, and in no others */
 	uint8_t device[32];
 	uint8_t point[KEYCACHE_POINT_BYTES]; /* the ephemeral one, of this part alone */
+	/* Of no text, all before it as additional data, and a nonce of twelve bytes 255: a part without keys is the TA's own, too. */
+	uint8_t tag[KEYCACHE_TAG_BYTES];
 };
+
+#define KEYCACHE_BACKUP_FORMAT 2 /* 1: its parts did not say of which backup they were */
 
 struct keycache_saved {
 	uint8_t id_length; /* with KEYCACHE_PREVIOUS, if it is that */
@@ -356,7 +364,7 @@ struct keycache_saved {
 	uint32_t number; /* 0, 1, ... in this part: its little-endian bytes and eight zeros are the nonce */
 	uint64_t serial; /* of its enrolment, or 0 */
 	uint8_t id[KEYCACHE_ID_BYTES];
-	uint8_t sealed[KEYCACHE_KEY_BYTES]; /* additional data: the struct keycache_backup, and all before of this */
+	uint8_t sealed[KEYCACHE_KEY_BYTES]; /* additional data: what the tag above is of, and all before of this */
 	uint8_t tag[KEYCACHE_TAG_BYTES];
 };
 

@@ -11,7 +11,7 @@
 #include "command.h"
 #include "keycache_use.h"
 
-/* At a time: 127 keys, a few buckets of secure storage. */
+/* At a time: 126 keys, a few buckets of secure storage. */
 #define BACKUP_BYTES 16384u
 #define KEEP_MOST_SECONDS (10u * 365 * 86400)
 #define SECOND_MS 1000u
@@ -336,6 +336,12 @@ void command_backup(const struct call *call)
 		return;
 	}
 	res = tee_backup(&call->service->tee, &next, part, &size);
+	if (res == RESULT_BAD_STATE) {
+		resp_error(call->reply,
+			   "ERR that backup does not go on there: another one was begun since, or the trusted "
+			   "application began anew: begin with 0");
+		return;
+	}
 	if (res) {
 		answer_result(call, res);
 		return;

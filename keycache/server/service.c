@@ -122,8 +122,7 @@ void answer_result(const struct call *call, uint32_t res)
 		break;
 	case KEYCACHE_WORN_OUT:
 		resp_error(call->reply, "WORN the key, of REENCRYPT the receiver's, has sealed as many messages as it "
-					"is good for: set a "
-					"new one");
+					"is good for: set a new one");
 		break;
 	case RESULT_TARGET_DEAD:
 		resp_error(call->reply, "TRYAGAIN the trusted application starts anew");

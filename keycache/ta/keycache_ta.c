@@ -94,6 +94,7 @@ TEE_Result TA_CreateEntryPoint(void)
 void TA_DestroyEntryPoint(void)
 {
 	keys_close();
+	enrol_forget();
 	points_close();
 	records_close();
 	messages_close();
@@ -317,6 +318,7 @@ static TEE_Result configure(TEE_Param params[TEE_NUM_PARAMS])
 	if (config.index_bytes < INDEX_LEAST)
 		return TEE_ERROR_BAD_PARAMETERS;
 	messages_forget();
+	enrol_forget();
 	return keys_configure(&config);
 }
 

@@ -320,7 +320,7 @@ def test_a_backup_is_restored_on_another_device(desk: Desk, server: Server, anot
     # A part that is missing, another authority's, somebody else's making.
     for name, bad in (
         ("end", saved[:-128]),
-        ("beginning", saved[112 + 128 * int.from_bytes(saved[4:8], "little") :]),
+        ("beginning", b"".join(parts_of(saved)[1:])),
         ("bit", saved[:-1] + bytes([saved[-1] ^ 1])),
         ("more", saved + saved),
         ("nothing", b""),
@@ -332,6 +332,65 @@ def test_a_backup_is_restored_on_another_device(desk: Desk, server: Server, anot
     desk.done("authority", "stranger", "init")
     (desk.folder / "stranger" / "device.device").write_bytes((desk.folder / "office" / "device.device").read_bytes())
     assert "does not open" in desk.fails("authority", "stranger", "restore", "saved", server=another)
+
+
+# Of a part's beginning (struct keycache_backup), and of a key in it (struct keycache_saved).
+PART, SAVED = 144, 128
+
+
+def parts_of(saved: bytes) -> list[bytes]:
+    parts = []
+    while saved:
+        size = PART + SAVED * int.from_bytes(saved[8:12], "little")
+        parts.append(saved[:size])
+        saved = saved[size:]
+    return parts
+
+
+def as_end(part: bytes) -> bytes:
+    """The same part, which says that nothing follows."""
+    return part[:1] + b"\1" + part[2:]
+
+
+def test_a_backup_is_whole_and_of_one_piece(desk: Desk, server: Server, another: Server) -> None:
+    """Of its parts most have no key: these, too, are none of another backup, none left out, and none made up."""
+    desk.done("authority", "office", "pair", "--yes", "--device", "spare", server=another)
+    desk.done("authority", "office", "enrol", "dora", "--random")
+    desk.done("backup", "--out", "first")
+    desk.done("authority", "office", "enrol", "dora", "--random")
+    desk.done("backup", "--out", "second")
+    desk.done("backup", "--out", "others", server=another)
+    first, second, others = (parts_of((desk.folder / name).read_bytes()) for name in ("first", "second", "others"))
+    empty = [number for number, part in enumerate(first[:-1]) if len(part) == PART]
+    assert len(first) == len(second) and len(empty) > 1
+    (full,) = (number for number, part in enumerate(first) if len(part) > PART)
+    at = empty[0]
+    desk.done("authority", "office", "restore", "second")
+    taken = []
+    for name, parts in (
+        ("older key", [*second[:full], first[full], *second[full + 1 :]]),
+        ("older part", [*second[:at], first[at], *second[at + 1 :]]),
+        ("another device's part", [*second[:at], others[at], *second[at + 1 :]]),
+        ("early end", [*second[:at], as_end(second[at])]),
+        ("part twice", [*second[: at + 1], *second[at:]]),
+        ("part missing", [*second[:at], *second[at + 1 :]]),
+        ("other order", [*second[:at], second[at + 1], second[at], *second[at + 2 :]]),
+        ("end missing", second[:-1]),
+        ("two ends", [*second, second[-1]]),
+        ("made up", [*second[:at], second[at][: PART - 16] + bytes(16), *second[at + 1 :]]),
+    ):
+        (desk.folder / "bad").write_bytes(b"".join(parts))
+        got, _, problem = desk("authority", "office", "restore", "bad", "--device", "spare", server=another)
+        if not got or "keycache: the backup: " not in problem:
+            taken.append(name)
+    assert taken == []
+    # Who begins another backup ends the one that goes on.
+    with server.connect() as admin:
+        cursor, _ = admin.ask("BACKUP", "0")  # type: ignore[misc]
+        other, _ = admin.ask("BACKUP", "0")  # type: ignore[misc]
+        assert cursor == other != b"0"
+        admin.ask("BACKUP", cursor)
+        assert "begin with 0" in str(admin.ask("BACKUP", cursor))
 
 
 WRONG: list[tuple[list[str], str]] = [

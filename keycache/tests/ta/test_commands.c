@@ -267,7 +267,7 @@ static const struct wrong wrong_calls[] = {
 	  TEE_ERROR_BAD_PARAMETERS },
 	{ "no authority", KEYCACHE_BACKUP, { V(0, 0), M(out, 999) }, KEYCACHE_UNTRUSTED },
 	{ "b of backup", KEYCACHE_BACKUP, { V(0, 1), M(out, 999) }, TEE_ERROR_BAD_PARAMETERS },
-	{ "backup short", KEYCACHE_BACKUP, { V(0, 0), M(out, 239) }, TEE_ERROR_SHORT_BUFFER },
+	{ "backup short", KEYCACHE_BACKUP, { V(0, 0), M(out, 271) }, TEE_ERROR_SHORT_BUFFER },
 	{ "backup NULL", KEYCACHE_BACKUP, { V(0, 0), M(NULL, 999) }, TEE_ERROR_SHORT_BUFFER },
 };
 

@@ -620,19 +620,27 @@ void test_backup(void)
 	EXPECT(authority_enrol(&authority, name(10), 1000, 0, 5000, KEYCACHE_KEEP), TEE_SUCCESS);
 	EXPECT(set_as(name(2), 2, KEYCACHE_RELAXED, 0, records, &count), TEE_SUCCESS);
 	for (s = 0; s < sizeof(sizes) / sizeof(sizes[0]); s++) {
+		uint8_t which[KEYCACHE_NUMBER_BYTES] = { 0 };
 		uint32_t position = 0;
-		uint32_t next = 0;
+		uint32_t parts = 0;
 
 		memset(seen, 0, sizeof(seen));
 		do {
 			size_t bytes = sizes[s];
+			uint32_t elsewhere = position + 1;
 
+			EXPECT(backup(&elsewhere, room, &bytes), TEE_ERROR_BAD_STATE);
+			bytes = sizes[s];
 			EXPECT(backup(&position, room, &bytes), TEE_SUCCESS);
 			CHECK(bytes == sizeof(*part) + part->count * sizeof(*saved));
-			EXPECT(part->format, KEYCACHE_STATEMENT_FORMAT);
-			EXPECT(part->first, next);
-			EXPECT(part->next, position);
-			next = position;
+			EXPECT(part->format, KEYCACHE_BACKUP_FORMAT);
+			EXPECT(part->last, !position);
+			EXPECT(part->part, parts);
+			/* One of its own for each backup. */
+			CHECK(!memcmp(part->number, which, sizeof(which)) == !!parts);
+			memcpy(which, part->number, sizeof(which));
+			parts++;
+			CHECK(authority_knows(&authority, part));
 			for (i = 0; i < part->count; i++) {
 				bool before = saved[i].id_length & KEYCACHE_PREVIOUS;
 				unsigned int number = (unsigned int)atoi((const char *)saved[i].id + 7);
@@ -648,23 +656,46 @@ void test_backup(void)
 				EXPECT(!(saved[i].flags & KEYCACHE_ENROLLED), number % 10 != 0);
 				CHECK(!memmem(room, bytes, due, 32));
 			}
-			if (!part->count || s)
+			if (s)
 				continue;
 			/* Nobody else opens it; nor was it made by anybody else; nor is anything of it changed. */
-			CHECK(!authority_opens(&stranger, part, &saved[0], key));
 			forger = authority;
 			point_of(stranger.signer, forger.ta);
-			CHECK(!authority_opens(&forger, part, &saved[0], key));
-			i = pick(8 * (sizeof(*part) + sizeof(*saved)));
-			if (i / 8 >= offsetof(struct keycache_backup, point) && i / 8 < sizeof(*part))
+			CHECK(!authority_knows(&stranger, part) && !authority_knows(&forger, part));
+			CHECK(!part->count || !authority_opens(&stranger, part, &saved[0], key));
+			CHECK(!part->count || !authority_opens(&forger, part, &saved[0], key));
+			i = pick(8 * (uint32_t)(sizeof(*part) + (part->count ? sizeof(*saved) : 0)));
+			if (i / 8 >= offsetof(struct keycache_backup, point) &&
+			    i / 8 < offsetof(struct keycache_backup, tag))
 				continue;
 			room[i / 8] ^= (uint8_t)(1 << i % 8);
-			CHECK(!authority_opens(&authority, part, &saved[0], key));
+			CHECK(authority_knows(&authority, part) == (i / 8 >= sizeof(*part)));
+			if (part->count && (i / 8 < offsetof(struct keycache_backup, tag) || i / 8 >= sizeof(*part)))
+				CHECK(!authority_opens(&authority, part, &saved[0], key));
 		} while (position);
 		for (i = 0; i < CLIENTS; i++) {
 			EXPECT(seen[0][i], 1);
 			EXPECT(seen[1][i], i == 1 || i == 10);
 		}
+	}
+	/* One that goes on ends with the next one, and with the TA. */
+	{
+		size_t bytes = sizes[1];
+		uint32_t first_position = 0;
+		uint32_t position = 0;
+
+		EXPECT(backup(&first_position, room, &bytes), TEE_SUCCESS);
+		bytes = sizes[1];
+		EXPECT(backup(&position, room, &bytes), TEE_SUCCESS);
+		CHECK(position && position == first_position);
+		bytes = sizes[1];
+		EXPECT(backup(&position, room, &bytes), TEE_SUCCESS);
+		EXPECT(part->part, 1);
+		bytes = sizes[1];
+		EXPECT(backup(&first_position, room, &bytes), TEE_ERROR_BAD_STATE);
+		restart();
+		bytes = sizes[1];
+		EXPECT(backup(&position, room, &bytes), TEE_ERROR_BAD_STATE);
 	}
 	authority_free(&stranger);
 	authority_free(&authority);
