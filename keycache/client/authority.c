@@ -103,23 +103,73 @@ static bool make_pair(const char *folder, const char *name, const char *secret)
 	return good;
 }
 
-bool authority_make(const char *folder, bool encrypt, const char *passphrase)
+/* The files that make an authority. */
+static const char *const halves[] = { "signer.key", "signer.pub", "backup.key", "backup.pub" };
+
+#define HALVES (sizeof(halves) / sizeof(halves[0]))
+
+/* Whether a folder has none of them. What has some may be an authority that devices trust: it is left as it is. */
+static bool is_free(const char *folder)
+{
+	char path[AUTHORITY_PATH_BYTES];
+	size_t there = 0;
+
+	for (size_t i = 0; i < HALVES; i++) {
+		path_of(path, folder, halves[i], "");
+		there += !access(path, F_OK);
+	}
+	if (there == HALVES)
+		return complain(folder, "has an authority already: name another folder");
+	return !there ||
+	       complain(folder, "is half an authority: `init` was stopped, or files of it are lost. If no device was "
+				"paired with it, remove signer.* and backup.* there, and begin again; else bring them "
+				"back from a copy");
+}
+
+static void remove_halves(const char *folder)
+{
+	char path[AUTHORITY_PATH_BYTES];
+
+	for (size_t i = 0; i < HALVES; i++) {
+		path_of(path, folder, halves[i], "");
+		(void)unlink(path);
+	}
+}
+
+static bool make_pairs(const char *folder, bool encrypt, const char *passphrase)
 {
 	char secret[MOST_PASSPHRASE] = "";
-	struct stat status;
 	bool good;
 
-	if (mkdir(folder, 0700) && errno != EEXIST)
-		return complain(folder, strerror(errno));
-	if (stat(folder, &status))
-		return complain(folder, strerror(errno));
-	if (status.st_mode & 077)
-		return complain(folder, "others may look into this folder: chmod 700, or name a new one");
 	if (encrypt && give_passphrase(secret, sizeof(secret), 1, (void *)(uintptr_t)passphrase) <= 0)
 		return complain(folder, "a passphrase is needed with --encrypt");
 	good = make_pair(folder, "signer", encrypt ? secret : NULL) &&
 	       make_pair(folder, "backup", encrypt ? secret : NULL);
 	OPENSSL_cleanse(secret, sizeof(secret));
+	if (!good)
+		remove_halves(folder);
+	return good;
+}
+
+bool authority_make(const char *folder, bool encrypt, const char *passphrase)
+{
+	struct stat status;
+	int directory;
+	bool good;
+
+	if (mkdir(folder, 0700) && errno != EEXIST)
+		return complain(folder, strerror(errno));
+	/* Locked: of two at the same time the second one finds what the first has made. */
+	directory = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (directory < 0)
+		return complain(folder, strerror(errno));
+	if (flock(directory, LOCK_EX) || fstat(directory, &status))
+		good = complain(folder, strerror(errno));
+	else if (status.st_mode & 077)
+		good = complain(folder, "others may look into this folder: chmod 700, or name a new one");
+	else
+		good = is_free(folder) && make_pairs(folder, encrypt, passphrase);
+	(void)close(directory);
 	return good;
 }
 

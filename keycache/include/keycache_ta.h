@@ -121,7 +121,7 @@ enum keycache_command {
 	 */
 	KEYCACHE_TRUST,
 	/*
-	 * 0: memref in, struct keycache_enrolment; 1: value in, a = 0 or KEYCACHE_KEEP; 2: memref out, records as with SET; 3: memref
+	 * 0: memref in, struct keycache_enrolment; 1: value in, a = 0, KEYCACHE_KEEP or KEYCACHE_VERIFY; 2: memref out, records as with SET; 3: memref
 	 * out, of sizeof(struct keycache_handover): for a key that is generated for somebody, and else empty. Never relaxed.
 	 * KEYCACHE_UNTRUSTED: not signed by the authority, or made for another TA; KEYCACHE_OLD: see keycache_enrolment.serial;
 	 * KEYCACHE_FORGED: the wrapped key does not open.
@@ -153,6 +153,8 @@ enum keycache_policy {
 #define KEYCACHE_RELAXED 1u
 /* The key that is replaced becomes the previous one: it opens what it sealed, until FORGET. Unless it is the same key. */
 #define KEYCACHE_KEEP 2u
+/* Of ENROL: whether the statement would be taken. Nothing is done, and nothing is written to outputs. */
+#define KEYCACHE_VERIFY 4u
 
 /* Of the restrictions that SET and GENERATE are given alone: the key is not KEYCACHE_GETTABLE, whatever is configured. */
 #define KEYCACHE_NO_GET 256u

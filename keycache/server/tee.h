@@ -108,6 +108,8 @@ uint32_t tee_generate(struct tee *tee, const char *id, uint32_t size, struct tee
 /* `*has_handover`: the key is one that the client is to have, and `handover` holds it. */
 uint32_t tee_enrol(struct tee *tee, const struct keycache_enrolment *statement, struct tee_how how,
 		   struct tee_records *records, struct keycache_handover *handover, bool *has_handover);
+/* Whether tee_enrol would take it; nothing is done. */
+uint32_t tee_verify(struct tee *tee, const struct keycache_enrolment *statement);
 uint32_t tee_forget(struct tee *tee, const char *id);
 uint32_t tee_identity(struct tee *tee, struct keycache_identity *identity);
 uint32_t tee_trust(struct tee *tee, const struct keycache_trust *statement);

@@ -180,6 +180,16 @@ static TEE_Result note_serial(uint64_t serial)
 	return res;
 }
 
+TEE_Result enrol_verify(const struct keycache_enrolment *enrolment, const struct id *id)
+{
+	TEE_Result res;
+
+	if (!keys_meta()->trusted || !is_for_us(enrolment->device))
+		return KEYCACHE_UNTRUSTED;
+	res = point_verify(keys_meta()->signer, enrolment, SIGNED(struct keycache_enrolment), enrolment->signature);
+	return res ? res : keys_may_set(id, keys_flags(enrolment->flags), enrolment->serial);
+}
+
 TEE_Result enrol_key(const struct keycache_enrolment *enrolment, const struct id *id, bool keep,
 		     struct records *records, struct keycache_handover *handover)
 {
@@ -187,13 +197,8 @@ TEE_Result enrol_key(const struct keycache_enrolment *enrolment, const struct id
 					 .at_once = enrolment->at_once,
 					 .serial = enrolment->serial };
 	struct key key = { .length = enrolment->key_length, .flags = keys_flags(enrolment->flags) };
-	TEE_Result res;
+	TEE_Result res = enrol_verify(enrolment, id);
 
-	if (!keys_meta()->trusted || !is_for_us(enrolment->device))
-		return KEYCACHE_UNTRUSTED;
-	res = point_verify(keys_meta()->signer, enrolment, SIGNED(struct keycache_enrolment), enrolment->signature);
-	if (!res)
-		res = keys_may_set(id, key.flags, enrolment->serial);
 	if (res)
 		return res;
 	if (enrolment->kind == KEYCACHE_GENERATED)

@@ -436,6 +436,7 @@ static TEE_Result trust(TEE_Param params[TEE_NUM_PARAMS])
 static TEE_Result enrol(TEE_Param params[TEE_NUM_PARAMS])
 {
 	const bool keep = params[1].value.a == KEYCACHE_KEEP;
+	const bool verify = params[1].value.a == KEYCACHE_VERIFY;
 	struct keycache_enrolment copy;
 	struct keycache_handover handover;
 	struct records records;
@@ -448,8 +449,13 @@ static TEE_Result enrol(TEE_Param params[TEE_NUM_PARAMS])
 		res = enrol_look(&copy, &id, &hands_over);
 	if (res)
 		return res;
-	if ((params[1].value.a && !keep) || params[1].value.b)
+	if ((params[1].value.a && !keep && !verify) || params[1].value.b)
 		return TEE_ERROR_BAD_PARAMETERS;
+	if (verify) {
+		params[2].memref.size = 0;
+		params[3].memref.size = 0;
+		return enrol_verify(&copy, &id);
+	}
 	res = fits(&params[2], records_due(keep));
 	other = fits(&params[3], hands_over ? sizeof(handover) : 0);
 	if (res || other)

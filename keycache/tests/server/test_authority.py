@@ -3,6 +3,7 @@
 
 import json
 import os
+import resource
 import subprocess
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -82,7 +83,7 @@ def test_two_who_do_not_know_each_other(server: Server, tmp_path: Path) -> None:
     desk.done("authority", "office", "init")
     assert (tmp_path / "office").stat().st_mode & 0o777 == 0o700
     assert all(path.stat().st_mode & 0o777 == 0o600 for path in (tmp_path / "office").iterdir())
-    assert "File exists" in desk.fails("authority", "office", "init")
+    assert "has an authority already: name another folder" in desk.fails("authority", "office", "init")
     assert "knows no such device" in desk.fails("authority", "office", "enrol", "alice", "--random")
     # Who pairs says what he compared.
     assert "--fingerprint HEX, or --yes" in desk.fails("authority", "office", "pair")
@@ -255,6 +256,60 @@ def test_a_key_that_is_handed_over(desk: Desk, server: Server) -> None:
     # One that is for nobody.
     desk.done("authority", "office", "enrol", "carol", "--generate", "--bytes", "16")
     assert b"bytes:16\n" in desk.done("keyinfo", "carol")
+
+
+def test_nothing_stays_of_a_previous_key_that_goes_at_once(desk: Desk, server: Server) -> None:
+    enrol = ("authority", "office", "enrol", "alice", "--random")
+    desk.done(*enrol)
+    records = int(server.info()["shadow_records"])
+    desk.done(*enrol, "--keep", "1000")
+    now = server.info()
+    assert (int(now["shadow_records"]), now["forgetting_keys"]) == (records + 1, "1")
+    desk.done(*enrol, "--at-once")
+    now = server.info()
+    assert (int(now["shadow_records"]), now["forgetting_keys"]) == (records, "0")
+
+
+def test_a_statement_is_good_before_a_deadline_is_set(desk: Desk, server: Server) -> None:
+    """Should the server end in between, nothing is left of a statement that nobody signed."""
+    desk.done("authority", "office", "enrol", "alice", "--random", "--statement", "one")
+    good = (desk.folder / "one").read_bytes()
+    forged = good[:250] + bytes([good[250] ^ 1]) + good[251:]
+    journal = server.folder / "shadow" / "deadlines.log"
+    before = journal.read_bytes()
+    with server.connect() as admin:
+        for words in (["EX", "1000"], ["KEEP", "1000"], ["EX", "1000", "KEEP", "1000"]):
+            assert code(admin.ask("ENROL", forged, *words)) == "UNTRUSTED"
+        assert journal.read_bytes() == before
+        assert admin.ask("ENROL", good, "EX", "1000") == "OK"
+        assert admin.ask("TTL", "alice") == 1000
+        # Nor of one that was good once.
+        before = journal.read_bytes()
+        assert code(admin.ask("ENROL", good, "EX", "10", "KEEP", "10")) == "OLD"
+        assert journal.read_bytes() == before
+
+
+def test_an_authority_that_was_not_finished(desk: Desk) -> None:
+    """What an `init` could not finish it takes away; of what it finds half made it says what to do."""
+    result = subprocess.run(
+        [TOOL, "authority", "late", "init"],
+        cwd=desk.folder,
+        capture_output=True,
+        # A write that is too long is an error then, and not the end.
+        restore_signals=False,
+        preexec_fn=lambda: resource.setrlimit(
+            resource.RLIMIT_FSIZE, (200, resource.getrlimit(resource.RLIMIT_FSIZE)[1])
+        ),
+    )
+    assert result.returncode and list((desk.folder / "late").iterdir()) == []
+    desk.done("authority", "late", "init")
+    whole = {path.name: path.read_bytes() for path in (desk.folder / "late").iterdir()}
+    assert "has an authority already: name another folder" in desk.fails("authority", "late", "init")
+    for name in sorted(whole):
+        (desk.folder / "late" / name).unlink()
+        assert "is half an authority" in desk.fails("authority", "late", "init")
+        (desk.folder / "late" / name).write_bytes(whole[name])
+    assert {path.name: path.read_bytes() for path in (desk.folder / "late").iterdir()} == whole
 
 
 def test_an_authority_with_a_passphrase(desk: Desk) -> None:
