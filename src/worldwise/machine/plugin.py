@@ -72,6 +72,22 @@ class CyclesPlugin(Plugin):
         return [(self.file, "/plugin/cycles.so", "ro"), *tables]
 
 
+class FlatPlugin(Plugin):
+    """The plugin that follows the stacks of flat programs: see plugin/flat/main.c."""
+
+    def option(self) -> str:
+        """The value of QEMU's `-plugin`."""
+        arguments = dict(self.arguments) | {"out": f"/run/{TRACE}"}
+        if self.functions:
+            arguments["functions"] = "/plugin/functions"
+        return ",".join(["/plugin/flat.so", *(f"{key}={value}" for key, value in arguments.items())])
+
+    def binds(self) -> list[Bind]:
+        """What it needs to see in the lab."""
+        functions: list[Bind] = [(self.functions, "/plugin/functions", "ro")] if self.functions else []
+        return [(self.file, "/plugin/flat.so", "ro"), *functions]
+
+
 def plugin() -> Recipe:
     """The plugin that counts regions, follows stacks and runs models of cores."""
     return Recipe(
@@ -102,4 +118,16 @@ def cycles_plugin() -> Recipe:
         outputs=("cycles.so",),
         sources=("qemu",),
         trees={"plugin/cycles": paths.PLUGIN / "cycles", "plugin/model": paths.PLUGIN / "model"},
+    )
+
+
+def flat_plugin() -> Recipe:
+    """The plugin that follows the stacks of microcontrollers and of programs of Linux on Armv7-A."""
+    rooms = ("flat", "model", "worldwise")
+    return Recipe(
+        name="flat",
+        script="flat.sh",
+        outputs=("flat.so",),
+        sources=("qemu",),
+        trees={f"plugin/{room}": paths.PLUGIN / room for room in rooms},
     )

@@ -17,14 +17,14 @@ from worldwise.base import files
 from worldwise.base.errors import WorldwiseError
 from worldwise.base.files import file_sha256
 from worldwise.lab.holding import mark_used
-from worldwise.lab.image import MOST_MANIFEST, ImageStore, check_files
+from worldwise.lab.image import MOST_MANIFEST, ImageStore, Recipe, check_files
 from worldwise.lab.lab import Lab
 from worldwise.machine.elf import symbol_address
 from worldwise.machine.emulator import Emulator
 from worldwise.machine.machine import RECORDS, TRACE, Machine
-from worldwise.machine.plugin import CyclesPlugin, Plugin, cycles_plugin
+from worldwise.machine.plugin import CyclesPlugin, FlatPlugin, Plugin, cycles_plugin, flat_plugin
 from worldwise.machine.plugin import plugin as plugin_recipe
-from worldwise.machine.symbols.machine import address_space, program_space
+from worldwise.machine.symbols.machine import address_space, flat_space, program_space
 from worldwise.machine.symbols.ranges import function_ranges, pack_ranges
 from worldwise.machine.symbols.said import machine_symbols
 from worldwise.machine.symbols.space import AddressSpace
@@ -48,7 +48,8 @@ _BOARD = {"counter": "0xe000e018", "set": "t32"}
 # On Armv7-A they are between readings of the core's cycle counter, which Linux makes; its modules begin where user
 # space ends, and the kernel stands behind them.
 _ARMV7 = "linux-armv7"
-_READINGS = {"reading": "pmccntr", "linux": "0xbf000000"}
+_KERNEL = 0xBF000000
+_READINGS = {"reading": "pmccntr", "linux": f"{_KERNEL:#x}"}
 # Linux keeps this many characters of a process's name.
 _COMM_LENGTH = 15
 
@@ -103,19 +104,19 @@ class Watcher:
 
         Raises WorldwiseError as measuring does, if records differ from the expected, or if the trace does not add up.
         """
-        if not cores or is_board(case.target):
-            _require_explainable(case)
         machine = EMULATED[case.target].machine(case, self.images)
         process = _process(case)
         space = self._space(case, machine)
-        asked = {"passes": passes, "witness": witness}
-        arguments = self._stack_arguments(case, machine) | {
-            name: str(number) for name, number in asked.items() if number
-        }
+        arguments = self._stack_arguments(case, machine)
+        if not is_flat(case.target):
+            asked = {"passes": passes, "witness": witness}
+            arguments |= {name: str(number) for name, number in asked.items() if number}
+        elif witness and is_board(case.target):
+            arguments["stores"] = "yes"
         if cores and not whole:
             arguments["sampling"] = "yes"
         ranges = b"" if exact_sites else pack_ranges(function_ranges(space, process))
-        plugin = self.images.get(plugin_recipe())
+        plugin = self.images.get(_recipe_of(case))
         tables = list((cores or {}).values())
         parts = [case_digest(self.lab, machine, case), plugin.digest, arguments, hashlib.sha256(ranges).hexdigest()]
         parts += [hashlib.sha256(table.encode()).hexdigest() for table in tables]
@@ -123,6 +124,8 @@ class Watcher:
 
         def attached(work: Path) -> Plugin:
             _write(functions := work / "functions", ranges)
+            if is_flat(case.target):
+                return FlatPlugin(plugin.file("flat.so"), arguments, functions if ranges else None)
             made = plugin.file("worldwise.so")
             return Plugin(made, arguments, functions if ranges else None, _tables(tables, work))
 
@@ -166,16 +169,22 @@ class Watcher:
         mark_used(final)
         return final
 
-    def count_plugin(self) -> Plugin:
+    def count_plugin(self, case: Case, machine: Machine) -> Plugin:
         """The plugin in mode count."""
+        if is_flat(case.target):
+            arguments = _flat_arguments(case, machine) | {"mode": "count"}
+            return FlatPlugin(self.images.get(flat_plugin()).file("flat.so"), arguments)
         return Plugin(self.images.get(plugin_recipe()).file("worldwise.so"), {"mode": "count"})
 
     def stack_plugin(self, case: Case, machine: Machine, functions: Path) -> Plugin:
         """The plugin in mode stack; the addresses of functions are written to `functions`."""
-        space = address_space(self.emulator, machine, self.images)
+        space = self._space(case, machine)
         _write(functions, pack_ranges(function_ranges(space, _process(case))))
+        arguments = self._stack_arguments(case, machine)
+        if is_flat(case.target):
+            return FlatPlugin(self.images.get(flat_plugin()).file("flat.so"), arguments, functions)
         plugin = self.images.get(plugin_recipe()).file("worldwise.so")
-        return Plugin(plugin, self._stack_arguments(case, machine), functions)
+        return Plugin(plugin, arguments, functions)
 
     def _run(self, case: Case, machine: Machine, plugin: Plugin, work: Path, digest: str) -> Path:
         """Run a case in `work`, and return the folder with the files to keep."""
@@ -190,12 +199,17 @@ class Watcher:
         return directory
 
     def _space(self, case: Case, machine: Machine) -> AddressSpace:
+        if is_flat(case.target):
+            kernel = None if is_board(case.target) else _KERNEL
+            return flat_space(self.emulator, machine, _process(case), kernel)
         if takes_portables(case.target):
             return program_space(self.emulator, machine, _process(case))
         return address_space(self.emulator, machine, self.images)
 
     def _stack_arguments(self, case: Case, machine: Machine) -> dict[str, str]:
         """Mode stack, with the addresses at which tasks and threads switch; in plain Linux without."""
+        if is_flat(case.target):
+            return _flat_arguments(case, machine) | {"mode": "stack"}
         if takes_portables(case.target):
             return {"mode": "stack", "monitor": "no"}
         said = machine_symbols(self.emulator, machine) / "kallsyms"
@@ -226,12 +240,18 @@ def is_flat(target: str) -> bool:
     return is_board(target) or target == _ARMV7
 
 
-def _require_explainable(case: Case) -> None:
-    if takes_portables(case.target):
-        raise WorldwiseError(
-            f"{case.id}: programs on boards and in plain Linux cannot be explained yet, only counted",
-            "`worldwise run` counts them; a case of target optee or linux can be explained",
-        )
+def _recipe_of(case: Case) -> Recipe:
+    """The plugin that follows the stacks of a case."""
+    return flat_plugin() if is_flat(case.target) else plugin_recipe()
+
+
+def _flat_arguments(case: Case, machine: Machine) -> dict[str, str]:
+    """Where the flat plugin sees the counter read, and in Linux where the program begins and the kernel stands."""
+    if is_board(case.target):
+        return {"counter": _BOARD["counter"]}
+    # The lowest bit marks Thumb code.
+    start = symbol_address(machine.symbols["program"], "main") & ~1
+    return {"start": f"{start:#x}", "kernel": f"{_KERNEL:#x}"}
 
 
 def _process(case: Case) -> str:

@@ -21,12 +21,15 @@ from worldwise.lab.image import ImageStore, Recipe
 from worldwise.machine.emulator import Emulator
 from worldwise.machine.machine import Machine
 from worldwise.machine.symbols.elf import PAGE, build_id
-from worldwise.machine.symbols.inlined import Addr2line, addr2line
+from worldwise.machine.symbols.inlined import ARM_PROGRAM, Addr2line, addr2line
 from worldwise.machine.symbols.kernel import kernel_tables
+from worldwise.machine.symbols.names import Function
 from worldwise.machine.symbols.said import initramfs_files, machine_symbols, read_processes
 from worldwise.machine.symbols.space import AddressSpace, Level
 from worldwise.machine.symbols.table import SymbolTable
 
+# How many addresses a 32-bit core has.
+ADDRESSES_32 = 2**32
 _UUID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 
 
@@ -67,6 +70,24 @@ def program_space(emulator: Emulator, machine: Machine, process: str) -> Address
     table = SymbolTable.from_elf(machine.symbols["program"], "linux-bench", cache, None, tool)
     space = AddressSpace()
     space.map(Level("normal", 0, process), *table.bounds, 0, table)
+    return space
+
+
+def flat_space(emulator: Emulator, machine: Machine, process: str, kernel: int | None) -> AddressSpace:
+    """The symbols of a flat program: a microcontroller's with its handlers, or one of Linux on Armv7-A.
+
+    The latter's kernel, from that address on, is one function: nothing on the machine says its names.
+    """
+    cache = emulator.lab.cache / "symbols"
+    tool = addr2line(emulator.lab, ARM_PROGRAM)
+    table = SymbolTable.from_elf(machine.symbols["program"], "program", cache, None, tool)
+    space = AddressSpace()
+    space.map(Level("normal", 0, process), *table.bounds, 0, table)
+    if kernel is None:
+        space.map(Level("normal", 1), *table.bounds, 0, table)
+    else:
+        whole = SymbolTable("linux", [Function("[Linux]", kernel, ADDRESSES_32 - kernel)])
+        space.map(Level("normal", 1), *whole.bounds, 0, whole)
     return space
 
 
