@@ -16,16 +16,21 @@ TESTS = Path(__file__).parent
 MODEL = paths.PLUGIN / "model"
 
 
-def build(name: str, directory: Path, request: pytest.FixtureRequest) -> Path:
-    """Compiles tests/NAME.c with the engine into a folder; by the lab if the host has no compiler."""
+def build(name: str, directory: Path, request: pytest.FixtureRequest, *more: str) -> Path:
+    """Compiles tests/NAME.c with the engine, and `more` files of plugin/, into a folder; by the lab if the host has no
+    compiler.
+    """
     program, driver = directory / name, TESTS / f"{name}.c"
     if COMPILER:
-        sources = [driver, *sorted(MODEL.glob("*.c"))]
-        subprocess.run([COMPILER, *FLAGS, "-I", MODEL, "-o", program, *sources], check=True, timeout=120)
+        sources = [driver, *sorted(MODEL.glob("*.c")), *(paths.PLUGIN / one for one in more)]
+        include = ["-I", MODEL, "-I", paths.PLUGIN]
+        subprocess.run([COMPILER, *FLAGS, *include, "-o", program, *sources], check=True, timeout=120)
         return program
     lab: Lab = request.getfixturevalue("lab_if_there")
+    others = " ".join(f"/plugin/{one}" for one in more)
+    flags = " ".join([*FLAGS, "-I/plugin/model", "-I/plugin"])
     lab.run(
-        ["sh", "-c", f"gcc {' '.join(FLAGS)} -I/model -o /made/{name} /driver.c /model/*.c"],
-        binds=[(MODEL, "/model", "ro"), (driver, "/driver.c", "ro"), (directory, "/made", "rw")],
+        ["sh", "-c", f"gcc {flags} -o /made/{name} /driver.c /plugin/model/*.c {others}"],
+        binds=[(paths.PLUGIN, "/plugin", "ro"), (driver, "/driver.c", "ro"), (directory, "/made", "rw")],
     )
     return program

@@ -49,6 +49,8 @@ _BOARD = {"counter": "0xe000e018", "set": "t32"}
 # space ends, and the kernel stands behind them.
 _ARMV7 = "linux-armv7"
 _KERNEL = 0xBF000000
+# The half of the addresses that Linux has on Armv8-A.
+_KERNEL_64 = 0xFFFF000000000000
 _READINGS = {"reading": "pmccntr", "linux": f"{_KERNEL:#x}"}
 # Linux keeps this many characters of a process's name.
 _COMM_LENGTH = 15
@@ -106,7 +108,7 @@ class Watcher:
         """
         machine = EMULATED[case.target].machine(case, self.images)
         process = _process(case)
-        space = self._space(case, machine)
+        space = self._space(case, machine, whole_kernel=not cores)
         arguments = self._stack_arguments(case, machine)
         if not is_flat(case.target):
             asked = {"passes": passes, "witness": witness}
@@ -198,12 +200,14 @@ class Watcher:
         _keep(directory, digest)
         return directory
 
-    def _space(self, case: Case, machine: Machine) -> AddressSpace:
+    def _space(self, case: Case, machine: Machine, whole_kernel: bool = True) -> AddressSpace:
+        """The machine's symbols; `whole_kernel`: the kernel is a function where nobody names its own, else unknown."""
         if is_flat(case.target):
             kernel = None if is_board(case.target) else _KERNEL
             return flat_space(self.emulator, machine, _process(case), kernel)
         if takes_portables(case.target):
-            return program_space(self.emulator, machine, _process(case))
+            kernel = _KERNEL_64 if whole_kernel else None
+            return program_space(self.emulator, machine, _process(case), kernel)
         return address_space(self.emulator, machine, self.images)
 
     def _stack_arguments(self, case: Case, machine: Machine) -> dict[str, str]:

@@ -28,8 +28,11 @@ from worldwise.machine.symbols.said import initramfs_files, machine_symbols, rea
 from worldwise.machine.symbols.space import AddressSpace, Level
 from worldwise.machine.symbols.table import SymbolTable
 
-# How many addresses a 32-bit core has.
+# Where a core's addresses end; the last page of 64 bits has no code, and the end is a number of 64 bits too.
 ADDRESSES_32 = 2**32
+ADDRESSES_64 = 2**64 - PAGE
+# A kernel whose functions nobody names.
+WHOLE_KERNEL = "[Linux]"
 _UUID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 
 
@@ -62,14 +65,18 @@ def address_space(emulator: Emulator, machine: Machine, images: ImageStore) -> A
     return space
 
 
-def program_space(emulator: Emulator, machine: Machine, process: str) -> AddressSpace:
+def program_space(emulator: Emulator, machine: Machine, process: str, kernel: int | None = None) -> AddressSpace:
     """The symbols of a machine's measured program alone, for plain Linux: it is static, and at the addresses it was
-    linked at. All else on the machine is unknown.
+    linked at. The kernel is one function from the address `kernel` on; without one it is unknown, as all else is.
+    `explain` has the program's layers apart, for which the models of cores have no need.
     """
     cache, tool = emulator.lab.cache / "symbols", addr2line(emulator.lab)
-    table = SymbolTable.from_elf(machine.symbols["program"], "linux-bench", cache, None, tool)
+    name = "linux-bench" if kernel is None else "program"
+    table = SymbolTable.from_elf(machine.symbols["program"], name, cache, None, tool)
     space = AddressSpace()
     space.map(Level("normal", 0, process), *table.bounds, 0, table)
+    if kernel is not None:
+        _map_kernel(space, kernel, ADDRESSES_64)
     return space
 
 
@@ -86,9 +93,14 @@ def flat_space(emulator: Emulator, machine: Machine, process: str, kernel: int |
     if kernel is None:
         space.map(Level("normal", 1), *table.bounds, 0, table)
     else:
-        whole = SymbolTable("linux", [Function("[Linux]", kernel, ADDRESSES_32 - kernel)])
-        space.map(Level("normal", 1), *whole.bounds, 0, whole)
+        _map_kernel(space, kernel, ADDRESSES_32)
     return space
+
+
+def _map_kernel(space: AddressSpace, start: int, end: int) -> None:
+    """The kernel as one function."""
+    whole = SymbolTable("linux", [Function(WHOLE_KERNEL, start, end - start)])
+    space.map(Level("normal", 1), *whole.bounds, 0, whole)
 
 
 def _image_of_secure(name: str) -> str:
