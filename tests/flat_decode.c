@@ -20,8 +20,7 @@ int main(void)
 	while (scanf("%7s %" SCNx64 " %" SCNx32, set, &address, &word) == 3) {
 		const uint8_t bytes[] = { (uint8_t)word, (uint8_t)(word >> 8), (uint8_t)(word >> 16),
 					  (uint8_t)(word >> 24) };
-		struct direction to =
-			direction_of(strcmp(set, "t32") ? SET_A32 : SET_T32, bytes, address, false);
+		struct direction to = direction_of(strcmp(set, "t32") ? SET_A32 : SET_T32, bytes, address, false);
 
 		printf("%s %" PRIx64 " %" PRId32 " %s %c %u\n", flows[to.flow], to.target, to.stack,
 		       to.moves_stack ? "otherwise" : "known", to.kind, to.bytes);

@@ -23,7 +23,7 @@ def build(name: str, directory: Path, request: pytest.FixtureRequest, *more: str
     program, driver = directory / name, TESTS / f"{name}.c"
     if COMPILER:
         sources = [driver, *sorted(MODEL.glob("*.c")), *(paths.PLUGIN / one for one in more)]
-        include = ["-I", MODEL, "-I", paths.PLUGIN]
+        include = [f"-I{MODEL}", f"-I{paths.PLUGIN}"]
         subprocess.run([COMPILER, *FLAGS, *include, "-o", program, *sources], check=True, timeout=120)
         return program
     lab: Lab = request.getfixturevalue("lab_if_there")

@@ -51,8 +51,9 @@ def trace_of(**fields: Any) -> TraceBuilder:
         trace.add("counts", **{"pass": 1, "rows": [[frame, number, times]]})
     trace.add("taken", **{"pass": 1, "rows": [[2, 5], [3, 6]]})
     whole = INSTRUCTIONS * sum(times for _, _, times in counts)
-    deep = {"stack": 48, "stack_frame": leaf, "stack_pc": hex(PLACES["leaf"]), "stack_path": [0, 8, 24]}
-    trace.close(1, region, 0, **{"instructions": whole, "end": whole} | deep | fields)
+    deep: dict[str, Any] = {"stack": 48, "stack_frame": leaf, "stack_pc": hex(PLACES["leaf"]), "stack_path": [0, 8, 24]}
+    right: dict[str, Any] = {"instructions": whole, "end": whole}
+    trace.close(1, region, 0, **right | deep | fields)
     trace.end()
     return trace
 
@@ -66,8 +67,14 @@ def explainer(directory: Path, trace: TraceBuilder, raw: int = 39) -> FlatExplai
         space.map(level, *table.bounds, 0, table)
     sample = Sample.model_validate(
         {
-            **{"type": "sample", "measure": "sign", "place": "mcu", "index": 0, "phase": "first"},
-            **{"begin": 1000, "end": 1000 + raw, "count": raw - 8},
+            "type": "sample",
+            "measure": "sign",
+            "place": "mcu",
+            "index": 0,
+            "phase": "first",
+            "begin": 1000,
+            "end": 1000 + raw,
+            "count": raw - 8,
         }
     )
     memory = Memory.model_validate(

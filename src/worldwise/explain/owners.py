@@ -12,7 +12,6 @@ from worldwise.explain.explanation import Explanation, Step
 from worldwise.explain.layers import OTHER_PROCESS, UNKNOWN, Rule, Rules
 from worldwise.explain.stacks import StackFrame, Stacks
 from worldwise.explain.witness import Agreement, Witnesses
-from worldwise.machine.symbols.machine import WHOLE_KERNEL
 from worldwise.machine.symbols.space import AddressSpace, Level, World
 from worldwise.plan.case import Case
 from worldwise.records.check import CheckedRecords
@@ -354,9 +353,7 @@ class Explainer:
                 leaf = StackFrame(leaf.function, leaf.image, UNKNOWN, leaf.world)
             names = self.space.inline_chain(self._contexts[frame.context], address) if self.inline else []
             inlined = [StackFrame(f"{name} [inlined]", leaf.image, leaf.layer, leaf.world) for name in names]
-            # What nobody tells apart is one frame, however often it calls itself.
-            same = leaf.function == WHOLE_KERNEL and base[-1:] == (leaf,)
-            self._paths[key] = base if same else (*base, leaf, *inlined)
+            self._paths[key] = (*base, leaf, *inlined)
         return self._paths[key]
 
     def _base(self, number: int) -> tuple[StackFrame, ...]:

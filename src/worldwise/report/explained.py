@@ -210,14 +210,11 @@ def _change_table(first: str, changes: Sequence[Change], whole: int) -> Table:
     return Table([first, "before", "after", "change", "of all change %"], rows, 1)
 
 
-def check_section(regions: int, agreement: Agreement | None = None, closed: bool = True) -> Section:
-    """The checks of a trace: its regions, whose stacks ended as they began if `closed`, and how far its stacks agree
-    with the frame records in memory.
-    """
-    ended = ", and its stack ended as it began" if closed else ""
+def check_section(regions: int, agreement: Agreement | None = None) -> Section:
+    """The checks of a trace: its regions, and how far its stacks agree with the frame records in memory."""
     notes = [
         f"{regions} regions checked: in each the blocks' sum, the plugin's count and the difference of the guest's "
-        f"counter are the same{ended}."
+        "counter are the same, and its stack ended as it began."
     ]
     return Section("Checks", None, notes + (_agreement_notes(agreement) if agreement else []))
 

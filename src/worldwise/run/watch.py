@@ -36,6 +36,7 @@ from worldwise.records.parse import read_content, read_records
 from worldwise.records.trace import Trace, read_trace
 from worldwise.run.measure import case_digest, check_run
 from worldwise.targets.known import EMULATED
+from worldwise.targets.linux import PLAIN
 
 _MANIFEST = "watched.json"
 _KEPT_TRACE = f"{TRACE}.gz"
@@ -49,8 +50,6 @@ _BOARD = {"counter": "0xe000e018", "set": "t32"}
 # space ends, and the kernel stands behind them.
 _ARMV7 = "linux-armv7"
 _KERNEL = 0xBF000000
-# The half of the addresses that Linux has on Armv8-A.
-_KERNEL_64 = 0xFFFF000000000000
 _READINGS = {"reading": "pmccntr", "linux": f"{_KERNEL:#x}"}
 # Linux keeps this many characters of a process's name.
 _COMM_LENGTH = 15
@@ -108,8 +107,8 @@ class Watcher:
         """
         machine = EMULATED[case.target].machine(case, self.images)
         process = _process(case)
-        space = self._space(case, machine, whole_kernel=not cores)
-        arguments = self._stack_arguments(case, machine)
+        space = self._space(case, machine, named_kernel=not cores)
+        arguments = self._stack_arguments(case, machine, named_kernel=not cores)
         if not is_flat(case.target):
             asked = {"passes": passes, "witness": witness}
             arguments |= {name: str(number) for name, number in asked.items() if number}
@@ -200,28 +199,36 @@ class Watcher:
         _keep(directory, digest)
         return directory
 
-    def _space(self, case: Case, machine: Machine, whole_kernel: bool = True) -> AddressSpace:
-        """The machine's symbols; `whole_kernel`: the kernel is a function where nobody names its own, else unknown."""
-        if is_flat(case.target):
-            kernel = None if is_board(case.target) else _KERNEL
-            return flat_space(self.emulator, machine, _process(case), kernel)
+    def _said(self, case: Case, machine: Machine) -> Path:
+        """What a machine says of itself; of plain Linux one with the same kernel."""
         if takes_portables(case.target):
-            kernel = _KERNEL_64 if whole_kernel else None
-            return program_space(self.emulator, machine, _process(case), kernel)
+            machine = PLAIN[case.target].speaking(machine, self.images)
+        return machine_symbols(self.emulator, machine)
+
+    def _space(self, case: Case, machine: Machine, named_kernel: bool = True) -> AddressSpace:
+        """The machine's symbols; plain Linux's kernel's only if they are wanted: a machine has to boot for them."""
+        if is_flat(case.target):
+            said = None if is_board(case.target) else self._said(case, machine)
+            return flat_space(self.emulator, machine, _process(case), said)
+        if takes_portables(case.target):
+            said = self._said(case, machine) if named_kernel else None
+            return program_space(self.emulator, machine, _process(case), said)
         return address_space(self.emulator, machine, self.images)
 
-    def _stack_arguments(self, case: Case, machine: Machine) -> dict[str, str]:
+    def _stack_arguments(self, case: Case, machine: Machine, named_kernel: bool = True) -> dict[str, str]:
         """Mode stack, with the addresses at which tasks and threads switch; in plain Linux without."""
         if is_flat(case.target):
             return _flat_arguments(case, machine) | {"mode": "stack"}
-        if takes_portables(case.target):
+        if takes_portables(case.target) and not named_kernel:
             return {"mode": "stack", "monitor": "no"}
-        said = machine_symbols(self.emulator, machine) / "kallsyms"
+        said = self._said(case, machine) / "kallsyms"
         switch = [
             line.split()[0] for line in said.read_text(encoding="ascii").splitlines() if line.endswith(" cpu_switch_to")
         ]
         if len(switch) != 1:
             raise WorldwiseError(f"{said}: Linux has {len(switch)} functions cpu_switch_to instead of one")
+        if takes_portables(case.target):
+            return {"mode": "stack", "monitor": "no", "task-switch": f"0x{switch[0]}"}
         return {
             "mode": "stack",
             "task-switch": f"0x{switch[0]}",

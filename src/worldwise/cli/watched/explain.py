@@ -14,7 +14,7 @@ from worldwise.base.errors import WorldwiseError
 from worldwise.base.stages import declared
 from worldwise.base.tables import Section
 from worldwise.cli.options import check_output, format_option, runs_option
-from worldwise.cli.watched.tools import Output, Session, cases_of_run, ends_as_begun, measures_of, outermost
+from worldwise.cli.watched.tools import Output, Session, cases_of_run, measures_of, outermost
 from worldwise.explain import stacks
 from worldwise.explain.explanation import Explanation
 from worldwise.explain.family import Explained
@@ -207,9 +207,8 @@ def _show(explainer: Explainer, explanations: list[Explanation], session: Sessio
     parts = _taken_apart(explainer, call.measure, call.index)
     for one in explanations:
         parts += explain_report.sections(one, session.rules, call.top, call.path)
-    closed = ends_as_begun(explainer.case)
     agreement = explainer.agreement() if call.witness and not is_flat(explainer.case.target) else None
-    out.show([*parts, explain_report.check_section(explainer.check(closed), agreement, closed)], call.form)
+    out.show([*parts, explain_report.check_section(explainer.check(), agreement)], call.form)
 
 
 def _write(one: Explanation, session: Session, form: str, out: Output) -> None:
