@@ -18,7 +18,6 @@ static struct {
 	uint64_t counted_before;
 	uint64_t lost_before;
 	struct node *node;
-	size_t depth;
 } pass;
 
 void passes_start(bool pairs)
@@ -78,7 +77,6 @@ static void begin_pass(uint64_t pc)
 	if (by_pairs)
 		stack_begin(pc, pc);
 	pass.node = stack_node();
-	pass.depth = shadow.depth;
 	node_write(pass.node);
 	peak_begin();
 }

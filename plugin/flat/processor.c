@@ -81,7 +81,8 @@ unsigned int flat_processor_exception(void)
 	return read_register(registers.status) & EXCEPTION_NUMBER;
 }
 
-uint32_t flat_processor_word(uint32_t address)
+/* The word at an address of memory; 0 if it cannot be read. */
+static uint32_t read_word(uint32_t address)
 {
 	uint32_t word = 0;
 
@@ -96,7 +97,7 @@ uint32_t flat_processor_interrupted(void)
 	bool process = flat_processor_link() & PROCESS_STACK;
 	uint32_t stack = read_register(process ? registers.psp : registers.sp);
 
-	return flat_processor_word(stack + PUSHED_RETURN) & ~1u;
+	return read_word(stack + PUSHED_RETURN) & ~1u;
 }
 
 /* For the call tree of ../worldwise: one program alone is followed. */

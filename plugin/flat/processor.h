@@ -18,7 +18,5 @@ bool flat_processor_thumb(void);
 unsigned int flat_processor_exception(void);
 /* M profile, at the begin of a handler: where its exception goes back to. */
 uint32_t flat_processor_interrupted(void);
-/* The word at an address of memory; 0 if it cannot be read. */
-uint32_t flat_processor_word(uint32_t address);
 
 #endif /* WORLDWISE_FLAT_PROCESSOR_H */

@@ -152,6 +152,7 @@ def test_the_way_to_the_deepest_stack(tmp_path: Path) -> None:
     [
         ({}, "Painting cannot see what is reserved and never written; `--witness` looks at the stores."),
         ({"stack_written": 44}, "The lowest store is 44 bytes deep: 4 bytes at the lower end are reserved"),
+        ({"stack_written": 40}, "Painting differs from that by +4 bytes: its call was another."),
     ],
 )
 def test_it_is_printed(tmp_path: Path, fields: dict[str, Any], said: str) -> None:

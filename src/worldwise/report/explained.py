@@ -141,6 +141,8 @@ def _peak_section(peak: PeakStack) -> Section:
             f"The lowest store is {peak.written:,} bytes deep: {peak.bytes - peak.written:,} bytes at the lower end "
             "are reserved and never written, and painting cannot see them."
         )
+        if peak.like_painted and peak.written != peak.painted:
+            notes.append(f"Painting differs from that by {peak.painted - peak.written:+,} bytes: its call was another.")
     elif peak.bytes != peak.painted and peak.like_painted:
         notes.append(Prose("Painting cannot see what is reserved and never written; `--witness` looks at the stores."))
     elif peak.bytes != peak.painted:

@@ -247,7 +247,10 @@ def traced_records(cache: Path) -> frozenset[str]:
 
 
 def is_flat(target: str) -> bool:
-    """Whether models run with a target's cases without stacks: on boards, and on Armv7-A, where none are followed."""
+    """Whether a target's programs are flat, on 32-bit cores: those of boards, and of Linux on Armv7-A.
+
+    Another plugin follows their stacks than of the other targets, and models of cores run with them without stacks.
+    """
     return is_board(target) or target == _ARMV7
 
 
