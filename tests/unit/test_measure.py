@@ -22,8 +22,9 @@ from worldwise.base.errors import DoesNotFitError, HostError, WorldwiseError
 from worldwise.lab.debian.lock import load_lock
 from worldwise.lab.image import ImageStore
 from worldwise.lab.lab import Lab
-from worldwise.machine.emulator import Emulator, Ended, StartFrom
+from worldwise.machine.emulator import Emulator
 from worldwise.machine.machine import RECORDS, Machine
+from worldwise.machine.measurer import Ended, StartFrom
 from worldwise.plan.case import Case
 from worldwise.plan.suite import Suite, load_suite
 from worldwise.run import measure

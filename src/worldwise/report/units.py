@@ -1,0 +1,36 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Tables of a run that counts something else than instructions: their headers say what."""
+
+import re
+from collections.abc import Sequence
+from dataclasses import replace
+
+from worldwise.base.counted import INSTRUCTIONS, SHORT, Unit
+from worldwise.base.tables import Section, Table
+
+# What the legends of tables say of instructions.
+_OF_INSTRUCTIONS = "instr: "
+_OF_CHIP = (
+    "{short}: {unit}, counted by the chip itself, at the clock that it has after its reset: with that clock's wait "
+    "states, and not those of the board's full clock, for which times are shown. They are not exact as instructions "
+    "are: the same case can take a few more or less. What measuring costs is itself measured and taken away."
+)
+
+
+def in_unit(sections: Sequence[Section], unit: Unit) -> list[Section]:
+    """The sections of a report, written for instructions, with another unit in their headers and legends."""
+    if unit == INSTRUCTIONS:
+        return list(sections)
+    return [replace(one, table=table_in_unit(one.table, unit), notes=_notes(one.notes, unit)) for one in sections]
+
+
+def table_in_unit(table: Table | None, unit: Unit) -> Table | None:
+    """A table with the unit in its headers."""
+    if table is None or unit == INSTRUCTIONS:
+        return table
+    return replace(table, headers=[re.sub(r"\binstr\b", SHORT[unit], header) for header in table.headers])
+
+
+def _notes(notes: Sequence[str], unit: Unit) -> list[str]:
+    said = _OF_CHIP.format(short=SHORT[unit], unit=unit)
+    return [said if note.startswith(_OF_INSTRUCTIONS) else note for note in notes]
