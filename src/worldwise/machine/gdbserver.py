@@ -130,7 +130,7 @@ class GdbServer:
         # What it was just about to say comes first.
         while said and said[0] in "OF":
             said = self.wait(_REPLY)
-        return bool(said) and said is not None and said[0] in "ST"
+        return said is not None and said.startswith(("S", "T"))
 
     def lost(self, error: Exception) -> NoReturn:
         """Raise HostError for what went wrong with the connection."""

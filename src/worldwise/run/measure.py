@@ -131,7 +131,7 @@ class Bench:
     @property
     def unit(self) -> Unit:
         """What is counted. Raises WorldwiseError if the board does not say."""
-        return self.board.describe().unit if self.board else INSTRUCTIONS
+        return self.measurer.describe().unit
 
     def target(self, name: str) -> Target:
         """The target of a name, whose programs count the unit."""
