@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""A client of the GDB remote protocol: packets, memory, registers, and stopping a machine at one instruction.
+"""The part of the GDB remote protocol that is needed to stop a machine at one instruction.
 
 Source: GDB manual, appendix "GDB Remote Serial Protocol".
 """
@@ -22,7 +22,6 @@ _LONGEST = 2**20
 # Bytes in front of a packet that are neither acknowledgements nor a notification.
 _MOST_NOISE = 256
 _NOTIFICATION = re.compile(rb"%[^#$]*#[0-9a-fA-F]{2}")
-_STOPPED = ("T05", "S05")
 
 
 class GarbageError(Exception):
@@ -168,13 +167,13 @@ class GdbStub(GdbClient):
         """
         self._request(f"Z0,{address:x},4", "OK")
         reply = self._request("c")
-        if not reply.startswith(_STOPPED):
+        if not reply.startswith(("T05", "S05")):
             raise WorldwiseError(f"the machine stopped before it was ready (debugger says {reply[:40]!r})")
         self._request(f"z0,{address:x},4", "OK")
 
     def go(self) -> None:
         """Let a stopped machine run on. The connection must stay open until it ends."""
-        self.send("c")
+        self._socket.sendall(b"$c#63")
 
     def _request(self, command: str, expected: str = "") -> str:
         try:
