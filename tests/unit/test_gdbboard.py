@@ -392,6 +392,10 @@ def test_a_run_measures_a_board(tool: Tool, make: Make) -> None:
     headers = [header for part in sections(reading) if part.table for header in part.table.headers]
     assert "median\ncycles" in headers
     assert not any("instr" in header.split() for header in headers)
+    notes = " ".join(note for part in sections(reading) for note in part.notes)
+    assert "cycles, counted by the chip itself" in notes
+    # What holds under emulation alone.
+    assert not any(word in notes for word in ("QEMU", "one instruction per cycle", "which is subtracted"))
     assert "median_cycles" in to_csv(reading).splitlines()[0]
     with pytest.raises(WorldwiseError, match="counts cycles of a chip: a comparison is for instructions alone"):
         compare_runs(run, run)

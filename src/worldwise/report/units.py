@@ -8,12 +8,18 @@ from dataclasses import replace
 from worldwise.base.counted import INSTRUCTIONS, SHORT, Unit
 from worldwise.base.tables import Section, Table
 
-# What the legends of tables say of instructions.
-_OF_INSTRUCTIONS = "instr: "
 _OF_CHIP = (
     "{short}: {unit}, counted by the chip itself, at the clock that it has after its reset: with that clock's wait "
     "states, and not those of the board's full clock, for which times are shown. They are not exact as instructions "
     "are: the same case can take a few more or less. What measuring costs is itself measured and taken away."
+)
+# What notes say of emulated machines, and what is said instead.
+_INSTEAD = (
+    (r"instr: .*", _OF_CHIP),
+    (r"us: .*", "us: the median divided by the board's full clock, as if its flash never made the core wait."),
+    (r".* is emulated as QEMU's .*", ""),
+    (r"(.*)which is subtracted(.*)", r"\1which takes some 40 {unit} of 2^24\2"),
+    (r"(.*)the fewest instructions(.*)", r"\1the fewest {unit}\2"),
 )
 
 
@@ -32,5 +38,11 @@ def table_in_unit(table: Table | None, unit: Unit) -> Table | None:
 
 
 def _notes(notes: Sequence[str], unit: Unit) -> list[str]:
-    said = _OF_CHIP.format(short=SHORT[unit], unit=unit)
-    return [said if note.startswith(_OF_INSTRUCTIONS) else note for note in notes]
+    return [said for note in notes if (said := _note(note, unit))]
+
+
+def _note(note: str, unit: Unit) -> str:
+    for pattern, instead in _INSTEAD:
+        if found := re.fullmatch(pattern, note, re.DOTALL):
+            return type(note)(found.expand(instead.format(short=SHORT[unit], unit=unit)))
+    return note
