@@ -16,8 +16,9 @@ import pytest
 from worldwise.base import paths
 from worldwise.lab.image import ImageStore
 from worldwise.lab.lab import Lab, open_lab
-from worldwise.machine.emulator import Emulator, Ended, StartFrom
+from worldwise.machine.emulator import Emulator
 from worldwise.machine.machine import Machine
+from worldwise.machine.measurer import Ended, StartFrom
 from worldwise.plan.case import Case, parse_case
 from worldwise.records.check import CheckedRecords, check_records
 from worldwise.records.parse import parse_line

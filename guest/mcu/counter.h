@@ -4,9 +4,12 @@
  *
  * It has 24 bits and counts down; an interrupt counts how often it came round. Under QEMU's -icount every instruction
  * takes the same virtual time, longer than a tick, so that the number of instructions follows from the number of ticks
- * without a remainder. On a board it counts cycles.
+ * without a remainder.
  *
  * The interrupt's handler executes COUNTER_HANDLER instructions each time, which are taken off again.
+ *
+ * With COUNTER_CYCLES, on a chip, what is counted are cycles: see cycles.h. An instruction then stands for a cycle, and a
+ * nanosecond for a tick. What the handler takes stays in: some 40 cycles in each round of 2^24.
  */
 #ifndef WORLDWISE_MCU_COUNTER_H
 #define WORLDWISE_MCU_COUNTER_H
@@ -18,14 +21,26 @@
 #error "COUNTER_HZ and the like say how the counter and the instructions keep time: see targets/board.py"
 #endif /* COUNTER_HZ ... */
 
+#if defined(COUNTER_CYCLES)
+#include "cycles.h"
+
+#define COUNTER_NAME cycles_counter()
+#define COUNTER_UNIT "cycles"
+#define COUNTER_HANDLER 0u
+#else
 #define COUNTER_NAME "systick"
+#define COUNTER_UNIT "instructions"
 #define COUNTER_HANDLER 5u
+#endif /* COUNTER_CYCLES */
 
 struct counter_reading {
 	uint32_t value;   /* of the counter */
 	uint32_t pending; /* ICSR: bit 26 if the interrupt waits */
 	uint32_t rounds;  /* that the interrupt has counted */
 	uint32_t masked;  /* whether interrupts were disabled before the reading, which enables them */
+#if defined(COUNTER_CYCLES)
+	uint32_t cycles; /* of the core's cycle counter, if it has one */
+#endif                   /* COUNTER_CYCLES */
 };
 
 extern volatile uint32_t counter_rounds;
@@ -42,6 +57,9 @@ static inline __attribute__((always_inline)) struct counter_reading counter_read
 	reading.value = COUNTER_CVR;
 	reading.pending = COUNTER_ICSR;
 	reading.rounds = counter_rounds;
+#if defined(COUNTER_CYCLES)
+	reading.cycles = *cycles_source;
+#endif /* COUNTER_CYCLES */
 	__asm__ volatile("cpsie i" ::: "memory");
 	return reading;
 }
@@ -63,7 +81,7 @@ uint64_t counter_since_start(struct counter_reading reading);
 
 /*
  * Counts one and the same loop while the counter comes round never and while it does so often. Returns 0 if the counts
- * are equal, else the second, with the first in `*expected`.
+ * are equal, or cycles differ by what the interrupts take; else the second, with the first in `*expected`.
  */
 uint64_t counter_self_test(uint64_t *expected);
 

@@ -148,7 +148,7 @@ static void record_start(const struct frame_plan *plan, const char *parameters)
 	record_text("operation", plan->operation);
 	record_text("implementation", ops_name);
 	record_text("clock", COUNTER_NAME);
-	record_text("unit", "instructions");
+	record_text("unit", COUNTER_UNIT);
 	record_number("warmup", plan->warmup);
 	record_number("samples", plan->samples);
 	record_text("parameters", parameters);

@@ -27,8 +27,9 @@ from worldwise.base.errors import WorldwiseError
 from worldwise.lab.contents import LIST, Contents
 from worldwise.lab.image import ImageStore
 from worldwise.lab.lab import Lab
-from worldwise.machine.emulator import Emulator, StartFrom
+from worldwise.machine.emulator import Emulator
 from worldwise.machine.machine import Machine
+from worldwise.machine.measurer import StartFrom
 from worldwise.records.check import check_records
 from worldwise.records.parse import read_records
 from worldwise.targets.known import EMULATED

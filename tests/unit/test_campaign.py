@@ -18,8 +18,9 @@ from worldwise.families.keycache import campaign as keycache_campaign
 from worldwise.families.keycache.attempts import HOLD_ATTEMPTS, NOT_TRIED
 from worldwise.lab.image import ImageStore
 from worldwise.lab.lab import Lab
-from worldwise.machine.emulator import Emulator, Ended
+from worldwise.machine.emulator import Emulator
 from worldwise.machine.machine import Machine
+from worldwise.machine.measurer import Ended
 from worldwise.machine.plugin import CutPlugin, Plugin
 from worldwise.plan.case import Case, parse_case
 from worldwise.plan.catalogue import SPECS

@@ -18,12 +18,14 @@ import pytest
 
 from synthetic import RecordList, find, lines, make_records, make_suite
 from worldwise import cli
+from worldwise.base.counted import INSTRUCTIONS
 from worldwise.base.errors import DoesNotFitError, HostError, WorldwiseError
 from worldwise.lab.debian.lock import load_lock
 from worldwise.lab.image import ImageStore
 from worldwise.lab.lab import Lab
-from worldwise.machine.emulator import Emulator, Ended, StartFrom
+from worldwise.machine.emulator import Emulator
 from worldwise.machine.machine import RECORDS, Machine
+from worldwise.machine.measurer import Description, Ended, StartFrom
 from worldwise.plan.case import Case
 from worldwise.plan.suite import Suite, load_suite
 from worldwise.run import measure
@@ -98,6 +100,9 @@ class FakeEmulator:
         self.ran: list[str] = []
         self.starts: set[StartFrom] = set()
         self.stopped = threading.Event()
+
+    def describe(self) -> Description:
+        return Description(INSTRUCTIONS, "a fake")
 
     def run(
         self,

@@ -452,6 +452,7 @@ def test_who_measures_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
         note = "note"
         jobs = 1
         silence_limit = 1.0
+        remote = None
 
     Bench(_Any(), _Any(), _Any())  # type: ignore[arg-type]
     assert said == ["note"]

@@ -34,6 +34,7 @@ def cite(reference: str, form: str, output: Path | None, runs: Path) -> int:
     if output:
         check_output(output)
     run = open_run(reference, runs)
+    run.require_instructions("a method section")
     text = cited(lens.read_run(run), _own(run), form)
     if output:
         with writing(output):

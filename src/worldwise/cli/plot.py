@@ -84,6 +84,7 @@ def plot(
                 "choose such a suffix, or say --format",
             )
     run = open_run(reference, runs)
+    run.require_instructions("a figure")
     reading = lens.read_run(run)
     choice = figures.Choice(boards, operations, curves, sizes, optimisation or "")
     found = plots.plots(reading, kinds or figures.KINDS, choice)

@@ -31,6 +31,8 @@ EXIT_OVER_BUDGET = 1
 HTML = "html"
 # Formats in which a part of a report can be printed.
 _OF_SECTIONS = ("table", "markdown", "latex")
+# Formats that can say another unit than instructions.
+_OF_UNITS = ("table", "markdown", "json", "csv")
 
 
 @dataclass(frozen=True)
@@ -102,6 +104,8 @@ def show(run: Run, wanted: Wanted) -> int:
         check_output(wanted.output)
     if wanted.form == HTML and not wanted.output and sys.stdout.isatty():
         raise click.UsageError("--format html needs --output FILE: it is a page for a browser")
+    if wanted.form not in _OF_UNITS:
+        run.require_instructions(f"--format {wanted.form}")
     reading = lens.read_run(run, wanted.budget)
     chosen = _chosen(reading, wanted) if wanted.parts else None
     if wanted.form == "table":

@@ -21,6 +21,7 @@ from worldwise.run.rundir import Run, open_run
 if TYPE_CHECKING:
     from worldwise.cli.session import Order
     from worldwise.libraries.own import Own
+    from worldwise.run.measurers import Remote
 
 # `--resume` without a run: the newest.
 _LATEST = "latest"
@@ -60,6 +61,7 @@ class _Call:
     form: str
     output: Path | None
     budget: str | None
+    via: str | None
     predict: tuple[str, ...]
 
     def filters(self) -> Mapping[str, Sequence[str]]:
@@ -128,6 +130,12 @@ class _Call:
     help="Seconds without a record after which a machine counts as hanging; one with the key cache has 900 at least.",
 )
 @click.option(
+    "--via",
+    metavar="gdb://HOST:PORT",
+    help="Measure the board itself, by its GDB server (OpenOCD, pyOCD, J-Link, probe-rs), which listens there: "
+    "docs/board.md.",
+)
+@click.option(
     "--predict",
     multiple=True,
     metavar="CORE[,CORE]",
@@ -146,6 +154,7 @@ def run(**typed: Any) -> int:
       worldwise run
       worldwise run quick
       worldwise run mcu --target nucleo-f446re --variant 'micro-ecc-*' --curve P-256
+      worldwise run mcu --target nucleo-f446re --via gdb://localhost:3333
       worldwise run --budget 5ms@2GHz --format json --output result.json
 
     Exit status: 0 all is well; 1 a case failed or the budget is not met; 2 it could not be measured.
@@ -165,11 +174,13 @@ def run(**typed: Any) -> int:
     from worldwise.cli.session import measure
     from worldwise.run.measure import Options
 
+    remote = _remote(call, order.cases)
     options = Options(
-        reuse=not (call.fresh or call.verify or call.cold),
-        start="boot" if call.cold else "snapshot",
+        reuse=not (call.fresh or call.verify or call.cold or remote),
+        start="boot" if call.cold or remote else "snapshot",
         jobs=call.jobs or 0,
         silence_limit=call.silence,
+        remote=remote,
     )
     answer = "worldwise report latest" + ("" if _is_default("runs") else f" --runs {call.runs}")
     return measure(order, options, Wanted(call.form, call.output, budget, call.full, answer=answer))
@@ -212,6 +223,18 @@ def _cores(call: _Call, cases: Sequence[Case]) -> Mapping[str, str]:
     from worldwise.cli.watched.predicting import asked
 
     return asked(call.predict, cases)
+
+
+def _remote(call: _Call, cases: Sequence[Case]) -> "Remote | None":
+    """The board of `--via`. Raises WorldwiseError, and click.UsageError for options that a board does not have."""
+    if call.via is None:
+        return None
+    from worldwise.run.measurers import remote_of
+
+    for name in ("verify", "jobs", "predict"):
+        if not _is_default(name):
+            raise click.UsageError(f"--via measures a board itself, case by case, so it does not accept --{name}")
+    return remote_of(call.via, cases)
 
 
 def _brought(directories: Iterable[Path]) -> "list[Own]":

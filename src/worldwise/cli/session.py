@@ -63,6 +63,8 @@ def measure(order: Order, options: Options, wanted: Wanted) -> int:
     made: list[Run] = []
     try:
         with display.bar:
+            if options.remote:
+                display.note(bench.measurer.describe().words)
             # A library that does not compile is reported before a run is made.
             bench.build([case for case in order.cases if case.implementation in names])
             for _ in range(times):

@@ -38,6 +38,7 @@ def site(directory: Path, runs: Path) -> int:
         try:
             if listed.run is None:
                 raise WorldwiseError(listed.problem)
+            listed.run.require_instructions("a site")
             reading = lens.read_run(listed.run)
             explained, untold = traced(listed.run)
             page = to_html(reading, Material(listed.run, samples_of(listed.run), explained, untold))

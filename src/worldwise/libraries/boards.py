@@ -45,12 +45,14 @@ class Core(Model):
         title: its name as Arm writes it.
         architecture: such as `Armv7E-M`.
         flags: the compiler's flags for it.
+        part: of a Cortex-M the part number in its CPUID, by which a real one is known.
         model: what its time is predicted by; None for nothing.
     """
 
     title: Text
     architecture: Text
     flags: tuple[Text, ...]
+    part: Annotated[int, Field(ge=0, le=0xFFF)] | None = None
     model: CoreModel | None = None
 
 
@@ -70,6 +72,22 @@ class Emulated(Model):
     _clock = field_validator("clock", mode="before")(_hertz)
 
 
+class Identity(Model):
+    """A register by which a board's chip is told from others with the same core.
+
+    Attributes:
+        name: as the chip's manual calls it.
+        address: where it is.
+        mask: the bits that count.
+        value: what they are.
+    """
+
+    name: Text
+    address: Annotated[int, Field(ge=0, lt=2**32, multiple_of=4)]
+    mask: Annotated[int, Field(gt=0, lt=2**32)]
+    value: Annotated[int, Field(ge=0, lt=2**32)]
+
+
 class Board(Model):
     """A board. Sizes in bytes, clocks in Hz.
 
@@ -82,6 +100,8 @@ class Board(Model):
         script: the linker script, beside the board's file; several boards can share one.
         emulated: the machine that stands for it.
         memory: what stands before the flash; None for nothing, and then its wait states are not predicted.
+        id: by what the real board's chip is known; None if its core's part number must do.
+        real_script: the real board's linker script, if the emulated machine has another map of memory.
     """
 
     title: Text
@@ -93,6 +113,8 @@ class Board(Model):
     script: Text
     emulated: Emulated
     memory: Memory | None = None
+    id: Identity | None = None
+    real_script: Text | None = None
 
     _clock = field_validator("clock", mode="before")(_hertz)
     _sizes = field_validator("flash", "ram", mode="before")(_bytes)
@@ -123,10 +145,11 @@ def load_board(path: Path) -> Board:
         load_core(board.core)
     except WorldwiseError as error:
         raise WorldwiseError(f"{path}: core: {error.message}", error.hint) from error
-    if not (path.parent / board.script).is_file():
-        raise WorldwiseError(
-            f"{path}: script: there is no {path.parent / board.script}.", "it is a linker script there"
-        )
+    if board.real_script == board.script:
+        raise WorldwiseError(f"{path}: real_script: is the same as 'script'.", "leave it out")
+    for key, script in (("script", board.script), ("real_script", board.real_script)):
+        if script and not (path.parent / script).is_file():
+            raise WorldwiseError(f"{path}: {key}: there is no {path.parent / script}.", "it is a linker script there")
     return board
 
 

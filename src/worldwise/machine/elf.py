@@ -37,6 +37,21 @@ def _named(table: SymbolTableSection, name: str, word: str) -> Iterator[int]:
             yield number
 
 
+def function_code(elf: Path, name: str) -> tuple[int, bytes]:
+    """The address and the code of a function of an ELF file. Raises WorldwiseError if it has none of that name."""
+    with elf.open("rb") as file:
+        read = ELFFile(file)
+        for section in read.iter_sections():
+            if isinstance(section, SymbolTableSection):
+                for number in _named(section, name, "<I" if read.little_endian else ">I"):
+                    symbol = section.get_symbol(number)
+                    # The lowest bit marks Thumb code.
+                    start, of = int(symbol["st_value"]) & ~1, read.get_section(symbol["st_shndx"])
+                    at = start - int(of["sh_addr"])
+                    return start, of.data()[at : at + int(symbol["st_size"])]
+    raise WorldwiseError(f"{elf} has no function {name}")
+
+
 def address_name(elf: Path, address: int) -> str:
     """The function and line at an address of a program: `recurse (adapter.c:12)`; empty if no function is there.
 

@@ -8,29 +8,18 @@ state, so neither the order of the cases nor the host can change a digit.
 import contextlib
 import time
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
-from typing import Literal
 
+from worldwise.base.counted import INSTRUCTIONS
 from worldwise.lab.lab import Lab
 from worldwise.lab.sandbox.limits import EMULATOR, Limits
 from worldwise.machine.diagnosis import diagnosis, judge
 from worldwise.machine.machine import RECORDS, TRACE, Machine
+from worldwise.machine.measurer import Description, Ended, StartFrom
 from worldwise.machine.plugin import Plugin
 from worldwise.machine.qemu import Qemu, Session
 from worldwise.machine.snapshot import ATTEMPTS, RESTORED, Snapshots, command_line, state_of, stopped_well
-
-# Where a case begins: on a machine restored from its saved state, or on a machine booted for it.
-StartFrom = Literal["snapshot", "boot"]
-
-
-@dataclass(frozen=True)
-class Ended:
-    """How a machine ended that ran a case: QEMU's exit status, its command line, and how long it took."""
-
-    status: int
-    command: tuple[str, ...]
-    wall_seconds: float
 
 
 class Emulator:
@@ -59,6 +48,10 @@ class Emulator:
         self._qemu = Qemu(lab, limits, silence_limit, time_limit)
         self._snapshots = Snapshots(self._qemu, notify, boot_limit)
         self.directory = self._snapshots.directory
+
+    def describe(self) -> Description:
+        """What it is: see Measurer."""
+        return Description(INSTRUCTIONS, "emulated by QEMU")
 
     def snapshot(self, machine: Machine) -> Path:
         """The folder of the machine's saved state, which is made if missing or damaged.

@@ -57,6 +57,8 @@ def compare_runs(run_a: Run, run_b: Run, options: Options | None = None) -> Comp
 
     Raises WorldwiseError if a property differs that must agree, naming it, and if a gate has nothing to judge.
     """
+    for run in (run_a, run_b):
+        run.require_instructions("a comparison")
     options = options or Options()
     if options.limit is not None and run_a.path == run_b.path:
         raise WorldwiseError(
@@ -71,6 +73,7 @@ def compare_variants(run: Run, text_a: str, text_b: str, options: Options | None
 
     Raises WorldwiseError for a selection that names nothing of the run or leaves no pair, and as `compare_runs` does.
     """
+    run.require_instructions("a comparison")
     options = options or Options()
     cases = [_parts(run, case_id) for case_id in run.manifest.cases]
     a, b = (parse_selection(text, [case for case in cases if case]) for text in (text_a, text_b))
@@ -134,7 +137,7 @@ class _Read:
     def of(cls, run: Run, manifest: CaseManifest) -> "_Read":
         path = run.records_path(manifest.id)
         records = parse_records(run.case_file(manifest.id), str(path))
-        return cls(manifest, records, check_records(records, manifest.case(), str(path)))
+        return cls(manifest, records, check_records(records, manifest.case(), str(path), unit=run.manifest.unit))
 
     def results(self) -> list[Record]:
         return [record for record in self.records if record.type in ("evidence", "outcome")]

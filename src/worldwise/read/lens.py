@@ -11,7 +11,6 @@ from worldwise.read.models import (
     CLOCK_ASSUMPTION,
     CLOCKS,
     FORMAT,
-    UNIT,
     Attempt,
     BudgetResult,
     FailedCase,
@@ -86,7 +85,7 @@ def read_run(run: Run, budget: Budget | None = None) -> Reading:
 def _case_rows(run: Run, manifest: CaseManifest, published: Published, budget: Budget | None) -> Iterable[Row]:
     case = manifest.case()
     path = run.records_path(case.id)
-    checked = check_records(parse_records(run.case_file(case.id), str(path)), case, str(path))
+    checked = check_records(parse_records(run.case_file(case.id), str(path)), case, str(path), unit=run.manifest.unit)
     families = declared_readings().values()
     clocks = next((found for each in families if (found := each.clocks(case))), _CLOCKS)
     own = [part for each in families if (part := each.row(case, manifest))]
@@ -112,7 +111,7 @@ def _case_rows(run: Run, manifest: CaseManifest, published: Published, budget: B
             calls=case.spans,
             measure=measure,
             place=place,
-            unit=UNIT,
+            unit=checked.start.unit,
             includes=includes()[measure, place],
             n=len(counts),
             warmup=case.warmup,

@@ -5,12 +5,12 @@ from typing import ClassVar, Literal
 
 from pydantic import Field
 
+from worldwise.base.counted import INSTRUCTIONS, Unit
 from worldwise.read.parts import Footprint, Result, WithParts
 from worldwise.read.published import Figure
 from worldwise.records.predicted import Predicted
 
 FORMAT: Literal[4] = 4
-UNIT: Literal["instructions"] = "instructions"
 
 # Clocks in GHz at which counts are shown as time, as if a core finished one instruction in each cycle.
 CLOCKS = (1.0, 1.5, 1.8, 2.0, 2.5)
@@ -44,7 +44,7 @@ class Verdict(Result):
 
 
 class Row(WithParts):
-    """One measure of one case at one place. Counts are instructions; statistics are over the n samples.
+    """One measure of one case at one place. Counts are in `unit`; statistics are over the n samples.
 
     `parameters` are those of the case as its id has them, `size` and `chunk` of them in bytes; `calls` is how many
     calls of the TA a message takes. `board` is a board's name, `curve` the case's parameter; both are empty elsewhere.
@@ -76,7 +76,7 @@ class Row(WithParts):
     calls: int
     measure: str
     place: str
-    unit: Literal["instructions"]
+    unit: Unit
     includes: str
     n: int
     warmup: int
@@ -203,3 +203,8 @@ class Reading(WithParts):
     missing: tuple[str, ...]
     unavailable: tuple[NotAvailable, ...]
     predictions: tuple[Predicted, ...] = Field(default=(), exclude=True)
+
+    @property
+    def unit(self) -> Unit:
+        """What the run counts: all its rows the same."""
+        return self.rows[0].unit if self.rows else INSTRUCTIONS

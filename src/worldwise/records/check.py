@@ -4,6 +4,7 @@
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from worldwise.base.counted import INSTRUCTIONS, Unit
 from worldwise.base.errors import WorldwiseError
 from worldwise.plan.case import Case
 from worldwise.plan.catalogue import kind_of, takes_portables
@@ -33,18 +34,19 @@ def check_records(
     case: Case,
     file: str = "records.jsonl",
     symbol: Callable[[int], str] = lambda _: "",
+    unit: Unit = INSTRUCTIONS,
 ) -> CheckedRecords:
     """Verifies that the records are those of `case`, complete, consistent and right.
 
     Every sample that the case owes must be there once, with its arithmetic right; every signature is verified
     and every key checked here again, by another library than the one measured. Raises WorldwiseError at the
     first problem, naming `file` and the line. `symbol` names an address of the measured program, for the
-    message about a fault.
+    message about a fault; `unit` is what must have been counted.
     """
-    subject = Subject(records, case, file, symbol)
+    subject = Subject(records, case, file, symbol, unit)
     _check_no_errors(subject)
     start = _check_frame(subject)
-    overheads = check_overheads(subject)
+    overheads = check_overheads(subject, start.clock)
     samples = check_samples(subject, overheads)
     memory = _check_memory(subject)
     _check_beside(subject, samples)
@@ -98,12 +100,15 @@ def _check_start(subject: Subject, start: Start) -> None:
         ("samples", start.samples, case.samples),
         ("warmup", start.warmup, case.warmup),
         ("parameters", start.parameters, " ".join(case.arguments)),
-        ("clock", start.clock, subject.clock),
+        ("unit", start.unit, subject.unit),
         ("board", start.board, case.board or None),
     )
     for key, found, wanted in expected:
         if found != wanted:
             subject.fail(1, f"{key} is {found!r}, the case has {wanted!r}.")
+    if start.clock not in subject.clocks:
+        wanted = " or ".join(map(repr, subject.clocks)) or f"no counter of {subject.unit}"
+        subject.fail(1, f"clock is {start.clock!r}, the case has {wanted}.")
     if start.program.partition("-")[0] != ("mcu" if case.board else case.target.partition("-")[0]):
         subject.fail(1, f"program '{start.program}' does not run on target '{case.target}'.")
     if not _knows_itself(case, start.implementation):

@@ -8,6 +8,7 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import BaseModel, ConfigDict, Field, GetCoreSchemaHandler, model_validator
 from pydantic_core import CoreSchema, core_schema
 
+from worldwise.base.counted import CYCLES, INSTRUCTIONS, Unit
 from worldwise.plan.spec import PLACES
 
 
@@ -27,9 +28,10 @@ Bytes = Annotated[str, Field(pattern="^([0-9a-f]{2})*$")]
 Place = Annotated[str, OneOf(PLACES)]
 
 # Every counter that a place can be measured with.
-Clock = Literal["cntvct_el0", "pmccntr_el0", "systick", "perf_cpu_cycles"]
+Clock = Literal["cntvct_el0", "pmccntr_el0", "systick", "dwt_cyccnt", "perf_cpu_cycles"]
 CLOCK: Clock = "cntvct_el0"
-BOARD_CLOCK: Clock = "systick"
+# Unit -> the counters of a board that count it. A real one counts cycles.
+BOARD_CLOCKS: Mapping[Unit, tuple[Clock, ...]] = {INSTRUCTIONS: ("systick",), CYCLES: ("dwt_cyccnt", "systick")}
 # Target -> its counter, where the core has no counter that user programs can read.
 TARGET_CLOCKS: Mapping[str, Clock] = {"linux-armv7": "perf_cpu_cycles"}
 
@@ -46,7 +48,10 @@ class RecordModel(BaseModel):
 
 
 class Start(RecordModel):
-    """The first record: which program measures what, with which clock. A program for a board names the board."""
+    """The first record: which program measures what, with which counter of which unit.
+
+    A program for a board names the board.
+    """
 
     type: Literal["start"]
     format: Literal[2]
@@ -55,7 +60,7 @@ class Start(RecordModel):
     operation: Text
     implementation: Text
     clock: Clock
-    unit: Literal["instructions"]
+    unit: Unit
     warmup: Count
     samples: Count
     parameters: str

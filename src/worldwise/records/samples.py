@@ -5,15 +5,18 @@ import itertools
 from collections.abc import Mapping, Sequence
 from typing import NoReturn
 
-from worldwise.records.models import Overhead, Sample
+from worldwise.records.models import Clock, Overhead, Sample
 from worldwise.records.subject import Subject
 
 Overheads = Mapping[str, Overhead]
 Series = Mapping[tuple[str, str], Sequence[Sample]]
 
 
-def check_overheads(subject: Subject) -> dict[str, Overhead]:
-    """What measuring costs, by place. Raises WorldwiseError if a place's cost is missing or impossible."""
+def check_overheads(subject: Subject, clock: Clock) -> dict[str, Overhead]:
+    """What measuring costs, by place; `clock` is the case's counter.
+
+    Raises WorldwiseError if a place's cost is missing or impossible.
+    """
     measures = subject.case.measures
     places = {place for places in measures.values() for place in places}
     overheads: dict[str, Overhead] = {}
@@ -23,9 +26,9 @@ def check_overheads(subject: Subject) -> dict[str, Overhead]:
                 subject.fail(number, f"an overhead for '{record.place}', where nothing is measured.")
             if record.place in overheads:
                 subject.fail(number, f"a second overhead for '{record.place}'.")
-            clock = subject.owed.clocks.get(record.place, subject.clock)
-            if record.clock != clock:
-                subject.fail(number, f"the clock at '{record.place}' is {record.clock}, must be {clock}.")
+            wanted = subject.owed.clocks.get(record.place, clock)
+            if record.clock != wanted:
+                subject.fail(number, f"the clock at '{record.place}' is {record.clock}, must be {wanted}.")
             overheads[record.place] = record
     for place in sorted(places - overheads.keys()):
         subject.fail(None, f"the overhead of measuring at '{place}' is missing.")

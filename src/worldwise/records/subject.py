@@ -7,21 +7,23 @@ from functools import cached_property
 from typing import NoReturn
 
 from worldwise.base import files
+from worldwise.base.counted import INSTRUCTIONS, Unit
 from worldwise.base.errors import WorldwiseError
 from worldwise.plan.case import Case
 from worldwise.records.evidence import Owed, owed_by
-from worldwise.records.models import BOARD_CLOCK, CLOCK, TARGET_CLOCKS, Clock
+from worldwise.records.models import BOARD_CLOCKS, CLOCK, TARGET_CLOCKS, Clock
 from worldwise.records.parse import Record
 
 
 @dataclass(frozen=True)
 class Subject:
-    """The records of a case. Errors name `file`; `symbol` names an address of the measured program."""
+    """The records of a case, which count `unit`. Errors name `file`; `symbol` names an address of the program."""
 
     records: Sequence[Record]
     case: Case
     file: str
     symbol: Callable[[int], str]
+    unit: Unit = INSTRUCTIONS
 
     @cached_property
     def owed(self) -> Owed:
@@ -29,9 +31,11 @@ class Subject:
         return owed_by(self.case)
 
     @cached_property
-    def clock(self) -> Clock:
-        """The counter of the case's target."""
-        return BOARD_CLOCK if self.case.board else TARGET_CLOCKS.get(self.case.target, CLOCK)
+    def clocks(self) -> tuple[Clock, ...]:
+        """The counters of the case's target that count the unit; all regions of a case have the same."""
+        if self.case.board:
+            return BOARD_CLOCKS.get(self.unit, ())
+        return (TARGET_CLOCKS.get(self.case.target, CLOCK),) if self.unit == INSTRUCTIONS else ()
 
     def fail(self, number: int | None, problem: str, hint: str = "") -> NoReturn:
         """Raises WorldwiseError naming the file, and the line `number` if one line is to blame."""

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from rich.console import Console
 
 from worldwise.base import outgoing
+from worldwise.base.counted import INSTRUCTIONS
 from worldwise.base.tables import Section, Table
 from worldwise.read.models import Reading
 from worldwise.report.predicted import verdict_line
@@ -116,13 +117,18 @@ def measured_lines(reading: Reading) -> list[str]:
     if reading.unavailable:
         parts.append(f"{len(reading.unavailable)} unavailable on their target")
     lab = f"lab {reading.run.lab[:12]}" if reading.run.lab else "no lab"
-    lines = [f"{', '.join(parts)}; instructions, counted exactly; {lab}."]
+    lines = [f"{', '.join(parts)}; {_counted(reading)}; {lab}."]
     if reading.budget:
         lines.append(f"Budget {reading.budget.limit} at {reading.budget.clock}: {budget_verdict(reading.budget)}")
     if predicted := verdict_line(reading):
         lines.append(predicted)
     failed = [f"FAILED {one.case}: {one.error.splitlines()[0] if one.error else 'no reason'}" for one in reading.failed]
     return lines + _first(failed, _MOST_FAILURES, "more failure")
+
+
+def _counted(reading: Reading) -> str:
+    exactly = ", counted exactly" if reading.unit == INSTRUCTIONS else " of the chip, at the clock after its reset"
+    return f"{reading.unit}{exactly}"
 
 
 def _rest(found: Sequence[Answer], command: str) -> list[str]:

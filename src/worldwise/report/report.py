@@ -16,6 +16,7 @@ from worldwise.report.counts import label, tee_rows
 from worldwise.report.document import first_lines, section_lines
 from worldwise.report.tables import Answer, Columns, Group, declared_tables, named_sections
 from worldwise.report.terminal import print_prose, print_section
+from worldwise.report.units import in_unit, table_in_unit
 
 
 def sections(reading: Reading, full: bool = False) -> list[Section]:
@@ -29,7 +30,8 @@ def sections(reading: Reading, full: bool = False) -> list[Section]:
         *(group for tables in declared_tables().values() for group in tables.groups),
         *_LAST,
     ]
-    return [part for group in sorted(groups, key=lambda group: group.rank) for part in group.sections(reading, full)]
+    ordered = sorted(groups, key=lambda group: group.rank)
+    return in_unit([part for group in ordered for part in group.sections(reading, full)], reading.unit)
 
 
 def answers(reading: Reading) -> list[Answer]:
@@ -40,7 +42,11 @@ def answers(reading: Reading) -> list[Answer]:
     found = [answer for tables in declared_tables().values() if (answer := tables.answer(reading))]
     there = sections(reading) if found else []
     return [
-        replace(answer, sections=tuple(name for name in answer.sections if named_sections(there, name)))
+        replace(
+            answer,
+            table=table_in_unit(answer.table, reading.unit),
+            sections=tuple(name for name in answer.sections if named_sections(there, name)),
+        )
         for answer in found
     ]
 
@@ -84,6 +90,7 @@ def to_csv(reading: Reading) -> str:
 
     See `csv_text` for text that a spreadsheet would take for a formula.
     """
+    unit = reading.unit
     columns: Mapping[str, Callable[[Row], object]] = {
         "run": lambda _: reading.run.id,
         "case": lambda row: row.case,
@@ -98,13 +105,13 @@ def to_csv(reading: Reading) -> str:
         "place": lambda row: row.place,
         "n": lambda row: row.n,
         "warmup": lambda row: row.warmup,
-        "first_instructions": lambda row: row.first,
-        "median_instructions": lambda row: row.median,
-        "mean_instructions": lambda row: row.mean,
-        "stdev_instructions": lambda row: row.stdev,
-        "min_instructions": lambda row: row.min,
-        "max_instructions": lambda row: row.max,
-        "worst_instructions": lambda row: row.worst,
+        f"first_{unit}": lambda row: row.first,
+        f"median_{unit}": lambda row: row.median,
+        f"mean_{unit}": lambda row: row.mean,
+        f"stdev_{unit}": lambda row: row.stdev,
+        f"min_{unit}": lambda row: row.min,
+        f"max_{unit}": lambda row: row.max,
+        f"worst_{unit}": lambda row: row.worst,
         "ratio_to_linux": lambda row: row.ratio_to_linux,
         **{f"assumed_us_at_{clock}_GHz": _time_column(f"{clock} GHz") for clock in CLOCKS},
         "published_instructions": lambda row: ";".join(f"{each.instructions:.0f}" for each in row.published),

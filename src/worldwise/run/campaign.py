@@ -16,8 +16,9 @@ from worldwise.base.errors import WorldwiseError
 from worldwise.base.stages import declared
 from worldwise.lab.image import ImageStore
 from worldwise.lab.lab import Lab
-from worldwise.machine.emulator import Emulator, Ended, StartFrom
+from worldwise.machine.emulator import Emulator
 from worldwise.machine.machine import CONSOLE, EMULATOR_LOG, RECORDS, SECURE_CONSOLE, Machine
+from worldwise.machine.measurer import Ended, StartFrom
 from worldwise.machine.plugin import Plugin, cut_plugin
 from worldwise.plan.case import Case
 from worldwise.records.globalplatform import name_codes

@@ -19,13 +19,16 @@ from typing import Protocol
 from pydantic import JsonValue
 
 from worldwise.base import paths
+from worldwise.base.counted import INSTRUCTIONS, Unit
 from worldwise.base.disk import require_space
 from worldwise.base.errors import DoesNotFitError, HostError, WorldwiseError
 from worldwise.lab.image import ImageStore
 from worldwise.lab.lab import Lab
 from worldwise.machine.elf import address_name
-from worldwise.machine.emulator import Emulator, StartFrom
+from worldwise.machine.emulator import Emulator
+from worldwise.machine.gdbboard import GdbBoard
 from worldwise.machine.machine import RECORDS, Machine
+from worldwise.machine.measurer import Ended, Measurer, StartFrom
 from worldwise.plan.budget import Budget
 from worldwise.plan.case import Case, Unavailable
 from worldwise.plan.suite import Suite
@@ -34,11 +37,13 @@ from worldwise.records.globalplatform import name_results
 from worldwise.records.parse import read_records
 from worldwise.run import campaign
 from worldwise.run import reproduction as compare
+from worldwise.run.measurers import Remote, board_of, require_same
 from worldwise.run.results import Result, ResultStore
 from worldwise.run.rundir import CaseManifest, OwnEntry, Run
 from worldwise.run.work import Work
 from worldwise.run.writer import RunWriter
-from worldwise.targets.known import EMULATED
+from worldwise.targets.board import BoardTarget
+from worldwise.targets.known import EMULATED, Target
 
 # Bytes that must be free on the disk after a case; with less, its records may be cut off.
 _RECORD_SPACE = 65_536
@@ -83,12 +88,14 @@ class Options:
         start: where a case starts from.
         jobs: machines at a time; 0 for as many as there are processors.
         silence_limit: seconds without a record after which a machine counts as hanging.
+        remote: the board that is measured itself; None if every target is emulated.
     """
 
     reuse: bool = True
     start: StartFrom = "snapshot"
     jobs: int = 0
     silence_limit: float = 120
+    remote: Remote | None = None
 
 
 @dataclass
@@ -103,16 +110,34 @@ class Bench:
     options: Options
     images: ImageStore = field(init=False)
     emulator: Emulator = field(init=False)
+    board: GdbBoard | None = field(init=False)
     results: ResultStore = field(init=False)
     jobs: int = field(init=False)
 
     def __post_init__(self) -> None:
         self.images = ImageStore(self.lab, self.progress.note)
         self.emulator = Emulator(self.lab, self.progress.note, silence_limit=self.options.silence_limit)
+        self.board = board_of(self.options.remote, self.lab, self.progress.note, self.options.silence_limit)
         self.results = ResultStore(self.lab.cache, self.progress.note)
-        self.jobs = self.options.jobs or os.cpu_count() or 1
+        self.jobs = 1 if self.board else self.options.jobs or os.cpu_count() or 1
         # One thread more than machines: it builds the next images. See Work.
         self.pool = ThreadPoolExecutor(self.jobs + 1, "bench")
+
+    @property
+    def measurer(self) -> Measurer:
+        """What measures the cases."""
+        return self.board or self.emulator
+
+    @property
+    def unit(self) -> Unit:
+        """What is counted. Raises WorldwiseError if the board does not say."""
+        return self.measurer.describe().unit
+
+    def target(self, name: str) -> Target:
+        """The target of a name, whose programs count the unit."""
+        if self.board and self.unit != INSTRUCTIONS:
+            return BoardTarget(name, self.board.board, self.unit)
+        return EMULATED[name]
 
     def new_run(
         self,
@@ -137,6 +162,8 @@ class Bench:
             samples=samples,
             unavailable=unavailable,
             own=own,
+            unit=self.unit,
+            via="gdb" if self.board else "",
         )
 
     def build(self, cases: Sequence[Case]) -> None:
@@ -146,7 +173,7 @@ class Bench:
         """
         for case in cases:
             with contextlib.suppress(DoesNotFitError):
-                EMULATED[case.target].machine(case, self.images)
+                self.target(case.target).machine(case, self.images)
 
     def resume_run(self, run: Run) -> RunWriter:
         """Resume a run that was interrupted. Refuses a run that was begun with another lab."""
@@ -156,6 +183,7 @@ class Bench:
                 "their counts must not stand in one run",
                 "start a new run",
             )
+        require_same(run.id, run.manifest, self.options.remote, self.unit)
         return RunWriter.resume(run)
 
     def measure(self, writer: RunWriter, cases: Sequence[Case]) -> Run:
@@ -185,12 +213,12 @@ class Bench:
     def stop(self) -> None:
         """End every machine and build, and drop the cases being measured."""
         self.lab.stop()
-        self.emulator.stop()
+        self.measurer.stop()
         self.pool.shutdown(wait=True, cancel_futures=True)
 
     def measure_case(self, writer: RunWriter, case: Case, machine: Machine) -> Result | None:
         """Measure one case, or take it from the results. Returns the result if it was taken."""
-        digest = case_digest(self.lab, machine, case)
+        digest = self._digest(machine, case)
         directory = writer.case_directory(case.id)
         stored = self.results.get(digest) if self.options.reuse else None
         if stored:
@@ -210,19 +238,10 @@ class Bench:
             return stored
         self.progress.case_started(case)
         with writer.guard():
-            outcome = campaign.run_case(
-                self.emulator,
-                self.images,
-                machine,
-                case,
-                EMULATED[case.target].program(case),
-                directory,
-                self.options.start,
-                lambda size: self.progress.case_progress(case, size),
-            )
+            outcome = self._run(case, machine, directory)
             # A guest that cannot write its record can only stop; the host finds the reason here.
             require_space(directory, _RECORD_SPACE, "the records")
-            checked = check_run(case, directory, self.emulator, machine)
+            checked = check_run(case, directory, self.measurer, machine, self.unit)
         seconds = round(outcome.wall_seconds, 2)
         writer.complete_case(
             case,
@@ -237,6 +256,22 @@ class Bench:
             self._keep(case, digest, directory, writer.run.id, seconds, outcome.command)
         self.progress.case_done(case, f"{seconds:.1f} s{_found(case, checked)}")
         return None
+
+    def _run(self, case: Case, machine: Machine, directory: Path) -> Ended:
+        """Run a case; its records appear in the directory."""
+        program, start = self.target(case.target).program(case), self.options.start
+
+        def progress(size: int) -> None:
+            self.progress.case_progress(case, size)
+
+        if self.board:
+            return self.board.run(machine, program, directory, start, progress)
+        return campaign.run_case(self.emulator, self.images, machine, case, program, directory, start, progress)
+
+    def _digest(self, machine: Machine, case: Case) -> str:
+        """The address of a case's result; that of a board's own is no emulator's."""
+        digest = case_digest(self.lab, machine, case)
+        return hashlib.sha256(f"{digest} by gdb".encode()).hexdigest() if self.board else digest
 
     def _keep(
         self, case: Case, digest: str, directory: Path, run: str, seconds: float, command: tuple[str, ...]
@@ -256,7 +291,7 @@ class Bench:
             error="\n".join(part for part in (error.message, error.details) if part),
             start=self.options.start,
             images=machine.images if machine else {},
-            digest=case_digest(self.lab, machine, case) if machine else "",
+            digest=self._digest(machine, case) if machine else "",
             command=(),
             wall_seconds=0.0,
         )
@@ -361,7 +396,7 @@ class _Session:
         refused: list[tuple[Case, WorldwiseError]] = []
         for case in group:
             try:
-                machines[case.id] = EMULATED[case.target].machine(case, self._bench.images)
+                machines[case.id] = self._bench.target(case.target).machine(case, self._bench.images)
             except DoesNotFitError as error:
                 refused.append((case, error))
         return machines, refused
@@ -379,7 +414,9 @@ class _Session:
                 )
 
 
-def check_run(case: Case, directory: Path, emulator: Emulator, machine: Machine) -> CheckedRecords:
+def check_run(
+    case: Case, directory: Path, measurer: Measurer, machine: Machine, unit: Unit = INSTRUCTIONS
+) -> CheckedRecords:
     """The checked records that a case has just left in a directory.
 
     Raises WorldwiseError with GlobalPlatform's name for a result, and the ends of the machine's consoles.
@@ -388,9 +425,9 @@ def check_run(case: Case, directory: Path, emulator: Emulator, machine: Machine)
     try:
         program = machine.symbols.get("program")
         symbol = functools.partial(address_name, program) if program else lambda _: ""
-        return check_records(read_records(path), case, str(path), symbol)
+        return check_records(read_records(path), case, str(path), symbol, unit)
     except WorldwiseError as error:
-        raise WorldwiseError(name_results(error.message), error.hint, emulator.diagnosis(directory, machine)) from None
+        raise WorldwiseError(name_results(error.message), error.hint, measurer.diagnosis(directory, machine)) from None
 
 
 def _found(case: Case, checked: CheckedRecords) -> str:
@@ -398,7 +435,7 @@ def _found(case: Case, checked: CheckedRecords) -> str:
     for name, places in case.measures.items():
         counts = [one.count for one in checked.samples.get((name, places[-1]), ()) if one.phase == "sample"]
         if counts:
-            return f", {name} {median(counts):,.0f} instructions"
+            return f", {name} {median(counts):,.0f} {checked.start.unit}"
     return ""
 
 

@@ -18,6 +18,7 @@ from pydantic import BaseModel, ConfigDict, Field, JsonValue, ValidationError
 from worldwise import __version__
 from worldwise.base import files
 from worldwise.base.choices import did_you_mean
+from worldwise.base.counted import INSTRUCTIONS, Unit
 from worldwise.base.errors import WorldwiseError
 from worldwise.base.toml_model import first_problem, read_text
 from worldwise.plan.budget import Budget, parse_budget
@@ -130,6 +131,9 @@ class RunManifest(_Manifest):
     unavailable: list[UnavailableEntry] = []
     own: list[OwnEntry] = []
     recommended: _Line = ""
+    # What its counters count, and how its board was reached; absent in older runs, which emulate.
+    unit: Unit = INSTRUCTIONS
+    via: Literal["", "gdb"] = ""
 
     def planned(self, planned: Suite) -> list[Case]:
         """The run's cases, from its own copy of the suite and the number of samples that was asked for.
@@ -268,6 +272,14 @@ class Run:
         """The cases that are done and went well, in the run's order."""
         manifests = (self.case(case_id) for case_id in self.manifest.cases)
         return [manifest for manifest in manifests if manifest and manifest.state == "complete"]
+
+    def require_instructions(self, what: str) -> None:
+        """Raises WorldwiseError if the run counts something else: `what` is for instructions alone."""
+        if self.manifest.unit != INSTRUCTIONS:
+            raise WorldwiseError(
+                f"run {self.id} counts {self.manifest.unit} of a chip: {what} is for instructions alone, which repeat.",
+                f"see its table: worldwise report {self.id}",
+            )
 
     def suite_text(self) -> str:
         """The suite as it was when the run began. Raises WorldwiseError."""

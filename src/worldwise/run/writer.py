@@ -15,6 +15,7 @@ from pydantic import BaseModel, JsonValue
 
 from worldwise import __version__
 from worldwise.base import files
+from worldwise.base.counted import INSTRUCTIONS, Unit
 from worldwise.base.errors import WorldwiseError
 from worldwise.plan.budget import Budget
 from worldwise.plan.case import Case, Unavailable
@@ -67,12 +68,15 @@ class RunWriter:
         samples: int | None = None,
         unavailable: Sequence[Unavailable] | None = None,
         own: Sequence[OwnEntry] = (),
+        unit: Unit = INSTRUCTIONS,
+        via: Literal["", "gdb"] = "",
         now: datetime | None = None,
     ) -> Self:
         """Makes the directory of a new run. `cases` are those to be done, in order.
 
         `samples` replaces the suite's own number, if given; `unavailable` is the part of what was asked for that is
-        unavailable, by default all that the suite names as such; `own` are the user's own libraries.
+        unavailable, by default all that the suite names as such; `own` are the user's own libraries; `unit` is what is
+        counted, and `via` how a board is reached.
         Raises WorldwiseError.
         """
         started = (now or datetime.now(UTC)).astimezone(UTC)
@@ -95,6 +99,8 @@ class RunWriter:
             unavailable=list(map(UnavailableEntry.of, suite.unavailable if unavailable is None else unavailable)),
             own=list(own),
             recommended=suite.recommended,
+            unit=unit,
+            via=via,
         )
         with _disk(runs_dir, lambda: "nothing of this run is kept"):
             runs_dir.mkdir(parents=True, exist_ok=True)

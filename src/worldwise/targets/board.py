@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from worldwise.base import paths
+from worldwise.base.counted import INSTRUCTIONS, Unit
 from worldwise.base.errors import DoesNotFitError, WorldwiseError
 from worldwise.lab.image import ImageStore, Recipe
 from worldwise.libraries import own
@@ -61,7 +62,23 @@ def counter_macros(clock: int) -> dict[str, int]:
     }
 
 
-def _plan(implementation: Portable, optimisation: str, name: str, board: Board, core: Core) -> dict[str, Any]:
+def cycle_macros() -> dict[str, int]:
+    """Macros that make guest/mcu/counter.h count a chip's cycles: an instruction is one, and so is 1 ns, a tick."""
+    ticks, short = 2**24, 2**13
+    return {
+        "COUNTER_CYCLES": 1,
+        "COUNTER_HZ": 10**9,
+        "COUNTER_INSTRUCTION_NS": 1,
+        "COUNTER_ROUND_TICKS": ticks,
+        "COUNTER_ROUND_NS": ticks,
+        "COUNTER_SHORT_TICKS": short,
+        "COUNTER_SHORT_NS": short,
+    }
+
+
+def _plan(
+    implementation: Portable, optimisation: str, name: str, board: Board, core: Core, unit: Unit
+) -> dict[str, Any]:
     """The plan of what recipes/mcu.py compiles and links."""
     curves = {
         curve: {"operations": list(operations), **curve_plan(implementation, curve, board.core)}
@@ -80,22 +97,28 @@ def _plan(implementation: Portable, optimisation: str, name: str, board: Board, 
         "flags": list(core.flags),
         "flash": board.flash,
         "ram": board.ram,
-        "script": board.script,
+        "script": _script(board, unit),
         "least_stack": _LEAST_STACK,
         "heap": implementation.manifest.needs.heap,
-        "counter": counter_macros(board.emulated.clock),
+        "counter": counter_macros(board.emulated.clock) if unit == INSTRUCTIONS else cycle_macros(),
+        "counted_by": [] if unit == INSTRUCTIONS else ["mcu/cycles.c"],
         "curves": curves,
     }
 
 
-def _frame(implementation: Portable, board: Board) -> dict[str, Path]:
+def _script(board: Board, unit: Unit) -> str:
+    """The linker script of the emulated machine, or of the chip that counts its cycles."""
+    return board.script if unit == INSTRUCTIONS else board.real_script or board.script
+
+
+def _frame(implementation: Portable, script: str) -> dict[str, Path]:
     """The files of the repository that go into a program: no other board's and no other library's.
 
     So a new board or library changes no existing image.
     """
     used = adapters(implementation)
     portable = [path.name for path in paths.PORTABLE.iterdir() if path.suffix != ".c" or path.name in used]
-    scripts = [path for path in paths.BOARDS.glob("*.ld") if path.name in (board.script, "sections.ld")]
+    scripts = [path for path in paths.BOARDS.glob("*.ld") if path.name in (script, "sections.ld")]
     return {
         **guest_trees("bench", "mcu", "portable"),
         **guest_trees(*portable, room="ops/portable"),
@@ -104,34 +127,35 @@ def _frame(implementation: Portable, board: Board) -> dict[str, Path]:
 
 
 def firmware_programs(
-    implementation: Portable, optimisation: str, name: str, board: Board, source: Path | None
+    implementation: Portable, optimisation: str, name: str, board: Board, source: Path | None, unit: Unit = INSTRUCTIONS
 ) -> Recipe:
     """One program per curve, and each operation's footprint; `source` has the library's sources if it is a crate."""
     manifest = implementation.manifest
     debian = manifest.source.debian if manifest.source else None
     sources = source_packages(implementation)
     return Recipe(
-        name=f"{name}-{implementation.name}-{optimisation}",
+        name=f"{name}-{implementation.name}-{optimisation}" + ("" if unit == INSTRUCTIONS else f"-{unit}"),
         script="mcu.sh",
         helpers=("mcu.py", "library.py", "objects.py", "packages.sh"),
         outputs=("footprint.json",),
         sources=sources,
-        trees={**_frame(implementation, board), **trees(implementation, source)},
+        trees={**_frame(implementation, _script(board, unit)), **trees(implementation, source)},
         settings={
             "PACKAGES": " ".join(sources),
             "SOURCE": debian or "",
             "PARTS": " ".join(manifest.source.parts if manifest.source else ()),
-            "PLAN": json.dumps(_plan(implementation, optimisation, name, board, load_core(board.core))),
+            "PLAN": json.dumps(_plan(implementation, optimisation, name, board, load_core(board.core), unit)),
         },
     )
 
 
 @dataclass(frozen=True)
 class BoardTarget:
-    """A board of boards/, measured on the emulated machine that stands for it."""
+    """A board of boards/, measured on the emulated machine that stands for it; its own chip counts another unit."""
 
     name: str
     board: Board
+    unit: Unit = INSTRUCTIONS
 
     def machine(self, case: Case, images: ImageStore) -> Machine:
         """The board with the program of the case's implementation and curve.
@@ -140,7 +164,7 @@ class BoardTarget:
         """
         with own.told(case.implementation):
             # A user's library of this name may have changed since; its folder's name depends on its content.
-            name = f"{self.name}/{case.variant}/{find(case.implementation).folder or ''}"
+            name = f"{self.name}/{case.variant}/{self.unit}/{find(case.implementation).folder or ''}"
             image = images.once(name, lambda: self._recipe(case, Crates(images.notify)))
         try:
             footprint = image.sizes("footprint.json", case.curve or NO_CURVE, "operations", case.operation)
@@ -170,7 +194,7 @@ class BoardTarget:
     def _recipe(self, case: Case, crates: Crates) -> Recipe:
         implementation = find(case.implementation)
         folder = crate_folder(implementation, crates)
-        return firmware_programs(implementation, case.optimisation, self.name, self.board, folder)
+        return firmware_programs(implementation, case.optimisation, self.name, self.board, folder, self.unit)
 
     def _arguments(self) -> tuple[str, ...]:
         return (

@@ -151,6 +151,7 @@ def _own_records(run: Run, case: Case) -> Path:
 
 def cases_of_run(run: Run, patterns: Sequence[str]) -> list[tuple[Case, Run | None]]:
     """The complete cases of a run that match, each with the run. Raises WorldwiseError if there is none."""
+    run.require_instructions("what an emulated machine did")
     done = [one.case() for one in run.complete_cases()]
     chosen = [case for case in done if not patterns or any(fnmatchcase(case.id, pattern) for pattern in patterns)]
     if not chosen:

@@ -70,7 +70,7 @@ class Builder:
             *(f"{key}={value}" for key, value in plan["counter"].items()),
         ]
         flags = ["-O2", *STRICT, *(f"-D{one}" for one in macros)]
-        return [(GUEST / name, flags) for name in FRAME]
+        return [(GUEST / name, flags) for name in (*FRAME, *plan["counted_by"])]
 
     def hashing(self) -> str:
         """The frame's hash."""

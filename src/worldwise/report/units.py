@@ -1,0 +1,48 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Tables of a run that counts something else than instructions: their headers say what."""
+
+import re
+from collections.abc import Sequence
+from dataclasses import replace
+
+from worldwise.base.counted import INSTRUCTIONS, SHORT, Unit
+from worldwise.base.tables import Section, Table
+
+_OF_CHIP = (
+    "{short}: {unit}, counted by the chip itself, at the clock that it has after its reset: with that clock's wait "
+    "states, and not those of the board's full clock, for which times are shown. They are not exact as instructions "
+    "are: the same case can take a few more or less. What measuring costs is itself measured and taken away."
+)
+# What notes say of emulated machines, and what is said instead.
+_INSTEAD = (
+    (r"instr: .*", _OF_CHIP),
+    (r"us: .*", "us: the median divided by the board's full clock, as if its flash never made the core wait."),
+    (r".* is emulated as QEMU's .*", ""),
+    (r"(.*)which is subtracted(.*)", r"\1which takes some 40 {unit} of 2^24\2"),
+    (r"(.*)the fewest instructions(.*)", r"\1the fewest {unit}\2"),
+)
+
+
+def in_unit(sections: Sequence[Section], unit: Unit) -> list[Section]:
+    """The sections of a report, written for instructions, with another unit in their headers and legends."""
+    if unit == INSTRUCTIONS:
+        return list(sections)
+    return [replace(one, table=table_in_unit(one.table, unit), notes=_notes(one.notes, unit)) for one in sections]
+
+
+def table_in_unit(table: Table | None, unit: Unit) -> Table | None:
+    """A table with the unit in its headers."""
+    if table is None or unit == INSTRUCTIONS:
+        return table
+    return replace(table, headers=[re.sub(r"\binstr\b", SHORT[unit], header) for header in table.headers])
+
+
+def _notes(notes: Sequence[str], unit: Unit) -> list[str]:
+    return [said for note in notes if (said := _note(note, unit))]
+
+
+def _note(note: str, unit: Unit) -> str:
+    for pattern, instead in _INSTEAD:
+        if found := re.fullmatch(pattern, note, re.DOTALL):
+            return type(note)(found.expand(instead.format(short=SHORT[unit], unit=unit)))
+    return note
