@@ -25,6 +25,12 @@ _SIZE_LABEL = (
     "datum.value >= 1048576 ? datum.value / 1048576 + ' MiB'"
     " : datum.value >= 1024 ? datum.value / 1024 + ' KiB' : datum.value + ' B'"
 )
+# What grows less with the size is taken not to depend on it; an axis shows at least so many times its least count.
+_GROWS, _LEAST_RANGE = 1.05, 4
+# A line to compare with, which says nothing itself.
+_DASHED = {"strokeDash": [4, 3], "color": "#808080"}
+# The most lines of a figure of prices.
+_MOST_PRICES = 40
 # Points of a fitted line, which is a curve where both axes are logarithmic.
 _CURVE = 40
 
@@ -52,10 +58,12 @@ def by_variant(rows: Iterable[Row], colours: Mapping[str, str]) -> Iterable[Char
     groups: dict[tuple[str, ...], list[Row]] = {}
     for row in listed:
         groups.setdefault((row.board, _system(row), row.operation, row.measure, row.parameters), []).append(row)
-    sized = {id(row) for group in _size_groups(listed).values() for row in group}
+    sized = {id(row) for group in _size_groups(listed).values() if _growth(group) > _GROWS for row in group}
     # What many variants do comes first: that is what a suite compares.
     for group in sorted(groups.values(), key=lambda group: -len({row.variant for row in group})):
-        if len({(row.target, row.variant) for row in group}) > 1 and not all(id(row) in sized for row in group):
+        there = {_series(row) for row in group}
+        # Unless a figure against the size has them all.
+        if len(there) > 1 and there != {_series(row) for row in group if id(row) in sized}:
             yield _dots(group, colours)
 
 
@@ -152,19 +160,32 @@ def _series(row: Row) -> tuple[str, str]:
 
 
 def by_size(rows: Iterable[Row], colours: Mapping[str, str]) -> Iterable[Chart]:
-    """A figure for each thing that was done with messages of several sizes: counts, and a line through each."""
-    for (board, system, operation, measure, others), group in _size_groups(rows).items():
+    """A figure for each thing that was done with messages of several sizes: counts, and a line through each.
+
+    What grows most comes first. What no size changes by more than a twentieth has none.
+    """
+    groups = {key: group for key, group in _size_groups(rows).items() if _growth(group) > _GROWS}
+    for (board, system, operation, measure, others), group in sorted(
+        groups.items(), key=lambda item: -_growth(item[1])
+    ):
         words = operation if operation == measure else f"{operation} {measure}"
         where = f", on {board or system}" if system else ""
         title = f"{words} against the size of the message{where}" + (f": {others}" if others else "")
-        if min(row.median for row in group) > 0:
-            yield against_size(
-                section_name("sizes", f"{words} {others} {system}"),
-                title,
-                group,
-                colour_of(group, colours, legend=True),
-                {row.case: {"library": row.implementation, "level": f"-{row.optimisation}"} for row in group},
-            )
+        yield against_size(
+            section_name("sizes", f"{words} {others} {system}"),
+            title,
+            group,
+            colour_of(group, colours, legend=True),
+            {row.case: {"library": row.implementation, "level": f"-{row.optimisation}"} for row in group},
+        )
+
+
+def _growth(group: Sequence[Row]) -> float:
+    """How many times the instructions of its least size the greatest one takes, at most; 0 if one takes none."""
+    series: dict[tuple[str, str], list[float]] = {}
+    for row in group:
+        series.setdefault(_series(row), []).append(row.median)
+    return max(max(medians) / min(medians) if min(medians) > 0 else 0 for medians in series.values())
 
 
 def against_size(
@@ -203,6 +224,7 @@ def against_size(
     largest = max(row.size or 0 for row in rows)
     ends = [row for row in rows if row.size == largest]
     least, most = min(ends, key=lambda row: row.median), max(ends, key=lambda row: row.median)
+    low, high = min(row.median for row in rows), max(row.median for row in rows)
     x = {
         "field": "size",
         "type": "quantitative",
@@ -212,7 +234,8 @@ def against_size(
     }
     y = {
         "type": "quantitative",
-        "scale": {"type": "log", "nice": False, "padding": 8},
+        # Never so near that small differences look like large ones.
+        "scale": {"type": "log", "nice": False, "domain": [low / 1.2, max(1.2 * high, _LEAST_RANGE * low)]},
         "title": "instructions, median (log axis)",
         "axis": {"format": "~s", "tickCount": 6},
     }
@@ -280,9 +303,14 @@ def price(rows: Iterable[Row], colours: Mapping[str, str]) -> Iterable[Chart]:
 
 
 def _price(operation: str, priced: Sequence[Row], colours: Mapping[str, str]) -> Chart:
+    named = {row.case + row.measure: f"{label(row).removeprefix(f'{operation} ')}, {row.variant}" for row in priced}
+    # All places of a line, or none.
+    shown = set(list(dict.fromkeys(named.values()))[:_MOST_PRICES])
+    left = len(set(named.values()) - shown)
+    priced = [row for row in priced if named[row.case + row.measure] in shown]
     values = [
         {
-            "what": f"{label(row).removeprefix(f'{operation} ')}, {visible(row.variant)}",
+            "what": visible(named[row.case + row.measure]),
             "place": row.place,
             "times": round(row.ratio_to_linux or 0, 4),
             "median": row.median,
@@ -294,7 +322,7 @@ def _price(operation: str, priced: Sequence[Row], colours: Mapping[str, str]) ->
         "width": WIDTH,
         "height": {"step": 18},
         "layer": [
-            {"mark": {"type": "rule", "strokeDash": [4, 3], "color": "#808080"}, "encoding": {"x": {"datum": 1}}},
+            {"mark": {"type": "rule", "aria": False, **_DASHED}, "encoding": {"x": {"datum": 1}}},
             {
                 "mark": {"type": "point", "filled": False, "size": 90, "strokeWidth": 2.2, "opacity": 1},
                 "encoding": {
@@ -302,7 +330,7 @@ def _price(operation: str, priced: Sequence[Row], colours: Mapping[str, str]) ->
                     "x": {
                         "field": "times",
                         "type": "quantitative",
-                        "scale": {"zero": False, "nice": True},
+                        "scale": {"zero": False, "nice": False, "padding": 12},
                         "title": "times the instructions of the same library in Linux",
                     },
                     "color": colour_of(priced, colours),
@@ -320,6 +348,7 @@ def _price(operation: str, priced: Sequence[Row], colours: Mapping[str, str]) ->
     }
     dearest = max(priced, key=lambda row: row.ratio_to_linux or 0)
     words = f"Dearest is {label(dearest)}, {_named(dearest)}: {factor(dearest.ratio_to_linux or 0)} times Linux."
+    words += f" {left:,} more are in the report's table." if left else ""
     title = f"The price of the TEE: {operation}"
     return chart("price", section_name("price", operation), title, words, spec, values)
 
@@ -355,7 +384,7 @@ def cycles(reading: Reading, colours: Mapping[str, str]) -> Iterable[Chart]:
             "layer": [
                 {
                     "data": {"values": [{"x": low, "y": low}, {"x": high, "y": high}]},
-                    "mark": {"type": "line", "strokeDash": [4, 3], "color": "#808080", "strokeWidth": 1},
+                    "mark": {"type": "line", "aria": False, "strokeWidth": 1, **_DASHED},
                     "encoding": {
                         "x": {"field": "x", "type": "quantitative"},
                         "y": {"field": "y", "type": "quantitative"},

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 Kind = Literal["time", "pareto", "stack", "boards"]
 KINDS: tuple[Kind, ...] = ("time", "pareto", "stack", "boards")
 # Those of charts that rows of any family give, in the order in which they are shown.
-CHART_KINDS = ("price", "rates", "layers", "sizes", "variants", "cycles")
+CHART_KINDS = ("price", "rates", "variants", "layers", "sizes", "cycles")
 ALL_KINDS = (*CHART_KINDS, *KINDS)
 FORMATS = ("svg", "png")
 # In mm, as in journals: one of two columns, or the whole page.

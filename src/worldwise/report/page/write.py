@@ -156,12 +156,18 @@ def _environment() -> Environment:
     made.filters["prose"] = _prose
     made.filters["count"] = count
     made.filters["framed"] = _framed
+    made.filters["breaking"] = _breaking
     made.filters["drawing"] = lambda chart: Markup(chart.svg())
     return made
 
 
 def _shown(value: Any) -> Any:
     return visible(value) if isinstance(value, str) and not isinstance(value, Markup) else value
+
+
+def _breaking(text: str) -> Markup:
+    """A name whose lines may end after a comma."""
+    return Markup(",<wbr>").join(visible(part) for part in text.split(","))
 
 
 def _framed(graph: str) -> str:
