@@ -146,7 +146,9 @@ def test_a_rows_samples_are_in_reach_in_a_narrow_window(page: Browser, tmp_path:
     page.driver.set_window_size(800, 700)
     try:
         summary = measurements(page).find_element(By.CSS_SELECTOR, "tbody summary")
-        page.driver.execute_script("arguments[0].scrollIntoView({block: 'center'})", summary)
+        # To the row, and not to the summary: that would scroll the table sideways.
+        name = measurements(page).find_element(By.CSS_SELECTOR, "tbody th")
+        page.driver.execute_script("arguments[0].scrollIntoView({block: 'center'})", name)
         picture(page, tmp_path)
         box, wide = summary.rect, page.driver.execute_script("return document.documentElement.clientWidth")
         table = measurements(page).rect["width"]

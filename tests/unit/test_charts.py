@@ -21,7 +21,7 @@ from worldwise.read.lens import read_run
 from worldwise.read.models import Attempt, Reading, Row
 from worldwise.report.drawing.charts import charts, figures, to_file
 from worldwise.report.drawing.figures import ALL_KINDS, CHART_KINDS, Choice, Plot, one_plot
-from worldwise.report.drawing.looks import styles
+from worldwise.report.drawing.looks import STYLES, styles
 from worldwise.report.drawing.vega import Chart
 from worldwise.report.flame import COLOURS, kind
 from worldwise.run.rundir import Run
@@ -183,7 +183,9 @@ def test_a_library_has_its_colour_in_every_figure(reading: Reading, hashing: Rea
     assert {"mbedtls", "mbedtls-ce", "libtomcrypt", "micro-ecc"} <= set(seen)
     assert all(len(each) == 1 for each in seen.values()), seen
     # Whatever else the run has.
-    assert styles(["mbedtls"])["mbedtls"] == styles(["mbedtls", "libtomcrypt", "mine", "zebra"])["mbedtls"]
+    others = [*STYLES, *(f"mine-{number}" for number in range(28))]
+    for name in ("mbedtls", "mbedtls-nist", "mbedtls-ce", "libtomcrypt", "libtomcrypt-ce", "openssl", "openssl-ce"):
+        assert styles([name])[name] == styles([name, *others])[name]
 
 
 def test_what_is_not_there_is_refused_and_what_is_chosen_is_alone(reading: Reading) -> None:
