@@ -14,6 +14,8 @@ from worldwise.report.drawing.vega import WIDTH, Chart, chart, tooltip
 # The most figures of a kind that a page has; the tables have everything.
 MOST = {"variants": 16}
 _MOST_OTHERS = 8
+# A run's id begins with when it was made; the rest has no room below an axis.
+_TIME_OF_RUN = "substring(datum.label, 0, 15)"
 
 
 def charts(reading: Reading, explanations: Iterable[Explanation] = ()) -> tuple[list[Chart], int]:
@@ -37,13 +39,18 @@ def over_runs(title: str, points: Sequence[tuple[str, str, float]], steps: Seque
         "width": WIDTH,
         "height": 160,
         "encoding": {
-            "x": {"field": "run", "type": "ordinal", "title": None, "axis": {"labelAngle": -30, "labelLimit": 180}},
+            "x": {
+                "field": "run",
+                "type": "ordinal",
+                "title": None,
+                "axis": {"labelAngle": -30, "labelExpr": _TIME_OF_RUN},
+            },
             "y": {
                 "field": "median",
                 "type": "quantitative",
                 "title": "instructions, median",
                 "scale": {"zero": False, "nice": True, "padding": 8},
-                "axis": {"format": ",d", "tickCount": 5},
+                "axis": {"format": "~s", "tickCount": 5},
             },
             "tooltip": tooltip(("median",), "run", "revision"),
         },
