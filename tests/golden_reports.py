@@ -367,6 +367,7 @@ def _explain(directory: Path) -> str:
             "difference, json": found.dump(found.difference_json(before, after, rules)) + "\n",
             "slices": exports.chrome_trace(found.slices(before.steps), "golden"),
             "speedscope": exports.speedscope(FLAME_STACKS, "golden"),
+            "callgrind": exports.callgrind(FLAME_STACKS, "golden"),
             "folded": stacks.folded(FLAME_STACKS),
         }
     )

@@ -20,9 +20,13 @@ from worldwise.lab.lab import Lab
 from worldwise.lab.sandbox.lending import lent
 from worldwise.lab.sandbox.limits import WITHOUT_ADDRESS_LIMIT
 
+# A page that a file cannot be is served from outside, through a socket of this name in the shared folder. Perfetto's
+# page lets itself be served at this address.
+SITE, ADDRESS = "site", "http://127.0.0.1:9001"
 # The driver listens inside, where no one outside reaches it; socat puts its port on a socket in the shared folder.
-_INSIDE = """
+_INSIDE = f"""
 chromedriver --port=9515 --log-path=/pages/chromedriver.log &
+socat TCP-LISTEN:{ADDRESS.rpartition(":")[2]},bind=127.0.0.1,fork UNIX-CONNECT:/pages/{SITE} &
 exec socat UNIX-LISTEN:/pages/driver,fork TCP:127.0.0.1:9515,nodelay
 """
 # Chromium's own addition to the protocol.

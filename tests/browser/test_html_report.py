@@ -141,6 +141,27 @@ def test_a_row_opens_its_samples(page: Browser, tmp_path: Path) -> None:
     assert page.complaints() == []
 
 
+def test_a_rows_samples_are_in_reach_in_a_narrow_window(page: Browser, tmp_path: Path) -> None:
+    """A wide table scrolls within the page: what opens a row stood beyond its edge."""
+    page.driver.set_window_size(800, 700)
+    try:
+        summary = measurements(page).find_element(By.CSS_SELECTOR, "tbody summary")
+        # To the row, and not to the summary: that would scroll the table sideways.
+        name = measurements(page).find_element(By.CSS_SELECTOR, "tbody th")
+        page.driver.execute_script("arguments[0].scrollIntoView({block: 'center'})", name)
+        picture(page, tmp_path)
+        box, wide = summary.rect, page.driver.execute_script("return document.documentElement.clientWidth")
+        table = measurements(page).rect["width"]
+        assert table > wide and box["x"] + box["width"] <= wide
+        summary.click()
+        WebDriverWait(page.driver, _WAIT).until(
+            lambda _: measurements(page).find_elements(By.CSS_SELECTOR, "tr.opened")
+        )
+    finally:
+        page.driver.set_window_size(1280, 720)
+    assert page.complaints() == []
+
+
 def test_two_variants_stand_side_by_side(page: Browser) -> None:
     place = page.driver.find_element(By.ID, "comparison")
     first, second = (Select(one) for one in place.find_elements(By.TAG_NAME, "select"))
@@ -158,7 +179,8 @@ def test_two_variants_stand_side_by_side(page: Browser) -> None:
 
 
 def test_a_figure_is_drawn_anew_with_its_values(page: Browser, tmp_path: Path) -> None:
-    figure = page.driver.find_element(By.TAG_NAME, "figure")
+    figures = page.driver.find_elements(By.TAG_NAME, "figure")
+    figure = next(one for one in figures if one.text.startswith("keygen."))
     drawn = figure.find_elements(By.CSS_SELECTOR, "svg .mark-symbol path")
     page.driver.execute_script("arguments[0].scrollIntoView()", figure)
     WebDriverWait(page.driver, _WAIT).until(lambda _: figure.find_elements(By.CSS_SELECTOR, ".vega-embed svg"))

@@ -7,7 +7,8 @@ import pytest
 from pydantic import BaseModel, ConfigDict, Field
 
 from flames import FLAME_STACKS
-from worldwise.report.exports import Slice, chrome_trace, speedscope
+from worldwise.explain.stacks import StackFrame
+from worldwise.report.exports import Slice, callgrind, chrome_trace, speedscope
 
 
 class Strict(BaseModel):
@@ -64,6 +65,28 @@ def test_speedscope_has_every_stack_with_its_instructions() -> None:
     }
     assert found == {tuple(map(str, stack)): count for stack, count in FLAME_STACKS.items()}
     assert {frame.file for frame in content.shared.frames} == {item.image for stack in FLAME_STACKS for item in stack}
+
+
+def test_callgrind_counts_a_stack_once_for_each_call_in_it() -> None:
+    """If this fails, a function that calls itself has more instructions below it than there are."""
+    main, again, other = (StackFrame(name, "ta", "TA code", "secure") for name in ("main", "again", "line\nbreak"))
+    stacks = {(main,): 1, (main, again): 20, (main, again, again, again, other): 300}
+    text = callgrind(stacks, "recursion")
+    assert text == callgrind(dict(reversed(stacks.items())), "recursion")
+    functions = {block.splitlines()[2]: block.splitlines()[3:] for block in text.split("\n\n")[1:-1]}
+    call = ["cob=(1) ta", "cfi=(1) ???"]
+    again_once, other_once = ["cfn=(1) again", "calls=1 0"], [f"cfn=(2) {callgrind_name(other)}", "calls=1 0"]
+    assert functions == {
+        "fn=(1) again": ["0 20", *call, *again_once, "0 300", *call, *other_once, "0 300"],
+        f"fn=(2) {callgrind_name(other)}": ["0 300"],
+        "fn=(3) main": ["0 1", *call, *again_once, "0 320"],
+    }
+    assert "summary: 321" in text and text.endswith("\ntotals: 321\n")
+
+
+def callgrind_name(frame: StackFrame) -> str:
+    """The function as it stands there, on one line."""
+    return str(frame).removesuffix(f" ({frame.image})")
 
 
 # --- the trace event format, as far as complete events and metadata go ---

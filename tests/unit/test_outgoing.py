@@ -330,7 +330,7 @@ def test_a_flame_graph_gets_no_control_characters(monkeypatch: pytest.MonkeyPatc
 
 
 def test_other_tools_time_lines_read_back() -> None:
-    """speedscope and the Chrome trace are JSON that no terminal obeys."""
+    """speedscope and the Chrome trace are JSON that no terminal obeys; callgrind's text is none either."""
     stacks: Stacks = {(StackFrame(HOSTILE, "ta", "TA code", "secure"),): 3}
     for text in (
         exports.speedscope(stacks, HOSTILE),
@@ -338,3 +338,4 @@ def test_other_tools_time_lines_read_back() -> None:
     ):
         assert not FORBIDDEN.search(text)
         assert json.loads(text)
+    assert not FORBIDDEN.search(exports.callgrind(stacks, HOSTILE))

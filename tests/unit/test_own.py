@@ -135,6 +135,32 @@ def test_hidden_files_are_no_part_of_it(bring: Bring, folder: Path) -> None:
     assert bring().digest == digest
 
 
+def test_a_copy_that_the_cache_keeps_is_there_for_as_long_as_a_trace_is_read(bring: Bring, tmp_path: Path) -> None:
+    """If this fails, a site's history names no functions of a user's library, or a command goes on with an old one."""
+    digest = bring().digest
+    with own.kept({"my-lib": "f" * 64}, tmp_path / "cache"):
+        # What was brought stays.
+        assert "my-lib" in portables()
+    assert "my-lib" in portables()
+    own.forget()
+    with pytest.raises(ZeroDivisionError), own.kept({"my-lib": digest}, tmp_path / "cache"):
+        assert portables()["my-lib"].folder == tmp_path / "cache" / "own" / f"my-lib-{digest[:12]}"
+        raise ZeroDivisionError
+    assert "my-lib" not in portables()
+
+
+@pytest.mark.parametrize("name", ["../../outside/x", "my-lib", "..", "/etc/x"])
+def test_what_a_strangers_run_names_is_no_copy(name: str, bring: Bring, tmp_path: Path) -> None:
+    """If this fails, a received run makes the tool read a folder of its choice."""
+    bring()
+    own.forget()
+    outside = tmp_path / "outside" / "x-ffffffffffff"
+    outside.mkdir(parents=True)
+    (outside / "implementation.toml").write_text(MANIFEST)
+    with own.kept({name: "f" * 64}, tmp_path / "cache"):
+        assert "my-lib" not in portables()
+
+
 def test_a_link_within_the_folder_is_its_file(bring: Bring, folder: Path) -> None:
     (folder / "lib" / "more.c").symlink_to("lib.c")
     assert "lib/more.c" in bring().files

@@ -36,7 +36,9 @@ def reading() -> Reading:
 
 
 def only(reading: Reading, kind: Kind, **choice: Any) -> Plot:
-    return one_plot(plots(reading, (kind,), Choice(**choice)))
+    found = one_plot(plots(reading, (kind,), Choice(**choice)))
+    assert isinstance(found, Plot)
+    return found
 
 
 def texts(figure: Any) -> list[str]:

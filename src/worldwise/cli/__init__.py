@@ -33,7 +33,7 @@ _COMMANDS = {
         Listed("compare", "Compare two runs, or two variants of one run", "worldwise.cli.compare:compare"),
         Listed("site", "Write pages of all kept runs, with an index and a history", "worldwise.cli.site:site"),
         Listed("cite", "Print a run's method paragraph, and BibTeX of all it measured", "worldwise.cli.cite:cite"),
-        Listed("plot", "Draw the time, the memory and the flash that boards need", "worldwise.cli.plot:plot"),
+        Listed("plot", "Draw figures of a run: variants, price, sizes, layers, boards", "worldwise.cli.plot:plot"),
     ),
     "See what there is": (
         Listed("list", "List the runs, the newest last", "worldwise.cli.listing:list_command"),

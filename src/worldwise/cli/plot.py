@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""`worldwise plot`: figures of a run's boards."""
+"""`worldwise plot`: figures of a run."""
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
@@ -11,8 +12,10 @@ from worldwise.cli.options import check_output, runs_option, writing
 from worldwise.libraries.portable import OPTIMISATIONS
 from worldwise.read import lens
 from worldwise.report.drawing import figures
-from worldwise.report.drawing import plot as plots
 from worldwise.run.rundir import open_run
+
+if TYPE_CHECKING:
+    from worldwise.explain.explanation import Explanation
 
 
 @click.command()
@@ -21,7 +24,7 @@ from worldwise.run.rundir import open_run
     "--kind",
     "kinds",
     multiple=True,
-    type=click.Choice(figures.KINDS),
+    type=click.Choice(figures.ALL_KINDS),
     help="What to draw; can be given again.  [default: all]",
 )
 @click.option(
@@ -47,12 +50,12 @@ from worldwise.run.rundir import open_run
 @click.option(
     "--optimisation",
     type=click.Choice(OPTIMISATIONS),
-    help="Compiled this way.  [default: O2; both where flash is compared]",
+    help="Compiled this way.  [default: all; of boards O2, but both where flash is compared]",
 )
 @runs_option
 def plot(
     reference: str,
-    kinds: tuple[figures.Kind, ...],
+    kinds: tuple[str, ...],
     output: Path | None,
     form: str | None,
     width: str,
@@ -63,15 +66,20 @@ def plot(
     optimisation: str | None,
     runs: Path,
 ) -> int:
-    """Draw what boards take: RUN is a directory, an id, the beginning of an id, or `latest`.
+    """Draw a run: RUN is a directory, an id, the beginning of an id, or `latest`.
 
-    time: instructions and time by library and curve. pareto: flash against instructions, with the front of those that
-    none beats in both. stack: stack and heap of a call. boards: the same libraries on every board.
+    variants: instructions by variant and place. layers: where they go, of cases with a trace (`explain`). price: the
+    TEE against Linux. sizes: instructions against the size of a message or object, with the fitted line. rates: hits of
+    the key cache. cycles: predicted cycles against counted instructions.
+
+    Of boards: time: instructions and time by library and curve. pareto: flash against instructions, with the front of
+    those that none beats in both. stack: stack and heap of a call. boards: the same libraries on every board.
 
     The same run gives the same files, to the byte. docs/plots.md says what each figure shows.
 
     \b
       worldwise plot
+      worldwise plot latest --kind price --operation attestdiv -o price.svg
       worldwise plot latest --kind pareto --operation sign --curve secp256r1 -o front.svg
     """
     suffix = output.suffix.removeprefix(".").lower() if output else ""
@@ -83,11 +91,25 @@ def plot(
                 f"{output}: figures are written as {' or '.join(figures.FORMATS)}, not as '{suffix}'.",
                 "choose such a suffix, or say --format",
             )
+    # What reads traces, and what draws, takes long to load.
+    from worldwise.cli.watched.kept import explanations
+    from worldwise.report.drawing import charts
+
     run = open_run(reference, runs)
     run.require_instructions("a figure")
     reading = lens.read_run(run)
     choice = figures.Choice(boards, operations, curves, sizes, optimisation or "")
-    found = plots.plots(reading, kinds or figures.KINDS, choice)
+    untold: list[str] = []
+
+    def explained() -> "list[Explanation]":
+        found, others = explanations(run)
+        untold.extend(others)
+        return found
+
+    found = charts.figures(reading, explained, kinds, choice)
+    if "layers" in kinds:
+        for line in untold:
+            outgoing.echo(f"left out: {line}", err=True)
     if single and output:
         targets = [(figures.one_plot(found), output, form or suffix)]
     else:
@@ -95,7 +117,7 @@ def plot(
         form = form or "svg"
         targets = [(each, directory / f"{each.name}.{form}", form) for each in found]
     for each, path, written in targets:
-        content = plots.to_bytes(each, reading, written, width)
+        content = charts.to_file(each, reading, written, width)
         with writing(path):
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_bytes(content)

@@ -56,6 +56,13 @@ ROOTS = {
             ("chromedriver", "chromium", "socat"),
         ),
         Root(
+            "viewers",
+            "the profile viewer of the tests",
+            paths.LAB / "viewers.toml",
+            paths.LAB / "viewers.lock.json",
+            ("callgrind_annotate",),
+        ),
+        Root(
             "tex",
             "the TeX that the tests set LaTeX reports with",
             paths.LAB / "tex.toml",

@@ -7,6 +7,7 @@ the folder changes meanwhile. docs/own.md explains this to users.
 
 import contextlib
 import os
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -22,6 +23,8 @@ from worldwise.libraries.portable import ADAPTER, MANIFEST, Portable
 
 # recipes/objects.py begins the line that says what is wrong with this.
 _SAYS = "worldwise: "
+# The name of a copy in the cache: that of the library, and the beginning of its digest.
+_COPY = re.compile(r"[a-z0-9-]{1,64}-[0-9a-f]{12}")
 
 
 @dataclass(frozen=True)
@@ -95,6 +98,35 @@ def forget() -> None:
     for name in list(_brought):
         portable.remove(name)
         del _brought[name]
+
+
+@contextlib.contextmanager
+def kept(recorded: Mapping[str, str], cache: Path | None = None) -> Iterator[None]:
+    """Register the cache's copies of libraries that an earlier run measured, for as long as this lasts.
+
+    Args:
+        recorded: the digest of each, by name, as a run keeps them; what it says is not trusted.
+        cache: as in `bring`.
+
+    A library that `bring` has registered stays; one of which the cache has no such copy is left out. Raises
+    WorldwiseError if a copy cannot be read.
+    """
+    store = (cache or paths.cache_directory()) / "own"
+    added: list[str] = []
+    try:
+        for name, digest in recorded.items():
+            copy = store / f"{name}-{digest[:12]}"
+            if name in _brought or not _COPY.fullmatch(copy.name) or copy.parent != store or not copy.is_dir():
+                continue
+            (own,) = bring([copy], cache)
+            added.append(own.name)
+            if (own.name, own.digest) != (name, digest):
+                raise WorldwiseError(f"{copy}: is not the library '{name}' that was measured", "clean the cache")
+        yield
+    finally:
+        for name in added:
+            portable.remove(name)
+            del _brought[name]
 
 
 def announce(brought: Iterable[Own], notify: Callable[[str], None]) -> None:

@@ -1,16 +1,19 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Stacks and time lines in the formats of other tools: speedscope, and the Chrome trace format that Perfetto reads.
+"""Stacks and time lines in the formats of other tools: speedscope, callgrind, and the Chrome trace format that Perfetto
+reads.
 
-The folded format is `worldwise.explain.stacks.folded`. Each text is complete JSON, the same for the same input.
+The folded format is `worldwise.explain.stacks.folded`. Each text is complete, the same for the same input.
 """
 
+import itertools
 import json
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 from worldwise import __version__
-from worldwise.base.outgoing import json_text
-from worldwise.explain.stacks import Stacks
+from worldwise.base.outgoing import json_text, visible
+from worldwise.explain.stacks import StackFrame, Stacks
 
 _SPEEDSCOPE_SCHEMA = "https://www.speedscope.app/file-format-schema.json"
 
@@ -62,6 +65,52 @@ def speedscope(stacks: Stacks, name: str) -> str:
         ],
     }
     return json_text(json.dumps(content, indent=0, ensure_ascii=False)) + "\n"
+
+
+def callgrind(stacks: Stacks, name: str) -> str:
+    """The stacks in callgrind's format, for callgrind_annotate and KCachegrind: each function's own instructions, and
+    those of each call from one function to another.
+
+    A function's object is its image; files and lines are not named. Stacks do not say how often a function was called,
+    so each call counts as one. A call that a stack has several times counts that stack once.
+    """
+    own: Counter[_Place] = Counter()
+    calls: Counter[tuple[_Place, _Place]] = Counter()
+    for stack, count in stacks.items():
+        places = [_place(frame) for frame in stack]
+        own[places[-1]] += count
+        calls.update(dict.fromkeys(itertools.pairwise(places), count))
+    names = sorted({*own, *itertools.chain.from_iterable(calls)})
+    functions = {place: number for number, place in enumerate(names, 1)}
+    images = {image: number for number, image in enumerate(sorted({image for image, _ in names}), 1)}
+    lines = [
+        "# callgrind format",
+        "version: 1",
+        f"creator: worldwise {__version__}",
+        f"cmd: {visible(name)}",
+        "desc: Calls: how often a function was called is not known; each call counts as one",
+        "positions: line",
+        "events: Ir",
+        f"summary: {own.total()}",
+    ]
+    # The text of a number stands where it comes first; the format lets it stand everywhere, too.
+    for place in names:
+        lines += ["", f"ob=({images[place[0]]}) {place[0]}", "fl=(1) ???", f"fn=({functions[place]}) {place[1]}"]
+        lines.append(f"0 {own[place]}")
+        for (caller, callee), count in sorted(calls.items()):
+            if caller == place and count:
+                lines += [f"cob=({images[callee[0]]}) {callee[0]}", "cfi=(1) ???"]
+                lines += [f"cfn=({functions[callee]}) {callee[1]}", "calls=1 0", f"0 {count}"]
+    return "\n".join([*lines, "", f"totals: {own.total()}"]) + "\n"
+
+
+# An image and a function of it.
+_Place = tuple[str, str]
+
+
+def _place(frame: StackFrame) -> _Place:
+    """Of a frame, on one line each."""
+    return " ".join(visible(frame.image).split()), " ".join(visible(frame.function).split())
 
 
 def chrome_trace(slices: Sequence[Slice], name: str) -> str:

@@ -8,6 +8,7 @@ from worldwise.base import stages
 from worldwise.base.tables import Section, Table
 from worldwise.read.models import Reading, Row
 from worldwise.report.drawing.figures import Choice, Plot
+from worldwise.report.drawing.vega import Chart
 
 # The most lines in the table of an answer.
 ANSWER_LINES = 12
@@ -85,8 +86,11 @@ class Tables:
         own: the operations whose figures stand only in the family's own sections, and not in the tables of medians
             that all other operations share.
         columns: further columns of the CSV.
-        figures: makes figures of some kinds from the chosen rows of a reading; raises WorldwiseError if the run lacks
-            what is asked for. None if the family draws nothing.
+        figures: makes figures of boards, of some kinds, from the chosen rows of a reading; raises WorldwiseError if
+            the run lacks what is asked for. None if the family draws none.
+        charts: makes figures beside those that the rows of every family give (drawing/charts.py). None if the family
+            draws none.
+        drawn: the operations whose counts against the size of the message these figures have.
         legend: makes lines for `How to read this` from the rows of the TEE and of its Linux.
     """
 
@@ -96,6 +100,8 @@ class Tables:
     own: Collection[str] = ()
     columns: tuple[Columns, ...] = ()
     figures: Callable[[Reading, Collection[str], Choice], list[Plot]] | None = None
+    charts: Callable[[Reading], list[Chart]] | None = None
+    drawn: Collection[str] = ()
     legend: Callable[[Sequence[Row]], list[str]] = _no_legend
 
 

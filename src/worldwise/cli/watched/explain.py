@@ -31,7 +31,7 @@ from worldwise.run.rundir import NoRunError, Run, open_run
 from worldwise.run.slowdown import measure_slowdown
 from worldwise.run.watch import is_flat
 
-_FORMATS = ("table", "markdown", "json", "folded", "speedscope", "chrome", "flame")
+_FORMATS = ("table", "markdown", "json", "folded", "speedscope", "callgrind", "chrome", "flame")
 _DIFFERENCE_FORMATS = ("table", "markdown", "json", "flame")
 # These formats show any number of regions.
 _DOCUMENTS = ("table", "markdown")
@@ -108,7 +108,7 @@ def explain(**typed: Any) -> int:
     too what each function loads, stores and multiplies; on boards, which calls make the deepest stack.
 
     --format markdown is the tables as a document; flame makes an SVG, with --diff a differential one; folded,
-    speedscope and chrome are for other tools.
+    speedscope, callgrind and chrome are for other tools.
 
     \b
       worldwise explain optee/mbedtls-nist-O2/attestdiv
@@ -225,6 +225,8 @@ def _write(one: Explanation, session: Session, form: str, out: Output) -> None:
             out.text(stacks.folded(one.stacks))
         case "speedscope":
             out.text(exports.speedscope(one.stacks, one.title))
+        case "callgrind":
+            out.text(exports.callgrind(one.stacks, one.title))
         case "chrome":
             out.text(exports.chrome_trace(explain_report.slices(one.steps), one.title))
         case "flame":

@@ -6,7 +6,9 @@ from collections.abc import Iterator
 from worldwise.base import paths
 from worldwise.base.errors import WorldwiseError
 from worldwise.cli.watched.tools import Session, measures_of, outermost
+from worldwise.explain.explanation import Explanation
 from worldwise.explain.layers import load_rules
+from worldwise.libraries import own
 from worldwise.machine.machine import RECORDS
 from worldwise.plan.case import Case
 from worldwise.report import explained, flame
@@ -19,14 +21,39 @@ _TOP = 15
 _MOST_BYTES = 5 * 2**20
 
 
-def traced(run: Run) -> tuple[list[Traced], list[str]]:
-    """What the kept traces of a run say, in the run's order; and a sentence for each that cannot be read."""
+def explanations(run: Run) -> tuple[list[Explanation], list[str]]:
+    """Those of a run's kept traces, in the run's order; and a sentence for each trace that cannot be read."""
+    found: list[Explanation] = []
+    untold: list[str] = []
+    cases = _kept(run)
+    if not cases:
+        return [], []
+    session = Session(load_rules(), fresh=False, may_run=False)
+    for case in cases:
+        try:
+            found += _explanations(session, run, case)
+        except WorldwiseError as error:
+            untold.append(_untold(case, error))
+    return found, untold
+
+
+def _untold(case: Case, error: WorldwiseError) -> str:
+    return f"{case.id} has a trace that was not read: {error.message}"
+
+
+def _kept(run: Run) -> list[Case]:
+    """The cases whose traces there are."""
     kept = traced_records(paths.cache_directory())
-    cases = [
+    return [
         manifest.case()
         for manifest in run.complete_cases()
         if manifest.files and RECORDS in manifest.files and manifest.files[RECORDS].sha256 in kept
     ]
+
+
+def traced(run: Run) -> tuple[list[Traced], list[str]]:
+    """What the kept traces of a run say, in the run's order; and a sentence for each that cannot be read."""
+    cases = _kept(run)
     if not cases:
         return [], []
     session = Session(load_rules(), fresh=False, may_run=False)
@@ -40,14 +67,20 @@ def traced(run: Run) -> tuple[list[Traced], list[str]]:
                 # The tables say the same in less room.
                 found.append(one if size <= _MOST_BYTES else Traced(one.explanation, one.sections, ""))
         except WorldwiseError as error:
-            untold.append(f"{case.id} has a trace that was not read: {error.message}")
+            untold.append(_untold(case, error))
     return found, untold
 
 
-def _of_case(session: Session, run: Run, case: Case) -> Iterator[Traced]:
-    explainer = session.explainer(case, run)
+def _explanations(session: Session, run: Run, case: Case) -> Iterator[Explanation]:
+    # A library of the user's own: the cache's copy is the one that was measured.
+    with own.kept({entry.name: entry.digest for entry in run.manifest.own}):
+        explainer = session.explainer(case, run)
     for name, places in measures_of(case, None).items():
-        one = explainer.explain(explainer.sample(name, outermost(places)))
+        yield explainer.explain(explainer.sample(name, outermost(places)))
+
+
+def _of_case(session: Session, run: Run, case: Case) -> Iterator[Traced]:
+    for one in _explanations(session, run, case):
         # The first part is the title with the sum.
         parts = explained.sections(one, session.rules, _TOP, False)
         graph = flame.flame_graph(one.stacks, one.title, flame.Renderer(session.note))

@@ -9,7 +9,10 @@ from worldwise.families.keycache.spec import KEYCACHE_POLICIES, LOAD_ACTIONS, WO
 from worldwise.plan.case import parameters_of
 from worldwise.read.models import Reading, Row
 from worldwise.read.order import is_quiet
+from worldwise.report.drawing.vega import WIDTH, Chart, chart, tooltip
 
+# Okabe and Ito's.
+_POLICY_COLOURS = {"none": "#6a6a6a", "naive": "#e69f00", "lru": "#0072b2", "smart": "#d55e00"}
 LOAD, ZIPF = "keycache-load", "keycache-zipf"
 # The further records of keycache-load and keycache-zipf.
 BENCHMARK, HITS, ASKED = "redis-benchmark", "hits", "requests"
@@ -118,6 +121,49 @@ def _zipfs(reading: Reading, rows: Sequence[Row]) -> list[_Zipf]:
         said = {one.what: one.result for one in reading.attempts if one.case == row.case}
         zipfs.append(_Zipf(parameters_of(row.parameters), row, int(said[HITS]), int(said[ASKED])))
     return zipfs
+
+
+def hit_rates(reading: Reading) -> list[Chart]:
+    """The share of requests that find their key in the TA, by policy, for each workload and number of clients."""
+    zipfs = _zipfs(reading, reading.rows)
+    if not zipfs:
+        return []
+    values = [
+        {
+            "what": f"{workload}, {clients} clients, {bound} % kept, {STORAGES[storage]}",
+            "policy": one.given["policy"],
+            "rate": round(100 * one.hits / one.asked, 2),
+            "requests": one.asked,
+            "instructions": one.each,
+        }
+        for one in zipfs
+        for workload, clients, bound, storage in [one.kind]
+    ]
+    policies = [name for name in KEYCACHE_POLICIES if any(value["policy"] == name for value in values)]
+    spec = {
+        "width": WIDTH,
+        "height": {"step": 22},
+        "mark": {"type": "point", "filled": True, "size": 80, "opacity": 1},
+        "encoding": {
+            "y": {"field": "what", "type": "nominal", "sort": None, "title": None, "axis": {"grid": True}},
+            "x": {
+                "field": "rate",
+                "type": "quantitative",
+                "scale": {"domain": [0, 100]},
+                "title": "requests that found their key in the TA, %",
+            },
+            "color": {
+                "field": "policy",
+                "type": "nominal",
+                "scale": {"domain": policies, "range": [_POLICY_COLOURS[name] for name in policies]},
+            },
+            "shape": {"field": "policy", "type": "nominal", "sort": policies},
+            "tooltip": tooltip(("rate", "requests", "instructions"), "what", "policy"),
+        },
+    }
+    best = max(values, key=lambda value: float(str(value["rate"])))
+    words = f"Most hits: {best['rate']} %, policy {best['policy']}, {best['what']}. The server counts them (INFO)."
+    return [chart("rates", "rates-keycache", "Hit rates of the key cache", words, spec, values)]
 
 
 def _rate(instructions: float) -> str:

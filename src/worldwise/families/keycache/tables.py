@@ -9,7 +9,7 @@ from worldwise.base.units import size_text
 from worldwise.families.keycache.answer import keycache_answer
 from worldwise.families.keycache.floor import Floor
 from worldwise.families.keycache.hold_tables import keycache_hold_sections
-from worldwise.families.keycache.load_tables import CLOCK_GHZ, LOAD, STORAGES, ZIPF, keycache_load_sections
+from worldwise.families.keycache.load_tables import CLOCK_GHZ, LOAD, STORAGES, ZIPF, hit_rates, keycache_load_sections
 from worldwise.families.keycache.mqtt_tables import keycache_mqtt_answer, keycache_mqtt_sections
 from worldwise.families.keycache.spec import (
     KEYCACHE_ACTIONS,
@@ -314,4 +314,5 @@ TABLES = Tables(
         KEYCACHE_MQTT: "messages through a broker that has the key cache re-encrypt them",
     },
     own=(OPERATION, LOAD, ZIPF, KEYCACHE_MQTT),
+    charts=hit_rates,
 )

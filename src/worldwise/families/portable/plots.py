@@ -1,17 +1,15 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Figures of boards: time, flash against time, stack, boards side by side."""
 
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 
-from worldwise.base.choices import did_you_mean
 from worldwise.base.errors import WorldwiseError
-from worldwise.base.units import parse_size, size_text
 from worldwise.families.portable.boards import DHRYSTONE, board_rows, board_text, operation_text
 from worldwise.families.portable.panels import DRAWINGS, grouped
 from worldwise.libraries.boards import by_core
 from worldwise.libraries.portable import CURVES, OF_CURVE
 from worldwise.read.models import Reading, Row
-from worldwise.report.drawing.figures import KINDS, Choice, Kind, Panel, Plot
+from worldwise.report.drawing.figures import KINDS, Choice, Kind, Panel, Plot, chosen
 
 _SYMMETRIC = "symmetric"
 # The most panels side by side in one figure of bars; with these it is about half a page tall.
@@ -45,29 +43,7 @@ def _chosen(reading: Reading, choice: Choice) -> list[Row]:
             f"run {reading.run.id} has no measured case of a board.",
             "figures are of boards; such a run is made by: worldwise run mcu",
         )
-    texts: list[tuple[str, tuple[str, ...], Callable[[Row], str]]] = [
-        ("board", choice.boards, lambda row: row.board),
-        ("operation", choice.operations, lambda row: row.operation),
-        ("curve", choice.curves, lambda row: row.curve),
-        ("size", tuple(size_text(parse_size(size)) for size in choice.sizes), _size),
-        ("optimisation", (choice.optimisation,) if choice.optimisation else (), lambda row: row.optimisation),
-    ]
-    for kind, wanted, of in texts:
-        there = list(dict.fromkeys(of(row) for row in rows if of(row)))
-        for value in wanted:
-            if value not in there:
-                raise WorldwiseError(
-                    f"{kind} '{value}' is not in this run together with the other choices. "
-                    f"There is: {', '.join(there) or 'none'}.",
-                    did_you_mean(value, there),
-                )
-        # An operation without a message has no size, and stays.
-        rows = [row for row in rows if not wanted or of(row) in wanted or (kind == "size" and not of(row))]
-    return rows
-
-
-def _size(row: Row) -> str:
-    return "" if row.size is None else size_text(row.size)
+    return chosen(rows, choice)
 
 
 def _one_optimisation(rows: list[Row]) -> list[Row]:

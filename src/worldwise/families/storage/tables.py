@@ -9,9 +9,12 @@ from worldwise.base.units import size_text
 from worldwise.families.storage.answer import storage_answer
 from worldwise.plan.case import parameters_of
 from worldwise.plan.parameters import STORAGES
+from worldwise.read.fit import LEAST_POINTS
 from worldwise.read.models import Reading, Row
 from worldwise.read.mqttz import CLOCK, SOURCE, beside
 from worldwise.read.order import is_quiet
+from worldwise.report.drawing.counts import against_size
+from worldwise.report.drawing.vega import Chart
 from worldwise.report.tables import Group, Tables
 
 SECURE, PLAIN = "storage", "file"
@@ -282,6 +285,46 @@ def _legend_section(table: _Rows) -> Section:
     return Section("How to read the tables of storage", None, notes, name="storage-legend")
 
 
+# Okabe and Ito's, as those of libraries.
+_COLOURS = dict(
+    zip(
+        (*_STORAGES.values(), *_SYNCS.values()),
+        ("#0072b2", "#e69f00", "#d55e00", "#009e73", "#56b4e9"),
+        strict=True,
+    )
+)
+
+
+def _charts(reading: Reading) -> list[Chart]:
+    """A figure for each action: what it costs in each storage, and with a plain file, against the object's size."""
+    table = _Rows(reading)
+    found = []
+    for action, what in _ACTIONS.items():
+        rows: list[Row] = []
+        names: dict[str, str] = {}
+        for kind, label in {**_STORAGES, **_SYNCS}.items():
+            for variant in table.variants(action, kind)[:1]:
+                place = "client" if kind in STORAGES else "linux"
+                chosen = [table.get(action, size, kind, variant, place) for size in table.sizes]
+                there = [row for row in chosen if row and row.size and row.median > 0]
+                names |= {row.case: label for row in there}
+                rows += there
+        if len({row.size for row in rows}) < LEAST_POINTS:
+            continue
+        shown = [label for label in _COLOURS if label in names.values()]
+        colour = {
+            "field": "storage",
+            "type": "nominal",
+            "title": None,
+            "scale": {"domain": shown, "range": [_COLOURS[label] for label in shown]},
+        }
+        title = f"Storage, {action}{f': {what}' if what else ''}"
+        given = {row.case: {"storage": names[row.case], "level": f"-{row.optimisation}"} for row in rows}
+        name = section_name("sizes-storage", action)
+        found.append(against_size(name, title, rows, colour, given, names))
+    return found
+
+
 TABLES = Tables(
     groups=(Group(460, storage_sections),),
     answer=lambda reading: storage_answer(reading, tuple(_ACTIONS)),
@@ -290,4 +333,6 @@ TABLES = Tables(
         PLAIN: "a plain file",
     },
     own=(SECURE, PLAIN),
+    charts=_charts,
+    drawn=(SECURE, PLAIN),
 )

@@ -31,6 +31,17 @@ STYLES: Mapping[str, Style] = {
     "micro-ecc-fast": Style("#003f66", "**", "p"),
     "wolfssl-fast": Style("#8a5f00", "OO", "h"),
 }
+# What OP-TEE and its Linux have beside these: another palette for the colour-blind, Paul Tol's "muted".
+_OF_TEE: Mapping[str, Style] = {
+    "libtomcrypt": Style("#332288", "", "o"),
+    "libtomcrypt-ce": Style("#88ccee", "||||", "P"),
+    "mbedtls": Style("#882255", "////", "s"),
+    "mbedtls-ce": Style("#cc6677", "xxxx", "^"),
+    "mbedtls-nist": Style("#117733", "\\\\\\\\", "D"),
+    "mbedtls36-ce": Style("#44aa99", "----", "X"),
+    "openssl": Style("#ddcc77", "....", "v"),
+    "openssl-ce": Style("#aa4499", "++++", "<"),
+}
 # The looks of a user's own libraries: each differs from those above and from each other.
 _OWN_COLOURS = ("#a03a6e", "#a6d854", "#7a6fd0", "#8c6239", "#7fd1b9", "#999933")
 _OWN_HATCHES = ("", "////", "xxxx", "....", "\\\\\\\\", "----")
@@ -51,8 +62,9 @@ def styles(names: Iterable[str]) -> dict[str, Style]:
     chosen: dict[str, Style] = {}
     free = list(_OWN)
     for name in sorted(set(names)):
-        if name in STYLES:
-            chosen[name] = STYLES[name]
+        known = STYLES.get(name) or _OF_TEE.get(name)
+        if known:
+            chosen[name] = known
             continue
         if not free:
             raise WorldwiseError(

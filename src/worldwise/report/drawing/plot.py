@@ -119,11 +119,13 @@ def draw(plot: Plot, reading: Reading, width: str = "full") -> "Figure":
 
 def _footer(plot: Plot, reading: Reading) -> str:
     levels = [level for level in ("Os", "O2") if any(row.optimisation == level for row in plot.rows)]
+    return f"{run_text(reading)}; -{' and -'.join(levels)}. {plot.drawing.notes}"
+
+
+def run_text(reading: Reading) -> str:
+    """The run and its lab, for a figure's notes."""
     state = "" if reading.run.state == "complete" else f" ({reading.run.state})"
-    return (
-        f"Run {reading.run.id}{state}; lab {reading.run.lab[:16] or 'none'}; -{' and -'.join(levels)}. "
-        f"{plot.drawing.notes}"
-    )
+    return f"Run {reading.run.id}{state}; lab {reading.run.lab[:16] or 'none'}"
 
 
 @contextlib.contextmanager

@@ -9,7 +9,8 @@ from worldwise.base.tables import Section, Table, count, factor, signed
 from worldwise.explain.differences import function_changes
 from worldwise.explain.explanation import Explanation
 from worldwise.read.models import Reading, Row
-from worldwise.report.page.charts import Chart, over_runs
+from worldwise.report.drawing.vega import Chart
+from worldwise.report.page.charts import over_runs
 
 # Figures that are drawn: those with the largest steps.
 _MOST_FIGURES = 8

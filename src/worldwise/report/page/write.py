@@ -15,6 +15,7 @@ from worldwise.base.tables import Section, count
 from worldwise.read.models import Reading
 from worldwise.read.samples import Samples
 from worldwise.report.answer import measured_lines
+from worldwise.report.drawing import vega
 from worldwise.report.page import charts, content
 from worldwise.report.page.content import Traced
 from worldwise.report.predicted import budget_of, lines_of, summary
@@ -51,7 +52,7 @@ def to_html(reading: Reading, material: Material) -> str:
     The same run, traces and versions give the same bytes. Needs nothing else to be shown: no network, no server.
     """
     measured = content.measurements(reading, material.samples)
-    drawn, more = charts.charts(reading)
+    drawn, more = charts.charts(reading, [one.explanation for one in material.traced])
     return (
         _environment()
         .get_template("report.html.jinja")
@@ -66,7 +67,7 @@ def to_html(reading: Reading, material: Material) -> str:
             contests=content.contests(reading),
             charts=drawn,
             more_charts=more,
-            vega=Markup(charts.libraries()) if drawn or measured else "",
+            vega=Markup(vega.libraries()) if drawn or measured else "",
             measured=measured,
             statistics=content.statistics,
             pairs=content.side_by_side(reading),
@@ -78,9 +79,9 @@ def to_html(reading: Reading, material: Material) -> str:
             command=content.command(material.run),
             machines=content.machines(material.run),
             commands=content.commands(material.run),
-            data=Markup(charts.in_page(content.rows_data(reading, measured))),
-            includes=Markup(charts.in_page(content.includes_of(reading))),
-            samples=Markup(charts.in_page([one.steps for one in measured])),
+            data=Markup(vega.in_page(content.rows_data(reading, measured))),
+            includes=Markup(vega.in_page(content.includes_of(reading))),
+            samples=Markup(vega.in_page([one.steps for one in measured])),
             style=Markup(_part("page.css")),
             script=Markup(_part("page.js")),
         )
@@ -108,7 +109,7 @@ class Listed:
 
 
 def to_index(
-    runs: Sequence[Listed], unread: Sequence[str], history: Sequence[Section], drawn: Sequence[charts.Chart]
+    runs: Sequence[Listed], unread: Sequence[str], history: Sequence[Section], drawn: Sequence[vega.Chart]
 ) -> str:
     """The index of a site: runs by suite, the newest first, each with a link to its page; and the history."""
     suites: dict[str, list[Listed]] = {}
@@ -155,12 +156,18 @@ def _environment() -> Environment:
     made.filters["prose"] = _prose
     made.filters["count"] = count
     made.filters["framed"] = _framed
+    made.filters["breaking"] = _breaking
     made.filters["drawing"] = lambda chart: Markup(chart.svg())
     return made
 
 
 def _shown(value: Any) -> Any:
     return visible(value) if isinstance(value, str) and not isinstance(value, Markup) else value
+
+
+def _breaking(text: str) -> Markup:
+    """A name whose lines may end after a comma."""
+    return Markup(",<wbr>").join(visible(part) for part in text.split(","))
 
 
 def _framed(graph: str) -> str:

@@ -1,0 +1,181 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Vega-Lite charts, as data and as drawings: those of pages, and those that `worldwise plot` writes.
+
+A chart is data. vl-convert draws it, as SVG or PNG, with fonts that come with the plot library; a page has the data
+too, and the libraries that draw it anew with the values under the mouse.
+"""
+
+import functools
+import html
+import json
+import textwrap
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from worldwise.base.outgoing import visible
+from worldwise.read.models import Row
+
+# How wide a page draws a chart, without its axes, in pixels.
+WIDTH = 440
+# Of Vega-Lite, among those that vl-convert has.
+_VERSION = "6.4"
+_SCHEMA = "https://vega.github.io/schema/vega-lite/v6.json"
+_PIXELS_PER_MM = 96 / 25.4
+_DOTS_PER_INCH = 300
+# Letters of a subtitle in a millimetre.
+_PER_MM = 0.62
+# Grey that shows on white and on black; the page's style sheet sets the colour of text.
+_GRID, _RULE = "#80808040", "#808080"
+_CONFIG: Mapping[str, Any] = {
+    "background": None,
+    # Names may be wider in the reader's font than in the one that the drawing was measured with.
+    "padding": {"left": 20, "right": 20, "top": 5, "bottom": 5},
+    "font": "system-ui, sans-serif",
+    "view": {"stroke": None},
+    "axis": {
+        "gridColor": _GRID,
+        "domainColor": _RULE,
+        "tickColor": _RULE,
+        "labelFontSize": 12,
+        "titleFontSize": 12,
+        "titleFontWeight": "normal",
+        "labelLimit": 260,
+    },
+    "legend": {
+        "labelFontSize": 12,
+        "titleFontSize": 12,
+        "symbolSize": 90,
+        "symbolStrokeColor": _RULE,
+        "labelLimit": 260,
+    },
+}
+
+
+# What a chart has in a file of its own, where no page sets letters and background.
+_IN_FILE: Mapping[str, Any] = {
+    "background": "white",
+    "font": "DejaVu Sans",
+    "padding": 6,
+    "axis": {"labelFontSize": 10.7, "titleFontSize": 10.7},
+    "legend": {"labelFontSize": 10.7, "titleFontSize": 10.7},
+    "title": {
+        "anchor": "start",
+        "frame": "bounds",
+        "fontSize": 12,
+        "subtitleFontSize": 10.7,
+        "subtitleColor": "#444444",
+        "subtitleLineHeight": 14,
+        "subtitlePadding": 5,
+        "offset": 12,
+    },
+}
+
+
+@dataclass(frozen=True)
+class Chart:
+    """One figure.
+
+    Attributes:
+        kind: of `plot --kind`.
+        name: that of its file, without a suffix.
+        title: what it shows.
+        words: the same in a sentence, for who does not see it.
+        spec: the chart as Vega-Lite has it.
+    """
+
+    kind: str
+    name: str
+    title: str
+    words: str
+    spec: Mapping[str, Any]
+
+    @property
+    def json(self) -> str:
+        """The chart as JSON that can stand in a page."""
+        return in_page(self.spec)
+
+    def svg(self) -> str:
+        """The drawing for a page, with this chart's words for who does not see it."""
+        drawn = _drawn(json.dumps(self.spec))
+        return drawn.replace("<svg ", f'<svg role="img" aria-label="{html.escape(self.words)}" ', 1)
+
+    def file(self, form: str, millimetres: float, notes: str) -> bytes:
+        """The content of a file, svg or png, so wide: with its title, its words and `notes` on what it counts."""
+        import vl_convert
+
+        _register_fonts()
+        lines = [line for text in (self.words, visible(notes)) for line in _wrapped(text, millimetres)]
+        config = {**self.spec["config"]}
+        for key, value in _IN_FILE.items():
+            config[key] = {**config.get(key, {}), **value} if isinstance(value, dict) else value
+        spec = {
+            **self.spec,
+            "config": config,
+            "title": {"text": _wrapped(self.title, millimetres * 0.85), "subtitle": lines},
+            "width": round(millimetres * _PIXELS_PER_MM),
+            "autosize": {"type": "fit-x", "contains": "padding"},
+        }
+        if form == "svg":
+            return str(vl_convert.vegalite_to_svg(spec, vl_version=_VERSION)).encode()
+        # As dense as the figures of boards; vl-convert counts 72 pixels to an inch.
+        scale = _DOTS_PER_INCH / 96
+        return bytes(vl_convert.vegalite_to_png(spec, vl_version=_VERSION, scale=scale, ppi=72))
+
+
+def chart(kind: str, name: str, title: str, words: str, spec: Mapping[str, Any], values: Sequence[Any]) -> Chart:
+    """A chart of `values`; `spec` is what Vega-Lite needs besides."""
+    whole = {"$schema": _SCHEMA, "description": visible(words), "config": _CONFIG, "data": {"values": values}}
+    return Chart(kind, name, visible(title), visible(words), {**whole, "title": None, **spec})
+
+
+def colour_of(rows: Iterable[Row], colours: Mapping[str, str], legend: bool = False) -> dict[str, Any]:
+    """The library's own colour, the same in every figure; without a legend where an axis names the variants."""
+    names = list(dict.fromkeys(row.implementation for row in rows))
+    scale = {"domain": names, "range": [colours[name] for name in names]}
+    return {"field": "library", "type": "nominal", "scale": scale, "legend": {"title": "library"} if legend else None}
+
+
+def tooltip(exact: Sequence[str] = (), *names: str) -> list[dict[str, str]]:
+    """What stands under the mouse: fields that are words, and those whose numbers are shown to the last digit."""
+    words = [{"field": name, "type": "nominal", "title": name} for name in names]
+    return words + [{"field": name, "type": "quantitative", "format": ",", "title": name} for name in exact]
+
+
+def _wrapped(text: str, millimetres: float) -> list[str]:
+    return textwrap.wrap(text, int(millimetres * _PER_MM), break_on_hyphens=False)
+
+
+@functools.cache
+def _register_fonts() -> None:
+    """The plot library's, so that a figure does not depend on the machine's."""
+    import matplotlib
+    import vl_convert
+
+    vl_convert.register_font_directory(str(Path(matplotlib.get_data_path()) / "fonts" / "ttf"))
+
+
+@functools.lru_cache(maxsize=256)
+def _drawn(spec: str) -> str:
+    import vl_convert
+
+    return str(vl_convert.vegalite_to_svg(spec, vl_version=_VERSION))
+
+
+def in_page(data: Any) -> str:
+    """JSON that no HTML parser takes for the end of a script."""
+    text = json.dumps(data, ensure_ascii=True, separators=(",", ":"))
+    return text.replace("<", "\\u003c").replace("&", "\\u0026")
+
+
+@functools.cache
+def libraries() -> str:
+    """Vega, Vega-Lite and vega-embed in one module, which puts vegaEmbed into the window.
+
+    They come with vl-convert, whose version and digest requirements/ pins; nothing is fetched.
+    """
+    import vl_convert
+
+    bundle = vl_convert.javascript_bundle(vl_version=_VERSION)  # type: ignore[call-arg] # the snippet has a default
+    return str(bundle).replace("</script", "<\\/script")
