@@ -14,6 +14,7 @@ from worldwise.base.errors import WorldwiseError
 from worldwise.base.stages import declared
 from worldwise.base.tables import Section
 from worldwise.cli.options import check_output, format_option, runs_option
+from worldwise.cli.watched.dependence import show_dependence
 from worldwise.cli.watched.tools import Output, Session, cases_of_run, measures_of, outermost
 from worldwise.explain import stacks
 from worldwise.explain.explanation import Explanation
@@ -59,6 +60,7 @@ class _Call:
     why: str | None
     witness: bool
     slow_down: bool
+    vary: str | None
     form: str
     output: Path | None
     fresh: bool
@@ -76,7 +78,7 @@ class _Call:
     multiple=True,
     metavar="DIR",
     type=click.Path(path_type=Path),
-    help="For a RUN: the folder of a library of your own that the run measured.",
+    help="The folder of a library of your own that the RUN measured, or that --vary looks at.",
 )
 @click.option("--diff", metavar="CASE", help="Show what changes from this CASE (before) to the first one (after).")
 @click.option("--measure", metavar="NAME", help="Only this measure, such as sign.  [default: all]")
@@ -90,6 +92,11 @@ class _Call:
 @click.option("--why", metavar="FUNCTION", help="Say which rule puts this function into its layer, and stop.")
 @click.option("--witness", is_flag=True, help="Compare the stacks with the frame records in the machine's memory.")
 @click.option("--slow-down", is_flag=True, help="Time the plugin's modes against no plugin, in pairs, and stop.")
+@click.option(
+    "--vary",
+    metavar="INPUTS",
+    help="Of a CASE: say whether what is executed and accessed depends on its key, message or nonce (key,message).",
+)
 @format_option(_FORMATS)
 @click.option("--output", type=click.Path(dir_okay=False, path_type=Path), help="Write it there.")
 @click.option("--fresh", is_flag=True, help="Run it, even if the cache has what an equal run saw.")
@@ -104,15 +111,23 @@ def explain(**typed: Any) -> int:
     --format markdown is the tables as a document; flame makes an SVG, with --diff a differential one; folded,
     speedscope and chrome are for other tools.
 
+    --vary runs a case on a board or in plain Linux with chosen inputs and shows where its calls part.
+
     \b
       worldwise explain optee/mbedtls-nist-O2/attestdiv
       worldwise explain optee/mbedtls-nist-O2/attestdiv --diff optee/mbedtls-O2/attestdiv
       worldwise explain optee/mbedtls-nist-O2/attestdiv --measure sign --format flame --output sign.svg
       worldwise explain latest --case 'optee/*/hello'
+      worldwise explain nucleo-f446re/bearssl-O2/sign,curve=secp256r1,size=32B --vary key
     """
     call = _Call(**typed)
     if call.output:
         check_output(call.output)
+    if call.vary:
+        if call.diff or call.wanted or call.why or call.path or call.witness:
+            raise click.UsageError("--vary takes a CASE alone, without --diff, --case, --why, --path and --witness")
+        show_dependence(call.what, call.vary, call.directories, call.top, call.slow_down, call.form, call.output)
+        return 0
     rules = load_rules()
     # Every error in the call is reported before anything runs.
     if call.diff and call.form not in _DIFFERENCE_FORMATS:

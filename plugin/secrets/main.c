@@ -1,0 +1,240 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * QEMU plugin: whether calls of one function execute the same instructions and access the same addresses. One processor,
+ * the first; any instruction set, since nothing is decoded.
+ *
+ *   function=PC      the calls of the function there are compared, each up to its return
+ *   code=HEX         what the function begins with: another program's instructions at its address are not it
+ *   first=N          the call with this number, from 0, is the reference for all behind it; those before are not looked at
+ *   functions=FILE   where functions begin and end: pairs of 64-bit little-endian numbers in ascending order
+ *   skip=FROM-TO     what stands from one address on and before the other is not looked at: interrupts, Linux
+ *   out=FILE         where lines of JSON go: one for each call, one for each instruction at which a call parts from the
+ *                    reference, and a last one
+ *
+ * The reference and the call under way are kept in memory: about 8 bytes for an access and 24 for a branch that is taken.
+ */
+#include <inttypes.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <glib.h>
+#include <qemu-plugin.h>
+
+#include "compare.h"
+#include "partings.h"
+
+QEMU_PLUGIN_EXPORT int qemu_plugin_version = QEMU_PLUGIN_VERSION;
+
+/* Instructions that the emulator translated together. */
+struct block {
+	uint64_t pc;
+	uint32_t bytes;
+	uint32_t instructions;
+};
+
+static FILE *out;
+static uint64_t function;
+static GByteArray *code;
+static uint64_t first;
+static uint64_t skip_from;
+static uint64_t skip_to;
+
+static struct map instructions;
+static struct program program = { .instructions = &instructions };
+static struct stream reference;
+static struct stream call;
+
+static bool inside;
+static uint64_t passes;
+static struct stream *recorded; /* NULL: this call is not looked at */
+static uint64_t behind_last;
+static uint64_t returns_to;
+static const struct block *last;
+
+static struct qemu_plugin_scoreboard *board;
+static qemu_plugin_u64 reached_last;
+
+/* Whether what is at the function's address is the function. */
+static bool is_function(void)
+{
+	static GByteArray *found;
+
+	if (!found)
+		found = g_byte_array_new();
+	return qemu_plugin_read_memory_vaddr(function, found, code->len) && !memcmp(found->data, code->data, code->len);
+}
+
+static void begin_call(void)
+{
+	inside = true;
+	returns_to = behind_last;
+	last = NULL;
+	recorded = passes < first ? NULL : passes == first ? &reference : &call;
+	if (recorded)
+		stream_empty(recorded);
+}
+
+static void end_call(void)
+{
+	inside = false;
+	if (recorded)
+		fprintf(out,
+			"{\"type\":\"pass\",\"pass\":%" PRIu64 ",\"instructions\":%" PRIu32 ",\"runs\":%zu"
+			",\"accesses\":%zu}\n",
+			passes, recorded->instructions, recorded->run_count, recorded->access_count);
+	if (recorded == &call) {
+		compare_streams(&reference, &call, &program, partings_add, NULL);
+		partings_write(out, passes);
+	}
+	passes++;
+}
+
+/* Of the block before, the instructions from `pc` on were not executed: an exception came, and they come now. */
+static void take_back(uint64_t pc)
+{
+	uint32_t rest = 0;
+
+	for (uint64_t at = pc; at < last->pc + last->bytes; at += 2)
+		rest += map_get(&instructions, at) != NULL;
+	stream_take_back(recorded, (uint32_t)(last->pc + last->bytes - pc), rest);
+}
+
+static void enter_block(unsigned int processor, void *data)
+{
+	const struct block *block = data;
+
+	if (processor)
+		return;
+	if (inside && block->pc == returns_to)
+		end_call();
+	else if (!inside && block->pc == function && is_function())
+		begin_call();
+	behind_last = block->pc + block->bytes;
+	if (!inside || !recorded)
+		return;
+	if (last && !qemu_plugin_u64_get(reached_last, 0) && block->pc >= last->pc &&
+	    block->pc < last->pc + last->bytes)
+		take_back(block->pc);
+	qemu_plugin_u64_set(reached_last, 0, 0);
+	last = block;
+	stream_block(recorded, block->pc, block->bytes, block->instructions);
+}
+
+static void take_access(unsigned int processor, qemu_plugin_meminfo_t info, uint64_t address, void *pc)
+{
+	(void)info;
+	if (!processor && inside && recorded)
+		stream_access(recorded, (uint64_t)(uintptr_t)pc, address);
+}
+
+static void on_translation(qemu_plugin_id_t id, struct qemu_plugin_tb *translation)
+{
+	size_t count = qemu_plugin_tb_n_insns(translation);
+	struct block *block;
+
+	(void)id;
+	if (qemu_plugin_tb_vaddr(translation) >= skip_from && qemu_plugin_tb_vaddr(translation) < skip_to)
+		return;
+	block = g_new0(struct block, 1);
+	block->pc = qemu_plugin_tb_vaddr(translation);
+	block->instructions = (uint32_t)count;
+	for (size_t i = 0; i < count; i++) {
+		struct qemu_plugin_insn *instruction = qemu_plugin_tb_get_insn(translation, i);
+		uint64_t pc = qemu_plugin_insn_vaddr(instruction);
+
+		block->bytes += (uint32_t)qemu_plugin_insn_size(instruction);
+		if (!map_get(&instructions, pc))
+			map_put(&instructions, pc, 1);
+		/* Callbacks come in the order in which they are registered. */
+		if (i == 0)
+			qemu_plugin_register_vcpu_insn_exec_cb(instruction, enter_block, QEMU_PLUGIN_CB_NO_REGS, block);
+		if (i == count - 1)
+			qemu_plugin_register_vcpu_insn_exec_inline_per_vcpu(instruction, QEMU_PLUGIN_INLINE_STORE_U64,
+									    reached_last, 1);
+		qemu_plugin_register_vcpu_mem_cb(instruction, take_access, QEMU_PLUGIN_CB_NO_REGS, QEMU_PLUGIN_MEM_RW,
+						 (void *)(uintptr_t)pc);
+	}
+}
+
+static void on_exit(qemu_plugin_id_t id, void *unused)
+{
+	(void)id;
+	(void)unused;
+	fprintf(out, "{\"type\":\"end\",\"passes\":%" PRIu64 ",\"inside\":%s}\n", passes, inside ? "true" : "false");
+	if (fclose(out))
+		perror("secrets: out");
+}
+
+static bool read_number(const char *text, uint64_t *number, char end)
+{
+	char *rest;
+
+	*number = strtoull(text, &rest, 0);
+	return *text >= '0' && *text <= '9' && *rest == end;
+}
+
+static bool read_code(const char *text)
+{
+	for (; g_ascii_isxdigit(text[0]) && g_ascii_isxdigit(text[1]); text += 2) {
+		guint8 byte = (guint8)(g_ascii_xdigit_value(text[0]) << 4 | g_ascii_xdigit_value(text[1]));
+
+		g_byte_array_append(code, &byte, 1);
+	}
+	return code->len && !*text;
+}
+
+static bool read_functions(const char *path)
+{
+	gchar *content;
+	gsize length;
+
+	if (!g_file_get_contents(path, &content, &length, NULL))
+		return false;
+	/* GLib's memory is aligned for every type. */
+	program.functions = (const struct function *)(void *)content;
+	program.function_count = length / sizeof(*program.functions);
+	return length % sizeof(*program.functions) == 0;
+}
+
+static bool read_argument(const char *argument)
+{
+	if (!strncmp(argument, "function=", 9))
+		return read_number(argument + 9, &function, '\0');
+	if (!strncmp(argument, "code=", 5))
+		return read_code(argument + 5);
+	if (!strncmp(argument, "first=", 6))
+		return read_number(argument + 6, &first, '\0');
+	if (!strncmp(argument, "functions=", 10))
+		return read_functions(argument + 10);
+	if (!strncmp(argument, "skip=", 5)) {
+		const char *to = strchr(argument, '-');
+
+		return to && read_number(argument + 5, &skip_from, '-') && read_number(to + 1, &skip_to, '\0');
+	}
+	if (strncmp(argument, "out=", 4))
+		return false;
+	out = fopen(argument + 4, "w");
+	return out;
+}
+
+QEMU_PLUGIN_EXPORT int qemu_plugin_install(qemu_plugin_id_t id, const qemu_info_t *info, int argc, char **argv)
+{
+	(void)info;
+	code = g_byte_array_new();
+	for (int i = 0; i < argc; i++)
+		if (!read_argument(argv[i])) {
+			fprintf(stderr, "secrets: '%s' is no argument of this plugin, or cannot be done\n", argv[i]);
+			return -1;
+		}
+	if (!out || !function || !code->len) {
+		fprintf(stderr, "secrets: needs out=FILE, function=PC and code=HEX\n");
+		return -1;
+	}
+	board = qemu_plugin_scoreboard_new(sizeof(uint64_t));
+	reached_last = qemu_plugin_scoreboard_u64(board);
+	qemu_plugin_register_vcpu_tb_trans_cb(id, on_translation);
+	qemu_plugin_register_atexit_cb(id, on_exit, NULL);
+	return 0;
+}
