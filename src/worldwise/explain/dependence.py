@@ -16,6 +16,7 @@ from worldwise.records.varied import Parting
 from worldwise.run.varied import INPUTS, Varied
 
 NO_DIFFERENCE = "no difference seen"
+NOT_DRAWN = "draws no random bytes"
 NOT_REPEATABLE = "not repeatable"
 FLOW, ADDRESSES = "control flow", "addresses"
 # addr2line knows better which of several ways led to a line, and nobody asks.
@@ -92,6 +93,7 @@ class Dependence:
         instructions: of the reference.
         sites: where calls part from the reference, in the order in which it comes there.
         unrepeatable: where the call parts that has the reference's inputs again.
+        drawn: whether the operation draws random bytes, if these are what varied.
         joined: whether all calls came together again each time, so that all of them was compared.
         claim: what the library's authors claim, and where.
         seconds: the emulator's wall time.
@@ -104,6 +106,7 @@ class Dependence:
     instructions: int
     sites: Sequence[Site]
     unrepeatable: Sequence[Site]
+    drawn: bool
     joined: bool
     claim: str
     seconds: float
@@ -120,7 +123,9 @@ class Dependence:
         """In words: not repeatable, no difference seen, or what depends on the input."""
         if self.unrepeatable:
             return NOT_REPEATABLE
-        return f"depends on {self.word}: {', '.join(self.ways)}" if self.ways else NO_DIFFERENCE
+        if self.ways:
+            return f"depends on {self.word}: {', '.join(self.ways)}"
+        return NO_DIFFERENCE if self.drawn else NOT_DRAWN
 
     @property
     def differing(self) -> int:
@@ -140,6 +145,7 @@ def dependence(varied: Varied, lines: Lines) -> Dependence:
         varied.compared.passes[0].instructions,
         [site for site in sites if set(site.partings) != {control}],
         [site for site in sites if control in site.partings],
+        varied.drawn,
         all(parting.joined for parting in varied.compared.partings),
         find(varied.case.implementation).manifest.constant_time,
         varied.seconds,

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Where a program's functions and static data are: by its symbols, and of variables by its debug information."""
 
+import functools
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -26,8 +27,11 @@ class Variable:
     members: Mapping[str, tuple[int, int]] = field(default_factory=dict)
 
 
-def static_variable(elf: Path, source: str, name: str) -> Variable:
-    """The static variable of a source file, such as `portable/random.c`. Raises WorldwiseError if it is not there."""
+def static_variable(elf: Path, source: str, name: str) -> Variable | None:
+    """The static variable of a source file, such as `portable/random.c`; None if the program has none.
+
+    Raises WorldwiseError if the debug information cannot be read.
+    """
     try:
         with elf.open("rb") as file:
             read = ELFFile(file)
@@ -42,7 +46,7 @@ def static_variable(elf: Path, source: str, name: str) -> Variable:
                         return _variable(die, place.value, read.little_endian)
     except (ELFError, LookupError, OSError) as error:
         raise WorldwiseError(f"{elf}: its debug information cannot be read: {error}") from None
-    raise WorldwiseError(f"{elf}: has no variable {name} of {source} in its debug information")
+    return None
 
 
 def code_at(elf: Path, start: int, end: int) -> bytes:
@@ -60,6 +64,8 @@ def objects(elf: Path) -> list[tuple[int, int, str]]:
     return _symbols(elf, "STT_OBJECT")
 
 
+# Cached: a program with a C library in it has thousands of symbols, and one comparison asks several times.
+@functools.cache
 def functions(elf: Path) -> list[tuple[int, int, str]]:
     """The program's functions, in order and without overlaps: address, address behind it, name.
 

@@ -80,6 +80,7 @@ class Varied:
         word: what varied: key, message or nonce.
         choices: the inputs of the calls that were compared; the first is the reference, and the last is the same.
         first: the number of the reference among the plugin's calls.
+        drawn: whether a call drew random bytes, where these are what varied; else True.
         compared: what the plugin saw.
         program: the measured program.
         seconds: the emulator's wall time.
@@ -89,6 +90,7 @@ class Varied:
     word: str
     choices: Sequence[Choice]
     first: int
+    drawn: bool
     compared: Compared
     program: Path
     seconds: float
@@ -129,7 +131,7 @@ def vary(
     case = replace(case, samples=len(chosen), warmup=0)
     first = 2 if is_board(case.target) else 1
     machine = EMULATED[case.target].machine(case, images)
-    steer = _steering(machine, case, [chosen[0]] * first + chosen)
+    steer = _Steering(machine, case, [chosen[0]] * first + chosen)
     notify(f"varying the {word} of {case.id}")
     with tempfile.TemporaryDirectory(prefix="ww-vary-") as name:
         work = Path(name)
@@ -139,7 +141,8 @@ def vary(
         check_results(case, [chosen[0], *chosen], directory / RECORDS)
         compared = read_compared(directory / TRACE, first + len(chosen))
     notify(f"varied the {word} of {case.id} in {seconds:.1f} s")
-    return Varied(case, word, chosen, first, compared, machine.symbols["program"], seconds)
+    drawn = steer.drawn or word != "nonce" or case.operation != "sign"
+    return Varied(case, word, chosen, first, drawn, compared, machine.symbols["program"], seconds)
 
 
 def slow_down(case: Case, word: str, images: ImageStore, emulator: Emulator, rounds: int = 3) -> list[float]:
@@ -149,7 +152,7 @@ def slow_down(case: Case, word: str, images: ImageStore, emulator: Emulator, rou
     case = replace(case, samples=len(chosen), warmup=0)
     first = 2 if is_board(case.target) else 1
     machine = EMULATED[case.target].machine(case, images)
-    steer = _steering(machine, case, [chosen[0]] * first + chosen)
+    steer = _Steering(machine, case, [chosen[0]] * first + chosen)
     ratios = []
     with tempfile.TemporaryDirectory(prefix="ww-vary-") as name:
         plugin = _plugin(machine, case, images, first, Path(name, "functions"))
@@ -240,29 +243,44 @@ def _entry(program: Path, case: Case) -> tuple[int, bytes]:
     raise WorldwiseError(f"{case.id}: its program has no function {name}: nothing tells where a call begins")
 
 
-def _steering(machine: Machine, case: Case, calls: Sequence[Choice]) -> Callable[[GdbStub], None]:
-    """What the debugger does: it stops as each call begins and writes the call's inputs."""
-    program = machine.symbols["program"]
-    entry, code = _entry(program, case)
-    inputs = static_variable(program, _OPERATIONS, "io")
-    state = static_variable(program, _RANDOM, "state")
+class _Steering:
+    """What the debugger does: it stops as each call begins and writes the call's inputs.
 
-    def steer(debugger: GdbStub) -> None:
-        for call in calls:
-            debugger.run_to(entry)
+    Attributes:
+        drawn: whether the generator's state changed between the beginnings of two calls. No more than that of `sign`
+            says that the call itself draws: other operations make keys before it.
+    """
+
+    def __init__(self, machine: Machine, case: Case, calls: Sequence[Choice]) -> None:
+        program = machine.symbols["program"]
+        self._calls = calls
+        self._entry, self._code = _entry(program, case)
+        inputs = static_variable(program, _OPERATIONS, "io")
+        if inputs is None:
+            raise WorldwiseError(f"{case.id}: its program does not say where its inputs are")
+        self._inputs = inputs
+        # A program that draws nothing has no generator.
+        self._state = static_variable(program, _RANDOM, "state")
+        self.drawn = False
+
+    def __call__(self, debugger: GdbStub) -> None:
+        before: Choice | None = None
+        for call in self._calls:
+            debugger.run_to(self._entry)
             # In Linux another program may have been at this address before.
-            while debugger.read(entry, len(code)) != code:
+            while debugger.read(self._entry, len(self._code)) != self._code:
                 debugger.step()
-                debugger.run_to(entry)
+                debugger.run_to(self._entry)
             for name, value in call.fields.items():
-                offset, size = inputs.members[name]
+                offset, size = self._inputs.members[name]
                 assert len(value) <= size
-                debugger.write(inputs.address + offset, value)
-            debugger.write(state.address, call.state)
+                debugger.write(self._inputs.address + offset, value)
+            if self._state:
+                self.drawn |= before is not None and debugger.read(self._state.address, 4) != before.state
+                debugger.write(self._state.address, call.state)
             # The breakpoint is where the machine stands.
             debugger.step()
-
-    return steer
+            before = call
 
 
 def _random(*words: object) -> bytes:
