@@ -50,6 +50,6 @@ int main(void)
 	for (int i = 0; i < 2; i++)
 		printf("{\"type\":\"pass\",\"pass\":%d,\"instructions\":%" PRIu32 ",\"runs\":%zu,\"accesses\":%zu}\n",
 		       i, streams[i].instructions, streams[i].run_count, streams[i].access_count);
-	printf("{\"type\":\"end\",\"passes\":2,\"inside\":false}\n");
+	printf("{\"type\":\"end\",\"passes\":2,\"inside\":false,\"entry\":0}\n");
 	return 0;
 }

@@ -98,7 +98,10 @@ def test_help_names_every_way(call: Call) -> None:
         ([CASE, "--samples", "0"], "0 is not in the range"),
         ([CASE, "--output", "/none/there/x.svg"], "the directory /none/there does not exist"),
         ([CASE, CASE], "unexpected extra argument"),
-        ([CASE, "--vary", "key"], "the inputs of a call are varied on boards and in plain Linux such as nucleo-f446re"),
+        (
+            [CASE, "--vary", "key"],
+            "inputs of a call are varied on boards, in plain Linux, and of 'sign' by a",
+        ),
         (
             [ON_BOARD, "--vary", "nonse"],
             "--vary 'nonse' is not known. Allowed: key, nonce, message. did you mean 'nonce'?",

@@ -171,11 +171,12 @@ def test_a_socket_may_appear_late(path: Path) -> None:
 
 def test_memory_is_written_and_read(path: Path) -> None:
     """If this fails, calls get other inputs than were chosen for them."""
-    answers = {"M20000000,2:00ff": "OK", "m20000000,2": "00ff", "m0,2": "E14", "s": STOPPED}
+    answers = {"M20000000,2:00ff": "OK", "m20000000,2": "00ff", "m0,2": "E14", "p1": "04030201", "s": STOPPED}
     with serving(path, answers) as server, GdbStub(path, 5) as stub:
         stub.write(0x20000000, b"\0\xff")
         assert stub.read(0x20000000, 2) == b"\0\xff"
         assert stub.read(0, 2) == b""
+        assert stub.register(1) == 0x01020304
         stub.step()
     assert server.problems == []
 

@@ -4,6 +4,8 @@
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
+from typing import cast
 
 import pytest
 
@@ -13,10 +15,14 @@ from worldwise.base.errors import WorldwiseError
 from worldwise.explain import dependence as judged
 from worldwise.libraries import curves
 from worldwise.libraries.curve_table import MEASURABLE
+from worldwise.machine.gdbstub import GdbStub
+from worldwise.machine.machine import Machine
 from worldwise.plan.case import parse_case
 from worldwise.records.varied import Compared, Parting, Pass, read_compared
 from worldwise.report import dependence as shown
-from worldwise.run.varied import Choice, Varied, choices, require_variable
+from worldwise.run import steering
+from worldwise.run.steering import Choice
+from worldwise.run.varied import Varied, choices, require_variable
 
 # main is 0x100-0x200, and calls what is at 0x300 and 0x400.
 FUNCTIONS = "f 100 200\nf 300 400\nf 400 500\n"
@@ -145,7 +151,7 @@ def judge(monkeypatch: pytest.MonkeyPatch) -> Callable[..., judged.Dependence]:
             Pass.model_validate({"type": "pass", "pass": n, "instructions": 50, "runs": 1, "accesses": 1})
             for n in (2, 3, 4)
         ]
-        varied = Varied(CASE, "key", calls, 2, drawn, Compared(passes, partings), Path("program"), 1.0)
+        varied = Varied(CASE, "key", calls, 2, drawn, Compared(passes, partings), Path("program"), 0, 1.0)
         printed = "0x00000100\nlookup\n/build/aes.c:12 (discriminator 3)\nencrypt\n/build/aes.c:90\n"
         return judged.dependence(varied, lambda _: printed)
 
@@ -210,18 +216,58 @@ def test_what_cannot_be_varied_is_refused() -> None:
     for case, word, said in (
         ("nucleo-f446re/bearssl-O2/verify,curve=secp256r1,size=32B", "key", "a verifier has no secrets"),
         ("nucleo-f446re/bearssl-O2/ecdh,curve=secp256r1", "nonce", "'nonce' is not known"),
-        ("optee/mbedtls-nist-O2/attestdiv", "key", "on boards and in plain Linux"),
+        ("optee/mbedtls-nist-O2/attestdiv", "key", "on boards, in plain Linux, and of .sign."),
     ):
         with pytest.raises(WorldwiseError, match=said):
             require_variable(parse_case(case), [word])
+
+
+class Debugger:
+    """Stands for a machine: it writes down where it is stopped and what is written."""
+
+    def __init__(self, code: bytes) -> None:
+        self.did: list[tuple[object, ...]] = []
+        self._code = code
+
+    def run_to(self, address: int) -> None:
+        self.did.append(("run to", address))
+
+    def step(self) -> None:
+        self.did.append(("step",))
+
+    def read(self, address: int, length: int) -> bytes:
+        # Another program is there at first.
+        return self._code if address == 0x40000200 or len(self.did) > 2 else bytes(length)
+
+    def register(self, number: int) -> int:
+        return 0x9000 + 0x100 * number
+
+    def write(self, address: int, content: bytes) -> None:
+        self.did.append(("write", address, content))
+
+
+def test_a_tas_key_is_written_where_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Stopped in the TA's own code, above its addresses; the message that the client has verified is the call's too."""
+    entries = {"engine_sign": (0x100, b"sign"), "engine_verify": (0x200, b"sign")}
+    monkeypatch.setattr(steering, "entry_of", lambda _, name: entries[name])
+    monkeypatch.setattr(steering, "static_variable", lambda *_: None)
+    machine = SimpleNamespace(symbols={"bl31": Path("a"), "uuid": Path("ta")})
+    where = steering.InTa(cast(Machine, machine))
+    where.found(0x40000100)
+    call = Choice("one", {"private_key": b"k", "public_key": b"pp", "message": b"m"}, b"")
+    debugger = Debugger(b"sign")
+    where.run(cast(GdbStub, debugger), [call, call])
+    stop, key, message = ("run to", 0x40000100), ("write", 0x9000, b"kpp"), ("write", 0x9100, b"m")
+    first = [stop, ("step",), stop, key, message, ("step",)]
+    assert debugger.did == [*first, *first[2:], ("run to", 0x40000200), message, ("step",)]
 
 
 @pytest.mark.parametrize(
     ("text", "said"),
     [
         ("", "the plugin saw no end of"),
-        ('{"type":"end","passes":3,"inside":false}', "the plugin saw 3 calls of"),
-        ('{"type":"end","passes":2}', ":1: end.inside"),
+        ('{"type":"end","passes":3,"inside":false,"entry":0}', "the plugin saw 3 calls of"),
+        ('{"type":"end","passes":2,"entry":0}', ":1: end.inside"),
         ('{"type":"other"}', ":1: "),
     ],
 )

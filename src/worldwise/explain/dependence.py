@@ -6,7 +6,7 @@ import re
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path, PurePath
+from pathlib import PurePath
 
 from worldwise.libraries.portable import find
 from worldwise.machine.symbols.inlined import parse_frames
@@ -136,7 +136,7 @@ class Dependence:
 def dependence(varied: Varied, lines: Lines) -> Dependence:
     """What a comparison of calls says; `lines` is asked once, for what addr2line knows of the program."""
     control = varied.first + len(varied.choices) - 1
-    sites = _sites(varied.compared.partings, _Names(varied.program, varied.compared.partings, lines))
+    sites = _sites(varied.compared.partings, _Names(varied, lines))
     return Dependence(
         varied.case,
         varied.word,
@@ -155,23 +155,24 @@ def dependence(varied: Varied, lines: Lines) -> Dependence:
 class _Names:
     """The functions, lines and data of a program at all addresses that partings name."""
 
-    def __init__(self, program: Path, partings: Sequence[Parting], lines: Lines) -> None:
-        self._functions = functions(program)
-        self._objects = objects(program)
-        wanted = sorted({one.pc for one in partings})
+    def __init__(self, varied: Varied, lines: Lines) -> None:
+        self._functions = functions(varied.program)
+        self._objects = objects(varied.program)
+        self._bias = varied.bias
+        wanted = sorted({one.pc - varied.bias for one in varied.compared.partings})
         printed = lines("".join(f"{address:#x}\n" for address in wanted)) if wanted else ""
         self._frames = dict(parse_frames(printed))
 
     def frames(self, pc: int) -> tuple[Frame, ...]:
-        found = [Frame(name, _short(line)) for name, line in self._frames.get(pc, []) if name != "??"]
+        found = [Frame(name, _short(line)) for name, line in self._frames.get(pc - self._bias, []) if name != "??"]
         return tuple(found) or (Frame(self.function(pc), ""),)
 
     def function(self, pc: int) -> str:
-        return _of(self._functions, pc) or f"{pc:#x}"
+        return _of(self._functions, pc - self._bias) or f"{pc:#x}"
 
     def data(self, low: int, high: int) -> str:
         """What is at the first and at the last address."""
-        names = [_of(self._objects, address) or f"{address:#x}" for address in (low, high)]
+        names = [_of(self._objects, address - self._bias) or f"{address:#x}" for address in (low, high)]
         return names[0] if names[0] == names[1] else " to ".join(names)
 
 

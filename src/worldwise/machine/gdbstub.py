@@ -73,6 +73,13 @@ class GdbStub:
         reply = self._request(f"m{address:x},{length:x}")
         return b"" if reply.startswith("E") else bytes.fromhex(reply)
 
+    def register(self, number: int) -> int:
+        """A register of a stopped little-endian machine, by its number in the protocol. Raises WorldwiseError."""
+        reply = self._request(f"p{number:x}")
+        if reply.startswith("E"):
+            raise WorldwiseError(f"the emulator's debugger has no register {number}: {reply!r}")
+        return int.from_bytes(bytes.fromhex(reply), "little")
+
     def go(self) -> None:
         """Let a stopped machine run on. The connection must stay open until it ends."""
         self._socket.sendall(b"$c#63")

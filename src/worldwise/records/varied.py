@@ -65,11 +65,12 @@ class Parting(RecordModel):
 
 
 class Passes(RecordModel):
-    """The last line: how many calls there were, and whether one was under way."""
+    """The last line: how many calls there were, whether one was under way, and where the function is; 0: not seen."""
 
     type: Literal["end"]
     passes: Count
     inside: bool
+    entry: Count
 
 
 @dataclass(frozen=True)
@@ -87,6 +88,22 @@ _LINE: TypeAdapter[Pass | Parting | Passes] = TypeAdapter(
 
 def read_compared(path: Path, calls: int) -> Compared:
     """What the plugin wrote of so many calls. Raises WorldwiseError naming file and line, or if it saw other calls."""
+    passes, partings, end = _read(path)
+    if end is None or end.inside or end.passes != calls:
+        seen = "no end" if end is None else f"{end.passes} calls"
+        raise WorldwiseError(f"{path}: the plugin saw {seen} of the measured function instead of {calls} calls")
+    return Compared(passes, partings)
+
+
+def read_entry(path: Path) -> int:
+    """Where the plugin found the function that it looked for anywhere. Raises WorldwiseError if it did not."""
+    end = _read(path)[2]
+    if end is None or not end.entry:
+        raise WorldwiseError(f"{path}: the plugin did not see the measured function executed")
+    return end.entry
+
+
+def _read(path: Path) -> tuple[list[Pass], list[Parting], Passes | None]:
     passes: list[Pass] = []
     partings: list[Parting] = []
     end: Passes | None = None
@@ -106,7 +123,4 @@ def read_compared(path: Path, calls: int) -> Compared:
         raise WorldwiseError(f"{path}:{number}: {where + ': ' if where else ''}{problem}.") from None
     except OSError as error:
         raise WorldwiseError(f"{path}: cannot be read: {files.quoted(error.strerror or str(error))}") from None
-    if end is None or end.inside or end.passes != calls:
-        seen = "no end" if end is None else f"{end.passes} calls"
-        raise WorldwiseError(f"{path}: the plugin saw {seen} of the measured function instead of {calls} calls")
-    return Compared(passes, partings)
+    return passes, partings, end

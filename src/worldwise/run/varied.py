@@ -21,18 +21,20 @@ from worldwise.base.errors import WorldwiseError
 from worldwise.lab.image import ImageStore
 from worldwise.libraries import curves
 from worldwise.libraries.curve_table import MEASURABLE, WEIERSTRASS
+from worldwise.libraries.portable import portables
 from worldwise.machine.emulator import Emulator
-from worldwise.machine.gdbstub import GdbStub
-from worldwise.machine.machine import RECORDS, TRACE, Machine
+from worldwise.machine.machine import RECORDS, TRACE
 from worldwise.machine.plugin import SecretsPlugin, secrets_plugin
 from worldwise.machine.symbols.ranges import pack_ranges
-from worldwise.machine.variables import code_at, functions, static_variable
+from worldwise.machine.variables import functions
 from worldwise.plan.case import Case
-from worldwise.plan.catalogue import is_board, takes_portables
+from worldwise.plan.catalogue import kind_of, takes_portables
+from worldwise.plan.spec import OPTEE
 from worldwise.records.evidence import EvidenceRecord
 from worldwise.records.models import End, Failure, Fault
 from worldwise.records.parse import read_records
-from worldwise.records.varied import Compared, read_compared
+from worldwise.records.varied import Compared, read_compared, read_entry
+from worldwise.run.steering import Choice, InTa, steering
 from worldwise.targets.known import EMULATED
 
 # What can be varied of an operation, and what it is to an attacker.
@@ -51,24 +53,8 @@ INPUTS: Mapping[str, Mapping[str, str]] = {
 WORDS = ("key", "message", "nonce")
 # Calls with different inputs.
 CALLS = 8
-MOST_CALLS = 64
-
-# The source files of the measured program that have the inputs: see guest/portable.
-_OPERATIONS, _RANDOM = "portable/operations.c", "portable/random.c"
-# On a board a call before all others measures memory, on a stack of another depth.
-_INTERRUPT = "SysTick_Handler"
-# Where Linux begins: modules on Armv7-A, and on Armv8-A all that is not user space.
-_LINUX = {"linux-armv7": 0xBF000000, "linux-armv8": 1 << 48}
-_ALL = 2**64 - 1
-
-
-@dataclass(frozen=True)
-class Choice:
-    """The inputs of a call: what they are, members of the program's `io` by name, and the generator's state."""
-
-    name: str
-    fields: Mapping[str, bytes]
-    state: bytes
+# The operation whose inputs are varied in a TA.
+_IN_TA = "sign"
 
 
 @dataclass(frozen=True)
@@ -82,7 +68,8 @@ class Varied:
         first: the number of the reference among the plugin's calls.
         drawn: whether a call drew random bytes, where these are what varied; else True.
         compared: what the plugin saw.
-        program: the measured program.
+        program: the measured program, or the TA.
+        bias: how far above its own addresses it was on the machine.
         seconds: the emulator's wall time.
     """
 
@@ -93,23 +80,81 @@ class Varied:
     drawn: bool
     compared: Compared
     program: Path
+    bias: int
     seconds: float
 
 
 def require_variable(case: Case, words: Sequence[str]) -> None:
     """Raise WorldwiseError unless these inputs of the case's operation can be varied."""
-    if not takes_portables(case.target):
-        raise WorldwiseError(
-            f"{case.id}: the inputs of a call are varied on boards and in plain Linux",
-            "such as nucleo-f446re/bearssl-O2/sign,curve=secp256r1,size=32B, or the same library with linux-armv8",
-        )
     known = INPUTS.get(case.operation)
+    in_ta = kind_of(case.target) == OPTEE
+    if not takes_portables(case.target) and not (
+        in_ta and case.implementation in portables() and case.operation == _IN_TA and case.curve
+    ):
+        raise WorldwiseError(
+            f"{case.id}: the inputs of a call are varied on boards, in plain Linux, and of 'sign' by a library in a TA",
+            "such as nucleo-f446re/bearssl-O2/sign,curve=secp256r1,size=32B; the same with linux-armv8 or optee",
+        )
     if known is None:
         why = "a verifier has no secrets" if case.operation == "verify" else "it has no secrets"
         raise WorldwiseError(f"{case.id}: {why}", f"operations with secrets are {', '.join(INPUTS)}")
     for word in words:
         if word not in known:
             raise choice_error(f"{case.id}: --vary", word, known)
+
+
+@dataclass
+class _Bench:
+    """A case with its machine, and calls of it with other inputs."""
+
+    case: Case
+    images: ImageStore
+    emulator: Emulator
+
+    def __post_init__(self) -> None:
+        self.machine = EMULATED[self.case.target].machine(self.case, self.images)
+        self.steering = steering(self.machine, self.case)
+
+    def find(self, work: Path) -> None:
+        """Find where a TA is, by a run without a debugger."""
+        if isinstance(self.steering, InTa):
+            (directory := work / "find").mkdir()
+            plugin = self._plugin(self.steering.anywhere(), work)
+            program = EMULATED[self.case.target].program(self.case)
+            self.emulator.run(self.machine, program, directory, plugin=plugin)
+            self.steering.found(read_entry(directory / TRACE))
+
+    def plugin(self, work: Path) -> SecretsPlugin:
+        """The plugin that compares the calls."""
+        return self._plugin(self.steering.arguments() | {"first": str(self.steering.first)}, work)
+
+    def _plugin(self, arguments: Mapping[str, str], work: Path) -> SecretsPlugin:
+        bias = self.steering.bias
+        known = functions(self.steering.program)
+        ranges = work / "functions"
+        ranges.write_bytes(pack_ranges([(start + bias, end + bias) for start, end, _ in known]))
+        # If root runs the tool, the plugin runs as another user.
+        ranges.chmod(0o644)
+        return SecretsPlugin(self.images.get(secrets_plugin()).file("secrets.so"), arguments, ranges)
+
+    def run(self, calls: Sequence[Choice], plugin: SecretsPlugin | None, directory: Path) -> float:
+        """Run the calls, after those that are not compared; the wall time. Errors that the program tells go first."""
+        directory.mkdir()
+        case = replace(self.case, samples=len(calls), warmup=0)
+        every = [calls[0]] * self.steering.first + list(calls)
+        program = EMULATED[case.target].program(case)
+        try:
+            ended = self.emulator.steered(
+                self.machine, program, directory, plugin, lambda debugger: self.steering.run(debugger, every)
+            )
+        except WorldwiseError:
+            if (directory / RECORDS).exists():
+                for record in read_records(directory / RECORDS):
+                    if isinstance(record, Failure):
+                        raise WorldwiseError(f"{case.id}: the measured program reports: {record.message}") from None
+            raise
+        check_results(case, [calls[0], *calls], directory / RECORDS)
+        return ended.wall_seconds
 
 
 def vary(
@@ -127,43 +172,33 @@ def vary(
     require_variable(case, [word])
     chosen = choices(case, word, number)
     chosen.append(chosen[0])
-    # The first call of a program is not like those behind it.
-    case = replace(case, samples=len(chosen), warmup=0)
-    first = 2 if is_board(case.target) else 1
-    machine = EMULATED[case.target].machine(case, images)
-    steer = _Steering(machine, case, [chosen[0]] * first + chosen)
+    bench = _Bench(case, images, emulator)
     notify(f"varying the {word} of {case.id}")
     with tempfile.TemporaryDirectory(prefix="ww-vary-") as name:
         work = Path(name)
-        plugin = _plugin(machine, case, images, first, work / "functions")
-        (directory := work / "run").mkdir()
-        seconds = _run(machine, case, emulator, plugin, steer, directory)
-        check_results(case, [chosen[0], *chosen], directory / RECORDS)
-        compared = read_compared(directory / TRACE, first + len(chosen))
+        bench.find(work)
+        seconds = bench.run(chosen, bench.plugin(work), work / "run")
+        compared = read_compared(work / "run" / TRACE, bench.steering.first + len(chosen))
     notify(f"varied the {word} of {case.id} in {seconds:.1f} s")
-    drawn = steer.drawn or word != "nonce" or case.operation != "sign"
-    return Varied(case, word, chosen, first, drawn, compared, machine.symbols["program"], seconds)
+    where = bench.steering
+    drawn = where.drawn or word != "nonce" or case.operation != "sign"
+    return Varied(case, word, chosen, where.first, drawn, compared, where.program, where.bias, seconds)
 
 
 def slow_down(case: Case, word: str, images: ImageStore, emulator: Emulator, rounds: int = 3) -> list[float]:
     """How many times as long a run takes with the plugin as without, both under the debugger, for pairs of runs."""
     require_variable(case, [word])
-    chosen = choices(case, word, 2)
-    case = replace(case, samples=len(chosen), warmup=0)
-    first = 2 if is_board(case.target) else 1
-    machine = EMULATED[case.target].machine(case, images)
-    steer = _Steering(machine, case, [chosen[0]] * first + chosen)
-    ratios = []
+    chosen = choices(case, word, CALLS)
+    bench = _Bench(case, images, emulator)
     with tempfile.TemporaryDirectory(prefix="ww-vary-") as name:
-        plugin = _plugin(machine, case, images, first, Path(name, "functions"))
-        for number in range(rounds):
-            seconds: list[float] = []
-            for attached in (None, plugin):
-                directory = Path(name, f"{number}-{len(seconds)}")
-                directory.mkdir()
-                seconds.append(_run(machine, case, emulator, attached, steer, directory))
-            ratios.append(seconds[1] / seconds[0])
-    return ratios
+        work = Path(name)
+        bench.find(work)
+        plugin = bench.plugin(work)
+        pairs = [
+            [bench.run(chosen, attached, work / f"{number}-{attached is None}") for attached in (None, plugin)]
+            for number in range(rounds)
+        ]
+    return [watched / alone for alone, watched in pairs]
 
 
 def choices(case: Case, word: str, number: int) -> list[Choice]:
@@ -193,94 +228,6 @@ def check_results(case: Case, calls: Sequence[Choice], records: Path) -> None:
         problem = _problem(case, call, found[index])
         if problem:
             raise WorldwiseError(f"{case.id}: call {index} ({call.name}): {problem}")
-
-
-def _run(
-    machine: Machine,
-    case: Case,
-    emulator: Emulator,
-    plugin: SecretsPlugin | None,
-    steer: Callable[[GdbStub], None],
-    directory: Path,
-) -> float:
-    """Run the calls; the wall time. An error of the measured program comes before one of the debugger's."""
-    try:
-        return emulator.steered(machine, EMULATED[case.target].program(case), directory, plugin, steer).wall_seconds
-    except WorldwiseError:
-        if (directory / RECORDS).exists():
-            for record in read_records(directory / RECORDS):
-                if isinstance(record, Failure):
-                    raise WorldwiseError(f"{case.id}: the measured program reports: {record.message}") from None
-        raise
-
-
-def _plugin(machine: Machine, case: Case, images: ImageStore, first: int, ranges: Path) -> SecretsPlugin:
-    program = machine.symbols["program"]
-    known = functions(program)
-    entry, code = _entry(program, case)
-    if is_board(case.target):
-        start, end = next((start, end) for start, end, name in known if name == _INTERRUPT)
-    else:
-        start, end = _LINUX[case.target], _ALL
-    ranges.write_bytes(pack_ranges([(start, end) for start, end, _ in known]))
-    # If root runs the tool, the plugin runs as another user.
-    ranges.chmod(0o644)
-    arguments = {
-        "function": f"{entry:#x}",
-        "code": code.hex(),
-        "first": str(first),
-        "skip": f"{start:#x}-{end:#x}",
-    }
-    return SecretsPlugin(images.get(secrets_plugin()).file("secrets.so"), arguments, ranges)
-
-
-def _entry(program: Path, case: Case) -> tuple[int, bytes]:
-    """The function of guest/portable/operations.c that is measured, and nothing else: its address and its code."""
-    name = f"run_{case.operation}"
-    for start, end, function in functions(program):
-        if function == name:
-            return start, code_at(program, start, end)
-    raise WorldwiseError(f"{case.id}: its program has no function {name}: nothing tells where a call begins")
-
-
-class _Steering:
-    """What the debugger does: it stops as each call begins and writes the call's inputs.
-
-    Attributes:
-        drawn: whether the generator's state changed between the beginnings of two calls. No more than that of `sign`
-            says that the call itself draws: other operations make keys before it.
-    """
-
-    def __init__(self, machine: Machine, case: Case, calls: Sequence[Choice]) -> None:
-        program = machine.symbols["program"]
-        self._calls = calls
-        self._entry, self._code = _entry(program, case)
-        inputs = static_variable(program, _OPERATIONS, "io")
-        if inputs is None:
-            raise WorldwiseError(f"{case.id}: its program does not say where its inputs are")
-        self._inputs = inputs
-        # A program that draws nothing has no generator.
-        self._state = static_variable(program, _RANDOM, "state")
-        self.drawn = False
-
-    def __call__(self, debugger: GdbStub) -> None:
-        before: Choice | None = None
-        for call in self._calls:
-            debugger.run_to(self._entry)
-            # In Linux another program may have been at this address before.
-            while debugger.read(self._entry, len(self._code)) != self._code:
-                debugger.step()
-                debugger.run_to(self._entry)
-            for name, value in call.fields.items():
-                offset, size = self._inputs.members[name]
-                assert len(value) <= size
-                debugger.write(self._inputs.address + offset, value)
-            if self._state:
-                self.drawn |= before is not None and debugger.read(self._state.address, 4) != before.state
-                debugger.write(self._state.address, call.state)
-            # The breakpoint is where the machine stands.
-            debugger.step()
-            before = call
 
 
 def _random(*words: object) -> bytes:

@@ -14,8 +14,9 @@ from worldwise.lab.image import ImageStore
 from worldwise.lab.lab import open_lab
 from worldwise.libraries import own
 from worldwise.machine.emulator import Emulator
-from worldwise.machine.symbols.inlined import addr2line
+from worldwise.machine.symbols.inlined import PROGRAM, addr2line
 from worldwise.plan.case import parse_case
+from worldwise.plan.catalogue import takes_portables
 from worldwise.report import dependence as dependence_report
 from worldwise.report.explained import dump
 from worldwise.run.varied import CALLS, require_variable, slow_down, vary
@@ -51,7 +52,7 @@ def show_dependence(
             )
         return
     prefix = ARCHITECTURES[case.target].prefix if case.target in ARCHITECTURES else _BOARDS
-    tool = addr2line(lab, f"{prefix}addr2line")
+    tool = addr2line(lab, f"{prefix}addr2line" if takes_portables(case.target) else PROGRAM)
     found = []
     for word in inputs:
         varied = vary(case, word, images, emulator, CALLS, notes.note)
