@@ -7,6 +7,7 @@
  *   anywhere=yes     the function is at that place of any page; the last line says of which, and nothing is compared
  *   code=HEX         what the function begins with: another program's instructions at its address are not it
  *   first=N          the call with this number, from 0, is the reference for all behind it; those before are not looked at
+ *   every=N          of those behind it, every N-th is compared
  *   functions=FILE   where functions begin and end: pairs of 64-bit little-endian numbers in ascending order
  *   skip=FROM-TO     what stands from one address on and before the other is not looked at: interrupts, Linux
  *   only=FROM-TO     nor is what stands elsewhere: other worlds than a TA's
@@ -42,6 +43,7 @@ static FILE *out;
 static uint64_t function;
 static GByteArray *code;
 static uint64_t first;
+static uint64_t every = 1;
 static uint64_t skip_from;
 static uint64_t skip_to;
 static uint64_t only_from;
@@ -95,7 +97,9 @@ static void begin_call(uint64_t pc)
 	inside = place_mask == UINT64_MAX;
 	returns_to = return_address();
 	last = NULL;
-	recorded = passes < first ? NULL : passes == first ? &reference : &call;
+	recorded = passes == first ? &reference : &call;
+	if (passes < first || (passes - first) % every)
+		recorded = NULL;
 	if (recorded)
 		stream_empty(recorded);
 }
@@ -259,6 +263,8 @@ static bool read_argument(const char *argument)
 		return read_code(argument + 5);
 	if (!strncmp(argument, "first=", 6))
 		return read_number(argument + 6, &first, '\0');
+	if (!strncmp(argument, "every=", 6))
+		return read_number(argument + 6, &every, '\0') && every;
 	if (!strncmp(argument, "functions=", 10))
 		return read_functions(argument + 10);
 	if (!strncmp(argument, "skip=", 5))

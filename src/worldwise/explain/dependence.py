@@ -5,7 +5,7 @@ import bisect
 import re
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import PurePath
 
 from worldwise.libraries.portable import find
@@ -53,6 +53,10 @@ class Site:
     callers: tuple[str, ...]
     data: str
     partings: Mapping[int, Parting]
+
+    def without(self, number: int) -> "Site":
+        """The same for the calls but one."""
+        return replace(self, partings={call: one for call, one in self.partings.items() if call != number})
 
     @property
     def times(self) -> tuple[int, int]:
@@ -135,7 +139,7 @@ class Dependence:
 
 def dependence(varied: Varied, lines: Lines) -> Dependence:
     """What a comparison of calls says; `lines` is asked once, for what addr2line knows of the program."""
-    control = varied.first + len(varied.choices) - 1
+    control = varied.first + varied.every * (len(varied.choices) - 1)
     sites = _sites(varied.compared.partings, _Names(varied, lines))
     return Dependence(
         varied.case,
@@ -143,7 +147,7 @@ def dependence(varied: Varied, lines: Lines) -> Dependence:
         INPUTS[varied.case.operation][varied.word],
         [one.name for one in varied.choices[:-1]],
         varied.compared.passes[0].instructions,
-        [site for site in sites if set(site.partings) != {control}],
+        [one for site in sites if (one := site.without(control)).partings],
         [site for site in sites if control in site.partings],
         varied.drawn,
         all(parting.joined for parting in varied.compared.partings),

@@ -24,10 +24,11 @@ def sections(found: Sequence[Dependence], top: int) -> list[Section]:
             note = (
                 "The call with the reference's inputs again parts from it here: something else than the inputs varies."
             )
-            parts.append(_site_section(f"{one.word}: parts with the same inputs", one.unrepeatable, one, top, [note]))
+            title = f"{one.word}: parts with the same inputs"
+            parts.append(_site_section(title, one.unrepeatable, len(one.names), top, [note]))
         elif one.sites:
             title = f"{one.word}: where calls part from the one with '{one.names[0]}'"
-            parts.append(_site_section(title, one.sites, one, top, _notes(one)))
+            parts.append(_site_section(title, one.sites, len(one.names) - 1, top, _notes(one)))
     return parts
 
 
@@ -65,7 +66,7 @@ def _notes(one: Dependence) -> list[str]:
     return notes
 
 
-def _site_section(title: str, sites: Sequence[Site], one: Dependence, top: int, notes: list[str]) -> Section:
+def _site_section(title: str, sites: Sequence[Site], calls: int, top: int, notes: list[str]) -> Section:
     rows = [
         [
             _KINDS[site.kind] + ("" if site.alone or site.kind == "flow" else " *"),
@@ -73,7 +74,7 @@ def _site_section(title: str, sites: Sequence[Site], one: Dependence, top: int, 
             site.frames[-1].line,
             " < ".join(f"{frame.function} {frame.line}".strip() for frame in reversed(site.frames[:-1])) or "-",
             site.data or "-",
-            f"{len(site.partings)} of {len(one.names) - 1}",
+            f"{len(site.partings)} of {calls}",
             _range(*site.times),
             f"{count(site.difference)} instr" if site.kind == "flow" else f"{count(site.bytes)} B",
             count(site.before),

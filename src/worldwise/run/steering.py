@@ -41,12 +41,15 @@ class Steering(Protocol):
         program: the ELF file of what is measured.
         bias: how far above its own addresses it is on the machine.
         first: the number of the first call that is compared: those before are on another stack, or the first of all.
+        every: of those behind it every so many-th is compared. Where the C library's heap depends on what the calls
+            before it took, a call with the first one's inputs is before each.
         drawn: whether the call drew random bytes, once it has run.
     """
 
     program: Path
     bias: int
     first: int
+    every: int
     drawn: bool
 
     def arguments(self) -> dict[str, str]:
@@ -85,11 +88,13 @@ class InProgram:
     drawn: bool = False
     program: Path = field(init=False)
     first: int = field(init=False)
+    every: int = field(init=False)
 
     def __post_init__(self) -> None:
         self.program = self.machine.symbols["program"]
         # On a board a call before all others measures memory, on a stack of another depth.
         self.first = 2 if is_board(self.case.target) else 1
+        self.every = 1 if is_board(self.case.target) else 2
         self._entry, self._code = entry_of(self.program, f"run_{self.case.operation}")
 
     def arguments(self) -> dict[str, str]:
@@ -126,6 +131,7 @@ class InTa:
     machine: Machine
     bias: int = 0
     first: int = 2
+    every: int = 2
     drawn: bool = False
     program: Path = field(init=False)
 

@@ -66,6 +66,7 @@ class Varied:
         word: what varied: key, message or nonce.
         choices: the inputs of the calls that were compared; the first is the reference, and the last is the same.
         first: the number of the reference among the plugin's calls.
+        every: of those behind it every so many-th was compared.
         drawn: whether a call drew random bytes, where these are what varied; else True.
         compared: what the plugin saw.
         program: the measured program, or the TA.
@@ -77,6 +78,7 @@ class Varied:
     word: str
     choices: Sequence[Choice]
     first: int
+    every: int
     drawn: bool
     compared: Compared
     program: Path
@@ -126,7 +128,9 @@ class _Bench:
 
     def plugin(self, work: Path) -> SecretsPlugin:
         """The plugin that compares the calls."""
-        return self._plugin(self.steering.arguments() | {"first": str(self.steering.first)}, work)
+        return self._plugin(
+            self.steering.arguments() | {"first": str(self.steering.first), "every": str(self.steering.every)}, work
+        )
 
     def _plugin(self, arguments: Mapping[str, str], work: Path) -> SecretsPlugin:
         bias = self.steering.bias
@@ -140,12 +144,15 @@ class _Bench:
     def run(self, calls: Sequence[Choice], plugin: SecretsPlugin | None, directory: Path) -> float:
         """Run the calls, after those that are not compared; the wall time. Errors that the program tells go first."""
         directory.mkdir()
-        case = replace(self.case, samples=len(calls), warmup=0)
-        every = [calls[0]] * self.steering.first + list(calls)
+        between = [calls[0]] * (self.steering.every - 1)
+        made = [calls[0]] * self.steering.first + [one for call in calls for one in (call, *between)]
+        # The first of all calls is a sample besides; on some targets a call that measures memory is before it.
+        samples = len(calls) * self.steering.every
+        case = replace(self.case, samples=samples, warmup=0)
         program = EMULATED[case.target].program(case)
         try:
             ended = self.emulator.steered(
-                self.machine, program, directory, plugin, lambda debugger: self.steering.run(debugger, every)
+                self.machine, program, directory, plugin, lambda debugger: self.steering.run(debugger, made)
             )
         except WorldwiseError:
             if (directory / RECORDS).exists():
@@ -153,7 +160,7 @@ class _Bench:
                     if isinstance(record, Failure):
                         raise WorldwiseError(f"{case.id}: the measured program reports: {record.message}") from None
             raise
-        check_results(case, [calls[0], *calls], directory / RECORDS)
+        check_results(case, made[-samples - 1 :], directory / RECORDS)
         return ended.wall_seconds
 
 
@@ -178,11 +185,11 @@ def vary(
         work = Path(name)
         bench.find(work)
         seconds = bench.run(chosen, bench.plugin(work), work / "run")
-        compared = read_compared(work / "run" / TRACE, bench.steering.first + len(chosen))
+        compared = read_compared(work / "run" / TRACE, bench.steering.first + len(chosen) * bench.steering.every)
     notify(f"varied the {word} of {case.id} in {seconds:.1f} s")
     where = bench.steering
     drawn = where.drawn or word != "nonce" or case.operation != "sign"
-    return Varied(case, word, chosen, where.first, drawn, compared, where.program, where.bias, seconds)
+    return Varied(case, word, chosen, where.first, where.every, drawn, compared, where.program, where.bias, seconds)
 
 
 def slow_down(case: Case, word: str, images: ImageStore, emulator: Emulator, rounds: int = 3) -> list[float]:
