@@ -95,6 +95,14 @@ def test_a_function_called_on_a_condition_is_skipped(compare: Compare) -> None:
     assert (one.reference_instructions, one.other_instructions) == (16, 0)
 
 
+def test_a_function_that_both_call_is_no_place_to_join(compare: Compare) -> None:
+    """One call executes it once more, before it comes to where the other is."""
+    behind = "x 108 2\nx 300 5\nm 302 7000\nx 10c 2\n"
+    found = compare("x 100 4\nx 300 5\nm 302 7000\n" + behind, "x 100 2\n" + behind)
+    (one,) = found.partings
+    assert (one.kind, one.pc, one.reference_instructions, one.other_instructions) == ("flow", 0x102, 7, 0)
+
+
 def test_another_function_is_called(compare: Compare) -> None:
     """By a pointer: the call goes elsewhere, and both return to one place."""
     found = compare(CALL + "x 300 3\nx 114 2\nm 116 9000\n", CALL + "x 400 6\nx 114 2\nm 116 9000\n")

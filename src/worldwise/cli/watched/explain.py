@@ -111,7 +111,7 @@ def explain(**typed: Any) -> int:
     --format markdown is the tables as a document; flame makes an SVG, with --diff a differential one; folded,
     speedscope and chrome are for other tools.
 
-    --vary runs a case on a board or in plain Linux with chosen inputs and shows where its calls part.
+    --vary calls an operation with chosen inputs, on a board, in plain Linux or in a TA, and shows where the calls part.
 
     \b
       worldwise explain optee/mbedtls-nist-O2/attestdiv
