@@ -110,7 +110,8 @@ def test_help_names_every_way(call: Call) -> None:
             [ON_BOARD, "--vary", "key", "--format", "flame"],
             "--vary can be printed as table, markdown, json, not as flame",
         ),
-        ([ON_BOARD, "--vary", "key", "--diff", CASE], "--vary takes a CASE alone"),
+        ([ON_BOARD, "--vary", "key", "--index", "0"], "--vary takes a CASE, and of the options only"),
+        ([ON_BOARD, "--vary", "key", "--diff", CASE], "--vary takes a CASE, and of the options only --implementation"),
     ],
 )
 def test_a_wrong_call_is_told_before_anything_is_run(call: Call, arguments: list[str], said: str) -> None:

@@ -124,8 +124,11 @@ def explain(**typed: Any) -> int:
     if call.output:
         check_output(call.output)
     if call.vary:
-        if call.diff or call.wanted or call.why or call.path or call.witness:
-            raise click.UsageError("--vary takes a CASE alone, without --diff, --case, --why, --path and --witness")
+        others = (call.diff, call.wanted, call.measure, call.place, call.why, call.path, call.inline, call.witness)
+        if any(others) or call.index is not None:
+            raise click.UsageError(
+                "--vary takes a CASE, and of the options only --implementation, --top, --slow-down, --format, --output"
+            )
         show_dependence(call.what, call.vary, call.directories, call.top, call.slow_down, call.form, call.output)
         return 0
     rules = load_rules()
