@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Programs that drive parts of the plugins without an emulator: plugin/model, or another folder."""
+"""Programs that drive plugin/model, and other parts of the plugins, without an emulator."""
 
 import shutil
 import subprocess
@@ -16,18 +16,21 @@ TESTS = Path(__file__).parent
 MODEL = paths.PLUGIN / "model"
 
 
-def build(name: str, directory: Path, request: pytest.FixtureRequest, parts: Path = MODEL) -> Path:
-    """Compiles tests/NAME.c with the parts into a folder; by the lab if the host has no compiler."""
+def build(name: str, directory: Path, request: pytest.FixtureRequest, *more: str) -> Path:
+    """Compiles tests/NAME.c with the engine, and `more` files of plugin/, into a folder; by the lab if the host has no
+    compiler.
+    """
     program, driver = directory / name, TESTS / f"{name}.c"
-    # main.c is what needs the emulator.
-    sources = [path for path in sorted(parts.glob("*.c")) if path.name != "main.c"]
     if COMPILER:
-        subprocess.run([COMPILER, *FLAGS, "-I", parts, "-o", program, driver, *sources], check=True, timeout=120)
+        sources = [driver, *sorted(MODEL.glob("*.c")), *(paths.PLUGIN / one for one in more)]
+        include = [f"-I{MODEL}", f"-I{paths.PLUGIN}"]
+        subprocess.run([COMPILER, *FLAGS, *include, "-o", program, *sources], check=True, timeout=120)
         return program
     lab: Lab = request.getfixturevalue("lab_if_there")
-    inside = " ".join(f"/parts/{path.name}" for path in sources)
+    others = " ".join(f"/plugin/{one}" for one in more)
+    flags = " ".join([*FLAGS, "-I/plugin/model", "-I/plugin"])
     lab.run(
-        ["sh", "-c", f"gcc {' '.join(FLAGS)} -I/parts -o /made/{name} /driver.c {inside}"],
-        binds=[(parts, "/parts", "ro"), (driver, "/driver.c", "ro"), (directory, "/made", "rw")],
+        ["sh", "-c", f"gcc {flags} -o /made/{name} /driver.c /plugin/model/*.c {others}"],
+        binds=[(paths.PLUGIN, "/plugin", "ro"), (driver, "/driver.c", "ro"), (directory, "/made", "rw")],
     )
     return program

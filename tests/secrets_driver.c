@@ -11,8 +11,8 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-#include "compare.h"
-#include "partings.h"
+#include "secrets/compare.h"
+#include "secrets/partings.h"
 
 #define MOST 16
 

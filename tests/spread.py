@@ -19,6 +19,7 @@ from xdist.scheduler import LoadScopeScheduling
 _UNITS = (
     # They talk to one demo.
     r"(tests/machine/test_keycache_demo\.py)::(?!test_a_command_)",
+    r"(tests/machine/test_keycache_mqtt\.py)::(?!test_a_message_goes_)",
     # They explain one case's trace, which stands in their names.
     r"(tests/machine/test_machine_explain\.py)::test_[^\[]*(\[(?:optee|linux)/.*)",
     # They bring libraries of one name, one after the other.

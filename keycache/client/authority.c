@@ -103,23 +103,73 @@ static bool make_pair(const char *folder, const char *name, const char *secret)
 	return good;
 }
 
-bool authority_make(const char *folder, bool encrypt, const char *passphrase)
+/* The files that make an authority. */
+static const char *const halves[] = { "signer.key", "signer.pub", "backup.key", "backup.pub" };
+
+#define HALVES (sizeof(halves) / sizeof(halves[0]))
+
+/* Whether a folder has none of them. What has some may be an authority that devices trust: it is left as it is. */
+static bool is_free(const char *folder)
+{
+	char path[AUTHORITY_PATH_BYTES];
+	size_t there = 0;
+
+	for (size_t i = 0; i < HALVES; i++) {
+		path_of(path, folder, halves[i], "");
+		there += !access(path, F_OK);
+	}
+	if (there == HALVES)
+		return complain(folder, "has an authority already: name another folder");
+	return !there ||
+	       complain(folder, "is half an authority: `init` was stopped, or files of it are lost. If no device was "
+				"paired with it, remove signer.* and backup.* there, and begin again; else bring them "
+				"back from a copy");
+}
+
+static void remove_halves(const char *folder)
+{
+	char path[AUTHORITY_PATH_BYTES];
+
+	for (size_t i = 0; i < HALVES; i++) {
+		path_of(path, folder, halves[i], "");
+		(void)unlink(path);
+	}
+}
+
+static bool make_pairs(const char *folder, bool encrypt, const char *passphrase)
 {
 	char secret[MOST_PASSPHRASE] = "";
-	struct stat status;
 	bool good;
 
-	if (mkdir(folder, 0700) && errno != EEXIST)
-		return complain(folder, strerror(errno));
-	if (stat(folder, &status))
-		return complain(folder, strerror(errno));
-	if (status.st_mode & 077)
-		return complain(folder, "others may look into this folder: chmod 700, or name a new one");
 	if (encrypt && give_passphrase(secret, sizeof(secret), 1, (void *)(uintptr_t)passphrase) <= 0)
 		return complain(folder, "a passphrase is needed with --encrypt");
 	good = make_pair(folder, "signer", encrypt ? secret : NULL) &&
 	       make_pair(folder, "backup", encrypt ? secret : NULL);
 	OPENSSL_cleanse(secret, sizeof(secret));
+	if (!good)
+		remove_halves(folder);
+	return good;
+}
+
+bool authority_make(const char *folder, bool encrypt, const char *passphrase)
+{
+	struct stat status;
+	int directory;
+	bool good;
+
+	if (mkdir(folder, 0700) && errno != EEXIST)
+		return complain(folder, strerror(errno));
+	/* Locked: of two at the same time the second one finds what the first has made. */
+	directory = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (directory < 0)
+		return complain(folder, strerror(errno));
+	if (flock(directory, LOCK_EX) || fstat(directory, &status))
+		good = complain(folder, strerror(errno));
+	else if (status.st_mode & 077)
+		good = complain(folder, "others may look into this folder: chmod 700, or name a new one");
+	else
+		good = is_free(folder) && make_pairs(folder, encrypt, passphrase);
+	(void)close(directory);
 	return good;
 }
 
@@ -406,23 +456,22 @@ static void look_at(const char *name, const uint8_t point[KEYCACHE_POINT_BYTES],
 static bool open_part(struct authority *authority, const struct keycache_backup *part, const uint8_t *bytes,
 		      const uint8_t device[KEYCACHE_POINT_BYTES], struct saved_key *keys)
 {
+	const size_t head = offsetof(struct keycache_backup, tag);
 	const size_t about = offsetof(struct keycache_saved, sealed);
-	uint8_t aad[sizeof(*part) + offsetof(struct keycache_saved, sealed)];
+	uint8_t aad[offsetof(struct keycache_backup, tag) + offsetof(struct keycache_saved, sealed)];
 	uint8_t secret[SECRET_BYTES];
-	bool good = true;
+	bool good;
 
-	/* A part without a key is sealed with nothing. */
-	if (!part->count)
-		return true;
-	memcpy(aad, part, sizeof(*part));
-	good = point_agree(secret, authority->backup_pair, part->point, device, part, sizeof(*part));
+	memcpy(aad, part, head);
+	good = point_agree(secret, authority->backup_pair, part->point, device, part, head) &&
+	       point_is_marked(secret, part, head, part->tag);
 	for (uint32_t i = 0; good && i < part->count; i++) {
 		uint8_t nonce[KEYCACHE_NONCE_BYTES] = { 0 };
 		struct keycache_saved saved;
 		size_t length;
 
 		memcpy(&saved, bytes + i * sizeof(saved), sizeof(saved));
-		memcpy(aad + sizeof(*part), &saved, about);
+		memcpy(aad + head, &saved, about);
 		memcpy(nonce, &saved.number, sizeof(saved.number));
 		length = saved.id_length & ~KEYCACHE_PREVIOUS;
 		good = saved.number == i && length && length <= KEYCACHE_ID_BYTES && !memchr(saved.id, 0, length) &&
@@ -442,7 +491,9 @@ bool authority_open_backup(struct authority *authority, const uint8_t *bytes, si
 {
 	static const char forged[] = "a part does not open: it is another authority's, or was changed";
 	const char *problem = "it is not whole: its end is missing";
+	const uint8_t *number = bytes + offsetof(struct keycache_backup, number);
 	struct search search = { 0 };
+	struct keycache_backup part;
 	uint32_t due = 0;
 	size_t at = 0;
 
@@ -456,15 +507,18 @@ bool authority_open_backup(struct authority *authority, const uint8_t *bytes, si
 		return false;
 	}
 	do {
-		struct keycache_backup part;
-
 		if (size - at < sizeof(part))
 			goto failed;
 		memcpy(&part, bytes + at, sizeof(part));
 		at += sizeof(part);
-		problem = "that is no backup, or parts of it are missing";
-		if (part.format != KEYCACHE_STATEMENT_FORMAT || part.first != due ||
-		    part.count > (size - at) / sizeof(struct keycache_saved))
+		problem = "that is no backup, or one of an older version: make a new one";
+		if (part.format != KEYCACHE_BACKUP_FORMAT)
+			goto failed;
+		problem = "it has parts of several backups";
+		if (memcmp(part.number, number, sizeof(part.number)) != 0)
+			goto failed;
+		problem = "parts of it are missing, or not in their order";
+		if (part.part != due++ || part.count > (size - at) / sizeof(struct keycache_saved))
 			goto failed;
 		if (!search.digest) {
 			search.digest = bytes + offsetof(struct keycache_backup, device);
@@ -480,9 +534,8 @@ bool authority_open_backup(struct authority *authority, const uint8_t *bytes, si
 			goto failed;
 		*count += part.count;
 		at += part.count * sizeof(struct keycache_saved);
-		due = part.next;
 		problem = "it is not whole: its end is missing";
-	} while (due);
+	} while (!part.last);
 	problem = "there is something behind its end";
 	if (at == size)
 		return true;

@@ -73,7 +73,7 @@ struct saved_key {
 	uint8_t key[KEYCACHE_KEY_BYTES];
 };
 
-/* All keys of a backup that has its end, and is of a device that is known here; by OPENSSL_clear_free. */
+/* All keys of a backup that is whole, and of a device that is known here; by OPENSSL_clear_free. */
 bool authority_open_backup(struct authority *authority, const uint8_t *bytes, size_t size, struct saved_key **keys,
 			   size_t *count);
 

@@ -146,9 +146,10 @@ bool point_seal(const uint8_t key[SECRET_BYTES], const uint8_t nonce[KEYCACHE_NO
 	return good;
 }
 
-bool point_open(const uint8_t key[SECRET_BYTES], const uint8_t nonce[KEYCACHE_NONCE_BYTES], const void *aad,
-		size_t aad_size, const uint8_t sealed[KEYCACHE_KEY_BYTES], const uint8_t tag[KEYCACHE_TAG_BYTES],
-		uint8_t plain[KEYCACHE_KEY_BYTES])
+/* `size` bytes of text, which are wiped if they are not authentic. */
+static bool open_bytes(const uint8_t key[SECRET_BYTES], const uint8_t nonce[KEYCACHE_NONCE_BYTES], const void *aad,
+		       size_t aad_size, const uint8_t *sealed, size_t size, const uint8_t tag[KEYCACHE_TAG_BYTES],
+		       uint8_t *plain)
 {
 	EVP_CIPHER_CTX *context = EVP_CIPHER_CTX_new();
 	uint8_t expected[KEYCACHE_TAG_BYTES];
@@ -159,10 +160,27 @@ bool point_open(const uint8_t key[SECRET_BYTES], const uint8_t nonce[KEYCACHE_NO
 	good = context && EVP_DecryptInit_ex2(context, EVP_aes_256_gcm(), key, nonce, NULL) == 1 &&
 	       EVP_CIPHER_CTX_ctrl(context, EVP_CTRL_AEAD_SET_TAG, KEYCACHE_TAG_BYTES, expected) == 1 &&
 	       EVP_DecryptUpdate(context, NULL, &written, aad, (int)aad_size) == 1 &&
-	       EVP_DecryptUpdate(context, plain, &written, sealed, KEYCACHE_KEY_BYTES) == 1 &&
-	       EVP_DecryptFinal_ex(context, plain + written, &written) == 1;
+	       EVP_DecryptUpdate(context, plain, &written, sealed, (int)size) == 1 &&
+	       EVP_DecryptFinal_ex(context, plain + size, &written) == 1;
 	if (!good)
-		OPENSSL_cleanse(plain, KEYCACHE_KEY_BYTES);
+		OPENSSL_cleanse(plain, size);
 	EVP_CIPHER_CTX_free(context);
 	return good;
+}
+
+bool point_open(const uint8_t key[SECRET_BYTES], const uint8_t nonce[KEYCACHE_NONCE_BYTES], const void *aad,
+		size_t aad_size, const uint8_t sealed[KEYCACHE_KEY_BYTES], const uint8_t tag[KEYCACHE_TAG_BYTES],
+		uint8_t plain[KEYCACHE_KEY_BYTES])
+{
+	return open_bytes(key, nonce, aad, aad_size, sealed, KEYCACHE_KEY_BYTES, tag, plain);
+}
+
+bool point_is_marked(const uint8_t key[SECRET_BYTES], const void *aad, size_t aad_size,
+		     const uint8_t tag[KEYCACHE_TAG_BYTES])
+{
+	uint8_t nonce[KEYCACHE_NONCE_BYTES];
+	uint8_t nothing = 0;
+
+	memset(nonce, 255, sizeof(nonce));
+	return open_bytes(key, nonce, aad, aad_size, &nothing, 0, tag, &nothing);
 }

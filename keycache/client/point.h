@@ -33,6 +33,9 @@ bool point_agree(uint8_t key[SECRET_BYTES], EVP_PKEY *pair, const uint8_t first[
 bool point_seal(const uint8_t key[SECRET_BYTES], const uint8_t nonce[KEYCACHE_NONCE_BYTES], const void *aad,
 		size_t aad_size, const uint8_t plain[KEYCACHE_KEY_BYTES], uint8_t sealed[KEYCACHE_KEY_BYTES],
 		uint8_t tag[KEYCACHE_TAG_BYTES]);
+/* Whether that is the tag of additional data and of no text, under a nonce of twelve bytes 255. */
+bool point_is_marked(const uint8_t key[SECRET_BYTES], const void *aad, size_t aad_size,
+		     const uint8_t tag[KEYCACHE_TAG_BYTES]);
 bool point_open(const uint8_t key[SECRET_BYTES], const uint8_t nonce[KEYCACHE_NONCE_BYTES], const void *aad,
 		size_t aad_size, const uint8_t sealed[KEYCACHE_KEY_BYTES], const uint8_t tag[KEYCACHE_TAG_BYTES],
 		uint8_t plain[KEYCACHE_KEY_BYTES]);

@@ -32,7 +32,7 @@
 #define KEYCACHE_RELAXED_MOST 32 /* relaxed SETs that wait; one more writes them all */
 
 /*
- * Parameters 0 to 3, as GlobalPlatform numbers them; those that are not named are of type none.
+ * Parameters 0 to 3, as GlobalPlatform numbers them; those that are not named are of type none. What is reserved is zeros.
  * id: memref in, 1 to KEYCACHE_ID_BYTES printable ASCII characters without spaces.
  * In naive mode FORGET and what comes behind it, KEEP, restrictions and previous keys are TEE_ERROR_NOT_SUPPORTED.
  * offer: memref in, a struct keycache_offer, or of size 0.
@@ -66,7 +66,7 @@ enum keycache_command {
 	 * 0: memref in, struct keycache_pair, and behind it the additional data that both messages have, if any; 1: memref in,
 	 * message; 2: memref out, message of the other's key with a fresh
 	 * nonce; 3: value out, a = how many of the keys came from the cache, b = whose key the error is about:
-	 * KEYCACHE_OF_FROM, KEYCACHE_OF_TO or both (which have the same error then).
+	 * KEYCACHE_OF_FROM, KEYCACHE_OF_TO or both (which have the same error then). 0: about the message.
 	 */
 	KEYCACHE_REENCRYPT,
 	/* 0: named; 1: memref in, plaintext; 2: memref out, message; 3: offer. */
@@ -121,7 +121,7 @@ enum keycache_command {
 	 */
 	KEYCACHE_TRUST,
 	/*
-	 * 0: memref in, struct keycache_enrolment; 1: value in, a = 0 or KEYCACHE_KEEP; 2: memref out, records as with SET; 3: memref
+	 * 0: memref in, struct keycache_enrolment; 1: value in, a = 0, KEYCACHE_KEEP or KEYCACHE_VERIFY; 2: memref out, records as with SET; 3: memref
 	 * out, of sizeof(struct keycache_handover): for a key that is generated for somebody, and else empty. Never relaxed.
 	 * KEYCACHE_UNTRUSTED: not signed by the authority, or made for another TA; KEYCACHE_OLD: see keycache_enrolment.serial;
 	 * KEYCACHE_FORGED: the wrapped key does not open.
@@ -129,8 +129,9 @@ enum keycache_command {
 	KEYCACHE_ENROL,
 	/*
 	 * Keys for the authority alone. 0: value inout, as with LIST; 1: memref out, of at least one struct keycache_saved behind
-	 * a struct keycache_backup: as many as fit. None may be in it although it goes on: its point is zeros then. Only keys that
-	 * were set when there was an authority already: who becomes the first one gets nothing of before. KEYCACHE_UNTRUSTED: there is
+	 * a struct keycache_backup: as many as fit. None may be in it although it goes on. Only keys that were set when there was
+	 * an authority already: who becomes the first one gets nothing of before. One backup goes on at a time, and each of its
+	 * parts is given once: TEE_ERROR_BAD_STATE if a is neither 0 nor where the last part ended. KEYCACHE_UNTRUSTED: there is
 	 * no authority, or none that wants a backup.
 	 */
 	KEYCACHE_BACKUP,
@@ -152,6 +153,8 @@ enum keycache_policy {
 #define KEYCACHE_RELAXED 1u
 /* The key that is replaced becomes the previous one: it opens what it sealed, until FORGET. Unless it is the same key. */
 #define KEYCACHE_KEEP 2u
+/* Of ENROL: whether the statement would be taken. Nothing is done, and nothing is written to outputs. */
+#define KEYCACHE_VERIFY 4u
 
 /* Of the restrictions that SET and GENERATE are given alone: the key is not KEYCACHE_GETTABLE, whatever is configured. */
 #define KEYCACHE_NO_GET 256u
@@ -270,6 +273,7 @@ struct keycache_receiver {
  */
 #define KEYCACHE_POINT_BYTES 64
 #define KEYCACHE_SIGNATURE_BYTES 64
+#define KEYCACHE_NUMBER_BYTES 16 /* of a backup */
 
 struct keycache_identity {
 	uint8_t ta
@@ -292,7 +296,7 @@ struct keycache_trust {
 
 #define KEYCACHE_STATEMENT_FORMAT 1
 
-/* Who gets which key for which use. What is reserved is zeros. */
+/* Who gets which key for which use. */
 struct keycache_enrolment {
 	uint8_t format; /* KEYCACHE_STATEMENT_FORMAT */
 	uint8_t kind;   /* enum keycache_enrolment_kind */
@@ -335,18 +339,24 @@ struct keycache_handover {
 };
 
 /*
- * What BACKUP gives at a time: this, and keys that are sealed for the authority's backup point. info: all of this. Anybody can seal
- * for a point; so that a backup is known to be this TA's, Z is followed by the ECDH of the TA's own pair and the backup point.
+ * What BACKUP gives at a time, a part: this, and keys that are sealed for the authority's backup point. info: all before the tag.
+ * Anybody can seal for a point; so that a backup is known to be this TA's, Z is followed by the ECDH of the TA's own pair and the
+ * backup point. A backup is all parts of its number, from 0 to the last one.
  */
 struct keycache_backup {
-	uint8_t format; /* KEYCACHE_STATEMENT_FORMAT */
-	uint8_t reserved[3];
-	uint32_t count; /* of struct keycache_saved, which follow */
-	uint32_t first; /* where this part begins, */
-	uint32_t next;  /* and where the next one does: 0 at the end */
+	uint8_t format; /* KEYCACHE_BACKUP_FORMAT */
+	uint8_t last;   /* 1: no part follows; 0 */
+	uint8_t reserved[6];
+	uint32_t count;                        /* of struct keycache_saved, which follow */
+	uint32_t part;                         /* 0, 1, ... */
+	uint8_t number[KEYCACHE_NUMBER_BYTES]; /* random: the same in all parts of a backup, and in no others */
 	uint8_t device[32];
 	uint8_t point[KEYCACHE_POINT_BYTES]; /* the ephemeral one, of this part alone */
+	/* Of no text, all before it as additional data, and a nonce of twelve bytes 255: a part without keys is the TA's own, too. */
+	uint8_t tag[KEYCACHE_TAG_BYTES];
 };
+
+#define KEYCACHE_BACKUP_FORMAT 2 /* 1: its parts did not say of which backup they were */
 
 struct keycache_saved {
 	uint8_t id_length; /* with KEYCACHE_PREVIOUS, if it is that */
@@ -356,7 +366,7 @@ struct keycache_saved {
 	uint32_t number; /* 0, 1, ... in this part: its little-endian bytes and eight zeros are the nonce */
 	uint64_t serial; /* of its enrolment, or 0 */
 	uint8_t id[KEYCACHE_ID_BYTES];
-	uint8_t sealed[KEYCACHE_KEY_BYTES]; /* additional data: the struct keycache_backup, and all before of this */
+	uint8_t sealed[KEYCACHE_KEY_BYTES]; /* additional data: what the tag above is of, and all before of this */
 	uint8_t tag[KEYCACHE_TAG_BYTES];
 };
 

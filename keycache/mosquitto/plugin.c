@@ -58,11 +58,10 @@ static bool is_brokers(const char *topic)
 	return !strncmp(topic, "$SYS/", 5) || !strncmp(topic, "$CONTROL/", 9);
 }
 
-/* The one common name of a connection's certificate, as the key cache's server reads it. */
-static bool certified(const struct mosquitto *client, char name[KEYCACHE_NAME + 1])
+/* The one common name of a certificate, as the key cache's server reads it. */
+static bool read_name(const X509 *certificate, char name[KEYCACHE_NAME + 1])
 {
-	X509 *certificate = mosquitto_client_certificate(client);
-	X509_NAME *subject = certificate ? X509_get_subject_name(certificate) : NULL;
+	X509_NAME *subject = X509_get_subject_name(certificate);
 	int at = subject ? X509_NAME_get_index_by_NID(subject, NID_commonName, -1) : -1;
 	bool good = false;
 
@@ -76,8 +75,33 @@ static bool certified(const struct mosquitto *client, char name[KEYCACHE_NAME + 
 			memcpy(name, text, (size_t)size);
 		OPENSSL_free(text);
 	}
-	X509_free(certificate);
 	return good;
+}
+
+/* The certificate that was read last: as long as it is held here, no other one has its address. */
+static struct {
+	X509 *certificate;
+	bool has_name;
+	char name[KEYCACHE_NAME + 1];
+} last;
+
+/* The name of a connection's certificate. The broker asks twice in a row: whether its client may have a message, and for the copy. */
+static bool certified(const struct mosquitto *client, char name[KEYCACHE_NAME + 1])
+{
+	X509 *certificate = mosquitto_client_certificate(client);
+
+	memset(name, 0, KEYCACHE_NAME + 1);
+	if (!certificate)
+		return false;
+	if (certificate == last.certificate) {
+		X509_free(certificate);
+	} else {
+		X509_free(last.certificate);
+		last.certificate = certificate;
+		last.has_name = read_name(certificate, last.name);
+	}
+	memcpy(name, last.name, sizeof(last.name));
+	return last.has_name;
 }
 
 static struct receiver *receiver_of(const struct mosquitto *client)
@@ -480,5 +504,7 @@ int mosquitto_plugin_cleanup(void *userdata, struct mosquitto_opt *given, int co
 	relay_stop();
 	receivers_clear();
 	forget_options();
+	X509_free(last.certificate);
+	last.certificate = NULL;
 	return MOSQ_ERR_SUCCESS;
 }

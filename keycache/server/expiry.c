@@ -256,12 +256,32 @@ static struct entry entry_of_time(struct expiry *expiry)
 	return (struct entry){ .written = expiry->written };
 }
 
+/* A journal of what there is now. If that fails, the old one goes on. */
+static bool write_anew(struct expiry *expiry)
+{
+	struct buffer all = { 0 };
+	struct entry entry;
+	bool good;
+
+	entry = entry_of_time(expiry);
+	journal_add(&expiry->log, &all, ENTRY_TIME, &entry);
+	for (uint32_t i = 0; i < expiry->count; i++) {
+		entry = entry_of(expiry, expiry->heap[i], expiry->heap[i]->when);
+		journal_add(&expiry->log, &all, ENTRY_DEADLINE, &entry);
+	}
+	good = journal_replace(&expiry->log, &all);
+	buffer_free(&all);
+	return good;
+}
+
 void expiry_close(struct expiry *expiry)
 {
 	struct entry entry;
 
 	if (!expiry)
 		return;
+	if (expiry->log.doubtful)
+		(void)write_anew(expiry);
 	if (expiry->count) {
 		entry = entry_of_time(expiry);
 		journal_append(&expiry->log, ENTRY_TIME, &entry);
@@ -274,25 +294,6 @@ void expiry_close(struct expiry *expiry)
 	free(expiry);
 }
 
-/* A journal of what there is now, when the old one has too much that is not. */
-static void compact(struct expiry *expiry)
-{
-	struct buffer all = { 0 };
-	struct entry entry;
-
-	if (!journal_is_long(&expiry->log, expiry->count))
-		return;
-	entry = entry_of_time(expiry);
-	journal_add(&expiry->log, &all, ENTRY_TIME, &entry);
-	for (uint32_t i = 0; i < expiry->count; i++) {
-		entry = entry_of(expiry, expiry->heap[i], expiry->heap[i]->when);
-		journal_add(&expiry->log, &all, ENTRY_DEADLINE, &entry);
-	}
-	/* If it fails, the old one goes on. */
-	(void)journal_replace(&expiry->log, &all);
-	buffer_free(&all);
-}
-
 bool expiry_set(struct expiry *expiry, enum expiry_kind kind, const char *id, uint64_t when)
 {
 	struct deadline *one = find(expiry, kind, id);
@@ -301,6 +302,9 @@ bool expiry_set(struct expiry *expiry, enum expiry_kind kind, const char *id, ui
 
 	if (before == when)
 		return true;
+	/* What the disk has of a write that failed is not known: it is written anew before anything is added. */
+	if (expiry->log.doubtful && !write_anew(expiry))
+		return false;
 	if (!one)
 		one = add(expiry, kind, id);
 	if (!one)
@@ -310,12 +314,10 @@ bool expiry_set(struct expiry *expiry, enum expiry_kind kind, const char *id, ui
 	if (journal_sync(&expiry->log)) {
 		expiry->written = entry.written;
 		set_to(expiry, one, when);
-		compact(expiry);
+		if (journal_is_long(&expiry->log, expiry->count))
+			(void)write_anew(expiry);
 		return true;
 	}
-	/* Should it be there all the same: the next entry that can be written takes it back. */
-	entry.when = before;
-	journal_append(&expiry->log, ENTRY_DEADLINE, &entry);
 	if (before == EXPIRY_NEVER)
 		take_away(expiry, one);
 	return false;
@@ -344,6 +346,8 @@ bool expiry_due(struct expiry *expiry, enum expiry_kind *kind, struct id *id)
 	if (now - expiry->written >= HEARTBEAT_MS) {
 		struct entry entry = entry_of_time(expiry);
 
+		if (expiry->log.doubtful)
+			(void)write_anew(expiry);
 		journal_append(&expiry->log, ENTRY_TIME, &entry);
 		(void)journal_sync(&expiry->log);
 	}

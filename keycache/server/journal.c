@@ -78,6 +78,11 @@ struct journal journal_none(void)
 	return (struct journal){ .directory = -1, .file = -1 };
 }
 
+static bool cut(const struct journal *journal, off_t end)
+{
+	return !ftruncate(journal->file, end) && lseek(journal->file, end, SEEK_SET) == end;
+}
+
 /* Reads all entries; a torn end is cut off. */
 static bool replay(struct journal *journal, journal_take take, void *owner)
 {
@@ -95,6 +100,7 @@ static bool replay(struct journal *journal, journal_take take, void *owner)
 		/* Empty, or of another version. */
 		if (got)
 			journal->counts.damaged++;
+		journal->end = end;
 		return !ftruncate(journal->file, 0) &&
 		       pwrite(journal->file, &wanted, sizeof(wanted), 0) == sizeof(wanted) &&
 		       lseek(journal->file, 0, SEEK_END) >= 0;
@@ -123,7 +129,8 @@ static bool replay(struct journal *journal, journal_take take, void *owner)
 		return false;
 	if (status.st_size != end)
 		journal->counts.damaged++;
-	return !ftruncate(journal->file, end) && lseek(journal->file, end, SEEK_SET) == end;
+	journal->end = end;
+	return cut(journal, end);
 }
 
 bool journal_open(struct journal *journal, int directory, const struct journal_format *format, journal_take take,
@@ -197,8 +204,11 @@ bool journal_replace(struct journal *journal, const struct buffer *all)
 	journal->unnamed = fsync(journal->directory);
 	if (journal->unnamed)
 		journal->counts.failures++;
+	else
+		journal->doubtful = false;
 	(void)close(journal->file);
 	journal->file = file;
+	journal->end = (off_t)size;
 	journal->counts.entries = (size - sizeof(header)) / entry_bytes(journal->format);
 	journal->counts.compactions++;
 	buffer_clear(&journal->new);
@@ -215,8 +225,8 @@ bool journal_write(struct journal *journal)
 	end = lseek(journal->file, 0, SEEK_CUR);
 	if (journal->new.failed || !write_all(journal->file, journal->new.data, journal->new.size)) {
 		journal->counts.failures++;
-		if (end >= 0 && !ftruncate(journal->file, end))
-			(void)lseek(journal->file, end, SEEK_SET);
+		if (end < 0 || !cut(journal, end))
+			journal->doubtful = true;
 		buffer_clear(&journal->new);
 		return false;
 	}
@@ -241,7 +251,10 @@ bool journal_sync(struct journal *journal)
 	journal->unsynced = false;
 	if (fdatasync(journal->file) || !is_named(journal)) {
 		journal->counts.failures++;
+		(void)cut(journal, journal->end);
+		journal->doubtful = true;
 		return false;
 	}
+	journal->end = lseek(journal->file, 0, SEEK_CUR);
 	return good;
 }

@@ -9,6 +9,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 #include "buffer.h"
 
@@ -35,7 +36,9 @@ struct journal {
 	int file;      /* -1: there is none, and nothing is written */
 	struct buffer new;
 	bool unsynced;
-	bool unnamed; /* it was written anew, and the disk may not know yet that it has the name */
+	off_t end;     /* of what the disk has confirmed */
+	bool doubtful; /* the disk may have what it refused, until the log is written anew */
+	bool unnamed;  /* it was written anew, and the disk may not know yet that it has the name */
 	struct journal_counts counts;
 };
 
@@ -51,7 +54,7 @@ void journal_close(struct journal *journal);
 void journal_append(struct journal *journal, uint32_t kind, const void *payload);
 /* Hands what is new to the operating system. If it takes it not, that is forgotten, and the file as it was. */
 bool journal_write(struct journal *journal);
-/* The same, and waits for the disk. */
+/* The same, and waits for the disk. If that refuses, the file is as it was when it last did not, as far as it lets itself be. */
 bool journal_sync(struct journal *journal);
 /* Whether it has grown so much, for so many entries that are needed, that it is worth to be written anew. */
 bool journal_is_long(const struct journal *journal, uint64_t needed);

@@ -11,7 +11,7 @@
 #include "command.h"
 #include "keycache_use.h"
 
-/* At a time: 127 keys, a few buckets of secure storage. */
+/* At a time: 126 keys, a few buckets of secure storage. */
 #define BACKUP_BYTES 16384u
 #define KEEP_MOST_SECONDS (10u * 365 * 86400)
 #define SECOND_MS 1000u
@@ -198,6 +198,19 @@ static uint32_t replace_by_enrolling(const struct call *call, const struct id *i
 	return res == KEYCACHE_FORGED ? KEYCACHE_UNTRUSTED : res;
 }
 
+/* A deadline is written down before its key is set, and for a statement only if it is a good one. False, and an answer, if not. */
+static bool is_signed(const struct call *call, const struct keycache_enrolment *statement, const struct wishes *wishes)
+{
+	uint32_t res;
+
+	if (!wishes->lifetime.limited && !wishes->keep)
+		return true;
+	res = tee_verify(&call->service->tee, statement);
+	if (res)
+		answer_result(call, res);
+	return !res;
+}
+
 /* ENROL statement [EX s] [KEEP s] */
 void command_enrol(const struct call *call)
 {
@@ -222,8 +235,16 @@ void command_enrol(const struct call *call)
 	call->service->about = id;
 	if (!take_wishes(call, 2, false, &wishes))
 		return;
-	if (!replace_key(call, &id, &wishes, replace_by_enrolling, &enrolling, false))
+	/* Whatever is asked for, the statement says that none is kept. */
+	if (enrolling.statement.at_once)
+		wishes.keep = 0;
+	if (!is_signed(call, &enrolling.statement, &wishes) ||
+	    !replace_key(call, &id, &wishes, replace_by_enrolling, &enrolling, false))
 		return;
+	if (enrolling.statement.at_once) {
+		service_drop(call->service, id_previous(id.text).text);
+		(void)expiry_set(call->service->expiry, EXPIRY_FORGET, id.text, EXPIRY_NEVER);
+	}
 	if (enrolling.has_handover)
 		resp_bulk(call->reply, &enrolling.handover, sizeof(enrolling.handover));
 	else
@@ -336,6 +357,12 @@ void command_backup(const struct call *call)
 		return;
 	}
 	res = tee_backup(&call->service->tee, &next, part, &size);
+	if (res == RESULT_BAD_STATE) {
+		resp_error(call->reply,
+			   "ERR that backup does not go on there: another one was begun since, or the trusted "
+			   "application began anew: begin with 0");
+		return;
+	}
 	if (res) {
 		answer_result(call, res);
 		return;

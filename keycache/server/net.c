@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "net.h"
 
+#include <inttypes.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <openssl/err.h>
@@ -839,10 +840,14 @@ static void on_reload(uv_signal_t *signal, int number)
 	struct net *net = signal->data;
 	char problem[512];
 	char reopen[512];
-	struct acl *acl = acl_read(net->options->acl, problem, sizeof(problem));
+	char state[64];
+	struct acl *acl;
 	SSL_CTX *tls;
 
 	(void)number;
+	(void)snprintf(state, sizeof(state), "RELOADING=1\nMONOTONIC_USEC=%" PRIu64, histogram_clock_ns() / 1000);
+	notify(state);
+	acl = acl_read(net->options->acl, problem, sizeof(problem));
 	if (!audit_reopen(net->service->audit, reopen, sizeof(reopen)))
 		say("the audit log stays the file that it was", reopen);
 	report_reload(net, "reload access list", acl ? NULL : problem);
@@ -875,6 +880,7 @@ static void on_reload(uv_signal_t *signal, int number)
 		end_connection(one);
 	}
 	forget_errors();
+	notify("READY=1");
 }
 
 static int start_listening(struct net *net)

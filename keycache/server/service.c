@@ -121,7 +121,8 @@ void answer_result(const struct call *call, uint32_t res)
 		resp_error(call->reply, "ERR not with --naive, which has no restrictions, previous keys and enrolment");
 		break;
 	case KEYCACHE_WORN_OUT:
-		resp_error(call->reply, "WORN the key has sealed as many messages as it is good for: set a new one");
+		resp_error(call->reply, "WORN the key, of REENCRYPT the receiver's, has sealed as many messages as it "
+					"is good for: set a new one");
 		break;
 	case RESULT_TARGET_DEAD:
 		resp_error(call->reply, "TRYAGAIN the trusted application starts anew");
@@ -347,13 +348,22 @@ static bool may_be_older(struct service *service, const struct id *id, uint32_t 
 	       !expiry_is_over(service->expiry, EXPIRY_FORGET, id->text);
 }
 
+/*
+ * What is said of a message that a client's key does not open, by what the key before it says. That this one is not there, or not for
+ * that, is no answer: most likely the message is nobody's.
+ */
+static uint32_t of_previous(uint32_t res)
+{
+	return res == KEYCACHE_NO_KEY || res == KEYCACHE_USE_DENIED || res == KEYCACHE_UNTRUSTED ? KEYCACHE_BAD_TAG
+												 : res;
+}
+
 static uint32_t work_with_previous(struct service *service, const struct job *job, const struct use uses[2],
 				   size_t *size)
 {
 	struct use before[2] = { { .id = id_previous(uses[0].id.text) }, { .id = uses[1].id } };
-	uint32_t res = work_once(service, job, before, size);
 
-	return res == KEYCACHE_NO_KEY ? KEYCACHE_BAD_TAG : res;
+	return of_previous(work_once(service, job, before, size));
 }
 
 /*
@@ -466,7 +476,7 @@ static uint32_t fan_out_with_previous(struct service *service, struct use *from,
 	res = fan_out_once(service, &before, to, count, job);
 	if (!res)
 		*from = before;
-	return res == KEYCACHE_NO_KEY ? KEYCACHE_BAD_TAG : res;
+	return of_previous(res);
 }
 
 /* The same; the sender's previous key is tried as in work(), and stays in `from` if it was that one. */

@@ -179,6 +179,16 @@ uint32_t tee_enrol(struct tee *tee, const struct keycache_enrolment *statement, 
 	return count_records(tee, res, &parameters[2], records);
 }
 
+uint32_t tee_verify(struct tee *tee, const struct keycache_enrolment *statement)
+{
+	/* What is asked for must be there to be written to, even if it is nothing. */
+	uint8_t nothing[2];
+	struct tee_parameter parameters[4] = { input(statement, sizeof(*statement)), value(KEYCACHE_VERIFY, 0),
+					       output(&nothing[0], 1), output(&nothing[1], 1) };
+
+	return invoke(tee, KEYCACHE_ENROL, parameters);
+}
+
 uint32_t tee_identity(struct tee *tee, struct keycache_identity *identity)
 {
 	struct tee_parameter parameters[4] = { output(identity, sizeof(*identity)) };

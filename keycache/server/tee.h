@@ -23,6 +23,7 @@
 #define RESULT_OK 0u
 #define RESULT_ACCESS_DENIED 0xFFFF0001u
 #define RESULT_BAD_PARAMETERS 0xFFFF0006u
+#define RESULT_BAD_STATE 0xFFFF0007u
 #define RESULT_NOT_SUPPORTED 0xFFFF000Au
 #define RESULT_OUT_OF_MEMORY 0xFFFF000Cu
 #define RESULT_COMMUNICATION 0xFFFF000Eu
@@ -107,6 +108,8 @@ uint32_t tee_generate(struct tee *tee, const char *id, uint32_t size, struct tee
 /* `*has_handover`: the key is one that the client is to have, and `handover` holds it. */
 uint32_t tee_enrol(struct tee *tee, const struct keycache_enrolment *statement, struct tee_how how,
 		   struct tee_records *records, struct keycache_handover *handover, bool *has_handover);
+/* Whether tee_enrol would take it; nothing is done. */
+uint32_t tee_verify(struct tee *tee, const struct keycache_enrolment *statement);
 uint32_t tee_forget(struct tee *tee, const char *id);
 uint32_t tee_identity(struct tee *tee, struct keycache_identity *identity);
 uint32_t tee_trust(struct tee *tee, const struct keycache_trust *statement);

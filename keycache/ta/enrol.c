@@ -15,10 +15,12 @@ _Static_assert(sizeof(struct keycache_identity) == 192, "an identity has no gaps
 _Static_assert(sizeof(struct keycache_trust) == 240, "a trust has no gaps");
 _Static_assert(sizeof(struct keycache_enrolment) == 304, "an enrolment has no gaps");
 _Static_assert(sizeof(struct keycache_handover) == 124, "a handover has no gaps");
-_Static_assert(sizeof(struct keycache_backup) == 112, "a backup's beginning has no gaps");
+_Static_assert(sizeof(struct keycache_backup) == 144, "a backup's beginning has no gaps");
 _Static_assert(sizeof(struct keycache_saved) == 128, "a saved key has no gaps");
 
 #define SIGNED(type) offsetof(type, signature)
+/* Of a part of a backup: what is authenticated. */
+#define PART_BYTES offsetof(struct keycache_backup, tag)
 
 static bool is_zero(const void *bytes, size_t size)
 {
@@ -178,6 +180,16 @@ static TEE_Result note_serial(uint64_t serial)
 	return res;
 }
 
+TEE_Result enrol_verify(const struct keycache_enrolment *enrolment, const struct id *id)
+{
+	TEE_Result res;
+
+	if (!keys_meta()->trusted || !is_for_us(enrolment->device))
+		return KEYCACHE_UNTRUSTED;
+	res = point_verify(keys_meta()->signer, enrolment, SIGNED(struct keycache_enrolment), enrolment->signature);
+	return res ? res : keys_may_set(id, keys_flags(enrolment->flags), enrolment->serial);
+}
+
 TEE_Result enrol_key(const struct keycache_enrolment *enrolment, const struct id *id, bool keep,
 		     struct records *records, struct keycache_handover *handover)
 {
@@ -185,13 +197,8 @@ TEE_Result enrol_key(const struct keycache_enrolment *enrolment, const struct id
 					 .at_once = enrolment->at_once,
 					 .serial = enrolment->serial };
 	struct key key = { .length = enrolment->key_length, .flags = keys_flags(enrolment->flags) };
-	TEE_Result res;
+	TEE_Result res = enrol_verify(enrolment, id);
 
-	if (!keys_meta()->trusted || !is_for_us(enrolment->device))
-		return KEYCACHE_UNTRUSTED;
-	res = point_verify(keys_meta()->signer, enrolment, SIGNED(struct keycache_enrolment), enrolment->signature);
-	if (!res)
-		res = keys_may_set(id, key.flags, enrolment->serial);
 	if (res)
 		return res;
 	if (enrolment->kind == KEYCACHE_GENERATED)
@@ -206,6 +213,21 @@ TEE_Result enrol_key(const struct keycache_enrolment *enrolment, const struct id
 		res = keys_set(id, &key, &setting, records);
 	wipe(&key, sizeof(key));
 	return res;
+}
+
+/*
+ * The backup that goes on: the number of its parts, how many there were, and where the next one begins, or 0. Only the TA knows that,
+ * or who asks could have two parts of the same place under one number.
+ */
+static struct {
+	uint8_t number[KEYCACHE_NUMBER_BYTES];
+	uint32_t parts;
+	uint32_t next;
+} going;
+
+void enrol_forget(void)
+{
+	going.next = 0;
 }
 
 /* Keys that are about to be sealed: until then each is in the clear in its place. */
@@ -238,19 +260,19 @@ static bool save_slot(const struct slot *slot, void *context)
 static TEE_Result seal_part(const struct keycache_backup *backup, const uint8_t with[DIGEST_BYTES],
 			    struct keycache_saved *saved)
 {
+	/* As one piece, without gaps. */
 	struct {
-		struct keycache_backup backup;
+		uint8_t backup[PART_BYTES];
 		uint8_t saved[offsetof(struct keycache_saved, sealed)];
-	} aad = { .backup = *backup };
+	} aad;
 	uint8_t nonce[KEYCACHE_NONCE_BYTES] = { 0 };
 	uint8_t key[KEYCACHE_KEY_BYTES];
-	const struct sealed_key sealed = { .bytes = saved->sealed,
-					   .tag = saved->tag,
-					   .nonce = nonce,
-					   .aad = &aad,
-					   .aad_bytes = sizeof(*backup) + sizeof(aad.saved) };
+	const struct sealed_key sealed = {
+		.bytes = saved->sealed, .tag = saved->tag, .nonce = nonce, .aad = &aad, .aad_bytes = sizeof(aad)
+	};
 	TEE_Result res;
 
+	TEE_MemMove(aad.backup, backup, sizeof(aad.backup));
 	TEE_MemMove(aad.saved, saved, sizeof(aad.saved));
 	TEE_MemMove(nonce, &saved->number, sizeof(saved->number));
 	TEE_MemMove(key, saved->sealed, sizeof(key));
@@ -273,7 +295,7 @@ static TEE_Result agree_on_part(struct keycache_backup *backup, uint8_t with[DIG
 		res = point_agree(&meta->pair, meta->backup, z + DIGEST_BYTES);
 	if (!res) {
 		TEE_MemMove(backup->point, ephemeral.point, sizeof(backup->point));
-		point_key(z, sizeof(z), backup, sizeof(*backup), with);
+		point_key(z, sizeof(z), backup, PART_BYTES, with);
 	}
 	wipe(&ephemeral, sizeof(ephemeral));
 	wipe(z, sizeof(z));
@@ -292,20 +314,33 @@ TEE_Result enrol_backup(uint32_t *position, void *out, size_t *bytes)
 
 	if (!keys_meta()->trusted || is_zero(keys_meta()->backup, sizeof(keys_meta()->backup)))
 		return KEYCACHE_UNTRUSTED;
+	if (*position && *position != going.next)
+		return TEE_ERROR_BAD_STATE;
+	if (!*position) {
+		TEE_GenerateRandom(going.number, sizeof(going.number));
+		going.parts = 0;
+		going.next = 0;
+	}
 	res = keys_walk(&next, save_slot, &part);
 	*backup = (struct keycache_backup){
-		.format = KEYCACHE_STATEMENT_FORMAT, .count = part.count, .first = *position, .next = next
+		.format = KEYCACHE_BACKUP_FORMAT, .last = !next, .count = part.count, .part = going.parts
 	};
+	TEE_MemMove(backup->number, going.number, sizeof(backup->number));
 	TEE_MemMove(backup->device, keys_device(), sizeof(backup->device));
-	if (!res && part.count)
+	if (!res)
 		res = agree_on_part(backup, with);
+	if (!res)
+		res = point_mark(with, backup, PART_BYTES, backup->tag);
 	for (at = 0; !res && at < part.count; at++)
 		res = seal_part(backup, with, &part.saved[at]);
 	wipe(with, sizeof(with));
 	*bytes = sizeof(*backup) + part.count * sizeof(struct keycache_saved);
-	if (res)
+	if (res) {
 		wipe(out, *bytes);
-	else
-		*position = next;
-	return res;
+		return res;
+	}
+	going.parts++;
+	going.next = next;
+	*position = next;
+	return TEE_SUCCESS;
 }

@@ -94,6 +94,7 @@ TEE_Result TA_CreateEntryPoint(void)
 void TA_DestroyEntryPoint(void)
 {
 	keys_close();
+	enrol_forget();
 	points_close();
 	records_close();
 	messages_close();
@@ -279,14 +280,23 @@ static TEE_Result take_pair(const TEE_Param *param, struct keycache_pair *pair, 
 	return TEE_SUCCESS;
 }
 
+/* So that what is reserved can be given a meaning one day: no caller sends anything in it. */
+static bool is_offer(const struct keycache_offer *offer)
+{
+	return !(offer->reserved[0] | offer->reserved[1]);
+}
+
 /* `*offer` becomes NULL, or points to `copy`. */
 static TEE_Result take_offer(const TEE_Param *param, struct keycache_offer *copy, const struct keycache_offer **offer)
 {
+	TEE_Result res;
+
 	*offer = NULL;
 	if (!param->memref.size)
 		return TEE_SUCCESS;
 	*offer = copy;
-	return take(param, copy, sizeof(*copy));
+	res = take(param, copy, sizeof(*copy));
+	return !res && !is_offer(copy) ? TEE_ERROR_BAD_PARAMETERS : res;
 }
 
 static TEE_Result configure(TEE_Param params[TEE_NUM_PARAMS])
@@ -308,6 +318,7 @@ static TEE_Result configure(TEE_Param params[TEE_NUM_PARAMS])
 	if (config.index_bytes < INDEX_LEAST)
 		return TEE_ERROR_BAD_PARAMETERS;
 	messages_forget();
+	enrol_forget();
 	return keys_configure(&config);
 }
 
@@ -425,6 +436,7 @@ static TEE_Result trust(TEE_Param params[TEE_NUM_PARAMS])
 static TEE_Result enrol(TEE_Param params[TEE_NUM_PARAMS])
 {
 	const bool keep = params[1].value.a == KEYCACHE_KEEP;
+	const bool verify = params[1].value.a == KEYCACHE_VERIFY;
 	struct keycache_enrolment copy;
 	struct keycache_handover handover;
 	struct records records;
@@ -437,8 +449,13 @@ static TEE_Result enrol(TEE_Param params[TEE_NUM_PARAMS])
 		res = enrol_look(&copy, &id, &hands_over);
 	if (res)
 		return res;
-	if ((params[1].value.a && !keep) || params[1].value.b)
+	if ((params[1].value.a && !keep && !verify) || params[1].value.b)
 		return TEE_ERROR_BAD_PARAMETERS;
+	if (verify) {
+		params[2].memref.size = 0;
+		params[3].memref.size = 0;
+		return enrol_verify(&copy, &id);
+	}
 	res = fits(&params[2], records_due(keep));
 	other = fits(&params[3], hands_over ? sizeof(handover) : 0);
 	if (res || other)
@@ -613,6 +630,8 @@ static TEE_Result reencrypt(TEE_Param params[TEE_NUM_PARAMS])
 		res = id_make(pair.to, pair.to_length, &to);
 	if (!res && (pair.has_from > 1 || pair.has_to > 1))
 		res = TEE_ERROR_BAD_PARAMETERS;
+	if (!res && ((pair.has_from && !is_offer(&pair.from_offer)) || (pair.has_to && !is_offer(&pair.to_offer))))
+		res = TEE_ERROR_BAD_PARAMETERS;
 	/* The size is read once: what is taken is what is worked on. */
 	if (!res)
 		res = take_message(&params[1]);
@@ -634,8 +653,11 @@ static TEE_Result reencrypt(TEE_Param params[TEE_NUM_PARAMS])
 		res = may_pass(&from, &from_key, &aad, &to_key, &params[3].value.b);
 	if (!res) {
 		res = message_open(&from_key, &aad, message, bytes, plain);
-		if (!res)
+		if (!res) {
 			res = may_seal(&to, &to_key);
+			if (res)
+				params[3].value.b = KEYCACHE_OF_TO;
+		}
 		if (!res)
 			res = message_seal(&to_key, &aad, plain, bytes - KEYCACHE_EXTRA_BYTES, message);
 		if (!res)
@@ -679,9 +701,10 @@ static bool seal_for_next(struct rest *rest, uint8_t from_flags, const struct aa
 	TEE_Result res;
 
 	*result = TEE_ERROR_BAD_PARAMETERS;
-	if (!take_piece(rest, &receiver, sizeof(receiver)) || receiver.has_offer > 1)
+	if (!take_piece(rest, &receiver, sizeof(receiver)) || receiver.has_offer > 1 ||
+	    receiver.reserved[0] | receiver.reserved[1])
 		return false;
-	if (receiver.has_offer && !take_piece(rest, &offer, sizeof(offer)))
+	if (receiver.has_offer && (!take_piece(rest, &offer, sizeof(offer)) || !is_offer(&offer)))
 		return false;
 	res = id_make(receiver.id, receiver.length, &id);
 	if (!res)
@@ -721,7 +744,8 @@ static TEE_Result fan_out(TEE_Param params[TEE_NUM_PARAMS])
 
 	if (!rest.at || !take_piece(&rest, &fan, sizeof(fan)))
 		return TEE_ERROR_BAD_PARAMETERS;
-	if (fan.count > KEYCACHE_FAN_MOST || fan.has_from > 1)
+	if (fan.count > KEYCACHE_FAN_MOST || fan.has_from > 1 || fan.reserved ||
+	    (fan.has_from && !is_offer(&fan.from_offer)))
 		return TEE_ERROR_BAD_PARAMETERS;
 	if (fan.aad_size > KEYCACHE_AAD_BYTES || !take_piece(&rest, named, fan.aad_size))
 		return TEE_ERROR_BAD_PARAMETERS;
@@ -776,11 +800,11 @@ static TEE_Result seal(TEE_Param params[TEE_NUM_PARAMS])
 		res = take_offer(&params[3], &copy, &offer);
 	if (!res)
 		res = take_plain(&params[1]);
-	if (!res)
-		res = fits(&params[2], bytes + KEYCACHE_EXTRA_BYTES);
 	if (res)
 		return res;
-	res = keys_use(&id, offer, &key, &cached);
+	res = fits(&params[2], bytes + KEYCACHE_EXTRA_BYTES);
+	if (!res)
+		res = keys_use(&id, offer, &key, &cached);
 	if (!res)
 		res = may(&key, KEYCACHE_NO_SEAL);
 	if (!res)
@@ -833,6 +857,8 @@ static TEE_Result load(TEE_Param params[TEE_NUM_PARAMS])
 
 	if (!res)
 		res = take(&params[1], &offer, sizeof(offer));
+	if (!res && !is_offer(&offer))
+		res = TEE_ERROR_BAD_PARAMETERS;
 	if (res)
 		return res;
 	offer.keep = 1;

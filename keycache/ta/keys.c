@@ -745,8 +745,11 @@ TEE_Result keys_count(const struct id *id, struct key *key)
 	res = index_find(id, &place);
 	if (!res)
 		res = judge(place.bucket, store_get(place.bucket, place.slot, &old));
-	if (res)
+	if (res) {
+		/* It may have been read in part. */
+		wipe(&old, sizeof(old));
 		return res;
+	}
 	slot = old;
 	slot.counted++;
 	version = old.version;

@@ -7,6 +7,7 @@
 #define P256_BITS 256
 #define HALF (KEYCACHE_POINT_BYTES / 2)
 
+static const uint8_t mark_nonce[KEYCACHE_NONCE_BYTES] = { 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255 };
 static TEE_OperationHandle hashing;
 static TEE_OperationHandle deriving;
 static TEE_OperationHandle verifying;
@@ -159,18 +160,34 @@ TEE_Result point_verify(const uint8_t who[KEYCACHE_POINT_BYTES], const void *sta
 	return res == TEE_ERROR_SIGNATURE_INVALID ? KEYCACHE_UNTRUSTED : res;
 }
 
+static TEE_Result seal_bytes(const uint8_t with[DIGEST_BYTES], const struct gcm_frame *frame, const void *in,
+			     size_t bytes, void *out)
+{
+	TEE_Result res = gcm_set_key(&sealing, with, DIGEST_BYTES);
+
+	if (!res)
+		res = gcm_encrypt(&sealing, frame, in, bytes, out);
+	gcm_clear_key(&sealing);
+	return res;
+}
+
 TEE_Result point_seal(const uint8_t with[DIGEST_BYTES], const struct sealed_key *sealed,
 		      const uint8_t key[KEYCACHE_KEY_BYTES])
 {
 	const struct gcm_frame frame = {
 		.nonce = sealed->nonce, .tag = sealed->tag, .aad = sealed->aad, .aad_bytes = sealed->aad_bytes
 	};
-	TEE_Result res = gcm_set_key(&sealing, with, DIGEST_BYTES);
 
-	if (!res)
-		res = gcm_encrypt(&sealing, &frame, key, KEYCACHE_KEY_BYTES, sealed->bytes);
-	gcm_clear_key(&sealing);
-	return res;
+	return seal_bytes(with, &frame, key, KEYCACHE_KEY_BYTES, sealed->bytes);
+}
+
+TEE_Result point_mark(const uint8_t with[DIGEST_BYTES], const void *aad, size_t aad_bytes,
+		      uint8_t tag[KEYCACHE_TAG_BYTES])
+{
+	const struct gcm_frame frame = { .nonce = mark_nonce, .tag = tag, .aad = aad, .aad_bytes = aad_bytes };
+	uint8_t nothing = 0;
+
+	return seal_bytes(with, &frame, &nothing, 0, &nothing);
 }
 
 TEE_Result point_unseal(const uint8_t with[DIGEST_BYTES], const struct sealed_key *sealed,

@@ -41,6 +41,9 @@ TEE_Result point_verify(const uint8_t signer[KEYCACHE_POINT_BYTES], const void *
 
 TEE_Result point_seal(const uint8_t with[DIGEST_BYTES], const struct sealed_key *sealed,
 		      const uint8_t key[KEYCACHE_KEY_BYTES]);
+/* A tag of additional data alone: no key is sealed with its nonce. */
+TEE_Result point_mark(const uint8_t with[DIGEST_BYTES], const void *aad, size_t aad_bytes,
+		      uint8_t tag[KEYCACHE_TAG_BYTES]);
 /* KEYCACHE_FORGED */
 TEE_Result point_unseal(const uint8_t with[DIGEST_BYTES], const struct sealed_key *sealed,
 			uint8_t key[KEYCACHE_KEY_BYTES]);

@@ -21,7 +21,7 @@ from worldwise.lab.sandbox.limits import WITHOUT_ADDRESS_LIMIT
 from worldwise.lab.sandbox.network import Bind
 from worldwise.targets import optee_images
 
-# Three minutes of an idle core; more where others are at work, or where the root is not built yet.
+# One minute of an idle core; more where others are at work, or where the root is not built yet.
 pytestmark = [pytest.mark.lab, pytest.mark.timeout(1800)]
 
 _SANITIZED = (
@@ -58,7 +58,8 @@ def make(root: Lab, folder: Path, *words: str, beside: Sequence[Bind] = ()) -> s
     log = folder / "log"
     log.unlink(missing_ok=True)
     root.run(
-        ["make", "--directory=/keycache", f"--jobs={os.cpu_count()}", "O=/build", *words],
+        # Tests of the server mostly wait: more of them than there are processors.
+        ["make", "--directory=/keycache", f"--jobs={(os.cpu_count() or 1) + 1}", "--output-sync", "O=/build", *words],
         binds=[(paths.KEYCACHE, "/keycache", "ro"), (folder, "/build", "rw"), *beside],
         # Nothing may be written beside the sources.
         env={"PYTHONDONTWRITEBYTECODE": "1", "PYTEST_ADDOPTS": "-p no:cacheprovider"},

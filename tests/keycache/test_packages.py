@@ -126,7 +126,7 @@ def test_the_unit_keeps_what_the_server_needs(built: Path, tmp_path: Path) -> No
     dpkg_deb("--extract", package(built, "keycached"), tmp_path)
     lines = (tmp_path / "usr/lib/systemd/system/keycached.service").read_text(encoding="utf-8").splitlines()
     assert {
-        "Type=notify",
+        "Type=notify-reload",
         "DeviceAllow=/dev/tee0 rw",
         "StateDirectory=keycached",
         "RestrictAddressFamilies=AF_INET AF_INET6 AF_UNIX",

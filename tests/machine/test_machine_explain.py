@@ -193,7 +193,8 @@ def test_the_plugin_changes_no_digit(
     assert (stack.directory / RECORDS).read_bytes() == plain
     directory = tmp_path / "count"
     directory.mkdir()
-    watcher.emulator.run(machine, EMULATED[wanted.target].program(wanted), directory, plugin=watcher.count_plugin())
+    counting = watcher.count_plugin(wanted, machine)
+    watcher.emulator.run(machine, EMULATED[wanted.target].program(wanted), directory, plugin=counting)
     assert (directory / RECORDS).read_bytes() == plain
     counted = read_trace(directory / TRACE)
     assert counted.start.mode == "count"
@@ -280,8 +281,8 @@ def test_a_wrong_argument_is_told(
     arguments: dict[str, str], said: str, watcher: Watcher, machine: Machine, tmp_path: Path
 ) -> None:
     """If this fails, the plugin does something else than it was told to."""
-    plugin = dataclasses.replace(watcher.count_plugin(), arguments=arguments)
     wanted = case("optee/empty-invoke")
+    plugin = dataclasses.replace(watcher.count_plugin(wanted, machine), arguments=arguments)
     with pytest.raises(WorldwiseError, match=r"QEMU did not start") as caught:
         watcher.emulator.run(machine, EMULATED["optee"].program(wanted), tmp_path, plugin=plugin)
     assert said in caught.value.details

@@ -10,7 +10,6 @@ from typing import cast
 import pytest
 
 import model_programs
-from worldwise.base import paths
 from worldwise.base.errors import WorldwiseError
 from worldwise.explain import dependence as judged
 from worldwise.libraries import curves
@@ -36,7 +35,8 @@ Compare = Callable[[str, str], Compared]
 def compare(tmp_path_factory: pytest.TempPathFactory, request: pytest.FixtureRequest) -> Compare:
     """Compares a call with the reference; both as lines of tests/secrets_driver.c with functions before them."""
     directory = tmp_path_factory.mktemp("secrets")
-    program = model_programs.build("secrets_driver", directory, request, paths.PLUGIN / "secrets")
+    parts = ("map.c", "stream.c", "compare.c", "partings.c")
+    program = model_programs.build("secrets_driver", directory, request, *(f"secrets/{part}" for part in parts))
 
     def run(reference: str, other: str) -> Compared:
         text = f"{FUNCTIONS}a\n{reference}b\n{other}"

@@ -13,12 +13,15 @@ import machines
 import spread
 
 DEMO = "tests/machine/test_keycache_demo.py::"
+MQTT = "tests/machine/test_keycache_mqtt.py::"
 EXPLAIN = "tests/machine/test_machine_explain.py::"
 
 
 def test_what_shares_a_costly_fixture_stays_together() -> None:
     assert spread.unit_of(DEMO + "test_redis_cli_sets_and_uses_a_key") == spread.unit_of(DEMO + "test_x")
     assert spread.unit_of(DEMO + "test_a_command_has_the_server") != spread.unit_of(DEMO + "test_x")
+    assert spread.unit_of(MQTT + "test_what_is_printed_can_be_typed") == spread.unit_of(MQTT + "test_x")
+    assert spread.unit_of(MQTT + "test_a_message_goes_to_all_by_one_call") != spread.unit_of(MQTT + "test_x")
     case = "[optee/sha256,size=64KiB,chunk=16KiB]"
     assert spread.unit_of(f"{EXPLAIN}test_one{case}") == spread.unit_of(f"{EXPLAIN}test_two{case}")
     assert spread.unit_of(f"{EXPLAIN}test_one{case}") != spread.unit_of(f"{EXPLAIN}test_one[linux/attestdiv]")

@@ -27,13 +27,15 @@ KEYS = {name: f"{name:.<32}".encode() for name in NAMES if name not in ("keyless
 QUIET_SECONDS = 0.5
 
 
-def environment() -> dict[str, str]:
+def environment(folder: Path) -> dict[str, str]:
     """The broker's. A plugin that was compiled with a sanitizer needs its library loaded first."""
+    counting = {"LD_PRELOAD": str(BUILD / "names.so"), "NAMES_FILE": str(folder / "names")}
     if not os.environ.get("KEYCACHE_SANITIZED"):
-        return dict(os.environ)
+        return os.environ | counting
     words = ["gcc", "-print-file-name=libasan.so"]
     library = subprocess.run(words, check=True, capture_output=True, text=True).stdout.strip()
-    return os.environ | {"LD_PRELOAD": library, "ASAN_OPTIONS": "detect_leaks=0:abort_on_error=1"}
+    counting["LD_PRELOAD"] = f"{library}:{counting['LD_PRELOAD']}"
+    return os.environ | counting | {"ASAN_OPTIONS": "detect_leaks=0:abort_on_error=1"}
 
 
 class Peer:
@@ -187,14 +189,20 @@ class Stack:
     def start_broker(self) -> None:
         with (self.folder / "broker.log").open("ab") as log:
             words = [str(MOSQUITTO / "mosquitto"), "-c", str(self.folder / "mosquitto.conf")]
-            self.broker = subprocess.Popen(words, stdout=log, stderr=log, env=environment())
+            self.broker = subprocess.Popen(words, stdout=log, stderr=log, env=environment(self.folder))
         until(self._listens)
 
     def run_broker(self, configuration: Path) -> tuple[int, str]:
         """One that ends by itself: its exit status and what it said."""
         words = [str(MOSQUITTO / "mosquitto"), "-c", str(configuration)]
-        result = subprocess.run(words, capture_output=True, text=True, env=environment(), timeout=WAIT_SECONDS)
+        result = subprocess.run(
+            words, capture_output=True, text=True, env=environment(configuration.parent), timeout=WAIT_SECONDS
+        )
         return result.returncode, result.stdout + result.stderr
+
+    def names_read(self) -> int:
+        """How often the plugin has read the name of a certificate."""
+        return int((self.folder / "names").read_text())
 
     def raw(self, context: ssl.SSLContext) -> ssl.SSLSocket:
         """A connection to the broker without a client."""

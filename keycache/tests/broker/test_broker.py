@@ -37,6 +37,19 @@ def test_eight_receivers_get_eight_ciphertexts(stack: Stack) -> None:
         assert all(subscriber.gets_nothing() for subscriber in subscribers[:1])
 
 
+def test_a_certificate_is_read_once_for_a_message(stack: Stack) -> None:
+    """The sender's, and each receiver's: whether it may have the message, and whose key seals it, is one question."""
+    with contextlib.ExitStack() as peers:
+        alice = peers.enter_context(Peer(stack, "alice"))
+        subscribers = [peers.enter_context(Peer(stack, name)) for name in SUBSCRIBERS]
+        for subscriber in subscribers:
+            subscriber.subscribe("once")
+        before = stack.names_read()
+        alice.publish("once", TEXT)
+        assert {subscriber.text() for subscriber in subscribers} == {TEXT}
+        assert stack.names_read() - before == 1 + len(SUBSCRIBERS)
+
+
 @pytest.mark.parametrize("version", [4, 5])
 def test_every_quality_of_service(stack: Stack, version: int) -> None:
     with Peer(stack, "alice", version=version) as alice, Peer(stack, "bob", version=version) as bob:

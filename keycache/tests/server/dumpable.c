@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Preloaded, it leaves a server's memory readable for a test that looks for keys in it; and the file DIR.nomemory, DIR being
- * KEYCACHE_NATIVE_DIR, lets one allocation of a connection's size fail, DIR.nofsync one fsync() of a folder. The wall's clock is
+ * KEYCACHE_NATIVE_DIR, lets one allocation of a connection's size fail, DIR.nofsync one fsync() of a folder, DIR.nosync one fdatasync(). The wall's clock is
  * so many seconds ahead as DIR.clock says.
  */
 #define _DEFAULT_SOURCE
@@ -47,6 +47,15 @@ int fsync(int file)
 		return -1;
 	}
 	return (int)syscall(SYS_fsync, file);
+}
+
+int fdatasync(int file)
+{
+	if (asked_to_fail("nosync")) {
+		errno = EIO;
+		return -1;
+	}
+	return (int)syscall(SYS_fdatasync, file);
 }
 
 int clock_gettime(clockid_t clock, struct timespec *now)

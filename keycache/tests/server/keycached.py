@@ -132,6 +132,10 @@ class Server:
     options: tuple[str, ...] = ()
     environment: dict[str, str] = field(default_factory=dict)
     has_shadow: bool = True
+    # What was connected to it since its start.
+    clients: list[Client] = field(default_factory=list)
+    # What it tells systemd.
+    told: socket.socket | None = None
 
     def command(self, *options: str) -> list[str]:
         return [
@@ -145,7 +149,12 @@ class Server:
 
     def start(self, *options: str) -> "Server":
         self.options = options or self.options
-        environment = os.environ | {"KEYCACHE_NATIVE_DIR": f"{self.folder}/tee"} | self.environment
+        self.told = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+        self.told.settimeout(WAIT_SECONDS)
+        # The kernel chooses a name.
+        self.told.bind("")
+        own = {"KEYCACHE_NATIVE_DIR": f"{self.folder}/tee", "NOTIFY_SOCKET": f"@{self.told.getsockname()[1:].decode()}"}
+        environment = os.environ | own | self.environment
         self.process = subprocess.Popen(
             self.command(*self.options), env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
         )
@@ -156,7 +165,11 @@ class Server:
         return self
 
     def end(self, number: int = signal.SIGTERM) -> tuple[int, str]:
+        """Its exit status and what it said, after this signal if it runs. Its clients leave first."""
         assert self.process and self.process.stderr
+        for client in self.clients:
+            client.socket.close()
+        self.clients.clear()
         if self.process.poll() is None:
             self.process.send_signal(number)
         text = self.process.stderr.read()
@@ -164,6 +177,8 @@ class Server:
         if self.process.stdout:
             self.process.stdout.close()
         self.process.stderr.close()
+        if self.told:
+            self.told.close()
         self.process = None
         return code, text
 
@@ -180,11 +195,15 @@ class Server:
     def connect(self, name: str | None = "admin", context: ssl.SSLContext | None = None) -> Client:
         sock = socket.create_connection(("127.0.0.1", self.port), WAIT_SECONDS)
         sock.settimeout(WAIT_SECONDS)
+        # Or the end of a long request waits for the server's word that the rest has come.
+        sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         try:
-            return Client((context or self.context(name)).wrap_socket(sock, server_hostname="localhost"))
+            client = Client((context or self.context(name)).wrap_socket(sock, server_hostname="localhost"))
         except (ConnectionError, ssl.SSLError) as error:
             sock.close()
             raise Closed(str(error)) from error
+        self.clients.append(client)
+        return client
 
     def info(self) -> dict[str, str]:
         with self.connect() as client:
@@ -204,10 +223,12 @@ class Server:
         self.ca = folder
 
     def reload(self) -> None:
-        """As `systemctl reload` does: certificates, revocation lists and the access list are read again."""
-        assert self.process
+        """As `systemctl reload` does: certificates, revocation lists and the access list have been read again."""
+        assert self.process and self.told
         self.process.send_signal(signal.SIGHUP)
-        time.sleep(0.5)
+        while not self.told.recv(100).startswith(b"RELOADING=1\n"):
+            pass
+        assert self.told.recv(100) == b"READY=1"
 
     def panic(self) -> None:
         (self.folder / "tee.die").touch()

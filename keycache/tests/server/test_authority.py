@@ -3,6 +3,7 @@
 
 import json
 import os
+import resource
 import subprocess
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -82,7 +83,7 @@ def test_two_who_do_not_know_each_other(server: Server, tmp_path: Path) -> None:
     desk.done("authority", "office", "init")
     assert (tmp_path / "office").stat().st_mode & 0o777 == 0o700
     assert all(path.stat().st_mode & 0o777 == 0o600 for path in (tmp_path / "office").iterdir())
-    assert "File exists" in desk.fails("authority", "office", "init")
+    assert "has an authority already: name another folder" in desk.fails("authority", "office", "init")
     assert "knows no such device" in desk.fails("authority", "office", "enrol", "alice", "--random")
     # Who pairs says what he compared.
     assert "--fingerprint HEX, or --yes" in desk.fails("authority", "office", "pair")
@@ -257,6 +258,60 @@ def test_a_key_that_is_handed_over(desk: Desk, server: Server) -> None:
     assert b"bytes:16\n" in desk.done("keyinfo", "carol")
 
 
+def test_nothing_stays_of_a_previous_key_that_goes_at_once(desk: Desk, server: Server) -> None:
+    enrol = ("authority", "office", "enrol", "alice", "--random")
+    desk.done(*enrol)
+    records = int(server.info()["shadow_records"])
+    desk.done(*enrol, "--keep", "1000")
+    now = server.info()
+    assert (int(now["shadow_records"]), now["forgetting_keys"]) == (records + 1, "1")
+    desk.done(*enrol, "--at-once")
+    now = server.info()
+    assert (int(now["shadow_records"]), now["forgetting_keys"]) == (records, "0")
+
+
+def test_a_statement_is_good_before_a_deadline_is_set(desk: Desk, server: Server) -> None:
+    """Should the server end in between, nothing is left of a statement that nobody signed."""
+    desk.done("authority", "office", "enrol", "alice", "--random", "--statement", "one")
+    good = (desk.folder / "one").read_bytes()
+    forged = good[:250] + bytes([good[250] ^ 1]) + good[251:]
+    journal = server.folder / "shadow" / "deadlines.log"
+    before = journal.read_bytes()
+    with server.connect() as admin:
+        for words in (["EX", "1000"], ["KEEP", "1000"], ["EX", "1000", "KEEP", "1000"]):
+            assert code(admin.ask("ENROL", forged, *words)) == "UNTRUSTED"
+        assert journal.read_bytes() == before
+        assert admin.ask("ENROL", good, "EX", "1000") == "OK"
+        assert admin.ask("TTL", "alice") == 1000
+        # Nor of one that was good once.
+        before = journal.read_bytes()
+        assert code(admin.ask("ENROL", good, "EX", "10", "KEEP", "10")) == "OLD"
+        assert journal.read_bytes() == before
+
+
+def test_an_authority_that_was_not_finished(desk: Desk) -> None:
+    """What an `init` could not finish it takes away; of what it finds half made it says what to do."""
+    result = subprocess.run(
+        [TOOL, "authority", "late", "init"],
+        cwd=desk.folder,
+        capture_output=True,
+        # A write that is too long is an error then, and not the end.
+        restore_signals=False,
+        preexec_fn=lambda: resource.setrlimit(
+            resource.RLIMIT_FSIZE, (200, resource.getrlimit(resource.RLIMIT_FSIZE)[1])
+        ),
+    )
+    assert result.returncode and list((desk.folder / "late").iterdir()) == []
+    desk.done("authority", "late", "init")
+    whole = {path.name: path.read_bytes() for path in (desk.folder / "late").iterdir()}
+    assert "has an authority already: name another folder" in desk.fails("authority", "late", "init")
+    for name in sorted(whole):
+        (desk.folder / "late" / name).unlink()
+        assert "is half an authority" in desk.fails("authority", "late", "init")
+        (desk.folder / "late" / name).write_bytes(whole[name])
+    assert {path.name: path.read_bytes() for path in (desk.folder / "late").iterdir()} == whole
+
+
 def test_an_authority_with_a_passphrase(desk: Desk) -> None:
     (desk.folder / "secret").write_text(SECRET)
     (desk.folder / "other").write_text("wrong\n")
@@ -320,7 +375,7 @@ def test_a_backup_is_restored_on_another_device(desk: Desk, server: Server, anot
     # A part that is missing, another authority's, somebody else's making.
     for name, bad in (
         ("end", saved[:-128]),
-        ("beginning", saved[112 + 128 * int.from_bytes(saved[4:8], "little") :]),
+        ("beginning", b"".join(parts_of(saved)[1:])),
         ("bit", saved[:-1] + bytes([saved[-1] ^ 1])),
         ("more", saved + saved),
         ("nothing", b""),
@@ -332,6 +387,65 @@ def test_a_backup_is_restored_on_another_device(desk: Desk, server: Server, anot
     desk.done("authority", "stranger", "init")
     (desk.folder / "stranger" / "device.device").write_bytes((desk.folder / "office" / "device.device").read_bytes())
     assert "does not open" in desk.fails("authority", "stranger", "restore", "saved", server=another)
+
+
+# Of a part's beginning (struct keycache_backup), and of a key in it (struct keycache_saved).
+PART, SAVED = 144, 128
+
+
+def parts_of(saved: bytes) -> list[bytes]:
+    parts = []
+    while saved:
+        size = PART + SAVED * int.from_bytes(saved[8:12], "little")
+        parts.append(saved[:size])
+        saved = saved[size:]
+    return parts
+
+
+def as_end(part: bytes) -> bytes:
+    """The same part, which says that nothing follows."""
+    return part[:1] + b"\1" + part[2:]
+
+
+def test_a_backup_is_whole_and_of_one_piece(desk: Desk, server: Server, another: Server) -> None:
+    """Of its parts most have no key: these, too, are none of another backup, none left out, and none made up."""
+    desk.done("authority", "office", "pair", "--yes", "--device", "spare", server=another)
+    desk.done("authority", "office", "enrol", "dora", "--random")
+    desk.done("backup", "--out", "first")
+    desk.done("authority", "office", "enrol", "dora", "--random")
+    desk.done("backup", "--out", "second")
+    desk.done("backup", "--out", "others", server=another)
+    first, second, others = (parts_of((desk.folder / name).read_bytes()) for name in ("first", "second", "others"))
+    empty = [number for number, part in enumerate(first[:-1]) if len(part) == PART]
+    assert len(first) == len(second) and len(empty) > 1
+    (full,) = (number for number, part in enumerate(first) if len(part) > PART)
+    at = empty[0]
+    desk.done("authority", "office", "restore", "second")
+    taken = []
+    for name, parts in (
+        ("older key", [*second[:full], first[full], *second[full + 1 :]]),
+        ("older part", [*second[:at], first[at], *second[at + 1 :]]),
+        ("another device's part", [*second[:at], others[at], *second[at + 1 :]]),
+        ("early end", [*second[:at], as_end(second[at])]),
+        ("part twice", [*second[: at + 1], *second[at:]]),
+        ("part missing", [*second[:at], *second[at + 1 :]]),
+        ("other order", [*second[:at], second[at + 1], second[at], *second[at + 2 :]]),
+        ("end missing", second[:-1]),
+        ("two ends", [*second, second[-1]]),
+        ("made up", [*second[:at], second[at][: PART - 16] + bytes(16), *second[at + 1 :]]),
+    ):
+        (desk.folder / "bad").write_bytes(b"".join(parts))
+        got, _, problem = desk("authority", "office", "restore", "bad", "--device", "spare", server=another)
+        if not got or "keycache: the backup: " not in problem:
+            taken.append(name)
+    assert taken == []
+    # Who begins another backup ends the one that goes on.
+    with server.connect() as admin:
+        cursor, _ = admin.ask("BACKUP", "0")  # type: ignore[misc]
+        other, _ = admin.ask("BACKUP", "0")  # type: ignore[misc]
+        assert cursor == other != b"0"
+        admin.ask("BACKUP", cursor)
+        assert "begin with 0" in str(admin.ask("BACKUP", cursor))
 
 
 WRONG: list[tuple[list[str], str]] = [

@@ -413,3 +413,26 @@ if not SANITIZED:
         server.restart("--allow-get")
         with server.connect() as again:
             assert again.ask("TTL", "bob") != -1
+
+    def test_a_deadline_that_was_refused_does_not_come_back(server: Server) -> None:
+        """The disk has taken it and said that it did not; then it takes nothing, and the server is killed."""
+        server.environment = {"LD_PRELOAD": str(BUILD / "dumpable.so")}
+        server.restart("--allow-get")
+        for full in (False, True):
+            with server.connect() as admin:
+                (server.folder / "tee.nosync").touch()
+                assert str(admin.ask("EXPIRE", "alice", "1000")).startswith("ERR the disk does not take the deadline")
+                assert not (server.folder / "tee.nosync").exists()
+                assert server.process
+                if full:
+                    limit_file_size(server.process.pid, 10)
+                    assert str(admin.ask("EXPIRE", "bob", "1000")).startswith("ERR the disk does not take the")
+                    limit_file_size(server.process.pid, None)
+                    assert admin.ask("EXPIRE", "carol", "1000") == 1
+            server.end(signal.SIGKILL)
+            server.start()
+            with server.connect() as again:
+                assert (again.ask("TTL", "alice"), again.ask("TTL", "bob")) == (-1, -1)
+                assert (int(str(again.ask("TTL", "carol"))) > 900) == full
+        server.environment = {}
+        server.restart()

@@ -6,7 +6,7 @@ import time
 from pathlib import Path
 
 import pytest
-from keycached import ALICE, BOB, BUILD, Client, Closed, Refused, Server, encoded
+from keycached import ALICE, BOB, BUILD, WAIT_SECONDS, Client, Closed, Refused, Server, encoded
 
 IDLE_CLIENTS = 1000
 # How many clients send a record that does not open, in one test. 10,000 take a minute or two.
@@ -269,6 +269,12 @@ def test_systemd_is_told(server: Server, tmp_path: Path, abstract: bool) -> None
         server.environment = {"NOTIFY_SOCKET": name}
         server.restart()
         assert told.recv(100) == b"READY=1"
+        assert server.process
+        before = time.monotonic_ns() // 1000
+        server.process.send_signal(signal.SIGHUP)
+        reloading, _, when = told.recv(100).partition(b"\nMONOTONIC_USEC=")
+        assert reloading == b"RELOADING=1" and before <= int(when) <= time.monotonic_ns() // 1000
+        assert told.recv(100) == b"READY=1"
         assert server.end()[0] == 0
         assert told.recv(100) == b"STOPPING=1"
     server.environment = {}
@@ -286,8 +292,9 @@ def test_sigterm_lets_replies_out(server: Server) -> None:
             got += more
         # Whole replies, to what was read before it ended.
         assert len(got) % len(sealed) == 0
-    code, text = server.end()
-    assert code == 0 and "ends" in text
+        # Nor does it wait for clients that do not leave.
+        assert server.process.wait(WAIT_SECONDS) == 0
+    assert "ends" in server.end()[1]
 
 
 def test_the_ta_panics(server: Server) -> None:

@@ -329,6 +329,20 @@ def test_a_previous_key_outlives_a_restart(server: Server, alice: Client, admin:
     assert int(info["slow_reads"]) <= (0 if shadow == "kept" else 2)
 
 
+def test_a_forged_message_is_one_whatever_the_previous_key_is_for(
+    server: Server, broker: Client, admin: Client
+) -> None:
+    """That this one is not for it says nothing of the message."""
+    assert admin.ask("SET", "alice", OTHER, "USE", "seal") == "OK"
+    assert admin.ask("SET", "alice", ALICE, "KEEP", "1000") == "OK"
+    with server.connect("alice") as alice:
+        forged = message_of(alice.ask("SEAL", "alice", PLAIN))
+        forged[1] = forged[1][:-1] + bytes([forged[1][-1] ^ 1])
+        assert code(alice.ask("OPEN", "alice", *forged)) == "BADTAG"
+        assert code(broker.ask("REENCRYPT", "alice", "bob", *forged)) == "BADTAG"
+        assert code(broker.ask("RELAY", "alice", *forged, "", "bob")) == "BADTAG"
+
+
 def test_a_previous_key_is_forgotten_at_its_time(server: Server, alice: Client, admin: Client) -> None:
     old = message_of(alice.ask("SEAL", "alice", PLAIN))
     assert admin.ask("SET", "alice", OTHER, "KEEP", "1000") == "OK"

@@ -284,15 +284,15 @@ def test_what_comes_behind_is_ignored(port: int) -> None:
 
 def test_silent_ones_hold_up_nobody_for_long(server: Server, port: int) -> None:
     """More than it takes at a time, silent or cut off: the next one waits some seconds, others' requests not at all."""
-    silent = [socket.create_connection(("127.0.0.1", port), WAIT_SECONDS) for _ in range(30)]
+    silent = [socket.create_connection(("127.0.0.1", port), WAIT_SECONDS) for _ in range(22)]
     silent[0].sendall(GET[:20])
     with server.connect("alice") as alice:
         assert alice.ask("GET", "alice") == ALICE
-    for one in silent[20:]:
+    for one in silent[12:]:
         one.close()
     scrape(port)
     assert silent[0].recv(1) == b""
-    for one in silent[:20]:
+    for one in silent[:12]:
         one.close()
     scrape(port)
 

@@ -103,8 +103,8 @@ static void seal_key(const uint8_t with[32], const uint8_t nonce[12], const void
 	EVP_CIPHER_CTX_free(cipher);
 }
 
-static bool open_key(const uint8_t with[32], const uint8_t nonce[12], const void *aad, size_t aad_bytes,
-		     const uint8_t sealed[32], const uint8_t tag[16], uint8_t key[32])
+static bool open_bytes(const uint8_t with[32], const uint8_t nonce[12], const void *aad, size_t aad_bytes,
+		       const uint8_t *sealed, size_t size, const uint8_t tag[16], uint8_t *text)
 {
 	EVP_CIPHER_CTX *cipher = EVP_CIPHER_CTX_new();
 	uint8_t copy[16];
@@ -115,11 +115,17 @@ static bool open_key(const uint8_t with[32], const uint8_t nonce[12], const void
 	memcpy(copy, tag, sizeof(copy));
 	must(EVP_DecryptInit_ex(cipher, EVP_aes_256_gcm(), NULL, with, nonce) == 1 &&
 	     EVP_DecryptUpdate(cipher, NULL, &written, aad, (int)aad_bytes) == 1 &&
-	     EVP_DecryptUpdate(cipher, key, &written, sealed, 32) == 1 &&
+	     (!size || EVP_DecryptUpdate(cipher, text, &written, sealed, (int)size) == 1) &&
 	     EVP_CIPHER_CTX_ctrl(cipher, EVP_CTRL_AEAD_SET_TAG, 16, copy) == 1);
 	good = EVP_DecryptFinal_ex(cipher, rest, &written) == 1;
 	EVP_CIPHER_CTX_free(cipher);
 	return good;
+}
+
+static bool open_key(const uint8_t with[32], const uint8_t nonce[12], const void *aad, size_t aad_bytes,
+		     const uint8_t sealed[32], const uint8_t tag[16], uint8_t key[32])
+{
+	return open_bytes(with, nonce, aad, aad_bytes, sealed, 32, tag, key);
 }
 
 static void sign(EVP_PKEY *signer, const void *statement, size_t bytes, uint8_t signature[64])
@@ -297,21 +303,39 @@ bool authority_unwraps(EVP_PKEY *own, const struct keycache_enrolment *enrolment
 	return open_key(with, enrolment->nonce, enrolment, before, enrolment->sealed, enrolment->tag, key);
 }
 
+#define PART_BYTES offsetof(struct keycache_backup, tag)
+
+static void agree_on_part(const struct authority *authority, const struct keycache_backup *backup, uint8_t with[32])
+{
+	uint8_t z[2 * Z_BYTES];
+
+	agree(authority->backup, backup->point, z);
+	/* That the TA itself made it. */
+	agree(authority->backup, authority->ta, z + Z_BYTES);
+	derive(z, sizeof(z), backup, PART_BYTES, with);
+}
+
+bool authority_knows(const struct authority *authority, const struct keycache_backup *backup)
+{
+	uint8_t nonce[KEYCACHE_NONCE_BYTES];
+	uint8_t with[32];
+
+	agree_on_part(authority, backup, with);
+	memset(nonce, 255, sizeof(nonce));
+	return open_bytes(with, nonce, backup, PART_BYTES, NULL, 0, backup->tag, NULL);
+}
+
 bool authority_opens(const struct authority *authority, const struct keycache_backup *backup,
 		     const struct keycache_saved *saved, uint8_t key[KEYCACHE_KEY_BYTES])
 {
 	const size_t before = offsetof(struct keycache_saved, sealed);
 	uint8_t aad[sizeof(*backup) + sizeof(*saved)];
 	uint8_t nonce[KEYCACHE_NONCE_BYTES] = { 0 };
-	uint8_t z[2 * Z_BYTES];
 	uint8_t with[32];
 
-	agree(authority->backup, backup->point, z);
-	/* That the TA itself made it. */
-	agree(authority->backup, authority->ta, z + Z_BYTES);
-	derive(z, sizeof(z), backup, sizeof(*backup), with);
-	memcpy(aad, backup, sizeof(*backup));
-	memcpy(aad + sizeof(*backup), saved, before);
+	agree_on_part(authority, backup, with);
+	memcpy(aad, backup, PART_BYTES);
+	memcpy(aad + PART_BYTES, saved, before);
 	memcpy(nonce, &saved->number, sizeof(saved->number));
-	return open_key(with, nonce, aad, sizeof(*backup) + before, saved->sealed, saved->tag, key);
+	return open_key(with, nonce, aad, PART_BYTES + before, saved->sealed, saved->tag, key);
 }

@@ -41,6 +41,8 @@ void client_is_given(EVP_PKEY *own, EVP_PKEY *client, const struct keycache_enro
 		     struct keycache_handover *handover);
 /* Opens a wrapped key as the TA does, with a pair that is not its own. */
 bool authority_unwraps(EVP_PKEY *own, const struct keycache_enrolment *enrolment, uint8_t key[KEYCACHE_KEY_BYTES]);
+/* Whether the device has made this part of a backup, with keys or without. */
+bool authority_knows(const struct authority *authority, const struct keycache_backup *backup);
 bool authority_opens(const struct authority *authority, const struct keycache_backup *backup,
 		     const struct keycache_saved *saved, uint8_t key[KEYCACHE_KEY_BYTES]);
 

@@ -82,6 +82,9 @@ static struct keycache_pair pair;
 static struct keycache_pair no_from;
 static struct keycache_pair long_to;
 static struct keycache_pair odd_flag;
+static struct keycache_offer odd_offer;
+static struct keycache_pair odd_from;
+static struct keycache_pair odd_to;
 
 #define M(memory, bytes)                                                                                               \
 	{                                                                                                              \
@@ -183,6 +186,14 @@ static const struct wrong wrong_calls[] = {
 	  KEYCACHE_REENCRYPT,
 	  { M(&odd_flag, sizeof(pair)), M(big, 40), M(out, 99) },
 	  TEE_ERROR_BAD_PARAMETERS },
+	{ "sender's offer, reserved",
+	  KEYCACHE_REENCRYPT,
+	  { M(&odd_from, sizeof(pair)), M(big, 40), M(out, 99) },
+	  TEE_ERROR_BAD_PARAMETERS },
+	{ "receiver's offer, reserved",
+	  KEYCACHE_REENCRYPT,
+	  { M(&odd_to, sizeof(pair)), M(big, 40), M(out, 99) },
+	  TEE_ERROR_BAD_PARAMETERS },
 	{ "message of 27",
 	  KEYCACHE_REENCRYPT,
 	  { M(&pair, sizeof(pair)), M(big, 27), M(out, 99) },
@@ -207,6 +218,10 @@ static const struct wrong wrong_calls[] = {
 	{ "output short", KEYCACHE_SEAL, { ID, M(big, 5), M(out, 32), M(NULL, 0) }, TEE_ERROR_SHORT_BUFFER },
 	{ "output NULL", KEYCACHE_SEAL, { ID, M(big, 5), M(NULL, 33), M(NULL, 0) }, TEE_ERROR_SHORT_BUFFER },
 	{ "offer of 1", KEYCACHE_SEAL, { ID, M(big, 5), M(out, 99), M(big, 1) }, TEE_ERROR_BAD_PARAMETERS },
+	{ "offer, reserved",
+	  KEYCACHE_SEAL,
+	  { ID, M(big, 5), M(out, 99), M(&odd_offer, sizeof(offer)) },
+	  TEE_ERROR_BAD_PARAMETERS },
 	{ "message of 27", KEYCACHE_OPEN, { ID, M(big, 27), M(out, 99), M(NULL, 0) }, TEE_ERROR_BAD_PARAMETERS },
 	{ "message long",
 	  KEYCACHE_OPEN,
@@ -216,6 +231,7 @@ static const struct wrong wrong_calls[] = {
 	{ "bad tag", KEYCACHE_OPEN, { ID, M(big, 40), M(out, 12), M(NULL, 0) }, KEYCACHE_BAD_TAG },
 	{ "no offer", KEYCACHE_LOAD, { ID, M(NULL, 0) }, TEE_ERROR_BAD_PARAMETERS },
 	{ "offer long", KEYCACHE_LOAD, { ID, M(big, sizeof(offer) + 1) }, TEE_ERROR_BAD_PARAMETERS },
+	{ "offer, reserved", KEYCACHE_LOAD, { ID, M(&odd_offer, sizeof(offer)) }, TEE_ERROR_BAD_PARAMETERS },
 	{ "not a record", KEYCACHE_LOAD, { M("van", 3), M(big, sizeof(offer)) }, KEYCACHE_FORGED },
 	{ "stats short", KEYCACHE_STATS, { M(out, sizeof(struct keycache_stats) - 1) }, TEE_ERROR_SHORT_BUFFER },
 	{ "stats NULL", KEYCACHE_STATS, { M(NULL, 999) }, TEE_ERROR_SHORT_BUFFER },
@@ -251,7 +267,7 @@ static const struct wrong wrong_calls[] = {
 	  TEE_ERROR_BAD_PARAMETERS },
 	{ "no authority", KEYCACHE_BACKUP, { V(0, 0), M(out, 999) }, KEYCACHE_UNTRUSTED },
 	{ "b of backup", KEYCACHE_BACKUP, { V(0, 1), M(out, 999) }, TEE_ERROR_BAD_PARAMETERS },
-	{ "backup short", KEYCACHE_BACKUP, { V(0, 0), M(out, 239) }, TEE_ERROR_SHORT_BUFFER },
+	{ "backup short", KEYCACHE_BACKUP, { V(0, 0), M(out, 271) }, TEE_ERROR_SHORT_BUFFER },
 	{ "backup NULL", KEYCACHE_BACKUP, { V(0, 0), M(NULL, 999) }, TEE_ERROR_SHORT_BUFFER },
 };
 
@@ -305,6 +321,13 @@ void test_wrong_calls(void)
 	long_to.to_length = KEYCACHE_ID_BYTES + 1;
 	odd_flag = pair;
 	odd_flag.has_to = 2;
+	odd_offer.reserved[0] = 1;
+	odd_from = pair;
+	odd_from.has_from = 1;
+	odd_from.from_offer.reserved[1] = 1;
+	odd_to = pair;
+	odd_to.has_to = 1;
+	odd_to.to_offer = odd_offer;
 
 	CHECK(!shim_start(folder()));
 	for (command = KEYCACHE_CONFIGURE + 1; command < COMMANDS; command++)

@@ -33,9 +33,18 @@ static TEE_Result enrol_number(const char *id, unsigned int number, uint8_t flag
 	return authority_enrol(&authority, id, number, flags, serial, 0);
 }
 
+/* Whether it would be taken is said before, and nothing done: what a statement does not decide is the key in it, and the storage. */
 static TEE_Result enrol_it(const struct keycache_enrolment *enrolment)
 {
-	return enrol(enrolment, 0, records, &count, &handover, &handed);
+	const unsigned int writes = shim_counts.writes;
+	TEE_Result verified = enrol(enrolment, KEYCACHE_VERIFY, records, &count, &handover, &handed);
+	TEE_Result res;
+
+	EXPECT(shim_counts.writes, writes);
+	CHECK(!count && !handed);
+	res = enrol(enrolment, 0, records, &count, &handover, &handed);
+	CHECK(verified == res || (!verified && (res == KEYCACHE_FORGED || res == TEE_ERROR_STORAGE_NO_SPACE)));
+	return res;
 }
 
 void test_curve(void)
@@ -95,7 +104,7 @@ void test_trust(void)
 	struct keycache_trust first;
 	struct keycache_trust statement;
 	uint32_t position = 0;
-	uint8_t room[256];
+	uint8_t room[sizeof(struct keycache_backup) + sizeof(struct keycache_saved)];
 	size_t bytes = sizeof(room);
 
 	start(KEYCACHE_REE, KEYCACHE_POLICY_LRU, 4, 0);
@@ -620,19 +629,27 @@ void test_backup(void)
 	EXPECT(authority_enrol(&authority, name(10), 1000, 0, 5000, KEYCACHE_KEEP), TEE_SUCCESS);
 	EXPECT(set_as(name(2), 2, KEYCACHE_RELAXED, 0, records, &count), TEE_SUCCESS);
 	for (s = 0; s < sizeof(sizes) / sizeof(sizes[0]); s++) {
+		uint8_t which[KEYCACHE_NUMBER_BYTES] = { 0 };
 		uint32_t position = 0;
-		uint32_t next = 0;
+		uint32_t parts = 0;
 
 		memset(seen, 0, sizeof(seen));
 		do {
 			size_t bytes = sizes[s];
+			uint32_t elsewhere = position + 1;
 
+			EXPECT(backup(&elsewhere, room, &bytes), TEE_ERROR_BAD_STATE);
+			bytes = sizes[s];
 			EXPECT(backup(&position, room, &bytes), TEE_SUCCESS);
 			CHECK(bytes == sizeof(*part) + part->count * sizeof(*saved));
-			EXPECT(part->format, KEYCACHE_STATEMENT_FORMAT);
-			EXPECT(part->first, next);
-			EXPECT(part->next, position);
-			next = position;
+			EXPECT(part->format, KEYCACHE_BACKUP_FORMAT);
+			EXPECT(part->last, !position);
+			EXPECT(part->part, parts);
+			/* One of its own for each backup. */
+			CHECK(!memcmp(part->number, which, sizeof(which)) == !!parts);
+			memcpy(which, part->number, sizeof(which));
+			parts++;
+			CHECK(authority_knows(&authority, part));
 			for (i = 0; i < part->count; i++) {
 				bool before = saved[i].id_length & KEYCACHE_PREVIOUS;
 				unsigned int number = (unsigned int)atoi((const char *)saved[i].id + 7);
@@ -648,23 +665,46 @@ void test_backup(void)
 				EXPECT(!(saved[i].flags & KEYCACHE_ENROLLED), number % 10 != 0);
 				CHECK(!memmem(room, bytes, due, 32));
 			}
-			if (!part->count || s)
+			if (s)
 				continue;
 			/* Nobody else opens it; nor was it made by anybody else; nor is anything of it changed. */
-			CHECK(!authority_opens(&stranger, part, &saved[0], key));
 			forger = authority;
 			point_of(stranger.signer, forger.ta);
-			CHECK(!authority_opens(&forger, part, &saved[0], key));
-			i = pick(8 * (sizeof(*part) + sizeof(*saved)));
-			if (i / 8 >= offsetof(struct keycache_backup, point) && i / 8 < sizeof(*part))
+			CHECK(!authority_knows(&stranger, part) && !authority_knows(&forger, part));
+			CHECK(!part->count || !authority_opens(&stranger, part, &saved[0], key));
+			CHECK(!part->count || !authority_opens(&forger, part, &saved[0], key));
+			i = pick(8 * (uint32_t)(sizeof(*part) + (part->count ? sizeof(*saved) : 0)));
+			if (i / 8 >= offsetof(struct keycache_backup, point) &&
+			    i / 8 < offsetof(struct keycache_backup, tag))
 				continue;
 			room[i / 8] ^= (uint8_t)(1 << i % 8);
-			CHECK(!authority_opens(&authority, part, &saved[0], key));
+			CHECK(authority_knows(&authority, part) == (i / 8 >= sizeof(*part)));
+			if (part->count && (i / 8 < offsetof(struct keycache_backup, tag) || i / 8 >= sizeof(*part)))
+				CHECK(!authority_opens(&authority, part, &saved[0], key));
 		} while (position);
 		for (i = 0; i < CLIENTS; i++) {
 			EXPECT(seen[0][i], 1);
 			EXPECT(seen[1][i], i == 1 || i == 10);
 		}
+	}
+	/* One that goes on ends with the next one, and with the TA. */
+	{
+		size_t bytes = sizes[1];
+		uint32_t first_position = 0;
+		uint32_t position = 0;
+
+		EXPECT(backup(&first_position, room, &bytes), TEE_SUCCESS);
+		bytes = sizes[1];
+		EXPECT(backup(&position, room, &bytes), TEE_SUCCESS);
+		CHECK(position && position == first_position);
+		bytes = sizes[1];
+		EXPECT(backup(&position, room, &bytes), TEE_SUCCESS);
+		EXPECT(part->part, 1);
+		bytes = sizes[1];
+		EXPECT(backup(&first_position, room, &bytes), TEE_ERROR_BAD_STATE);
+		restart();
+		bytes = sizes[1];
+		EXPECT(backup(&position, room, &bytes), TEE_ERROR_BAD_STATE);
 	}
 	authority_free(&stranger);
 	authority_free(&authority);

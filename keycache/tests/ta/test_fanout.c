@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* One message for several receivers. */
+#include <stddef.h>
+
 #include "test.h"
 
 #define MOST KEYCACHE_FAN_MOST
@@ -13,6 +15,8 @@ struct fan_call {
 };
 
 static struct fan_call call;
+/* What is reserved there is no zero. */
+static bool odd_receiver;
 static struct text message;
 static struct text copy;
 static struct text plain;
@@ -35,6 +39,7 @@ static void add(const char *id, const struct keycache_offer *offer)
 	struct keycache_receiver receiver = { .length = (uint8_t)strlen(id), .has_offer = offer != NULL };
 
 	memcpy(receiver.id, id, receiver.length);
+	receiver.reserved[1] = odd_receiver;
 	memcpy(call.words + call.size, &receiver, sizeof(receiver));
 	call.size += sizeof(receiver);
 	if (offer) {
@@ -178,6 +183,26 @@ void test_fan_out(void)
 	call.size--;
 	EXPECT(fan_out(), TEE_SUCCESS);
 	EXPECT(call.results[0], TEE_ERROR_BAD_PARAMETERS);
+	/* What is reserved there is zeros. */
+	begin(name(0), NULL);
+	odd_receiver = true;
+	add(name(1), NULL);
+	odd_receiver = false;
+	add(name(2), NULL);
+	EXPECT(fan_out(), TEE_SUCCESS);
+	EXPECT(call.results[0], TEE_ERROR_BAD_PARAMETERS);
+	EXPECT(call.results[1], TEE_ERROR_BAD_PARAMETERS);
+	begin(name(0), NULL);
+	offers[1].reserved[1] = 1;
+	add(name(1), &offers[1]);
+	EXPECT(fan_out(), TEE_SUCCESS);
+	EXPECT(call.results[0], TEE_ERROR_BAD_PARAMETERS);
+	offers[0].reserved[0] = 1;
+	begin(name(0), &offers[0]);
+	EXPECT(fan_out(), TEE_ERROR_BAD_PARAMETERS);
+	begin(name(0), NULL);
+	call.words[offsetof(struct keycache_fan, reserved)] = 1;
+	EXPECT(fan_out(), TEE_ERROR_BAD_PARAMETERS);
 	begin(name(0), NULL);
 	call.size--;
 	EXPECT(fan_out(), TEE_ERROR_BAD_PARAMETERS);

@@ -39,6 +39,19 @@ void test_messages(void)
 			CHECK(plain.size == sizes[i] && !memcmp(plain.bytes, content, sizes[i]));
 		}
 	}
+	/* A message that finds no room leaves no text behind. */
+	{
+		char id[] = "car";
+		uint8_t text[32];
+		TEE_Param params[4] = { { .memref = { id, 3 } }, { .memref = { text, 32 } } };
+
+		make_key(77, text);
+		EXPECT(shim_invoke(KEYCACHE_SEAL, TEE_PARAM_TYPES(MEMORY_IN, MEMORY_IN, MEMORY_OUT, MEMORY_IN), params),
+		       TEE_ERROR_SHORT_BUFFER);
+		CHECK(!shim_static_has(text, sizeof(text)));
+		memcpy(content, text, sizeof(text));
+		CHECK(shim_static_has(text, sizeof(text)));
+	}
 }
 
 void test_message_changes(void)
@@ -194,6 +207,7 @@ void test_worn_keys(void)
 		EXPECT(record("van", &sealed), TEE_SUCCESS);
 		EXPECT(reencrypt("car", NULL, "van", NULL, &message, &plain, &hits, &whose), TEE_SUCCESS);
 		EXPECT(reencrypt("car", NULL, "car", NULL, &message, &plain, &hits, &whose), KEYCACHE_WORN_OUT);
+		EXPECT(whose, KEYCACHE_OF_TO);
 		shim_crash();
 		start(KEYCACHE_REE, KEYCACHE_POLICY_LRU, 4, 0);
 	}

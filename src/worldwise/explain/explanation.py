@@ -2,11 +2,12 @@
 """An explanation: one pass through a region, with an owner for each instruction."""
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Hashable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TypeVar
 
+from worldwise.explain.facts import Facts, PeakStack
 from worldwise.explain.layers import NO_RULE, UNKNOWN
 from worldwise.explain.stacks import StackFrame, Stacks
 from worldwise.plan.case import Case
@@ -48,6 +49,8 @@ class Explanation:
         helpers: frames that work for their callers.
         steps: the call's path through the exception levels.
         steps_dropped: changes of exception level beyond those recorded.
+        facts: what else the functions do, by (function, image); empty where nobody has looked.
+        peak: the deepest stack, on a board.
     """
 
     case: Case
@@ -63,6 +66,12 @@ class Explanation:
     helpers: frozenset[str] = field(repr=False)
     steps: Sequence[Step] = field(repr=False)
     steps_dropped: int
+    facts: Mapping[tuple[str, str], Facts] = field(default_factory=dict, repr=False)
+    peak: PeakStack | None = None
+
+    def with_facts(self, facts: Mapping[tuple[str, str], Facts], peak: PeakStack | None) -> "Explanation":
+        """The same with what else is known of its functions and its stack."""
+        return replace(self, facts=facts, peak=peak)
 
     @property
     def title(self) -> str:

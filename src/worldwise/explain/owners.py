@@ -29,6 +29,9 @@ _READING = 8
 class Explainer:
     """Reads one trace.
 
+    Attributes:
+        step: bytes of the shortest instruction.
+
     Args:
         case: the case that was traced.
         records: its records, checked.
@@ -38,6 +41,8 @@ class Explainer:
         process: the measured program's name on the machine.
         inline: expand functions that the compiler inlined.
     """
+
+    step = 4
 
     def __init__(
         self,
@@ -258,7 +263,7 @@ class Explainer:
         """All addresses that may be on a stack."""
         for number, blocks in self._executed.items():
             for pc, code in blocks.items():
-                for address in range(pc, pc + len(code), 4):
+                for address in range(pc, pc + len(code), self.step):
                     yield self._contexts[number], address
         for frame in self.trace.frames.values():
             yield self._contexts[frame.context], frame.target
@@ -319,18 +324,18 @@ class Explainer:
         return self._runs[key]
 
     def _split(self, context: Level, block: Block) -> Iterator[tuple[int, int]]:
-        end = block.pc + 4 * block.instructions
+        addresses = block.addresses
         symbol = self.space.lookup(context, block.pc)
-        if not self.inline and symbol and end <= symbol.start + symbol.size:
+        if not self.inline and symbol and addresses[-1] <= symbol.start + symbol.size:
             yield block.pc, block.instructions
             return
-        begin, last = block.pc, self._owner(context, block.pc)
-        for pc in range(block.pc + 4, end, 4):
-            owner = self._owner(context, pc)
+        begin, last = 0, self._owner(context, block.pc)
+        for number in range(1, block.instructions):
+            owner = self._owner(context, addresses[number])
             if owner != last:
-                yield begin, (pc - begin) // 4
-                begin, last = pc, owner
-        yield begin, (end - begin) // 4
+                yield addresses[begin], number - begin
+                begin, last = number, owner
+        yield addresses[begin], block.instructions - begin
 
     def _owner(self, context: Level, pc: int) -> tuple[str, int, tuple[str, ...]]:
         symbol = self.space.lookup(context, pc)

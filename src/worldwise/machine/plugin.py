@@ -86,6 +86,22 @@ class SecretsPlugin(Plugin):
         return [(self.file, "/plugin/secrets.so", "ro"), (self.functions, "/plugin/functions", "ro")]
 
 
+class FlatPlugin(Plugin):
+    """The plugin that follows the stacks of flat programs: see plugin/flat/main.c."""
+
+    def option(self) -> str:
+        """The value of QEMU's `-plugin`."""
+        arguments = dict(self.arguments) | {"out": f"/run/{TRACE}"}
+        if self.functions:
+            arguments["functions"] = "/plugin/functions"
+        return ",".join(["/plugin/flat.so", *(f"{key}={value}" for key, value in arguments.items())])
+
+    def binds(self) -> list[Bind]:
+        """What it needs to see in the lab."""
+        functions: list[Bind] = [(self.functions, "/plugin/functions", "ro")] if self.functions else []
+        return [(self.file, "/plugin/flat.so", "ro"), *functions]
+
+
 def plugin() -> Recipe:
     """The plugin that counts regions, follows stacks and runs models of cores."""
     return Recipe(
@@ -127,4 +143,16 @@ def secrets_plugin() -> Recipe:
         outputs=("secrets.so",),
         sources=("qemu",),
         trees={"secrets": paths.PLUGIN / "secrets"},
+    )
+
+
+def flat_plugin() -> Recipe:
+    """The plugin that follows the stacks of microcontrollers and of programs of Linux on Armv7-A."""
+    rooms = ("flat", "model", "worldwise")
+    return Recipe(
+        name="flat",
+        script="flat.sh",
+        outputs=("flat.so",),
+        sources=("qemu",),
+        trees={f"plugin/{room}": paths.PLUGIN / room for room in rooms},
     )

@@ -12,12 +12,19 @@ from collections.abc import Mapping
 # Held-out figures are of libraries in user programs of Linux, so user space is inside, of both worlds. OP-TEE's core
 # runs the same kind of library, and helpers such as memcpy, at EL1: that is computation without system registers, and
 # inside too. An instruction of which the core has no figures is outside wherever it stands.
-# PROGRAM is all of a board's program, or of a flat one in Linux, and KERNEL all of the kernel below that.
+# PROGRAM is all of a board's program, or of a flat one in Linux, and KERNEL all of the kernel below that; `explain`
+# takes such a program apart, into the layers that follow it.
 PROGRAM = "program"
 KERNEL = "Linux: kernel"
 INSIDE = frozenset(
     {
         PROGRAM,
+        "library",
+        "adapter",
+        "compiler's helpers",
+        "C library",
+        "interrupts and start-up",
+        "bench",
         "client: cryptography",
         "client",
         "libteec",

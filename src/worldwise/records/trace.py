@@ -31,6 +31,8 @@ from worldwise.records.trace_cycles import (
 )
 
 FORMAT = 1
+# The high byte of the first halfword of a T32 instruction of four bytes, or more.
+_WIDE = 0xE8
 _COUNTS = b'{"type":"counts"'
 _CYCLES = b'{"type":"cycles"'
 # A trace's limits: bytes packed, unpacked and in a line; lines, and rows of counts. A case's trace has some 16 MB in
@@ -90,13 +92,33 @@ class Frame(RecordModel):
 
 
 class Block(RecordModel):
-    """Consecutive instructions: the address of the first, their number, and their bytes in hexadecimal."""
+    """Consecutive instructions: the address of the first, their number, and their bytes in hexadecimal.
+
+    Attributes:
+        set: the instruction set they are of.
+        kinds: a letter for each: l loads, s stores, m multiplies, d divides, a dot is none of these. Empty if nobody
+            has looked.
+    """
 
     type: Literal["block"]
     id: Count
     pc: Address
     instructions: Count
     code: Annotated[str, Field(pattern="^[0-9a-f]*$")]
+    set: Literal["a64", "a32", "t32"] = "a64"
+    kinds: Annotated[str, Field(pattern="^[lsmd.]*$")] = ""
+
+    @property
+    def addresses(self) -> Sequence[int]:
+        """The address of each instruction, and at last the one behind them."""
+        if self.set != "t32":
+            return range(self.pc, self.pc + 4 * self.instructions + 1, 4)
+        code = bytes.fromhex(self.code)
+        found = [self.pc]
+        while (at := found[-1] - self.pc) + 1 < len(code):
+            # A first halfword from 0xe800 on has a second one.
+            found.append(found[-1] + (4 if code[at + 1] >= _WIDE else 2))
+        return found
 
 
 class Row(NamedTuple):
@@ -121,6 +143,14 @@ class Counts(RecordModel):
     type: Literal["counts"]
     pass_: Annotated[int, Field(alias="pass", ge=0)]
     rows: list[Row]
+
+
+class Taken(RecordModel):
+    """How often the branch at a block's end was taken in a pass: rows of block, times."""
+
+    type: Literal["taken"]
+    pass_: Annotated[int, Field(alias="pass", ge=0)]
+    rows: list[tuple[Count, Count]]
 
 
 class Event(RecordModel):
@@ -157,6 +187,10 @@ class Pass(RecordModel):
         instructions: from the reading at its begin (included) to that at its end (excluded), inner passes included.
         lost: the instructions among these whose stack could not be followed.
         closed: whether it ended on the stack on which it began.
+        stack: of a microcontroller, how many bytes deep the stack pointer got below where it was at the begin.
+        stack_frame, stack_pc: the frame on which it did, and the block.
+        stack_path: how deep it was as each frame on the way was pushed.
+        stack_written: how deep the lowest store was, if the plugin looked.
     """
 
     type: Literal["pass"]
@@ -173,6 +207,11 @@ class Pass(RecordModel):
     closed: bool
     events: Count
     events_dropped: Count
+    stack: Count | None = None
+    stack_frame: Count = 0
+    stack_pc: Address = 0
+    stack_path: Annotated[list[int], Field(default_factory=list)]
+    stack_written: Count = 0
 
 
 class TraceEnd(RecordModel):
@@ -189,7 +228,9 @@ class TraceEnd(RecordModel):
     problem_at: Address = 0
 
 
-Record = TraceStart | Context | Frame | Block | Counts | Cycles | Skipped | Units | Event | Witness | Pass | TraceEnd
+Record = (
+    TraceStart | Context | Frame | Block | Counts | Cycles | Skipped | Units | Taken | Event | Witness | Pass | TraceEnd
+)
 _ADAPTER: TypeAdapter[Record] = TypeAdapter(Annotated[Record, Field(discriminator="type")])
 
 
@@ -198,7 +239,7 @@ class Trace:
     """A whole trace that adds up. Frames, blocks and contexts by their ids; `cycles` by core, then by pass.
 
     Of passes that were sampled `skipped` has how often a block on a frame was left out of the cycles, and `units`, by
-    core, what stands for it.
+    core, what stands for it. `taken` has, by pass, how often the branch at a block's end was taken.
     """
 
     start: TraceStart
@@ -212,6 +253,7 @@ class Trace:
     cycles: Mapping[str, Mapping[int, Sequence[CyclesRow]]] = field(default_factory=dict, repr=False)
     skipped: Mapping[int, Mapping[tuple[int, int], int]] = field(default_factory=dict, repr=False)
     units: Mapping[str, Mapping[int, UnitSums]] = field(default_factory=dict, repr=False)
+    taken: Mapping[int, Mapping[int, int]] = field(default_factory=dict, repr=False)
 
     def find(self, begin: int, end: int) -> Pass | None:
         """The pass between two readings of the counter."""
@@ -325,6 +367,7 @@ def parse_trace(file: io.BufferedIOBase, path: Path) -> Trace:
     cycles: defaultdict[str, defaultdict[int, list[CyclesRow]]] = defaultdict(lambda: defaultdict(list))
     skipped: defaultdict[int, Counter[tuple[int, int]]] = defaultdict(Counter)
     units: defaultdict[str, dict[int, UnitSums]] = defaultdict(dict)
+    taken: defaultdict[int, Counter[int]] = defaultdict(Counter)
     events: defaultdict[int, list[Event]] = defaultdict(list)
     witnesses: list[Witness] = []
     for number, record in enumerate(_records(file, path), 1):
@@ -349,6 +392,9 @@ def parse_trace(file: io.BufferedIOBase, path: Path) -> Trace:
             case Units():
                 of_core = units[record.core]
                 of_core[record.pass_] = of_core[record.pass_] + record if record.pass_ in of_core else record
+            case Taken():
+                for block, times in record.rows:
+                    taken[record.pass_][block] += times
             case Event():
                 events[record.pass_].append(record)
             case Witness():
@@ -364,9 +410,20 @@ def parse_trace(file: io.BufferedIOBase, path: Path) -> Trace:
             f"{path}: the plugin met something it does not understand, so its counts are not to be trusted: "
             f"{files.quoted(end.problem)}, at {end.problem_at:#x}"
         )
-    taken = {core: dict(rows) for core, rows in cycles.items()}
+    spent = {core: dict(rows) for core, rows in cycles.items()}
     trace = Trace(
-        start, contexts, frames, blocks, passes, dict(own), dict(events), witnesses, taken, dict(skipped), dict(units)
+        start,
+        contexts,
+        frames,
+        blocks,
+        passes,
+        dict(own),
+        dict(events),
+        witnesses,
+        spent,
+        dict(skipped),
+        dict(units),
+        dict(taken),
     )
     _check(trace, path)
     return trace
@@ -395,7 +452,7 @@ def _records(file: io.BufferedIOBase, path: Path) -> Iterator[Record]:
                 )
             else:
                 record = _ADAPTER.validate_json(line)
-                rows += len(record.rows) if isinstance(record, Skipped) else 0
+                rows += len(record.rows) if isinstance(record, Skipped | Taken) else 0
                 yield record
     except ValidationError as error:
         # A line that is not JSON has no wrong field to name.

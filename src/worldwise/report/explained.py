@@ -9,11 +9,19 @@ from worldwise.base.outgoing import Prose
 from worldwise.base.tables import Section, Table
 from worldwise.explain.differences import Change, function_changes, layer_changes
 from worldwise.explain.explanation import Explanation, Share, Step
+from worldwise.explain.facts import Facts, PeakStack
 from worldwise.explain.layers import Rules
 from worldwise.explain.witness import Agreement
+from worldwise.plan.catalogue import is_board
 from worldwise.report import exports
 
 FORMAT = 1
+# Of a function's facts, the heads of the columns, and what they are.
+_FACT_COLUMNS = ("loads", "stores", "mul", "div", "taken", "code bytes")
+_FACTS = (
+    "loads, stores, mul, div: instructions of the function's own; taken: branches, calls and returns that went on "
+    "elsewhere than behind them; code bytes: of the instructions that were executed."
+)
 # The most steps of a path that are printed; longer paths are for trace viewers.
 _MOST_STEPS = 60
 # The most moments with differing stacks that are named.
@@ -23,12 +31,15 @@ _MOST_DIFFERING = 5
 def sections(explanation: Explanation, rules: Rules, top: int, path: bool) -> list[Section]:
     """An explanation: layers, the `top` functions, unknown code and, with `path`, the way through the levels."""
     functions = Section("Functions", _function_table(explanation, top), _unknown_notes(explanation))
+    if explanation.facts:
+        functions.notes.append(_FACTS)
+    peak = [_peak_section(explanation.peak)] if explanation.peak else []
     if path:
-        return [*_layer_sections(explanation, rules), functions, _path_section(explanation)]
+        return [*_layer_sections(explanation, rules), functions, *peak, _path_section(explanation)]
     if explanation.steps:
         switches = len(explanation.steps) - 1
         functions.notes.append(Prose(f"{switches} changes of exception level or task; `--path` lists them."))
-    return [*_layer_sections(explanation, rules), functions]
+    return [*_layer_sections(explanation, rules), functions, *peak]
 
 
 def _layer_sections(explanation: Explanation, rules: Rules) -> list[Section]:
@@ -40,9 +51,12 @@ def _layer_sections(explanation: Explanation, rules: Rules) -> list[Section]:
         )
     ]
     if explanation.uncounted:
-        notes.append(
-            f"{explanation.uncounted:,} of them are the monitor's, which this place's counter (PMCCNTR_EL0) leaves out."
+        whose = (
+            "the counter's own interrupt, which the program takes off again"
+            if is_board(explanation.case.target)
+            else "the monitor's, which this place's counter (PMCCNTR_EL0) leaves out"
         )
+        notes.append(f"{explanation.uncounted:,} of them are {whose}.")
     columns = (
         f"self: executed by the layer's own functions; the column's sum is {total:,}, the counter's difference. "
         "inclusive: with everything called from there. helpers folded: memset, memcpy and the like counted for "
@@ -84,11 +98,56 @@ def _function_table(explanation: Explanation, top: int) -> Table:
             f"{share.self:,}",
             _percent(share.self, explanation.instructions),
             f"{share.inclusive:,}",
+            *_fact_cells(explanation, function, image),
             layers[function, image],
         ]
         for (function, image), share in ranked[:top]
     ]
-    return Table(["function (image)", "self", "self %", "inclusive", "layer"], rows, 1, (4,))
+    facts = list(_FACT_COLUMNS) if explanation.facts else []
+    columns = ["function (image)", "self", "self %", "inclusive", *facts, "layer"]
+    return Table(columns, rows, 1, (len(columns) - 1,))
+
+
+def _fact_cells(explanation: Explanation, function: str, image: str) -> list[str]:
+    """Of a function, a cell for each of _FACT_COLUMNS; no cells where nobody has looked."""
+    if not explanation.facts:
+        return []
+    return [f"{value:,}" for value in _fact_values(explanation.facts.get((function, image), Facts())).values()]
+
+
+def _fact_values(facts: Facts) -> dict[str, int]:
+    return {
+        "loads": facts.loads,
+        "stores": facts.stores,
+        "multiplications": facts.multiplications,
+        "divisions": facts.divisions,
+        "taken_branches": facts.taken,
+        "code_bytes": facts.code_bytes,
+    }
+
+
+def _peak_section(peak: PeakStack) -> Section:
+    """The deepest stack: the functions on the way to it, and the figure by painting."""
+    below = 0
+    rows = []
+    for frame, size in peak.path:
+        below += size
+        rows.append([str(frame), f"{size:,}", f"{below:,}"])
+    notes: list[str] = [
+        f"{peak.bytes:,} bytes by the stack pointer; {peak.painted:,} by painting, with the input of call 0."
+    ]
+    if peak.written is not None:
+        notes.append(
+            f"The lowest store is {peak.written:,} bytes deep: {peak.bytes - peak.written:,} bytes at the lower end "
+            "are reserved and never written, and painting cannot see them."
+        )
+        if peak.like_painted and peak.written != peak.painted:
+            notes.append(f"Painting differs from that by {peak.painted - peak.written:+,} bytes: its call was another.")
+    elif peak.bytes != peak.painted and peak.like_painted:
+        notes.append(Prose("Painting cannot see what is reserved and never written; `--witness` looks at the stores."))
+    elif peak.bytes != peak.painted:
+        notes.append(Prose("This call has other input than the painted one: `--index 0` has the same."))
+    return Section("Deepest stack", Table(["function (image)", "own bytes", "deep"], rows, 1), notes)
 
 
 def _unknown_notes(explanation: Explanation) -> list[str]:
@@ -195,7 +254,7 @@ def to_json(explanation: Explanation, rules: Rules) -> dict[str, Any]:
             if name in explanation.layers
         ],
         "functions": [
-            {"function": function, "image": image, **_share_json(share)}
+            {"function": function, "image": image, **_share_json(share), **_facts_json(explanation, function, image)}
             for (function, image), share in sorted(
                 explanation.functions.items(), key=lambda item: (-item[1].self, item[0])
             )
@@ -216,6 +275,22 @@ def to_json(explanation: Explanation, rules: Rules) -> dict[str, Any]:
             for step in explanation.steps
         ],
         "steps_dropped": explanation.steps_dropped,
+        **({"stack": _peak_json(explanation.peak)} if explanation.peak else {}),
+    }
+
+
+def _facts_json(explanation: Explanation, function: str, image: str) -> dict[str, int]:
+    facts = explanation.facts.get((function, image))
+    return _fact_values(facts) if facts else {}
+
+
+def _peak_json(peak: PeakStack) -> dict[str, Any]:
+    return {
+        "bytes": peak.bytes,
+        "painted": peak.painted,
+        "like_painted": peak.like_painted,
+        **({} if peak.written is None else {"written": peak.written}),
+        "path": [{"function": frame.function, "image": frame.image, "bytes": size} for frame, size in peak.path],
     }
 
 

@@ -41,7 +41,7 @@ def measure_slowdown(watcher: Watcher, case: Case, rounds: int = _ROUNDS) -> Slo
     with tempfile.TemporaryDirectory(prefix="ww-slow-down-") as work:
         plugins = {
             "none": None,
-            "count": watcher.count_plugin(),
+            "count": watcher.count_plugin(case, machine),
             "stack": watcher.stack_plugin(case, machine, Path(work, "functions")),
         }
         for number in range(rounds):

@@ -17,14 +17,14 @@ from worldwise.base import files
 from worldwise.base.errors import WorldwiseError
 from worldwise.base.files import file_sha256
 from worldwise.lab.holding import mark_used
-from worldwise.lab.image import MOST_MANIFEST, ImageStore, check_files
+from worldwise.lab.image import MOST_MANIFEST, ImageStore, Recipe, check_files
 from worldwise.lab.lab import Lab
 from worldwise.machine.elf import symbol_address
 from worldwise.machine.emulator import Emulator
 from worldwise.machine.machine import RECORDS, TRACE, Machine
-from worldwise.machine.plugin import CyclesPlugin, Plugin, cycles_plugin
+from worldwise.machine.plugin import CyclesPlugin, FlatPlugin, Plugin, cycles_plugin, flat_plugin
 from worldwise.machine.plugin import plugin as plugin_recipe
-from worldwise.machine.symbols.machine import address_space, program_space
+from worldwise.machine.symbols.machine import address_space, flat_space, program_space
 from worldwise.machine.symbols.ranges import function_ranges, pack_ranges
 from worldwise.machine.symbols.said import machine_symbols
 from worldwise.machine.symbols.space import AddressSpace
@@ -36,6 +36,7 @@ from worldwise.records.parse import read_content, read_records
 from worldwise.records.trace import Trace, read_trace
 from worldwise.run.measure import case_digest, check_run
 from worldwise.targets.known import EMULATED
+from worldwise.targets.linux import PLAIN
 
 _MANIFEST = "watched.json"
 _KEPT_TRACE = f"{TRACE}.gz"
@@ -48,7 +49,8 @@ _BOARD = {"counter": "0xe000e018", "set": "t32"}
 # On Armv7-A they are between readings of the core's cycle counter, which Linux makes; its modules begin where user
 # space ends, and the kernel stands behind them.
 _ARMV7 = "linux-armv7"
-_READINGS = {"reading": "pmccntr", "linux": "0xbf000000"}
+_KERNEL = 0xBF000000
+_READINGS = {"reading": "pmccntr", "linux": f"{_KERNEL:#x}"}
 # Linux keeps this many characters of a process's name.
 _COMM_LENGTH = 15
 
@@ -103,19 +105,19 @@ class Watcher:
 
         Raises WorldwiseError as measuring does, if records differ from the expected, or if the trace does not add up.
         """
-        if not cores or is_board(case.target):
-            _require_explainable(case)
         machine = EMULATED[case.target].machine(case, self.images)
         process = _process(case)
-        space = self._space(case, machine)
-        asked = {"passes": passes, "witness": witness}
-        arguments = self._stack_arguments(case, machine) | {
-            name: str(number) for name, number in asked.items() if number
-        }
+        space = self._space(case, machine, named_kernel=not cores)
+        arguments = self._stack_arguments(case, machine, named_kernel=not cores)
+        if not is_flat(case.target):
+            asked = {"passes": passes, "witness": witness}
+            arguments |= {name: str(number) for name, number in asked.items() if number}
+        elif witness and is_board(case.target):
+            arguments["stores"] = "yes"
         if cores and not whole:
             arguments["sampling"] = "yes"
         ranges = b"" if exact_sites else pack_ranges(function_ranges(space, process))
-        plugin = self.images.get(plugin_recipe())
+        plugin = self.images.get(_recipe_of(case))
         tables = list((cores or {}).values())
         parts = [case_digest(self.lab, machine, case), plugin.digest, arguments, hashlib.sha256(ranges).hexdigest()]
         parts += [hashlib.sha256(table.encode()).hexdigest() for table in tables]
@@ -123,6 +125,8 @@ class Watcher:
 
         def attached(work: Path) -> Plugin:
             _write(functions := work / "functions", ranges)
+            if is_flat(case.target):
+                return FlatPlugin(plugin.file("flat.so"), arguments, functions if ranges else None)
             made = plugin.file("worldwise.so")
             return Plugin(made, arguments, functions if ranges else None, _tables(tables, work))
 
@@ -166,16 +170,22 @@ class Watcher:
         mark_used(final)
         return final
 
-    def count_plugin(self) -> Plugin:
+    def count_plugin(self, case: Case, machine: Machine) -> Plugin:
         """The plugin in mode count."""
+        if is_flat(case.target):
+            arguments = _flat_arguments(case, machine) | {"mode": "count"}
+            return FlatPlugin(self.images.get(flat_plugin()).file("flat.so"), arguments)
         return Plugin(self.images.get(plugin_recipe()).file("worldwise.so"), {"mode": "count"})
 
     def stack_plugin(self, case: Case, machine: Machine, functions: Path) -> Plugin:
         """The plugin in mode stack; the addresses of functions are written to `functions`."""
-        space = address_space(self.emulator, machine, self.images)
+        space = self._space(case, machine)
         _write(functions, pack_ranges(function_ranges(space, _process(case))))
+        arguments = self._stack_arguments(case, machine)
+        if is_flat(case.target):
+            return FlatPlugin(self.images.get(flat_plugin()).file("flat.so"), arguments, functions)
         plugin = self.images.get(plugin_recipe()).file("worldwise.so")
-        return Plugin(plugin, self._stack_arguments(case, machine), functions)
+        return Plugin(plugin, arguments, functions)
 
     def _run(self, case: Case, machine: Machine, plugin: Plugin, work: Path, digest: str) -> Path:
         """Run a case in `work`, and return the folder with the files to keep."""
@@ -189,21 +199,36 @@ class Watcher:
         _keep(directory, digest)
         return directory
 
-    def _space(self, case: Case, machine: Machine) -> AddressSpace:
+    def _said(self, case: Case, machine: Machine) -> Path:
+        """What a machine says of itself; of plain Linux one with the same kernel."""
         if takes_portables(case.target):
-            return program_space(self.emulator, machine, _process(case))
+            machine = PLAIN[case.target].speaking(machine, self.images)
+        return machine_symbols(self.emulator, machine)
+
+    def _space(self, case: Case, machine: Machine, named_kernel: bool = True) -> AddressSpace:
+        """The machine's symbols; plain Linux's kernel's only if they are wanted: a machine has to boot for them."""
+        if is_flat(case.target):
+            said = None if is_board(case.target) else self._said(case, machine)
+            return flat_space(self.emulator, machine, _process(case), said)
+        if takes_portables(case.target):
+            said = self._said(case, machine) if named_kernel else None
+            return program_space(self.emulator, machine, _process(case), said)
         return address_space(self.emulator, machine, self.images)
 
-    def _stack_arguments(self, case: Case, machine: Machine) -> dict[str, str]:
+    def _stack_arguments(self, case: Case, machine: Machine, named_kernel: bool = True) -> dict[str, str]:
         """Mode stack, with the addresses at which tasks and threads switch; in plain Linux without."""
-        if takes_portables(case.target):
+        if is_flat(case.target):
+            return _flat_arguments(case, machine) | {"mode": "stack"}
+        if takes_portables(case.target) and not named_kernel:
             return {"mode": "stack", "monitor": "no"}
-        said = machine_symbols(self.emulator, machine) / "kallsyms"
+        said = self._said(case, machine) / "kallsyms"
         switch = [
             line.split()[0] for line in said.read_text(encoding="ascii").splitlines() if line.endswith(" cpu_switch_to")
         ]
         if len(switch) != 1:
             raise WorldwiseError(f"{said}: Linux has {len(switch)} functions cpu_switch_to instead of one")
+        if takes_portables(case.target):
+            return {"mode": "stack", "monitor": "no", "task-switch": f"0x{switch[0]}"}
         return {
             "mode": "stack",
             "task-switch": f"0x{switch[0]}",
@@ -222,16 +247,25 @@ def traced_records(cache: Path) -> frozenset[str]:
 
 
 def is_flat(target: str) -> bool:
-    """Whether models run with a target's cases without stacks: on boards, and on Armv7-A, where none are followed."""
+    """Whether a target's programs are flat, on 32-bit cores: those of boards, and of Linux on Armv7-A.
+
+    Another plugin follows their stacks than of the other targets, and models of cores run with them without stacks.
+    """
     return is_board(target) or target == _ARMV7
 
 
-def _require_explainable(case: Case) -> None:
-    if takes_portables(case.target):
-        raise WorldwiseError(
-            f"{case.id}: programs on boards and in plain Linux cannot be explained yet, only counted",
-            "`worldwise run` counts them; a case of target optee or linux can be explained",
-        )
+def _recipe_of(case: Case) -> Recipe:
+    """The plugin that follows the stacks of a case."""
+    return flat_plugin() if is_flat(case.target) else plugin_recipe()
+
+
+def _flat_arguments(case: Case, machine: Machine) -> dict[str, str]:
+    """Where the flat plugin sees the counter read, and in Linux where the program begins and the kernel stands."""
+    if is_board(case.target):
+        return {"counter": _BOARD["counter"]}
+    # The lowest bit marks Thumb code.
+    start = symbol_address(machine.symbols["program"], "main") & ~1
+    return {"start": f"{start:#x}", "kernel": f"{_KERNEL:#x}"}
 
 
 def _process(case: Case) -> str:

@@ -83,6 +83,17 @@ class Architecture:
             },
         )
 
+    def with_symbols(self) -> Recipe:
+        """The same user space with /bin/symbols besides."""
+        return Recipe(
+            name=f"plain-symbols-{self.debian}",
+            script="plain-symbols.sh",
+            outputs=("initramfs.cpio",),
+            needs={"plain": self.initramfs()},
+            trees=guest_trees("bench", "plain"),
+            settings={"PREFIX": self.prefix, "FLAGS": " ".join(self.flags)},
+        )
+
 
 # By target: those of PLAIN_MACHINES.
 ARCHITECTURES: Mapping[str, Architecture] = {

@@ -6,7 +6,7 @@ There is no firmware and no secure world. The kernel is Debian's, the user space
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -133,6 +133,20 @@ class PlainTarget:
             footprint=program.sizes(_FOOTPRINT) if _FOOTPRINT in program.files else None,
             least_skip=self.architecture.least_skip,
             brought=("program",),
+        )
+
+    def speaking(self, machine: Machine, images: ImageStore) -> Machine:
+        """The same kernel at the same addresses, with a program that says what is where, and none that is measured."""
+        initramfs = images.get(self.architecture.with_symbols())
+        there = {name: path for name, path in machine.files.items() if name not in machine.brought}
+        files = there | {"initramfs.cpio": initramfs.file("initramfs.cpio")}
+        digests = {name: machine.digests[name] for name in there}
+        return replace(
+            machine,
+            name=f"{machine.name}-symbols",
+            files=files,
+            digests=digests | {"initramfs.cpio": initramfs.files["initramfs.cpio"]},
+            brought=(),
         )
 
     def program(self, case: Case) -> Sequence[str]:

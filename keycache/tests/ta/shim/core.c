@@ -22,9 +22,12 @@
 #include <sanitizer/asan_interface.h>
 #define POISON(memory, bytes) __asan_poison_memory_region(memory, bytes)
 #define UNPOISON(memory, bytes) __asan_unpoison_memory_region(memory, bytes)
+/* What looks between objects, too. */
+#define UNWATCHED __attribute__((no_sanitize("address")))
 #else
 #define POISON(memory, bytes) ((void)(memory), (void)(bytes))
 #define UNPOISON(memory, bytes) ((void)(memory), (void)(bytes))
+#define UNWATCHED
 #endif
 
 /* An allocation of the TA, before its bytes. */
@@ -217,6 +220,25 @@ bool shim_memory_has(const void *bytes, size_t size)
 	for (block = blocks.next; block != &blocks; block = block->next)
 		if (memmem(block + 1, block->size, bytes, size))
 			return true;
+	return false;
+}
+
+/* Where static objects begin and end, as the linker says. */
+extern const volatile uint8_t __data_start[];
+extern const volatile uint8_t _end[];
+
+UNWATCHED bool shim_static_has(const void *bytes, size_t size)
+{
+	const volatile uint8_t *wanted = bytes;
+	const volatile uint8_t *at;
+	size_t same;
+
+	for (at = __data_start; at + size <= _end; at++) {
+		for (same = 0; same < size && at[same] == wanted[same]; same++)
+			;
+		if (same == size)
+			return true;
+	}
 	return false;
 }
 

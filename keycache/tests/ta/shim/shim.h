@@ -62,6 +62,8 @@ void shim_random_zeros(unsigned int calls);
 void shim_memory_limit(size_t bytes);
 /* Whether any memory that the TA has allocated holds these bytes. */
 bool shim_memory_has(const void *bytes, size_t size);
+/* The same of what is static in this program, the TA's and everybody's. */
+bool shim_static_has(const void *bytes, size_t size);
 /* Memory that the TA frees must not have these bytes: that is a panic. NULL: no such bytes. They must stay where they are. */
 void shim_watch(const void *bytes, size_t size);
 

@@ -12,6 +12,7 @@ from worldwise.base.errors import WorldwiseError
 from worldwise.base.tables import Section
 from worldwise.cli.options import writing
 from worldwise.cli.progress import Notes
+from worldwise.explain.flat import FlatExplainer
 from worldwise.explain.layers import Rules
 from worldwise.explain.owners import Explainer
 from worldwise.lab.image import ImageStore
@@ -111,8 +112,10 @@ class Session:
             cores=cores,
             whole=whole,
         )
-        made = Explainer(case, watched.records, watched.trace, watched.space, self.rules, watched.process, self.inline)
-        made.check(closed=not takes_portables(case.target))
+        kind = FlatExplainer if is_flat(case.target) else Explainer
+        made = kind(case, watched.records, watched.trace, watched.space, self.rules, watched.process, self.inline)
+        # With models of cores nobody says where Linux's tasks are switched in plain Linux.
+        made.check(closed=not (cores and takes_portables(case.target)))
         return made
 
     def modelled(self, case: Case, run: Run | None, cores: Mapping[str, str], whole: bool = False) -> "Modelled":

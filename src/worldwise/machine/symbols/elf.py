@@ -27,7 +27,7 @@ from worldwise.lab.holding import mark_used
 from worldwise.machine.symbols.names import MARK, Candidate, Function, best_name
 
 # Part of the cache's addresses: raise it when the same ELF file would give another table.
-_FORMAT = 1
+_FORMAT = 2
 PAGE = 4096
 _NOT_CODE = ("STT_OBJECT", "STT_SECTION", "STT_FILE", "STT_TLS", "STT_COMMON")
 
@@ -121,6 +121,8 @@ class _Raw(NamedTuple):
 
 def _symbols(files: Sequence[Any]) -> list[_Raw]:
     found = []
+    # The lowest bit of a function's address says that it is of T32.
+    thumb = int(files[0]["e_machine"] == "EM_ARM")
     stripped = not any(elf.get_section_by_name(".symtab") for elf in files)
     for elf in files:
         executable = {
@@ -134,10 +136,11 @@ def _symbols(files: Sequence[Any]) -> list[_Raw]:
             for symbol in table.iter_symbols():
                 name = symbol.name.partition("@")[0]
                 entry = symbol.entry
+                value = entry["st_value"] & ~thumb
                 # $x and $d say where code and data begin; .L is an assembler's own. Where symbols are missing nobody
                 # knows how far one without a size reaches.
                 if (
-                    entry["st_value"] in executable.get(entry["st_shndx"], ())
+                    value in executable.get(entry["st_shndx"], ())
                     and entry["st_info"]["type"] not in _NOT_CODE
                     and (entry["st_size"] or not stripped)
                     and name
@@ -145,9 +148,12 @@ def _symbols(files: Sequence[Any]) -> list[_Raw]:
                 ):
                     is_global = entry["st_info"]["bind"] != "STB_LOCAL"
                     end = executable[entry["st_shndx"]].stop
-                    found.append(_Raw(Candidate(name, is_global), entry["st_value"], entry["st_size"], end))
+                    found.append(_Raw(Candidate(name, is_global), value, entry["st_size"], end))
     # Where a library is stripped these have no symbols, but they always have these sections.
-    for section, name in ((".init", "_init"), (".fini", "_fini")):
+    whole = [(".init", "_init"), (".fini", "_fini")]
+    # Its jumps are of another form than those that _plt() reads.
+    whole += [(".plt", "plt"), (".iplt", "plt")] if thumb else []
+    for section, name in whole:
         if place := files[0].get_section_by_name(section):
             start, size = place["sh_addr"], place["sh_size"]
             found.append(_Raw(Candidate(name, True), start, size, start + size))

@@ -16,6 +16,8 @@ OPTIONS = ("--addresses", "--functions", "--inlines")
 # Before the name by which the C library calls a function of its own: __GI_memcpy is memcpy.
 _OWN_CALLS = "__GI_"
 PROGRAM = "aarch64-linux-gnu-addr2line"
+# For 32-bit cores, microcontrollers and others.
+ARM_PROGRAM = "arm-none-eabi-addr2line"
 
 
 def addr2line(lab: Lab, program: str = PROGRAM) -> Addr2line:

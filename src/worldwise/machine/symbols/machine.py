@@ -21,12 +21,15 @@ from worldwise.lab.image import ImageStore, Recipe
 from worldwise.machine.emulator import Emulator
 from worldwise.machine.machine import Machine
 from worldwise.machine.symbols.elf import PAGE, build_id
-from worldwise.machine.symbols.inlined import Addr2line, addr2line
+from worldwise.machine.symbols.inlined import ARM_PROGRAM, Addr2line, addr2line
 from worldwise.machine.symbols.kernel import kernel_tables
+from worldwise.machine.symbols.names import Function
 from worldwise.machine.symbols.said import initramfs_files, machine_symbols, read_processes
 from worldwise.machine.symbols.space import AddressSpace, Level
 from worldwise.machine.symbols.table import SymbolTable
 
+# Where Linux has the vectors of Armv7-A.
+_VECTORS = 0xFFFF0000
 _UUID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 
 
@@ -51,23 +54,53 @@ def address_space(emulator: Emulator, machine: Machine, images: ImageStore) -> A
     space = AddressSpace({Level("secure", 0): list(tables.values()), Level("secure", 1): [entry]})
     for table, context in ((monitor, Level("monitor", 3)), (core, Level("secure", 1))):
         space.map(context, *table.bounds, 0, table)
-    texts = [(said / name).read_text(encoding="ascii") for name in ("kallsyms", "sections")]
-    for table in kernel_tables(*texts).values():
-        space.map(Level("normal", 1), *table.bounds, 0, table)
+    _map_kernel(space, said)
     files = initramfs_files(machine.files["initramfs.cpio"])
     _map_processes(space, _Programs(said, files, debug, cache, tool))
     return space
 
 
-def program_space(emulator: Emulator, machine: Machine, process: str) -> AddressSpace:
-    """The symbols of a machine's measured program alone, for plain Linux: it is static, and at the addresses it was
-    linked at. All else on the machine is unknown.
+def program_space(emulator: Emulator, machine: Machine, process: str, said: Path | None = None) -> AddressSpace:
+    """The symbols of a machine's measured program, for plain Linux: it is static, and where it was linked at.
+
+    `said` is what a machine with the same kernel says of itself; without it the kernel is unknown, as all else is.
+    `explain` has the program's layers apart, for which the models of cores have no need.
     """
     cache, tool = emulator.lab.cache / "symbols", addr2line(emulator.lab)
-    table = SymbolTable.from_elf(machine.symbols["program"], "linux-bench", cache, None, tool)
+    name = "program" if said else "linux-bench"
+    table = SymbolTable.from_elf(machine.symbols["program"], name, cache, None, tool)
     space = AddressSpace()
     space.map(Level("normal", 0, process), *table.bounds, 0, table)
+    if said:
+        _map_kernel(space, said)
     return space
+
+
+def flat_space(emulator: Emulator, machine: Machine, process: str, said: Path | None) -> AddressSpace:
+    """The symbols of a flat program: a microcontroller's with its handlers, or one of Linux on Armv7-A.
+
+    `said` is what a machine with the latter's kernel says of itself.
+    """
+    cache = emulator.lab.cache / "symbols"
+    tool = addr2line(emulator.lab, ARM_PROGRAM)
+    table = SymbolTable.from_elf(machine.symbols["program"], "program", cache, None, tool)
+    space = AddressSpace()
+    space.map(Level("normal", 0, process), *table.bounds, 0, table)
+    if said:
+        _map_kernel(space, said)
+        # Its copy at the place where the core expects the vectors.
+        vectors = SymbolTable("linux", [Function("vectors", _VECTORS, 2 * PAGE)])
+        space.map(Level("normal", 1), *vectors.bounds, 0, vectors)
+    else:
+        space.map(Level("normal", 1), *table.bounds, 0, table)
+    return space
+
+
+def _map_kernel(space: AddressSpace, said: Path) -> None:
+    """Linux's own functions, as it says them itself."""
+    texts = [(said / name).read_text(encoding="ascii") for name in ("kallsyms", "sections")]
+    for table in kernel_tables(*texts).values():
+        space.map(Level("normal", 1), *table.bounds, 0, table)
 
 
 def _image_of_secure(name: str) -> str:

@@ -6,6 +6,8 @@ cp -r /in/keycache-built/root/. /out/root/
 theirs=sysroot/usr/lib/aarch64-linux-gnu
 if [[ -d /in/broker-built ]]; then
 	cp -r /in/broker-built/root/. /out/root/
+	# What is measured beside the TEE: no demo needs it.
+	[[ -n ${MEASURED:-} ]] || rm /out/root/bin/keycached-native
 	dpkg-deb -x /in/libc6.deb sysroot
 	# libcjson needs it, and the machine's other programs do not.
 	cp -L $theirs/libm.so.6 /out/root/lib/

@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Following: what is done at each block that QEMU translates, and at each that it executes. */
+#ifndef WORLDWISE_FLAT_FOLLOW_H
+#define WORLDWISE_FLAT_FOLLOW_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include <qemu-plugin.h>
+
+/* What is followed. */
+struct followed {
+	bool micro;       /* a microcontroller: T32, exceptions of the M profile; else a program of Linux on Armv7-A */
+	uint64_t counter; /* micro: the address of the counter */
+	uint64_t start;   /* Linux: the function at which the program begins to be followed */
+	uint64_t kernel;  /* Linux: what stands from that address on is the kernel */
+	bool stores;      /* micro: see how low the stack is written */
+};
+
+/* Before any translation. `what` is copied. */
+void follow_start(const struct followed *what);
+
+/* QEMU calls it for each block it translates. */
+void follow_translation(qemu_plugin_id_t id, struct qemu_plugin_tb *translation);
+
+#endif /* WORLDWISE_FLAT_FOLLOW_H */

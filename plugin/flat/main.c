@@ -1,0 +1,141 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * QEMU plugin: who executed each instruction between two readings of the counter, on microcontrollers and for programs of
+ * Linux on Armv7-A. It writes the trace of ../worldwise, whose tree, counts and stack it uses.
+ *
+ *   mode=count|stack   count instructions alone, or attribute them to stacks
+ *   out=FILE           where records go
+ *   functions=FILE     where functions begin and end (mode stack): see ../worldwise/functions.h
+ *   counter=ADDRESS    a microcontroller: readings are loads from that address, behind CPSID; they come in pairs
+ *   stores=yes         besides, see how low the stack is written
+ *   start=ADDRESS      a program of Linux that begins with the function there; readings are MRCs of PMCCNTR, and each
+ *                      ends a pass and begins the next
+ *   kernel=ADDRESS     what stands from that address on is Linux
+ *   events=N           at most N exceptions are recorded a pass
+ */
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <qemu-plugin.h>
+
+#include "../worldwise/arguments.h"
+#include "../worldwise/counts.h"
+#include "../worldwise/cycles.h"
+#include "../worldwise/functions.h"
+#include "../worldwise/stack.h"
+#include "../worldwise/trace.h"
+#include "blocks.h"
+#include "follow.h"
+#include "passes.h"
+#include "processor.h"
+
+#define TRACE_FORMAT 1
+#define DEFAULT_EVENTS 200000
+
+QEMU_PLUGIN_EXPORT int qemu_plugin_version = QEMU_PLUGIN_VERSION;
+
+struct arguments arguments = { .max_events = DEFAULT_EVENTS };
+static struct followed followed;
+
+/* Of ../worldwise/cycles.h: what else is written with the counts of a pass. */
+void cycles_flush(uint32_t pass, struct slot *const *slots, size_t count)
+{
+	(void)slots;
+	(void)count;
+	flat_blocks_flush(pass);
+}
+
+static void on_processor(qemu_plugin_id_t id, unsigned int processor)
+{
+	(void)id;
+	if (processor) {
+		trace_give_up("more than one processor", 0);
+		return;
+	}
+	flat_processor_start(followed.micro);
+	counts_attach(processor);
+	running = context_of(0, false, 0);
+}
+
+static void on_exit(qemu_plugin_id_t id, void *data)
+{
+	struct json_object *record = record_new("end");
+
+	(void)id;
+	(void)data;
+	record_number(record, "passes", passes_count());
+	record_number(record, "frames", nodes_made());
+	record_number(record, "blocks", blocks_written());
+	trace_close(record);
+}
+
+static void write_start(void)
+{
+	struct json_object *record = record_new("start");
+
+	record_number(record, "format", TRACE_FORMAT);
+	record_text(record, "mode", arguments.stack_mode ? "stack" : "count");
+	record_address(record, "task_switch", 0);
+	record_address(record, "thread_suspend", 0);
+	record_address(record, "thread_resume", 0);
+	record_number(record, "witness", 0);
+	record_write(record);
+}
+
+static bool read_number(const char *value, uint64_t *number)
+{
+	char *rest;
+
+	*number = strtoull(value, &rest, 0);
+	return *value && !*rest;
+}
+
+static bool read_argument(const char *argument)
+{
+	if (!strcmp(argument, "mode=stack"))
+		return arguments.stack_mode = true;
+	if (!strcmp(argument, "mode=count"))
+		return true;
+	if (!strcmp(argument, "stores=yes"))
+		return followed.stores = true;
+	if (!strncmp(argument, "out=", 4))
+		return trace_open(argument + 4);
+	if (!strncmp(argument, "functions=", 10))
+		return functions_read(argument + 10);
+	if (!strncmp(argument, "counter=", 8))
+		return followed.micro = read_number(argument + 8, &followed.counter);
+	if (!strncmp(argument, "start=", 6))
+		return read_number(argument + 6, &followed.start);
+	if (!strncmp(argument, "kernel=", 7))
+		return read_number(argument + 7, &followed.kernel);
+	if (!strncmp(argument, "events=", 7))
+		return read_number(argument + 7, &arguments.max_events);
+	return false;
+}
+
+QEMU_PLUGIN_EXPORT int qemu_plugin_install(qemu_plugin_id_t id, const qemu_info_t *info, int argc, char **argv)
+{
+	for (int i = 0; i < argc; i++)
+		if (!read_argument(argv[i])) {
+			fprintf(stderr, "flat: '%s' is no argument of this plugin, or cannot be done\n", argv[i]);
+			return -1;
+		}
+	(void)info;
+	if (!trace_is_open() || (!followed.micro && !(followed.start && followed.kernel))) {
+		fprintf(stderr, "flat: needs out=FILE, counter= or both start= and kernel=\n");
+		return -1;
+	}
+	blocks_start();
+	tree_start();
+	counts_start();
+	passes_start(followed.micro);
+	follow_start(&followed);
+	write_start();
+
+	qemu_plugin_register_vcpu_init_cb(id, on_processor);
+	qemu_plugin_register_vcpu_tb_trans_cb(id, follow_translation);
+	qemu_plugin_register_atexit_cb(id, on_exit, NULL);
+	return 0;
+}

@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "processor.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include <qemu-plugin.h>
+
+#include "../worldwise/processor.h"
+#include "../worldwise/trace.h"
+
+/* CPSR.T, and ICI or IPSR in xPSR; bit 2 of an M core's EXC_RETURN: what was interrupted used the process stack. */
+#define THUMB_STATE 0x20u
+#define EXCEPTION_NUMBER 0x1ffu
+#define PROCESS_STACK 4u
+/* Where in what an exception of the M profile pushes the return address stands. */
+#define PUSHED_RETURN 24u
+
+static struct {
+	struct qemu_plugin_register *sp;
+	struct qemu_plugin_register *lr;
+	struct qemu_plugin_register *status;
+	struct qemu_plugin_register *psp;
+} registers;
+
+static GByteArray *scratch;
+
+static struct qemu_plugin_register *find_register(const GArray *list, const char *name)
+{
+	for (guint i = 0; i < list->len; i++) {
+		const qemu_plugin_reg_descriptor *descriptor = &g_array_index(list, qemu_plugin_reg_descriptor, i);
+
+		if (!strcmp(descriptor->name, name))
+			return descriptor->handle;
+	}
+	trace_give_up("QEMU does not show a register that is needed", 0);
+	fprintf(stderr, "flat: QEMU shows no register %s\n", name);
+	return NULL;
+}
+
+void flat_processor_start(bool micro)
+{
+	GArray *list = qemu_plugin_get_registers();
+
+	scratch = g_byte_array_new();
+	registers.sp = find_register(list, "sp");
+	registers.lr = find_register(list, "lr");
+	registers.status = find_register(list, micro ? "xpsr" : "cpsr");
+	if (micro)
+		registers.psp = find_register(list, "psp");
+	g_array_free(list, TRUE);
+}
+
+static uint32_t read_register(struct qemu_plugin_register *handle)
+{
+	uint32_t value = 0;
+
+	g_byte_array_set_size(scratch, 0);
+	if (handle && qemu_plugin_read_register(handle, scratch) == sizeof(value))
+		memcpy(&value, scratch->data, sizeof(value));
+	return value;
+}
+
+uint32_t flat_processor_stack(void)
+{
+	return read_register(registers.sp);
+}
+
+uint32_t flat_processor_link(void)
+{
+	return read_register(registers.lr);
+}
+
+bool flat_processor_thumb(void)
+{
+	return read_register(registers.status) & THUMB_STATE;
+}
+
+unsigned int flat_processor_exception(void)
+{
+	return read_register(registers.status) & EXCEPTION_NUMBER;
+}
+
+/* The word at an address of memory; 0 if it cannot be read. */
+static uint32_t read_word(uint32_t address)
+{
+	uint32_t word = 0;
+
+	g_byte_array_set_size(scratch, 0);
+	if (qemu_plugin_read_memory_vaddr(address, scratch, sizeof(word)) && scratch->len == sizeof(word))
+		memcpy(&word, scratch->data, sizeof(word));
+	return word;
+}
+
+uint32_t flat_processor_interrupted(void)
+{
+	bool process = flat_processor_link() & PROCESS_STACK;
+	uint32_t stack = read_register(process ? registers.psp : registers.sp);
+
+	return read_word(stack + PUSHED_RETURN) & ~1u;
+}
+
+/* For the call tree of ../worldwise: one program alone is followed. */
+uint64_t processor_user_space(void)
+{
+	return 0;
+}

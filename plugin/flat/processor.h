@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Registers and memory of the one emulated 32-bit processor. A register that QEMU does not show reads as 0. */
+#ifndef WORLDWISE_FLAT_PROCESSOR_H
+#define WORLDWISE_FLAT_PROCESSOR_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* Finds the registers. Called once, when the processor is there. `micro`: of the M profile. */
+void flat_processor_start(bool micro);
+
+uint32_t flat_processor_stack(void);
+uint32_t flat_processor_link(void);
+/* Whether it executes T32. */
+bool flat_processor_thumb(void);
+/* M profile: the number of the exception whose handler runs, 0 for none. */
+unsigned int flat_processor_exception(void);
+/* M profile, at the begin of a handler: where its exception goes back to. */
+uint32_t flat_processor_interrupted(void);
+
+#endif /* WORLDWISE_FLAT_PROCESSOR_H */

@@ -1,0 +1,63 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""What decides on a small core besides the count: accesses, products, branches and bytes of code, by function; and the
+deepest stack of a call."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from worldwise.explain.stacks import StackFrame
+
+
+@dataclass
+class Facts:
+    """Of one function, in one pass.
+
+    Attributes:
+        loads, stores: instructions that access memory, however many registers they move.
+        multiplications, divisions: of integers.
+        taken: branches that were taken, calls and returns among them: the core went on elsewhere than behind them.
+        code: the addresses of its executed instructions, each with the instruction's bytes.
+    """
+
+    loads: int = 0
+    stores: int = 0
+    multiplications: int = 0
+    divisions: int = 0
+    taken: int = 0
+    code: dict[int, int] = field(default_factory=dict)
+
+    @property
+    def code_bytes(self) -> int:
+        """Bytes of the instructions that were executed at least once: what a cache would have to hold."""
+        return sum(self.code.values())
+
+    def add(self, kind: str, times: int) -> None:
+        """Count an instruction of a kind (Block.kinds) so many times."""
+        match kind:
+            case "l":
+                self.loads += times
+            case "s":
+                self.stores += times
+            case "m":
+                self.multiplications += times
+            case "d":
+                self.divisions += times
+
+
+@dataclass(frozen=True)
+class PeakStack:
+    """The deepest stack of a call on a microcontroller, without the frames of interrupts.
+
+    Attributes:
+        bytes: from the call of the operation to the lowest value of the stack pointer.
+        path: the functions on the way to it, the outermost first, each with the bytes of its own frame.
+        written: from the call to the lowest store, if the plugin looked at stores.
+        painted: what the program found by painting its stack, in a call outside the samples with the input of call 0.
+        like_painted: whether this call has the same input.
+    """
+
+    bytes: int
+    path: Sequence[tuple[StackFrame, int]]
+    written: int | None
+    painted: int
+    like_painted: bool

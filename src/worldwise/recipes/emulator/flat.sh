@@ -1,0 +1,14 @@
+# SPDX-License-Identifier: BSD-2-Clause
+. /in/recipes/common.sh
+
+mkdir include
+tar -xf /in/qemu/*.orig.tar.xz -C include --strip-components=3 --wildcards '*/include/qemu/qemu-plugin.h'
+libraries='glib-2.0 json-c'
+shared=''
+for name in counts decode events functions stack trace tree; do
+	shared="$shared /in/plugin/worldwise/$name.c"
+done
+# shellcheck disable=SC2046,SC2086 # lists of flags and of files
+gcc -std=c11 -O2 -g -fPIC -fvisibility=hidden -shared -Wall -Wextra -Wpedantic -Werror -isystem include \
+	$(pkg-config --cflags $libraries | sed 's/-I/-isystem /g') -o /out/flat.so /in/plugin/flat/*.c $shared \
+	/in/plugin/model/*.c $(pkg-config --libs $libraries)

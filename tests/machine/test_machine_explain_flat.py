@@ -1,0 +1,93 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Explaining boards and plain Linux on the emulated machines: every instruction once, and the stack by two ways."""
+
+from pathlib import Path
+
+import pytest
+
+from machines import note
+from worldwise.explain.explanation import Explanation
+from worldwise.explain.flat import FlatExplainer
+from worldwise.explain.layers import load_rules
+from worldwise.explain.owners import Explainer
+from worldwise.lab.image import ImageStore
+from worldwise.lab.lab import Lab
+from worldwise.machine.emulator import Emulator
+from worldwise.machine.machine import RECORDS
+from worldwise.plan.case import parse_case
+from worldwise.records.trace import read_trace
+from worldwise.run.watch import Watched, Watcher, is_flat
+from worldwise.targets.known import EMULATED
+
+SIGN = "p256-m-Os/sign,curve=secp256r1,size=32B"
+# A board of each core.
+BOARDS = ("microbit", "nucleo-f103rb", "mps2-an386", "mps2-an500", "mps2-an505")
+HASH = "mbedtls28-O2/sha256,size=64KiB"
+# Of the explained instructions, at most so many may have no name, or no layer.
+MOST_UNKNOWN = 0.001
+
+
+@pytest.fixture(scope="module")
+def watcher(lab: Lab, images: ImageStore) -> Watcher:
+    """Runs cases under the plugin."""
+    return Watcher(lab, images, Emulator(lab, note, silence_limit=60), note)
+
+
+def explainer_of(one: Watched) -> Explainer:
+    """An explainer with the tool's rules."""
+    kind = FlatExplainer if is_flat(one.case.target) else Explainer
+    return kind(one.case, one.records, one.trace, one.space, load_rules(), one.process)
+
+
+def explained(one: Watched) -> list[Explanation]:
+    """Every sample, each checked: all instructions once, nearly all with a name and a layer, on no lost stack."""
+    explainer = explainer_of(one)
+    explainer.check()
+    found = [explainer.explain(sample) for series in one.records.samples.values() for sample in series]
+    assert found
+    for each in found:
+        assert sum(share.self for share in each.layers.values()) == each.instructions
+        assert each.unknown <= MOST_UNKNOWN * each.instructions
+        assert not each.lost
+        assert sum(each.unruled.values()) <= MOST_UNKNOWN * each.instructions
+    return found
+
+
+@pytest.mark.parametrize("board", BOARDS)
+def test_a_board_is_explained(board: str, watcher: Watcher) -> None:
+    """If this fails, a core's calls, interrupts or stack pointer are followed wrongly."""
+    case = parse_case(f"{board}/{SIGN}", 1, 0)
+    one = watcher.watch(case, witness=1)
+    first, second = explained(one)
+    for each in (first, second):
+        assert each.uncounted == 5 * sum(step.how == "irq" for step in each.steps) > 0
+        assert each.facts["main", "program"].code_bytes > 0
+    # The call with the input of the painted one: to the byte, whose lowest word was written.
+    assert first.peak is not None
+    assert first.peak.written == first.peak.painted <= first.peak.bytes
+    assert first.peak.bytes - first.peak.painted < 8
+    assert sum(size for _, size in first.peak.path) == first.peak.bytes
+
+
+@pytest.mark.parametrize("target", ["linux-armv7", "linux-armv8"])
+def test_a_program_of_linux_is_explained(target: str, watcher: Watcher) -> None:
+    """If this fails, system calls or interrupts of Linux are followed wrongly."""
+    for each in explained(watcher.watch(parse_case(f"{target}/{HASH}", 1, 0), witness=1000)):
+        assert each.layers["library"].self > 0.9 * each.instructions
+
+
+@pytest.mark.parametrize("text", [f"mps2-an386/{SIGN}", f"linux-armv7/{HASH}"])
+def test_the_plugin_changes_no_digit(text: str, watcher: Watcher, tmp_path: Path) -> None:
+    """If this fails, what is explained is not what is measured: in either mode."""
+    case = parse_case(text, 1, 0)
+    machine, program = EMULATED[case.target].machine(case, watcher.images), EMULATED[case.target].program(case)
+    plain, count = tmp_path / "plain", tmp_path / "count"
+    plain.mkdir()
+    count.mkdir()
+    watcher.emulator.run(machine, program, plain)
+    watcher.emulator.run(machine, program, count, plugin=watcher.count_plugin(case, machine))
+    stack = watcher.watch(case, witness=1 if text.startswith("mps2") else 1000)
+    assert (count / RECORDS).read_bytes() == (plain / RECORDS).read_bytes() == (stack.directory / RECORDS).read_bytes()
+    counted = [one.instructions for one in read_trace(count / "trace.jsonl").passes]
+    followed = [one.instructions for one in stack.trace.passes]
+    assert [one for one in counted if one in followed] == followed
