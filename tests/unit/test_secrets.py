@@ -16,6 +16,7 @@ from worldwise.libraries import curves
 from worldwise.libraries.curve_table import MEASURABLE
 from worldwise.machine.gdbstub import GdbStub
 from worldwise.machine.machine import Machine
+from worldwise.machine.variables import Variable
 from worldwise.plan.case import parse_case
 from worldwise.records.varied import Compared, Parting, Pass, read_compared
 from worldwise.report import dependence as shown
@@ -269,6 +270,18 @@ def test_a_tas_key_is_written_where_it_is(monkeypatch: pytest.MonkeyPatch) -> No
     stop, key, message = ("run to", 0x40000100), ("write", 0x9000, b"kpp"), ("write", 0x9100, b"m")
     first = [stop, ("step",), stop, key, message, ("step",)]
     assert debugger.did == [*first, *first[2:], ("run to", 0x40000200), message, ("step",)]
+
+
+def test_keys_made_before_the_first_calls_are_no_nonces(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The generator's state counts from the second call that is compared on: what was drawn before made a key."""
+    monkeypatch.setattr(steering, "entry_of", lambda *_: (0x40000200, b"sign"))
+    monkeypatch.setattr(steering, "static_variable", lambda *_: Variable(0x40000200, 4))
+    call = Choice("one", {"private_key": b"k", "public_key": b"pp", "message": b"m"}, b"seed")
+    for calls, drawn in ((2, False), (3, True)):
+        where = steering.InTa(cast(Machine, SimpleNamespace(symbols={"uuid": Path("ta")})))
+        # It reads something else than was written.
+        where.run(cast(GdbStub, Debugger(b"sign")), [call] * calls)
+        assert where.drawn == drawn
 
 
 @pytest.mark.parametrize(

@@ -108,14 +108,15 @@ class InProgram:
         if inputs is None:
             raise WorldwiseError(f"{self.program}: does not say where a call's inputs are")
         generator = _Generator(static_variable(self.program, _RANDOM, "state"), 0)
-        for call in calls:
+        for number, call in enumerate(calls):
             _stop_at(debugger, self._entry, self._code)
             for name, value in call.fields.items():
                 offset, size = inputs.members[name]
                 assert len(value) <= size
                 debugger.write(inputs.address + offset, value)
-            # No more than that of `sign` says that the call itself draws: other operations make keys before it.
-            self.drawn |= generator.write(debugger, call.state)
+            # Before the first calls, and with other operations than `sign` before each, a key is made.
+            changed = generator.write(debugger, call.state)
+            self.drawn |= changed and number >= self.first
             # The breakpoint is where the machine stands.
             debugger.step()
 
@@ -162,7 +163,8 @@ class InTa:
             self._stop(debugger, self._sign)
             debugger.write(debugger.register(0), call.fields["private_key"] + call.fields["public_key"])
             debugger.write(debugger.register(1), call.fields["message"])
-            self.drawn |= generator.write(debugger, call.state)
+            changed = generator.write(debugger, call.state)
+            self.drawn |= changed and number >= self.first
             debugger.step()
             # The call that measures memory is not verified.
             if number:
