@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Programs that drive plugin/model without an emulator."""
+"""Programs that drive plugin/model, and other parts of the plugins, without an emulator."""
 
 import shutil
 import subprocess

@@ -14,9 +14,11 @@ from worldwise.base.errors import WorldwiseError
 from worldwise.run.rundir import Run
 
 cli_explain = importlib.import_module("worldwise.cli.watched.explain")
+varied = importlib.import_module("worldwise.cli.watched.dependence")
 tools = importlib.import_module("worldwise.cli.watched.tools")
 
 CASE = "optee/mbedtls-nist-O2/empty-invoke"
+ON_BOARD = "nucleo-f446re/bearssl-O2/sign,curve=secp256r1,size=32B"
 SIGNED = "optee/mbedtls-nist-O2/attestdiv"
 
 Call = Callable[..., tuple[int, str, str]]
@@ -31,6 +33,7 @@ def call(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) ->
 
     def call(*arguments: str | Path) -> tuple[int, str, str]:
         monkeypatch.setattr(tools, "open_lab", no_lab)
+        monkeypatch.setattr(varied, "open_lab", no_lab)
         monkeypatch.setattr(sys, "argv", ["worldwise", "explain", *map(str, arguments)])
         capsys.readouterr()
         with pytest.raises(SystemExit) as caught:
@@ -46,7 +49,18 @@ def test_help_names_every_way(call: Call) -> None:
     """If this fails, what the command can do is not to be found."""
     status, out, _ = call("--help")
     assert status == 0
-    for word in ("--diff", "--witness", "--why", "--slow-down", "--inline", "--path", "folded", "flame", "--fresh"):
+    for word in (
+        "--diff",
+        "--witness",
+        "--why",
+        "--slow-down",
+        "--inline",
+        "--path",
+        "--vary",
+        "folded",
+        "flame",
+        "--fresh",
+    ):
         assert word in out
 
 
@@ -84,6 +98,20 @@ def test_help_names_every_way(call: Call) -> None:
         ([CASE, "--samples", "0"], "0 is not in the range"),
         ([CASE, "--output", "/none/there/x.svg"], "the directory /none/there does not exist"),
         ([CASE, CASE], "unexpected extra argument"),
+        (
+            [CASE, "--vary", "key"],
+            "inputs of a call are varied on boards, in plain Linux, and of 'sign' by a",
+        ),
+        (
+            [ON_BOARD, "--vary", "nonse"],
+            "--vary 'nonse' is not known. Allowed: key, nonce, message. did you mean 'nonce'?",
+        ),
+        (
+            [ON_BOARD, "--vary", "key", "--format", "flame"],
+            "--vary can be printed as table, markdown, json, not as flame",
+        ),
+        ([ON_BOARD, "--vary", "key", "--index", "0"], "--vary takes a CASE, and of the options only"),
+        ([ON_BOARD, "--vary", "key", "--diff", CASE], "--vary takes a CASE, and of the options only --implementation"),
     ],
 )
 def test_a_wrong_call_is_told_before_anything_is_run(call: Call, arguments: list[str], said: str) -> None:

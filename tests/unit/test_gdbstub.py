@@ -167,3 +167,26 @@ def test_a_socket_may_appear_late(path: Path) -> None:
         stub.run_to(ADDRESS)
     timer.join()
     servers[0].close()
+
+
+def test_memory_is_written_and_read(path: Path) -> None:
+    """If this fails, calls get other inputs than were chosen for them."""
+    answers = {"M20000000,2:00ff": "OK", "m20000000,2": "00ff", "m0,2": "E14", "p1": "04030201", "s": STOPPED}
+    with serving(path, answers) as server, GdbStub(path, 5) as stub:
+        stub.write(0x20000000, b"\0\xff")
+        assert stub.read(0x20000000, 2) == b"\0\xff"
+        assert stub.read(0, 2) == b""
+        assert stub.register(1) == 0x01020304
+        stub.step()
+    assert server.problems == []
+
+
+@pytest.mark.parametrize(
+    ("answers", "said"),
+    [({"M0,1:00": "E14"}, "answered 'E14' to 'M0,1:00'"), ({"M0,1:00": "OK", "s": "W00"}, "one instruction .*W00")],
+)
+def test_memory_that_is_not_there_is_told(answers: Mapping[str, str], said: str, path: Path) -> None:
+    """If this fails, a call that kept its own inputs counts as one with those that were chosen."""
+    with serving(path, answers), GdbStub(path, 5) as stub, pytest.raises(WorldwiseError, match=said):
+        stub.write(0, b"\0")
+        stub.step()

@@ -15,11 +15,18 @@ from worldwise.base.counted import INSTRUCTIONS
 from worldwise.lab.lab import Lab
 from worldwise.lab.sandbox.limits import EMULATOR, Limits
 from worldwise.machine.diagnosis import diagnosis, judge
+from worldwise.machine.gdbstub import GdbStub
 from worldwise.machine.machine import RECORDS, TRACE, Machine
 from worldwise.machine.measurer import Description, Ended, StartFrom
 from worldwise.machine.plugin import Plugin
 from worldwise.machine.qemu import Qemu, Session
 from worldwise.machine.snapshot import ATTEMPTS, RESTORED, Snapshots, command_line, state_of, stopped_well
+
+
+def _semihosting(program: Sequence[str]) -> list[str]:
+    """QEMU's options for a program that asks the emulator for its command line."""
+    words = "".join(f",arg={word.replace(',', ',,')}" for word in program)
+    return ["-semihosting-config", f"enable=on,target=native{words}"]
 
 
 class Emulator:
@@ -121,11 +128,37 @@ class Emulator:
         judge(status, directory, machine, self.lab, self._qemu.limits)
         return Ended(status, tuple(self._qemu.plain(command)), time.monotonic() - began)
 
+    def steered(
+        self,
+        machine: Machine,
+        program: Sequence[str],
+        directory: Path,
+        plugin: Plugin | None,
+        steer: Callable[[GdbStub], None],
+    ) -> Ended:
+        """Run one program under a debugger, which stops it and writes its memory, and otherwise as `run` does.
+
+        Args:
+            machine: what to run on.
+            program: its command line on the machine.
+            directory: an empty folder.
+            plugin: attached to the emulator, if any.
+            steer: called with the debugger before the first instruction; when it returns, the program runs to its end.
+
+        Raises WorldwiseError as `run` does, and if `steer` does.
+        """
+        began = time.monotonic()
+        flat = machine.ready is None
+        extra = _semihosting(program) if flat else []
+        line = contextlib.nullcontext() if flat else command_line(program, directory)
+        with line, self._qemu.session(machine, directory, (TRACE,) if plugin else ()) as session:
+            status, command = self._snapshots.steered(session, extra, plugin, steer)
+        judge(status, directory, machine, self.lab, self._qemu.limits)
+        return Ended(status, tuple(self._qemu.plain(command)), time.monotonic() - began)
+
     def _at_once(self, session: Session, program: Sequence[str], plugin: Plugin | None) -> tuple[int, list[str]]:
         """Run a machine whose program gets its command line from the emulator."""
-        words = "".join(f",arg={word.replace(',', ',,')}" for word in program)
-        extra = ["-semihosting-config", f"enable=on,target=native{words}"]
-        return self._qemu.to_the_end(session, extra, [], plugin)
+        return self._qemu.to_the_end(session, _semihosting(program), [], plugin)
 
     def _from_power_on(
         self,

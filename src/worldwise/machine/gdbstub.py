@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The part of the GDB remote protocol that is needed to stop a machine at one instruction.
+"""The part of the GDB remote protocol that is needed to stop a machine at an instruction and to write its memory.
 
 Source: GDB manual, appendix "GDB Remote Serial Protocol".
 """
@@ -170,6 +170,28 @@ class GdbStub(GdbClient):
         if not reply.startswith(("T05", "S05")):
             raise WorldwiseError(f"the machine stopped before it was ready (debugger says {reply[:40]!r})")
         self._request(f"z0,{address:x},4", "OK")
+
+    def step(self) -> None:
+        """Let a stopped machine execute one instruction. Raises WorldwiseError as `run_to` does."""
+        reply = self._request("s")
+        if not reply.startswith(("T05", "S05")):
+            raise WorldwiseError(f"the machine did not execute one instruction (debugger says {reply[:40]!r})")
+
+    def write(self, address: int, content: bytes) -> None:
+        """Write a stopped machine's memory, at a virtual address of what it executes. Raises WorldwiseError."""
+        self._request(f"M{address:x},{len(content):x}:{content.hex()}", "OK")
+
+    def read(self, address: int, length: int) -> bytes:
+        """A stopped machine's memory, at a virtual address of what it executes; empty if nothing is there."""
+        reply = self._request(f"m{address:x},{length:x}")
+        return b"" if reply.startswith("E") else bytes.fromhex(reply)
+
+    def register(self, number: int) -> int:
+        """A register of a stopped little-endian machine, by its number in the protocol. Raises WorldwiseError."""
+        reply = self._request(f"p{number:x}")
+        if reply.startswith("E"):
+            raise WorldwiseError(f"the emulator's debugger has no register {number}: {reply!r}")
+        return int.from_bytes(bytes.fromhex(reply), "little")
 
     def go(self) -> None:
         """Let a stopped machine run on. The connection must stay open until it ends."""

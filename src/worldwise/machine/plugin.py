@@ -72,6 +72,20 @@ class CyclesPlugin(Plugin):
         return [(self.file, "/plugin/cycles.so", "ro"), *tables]
 
 
+class SecretsPlugin(Plugin):
+    """The plugin that compares the calls of one function: see plugin/secrets/main.c."""
+
+    def option(self) -> str:
+        """The value of QEMU's `-plugin`."""
+        given = [f"{key}={value}" for key, value in self.arguments.items()]
+        return ",".join(["/plugin/secrets.so", f"out=/run/{TRACE}", "functions=/plugin/functions", *given])
+
+    def binds(self) -> list[Bind]:
+        """What it needs to see in the lab."""
+        assert self.functions is not None
+        return [(self.file, "/plugin/secrets.so", "ro"), (self.functions, "/plugin/functions", "ro")]
+
+
 class FlatPlugin(Plugin):
     """The plugin that follows the stacks of flat programs: see plugin/flat/main.c."""
 
@@ -118,6 +132,17 @@ def cycles_plugin() -> Recipe:
         outputs=("cycles.so",),
         sources=("qemu",),
         trees={"plugin/cycles": paths.PLUGIN / "cycles", "plugin/model": paths.PLUGIN / "model"},
+    )
+
+
+def secrets_plugin() -> Recipe:
+    """The plugin that says whether calls with other secrets execute and access the same."""
+    return Recipe(
+        name="secrets",
+        script="secrets.sh",
+        outputs=("secrets.so",),
+        sources=("qemu",),
+        trees={"secrets": paths.PLUGIN / "secrets"},
     )
 
 

@@ -24,6 +24,7 @@ from worldwise.lab.sandbox.network import Bind
 from worldwise.machine.diagnosis import diagnosis, last_line, panic, raise_refusal
 from worldwise.machine.gdbstub import GdbStub
 from worldwise.machine.machine import EMULATOR_LOG, Machine
+from worldwise.machine.plugin import Plugin
 from worldwise.machine.qemu import Qemu, Session
 
 _STATE = "state"
@@ -124,6 +125,40 @@ class Snapshots:
             finally:
                 self._qemu.end(process)
         return directory
+
+    def steered(
+        self,
+        session: Session,
+        extra: Sequence[str],
+        plugin: Plugin | None,
+        steer: Callable[[GdbStub], None],
+    ) -> tuple[int, list[str]]:
+        """Run a machine to its end, from its saved state if it has one, under a debugger: see Emulator.steered."""
+        machine, directory = session.machine, session.directory
+        saved = machine.ready is not None
+        binds = [*(plugin.binds() if plugin else ()), *([state_of(self.get(machine))] if saved else ())]
+        attached = ("-plugin", plugin.option()) if plugin else ()
+        options = [*_STOPPED, *(RESTORED if saved else ()), *extra, *attached]
+        with self._qemu.sockets() as sockets:
+            command = self._qemu.command(session, sockets, options, binds)
+            process = self._qemu.start(command, directory)
+            try:
+                with GdbStub(sockets / "gdb", self._boot_limit, lambda: process.poll() is None) as debugger:
+                    asyncio.run(_restored_by(sockets / "qmp", self._boot_limit))
+                    steer(debugger)
+                    debugger.go()
+                    self._qemu.watch(process, session)
+            except (WorldwiseError, QMPError, OSError, EOFError) as error:
+                self._qemu.end(process)
+                raise_refusal(directory)
+                said = last_line(directory / EMULATOR_LOG)
+                raise WorldwiseError(
+                    f"{machine.name} did not run as its debugger wants: {error}" + (f" ({said})" if said else ""),
+                    details=diagnosis(directory, machine, self._qemu.lab, session.room),
+                ) from None
+            finally:
+                self._qemu.end(process)
+        return process.returncode, command
 
     @contextlib.contextmanager
     def booted(self, session: Session, sockets: Path) -> Iterator[tuple[subprocess.Popen[bytes], GdbStub, list[str]]]:

@@ -14,6 +14,7 @@ from worldwise.base.errors import WorldwiseError
 from worldwise.base.stages import declared
 from worldwise.base.tables import Section
 from worldwise.cli.options import check_output, format_option, runs_option
+from worldwise.cli.watched.dependence import show_dependence
 from worldwise.cli.watched.tools import Output, Session, cases_of_run, measures_of, outermost
 from worldwise.explain import stacks
 from worldwise.explain.explanation import Explanation
@@ -60,6 +61,7 @@ class _Call:
     why: str | None
     witness: bool
     slow_down: bool
+    vary: str | None
     form: str
     output: Path | None
     fresh: bool
@@ -77,7 +79,7 @@ class _Call:
     multiple=True,
     metavar="DIR",
     type=click.Path(path_type=Path),
-    help="For a RUN: the folder of a library of your own that the run measured.",
+    help="The folder of a library of your own that the RUN measured, or that --vary looks at.",
 )
 @click.option("--diff", metavar="CASE", help="Show what changes from this CASE (before) to the first one (after).")
 @click.option("--measure", metavar="NAME", help="Only this measure, such as sign.  [default: all]")
@@ -95,6 +97,11 @@ class _Call:
     help="Compare stacks with the frame records in memory; on boards the deepest with the lowest store.",
 )
 @click.option("--slow-down", is_flag=True, help="Time the plugin's modes against no plugin, in pairs, and stop.")
+@click.option(
+    "--vary",
+    metavar="INPUTS",
+    help="Of a CASE: say whether what is executed and accessed depends on its key, message or nonce (key,message).",
+)
 @format_option(_FORMATS)
 @click.option("--output", type=click.Path(dir_okay=False, path_type=Path), help="Write it there.")
 @click.option("--fresh", is_flag=True, help="Run it, even if the cache has what an equal run saw.")
@@ -110,16 +117,27 @@ def explain(**typed: Any) -> int:
     --format markdown is the tables as a document; flame makes an SVG, with --diff a differential one; folded,
     speedscope, callgrind and chrome are for other tools.
 
+    --vary calls an operation with chosen inputs, on a board, in plain Linux or in a TA, and shows where the calls part.
+
     \b
       worldwise explain optee/mbedtls-nist-O2/attestdiv
       worldwise explain optee/mbedtls-nist-O2/attestdiv --diff optee/mbedtls-O2/attestdiv
       worldwise explain optee/mbedtls-nist-O2/attestdiv --measure sign --format flame --output sign.svg
       worldwise explain latest --case 'optee/*/hello'
+      worldwise explain nucleo-f446re/bearssl-O2/sign,curve=secp256r1,size=32B --vary key
       worldwise explain mps2-an386/p256-m-Os/sign,curve=secp256r1,size=32B
     """
     call = _Call(**typed)
     if call.output:
         check_output(call.output)
+    if call.vary:
+        others = (call.diff, call.wanted, call.measure, call.place, call.why, call.path, call.inline, call.witness)
+        if any(others) or call.index is not None:
+            raise click.UsageError(
+                "--vary takes a CASE, and of the options only --implementation, --top, --slow-down, --format, --output"
+            )
+        show_dependence(call.what, call.vary, call.directories, call.top, call.slow_down, call.form, call.output)
+        return 0
     rules = load_rules()
     # Every error in the call is reported before anything runs.
     if call.diff and call.form not in _DIFFERENCE_FORMATS:

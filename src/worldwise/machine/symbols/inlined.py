@@ -77,13 +77,17 @@ class Inlines:
 
 def parse_addr2line(printed: str) -> list[tuple[int, list[str]]]:
     """What addr2line says with OPTIONS: each address, and the functions inlined there, outermost first."""
-    chains: list[tuple[int, list[str]]] = []
+    # The first is the function that all others were put into.
+    return [(address, [name for name, _ in frames][1:]) for address, frames in parse_frames(printed)]
+
+
+def parse_frames(printed: str) -> list[tuple[int, list[tuple[str, str]]]]:
+    """The same with the function that the others were put into, and behind each name the file and line: `path:12`."""
+    chains: list[tuple[int, list[tuple[str, str]]]] = []
     lines = iter(printed.split("\n"))
     for line in lines:
         if line.startswith("0x"):
             chains.append((int(line, 16), []))
         elif line and chains:
-            next(lines, "")  # the file, and the line in it
-            chains[-1][1].insert(0, line.removeprefix(_OWN_CALLS))
-    # The first is the function that all others were put into.
-    return [(address, names[1:]) for address, names in chains]
+            chains[-1][1].insert(0, (line.removeprefix(_OWN_CALLS), next(lines, "")))
+    return chains
