@@ -263,11 +263,11 @@ def test_from_records_to_tables_and_figures(
         assert words in " ".join(err.split())
 
 
-def test_a_plot_of_a_tee_is_refused(
+def test_a_boards_figure_of_a_tee_is_refused(
     whole_run: Run, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """If this fails, `plot` of a run without boards is a traceback or an empty directory."""
-    monkeypatch.setattr(sys, "argv", ["worldwise", "plot", str(whole_run.path)])
+    monkeypatch.setattr(sys, "argv", ["worldwise", "plot", str(whole_run.path), "--kind", "stack"])
     with pytest.raises(SystemExit) as caught:
         cli.main()
     out, err = capsys.readouterr()
