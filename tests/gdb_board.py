@@ -65,6 +65,7 @@ class FakeBoard:
         stays: after so many records the program goes round and round; None for never.
         halts: whether the core can be halted while it does.
         drops: after so many records the server goes away.
+        port: where it listens; any that is free without one.
     """
 
     records: Callable[[str], bytes] = lambda _: b""
@@ -79,6 +80,7 @@ class FakeBoard:
     stays: int | None = None
     halts: bool = True
     drops: int | None = None
+    port: int = 0
     commands: list[str] = field(default_factory=list)
     begun: list[tuple[int, int, int]] = field(default_factory=list)
     refused: list[str] = field(default_factory=list)
@@ -90,7 +92,7 @@ class FakeBoard:
         self._breakpoints: set[int] = set()
         self._program: Program | None = None
         self._passed = False
-        self._listener = socket.create_server(("127.0.0.1", 0))
+        self._listener = socket.create_server(("127.0.0.1", self.port))
         self.address = Address("127.0.0.1", self._listener.getsockname()[1])
         self._thread = threading.Thread(target=self._serve, daemon=True)
         self._thread.start()

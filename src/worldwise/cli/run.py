@@ -131,9 +131,9 @@ class _Call:
 )
 @click.option(
     "--via",
-    metavar="gdb://HOST:PORT",
-    help="Measure the board itself, by its GDB server (OpenOCD, pyOCD, J-Link, probe-rs), which listens there: "
-    "docs/board.md.",
+    metavar="openocd|pyocd|gdb://HOST:PORT",
+    help="Measure the board itself, by its GDB server: OpenOCD or pyOCD, which is started, or one that listens there "
+    "(J-Link and probe-rs too): docs/board.md.",
 )
 @click.option(
     "--predict",
@@ -154,7 +154,7 @@ def run(**typed: Any) -> int:
       worldwise run
       worldwise run quick
       worldwise run mcu --target nucleo-f446re --variant 'micro-ecc-*' --curve P-256
-      worldwise run mcu --target nucleo-f446re --via gdb://localhost:3333
+      worldwise run mcu --target nucleo-f446re --via openocd
       worldwise run --budget 5ms@2GHz --format json --output result.json
 
     Exit status: 0 all is well; 1 a case failed or the budget is not met; 2 it could not be measured.

@@ -14,11 +14,10 @@ from worldwise.base import files, paths
 from worldwise.base.errors import WorldwiseError
 from worldwise.base.toml_model import Model, parse, read_text
 from worldwise.libraries.core_model import CoreModel, Memory, flat_table
+from worldwise.libraries.real_board import Identity, Servers, Text
 
 _SIZE = re.compile(r"([0-9]+)(KiB|MiB)")
 _CLOCK = re.compile(r"([0-9]+(?:\.[0-9]+)?) (MHz)")
-
-Text = Annotated[str, Field(min_length=1)]
 
 
 def _bytes(value: object) -> int:
@@ -72,22 +71,6 @@ class Emulated(Model):
     _clock = field_validator("clock", mode="before")(_hertz)
 
 
-class Identity(Model):
-    """A register by which a board's chip is told from others with the same core.
-
-    Attributes:
-        name: as the chip's manual calls it.
-        address: where it is.
-        mask: the bits that count.
-        value: what they are.
-    """
-
-    name: Text
-    address: Annotated[int, Field(ge=0, lt=2**32, multiple_of=4)]
-    mask: Annotated[int, Field(gt=0, lt=2**32)]
-    value: Annotated[int, Field(ge=0, lt=2**32)]
-
-
 class Board(Model):
     """A board. Sizes in bytes, clocks in Hz.
 
@@ -102,6 +85,7 @@ class Board(Model):
         memory: what stands before the flash; None for nothing, and then its wait states are not predicted.
         id: by what the real board's chip is known; None if its core's part number must do.
         real_script: the real board's linker script, if the emulated machine has another map of memory.
+        servers: what GDB servers call it.
     """
 
     title: Text
@@ -115,6 +99,7 @@ class Board(Model):
     memory: Memory | None = None
     id: Identity | None = None
     real_script: Text | None = None
+    servers: Servers = Servers()
 
     _clock = field_validator("clock", mode="before")(_hertz)
     _sizes = field_validator("flash", "ram", mode="before")(_bytes)

@@ -216,6 +216,11 @@ class Bench:
         self.measurer.stop()
         self.pool.shutdown(wait=True, cancel_futures=True)
 
+    def close(self) -> None:
+        """End what was started for the runs and not for a case of them: a board's server."""
+        if self.board:
+            self.board.close()
+
     def measure_case(self, writer: RunWriter, case: Case, machine: Machine) -> Result | None:
         """Measure one case, or take it from the results. Returns the result if it was taken."""
         digest = self._digest(machine, case)
