@@ -18,6 +18,7 @@ from worldwise.base.errors import HostError, WorldwiseError
 from worldwise.lab.lab import Lab
 from worldwise.lab.sandbox.limits import EMULATOR
 from worldwise.libraries.boards import Board, load_core
+from worldwise.machine.chipclock import ChipClock
 from worldwise.machine.diagnosis import diagnosis
 from worldwise.machine.elf import address_name
 from worldwise.machine.firmware import SEMIHOSTING, Firmware, read_firmware
@@ -48,6 +49,7 @@ class GdbBoard:
         notify: called with a line of text when the flash is written.
         silence_limit: seconds without a record after which a board counts as hanging.
         time_limit: seconds after which a case is stopped even if records still come.
+        clock: the board's clock to set; without one the chip stays as its reset leaves it.
     """
 
     def __init__(
@@ -59,11 +61,14 @@ class GdbBoard:
         notify: Callable[[str], None] = lambda _: None,
         silence_limit: float = 120,
         time_limit: float = 4 * 3600,
+        clock: str = "",
     ) -> None:
         self._server = server
         self.board = board
         self._name = name
         self._lab = lab
+        self._clock = ChipClock(name, board, clock) if clock else None
+        self._clock_checked = False
         self._notify = notify
         self._silence_limit = silence_limit
         self._time_limit = time_limit
@@ -77,6 +82,10 @@ class GdbBoard:
             with self._connected() as server:
                 self._require_board(server)
                 emulated, address = server.emulated, server.address
+            if emulated and self._clock:
+                raise HostError(
+                    f"{address}: QEMU stands for {self._name}, and its clock cannot be set.", "leave --clock out"
+                )
             self._description = Description(
                 unit=INSTRUCTIONS if emulated else CYCLES,
                 words=f"{self._name} at {address}: "
@@ -110,7 +119,7 @@ class GdbBoard:
                 self._require_board(server)
                 if server.load(firmware):
                     self._notify(f"{self._name}: wrote {machine.name}'s program")
-                server.reset(firmware)
+                self._reset(server, firmware)
                 case = _Case(server, firmware, " ".join(program), records, console, progress)
                 status = case.run(began + self._time_limit, self._silence_limit)
         except _Hangs as hangs:
@@ -164,6 +173,17 @@ class GdbBoard:
                 yield server
         except HostError as error:
             raise error if self._stopping else self._server.explained(error) from None
+
+    def _reset(self, server: GdbServer, firmware: Firmware) -> None:
+        """Reset the chip, and set its clock; the first time the clock is looked at too."""
+        server.reset(firmware)
+        if self._clock is None:
+            return
+        self._clock.set(server)
+        if not self._clock_checked:
+            self._clock.check(server, firmware)
+            self._clock_checked = True
+            self._reset(server, firmware)
 
     def _require_board(self, server: GdbServer) -> None:
         """Raise HostError if the chip is not the board's."""

@@ -179,6 +179,12 @@ class GdbServer:
         """A word of memory."""
         return int.from_bytes(self.read(address, 4), "little")
 
+    def write_word(self, address: int, value: int) -> None:
+        """Write a word of memory: a register of the chip."""
+        reply = self.write(address, value.to_bytes(4, "little"))
+        if reply != "OK":
+            self.refused(f"write {address:#010x}", reply)
+
     def write(self, address: int, content: bytes) -> str:
         """Write memory that is no flash; returns what the server says, `OK` if it did."""
         size = (self._packet - _FRAME) // 2

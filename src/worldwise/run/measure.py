@@ -164,6 +164,7 @@ class Bench:
             own=own,
             unit=self.unit,
             via="gdb" if self.board else "",
+            chip_clock=self.options.remote.chip_clock if self.options.remote else None,
         )
 
     def build(self, cases: Sequence[Case]) -> None:
@@ -276,7 +277,9 @@ class Bench:
     def _digest(self, machine: Machine, case: Case) -> str:
         """The address of a case's result; that of a board's own is no emulator's."""
         digest = case_digest(self.lab, machine, case)
-        return hashlib.sha256(f"{digest} by gdb".encode()).hexdigest() if self.board else digest
+        remote = self.options.remote
+        at = f" at {remote.clock}" if remote and remote.clock else ""
+        return hashlib.sha256(f"{digest} by gdb{at}".encode()).hexdigest() if remote else digest
 
     def _keep(
         self, case: Case, digest: str, directory: Path, run: str, seconds: float, command: tuple[str, ...]

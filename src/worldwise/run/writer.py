@@ -29,6 +29,7 @@ from worldwise.run.rundir import (
     SUITE_FILE,
     BudgetEntry,
     CaseManifest,
+    ChipClock,
     FileEntry,
     FinalState,
     Finished,
@@ -70,13 +71,14 @@ class RunWriter:
         own: Sequence[OwnEntry] = (),
         unit: Unit = INSTRUCTIONS,
         via: Literal["", "gdb"] = "",
+        chip_clock: ChipClock | None = None,
         now: datetime | None = None,
     ) -> Self:
         """Makes the directory of a new run. `cases` are those to be done, in order.
 
         `samples` replaces the suite's own number, if given; `unavailable` is the part of what was asked for that is
         unavailable, by default all that the suite names as such; `own` are the user's own libraries; `unit` is what is
-        counted, and `via` how a board is reached.
+        counted, `via` how a board is reached, and `chip_clock` how its clock is set.
         Raises WorldwiseError.
         """
         started = (now or datetime.now(UTC)).astimezone(UTC)
@@ -101,6 +103,7 @@ class RunWriter:
             recommended=suite.recommended,
             unit=unit,
             via=via,
+            chip_clock=chip_clock,
         )
         with _disk(runs_dir, lambda: "nothing of this run is kept"):
             runs_dir.mkdir(parents=True, exist_ok=True)
