@@ -5,6 +5,7 @@ import contextlib
 import re
 import socket
 import threading
+import zlib
 from collections.abc import Callable, Generator
 from dataclasses import dataclass, field
 
@@ -25,6 +26,7 @@ FIRMWARE = Firmware(
     entry=FLASH + 0x20,
     words_at=FLASH + 0x60,
     ends_at=FLASH + 0x80,
+    sent_at=RAM + 0x500,
 )
 _MAP = (
     f'<memory-map><memory type="ram" start="{RAM:#x}" length="0x10000"/>'
@@ -49,6 +51,12 @@ def packet(text: str | bytes) -> bytes:
     return b"$" + data + b"#%02x" % (sum(data) % 256)
 
 
+def framed(number: int, record: bytes) -> bytes:
+    """A record as guest/serial/serial.c sends it."""
+    named = b"%08x %s" % (number, record)
+    return b"~%s %08x %s\n" % (named[:8], zlib.crc32(named), record)
+
+
 @dataclass
 class FakeBoard:
     """The board and its server, on a port of its own until `close`.
@@ -67,6 +75,7 @@ class FakeBoard:
         drops: after so many records the server goes away.
         port: where it listens; any that is free without one.
         chip: what the chip makes of its registers, after each write to one.
+        line: where its program sends its records, framed, instead of to the server.
         hertz: what its SysTick counts while it runs another program than the one that was loaded, whatever that takes.
     """
 
@@ -85,6 +94,7 @@ class FakeBoard:
     port: int = 0
     chip: Callable[["FakeBoard"], None] = lambda _: None
     hertz: int = 16_000_000
+    line: Callable[[bytes], None] | None = None
     commands: list[str] = field(default_factory=list)
     begun: list[tuple[int, int, int]] = field(default_factory=list)
     refused: list[str] = field(default_factory=list)
@@ -248,6 +258,13 @@ class FakeBoard:
         assert self.registers[0] == 0
         words = self.take(_BUFFER, 160).split(b"\0")[0].decode()
         lines = self.records(words).splitlines(keepends=True)
+        if self.line:
+            for count, line in enumerate(lines):
+                self.line(framed(count, line.rstrip(b"\n")))
+            self.put(FIRMWARE.sent_at, len(lines).to_bytes(4, "little"))
+            self.registers.update({0: self.ends, 15: FIRMWARE.ends_at})
+            yield "T05"
+            return
         for name in ("/etc/passwd", "records.jsonl"):
             self.put(_NAME, name.encode() + b"\0")
             handle = yield from self._call("open", 1, (_NAME, 8, len(name)), f"{_NAME:x}/{len(name) + 1:x},209,1a4")

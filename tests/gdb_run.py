@@ -11,6 +11,7 @@ from worldwise.lab.debian.lock import load_lock
 from worldwise.lab.image import ImageStore
 from worldwise.lab.lab import Lab
 from worldwise.machine.machine import Machine
+from worldwise.machine.serialline import SerialAddress
 from worldwise.plan.case import Case
 from worldwise.plan.suite import parse_suite
 from worldwise.run.measure import Bench, Options
@@ -68,13 +69,14 @@ class Notes:
 class Tool:
     """One call of the tool after another, with a board."""
 
-    def __init__(self, root: Path, clock: str = "") -> None:
+    def __init__(self, root: Path, clock: str = "", serial: SerialAddress | None = None) -> None:
         self.root = root
         self.clock = clock
+        self.serial = serial
         self.suite = parse_suite(SUITE, "two.toml")
 
     def bench(self, board: FakeBoard | None, silence: float = 5) -> Bench:
-        remote = Remote(NAME, board.address, self.clock) if board else None
+        remote = Remote(NAME, board.address, self.clock, self.serial) if board else None
         options = Options(reuse=False, start="boot", silence_limit=silence, remote=remote)
         return Bench(Lab(load_lock(), self.root / "cache"), Notes(), options)
 

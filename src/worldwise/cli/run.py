@@ -63,6 +63,7 @@ class _Call:
     budget: str | None
     via: str | None
     clock: str | None
+    serial: str | None
     predict: tuple[str, ...]
 
     def filters(self) -> Mapping[str, Sequence[str]]:
@@ -141,6 +142,12 @@ class _Call:
     metavar="NAME",
     help="With --via, how the board's clock and flash are set, by a name of the board's file, such as 180MHz; without, "
     "they are as its reset leaves them.",
+)
+@click.option(
+    "--serial",
+    metavar="DEVICE[@BAUD]",
+    help="With --via, take the records from the board's serial line, such as /dev/ttyACM0@115200, and not through the "
+    "debugger.",
 )
 @click.option(
     "--predict",
@@ -235,8 +242,9 @@ def _cores(call: _Call, cases: Sequence[Case]) -> Mapping[str, str]:
 def _remote(call: _Call, order: "Order") -> "Remote | None":
     """The board of `--via`. Raises WorldwiseError, and click.UsageError for options that a board does not have."""
     if call.via is None:
-        if call.clock:
-            raise click.UsageError("--clock is for a board itself: name its server with --via")
+        for name in ("clock", "serial"):
+            if not _is_default(name):
+                raise click.UsageError(f"--{name} is for a board itself: name its server with --via")
         return None
     from worldwise.run.measurers import remote_of
 
@@ -244,7 +252,7 @@ def _remote(call: _Call, order: "Order") -> "Remote | None":
         if not _is_default(name):
             raise click.UsageError(f"--via measures a board itself, case by case, so it does not accept --{name}")
     begun = order.old.manifest.chip_clock if order.old else None
-    return remote_of(call.via, order.cases, begun.name if begun else call.clock or "")
+    return remote_of(call.via, order.cases, begun.name if begun else call.clock or "", call.serial or "")
 
 
 def _brought(directories: Iterable[Path]) -> "list[Own]":

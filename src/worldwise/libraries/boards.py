@@ -13,7 +13,7 @@ from worldwise.base import files, paths
 from worldwise.base.errors import WorldwiseError
 from worldwise.base.toml_model import Model, parse, read_text
 from worldwise.libraries.core_model import CoreModel, Memory, flat_table
-from worldwise.libraries.real_board import Clock, Identity, Servers, Step, Text, hertz
+from worldwise.libraries.real_board import Clock, Identity, Serial, Servers, Step, Text, hertz
 
 _SIZE = re.compile(r"([0-9]+)(KiB|MiB)")
 _NAME = r"^[0-9A-Za-z][0-9A-Za-z.-]{0,30}$"
@@ -76,6 +76,7 @@ class Board(Model):
         real_script: the real board's linker script, if the emulated machine has another map of memory.
         servers: what GDB servers call it.
         clocks: how its clock can be set, by name.
+        serial: its serial line, if it has one.
     """
 
     title: Text
@@ -91,6 +92,7 @@ class Board(Model):
     real_script: Text | None = None
     servers: Servers = Servers()
     clocks: dict[Annotated[str, Field(pattern=_NAME)], Clock] = Field(default_factory=dict)
+    serial: Serial | None = None
 
     _clock = field_validator("clock", mode="before")(hertz)
     _sizes = field_validator("flash", "ram", mode="before")(_bytes)

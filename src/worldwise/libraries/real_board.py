@@ -95,6 +95,7 @@ class Clock(Model):
         title: in words, for tables.
         clock: Hz of the core.
         flash_wait_states: that reads from flash wait then.
+        bus: Hz of the serial line's bus then, if it is not that after a reset.
         after: another one of the board whose steps come before.
         steps: in this order; none for what the reset leaves.
     """
@@ -102,12 +103,48 @@ class Clock(Model):
     title: Text
     clock: int
     flash_wait_states: Annotated[int, Field(ge=0, le=15)]
+    bus: int | None = None
     after: str = ""
     steps: tuple[Step, ...] = ()
 
-    _clock = field_validator("clock", mode="before")(hertz)
+    _clock = field_validator("clock", "bus", mode="before")(hertz)
 
     @property
     def words(self) -> str:
         """What it is, on one line."""
         return f"{self.clock / 10**6:g} MHz, {self.flash_wait_states} wait states: {self.title}"
+
+
+class Serial(Model):
+    """The serial line of a board that its user can reach: where the program writes bytes, and how it is switched on.
+
+    Attributes:
+        title: which it is, and where it ends.
+        bus: Hz of its bus after a reset.
+        status, mask, ready: the register, and what its bits are when the next byte may be written.
+        data: the register that takes the byte.
+        divider, divider_source: the one that takes bus / baud, and the document that says so.
+        steps: what the debugger sets before that.
+        start: what it sets then.
+    """
+
+    title: Text
+    bus: int
+    status: Place
+    mask: Annotated[int, Field(gt=0, lt=2**32)]
+    ready: Word
+    data: Place
+    divider: Place
+    divider_source: Text
+    steps: tuple[Step, ...]
+    start: tuple[Step, ...]
+
+    _bus = field_validator("bus", mode="before")(hertz)
+
+    def steps_at(self, baud: int, clock: Clock | None) -> tuple[Step, ...]:
+        """All steps, for a rate and at a clock."""
+        bus = clock.bus if clock and clock.bus else self.bus
+        rate = Step(
+            name="divider", address=self.divider, mask=0xFFFF, value=round(bus / baud), source=self.divider_source
+        )
+        return (*self.steps, rate, *self.start)

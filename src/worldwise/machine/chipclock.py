@@ -6,9 +6,11 @@ The program that is measured has no part in it: it is the same one at every cloc
 
 import struct
 import time
+from collections.abc import Iterable
 
 from worldwise.base.errors import HostError
 from worldwise.libraries.boards import Board
+from worldwise.libraries.real_board import Step
 from worldwise.machine.firmware import Firmware
 from worldwise.machine.gdbserver import GdbServer
 
@@ -23,6 +25,23 @@ _BELOW = 256
 _RUNS, _WAITS = 1.0, 2.0
 # An oscillator without a crystal may be some per cent off, which is not a wrong setting.
 _OFF = 0.05
+
+
+def take_steps(what: str, server: GdbServer, steps: Iterable[Step]) -> None:
+    """Set registers of a halted chip. Raises HostError, saying `what` they are for, if one does not become right."""
+    for step in steps:
+        if not step.wait:
+            server.write_word(step.address, server.read_word(step.address) & ~step.mask | step.value)
+            continue
+        deadline = time.monotonic() + _WAITS
+        while (found := server.read_word(step.address)) & step.mask != step.value:
+            if time.monotonic() > deadline:
+                raise HostError(
+                    f"{what}: {step.name} at {step.address:#010x} does not become {step.value:#x}: the register has "
+                    f"{found:#010x}.",
+                    f"look whether the board has what its file says ({step.source}); without --clock it is measured "
+                    "as its reset leaves it",
+                )
 
 
 class ChipClock:
@@ -43,19 +62,7 @@ class ChipClock:
 
     def set(self, server: GdbServer) -> None:
         """Set the clock of a chip that was reset, and is halted."""
-        for step in self._steps:
-            if not step.wait:
-                server.write_word(step.address, server.read_word(step.address) & ~step.mask | step.value)
-                continue
-            deadline = time.monotonic() + _WAITS
-            while (found := server.read_word(step.address)) & step.mask != step.value:
-                if time.monotonic() > deadline:
-                    raise HostError(
-                        f"{self._what}: {step.name} at {step.address:#010x} does not become {step.value:#x}: the "
-                        f"register has {found:#010x}.",
-                        f"look whether the board has what its file says ({step.source}); without --clock it is "
-                        "measured as its reset leaves it",
-                    )
+        take_steps(self._what, server, self._steps)
 
     def check(self, server: GdbServer, firmware: Firmware) -> None:
         """Compare what SysTick counts with the host's time. The chip must be reset afterwards."""

@@ -135,8 +135,8 @@ class Bench:
 
     def target(self, name: str) -> Target:
         """The target of a name, whose programs count the unit."""
-        if self.board and self.unit != INSTRUCTIONS:
-            return BoardTarget(name, self.board.board, self.unit)
+        if self.board and (self.unit != INSTRUCTIONS or self.board.serial):
+            return BoardTarget(name, self.board.board, self.unit, self.board.serial is not None)
         return EMULATED[name]
 
     def new_run(
@@ -163,8 +163,8 @@ class Bench:
             unavailable=unavailable,
             own=own,
             unit=self.unit,
-            via="gdb" if self.board else "",
-            chip_clock=self.options.remote.chip_clock if self.options.remote else None,
+            via=remote.via if (remote := self.options.remote) else "",
+            chip_clock=remote.chip_clock if remote else None,
         )
 
     def build(self, cases: Sequence[Case]) -> None:

@@ -143,7 +143,7 @@ class RunManifest(_Manifest):
     recommended: _Line = ""
     # What its counters count, and how its board was reached; absent in older runs, which emulate.
     unit: Unit = INSTRUCTIONS
-    via: Literal["", "gdb"] = ""
+    via: Literal["", "gdb", "gdb+serial"] = ""
     # None for an emulated machine, and for a chip as its reset leaves it.
     chip_clock: ChipClock | None = None
 

@@ -70,7 +70,7 @@ class RunWriter:
         unavailable: Sequence[Unavailable] | None = None,
         own: Sequence[OwnEntry] = (),
         unit: Unit = INSTRUCTIONS,
-        via: Literal["", "gdb"] = "",
+        via: Literal["", "gdb", "gdb+serial"] = "",
         chip_clock: ChipClock | None = None,
         now: datetime | None = None,
     ) -> Self:
