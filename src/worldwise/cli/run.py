@@ -33,7 +33,7 @@ _WITH_VALIDATION = ("suite", "jobs", "runs")
 # A resumed run already has these.
 _NOT_WITH_RESUME = (
     *("suite", "variants", "operations", "targets", "curves", "sweep", "samples"),
-    *("reverse", "fresh", "verify", "cold"),
+    *("reverse", "fresh", "verify", "cold", "shard", "costs"),
 )
 
 
@@ -63,6 +63,8 @@ class _Call:
     budget: str | None
     via: str | None
     predict: tuple[str, ...]
+    shard: str | None
+    costs: str | None
 
     def filters(self) -> Mapping[str, Sequence[str]]:
         """Attribute of a case -> patterns for it, as `select` takes them."""
@@ -141,6 +143,17 @@ class _Call:
     metavar="CORE[,CORE]",
     help="Predict the cycles of each case on a core too, such as cortex-a72, and keep them in the run.",
 )
+@click.option(
+    "--shard",
+    metavar="I/N",
+    help="Measure the I-th of N shards of the chosen cases, for N machines; `worldwise merge` makes one run of them: "
+    "docs/shards.md.",
+)
+@click.option(
+    "--costs",
+    metavar="RUN",
+    help="Balance the shards by the time that each case took in this run, instead of by measured/costs.toml.",
+)
 @click.option("--full", is_flag=True, help="Print the whole report, with times for every place, not the answer alone.")
 @runs_option
 @reading_options
@@ -210,9 +223,15 @@ def _order(call: _Call) -> tuple["Order", Budget | None]:
     unavailable = select_unavailable(suite.unavailable, *filters.values())
     from worldwise.cli.session import Order
 
-    order = Order(
-        suite, cases, unavailable, call.samples, limit, brought, call.runs, old, call.verify, _cores(call, cases)
-    )
+    cores = _cores(call, cases)
+    shard = old.manifest.shard if old else None
+    if call.shard:
+        from worldwise.cli.sharding import sharded
+
+        cases, shard = sharded(call.shard, call.costs, cases, call.predict, call.runs)
+    elif call.costs:
+        raise click.UsageError("--costs balances shards, so it needs --shard")
+    order = Order(suite, cases, unavailable, call.samples, limit, brought, call.runs, old, call.verify, cores, shard)
     return order, given
 
 
