@@ -10,7 +10,7 @@ import click
 from click.core import ParameterSource
 
 from worldwise.base.errors import WorldwiseError
-from worldwise.cli.options import check_output, reading_options, runs_option, wanted_budget
+from worldwise.cli.options import check_output, reading_options, runs_option, share, wanted_budget
 from worldwise.plan.budget import Budget, check_budget
 from worldwise.plan.case import Case
 from worldwise.plan.selection import curve_names, require_known, select, select_unavailable, swept
@@ -65,6 +65,7 @@ class _Call:
     predict: tuple[str, ...]
     shard: str | None
     costs: str | None
+    cache: Path | None
 
     def filters(self) -> Mapping[str, Sequence[str]]:
         """Attribute of a case -> patterns for it, as `select` takes them."""
@@ -154,6 +155,12 @@ class _Call:
     metavar="RUN",
     help="Balance the shards by the time that each case took in this run, instead of by measured/costs.toml.",
 )
+@click.option(
+    "--cache",
+    metavar="DIR",
+    type=click.Path(file_okay=False, path_type=Path),
+    help="Share downloads, images and results with other machines in this folder: docs/shards.md.",
+)
 @click.option("--full", is_flag=True, help="Print the whole report, with times for every place, not the answer alone.")
 @runs_option
 @reading_options
@@ -177,6 +184,8 @@ def run(**typed: Any) -> int:
         return _validation(call)
     if call.resume:
         _refuse_with_resume()
+    if call.cache:
+        share(call.cache)
     if call.sweep and _is_default("suite"):
         call = replace(call, suite=_SWEPT)
     if call.output:

@@ -17,7 +17,7 @@ from worldwise.run.rundir import ShardEntry, open_run
 # What changes no record: a shard that is run again needs none of it.
 _NOT_REPEATED = (
     *("shard", "runs", "jobs", "silence", "full", "form", "output"),
-    *("fresh", "verify", "resume"),
+    *("fresh", "verify", "resume", "cache"),
 )
 
 

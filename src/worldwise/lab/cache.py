@@ -69,6 +69,8 @@ KINDS = (
 _LEFT_OVER: Mapping[str, re.Pattern[str]] = {
     "labs": re.compile(r"\.(building|worldwise-stage)-.+|[0-9a-f]{12}\.log"),
     "downloads": re.compile("partial-.+"),
+    "downloads/sha256": re.compile("partial-.+"),
+    "images": re.compile(r"\.new-.+"),
     "snapshots": re.compile(r"\.booting-.+"),
     "own": re.compile(r"\.copying-.+"),
     "results": re.compile(r"\.new-.+"),

@@ -26,6 +26,7 @@ from worldwise.lab.sandbox.limits import BUILD
 from worldwise.lab.sandbox.network import Bind
 from worldwise.lab.sandbox.running import log_end
 from worldwise.lab.sandbox.taking import copy_in, take_tree
+from worldwise.lab.shared import Shared
 
 RECIPES = paths.RECIPES
 MANIFEST = "image.json"
@@ -171,6 +172,7 @@ class ImageStore:
         self.lab = lab
         self.directory = lab.cache / "images"
         self.notify = notify
+        self._shared = Shared(notify)
         self._checked: dict[str, Image] = {}
         self._named: dict[str, Image] = {}
 
@@ -201,7 +203,10 @@ class ImageStore:
                 if image is None:
                     if problem:
                         self.notify(f"{recipe.name}: {problem}; building it anew")
-                    self._build(recipe, digest)
+                    if problem or not self._taken(recipe, digest):
+                        self._build(recipe, digest)
+                        path = self._path(recipe, digest)
+                        self._shared.give("images", path.name, path)
                     image, problem = self._load(recipe, digest)
         if image is None:
             raise WorldwiseError(
@@ -215,9 +220,21 @@ class ImageStore:
     def _path(self, recipe: Recipe, digest: str) -> Path:
         return self.directory / f"{recipe.name}-{digest[:12]}"
 
+    def _taken(self, recipe: Recipe, digest: str) -> bool:
+        """Whether the image came from the folder that machines share."""
+
+        def problem(copy: Path) -> str:
+            image, wrong = self._read(recipe, digest, copy)
+            return wrong or ("" if image else "it has no manifest")
+
+        final = self._path(recipe, digest)
+        return self._shared.take("images", final.name, final, problem)
+
     def _load(self, recipe: Recipe, digest: str) -> tuple[Image | None, str]:
         """The image if it is there and intact; else None and, if it is there, what is wrong with it."""
-        directory = self._path(recipe, digest)
+        return self._read(recipe, digest, self._path(recipe, digest))
+
+    def _read(self, recipe: Recipe, digest: str, directory: Path) -> tuple[Image | None, str]:
         try:
             manifest = files.parse_json(files.read_bytes(directory / MANIFEST, MOST_MANIFEST, directory))
             listed: dict[str, str] = manifest["files"]

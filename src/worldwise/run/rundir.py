@@ -488,6 +488,6 @@ def parse_manifest(data: bytes, model: type[_M], path: Path) -> _M:
 def _is_locked(path: Path) -> bool:
     descriptor = os.open(path, os.O_RDONLY | os.O_DIRECTORY)
     try:
-        return not files.try_lock(descriptor)
+        return not files.try_lock(descriptor, unknown=True)
     finally:
         os.close(descriptor)

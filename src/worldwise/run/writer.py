@@ -301,7 +301,7 @@ def _lock(path: Path) -> int:
     descriptor = os.open(path, os.O_RDONLY | os.O_DIRECTORY)
     # A few tries: a reader that checks for the lock holds it for a moment itself.
     for _ in range(5):
-        if files.try_lock(descriptor):
+        if files.try_lock(descriptor, unknown=True):
             return descriptor
         time.sleep(0.02)
     os.close(descriptor)

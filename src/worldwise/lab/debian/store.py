@@ -21,6 +21,7 @@ from worldwise.base.files import file_sha256
 from worldwise.lab import holding
 from worldwise.lab.debian.lock import File, Wanted
 from worldwise.lab.debian.mirrors import APT_HELPER, MIRROR_VARIABLE, OTHER_MIRROR, download, mirrors, no_mirror
+from worldwise.lab.shared import Shared
 
 RELOCK = (
     "or run `./worldwise lab relock` (with the root's name if it is not the lab's own), which locks what the mirror "
@@ -31,6 +32,8 @@ RELOCK = (
 _BATCH = 16
 
 _WORKERS = 4
+# Where downloads are in a cache, and in the folder that machines share.
+_KIND = "downloads/sha256"
 _DOWNLOADING = threading.Lock()
 
 
@@ -75,9 +78,16 @@ class Store:
             return
         (self.directory / "sha256").mkdir(parents=True, exist_ok=True)
         with self._locked():
-            missing = self._missing(wanted)
+            shared = Shared(lambda text: self.console.print(f"worldwise: {text}", soft_wrap=True))
+            missing = [
+                item
+                for item in self._missing(wanted)
+                if not shared.take_file(_KIND, item.file.sha256, self.path(item.file))
+            ]
             if missing:
                 self._download(missing, purpose)
+            for item in missing:
+                shared.give_file(_KIND, item.file.sha256, self.path(item.file))
 
     @contextlib.contextmanager
     def _locked(self) -> Iterator[None]:
