@@ -93,7 +93,8 @@ def test_every_command_is_there() -> None:
     known |= {"cache", "cite", "doctor", "merge", "predict", "site", "validation"}
     assert {words[0] for words in COMMANDS} == known
     below = {words for words in COMMANDS if len(words) > 1}
-    assert {two for one, two in below if one == "lab"} == {"build", "status", "check", "enter", "relock", "clean"}
+    of_lab = {"build", "status", "check", "enter", "export", "import", "relock", "clean"}
+    assert {two for one, two in below if one == "lab"} == of_lab
     assert {two for one, two in below if one == "cache"} == {"clean"}
     assert {two for one, two in below if one == "validation"} == {"measure", "show", "check"}
     assert {two for one, two in below if one == "keycache"} == {"demo", "packages", "fuzz"}
