@@ -65,6 +65,9 @@ class FakeBoard:
         stays: after so many records the program goes round and round; None for never.
         halts: whether the core can be halted while it does.
         drops: after so many records the server goes away.
+        port: where it listens; any that is free without one.
+        chip: what the chip makes of its registers, after each write to one.
+        hertz: what its SysTick counts while it runs another program than the one that was loaded, whatever that takes.
     """
 
     records: Callable[[str], bytes] = lambda _: b""
@@ -79,6 +82,9 @@ class FakeBoard:
     stays: int | None = None
     halts: bool = True
     drops: int | None = None
+    port: int = 0
+    chip: Callable[["FakeBoard"], None] = lambda _: None
+    hertz: int = 16_000_000
     commands: list[str] = field(default_factory=list)
     begun: list[tuple[int, int, int]] = field(default_factory=list)
     refused: list[str] = field(default_factory=list)
@@ -90,7 +96,7 @@ class FakeBoard:
         self._breakpoints: set[int] = set()
         self._program: Program | None = None
         self._passed = False
-        self._listener = socket.create_server(("127.0.0.1", 0))
+        self._listener = socket.create_server(("127.0.0.1", self.port))
         self.address = Address("127.0.0.1", self._listener.getsockname()[1])
         self._thread = threading.Thread(target=self._serve, daemon=True)
         self._thread.start()
@@ -122,6 +128,9 @@ class FakeBoard:
                     waiting += data
                     if b"\x03" in waiting and b"$" not in waiting and self.halts:
                         waiting = b""
+                        if self._program is None:
+                            self.registers[0] = self.hertz >> 14
+                            self.put(0xE000E018, (0x3FFF - self.hertz % 2**14).to_bytes(4, "little"))
                         self.registers[15] = ROUND
                         connection.sendall(packet("T02"))
                     while match := _PACKET.search(waiting):
@@ -173,6 +182,7 @@ class FakeBoard:
             if FLASH <= begin < FLASH + 0x8000 and not self.emulated:
                 return "OK"
             self.put(begin, bytes.fromhex(rest) if name[0] == "M" else rest.encode("latin-1"))
+            self.chip(self)
             assert size == len(rest) // (2 if name[0] == "M" else 1)
             return "OK"
         if command.startswith("p"):
@@ -212,6 +222,8 @@ class FakeBoard:
     def _run(self, command: str) -> str | None:
         """What the server says next of a core that runs."""
         try:
+            if self._program is None and self.registers[15] != FIRMWARE.entry:
+                return "nothing"
             if self._program is None:
                 self.begun.append((self.registers[42], self.registers[13], self.registers[15]))
                 self._program = self._runs()

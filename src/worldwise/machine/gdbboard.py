@@ -5,9 +5,10 @@ Either the server serves semihosting by GDB's File-I/O, or it leaves the calls t
 halted at them: both come to the same. The program may append to its records and print, and nothing else of the host.
 """
 
+import contextlib
 import re
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import BinaryIO
 
@@ -17,10 +18,12 @@ from worldwise.base.errors import HostError, WorldwiseError
 from worldwise.lab.lab import Lab
 from worldwise.lab.sandbox.limits import EMULATOR
 from worldwise.libraries.boards import Board, load_core
+from worldwise.machine.chipclock import ChipClock
 from worldwise.machine.diagnosis import diagnosis
 from worldwise.machine.elf import address_name
 from worldwise.machine.firmware import SEMIHOSTING, Firmware, read_firmware
 from worldwise.machine.gdbserver import CPUID, Address, GdbServer
+from worldwise.machine.gdbstarted import StartedServer
 from worldwise.machine.machine import CONSOLE, EMULATOR_LOG, RECORDS, SECURE_CONSOLE, Machine
 from worldwise.machine.measurer import Description, Ended, StartFrom
 
@@ -36,32 +39,36 @@ _HEX = re.compile("([0-9a-fA-F]{2})+")
 
 
 class GdbBoard:
-    """A board behind a GDB server that the user started.
+    """A board behind a GDB server.
 
     Args:
-        address: where the server listens.
+        server: where it listens, or the one to start.
         board: the board that must be there.
         name: the board's name.
         lab: names addresses in a diagnosis.
         notify: called with a line of text when the flash is written.
         silence_limit: seconds without a record after which a board counts as hanging.
         time_limit: seconds after which a case is stopped even if records still come.
+        clock: the board's clock to set; without one the chip stays as its reset leaves it.
     """
 
     def __init__(
         self,
-        address: Address,
+        server: Address | StartedServer,
         board: Board,
         name: str,
         lab: Lab,
         notify: Callable[[str], None] = lambda _: None,
         silence_limit: float = 120,
         time_limit: float = 4 * 3600,
+        clock: str = "",
     ) -> None:
-        self._address = address
+        self._server = server
         self.board = board
         self._name = name
         self._lab = lab
+        self._clock = ChipClock(name, board, clock) if clock else None
+        self._clock_checked = False
         self._notify = notify
         self._silence_limit = silence_limit
         self._time_limit = time_limit
@@ -72,12 +79,16 @@ class GdbBoard:
     def describe(self) -> Description:
         """Whether a board is there or QEMU stands for one. Raises HostError if it is not there or another."""
         if self._description is None:
-            with GdbServer(self._address) as server:
+            with self._connected() as server:
                 self._require_board(server)
-                emulated = server.emulated
+                emulated, address = server.emulated, server.address
+            if emulated and self._clock:
+                raise HostError(
+                    f"{address}: QEMU stands for {self._name}, and its clock cannot be set.", "leave --clock out"
+                )
             self._description = Description(
                 unit=INSTRUCTIONS if emulated else CYCLES,
-                words=f"{self._name} at {self._address}: "
+                words=f"{self._name} at {address}: "
                 + ("QEMU stands for it, and counts instructions" if emulated else "the chip counts its cycles"),
             )
         return self._description
@@ -100,7 +111,7 @@ class GdbBoard:
             (directory / name).touch()
         try:
             with (
-                GdbServer(self._address) as server,
+                self._connected() as server,
                 (directory / RECORDS).open("wb") as records,
                 (directory / CONSOLE).open("wb") as console,
             ):
@@ -108,7 +119,7 @@ class GdbBoard:
                 self._require_board(server)
                 if server.load(firmware):
                     self._notify(f"{self._name}: wrote {machine.name}'s program")
-                server.reset(firmware)
+                self._reset(server, firmware)
                 case = _Case(server, firmware, " ".join(program), records, console, progress)
                 status = case.run(began + self._time_limit, self._silence_limit)
         except _Hangs as hangs:
@@ -143,14 +154,44 @@ class GdbBoard:
         self._stopping = True
         if running := self._running:
             running.client.close()
+        self.close()
+
+    def close(self) -> None:
+        """End the server, if this one started it."""
+        if isinstance(self._server, StartedServer):
+            self._server.stop()
+
+    @contextlib.contextmanager
+    def _connected(self) -> Iterator[GdbServer]:
+        """A connection to the server. Raises HostError, with the log of a server that was started here."""
+        if isinstance(self._server, Address):
+            with GdbServer(self._server) as server:
+                yield server
+            return
+        try:
+            with self._server.connect() as server:
+                yield server
+        except HostError as error:
+            raise error if self._stopping else self._server.explained(error) from None
+
+    def _reset(self, server: GdbServer, firmware: Firmware) -> None:
+        """Reset the chip, and set its clock; the first time the clock is looked at too."""
+        server.reset(firmware)
+        if self._clock is None:
+            return
+        self._clock.set(server)
+        if not self._clock_checked:
+            self._clock.check(server, firmware)
+            self._clock_checked = True
+            self._reset(server, firmware)
 
     def _require_board(self, server: GdbServer) -> None:
         """Raise HostError if the chip is not the board's."""
-        core = load_core(self.board.core)
+        core, at = load_core(self.board.core), server.address
         part = server.read_word(CPUID) >> 4 & 0xFFF
         if part != core.part:
             raise HostError(
-                f"{self._address}: the core there has the part number {part:#05x} in its CPUID, but {self._name} has a "
+                f"{at}: the core there has the part number {part:#05x} in its CPUID, but {self._name} has a "
                 f"{core.title}, which is {core.part:#05x}.",
                 "name the board that is there: --target; `worldwise suites mcu` lists them",
             )
@@ -159,7 +200,7 @@ class GdbBoard:
             found = server.read_word(known.address) & known.mask
             if found != known.value:
                 raise HostError(
-                    f"{self._address}: {known.name} there is {found:#x}, but that of {self._name} is {known.value:#x}.",
+                    f"{at}: {known.name} there is {found:#x}, but that of {self._name} is {known.value:#x}.",
                     "another chip with the same core is there: name its board with --target, or add it: "
                     "docs/add-board.md",
                 )

@@ -166,6 +166,7 @@ class Bench:
             unit=self.unit,
             via="gdb" if self.board else "",
             shard=shard,
+            chip_clock=self.options.remote.chip_clock if self.options.remote else None,
         )
 
     def build(self, cases: Sequence[Case]) -> None:
@@ -217,6 +218,11 @@ class Bench:
         self.lab.stop()
         self.measurer.stop()
         self.pool.shutdown(wait=True, cancel_futures=True)
+
+    def close(self) -> None:
+        """End what was started for the runs and not for a case of them: a board's server."""
+        if self.board:
+            self.board.close()
 
     def measure_case(self, writer: RunWriter, case: Case, machine: Machine) -> Result | None:
         """Measure one case, or take it from the results. Returns the result if it was taken."""
@@ -273,7 +279,9 @@ class Bench:
     def _digest(self, machine: Machine, case: Case) -> str:
         """The address of a case's result; that of a board's own is no emulator's."""
         digest = case_digest(self.lab, machine, case)
-        return hashlib.sha256(f"{digest} by gdb".encode()).hexdigest() if self.board else digest
+        remote = self.options.remote
+        at = f" at {remote.clock}" if remote and remote.clock else ""
+        return hashlib.sha256(f"{digest} by gdb{at}".encode()).hexdigest() if remote else digest
 
     def _keep(
         self, case: Case, digest: str, directory: Path, run: str, seconds: float, command: tuple[str, ...]
