@@ -176,7 +176,7 @@ static void follow_micro(struct flat_block *from, const struct flat_block *to, b
 	}
 	account(from);
 	if (pc != from->block.end)
-		flat_block_taken(from);
+		counts_taken(&from->block);
 	if (is_expected(&from->block, pc)) {
 		step(&from->block, pc);
 		return;
@@ -261,7 +261,7 @@ static void follow_linux(struct flat_block *from, const struct flat_block *to, b
 	if (whole) {
 		account(from);
 		if (pc != from->block.end && !vector && passes_are_open())
-			flat_block_taken(from);
+			counts_taken(&from->block);
 	} else {
 		account_part(from, before);
 	}

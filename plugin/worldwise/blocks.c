@@ -8,6 +8,7 @@
 
 #include "arguments.h"
 #include "functions.h"
+#include "kinds.h"
 #include "processor.h"
 #include "tables.h"
 #include "trace.h"
@@ -169,6 +170,10 @@ void block_write(struct block *block)
 	}
 	code[2 * size] = '\0';
 	record_text(record, "code", code);
+	for (size_t i = 0; i < block->instructions; i++)
+		code[i] = kind_of_a64(decode_word(block->code + INSTRUCTION_BYTES * i));
+	code[block->instructions] = '\0';
+	record_text(record, "kinds", code);
 	g_free(code);
 	record_write(record);
 }

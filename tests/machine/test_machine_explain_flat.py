@@ -7,6 +7,7 @@ import pytest
 
 from machines import note
 from worldwise.explain.explanation import Explanation
+from worldwise.explain.facts import together
 from worldwise.explain.flat import FlatExplainer
 from worldwise.explain.layers import load_rules
 from worldwise.explain.owners import Explainer
@@ -74,6 +75,12 @@ def test_a_program_of_linux_is_explained(target: str, watcher: Watcher) -> None:
     """If this fails, system calls or interrupts of Linux are followed wrongly."""
     for each in explained(watcher.watch(parse_case(f"{target}/{HASH}", 1, 0), witness=1000)):
         assert each.layers["library"].self > 0.9 * each.instructions
+        own = {key: share.self for key, share in each.functions.items() if share.self}
+        assert each.facts.keys() == own.keys()
+        # A hash loads its message, and makes no products.
+        loads, _, products, quotients, _, _ = together(each.facts.values()).values()
+        assert 64 * 1024 / 8 < loads < each.instructions / 2
+        assert products + quotients < each.instructions / 1000
 
 
 @pytest.mark.parametrize("text", [f"mps2-an386/{SIGN}", f"linux-armv7/{HASH}"])

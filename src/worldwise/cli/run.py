@@ -10,7 +10,7 @@ import click
 from click.core import ParameterSource
 
 from worldwise.base.errors import WorldwiseError
-from worldwise.cli.options import check_output, reading_options, runs_option, wanted_budget
+from worldwise.cli.options import check_output, reading_options, runs_option, share, wanted_budget
 from worldwise.plan.budget import Budget, check_budget
 from worldwise.plan.case import Case
 from worldwise.plan.selection import curve_names, require_known, select, select_unavailable, swept
@@ -33,7 +33,7 @@ _WITH_VALIDATION = ("suite", "jobs", "runs")
 # A resumed run already has these.
 _NOT_WITH_RESUME = (
     *("suite", "variants", "operations", "targets", "curves", "sweep", "samples"),
-    *("reverse", "fresh", "verify", "cold", "clock"),
+    *("reverse", "fresh", "verify", "cold", "clock", "shard", "costs"),
 )
 
 
@@ -65,6 +65,9 @@ class _Call:
     clock: str | None
     serial: str | None
     predict: tuple[str, ...]
+    shard: str | None
+    costs: str | None
+    cache: Path | None
 
     def filters(self) -> Mapping[str, Sequence[str]]:
         """Attribute of a case -> patterns for it, as `select` takes them."""
@@ -155,6 +158,23 @@ class _Call:
     metavar="CORE[,CORE]",
     help="Predict the cycles of each case on a core too, such as cortex-a72, and keep them in the run.",
 )
+@click.option(
+    "--shard",
+    metavar="I/N",
+    help="Measure the I-th of N shards of the chosen cases, for N machines; `worldwise merge` makes one run of them: "
+    "docs/shards.md.",
+)
+@click.option(
+    "--costs",
+    metavar="RUN",
+    help="Balance the shards by the time that each case took in this run, instead of by measured/costs.toml.",
+)
+@click.option(
+    "--cache",
+    metavar="DIR",
+    type=click.Path(file_okay=False, path_type=Path),
+    help="Share downloads, images and results with other machines in this folder: docs/shards.md.",
+)
 @click.option("--full", is_flag=True, help="Print the whole report, with times for every place, not the answer alone.")
 @runs_option
 @reading_options
@@ -178,6 +198,8 @@ def run(**typed: Any) -> int:
         return _validation(call)
     if call.resume:
         _refuse_with_resume()
+    if call.cache:
+        share(call.cache)
     if call.sweep and _is_default("suite"):
         call = replace(call, suite=_SWEPT)
     if call.output:
@@ -224,9 +246,15 @@ def _order(call: _Call) -> tuple["Order", Budget | None]:
     unavailable = select_unavailable(suite.unavailable, *filters.values())
     from worldwise.cli.session import Order
 
-    order = Order(
-        suite, cases, unavailable, call.samples, limit, brought, call.runs, old, call.verify, _cores(call, cases)
-    )
+    cores = _cores(call, cases)
+    shard = old.manifest.shard if old else None
+    if call.shard:
+        from worldwise.cli.sharding import sharded
+
+        cases, shard = sharded(call.shard, call.costs, cases, call.predict, call.runs)
+    elif call.costs:
+        raise click.UsageError("--costs balances shards, so it needs --shard")
+    order = Order(suite, cases, unavailable, call.samples, limit, brought, call.runs, old, call.verify, cores, shard)
     return order, given
 
 

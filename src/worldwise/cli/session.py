@@ -17,7 +17,7 @@ from worldwise.plan.suite import Suite
 from worldwise.run import reproduction as compare
 from worldwise.run.measure import Bench, Options
 from worldwise.run.own import entry_of
-from worldwise.run.rundir import Run
+from worldwise.run.rundir import Run, ShardEntry
 from worldwise.run.writer import RunWriter
 
 
@@ -36,6 +36,7 @@ class Order:
         old: the run to resume; None for a new one.
         verify: measure everything twice and compare.
         cores: those that each case is predicted on, with their tables.
+        shard: the shard that the cases are; None for a whole run.
     """
 
     suite: Suite
@@ -48,6 +49,7 @@ class Order:
     old: Run | None
     verify: bool
     cores: Mapping[str, str] = field(default_factory=dict)
+    shard: ShardEntry | None = None
 
 
 def measure(order: Order, options: Options, wanted: Wanted) -> int:
@@ -99,6 +101,7 @@ def _writer(bench: Bench, order: Order) -> RunWriter:
         order.samples,
         order.unavailable,
         [entry_of(each) for each in order.brought],
+        order.shard,
     )
 
 

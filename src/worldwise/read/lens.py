@@ -74,7 +74,10 @@ def read_run(run: Run, budget: Budget | None = None) -> Reading:
         if published.table or any(row.published or row.published_gap for row in rows)
         else "",
         published_table=published.table,
-        budget=_budget_result(rows, budget, whole=not failed and not missing) if budget else None,
+        budget=_budget_result(rows, budget, whole=not failed and not missing)
+        # A shard may have none of the cases that the whole run's budget judges.
+        if budget and (not run.manifest.shard or any(row.verdict for row in rows))
+        else None,
         failed=tuple(FailedCase(case=manifest.id, error=manifest.error) for manifest in failed),
         missing=missing,
         unavailable=tuple(NotAvailable(**entry.model_dump()) for entry in run.manifest.unavailable),

@@ -2,6 +2,7 @@
 """Traces: the records of the measured regions by the emulator's plugin, one JSON line each, and their checks."""
 
 import contextlib
+import errno
 import functools
 import gzip
 import io
@@ -228,6 +229,10 @@ class TraceEnd(RecordModel):
     problem_at: Address = 0
 
 
+class TraceTooLargeError(WorldwiseError):
+    """More than a trace can have: bytes, lines or rows."""
+
+
 Record = (
     TraceStart | Context | Frame | Block | Counts | Cycles | Skipped | Units | Taken | Event | Witness | Pass | TraceEnd
 )
@@ -352,7 +357,14 @@ def read_trace(path: Path) -> Trace:
                 return parse_trace(stack.enter_context(gzip.GzipFile(fileobj=file)), path)
             return parse_trace(file, path)
     except OSError as error:
-        raise WorldwiseError(f"{path}: cannot be read: {files.quoted(error.strerror or str(error))}") from None
+        raise unreadable(path, error) from None
+
+
+def unreadable(where: Path | str, error: Exception) -> WorldwiseError:
+    """What is said of a file that the system or gzip does not let be read."""
+    reason = error.strerror if isinstance(error, OSError) else None
+    kind = TraceTooLargeError if isinstance(error, OSError) and error.errno == errno.EFBIG else WorldwiseError
+    return kind(f"{where}: cannot be read: {files.quoted(reason or str(error))}")
 
 
 def parse_trace(file: io.BufferedIOBase, path: Path) -> Trace:
@@ -436,7 +448,7 @@ def _records(file: io.BufferedIOBase, path: Path) -> Iterator[Record]:
             number += 1
             size += len(line)
             if len(line) == MOST_LINE or size > MOST_BYTES or number > MOST_RECORDS or rows > MOST_ROWS:
-                raise WorldwiseError(f"{path}:{number}: more than a trace can have, and than fits into memory")
+                raise TraceTooLargeError(f"{path}:{number}: more than a trace can have, and than fits into memory")
             if line.startswith(_COUNTS):
                 # By far the longest lines; their sums are checked against the passes.
                 content = _CountsLine.model_validate_json(line)

@@ -39,7 +39,7 @@ from worldwise.run import campaign
 from worldwise.run import reproduction as compare
 from worldwise.run.measurers import Remote, board_of, require_same
 from worldwise.run.results import Result, ResultStore
-from worldwise.run.rundir import CaseManifest, OwnEntry, Run
+from worldwise.run.rundir import CaseManifest, OwnEntry, Run, ShardEntry
 from worldwise.run.work import Work
 from worldwise.run.writer import RunWriter
 from worldwise.targets.board import BoardTarget
@@ -148,6 +148,7 @@ class Bench:
         samples: int | None,
         unavailable: Sequence[Unavailable] | None = None,
         own: Sequence[OwnEntry] = (),
+        shard: ShardEntry | None = None,
     ) -> RunWriter:
         """A run's directory with its provenance, nothing measured yet: see RunWriter.create."""
         return RunWriter.create(
@@ -164,6 +165,7 @@ class Bench:
             own=own,
             unit=self.unit,
             via=remote.via if (remote := self.options.remote) else "",
+            shard=shard,
             chip_clock=remote.chip_clock if remote else None,
         )
 

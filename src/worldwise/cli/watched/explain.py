@@ -111,8 +111,8 @@ def explain(**typed: Any) -> int:
 
     CASE is a target, a variant and an operation, such as optee/mbedtls-nist-O2/attestdiv; RUN is a run, whose cases
     are run once more under the plugin and must give the same records to the byte. The sum of the layers is the
-    difference of the guest's own counter, which is checked for every region. On boards and on Armv7-A the tables say
-    too what each function loads, stores and multiplies; on boards, which calls make the deepest stack.
+    difference of the guest's own counter, which is checked for every region. The tables say too what each function
+    loads, stores and multiplies, and on boards which calls make the deepest stack.
 
     --format markdown is the tables as a document; flame makes an SVG, with --diff a differential one; folded,
     speedscope, callgrind and chrome are for other tools.
