@@ -139,8 +139,11 @@ class FakeBoard:
                     if b"\x03" in waiting and b"$" not in waiting and self.halts:
                         waiting = b""
                         if self._program is None:
-                            self.registers[0] = self.hertz >> 14
-                            self.put(0xE000E018, (0x3FFF - self.hertz % 2**14).to_bytes(4, "little"))
+                            # The last round came when the loop was halted.
+                            rounds = self.hertz >> 24
+                            self.registers[0] = max(rounds - 1, 0)
+                            self.put(0xE000E010, (5 | (rounds > 0) << 16).to_bytes(4, "little"))
+                            self.put(0xE000E018, (0xFFFFFF - self.hertz % 2**24).to_bytes(4, "little"))
                         self.registers[15] = ROUND
                         connection.sendall(packet("T02"))
                     while match := _PACKET.search(waiting):

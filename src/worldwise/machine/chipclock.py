@@ -15,8 +15,8 @@ from worldwise.machine.firmware import Firmware
 from worldwise.machine.gdbserver import GdbServer
 
 _CSR, _RVR, _CVR = 0xE000E010, 0xE000E014, 0xE000E018
-# SysTick from the core's clock, without an interrupt; and ticks of a round, longer than the loop below takes.
-_ENABLED, _ROUND = 5, 2**14
+# SysTick from the core's clock, without an interrupt; that it came round since this was read; ticks of a round.
+_ENABLED, _CAME_ROUND, _ROUND = 5, 1 << 16, 2**24
 # Counts in r0 how often SysTick comes round: r1 has the address of its CSR, whose bit 16 says so once, and r3 is 0.
 _LOOP = struct.pack("<4H", 0x680A, 0x0C52, 0x4158, 0xE7FB)  # ldr r2, [r1]; lsrs r2, #17; adcs r0, r3; b to the first
 # Bytes below the stack's top, where the loop stands: nothing runs yet.
@@ -84,7 +84,9 @@ class ChipClock:
                 "is the flash given enough wait states, and the board enough power?",
             )
         ended = time.monotonic()
-        ticks = server.register("r0") * _ROUND + _ROUND - 1 - server.read_word(_CVR)
+        # The loop may not have seen the last of them.
+        rounds = server.register("r0") + bool(server.read_word(_CSR) & _CAME_ROUND)
+        ticks = rounds * _ROUND + _ROUND - 1 - server.read_word(_CVR)
         # It was halted at some time between.
         least, most, wanted = ticks / (ended - began), ticks / (asked - began), self._clock.clock
         if not least <= wanted * (1 + _OFF) or not wanted * (1 - _OFF) <= most:
