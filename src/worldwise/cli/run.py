@@ -131,9 +131,9 @@ class _Call:
 )
 @click.option(
     "--via",
-    metavar="gdb://HOST:PORT",
+    metavar="gdb://HOST:PORT|ssh://USER@HOST",
     help="Measure the board itself, by its GDB server (OpenOCD, pyOCD, J-Link, probe-rs), which listens there: "
-    "docs/board.md.",
+    "docs/board.md; or a Linux host by ssh: docs/board-linux.md.",
 )
 @click.option(
     "--predict",
@@ -155,6 +155,7 @@ def run(**typed: Any) -> int:
       worldwise run quick
       worldwise run mcu --target nucleo-f446re --variant 'micro-ecc-*' --curve P-256
       worldwise run mcu --target nucleo-f446re --via gdb://localhost:3333
+      worldwise run linux-armv8 --via ssh://pi@raspberrypi.local
       worldwise run --budget 5ms@2GHz --format json --output result.json
 
     Exit status: 0 all is well; 1 a case failed or the budget is not met; 2 it could not be measured.
@@ -175,6 +176,7 @@ def run(**typed: Any) -> int:
     from worldwise.run.measure import Options
 
     remote = _remote(call, order.cases)
+    order = replace(order, cases=remote.measured(order.cases)) if remote else order
     options = Options(
         reuse=not (call.fresh or call.verify or call.cold or remote),
         start="boot" if call.cold or remote else "snapshot",
@@ -226,7 +228,7 @@ def _cores(call: _Call, cases: Sequence[Case]) -> Mapping[str, str]:
 
 
 def _remote(call: _Call, cases: Sequence[Case]) -> "Remote | None":
-    """The board of `--via`. Raises WorldwiseError, and click.UsageError for options that a board does not have."""
+    """The board or host of `--via`. Raises WorldwiseError, and click.UsageError for options that it does not have."""
     if call.via is None:
         return None
     from worldwise.run.measurers import remote_of

@@ -3,7 +3,7 @@
 
 from typing import ClassVar, Literal
 
-from pydantic import Field
+from pydantic import Field, JsonValue
 
 from worldwise.base.counted import INSTRUCTIONS, Unit
 from worldwise.read.parts import Footprint, Result, WithParts
@@ -161,6 +161,26 @@ class NotAvailable(Result):
     reason: str
 
 
+class HostCase(Result):
+    """A measure of a case on a Linux host, besides its counts.
+
+    Of its `calls`, the first and the warm-up included, in `switched` another task had the processor, `migrated` ended
+    on another processor, and in `clocked` the processor's clock changed. `instructions` is the median of the samples by
+    the processor's own counter, `emulated` that of the same program on QEMU, and `differing` says in how many of the
+    samples the two are not equal; they are None where nothing counts them.
+    """
+
+    case: str
+    measure: str
+    calls: int
+    switched: int
+    migrated: int
+    clocked: int
+    instructions: float | None
+    emulated: float | None
+    differing: int | None
+
+
 class RunSummary(Result):
     """The run that was read, and the versions that made it."""
 
@@ -180,7 +200,7 @@ class Reading(WithParts):
 
     `published_table` are all figures of the suite's source, if they stand in tables of their own shape. `parts` are the
     readings of single families. `predictions` are the run's, one of each core, as it keeps them; reports say what they
-    are worth.
+    are worth. `hosted` and `measured_on` are of a run that measured a Linux host: its cases, and what it is.
     """
 
     OF: ClassVar = "of_reading"
@@ -203,6 +223,8 @@ class Reading(WithParts):
     missing: tuple[str, ...]
     unavailable: tuple[NotAvailable, ...]
     predictions: tuple[Predicted, ...] = Field(default=(), exclude=True)
+    hosted: tuple[HostCase, ...] = Field(default=(), exclude=True)
+    measured_on: dict[str, JsonValue] = Field(default={}, exclude=True)
 
     @property
     def unit(self) -> Unit:

@@ -127,8 +127,11 @@ def measured_lines(reading: Reading) -> list[str]:
 
 
 def _counted(reading: Reading) -> str:
-    exactly = ", counted exactly" if reading.unit == INSTRUCTIONS else " of the chip, at the clock after its reset"
-    return f"{reading.unit}{exactly}"
+    if reading.unit == INSTRUCTIONS:
+        return f"{reading.unit}, counted exactly"
+    if reading.hosted:
+        return f"{reading.unit} of a Linux host: {reading.measured_on.get('core', 'a core that nobody named')}"
+    return f"{reading.unit} of the chip, at the clock after its reset"
 
 
 def _rest(found: Sequence[Answer], command: str) -> list[str]:

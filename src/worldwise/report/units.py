@@ -5,7 +5,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import replace
 
-from worldwise.base.counted import INSTRUCTIONS, SHORT, Unit
+from worldwise.base.counted import CYCLES, INSTRUCTIONS, NANOSECONDS, SHORT, Unit
 from worldwise.base.tables import Section, Table
 
 _OF_CHIP = (
@@ -13,6 +13,12 @@ _OF_CHIP = (
     "states, and not those of the board's full clock, for which times are shown. They are not exact as instructions "
     "are: the same case can take a few more or less. What measuring costs is itself measured and taken away."
 )
+_OF_HOST: dict[Unit, str] = {
+    CYCLES: "cycles: cycles of the processor while the program ran in user space, by the processor's own counter; "
+    "those of Linux are not in it. What measuring costs is itself measured and taken away.",
+    NANOSECONDS: "ns: nanoseconds of the host's clock, with all that ran in them: the program, Linux, and whatever "
+    "else had the processor. What measuring costs is itself measured and taken away.",
+}
 # What notes say of emulated machines, and what is said instead.
 _INSTEAD = (
     (r"instr: .*", _OF_CHIP),
@@ -23,11 +29,17 @@ _INSTEAD = (
 )
 
 
-def in_unit(sections: Sequence[Section], unit: Unit) -> list[Section]:
-    """The sections of a report, written for instructions, with another unit in their headers and legends."""
+def in_unit(sections: Sequence[Section], unit: Unit, *, on_host: bool = False) -> list[Section]:
+    """The sections of a report, written for instructions, with another unit in their headers and legends.
+
+    `on_host`: what counted is a Linux host, and no board.
+    """
     if unit == INSTRUCTIONS:
         return list(sections)
-    return [replace(one, table=table_in_unit(one.table, unit), notes=_notes(one.notes, unit)) for one in sections]
+    instead = _instead_on_host(unit) if on_host else _INSTEAD
+    return [
+        replace(one, table=table_in_unit(one.table, unit), notes=_notes(one.notes, unit, instead)) for one in sections
+    ]
 
 
 def table_in_unit(table: Table | None, unit: Unit) -> Table | None:
@@ -37,12 +49,24 @@ def table_in_unit(table: Table | None, unit: Unit) -> Table | None:
     return replace(table, headers=[re.sub(r"\binstr\b", SHORT[unit], header) for header in table.headers])
 
 
-def _notes(notes: Sequence[str], unit: Unit) -> list[str]:
-    return [said for note in notes if (said := _note(note, unit))]
+_Instead = Sequence[tuple[str, str]]
 
 
-def _note(note: str, unit: Unit) -> str:
-    for pattern, instead in _INSTEAD:
+def _instead_on_host(unit: Unit) -> _Instead:
+    # The last is of what QEMU executes.
+    return (
+        (r"instr: .*? taken away\.(.*)", _OF_HOST[unit] + r"\1"),
+        (r"(.*)the fewest instructions(.*)", r"\1the fewest {unit}\2"),
+        (r"(.*) An emulated core executes .*", r"\1"),
+    )
+
+
+def _notes(notes: Sequence[str], unit: Unit, instead: _Instead) -> list[str]:
+    return [said for note in notes if (said := _note(note, unit, instead))]
+
+
+def _note(note: str, unit: Unit, all_instead: _Instead) -> str:
+    for pattern, instead in all_instead:
         if found := re.fullmatch(pattern, note, re.DOTALL):
             return type(note)(found.expand(instead.format(short=SHORT[unit], unit=unit)))
     return note

@@ -69,14 +69,15 @@ class RunWriter:
         unavailable: Sequence[Unavailable] | None = None,
         own: Sequence[OwnEntry] = (),
         unit: Unit = INSTRUCTIONS,
-        via: Literal["", "gdb"] = "",
+        via: Literal["", "gdb", "ssh"] = "",
+        measured_on: Mapping[str, JsonValue] | None = None,
         now: datetime | None = None,
     ) -> Self:
         """Makes the directory of a new run. `cases` are those to be done, in order.
 
         `samples` replaces the suite's own number, if given; `unavailable` is the part of what was asked for that is
         unavailable, by default all that the suite names as such; `own` are the user's own libraries; `unit` is what is
-        counted, and `via` how a board is reached.
+        counted, `via` how a board or host is reached, and `measured_on` what that host is.
         Raises WorldwiseError.
         """
         started = (now or datetime.now(UTC)).astimezone(UTC)
@@ -101,6 +102,7 @@ class RunWriter:
             recommended=suite.recommended,
             unit=unit,
             via=via,
+            measured_on=dict(measured_on or {}),
         )
         with _disk(runs_dir, lambda: "nothing of this run is kept"):
             runs_dir.mkdir(parents=True, exist_ok=True)
