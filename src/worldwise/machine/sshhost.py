@@ -30,6 +30,8 @@ _LOOK = 0.05
 _SIGNALLED, _NOT_EXECUTED = 128, (126, 127)
 _ALARM = _SIGNALLED + 14
 _GOVERNOR = "performance"
+# kernel.perf_event_paranoid, up to which a user may count his own processes in user space.
+_MOST_PARANOID = 2
 _UNKNOWN = "unknown"
 # Arm's part numbers in MIDR_EL1, of cores that run Linux. Source: each core's technical reference manual.
 _PARTS = {
@@ -203,7 +205,10 @@ class SshHost:
         """Say what makes figures worse, and the way out."""
         if counter.unit != CYCLES:
             paranoid = " ".join(facts.get("paranoid", []))
-            said = f" (kernel.perf_event_paranoid is {paranoid}, and must be 2 or less)" if paranoid else ""
+            refused = paranoid.isdecimal() and int(paranoid) > _MOST_PARANOID
+            said = (
+                f" (kernel.perf_event_paranoid is {paranoid}, and must be {_MOST_PARANOID} or less)" if refused else ""
+            )
             self._notify(
                 f"warning: no cycles: {files.quoted(counter.reason, 200)}{said}. What is measured is time, in "
                 "nanoseconds, with all that disturbs it"
@@ -324,5 +329,5 @@ def core_name(facts: Mapping[str, Sequence[str]], processor: int) -> str:
         else:
             part, revision = int(text, 16), ""
     except ValueError:
-        return "a core that does not say what it is"
+        return "an unknown core"
     return f"{_PARTS.get(part, 'a core of Arm')} ({part:#05x}){revision}"

@@ -143,6 +143,7 @@ def _case_rows(
             published_gap=published.gap(what),
             samples=tuple(counts) if published.has_runs(what) else (),
             verdict=_verdict(budget, measure, place, worst),
+            core=str(run.manifest.measured_on.get("core", "")),
             parts=_given((_footprint(manifest, checked.memory.get(measure), place), *own)),
         )
 

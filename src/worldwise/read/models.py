@@ -51,7 +51,8 @@ class Row(WithParts):
     `published_gap` is the text that a published table has in place of a figure.
 
     `microseconds` are by clock: the clocks of CLOCKS, or the board's own. `samples` are the counts of all n, in order;
-    it is set only where a published table has single runs of the same. `parts` are the fields that single families add.
+    it is set only where a published table has single runs of the same. `core` is that of a Linux host which was measured,
+    in words. `parts` are the fields that single families add.
     """
 
     OF: ClassVar = "of_row"
@@ -93,6 +94,7 @@ class Row(WithParts):
     published_gap: str
     verdict: Verdict | None
     samples: tuple[int, ...] = ()
+    core: str = Field(default="", exclude=True)
 
     @property
     def footprint(self) -> Footprint:

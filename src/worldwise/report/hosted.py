@@ -37,6 +37,26 @@ def host_json(reading: Reading) -> dict[str, object]:
     return {"measured_on": reading.measured_on, "hosted": [one.model_dump(mode="json") for one in reading.hosted]}
 
 
+def summary(reading: Reading) -> list[str]:
+    """What the answer says of the host in a line; none if the run measured no host."""
+    if not reading.hosted:
+        return []
+    disturbed = sum(_is_disturbed(one) for one in reading.hosted)
+    calls = f"{disturbed} of {len(reading.hosted)} measures have calls that something disturbed"
+    compared = _compared(reading.hosted)
+    same = sum(one.differing == 0 for one in compared)
+    equal = f"; instructions are QEMU's, to the digit, in {same} of {len(compared)}" if compared else ""
+    return [f"{calls}{equal}."]
+
+
+def _is_disturbed(one: HostCase) -> bool:
+    return bool(one.switched or one.migrated or one.clocked)
+
+
+def _compared(cases: Iterable[HostCase]) -> list[HostCase]:
+    return [one for one in cases if one.differing is not None]
+
+
 def _instructions(cases: Sequence[HostCase]) -> Section | None:
     shown = [one for one in cases if one.instructions is not None]
     if not shown:
@@ -46,7 +66,7 @@ def _instructions(cases: Sequence[HostCase]) -> Section | None:
         difference = None if one.emulated is None or one.instructions is None else one.instructions - one.emulated
         line = [*_named(one), count_or_dash(one.instructions), count_or_dash(one.emulated)]
         cells.append([*line, "-" if difference is None else signed(difference), count_or_dash(one.differing)])
-    compared = [one for one in shown if one.differing is not None]
+    compared = _compared(shown)
     same = sum(one.differing == 0 for one in compared)
     return Section(
         "Instructions: the host's own counter beside QEMU's exact count",
@@ -72,7 +92,7 @@ def _disturbed(cases: Sequence[HostCase]) -> Section:
     cells = [
         [*_named(one), *map(count_or_dash, (one.calls, one.switched, one.migrated, one.clocked))]
         for one in cases
-        if one.switched or one.migrated or one.clocked
+        if _is_disturbed(one)
     ]
     calls = sum(one.calls for one in cases)
     headers = ["case", "measure", "calls", "switched", "other\nprocessor", "other\nclock"]
