@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Linux hosts: the true sshd with qemu-user behind it, and the host's program on a kernel that lends its counters."""
 
+import contextlib
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -59,6 +61,8 @@ class Notes:
 
 @pytest.fixture(scope="module")
 def made(tmp_path_factory: pytest.TempPathFactory) -> Sshd:
+    if not shutil.which("ssh"):
+        pytest.skip("there is no ssh here")
     return Sshd(tmp_path_factory.mktemp("sshd"))
 
 
@@ -84,12 +88,13 @@ class Tool:
 
     def measure(self) -> Run:
         bench = self.bench()
-        with bench.new_run(self.runs, self.suite, self.suite.cases, None, None) as writer:
+        made = bench.new_run(self.runs, self.suite, self.suite.cases, None, None)
+        with contextlib.closing(bench), made as writer:
             return bench.measure(writer, self.suite.cases)
 
     def resume(self) -> Run:
         bench = self.bench()
-        with bench.resume_run(open_run("latest", self.runs)) as writer:
+        with contextlib.closing(bench), bench.resume_run(open_run("latest", self.runs)) as writer:
             return bench.measure(writer, self.suite.cases)
 
 

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """A Linux host by ssh: how its programs run, what is left there, and what is said when something fails."""
 
+import contextlib
 import os
 import sys
 import time
@@ -347,12 +348,16 @@ class Tool:
 
     def measure(self) -> Run:
         bench = self.bench()
-        with bench.new_run(self.host.root / "runs", self.suite, self.suite.cases, None, None) as writer:
+        with (
+            contextlib.closing(bench),
+            bench.new_run(self.host.root / "runs", self.suite, self.suite.cases, None, None) as writer,
+        ):
             return bench.measure(writer, self.suite.cases)
 
     def resume(self) -> Run:
         bench = self.bench()
-        with bench.resume_run(open_run("latest", self.host.root / "runs")) as writer:
+        run = open_run("latest", self.host.root / "runs")
+        with contextlib.closing(bench), bench.resume_run(run) as writer:
             return bench.measure(writer, self.suite.cases)
 
 
@@ -489,6 +494,17 @@ def test_a_run_is_resumed_after_the_host_was_lost(tool: Tool, host: FakeHost) ->
     assert [one.operation for one in run.complete_cases()] == ["keygen"]
     host.runs('cat "$CASE"')
     assert tool.resume().state == "complete"
+
+
+def test_a_run_stays_on_its_host(tool: Tool, host: FakeHost) -> None:
+    """If this fails, one table has the cycles of two cores."""
+    processor = max(os.sched_getaffinity(0))
+    host.processor(processor, midr_el1="0x00000000410fd083")
+    run = tool.measure()
+    (run.path / "finished.json").unlink()
+    host.processor(processor, midr_el1="0x00000000410fd034")
+    with pytest.raises(WorldwiseError, match=r"core was 'Cortex-A72 .* and is 'Cortex-A53 \(0xd03\) r0p4'"):
+        tool.resume()
 
 
 def test_conditions_are_there_for_each_call(tool: Tool, host: FakeHost) -> None:

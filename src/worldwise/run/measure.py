@@ -194,7 +194,7 @@ class Bench:
                 "their counts must not stand in one run",
                 "start a new run",
             )
-        require_same(run.id, run.manifest, self.options.remote, self.unit)
+        require_same(run.id, run.manifest, self.options.remote, self.measurer.describe())
         return RunWriter.resume(run)
 
     def measure(self, writer: RunWriter, cases: Sequence[Case]) -> Run:
