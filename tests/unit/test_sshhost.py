@@ -228,6 +228,13 @@ def test_what_says_too_much_is_told(measured: Measured, monkeypatch: pytest.Monk
         measured.measurer.describe()
 
 
+def test_a_program_that_floods_is_told(host: FakeHost, measured: Measured) -> None:
+    """If this fails, a host fills the memory of who measures it."""
+    host.probe.write_text("#!/bin/sh\nwhile :; do echo more and more; done\n")
+    with pytest.raises(HostError):
+        measured.measurer.describe()
+
+
 def test_a_host_that_does_not_answer_is_given_up(
     host: FakeHost, measured: Measured, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -372,6 +379,8 @@ class Notes:
 
 class Target:
     """A target whose machines need no image."""
+
+    counts_when_emulated = True
 
     def __init__(self, host: FakeHost) -> None:
         self.host = host
