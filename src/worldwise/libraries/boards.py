@@ -88,6 +88,21 @@ class Identity(Model):
     value: Annotated[int, Field(ge=0, lt=2**32)]
 
 
+class Secure(Model):
+    """The secure state of a board that has both: the program beside the measured one, which is non-secure.
+
+    Attributes:
+        flash, ram: bytes that the secure program may use; those of the board are the non-secure program's.
+        script: its linker script, which says too what becomes non-secure.
+    """
+
+    flash: int
+    ram: int
+    script: Text
+
+    _sizes = field_validator("flash", "ram", mode="before")(_bytes)
+
+
 class Board(Model):
     """A board. Sizes in bytes, clocks in Hz.
 
@@ -102,6 +117,7 @@ class Board(Model):
         memory: what stands before the flash; None for nothing, and then its wait states are not predicted.
         id: by what the real board's chip is known; None if its core's part number must do.
         real_script: the real board's linker script, if the emulated machine has another map of memory.
+        secure: its secure state, if the measured program is non-secure; None if there is but one program.
     """
 
     title: Text
@@ -115,6 +131,7 @@ class Board(Model):
     memory: Memory | None = None
     id: Identity | None = None
     real_script: Text | None = None
+    secure: Secure | None = None
 
     _clock = field_validator("clock", mode="before")(_hertz)
     _sizes = field_validator("flash", "ram", mode="before")(_bytes)
@@ -147,7 +164,8 @@ def load_board(path: Path) -> Board:
         raise WorldwiseError(f"{path}: core: {error.message}", error.hint) from error
     if board.real_script == board.script:
         raise WorldwiseError(f"{path}: real_script: is the same as 'script'.", "leave it out")
-    for key, script in (("script", board.script), ("real_script", board.real_script)):
+    secure = board.secure.script if board.secure else None
+    for key, script in (("script", board.script), ("real_script", board.real_script), ("secure.script", secure)):
         if script and not (path.parent / script).is_file():
             raise WorldwiseError(f"{path}: {key}: there is no {path.parent / script}.", "it is a linker script there")
     return board
