@@ -33,7 +33,7 @@ _WITH_VALIDATION = ("suite", "jobs", "runs")
 # A resumed run already has these.
 _NOT_WITH_RESUME = (
     *("suite", "variants", "operations", "targets", "curves", "sweep", "samples"),
-    *("reverse", "fresh", "verify", "cold", "shard", "costs"),
+    *("reverse", "fresh", "verify", "cold", "clock", "shard", "costs"),
 )
 
 
@@ -62,6 +62,8 @@ class _Call:
     output: Path | None
     budget: str | None
     via: str | None
+    clock: str | None
+    serial: str | None
     predict: tuple[str, ...]
     shard: str | None
     costs: str | None
@@ -134,9 +136,21 @@ class _Call:
 )
 @click.option(
     "--via",
-    metavar="gdb://HOST:PORT",
-    help="Measure the board itself, by its GDB server (OpenOCD, pyOCD, J-Link, probe-rs), which listens there: "
-    "docs/board.md.",
+    metavar="openocd|pyocd|gdb://HOST:PORT",
+    help="Measure the board itself, by its GDB server: OpenOCD or pyOCD, which is started, or one that listens there "
+    "(J-Link and probe-rs too): docs/board.md.",
+)
+@click.option(
+    "--clock",
+    metavar="NAME",
+    help="With --via, how the board's clock and flash are set, by a name of the board's file, such as 180MHz; without, "
+    "they are as its reset leaves them.",
+)
+@click.option(
+    "--serial",
+    metavar="DEVICE[@BAUD]",
+    help="With --via, take the records from the board's serial line, such as /dev/ttyACM0@115200, and not through the "
+    "debugger.",
 )
 @click.option(
     "--predict",
@@ -174,7 +188,7 @@ def run(**typed: Any) -> int:
       worldwise run
       worldwise run quick
       worldwise run mcu --target nucleo-f446re --variant 'micro-ecc-*' --curve P-256
-      worldwise run mcu --target nucleo-f446re --via gdb://localhost:3333
+      worldwise run mcu --target nucleo-f446re --via openocd
       worldwise run --budget 5ms@2GHz --format json --output result.json
 
     Exit status: 0 all is well; 1 a case failed or the budget is not met; 2 it could not be measured.
@@ -196,7 +210,7 @@ def run(**typed: Any) -> int:
     from worldwise.cli.session import measure
     from worldwise.run.measure import Options
 
-    remote = _remote(call, order.cases)
+    remote = _remote(call, order)
     options = Options(
         reuse=not (call.fresh or call.verify or call.cold or remote),
         start="boot" if call.cold or remote else "snapshot",
@@ -253,16 +267,20 @@ def _cores(call: _Call, cases: Sequence[Case]) -> Mapping[str, str]:
     return asked(call.predict, cases)
 
 
-def _remote(call: _Call, cases: Sequence[Case]) -> "Remote | None":
+def _remote(call: _Call, order: "Order") -> "Remote | None":
     """The board of `--via`. Raises WorldwiseError, and click.UsageError for options that a board does not have."""
     if call.via is None:
+        for name in ("clock", "serial"):
+            if not _is_default(name):
+                raise click.UsageError(f"--{name} is for a board itself: name its server with --via")
         return None
     from worldwise.run.measurers import remote_of
 
     for name in ("verify", "jobs", "predict"):
         if not _is_default(name):
             raise click.UsageError(f"--via measures a board itself, case by case, so it does not accept --{name}")
-    return remote_of(call.via, cases)
+    begun = order.old.manifest.chip_clock if order.old else None
+    return remote_of(call.via, order.cases, begun.name if begun else call.clock or "", call.serial or "")
 
 
 def _brought(directories: Iterable[Path]) -> "list[Own]":

@@ -77,6 +77,8 @@ def measure(order: Order, options: Options, wanted: Wanted) -> int:
         bench.stop()
         display.note("interrupted; complete cases are kept: resume with `worldwise run --resume`")
         raise
+    finally:
+        bench.close()
     if order.cores:
         # It takes long to load.
         from worldwise.cli.watched.predicting import predict_run

@@ -63,6 +63,7 @@ def read_run(run: Run, budget: Budget | None = None) -> Reading:
             git=run.manifest.git,
             lab=run.manifest.lab,
             packages=run.manifest.packages,
+            chip_clock=run.manifest.chip_clock.words if run.manifest.chip_clock else "",
         ),
         rows=tuple(rows),
         # Plain Linux has its own tables of what options and levels give.
@@ -90,8 +91,8 @@ def _case_rows(run: Run, manifest: CaseManifest, published: Published, budget: B
     path = run.records_path(case.id)
     checked = check_records(parse_records(run.case_file(case.id), str(path)), case, str(path), unit=run.manifest.unit)
     families = declared_readings().values()
-    clocks = next((found for each in families if (found := each.clocks(case))), _CLOCKS)
-    own = [part for each in families if (part := each.row(case, manifest))]
+    clocks = next((found for each in families if (found := each.clocks(case, run.manifest))), _CLOCKS)
+    own = [part for each in families if (part := each.row(case, manifest, run.manifest))]
     sums = [series for each in families for series in each.sums(case, checked.samples)]
     for (measure, place), series in (*checked.samples.items(), *sums):
         counts = [sample.count for sample in series if sample.phase == "sample"]

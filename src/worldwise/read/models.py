@@ -162,7 +162,7 @@ class NotAvailable(Result):
 
 
 class RunSummary(Result):
-    """The run that was read, and the versions that made it."""
+    """The run that was read, and the versions that made it; `chip_clock` is how its board's clock was set, in words."""
 
     id: str
     suite: str
@@ -173,6 +173,7 @@ class RunSummary(Result):
     git: str
     lab: str
     packages: dict[str, str]
+    chip_clock: str = Field(default="", exclude=True)
 
 
 class Reading(WithParts):

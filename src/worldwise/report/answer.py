@@ -127,7 +127,8 @@ def measured_lines(reading: Reading) -> list[str]:
 
 
 def _counted(reading: Reading) -> str:
-    exactly = ", counted exactly" if reading.unit == INSTRUCTIONS else " of the chip, at the clock after its reset"
+    at = reading.run.chip_clock or "the clock after its reset"
+    exactly = ", counted exactly" if reading.unit == INSTRUCTIONS else f" of the chip, at {at}"
     return f"{reading.unit}{exactly}"
 
 

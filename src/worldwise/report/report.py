@@ -31,7 +31,7 @@ def sections(reading: Reading, full: bool = False) -> list[Section]:
         *_LAST,
     ]
     ordered = sorted(groups, key=lambda group: group.rank)
-    return in_unit([part for group in ordered for part in group.sections(reading, full)], reading.unit)
+    return in_unit([part for group in ordered for part in group.sections(reading, full)], reading)
 
 
 def answers(reading: Reading) -> list[Answer]:

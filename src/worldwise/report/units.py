@@ -2,32 +2,45 @@
 """Tables of a run that counts something else than instructions: their headers say what."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from worldwise.base.counted import INSTRUCTIONS, SHORT, Unit
 from worldwise.base.tables import Section, Table
+from worldwise.read.models import Reading
 
 _OF_CHIP = (
-    "{short}: {unit}, counted by the chip itself, at the clock that it has after its reset: with that clock's wait "
-    "states, and not those of the board's full clock, for which times are shown. They are not exact as instructions "
-    "are: the same case can take a few more or less. What measuring costs is itself measured and taken away."
+    "{short}: {unit}, counted by the chip itself, at {at}. They are not exact as instructions are: the same case can "
+    "take a few more or less. What measuring costs is itself measured and taken away."
+)
+_AFTER_RESET = (
+    "the clock that it has after its reset: with that clock's wait states, and not those of the board's full clock, "
+    "for which times are shown"
 )
 # What notes say of emulated machines, and what is said instead.
 _INSTEAD = (
     (r"instr: .*", _OF_CHIP),
-    (r"us: .*", "us: the median divided by the board's full clock, as if its flash never made the core wait."),
+    (r"us: .*", "us: the median divided by {divided}."),
     (r".* is emulated as QEMU's .*", ""),
     (r"(.*)which is subtracted(.*)", r"\1which takes some 40 {unit} of 2^24\2"),
     (r"(.*)the fewest instructions(.*)", r"\1the fewest {unit}\2"),
 )
 
 
-def in_unit(sections: Sequence[Section], unit: Unit) -> list[Section]:
+def in_unit(sections: Sequence[Section], reading: Reading) -> list[Section]:
     """The sections of a report, written for instructions, with another unit in their headers and legends."""
+    unit, clock = reading.unit, reading.run.chip_clock
     if unit == INSTRUCTIONS:
         return list(sections)
-    return [replace(one, table=table_in_unit(one.table, unit), notes=_notes(one.notes, unit)) for one in sections]
+    words = {
+        "short": SHORT[unit],
+        "unit": unit,
+        "at": clock or _AFTER_RESET,
+        "divided": "the clock that was set"
+        if clock
+        else "the board's full clock, as if its flash never made the core wait",
+    }
+    return [replace(one, table=table_in_unit(one.table, unit), notes=_notes(one.notes, words)) for one in sections]
 
 
 def table_in_unit(table: Table | None, unit: Unit) -> Table | None:
@@ -37,12 +50,12 @@ def table_in_unit(table: Table | None, unit: Unit) -> Table | None:
     return replace(table, headers=[re.sub(r"\binstr\b", SHORT[unit], header) for header in table.headers])
 
 
-def _notes(notes: Sequence[str], unit: Unit) -> list[str]:
-    return [said for note in notes if (said := _note(note, unit))]
+def _notes(notes: Sequence[str], words: Mapping[str, str]) -> list[str]:
+    return [said for note in notes if (said := _note(note, words))]
 
 
-def _note(note: str, unit: Unit) -> str:
+def _note(note: str, words: Mapping[str, str]) -> str:
     for pattern, instead in _INSTEAD:
         if found := re.fullmatch(pattern, note, re.DOTALL):
-            return type(note)(found.expand(instead.format(short=SHORT[unit], unit=unit)))
+            return type(note)(found.expand(instead.format(**words)))
     return note

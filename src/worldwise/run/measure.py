@@ -135,8 +135,8 @@ class Bench:
 
     def target(self, name: str) -> Target:
         """The target of a name, whose programs count the unit."""
-        if self.board and self.unit != INSTRUCTIONS:
-            return BoardTarget(name, self.board.board, self.unit)
+        if self.board and (self.unit != INSTRUCTIONS or self.board.serial):
+            return BoardTarget(name, self.board.board, self.unit, self.board.serial is not None)
         return EMULATED[name]
 
     def new_run(
@@ -164,8 +164,9 @@ class Bench:
             unavailable=unavailable,
             own=own,
             unit=self.unit,
-            via="gdb" if self.board else "",
+            via=remote.via if (remote := self.options.remote) else "",
             shard=shard,
+            chip_clock=remote.chip_clock if remote else None,
         )
 
     def build(self, cases: Sequence[Case]) -> None:
@@ -217,6 +218,11 @@ class Bench:
         self.lab.stop()
         self.measurer.stop()
         self.pool.shutdown(wait=True, cancel_futures=True)
+
+    def close(self) -> None:
+        """End what was started for the runs and not for a case of them: a board's server."""
+        if self.board:
+            self.board.close()
 
     def measure_case(self, writer: RunWriter, case: Case, machine: Machine) -> Result | None:
         """Measure one case, or take it from the results. Returns the result if it was taken."""
@@ -273,7 +279,9 @@ class Bench:
     def _digest(self, machine: Machine, case: Case) -> str:
         """The address of a case's result; that of a board's own is no emulator's."""
         digest = case_digest(self.lab, machine, case)
-        return hashlib.sha256(f"{digest} by gdb".encode()).hexdigest() if self.board else digest
+        remote = self.options.remote
+        at = f" at {remote.clock}" if remote and remote.clock else ""
+        return hashlib.sha256(f"{digest} by gdb{at}".encode()).hexdigest() if remote else digest
 
     def _keep(
         self, case: Case, digest: str, directory: Path, run: str, seconds: float, command: tuple[str, ...]

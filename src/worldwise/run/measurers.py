@@ -3,39 +3,77 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Literal
 
+from worldwise.base import files
 from worldwise.base.errors import WorldwiseError
 from worldwise.lab.lab import Lab
 from worldwise.libraries.boards import boards
 from worldwise.machine.gdbboard import GdbBoard
 from worldwise.machine.gdbserver import Address, parse_address
+from worldwise.machine.gdbstarted import KINDS, Start, StartedServer, start_of
+from worldwise.machine.serialline import SerialAddress, parse_serial
 from worldwise.plan.case import Case
-from worldwise.run.rundir import RunManifest
+from worldwise.run.rundir import ChipClock, RunManifest
 
 
 @dataclass(frozen=True)
 class Remote:
-    """A board that is measured itself, by a GDB server that the user started.
+    """A board that is measured itself, by a GDB server.
 
     Attributes:
         board: its name.
-        address: where the server listens.
+        server: where the server listens, or how it is started.
+        clock: the one of the board's clocks that is set; empty for what its reset leaves.
+        serial: where its serial line ends, if the records come over that.
     """
 
     board: str
-    address: Address
+    server: Address | Start
+    clock: str = ""
+    serial: SerialAddress | None = None
+
+    @property
+    def via(self) -> Literal["gdb", "gdb+serial"]:
+        """How it is reached, for the run's manifest."""
+        return "gdb+serial" if self.serial else "gdb"
+
+    @property
+    def chip_clock(self) -> ChipClock | None:
+        """The clock, for the run's manifest."""
+        if not self.clock:
+            return None
+        found = boards()[self.board].clocks[self.clock]
+        return ChipClock(name=self.clock, hertz=found.clock, words=found.words)
 
 
-def remote_of(via: str, cases: Sequence[Case]) -> Remote:
-    """The board of `--via` that all cases are for. Raises WorldwiseError."""
-    address = parse_address(via)
+def remote_of(via: str, cases: Sequence[Case], clock: str = "", serial: str = "") -> Remote:
+    """The board of `--via` that all cases are for, at a clock of its file. Raises WorldwiseError."""
+    address = None if via in KINDS else parse_address(via)
     targets = sorted({case.target for case in cases})
     if len(targets) != 1 or targets[0] not in boards():
         raise WorldwiseError(
             f"--via {via}: one board is there, but the chosen cases are for {', '.join(targets)}.",
             "choose the board: worldwise run mcu --target BOARD --via ...",
         )
-    return Remote(targets[0], address)
+    name, board = targets[0], boards()[targets[0]]
+    if clock and clock not in board.clocks:
+        raise WorldwiseError(
+            f"--clock {files.quoted(clock)}: boards/{name}.toml has no such clock.",
+            f"its clocks: {', '.join(board.clocks) or 'none; docs/add-board.md says how to add one'}",
+        )
+    line = parse_serial(serial) if serial else None
+    if line and not board.serial:
+        raise WorldwiseError(
+            f"--serial {line}: boards/{name}.toml does not say which registers its serial line has ([serial]).",
+            "leave --serial out, and the records come through the debugger; or add it: docs/add-board.md",
+        )
+    if line and clock and board.clocks[clock].bus is None and board.steps(clock):
+        raise WorldwiseError(
+            f"--serial {line}: boards/{name}.toml does not say what clock its serial line has at {clock} (bus).",
+            "leave --serial or --clock out",
+        )
+    return Remote(name, address or start_of(via, name, board), clock, line)
 
 
 def require_same(run: str, manifest: RunManifest, remote: Remote | None, unit: str) -> None:
@@ -43,10 +81,21 @@ def require_same(run: str, manifest: RunManifest, remote: Remote | None, unit: s
     if manifest.via and not remote:
         raise WorldwiseError(
             f"run {run} measures a board by its GDB server, and none is named",
-            "say where it is: worldwise run --resume --via gdb://HOST:PORT",
+            "say where it is: worldwise run --resume --via gdb://HOST:PORT, or openocd, or pyocd",
         )
     if remote and not manifest.via:
         raise WorldwiseError(f"run {run} was begun without --via: emulated and not on a board", "start a new run")
+    if remote and manifest.via != remote.via:
+        begun, now = ("with", "without") if remote.serial is None else ("without", "with")
+        raise WorldwiseError(
+            f"run {run} was begun {begun} --serial, and its programs are others than those {now} it",
+            f"say it {begun} --serial",
+        )
+    if manifest.chip_clock != (remote.chip_clock if remote else None):
+        raise WorldwiseError(
+            f"run {run} was begun at a clock that boards/{remote.board if remote else ''}.toml gives otherwise now",
+            "start a new run",
+        )
     if manifest.unit != unit:
         raise WorldwiseError(
             f"run {run} counts {manifest.unit}, but what is there now counts {unit}: one run has one unit",
@@ -58,4 +107,6 @@ def board_of(remote: Remote | None, lab: Lab, notify: Callable[[str], None], sil
     """What measures a board itself; None if the run is emulated."""
     if remote is None:
         return None
-    return GdbBoard(remote.address, boards()[remote.board], remote.board, lab, notify, silence_limit)
+    found, name = remote.server, remote.board
+    server = StartedServer(found, lab.cache / "servers") if isinstance(found, Start) else found
+    return GdbBoard(server, boards()[name], name, lab, notify, silence_limit, clock=remote.clock, serial=remote.serial)

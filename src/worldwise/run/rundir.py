@@ -146,6 +146,16 @@ class MergedEntry(BaseModel):
     cases: int
 
 
+class ChipClock(BaseModel):
+    """How the clock of a board's chip was set: its name in the board's file, Hz, and what that is in words."""
+
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
+
+    name: _Line
+    hertz: Annotated[int, Field(gt=0, le=10**9)]
+    words: _Line
+
+
 class RunManifest(_Manifest):
     """`run.json`: what was asked for, where, and with what."""
 
@@ -167,10 +177,12 @@ class RunManifest(_Manifest):
     recommended: _Line = ""
     # What its counters count, and how its board was reached; absent in older runs, which emulate.
     unit: Unit = INSTRUCTIONS
-    via: Literal["", "gdb"] = ""
+    via: Literal["", "gdb", "gdb+serial"] = ""
     # Of a run that is a shard, and of one that was merged from shards; absent in older runs.
     shard: ShardEntry | None = None
     merged: list[MergedEntry] = []
+    # None for an emulated machine, and for a chip as its reset leaves it.
+    chip_clock: ChipClock | None = None
 
     def planned(self, planned: Suite) -> list[Case]:
         """The run's cases, from its own copy of the suite and the number of samples that was asked for.

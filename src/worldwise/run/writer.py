@@ -29,6 +29,7 @@ from worldwise.run.rundir import (
     SUITE_FILE,
     BudgetEntry,
     CaseManifest,
+    ChipClock,
     FileEntry,
     FinalState,
     Finished,
@@ -70,15 +71,17 @@ class RunWriter:
         unavailable: Sequence[Unavailable] | None = None,
         own: Sequence[OwnEntry] = (),
         unit: Unit = INSTRUCTIONS,
-        via: Literal["", "gdb"] = "",
+        via: Literal["", "gdb", "gdb+serial"] = "",
         shard: ShardEntry | None = None,
+        chip_clock: ChipClock | None = None,
         now: datetime | None = None,
     ) -> Self:
         """Makes the directory of a new run. `cases` are those to be done, in order.
 
         `samples` replaces the suite's own number, if given; `unavailable` is the part of what was asked for that is
         unavailable, by default all that the suite names as such; `own` are the user's own libraries; `unit` is what is
-        counted, and `via` how a board is reached; `shard` says so if the cases are a part of a larger run.
+        counted, `via` how a board is reached, and `chip_clock` how its clock is set; `shard` says so if the cases are a
+        part of a larger run.
         Raises WorldwiseError.
         """
         started = (now or datetime.now(UTC)).astimezone(UTC)
@@ -104,6 +107,7 @@ class RunWriter:
             unit=unit,
             via=via,
             shard=shard,
+            chip_clock=chip_clock,
         )
         return cls.begin(runs_dir, manifest, suite.text, started)
 
