@@ -131,11 +131,8 @@ uint32_t flat_block_before(const struct flat_block *block, uint64_t address)
 
 void block_write(struct block *block)
 {
-	static const char digits[] = "0123456789abcdef";
 	const struct flat_block *flat = (const struct flat_block *)(const void *)block;
-	size_t size = code_bytes(flat);
 	struct json_object *record;
-	char *code;
 
 	if (block->id)
 		return;
@@ -144,14 +141,7 @@ void block_write(struct block *block)
 	record_number(record, "id", block->id);
 	record_address(record, "pc", block->pc);
 	record_number(record, "instructions", block->instructions);
-	code = g_malloc(2 * size + 1);
-	for (size_t i = 0; i < size; i++) {
-		code[2 * i] = digits[block->code[i] >> 4];
-		code[2 * i + 1] = digits[block->code[i] & 15];
-	}
-	code[2 * size] = '\0';
-	record_text(record, "code", code);
-	g_free(code);
+	record_bytes(record, "code", block->code, code_bytes(flat));
 	record_text(record, "set", flat->set == SET_T32 ? "t32" : "a32");
 	record_text(record, "kinds", flat->kinds);
 	record_write(record);

@@ -22,6 +22,7 @@
 #include "passes.h"
 #include "peak.h"
 #include "processor.h"
+#include "witness.h"
 
 /* The exceptions of Linux on Armv7-A, at the high vectors: their link register is so much behind what was interrupted. */
 #define VECTORS UINT64_C(0xffff0000)
@@ -281,6 +282,7 @@ static void begin_program(uint64_t pc)
 	previous = NULL;
 	running = context_of(0, false, 0);
 	stack_begin(pc, pc);
+	flat_witness_begin();
 	scoreboard->active = 1;
 }
 
@@ -302,6 +304,8 @@ static void on_block(unsigned int processor, void *data)
 	}
 	if (followed.micro && !exception)
 		peak_look(to->block.pc);
+	if (arguments.witness && !exception && !in_kernel && !elsewhere)
+		flat_witness_look(passes_open(), to->block.pc);
 	previous = to;
 	scoreboard->open = 1;
 }

@@ -162,6 +162,10 @@ def test_agreement_is_printed() -> None:
     assert "at 1,000 moments: 993 agree (900 in every caller, 80 in all but" in text.replace("\n", " ")
     assert "7 differ" in text
     assert text.count("differs in main (client) at 0x40") == 5
+    unwound = shown([explain_report.check_section(2, Agreement(50, 40, 0, 7, [(witness, "f (program)")] * 3, True))])
+    assert "50 moments: 47 agree (40 in every caller, 7 as far as that table goes), 3 differ" in unwound.replace(
+        "\n", " "
+    )
     assert "no moment was sampled" in shown([explain_report.check_section(12, Agreement(0, 0, 0, 0, []))])
     assert "moment" not in shown([explain_report.check_section(12)])
 

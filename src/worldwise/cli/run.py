@@ -136,9 +136,9 @@ class _Call:
 )
 @click.option(
     "--via",
-    metavar="openocd|pyocd|gdb://HOST:PORT",
+    metavar="openocd|pyocd|gdb://HOST:PORT|ssh://USER@HOST",
     help="Measure the board itself, by its GDB server: OpenOCD or pyOCD, which is started, or one that listens there "
-    "(J-Link and probe-rs too): docs/board.md.",
+    "(J-Link and probe-rs too): docs/board.md; or a Linux host by ssh: docs/board-linux.md.",
 )
 @click.option(
     "--clock",
@@ -189,6 +189,7 @@ def run(**typed: Any) -> int:
       worldwise run quick
       worldwise run mcu --target nucleo-f446re --variant 'micro-ecc-*' --curve P-256
       worldwise run mcu --target nucleo-f446re --via openocd
+      worldwise run linux-armv8 --via ssh://pi@raspberrypi.local
       worldwise run --budget 5ms@2GHz --format json --output result.json
 
     Exit status: 0 all is well; 1 a case failed or the budget is not met; 2 it could not be measured.
@@ -211,6 +212,7 @@ def run(**typed: Any) -> int:
     from worldwise.run.measure import Options
 
     remote = _remote(call, order)
+    order = replace(order, cases=remote.measured(order.cases)) if remote else order
     options = Options(
         reuse=not (call.fresh or call.verify or call.cold or remote),
         start="boot" if call.cold or remote else "snapshot",
@@ -268,7 +270,7 @@ def _cores(call: _Call, cases: Sequence[Case]) -> Mapping[str, str]:
 
 
 def _remote(call: _Call, order: "Order") -> "Remote | None":
-    """The board of `--via`. Raises WorldwiseError, and click.UsageError for options that a board does not have."""
+    """The board or host of `--via`. Raises WorldwiseError, and click.UsageError for options that it does not have."""
     if call.via is None:
         for name in ("clock", "serial"):
             if not _is_default(name):

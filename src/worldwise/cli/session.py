@@ -67,6 +67,8 @@ def measure(order: Order, options: Options, wanted: Wanted) -> int:
         with display.bar:
             if options.remote:
                 display.note(bench.measurer.describe().words)
+                for reason, number in options.remote.left.items():
+                    display.note(f"{number} of the chosen cases are left out: {reason}")
             # A library that does not compile is reported before a run is made.
             bench.build([case for case in order.cases if case.implementation in names])
             for _ in range(times):

@@ -2,17 +2,19 @@
 """Explaining flat programs: those of microcontrollers, and those of Linux on Armv7-A."""
 
 from collections.abc import Iterator, Mapping
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import pairwise
 
 from worldwise.base.errors import WorldwiseError
+from worldwise.explain import unwinding
 from worldwise.explain.explanation import Explanation
 from worldwise.explain.facts import PeakStack
 from worldwise.explain.owners import Explainer
 from worldwise.explain.stacks import StackFrame
+from worldwise.explain.witness import Agreement
 from worldwise.plan.catalogue import is_board
 from worldwise.records.models import Sample
-from worldwise.records.trace import Pass, Row
+from worldwise.records.trace import Pass, Row, Witness
 
 # The function that counts how often a board's counter came round: what it executes, the counter leaves out.
 _HANDLER = "SysTick_Handler"
@@ -49,6 +51,14 @@ class FlatExplainer(Explainer):
     def explain(self, sample: Sample) -> Explanation:
         """The owners of one sample's instructions and, on a board, the peak of the stack."""
         return super().explain(sample).with_peak(self._peak(sample))
+
+    def agreement(self) -> Agreement:
+        """Compare the plugin's callers with those that unwinding finds, at every moment the plugin sampled."""
+
+        def rules(witness: Witness) -> unwinding.Rules:
+            return partial(self.space.frame_rule, self._contexts[witness.context])
+
+        return unwinding.agreement(self.trace.witnesses, rules, self._named)
 
     @cached_property
     def _samples(self) -> Mapping[_Key, Pass]:

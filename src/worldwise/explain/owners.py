@@ -4,7 +4,7 @@
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
-from itertools import chain
+from itertools import chain, islice, pairwise
 from statistics import median_low
 
 from worldwise.base.errors import WorldwiseError
@@ -216,13 +216,16 @@ class Explainer:
         found: defaultdict[tuple[str, str], Facts] = defaultdict(Facts)
         for (context, number), count in times.items():
             block = self.trace.blocks[number]
-            addresses = block.addresses
-            facts = Facts()
-            for place, kind in enumerate(block.kinds):
-                leaf = self._path(standing[context, number], addresses[place])[-1]
+            if not block.kinds:
+                continue
+            frame = standing[context, number]
+            places = iter(zip(pairwise(block.addresses), block.kinds, strict=False))
+            for address, instructions in self._functions_of(frame, number):
+                leaf = self._path(frame, address)[-1]
                 facts = found[leaf.function, leaf.image]
-                facts.add(kind, count)
-                facts.code[addresses[place]] = addresses[place + 1] - addresses[place]
+                for (start, end), kind in islice(places, instructions):
+                    facts.add(kind, count)
+                    facts.code[start] = end - start
             # The last instruction's branch; the plugin tells it for all frames together.
             facts.taken += untold.pop(number, 0)
         return dict(found)

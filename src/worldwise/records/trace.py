@@ -167,7 +167,11 @@ class Event(RecordModel):
 
 
 class Witness(RecordModel):
-    """The callers at one moment, innermost first: by the plugin, and by the frame records in memory."""
+    """The callers at one moment, innermost first: by the plugin, and by the frame records in memory.
+
+    Of 32-bit code, which has no frame records, there are instead the registers r0 to r12, sp and lr, and the stack from
+    sp up, in hexadecimal.
+    """
 
     type: Literal["witness"]
     pass_: Annotated[int, Field(alias="pass", ge=0)]
@@ -176,6 +180,8 @@ class Witness(RecordModel):
     context: Count
     shadow: list[int]
     memory: list[int]
+    registers: Annotated[list[Annotated[int, Field(ge=0, lt=2**32)]], Field(default_factory=list)]
+    stack: Annotated[str, Field(pattern="^([0-9a-f]{2})*$")] = ""
 
 
 class Pass(RecordModel):

@@ -236,11 +236,18 @@ def check_section(regions: int, agreement: Agreement | None = None) -> Section:
 
 def _agreement_notes(agreement: Agreement) -> list[str]:
     if not agreement.samples:
-        return ["stacks against the frame records in memory: no moment was sampled"]
+        return ["stacks against those in memory: no moment was sampled"]
+    if agreement.unwound:
+        against = "those that the program's table .debug_frame finds in memory"
+        how = f"{agreement.same:,} in every caller, {agreement.frameless:,} as far as that table goes"
+    else:
+        against = "the frame records in memory"
+        how = (
+            f"{agreement.same:,} in every caller, {agreement.entering:,} in all but the innermost, of a function that "
+            f"has no record yet, {agreement.frameless:,} in all but the callers of assembly that makes none"
+        )
     return [
-        f"stacks against the frame records in memory, at {agreement.samples:,} moments: {agreement.agreeing:,} agree "
-        f"({agreement.same:,} in every caller, {agreement.entering:,} in all but the innermost, of a function that has "
-        f"no record yet, {agreement.frameless:,} in all but the callers of assembly that makes none), "
+        f"stacks against {against}, at {agreement.samples:,} moments: {agreement.agreeing:,} agree ({how}), "
         f"{len(agreement.differing):,} differ",
         *(f"differs in {where} at {witness.pc:#x}" for witness, where in agreement.differing[:_MOST_DIFFERING]),
     ]

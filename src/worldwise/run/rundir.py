@@ -33,6 +33,8 @@ RUN_FILE = "run.json"
 SUITE_FILE = "suite.toml"
 CASE_FILE = "case.json"
 RECORDS_FILE = "records.jsonl"
+# Of a host's case: the records of the same program on the emulated machine.
+EMULATED_FILE = "emulated.jsonl"
 FINISHED_FILE = "finished.json"
 
 # A larger file is refused: a case has at most some 200 MB of records (plan.tables.MAX_SAMPLES).
@@ -175,14 +177,16 @@ class RunManifest(_Manifest):
     unavailable: list[UnavailableEntry] = []
     own: list[OwnEntry] = []
     recommended: _Line = ""
-    # What its counters count, and how its board was reached; absent in older runs, which emulate.
+    # What its counters count, and how its board or host was reached; absent in older runs, which emulate.
     unit: Unit = INSTRUCTIONS
-    via: Literal["", "gdb", "gdb+serial"] = ""
+    via: Literal["", "gdb", "gdb+serial", "ssh"] = ""
     # Of a run that is a shard, and of one that was merged from shards; absent in older runs.
     shard: ShardEntry | None = None
     merged: list[MergedEntry] = []
     # None for an emulated machine, and for a chip as its reset leaves it.
     chip_clock: ChipClock | None = None
+    # What the host is that was measured.
+    measured_on: dict[str, JsonValue] = {}
 
     def planned(self, planned: Suite) -> list[Case]:
         """The run's cases, from its own copy of the suite and the number of samples that was asked for.

@@ -112,10 +112,11 @@ class Watcher:
         process = _process(case)
         space = self._space(case, machine, named_kernel=not cores)
         arguments = self._stack_arguments(case, machine, named_kernel=not cores)
-        if not is_flat(case.target):
-            asked = {"passes": passes, "witness": witness}
-            arguments |= {name: str(number) for name, number in asked.items() if number}
-        elif witness and is_board(case.target):
+        if witness:
+            arguments["witness"] = str(witness)
+        if passes and not is_flat(case.target):
+            arguments["passes"] = str(passes)
+        if witness and is_board(case.target):
             arguments["stores"] = "yes"
         if cores and not whole:
             arguments["sampling"] = "yes"

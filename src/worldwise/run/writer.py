@@ -71,17 +71,18 @@ class RunWriter:
         unavailable: Sequence[Unavailable] | None = None,
         own: Sequence[OwnEntry] = (),
         unit: Unit = INSTRUCTIONS,
-        via: Literal["", "gdb", "gdb+serial"] = "",
+        via: Literal["", "gdb", "gdb+serial", "ssh"] = "",
         shard: ShardEntry | None = None,
         chip_clock: ChipClock | None = None,
+        measured_on: Mapping[str, JsonValue] | None = None,
         now: datetime | None = None,
     ) -> Self:
         """Makes the directory of a new run. `cases` are those to be done, in order.
 
         `samples` replaces the suite's own number, if given; `unavailable` is the part of what was asked for that is
         unavailable, by default all that the suite names as such; `own` are the user's own libraries; `unit` is what is
-        counted, `via` how a board is reached, and `chip_clock` how its clock is set; `shard` says so if the cases are a
-        part of a larger run.
+        counted, `via` how a board or host is reached, `chip_clock` how its clock is set and `measured_on` what the host
+        is; `shard` says so if the cases are a part of a larger run.
         Raises WorldwiseError.
         """
         started = (now or datetime.now(UTC)).astimezone(UTC)
@@ -108,6 +109,7 @@ class RunWriter:
             via=via,
             shard=shard,
             chip_clock=chip_clock,
+            measured_on=dict(measured_on or {}),
         )
         return cls.begin(runs_dir, manifest, suite.text, started)
 
