@@ -808,7 +808,7 @@ def test_shards_of_a_call_become_its_run(call: Call, tool: Tool) -> None:
     costed = next(one.run for one in list_runs(tool.runs) if one.id.endswith("-of-3"))
     assert costed
     assert costed.manifest.shard
-    assert costed.manifest.shard.costs == f"run {merged.id}"
+    assert costed.manifest.shard.costs.startswith(f"run {merged.id}, costs.toml ")
     assert set(costed.manifest.shard.whole.values()) == {500}
     before = set(tool.runs.iterdir())
     assert call(FakeEmulator(), *(word for word in typed if word != "--fresh"))[0] == 0
