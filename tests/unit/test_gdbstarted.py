@@ -11,9 +11,12 @@ from pathlib import Path
 import pytest
 
 from gdb_board import FIRMWARE
+from gdb_run import SUITE
 from worldwise import cli
 from worldwise.base import paths
 from worldwise.base.errors import HostError, WorldwiseError
+from worldwise.cli import session
+from worldwise.cli.report import Wanted
 from worldwise.lab.debian.lock import load_lock
 from worldwise.lab.lab import Lab
 from worldwise.libraries.boards import boards
@@ -21,6 +24,9 @@ from worldwise.machine import gdbboard, gdbstarted
 from worldwise.machine.gdbboard import GdbBoard
 from worldwise.machine.gdbstarted import StartedServer, start_of
 from worldwise.machine.machine import RECORDS, Machine
+from worldwise.plan.suite import parse_suite
+from worldwise.run.measure import Bench, Options
+from worldwise.run.measurers import Remote
 
 NAME = "nucleo-f446re"
 LINE = b'{"type":"line"}\n'
@@ -88,10 +94,10 @@ time.sleep(60)
 """
 
 
-def gone(folder: Path) -> bool:
-    """Whether all processes of the servers have ended."""
+def gone(folder: Path, within: float = 10) -> bool:
+    """Whether all processes of the servers have ended, or do so within some seconds."""
     found = [int(word) for word in (folder / "pids").read_text().split()]
-    deadline = time.monotonic() + 10
+    deadline = time.monotonic() + within
     while any(_runs(pid) for pid in found):
         if time.monotonic() > deadline:
             return False
@@ -201,6 +207,31 @@ def test_a_server_that_does_not_end_is_ended(
     here = board("openocd")
     here.describe()
     here.stop()
+    assert gone(tmp_path)
+
+
+@pytest.mark.parametrize("error", [KeyboardInterrupt(), WorldwiseError("a build failed")])
+def test_the_server_ends_with_the_command(
+    error: BaseException, put: Put, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """If this fails, the next command finds the probe taken by the server of one that was interrupted."""
+
+    def interrupted(*_: object) -> None:
+        # It was asked what is there.
+        assert not gone(tmp_path, 0)
+        raise error
+
+    put("openocd", served(tmp_path))
+    lab = Lab(load_lock(), tmp_path / "cache")
+    monkeypatch.setattr(session, "open_lab", lambda _: lab)
+    monkeypatch.setattr(Lab, "ensure", lambda _: False)
+    monkeypatch.setattr(Lab, "require_entry", lambda _: None)
+    monkeypatch.setattr(Bench, "build", interrupted)
+    suite = parse_suite(SUITE, "two.toml")
+    order = session.Order(suite, suite.cases, (), None, None, (), tmp_path / "runs", None, False)
+    remote = Remote(NAME, start_of("openocd", NAME, boards()[NAME]))
+    with pytest.raises(type(error)):
+        session.measure(order, Options(reuse=False, start="boot", remote=remote), Wanted("text", None, None, False))
     assert gone(tmp_path)
 
 
