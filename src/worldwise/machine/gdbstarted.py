@@ -23,7 +23,10 @@ _LISTENS, _ENDS = 30.0, 3.0
 # Of its log: bytes that are read, lines that an error shows.
 _LOG_BYTES, _LOG_LINES = 64 * 1024, 15
 
-_RULES = "udev rules let your user open it (Debian's package openocd brings some; then plug it in again)"
+_RULES = (
+    "udev rules let your user open it (Debian's package openocd brings some, for who sits there and the group plugdev; "
+    "then plug it in again)"
+)
 _PROBE = f"connect the board by its probe's USB socket, with a cable that carries data; if `lsusb` shows it, {_RULES}"
 
 
