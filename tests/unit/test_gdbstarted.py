@@ -3,6 +3,8 @@
 
 import os
 import re
+import shutil
+import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
@@ -235,6 +237,28 @@ def test_the_server_ends_with_the_command(
     assert gone(tmp_path)
 
 
+@pytest.mark.skipif(not shutil.which("setpriv"), reason="no setpriv here")
+def test_the_server_ends_with_a_tool_that_was_killed(put: Put, tmp_path: Path) -> None:
+    """If this fails, a tool that nobody could end in order leaves the probe taken."""
+    put("openocd", served(tmp_path))
+    program = f"""\
+import os, sys
+from pathlib import Path
+from worldwise.libraries.boards import boards
+from worldwise.machine.gdbstarted import StartedServer, start_of
+StartedServer(start_of("openocd", {NAME!r}, boards()[{NAME!r}]), Path({str(tmp_path)!r})).connect()
+os.kill(os.getpid(), 9)
+"""
+    ended = subprocess.run(
+        [sys.executable, "-c", program], env={**os.environ, "PYTHONPATH": str(paths.REPOSITORY / "src")}, check=False
+    )
+    assert ended.returncode == -9
+    server, child = (tmp_path / "pids").read_text().split()
+    (tmp_path / "pids").write_text(server)
+    os.kill(int(child), 9)
+    assert gone(tmp_path)
+
+
 def test_a_server_that_ended_is_started_again(put: Put, board: Callable[[str], GdbBoard], tmp_path: Path) -> None:
     """If this fails, a run cannot be resumed after the cable was out."""
     put("openocd", served(tmp_path, drops=2))
@@ -282,10 +306,23 @@ def test_a_board_whose_probe_is_not_known_is_told(put: Put) -> None:
     assert "--via gdb://" in caught.value.hint
 
 
-def test_a_file_that_cannot_be_started_is_told(put: Put, board: Callable[[str], GdbBoard]) -> None:
-    """If this fails, a broken program is a traceback."""
+@pytest.mark.parametrize(
+    ("mortal", "says"),
+    [([], "openocd cannot be started: No such file"), (None, r"OpenOCD has ended with status 127\.")],
+)
+def test_a_file_that_cannot_be_started_is_told(
+    mortal: list[str] | None,
+    says: str,
+    put: Put,
+    board: Callable[[str], GdbBoard],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """If this fails, a broken program is a traceback, or a board that is not there."""
     put("openocd", "#!/no/such/shell\n")
-    with pytest.raises(HostError, match="openocd cannot be started: No such file") as caught:
+    if mortal is not None or not shutil.which("setpriv"):
+        monkeypatch.setattr(gdbstarted, "_mortal", list)
+        says = "openocd cannot be started: No such file"
+    with pytest.raises(HostError, match=says) as caught:
         board("openocd").describe()
     assert "apt install openocd" in caught.value.hint
 
