@@ -78,6 +78,24 @@ def test_a_board_is_explained(board: str, watcher: Watcher) -> None:
     assert sum(size for _, size in first.peak.path) == first.peak.bytes
 
 
+@pytest.mark.parametrize("case", ["bearssl-O2/sha256,size=1KiB", "gateway-O2/gateway,way=irq-ns-in-s"])
+def test_both_states_of_trustzone_are_explained(case: str, watcher: Watcher) -> None:
+    """If this fails, a call is lost between the states, or an interrupt whose way back the plugin cannot read."""
+    # So many calls that the counter's interrupt, too, comes in the secure state.
+    one = watcher.watch(parse_case(f"tz-m33/{case}", 25, 0))
+    found = explained(one)
+    assert any(step.how == "irq" for each in found for step in each.steps)
+    for each in found:
+        names = {str(frame.function) for stack in each.stacks for frame in stack}
+        assert {"gateway", "non-secure caller", "bench"} <= each.layers.keys()
+        assert each.instructions - each.uncounted - each.measuring > 0
+        if "sha256" in case:
+            assert each.uncounted == 5 * sum(step.how == "irq" for step in each.steps)
+            assert each.layers["secure"].self > 0.98 * each.instructions
+            # One stack goes through both programs.
+            assert {"main", "ops_sha256", "__acle_se_gate_library", "br_sha2small_round"} <= names
+
+
 @pytest.mark.parametrize("target", ["linux-armv7", "linux-armv8"])
 def test_a_program_of_linux_is_explained(target: str, watcher: Watcher) -> None:
     """If this fails, system calls or interrupts of Linux are followed wrongly."""
