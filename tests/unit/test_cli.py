@@ -90,7 +90,7 @@ COMMANDS = dict(commands(cli.cli))
 def test_every_command_is_there() -> None:
     """If this fails, a command was dropped, or forgotten in the group."""
     known = {"run", "explain", "report", "compare", "plot", "list", "suites", "schema", "lab", "keycache"}
-    known |= {"cache", "cite", "doctor", "predict", "site", "validation"}
+    known |= {"cache", "cite", "doctor", "predict", "site", "validation", "judge", "calibrate", "contribute"}
     assert {words[0] for words in COMMANDS} == known
     below = {words for words in COMMANDS if len(words) > 1}
     assert {two for one, two in below if one == "lab"} == {"build", "status", "check", "enter", "relock", "clean"}
