@@ -3,6 +3,7 @@
 
 #include "../model/operation.h"
 #include "../model/t32.h"
+#include "../worldwise/kinds.h"
 
 #define SP 13u
 #define LR 14u
@@ -211,28 +212,6 @@ static bool a32_stack(struct direction *to, uint32_t word)
 	else
 		return false;
 	return true;
-}
-
-static char kind_of(const struct operation *operation)
-{
-	if (operation->moves)
-		return operation->store ? KIND_STORE : KIND_LOAD;
-	switch (operation->class) {
-	case CLASS_mul32:
-	case CLASS_mul64:
-	case CLASS_mull:
-	case CLASS_mulh:
-	case CLASS_mla32:
-	case CLASS_mul16:
-	case CLASS_mlal:
-	case CLASS_umaal:
-		return KIND_MULTIPLY;
-	case CLASS_div32:
-	case CLASS_div64:
-		return KIND_DIVIDE;
-	default:
-		return KIND_OTHER;
-	}
 }
 
 static bool writes_stack_pointer(const struct operation *operation)

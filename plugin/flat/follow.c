@@ -22,6 +22,7 @@
 #include "passes.h"
 #include "peak.h"
 #include "processor.h"
+#include "witness.h"
 
 /* The exceptions of Linux on Armv7-A, at the high vectors: their link register is so much behind what was interrupted. */
 #define VECTORS UINT64_C(0xffff0000)
@@ -176,7 +177,7 @@ static void follow_micro(struct flat_block *from, const struct flat_block *to, b
 	}
 	account(from);
 	if (pc != from->block.end)
-		flat_block_taken(from);
+		counts_taken(&from->block);
 	if (is_expected(&from->block, pc)) {
 		step(&from->block, pc);
 		return;
@@ -261,7 +262,7 @@ static void follow_linux(struct flat_block *from, const struct flat_block *to, b
 	if (whole) {
 		account(from);
 		if (pc != from->block.end && !vector && passes_are_open())
-			flat_block_taken(from);
+			counts_taken(&from->block);
 	} else {
 		account_part(from, before);
 	}
@@ -281,6 +282,7 @@ static void begin_program(uint64_t pc)
 	previous = NULL;
 	running = context_of(0, false, 0);
 	stack_begin(pc, pc);
+	flat_witness_begin();
 	scoreboard->active = 1;
 }
 
@@ -302,6 +304,8 @@ static void on_block(unsigned int processor, void *data)
 	}
 	if (followed.micro && !exception)
 		peak_look(to->block.pc);
+	if (arguments.witness && !exception && !in_kernel && !elsewhere)
+		flat_witness_look(passes_open(), to->block.pc);
 	previous = to;
 	scoreboard->open = 1;
 }

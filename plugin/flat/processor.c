@@ -16,9 +16,11 @@
 /* Where in what an exception of the M profile pushes the return address stands. */
 #define PUSHED_RETURN 24u
 
+#define SP 13u
+#define LR 14u
+
 static struct {
-	struct qemu_plugin_register *sp;
-	struct qemu_plugin_register *lr;
+	struct qemu_plugin_register *core[FLAT_REGISTERS];
 	struct qemu_plugin_register *status;
 	struct qemu_plugin_register *psp;
 } registers;
@@ -40,11 +42,13 @@ static struct qemu_plugin_register *find_register(const GArray *list, const char
 
 void flat_processor_start(bool micro)
 {
+	static const char *const names[FLAT_REGISTERS] = { "r0", "r1", "r2",  "r3",  "r4",  "r5", "r6", "r7",
+							   "r8", "r9", "r10", "r11", "r12", "sp", "lr" };
 	GArray *list = qemu_plugin_get_registers();
 
 	scratch = g_byte_array_new();
-	registers.sp = find_register(list, "sp");
-	registers.lr = find_register(list, "lr");
+	for (unsigned int i = 0; i < FLAT_REGISTERS; i++)
+		registers.core[i] = find_register(list, names[i]);
 	registers.status = find_register(list, micro ? "xpsr" : "cpsr");
 	if (micro)
 		registers.psp = find_register(list, "psp");
@@ -61,14 +65,27 @@ static uint32_t read_register(struct qemu_plugin_register *handle)
 	return value;
 }
 
+uint32_t flat_processor_register(unsigned int number)
+{
+	return read_register(registers.core[number]);
+}
+
+const GByteArray *flat_processor_memory(uint32_t address, size_t bytes)
+{
+	g_byte_array_set_size(scratch, 0);
+	if (bytes && !qemu_plugin_read_memory_vaddr(address, scratch, bytes))
+		g_byte_array_set_size(scratch, 0);
+	return scratch;
+}
+
 uint32_t flat_processor_stack(void)
 {
-	return read_register(registers.sp);
+	return flat_processor_register(SP);
 }
 
 uint32_t flat_processor_link(void)
 {
-	return read_register(registers.lr);
+	return flat_processor_register(LR);
 }
 
 bool flat_processor_thumb(void)
@@ -84,18 +101,18 @@ unsigned int flat_processor_exception(void)
 /* The word at an address of memory; 0 if it cannot be read. */
 static uint32_t read_word(uint32_t address)
 {
+	const GByteArray *memory = flat_processor_memory(address, sizeof(uint32_t));
 	uint32_t word = 0;
 
-	g_byte_array_set_size(scratch, 0);
-	if (qemu_plugin_read_memory_vaddr(address, scratch, sizeof(word)) && scratch->len == sizeof(word))
-		memcpy(&word, scratch->data, sizeof(word));
+	if (memory->len == sizeof(word))
+		memcpy(&word, memory->data, sizeof(word));
 	return word;
 }
 
 uint32_t flat_processor_interrupted(void)
 {
 	bool process = flat_processor_link() & PROCESS_STACK;
-	uint32_t stack = read_register(process ? registers.psp : registers.sp);
+	uint32_t stack = process ? read_register(registers.psp) : flat_processor_stack();
 
 	return read_word(stack + PUSHED_RETURN) & ~1u;
 }

@@ -42,7 +42,7 @@ def test_a_run_is_judged_and_its_planted_numbers_are_found(emulate: Emulate) -> 
     # The shortest cases, of one level: three to fit on, and three to hold out.
     rows = [row for row in whole.rows if row.optimisation == "O2" and row.size in (16, 128)]
     reading = whole.model_copy(update={"rows": tuple(rows)})
-    lines = beside(reading, board_run.CORE, emulate, ErrorLines(), {})
+    lines = beside(run, reading, board_run.CORE, emulate, ErrorLines())
     # Without wait states, and with cheaper branches than those that made the cycles, the model is too fast.
     assert [line.instructions < line.row.median for line in lines] == [True] * 6
     assert all(-10 < line.error < -1 for line in lines)

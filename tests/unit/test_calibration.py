@@ -8,6 +8,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -23,10 +24,10 @@ from worldwise.plan.case import Case
 from worldwise.predict import cores
 from worldwise.predict.errors import ErrorLines, load_errors
 from worldwise.read.lens import read_run
-from worldwise.read.models import Reading
+from worldwise.read.models import HostCase, Reading
 from worldwise.records.models import Sample
 from worldwise.records.predicted import Events, LayerCycles, PredictedCase, PredictedSample
-from worldwise.run.rundir import Run, open_run
+from worldwise.run.rundir import ChipClock, Run, open_run
 from worldwise.validation import judged_report, provenance
 from worldwise.validation.calibration import WAITS, Fit, fit, held_out, ranges_of
 from worldwise.validation.fitted import fitted_core
@@ -125,7 +126,7 @@ def fitted(recorded: Run, of: Reading, *wanted: str) -> Fit:
 
 def test_a_run_stands_beside_count_and_prediction(recorded: Run) -> None:
     """If this fails, cycles, instructions or the prediction stand in another column or row."""
-    lines = beside(reading(), CORE, emulate, load_errors(), {})
+    lines = beside(recorded, reading(), CORE, emulate, load_errors())
     assert len(lines) == 2 * len(LIBRARIES)
     first = lines[0]
     assert first.instructions == INSTRUCTIONS
@@ -145,17 +146,37 @@ def test_a_run_stands_beside_count_and_prediction(recorded: Run) -> None:
 
 def test_the_processors_own_counter_checks_the_emulator(recorded: Run) -> None:
     """If this fails, an emulator that counts wrong looks right."""
-    (first, *rest) = beside(reading(), CORE, emulate, ErrorLines(), {})
-    own = {(line.case.id, line.row.measure): float(INSTRUCTIONS) for line in [first, *rest]}
-    agreeing = beside(reading(), CORE, emulate, ErrorLines(), own)
-    assert all(line.agrees for line in agreeing)
-    assert "agrees with the emulator in all 12" in judged_report.emulator_note(agreeing)
-    wrong = [replace(agreeing[0], own=INSTRUCTIONS + 1.0), *agreeing[1:]]
-    assert "THE EMULATOR IS WRONG" in judged_report.emulator_note(wrong)
-    assert "own count instr" in [
-        header.replace("\n", " ")
-        for header in judged_report.judged_section(recorded, wrong).table.headers  # type: ignore[union-attr]
-    ]
+    of = reading()
+    counted: dict[str, Any] = {
+        "calls": 4,
+        "switched": 0,
+        "migrated": 0,
+        "clocked": 0,
+        "instructions": 900.0,
+        "emulated": 900.0,
+    }
+    hosted = [HostCase(case=row.case, measure=row.measure, differing=0, **counted) for row in of.rows]
+    lines = beside(recorded, of.model_copy(update={"hosted": tuple(hosted)}), CORE, emulate, ErrorLines())
+    assert {(line.instructions, line.own, line.agrees) for line in lines} == {(900.0, 900.0, True)}
+    assert "agrees with the emulator in all 12" in judged_report.emulator_note(lines)
+    table = judged_report.judged_section(recorded, lines).table
+    assert table and table.headers[6] == "own count\ninstr"
+    # The medians are equal, and one sample is not.
+    hosted[0] = hosted[0].model_copy(update={"differing": 1})
+    lines = beside(recorded, of.model_copy(update={"hosted": tuple(hosted)}), CORE, emulate, ErrorLines())
+    assert f"THE EMULATOR IS WRONG, or the program another one, in 1 of 12: {of.rows[0].case}" in (
+        judged_report.emulator_note(lines)
+    )
+
+
+def test_wait_states_are_those_of_the_runs_clock(recorded: Run) -> None:
+    """If this fails, a board at its full clock is predicted as if its flash never waited."""
+    clock = ChipClock(name="180MHz", hertz=180_000_000, words="180 MHz")
+    fast = replace(recorded, manifest=recorded.manifest.model_copy(update={"chip_clock": clock}))
+    (after_reset, *_), (full, *_) = (beside(run, reading(), CORE, emulate, ErrorLines()) for run in (recorded, fast))
+    assert after_reset.estimate.cycles == cycles_of(full.case.id, 1, 2, 0)
+    assert full.estimate.cycles == cycles_of(full.case.id, 1, 2, 5)
+    assert fit(fast, reading(), CORE, [WAITS], emulate).before == {WAITS: 5}
 
 
 def test_the_committed_run_says_what_it_is(recorded: Run) -> None:

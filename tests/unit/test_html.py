@@ -213,11 +213,20 @@ def test_a_trace_has_its_tables_and_its_graph(whole_run: Run) -> None:
 
 
 def test_a_kept_trace_is_known_by_its_records(tmp_path: Path) -> None:
-    """If this fails, a page has the trace of another case, or a spoilt file in the cache ends the report."""
-    for name, text in (("a", '{"digest": "x", "files": {"records.jsonl": "f00"}}'), ("b", "{"), (".c", '{"files": 1}')):
+    """If this fails, a page has the trace of another case, a spoilt file in the cache ends the report, or a trace that
+    `predict` left costs seconds for each case."""
+    kept = {
+        "a": '{"digest": "x", "files": {"records.jsonl": "f00"}}',
+        "b": "{",
+        ".c": '{"files": 1}',
+        "d": '{"digest": "x", "models": false, "files": {"records.jsonl": "f01"}}',
+        "e": '{"digest": "x", "models": true, "files": {"records.jsonl": "f02"}}',
+        "f": "[]",
+    }
+    for name, text in kept.items():
         (tmp_path / "traces" / name).mkdir(parents=True)
         (tmp_path / "traces" / name / "watched.json").write_text(text)
-    assert traced_records(tmp_path) == {"f00"}
+    assert traced_records(tmp_path) == {"f00", "f01"}
     assert traced_records(tmp_path / "none") == frozenset()
 
 

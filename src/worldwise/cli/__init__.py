@@ -25,6 +25,7 @@ EXIT_ERROR = 2
 _COMMANDS = {
     "Measure": (
         Listed("run", "Measure a SUITE and print what it answers", "worldwise.cli.run:run"),
+        Listed("merge", "Make one run of the shards of `run --shard`", "worldwise.cli.merge:merge"),
         Listed("explain", "Say which code executes a case's instructions", "worldwise.cli.watched.explain:explain"),
         Listed("predict", "Predict the cycles of a case on a named core", "worldwise.cli.watched.predict:predict"),
         Listed("judge", "Put a board's cycles beside the count and the prediction", "worldwise.cli.judge:judge"),

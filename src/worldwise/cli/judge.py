@@ -45,7 +45,7 @@ def judge(run: str, core: str | None, form: str, output: Path | None, runs: Path
     reading = read_run(found)
     require_judge(found, reading)
     name = core_of(found, reading.rows[0].target, core)
-    lines = beside(reading, name, _emulate(), load_errors(), {})
+    lines = beside(found, reading, name, _emulate(), load_errors())
     with Output(output) as out:
         match form:
             case "csv":

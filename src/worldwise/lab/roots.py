@@ -84,6 +84,13 @@ ROOTS = {
             ("gcc", "make"),
         ),
         Root(
+            "host",
+            "the Linux host that the tests reach by ssh",
+            paths.LAB / "host.toml",
+            paths.LAB / "host.lock.json",
+            ("qemu-aarch64", "ssh-keygen"),
+        ),
+        Root(
             "validation",
             "compilers and llvm-mca of the models' validation",
             paths.LAB / "validation.toml",

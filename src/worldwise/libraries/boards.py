@@ -4,7 +4,6 @@
 import functools
 import re
 from collections.abc import Iterable
-from fractions import Fraction
 from pathlib import Path
 from typing import Annotated
 
@@ -15,11 +14,10 @@ from worldwise.base.errors import WorldwiseError
 from worldwise.base.toml_model import Model, StrictModel, parse, read_text
 from worldwise.libraries.core_model import CoreModel, Memory, flat_table
 from worldwise.libraries.fitting import Calibration, Fittable
+from worldwise.libraries.real_board import Clock, Identity, Serial, Servers, Step, Text, hertz
 
 _SIZE = re.compile(r"([0-9]+)(KiB|MiB)")
-_CLOCK = re.compile(r"([0-9]+(?:\.[0-9]+)?) (MHz)")
-
-Text = Annotated[str, Field(min_length=1)]
+_NAME = r"^[0-9A-Za-z][0-9A-Za-z.-]{0,30}$"
 
 
 def _bytes(value: object) -> int:
@@ -27,16 +25,6 @@ def _bytes(value: object) -> int:
     if not match:
         raise ValueError("must be a size such as '128KiB' or '4MiB'")
     return int(match[1]) * (2**20 if match[2] == "MiB" else 2**10)
-
-
-def _hertz(value: object) -> int:
-    match = _CLOCK.fullmatch(value) if isinstance(value, str) else None
-    if not match:
-        raise ValueError("must be a clock such as '72 MHz'")
-    hertz = Fraction(match[1]) * 10**6
-    if hertz.denominator != 1 or not 0 < hertz <= 10**9:
-        raise ValueError("must be a whole number of Hz, up to 1000 MHz")
-    return int(hertz)
 
 
 class Core(Model):
@@ -78,23 +66,7 @@ class Emulated(Model):
     clock: int
     leaves_out: tuple[Text, ...] = ()
 
-    _clock = field_validator("clock", mode="before")(_hertz)
-
-
-class Identity(Model):
-    """A register by which a board's chip is told from others with the same core.
-
-    Attributes:
-        name: as the chip's manual calls it.
-        address: where it is.
-        mask: the bits that count.
-        value: what they are.
-    """
-
-    name: Text
-    address: Annotated[int, Field(ge=0, lt=2**32, multiple_of=4)]
-    mask: Annotated[int, Field(gt=0, lt=2**32)]
-    value: Annotated[int, Field(ge=0, lt=2**32)]
+    _clock = field_validator("clock", mode="before")(hertz)
 
 
 class Board(Model):
@@ -112,6 +84,9 @@ class Board(Model):
         id: by what the real board's chip is known; None if its core's part number must do.
         real_script: the real board's linker script, if the emulated machine has another map of memory.
         fittable: what may be fitted to a run on it; None for nothing.
+        servers: what GDB servers call it.
+        clocks: how its clock can be set, by name.
+        serial: its serial line, if it has one.
     """
 
     title: Text
@@ -126,14 +101,22 @@ class Board(Model):
     id: Identity | None = None
     real_script: Text | None = None
     fittable: FittableBoard | None = None
+    servers: Servers = Servers()
+    clocks: dict[Annotated[str, Field(pattern=_NAME)], Clock] = Field(default_factory=dict)
+    serial: Serial | None = None
 
-    _clock = field_validator("clock", mode="before")(_hertz)
+    _clock = field_validator("clock", mode="before")(hertz)
     _sizes = field_validator("flash", "ram", mode="before")(_bytes)
 
     @property
     def clock_mhz(self) -> float:
         """The core's clock in MHz."""
         return self.clock / 10**6
+
+    def steps(self, clock: str) -> tuple[Step, ...]:
+        """The steps to one of its clocks, those that come before included."""
+        found = self.clocks[clock]
+        return (*(self.clocks[found.after].steps if found.after else ()), *found.steps)
 
 
 @functools.cache
@@ -158,6 +141,12 @@ def load_board(path: Path) -> Board:
         raise WorldwiseError(f"{path}: core: {error.message}", error.hint) from error
     if board.real_script == board.script:
         raise WorldwiseError(f"{path}: real_script: is the same as 'script'.", "leave it out")
+    for name, clock in board.clocks.items():
+        if clock.after and (clock.after not in board.clocks or board.clocks[clock.after].after):
+            raise WorldwiseError(
+                f"{path}: clocks.{name}.after: there is no clock '{files.quoted(clock.after)}' that comes after none.",
+                f"clocks of the file: {', '.join(board.clocks)}",
+            )
     for key, script in (("script", board.script), ("real_script", board.real_script)):
         if script and not (path.parent / script).is_file():
             raise WorldwiseError(f"{path}: {key}: there is no {path.parent / script}.", "it is a linker script there")

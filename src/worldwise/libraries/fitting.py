@@ -46,6 +46,7 @@ class Calibration(StrictModel):
     Attributes:
         base: the core whose file it was made from.
         board: the board that was measured; the core stands for this board's alone.
+        clock: the one of the board's clocks that it was set to; empty for what its reset leaves.
         run, started, worldwise: the run's id, when it began, and the version that measured it.
         changed: number -> its value, of those that are not as in `base`; the board's wait states are among them.
         flash_wait_states: the board's, as they are now.
@@ -57,6 +58,7 @@ class Calibration(StrictModel):
 
     base: Text
     board: Text
+    clock: str = ""
     run: Text
     started: Text
     worldwise: Text

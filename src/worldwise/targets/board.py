@@ -76,10 +76,24 @@ def cycle_macros() -> dict[str, int]:
     }
 
 
+def serial_macros(board: Board) -> dict[str, int]:
+    """Macros that tell guest/serial/serial.c where a board's serial line is. Raises WorldwiseError if it has none."""
+    line = board.serial
+    if line is None:
+        raise WorldwiseError(f"{board.title}: its file has no [serial].", "docs/add-board.md says how to add it")
+    return {
+        "SERIAL_STATUS": line.status,
+        "SERIAL_MASK": line.mask,
+        "SERIAL_READY": line.ready,
+        "SERIAL_DATA": line.data,
+    }
+
+
 def _plan(
-    implementation: Portable, optimisation: str, name: str, board: Board, core: Core, unit: Unit
+    implementation: Portable, optimisation: str, name: str, board: Board, core: Core, unit: Unit, serial: bool
 ) -> dict[str, Any]:
     """The plan of what recipes/mcu.py compiles and links."""
+    counter = counter_macros(board.emulated.clock) if unit == INSTRUCTIONS else cycle_macros()
     curves = {
         curve: {"operations": list(operations), **curve_plan(implementation, curve, board.core)}
         for curve, operations in implementation.manifest.operations.items()
@@ -94,14 +108,15 @@ def _plan(
         "warnings": implementation.manifest.build.warnings,
         "optimisation": optimisation,
         "board": name,
-        "flags": list(core.flags),
+        # Records then go where serial.c sends them, and nothing else of the program changes.
+        "flags": [*core.flags, *(["-Wl,--wrap=semihost_record"] if serial else [])],
         "flash": board.flash,
         "ram": board.ram,
         "script": _script(board, unit),
         "least_stack": _LEAST_STACK,
         "heap": implementation.manifest.needs.heap,
-        "counter": counter_macros(board.emulated.clock) if unit == INSTRUCTIONS else cycle_macros(),
-        "counted_by": [] if unit == INSTRUCTIONS else ["mcu/cycles.c"],
+        "counter": {**counter, **(serial_macros(board) if serial else {})},
+        "counted_by": [*([] if unit == INSTRUCTIONS else ["mcu/cycles.c"]), *(["serial/serial.c"] if serial else [])],
         "curves": curves,
     }
 
@@ -111,7 +126,7 @@ def _script(board: Board, unit: Unit) -> str:
     return board.script if unit == INSTRUCTIONS else board.real_script or board.script
 
 
-def _frame(implementation: Portable, script: str) -> dict[str, Path]:
+def _frame(implementation: Portable, script: str, serial: bool) -> dict[str, Path]:
     """The files of the repository that go into a program: no other board's and no other library's.
 
     So a new board or library changes no existing image.
@@ -120,42 +135,57 @@ def _frame(implementation: Portable, script: str) -> dict[str, Path]:
     portable = [path.name for path in paths.PORTABLE.iterdir() if path.suffix != ".c" or path.name in used]
     scripts = [path for path in paths.BOARDS.glob("*.ld") if path.name in (script, "sections.ld")]
     return {
-        **guest_trees("bench", "mcu", "portable"),
+        **guest_trees("bench", "mcu", "portable", *(["serial"] if serial else [])),
         **guest_trees(*portable, room="ops/portable"),
         **{f"boards/{path.name}": path for path in scripts},
     }
 
 
 def firmware_programs(
-    implementation: Portable, optimisation: str, name: str, board: Board, source: Path | None, unit: Unit = INSTRUCTIONS
+    implementation: Portable,
+    optimisation: str,
+    name: str,
+    board: Board,
+    source: Path | None,
+    unit: Unit = INSTRUCTIONS,
+    serial: bool = False,
 ) -> Recipe:
-    """One program per curve, and each operation's footprint; `source` has the library's sources if it is a crate."""
+    """One program per curve, and each operation's footprint; `source` has the library's sources if it is a crate.
+
+    With `serial` they send their records over the board's serial line.
+    """
     manifest = implementation.manifest
     debian = manifest.source.debian if manifest.source else None
     sources = source_packages(implementation)
     return Recipe(
-        name=f"{name}-{implementation.name}-{optimisation}" + ("" if unit == INSTRUCTIONS else f"-{unit}"),
+        name=f"{name}-{implementation.name}-{optimisation}"
+        + ("" if unit == INSTRUCTIONS else f"-{unit}")
+        + ("-serial" if serial else ""),
         script="mcu.sh",
         helpers=("mcu.py", "library.py", "objects.py", "packages.sh"),
         outputs=("footprint.json",),
         sources=sources,
-        trees={**_frame(implementation, _script(board, unit)), **trees(implementation, source)},
+        trees={**_frame(implementation, _script(board, unit), serial), **trees(implementation, source)},
         settings={
             "PACKAGES": " ".join(sources),
             "SOURCE": debian or "",
             "PARTS": " ".join(manifest.source.parts if manifest.source else ()),
-            "PLAN": json.dumps(_plan(implementation, optimisation, name, board, load_core(board.core), unit)),
+            "PLAN": json.dumps(_plan(implementation, optimisation, name, board, load_core(board.core), unit, serial)),
         },
     )
 
 
 @dataclass(frozen=True)
 class BoardTarget:
-    """A board of boards/, measured on the emulated machine that stands for it; its own chip counts another unit."""
+    """A board of boards/, measured on the emulated machine that stands for it; its own chip counts another unit.
+
+    With `serial` its programs send their records over the board's serial line.
+    """
 
     name: str
     board: Board
     unit: Unit = INSTRUCTIONS
+    serial: bool = False
 
     def machine(self, case: Case, images: ImageStore) -> Machine:
         """The board with the program of the case's implementation and curve.
@@ -164,7 +194,7 @@ class BoardTarget:
         """
         with own.told(case.implementation):
             # A user's library of this name may have changed since; its folder's name depends on its content.
-            name = f"{self.name}/{case.variant}/{self.unit}/{find(case.implementation).folder or ''}"
+            name = f"{self.name}/{case.variant}/{self.unit}/{self.serial}/{find(case.implementation).folder or ''}"
             image = images.once(name, lambda: self._recipe(case, Crates(images.notify)))
         try:
             footprint = image.sizes("footprint.json", case.curve or NO_CURVE, "operations", case.operation)
@@ -194,7 +224,9 @@ class BoardTarget:
     def _recipe(self, case: Case, crates: Crates) -> Recipe:
         implementation = find(case.implementation)
         folder = crate_folder(implementation, crates)
-        return firmware_programs(implementation, case.optimisation, self.name, self.board, folder, self.unit)
+        return firmware_programs(
+            implementation, case.optimisation, self.name, self.board, folder, self.unit, self.serial
+        )
 
     def _arguments(self) -> tuple[str, ...]:
         return (

@@ -22,7 +22,7 @@ from worldwise.predict.rules import LEAST_CYCLES
 from worldwise.read.models import Reading, Row
 from worldwise.run.rundir import Run
 from worldwise.run.watch import MOST_CORES
-from worldwise.validation.judging import Emulate, cases_of, error_of, wait_states, warm_samples
+from worldwise.validation.judging import Emulate, cases_of, clock_of, error_of, wait_states, warm_samples
 
 # The board's number among those of a core.
 WAITS = "flash_wait_states"
@@ -115,11 +115,12 @@ class Fit:
         return Calibration(
             base=self.core,
             board=self.board,
+            clock=clock_of(run),
             run=run.id,
             started=run.manifest.started,
             worldwise=run.manifest.worldwise,
             changed=self.changed,
-            flash_wait_states=self.after.get(WAITS, wait_states(self.core)),
+            flash_wait_states=self.after.get(WAITS, wait_states(run, self.board, self.core)),
             undetermined=list(self.undetermined),
             split=SPLIT,
             fitted_on=list(dict.fromkeys(one.row.case for one in self.half(held_out=False))),
@@ -175,7 +176,7 @@ def fit(run: Run, reading: Reading, core: str, wanted: Sequence[str], emulate: E
     _require_enough(run, cases, out, ranges)
     model = load_core(core).model
     assert model
-    waits = wait_states(core)
+    waits = wait_states(run, board, core)
     before = {name: waits if name == WAITS else model.numbers[name].value for name in ranges}
     tables = {_name(core, numbers): _table(core, board, numbers, waits) for numbers in _every(ranges)}
     own = _name(core, before)

@@ -73,7 +73,9 @@ def packed(run: Run, reading: Reading, silicon: str, firmware: str, core: str | 
 
 
 def _clock(run: Run) -> str:
-    return "at the clock that its reset leaves" if run.manifest.via == "gdb" else "at the clock that it had"
+    if run.manifest.chip_clock:
+        return f"at {run.manifest.chip_clock.words}"
+    return "at the clock that it had" if run.manifest.via == "ssh" else "at the clock that its reset leaves"
 
 
 def _compilers(run: Run, target: str) -> list[str]:
@@ -100,6 +102,7 @@ def _figure(
         value=middle,
         unit=run.manifest.unit,
         quality="A",
+        clock_mhz=run.manifest.chip_clock.hertz / 10**6 if run.manifest.chip_clock else None,
         board=board,
         case=case,
         measure=measure,

@@ -47,6 +47,7 @@ class Beside:
         row: the run's, in cycles.
         instructions: the median of the same samples on the emulated machine.
         own: the same by the processor's own counter of instructions; None where nothing counts them.
+        agrees: whether that counted as many as the emulator, in every sample; None likewise.
         estimate: the prediction.
     """
 
@@ -54,6 +55,7 @@ class Beside:
     row: Row
     instructions: float
     own: float | None
+    agrees: bool | None
     estimate: Estimate
 
     @property
@@ -65,11 +67,6 @@ class Beside:
     def per_cycle(self) -> float:
         """Instructions that silicon finished in a cycle."""
         return self.instructions / self.row.median
-
-    @property
-    def agrees(self) -> bool | None:
-        """Whether the processor counted as many instructions as the emulator; None where it counts none."""
-        return None if self.own is None else self.own == self.instructions
 
 
 def error_of(predicted: float, measured: float) -> float:
@@ -114,35 +111,47 @@ def core_of(run: Run, target: str, name: str | None) -> str:
     return name
 
 
-def wait_states(core: str) -> int:
-    """Of the flash in a run of a board: what a core was fitted with, else none, as the board's reset leaves it."""
-    calibration = load_core(core).calibration
-    return calibration.flash_wait_states if calibration else 0
+def clock_of(run: Run) -> str:
+    """The name of the clock that a run's board was set to; empty for what its reset leaves."""
+    return run.manifest.chip_clock.name if run.manifest.chip_clock else ""
 
 
-def beside(
-    reading: Reading, core: str, emulate: Emulate, errors: ErrorLines, own: Mapping[tuple[str, str], float]
-) -> list[Beside]:
-    """Every row of a run with its count and its prediction; `own` are the processor's counts by case and measure.
+def wait_states(run: Run, target: str, core: str) -> int:
+    """Of the flash in a run of a board: what a core was fitted with at that clock, else what the board's file says.
 
+    As its reset leaves it no board here waits.
+    """
+    clock, calibration = clock_of(run), load_core(core).calibration
+    if calibration and calibration.clock == clock:
+        return calibration.flash_wait_states
+    known_clock = boards()[target].clocks.get(clock)
+    return known_clock.flash_wait_states if known_clock else 0
+
+
+def beside(run: Run, reading: Reading, core: str, emulate: Emulate, errors: ErrorLines) -> list[Beside]:
+    """Every row of a run with its count and its prediction.
+
+    A Linux host ran another program than the emulated machine here: its count is that of the run, which has both.
     Raises WorldwiseError as running a case does, and if the core has no model.
     """
+    hosted = {(one.case, one.measure): one for one in reading.hosted}
     found = []
     for case, rows in cases_of(reading):
-        table = table_for(case.target, core)
+        waits = wait_states(run, case.target, core) if is_board(case.target) else 0
+        table = table_of(core, case.target, waits) if is_board(case.target) else table_of(core)
         known.check(case, {core: table})
         emulated = emulate(case, {core: table})
         predicted = emulated.predicted(core)
+        kind = ("waits" if waits else "no-waits") if is_board(case.target) else ""
         for row in rows:
-            one = _warm(predicted, row, core, case.target, errors)
-            counts = counts_of(emulated, row)
-            found.append(Beside(case, row, counts, own.get((row.case, row.measure)), one))
+            samples = warm_samples(predicted, row)
+            one = estimate(middle(samples), core, "warm", errors, len(samples), kind)
+            host = hosted.get((row.case, row.measure))
+            if host and host.emulated is not None:
+                found.append(Beside(case, row, host.emulated, host.instructions, host.differing == 0, one))
+            else:
+                found.append(Beside(case, row, counts_of(emulated, row), None, None, one))
     return found
-
-
-def table_for(target: str, core: str) -> str:
-    """The table of a core for a run's target, with the board's flash as it was. Raises WorldwiseError."""
-    return table_of(core, target, wait_states(core)) if is_board(target) else table_of(core)
 
 
 def cases_of(reading: Reading) -> list[tuple[Case, list[Row]]]:
@@ -169,9 +178,3 @@ def warm_samples(predicted: PredictedCase, row: Row) -> list[PredictedSample]:
     if not samples:
         raise WorldwiseError(f"{row.case}: there is no prediction of {row.measure} at {row.place}")
     return samples
-
-
-def _warm(predicted: PredictedCase, row: Row, core: str, target: str, errors: ErrorLines) -> Estimate:
-    samples = warm_samples(predicted, row)
-    kind = "" if not is_board(target) else "waits" if wait_states(core) else "no-waits"
-    return estimate(middle(samples), core, "warm", errors, len(samples), kind)

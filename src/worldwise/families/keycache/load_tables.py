@@ -157,7 +157,8 @@ def hit_rates(reading: Reading) -> list[Chart]:
                 "type": "nominal",
                 "scale": {"domain": policies, "range": [_POLICY_COLOURS[name] for name in policies]},
             },
-            "shape": {"field": "policy", "type": "nominal", "sort": policies},
+            # With the colour's domain, or the two have a legend each.
+            "shape": {"field": "policy", "type": "nominal", "scale": {"domain": policies}},
             "tooltip": tooltip(("rate", "requests", "instructions"), "what", "policy"),
         },
     }

@@ -86,7 +86,8 @@ def _dots(group: Sequence[Row], colours: Mapping[str, str]) -> Chart:
         }
         for row in group
     ]
-    least, most = min(group, key=lambda row: row.median), max(group, key=lambda row: row.median)
+    compared = _outermost(group)
+    least, most = min(compared, key=lambda row: row.median), max(compared, key=lambda row: row.median)
     where = f" on {least.board or least.target}" if _system(least) else ""
     title = f"{label(least)}{where}"
     spec = {
@@ -123,6 +124,16 @@ def _order(group: Iterable[Row]) -> list[str]:
     for row in group:
         medians[row.variant] = max(row.median, medians.get(row.variant, 0))
     return sorted((visible(name) for name in medians), key=lambda name: medians.get(name, math.inf))
+
+
+def _outermost(group: Iterable[Row]) -> Sequence[Row]:
+    """The rows that words compare: of each target those at the place with the greatest count, which has the others in
+    it; all rows if that leaves one.
+    """
+    listed = sorted(group, key=lambda row: row.median)
+    last = {row.target: row.place for row in listed}
+    found = [row for row in listed if row.place == last[row.target]]
+    return found if len(found) > 1 else listed
 
 
 def _named(row: Row) -> str:
