@@ -157,7 +157,7 @@ def test_a_wrong_suite_is_refused_with_file_and_line(call: Call, tmp_path: Path)
             [
                 "suite 'atestation'",
                 "Allowed: attestation, cores, findings, keycache, linux-armv7, linux-armv8, mcu, mqtt, options, "
-                "quick, sha256, storage, tee.",
+                "quick, sha256, storage, tee, tz-m.",
                 "did you mean 'attestation'?",
             ],
         ),
@@ -365,6 +365,7 @@ def test_suites_and_schema(call: Call) -> None:
         "sha256",
         "storage",
         "tee",
+        "tz-m",
     ]
     schema = json.loads(call("schema").out)
     assert "Sample" in schema["$defs"]

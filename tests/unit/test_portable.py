@@ -182,7 +182,7 @@ def test_numbers_of_curves_in_definitions_are_those_of_the_interface() -> None:
 
 
 def test_operations_are_those_of_suites_and_of_the_interface() -> None:
-    assert {*portable.OF_CURVE, *portable.CURVELESS} == BOARD_OPERATIONS.keys()
+    assert {*portable.OF_CURVE, *portable.CURVELESS, *portable.BETWEEN_STATES} == BOARD_OPERATIONS.keys()
     header = (paths.PORTABLE / "ops.h").read_text()
     for curve in CURVES:
         # What nobody has the interface does not have either.

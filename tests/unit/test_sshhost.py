@@ -347,13 +347,19 @@ class Tool:
 
     def measure(self) -> Run:
         bench = self.bench()
-        with bench.new_run(self.host.root / "runs", self.suite, self.suite.cases, None, None) as writer:
-            return bench.measure(writer, self.suite.cases)
+        try:
+            with bench.new_run(self.host.root / "runs", self.suite, self.suite.cases, None, None) as writer:
+                return bench.measure(writer, self.suite.cases)
+        finally:
+            bench.close()
 
     def resume(self) -> Run:
         bench = self.bench()
-        with bench.resume_run(open_run("latest", self.host.root / "runs")) as writer:
-            return bench.measure(writer, self.suite.cases)
+        try:
+            with bench.resume_run(open_run("latest", self.host.root / "runs")) as writer:
+                return bench.measure(writer, self.suite.cases)
+        finally:
+            bench.close()
 
 
 class Notes:

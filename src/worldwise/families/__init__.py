@@ -16,4 +16,5 @@ FAMILIES = (
     "echo",
     "portable",
     "hardclock",
+    "tzm",
 )

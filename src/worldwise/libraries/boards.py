@@ -69,6 +69,21 @@ class Emulated(Model):
     _clock = field_validator("clock", mode="before")(hertz)
 
 
+class Secure(Model):
+    """The secure state of a board that has both: the program beside the measured one, which is non-secure.
+
+    Attributes:
+        flash, ram: bytes that the secure program may use; those of the board are the non-secure program's.
+        script: its linker script, which says too what becomes non-secure.
+    """
+
+    flash: int
+    ram: int
+    script: Text
+
+    _sizes = field_validator("flash", "ram", mode="before")(_bytes)
+
+
 class Board(Model):
     """A board. Sizes in bytes, clocks in Hz.
 
@@ -87,6 +102,7 @@ class Board(Model):
         servers: what GDB servers call it.
         clocks: how its clock can be set, by name.
         serial: its serial line, if it has one.
+        secure: its secure state, if the measured program is non-secure; None if there is but one program.
     """
 
     title: Text
@@ -104,6 +120,7 @@ class Board(Model):
     servers: Servers = Servers()
     clocks: dict[Annotated[str, Field(pattern=_NAME)], Clock] = Field(default_factory=dict)
     serial: Serial | None = None
+    secure: Secure | None = None
 
     _clock = field_validator("clock", mode="before")(hertz)
     _sizes = field_validator("flash", "ram", mode="before")(_bytes)
@@ -147,7 +164,8 @@ def load_board(path: Path) -> Board:
                 f"{path}: clocks.{name}.after: there is no clock '{files.quoted(clock.after)}' that comes after none.",
                 f"clocks of the file: {', '.join(board.clocks)}",
             )
-    for key, script in (("script", board.script), ("real_script", board.real_script)):
+    secure = board.secure.script if board.secure else None
+    for key, script in (("script", board.script), ("real_script", board.real_script), ("secure.script", secure)):
         if script and not (path.parent / script).is_file():
             raise WorldwiseError(f"{path}: {key}: there is no {path.parent / script}.", "it is a linker script there")
     if board.fittable and not board.memory:

@@ -28,6 +28,8 @@ OF_CURVE = ("keygen", "sign", "verify", "ecdh")
 # An operation that reads a library's clock around signatures; only in plain Linux, see guest/linux/hardclock.
 HARDCLOCK = "hardclock"
 CURVELESS = ("sha256", "sha512", "aes128", "aes256", "dhrystone")
+# Of the implementation that stands for no library: ways between the states of TrustZone-M. See libraries/trustzone.py.
+BETWEEN_STATES = ("gateway", "refused")
 OPTIMISATIONS = ("O0", "Os", "O2", "O3")
 # The level listed for a library that comes compiled, in a package; only its adapter is compiled here.
 PACKAGED_OPTIMISATION = "O2"
@@ -69,7 +71,18 @@ _MOST_DEEP = 2
 _MOST_COMBINATIONS = 10_000
 PathsWithin = Annotated[tuple[Text, ...], AfterValidator(_within)]
 Operation = Literal[
-    "keygen", "sign", "verify", "ecdh", "hardclock", "sha256", "sha512", "aes128", "aes256", "dhrystone"
+    "keygen",
+    "sign",
+    "verify",
+    "ecdh",
+    "hardclock",
+    "sha256",
+    "sha512",
+    "aes128",
+    "aes256",
+    "dhrystone",
+    "gateway",
+    "refused",
 ]
 
 
@@ -190,7 +203,7 @@ class Manifest(Model):
             if curve not in (*curve_table.MEASURABLE, NO_CURVE):
                 allowed_curves = ", ".join((*curve_table.MEASURABLE, NO_CURVE))
                 raise ValueError(f"curve '{curve}' is not known. Allowed: {allowed_curves}")
-            allowed = CURVELESS if curve == NO_CURVE else (*OF_CURVE, HARDCLOCK)
+            allowed = (*CURVELESS, *BETWEEN_STATES) if curve == NO_CURVE else (*OF_CURVE, HARDCLOCK)
             for operation in operations:
                 if operation not in allowed:
                     raise ValueError(f"'{operation}' does not go with '{curve}'. Allowed: {', '.join(allowed)}")

@@ -181,7 +181,15 @@ class Fault(RecordModel):
     """
 
     type: Literal["fault"]
-    kind: Literal["hard fault", "bus fault", "usage fault", "memory fault", "unexpected exception", "stack overflow"]
+    kind: Literal[
+        "hard fault",
+        "bus fault",
+        "usage fault",
+        "memory fault",
+        "secure fault",
+        "unexpected exception",
+        "stack overflow",
+    ]
     pc: Count | None = None
     lr: Count | None = None
     address: Count | None = None

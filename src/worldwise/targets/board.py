@@ -10,7 +10,7 @@ from typing import Any
 from worldwise.base import paths
 from worldwise.base.counted import INSTRUCTIONS, Unit
 from worldwise.base.errors import DoesNotFitError, WorldwiseError
-from worldwise.lab.image import ImageStore, Recipe
+from worldwise.lab.image import Image, ImageStore, Recipe
 from worldwise.libraries import own
 from worldwise.libraries.boards import Board, Core, load_core
 from worldwise.libraries.crates import Crates, crate_folder
@@ -89,8 +89,14 @@ def serial_macros(board: Board) -> dict[str, int]:
     }
 
 
-def _plan(
-    implementation: Portable, optimisation: str, name: str, board: Board, core: Core, unit: Unit, serial: bool
+def board_plan(
+    implementation: Portable,
+    optimisation: str,
+    name: str,
+    board: Board,
+    core: Core,
+    unit: Unit = INSTRUCTIONS,
+    serial: bool = False,
 ) -> dict[str, Any]:
     """The plan of what recipes/mcu.py compiles and links."""
     counter = counter_macros(board.emulated.clock) if unit == INSTRUCTIONS else cycle_macros()
@@ -126,18 +132,18 @@ def _script(board: Board, unit: Unit) -> str:
     return board.script if unit == INSTRUCTIONS else board.real_script or board.script
 
 
-def _frame(implementation: Portable, script: str, serial: bool) -> dict[str, Path]:
+def frame_trees(implementation: Portable, *scripts: str, serial: bool = False) -> dict[str, Path]:
     """The files of the repository that go into a program: no other board's and no other library's.
 
-    So a new board or library changes no existing image.
+    So a new board or library changes no existing image. `scripts` are the linker's.
     """
     used = adapters(implementation)
     portable = [path.name for path in paths.PORTABLE.iterdir() if path.suffix != ".c" or path.name in used]
-    scripts = [path for path in paths.BOARDS.glob("*.ld") if path.name in (script, "sections.ld")]
+    used_scripts = [path for path in paths.BOARDS.glob("*.ld") if path.name in (*scripts, "sections.ld")]
     return {
         **guest_trees("bench", "mcu", "portable", *(["serial"] if serial else [])),
         **guest_trees(*portable, room="ops/portable"),
-        **{f"boards/{path.name}": path for path in scripts},
+        **{f"boards/{path.name}": path for path in used_scripts},
     }
 
 
@@ -165,12 +171,14 @@ def firmware_programs(
         helpers=("mcu.py", "library.py", "objects.py", "packages.sh"),
         outputs=("footprint.json",),
         sources=sources,
-        trees={**_frame(implementation, _script(board, unit), serial), **trees(implementation, source)},
+        trees={**frame_trees(implementation, _script(board, unit), serial=serial), **trees(implementation, source)},
         settings={
             "PACKAGES": " ".join(sources),
             "SOURCE": debian or "",
             "PARTS": " ".join(manifest.source.parts if manifest.source else ()),
-            "PLAN": json.dumps(_plan(implementation, optimisation, name, board, load_core(board.core), unit, serial)),
+            "PLAN": json.dumps(
+                board_plan(implementation, optimisation, name, board, load_core(board.core), unit, serial)
+            ),
         },
     )
 
@@ -197,22 +205,22 @@ class BoardTarget:
             name = f"{self.name}/{case.variant}/{self.unit}/{self.serial}/{find(case.implementation).folder or ''}"
             image = images.once(name, lambda: self._recipe(case, Crates(images.notify)))
         try:
-            footprint = image.sizes("footprint.json", case.curve or NO_CURVE, "operations", case.operation)
+            footprint = self._footprint(case, image)
         except DoesNotFitError as error:
             raise DoesNotFitError(
                 f"{case.id}: the program does not fit {self.board.title} ({self.board.flash // 1024} KiB of flash, "
                 f"{self.board.ram // 1024} KiB of RAM): {error.message}",
                 "the program has all operations of its curve, and the bench around them",
             ) from None
-        program = f"{case.curve or NO_CURVE}.elf"
+        programs = self._programs(case)
         return Machine(
             name=f"{self.name}-{case.variant}",
-            files={"program.elf": image.file(program)},
-            digests={"program.elf": image.files[program]},
+            files={f"{name}.elf": image.file(program) for name, program in programs.items()},
+            digests={f"{name}.elf": image.files[program] for name, program in programs.items()},
             arguments=self._arguments(),
             images={image.name: image.digest},
             ready=None,
-            symbols={"program": image.file(program)},
+            symbols={name: image.file(program) for name, program in programs.items()},
             preload=(),
             footprint=footprint,
         )
@@ -220,6 +228,14 @@ class BoardTarget:
     def program(self, case: Case) -> Sequence[str]:
         """The program's command line: operation, warm-up, samples and parameters."""
         return (case.operation, str(case.warmup), str(case.samples), *case.arguments)
+
+    def _programs(self, case: Case) -> dict[str, str]:
+        """The machine's programs -> the image's files; the first is the measured one."""
+        return {"program": f"{case.curve or NO_CURVE}.elf"}
+
+    def _footprint(self, case: Case, image: Image) -> dict[str, int] | None:
+        """What the operation takes, if a program is linked for it alone. Raises DoesNotFitError."""
+        return image.sizes("footprint.json", case.curve or NO_CURVE, "operations", case.operation)
 
     def _recipe(self, case: Case, crates: Crates) -> Recipe:
         implementation = find(case.implementation)

@@ -32,7 +32,7 @@ def board_rows(reading: Reading) -> list[Row]:
 
     By operation and size, then by curve; within these the library with the fewest instructions comes first.
     """
-    rows = [row for row in reading.rows if row.board]
+    rows = [row for row in reading.rows if row.board and row.operation in _OPERATIONS]
     best: dict[tuple[object, ...], float] = {}
     for row in rows:
         key = (*_contest(row), row.implementation)
