@@ -85,6 +85,11 @@ def remote_of(via: str, cases: Sequence[Case], clock: str = "", serial: str = ""
             "choose the board: worldwise run mcu --target BOARD --via ...",
         )
     name, board = targets[0], boards()[targets[0]]
+    if board.secure:
+        raise WorldwiseError(
+            f"--via {via}: {name} has two programs, and a debugger is given one.",
+            "leave --via out, or choose a board without [secure]",
+        )
     if clock and clock not in board.clocks:
         raise WorldwiseError(
             f"--clock {files.quoted(clock)}: boards/{name}.toml has no such clock.",
