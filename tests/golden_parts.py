@@ -49,6 +49,7 @@ from worldwise.targets.board import BoardTarget
 from worldwise.targets.known import EMULATED
 from worldwise.targets.linux import PlainTarget
 from worldwise.targets.optee import OpteeMachineTarget
+from worldwise.validation import figures
 
 SUITES = tuple(sorted(path.stem for path in paths.SUITES.glob("*.toml")))
 
@@ -386,6 +387,7 @@ def schemas() -> str:
     """The JSON schemas of all that is written or read, with what `worldwise schema` prints."""
     found = {name: TypeAdapter(model).json_schema() for name, model in _SCHEMAS.items()}
     found |= {"worldwise schema records": record.json_schema(), "worldwise schema trace": trace.json_schema()}
+    found |= {"worldwise schema hardware": figures.json_schema()}
     return _QUALIFIED.sub("", json.dumps(found, indent=1, sort_keys=True)) + "\n"
 
 

@@ -42,18 +42,19 @@ def explainer_of(one: Watched) -> Explainer:
     return kind(one.case, one.records, one.trace, one.space, load_rules(), one.process)
 
 
-def explained(one: Watched) -> list[Explanation]:
+def explained(one: Watched, witnessed: bool = True) -> list[Explanation]:
     """Every sample, each checked: all instructions once, nearly all with a name and a layer, on no lost stack, and
-    with the callers that memory has.
+    with the callers that memory has, if the plugin looked there.
     """
     explainer = explainer_of(one)
     explainer.check()
     found = [explainer.explain(sample) for series in one.records.samples.values() for sample in series]
     assert found
-    seen = explainer.agreement()
-    assert seen.samples > 20
-    assert [where for _, where in seen.differing] == []
-    assert seen.same > 0.9 * seen.samples
+    if witnessed:
+        seen = explainer.agreement()
+        assert seen.samples > 20
+        assert [where for _, where in seen.differing] == []
+        assert seen.same > 0.9 * seen.samples
     for each in found:
         assert sum(share.self for share in each.layers.values()) == each.instructions
         assert each.unknown <= MOST_UNKNOWN * each.instructions
@@ -83,7 +84,8 @@ def test_both_states_of_trustzone_are_explained(case: str, watcher: Watcher) -> 
     """If this fails, a call is lost between the states, or an interrupt whose way back the plugin cannot read."""
     # So many calls that the counter's interrupt, too, comes in the secure state.
     one = watcher.watch(parse_case(f"tz-m33/{case}", 25, 0))
-    found = explained(one)
+    # The secure stack cannot be unwound into the non-secure one.
+    found = explained(one, witnessed=False)
     assert any(step.how == "irq" for each in found for step in each.steps)
     for each in found:
         names = {str(frame.function) for stack in each.stacks for frame in stack}

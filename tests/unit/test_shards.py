@@ -335,6 +335,10 @@ def test_failed_cases_stay_failed(runs_dir: Path) -> None:
     merged, _ = merge([one, two, three], runs_dir)
     assert merged.state == "failed"
     assert [failed.case for failed in lens.read_run(merged, None).failed] == [CASES[1].id]
+    # A later run of the shard in which nothing failed is taken instead.
+    better = shard(runs_dir, 2, second=30)
+    whole, _ = merge([one, two, three, better], runs_dir)
+    assert (whole.state, whole.manifest.merged[1].run) == ("complete", better.id)
 
 
 def test_a_budget_judges_the_merged_run(runs_dir: Path) -> None:

@@ -11,8 +11,9 @@ from pydantic import Field, field_validator
 
 from worldwise.base import files, paths
 from worldwise.base.errors import WorldwiseError
-from worldwise.base.toml_model import Model, parse, read_text
+from worldwise.base.toml_model import Model, StrictModel, parse, read_text
 from worldwise.libraries.core_model import CoreModel, Memory, flat_table
+from worldwise.libraries.fitting import Calibration, Fittable
 from worldwise.libraries.real_board import Clock, Identity, Serial, Servers, Step, Text, hertz
 
 _SIZE = re.compile(r"([0-9]+)(KiB|MiB)")
@@ -35,6 +36,7 @@ class Core(Model):
         flags: the compiler's flags for it.
         part: of a Cortex-M the part number in its CPUID, by which a real one is known.
         model: what its time is predicted by; None for nothing.
+        calibration: the run on silicon to which numbers were fitted, in a file that `worldwise calibrate` wrote.
     """
 
     title: Text
@@ -42,6 +44,13 @@ class Core(Model):
     flags: tuple[Text, ...]
     part: Annotated[int, Field(ge=0, le=0xFFF)] | None = None
     model: CoreModel | None = None
+    calibration: Calibration | None = None
+
+
+class FittableBoard(StrictModel):
+    """What of a board `worldwise calibrate` may fit to a run on it."""
+
+    flash_wait_states: Fittable
 
 
 class Emulated(Model):
@@ -89,6 +98,7 @@ class Board(Model):
         memory: what stands before the flash; None for nothing, and then its wait states are not predicted.
         id: by what the real board's chip is known; None if its core's part number must do.
         real_script: the real board's linker script, if the emulated machine has another map of memory.
+        fittable: what may be fitted to a run on it; None for nothing.
         servers: what GDB servers call it.
         clocks: how its clock can be set, by name.
         serial: its serial line, if it has one.
@@ -106,6 +116,7 @@ class Board(Model):
     memory: Memory | None = None
     id: Identity | None = None
     real_script: Text | None = None
+    fittable: FittableBoard | None = None
     servers: Servers = Servers()
     clocks: dict[Annotated[str, Field(pattern=_NAME)], Clock] = Field(default_factory=dict)
     serial: Serial | None = None
@@ -157,6 +168,11 @@ def load_board(path: Path) -> Board:
     for key, script in (("script", board.script), ("real_script", board.real_script), ("secure.script", secure)):
         if script and not (path.parent / script).is_file():
             raise WorldwiseError(f"{path}: {key}: there is no {path.parent / script}.", "it is a linker script there")
+    if board.fittable and not board.memory:
+        raise WorldwiseError(
+            f"{path}: fittable: the board has no [memory], so its wait states are not predicted.",
+            "leave it out, or say what stands before the flash",
+        )
     return board
 
 
@@ -169,17 +185,20 @@ def boards() -> dict[str, Board]:
 def table_of(core: str, board: str | None = None, waits: int | None = None) -> str:
     """The table of a core for the engine of plugin/model, on a board or with a memory that never waits.
 
-    `waits` are the wait states of the board's flash, if not those of its file.
+    `waits` are the wait states of the board's flash, if not those of its file, or those that a core was fitted with.
 
     Raises WorldwiseError if there is no such core.
     """
-    model = load_core(core).model
+    own = load_core(core)
+    model = own.model
     if not model:
         raise WorldwiseError(f"core '{core}': nothing predicts it: its file has no [model].", "name another core")
     found = boards()[board] if board else None
     if not found:
         return flat_table(core, model)
-    return flat_table(core, model, found.memory, found.flash_wait_states if waits is None else waits)
+    if waits is None:
+        waits = own.calibration.flash_wait_states if own.calibration else found.flash_wait_states
+    return flat_table(core, model, found.memory, waits)
 
 
 def by_core(names: Iterable[str]) -> list[str]:
