@@ -154,7 +154,7 @@ def test_a_wrong_suite_is_refused_with_file_and_line(call: Call, tmp_path: Path)
             ["atestation"],
             [
                 "suite 'atestation'",
-                "Allowed: attestation, cores, findings, keycache, linux-armv7, linux-armv8, mcu, mqtt, options, "
+                "Allowed: attestation, cores, findings, keycache, linux-armv7, linux-armv8, mcu, mqtt, options, pqc, "
                 "quick, sha256, storage, tee.",
                 "did you mean 'attestation'?",
             ],
@@ -354,6 +354,7 @@ def test_suites_and_schema(call: Call) -> None:
         "mcu",
         "mqtt",
         "options",
+        "pqc",
         "quick",
         "sha256",
         "storage",

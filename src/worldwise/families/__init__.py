@@ -15,5 +15,6 @@ FAMILIES = (
     "crypto",
     "echo",
     "portable",
+    "pqc",
     "hardclock",
 )

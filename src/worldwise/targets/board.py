@@ -12,11 +12,12 @@ from worldwise.base.counted import INSTRUCTIONS, Unit
 from worldwise.base.errors import DoesNotFitError, WorldwiseError
 from worldwise.lab.image import ImageStore, Recipe
 from worldwise.libraries import own
-from worldwise.libraries.boards import Board, Core, load_core
+from worldwise.libraries.boards import Board, load_core
 from worldwise.libraries.crates import Crates, crate_folder
-from worldwise.libraries.portable import NO_CURVE, Portable, find
+from worldwise.libraries.portable import Portable, find, portables
 from worldwise.machine.machine import FIXED_DATE, Machine
 from worldwise.plan.case import Case
+from worldwise.targets.families import images_of
 from worldwise.targets.guest import guest_trees
 from worldwise.targets.portable_images import adapters, curve_plan, source_packages, trees
 
@@ -76,9 +77,7 @@ def cycle_macros() -> dict[str, int]:
     }
 
 
-def _plan(
-    implementation: Portable, optimisation: str, name: str, board: Board, core: Core, unit: Unit
-) -> dict[str, Any]:
+def _plan(implementation: Portable, optimisation: str, name: str, board: Board, unit: Unit) -> dict[str, Any]:
     """The plan of what recipes/mcu.py compiles and links."""
     curves = {
         curve: {"operations": list(operations), **curve_plan(implementation, curve, board.core)}
@@ -93,16 +92,23 @@ def _plan(
         "frame_sha256": implementation.manifest.needs.frame_sha256,
         "warnings": implementation.manifest.build.warnings,
         "optimisation": optimisation,
+        **board_plan(name, board, unit, implementation.manifest.needs.heap),
+        "curves": curves,
+    }
+
+
+def board_plan(name: str, board: Board, unit: Unit, heap: int | None = None) -> dict[str, Any]:
+    """What a plan says of the board, and of the counter; `heap` is what the library says that it needs."""
+    return {
         "board": name,
-        "flags": list(core.flags),
+        "flags": list(load_core(board.core).flags),
         "flash": board.flash,
         "ram": board.ram,
         "script": _script(board, unit),
         "least_stack": _LEAST_STACK,
-        "heap": implementation.manifest.needs.heap,
+        "heap": heap,
         "counter": counter_macros(board.emulated.clock) if unit == INSTRUCTIONS else cycle_macros(),
         "counted_by": [] if unit == INSTRUCTIONS else ["mcu/cycles.c"],
-        "curves": curves,
     }
 
 
@@ -118,12 +124,17 @@ def _frame(implementation: Portable, script: str) -> dict[str, Path]:
     """
     used = adapters(implementation)
     portable = [path.name for path in paths.PORTABLE.iterdir() if path.suffix != ".c" or path.name in used]
-    scripts = [path for path in paths.BOARDS.glob("*.ld") if path.name in (script, "sections.ld")]
     return {
         **guest_trees("bench", "mcu", "portable"),
         **guest_trees(*portable, room="ops/portable"),
-        **{f"boards/{path.name}": path for path in scripts},
+        **linker_scripts(script),
     }
+
+
+def linker_scripts(script: str) -> dict[str, Path]:
+    """A board's linker script and what it includes, as a recipe's trees."""
+    scripts = [path for path in paths.BOARDS.glob("*.ld") if path.name in (script, "sections.ld")]
+    return {f"boards/{path.name}": path for path in scripts}
 
 
 def firmware_programs(
@@ -144,7 +155,7 @@ def firmware_programs(
             "PACKAGES": " ".join(sources),
             "SOURCE": debian or "",
             "PARTS": " ".join(manifest.source.parts if manifest.source else ()),
-            "PLAN": json.dumps(_plan(implementation, optimisation, name, board, load_core(board.core), unit)),
+            "PLAN": json.dumps(_plan(implementation, optimisation, name, board, unit)),
         },
     )
 
@@ -162,19 +173,22 @@ class BoardTarget:
 
         Raises WorldwiseError if the program does not fit the board, saying what is too small.
         """
+        wanted = images_of(case)
+        part = wanted.board_program(case)
         with own.told(case.implementation):
             # A user's library of this name may have changed since; its folder's name depends on its content.
-            name = f"{self.name}/{case.variant}/{self.unit}/{find(case.implementation).folder or ''}"
+            folder = find(case.implementation).folder if case.implementation in portables() else None
+            name = f"{self.name}/{case.variant}/{self.unit}/{folder or ''}/{part if wanted.board_programs else ''}"
             image = images.once(name, lambda: self._recipe(case, Crates(images.notify)))
         try:
-            footprint = image.sizes("footprint.json", case.curve or NO_CURVE, "operations", case.operation)
+            footprint = image.sizes("footprint.json", part, "operations", case.operation)
         except DoesNotFitError as error:
             raise DoesNotFitError(
                 f"{case.id}: the program does not fit {self.board.title} ({self.board.flash // 1024} KiB of flash, "
                 f"{self.board.ram // 1024} KiB of RAM): {error.message}",
-                "the program has all operations of its curve, and the bench around them",
+                "the program has all operations of its curve or scheme, and the bench around them",
             ) from None
-        program = f"{case.curve or NO_CURVE}.elf"
+        program = f"{part}.elf"
         return Machine(
             name=f"{self.name}-{case.variant}",
             files={"program.elf": image.file(program)},
@@ -192,6 +206,9 @@ class BoardTarget:
         return (case.operation, str(case.warmup), str(case.samples), *case.arguments)
 
     def _recipe(self, case: Case, crates: Crates) -> Recipe:
+        special = images_of(case).board_programs
+        if special:
+            return special(case, self.board, self.unit, crates)
         implementation = find(case.implementation)
         folder = crate_folder(implementation, crates)
         return firmware_programs(implementation, case.optimisation, self.name, self.board, folder, self.unit)
