@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Says what plugin/flat makes of instructions: flat_decode < LINES. A line is `a32` or `t32`, the address and up to four
- * bytes in hexadecimal, as one number whose first byte is the lowest. Printed are the flow, the target, what is added to
- * the stack pointer, whether it moves otherwise, the kind and the bytes.
+ * Says what plugin/flat makes of instructions: flat_decode < LINES. A line is `a32`, `t32` or `a64`, the address and up
+ * to four bytes in hexadecimal, as one number whose first byte is the lowest. Printed are the flow, the target, what is
+ * added to the stack pointer, whether it moves otherwise, the kind and the bytes; of a64, as plugin/worldwise has it, the
+ * kind alone.
  */
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "flat/decode.h"
+#include "worldwise/kinds.h"
 
 int main(void)
 {
@@ -20,7 +22,13 @@ int main(void)
 	while (scanf("%7s %" SCNx64 " %" SCNx32, set, &address, &word) == 3) {
 		const uint8_t bytes[] = { (uint8_t)word, (uint8_t)(word >> 8), (uint8_t)(word >> 16),
 					  (uint8_t)(word >> 24) };
-		struct direction to = direction_of(strcmp(set, "t32") ? SET_A32 : SET_T32, bytes, address, false);
+		struct direction to;
+
+		if (!strcmp(set, "a64")) {
+			printf("%c\n", kind_of_a64(word));
+			continue;
+		}
+		to = direction_of(strcmp(set, "t32") ? SET_A32 : SET_T32, bytes, address, false);
 
 		printf("%s %" PRIx64 " %" PRId32 " %s %c %u\n", flows[to.flow], to.target, to.stack,
 		       to.moves_stack ? "otherwise" : "known", to.kind, to.bytes);

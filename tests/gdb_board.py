@@ -5,6 +5,7 @@ import contextlib
 import re
 import socket
 import threading
+import zlib
 from collections.abc import Callable, Generator
 from dataclasses import dataclass, field
 
@@ -25,6 +26,7 @@ FIRMWARE = Firmware(
     entry=FLASH + 0x20,
     words_at=FLASH + 0x60,
     ends_at=FLASH + 0x80,
+    sent_at=RAM + 0x500,
 )
 _MAP = (
     f'<memory-map><memory type="ram" start="{RAM:#x}" length="0x10000"/>'
@@ -49,6 +51,12 @@ def packet(text: str | bytes) -> bytes:
     return b"$" + data + b"#%02x" % (sum(data) % 256)
 
 
+def framed(number: int, record: bytes) -> bytes:
+    """A record as guest/serial/serial.c sends it."""
+    named = b"%08x %s" % (number, record)
+    return b"~%s %08x %s\n" % (named[:8], zlib.crc32(named), record)
+
+
 @dataclass
 class FakeBoard:
     """The board and its server, on a port of its own until `close`.
@@ -65,6 +73,10 @@ class FakeBoard:
         stays: after so many records the program goes round and round; None for never.
         halts: whether the core can be halted while it does.
         drops: after so many records the server goes away.
+        port: where it listens; any that is free without one.
+        chip: what the chip makes of its registers, after each write to one.
+        line: where its program sends its records, framed, instead of to the server.
+        hertz: what its SysTick counts while it runs another program than the one that was loaded, whatever that takes.
     """
 
     records: Callable[[str], bytes] = lambda _: b""
@@ -79,6 +91,10 @@ class FakeBoard:
     stays: int | None = None
     halts: bool = True
     drops: int | None = None
+    port: int = 0
+    chip: Callable[["FakeBoard"], None] = lambda _: None
+    hertz: int = 16_000_000
+    line: Callable[[bytes], None] | None = None
     commands: list[str] = field(default_factory=list)
     begun: list[tuple[int, int, int]] = field(default_factory=list)
     refused: list[str] = field(default_factory=list)
@@ -90,7 +106,7 @@ class FakeBoard:
         self._breakpoints: set[int] = set()
         self._program: Program | None = None
         self._passed = False
-        self._listener = socket.create_server(("127.0.0.1", 0))
+        self._listener = socket.create_server(("127.0.0.1", self.port))
         self.address = Address("127.0.0.1", self._listener.getsockname()[1])
         self._thread = threading.Thread(target=self._serve, daemon=True)
         self._thread.start()
@@ -122,6 +138,12 @@ class FakeBoard:
                     waiting += data
                     if b"\x03" in waiting and b"$" not in waiting and self.halts:
                         waiting = b""
+                        if self._program is None:
+                            # The last round came when the loop was halted.
+                            rounds = self.hertz >> 24
+                            self.registers[0] = max(rounds - 1, 0)
+                            self.put(0xE000E010, (5 | (rounds > 0) << 16).to_bytes(4, "little"))
+                            self.put(0xE000E018, (0xFFFFFF - self.hertz % 2**24).to_bytes(4, "little"))
                         self.registers[15] = ROUND
                         connection.sendall(packet("T02"))
                     while match := _PACKET.search(waiting):
@@ -173,6 +195,7 @@ class FakeBoard:
             if FLASH <= begin < FLASH + 0x8000 and not self.emulated:
                 return "OK"
             self.put(begin, bytes.fromhex(rest) if name[0] == "M" else rest.encode("latin-1"))
+            self.chip(self)
             assert size == len(rest) // (2 if name[0] == "M" else 1)
             return "OK"
         if command.startswith("p"):
@@ -212,6 +235,8 @@ class FakeBoard:
     def _run(self, command: str) -> str | None:
         """What the server says next of a core that runs."""
         try:
+            if self._program is None and self.registers[15] != FIRMWARE.entry:
+                return "nothing"
             if self._program is None:
                 self.begun.append((self.registers[42], self.registers[13], self.registers[15]))
                 self._program = self._runs()
@@ -236,6 +261,13 @@ class FakeBoard:
         assert self.registers[0] == 0
         words = self.take(_BUFFER, 160).split(b"\0")[0].decode()
         lines = self.records(words).splitlines(keepends=True)
+        if self.line:
+            for count, line in enumerate(lines):
+                self.line(framed(count, line.rstrip(b"\n")))
+            self.put(FIRMWARE.sent_at, len(lines).to_bytes(4, "little"))
+            self.registers.update({0: self.ends, 15: FIRMWARE.ends_at})
+            yield "T05"
+            return
         for name in ("/etc/passwd", "records.jsonl"):
             self.put(_NAME, name.encode() + b"\0")
             handle = yield from self._call("open", 1, (_NAME, 8, len(name)), f"{_NAME:x}/{len(name) + 1:x},209,1a4")

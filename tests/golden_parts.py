@@ -49,6 +49,7 @@ from worldwise.targets.board import BoardTarget
 from worldwise.targets.known import EMULATED
 from worldwise.targets.linux import PlainTarget
 from worldwise.targets.optee import OpteeMachineTarget
+from worldwise.validation import figures
 
 SUITES = tuple(sorted(path.stem for path in paths.SUITES.glob("*.toml")))
 
@@ -350,8 +351,8 @@ def _had(target: str, operation: str, given: Mapping[str, list[str]]) -> Iterato
     try:
         suite = parse_suite(top + "\n".join(keys), "golden.toml")
     except WorldwiseError as error:
-        # A board may be too small for an operation of any library.
-        yield f"    none: {error.message}"
+        # On this board nothing has it.
+        yield f"    not: {error.message.partition(' gives no case: ')[2]}"
         return
     found: dict[str, dict[str, None]] = {}
     for case in suite.cases:
@@ -389,6 +390,7 @@ def schemas() -> str:
     """The JSON schemas of all that is written or read, with what `worldwise schema` prints."""
     found = {name: TypeAdapter(model).json_schema() for name, model in _SCHEMAS.items()}
     found |= {"worldwise schema records": record.json_schema(), "worldwise schema trace": trace.json_schema()}
+    found |= {"worldwise schema hardware": figures.json_schema()}
     return _QUALIFIED.sub("", json.dumps(found, indent=1, sort_keys=True)) + "\n"
 
 

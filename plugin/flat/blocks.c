@@ -15,7 +15,6 @@
 #define ROOM 4
 
 static GHashTable *blocks;
-static GPtrArray *untold; /* blocks that went elsewhere, since they were written last */
 static uint32_t last_id;
 
 static size_t code_bytes(const struct flat_block *block)
@@ -42,7 +41,6 @@ static gboolean block_equal(gconstpointer left, gconstpointer right)
 void blocks_start(void)
 {
 	blocks = g_hash_table_new(block_hash, block_equal);
-	untold = g_ptr_array_new();
 }
 
 /* The kept block of that content: the one that is given, or the one that was there, and then the given one is freed. */
@@ -131,40 +129,10 @@ uint32_t flat_block_before(const struct flat_block *block, uint64_t address)
 	return before;
 }
 
-void flat_block_taken(struct flat_block *block)
-{
-	if (!block->taken++)
-		g_ptr_array_add(untold, block);
-}
-
-void flat_blocks_flush(uint32_t pass)
-{
-	struct json_object *record = record_new("taken");
-	struct json_object *rows = json_object_new_array();
-
-	for (guint i = 0; i < untold->len; i++) {
-		struct flat_block *block = g_ptr_array_index(untold, i);
-		struct json_object *row = json_object_new_array();
-
-		block_write(&block->block);
-		json_object_array_add(row, json_object_new_uint64(block->block.id));
-		json_object_array_add(row, json_object_new_uint64(block->taken));
-		json_object_array_add(rows, row);
-		block->taken = 0;
-	}
-	g_ptr_array_set_size(untold, 0);
-	record_number(record, "pass", pass);
-	record_value(record, "rows", rows);
-	record_write(record);
-}
-
 void block_write(struct block *block)
 {
-	static const char digits[] = "0123456789abcdef";
 	const struct flat_block *flat = (const struct flat_block *)(const void *)block;
-	size_t size = code_bytes(flat);
 	struct json_object *record;
-	char *code;
 
 	if (block->id)
 		return;
@@ -173,14 +141,7 @@ void block_write(struct block *block)
 	record_number(record, "id", block->id);
 	record_address(record, "pc", block->pc);
 	record_number(record, "instructions", block->instructions);
-	code = g_malloc(2 * size + 1);
-	for (size_t i = 0; i < size; i++) {
-		code[2 * i] = digits[block->code[i] >> 4];
-		code[2 * i + 1] = digits[block->code[i] & 15];
-	}
-	code[2 * size] = '\0';
-	record_text(record, "code", code);
-	g_free(code);
+	record_bytes(record, "code", block->code, code_bytes(flat));
 	record_text(record, "set", flat->set == SET_T32 ? "t32" : "a32");
 	record_text(record, "kinds", flat->kinds);
 	record_write(record);

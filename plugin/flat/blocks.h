@@ -17,12 +17,11 @@ struct flat_block {
 	enum instruction_set set;
 	bool decoded;      /* the set is known, and what depends on it is filled in */
 	uint32_t *offsets; /* of each instruction, and of what stands behind the last */
-	char *kinds;       /* of each instruction: see decode.h */
+	char *kinds;       /* of each instruction: see ../worldwise/kinds.h */
 	/* How far below where it is at the block's begin the stack pointer gets, and where it is at the end. */
 	int32_t deepest;
 	int32_t stack;
 	bool moves_stack; /* how far is not known: the processor has to say */
-	uint64_t taken;   /* how often its last instruction went elsewhere than behind it, since it was written last */
 };
 
 /* The block of what QEMU has translated; its instruction set may not be known yet. */
@@ -36,10 +35,5 @@ struct flat_block *flat_block_part(const struct flat_block *block, uint32_t inst
 
 /* How many of the block's instructions stand before that address; all of them if it is not in the block. */
 uint32_t flat_block_before(const struct flat_block *block, uint64_t address);
-
-/* A decoded block went elsewhere than to what stands behind it. */
-void flat_block_taken(struct flat_block *block);
-/* Writes how often blocks did since the last time, as the own of the pass. */
-void flat_blocks_flush(uint32_t pass);
 
 #endif /* WORLDWISE_FLAT_BLOCKS_H */

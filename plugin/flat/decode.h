@@ -16,16 +16,9 @@ struct direction {
 	/* What it adds to the stack pointer; `moves_stack`: it changes it in another way, or only under a condition. */
 	int32_t stack;
 	bool moves_stack;
-	char kind; /* what it is counted as: see KINDS */
+	char kind; /* what it is counted as: see ../worldwise/kinds.h */
 	uint8_t bytes;
 };
-
-/* l: loads; s: stores; m: multiplies; d: divides; a dot: none of these. */
-#define KIND_LOAD 'l'
-#define KIND_STORE 's'
-#define KIND_MULTIPLY 'm'
-#define KIND_DIVIDE 'd'
-#define KIND_OTHER '.'
 
 /* The instruction at `bytes`, of which four can be read; `if_then`: in the block of an IT. */
 struct direction direction_of(enum instruction_set set, const uint8_t *bytes, uint64_t address, bool if_then);

@@ -11,6 +11,7 @@
  *   start=ADDRESS      a program of Linux that begins with the function there; readings are MRCs of PMCCNTR, and each
  *                      ends a pass and begins the next
  *   kernel=ADDRESS     what stands from that address on is Linux
+ *   witness=N          every N instructions write registers and stack beside the shadow stack
  *   events=N           at most N exceptions are recorded a pass
  */
 #include <stdbool.h>
@@ -39,12 +40,12 @@ QEMU_PLUGIN_EXPORT int qemu_plugin_version = QEMU_PLUGIN_VERSION;
 struct arguments arguments = { .max_events = DEFAULT_EVENTS };
 static struct followed followed;
 
-/* Of ../worldwise/cycles.h: what else is written with the counts of a pass. */
+/* Of ../worldwise/cycles.h: no models run. */
 void cycles_flush(uint32_t pass, struct slot *const *slots, size_t count)
 {
+	(void)pass;
 	(void)slots;
 	(void)count;
-	flat_blocks_flush(pass);
 }
 
 static void on_processor(qemu_plugin_id_t id, unsigned int processor)
@@ -80,7 +81,7 @@ static void write_start(void)
 	record_address(record, "task_switch", 0);
 	record_address(record, "thread_suspend", 0);
 	record_address(record, "thread_resume", 0);
-	record_number(record, "witness", 0);
+	record_number(record, "witness", arguments.witness);
 	record_write(record);
 }
 
@@ -110,6 +111,8 @@ static bool read_argument(const char *argument)
 		return read_number(argument + 6, &followed.start);
 	if (!strncmp(argument, "kernel=", 7))
 		return read_number(argument + 7, &followed.kernel);
+	if (!strncmp(argument, "witness=", 8))
+		return read_number(argument + 8, &arguments.witness);
 	if (!strncmp(argument, "events=", 7))
 		return read_number(argument + 7, &arguments.max_events);
 	return false;

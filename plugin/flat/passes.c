@@ -7,6 +7,7 @@
 #include "../worldwise/stack.h"
 #include "../worldwise/trace.h"
 #include "peak.h"
+#include "witness.h"
 
 static bool by_pairs;
 static bool open;
@@ -33,6 +34,11 @@ uint32_t passes_count(void)
 bool passes_are_open(void)
 {
 	return open;
+}
+
+uint32_t passes_open(void)
+{
+	return open ? last_id : 0;
 }
 
 static void end_pass(void)
@@ -74,8 +80,10 @@ static void begin_pass(uint64_t pc)
 	events_begin(last_id, pass.counted_before);
 	if (!arguments.stack_mode)
 		return;
-	if (by_pairs)
+	if (by_pairs) {
 		stack_begin(pc, pc);
+		flat_witness_begin();
+	}
 	pass.node = stack_node();
 	node_write(pass.node);
 	peak_begin();

@@ -14,6 +14,8 @@ void passes_reading(uint64_t pc);
 
 /* Whether a pass is open. */
 bool passes_are_open(void);
+/* The id of the one that is open, 0 if none is. */
+uint32_t passes_open(void);
 
 /* How many passes have ended. */
 uint32_t passes_count(void);

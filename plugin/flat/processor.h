@@ -7,9 +7,17 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include <glib.h>
+
 /* Finds the registers. Called once, when the processor is there. `micro`: of the M profile. */
 void flat_processor_start(bool micro);
 
+/* The core's but the program counter: r0 to r12, sp, lr. */
+#define FLAT_REGISTERS 15u
+
+uint32_t flat_processor_register(unsigned int number);
+/* Memory from that address on; less than `bytes` if it cannot be read. It is valid until the next call. */
+const GByteArray *flat_processor_memory(uint32_t address, size_t bytes);
 uint32_t flat_processor_stack(void);
 uint32_t flat_processor_link(void);
 /* Whether it executes T32. */

@@ -8,6 +8,7 @@
 
 #include "arguments.h"
 #include "functions.h"
+#include "kinds.h"
 #include "processor.h"
 #include "tables.h"
 #include "trace.h"
@@ -150,10 +151,8 @@ bool block_find_vector(struct block *block)
 
 void block_write(struct block *block)
 {
-	static const char digits[] = "0123456789abcdef";
-	size_t size = code_bytes(block);
 	struct json_object *record;
-	char *code;
+	char *kinds;
 
 	if (block->id)
 		return;
@@ -162,14 +161,12 @@ void block_write(struct block *block)
 	record_number(record, "id", block->id);
 	record_address(record, "pc", block->pc);
 	record_number(record, "instructions", block->instructions);
-	code = g_malloc(2 * size + 1);
-	for (size_t i = 0; i < size; i++) {
-		code[2 * i] = digits[block->code[i] >> 4];
-		code[2 * i + 1] = digits[block->code[i] & 15];
-	}
-	code[2 * size] = '\0';
-	record_text(record, "code", code);
-	g_free(code);
+	record_bytes(record, "code", block->code, code_bytes(block));
+	kinds = g_malloc0(block->instructions + (size_t)1);
+	for (size_t i = 0; i < block->instructions; i++)
+		kinds[i] = kind_of_a64(decode_word(block->code + INSTRUCTION_BYTES * i));
+	record_text(record, "kinds", kinds);
+	g_free(kinds);
 	record_write(record);
 }
 

@@ -36,8 +36,9 @@ struct block {
 	bool ends;             /* is one, and the mark at which a region ends follows it */
 	uint64_t begins_at;    /* the mrs of the mark at which a region begins, if the mark is in this block; else 0 */
 	unsigned int reads_to; /* the x register its mrs writes */
-	uint8_t *code;         /* 4 bytes an instruction */
-	struct code *decoded;  /* for the models of cores; NULL until one runs it */
+	uint64_t taken;       /* how often its last instruction went elsewhere than behind it, since this was written */
+	uint8_t *code;        /* 4 bytes an instruction */
+	struct code *decoded; /* for the models of cores; NULL until one runs it */
 };
 
 /* Blocks live until QEMU ends. Two with the same address and content are one: QEMU may translate code again. */

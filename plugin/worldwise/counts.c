@@ -21,6 +21,7 @@ struct slot *slot_cache[CACHED_SLOTS];
 static struct qemu_plugin_scoreboard *scoreboards; /* one for each processor */
 static GHashTable *slots;
 static GPtrArray *unwritten; /* slots with a count that is not written yet */
+static GPtrArray *branches;  /* blocks that went elsewhere, since they were written last */
 
 static guint slot_hash(gconstpointer key)
 {
@@ -41,6 +42,7 @@ void counts_start(void)
 {
 	slots = g_hash_table_new(slot_hash, slot_equal);
 	unwritten = g_ptr_array_new();
+	branches = g_ptr_array_new();
 	scoreboards = qemu_plugin_scoreboard_new(sizeof(struct scoreboard));
 	scoreboard_active = qemu_plugin_scoreboard_u64_in_struct(scoreboards, struct scoreboard, active);
 	scoreboard_open = qemu_plugin_scoreboard_u64_in_struct(scoreboards, struct scoreboard, open);
@@ -93,6 +95,34 @@ static int print_rows(struct json_object *rows, struct printbuf *buffer, int lev
 	return sprintbuf(buffer, "]");
 }
 
+void counts_taken(struct block *block)
+{
+	if (!block->taken++)
+		g_ptr_array_add(branches, block);
+}
+
+/* How often each block went elsewhere: rows of block, times. */
+static void flush_taken(uint32_t pass)
+{
+	struct json_object *record = record_new("taken");
+	struct json_object *rows = json_object_new_array();
+
+	for (guint i = 0; i < branches->len; i++) {
+		struct block *block = g_ptr_array_index(branches, i);
+		struct json_object *row = json_object_new_array();
+
+		block_write(block);
+		json_object_array_add(row, json_object_new_uint64(block->id));
+		json_object_array_add(row, json_object_new_uint64(block->taken));
+		json_object_array_add(rows, row);
+		block->taken = 0;
+	}
+	g_ptr_array_set_size(branches, 0);
+	record_number(record, "pass", pass);
+	record_value(record, "rows", rows);
+	record_write(record);
+}
+
 void counts_flush(uint32_t pass)
 {
 	struct json_object *record;
@@ -117,4 +147,6 @@ void counts_flush(uint32_t pass)
 	for (guint i = 0; i < unwritten->len; i++)
 		((struct slot *)g_ptr_array_index(unwritten, i))->times = 0;
 	g_ptr_array_set_size(unwritten, 0);
+	if (branches->len)
+		flush_taken(pass);
 }

@@ -80,6 +80,9 @@ static inline struct slot *counts_add(struct node *node, struct block *block, bo
 	return slot;
 }
 
+/* Mode stack: a block that was executed went elsewhere than to what stands behind it. */
+void counts_taken(struct block *block);
+
 /* Writes what was added since the last time as the own of the pass of that id, if there is something. */
 void counts_flush(uint32_t pass);
 

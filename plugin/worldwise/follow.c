@@ -65,6 +65,14 @@ static void account(struct block *block, uint64_t next)
 	cycles_run(counts_add(stack_node(), block, lost_depth), next);
 }
 
+/* The whole of a block; models of cores have no use for the branches that were taken. */
+static void account_whole(struct block *block, uint64_t next)
+{
+	account(block, next);
+	if (next != block->end && !cycles_cores)
+		counts_taken(block);
+}
+
 static void account_part(const struct block *block, uint32_t instructions, uint64_t next)
 {
 	if (instructions)
@@ -104,7 +112,7 @@ static void follow_exception(struct block *from, const struct block *to, bool wh
 		account_part(from, from->instructions - 1, to->pc);
 	} else {
 		/* Its branch went there, and was no surprise for the core. */
-		account(from, processor_return_address());
+		account_whole(from, processor_return_address());
 		/* What the last instruction did has happened, whatever came then. */
 		step(from, processor_return_address(), processor_interrupted_el());
 	}
@@ -125,7 +133,7 @@ static void follow(struct block *from, struct block *to)
 		account_part(from, executed_part(from, to, false), to->pc);
 		return;
 	}
-	account(from, to->pc);
+	account_whole(from, to->pc);
 	/* A trap goes to a vector, and a direct branch where it says. */
 	if (from->flow == FLOW_TRAP || ((from->flow == FLOW_PLAIN || from->flow == FLOW_CALL) && !expected))
 		stack_lose(block_last(from), to->pc);

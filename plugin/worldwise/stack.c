@@ -123,3 +123,17 @@ void stack_restore(const struct stack *copy)
 	memcpy(shadow.frames, copy->frames, copy->depth * sizeof(copy->frames[0]));
 	stack_cut(copy->depth);
 }
+
+struct json_object *stack_callers(void)
+{
+	struct json_object *callers = json_object_new_array();
+
+	for (size_t depth = shadow.depth; depth > 0; depth--) {
+		const struct frame *frame = &shadow.frames[depth - 1];
+
+		if (frame->kind != NODE_CALL && frame->kind != NODE_UNWOUND)
+			break;
+		json_object_array_add(callers, json_object_new_uint64(frame->back));
+	}
+	return callers;
+}

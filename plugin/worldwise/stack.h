@@ -83,4 +83,9 @@ void stack_copy(struct stack *copy, size_t from, size_t to);
 /* Puts a copy, from the first frame on, in the place of all frames. */
 void stack_restore(const struct stack *copy);
 
+struct json_object; /* see trace.h */
+
+/* Where the calls since the last exception, world switch or begin of a region return to, the innermost first. */
+struct json_object *stack_callers(void);
+
 #endif /* WORLDWISE_STACK_H */

@@ -4,6 +4,8 @@
 #include <inttypes.h>
 #include <stdio.h>
 
+#include <glib.h>
+
 static FILE *output;
 static const char *problem; /* the first thing that cannot be; NULL for none */
 static uint64_t problem_at;
@@ -56,6 +58,20 @@ void record_address(struct json_object *record, const char *key, uint64_t value)
 void record_text(struct json_object *record, const char *key, const char *value)
 {
 	record_value(record, key, json_object_new_string(value));
+}
+
+void record_bytes(struct json_object *record, const char *key, const uint8_t *bytes, size_t count)
+{
+	static const char digits[] = "0123456789abcdef";
+	char *text = g_malloc(2 * count + 1);
+
+	for (size_t i = 0; i < count; i++) {
+		text[2 * i] = digits[bytes[i] >> 4];
+		text[2 * i + 1] = digits[bytes[i] & 15];
+	}
+	text[2 * count] = '\0';
+	record_text(record, key, text);
+	g_free(text);
 }
 
 void record_flag(struct json_object *record, const char *key, bool value)

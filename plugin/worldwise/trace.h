@@ -7,6 +7,7 @@
 #define WORLDWISE_TRACE_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include <json-c/json.h>
@@ -27,6 +28,8 @@ struct json_object *record_new(const char *type);
 void record_number(struct json_object *record, const char *key, uint64_t value);
 void record_address(struct json_object *record, const char *key, uint64_t value); /* as hexadecimal text */
 void record_text(struct json_object *record, const char *key, const char *value);
+void record_bytes(struct json_object *record, const char *key, const uint8_t *bytes,
+		  size_t count); /* as their digits */
 void record_flag(struct json_object *record, const char *key, bool value);
 /* Appends a field of any kind and takes `value`. */
 void record_value(struct json_object *record, const char *key, struct json_object *value);

@@ -31,20 +31,6 @@ static struct json_object *callers_in_memory(void)
 	return callers;
 }
 
-static struct json_object *callers_in_shadow(void)
-{
-	struct json_object *callers = json_object_new_array();
-
-	for (size_t depth = shadow.depth; depth > 0; depth--) {
-		const struct frame *frame = &shadow.frames[depth - 1];
-
-		if (frame->kind != NODE_CALL && frame->kind != NODE_UNWOUND)
-			break;
-		json_object_array_add(callers, json_object_new_uint64(frame->back));
-	}
-	return callers;
-}
-
 void witness_look(const struct block *to)
 {
 	struct json_object *record;
@@ -57,7 +43,7 @@ void witness_look(const struct block *to)
 	record_address(record, "pc", to->pc);
 	record_address(record, "link", processor_x(LINK_REGISTER));
 	record_number(record, "context", running->id);
-	record_value(record, "shadow", callers_in_shadow());
+	record_value(record, "shadow", stack_callers());
 	record_value(record, "memory", callers_in_memory());
 	record_write(record);
 }

@@ -116,6 +116,18 @@ def all_folded(explanations: list[Explanation]) -> dict[str, str]:
     return {one.title: folded(one.stacks) for one in explanations}
 
 
+def check_facts(explanation: Explanation) -> None:
+    """The plugin looked at every function that executed something, and at each of its instructions once."""
+    own = {key: share.self for key, share in explanation.functions.items() if share.self}
+    assert explanation.facts.keys() == own.keys(), explanation.title
+    for key, facts in explanation.facts.items():
+        assert facts.loads + facts.stores + facts.multiplications + facts.divisions <= own[key], key
+        assert facts.taken <= own[key], key
+        assert 4 <= facts.code_bytes <= 4 * own[key], key
+    together = [sum(facts.values[name] for facts in explanation.facts.values()) for name in ("loads", "taken_branches")]
+    assert min(together) > 0
+
+
 def of_task(explanation: Explanation, name: str) -> int:
     """Instructions of another task, wherever in the region it ran."""
     return sum(
@@ -138,6 +150,7 @@ def test_every_instruction_has_an_owner(text: str, explained: Watch, samples: Sa
         assert one.layers.get(UNKNOWN) is None or one.layers[UNKNOWN].self == one.unknown
         assert {name: count for name, count in one.unruled.items() if count > limit} == {}, one.title
         assert one.steps_dropped == 0
+        check_facts(one)
         # A sample of several passes has no one path.
         assert not one.steps or sum(step.instructions for step in one.steps) == one.instructions
 

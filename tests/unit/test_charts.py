@@ -20,6 +20,7 @@ from worldwise.plan.case import parse_case
 from worldwise.read.lens import read_run
 from worldwise.read.models import Attempt, Reading, Row
 from worldwise.report.drawing.charts import charts, figures, to_file
+from worldwise.report.drawing.counts import by_variant, colours_of
 from worldwise.report.drawing.figures import ALL_KINDS, CHART_KINDS, Choice, Plot, one_plot
 from worldwise.report.drawing.looks import STYLES, styles
 from worldwise.report.drawing.vega import Chart
@@ -120,6 +121,19 @@ def test_storage_has_a_line_for_each_storage() -> None:
     assert {value["fit"] for value in values(chart) if "fit" in value} == {"1,000 + 1.00 per byte"}
 
 
+def test_words_compare_whole_calls(reading: Reading) -> None:
+    """If this fails, a library is praised for a part of its call, such as a store that never happened."""
+    inside = [row for row in reading.rows if row.target == "optee"]
+    nested = [
+        chart
+        for chart in by_variant(inside, colours_of(reading))
+        if {value["place"] for value in values(chart)} == {"ta", "client"}
+    ]
+    assert nested
+    for chart in nested:
+        assert "at ta" not in chart.words and " at client" in chart.words
+
+
 def test_hit_rates_are_those_that_the_server_counted() -> None:
     """If this fails, a policy is praised for another's hits."""
     rows, said = [], []
@@ -140,6 +154,8 @@ def test_hit_rates_are_those_that_the_server_counted() -> None:
     (chart,) = hit_rates(Reading.model_construct(rows=tuple(rows), attempts=tuple(said)))
     assert {value["policy"]: value["rate"] for value in values(chart)} == {"none": 0, "lru": 61.25, "smart": 70.0}
     assert "policy smart" in chart.words
+    # One legend says colour and shape.
+    assert chart.svg().count(">policy<") == 1
 
 
 def test_a_bar_of_layers_is_the_whole_call_in_the_flame_graphs_colours(reading: Reading, whole_run: Run) -> None:

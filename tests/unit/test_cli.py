@@ -90,10 +90,12 @@ COMMANDS = dict(commands(cli.cli))
 def test_every_command_is_there() -> None:
     """If this fails, a command was dropped, or forgotten in the group."""
     known = {"run", "explain", "report", "compare", "plot", "list", "suites", "schema", "lab", "keycache"}
-    known |= {"cache", "cite", "doctor", "predict", "site", "validation"}
+    known |= {"cache", "cite", "doctor", "merge", "predict", "site", "validation"}
+    known |= {"judge", "calibrate", "contribute"}
     assert {words[0] for words in COMMANDS} == known
     below = {words for words in COMMANDS if len(words) > 1}
-    assert {two for one, two in below if one == "lab"} == {"build", "status", "check", "enter", "relock", "clean"}
+    of_lab = {"build", "status", "check", "enter", "export", "import", "relock", "clean"}
+    assert {two for one, two in below if one == "lab"} == of_lab
     assert {two for one, two in below if one == "cache"} == {"clean"}
     assert {two for one, two in below if one == "validation"} == {"measure", "show", "check"}
     assert {two for one, two in below if one == "keycache"} == {"demo", "packages", "fuzz"}
@@ -154,8 +156,8 @@ def test_a_wrong_suite_is_refused_with_file_and_line(call: Call, tmp_path: Path)
             ["atestation"],
             [
                 "suite 'atestation'",
-                "Allowed: attestation, cores, findings, keycache, linux-armv7, linux-armv8, mcu, mqtt, options, pqc, "
-                "quick, sha256, storage, tee.",
+                "Allowed: attestation, cores, fastest, findings, keycache, linux-armv7, linux-armv8, mcu, mqtt, "
+                "options, pqc, quick, sha256, storage, tee, tz-m.",
                 "did you mean 'attestation'?",
             ],
         ),
@@ -176,6 +178,11 @@ def test_a_wrong_suite_is_refused_with_file_and_line(call: Call, tmp_path: Path)
         (["quick", "--option-sweep"], ["suite quick has no case of a library with build options"]),
         (["--option-sweep", "--resume"], ["does not accept --option-sweep"]),
         (["quick", "--vrify"], ["--vrify", "--verify"]),
+        (["quick", "--shard", "4/3"], ["--shard 4/3: not a shard", "the first of eight is --shard 1/8"]),
+        (["quick", "--shard", "1/4"], ["3 cases are too few for 4 shards", "take at most 3 shards"]),
+        (["quick", "--costs", "latest"], ["--costs balances shards, so it needs --shard"]),
+        (["quick", "--shard", "1/2", "--costs", "latest"], ["there is no run yet in "]),
+        (["--resume", "--shard", "1/2"], ["does not accept --shard"]),
         (["--resume"], ["there is no run yet in "]),
         (["--resume", "2026"], ["there is no run '2026' in "]),
     ],
@@ -347,6 +354,7 @@ def test_suites_and_schema(call: Call) -> None:
     assert [line.split()[0] for line in answer.out.splitlines()] == [
         "attestation",
         "cores",
+        "fastest",
         "findings",
         "keycache",
         "linux-armv7",
@@ -359,6 +367,7 @@ def test_suites_and_schema(call: Call) -> None:
         "sha256",
         "storage",
         "tee",
+        "tz-m",
     ]
     schema = json.loads(call("schema").out)
     assert "Sample" in schema["$defs"]

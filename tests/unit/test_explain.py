@@ -26,7 +26,7 @@ from traces import (
     samples_of,
 )
 from worldwise.base.errors import WorldwiseError
-from worldwise.explain.differences import function_changes, layer_changes
+from worldwise.explain.differences import fact_changes, function_changes, layer_changes
 from worldwise.explain.explanation import Explanation
 from worldwise.explain.layers import NO_RULE, OTHER_PROCESS, UNKNOWN, Rules, load_rules
 from worldwise.explain.owners import LOST, Explainer
@@ -423,6 +423,46 @@ def test_the_witness_is_judged(make: Make, what: str) -> None:
     assert counts | {"differing": len(found.differing)} == {**dict.fromkeys(counts, 0), "differing": 0} | {verdict: 1}
     assert found.agreeing == (verdict != "differing")
     assert [where for _, where in found.differing] == ["thread_std_smc_entry (tee)"] * (verdict == "differing")
+
+
+def with_kinds(calls: int) -> TraceBuilder:
+    """A region of main, and in it one of `invoke`, which runs so often; the plugin has looked at what they do."""
+    trace = TraceBuilder()
+    client = trace.context(CLIENT)
+    outer = trace.region(client)
+    trace.run(1, outer, client, MARK, 3, 2)
+    inner = trace.frame(outer, "call", client, place(CLIENT, "invoke"), MARK + 8)
+    trace.run(2, inner, client, place(CLIENT, "invoke"), 2, calls)
+    for record in trace.records:
+        if record["type"] == "block":
+            record["kinds"] = "lsm" if record["id"] == 1 else "d."
+    trace.add("taken", **{"pass": 2, "rows": [[2, calls - 1]]})
+    trace.close(2, inner, 1002, 1)
+    trace.add("taken", **{"pass": 1, "rows": [[1, 1]]})
+    trace.close(1, outer, 1000)
+    return trace
+
+
+def test_facts_are_of_all_that_is_inside_a_region(make: Make) -> None:
+    """If this fails, a function's loads or branches are another's, or those of inner regions are left out."""
+    one = only(make(with_kinds(5), samples_of([(1000, 1016)])))
+    assert {name: list(facts.values.values()) for (name, _), facts in one.facts.items()} == {
+        "main": [2, 2, 2, 0, 1, 12],
+        "invoke": [0, 0, 0, 5, 4, 8],
+    }
+    more = only(make(with_kinds(7), samples_of([(1000, 1020)])))
+    assert {change.name: (change.before, change.after) for change in fact_changes(one, more)} == {
+        "loads": (2, 2),
+        "stores": (2, 2),
+        "multiplications": (2, 2),
+        "divisions": (5, 7),
+        "taken_branches": (5, 7),
+        "code_bytes": (20, 20),
+    }
+    changed = {change.name: list(change.facts.values()) for change in function_changes(one, more)}
+    assert changed == {"invoke (client)": [0, 0, 0, 2, 2, 0]}
+    # Where nobody has looked there is nothing to compare.
+    assert fact_changes(one, only(make(repeated([40]), samples_of([(1000, 1040)])))) == []
 
 
 def test_differences_are_by_layer_and_by_function(make: Make, rules: Rules) -> None:

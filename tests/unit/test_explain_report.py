@@ -14,6 +14,7 @@ from traces import CASE
 from worldwise.base.stages import declared
 from worldwise.base.tables import Section
 from worldwise.explain.explanation import Explanation, Step
+from worldwise.explain.facts import Facts
 from worldwise.explain.family import Explained
 from worldwise.explain.layers import NO_RULE, UNKNOWN, Rules, load_rules
 from worldwise.explain.stacks import StackFrame
@@ -139,6 +140,18 @@ def test_a_difference_is_shown(rules: Rules) -> None:
     assert ["client", "500", "500", "+0", "-"] in rows(same)
 
 
+def test_a_difference_shows_what_functions_access(rules: Rules) -> None:
+    """If this fails, --diff is silent on loads, stores and bytes of code."""
+    some = {("memcpy", "linux"): Facts(loads=8, stores=4, code={0: 4, 4: 4})}
+    more = {("memcpy", "linux"): Facts(loads=10, stores=3, taken=1, code={0: 4})}
+    after = replace(explanation(instructions=1000, stacks={(MAIN,): 600, (MAIN, SVC): 400}), facts=more)
+    words = rows(difference(replace(explanation(), facts=some), after, rules))
+    assert ["loads", "8", "10", "+2", "1.250"] in words
+    assert ["taken", "0", "1", "+1", "-"] in words
+    changed = ["+2", "-1", "+0", "+0", "+1", "-4"]
+    assert ["memcpy", "(linux)", "1,000", "0", "-1,000", "100.00", *changed] in words
+
+
 def test_agreement_is_printed() -> None:
     """If this fails, nobody sees whether the stacks are right."""
     witness = Witness.model_validate(
@@ -149,6 +162,10 @@ def test_agreement_is_printed() -> None:
     assert "at 1,000 moments: 993 agree (900 in every caller, 80 in all but" in text.replace("\n", " ")
     assert "7 differ" in text
     assert text.count("differs in main (client) at 0x40") == 5
+    unwound = shown([explain_report.check_section(2, Agreement(50, 40, 0, 7, [(witness, "f (program)")] * 3, True))])
+    assert "50 moments: 47 agree (40 in every caller, 7 as far as that table goes), 3 differ" in unwound.replace(
+        "\n", " "
+    )
     assert "no moment was sampled" in shown([explain_report.check_section(12, Agreement(0, 0, 0, 0, []))])
     assert "moment" not in shown([explain_report.check_section(12)])
 

@@ -81,6 +81,27 @@ c e12fff33 blx r3: call-register 0 0 known .
 6c e1500001 cmp r0, r1: plain 0 0 known .
 """
 
+A64 = {
+    "ldr x0, [x1]": (0xF9400020, "l"),
+    "ldr x0, literal": (0x58000000, "l"),
+    "ldr q0, [x1]": (0x3DC00020, "l"),
+    "ldp x29, x30, [sp], #16": (0xA8C17BFD, "l"),
+    "ldxr x0, [x1]": (0xC85F7C20, "l"),
+    "str x0, [x1]": (0xF9000020, "s"),
+    "stp x29, x30, [sp, #-16]!": (0xA9BF7BFD, "s"),
+    "stxr w2, x0, [x1]": (0xC8027C20, "s"),
+    "mul x0, x1, x2": (0x9B027C20, "m"),
+    "umulh x0, x1, x2": (0x9BC27C20, "m"),
+    "umull x0, w1, w2": (0x9BA27C20, "m"),
+    "udiv x0, x1, x2": (0x9AC20820, "d"),
+    "sdiv w0, w1, w2": (0x1AC20C20, "d"),
+    "mul v0.4s, v1.4s, v2.4s": (0x4EA29C20, "."),
+    "add x0, x1, x2": (0x8B020020, "."),
+    "prfm pldl1keep, [x1]": (0xF9800020, "."),
+    "dc zva, x0": (0xD50B7420, "."),
+    "ret": (0xD65F03C0, "."),
+}
+
 
 def listed(listing: str, name: str) -> list[tuple[str, str, str]]:
     """For each line: the instruction as it is listed, what the program reads, and what it must print."""
@@ -99,7 +120,9 @@ def listed(listing: str, name: str) -> list[tuple[str, str, str]]:
 def program(tmp_path_factory: pytest.TempPathFactory, request: pytest.FixtureRequest) -> Path:
     """The program that says what the plugin makes of instructions."""
     directory = tmp_path_factory.mktemp("flat")
-    return model_programs.build("flat_decode", directory, request, "flat/decode.c", "worldwise/decode.c")
+    return model_programs.build(
+        "flat_decode", directory, request, "flat/decode.c", "worldwise/decode.c", "worldwise/kinds.c"
+    )
 
 
 @pytest.mark.parametrize(("listing", "name"), [(T32, "t32"), (A32, "a32")], ids=["t32", "a32"])
@@ -110,3 +133,10 @@ def test_instructions_are_understood(program: Path, listing: str, name: str) -> 
     done = subprocess.run([program], input=text, capture_output=True, text=True, check=True)
     said = done.stdout.splitlines()
     assert dict(zip((one for one, _, _ in lines), said, strict=True)) == {one: wanted for one, _, wanted in lines}
+
+
+def test_a64_is_counted_by_kinds(program: Path) -> None:
+    """If this fails, `explain` says wrong loads, stores or products of Linux on Armv8-A and of a TA."""
+    text = "\n".join(f"a64 0 {word:x}" for word, _ in A64.values())
+    done = subprocess.run([program], input=text, capture_output=True, text=True, check=True)
+    assert dict(zip(A64, done.stdout.split(), strict=True)) == {name: kind for name, (_, kind) in A64.items()}

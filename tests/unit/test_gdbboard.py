@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """A board behind a GDB server: how it is loaded, how its records come, and what is said when something fails."""
 
-import json
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
@@ -9,31 +8,23 @@ from typing import Any
 
 import pytest
 
-from boards import board_records
 from gdb_board import CALL, FIRMWARE, FLASH, ROUND, FakeBoard, packet
+from gdb_run import MACHINE, NAME, WORDS, Target, Tool, records
 from worldwise import cli
 from worldwise.base.errors import HostError, WorldwiseError
 from worldwise.lab.debian.lock import load_lock
-from worldwise.lab.image import ImageStore
 from worldwise.lab.lab import Lab
 from worldwise.libraries.boards import boards
 from worldwise.machine import gdbboard, gdbserver
 from worldwise.machine.gdbboard import GdbBoard
 from worldwise.machine.gdbserver import Address, GdbServer, parse_address
-from worldwise.machine.machine import CONSOLE, RECORDS, Machine
-from worldwise.plan.case import Case
-from worldwise.plan.suite import parse_suite
+from worldwise.machine.machine import CONSOLE, RECORDS
 from worldwise.read.gate import compare_runs
 from worldwise.read.lens import read_run
 from worldwise.report.report import sections, to_csv
 from worldwise.run import measure
-from worldwise.run.measure import Bench, Options
-from worldwise.run.measurers import Remote
-from worldwise.run.rundir import Run, open_run
 
-NAME = "nucleo-f446re"
 LINES = b"".join(b'{"type":"line","number":%d}\n' % number for number in range(4))
-WORDS = ("sign", "1", "2", "curve=secp256r1", "size=32")
 
 Make = Callable[..., FakeBoard]
 
@@ -59,18 +50,6 @@ def measurer(board: FakeBoard | Address, tmp_path: Path, silence: float = 5) -> 
     address = board if isinstance(board, Address) else board.address
     lab = Lab(load_lock(), tmp_path / "cache")
     return GdbBoard(address, boards()[NAME], NAME, lab, silence_limit=silence)
-
-
-MACHINE = Machine(
-    name="a-machine",
-    files={"program.elf": Path("program.elf")},
-    digests={},
-    arguments=(),
-    images={},
-    ready=None,
-    symbols={},
-    preload=(),
-)
 
 
 def run(board: FakeBoard | Address, tmp_path: Path, silence: float = 5) -> bytes:
@@ -301,82 +280,12 @@ def test_registers_are_called_by_the_servers_numbers(make: Make) -> None:
 
 # --- a run ---
 
-SUITE = """\
-format = 1
-name = "two"
-title = "two cases"
-samples = 2
-warmup = 0
-[[cases]]
-targets = ["nucleo-f446re"]
-operations = ["keygen", "ecdh"]
-implementations = ["micro-ecc"]
-optimisations = ["O2"]
-curves = ["secp256r1"]
-"""
-
-
-class Target:
-    """A target whose machines need no image."""
-
-    def machine(self, _case: Case, _images: ImageStore) -> Machine:
-        return MACHINE
-
-    def program(self, case: Case) -> Sequence[str]:
-        return (case.operation, str(case.warmup), str(case.samples), *case.arguments)
-
-
-class Notes:
-    """Keeps nothing."""
-
-    def note(self, text: str) -> None: ...
-    def case_started(self, case: Case) -> None: ...
-    def case_progress(self, case: Case, records_bytes: int) -> None: ...
-    def case_done(self, case: Case, how: str) -> None: ...
-
-
-class Tool:
-    """One call of the tool after another, with a board."""
-
-    def __init__(self, root: Path) -> None:
-        self.root = root
-        self.suite = parse_suite(SUITE, "two.toml")
-
-    def bench(self, board: FakeBoard | None, silence: float = 5) -> Bench:
-        remote = Remote(NAME, board.address) if board else None
-        options = Options(reuse=False, start="boot", silence_limit=silence, remote=remote)
-        return Bench(Lab(load_lock(), self.root / "cache"), Notes(), options)
-
-    def measure(self, board: FakeBoard, silence: float = 5) -> Run:
-        bench = self.bench(board, silence)
-        with bench.new_run(self.root / "runs", self.suite, self.suite.cases, None, None) as writer:
-            return bench.measure(writer, self.suite.cases)
-
-    def latest(self) -> Run:
-        return open_run("latest", self.root / "runs")
-
-    def resume(self, board: FakeBoard | None) -> Run:
-        bench = self.bench(board)
-        with bench.resume_run(self.latest()) as writer:
-            return bench.measure(writer, self.suite.cases)
-
 
 @pytest.fixture
 def tool(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Tool:
     monkeypatch.setattr(measure, "EMULATED", {NAME: Target()})
     monkeypatch.setattr(measure, "BoardTarget", lambda *_: Target())
     return Tool(tmp_path)
-
-
-def records(unit: str = "instructions", clock: str = "systick") -> Callable[[str], bytes]:
-    """Records of the suite's cases, by the program's command line."""
-    found = {}
-    for case in parse_suite(SUITE, "two.toml").cases:
-        lines = board_records(case)
-        lines[0] |= {"unit": unit, "clock": clock}
-        lines[1] |= {"clock": clock}
-        found[" ".join(Target().program(case))] = b"".join(json.dumps(line).encode() + b"\n" for line in lines)
-    return found.__getitem__
 
 
 def test_a_run_measures_a_board(tool: Tool, make: Make) -> None:
@@ -456,6 +365,9 @@ def test_a_program_that_goes_wrong_fails_its_case_alone(tool: Tool, make: Make) 
         (("mcu", "--via", "gdb://localhost:3333"), "the chosen cases are for nucleo-f103rb, nucleo-f446re"),
         (("quick", "--via", "gdb://localhost:3333"), "one board is there"),
         (("mcu", "--target", NAME, "--via", "gdb://localhost:1", "--jobs", "2"), "does not accept --jobs"),
+        (("mcu", "--target", NAME, "--via", "gdb://localhost:1", "--clock", "1GHz"), "has no such clock"),
+        (("mcu", "--target", NAME, "--clock", "180MHz"), "--clock is for a board itself"),
+        (("--resume", "--clock", "180MHz"), "does not accept --clock"),
         (
             ("mcu", "--target", NAME, "--via", "gdb://localhost:1", "--predict", "cortex-m4"),
             "does not accept --predict",

@@ -199,6 +199,17 @@ def test_the_command_measures_these_cases_again(tmp_path: Path) -> None:
     assert content.command(odd).endswith("# and of its cases those listed below")
 
 
+def test_the_best_of_whole_calls_that_differ(whole_run: Run) -> None:
+    """If this fails, a variant is praised for 1.00 times, or for a part of its call such as a store of nothing."""
+    reading = read_run(whole_run)
+    rows = [row for row in reading.rows if row.place != "linux"]
+    stores = [row.model_copy(update={"place": "storage", "median": 0.0}) for row in rows if row.place == "client"]
+    found = content.contests(reading.model_copy(update={"rows": (*rows, *stores)}))
+    assert found and {one.best.place for one in found} == {"client"}
+    level = [row.model_copy(update={"median": 1000.0 + len(row.variant) / 10}) for row in rows]
+    assert content.contests(reading.model_copy(update={"rows": tuple(level)})) == []
+
+
 def test_a_trace_has_its_tables_and_its_graph(whole_run: Run) -> None:
     """If this fails, a case that was explained says nothing of it, or its graph does not open."""
     svg = '<svg version="1.1" width="1200" height="345" onload="init(evt)"><text>"a" &amp; b</text></svg>'
@@ -213,11 +224,20 @@ def test_a_trace_has_its_tables_and_its_graph(whole_run: Run) -> None:
 
 
 def test_a_kept_trace_is_known_by_its_records(tmp_path: Path) -> None:
-    """If this fails, a page has the trace of another case, or a spoilt file in the cache ends the report."""
-    for name, text in (("a", '{"digest": "x", "files": {"records.jsonl": "f00"}}'), ("b", "{"), (".c", '{"files": 1}')):
+    """If this fails, a page has the trace of another case, a spoilt file in the cache ends the report, or a trace that
+    `predict` left costs seconds for each case."""
+    kept = {
+        "a": '{"digest": "x", "files": {"records.jsonl": "f00"}}',
+        "b": "{",
+        ".c": '{"files": 1}',
+        "d": '{"digest": "x", "models": false, "files": {"records.jsonl": "f01"}}',
+        "e": '{"digest": "x", "models": true, "files": {"records.jsonl": "f02"}}',
+        "f": "[]",
+    }
+    for name, text in kept.items():
         (tmp_path / "traces" / name).mkdir(parents=True)
         (tmp_path / "traces" / name / "watched.json").write_text(text)
-    assert traced_records(tmp_path) == {"f00"}
+    assert traced_records(tmp_path) == {"f00", "f01"}
     assert traced_records(tmp_path / "none") == frozenset()
 
 

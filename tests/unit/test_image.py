@@ -419,3 +419,30 @@ def test_every_recipe_has_a_name_of_its_own() -> None:
     assert names
     assert len(names) == len(set(names))
     assert all(image.recipe_file(name).name == name and image.recipe_file(name).is_file() for name in names)
+
+
+def test_an_image_of_one_machine_is_anothers(
+    recipe: Recipe, lab: HostLab, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """If this fails, every machine of a cluster builds every image; or one takes a damaged image from another."""
+    monkeypatch.setenv(paths.SHARED_VARIABLE, str(tmp_path / "shared"))
+    made = ImageStore(lab).get(recipe)
+    assert builds(lab) == ["first", "second"]
+    (tmp_path / "other").mkdir()
+    other = HostLab(make_lock(), tmp_path / "other")
+    said: list[str] = []
+    taken = ImageStore(other, said.append).get(recipe)
+    assert said == [f"took second from {tmp_path / 'shared'}"]
+    assert builds(other) == []
+    assert taken.files == made.files
+    assert taken.directory.is_relative_to(other.cache)
+
+    path = tmp_path / "shared" / "images" / made.directory.name / "whole"
+    path.write_text("changed")
+    (tmp_path / "third").mkdir()
+    third = HostLab(make_lock(), tmp_path / "third")
+    notes: list[str] = []
+    assert ImageStore(third, notes.append).get(recipe).files == made.files
+    assert builds(third) == ["second"]
+    assert any("is damaged, and made anew" in note for note in notes)
+    assert path.read_text() != "changed"

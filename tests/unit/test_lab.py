@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
+from worldwise.base import paths
 from worldwise.base.errors import WorldwiseError
 from worldwise.lab import lab as lab_module
 from worldwise.lab.debian import mirrors as mirrors_module
@@ -506,3 +507,17 @@ def test_a_process_that_another_thread_waited_for_has_ended(monkeypatch: pytest.
     # Between the two looks of this thread the other one has been faster.
     monkeypatch.setattr(process, "poll", lambda: None)
     assert ended(process, 0.0)
+
+
+def test_a_download_of_one_machine_is_anothers(tmp_path: Path, mirror: Mirror, monkeypatch: pytest.MonkeyPatch) -> None:
+    """If this fails, each machine of a cluster asks the mirror for everything."""
+    monkeypatch.setenv(paths.SHARED_VARIABLE, str(tmp_path / "shared"))
+    item = wanted_package(package("a", b"content"))
+    mirror.add(item, b"content")
+    Store(tmp_path / "one", "trixie", quiet()).ensure([item])
+    (mirror.directory / item.path).unlink()
+    other = Store(tmp_path / "other", "trixie", quiet())
+    other.ensure([item])
+    assert other.path(item.file).read_bytes() == b"content"
+    assert other.path(item.file).stat().st_mode & 0o777 == 0o644
+    assert not list((tmp_path / "other" / "sha256").glob("partial-*"))

@@ -18,6 +18,7 @@ import pytest
 
 from synthetic import RecordList, find, lines, make_records, make_suite
 from worldwise import cli
+from worldwise.base import paths
 from worldwise.base.counted import INSTRUCTIONS
 from worldwise.base.errors import DoesNotFitError, HostError, WorldwiseError
 from worldwise.lab.debian.lock import load_lock
@@ -31,7 +32,8 @@ from worldwise.plan.suite import Suite, load_suite
 from worldwise.run import measure
 from worldwise.run import reproduction as compare
 from worldwise.run.measure import Bench, Options, case_digest
-from worldwise.run.rundir import CaseManifest, Run, open_run
+from worldwise.run.merging import merge
+from worldwise.run.rundir import CaseManifest, Run, list_runs, open_run
 from worldwise.targets.known import EMULATED, Target
 
 cli_session = importlib.import_module("worldwise.cli.session")
@@ -780,6 +782,44 @@ def test_reverse_measures_backwards(call: Call, tool: Tool) -> None:
     status, _, _ = call(FakeEmulator(), "quick", "--reverse", "--fresh", "--jobs", "1")
     assert status == 0
     assert tool.latest().manifest.cases == QUICK[::-1]
+
+
+def test_shards_of_a_call_become_its_run(call: Call, tool: Tool) -> None:
+    """If this fails, a suite measured on many machines is not the suite measured on one."""
+    typed = ("quick", "--fresh", "--samples", "3", "--target", "o*", "--target", "linux")
+    assert call(FakeEmulator(), *typed)[0] == 0
+    alone = tool.latest()
+    parts = []
+    for number in (2, 1):
+        shared = ("--cache", str(tool.cache.parent / "shared"))
+        assert call(FakeEmulator(), *typed, "--shard", f"{number}/2", "--jobs", "1", *shared)[0] == 0
+        assert paths.SHARED_VARIABLE not in os.environ
+        parts.append(next(one.run for one in list_runs(tool.runs) if one.id.endswith(f"-shard-{number}-of-2")))
+    shards = [part for part in parts if part]
+    assert sorted(case for part in shards for case in part.manifest.cases) == sorted(QUICK)
+    entry = shards[0].manifest.shard
+    assert entry is not None
+    assert entry.command == ["quick", "--target", "o*", "--target", "linux", "--samples", "3"]
+    assert list(entry.whole) == QUICK
+    assert len(list((tool.cache.parent / "shared" / "results").iterdir())) == len(QUICK)
+    merged, _ = merge(shards, tool.runs)
+    a, b = ({str(path.relative_to(run.path)): path for path in run.path.rglob("*.*")} for run in (alone, merged))
+    assert a.keys() == b.keys()
+    assert {name for name in a if a[name].read_bytes() != b[name].read_bytes()} - {"finished.json"} == {"run.json"}
+
+    # The seconds of the merged run balance the next split; a case from the cache has none.
+    assert call(FakeEmulator(), *typed, "--shard", "1/3", "--costs", str(merged.path))[0] == 0
+    costed = next(one.run for one in list_runs(tool.runs) if one.id.endswith("-of-3"))
+    assert costed
+    assert costed.manifest.shard
+    assert costed.manifest.shard.costs.startswith(f"run {merged.id}, costs.toml ")
+    assert set(costed.manifest.shard.whole.values()) == {500}
+    before = set(tool.runs.iterdir())
+    assert call(FakeEmulator(), *(word for word in typed if word != "--fresh"))[0] == 0
+    (reused,) = set(tool.runs.iterdir()) - before
+    status, _, err = call(FakeEmulator(), *typed, "--shard", "1/3", "--costs", str(reused))
+    assert status == 2
+    assert "does not say how long a case took" in err
 
 
 def test_ctrl_c_and_resume(call: Call, tool: Tool) -> None:

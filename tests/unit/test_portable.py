@@ -183,7 +183,8 @@ def test_numbers_of_curves_in_definitions_are_those_of_the_interface() -> None:
 
 def test_operations_are_those_of_suites_and_of_the_interface() -> None:
     own = {each.name for spec in SPECS.values() for each in spec.operations if each.own}
-    assert {*portable.OF_CURVE, *portable.CURVELESS} == BOARD_OPERATIONS.keys() - own
+    there = BOARD_OPERATIONS.keys() - own
+    assert {*portable.OF_CURVE, *portable.CURVELESS, *portable.BETWEEN_STATES} == there
     header = (paths.PORTABLE / "ops.h").read_text()
     for curve in CURVES:
         # What nobody has the interface does not have either.

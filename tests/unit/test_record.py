@@ -380,6 +380,7 @@ def test_schema_names_every_type() -> None:
         "evidence",
         "memory",
         "clocks",
+        "conditions",
         "fault",
         "check",
         "outcome",

@@ -5,6 +5,8 @@ import gzip
 import json
 import struct
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
@@ -16,6 +18,8 @@ from worldwise.machine.symbols.names import Function
 from worldwise.machine.symbols.space import AddressSpace, Level
 from worldwise.machine.symbols.table import SymbolTable
 from worldwise.plan.case import Case
+from worldwise.records import trace
+from worldwise.records.trace import read_trace
 from worldwise.run import watch
 
 MEASURED, OTHER = Level("normal", 0, "optee-client"), Level("normal", 0, "init")
@@ -97,7 +101,7 @@ def keep(directory: Path) -> Path:
     directory.mkdir()
     (directory / TRACE).write_text('{"type":"end"}\n', encoding="ascii")
     (directory / RECORDS).write_text("{}\n", encoding="ascii")
-    watch._keep(directory, "d" * 64)
+    watch._keep(directory, "d" * 64, False)
     return directory
 
 
@@ -127,6 +131,37 @@ def test_the_same_trace_is_kept_in_the_same_bytes(tmp_path: Path) -> None:
     assert first.read_bytes() == second.read_bytes()
     # Where gzip has the date (RFC 1952).
     assert first.read_bytes()[4:8] == bytes(4)
+
+
+def test_a_trace_that_cannot_be_read_for_its_size_is_not_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """If this fails, the cache keeps its largest traces, which nobody can read."""
+    ran = []
+
+    def run(_self: watch.Watcher, _case: Case, _machine: object, _plugin: object, work: Path, _digest: str) -> Path:
+        ran.append(work)
+        return keep(work / "run")
+
+    none: Any = None
+    lab: Any = SimpleNamespace(cache=tmp_path)
+    watcher = watch.Watcher(lab, none, none)
+    monkeypatch.setattr(watch.Watcher, "_run", run)
+    monkeypatch.setattr(trace, "MOST_BYTES", 10)
+    for _ in range(2):
+        with pytest.raises(WorldwiseError, match=r"empty-invoke: its trace has more than .* not kept") as refused:
+            watcher._kept(CASE, none, "d" * 64, False, lambda _: none, read_trace)
+        assert "--samples" in refused.value.hint
+        assert not list((tmp_path / "traces").glob("[!.]*"))
+    assert len(ran) == 2
+    # One that is packed too large.
+    monkeypatch.setattr(trace, "MOST_PACKED", 10)
+    with pytest.raises(WorldwiseError, match=r"it is not kept"):
+        watcher._kept(CASE, none, "d" * 64, False, lambda _: none, read_trace)
+    # One that is wrong otherwise stays, for whoever looks for the reason.
+    monkeypatch.undo()
+    monkeypatch.setattr(watch.Watcher, "_run", run)
+    with pytest.raises(WorldwiseError, match=r"passes: Field required"):
+        watcher._kept(CASE, none, "d" * 64, False, lambda _: none, read_trace)
+    assert (tmp_path / "traces" / ("d" * 16) / "watched.json").exists()
 
 
 def test_records_must_be_the_same(tmp_path: Path) -> None:

@@ -41,6 +41,7 @@ _KINDS = (
     (stat.S_ISBLK, "a device"),
 )
 _PIECE = 1 << 20
+_NO_LOCKS = (errno.EBADF, errno.EINVAL, errno.ENOLCK, errno.ENOSYS, errno.EOPNOTSUPP)
 _BAD_CHARACTER = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
 
 
@@ -137,12 +138,19 @@ def _open(name: str, flags: int, within: int | None, shown: Path) -> int:
         raise
 
 
-def try_lock(descriptor: int) -> bool:
-    """Lock an open file or folder unless somebody else has; the kernel releases the lock when the file is closed."""
+def try_lock(descriptor: int, *, unknown: bool) -> bool:
+    """Lock an open file or folder unless somebody else has; the kernel releases the lock when the file is closed.
+
+    `unknown` is the answer where the file system has no such locks, as NFS has none of folders. Raises OSError.
+    """
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
         return False
+    except OSError as error:
+        if error.errno in _NO_LOCKS:
+            return unknown
+        raise
     return True
 
 

@@ -15,6 +15,7 @@ CORES = REPOSITORY / "cores"
 GUEST = REPOSITORY / "guest"
 KEYCACHE = REPOSITORY / "keycache"
 LAB = REPOSITORY / "lab"
+MEASURED = REPOSITORY / "measured"
 PATCHES = REPOSITORY / "patches"
 PLUGIN = REPOSITORY / "plugin"
 PORTABLE = GUEST / "ops" / "portable"
@@ -22,11 +23,19 @@ PUBLISHED = REPOSITORY / "published"
 SUITES = REPOSITORY / "suites"
 RECIPES = REPOSITORY / "src" / "worldwise" / "recipes"
 
+SHARED_VARIABLE = "WORLDWISE_SHARED"
+
 
 def cache_place() -> Path:
     """Where the cache is or would be: WORLDWISE_CACHE, else `worldwise` in the user's cache directory."""
     chosen = os.environ.get("WORLDWISE_CACHE")
     return Path(chosen).expanduser() if chosen else Path(platformdirs.user_cache_dir("worldwise"))
+
+
+def shared_place() -> Path | None:
+    """The folder that this machine shares with others: what WORLDWISE_SHARED names; None if it names none."""
+    chosen = os.environ.get(SHARED_VARIABLE)
+    return Path(chosen).expanduser().absolute() if chosen else None
 
 
 def cache_directory() -> Path:

@@ -25,8 +25,11 @@ EXIT_ERROR = 2
 _COMMANDS = {
     "Measure": (
         Listed("run", "Measure a SUITE and print what it answers", "worldwise.cli.run:run"),
+        Listed("merge", "Make one run of the shards of `run --shard`", "worldwise.cli.merge:merge"),
         Listed("explain", "Say which code executes a case's instructions", "worldwise.cli.watched.explain:explain"),
         Listed("predict", "Predict the cycles of a case on a named core", "worldwise.cli.watched.predict:predict"),
+        Listed("judge", "Put a board's cycles beside the count and the prediction", "worldwise.cli.judge:judge"),
+        Listed("calibrate", "Fit a core to a board's cycles, and hold out half", "worldwise.cli.judge:calibrate"),
     ),
     "Look at what was measured": (
         Listed("report", "Print a run again: all of it, or some of its sections", "worldwise.cli.report:report"),
@@ -38,13 +41,14 @@ _COMMANDS = {
     "See what there is": (
         Listed("list", "List the runs, the newest last", "worldwise.cli.listing:list_command"),
         Listed("suites", "List the suites that come with worldwise", "worldwise.cli.listing:suites"),
-        Listed("schema", "Print the JSON schema of records or traces", "worldwise.cli.listing:schema"),
+        Listed("schema", "Print the JSON schema of records, traces or figures", "worldwise.cli.listing:schema"),
     ),
     "Other tools": (
         Listed("doctor", "Check this machine, and say what to do", "worldwise.cli.doctor:doctor"),
         Listed("cache", "Show what the cache has, and remove what is of no use", "worldwise.cli.cache:cache"),
         Listed("lab", "Make, check and enter the pinned Debian root that everything runs in", "worldwise.cli.lab:lab"),
         Listed("validation", "Compare predicted cycles with hardware's", "worldwise.cli.validation:validation"),
+        Listed("contribute", "Pack a board's run as a file for others", "worldwise.cli.contribute:contribute"),
         Listed("keycache", "Try, package and fuzz the secure key cache", "worldwise.cli.keycache:keycache"),
     ),
 }

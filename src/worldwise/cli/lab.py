@@ -5,7 +5,8 @@ import inspect
 import os
 import subprocess
 import sys
-from collections.abc import Callable, Iterable
+import tempfile
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
 import click
@@ -13,12 +14,17 @@ import click
 from worldwise.base import outgoing
 from worldwise.base.disk import directory_size, space_text
 from worldwise.base.errors import WorldwiseError
+from worldwise.cli.options import check_output
+from worldwise.lab import bundle
 from worldwise.lab.debian.lock import File, differences, dump_lock, load_lock
+from worldwise.lab.debian.mirrors import download
 from worldwise.lab.debian.relock import load_wish, resolve
+from worldwise.lab.image import Crate
 from worldwise.lab.lab import Lab, labs_in, open_lab, remove_labs
 from worldwise.lab.roots import MAIN, ROOTS
 from worldwise.lab.sandbox.lending import lent
 from worldwise.lab.sandbox.network import Bind
+from worldwise.libraries.crates import Crates, pinned_crates
 
 
 @click.group()
@@ -216,6 +222,95 @@ def relock(name: str) -> None:
         )
     else:
         outgoing.echo(f"The root, and what is built in it, will be made anew. Commit lab/{root.lock.name}.")
+
+
+# Without these no run can be made; the key cache, other tools and the tests need the others.
+_RUN_ROOTS = (MAIN, "render")
+
+
+@lab.command("export")
+@click.argument("file", type=click.Path(dir_okay=False, path_type=Path))
+@click.option(
+    "--root",
+    "names",
+    multiple=True,
+    default=_RUN_ROOTS,
+    show_default=True,
+    type=click.Choice(list(ROOTS)),
+    help="The roots whose files it has; can be given again.",
+)
+def export_command(file: Path, names: tuple[str, ...]) -> None:
+    """Write into one archive all that the lab is made of.
+
+    It has the packages and sources that the locks name, and the libraries' crates, each by its SHA-256. Mirrors drop
+    old versions. With the archive the lab is made all the same, and without network: `lab import` takes it. What is
+    not downloaded yet is downloaded first. The same locks give the same bytes.
+
+    \b
+      worldwise lab export worldwise-lab.tar
+      worldwise lab export all.tar --root main --root render --root keycache
+    """
+    check_output(file)
+    places = [open_lab(name=name) for name in dict.fromkeys(names)]
+    for place in places:
+        place.fetch()
+    crates = Crates(lambda text: outgoing.echo(f"worldwise: {text}", err=True))
+    found = pinned_crates()
+    for crate in found:
+        crates.file(crate)
+    entries = _entries(places, found)
+    size = bundle.export(file, {place.name: place.digest for place in places}, entries)
+    outgoing.echo(f"{file}: {len({entry.member for entry in entries})} files, {space_text(size)}")
+
+
+@lab.command("import")
+@click.argument("source", metavar="FILE|URL")
+def import_command(source: str) -> None:
+    """Take what the lab is made of from an archive of `lab export`.
+
+    It takes what the locks name and is not there yet, and verifies each file by its SHA-256.
+
+    \b
+      worldwise lab import worldwise-lab.tar
+      worldwise lab import https://HOST/worldwise-lab.tar
+    """
+    places = [open_lab(name=name) for name in ROOTS]
+    entries = _entries(places, pinned_crates())
+    store = places[0].store
+    if "://" in source:
+        store.directory.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(dir=store.directory, prefix="partial-") as name:
+            archive = Path(name, "archive")
+            answer = download([(source, archive)])
+            if not archive.exists():
+                raise WorldwiseError(
+                    f"{source} could not be fetched", "check the address and the network", answer.stderr
+                )
+            found = bundle.take(archive, entries)
+    else:
+        found = bundle.take(Path(source), entries)
+    outgoing.echo(
+        f"{found.taken} files taken, {found.there} were there, "
+        f"{found.foreign} left out: no lock of this checkout names them"
+    )
+    for place in places:
+        there = sum(place.store.has(item.file) for item in place.wanted())
+        if there:
+            outgoing.echo(f"{place.title}: {there} of {len(place.wanted())} files are there")
+
+
+def _entries(places: Sequence[Lab], crates: Iterable[Crate]) -> list[bundle.Entry]:
+    """Every file that roots and libraries name, with its place in the cache."""
+    packages = [
+        bundle.Entry(item.file.sha256, False, item.label, place.store.path(item.file))
+        for place in places
+        for item in place.wanted()
+    ]
+    store = places[0].store
+    return packages + [
+        bundle.Entry(one.sha256, True, f"crate {one.name} {one.version}", store.crate_path(one.sha256))
+        for one in crates
+    ]
 
 
 @lab.command()

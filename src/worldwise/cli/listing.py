@@ -13,7 +13,7 @@ from worldwise.cli.options import runs_option
 from worldwise.plan.suite import Suite, load_suite
 from worldwise.run.rundir import ListedRun, list_runs
 
-_SCHEMAS = ("records", "trace")
+_SCHEMAS = ("records", "trace", "hardware")
 
 
 @click.command("list")
@@ -86,14 +86,17 @@ def _wrapped(text: str) -> str:
 @click.command()
 @click.argument("what", type=click.Choice(_SCHEMAS), default="records")
 def schema(what: str) -> int:
-    """Print the JSON schema of the records, or of the plugin's traces.
+    """Print the JSON schema of the records, of the plugin's traces, or of files with figures of hardware.
 
     \b
       worldwise schema records
       worldwise schema trace
+      worldwise schema hardware
     """
     if what == "trace":
         from worldwise.records.trace import json_schema
+    elif what == "hardware":
+        from worldwise.validation.figures import json_schema
     else:
         from worldwise.records.parse import json_schema
     outgoing.echo(json.dumps(json_schema(), indent=2))

@@ -2,12 +2,14 @@
 """Options that several commands share, and their checks. Loads no slow module."""
 
 import contextlib
+import os
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from worldwise.base import paths
 from worldwise.base.errors import WorldwiseError
 
 if TYPE_CHECKING:
@@ -64,6 +66,25 @@ def reading_options(command: _Command) -> _Command:
     ):
         command = option(command)
     return command
+
+
+def share(directory: Path) -> None:
+    """Share a folder with other machines, as WORLDWISE_SHARED does, until the command ends. Raises WorldwiseError."""
+    try:
+        directory.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        problem = f"--cache {directory}: {error.strerror or error}."
+        raise WorldwiseError(problem, "name a folder that you may write") from error
+    before = os.environ.get(paths.SHARED_VARIABLE)
+    os.environ[paths.SHARED_VARIABLE] = str(directory.absolute())
+
+    def restore() -> None:
+        if before is None:
+            del os.environ[paths.SHARED_VARIABLE]
+        else:
+            os.environ[paths.SHARED_VARIABLE] = before
+
+    click.get_current_context().call_on_close(restore)
 
 
 def wanted_budget(text: str | None) -> "Budget | None":

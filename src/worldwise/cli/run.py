@@ -10,7 +10,7 @@ import click
 from click.core import ParameterSource
 
 from worldwise.base.errors import WorldwiseError
-from worldwise.cli.options import check_output, reading_options, runs_option, wanted_budget
+from worldwise.cli.options import check_output, reading_options, runs_option, share, wanted_budget
 from worldwise.plan.budget import Budget, check_budget
 from worldwise.plan.case import Case
 from worldwise.plan.selection import curve_names, require_known, select, select_unavailable, swept
@@ -33,7 +33,7 @@ _WITH_VALIDATION = ("suite", "jobs", "runs")
 # A resumed run already has these.
 _NOT_WITH_RESUME = (
     *("suite", "variants", "operations", "targets", "curves", "sweep", "samples"),
-    *("reverse", "fresh", "verify", "cold"),
+    *("reverse", "fresh", "verify", "cold", "clock", "shard", "costs"),
 )
 
 
@@ -62,7 +62,12 @@ class _Call:
     output: Path | None
     budget: str | None
     via: str | None
+    clock: str | None
+    serial: str | None
     predict: tuple[str, ...]
+    shard: str | None
+    costs: str | None
+    cache: Path | None
 
     def filters(self) -> Mapping[str, Sequence[str]]:
         """Attribute of a case -> patterns for it, as `select` takes them."""
@@ -131,15 +136,44 @@ class _Call:
 )
 @click.option(
     "--via",
-    metavar="gdb://HOST:PORT",
-    help="Measure the board itself, by its GDB server (OpenOCD, pyOCD, J-Link, probe-rs), which listens there: "
-    "docs/board.md.",
+    metavar="openocd|pyocd|gdb://HOST:PORT|ssh://USER@HOST",
+    help="Measure the board itself, by its GDB server: OpenOCD or pyOCD, which is started, or one that listens there "
+    "(J-Link and probe-rs too): docs/board.md; or a Linux host by ssh: docs/board-linux.md.",
+)
+@click.option(
+    "--clock",
+    metavar="NAME",
+    help="With --via, how the board's clock and flash are set, by a name of the board's file, such as 180MHz; without, "
+    "they are as its reset leaves them.",
+)
+@click.option(
+    "--serial",
+    metavar="DEVICE[@BAUD]",
+    help="With --via, take the records from the board's serial line, such as /dev/ttyACM0@115200, and not through the "
+    "debugger.",
 )
 @click.option(
     "--predict",
     multiple=True,
     metavar="CORE[,CORE]",
     help="Predict the cycles of each case on a core too, such as cortex-a72, and keep them in the run.",
+)
+@click.option(
+    "--shard",
+    metavar="I/N",
+    help="Measure the I-th of N shards of the chosen cases, for N machines; `worldwise merge` makes one run of them: "
+    "docs/shards.md.",
+)
+@click.option(
+    "--costs",
+    metavar="RUN",
+    help="Balance the shards by the time that each case took in this run, instead of by measured/costs.toml.",
+)
+@click.option(
+    "--cache",
+    metavar="DIR",
+    type=click.Path(file_okay=False, path_type=Path),
+    help="Share downloads, images and results with other machines in this folder: docs/shards.md.",
 )
 @click.option("--full", is_flag=True, help="Print the whole report, with times for every place, not the answer alone.")
 @runs_option
@@ -154,7 +188,8 @@ def run(**typed: Any) -> int:
       worldwise run
       worldwise run quick
       worldwise run mcu --target nucleo-f446re --variant 'micro-ecc-*' --curve P-256
-      worldwise run mcu --target nucleo-f446re --via gdb://localhost:3333
+      worldwise run mcu --target nucleo-f446re --via openocd
+      worldwise run linux-armv8 --via ssh://pi@raspberrypi.local
       worldwise run --budget 5ms@2GHz --format json --output result.json
 
     Exit status: 0 all is well; 1 a case failed or the budget is not met; 2 it could not be measured.
@@ -164,6 +199,8 @@ def run(**typed: Any) -> int:
         return _validation(call)
     if call.resume:
         _refuse_with_resume()
+    if call.cache:
+        share(call.cache)
     if call.sweep and _is_default("suite"):
         call = replace(call, suite=_SWEPT)
     if call.output:
@@ -174,7 +211,8 @@ def run(**typed: Any) -> int:
     from worldwise.cli.session import measure
     from worldwise.run.measure import Options
 
-    remote = _remote(call, order.cases)
+    remote = _remote(call, order)
+    order = replace(order, cases=remote.measured(order.cases)) if remote else order
     options = Options(
         reuse=not (call.fresh or call.verify or call.cold or remote),
         start="boot" if call.cold or remote else "snapshot",
@@ -210,9 +248,15 @@ def _order(call: _Call) -> tuple["Order", Budget | None]:
     unavailable = select_unavailable(suite.unavailable, *filters.values())
     from worldwise.cli.session import Order
 
-    order = Order(
-        suite, cases, unavailable, call.samples, limit, brought, call.runs, old, call.verify, _cores(call, cases)
-    )
+    cores = _cores(call, cases)
+    shard = old.manifest.shard if old else None
+    if call.shard:
+        from worldwise.cli.sharding import sharded
+
+        cases, shard = sharded(call.shard, call.costs, cases, call.predict, call.runs)
+    elif call.costs:
+        raise click.UsageError("--costs balances shards, so it needs --shard")
+    order = Order(suite, cases, unavailable, call.samples, limit, brought, call.runs, old, call.verify, cores, shard)
     return order, given
 
 
@@ -225,16 +269,20 @@ def _cores(call: _Call, cases: Sequence[Case]) -> Mapping[str, str]:
     return asked(call.predict, cases)
 
 
-def _remote(call: _Call, cases: Sequence[Case]) -> "Remote | None":
-    """The board of `--via`. Raises WorldwiseError, and click.UsageError for options that a board does not have."""
+def _remote(call: _Call, order: "Order") -> "Remote | None":
+    """The board or host of `--via`. Raises WorldwiseError, and click.UsageError for options that it does not have."""
     if call.via is None:
+        for name in ("clock", "serial"):
+            if not _is_default(name):
+                raise click.UsageError(f"--{name} is for a board itself: name its server with --via")
         return None
     from worldwise.run.measurers import remote_of
 
     for name in ("verify", "jobs", "predict"):
         if not _is_default(name):
             raise click.UsageError(f"--via measures a board itself, case by case, so it does not accept --{name}")
-    return remote_of(call.via, cases)
+    begun = order.old.manifest.chip_clock if order.old else None
+    return remote_of(call.via, order.cases, begun.name if begun else call.clock or "", call.serial or "")
 
 
 def _brought(directories: Iterable[Path]) -> "list[Own]":

@@ -17,7 +17,7 @@ from worldwise.plan.suite import Suite
 from worldwise.run import reproduction as compare
 from worldwise.run.measure import Bench, Options
 from worldwise.run.own import entry_of
-from worldwise.run.rundir import Run
+from worldwise.run.rundir import Run, ShardEntry
 from worldwise.run.writer import RunWriter
 
 
@@ -36,6 +36,7 @@ class Order:
         old: the run to resume; None for a new one.
         verify: measure everything twice and compare.
         cores: those that each case is predicted on, with their tables.
+        shard: the shard that the cases are; None for a whole run.
     """
 
     suite: Suite
@@ -48,6 +49,7 @@ class Order:
     old: Run | None
     verify: bool
     cores: Mapping[str, str] = field(default_factory=dict)
+    shard: ShardEntry | None = None
 
 
 def measure(order: Order, options: Options, wanted: Wanted) -> int:
@@ -65,6 +67,8 @@ def measure(order: Order, options: Options, wanted: Wanted) -> int:
         with display.bar:
             if options.remote:
                 display.note(bench.measurer.describe().words)
+                for reason, number in options.remote.left.items():
+                    display.note(f"{number} of the chosen cases are left out: {reason}")
             # A library that does not compile is reported before a run is made.
             bench.build([case for case in order.cases if case.implementation in names])
             for _ in range(times):
@@ -75,6 +79,8 @@ def measure(order: Order, options: Options, wanted: Wanted) -> int:
         bench.stop()
         display.note("interrupted; complete cases are kept: resume with `worldwise run --resume`")
         raise
+    finally:
+        bench.close()
     if order.cores:
         # It takes long to load.
         from worldwise.cli.watched.predicting import predict_run
@@ -97,6 +103,7 @@ def _writer(bench: Bench, order: Order) -> RunWriter:
         order.samples,
         order.unavailable,
         [entry_of(each) for each in order.brought],
+        order.shard,
     )
 
 

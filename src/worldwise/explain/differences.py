@@ -3,21 +3,29 @@
 
 from collections import defaultdict
 from collections.abc import Hashable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TypeVar
 
 from worldwise.explain.explanation import Explanation, Share
+from worldwise.explain.facts import Facts, together
 
 _Key = TypeVar("_Key", bound=Hashable)
 
 
 @dataclass(frozen=True)
 class Change:
-    """A layer's or function's own instructions in two explanations."""
+    """A layer's or function's own instructions in two explanations, or another figure.
+
+    Attributes:
+        name: of what.
+        before, after: the figure in each.
+        facts: of a function, how its facts change, by their names; empty where nobody has looked in both.
+    """
 
     name: str
     before: int
     after: int
+    facts: Mapping[str, int] = field(default_factory=dict)
 
     @property
     def difference(self) -> int:
@@ -32,6 +40,14 @@ def layer_changes(before: Explanation, after: Explanation, order: Sequence[str])
         for name in order
         if name in before.layers or name in after.layers
     ]
+
+
+def fact_changes(before: Explanation, after: Explanation) -> list[Change]:
+    """Of all functions together: accesses, products, branches and bytes of code; none if nobody has looked in both."""
+    if not (before.facts and after.facts):
+        return []
+    old, new = together(before.facts.values()), together(after.facts.values())
+    return [Change(name, old[name], new[name]) for name in old]
 
 
 def function_changes(before: Explanation, after: Explanation) -> list[Change]:
@@ -51,12 +67,14 @@ def function_changes(before: Explanation, after: Explanation) -> list[Change]:
                     f"{name} ({source} -> {target})",
                     _own(before.functions, (name, source)),
                     _own(after.functions, (name, target)),
+                    _facts(before, after, (name, source), (name, target)),
                 )
             )
             continue
         for image in sorted(old | new):
             key = name, image
-            changes.append(Change(f"{name} ({image})", _own(before.functions, key), _own(after.functions, key)))
+            own = _own(before.functions, key), _own(after.functions, key)
+            changes.append(Change(f"{name} ({image})", *own, _facts(before, after, key, key)))
     return sorted((one for one in changes if one.difference), key=lambda one: (-abs(one.difference), one.name))
 
 
@@ -70,3 +88,11 @@ def _homes(explanation: Explanation) -> dict[str, set[str]]:
 
 def _own(shares: Mapping[_Key, Share], key: _Key) -> int:
     return shares[key].self if key in shares else 0
+
+
+def _facts(before: Explanation, after: Explanation, old: tuple[str, str], new: tuple[str, str]) -> dict[str, int]:
+    """How the facts of a function change, which has one key before and another after."""
+    if not (before.facts and after.facts):
+        return {}
+    was = before.facts.get(old, Facts()).values
+    return {name: value - was[name] for name, value in after.facts.get(new, Facts()).values.items()}

@@ -69,9 +69,9 @@ class Explanation:
     facts: Mapping[tuple[str, str], Facts] = field(default_factory=dict, repr=False)
     peak: PeakStack | None = None
 
-    def with_facts(self, facts: Mapping[tuple[str, str], Facts], peak: PeakStack | None) -> "Explanation":
-        """The same with what else is known of its functions and its stack."""
-        return replace(self, facts=facts, peak=peak)
+    def with_peak(self, peak: PeakStack | None) -> "Explanation":
+        """The same with the deepest stack."""
+        return replace(self, peak=peak)
 
     @property
     def title(self) -> str:

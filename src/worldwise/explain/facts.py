@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""What decides on a small core besides the count: accesses, products, branches and bytes of code, by function; and the
+"""What decides on a core besides the count: accesses, products, branches and bytes of code, by function; and the
 deepest stack of a call."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from worldwise.explain.stacks import StackFrame
@@ -31,6 +31,18 @@ class Facts:
         """Bytes of the instructions that were executed at least once: what a cache would have to hold."""
         return sum(self.code.values())
 
+    @property
+    def values(self) -> Mapping[str, int]:
+        """The figures by their names, in the order of the tables."""
+        return {
+            "loads": self.loads,
+            "stores": self.stores,
+            "multiplications": self.multiplications,
+            "divisions": self.divisions,
+            "taken_branches": self.taken,
+            "code_bytes": self.code_bytes,
+        }
+
     def add(self, kind: str, times: int) -> None:
         """Count an instruction of a kind (Block.kinds) so many times."""
         match kind:
@@ -42,6 +54,12 @@ class Facts:
                 self.multiplications += times
             case "d":
                 self.divisions += times
+
+
+def together(facts: Iterable[Facts]) -> Mapping[str, int]:
+    """The sums of figures of functions, by their names."""
+    every = [one.values for one in facts]
+    return {name: sum(one[name] for one in every) for name in Facts().values}
 
 
 @dataclass(frozen=True)

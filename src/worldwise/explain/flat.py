@@ -1,19 +1,20 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Explaining flat programs: those of microcontrollers, and those of Linux on Armv7-A."""
 
-from collections import defaultdict
 from collections.abc import Iterator, Mapping
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import pairwise
 
 from worldwise.base.errors import WorldwiseError
+from worldwise.explain import unwinding
 from worldwise.explain.explanation import Explanation
-from worldwise.explain.facts import Facts, PeakStack
+from worldwise.explain.facts import PeakStack
 from worldwise.explain.owners import Explainer
 from worldwise.explain.stacks import StackFrame
+from worldwise.explain.witness import Agreement
 from worldwise.plan.catalogue import is_board
 from worldwise.records.models import Sample
-from worldwise.records.trace import Pass, Row
+from worldwise.records.trace import Pass, Row, Witness
 
 # The function that counts how often a board's counter came round: what it executes, the counter leaves out.
 _HANDLER = "SysTick_Handler"
@@ -48,9 +49,16 @@ class FlatExplainer(Explainer):
         return [self._samples[_key(sample)]]
 
     def explain(self, sample: Sample) -> Explanation:
-        """The owners of one sample's instructions, the functions' facts and, on a board, the peak of the stack."""
-        explanation = super().explain(sample)
-        return explanation.with_facts(self._facts(self._samples[_key(sample)]), self._peak(sample))
+        """The owners of one sample's instructions and, on a board, the peak of the stack."""
+        return super().explain(sample).with_peak(self._peak(sample))
+
+    def agreement(self) -> Agreement:
+        """Compare the plugin's callers with those that unwinding finds, at every moment the plugin sampled."""
+
+        def rules(witness: Witness) -> unwinding.Rules:
+            return partial(self.space.frame_rule, self._contexts[witness.context])
+
+        return unwinding.agreement(self.trace.witnesses, rules, self._named)
 
     @cached_property
     def _samples(self) -> Mapping[_Key, Pass]:
@@ -93,23 +101,6 @@ class FlatExplainer(Explainer):
         if is_board(self.case.target):
             return "handler" if handler else "thread"
         return "Linux" if handler else "user"
-
-    def _facts(self, of: Pass) -> dict[tuple[str, str], Facts]:
-        """By (function, image)."""
-        found: defaultdict[tuple[str, str], Facts] = defaultdict(Facts)
-        untold = dict(self.trace.taken.get(of.id, {}))
-        for row in self.trace.rows(of):
-            block = self.trace.blocks[row.block]
-            addresses = block.addresses
-            facts = Facts()
-            for number, kind in enumerate(block.kinds):
-                leaf = self._path(row.frame, addresses[number])[-1]
-                facts = found[leaf.function, leaf.image]
-                facts.add(kind, row.times)
-                facts.code[addresses[number]] = addresses[number + 1] - addresses[number]
-            # The last instruction's branch; the plugin tells it for all frames together.
-            facts.taken += untold.pop(row.block, 0)
-        return dict(found)
 
     def _peak(self, sample: Sample) -> PeakStack | None:
         of = self._samples[_key(sample)]

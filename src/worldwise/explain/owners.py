@@ -2,13 +2,14 @@
 """Explaining: who owns each instruction of a region, from a trace, the machine's symbols and the rules of layers."""
 
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
-from itertools import chain
+from itertools import chain, islice, pairwise
 from statistics import median_low
 
 from worldwise.base.errors import WorldwiseError
 from worldwise.explain.explanation import Explanation, Step
+from worldwise.explain.facts import Facts
 from worldwise.explain.layers import OTHER_PROCESS, UNKNOWN, Rule, Rules
 from worldwise.explain.stacks import StackFrame, Stacks
 from worldwise.explain.witness import Agreement, Witnesses
@@ -170,6 +171,7 @@ class Explainer:
             ),
             steps=steps,
             steps_dropped=dropped,
+            facts=self._facts(regions),
         )
 
     def regions(self, sample: Sample) -> list[Pass]:
@@ -198,6 +200,35 @@ class Explainer:
         """A stack from the function of a pass upwards; whole, if it does not go through it."""
         below = self._base(of.frame)
         return stack[len(below) :] if stack[: len(below)] == below else stack
+
+    def _facts(self, regions: Sequence[Pass]) -> dict[tuple[str, str], Facts]:
+        """What else the functions do in passes, by (function, image)."""
+        # A block has the same functions on every frame of its context: one frame of them stands for all.
+        times: Counter[tuple[int, int]] = Counter()
+        standing: dict[tuple[int, int], int] = {}
+        for row in chain.from_iterable(map(self.trace.rows, regions)):
+            key = self.trace.frames[row.frame].context, row.block
+            times[key] += row.times
+            standing.setdefault(key, row.frame)
+        untold: Counter[int] = Counter()
+        for one in chain.from_iterable(map(self.trace.with_inner, regions)):
+            untold.update(self.trace.taken.get(one, {}))
+        found: defaultdict[tuple[str, str], Facts] = defaultdict(Facts)
+        for (context, number), count in times.items():
+            block = self.trace.blocks[number]
+            if not block.kinds:
+                continue
+            frame = standing[context, number]
+            places = iter(zip(pairwise(block.addresses), block.kinds, strict=False))
+            for address, instructions in self._functions_of(frame, number):
+                leaf = self._path(frame, address)[-1]
+                facts = found[leaf.function, leaf.image]
+                for (start, end), kind in islice(places, instructions):
+                    facts.add(kind, count)
+                    facts.code[start] = end - start
+            # The last instruction's branch; the plugin tells it for all frames together.
+            facts.taken += untold.pop(number, 0)
+        return dict(found)
 
     def parts_of(self, of: Pass, frame: int, block: int) -> list[tuple[tuple[StackFrame, ...], int]]:
         """The parts of a block that ran on a frame in a pass, one for each function in it, in the order of the code:

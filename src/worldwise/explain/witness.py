@@ -15,7 +15,7 @@ _STP_X29_X30 = 0xA8007BFD
 
 @dataclass(frozen=True)
 class Agreement:
-    """How far the plugin's stacks and the frame records in the machine's memory agree.
+    """How far the plugin's stacks agree with what the machine's memory has: frame records, or what unwinding finds.
 
     Attributes:
         samples: moments compared.
@@ -25,6 +25,7 @@ class Agreement:
         frameless: memory also lacks callers of functions whose code makes no frame record (assembly) and, where such a
             function has changed the stack, the callers beyond. Nothing else is missing.
         differing: the other moments, each with its function.
+        unwound: by the program's own tables; `frameless` are then those that end at code of which these say nothing.
     """
 
     samples: int
@@ -32,6 +33,7 @@ class Agreement:
     entering: int
     frameless: int
     differing: Sequence[tuple[Witness, str]]
+    unwound: bool = False
 
     @property
     def agreeing(self) -> int:

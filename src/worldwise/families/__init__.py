@@ -17,4 +17,5 @@ FAMILIES = (
     "portable",
     "pqc",
     "hardclock",
+    "tzm",
 )

@@ -57,6 +57,7 @@ _SHORT = "[0-9a-f]{12}"
 KINDS = (
     Kind("labs", "the lab and the other roots", re.compile(_SHORT), "needed"),
     Kind("downloads", "packages and sources of the locks", re.compile("[0-9a-f]{64}"), "needed", "downloads/sha256"),
+    Kind("crates", "crates of libraries", re.compile("[0-9a-f]{64}"), "by age", "downloads/crates"),
     Kind("images", "what machines are made of", re.compile(rf"[A-Za-z0-9].*-{_SHORT}|[A-Za-z0-9].*\.log"), "by age"),
     Kind("snapshots", "saved states of machines", re.compile(rf"{_SHORT}(\.symbols)?"), "by age"),
     Kind("symbols", "tables of symbols", re.compile(r"[0-9a-f]{40}\.json"), "by age"),
@@ -69,6 +70,8 @@ KINDS = (
 _LEFT_OVER: Mapping[str, re.Pattern[str]] = {
     "labs": re.compile(r"\.(building|worldwise-stage)-.+|[0-9a-f]{12}\.log"),
     "downloads": re.compile("partial-.+"),
+    "downloads/sha256": re.compile("partial-.+"),
+    "images": re.compile(r"\.new-.+"),
     "snapshots": re.compile(r"\.booting-.+"),
     "own": re.compile(r"\.copying-.+"),
     "results": re.compile(r"\.new-.+"),

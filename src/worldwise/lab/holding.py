@@ -74,7 +74,7 @@ def alone(path: Path) -> Iterator[bool]:
     """
     descriptor = os.open(path, _FLAGS, 0o644)
     try:
-        yield files.try_lock(descriptor)
+        yield files.try_lock(descriptor, unknown=False)
     finally:
         os.close(descriptor)
 

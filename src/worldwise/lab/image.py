@@ -6,10 +6,12 @@ digests of all inputs, so each image is built only once. A build lists the image
 use checks them against that list.
 """
 
+import contextlib
 import functools
 import hashlib
 import json
-from collections.abc import Callable, Iterator, Mapping
+import subprocess
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -26,6 +28,7 @@ from worldwise.lab.sandbox.limits import BUILD
 from worldwise.lab.sandbox.network import Bind
 from worldwise.lab.sandbox.running import log_end
 from worldwise.lab.sandbox.taking import copy_in, take_tree
+from worldwise.lab.shared import Shared
 
 RECIPES = paths.RECIPES
 MANIFEST = "image.json"
@@ -51,6 +54,20 @@ def _recipe_file(folder: Path, name: str) -> Path:
 
 
 @dataclass(frozen=True)
+class Crate:
+    """A crate by name and version; `sha256` is that of its .crate file."""
+
+    name: str
+    version: str
+    sha256: str
+
+    @property
+    def file(self) -> str:
+        """The name that cargo gives its file."""
+        return f"{self.name}-{self.version}.crate"
+
+
+@dataclass(frozen=True)
 class Fetch:
     """A script that runs before the recipe's own, with the network, and fetches what no lock of the lab names.
 
@@ -59,11 +76,14 @@ class Fetch:
             OTHER_CONTENT.
         what: what it fetches and from where, for the message if it fails.
         hint: the way out if it fails.
+        crate: the one crate that the script leaves unpacked in a folder of its name, if it is that; then the script
+            does not run if the crate's file is there already, or a second source has it.
     """
 
     script: str
     what: str
     hint: str
+    crate: Crate | None = None
 
 
 @dataclass(frozen=True)
@@ -171,6 +191,7 @@ class ImageStore:
         self.lab = lab
         self.directory = lab.cache / "images"
         self.notify = notify
+        self._shared = Shared(notify)
         self._checked: dict[str, Image] = {}
         self._named: dict[str, Image] = {}
 
@@ -201,7 +222,10 @@ class ImageStore:
                 if image is None:
                     if problem:
                         self.notify(f"{recipe.name}: {problem}; building it anew")
-                    self._build(recipe, digest)
+                    if problem or not self._taken(recipe, digest):
+                        self._build(recipe, digest)
+                        path = self._path(recipe, digest)
+                        self._shared.give("images", path.name, path)
                     image, problem = self._load(recipe, digest)
         if image is None:
             raise WorldwiseError(
@@ -215,9 +239,24 @@ class ImageStore:
     def _path(self, recipe: Recipe, digest: str) -> Path:
         return self.directory / f"{recipe.name}-{digest[:12]}"
 
+    def _taken(self, recipe: Recipe, digest: str) -> bool:
+        """Whether the image came from the folder that machines share."""
+
+        def problem(copy: Path) -> str:
+            image, wrong = self._read(recipe, digest, copy)
+            return wrong or ("" if image else "it has no manifest")
+
+        final = self._path(recipe, digest)
+        taken = self._shared.take("images", final.name, final, problem)
+        if taken:
+            self.notify(f"took {recipe.name} from {self._shared.directory}")
+        return taken
+
     def _load(self, recipe: Recipe, digest: str) -> tuple[Image | None, str]:
         """The image if it is there and intact; else None and, if it is there, what is wrong with it."""
-        directory = self._path(recipe, digest)
+        return self._read(recipe, digest, self._path(recipe, digest))
+
+    def _read(self, recipe: Recipe, digest: str, directory: Path) -> tuple[Image | None, str]:
         try:
             manifest = files.parse_json(files.read_bytes(directory / MANIFEST, MOST_MANIFEST, directory))
             listed: dict[str, str] = manifest["files"]
@@ -251,7 +290,12 @@ class ImageStore:
             build.mkdir()
             writable: list[Bind] = [(build, "/build", "rw")]
             if recipe.fetch is not None:
-                self._fetch(recipe, recipe.fetch, [*inputs, *writable], log)
+                crate = recipe.fetch.crate
+                kept = crate and self.lab.store.crate(crate.sha256)
+                if crate and kept:
+                    _unpack(crate, kept, build)
+                else:
+                    self._fetch(recipe, recipe.fetch, build, [*inputs, *writable], log)
             self.lab.run(
                 ["bash", "-e", f"/in/recipes/{recipe.script}"],
                 binds=[*inputs, *writable, (out, "/out", "rw")],
@@ -305,7 +349,25 @@ class ImageStore:
             inputs.append((path, f"/in/{name}", "ro"))
         return inputs
 
-    def _fetch(self, recipe: Recipe, fetch: Fetch, binds: list[Bind], log: Path) -> None:
+    def crate_file(self, recipe: Recipe) -> Path:
+        """The .crate file that a recipe unpacks, fetched if need be. Raises WorldwiseError."""
+        fetch = recipe.fetch
+        assert fetch is not None
+        assert fetch.crate is not None
+        kept = self.lab.store.crate(fetch.crate.sha256)
+        if kept is None:
+            self.directory.mkdir(parents=True, exist_ok=True)
+            with scratch(self.lab.cache) as work:
+                build = work / "build"
+                build.mkdir()
+                inputs = [*self._inputs(recipe, work / "in"), (build, "/build", "rw")]
+                self._fetch(recipe, fetch, build, inputs, self.directory / f"{recipe.name}.log")
+            kept = self.lab.store.crate(fetch.crate.sha256)
+        if kept is None:
+            raise WorldwiseError(f"{fetch.what} could not be kept", fetch.hint)
+        return kept
+
+    def _fetch(self, recipe: Recipe, fetch: Fetch, build: Path, binds: Sequence[Bind], log: Path) -> None:
         result = self.lab.run(
             ["bash", "-e", f"/in/recipes/{fetch.script}"],
             binds=binds,
@@ -320,6 +382,21 @@ class ImageStore:
             tail = "\n".join(log_end(log).splitlines()[-15:])
             problem = "is not what was pinned" if result.returncode == OTHER_CONTENT else "could not be fetched"
             raise WorldwiseError(f"{fetch.what} {problem}", fetch.hint, tail)
+        if fetch.crate is not None:
+            for path in build.glob(f"cargo/registry/cache/*/{fetch.crate.file}"):
+                # Without it, the next root that needs the crate fetches it again.
+                with contextlib.suppress(OSError):
+                    self.lab.store.keep_crate(path, build, fetch.crate.sha256)
+
+
+def _unpack(crate: Crate, file: Path, build: Path) -> None:
+    """Leave in a build's folder what a fetch script leaves there; the crate is the one that the repository pins."""
+    folder = build / crate.name
+    folder.mkdir()
+    command = ["tar", "-xf", str(file), "-C", str(folder), "--strip-components=1", "--no-same-owner"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    if done.returncode != 0:
+        raise WorldwiseError(f"{crate.file} could not be unpacked", f"delete {file}", done.stderr)
 
 
 def check_files(directory: Path, listed: Mapping[str, str]) -> str:

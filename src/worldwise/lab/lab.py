@@ -24,7 +24,7 @@ from worldwise.base import outgoing, paths
 from worldwise.base.errors import WorldwiseError
 from worldwise.lab import holding
 from worldwise.lab.contents import BUDGET, Contents, package_sums
-from worldwise.lab.debian.lock import Lock, Package, Source, load_lock, wanted_package, wanted_source
+from worldwise.lab.debian.lock import Lock, Package, Source, Wanted, load_lock, wanted_package, wanted_source
 from worldwise.lab.debian.store import Store
 from worldwise.lab.making import MARKER, Making, discard, require_host
 from worldwise.lab.roots import MAIN, RECIPE, ROOTS
@@ -163,10 +163,12 @@ class Lab:
 
         Building the lab downloads only the lab's own; the others are downloaded at first use, or by this.
         """
-        wanted = [wanted_package(package) for package in (*self.lock.lab, *self.lock.target)]
-        for source in self.lock.sources:
-            wanted += wanted_source(source)
-        self.store.ensure(wanted, f"all of {self.title}")
+        self.store.ensure(self.wanted(), f"all of {self.title}")
+
+    def wanted(self) -> list[Wanted]:
+        """Every file of the lock: lab, target, sources."""
+        packages = [wanted_package(package) for package in (*self.lock.lab, *self.lock.target)]
+        return packages + [item for source in self.lock.sources for item in wanted_source(source)]
 
     def fetch_some(self, sources: Iterable[str], packages: Iterable[tuple[str, str]], purpose: str) -> None:
         """Download some files of the lock together and verify them, so that one line announces them all.

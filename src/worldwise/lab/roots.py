@@ -63,6 +63,13 @@ ROOTS = {
             ("callgrind_annotate",),
         ),
         Root(
+            "probes",
+            "the GDB servers that the tests start without a probe",
+            paths.LAB / "probes.toml",
+            paths.LAB / "probes.lock.json",
+            ("openocd", "pyocd"),
+        ),
+        Root(
             "tex",
             "the TeX that the tests set LaTeX reports with",
             paths.LAB / "tex.toml",
@@ -82,6 +89,13 @@ ROOTS = {
             paths.LAB / "broker.toml",
             paths.LAB / "broker.lock.json",
             ("gcc", "make"),
+        ),
+        Root(
+            "host",
+            "the Linux host that the tests reach by ssh",
+            paths.LAB / "host.toml",
+            paths.LAB / "host.lock.json",
+            ("qemu-aarch64", "ssh-keygen"),
         ),
         Root(
             "validation",

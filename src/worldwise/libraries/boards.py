@@ -4,7 +4,6 @@
 import functools
 import re
 from collections.abc import Iterable
-from fractions import Fraction
 from pathlib import Path
 from typing import Annotated
 
@@ -12,13 +11,13 @@ from pydantic import Field, field_validator
 
 from worldwise.base import files, paths
 from worldwise.base.errors import WorldwiseError
-from worldwise.base.toml_model import Model, parse, read_text
+from worldwise.base.toml_model import Model, StrictModel, parse, read_text
 from worldwise.libraries.core_model import CoreModel, Memory, flat_table
+from worldwise.libraries.fitting import Calibration, Fittable
+from worldwise.libraries.real_board import Clock, Identity, Serial, Servers, Step, Text, hertz
 
 _SIZE = re.compile(r"([0-9]+)(KiB|MiB)")
-_CLOCK = re.compile(r"([0-9]+(?:\.[0-9]+)?) (MHz)")
-
-Text = Annotated[str, Field(min_length=1)]
+_NAME = r"^[0-9A-Za-z][0-9A-Za-z.-]{0,30}$"
 
 
 def _bytes(value: object) -> int:
@@ -26,16 +25,6 @@ def _bytes(value: object) -> int:
     if not match:
         raise ValueError("must be a size such as '128KiB' or '4MiB'")
     return int(match[1]) * (2**20 if match[2] == "MiB" else 2**10)
-
-
-def _hertz(value: object) -> int:
-    match = _CLOCK.fullmatch(value) if isinstance(value, str) else None
-    if not match:
-        raise ValueError("must be a clock such as '72 MHz'")
-    hertz = Fraction(match[1]) * 10**6
-    if hertz.denominator != 1 or not 0 < hertz <= 10**9:
-        raise ValueError("must be a whole number of Hz, up to 1000 MHz")
-    return int(hertz)
 
 
 class Core(Model):
@@ -47,6 +36,7 @@ class Core(Model):
         flags: the compiler's flags for it.
         part: of a Cortex-M the part number in its CPUID, by which a real one is known.
         model: what its time is predicted by; None for nothing.
+        calibration: the run on silicon to which numbers were fitted, in a file that `worldwise calibrate` wrote.
     """
 
     title: Text
@@ -54,6 +44,13 @@ class Core(Model):
     flags: tuple[Text, ...]
     part: Annotated[int, Field(ge=0, le=0xFFF)] | None = None
     model: CoreModel | None = None
+    calibration: Calibration | None = None
+
+
+class FittableBoard(StrictModel):
+    """What of a board `worldwise calibrate` may fit to a run on it."""
+
+    flash_wait_states: Fittable
 
 
 class Emulated(Model):
@@ -69,23 +66,22 @@ class Emulated(Model):
     clock: int
     leaves_out: tuple[Text, ...] = ()
 
-    _clock = field_validator("clock", mode="before")(_hertz)
+    _clock = field_validator("clock", mode="before")(hertz)
 
 
-class Identity(Model):
-    """A register by which a board's chip is told from others with the same core.
+class Secure(Model):
+    """The secure state of a board that has both: the program beside the measured one, which is non-secure.
 
     Attributes:
-        name: as the chip's manual calls it.
-        address: where it is.
-        mask: the bits that count.
-        value: what they are.
+        flash, ram: bytes that the secure program may use; those of the board are the non-secure program's.
+        script: its linker script, which says too what becomes non-secure.
     """
 
-    name: Text
-    address: Annotated[int, Field(ge=0, lt=2**32, multiple_of=4)]
-    mask: Annotated[int, Field(gt=0, lt=2**32)]
-    value: Annotated[int, Field(ge=0, lt=2**32)]
+    flash: int
+    ram: int
+    script: Text
+
+    _sizes = field_validator("flash", "ram", mode="before")(_bytes)
 
 
 class Board(Model):
@@ -102,6 +98,11 @@ class Board(Model):
         memory: what stands before the flash; None for nothing, and then its wait states are not predicted.
         id: by what the real board's chip is known; None if its core's part number must do.
         real_script: the real board's linker script, if the emulated machine has another map of memory.
+        fittable: what may be fitted to a run on it; None for nothing.
+        servers: what GDB servers call it.
+        clocks: how its clock can be set, by name.
+        serial: its serial line, if it has one.
+        secure: its secure state, if the measured program is non-secure; None if there is but one program.
     """
 
     title: Text
@@ -115,14 +116,24 @@ class Board(Model):
     memory: Memory | None = None
     id: Identity | None = None
     real_script: Text | None = None
+    fittable: FittableBoard | None = None
+    servers: Servers = Servers()
+    clocks: dict[Annotated[str, Field(pattern=_NAME)], Clock] = Field(default_factory=dict)
+    serial: Serial | None = None
+    secure: Secure | None = None
 
-    _clock = field_validator("clock", mode="before")(_hertz)
+    _clock = field_validator("clock", mode="before")(hertz)
     _sizes = field_validator("flash", "ram", mode="before")(_bytes)
 
     @property
     def clock_mhz(self) -> float:
         """The core's clock in MHz."""
         return self.clock / 10**6
+
+    def steps(self, clock: str) -> tuple[Step, ...]:
+        """The steps to one of its clocks, those that come before included."""
+        found = self.clocks[clock]
+        return (*(self.clocks[found.after].steps if found.after else ()), *found.steps)
 
 
 @functools.cache
@@ -147,9 +158,21 @@ def load_board(path: Path) -> Board:
         raise WorldwiseError(f"{path}: core: {error.message}", error.hint) from error
     if board.real_script == board.script:
         raise WorldwiseError(f"{path}: real_script: is the same as 'script'.", "leave it out")
-    for key, script in (("script", board.script), ("real_script", board.real_script)):
+    for name, clock in board.clocks.items():
+        if clock.after and (clock.after not in board.clocks or board.clocks[clock.after].after):
+            raise WorldwiseError(
+                f"{path}: clocks.{name}.after: there is no clock '{files.quoted(clock.after)}' that comes after none.",
+                f"clocks of the file: {', '.join(board.clocks)}",
+            )
+    secure = board.secure.script if board.secure else None
+    for key, script in (("script", board.script), ("real_script", board.real_script), ("secure.script", secure)):
         if script and not (path.parent / script).is_file():
             raise WorldwiseError(f"{path}: {key}: there is no {path.parent / script}.", "it is a linker script there")
+    if board.fittable and not board.memory:
+        raise WorldwiseError(
+            f"{path}: fittable: the board has no [memory], so its wait states are not predicted.",
+            "leave it out, or say what stands before the flash",
+        )
     return board
 
 
@@ -162,17 +185,20 @@ def boards() -> dict[str, Board]:
 def table_of(core: str, board: str | None = None, waits: int | None = None) -> str:
     """The table of a core for the engine of plugin/model, on a board or with a memory that never waits.
 
-    `waits` are the wait states of the board's flash, if not those of its file.
+    `waits` are the wait states of the board's flash, if not those of its file, or those that a core was fitted with.
 
     Raises WorldwiseError if there is no such core.
     """
-    model = load_core(core).model
+    own = load_core(core)
+    model = own.model
     if not model:
         raise WorldwiseError(f"core '{core}': nothing predicts it: its file has no [model].", "name another core")
     found = boards()[board] if board else None
     if not found:
         return flat_table(core, model)
-    return flat_table(core, model, found.memory, found.flash_wait_states if waits is None else waits)
+    if waits is None:
+        waits = own.calibration.flash_wait_states if own.calibration else found.flash_wait_states
+    return flat_table(core, model, found.memory, waits)
 
 
 def by_core(names: Iterable[str]) -> list[str]:

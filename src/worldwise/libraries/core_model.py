@@ -9,6 +9,7 @@ from typing import Annotated, Any, Literal
 from pydantic import Field, model_validator
 
 from worldwise.base.toml_model import StrictModel
+from worldwise.libraries.fitting import Fittable
 
 Text = Annotated[str, Field(min_length=1)]
 Kind = Literal["out-of-order", "in-order", "mcu"]
@@ -163,6 +164,7 @@ class CoreModel(StrictModel):
         limits: dispatch and queues, by ports; the first that has all ports of a class is its own.
         numbers: its numbers by name.
         classes: what instructions of each class cost; each has a `source`.
+        fittable: the numbers that `worldwise calibrate` may fit to a run on silicon, and between which values.
     """
 
     kind: Kind
@@ -172,6 +174,7 @@ class CoreModel(StrictModel):
     limits: dict[str, Limit] = Field(default_factory=dict)
     numbers: dict[str, Number]
     classes: dict[str, dict[str, int | str]]
+    fittable: dict[str, Fittable] = Field(default_factory=dict)
 
     @model_validator(mode="after")
     def _known(self) -> "CoreModel":
@@ -191,6 +194,14 @@ class CoreModel(StrictModel):
                     self.mask(value, f"classes.{name}.{key}")
                 elif key != "source" and not (key == "group" and names.ports):
                     _require_key(names, key, value, f"classes.{name}.{key}")
+        for name, bounds in self.fittable.items():
+            if name not in self.numbers:
+                raise ValueError(f"fittable.{name}: the core has no such number")
+            if self.numbers[name].value not in bounds.values():
+                raise ValueError(
+                    f"fittable.{name}: numbers.{name} is {self.numbers[name].value}, not between its bounds"
+                )
+            self._require_source(bounds.source, f"fittable.{name}")
         return self
 
     def mask(self, ports: Any, where: str) -> int:

@@ -4,14 +4,15 @@
 from collections.abc import Callable
 from pathlib import Path
 
-from worldwise.lab.image import Fetch, ImageStore, Recipe
+from worldwise.lab.debian.second import BUNDLE
+from worldwise.lab.image import Crate, Fetch, ImageStore, Recipe
 from worldwise.lab.lab import Lab, open_lab
-from worldwise.libraries.portable import Portable
+from worldwise.libraries.portable import Portable, portables
 
 # The hint if cargo cannot fetch something.
 REGISTRY_WAY_OUT = (
     "check the network, the proxy settings (https_proxy), the certificate authorities (SSL_CERT_FILE) "
-    "and what config.toml in cargo's directory says of registries"
+    f"and what config.toml in cargo's directory says of registries; {BUNDLE}"
 )
 
 
@@ -26,6 +27,7 @@ def crate_recipe(name: str, version: str, sha256: str) -> Recipe:
             script="crate-fetch.sh",
             what=f"the crate {name} {version}",
             hint=REGISTRY_WAY_OUT,
+            crate=Crate(name, version, sha256),
         ),
         helpers=("cargo.sh",),
     )
@@ -46,11 +48,30 @@ class Crates:
 
     def folder(self, name: str, version: str, sha256: str) -> Path:
         """The folder of a crate's files. Raises WorldwiseError if it cannot be fetched or is not what was pinned."""
+        return self._images().get(crate_recipe(name, version, sha256)).file("source")
+
+    def file(self, crate: Crate) -> Path:
+        """A crate's own file, for an archive of it. Raises WorldwiseError if it cannot be fetched."""
+        return self._images().crate_file(crate_recipe(crate.name, crate.version, crate.sha256))
+
+    def _images(self) -> ImageStore:
         if self._store is None:
             lab = self._lab or open_lab(name="render")
             lab.ensure()
             self._store = ImageStore(lab, self._notify)
-        return self._store.get(crate_recipe(name, version, sha256)).file("source")
+        return self._store
+
+
+def pinned_crates() -> list[Crate]:
+    """The crates of all libraries."""
+    sources = (library.manifest.source for library in portables().values())
+    return list(
+        dict.fromkeys(
+            Crate(source.crate, source.version or "", source.sha256 or "")
+            for source in sources
+            if source and source.crate
+        )
+    )
 
 
 def crate_folder(implementation: Portable, crates: Crates) -> Path | None:

@@ -28,6 +28,8 @@ OF_CURVE = ("keygen", "sign", "verify", "ecdh")
 # An operation that reads a library's clock around signatures; only in plain Linux, see guest/linux/hardclock.
 HARDCLOCK = "hardclock"
 CURVELESS = ("sha256", "sha512", "aes128", "aes256", "dhrystone")
+# Of the implementation that stands for no library: ways between the states of TrustZone-M. See libraries/trustzone.py.
+BETWEEN_STATES = ("gateway", "refused")
 OPTIMISATIONS = ("O0", "Os", "O2", "O3")
 # The level listed for a library that comes compiled, in a package; only its adapter is compiled here.
 PACKAGED_OPTIMISATION = "O2"
@@ -70,7 +72,18 @@ _MOST_DEEP = 2
 _MOST_COMBINATIONS = 10_000
 PathsWithin = Annotated[tuple[Text, ...], AfterValidator(_within)]
 Operation = Literal[
-    "keygen", "sign", "verify", "ecdh", "hardclock", "sha256", "sha512", "aes128", "aes256", "dhrystone"
+    "keygen",
+    "sign",
+    "verify",
+    "ecdh",
+    "hardclock",
+    "sha256",
+    "sha512",
+    "aes128",
+    "aes256",
+    "dhrystone",
+    "gateway",
+    "refused",
 ]
 
 
@@ -147,6 +160,7 @@ class Needs(Model):
     """What a library needs: certain cores (if none named, any), the frame's SHA-256, bytes of heap, or Linux.
 
     `hedged`: its Ed25519 signatures have random bytes in the nonce, so they are valid but differ from RFC 8032's.
+    `derived`: its ECDSA nonces are those of RFC 6979, and a report need not warn of the bench's random bytes.
 
     Without `heap`, a program that allocates gets three quarters of the free RAM as heap, and the rest as stack.
     """
@@ -155,6 +169,7 @@ class Needs(Model):
     frame_sha256: bool = False
     linux: bool = False
     hedged: bool = False
+    derived: bool = False
     heap: Annotated[int, Field(ge=8)] | None = None
 
 
@@ -191,7 +206,7 @@ class Manifest(Model):
             if curve not in (*curve_table.MEASURABLE, NO_CURVE):
                 allowed_curves = ", ".join((*curve_table.MEASURABLE, NO_CURVE))
                 raise ValueError(f"curve '{curve}' is not known. Allowed: {allowed_curves}")
-            allowed = CURVELESS if curve == NO_CURVE else (*OF_CURVE, HARDCLOCK)
+            allowed = (*CURVELESS, *BETWEEN_STATES) if curve == NO_CURVE else (*OF_CURVE, HARDCLOCK)
             for operation in operations:
                 if operation not in allowed:
                     raise ValueError(f"'{operation}' does not go with '{curve}'. Allowed: {', '.join(allowed)}")

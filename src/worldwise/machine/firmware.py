@@ -26,6 +26,7 @@ class Firmware:
         entry: where the core begins.
         words_at: the instruction after the one that asks for the command line.
         ends_at: the function that ends the program, its status in r0.
+        sent_at: where it counts the records that it sent over a serial line; 0 if it sends none so.
     """
 
     segments: tuple[tuple[int, bytes], ...]
@@ -34,6 +35,7 @@ class Firmware:
     entry: int
     words_at: int
     ends_at: int
+    sent_at: int = 0
 
 
 @functools.cache
@@ -53,5 +55,18 @@ def read_firmware(path: Path) -> Firmware:
     if len(calls) != 1:
         raise WorldwiseError(f"{path}: main() has {len(calls)} semihosting calls instead of one")
     return Firmware(
-        segments, vectors, stack, entry & ~1, start + calls[0] + 2, symbol_address(path, "semihost_exit") & ~1
+        segments,
+        vectors,
+        stack,
+        entry & ~1,
+        start + calls[0] + 2,
+        symbol_address(path, "semihost_exit") & ~1,
+        _sent_at(path),
     )
+
+
+def _sent_at(path: Path) -> int:
+    try:
+        return symbol_address(path, "serial_sent")
+    except WorldwiseError:
+        return 0

@@ -5,9 +5,10 @@ Either the server serves semihosting by GDB's File-I/O, or it leaves the calls t
 halted at them: both come to the same. The program may append to its records and print, and nothing else of the host.
 """
 
+import contextlib
 import re
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import BinaryIO
 
@@ -17,12 +18,15 @@ from worldwise.base.errors import HostError, WorldwiseError
 from worldwise.lab.lab import Lab
 from worldwise.lab.sandbox.limits import EMULATOR
 from worldwise.libraries.boards import Board, load_core
+from worldwise.machine.chipclock import ChipClock, take_steps
 from worldwise.machine.diagnosis import diagnosis
 from worldwise.machine.elf import address_name
 from worldwise.machine.firmware import SEMIHOSTING, Firmware, read_firmware
 from worldwise.machine.gdbserver import CPUID, Address, GdbServer
+from worldwise.machine.gdbstarted import StartedServer
 from worldwise.machine.machine import CONSOLE, EMULATOR_LOG, RECORDS, SECURE_CONSOLE, Machine
 from worldwise.machine.measurer import Description, Ended, StartFrom
+from worldwise.machine.serialline import SerialAddress, SerialLine
 
 # Semihosting, by the numbers of Arm's specification, and what GDB's File-I/O calls its errors.
 _OPEN, _WRITE, _EXIT, _EXIT_EXTENDED = 0x01, 0x05, 0x18, 0x20
@@ -32,36 +36,48 @@ _REFUSED, _UNKNOWN = "-1,d", "-1,58"
 _FAILED = 0xFFFFFFFF
 # Bytes of one call: a record is much shorter.
 _MOST_WRITTEN = 64 * 1024
+# Seconds between looks at the serial line.
+_LOOK = 0.05
 _HEX = re.compile("([0-9a-fA-F]{2})+")
 
 
 class GdbBoard:
-    """A board behind a GDB server that the user started.
+    """A board behind a GDB server.
 
     Args:
-        address: where the server listens.
+        server: where it listens, or the one to start.
         board: the board that must be there.
         name: the board's name.
         lab: names addresses in a diagnosis.
         notify: called with a line of text when the flash is written.
         silence_limit: seconds without a record after which a board counts as hanging.
         time_limit: seconds after which a case is stopped even if records still come.
+        clock: the board's clock to set; without one the chip stays as its reset leaves it.
+        serial: where the board's serial line ends, if the records come over that.
     """
 
     def __init__(
         self,
-        address: Address,
+        server: Address | StartedServer,
         board: Board,
         name: str,
         lab: Lab,
         notify: Callable[[str], None] = lambda _: None,
         silence_limit: float = 120,
         time_limit: float = 4 * 3600,
+        clock: str = "",
+        serial: SerialAddress | None = None,
     ) -> None:
-        self._address = address
+        self._server = server
         self.board = board
         self._name = name
         self._lab = lab
+        self._clock = ChipClock(name, board, clock) if clock else None
+        self._clock_checked = False
+        self.serial = serial
+        self._line_steps = (
+            board.serial.steps_at(serial.baud, board.clocks.get(clock)) if serial and board.serial else ()
+        )
         self._notify = notify
         self._silence_limit = silence_limit
         self._time_limit = time_limit
@@ -72,12 +88,21 @@ class GdbBoard:
     def describe(self) -> Description:
         """Whether a board is there or QEMU stands for one. Raises HostError if it is not there or another."""
         if self._description is None:
-            with GdbServer(self._address) as server:
+            with self._connected() as server:
                 self._require_board(server)
-                emulated = server.emulated
+                emulated, address = server.emulated, server.address
+            if emulated and self._clock:
+                raise HostError(
+                    f"{address}: QEMU stands for {self._name}, and its clock cannot be set.", "leave --clock out"
+                )
+            if emulated and self.serial and self.board.real_script:
+                raise HostError(
+                    f"{address}: QEMU stands for {self._name}, and has no serial line where the board has it.",
+                    "leave --serial out",
+                )
             self._description = Description(
                 unit=INSTRUCTIONS if emulated else CYCLES,
-                words=f"{self._name} at {self._address}: "
+                words=f"{self._name} at {address}: "
                 + ("QEMU stands for it, and counts instructions" if emulated else "the chip counts its cycles"),
             )
         return self._description
@@ -100,16 +125,17 @@ class GdbBoard:
             (directory / name).touch()
         try:
             with (
-                GdbServer(self._address) as server,
+                self._connected() as server,
                 (directory / RECORDS).open("wb") as records,
                 (directory / CONSOLE).open("wb") as console,
+                SerialLine(self.serial) if self.serial else contextlib.nullcontext() as line,
             ):
                 self._running = server
                 self._require_board(server)
                 if server.load(firmware):
                     self._notify(f"{self._name}: wrote {machine.name}'s program")
-                server.reset(firmware)
-                case = _Case(server, firmware, " ".join(program), records, console, progress)
+                self._reset(server, firmware)
+                case = _Case(server, firmware, " ".join(program), records, console, progress, line)
                 status = case.run(began + self._time_limit, self._silence_limit)
         except _Hangs as hangs:
             said = address_name(elf, hangs.pc)
@@ -143,14 +169,45 @@ class GdbBoard:
         self._stopping = True
         if running := self._running:
             running.client.close()
+        self.close()
+
+    def close(self) -> None:
+        """End the server, if this one started it."""
+        if isinstance(self._server, StartedServer):
+            self._server.stop()
+
+    @contextlib.contextmanager
+    def _connected(self) -> Iterator[GdbServer]:
+        """A connection to the server. Raises HostError, with the log of a server that was started here."""
+        if isinstance(self._server, Address):
+            with GdbServer(self._server) as server:
+                yield server
+            return
+        try:
+            with self._server.connect() as server:
+                yield server
+        except HostError as error:
+            raise error if self._stopping else self._server.explained(error) from None
+
+    def _reset(self, server: GdbServer, firmware: Firmware) -> None:
+        """Reset the chip, and set its clock and its serial line; the first time the clock is looked at too."""
+        server.reset(firmware)
+        if self._clock:
+            self._clock.set(server)
+            if not self._clock_checked:
+                self._clock.check(server, firmware)
+                self._clock_checked = True
+                self._reset(server, firmware)
+                return
+        take_steps(f"{self._name}: the serial line", server, self._line_steps)
 
     def _require_board(self, server: GdbServer) -> None:
         """Raise HostError if the chip is not the board's."""
-        core = load_core(self.board.core)
+        core, at = load_core(self.board.core), server.address
         part = server.read_word(CPUID) >> 4 & 0xFFF
         if part != core.part:
             raise HostError(
-                f"{self._address}: the core there has the part number {part:#05x} in its CPUID, but {self._name} has a "
+                f"{at}: the core there has the part number {part:#05x} in its CPUID, but {self._name} has a "
                 f"{core.title}, which is {core.part:#05x}.",
                 "name the board that is there: --target; `worldwise suites mcu` lists them",
             )
@@ -159,7 +216,7 @@ class GdbBoard:
             found = server.read_word(known.address) & known.mask
             if found != known.value:
                 raise HostError(
-                    f"{self._address}: {known.name} there is {found:#x}, but that of {self._name} is {known.value:#x}.",
+                    f"{at}: {known.name} there is {found:#x}, but that of {self._name} is {known.value:#x}.",
                     "another chip with the same core is there: name its board with --target, or add it: "
                     "docs/add-board.md",
                 )
@@ -185,8 +242,10 @@ class _Case:
         records: BinaryIO,
         console: BinaryIO,
         progress: Callable[[int], None],
+        line: SerialLine | None,
     ) -> None:
         self._server = server
+        self._line = line
         self._firmware = firmware
         self._words = words.encode("ascii") + b"\0"
         self._records = records
@@ -201,7 +260,7 @@ class _Case:
         server.break_at(firmware.ends_at)
         server.send("c")
         while True:
-            said = server.wait(min(silence, max(deadline - time.monotonic(), 0)))
+            said = self._wait(deadline, silence)
             if said is None:
                 self._halt(silence, deadline)
             elif said.startswith("F"):
@@ -214,10 +273,34 @@ class _Case:
                 status = self._halted(said)
                 if status is not None:
                     server.break_no_more(firmware.ends_at)
+                    if self._line:
+                        self._keep(self._line.rest(server.read_word(firmware.sent_at)))
                     return status
                 server.send("c")
             else:
                 server.refused("run the program", said)
+
+    def _wait(self, deadline: float, silence: float) -> str | None:
+        """What the server says next; None if neither it says anything nor a record comes for too long."""
+        if self._line is None:
+            return self._server.wait(min(silence, max(deadline - time.monotonic(), 0)))
+        self._line.heard = time.monotonic()
+        while time.monotonic() < min(deadline, self._line.heard + silence):
+            said = self._server.wait(_LOOK)
+            self._keep(self._line.take())
+            if said is not None:
+                return said
+        return None
+
+    def _keep(self, records: Iterable[bytes]) -> None:
+        """Keep records that came over the serial line."""
+        for record in records:
+            self._written += len(record) + 1
+            if self._written > EMULATOR.disk:
+                raise WorldwiseError("the serial line: more records came than any program sends")
+            self._records.write(record + b"\n")
+        self._records.flush()
+        self._progress(self._records.tell())
 
     def _answer(self, result: str) -> None:
         """Answer a call that the server passed on; the program then runs on."""

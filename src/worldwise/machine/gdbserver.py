@@ -35,12 +35,20 @@ _HINT = "look at the messages of the GDB server, start it again, then: worldwise
 
 @dataclass(frozen=True)
 class Address:
-    """Where a GDB server listens."""
+    """Where a GDB server listens.
+
+    Attributes:
+        host, port: there.
+        name: what messages and `--via` call it, if not by these.
+    """
 
     host: str
     port: int
+    name: str = ""
 
     def __str__(self) -> str:
+        if self.name:
+            return self.name
         host = f"[{self.host}]" if ":" in self.host else self.host
         return f"gdb://{host}:{self.port}"
 
@@ -64,12 +72,16 @@ class GdbServer:
     """A connection to a GDB server with a halted core.
 
     Its methods raise HostError if the server is not there, goes away, or is none.
+
+    Args:
+        address: where it listens.
+        connection: to it, if there is one already.
     """
 
-    def __init__(self, address: Address) -> None:
+    def __init__(self, address: Address, connection: socket.socket | None = None) -> None:
         self.address = address
         try:
-            connection = socket.create_connection((address.host, address.port), _REPLY)
+            connection = connection or socket.create_connection((address.host, address.port), _REPLY)
         except OSError as error:
             raise HostError(
                 f"{address}: no GDB server can be reached there: {error.strerror or error}.",
@@ -166,6 +178,12 @@ class GdbServer:
     def read_word(self, address: int) -> int:
         """A word of memory."""
         return int.from_bytes(self.read(address, 4), "little")
+
+    def write_word(self, address: int, value: int) -> None:
+        """Write a word of memory: a register of the chip."""
+        reply = self.write(address, value.to_bytes(4, "little"))
+        if reply != "OK":
+            self.refused(f"write {address:#010x}", reply)
 
     def write(self, address: int, content: bytes) -> str:
         """Write memory that is no flash; returns what the server says, `OK` if it did."""

@@ -1,10 +1,12 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """What measures a case: an emulator, or a board. A run has one for each of its targets."""
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal, Protocol
+
+from pydantic import JsonValue
 
 from worldwise.base.counted import Unit
 from worldwise.machine.machine import Machine
@@ -29,10 +31,12 @@ class Description:
     Attributes:
         unit: what its counters count.
         words: one line for people.
+        facts: of a host what a run keeps about it; neither its name nor its user's.
     """
 
     unit: Unit
     words: str
+    facts: Mapping[str, JsonValue] = field(default_factory=dict)
 
 
 class Measurer(Protocol):

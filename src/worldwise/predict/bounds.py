@@ -90,11 +90,12 @@ def estimates(case: PredictedCase, core: str, errors: ErrorLines) -> list[Estima
         phases: tuple[tuple[State, list[PredictedSample]], ...] = (("first", first), ("warm", warm))
         for state, some in phases:
             if some:
-                found.append(estimate(_middle(some), core, state, errors, len(some), board_kind(case.case)))
+                found.append(estimate(middle(some), core, state, errors, len(some), board_kind(case.case)))
     return found
 
 
-def _middle(samples: Sequence[PredictedSample]) -> PredictedSample:
+def middle(samples: Sequence[PredictedSample]) -> PredictedSample:
+    """The sample with the median of the cycles."""
     wanted = median_low(one.cycles for one in samples)
     return next(one for one in samples if one.cycles == wanted)
 

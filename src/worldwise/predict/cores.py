@@ -55,16 +55,26 @@ def cores_of(case: Case, cores: Mapping[str, str]) -> Mapping[str, str]:
     """Those of the cores that a case among others is predicted on: a board's on its own, others on all that run it."""
     if not can_predict(case):
         return {}
-    own = boards()[case.target].core if is_board(case.target) else ""
-    return with_memory(case, {name: table for name, table in cores.items() if _runs(case, name) and own in ("", name)})
+    own = is_board(case.target)
+    return with_memory(
+        case,
+        {name: table for name, table in cores.items() if _runs(case, name) and (not own or _is_of(case.target, name))},
+    )
 
 
 def with_memory(case: Case, cores: Mapping[str, str]) -> Mapping[str, str]:
     """The tables with the flash of the case's board, where it is on one and the core is the board's."""
     if not is_board(case.target):
         return cores
-    own = boards()[case.target].core
-    return {name: table_of(name, case.target) if name == own else table for name, table in cores.items()}
+    return {name: table_of(name, case.target) if _is_of(case.target, name) else table for name, table in cores.items()}
+
+
+def _is_of(board: str, name: str) -> bool:
+    """Whether a core is a board's: that of its file, or one that was fitted on it."""
+    if name == boards()[board].core:
+        return True
+    calibration = load_core(name).calibration
+    return calibration is not None and calibration.board == board
 
 
 def _runs(case: Case, name: str) -> bool:

@@ -4,9 +4,11 @@
 from collections.abc import Iterable
 from statistics import mean, median, stdev
 
+from worldwise.base.counted import NANOSECONDS
 from worldwise.libraries.cores import PLAIN_TARGETS
 from worldwise.plan.budget import Budget
 from worldwise.read.factors import factors, with_ratios
+from worldwise.read.hosts import host_cases
 from worldwise.read.models import (
     CLOCK_ASSUMPTION,
     CLOCKS,
@@ -14,6 +16,7 @@ from worldwise.read.models import (
     Attempt,
     BudgetResult,
     FailedCase,
+    HostCase,
     NotAvailable,
     PublishedFigure,
     Reading,
@@ -44,8 +47,11 @@ def read_run(run: Run, budget: Budget | None = None) -> Reading:
     done = [manifest for manifest in manifests.values() if manifest and manifest.state == "complete"]
     if budget is None and run.manifest.budget is not None:
         budget = run.manifest.budget.budget()
+    # It is in instructions, or in cycles at its clock.
+    budget = None if run.manifest.unit == NANOSECONDS else budget
     published = Published(run.manifest.published)
-    rows = [row for manifest in done for row in _case_rows(run, manifest, published, budget)]
+    hosted: list[HostCase] = []
+    rows = [row for manifest in done for row in _case_rows(run, manifest, published, budget, hosted)]
     rows = with_ratios(rows)
     for readings in declared_readings().values():
         rows = readings.compared(rows)
@@ -63,6 +69,7 @@ def read_run(run: Run, budget: Budget | None = None) -> Reading:
             git=run.manifest.git,
             lab=run.manifest.lab,
             packages=run.manifest.packages,
+            chip_clock=run.manifest.chip_clock.words if run.manifest.chip_clock else "",
         ),
         rows=tuple(rows),
         # Plain Linux has its own tables of what options and levels give.
@@ -73,22 +80,33 @@ def read_run(run: Run, budget: Budget | None = None) -> Reading:
         if published.table or any(row.published or row.published_gap for row in rows)
         else "",
         published_table=published.table,
-        budget=_budget_result(rows, budget, whole=not failed and not missing) if budget else None,
+        budget=_budget_result(rows, budget, whole=not failed and not missing)
+        # A shard may have none of the cases that the whole run's budget judges.
+        if budget and (not run.manifest.shard or any(row.verdict for row in rows))
+        else None,
         failed=tuple(FailedCase(case=manifest.id, error=manifest.error) for manifest in failed),
         missing=missing,
         unavailable=tuple(NotAvailable(**entry.model_dump()) for entry in run.manifest.unavailable),
         parts=_parts(Seen(run, done, rows, published)),
         predictions=load(run),
+        hosted=tuple(hosted),
+        measured_on=run.manifest.measured_on,
     )
 
 
-def _case_rows(run: Run, manifest: CaseManifest, published: Published, budget: Budget | None) -> Iterable[Row]:
+def _case_rows(
+    run: Run, manifest: CaseManifest, published: Published, budget: Budget | None, hosted: list[HostCase]
+) -> Iterable[Row]:
+    """The rows of a case; what a Linux host adds to them goes into `hosted`."""
     case = manifest.case()
     path = run.records_path(case.id)
     checked = check_records(parse_records(run.case_file(case.id), str(path)), case, str(path), unit=run.manifest.unit)
+    hosted += host_cases(run, case.id, checked)
     families = declared_readings().values()
-    clocks = next((found for each in families if (found := each.clocks(case))), _CLOCKS)
-    own = [part for each in families if (part := each.row(case, manifest))]
+    clocks = next((found for each in families if (found := each.clocks(case, run.manifest))), _CLOCKS)
+    # What is time already is not divided by a clock.
+    clocks = {} if run.manifest.unit == NANOSECONDS else clocks
+    own = [part for each in families if (part := each.row(case, manifest, run.manifest))]
     sums = [series for each in families for series in each.sums(case, checked.samples)]
     for (measure, place), series in (*checked.samples.items(), *sums):
         counts = [sample.count for sample in series if sample.phase == "sample"]
@@ -129,6 +147,7 @@ def _case_rows(run: Run, manifest: CaseManifest, published: Published, budget: B
             published_gap=published.gap(what),
             samples=tuple(counts) if published.has_runs(what) else (),
             verdict=_verdict(budget, measure, place, worst),
+            core=str(run.manifest.measured_on.get("core", "")),
             parts=_given((_footprint(manifest, checked.memory.get(measure), place), *own)),
         )
 

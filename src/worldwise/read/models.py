@@ -3,7 +3,7 @@
 
 from typing import ClassVar, Literal
 
-from pydantic import Field
+from pydantic import Field, JsonValue
 
 from worldwise.base.counted import INSTRUCTIONS, Unit
 from worldwise.read.parts import Footprint, Result, WithParts
@@ -51,7 +51,8 @@ class Row(WithParts):
     `published_gap` is the text that a published table has in place of a figure.
 
     `microseconds` are by clock: the clocks of CLOCKS, or the board's own. `samples` are the counts of all n, in order;
-    it is set only where a published table has single runs of the same. `parts` are the fields that single families add.
+    it is set only where a published table has single runs of the same. `core` is that of a Linux host which was
+    measured, in words. `parts` are the fields that single families add.
     """
 
     OF: ClassVar = "of_row"
@@ -93,6 +94,7 @@ class Row(WithParts):
     published_gap: str
     verdict: Verdict | None
     samples: tuple[int, ...] = ()
+    core: str = Field(default="", exclude=True)
 
     @property
     def footprint(self) -> Footprint:
@@ -161,8 +163,28 @@ class NotAvailable(Result):
     reason: str
 
 
+class HostCase(Result):
+    """A measure of a case on a Linux host, besides its counts.
+
+    Of its `calls`, the first and the warm-up included, in `switched` another task had the processor, `migrated` ended
+    on another processor, and in `clocked` the processor's clock changed. `instructions` is the median of the samples by
+    the processor's own counter, `emulated` that of the same program on QEMU, and `differing` says in how many of the
+    samples the two are not equal; they are None where nothing counts them.
+    """
+
+    case: str
+    measure: str
+    calls: int
+    switched: int
+    migrated: int
+    clocked: int
+    instructions: float | None
+    emulated: float | None
+    differing: int | None
+
+
 class RunSummary(Result):
-    """The run that was read, and the versions that made it."""
+    """The run that was read, and the versions that made it; `chip_clock` is how its board's clock was set, in words."""
 
     id: str
     suite: str
@@ -173,6 +195,7 @@ class RunSummary(Result):
     git: str
     lab: str
     packages: dict[str, str]
+    chip_clock: str = Field(default="", exclude=True)
 
 
 class Reading(WithParts):
@@ -180,7 +203,7 @@ class Reading(WithParts):
 
     `published_table` are all figures of the suite's source, if they stand in tables of their own shape. `parts` are the
     readings of single families. `predictions` are the run's, one of each core, as it keeps them; reports say what they
-    are worth.
+    are worth. `hosted` and `measured_on` are of a run that measured a Linux host: its cases, and what it is.
     """
 
     OF: ClassVar = "of_reading"
@@ -203,6 +226,8 @@ class Reading(WithParts):
     missing: tuple[str, ...]
     unavailable: tuple[NotAvailable, ...]
     predictions: tuple[Predicted, ...] = Field(default=(), exclude=True)
+    hosted: tuple[HostCase, ...] = Field(default=(), exclude=True)
+    measured_on: dict[str, JsonValue] = Field(default={}, exclude=True)
 
     @property
     def unit(self) -> Unit:

@@ -14,7 +14,7 @@ from worldwise.read.models import Row
 from worldwise.read.parts import Part, Parts
 from worldwise.read.published import Published
 from worldwise.records.models import Sample
-from worldwise.run.rundir import CaseManifest, Run
+from worldwise.run.rundir import CaseManifest, Run, RunManifest
 
 # What a count includes: (measure, place) -> text. Interrupts in a region count; they are part of the call.
 Includes = Mapping[tuple[str, str], str]
@@ -36,11 +36,11 @@ def _no_sums(_case: Case, _samples: Mapping[tuple[str, str], tuple[Sample, ...]]
     return ()
 
 
-def _no_row_part(_case: Case, _manifest: CaseManifest) -> Part | None:
+def _no_row_part(_case: Case, _manifest: CaseManifest, _run: RunManifest) -> Part | None:
     return None
 
 
-def _no_clocks(_case: Case) -> Mapping[str, float]:
+def _no_clocks(_case: Case, _run: RunManifest) -> Mapping[str, float]:
     return {}
 
 
@@ -59,16 +59,16 @@ class Readings(Parts):
     Attributes:
     includes: what the counts of its measures include. Families that share a measure give the same text.
     sums: (case, its samples) -> further series, computed from the samples.
-    row: (case, its manifest) -> the part that the family adds to each row of the case.
-    clocks: case -> clocks at which its counts are shown as time, instead of the usual ones: name -> MHz.
+    row: (case, its manifest, its run's) -> the part that the family adds to each row of the case.
+    clocks: (case, its run's manifest) -> clocks at which counts are shown as time instead of the usual: name -> MHz.
     compared: all rows -> the same rows with the results of comparing them.
     whole: the part that the family adds to the whole reading.
     """
 
     includes: Includes = field(default_factory=dict)
     sums: Callable[[Case, Mapping[tuple[str, str], tuple[Sample, ...]]], Iterable[Series]] = _no_sums
-    row: Callable[[Case, CaseManifest], Part | None] = _no_row_part
-    clocks: Callable[[Case], Mapping[str, float]] = _no_clocks
+    row: Callable[[Case, CaseManifest, RunManifest], Part | None] = _no_row_part
+    clocks: Callable[[Case, RunManifest], Mapping[str, float]] = _no_clocks
     compared: Callable[[list[Row]], list[Row]] = _the_same
     whole: Callable[[Seen], Part | None] = _no_part
 

@@ -10,7 +10,19 @@ from worldwise.plan.case import Case
 from worldwise.plan.catalogue import kind_of, takes_portables
 from worldwise.plan.spec import OPTEE
 from worldwise.records.evidence import CallRecord, EvidenceRecord, required_checks, verify_evidence
-from worldwise.records.models import Check, End, Failure, Fault, Memory, Outcome, Overhead, Sample, Start
+from worldwise.records.models import (
+    HOST_CLOCKS,
+    Check,
+    Conditions,
+    End,
+    Failure,
+    Fault,
+    Memory,
+    Outcome,
+    Overhead,
+    Sample,
+    Start,
+)
 from worldwise.records.parse import Record
 from worldwise.records.samples import check_overheads, check_samples
 from worldwise.records.subject import Subject
@@ -20,13 +32,15 @@ from worldwise.records.subject import Subject
 class CheckedRecords:
     """The records of a case that passed every check: `samples` by (measure, place), each in index order.
 
-    `memory` is by measure; it is empty except on boards and for cases that measure a TA's memory.
+    `memory` is by measure; it is empty except on boards and for cases that measure a TA's memory. `conditions` are by
+    (measure, call); they are empty except on Linux hosts.
     """
 
     start: Start
     overheads: Mapping[str, Overhead]
     samples: Mapping[tuple[str, str], tuple[Sample, ...]]
     memory: Mapping[str, Memory] = field(default_factory=dict)
+    conditions: Mapping[tuple[str, int], Conditions] = field(default_factory=dict)
 
 
 def check_records(
@@ -49,11 +63,12 @@ def check_records(
     overheads = check_overheads(subject, start.clock)
     samples = check_samples(subject, overheads)
     memory = _check_memory(subject)
+    conditions = _check_conditions(subject, start)
     _check_beside(subject, samples)
     _check_evidence(subject)
     _check_outcomes(subject)
     _check_checks(subject)
-    return CheckedRecords(start, overheads, samples, memory)
+    return CheckedRecords(start, overheads, samples, memory, conditions)
 
 
 def _check_no_errors(subject: Subject) -> None:
@@ -143,6 +158,45 @@ def _check_memory(subject: Subject) -> dict[str, Memory]:
         if place and measure not in found:
             subject.fail(None, f"the record of the memory of {measure} is missing.")
     return found
+
+
+def _check_conditions(subject: Subject, start: Start) -> dict[tuple[str, int], Conditions]:
+    """The conditions of every call on a host, each once, and none elsewhere.
+
+    Refuses counters that did not count all the time: what they missed is not known.
+    """
+    on_host = start.clock in (clock for clocks in HOST_CLOCKS.values() for clock in clocks)
+    due = {
+        (measure, index) for measure in subject.case.measures for index in range(subject.case.calls if on_host else 0)
+    }
+    found: dict[tuple[str, int], Conditions] = {}
+    for number, record in subject.numbered():
+        if isinstance(record, Conditions):
+            key = (record.measure, record.index)
+            if key not in due:
+                subject.fail(
+                    number, f"conditions of {record.measure} {record.index}, which has none or has them already."
+                )
+            due.remove(key)
+            _check_counted(subject, number, record)
+            found[key] = record
+    if due:
+        measure, index = min(due)
+        subject.fail(None, f"the conditions of {measure} {index} are missing.")
+    return found
+
+
+def _check_counted(subject: Subject, number: int, record: Conditions) -> None:
+    what = f"{record.measure} {record.index}"
+    if record.running != record.enabled:
+        subject.fail(
+            number,
+            f"{what}: the processor's counters counted for {record.running:,} of {record.enabled:,} ns: somebody else "
+            "has them the rest of the time, or the processor has other counters than perf opened.",
+            "end what uses them on the host (perf, a profiler, a watchdog), then: worldwise run --resume --via ...",
+        )
+    if (record.instructions is None) != (record.overhead is None) or (record.counted or 0) < 0:
+        subject.fail(number, f"{what}: {record.instructions} instructions with an overhead of {record.overhead}.")
 
 
 def _check_beside(subject: Subject, samples: Mapping[tuple[str, str], tuple[Sample, ...]]) -> None:

@@ -14,7 +14,7 @@ from worldwise.base.errors import WorldwiseError
 from worldwise.base.toml_model import first_problem
 from worldwise.records.models import Count, RecordModel
 from worldwise.records.predicted import CAUSES
-from worldwise.records.trace import MOST_LINE, MOST_PACKED
+from worldwise.records.trace import MOST_LINE, MOST_PACKED, unreadable
 
 _REGION = b'{"type":"region"'
 
@@ -63,5 +63,5 @@ def read_regions(path: Path) -> Sequence[FlatRegion]:
         where, problem = first_problem(error)
         raise WorldwiseError(f"{path}:{number}: {where + ': ' if where else ''}{problem}.") from None
     except (OSError, EOFError, zlib.error) as error:
-        raise WorldwiseError(f"{path}:{number}: cannot be read: {files.quoted(str(error))}") from None
+        raise unreadable(f"{path}:{number}", error) from None
     return found

@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import BaseModel, ConfigDict, Field, GetCoreSchemaHandler, model_validator
 from pydantic_core import CoreSchema, core_schema
 
-from worldwise.base.counted import CYCLES, INSTRUCTIONS, Unit
+from worldwise.base.counted import CYCLES, INSTRUCTIONS, NANOSECONDS, Unit
 from worldwise.plan.spec import PLACES
 
 
@@ -28,10 +28,23 @@ Bytes = Annotated[str, Field(pattern="^([0-9a-f]{2})*$")]
 Place = Annotated[str, OneOf(PLACES)]
 
 # Every counter that a place can be measured with.
-Clock = Literal["cntvct_el0", "pmccntr_el0", "systick", "dwt_cyccnt", "perf_cpu_cycles"]
+Clock = Literal[
+    "cntvct_el0",
+    "pmccntr_el0",
+    "systick",
+    "dwt_cyccnt",
+    "perf_cpu_cycles",
+    "perf_user_cycles",
+    "clock_monotonic_raw",
+]
 CLOCK: Clock = "cntvct_el0"
 # Unit -> the counters of a board that count it. A real one counts cycles.
 BOARD_CLOCKS: Mapping[Unit, tuple[Clock, ...]] = {INSTRUCTIONS: ("systick",), CYCLES: ("dwt_cyccnt", "systick")}
+# Unit -> the counters of a Linux host that count it.
+HOST_CLOCKS: Mapping[Unit, tuple[Clock, ...]] = {
+    CYCLES: ("perf_user_cycles",),
+    NANOSECONDS: ("clock_monotonic_raw",),
+}
 # Target -> its counter, where the core has no counter that user programs can read.
 TARGET_CLOCKS: Mapping[str, Clock] = {"linux-armv7": "perf_cpu_cycles"}
 
@@ -106,6 +119,38 @@ class Sample(RecordModel):
         return self.end - self.begin if self.busy is None else self.busy
 
 
+class Conditions(RecordModel):
+    """What happened on a Linux host during a call, besides what its counter counted.
+
+    `instructions` are those of user space, `overhead` how many of them measuring took; both are absent if the processor
+    does not count them. `enabled` and `running` are the nanoseconds for which perf's counters were to count, and did;
+    0 by the clock. `switches` is how often another task had the processor or this one waited, `migrations` whether it
+    ended on another processor, `khz_begin` and `khz_end` the processor's clock, 0 if the kernel does not say.
+    """
+
+    type: Literal["conditions"]
+    measure: Text
+    index: Count
+    instructions: Count | None = None
+    overhead: Count | None = None
+    enabled: Count
+    running: Count
+    switches: Count
+    migrations: Count
+    khz_begin: Count
+    khz_end: Count
+
+    @property
+    def counted(self) -> int | None:
+        """The instructions of the call alone."""
+        return None if self.instructions is None else self.instructions - (self.overhead or 0)
+
+    @property
+    def disturbed(self) -> bool:
+        """Whether something happened that can make a sample longer."""
+        return bool(self.switches or self.migrations or self.khz_begin != self.khz_end)
+
+
 class Memory(RecordModel):
     """The memory that one call takes at its peak, in bytes: measured in a separate call, outside the samples.
 
@@ -136,7 +181,15 @@ class Fault(RecordModel):
     """
 
     type: Literal["fault"]
-    kind: Literal["hard fault", "bus fault", "usage fault", "memory fault", "unexpected exception", "stack overflow"]
+    kind: Literal[
+        "hard fault",
+        "bus fault",
+        "usage fault",
+        "memory fault",
+        "secure fault",
+        "unexpected exception",
+        "stack overflow",
+    ]
     pc: Count | None = None
     lr: Count | None = None
     address: Count | None = None

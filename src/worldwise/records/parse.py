@@ -13,7 +13,7 @@ from pydantic import Discriminator, Field, Tag, TypeAdapter, ValidationError
 from worldwise.base import files
 from worldwise.base.errors import WorldwiseError
 from worldwise.records.evidence import CallRecord, EvidenceRecord, call_models, evidence_models
-from worldwise.records.models import Check, End, Failure, Fault, Memory, Outcome, Overhead, Sample, Start
+from worldwise.records.models import Check, Conditions, End, Failure, Fault, Memory, Outcome, Overhead, Sample, Start
 
 # No case has more: one of MAX_SAMPLES samples has some 200 MB in 1,500,000 records.
 MOST_BYTES = 256 * 2**20
@@ -21,7 +21,20 @@ MOST_RECORDS = 2_000_000
 # A guest's line has some hundred bytes.
 MOST_LINE = 2**16
 
-Record = Start | Overhead | Sample | EvidenceRecord | Memory | CallRecord | Fault | Check | Outcome | Failure | End
+Record = (
+    Start
+    | Overhead
+    | Sample
+    | EvidenceRecord
+    | Memory
+    | Conditions
+    | CallRecord
+    | Fault
+    | Check
+    | Outcome
+    | Failure
+    | End
+)
 
 
 def json_schema() -> dict[str, Any]:
@@ -91,7 +104,20 @@ def _adapter() -> TypeAdapter[Record]:
     kinds = (Annotated[model, Tag(model.tag)] for model in evidence_models())
     evidence: Any = Annotated[_any_of(kinds), Discriminator(_evidence_kind)]
     # In the order in which messages and the JSON schema list them.
-    models = (Start, Overhead, Sample, evidence, Memory, *call_models(), Fault, Check, Outcome, Failure, End)
+    models = (
+        Start,
+        Overhead,
+        Sample,
+        evidence,
+        Memory,
+        Conditions,
+        *call_models(),
+        Fault,
+        Check,
+        Outcome,
+        Failure,
+        End,
+    )
     record: Any = Annotated[_any_of(models), Field(discriminator="type")]
     return TypeAdapter(record)
 

@@ -10,8 +10,9 @@ from worldwise.base import files
 from worldwise.base.counted import INSTRUCTIONS, Unit
 from worldwise.base.errors import WorldwiseError
 from worldwise.plan.case import Case
+from worldwise.plan.catalogue import takes_portables
 from worldwise.records.evidence import Owed, owed_by
-from worldwise.records.models import BOARD_CLOCKS, CLOCK, TARGET_CLOCKS, Clock
+from worldwise.records.models import BOARD_CLOCKS, CLOCK, HOST_CLOCKS, TARGET_CLOCKS, Clock
 from worldwise.records.parse import Record
 
 
@@ -35,7 +36,9 @@ class Subject:
         """The counters of the case's target that count the unit; all regions of a case have the same."""
         if self.case.board:
             return BOARD_CLOCKS.get(self.unit, ())
-        return (TARGET_CLOCKS.get(self.case.target, CLOCK),) if self.unit == INSTRUCTIONS else ()
+        if self.unit == INSTRUCTIONS:
+            return (TARGET_CLOCKS.get(self.case.target, CLOCK),)
+        return HOST_CLOCKS[self.unit] if takes_portables(self.case.target) else ()
 
     def fail(self, number: int | None, problem: str, hint: str = "") -> NoReturn:
         """Raises WorldwiseError naming the file, and the line `number` if one line is to blame."""

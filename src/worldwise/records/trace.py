@@ -2,6 +2,7 @@
 """Traces: the records of the measured regions by the emulator's plugin, one JSON line each, and their checks."""
 
 import contextlib
+import errno
 import functools
 import gzip
 import io
@@ -166,7 +167,11 @@ class Event(RecordModel):
 
 
 class Witness(RecordModel):
-    """The callers at one moment, innermost first: by the plugin, and by the frame records in memory."""
+    """The callers at one moment, innermost first: by the plugin, and by the frame records in memory.
+
+    Of 32-bit code, which has no frame records, there are instead the registers r0 to r12, sp and lr, and the stack from
+    sp up, in hexadecimal.
+    """
 
     type: Literal["witness"]
     pass_: Annotated[int, Field(alias="pass", ge=0)]
@@ -175,6 +180,8 @@ class Witness(RecordModel):
     context: Count
     shadow: list[int]
     memory: list[int]
+    registers: Annotated[list[Annotated[int, Field(ge=0, lt=2**32)]], Field(default_factory=list)]
+    stack: Annotated[str, Field(pattern="^([0-9a-f]{2})*$")] = ""
 
 
 class Pass(RecordModel):
@@ -226,6 +233,10 @@ class TraceEnd(RecordModel):
     blocks: Count
     problem: str = ""
     problem_at: Address = 0
+
+
+class TraceTooLargeError(WorldwiseError):
+    """More than a trace can have: bytes, lines or rows."""
 
 
 Record = (
@@ -352,7 +363,14 @@ def read_trace(path: Path) -> Trace:
                 return parse_trace(stack.enter_context(gzip.GzipFile(fileobj=file)), path)
             return parse_trace(file, path)
     except OSError as error:
-        raise WorldwiseError(f"{path}: cannot be read: {files.quoted(error.strerror or str(error))}") from None
+        raise unreadable(path, error) from None
+
+
+def unreadable(where: Path | str, error: Exception) -> WorldwiseError:
+    """What is said of a file that the system or gzip does not let be read."""
+    reason = error.strerror if isinstance(error, OSError) else None
+    kind = TraceTooLargeError if isinstance(error, OSError) and error.errno == errno.EFBIG else WorldwiseError
+    return kind(f"{where}: cannot be read: {files.quoted(reason or str(error))}")
 
 
 def parse_trace(file: io.BufferedIOBase, path: Path) -> Trace:
@@ -436,7 +454,7 @@ def _records(file: io.BufferedIOBase, path: Path) -> Iterator[Record]:
             number += 1
             size += len(line)
             if len(line) == MOST_LINE or size > MOST_BYTES or number > MOST_RECORDS or rows > MOST_ROWS:
-                raise WorldwiseError(f"{path}:{number}: more than a trace can have, and than fits into memory")
+                raise TraceTooLargeError(f"{path}:{number}: more than a trace can have, and than fits into memory")
             if line.startswith(_COUNTS):
                 # By far the longest lines; their sums are checked against the passes.
                 content = _CountsLine.model_validate_json(line)

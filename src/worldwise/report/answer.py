@@ -11,6 +11,7 @@ from worldwise.base import outgoing
 from worldwise.base.counted import INSTRUCTIONS
 from worldwise.base.tables import Section, Table
 from worldwise.read.models import Reading
+from worldwise.report import hosted
 from worldwise.report.predicted import verdict_line
 from worldwise.report.report import answers, budget_verdict, heading, sections
 from worldwise.report.tables import Answer
@@ -118,6 +119,7 @@ def measured_lines(reading: Reading) -> list[str]:
         parts.append(f"{len(reading.unavailable)} unavailable on their target")
     lab = f"lab {reading.run.lab[:12]}" if reading.run.lab else "no lab"
     lines = [f"{', '.join(parts)}; {_counted(reading)}; {lab}."]
+    lines += hosted.summary(reading)
     if reading.budget:
         lines.append(f"Budget {reading.budget.limit} at {reading.budget.clock}: {budget_verdict(reading.budget)}")
     if predicted := verdict_line(reading):
@@ -127,8 +129,11 @@ def measured_lines(reading: Reading) -> list[str]:
 
 
 def _counted(reading: Reading) -> str:
-    exactly = ", counted exactly" if reading.unit == INSTRUCTIONS else " of the chip, at the clock after its reset"
-    return f"{reading.unit}{exactly}"
+    if reading.unit == INSTRUCTIONS:
+        return f"{reading.unit}, counted exactly"
+    if reading.hosted:
+        return f"{reading.unit} of a Linux host: {reading.measured_on.get('core', 'an unknown core')}"
+    return f"{reading.unit} of the chip, at {reading.run.chip_clock or 'the clock after its reset'}"
 
 
 def _rest(found: Sequence[Answer], command: str) -> list[str]:

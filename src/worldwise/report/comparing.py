@@ -12,7 +12,7 @@ from worldwise.read.models import Row
 
 def core_of(row: Row) -> str:
     """The core that a row was measured on; empty if its target has no choice of cores."""
-    return parameters_of(row.parameters).get("core", PLAIN_TARGETS.get(row.target, ""))
+    return row.core or parameters_of(row.parameters).get("core", PLAIN_TARGETS.get(row.target, ""))
 
 
 def options_text(row: Row) -> str:
@@ -29,7 +29,8 @@ def machine_text(machine: tuple[str, str]) -> str:
     """A machine's name in titles: `Linux on Armv7-A (Cortex-A9)`."""
     target, core = machine
     title = PLAIN_MACHINES[target].title if target in PLAIN_MACHINES else target
-    return f"{title} ({core.title()})"
+    # A host says its core in words.
+    return f"{title} ({core if ' ' in core else core.title()})"
 
 
 def machines(rows: Iterable[Row]) -> list[tuple[str, str]]:

@@ -7,7 +7,7 @@ from typing import Any
 
 from worldwise.base.outgoing import Prose
 from worldwise.base.tables import Section, Table
-from worldwise.explain.differences import Change, function_changes, layer_changes
+from worldwise.explain.differences import Change, fact_changes, function_changes, layer_changes
 from worldwise.explain.explanation import Explanation, Share, Step
 from worldwise.explain.facts import Facts, PeakStack
 from worldwise.explain.layers import Rules
@@ -112,18 +112,7 @@ def _fact_cells(explanation: Explanation, function: str, image: str) -> list[str
     """Of a function, a cell for each of _FACT_COLUMNS; no cells where nobody has looked."""
     if not explanation.facts:
         return []
-    return [f"{value:,}" for value in _fact_values(explanation.facts.get((function, image), Facts())).values()]
-
-
-def _fact_values(facts: Facts) -> dict[str, int]:
-    return {
-        "loads": facts.loads,
-        "stores": facts.stores,
-        "multiplications": facts.multiplications,
-        "divisions": facts.divisions,
-        "taken_branches": facts.taken,
-        "code_bytes": facts.code_bytes,
-    }
+    return [f"{value:,}" for value in explanation.facts.get((function, image), Facts()).values.values()]
 
 
 def _peak_section(peak: PeakStack) -> Section:
@@ -183,6 +172,8 @@ def _path_section(explanation: Explanation) -> Section:
 def difference_sections(before: Explanation, after: Explanation, rules: Rules, top: int) -> list[Section]:
     """What changed from one explanation to another: by layer, then the `top` functions that changed most."""
     change = after.instructions - before.instructions
+    facts = fact_changes(before, after)
+    functions = function_changes(before, after)[:top]
     return [
         Section(
             "Difference",
@@ -194,8 +185,28 @@ def difference_sections(before: Explanation, after: Explanation, rules: Rules, t
             ],
         ),
         Section("Layers", _change_table("layer (self)", layer_changes(before, after, rules.order), change)),
-        Section("Functions", _change_table("function (image), self", function_changes(before, after)[:top], change)),
+        *([Section("Memory and code", _fact_change_table(facts), [_FACTS])] if facts else []),
+        Section(
+            "Functions",
+            _change_table("function (image), self", functions, change),
+            [f"{_FACT_COLUMNS[0]} to {_FACT_COLUMNS[-1]}: the change of each."] if facts else [],
+        ),
     ]
+
+
+def _fact_change_table(changes: Sequence[Change]) -> Table:
+    """Of all functions together; a row for each of _FACT_COLUMNS."""
+    rows = [
+        [
+            head,
+            f"{one.before:,}",
+            f"{one.after:,}",
+            f"{one.difference:+,}",
+            f"{one.after / one.before:.3f}" if one.before else "-",
+        ]
+        for head, one in zip(_FACT_COLUMNS, changes, strict=True)
+    ]
+    return Table(["all functions", "before", "after", "change", "after / before"], rows, 1)
 
 
 def _change_table(first: str, changes: Sequence[Change], whole: int) -> Table:
@@ -206,10 +217,12 @@ def _change_table(first: str, changes: Sequence[Change], whole: int) -> Table:
             f"{one.after:,}",
             f"{one.difference:+,}",
             f"{100 * one.difference / whole:.2f}" if whole else "-",
+            *(f"{value:+,}" for value in one.facts.values()),
         ]
         for one in changes
     ]
-    return Table([first, "before", "after", "change", "of all change %"], rows, 1)
+    facts = _FACT_COLUMNS if any(one.facts for one in changes) else ()
+    return Table([first, "before", "after", "change", "of all change %", *facts], rows, 1)
 
 
 def check_section(regions: int, agreement: Agreement | None = None) -> Section:
@@ -223,11 +236,18 @@ def check_section(regions: int, agreement: Agreement | None = None) -> Section:
 
 def _agreement_notes(agreement: Agreement) -> list[str]:
     if not agreement.samples:
-        return ["stacks against the frame records in memory: no moment was sampled"]
+        return ["stacks against those in memory: no moment was sampled"]
+    if agreement.unwound:
+        against = "those that the program's table .debug_frame finds in memory"
+        how = f"{agreement.same:,} in every caller, {agreement.frameless:,} as far as that table goes"
+    else:
+        against = "the frame records in memory"
+        how = (
+            f"{agreement.same:,} in every caller, {agreement.entering:,} in all but the innermost, of a function that "
+            f"has no record yet, {agreement.frameless:,} in all but the callers of assembly that makes none"
+        )
     return [
-        f"stacks against the frame records in memory, at {agreement.samples:,} moments: {agreement.agreeing:,} agree "
-        f"({agreement.same:,} in every caller, {agreement.entering:,} in all but the innermost, of a function that has "
-        f"no record yet, {agreement.frameless:,} in all but the callers of assembly that makes none), "
+        f"stacks against {against}, at {agreement.samples:,} moments: {agreement.agreeing:,} agree ({how}), "
         f"{len(agreement.differing):,} differ",
         *(f"differs in {where} at {witness.pc:#x}" for witness, where in agreement.differing[:_MOST_DIFFERING]),
     ]
@@ -281,7 +301,7 @@ def to_json(explanation: Explanation, rules: Rules) -> dict[str, Any]:
 
 def _facts_json(explanation: Explanation, function: str, image: str) -> dict[str, int]:
     facts = explanation.facts.get((function, image))
-    return _fact_values(facts) if facts else {}
+    return dict(facts.values) if facts else {}
 
 
 def _peak_json(peak: PeakStack) -> dict[str, Any]:
@@ -311,6 +331,7 @@ def difference_json(before: Explanation, after: Explanation, rules: Rules) -> di
         "after": to_json(after, rules),
         "layers": rows(layer_changes(before, after, rules.order)),
         "functions": rows(function_changes(before, after)),
+        **({"facts": rows(facts)} if (facts := fact_changes(before, after)) else {}),
     }
 
 

@@ -11,7 +11,7 @@ from worldwise.base.outgoing import csv_text, json_text
 from worldwise.base.tables import Section, Table, count
 from worldwise.read.models import CLOCKS, BudgetResult, Reading, Row
 from worldwise.read.order import in_reading_order
-from worldwise.report import counts, latex, predicted, tracking
+from worldwise.report import counts, hosted, latex, predicted, tracking
 from worldwise.report.counts import label, tee_rows
 from worldwise.report.document import first_lines, section_lines
 from worldwise.report.tables import Answer, Columns, Group, declared_tables, named_sections
@@ -31,7 +31,7 @@ def sections(reading: Reading, full: bool = False) -> list[Section]:
         *_LAST,
     ]
     ordered = sorted(groups, key=lambda group: group.rank)
-    return in_unit([part for group in ordered for part in group.sections(reading, full)], reading.unit)
+    return in_unit([part for group in ordered for part in group.sections(reading, full)], reading)
 
 
 def answers(reading: Reading) -> list[Answer]:
@@ -60,7 +60,7 @@ def _end(reading: Reading, _full: bool) -> list[Section]:
     return [part for part in parts if part]
 
 
-_LAST = (Group(1000, _end),)
+_LAST = (Group(900, hosted.sections), Group(1000, _end))
 # Before the times of one instruction per cycle.
 _PREDICTED = Group(299, predicted.sections)
 
@@ -79,9 +79,10 @@ def render(reading: Reading, console: Console, full: bool = False) -> None:
 
 def to_json(reading: Reading) -> str:
     """The whole reading as JSON, with a format number; counts in full precision."""
-    if not reading.predictions:
+    more = hosted.host_json(reading) | ({"predicted": predicted.reading_json(reading)} if reading.predictions else {})
+    if not more:
         return json_text(reading.model_dump_json(indent=2)) + "\n"
-    document = reading.model_dump(mode="json") | {"predicted": predicted.reading_json(reading)}
+    document = reading.model_dump(mode="json") | more
     return json_text(json.dumps(document, indent=2)) + "\n"
 
 
@@ -123,6 +124,7 @@ def to_csv(reading: Reading) -> str:
             for group in sorted(_columns(), key=lambda group: group.rank)
             for header, value in group.columns(reading).items()
         },
+        **hosted.columns(reading),
         **predicted.columns(reading),
         "includes": lambda row: row.includes,
     }

@@ -38,7 +38,7 @@ def spread_surprises(rows: Iterable[Row]) -> tuple[str, ...]:
     share = 100 * (row.max - row.min) / row.median
     return (
         f"Samples differ: {row.variant}, {label(row)} at {row.place} took {whole(row.min)} to {whole(row.max)} "
-        f"instructions, which is {share:,.0f} % of the median{others}.",
+        f"{row.unit}, which is {share:,.0f} % of the median{others}.",
     )
 
 

@@ -19,7 +19,7 @@ from typing import Protocol
 from pydantic import JsonValue
 
 from worldwise.base import paths
-from worldwise.base.counted import INSTRUCTIONS, Unit
+from worldwise.base.counted import CYCLES, INSTRUCTIONS, Unit
 from worldwise.base.disk import require_space
 from worldwise.base.errors import DoesNotFitError, HostError, WorldwiseError
 from worldwise.lab.image import ImageStore
@@ -29,6 +29,7 @@ from worldwise.machine.emulator import Emulator
 from worldwise.machine.gdbboard import GdbBoard
 from worldwise.machine.machine import RECORDS, Machine
 from worldwise.machine.measurer import Ended, Measurer, StartFrom
+from worldwise.machine.sshhost import SshHost
 from worldwise.plan.budget import Budget
 from worldwise.plan.case import Case, Unavailable
 from worldwise.plan.suite import Suite
@@ -37,13 +38,15 @@ from worldwise.records.globalplatform import name_results
 from worldwise.records.parse import read_records
 from worldwise.run import campaign
 from worldwise.run import reproduction as compare
+from worldwise.run.again import count_again
 from worldwise.run.measurers import Remote, board_of, require_same
 from worldwise.run.results import Result, ResultStore
-from worldwise.run.rundir import CaseManifest, OwnEntry, Run
+from worldwise.run.rundir import CaseManifest, OwnEntry, Run, ShardEntry
 from worldwise.run.work import Work
 from worldwise.run.writer import RunWriter
 from worldwise.targets.board import BoardTarget
 from worldwise.targets.known import EMULATED, Target
+from worldwise.targets.silicon import silicon
 
 # Bytes that must be free on the disk after a case; with less, its records may be cut off.
 _RECORD_SPACE = 65_536
@@ -88,7 +91,7 @@ class Options:
         start: where a case starts from.
         jobs: machines at a time; 0 for as many as there are processors.
         silence_limit: seconds without a record after which a machine counts as hanging.
-        remote: the board that is measured itself; None if every target is emulated.
+        remote: the board or host that is measured itself; None if every target is emulated.
     """
 
     reuse: bool = True
@@ -110,14 +113,16 @@ class Bench:
     options: Options
     images: ImageStore = field(init=False)
     emulator: Emulator = field(init=False)
-    board: GdbBoard | None = field(init=False)
+    board: GdbBoard | SshHost | None = field(init=False)
     results: ResultStore = field(init=False)
     jobs: int = field(init=False)
 
     def __post_init__(self) -> None:
         self.images = ImageStore(self.lab, self.progress.note)
         self.emulator = Emulator(self.lab, self.progress.note, silence_limit=self.options.silence_limit)
-        self.board = board_of(self.options.remote, self.lab, self.progress.note, self.options.silence_limit)
+        self.board = board_of(
+            self.options.remote, self.lab, self.images, self.progress.note, self.options.silence_limit
+        )
         self.results = ResultStore(self.lab.cache, self.progress.note)
         self.jobs = 1 if self.board else self.options.jobs or os.cpu_count() or 1
         # One thread more than machines: it builds the next images. See Work.
@@ -135,8 +140,10 @@ class Bench:
 
     def target(self, name: str) -> Target:
         """The target of a name, whose programs count the unit."""
-        if self.board and self.unit != INSTRUCTIONS:
-            return BoardTarget(name, self.board.board, self.unit)
+        if isinstance(self.board, SshHost):
+            return silicon(name)
+        if self.board and (self.unit != INSTRUCTIONS or self.board.serial):
+            return BoardTarget(name, self.board.board, self.unit, self.board.serial is not None)
         return EMULATED[name]
 
     def new_run(
@@ -148,6 +155,7 @@ class Bench:
         samples: int | None,
         unavailable: Sequence[Unavailable] | None = None,
         own: Sequence[OwnEntry] = (),
+        shard: ShardEntry | None = None,
     ) -> RunWriter:
         """A run's directory with its provenance, nothing measured yet: see RunWriter.create."""
         return RunWriter.create(
@@ -163,7 +171,10 @@ class Bench:
             unavailable=unavailable,
             own=own,
             unit=self.unit,
-            via="gdb" if self.board else "",
+            via=remote.via if (remote := self.options.remote) else "",
+            shard=shard,
+            chip_clock=remote.chip_clock if remote else None,
+            measured_on=self.measurer.describe().facts,
         )
 
     def build(self, cases: Sequence[Case]) -> None:
@@ -183,7 +194,7 @@ class Bench:
                 "their counts must not stand in one run",
                 "start a new run",
             )
-        require_same(run.id, run.manifest, self.options.remote, self.unit)
+        require_same(run.id, run.manifest, self.options.remote, self.measurer.describe())
         return RunWriter.resume(run)
 
     def measure(self, writer: RunWriter, cases: Sequence[Case]) -> Run:
@@ -213,8 +224,15 @@ class Bench:
     def stop(self) -> None:
         """End every machine and build, and drop the cases being measured."""
         self.lab.stop()
-        self.measurer.stop()
+        self.emulator.stop()
+        if self.board:
+            self.board.stop()
         self.pool.shutdown(wait=True, cancel_futures=True)
+
+    def close(self) -> None:
+        """End what was started for the runs and not for a case of them: a board's server, a host's connection."""
+        if self.board:
+            self.board.close()
 
     def measure_case(self, writer: RunWriter, case: Case, machine: Machine) -> Result | None:
         """Measure one case, or take it from the results. Returns the result if it was taken."""
@@ -264,6 +282,13 @@ class Bench:
         def progress(size: int) -> None:
             self.progress.case_progress(case, size)
 
+        if isinstance(self.board, SshHost):
+            target = silicon(case.target)
+            ended = self.board.run(machine, target.on_host(case), directory, start, progress)
+            if self.unit == CYCLES and target.counts_when_emulated:
+                digest = case_digest(self.lab, machine, case)
+                count_again(self.emulator, self.results, digest, machine, case, program, directory)
+            return ended
         if self.board:
             return self.board.run(machine, program, directory, start, progress)
         return campaign.run_case(self.emulator, self.images, machine, case, program, directory, start, progress)
@@ -271,7 +296,9 @@ class Bench:
     def _digest(self, machine: Machine, case: Case) -> str:
         """The address of a case's result; that of a board's own is no emulator's."""
         digest = case_digest(self.lab, machine, case)
-        return hashlib.sha256(f"{digest} by gdb".encode()).hexdigest() if self.board else digest
+        remote = self.options.remote
+        at = f" at {remote.clock}" if remote and remote.clock else ""
+        return hashlib.sha256(f"{digest} by {remote.via}{at}".encode()).hexdigest() if remote else digest
 
     def _keep(
         self, case: Case, digest: str, directory: Path, run: str, seconds: float, command: tuple[str, ...]

@@ -1,61 +1,168 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""What measures the cases of a run: QEMU, or the board that the user named with `--via`."""
+"""What measures the cases of a run: QEMU, or the board or host that the user named with `--via`."""
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Literal
 
+from worldwise.base import files
 from worldwise.base.errors import WorldwiseError
+from worldwise.lab.image import ImageStore
 from worldwise.lab.lab import Lab
 from worldwise.libraries.boards import boards
+from worldwise.libraries.cores import PLAIN_TARGETS
 from worldwise.machine.gdbboard import GdbBoard
 from worldwise.machine.gdbserver import Address, parse_address
+from worldwise.machine.gdbstarted import KINDS, Start, StartedServer, start_of
+from worldwise.machine.measurer import Description
+from worldwise.machine.serialline import SerialAddress, parse_serial
+from worldwise.machine.ssh import SshAddress, parse_ssh
+from worldwise.machine.sshhost import SshHost
 from worldwise.plan.case import Case
-from worldwise.run.rundir import RunManifest
+from worldwise.run.rundir import ChipClock, RunManifest
+from worldwise.targets.silicon import not_on_a_host, silicon
+
+_SSH = "ssh://"
+_WHAT = {"gdb": "a board by its GDB server", "gdb+serial": "a board by its GDB server", "ssh": "a Linux host"}
+# How a run's board or host was reached -> the form of its address.
+_BY_SERVER = "gdb://HOST:PORT, or openocd, or pyocd"
+_FORMS = {"gdb": _BY_SERVER, "gdb+serial": _BY_SERVER, "ssh": "ssh://USER@HOST"}
 
 
 @dataclass(frozen=True)
 class Remote:
-    """A board that is measured itself, by a GDB server that the user started.
+    """A board that is measured itself, by a GDB server; or a Linux host, by ssh.
 
     Attributes:
-        board: its name.
-        address: where the server listens.
+        board: the board's name; of a host the target whose programs run there.
+        server: where the server listens, or how it is started; or where the host is.
+        clock: the one of the board's clocks that is set; empty for what its reset leaves.
+        serial: where its serial line ends, if the records come over that.
+        left: of a host: why cases are left out -> how many are.
     """
 
     board: str
-    address: Address
+    server: Address | Start | SshAddress
+    clock: str = ""
+    serial: SerialAddress | None = None
+    left: Mapping[str, int] = field(default_factory=dict)
+
+    @property
+    def via(self) -> Literal["gdb", "gdb+serial", "ssh"]:
+        """How it is reached, for the run's manifest."""
+        if isinstance(self.server, SshAddress):
+            return "ssh"
+        return "gdb+serial" if self.serial else "gdb"
+
+    @property
+    def chip_clock(self) -> ChipClock | None:
+        """The clock, for the run's manifest."""
+        if not self.clock:
+            return None
+        found = boards()[self.board].clocks[self.clock]
+        return ChipClock(name=self.clock, hertz=found.clock, words=found.words)
+
+    def measured(self, cases: Sequence[Case]) -> list[Case]:
+        """The cases without those that are left out."""
+        return [case for case in cases if self.via != "ssh" or not not_on_a_host(case)]
 
 
-def remote_of(via: str, cases: Sequence[Case]) -> Remote:
-    """The board of `--via` that all cases are for. Raises WorldwiseError."""
-    address = parse_address(via)
+def remote_of(via: str, cases: Sequence[Case], clock: str = "", serial: str = "") -> Remote:
+    """The board or host of `--via` that all cases are for, at a clock of its file. Raises WorldwiseError."""
     targets = sorted({case.target for case in cases})
+    if via.startswith(_SSH):
+        if clock or serial:
+            raise WorldwiseError(
+                f"--via {via}: a Linux host has neither --clock nor --serial.",
+                "leave them out, or name a board's server",
+            )
+        return _host_of(parse_ssh(via), targets, cases)
+    address = None if via in KINDS else parse_address(via)
     if len(targets) != 1 or targets[0] not in boards():
         raise WorldwiseError(
             f"--via {via}: one board is there, but the chosen cases are for {', '.join(targets)}.",
             "choose the board: worldwise run mcu --target BOARD --via ...",
         )
-    return Remote(targets[0], address)
+    name, board = targets[0], boards()[targets[0]]
+    if clock and clock not in board.clocks:
+        raise WorldwiseError(
+            f"--clock {files.quoted(clock)}: boards/{name}.toml has no such clock.",
+            f"its clocks: {', '.join(board.clocks) or 'none; docs/add-board.md says how to add one'}",
+        )
+    line = parse_serial(serial) if serial else None
+    if line and not board.serial:
+        raise WorldwiseError(
+            f"--serial {line}: boards/{name}.toml does not say which registers its serial line has ([serial]).",
+            "leave --serial out, and the records come through the debugger; or add it: docs/add-board.md",
+        )
+    if line and clock and board.clocks[clock].bus is None and board.steps(clock):
+        raise WorldwiseError(
+            f"--serial {line}: boards/{name}.toml does not say what clock its serial line has at {clock} (bus).",
+            "leave --serial or --clock out",
+        )
+    return Remote(name, address or start_of(via, name, board), clock, line)
 
 
-def require_same(run: str, manifest: RunManifest, remote: Remote | None, unit: str) -> None:
+def _host_of(address: SshAddress, targets: Sequence[str], cases: Sequence[Case]) -> Remote:
+    if len(targets) != 1 or targets[0] not in PLAIN_TARGETS:
+        raise WorldwiseError(
+            f"--via {address}: one Linux host is there, but the chosen cases are for {', '.join(targets)}.",
+            f"choose one of {', '.join(PLAIN_TARGETS)}: worldwise run linux-armv8 --via ...",
+        )
+    left = Counter(reason for case in cases if (reason := not_on_a_host(case)))
+    if left.total() == len(cases):
+        raise WorldwiseError(f"--via {address}: none of the chosen cases can be measured there: {', '.join(left)}.")
+    return Remote(targets[0], address, left=left)
+
+
+def require_same(run: str, manifest: RunManifest, remote: Remote | None, found: Description) -> None:
     """Refuse to resume a run with another kind of measurer than it was begun with. Raises WorldwiseError."""
     if manifest.via and not remote:
         raise WorldwiseError(
-            f"run {run} measures a board by its GDB server, and none is named",
-            "say where it is: worldwise run --resume --via gdb://HOST:PORT",
+            f"run {run} measures {_WHAT[manifest.via]}, and none is named",
+            f"say where it is: worldwise run --resume --via {_FORMS[manifest.via]}",
         )
     if remote and not manifest.via:
         raise WorldwiseError(f"run {run} was begun without --via: emulated and not on a board", "start a new run")
-    if manifest.unit != unit:
+    if remote and "ssh" in (remote.via, manifest.via) and remote.via != manifest.via:
         raise WorldwiseError(
-            f"run {run} counts {manifest.unit}, but what is there now counts {unit}: one run has one unit",
+            f"run {run} was begun by --via {_FORMS[manifest.via]}, and not by {remote.server}", "start a new run"
+        )
+    if remote and manifest.via != remote.via:
+        begun, now = ("with", "without") if remote.serial is None else ("without", "with")
+        raise WorldwiseError(
+            f"run {run} was begun {begun} --serial, and its programs are others than those {now} it",
+            f"say it {begun} --serial",
+        )
+    if manifest.chip_clock != (remote.chip_clock if remote else None):
+        raise WorldwiseError(
+            f"run {run} was begun at a clock that boards/{remote.board if remote else ''}.toml gives otherwise now",
             "start a new run",
         )
+    if manifest.unit != found.unit:
+        raise WorldwiseError(
+            f"run {run} counts {manifest.unit}, but what is there now counts {found.unit}: one run has one unit",
+            "start a new run",
+        )
+    before = manifest.measured_on
+    other = [name for name in {**before, **found.facts} if before.get(name) != found.facts.get(name)]
+    if other:
+        said = "; ".join(
+            f"{name.replace('_', ' ')} was {before.get(name)!r} and is {found.facts.get(name)!r}" for name in other
+        )
+        raise WorldwiseError(f"run {run} was begun on another host, or it has changed: {said}.", "start a new run")
 
 
-def board_of(remote: Remote | None, lab: Lab, notify: Callable[[str], None], silence_limit: float) -> GdbBoard | None:
-    """What measures a board itself; None if the run is emulated."""
+def board_of(
+    remote: Remote | None, lab: Lab, images: ImageStore, notify: Callable[[str], None], silence_limit: float
+) -> GdbBoard | SshHost | None:
+    """What measures a board or a host itself; None if the run is emulated."""
     if remote is None:
         return None
-    return GdbBoard(remote.address, boards()[remote.board], remote.board, lab, notify, silence_limit)
+    found, name = remote.server, remote.board
+    if isinstance(found, SshAddress):
+        target = silicon(name)
+        return SshHost(found, name, lambda: images.get(target.probe()).file("probe"), lab, notify, silence_limit)
+    server = StartedServer(found, lab.cache / "servers") if isinstance(found, Start) else found
+    return GdbBoard(server, boards()[name], name, lab, notify, silence_limit, clock=remote.clock, serial=remote.serial)

@@ -20,6 +20,7 @@ from typing import Any
 from worldwise.base import files
 from worldwise.base.errors import WorldwiseError
 from worldwise.lab.image import MOST_MANIFEST, check_files
+from worldwise.lab.shared import Shared
 from worldwise.machine.machine import CONSOLE, EMULATOR_LOG, RECORDS, SECURE_CONSOLE
 from worldwise.run.rundir import LIMITS
 from worldwise.targets.families import host_files
@@ -74,17 +75,33 @@ class ResultStore:
     def __init__(self, cache: Path, notify: Callable[[str], None] = lambda _: None) -> None:
         self.directory = cache / "results"
         self._notify = notify
+        self._shared = Shared(notify)
 
     def get(self, digest: str) -> Result | None:
         """The result at an address; None if there is none, or if it is damaged, which is reported."""
         directory = self.directory / digest[:16]
+        found = self._own(directory, digest)
+        if not found and self._taken(directory, digest):
+            return self._own(directory, digest)
+        return found
+
+    def _taken(self, directory: Path, digest: str) -> bool:
+        """Whether a result came from the folder that machines share."""
+
+        def problem(copy: Path) -> str:
+            found, wrong = _found(copy, digest)
+            return wrong or ("" if found else "it is of another address")
+
+        if directory.exists():
+            return False
+        self.directory.mkdir(parents=True, exist_ok=True)
+        return self._shared.take("results", digest[:16], directory, problem)
+
+    def _own(self, directory: Path, digest: str) -> Result | None:
         with contextlib.suppress(FileNotFoundError), _locked(self.directory, fcntl.LOCK_SH):
             if not os.path.lexists(directory):
                 return None
-            try:
-                found, problem = _read(directory, digest)
-            except (OSError, ValueError, KeyError, TypeError, AttributeError):
-                found, problem = None, f"its {_MANIFEST} cannot be read"
+            found, problem = _found(directory, digest)
             if problem:
                 self._notify(
                     f"the stored result at {directory} has changed since it was made ({problem}); "
@@ -116,12 +133,21 @@ class ResultStore:
                 with contextlib.suppress(FileNotFoundError):
                     final.rename(Path(work, "old"))
                 new.rename(final)
+        self._shared.give("results", final.name, final)
 
     def mark_checked(self, result: Result) -> None:
         """Note that a result was measured again and is the same."""
         now = time.time()
         with _locked(self.directory, fcntl.LOCK_SH), contextlib.suppress(FileNotFoundError):
             os.utime(result.directory / _MANIFEST, (now, now), follow_symlinks=False)
+
+
+def _found(directory: Path, digest: str) -> tuple[Result | None, str]:
+    """As `_read`, whatever stands in the manifest."""
+    try:
+        return _read(directory, digest)
+    except (OSError, ValueError, KeyError, TypeError, AttributeError):
+        return None, f"its {_MANIFEST} cannot be read"
 
 
 def _read(directory: Path, digest: str) -> tuple[Result | None, str]:

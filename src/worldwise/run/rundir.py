@@ -33,6 +33,8 @@ RUN_FILE = "run.json"
 SUITE_FILE = "suite.toml"
 CASE_FILE = "case.json"
 RECORDS_FILE = "records.jsonl"
+# Of a host's case: the records of the same program on the emulated machine.
+EMULATED_FILE = "emulated.jsonl"
 FINISHED_FILE = "finished.json"
 
 # A larger file is refused: a case has at most some 200 MB of records (plan.tables.MAX_SAMPLES).
@@ -112,6 +114,50 @@ class OwnEntry(BaseModel):
     files: dict[str, str]
 
 
+class ShardEntry(BaseModel):
+    """A run that is a shard: which it is, and all that the split was made from.
+
+    Attributes:
+        number: its number, from 1.
+        count: how many shards there are.
+        whole: every case of all shards in the order of the whole run, with its cost in milliseconds.
+        costs: where these costs come from.
+        predict: what `--predict` asked for.
+        command: what was typed, without the shard, the folder of runs and what changes no record.
+    """
+
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
+
+    number: Annotated[int, Field(ge=1)]
+    count: Annotated[int, Field(ge=1)]
+    whole: dict[str, Annotated[int, Field(ge=1)]]
+    costs: _Line
+    predict: list[_Line]
+    command: list[_Line]
+
+
+class MergedEntry(BaseModel):
+    """A shard that a merged run was made from: what of its provenance is its own."""
+
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
+
+    run: _Line
+    number: int
+    started: _Line
+    host: dict[str, JsonValue]
+    cases: int
+
+
+class ChipClock(BaseModel):
+    """How the clock of a board's chip was set: its name in the board's file, Hz, and what that is in words."""
+
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
+
+    name: _Line
+    hertz: Annotated[int, Field(gt=0, le=10**9)]
+    words: _Line
+
+
 class RunManifest(_Manifest):
     """`run.json`: what was asked for, where, and with what."""
 
@@ -131,9 +177,16 @@ class RunManifest(_Manifest):
     unavailable: list[UnavailableEntry] = []
     own: list[OwnEntry] = []
     recommended: _Line = ""
-    # What its counters count, and how its board was reached; absent in older runs, which emulate.
+    # What its counters count, and how its board or host was reached; absent in older runs, which emulate.
     unit: Unit = INSTRUCTIONS
-    via: Literal["", "gdb"] = ""
+    via: Literal["", "gdb", "gdb+serial", "ssh"] = ""
+    # Of a run that is a shard, and of one that was merged from shards; absent in older runs.
+    shard: ShardEntry | None = None
+    merged: list[MergedEntry] = []
+    # None for an emulated machine, and for a chip as its reset leaves it.
+    chip_clock: ChipClock | None = None
+    # What the host is that was measured.
+    measured_on: dict[str, JsonValue] = {}
 
     def planned(self, planned: Suite) -> list[Case]:
         """The run's cases, from its own copy of the suite and the number of samples that was asked for.
@@ -369,7 +422,7 @@ def check_id(case_id: str, where: str) -> None:
 
 def check_run_manifest(manifest: RunManifest, path: Path) -> RunManifest:
     """The same manifest. Raises WorldwiseError if it lists a case twice or under an impossible id."""
-    for case_id in manifest.cases:
+    for case_id in (*manifest.cases, *(manifest.shard.whole if manifest.shard else ())):
         check_id(case_id, str(path))
     if len(set(manifest.cases)) != len(manifest.cases):
         raise WorldwiseError(f"{path}: names a case twice.")
@@ -451,6 +504,6 @@ def parse_manifest(data: bytes, model: type[_M], path: Path) -> _M:
 def _is_locked(path: Path) -> bool:
     descriptor = os.open(path, os.O_RDONLY | os.O_DIRECTORY)
     try:
-        return not files.try_lock(descriptor)
+        return not files.try_lock(descriptor, unknown=True)
     finally:
         os.close(descriptor)

@@ -10,6 +10,7 @@ import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TypeVar
 
 from filelock import FileLock
 
@@ -33,7 +34,7 @@ from worldwise.plan.catalogue import is_board, takes_portables
 from worldwise.records.check import CheckedRecords, check_records
 from worldwise.records.flat import FlatRegion, read_regions
 from worldwise.records.parse import read_content, read_records
-from worldwise.records.trace import Trace, read_trace
+from worldwise.records.trace import Trace, TraceTooLargeError, read_trace
 from worldwise.run.measure import case_digest, check_run
 from worldwise.targets.known import EMULATED
 from worldwise.targets.linux import PLAIN
@@ -53,6 +54,8 @@ _KERNEL = 0xBF000000
 _READINGS = {"reading": "pmccntr", "linux": f"{_KERNEL:#x}"}
 # Linux keeps this many characters of a process's name.
 _COMM_LENGTH = 15
+
+_Read = TypeVar("_Read")
 
 
 @dataclass(frozen=True)
@@ -109,10 +112,11 @@ class Watcher:
         process = _process(case)
         space = self._space(case, machine, named_kernel=not cores)
         arguments = self._stack_arguments(case, machine, named_kernel=not cores)
-        if not is_flat(case.target):
-            asked = {"passes": passes, "witness": witness}
-            arguments |= {name: str(number) for name, number in asked.items() if number}
-        elif witness and is_board(case.target):
+        if witness:
+            arguments["witness"] = str(witness)
+        if passes and not is_flat(case.target):
+            arguments["passes"] = str(passes)
+        if witness and is_board(case.target):
             arguments["stores"] = "yes"
         if cores and not whole:
             arguments["sampling"] = "yes"
@@ -130,9 +134,8 @@ class Watcher:
             made = plugin.file("worldwise.so")
             return Plugin(made, arguments, functions if ranges else None, _tables(tables, work))
 
-        final = self._kept(case, machine, digest, fresh, attached)
-        checked = _checked(final, case, expected)
-        return Watched(case, process, final, space, checked, read_trace(final / _KEPT_TRACE))
+        final, trace = self._kept(case, machine, digest, fresh, attached, read_trace)
+        return Watched(case, process, final, space, _checked(final, case, expected), trace)
 
     def watch_flat(
         self, case: Case, cores: Mapping[str, str], fresh: bool = False, expected: Path | None = None
@@ -151,11 +154,21 @@ class Watcher:
         def attached(work: Path) -> Plugin:
             return CyclesPlugin(plugin.file("cycles.so"), arguments, None, _tables(tables, work))
 
-        final = self._kept(case, machine, digest, fresh, attached)
-        return _checked(final, case, expected), read_regions(final / _KEPT_TRACE)
+        final, regions = self._kept(case, machine, digest, fresh, attached, read_regions)
+        return _checked(final, case, expected), regions
 
-    def _kept(self, case: Case, machine: Machine, digest: str, fresh: bool, attached: Callable[[Path], Plugin]) -> Path:
-        """The folder of what an equal run left, or of one that is run now with a plugin; `attached` gets a folder."""
+    def _kept(
+        self,
+        case: Case,
+        machine: Machine,
+        digest: str,
+        fresh: bool,
+        attached: Callable[[Path], Plugin],
+        read: Callable[[Path], _Read],
+    ) -> tuple[Path, _Read]:
+        """The folder of what an equal run left, or of one that is run now with a plugin, and its trace as `read` reads
+        it; `attached` gets a folder. A trace that is too large to be read is not kept.
+        """
         traces = self.lab.cache / "traces"
         traces.mkdir(parents=True, exist_ok=True)
         final = traces / digest[:16]
@@ -167,8 +180,17 @@ class Watcher:
                     directory = self._run(case, machine, attached(Path(work)), Path(work), digest)
                     shutil.rmtree(final, ignore_errors=True)
                     directory.rename(final)
+            try:
+                found = read(final / _KEPT_TRACE)
+            except TraceTooLargeError:
+                # Whoever asks again would be refused again, and it is the largest in the cache.
+                shutil.rmtree(final, ignore_errors=True)
+                raise WorldwiseError(
+                    f"{case.id}: its trace has more than a trace can have, and than fits into memory; it is not kept",
+                    "fewer --samples, fewer cores or a smaller size make a smaller one",
+                ) from None
         mark_used(final)
-        return final
+        return final, found
 
     def count_plugin(self, case: Case, machine: Machine) -> Plugin:
         """The plugin in mode count."""
@@ -196,7 +218,7 @@ class Watcher:
         outcome = self.emulator.run(machine, program, directory, plugin=plugin)
         check_run(case, directory, self.emulator, machine)
         self.notify(f"watched {case.id} in {outcome.wall_seconds:.1f} s")
-        _keep(directory, digest)
+        _keep(directory, digest, bool(plugin.cores))
         return directory
 
     def _said(self, case: Case, machine: Machine) -> Path:
@@ -238,11 +260,16 @@ class Watcher:
 
 
 def traced_records(cache: Path) -> frozenset[str]:
-    """The SHA-256 of the records of every trace that is kept: a case with the same records has a trace."""
+    """The SHA-256 of the records of every trace that `explain` left: a case with the same records has a trace.
+
+    One that `predict` left is another plugin's, or its plugin had other arguments.
+    """
     found = set()
     for path in sorted((cache / "traces").glob(f"[!.]*/{_MANIFEST}")):
-        with contextlib.suppress(OSError, ValueError, KeyError, TypeError):
-            found.add(str(files.parse_json(files.read_bytes(path, MOST_MANIFEST, path.parent))["files"][RECORDS]))
+        with contextlib.suppress(OSError, ValueError, KeyError, TypeError, AttributeError):
+            manifest = files.parse_json(files.read_bytes(path, MOST_MANIFEST, path.parent))
+            if not manifest.get("models"):
+                found.add(str(manifest["files"][RECORDS]))
     return frozenset(found)
 
 
@@ -305,8 +332,8 @@ def require_same(found: Path, expected: Path, case: Case) -> None:
         )
 
 
-def _keep(directory: Path, digest: str) -> None:
-    """Leave the records, the consoles and the compressed trace, with their digests."""
+def _keep(directory: Path, digest: str, models: bool) -> None:
+    """Leave the records, the consoles and the compressed trace, with their digests, and whether models of cores ran."""
     trace = directory / TRACE
     with (
         trace.open("rb") as plain,
@@ -317,7 +344,9 @@ def _keep(directory: Path, digest: str) -> None:
         shutil.copyfileobj(plain, packed)
     trace.unlink()
     kept = {path.name: file_sha256(path) for path in sorted(directory.iterdir())}
-    (directory / _MANIFEST).write_text(json.dumps({"digest": digest, "files": kept}) + "\n", encoding="utf-8")
+    (directory / _MANIFEST).write_text(
+        json.dumps({"digest": digest, "models": models, "files": kept}) + "\n", encoding="utf-8"
+    )
 
 
 def _whole(directory: Path, digest: str) -> bool:

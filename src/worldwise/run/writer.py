@@ -29,12 +29,14 @@ from worldwise.run.rundir import (
     SUITE_FILE,
     BudgetEntry,
     CaseManifest,
+    ChipClock,
     FileEntry,
     FinalState,
     Finished,
     OwnEntry,
     Run,
     RunManifest,
+    ShardEntry,
     UnavailableEntry,
     check_id,
 )
@@ -69,14 +71,18 @@ class RunWriter:
         unavailable: Sequence[Unavailable] | None = None,
         own: Sequence[OwnEntry] = (),
         unit: Unit = INSTRUCTIONS,
-        via: Literal["", "gdb"] = "",
+        via: Literal["", "gdb", "gdb+serial", "ssh"] = "",
+        shard: ShardEntry | None = None,
+        chip_clock: ChipClock | None = None,
+        measured_on: Mapping[str, JsonValue] | None = None,
         now: datetime | None = None,
     ) -> Self:
         """Makes the directory of a new run. `cases` are those to be done, in order.
 
         `samples` replaces the suite's own number, if given; `unavailable` is the part of what was asked for that is
         unavailable, by default all that the suite names as such; `own` are the user's own libraries; `unit` is what is
-        counted, and `via` how a board is reached.
+        counted, `via` how a board or host is reached, `chip_clock` how its clock is set and `measured_on` what the host
+        is; `shard` says so if the cases are a part of a larger run.
         Raises WorldwiseError.
         """
         started = (now or datetime.now(UTC)).astimezone(UTC)
@@ -101,11 +107,21 @@ class RunWriter:
             recommended=suite.recommended,
             unit=unit,
             via=via,
+            shard=shard,
+            chip_clock=chip_clock,
+            measured_on=dict(measured_on or {}),
         )
+        return cls.begin(runs_dir, manifest, suite.text, started)
+
+    @classmethod
+    def begin(cls, runs_dir: Path, manifest: RunManifest, suite_text: str, now: datetime) -> Self:
+        """Makes the directory of a new run of a manifest, named by the time and what is run. Raises WorldwiseError."""
+        shard = manifest.shard
+        part = f"-shard-{shard.number}-of-{shard.count}" if shard else ""
         with _disk(runs_dir, lambda: "nothing of this run is kept"):
             runs_dir.mkdir(parents=True, exist_ok=True)
-            path = _new_directory(runs_dir, f"{started:%Y%m%dT%H%M%SZ}-{suite.name}")
-            files.write_whole(path, SUITE_FILE, suite.text.encode())
+            path = _new_directory(runs_dir, f"{now:%Y%m%dT%H%M%SZ}-{manifest.suite}{part}")
+            files.write_whole(path, SUITE_FILE, suite_text.encode())
             files.write_whole(path, RUN_FILE, _json(manifest))
         return cls(Run(path, manifest, None))
 
@@ -203,9 +219,22 @@ class RunWriter:
             )
         )
 
-    def finish(self, state: FinalState) -> Run:
-        """Writes how the run ended, and returns the run for reading. Raises WorldwiseError."""
-        finished = Finished(format=FORMAT, finished=datetime.now(UTC).isoformat(timespec="seconds"), state=state)
+    def take_case(self, other: Run, manifest: CaseManifest) -> None:
+        """Takes a case from another run as it is: its files, then its `case.json`.
+
+        Raises WorldwiseError, also if a file has changed since the case was done.
+        """
+        directory = self.case_directory(manifest.id)
+        other.check_case(manifest.id)
+        with self.guard():
+            for name in manifest.files or {}:
+                files.copy(other.case_directory(manifest.id) / name, directory / name, LIMITS.file, other.path)
+        self._finish_case(manifest)
+
+    def finish(self, state: FinalState, now: str = "") -> Run:
+        """Writes how and when the run ended, and returns the run for reading. Raises WorldwiseError."""
+        now = now or datetime.now(UTC).isoformat(timespec="seconds")
+        finished = Finished(format=FORMAT, finished=now, state=state)
         with self.guard():
             files.write_whole(self.run.path, FINISHED_FILE, _json(finished))
         self.run = Run(self.run.path, self.run.manifest, finished)
@@ -278,7 +307,7 @@ def _lock(path: Path) -> int:
     descriptor = os.open(path, os.O_RDONLY | os.O_DIRECTORY)
     # A few tries: a reader that checks for the lock holds it for a moment itself.
     for _ in range(5):
-        if files.try_lock(descriptor):
+        if files.try_lock(descriptor, unknown=True):
             return descriptor
         time.sleep(0.02)
     os.close(descriptor)

@@ -10,9 +10,9 @@ from typing import Any
 from worldwise.base import paths
 from worldwise.base.counted import INSTRUCTIONS, Unit
 from worldwise.base.errors import DoesNotFitError, WorldwiseError
-from worldwise.lab.image import ImageStore, Recipe
+from worldwise.lab.image import Image, ImageStore, Recipe
 from worldwise.libraries import own
-from worldwise.libraries.boards import Board, load_core
+from worldwise.libraries.boards import Board, Core, load_core
 from worldwise.libraries.crates import Crates, crate_folder
 from worldwise.libraries.portable import Portable, find, portables
 from worldwise.machine.machine import FIXED_DATE, Machine
@@ -77,7 +77,28 @@ def cycle_macros() -> dict[str, int]:
     }
 
 
-def _plan(implementation: Portable, optimisation: str, name: str, board: Board, unit: Unit) -> dict[str, Any]:
+def serial_macros(board: Board) -> dict[str, int]:
+    """Macros that tell guest/serial/serial.c where a board's serial line is. Raises WorldwiseError if it has none."""
+    line = board.serial
+    if line is None:
+        raise WorldwiseError(f"{board.title}: its file has no [serial].", "docs/add-board.md says how to add it")
+    return {
+        "SERIAL_STATUS": line.status,
+        "SERIAL_MASK": line.mask,
+        "SERIAL_READY": line.ready,
+        "SERIAL_DATA": line.data,
+    }
+
+
+def board_plan(
+    implementation: Portable,
+    optimisation: str,
+    name: str,
+    board: Board,
+    core: Core,
+    unit: Unit = INSTRUCTIONS,
+    serial: bool = False,
+) -> dict[str, Any]:
     """The plan of what recipes/mcu.py compiles and links."""
     curves = {
         curve: {"operations": list(operations), **curve_plan(implementation, curve, board.core)}
@@ -92,23 +113,25 @@ def _plan(implementation: Portable, optimisation: str, name: str, board: Board, 
         "frame_sha256": implementation.manifest.needs.frame_sha256,
         "warnings": implementation.manifest.build.warnings,
         "optimisation": optimisation,
-        **board_plan(name, board, unit, implementation.manifest.needs.heap),
+        **on_board(name, board, core, unit, serial, implementation.manifest.needs.heap),
         "curves": curves,
     }
 
 
-def board_plan(name: str, board: Board, unit: Unit, heap: int | None = None) -> dict[str, Any]:
-    """What a plan says of the board, and of the counter; `heap` is what the library says that it needs."""
+def on_board(name: str, board: Board, core: Core, unit: Unit, serial: bool, heap: int | None) -> dict[str, Any]:
+    """What a plan says of the board and of its counter; `heap` is what the library says that it needs."""
+    counter = counter_macros(board.emulated.clock) if unit == INSTRUCTIONS else cycle_macros()
     return {
         "board": name,
-        "flags": list(load_core(board.core).flags),
+        # Records then go where serial.c sends them, and nothing else of the program changes.
+        "flags": [*core.flags, *(["-Wl,--wrap=semihost_record"] if serial else [])],
         "flash": board.flash,
         "ram": board.ram,
         "script": _script(board, unit),
         "least_stack": _LEAST_STACK,
         "heap": heap,
-        "counter": counter_macros(board.emulated.clock) if unit == INSTRUCTIONS else cycle_macros(),
-        "counted_by": [] if unit == INSTRUCTIONS else ["mcu/cycles.c"],
+        "counter": {**counter, **(serial_macros(board) if serial else {})},
+        "counted_by": [*([] if unit == INSTRUCTIONS else ["mcu/cycles.c"]), *(["serial/serial.c"] if serial else [])],
     }
 
 
@@ -117,86 +140,102 @@ def _script(board: Board, unit: Unit) -> str:
     return board.script if unit == INSTRUCTIONS else board.real_script or board.script
 
 
-def _frame(implementation: Portable, script: str) -> dict[str, Path]:
+def frame_trees(implementation: Portable, *scripts: str, serial: bool = False) -> dict[str, Path]:
     """The files of the repository that go into a program: no other board's and no other library's.
 
-    So a new board or library changes no existing image.
+    So a new board or library changes no existing image. `scripts` are the linker's.
     """
     used = adapters(implementation)
     portable = [path.name for path in paths.PORTABLE.iterdir() if path.suffix != ".c" or path.name in used]
+    return {**frame_parts(*scripts, serial=serial), **guest_trees(*portable, room="ops/portable")}
+
+
+def frame_parts(*scripts: str, serial: bool = False) -> dict[str, Path]:
+    """Those of them that are of no library; `scripts` are the linker's."""
+    used = [path for path in paths.BOARDS.glob("*.ld") if path.name in (*scripts, "sections.ld")]
     return {
-        **guest_trees("bench", "mcu", "portable"),
-        **guest_trees(*portable, room="ops/portable"),
-        **linker_scripts(script),
+        **guest_trees("bench", "mcu", "portable", *(["serial"] if serial else [])),
+        **{f"boards/{path.name}": path for path in used},
     }
 
 
-def linker_scripts(script: str) -> dict[str, Path]:
-    """A board's linker script and what it includes, as a recipe's trees."""
-    scripts = [path for path in paths.BOARDS.glob("*.ld") if path.name in (script, "sections.ld")]
-    return {f"boards/{path.name}": path for path in scripts}
-
-
 def firmware_programs(
-    implementation: Portable, optimisation: str, name: str, board: Board, source: Path | None, unit: Unit = INSTRUCTIONS
+    implementation: Portable,
+    optimisation: str,
+    name: str,
+    board: Board,
+    source: Path | None,
+    unit: Unit = INSTRUCTIONS,
+    serial: bool = False,
 ) -> Recipe:
-    """One program per curve, and each operation's footprint; `source` has the library's sources if it is a crate."""
+    """One program per curve, and each operation's footprint; `source` has the library's sources if it is a crate.
+
+    With `serial` they send their records over the board's serial line.
+    """
     manifest = implementation.manifest
     debian = manifest.source.debian if manifest.source else None
     sources = source_packages(implementation)
     return Recipe(
-        name=f"{name}-{implementation.name}-{optimisation}" + ("" if unit == INSTRUCTIONS else f"-{unit}"),
+        name=f"{name}-{implementation.name}-{optimisation}"
+        + ("" if unit == INSTRUCTIONS else f"-{unit}")
+        + ("-serial" if serial else ""),
         script="mcu.sh",
         helpers=("mcu.py", "library.py", "objects.py", "packages.sh"),
         outputs=("footprint.json",),
         sources=sources,
-        trees={**_frame(implementation, _script(board, unit)), **trees(implementation, source)},
+        trees={**frame_trees(implementation, _script(board, unit), serial=serial), **trees(implementation, source)},
         settings={
             "PACKAGES": " ".join(sources),
             "SOURCE": debian or "",
             "PARTS": " ".join(manifest.source.parts if manifest.source else ()),
-            "PLAN": json.dumps(_plan(implementation, optimisation, name, board, unit)),
+            "PLAN": json.dumps(
+                board_plan(implementation, optimisation, name, board, load_core(board.core), unit, serial)
+            ),
         },
     )
 
 
 @dataclass(frozen=True)
 class BoardTarget:
-    """A board of boards/, measured on the emulated machine that stands for it; its own chip counts another unit."""
+    """A board of boards/, measured on the emulated machine that stands for it; its own chip counts another unit.
+
+    With `serial` its programs send their records over the board's serial line.
+    """
 
     name: str
     board: Board
     unit: Unit = INSTRUCTIONS
+    serial: bool = False
 
     def machine(self, case: Case, images: ImageStore) -> Machine:
         """The board with the program of the case's implementation and curve.
 
         Raises WorldwiseError if the program does not fit the board, saying what is too small.
         """
-        wanted = images_of(case)
-        part = wanted.board_program(case)
         with own.told(case.implementation):
             # A user's library of this name may have changed since; its folder's name depends on its content.
             folder = find(case.implementation).folder if case.implementation in portables() else None
-            name = f"{self.name}/{case.variant}/{self.unit}/{folder or ''}/{part if wanted.board_programs else ''}"
+            name = f"{self.name}/{case.variant}/{self.unit}/{self.serial}/{folder or ''}"
+            if images_of(case).board_programs:
+                name += f"/{self._part(case)}"
             image = images.once(name, lambda: self._recipe(case, Crates(images.notify)))
         try:
-            footprint = image.sizes("footprint.json", part, "operations", case.operation)
+            footprint = self._footprint(case, image)
         except DoesNotFitError as error:
             raise DoesNotFitError(
                 f"{case.id}: the program does not fit {self.board.title} ({self.board.flash // 1024} KiB of flash, "
                 f"{self.board.ram // 1024} KiB of RAM): {error.message}",
                 "the program has all operations of its curve or scheme, and the bench around them",
             ) from None
-        program = f"{part}.elf"
+        programs = self._programs(case)
         return Machine(
             name=f"{self.name}-{case.variant}",
-            files={"program.elf": image.file(program)},
-            digests={"program.elf": image.files[program]},
+            files={f"{name}.elf": image.file(program) for name, program in programs.items()},
+            digests={f"{name}.elf": image.files[program] for name, program in programs.items()},
             arguments=self._arguments(),
             images={image.name: image.digest},
             ready=None,
-            symbols={"program": image.file(program)},
+            symbols={name: image.file(program) for name, program in programs.items()},
             preload=(),
             footprint=footprint,
         )
@@ -205,13 +244,27 @@ class BoardTarget:
         """The program's command line: operation, warm-up, samples and parameters."""
         return (case.operation, str(case.warmup), str(case.samples), *case.arguments)
 
+    def _programs(self, case: Case) -> dict[str, str]:
+        """The machine's programs -> the image's files; the first is the measured one."""
+        return {"program": f"{self._part(case)}.elf"}
+
+    def _part(self, case: Case) -> str:
+        """Which program of an image is the case's: its curve, or what its family says."""
+        return images_of(case).board_program(case)
+
+    def _footprint(self, case: Case, image: Image) -> dict[str, int] | None:
+        """What the operation takes, if a program is linked for it alone. Raises DoesNotFitError."""
+        return image.sizes("footprint.json", self._part(case), "operations", case.operation)
+
     def _recipe(self, case: Case, crates: Crates) -> Recipe:
         special = images_of(case).board_programs
         if special:
-            return special(case, self.board, self.unit, crates)
+            return special(case, self.board, self.unit, self.serial, crates)
         implementation = find(case.implementation)
         folder = crate_folder(implementation, crates)
-        return firmware_programs(implementation, case.optimisation, self.name, self.board, folder, self.unit)
+        return firmware_programs(
+            implementation, case.optimisation, self.name, self.board, folder, self.unit, self.serial
+        )
 
     def _arguments(self) -> tuple[str, ...]:
         return (

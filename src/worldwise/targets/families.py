@@ -41,8 +41,8 @@ class Images:
         programs: (case, feature of OP-TEE) -> its programs; None for the usual programs of an app.
         plain_programs: (case, architecture) -> the case's program for plain Linux; None for a portable
             implementation's.
-        board_programs: (case, board, unit, crates) -> the case's programs for a board, one for each name that
-            `board_program` gives; None for a portable implementation's.
+        board_programs: (case, board, unit, whether records go over its serial line, crates) -> the case's programs for
+            a board, one for each name that `board_program` gives; None for a portable implementation's.
         board_program: case -> which of these is its own.
         build_first: builds what `programs` needs besides recipes; its argument is called when a build begins.
         sizes_ta: whether the TA's size is a result, because several TAs do the same.
@@ -54,7 +54,7 @@ class Images:
     app: str
     programs: Callable[[Case, str], Recipe] | None = None
     plain_programs: Callable[[Case, Architecture], Recipe] | None = None
-    board_programs: Callable[[Case, Board, Unit, Crates], Recipe] | None = None
+    board_programs: Callable[[Case, Board, Unit, bool, Crates], Recipe] | None = None
     board_program: Callable[[Case], str] = _of_curve
     build_first: Callable[[Callable[[str], None]], object] = _nothing_first
     sizes_ta: bool = False

@@ -5,12 +5,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Protocol
 
 from worldwise.lab.image import ImageStore
-from worldwise.libraries.boards import boards
+from worldwise.libraries.boards import Board, boards
 from worldwise.machine.machine import Machine
 from worldwise.plan.case import Case
 from worldwise.targets.board import BoardTarget
 from worldwise.targets.linux import PLAIN
 from worldwise.targets.optee import OPTEE_TARGETS
+from worldwise.targets.trustzone import TrustZoneTarget
 
 
 class Target(Protocol):
@@ -26,11 +27,15 @@ class Target(Protocol):
 _MACHINES: Mapping[str, Target] = {**OPTEE_TARGETS, **PLAIN}
 
 
+def _of_board(name: str, board: Board) -> BoardTarget:
+    return TrustZoneTarget(name, board) if board.secure else BoardTarget(name, board)
+
+
 class _Targets(Mapping[str, Target]):
     """The targets by name; the boards are read at first use."""
 
     def _all(self) -> dict[str, Target]:
-        return {**_MACHINES, **{name: BoardTarget(name, board) for name, board in boards().items()}}
+        return {**_MACHINES, **{name: _of_board(name, board) for name, board in boards().items()}}
 
     def __getitem__(self, name: str) -> Target:
         return _MACHINES[name] if name in _MACHINES else self._all()[name]

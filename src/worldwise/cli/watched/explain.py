@@ -30,7 +30,6 @@ from worldwise.report import exports, flame
 from worldwise.run.own import check_same
 from worldwise.run.rundir import NoRunError, Run, open_run
 from worldwise.run.slowdown import measure_slowdown
-from worldwise.run.watch import is_flat
 
 _FORMATS = ("table", "markdown", "json", "folded", "speedscope", "callgrind", "chrome", "flame")
 _DIFFERENCE_FORMATS = ("table", "markdown", "json", "flame")
@@ -94,7 +93,7 @@ class _Call:
 @click.option(
     "--witness",
     is_flag=True,
-    help="Compare stacks with the frame records in memory; on boards the deepest with the lowest store.",
+    help="Compare stacks with those in memory; on boards the deepest with the lowest store.",
 )
 @click.option("--slow-down", is_flag=True, help="Time the plugin's modes against no plugin, in pairs, and stop.")
 @click.option(
@@ -111,8 +110,8 @@ def explain(**typed: Any) -> int:
 
     CASE is a target, a variant and an operation, such as optee/mbedtls-nist-O2/attestdiv; RUN is a run, whose cases
     are run once more under the plugin and must give the same records to the byte. The sum of the layers is the
-    difference of the guest's own counter, which is checked for every region. On boards and on Armv7-A the tables say
-    too what each function loads, stores and multiplies; on boards, which calls make the deepest stack.
+    difference of the guest's own counter, which is checked for every region. The tables say too what each function
+    loads, stores and multiplies, and on boards which calls make the deepest stack.
 
     --format markdown is the tables as a document; flame makes an SVG, with --diff a differential one; folded,
     speedscope, callgrind and chrome are for other tools.
@@ -231,7 +230,7 @@ def _show(explainer: Explainer, explanations: list[Explanation], session: Sessio
     parts = _taken_apart(explainer, call.measure, call.index)
     for one in explanations:
         parts += explain_report.sections(one, session.rules, call.top, call.path)
-    agreement = explainer.agreement() if call.witness and not is_flat(explainer.case.target) else None
+    agreement = explainer.agreement() if call.witness else None
     out.show([*parts, explain_report.check_section(explainer.check(), agreement)], call.form)
 
 

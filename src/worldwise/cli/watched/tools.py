@@ -22,6 +22,7 @@ from worldwise.plan.case import Case
 from worldwise.plan.catalogue import takes_portables
 from worldwise.predict.attribution import Attribution
 from worldwise.predict.flat import flat_case
+from worldwise.records.check import CheckedRecords
 from worldwise.records.predicted import PredictedCase
 from worldwise.report.document import markdown_text
 from worldwise.report.terminal import print_sections
@@ -123,9 +124,9 @@ class Session:
         if is_flat(case.target):
             expected = _own_records(run, case) if run else None
             records, regions = self.watcher.watch_flat(case, cores, self._fresh, expected)
-            return Modelled(case, lambda core: flat_case(case, records, regions, core), None)
+            return Modelled(case, records, lambda core: flat_case(case, records, regions, core), None)
         attribution = Attribution(self.explainer(case, run, cores, whole))
-        return Modelled(case, attribution.case, attribution)
+        return Modelled(case, attribution.explainer.records, attribution.case, attribution)
 
 
 @dataclass(frozen=True)
@@ -134,11 +135,13 @@ class Modelled:
 
     Attributes:
         case: which one.
+        records: what it sent, under the plugin as without.
         predicted: what the model of a core says of it.
         attribution: whose its cycles are; None for a flat program, whose stacks nobody follows.
     """
 
     case: Case
+    records: CheckedRecords
     predicted: Callable[[str], PredictedCase]
     attribution: Attribution | None
 

@@ -5,7 +5,7 @@ from worldwise.plan.case import Case
 from worldwise.read.includes import on_curves
 from worldwise.read.parts import Part
 from worldwise.read.readings import Readings, Seen
-from worldwise.run.rundir import CaseManifest
+from worldwise.run.rundir import CaseManifest, RunManifest
 
 
 class TaSize(Part):
@@ -23,7 +23,7 @@ class Recommended(Part):
     recommended: str = ""
 
 
-def _ta_size(_case: Case, manifest: CaseManifest) -> TaSize | None:
+def _ta_size(_case: Case, manifest: CaseManifest, _run: RunManifest) -> TaSize | None:
     found = manifest.footprint or {}
     return TaSize(ta_loaded=found.get("ta_loaded"), ta_file=found.get("ta_file"))
 

@@ -10,7 +10,7 @@ from worldwise.read.includes import HASHED_IN_LINUX, IN_LINUX, ON_BOARD, on_curv
 from worldwise.read.models import Row
 from worldwise.read.parts import Part
 from worldwise.read.readings import Readings, Seen
-from worldwise.run.rundir import CaseManifest
+from worldwise.run.rundir import CaseManifest, RunManifest
 
 BOARD_ASSUMPTION = (
     "Times on boards assume one instruction per cycle at the board's clock. They are not measured: on a Cortex-M some "
@@ -38,14 +38,14 @@ class BoardTimes(Part):
     board_assumption: str = ""
 
 
-def _on_board(case: Case, _manifest: CaseManifest) -> OnBoard | None:
-    return OnBoard(clock_mhz=_clock_mhz(case.board), runs=case.runs) if case.board else None
+def _on_board(case: Case, _manifest: CaseManifest, run: RunManifest) -> OnBoard | None:
+    return OnBoard(clock_mhz=_clock_mhz(case.board, run), runs=case.runs) if case.board else None
 
 
-def _clocks(case: Case) -> Mapping[str, float]:
+def _clocks(case: Case, run: RunManifest) -> Mapping[str, float]:
     if not case.board:
         return {}
-    clock = _clock_mhz(case.board)
+    clock = _clock_mhz(case.board, run)
     return {f"{clock:g} MHz": clock}
 
 
@@ -53,8 +53,10 @@ def _board_times(seen: Seen) -> BoardTimes:
     return BoardTimes(board_assumption=BOARD_ASSUMPTION if any(row.board for row in seen.rows) else "")
 
 
-def _clock_mhz(name: str) -> float:
-    """Raises WorldwiseError if the board is not there any more."""
+def _clock_mhz(name: str, run: RunManifest) -> float:
+    """The clock that the chip was set to, or the board's. Raises WorldwiseError if that is not there any more."""
+    if run.chip_clock:
+        return run.chip_clock.hertz / 10**6
     boards = board.boards()
     if name not in boards:
         raise WorldwiseError(

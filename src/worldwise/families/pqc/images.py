@@ -10,14 +10,14 @@ from worldwise.families.pqc.libraries import Library, libraries
 from worldwise.families.pqc.schemes import SCHEMES
 from worldwise.families.pqc.spec import CALLS, OWN, kept, too_large
 from worldwise.lab.image import Recipe
-from worldwise.libraries.boards import Board
+from worldwise.libraries.boards import Board, load_core
 from worldwise.libraries.cores import PLAIN_TARGETS
 from worldwise.libraries.crates import Crates
 from worldwise.plan.case import Case
 from worldwise.plan.catalogue import parameters_of_program
 from worldwise.plan.parameters import MAX_BOARD_SIZE
 from worldwise.targets.architecture import Architecture
-from worldwise.targets.board import board_plan, linker_scripts
+from worldwise.targets.board import frame_parts, on_board
 from worldwise.targets.families import Images
 from worldwise.targets.guest import guest_trees, unpacked
 from worldwise.targets.portable_images import build_plan
@@ -80,25 +80,20 @@ def _heap(library: Library, scheme: str, target: str, board: Board) -> int | Non
     return board.ram - kept(scheme) - max(peak.stack for peak in fitting if peak) if all(fitting) and fitting else None
 
 
-def _board_programs(case: Case, board: Board, unit: Unit, crates: Crates) -> Recipe:
-    library = libraries()[case.implementation]
-    on_board = board_plan(case.target, board, unit, _heap(library, _scheme(case), case.target, board))
-    plan = {
-        **_plan(library, _scheme(case), board.core, case.optimisation),
-        **on_board,
-    }
-    name = "-".join((case.target, case.implementation, case.optimisation, _scheme(case)))
+def _board_programs(case: Case, board: Board, unit: Unit, serial: bool, crates: Crates) -> Recipe:
+    library, scheme = libraries()[case.implementation], _scheme(case)
+    parts = on_board(
+        case.target, board, load_core(board.core), unit, serial, _heap(library, scheme, case.target, board)
+    )
+    plan = {**_plan(library, scheme, board.core, case.optimisation), **parts}
+    name = "-".join((case.target, case.implementation, case.optimisation, scheme))
     return Recipe(
-        name=name + ("" if unit == INSTRUCTIONS else f"-{unit}"),
+        name=name + ("" if unit == INSTRUCTIONS else f"-{unit}") + ("-serial" if serial else ""),
         script="pqc-mcu.sh",
         helpers=("pqc-mcu.py", "mcu.py", "library.py", "objects.py", "packages.sh"),
         outputs=("footprint.json",),
         sources=(_HASH,),
-        trees={
-            **_trees(library, _source(library, crates)),
-            **guest_trees("mcu"),
-            **linker_scripts(on_board["script"]),
-        },
+        trees={**frame_parts(parts["script"], serial=serial), **_trees(library, _source(library, crates))},
         settings={"PACKAGES": _HASH, "SOURCE": "", "PARTS": "", "PLAN": json.dumps(plan)},
     )
 

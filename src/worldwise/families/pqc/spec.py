@@ -48,6 +48,8 @@ def _reason(operation: str) -> Reason:
         core = PLAIN_TARGETS.get(target) or boards.boards()[target].core
         if library.manifest.needs.cores and core not in library.manifest.needs.cores:
             return f"{implementation} is not for {core}"
+        if target not in PLAIN_TARGETS and boards.boards()[target].secure:
+            return f"{operation} of a post-quantum scheme is measured on boards of one security state"
         scheme = given.get("scheme")
         if scheme is None:
             return ""

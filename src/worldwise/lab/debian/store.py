@@ -17,10 +17,12 @@ from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeR
 from worldwise.base import outgoing
 from worldwise.base.disk import require_space, space_text
 from worldwise.base.errors import WorldwiseError
-from worldwise.base.files import file_sha256
+from worldwise.base.files import copy, file_sha256
 from worldwise.lab import holding
 from worldwise.lab.debian.lock import File, Wanted
 from worldwise.lab.debian.mirrors import APT_HELPER, MIRROR_VARIABLE, OTHER_MIRROR, download, mirrors, no_mirror
+from worldwise.lab.debian.second import BUNDLE, CRATES, PACKAGES, second_sources
+from worldwise.lab.shared import Shared
 
 RELOCK = (
     "or run `./worldwise lab relock` (with the root's name if it is not the lab's own), which locks what the mirror "
@@ -31,6 +33,8 @@ RELOCK = (
 _BATCH = 16
 
 _WORKERS = 4
+# No crate has more bytes.
+_MOST_CRATE = 2**30
 _DOWNLOADING = threading.Lock()
 
 
@@ -52,6 +56,41 @@ class Store:
     def path(self, file: File) -> Path:
         """Where the file is, or would be."""
         return self.directory / "sha256" / file.sha256
+
+    def crate_path(self, sha256: str) -> Path:
+        """Where the .crate file of a SHA-256 is, or would be."""
+        return self.directory / "crates" / sha256
+
+    def crate(self, sha256: str) -> Path | None:
+        """The .crate file of a SHA-256: kept, shared, or from a second source; None if it is in none of them."""
+        path = self.crate_path(sha256)
+        if path.exists() and file_sha256(path) == sha256:
+            return path
+        path.parent.mkdir(parents=True, exist_ok=True)
+        if self._shared().take_file(CRATES, sha256, path):
+            return path
+        with tempfile.TemporaryDirectory(dir=self.directory, prefix="partial-") as name:
+            partial = Path(name, sha256)
+            for source in second_sources():
+                download([(f"{source}/{CRATES}/{sha256}", partial)])
+                if partial.exists() and file_sha256(partial) == sha256:
+                    partial.chmod(0o644)
+                    return partial.replace(path)
+                partial.unlink(missing_ok=True)
+        return None
+
+    def keep_crate(self, found: Path, within: Path, sha256: str) -> None:
+        """Keep a .crate file that cargo left in a folder; another than that of the SHA-256 is left where it is."""
+        path = self.crate_path(sha256)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(dir=self.directory, prefix="partial-") as name:
+            partial = Path(name, sha256)
+            if copy(found, partial, _MOST_CRATE, within) == sha256:
+                partial.replace(path)
+                self._shared().give_file(CRATES, sha256, path)
+
+    def _shared(self) -> Shared:
+        return Shared(lambda text: self.console.print(f"worldwise: {text}", soft_wrap=True))
 
     def has(self, file: File) -> bool:
         """Whether it is there, judged by its size alone (cheap)."""
@@ -75,9 +114,16 @@ class Store:
             return
         (self.directory / "sha256").mkdir(parents=True, exist_ok=True)
         with self._locked():
-            missing = self._missing(wanted)
+            shared = self._shared()
+            missing = [
+                item
+                for item in self._missing(wanted)
+                if not shared.take_file(PACKAGES, item.file.sha256, self.path(item.file))
+            ]
             if missing:
                 self._download(missing, purpose)
+            for item in missing:
+                shared.give_file(PACKAGES, item.file.sha256, self.path(item.file))
 
     @contextlib.contextmanager
     def _locked(self) -> Iterator[None]:
@@ -138,19 +184,29 @@ class Store:
                 progress.update(task, completed=min(total, done + running))
 
             for mirror in mirrors(self.suite):
-                failures = self._from_mirror(mirror, remaining, partial, advance)
+                failures = self._from_mirror(mirror, _in_pool, remaining, partial, advance)
                 remaining = list(failures)
+                if not remaining:
+                    return
+            # The error is about the mirrors; these have a file or have it not.
+            for source in second_sources():
+                remaining = list(self._from_mirror(source, _by_digest, remaining, partial, advance))
                 if not remaining:
                     return
         raise _download_error(failures, remaining)
 
     def _from_mirror(
-        self, mirror: str, wanted: list[Wanted], partial: Path, advance: Callable[[], None]
+        self,
+        mirror: str,
+        place: Callable[[Wanted], str],
+        wanted: list[Wanted],
+        partial: Path,
+        advance: Callable[[], None],
     ) -> dict[Wanted, _Failure]:
         batches = [wanted[start : start + _BATCH] for start in range(0, len(wanted), _BATCH)]
         failures: dict[Wanted, _Failure] = {}
         with ThreadPoolExecutor(_WORKERS) as pool:
-            futures = [pool.submit(self._batch, mirror, batch, partial) for batch in batches]
+            futures = [pool.submit(self._batch, mirror, place, batch, partial) for batch in batches]
             try:
                 for future in futures:
                     while not future.done():
@@ -162,9 +218,13 @@ class Store:
                 raise
         return failures
 
-    def _batch(self, mirror: str, wanted: list[Wanted], partial: Path) -> dict[Wanted, _Failure]:
+    def _batch(
+        self, mirror: str, place: Callable[[Wanted], str], wanted: list[Wanted], partial: Path
+    ) -> dict[Wanted, _Failure]:
         # The digest is checked below, so that the error can name both.
-        result = download((f"{mirror}/{quote(item.path, safe='/+~:%')}", partial / item.file.sha256) for item in wanted)
+        result = download(
+            (f"{mirror}/{quote(place(item), safe='/+~:%')}", partial / item.file.sha256) for item in wanted
+        )
         reasons = _apt_failures(result.stderr)
         failures: dict[Wanted, _Failure] = {}
         for item in wanted:
@@ -186,6 +246,16 @@ class Store:
             path.chmod(0o644)
             path.replace(self.path(item.file))
         return failures
+
+
+def _in_pool(item: Wanted) -> str:
+    """Where a mirror has a file."""
+    return item.path
+
+
+def _by_digest(item: Wanted) -> str:
+    """Where a second source has it."""
+    return f"{PACKAGES}/{item.file.sha256}"
 
 
 def _size_now(path: Path) -> int:
@@ -232,14 +302,14 @@ def _download_error(failures: dict[Wanted, _Failure], remaining: list[Wanted]) -
         if kind == "vanished":
             return WorldwiseError(
                 f"{item.label} has vanished from the mirror {failure.mirror}",
-                f"{OTHER_MIRROR}, {RELOCK}",
+                f"{BUNDLE}; {OTHER_MIRROR}; {RELOCK}",
                 details,
             )
         if kind == "network":
             return WorldwiseError(
                 f"the mirror {failure.mirror} cannot be reached: {failure.message}",
                 "check the network and the proxy settings (http_proxy, https_proxy), or choose another "
-                f"mirror with {MIRROR_VARIABLE}; what was downloaded so far is kept",
+                f"mirror with {MIRROR_VARIABLE}; {BUNDLE}; what was downloaded so far is kept",
                 details,
             )
         return WorldwiseError(

@@ -69,7 +69,7 @@ def scratch(cache: Path) -> Iterator[Path]:
         path = Path(tempfile.mkdtemp(dir=base))
         # Held while the folder is in use; the kernel lets go of it however the tool ends.
         held = os.open(path, os.O_RDONLY | os.O_DIRECTORY)
-        files.try_lock(held)
+        files.try_lock(held, unknown=True)
     try:
         yield path
     finally:
@@ -84,7 +84,7 @@ def _sweep(base: Path) -> None:
         with contextlib.suppress(OSError):
             descriptor = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
             try:
-                if files.try_lock(descriptor):
+                if files.try_lock(descriptor, unknown=False):
                     _discard(path)
             finally:
                 os.close(descriptor)

@@ -2,14 +2,18 @@
 """Linux's own functions, by what the kernel itself says of its addresses."""
 
 import bisect
+import functools
 from collections import defaultdict
+from collections.abc import Mapping
 
 from worldwise.base.errors import WorldwiseError
 from worldwise.machine.symbols.names import Candidate, Function, best_name
 from worldwise.machine.symbols.table import SymbolTable
 
 
-def kernel_tables(kallsyms: str, sections: str) -> dict[str, SymbolTable]:
+# The cases of a run have one kernel, or two: Linux with OP-TEE, and plain.
+@functools.lru_cache(maxsize=2)
+def kernel_tables(kallsyms: str, sections: str) -> Mapping[str, SymbolTable]:
     """Tables of the kernel (`linux`) and of each module (`linux:NAME`), at the addresses the kernel itself gives.
 
     Args:

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Literal, NamedTuple
 
 from worldwise.base.errors import WorldwiseError
+from worldwise.machine.symbols.frames import FrameRule
 from worldwise.machine.symbols.table import Symbol, SymbolTable, find_bias
 
 World = Literal["normal", "monitor", "secure"]
@@ -123,6 +124,11 @@ class AddressSpace:
         """The bytes that the image mapped there has in its file; None if nothing is mapped or it has no file."""
         mapping = self._mapping(context, pc)
         return mapping.table.code(pc - mapping.bias, length) if mapping else None
+
+    def frame_rule(self, context: Level, pc: int) -> FrameRule | None:
+        """Where the function at an address keeps what its caller needs; None if nothing says."""
+        mapping = self._mapping(context, pc)
+        return mapping.table.frame_rule(pc - mapping.bias) if mapping else None
 
     def image(self, context: Level, pc: int) -> str:
         """The image mapped at an address, known function or not; empty if none."""

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from worldwise.base.errors import WorldwiseError
 from worldwise.machine.symbols.elf import PAGE, content_of, read_cached
+from worldwise.machine.symbols.frames import CallFrames, FrameRule
 from worldwise.machine.symbols.inlined import Addr2line, Inlines
 from worldwise.machine.symbols.names import Function, known_names
 
@@ -50,6 +51,7 @@ class SymbolTable:
         code: its executable bytes: (address, bytes). Empty for an image whose file is not there.
         segments: executable segments: (file offset, address, bytes in the file).
         inlines: what was inlined into them, for `inline_chain`; None if nobody can say.
+        frames: where they keep what their callers need, for `frame_rule`; None if nobody can say.
 
     Attributes:
         image: its name.
@@ -63,6 +65,7 @@ class SymbolTable:
         code: Sequence[tuple[int, bytes]] = (),
         segments: Sequence[tuple[int, int, int]] = (),
         inlines: Inlines | None = None,
+        frames: CallFrames | None = None,
     ) -> None:
         self.image = image
         self._functions = sorted(functions, key=lambda one: (one.start, -one.size))
@@ -72,6 +75,7 @@ class SymbolTable:
         self._starts = [start for start, _, _ in pieces]
         self._pieces = pieces
         self._inlines = inlines
+        self._frames = frames
         self._words: dict[tuple[int, bytes], list[int]] = {}
         ranges = [(start, end) for start, end, _ in pieces] + [(at, at + len(data)) for at, data in self._code]
         self.bounds = (min(start for start, _ in ranges), max(end for _, end in ranges)) if ranges else (0, 0)
@@ -105,6 +109,7 @@ class SymbolTable:
             [(at, content[offset : offset + size]) for at, offset, size in read.code],
             read.segments,
             Inlines(image, extra or content, addr2line) if addr2line else None,
+            CallFrames(image, extra or content),
         )
 
     def __len__(self) -> int:
@@ -145,6 +150,10 @@ class SymbolTable:
         """
         if self._inlines is not None:
             self._inlines.read(addresses)
+
+    def frame_rule(self, address: int) -> FrameRule | None:
+        """Where the function at a link-time address keeps what its caller needs; None if nothing says."""
+        return self._frames.rule(address) if self._frames else None
 
     @property
     def has_code(self) -> bool:

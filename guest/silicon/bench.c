@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The bench as it is, but that it starts the host's counter, says the counter's unit, and records the conditions of each
+ * sample beside it.
+ */
+#include "../bench/bench.h"
+#include "../bench/record.h"
+#include "../linux/idle.h"
+#include "counter.h"
+
+#define bench_start frame_start
+#define bench_record_sample frame_record_sample
+#define record_text(key, value) record_text(key, strcmp(key, "unit") ? (value) : counter_unit())
+struct bench_plan frame_start(const char *program, const char *implementation, int argc, char **argv);
+void frame_record_sample(const struct bench_plan *plan, const char *measure, const char *place, uint32_t index,
+			 struct bench_span span, uint64_t overhead, uint64_t inner);
+#include "../bench/bench.c"
+#undef record_text
+#undef bench_record_sample
+#undef bench_start
+
+struct bench_plan bench_start(const char *program, const char *implementation, int argc, char **argv)
+{
+	counter_start();
+	return frame_start(program, implementation, argc, argv);
+}
+
+static void record_conditions(const char *measure, uint32_t index)
+{
+	const struct counter_conditions *found = counter_last();
+
+	record_begin("conditions");
+	record_text("measure", measure);
+	record_number("index", index);
+	if (counter_has_instructions()) {
+		record_number("instructions", found->instructions);
+		record_number("overhead", found->overhead);
+	}
+	record_number("enabled", found->enabled);
+	record_number("running", found->running);
+	record_number("switches", found->switches);
+	record_number("migrations", found->migrations);
+	record_number("khz_begin", found->khz_begin);
+	record_number("khz_end", found->khz_end);
+	record_end();
+}
+
+void bench_record_sample(const struct bench_plan *plan, const char *measure, const char *place, uint32_t index,
+			 struct bench_span span, uint64_t overhead, uint64_t inner)
+{
+	frame_record_sample(plan, measure, place, index, span, overhead, inner);
+	record_conditions(measure, index);
+}
+
+/* A processor that waits counts nothing here, and a wait shows as a switch. */
+uint64_t idle_entries(void)
+{
+	return 0;
+}

@@ -1,0 +1,167 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Reports of TrustZone-M: ways between the states, what is refused, and libraries direct and behind the gateway."""
+
+from collections.abc import Sequence
+
+from worldwise.base.tables import Section, Table, count, count_or_dash, factor
+from worldwise.base.units import size_text
+from worldwise.libraries.boards import boards, by_core
+from worldwise.libraries.trustzone import ACCESSES, FLOATS, WAYS
+from worldwise.plan.case import parameters_of
+from worldwise.read.models import Reading, Row
+from worldwise.report.tables import ANSWER_LINES, Answer, Group, Tables
+
+WAY, REFUSED = "gateway", "refused"
+_WORDS = {
+    "plain": "a function of the same state",
+    "empty": "a gate that does nothing",
+    "checked": "a gate that checks an address range",
+    "psa-call": "a gate that checks two vectors in and one out",
+    "callback": "a gate that calls back",
+    "callback-lazy": "the same, floating-point registers in use",
+    "callback-float": "the same, and disturbed by the one called",
+    "irq-s-in-s": "a secure interrupt in the secure state",
+    "irq-ns-in-s": "a non-secure interrupt in the secure state",
+    "irq-s-in-ns": "a secure interrupt in the non-secure state",
+    "read": "reading secure memory",
+    "write": "writing secure memory",
+    "execute": "a jump to a secure address that is no gate",
+    "veneer": "a jump into a gate, behind its first instruction",
+    "controller": "reading what the memory's controller keeps secure",
+    "pointer": "a pointer into secure memory, given to a gate",
+}
+_BY = {
+    "read": "the core: secure fault, attribution",
+    "write": "the core: secure fault, attribution",
+    "execute": "the core: secure fault, invalid entry",
+    "veneer": "the core: secure fault, invalid entry",
+    "controller": "the memory's controller: bus fault",
+    "pointer": "the gate's check",
+}
+
+
+def _section(reading: Reading, operation: str, key: str, names: Sequence[str], title: str, notes: list[str]) -> Section:
+    """A line for each way that was measured, and a column for each board and kind of floating point."""
+    found: dict[tuple[str, str], dict[tuple[str, str], float]] = {}
+    for row in reading.rows:
+        if row.operation == operation:
+            given = parameters_of(row.parameters)
+            kind = (row.board, given.get("float", FLOATS[0]))
+            found.setdefault((given[key], row.optimisation), {})[kind] = row.median
+    order = by_core(name for line in found.values() for name, _ in line)
+    there = {kind for line in found.values() for kind in line}
+    kinds = sorted(there, key=lambda kind: (order.index(kind[0]), FLOATS.index(kind[1])))
+    both = len({kind for _, kind in kinds}) > 1
+    headers = [key, "what happens", *(["refused by"] if operation == REFUSED else []), "compiled"]
+    headers += [f"{name}{f', {kind}' if both else ''}\ninstr" for name, kind in kinds]
+    cells = [
+        [name, _WORDS[name], *([_BY[name]] if operation == REFUSED else []), f"-{level}"]
+        + [count_or_dash(found[name, level].get(kind)) for kind in kinds]
+        for name, level in sorted(found, key=lambda pair: (names.index(pair[0]), pair[1]))
+    ]
+    return Section(title, Table(headers, cells, len(headers) - len(kinds)), notes, name=operation)
+
+
+def _direct_of(name: str) -> str:
+    """The board with one program that is the same emulated machine; empty if there is none."""
+    known = boards()
+    if name not in known or not known[name].secure:
+        return ""
+    machine = known[name].emulated.machine
+    return next((each for each, one in known.items() if not one.secure and one.emulated.machine == machine), "")
+
+
+def behind_lines(reading: Reading) -> list[tuple[Row, Row]]:
+    """The rows of libraries behind the gateway, each behind that of its direct call on the same machine."""
+
+    def key(row: Row, board: str) -> tuple[str, ...]:
+        return (board, row.variant, row.operation, row.measure, row.parameters)
+
+    rows = {key(row, row.board): row for row in reading.rows if row.board}
+    found = [
+        (rows[key(row, direct)], row)
+        for row in rows.values()
+        if (direct := _direct_of(row.board)) and key(row, direct) in rows
+    ]
+    order = by_core(row.board for _, row in found)
+    return sorted(found, key=lambda pair: order.index(pair[1].board))
+
+
+def _behind_section(reading: Reading) -> Section | None:
+    cells = [
+        [
+            behind.board,
+            behind.operation + (f" {size_text(behind.size)}" if behind.size else ""),
+            behind.curve or "-",
+            behind.variant,
+            count(direct.median),
+            count(behind.median),
+            count(behind.median - direct.median),
+            factor(behind.median / direct.median),
+        ]
+        for direct, behind in behind_lines(reading)
+    ]
+    if not cells:
+        return None
+    headers = ["board", "operation", "curve", "library", "direct\ninstr", "behind\ninstr", "more\ninstr", "times"]
+    return Section(
+        "A library called directly, and behind the gateway",
+        Table(headers, cells, 4),
+        [
+            "direct: the library and its caller in one program, on the same machine. behind: the library in the secure "
+            "program, called by the non-secure one with vectors of addresses and lengths; the gate copies the vectors, "
+            "checks that the caller may use what they name, and copies no data. The stack of such a row is the "
+            "caller's alone."
+        ],
+        name="behind-gateway",
+    )
+
+
+def tzm_sections(reading: Reading, _full: bool = False) -> list[Section]:
+    """The parts of a report that are of TrustZone-M; none if the run has none."""
+    there = {row.operation for row in reading.rows}
+    parts: list[Section | None] = []
+    if WAY in there:
+        notes = [
+            "Instructions of both states, by the non-secure timer. hard, soft: how functions pass floating-point "
+            "numbers; with hard the compiler clears floating-point registers at a crossing. Stacking, and clearing by "
+            "the core itself, are cycles and no instructions: on an interrupt in the other state they are most of "
+            "what it costs."
+        ]
+        parts.append(_section(reading, WAY, "way", WAYS, "Ways between the security states", notes))
+    if REFUSED in there:
+        notes = ["Each was tried, and a case fails if it is not refused in this way, or if the secure word changed."]
+        parts.append(_section(reading, REFUSED, "access", ACCESSES, "Refused accesses of the non-secure state", notes))
+    parts.append(_behind_section(reading))
+    return [part for part in parts if part]
+
+
+def tzm_answer(reading: Reading) -> Answer | None:
+    """What the gateway costs, and what it adds to a library; None if the run has no way between the states."""
+    rows = [row for row in reading.rows if row.operation == WAY]
+    if not rows:
+        return None
+    order = by_core(row.board for row in rows)
+    level = max(row.optimisation for row in rows)
+    cells = [
+        [row.board, given["way"], given.get("float", FLOATS[0]), row.variant, count(row.median)]
+        for row in rows
+        if row.optimisation == level
+        and (given := parameters_of(row.parameters))["way"] in ("plain", "empty", "checked", "callback")
+    ]
+    # Those that say the most come first: an answer has one screen.
+    cells.sort(key=lambda cell: (cell[2] != FLOATS[0], order.index(cell[0])))
+    headers = ["board", "way", "floating point", "compiled", "median\ninstr"]
+    return Answer(
+        "What a call into the secure state costs",
+        Table(headers, cells[:ANSWER_LINES], 4),
+        sections=(WAY, REFUSED, "behind-gateway"),
+    )
+
+
+TABLES = Tables(
+    groups=(Group(475, tzm_sections),),
+    answer=tzm_answer,
+    operations={WAY: "a way between the states of TrustZone-M", REFUSED: "an access that must be refused"},
+    own=(WAY, REFUSED),
+)

@@ -1,0 +1,206 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""A GDB server that the tool starts and ends itself: OpenOCD or pyOCD, for a board that is reached by its own probe."""
+
+import contextlib
+import os
+import re
+import shutil
+import signal
+import socket
+import subprocess
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from worldwise.base.errors import HostError, WorldwiseError
+from worldwise.lab.sandbox.lending import end_of
+from worldwise.libraries.boards import Board
+from worldwise.machine.gdbserver import Address, GdbServer
+
+# Seconds until it listens, after which it is given up, and for it to end when it is told to.
+_LISTENS, _ENDS = 30.0, 3.0
+# The status of what could not be executed, as a shell has it, and setpriv.
+_NOT_EXECUTED = (126, 127)
+# Of its log: bytes that are read, lines that an error shows.
+_LOG_BYTES, _LOG_LINES = 64 * 1024, 15
+
+_RULES = (
+    "udev rules let your user open it (Debian's package openocd brings some, for who sits there and the group plugdev; "
+    "then plug it in again)"
+)
+_PROBE = f"connect the board by its probe's USB socket, with a cable that carries data; if `lsusb` shows it, {_RULES}"
+
+
+@dataclass(frozen=True)
+class Kind:
+    """A program that is a GDB server.
+
+    Attributes:
+        title: its name as its makers write it.
+        program: the executable.
+        package: what brings it, in words.
+        arguments: its command line, for what it calls the board, its port, and another port that is free.
+        hints: what its log says -> the way out; the first that fits counts.
+    """
+
+    title: str
+    program: str
+    package: str
+    arguments: Callable[[str, int, int], Sequence[str]]
+    hints: Sequence[tuple[str, str]]
+
+
+KINDS = {
+    kind.program: kind
+    for kind in (
+        Kind(
+            "OpenOCD",
+            "openocd",
+            "your distribution's package openocd has it: sudo apt install openocd",
+            lambda name, port, _: (
+                *("-c", f"gdb_port {port}", "-c", "tcl_port disabled", "-c", "telnet_port disabled"),
+                *("-f", name),
+            ),
+            (
+                (r"LIBUSB_ERROR_ACCESS", f"the probe is there, but not for your user: {_RULES}"),
+                (r"(?i)can't find .*\.cfg", "this OpenOCD does not know the board: take version 0.12 or a newer one"),
+                (
+                    r"(?i)target voltage|unable to connect to the target|cannot read IDR|connecting DP",
+                    "the probe is there, but no chip answers it: has the board power, are its jumpers as they came?",
+                ),
+                (r"(?i)open failed|unable to open|no .*device", _PROBE),
+            ),
+        ),
+        Kind(
+            "pyOCD",
+            "pyocd",
+            "the Python package pyocd has it: pipx install pyocd",
+            # It would end after its first client, and wait for a probe for ever.
+            lambda name, port, other: (
+                *("gdbserver", "--target", name, "--port", str(port), "--telnet-port", str(other)),
+                *("--persist", "--no-wait"),
+            ),
+            (
+                (r"not recognized", "`pyocd pack install NAME` brings what it must know of the chip, NAME as above"),
+                (r"(?i)permission|access denied|udev", f"the probe is there, but not for your user: {_RULES}"),
+                (r"(?i)no connected debug probe|no probe", _PROBE),
+            ),
+        ),
+    )
+}
+
+
+@dataclass(frozen=True)
+class Start:
+    """How a server is started: which, and what it calls the board."""
+
+    kind: Kind
+    name: str
+
+
+def start_of(program: str, name: str, board: Board) -> Start:
+    """How a program of KINDS is started for a board. Raises WorldwiseError if the board or the host has none."""
+    kind = KINDS[program]
+    if shutil.which(program) is None:
+        raise WorldwiseError(f"--via {program}: there is no program {program} in PATH.", kind.package)
+    known = getattr(board.servers, program)
+    if known is None:
+        raise WorldwiseError(
+            f"--via {program}: boards/{name}.toml does not say what {kind.title} calls the board ([servers]).",
+            "start the server yourself and say where it listens: --via gdb://localhost:3333; or add it: "
+            "docs/add-board.md",
+        )
+    return Start(kind, known.value)
+
+
+class StartedServer:
+    """A server that runs from the first connection until `stop`; one that has ended is started again.
+
+    Args:
+        start: which.
+        folder: where its log is kept.
+    """
+
+    def __init__(self, start: Start, folder: Path) -> None:
+        self._start = start
+        self.log = folder / f"{start.kind.program}.log"
+        self._process: subprocess.Popen[bytes] | None = None
+        self.address = Address("127.0.0.1", 0, start.kind.program)
+
+    def connect(self) -> GdbServer:
+        """A connection to it. Raises HostError if it does not serve; `explained` tells why."""
+        if self._process is None or self._process.poll() is not None:
+            self._begin()
+        process, deadline = self._process, time.monotonic() + _LISTENS
+        while process is not None and process.poll() is None and time.monotonic() < deadline:
+            try:
+                connection = socket.create_connection((self.address.host, self.address.port), 1)
+            except OSError:
+                time.sleep(0.05)
+                continue
+            return GdbServer(self.address, connection)
+        raise HostError(f"{self.address}: {self._start.kind.title} does not serve GDB.")
+
+    def explained(self, error: HostError) -> HostError:
+        """The error of a connection, with what became of the server and the end of its log."""
+        if self._process is None:
+            return error
+        kind, said = self._start.kind, self._said()
+        message, hint = error.message, f"when the board is there again: worldwise run --resume --via {kind.program}"
+        status = self._process.poll()
+        if status is not None:
+            message += f" {kind.title} has ended with status {status}."
+            hint = next((way for pattern, way in kind.hints if re.search(pattern, said)), hint)
+            hint = kind.package if status in _NOT_EXECUTED else hint
+        tail = [f"{kind.title} was started for {self._start.name}; the end of {self.log}:", *said.splitlines()]
+        shown = "\n".join((tail[0], *tail[1:][-_LOG_LINES:]))
+        return HostError(message, hint, f"{error.details}\n{shown}".strip())
+
+    def stop(self) -> None:
+        """End it, and whatever it started."""
+        process, self._process = self._process, None
+        if process is None:
+            return
+        for number in (signal.SIGTERM, signal.SIGKILL):
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(process.pid, number)
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                process.wait(_ENDS)
+
+    def _begin(self) -> None:
+        kind = self._start.kind
+        self.stop()
+        port, other = _free_ports()
+        self.address = Address(self.address.host, port, kind.program)
+        self.log.parent.mkdir(parents=True, exist_ok=True)
+        # Another tool's server may still write the one of this name.
+        self.log.unlink(missing_ok=True)
+        with self.log.open("wb") as log:
+            try:
+                self._process = subprocess.Popen(
+                    [*_mortal(), kind.program, *kind.arguments(self._start.name, port, other)],
+                    stdin=subprocess.DEVNULL,
+                    stdout=log,
+                    stderr=log,
+                    # Ctrl-C reaches the tool alone, which still halts the board and then ends the server.
+                    start_new_session=True,
+                )
+            except OSError as error:
+                raise HostError(
+                    f"--via {kind.program}: {kind.program} cannot be started: {error.strerror}.", kind.package
+                ) from None
+
+    def _said(self) -> str:
+        return end_of(self.log, _LOG_BYTES).decode("utf-8", "replace")
+
+
+def _mortal() -> list[str]:
+    """What makes a program end with this one even if nobody is left to end it; nothing if the host lacks it."""
+    return ["setpriv", "--pdeathsig", "TERM", "--"] if shutil.which("setpriv") else []
+
+
+def _free_ports() -> tuple[int, int]:
+    """Two ports of this host that nobody listens on."""
+    with socket.create_server(("127.0.0.1", 0)) as one, socket.create_server(("127.0.0.1", 0)) as other:
+        return one.getsockname()[1], other.getsockname()[1]

@@ -1,0 +1,76 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Cores with TrustZone-M: a board with two programs, of which the non-secure one is measured."""
+
+import json
+from typing import Any
+
+from worldwise.lab.image import Image, Recipe
+from worldwise.libraries.boards import load_core
+from worldwise.libraries.crates import Crates, crate_folder
+from worldwise.libraries.portable import NO_CURVE, Portable, find
+from worldwise.libraries.trustzone import ACCESSES, FLOATS, GATEWAY, WAYS
+from worldwise.plan.case import Case
+from worldwise.targets.board import BoardTarget, board_plan, frame_trees
+from worldwise.targets.guest import guest_trees
+from worldwise.targets.portable_images import source_packages, trees
+
+# What every secure program's script includes.
+_VENEERS = "veneers.ld"
+
+
+class TrustZoneTarget(BoardTarget):
+    """A board of boards/ with `[secure]`: libraries stand in the secure program, their caller in the measured one."""
+
+    def _programs(self, case: Case) -> dict[str, str]:
+        if case.implementation == GATEWAY:
+            given = dict(case.parameters)
+            kind = given.get("float", FLOATS[0])
+            return {"program": f"{given.get('way') or given['access']}-{kind}.elf", "secure": f"secure-{kind}.elf"}
+        curve = case.curve or NO_CURVE
+        return {"program": f"{curve}.elf", "secure": f"{curve}-secure.elf"}
+
+    def _footprint(self, case: Case, image: Image) -> dict[str, int] | None:
+        if case.implementation != GATEWAY:
+            return super()._footprint(case, image)
+        for program in self._programs(case).values():
+            # Whether it fits: nothing is linked for a way between the states alone.
+            image.sizes("footprint.json", program.removesuffix(".elf"), "memory")
+        return None
+
+    def _recipe(self, case: Case, crates: Crates) -> Recipe:
+        implementation = find(case.implementation)
+        source = crate_folder(implementation, crates)
+        sources = source_packages(implementation)
+        package = implementation.manifest.source
+        secure = self._secure()
+        return Recipe(
+            name=f"{self.name}-{implementation.name}-{case.optimisation}",
+            script="tzm.sh",
+            helpers=("tzm.py", "mcu.py", "library.py", "objects.py", "packages.sh"),
+            outputs=("footprint.json",),
+            sources=sources,
+            trees={
+                **frame_trees(implementation, self.board.script, secure["script"], _VENEERS),
+                **guest_trees("tzm"),
+                **trees(implementation, source),
+            },
+            settings={
+                "PACKAGES": " ".join(sources),
+                "SOURCE": (package.debian if package else None) or "",
+                "PARTS": " ".join(package.parts if package else ()),
+                "PLAN": json.dumps(self._plan(implementation, case.optimisation, secure)),
+            },
+        )
+
+    def _plan(self, implementation: Portable, optimisation: str, secure: dict[str, Any]) -> dict[str, Any]:
+        plan = board_plan(implementation, optimisation, self.name, self.board, load_core(self.board.core))
+        ways = (*WAYS, *ACCESSES) if implementation.name == GATEWAY else ()
+        return {**plan, "secure": secure, "ways": list(ways), "floats": list(FLOATS)}
+
+    def _secure(self) -> dict[str, Any]:
+        assert self.board.secure
+        return self.board.secure.model_dump()
+
+    def _arguments(self) -> tuple[str, ...]:
+        *common, _kernel, _program = super()._arguments()
+        return (*common, "-kernel", "/machine/secure.elf", "-device", "loader,file=/machine/program.elf")

@@ -1,0 +1,105 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Runs of a board that nobody has: see gdb_board.py."""
+
+import json
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from boards import board_records
+from gdb_board import FakeBoard
+from worldwise.lab.debian.lock import load_lock
+from worldwise.lab.image import ImageStore
+from worldwise.lab.lab import Lab
+from worldwise.machine.machine import Machine
+from worldwise.machine.serialline import SerialAddress
+from worldwise.plan.case import Case
+from worldwise.plan.suite import parse_suite
+from worldwise.run.measure import Bench, Options
+from worldwise.run.measurers import Remote
+from worldwise.run.rundir import Run, open_run
+
+NAME = "nucleo-f446re"
+WORDS = ("sign", "1", "2", "curve=secp256r1", "size=32")
+MACHINE = Machine(
+    name="a-machine",
+    files={"program.elf": Path("program.elf")},
+    digests={},
+    arguments=(),
+    images={},
+    ready=None,
+    symbols={},
+    preload=(),
+)
+
+
+SUITE = """\
+format = 1
+name = "two"
+title = "two cases"
+samples = 2
+warmup = 0
+[[cases]]
+targets = ["nucleo-f446re"]
+operations = ["keygen", "ecdh"]
+implementations = ["micro-ecc"]
+optimisations = ["O2"]
+curves = ["secp256r1"]
+"""
+
+
+class Target:
+    """A target whose machines need no image."""
+
+    def machine(self, _case: Case, _images: ImageStore) -> Machine:
+        return MACHINE
+
+    def program(self, case: Case) -> Sequence[str]:
+        return (case.operation, str(case.warmup), str(case.samples), *case.arguments)
+
+
+class Notes:
+    """Keeps nothing."""
+
+    def note(self, text: str) -> None: ...
+    def case_started(self, case: Case) -> None: ...
+    def case_progress(self, case: Case, records_bytes: int) -> None: ...
+    def case_done(self, case: Case, how: str) -> None: ...
+
+
+class Tool:
+    """One call of the tool after another, with a board."""
+
+    def __init__(self, root: Path, clock: str = "", serial: SerialAddress | None = None) -> None:
+        self.root = root
+        self.clock = clock
+        self.serial = serial
+        self.suite = parse_suite(SUITE, "two.toml")
+
+    def bench(self, board: FakeBoard | None, silence: float = 5) -> Bench:
+        remote = Remote(NAME, board.address, self.clock, self.serial) if board else None
+        options = Options(reuse=False, start="boot", silence_limit=silence, remote=remote)
+        return Bench(Lab(load_lock(), self.root / "cache"), Notes(), options)
+
+    def measure(self, board: FakeBoard, silence: float = 5) -> Run:
+        bench = self.bench(board, silence)
+        with bench.new_run(self.root / "runs", self.suite, self.suite.cases, None, None) as writer:
+            return bench.measure(writer, self.suite.cases)
+
+    def latest(self) -> Run:
+        return open_run("latest", self.root / "runs")
+
+    def resume(self, board: FakeBoard | None) -> Run:
+        bench = self.bench(board)
+        with bench.resume_run(self.latest()) as writer:
+            return bench.measure(writer, self.suite.cases)
+
+
+def records(unit: str = "instructions", clock: str = "systick") -> Callable[[str], bytes]:
+    """Records of the suite's cases, by the program's command line."""
+    found = {}
+    for case in parse_suite(SUITE, "two.toml").cases:
+        lines = board_records(case)
+        lines[0] |= {"unit": unit, "clock": clock}
+        lines[1] |= {"clock": clock}
+        found[" ".join(Target().program(case))] = b"".join(json.dumps(line).encode() + b"\n" for line in lines)
+    return found.__getitem__

@@ -1,0 +1,94 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""A host behind a program called ssh that runs everything here, and fails where a test says so; and its records."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+from boards import board_records
+from worldwise.machine.ssh import SshAddress
+from worldwise.plan.case import Case
+
+PROBE = {"type": "probe", "clock": "perf_user_cycles", "unit": "cycles", "instructions": True, "reason": ""}
+TIMER = PROBE | {"clock": "clock_monotonic_raw", "unit": "nanoseconds", "instructions": False}
+# What measuring costs, in instructions.
+OVERHEAD = 5
+
+
+class FakeHost:
+    """The host, with its ssh first on the path of programs once a test has put `path` there.
+
+    Attributes:
+        path: the folder of the program called ssh.
+        address: where it says it is; its folder is one of the test's.
+        system: its /sys.
+    """
+
+    def __init__(self, root: Path) -> None:
+        self.root = root
+        self.path, self.system, folder = (root / name for name in ("bin", "sys", "host"))
+        for one in (self.path, self.system, folder):
+            one.mkdir()
+        self.folder = folder
+        self.address = SshAddress("a-host", "somebody", None, str(folder))
+        self._how = root / "how"
+        ssh = self.path / "ssh"
+        # As a true one it is the other end that runs the command, and lives on when this one is killed.
+        ssh.write_text(f'#!/bin/sh\nfor last; do :; done\n. {self._how}\nsh -c "$last"\n')
+        ssh.chmod(0o755)
+        self.probe = root / "probe"
+        self.program = root / "program"
+        self.says()
+        self.probes(PROBE)
+        self.runs("cat records")
+
+    def says(self, text: str = "", status: int = 0, only: str = "") -> None:
+        """Have ssh itself say something and fail: always, or for the commands that have a word."""
+        do = f"printf '%s\\n' '{text}' >&2; exit {status}" if status else ":"
+        self._how.write_text(f'case "$last" in *"{only}"*) {do} ;; esac\n')
+
+    def probes(self, record: dict[str, Any]) -> None:
+        """What the first program says."""
+        self.probe.write_text(f"#!/bin/sh\necho '{json.dumps(record)}'\n")
+
+    def runs(self, script: str) -> None:
+        """What the measured program does; `$CASE` is its operation."""
+        self.program.write_text(f'#!/bin/sh\nCASE=$2\ncd "{self.root}"\n{script}\n')
+
+    def processor(self, number: int, **files: str) -> Path:
+        """A processor that /sys has, with these files."""
+        folder = self.system / f"devices/system/cpu/cpu{number}"
+        for name, text in files.items():
+            path = folder / {"scaling_governor": "cpufreq", "midr_el1": "regs/identification"}.get(name, "") / name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(text + "\n")
+        return folder
+
+
+def host_records(case: Case, probe: dict[str, Any] = PROBE, **spoilt: Any) -> list[dict[str, Any]]:
+    """The records of a case on a host; `spoilt` are fields of the conditions of the second call."""
+    found = []
+    for record in board_records(case):
+        if record["type"] == "memory":
+            continue
+        if record["type"] == "start":
+            del record["board"]
+            record |= {"program": "linux-bench", "clock": probe["clock"], "unit": probe["unit"]}
+        if record["type"] == "overhead":
+            record |= {"clock": probe["clock"], "nested": 9}
+        if "place" in record:
+            record["place"] = "linux"
+        found.append(record)
+        if record["type"] == "sample":
+            of_chip = {"instructions": 2 * record["count"] + OVERHEAD, "overhead": OVERHEAD}
+            conditions: dict[str, Any] = {"type": "conditions", "measure": record["measure"], "index": record["index"]}
+            conditions |= of_chip if probe["instructions"] else {}
+            conditions |= dict.fromkeys(("enabled", "running"), 1000 if probe["instructions"] else 0)
+            conditions |= {"switches": 0, "migrations": 0, "khz_begin": 1500000, "khz_end": 1500000}
+            found.append(conditions | (spoilt if record["index"] == 1 else {}))
+    return found
+
+
+def lines(records: list[dict[str, Any]]) -> str:
+    """The text of records."""
+    return "".join(json.dumps(record) + "\n" for record in records)

@@ -1,0 +1,561 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""A Linux host by ssh: how its programs run, what is left there, and what is said when something fails."""
+
+import contextlib
+import os
+import sys
+import time
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from ssh_host import PROBE, TIMER, FakeHost, host_records, lines
+from worldwise import cli
+from worldwise.base.errors import HostError, WorldwiseError
+from worldwise.lab.debian.lock import load_lock
+from worldwise.lab.image import ImageStore
+from worldwise.lab.lab import Lab
+from worldwise.machine import ssh, sshhost
+from worldwise.machine.machine import RECORDS, Machine
+from worldwise.machine.ssh import SshAddress, parse_ssh
+from worldwise.machine.sshhost import SshHost, chosen_processor, core_name, require_static
+from worldwise.plan.case import Case
+from worldwise.plan.suite import parse_suite
+from worldwise.read.lens import read_run
+from worldwise.report.answer import measured_lines
+from worldwise.report.report import sections, to_csv, to_json
+from worldwise.run import measure
+from worldwise.run.measure import Bench, Options
+from worldwise.run.measurers import Remote, remote_of
+from worldwise.run.rundir import EMULATED_FILE, Run, open_run
+
+TARGET = "linux-armv8"
+WORDS = ("-", "keygen", "0", "2", "curve=secp256r1")
+LINES = '{"type":"line"}\n' * 3
+
+
+@pytest.fixture
+def host(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> FakeHost:
+    """A host whose programs are scripts."""
+    found = FakeHost(tmp_path)
+    monkeypatch.setenv("PATH", f"{found.path}:{os.environ['PATH']}")
+    monkeypatch.setattr(ssh, "_SYSTEM", str(found.system))
+    monkeypatch.setattr(sshhost, "require_static", lambda _: None)
+    (tmp_path / "records").write_text(LINES)
+    return found
+
+
+def machine(host: FakeHost) -> Machine:
+    return Machine(
+        name="a-machine",
+        files={"program": host.program},
+        digests={},
+        arguments=(),
+        images={},
+        ready=None,
+        symbols={},
+        preload=(),
+    )
+
+
+class Measured:
+    """A measurer of a host, and the warnings that it gave."""
+
+    def __init__(self, host: FakeHost, silence: float = 5) -> None:
+        self.host = host
+        self.said: list[str] = []
+        lab = Lab(load_lock(), host.root / "cache")
+        self.measurer = SshHost(host.address, TARGET, lambda: host.probe, lab, self.said.append, silence)
+
+    def run(self) -> str:
+        """The records of a program."""
+        directory = self.host.root / "case"
+        directory.mkdir(exist_ok=True)
+        ended = self.measurer.run(machine(self.host), WORDS, directory)
+        assert (ended.status, ended.command) == (0, ("ssh", *WORDS))
+        return (directory / RECORDS).read_text()
+
+
+@pytest.fixture
+def measured(host: FakeHost) -> Iterator[Measured]:
+    found = Measured(host)
+    yield found
+    found.measurer.close()
+
+
+def wait_for(done: Any) -> None:
+    """Until something is so; it is soon."""
+    deadline = time.monotonic() + 10
+    while not done():
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
+
+
+# --- what goes well ---
+
+
+def test_records_come_and_nothing_stays(host: FakeHost, measured: Measured) -> None:
+    """If this fails, every run leaves a folder and its programs on somebody's board."""
+    assert measured.run() == measured.run() == LINES
+    assert len(list(host.folder.iterdir())) == 1
+    measured.measurer.close()
+    assert not list(host.folder.iterdir())
+
+
+def test_a_program_gets_its_processor_its_limit_and_its_words(host: FakeHost, measured: Measured) -> None:
+    host.runs('echo "$WORLDWISE_CPU $WORLDWISE_SECONDS $*"')
+    processor = max(os.sched_getaffinity(0))
+    assert measured.run() == f"{processor} 14400 {' '.join(WORDS)}\n"
+
+
+def test_the_governor_is_set_and_set_back(host: FakeHost, measured: Measured) -> None:
+    """If this fails, a host's clock goes up and down under a measurement, or stays up for ever."""
+    processor = max(os.sched_getaffinity(0))
+    governor = host.processor(processor, scaling_governor="schedutil") / "cpufreq/scaling_governor"
+    assert measured.measurer.describe().facts["governor"] == "performance"
+    assert governor.read_text() == "performance\n"
+    assert not measured.said
+    measured.measurer.close()
+    assert governor.read_text() == "schedutil\n"
+
+
+def test_a_governor_that_may_not_be_set_is_told(
+    host: FakeHost, measured: Measured, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(ssh, "_KEEPER", ssh._KEEPER.replace('[ -w "$f" ]', "false"))
+    host.processor(max(os.sched_getaffinity(0)), scaling_governor="schedutil")
+    assert measured.measurer.describe().facts["governor"] == "schedutil"
+    assert "this user may not set it" in measured.said[0]
+
+
+def test_what_is_there_is_described_without_names(host: FakeHost, measured: Measured) -> None:
+    """If this fails, a run that is given away names the host or its user."""
+    host.processor(max(os.sched_getaffinity(0)), midr_el1="0x00000000410fd083", cpu_capacity="1024")
+    found = measured.measurer.describe()
+    assert (found.unit, found.facts["core"], found.facts["kernel"]) == (
+        "cycles",
+        "Cortex-A72 (0xd08) r0p3",
+        os.uname()[2],
+    )
+    assert "counts its cycles in user space" in found.words
+    text = repr(found.facts)
+    assert "a-host" not in text and "somebody" not in text and os.uname()[1] not in text.split()
+
+
+def test_the_clock_is_told_with_its_reason(host: FakeHost, measured: Measured) -> None:
+    host.probes(TIMER | {"reason": "perf_event_open: Permission denied"})
+    assert measured.measurer.describe().unit == "nanoseconds"
+    assert "no cycles: perf_event_open: Permission denied" in measured.said[0]
+    paranoid = int(Path("/proc/sys/kernel/perf_event_paranoid").read_text())
+    assert ("kernel.perf_event_paranoid is" in measured.said[0]) == (paranoid > 2)
+
+
+def test_the_fastest_processor_is_chosen() -> None:
+    """If this fails, a phone's smallest core stands for its largest."""
+    facts = {
+        "allowed": ["0-3,6"],
+        "cpu": ["0 cpu_capacity 446", "2 cpu_capacity 1024", "3 cpu_capacity 1024", "7 cpu_capacity 2048", "x y"],
+    }
+    assert chosen_processor(facts) == 3
+    assert chosen_processor({"allowed": ["0-3"], "cpu": ["1 cpuinfo_max_freq 2000000"]}) == 1
+    assert chosen_processor({}) == 0
+    assert chosen_processor({"allowed": ["0-99999999999"]}) == 4095
+
+
+@pytest.mark.parametrize(
+    ("facts", "name"),
+    [
+        ({"cpu": ["0 midr_el1 0x00000000414fd0b1"]}, "Cortex-A76 (0xd0b) r4p1"),
+        ({"part": ["0xd03"]}, "Cortex-A53 (0xd03)"),
+        ({"part": ["0xfff"]}, "a core of Arm (0xfff)"),
+        ({"cpu": ["0 midr_el1 0x00000000610f0230"]}, "a core of implementer 0x61, part 0x023 r0p0"),
+        ({"part": ["much"]}, "an unknown core"),
+        ({}, "an unknown core"),
+    ],
+)
+def test_a_core_is_named(facts: dict[str, Sequence[str]], name: str) -> None:
+    assert core_name(facts, 0) == name
+
+
+# --- what fails ---
+
+
+@pytest.mark.parametrize(
+    ("said", "told", "hint"),
+    [
+        ("Host key verification failed.", "the host's key is not known here", "compare the fingerprint"),
+        ("@ WARNING: REMOTE HOST IDENTIFICATION HAS CHANGED! @", "another key than it had", "ssh-keygen -R"),
+        ("somebody@a-host: Permission denied (publickey).", "lets nobody in", "ssh-copy-id"),
+        ("ssh: Could not resolve hostname a-host", "no host of that name", "look at the name"),
+        ("ssh: connect to host a-host port 22: Connection refused", "no ssh server listens", "start sshd"),
+        ("ssh: connect to host a-host port 22: Connection timed out", "does not answer", "--resume --via ssh://"),
+        ("kex_exchange_identification: Connection closed by remote host", "connection was lost", "--resume"),
+        ("something else", "the connection ended", "must work"),
+    ],
+)
+def test_a_host_that_lets_nobody_in_is_told(
+    said: str, told: str, hint: str, host: FakeHost, measured: Measured
+) -> None:
+    """If this fails, a user reads ssh's words and nothing of the way out."""
+    host.says(said, 255)
+    with pytest.raises(HostError, match=told) as caught:
+        measured.measurer.describe()
+    assert hint in caught.value.hint
+    assert said in caught.value.details
+
+
+def test_a_folder_that_cannot_be_made_is_told(host: FakeHost, measured: Measured) -> None:
+    host.folder.rmdir()
+    with pytest.raises(HostError, match="no folder can be made in") as caught:
+        measured.measurer.describe()
+    assert "ssh://HOST/home/USER" in caught.value.hint
+
+
+def test_a_host_of_another_architecture_is_told(host: FakeHost, measured: Measured) -> None:
+    host.probe.write_bytes(b"\x7fELF\x02\x01\x01" + bytes(57))
+    with pytest.raises(HostError, match=r"does not run there: status 12[67].*The host says that it is") as caught:
+        measured.measurer.describe()
+    assert "noexec" in caught.value.hint
+    assert not list(host.folder.iterdir())
+
+
+def test_what_says_too_much_is_told(measured: Measured, monkeypatch: pytest.MonkeyPatch) -> None:
+    """If this fails, a login script that talks is taken for the host's answers."""
+    monkeypatch.setattr(ssh, "_KEEPER", "while :; do echo word more; done")
+    with pytest.raises(HostError):
+        measured.measurer.describe()
+
+
+def test_a_program_that_floods_is_told(host: FakeHost, measured: Measured) -> None:
+    """If this fails, a host fills the memory of who measures it."""
+    host.probe.write_text("#!/bin/sh\nwhile :; do echo more and more; done\n")
+    with pytest.raises(HostError):
+        measured.measurer.describe()
+
+
+def test_a_host_that_does_not_answer_is_given_up(
+    host: FakeHost, measured: Measured, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """If this fails, a host that hangs hangs the tool."""
+    monkeypatch.setattr(ssh, "_CONNECTING", 0.2)
+    monkeypatch.setattr(ssh, "_ANSWER", 0.2)
+    (host.root / "how").write_text("exec sleep 5\n")
+    with pytest.raises(HostError, match="does not answer"):
+        measured.measurer.describe()
+
+
+def test_a_program_that_hangs_is_ended(host: FakeHost) -> None:
+    """If this fails, a run never ends, or a program spins on the host after it."""
+    found = Measured(host, silence=0.5)
+    host.runs("echo $$ >pid; echo line; exec sleep 60")
+    with pytest.raises(WorldwiseError, match=r"hangs: no record for 0 s; it was ended") as caught:
+        found.run()
+    assert not isinstance(caught.value, HostError)
+    pid = (host.root / "pid").read_text().strip()
+    wait_for(lambda: not Path("/proc", pid).exists())
+    host.runs("cat records")
+    assert found.run() == LINES
+    found.measurer.close()
+
+
+def test_a_lost_connection_ends_the_run_and_cleans_up(host: FakeHost, measured: Measured) -> None:
+    """If this fails, a cable that was pulled leaves a program and a folder behind, or is taken for a failed case."""
+    host.runs("echo $$ >pid; echo line; kill -9 $(cat keeper); exec sleep 60")
+    (host.root / "how").write_text('case "$last" in *worldwise.XXXXXX*) echo $$ >"$0.pid";; esac\n')
+    measured.measurer.describe()
+    (host.root / "keeper").write_text((host.path / "ssh.pid").read_text())
+    with pytest.raises(HostError, match="the connection") as caught:
+        measured.run()
+    assert "--resume" in caught.value.hint
+    pid = (host.root / "pid").read_text().strip()
+    wait_for(lambda: not Path("/proc", pid).exists() and not list(host.folder.iterdir()))
+
+
+def test_a_full_disk_is_told(measured: Measured, monkeypatch: pytest.MonkeyPatch) -> None:
+    measured.measurer.describe()
+    monkeypatch.setattr(ssh, "_TAKE", 'echo "cat: write error: No space left on device" >&2; exit 1')
+    with pytest.raises(HostError, match=r"did not come whole into .*No space left") as caught:
+        measured.run()
+    assert "/var/tmp" in caught.value.hint
+
+
+def test_a_dynamic_program_is_refused(tmp_path: Path) -> None:
+    """If this fails, a host's own libraries are measured."""
+    with pytest.raises(WorldwiseError, match="is linked dynamically"):
+        require_static(Path(sys.executable).resolve())
+    (tmp_path / "text").write_text("not a program")
+    with pytest.raises(WorldwiseError, match="is no ELF program"):
+        require_static(tmp_path / "text")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        *("ssh://", "ssh://-oProxyCommand=x", "ssh://user@-x", "ssh://host:0", "ssh://host:70000", "ssh://a:b@host"),
+        *("ssh://host/a b", "ssh://host/$(x)", "ssh://host/a;b", "ssh://ho st", "ssh://host?x=1", "ssh://host//a"),
+    ],
+)
+def test_an_impossible_address_is_told(text: str) -> None:
+    with pytest.raises(WorldwiseError, match="is not the address of a host") as caught:
+        parse_ssh(text)
+    assert "ssh://USER@HOST" in caught.value.hint
+
+
+@pytest.mark.parametrize(
+    ("text", "address"),
+    [
+        ("ssh://Board", SshAddress("Board")),
+        ("ssh://pi@10.0.0.7:2222", SshAddress("10.0.0.7", "pi", 2222)),
+        ("ssh://root@[fe80::1]/var/tmp", SshAddress("fe80::1", "root", None, "/var/tmp")),
+        ("ssh://board.local/", SshAddress("board.local")),
+    ],
+)
+def test_an_address_is_read(text: str, address: SshAddress) -> None:
+    assert parse_ssh(text) == address
+    assert str(address) == text.rstrip("/")
+
+
+# --- a run ---
+
+SUITE = """\
+format = 1
+name = "two"
+title = "two cases"
+samples = 3
+warmup = 0
+[[cases]]
+targets = ["linux-armv8"]
+operations = ["keygen", "ecdh"]
+implementations = ["micro-ecc"]
+optimisations = ["O2"]
+curves = ["secp256r1"]
+"""
+
+
+class Tool:
+    """One call of the tool after another, with a host."""
+
+    def __init__(self, host: FakeHost) -> None:
+        self.host = host
+        self.suite = parse_suite(SUITE, "two.toml")
+        host.runs('cat "$CASE"')
+        self.keep()
+
+    def keep(self, probe: dict[str, Any] = PROBE, **spoilt: Any) -> None:
+        """What the host's programs write."""
+        self.host.probes(probe)
+        for case in self.suite.cases:
+            (self.host.root / case.operation).write_text(lines(host_records(case, probe, **spoilt)))
+
+    def bench(self) -> Bench:
+        options = Options(reuse=False, start="boot", silence_limit=5, remote=Remote(TARGET, self.host.address))
+        return Bench(Lab(load_lock(), self.host.root / "cache"), Notes(), options)
+
+    def measure(self) -> Run:
+        bench = self.bench()
+        with (
+            contextlib.closing(bench),
+            bench.new_run(self.host.root / "runs", self.suite, self.suite.cases, None, None) as writer,
+        ):
+            return bench.measure(writer, self.suite.cases)
+
+    def resume(self) -> Run:
+        bench = self.bench()
+        run = open_run("latest", self.host.root / "runs")
+        with contextlib.closing(bench), bench.resume_run(run) as writer:
+            return bench.measure(writer, self.suite.cases)
+
+
+class Notes:
+    """Keeps nothing."""
+
+    def note(self, text: str) -> None: ...
+    def case_started(self, case: Case) -> None: ...
+    def case_progress(self, case: Case, records_bytes: int) -> None: ...
+    def case_done(self, case: Case, how: str) -> None: ...
+
+
+class Target:
+    """A target whose machines need no image."""
+
+    counts_when_emulated = True
+
+    def __init__(self, host: FakeHost) -> None:
+        self.host = host
+
+    def machine(self, _case: Case, _images: ImageStore) -> Machine:
+        return machine(self.host)
+
+    def program(self, case: Case) -> Sequence[str]:
+        return ("/bin/fetch", case.operation, str(case.warmup), str(case.samples), *case.arguments)
+
+    def on_host(self, case: Case) -> Sequence[str]:
+        return ("-", *self.program(case)[1:])
+
+
+@pytest.fixture
+def tool(host: FakeHost, monkeypatch: pytest.MonkeyPatch) -> Tool:
+    """The emulated machine counts as the host's processor does, but for one instruction more in keygen's last call."""
+
+    def count_again(*given: Any) -> None:
+        case, directory = given[-3], given[-1]
+        records = host_records(case)
+        if case.operation == "keygen":
+            [one for one in records if one["type"] == "conditions"][-1]["instructions"] += 1
+        (directory / EMULATED_FILE).write_text(lines(records))
+
+    monkeypatch.setattr(measure, "EMULATED", {TARGET: Target(host)})
+    monkeypatch.setattr(measure, "silicon", lambda _: Target(host))
+    monkeypatch.setattr(measure, "count_again", count_again)
+    monkeypatch.setattr("worldwise.run.measurers.silicon", lambda _: None)
+    monkeypatch.setattr(SshHost, "_counter", counter_of(host))
+    return Tool(host)
+
+
+def counter_of(host: FakeHost) -> Any:
+    """The program that says which counter there is, without an image of it."""
+    true = SshHost._counter
+
+    def counter(self: SshHost, connection: Any) -> Any:
+        self._probe = lambda: host.probe
+        return true(self, connection)
+
+    return counter
+
+
+def test_a_run_measures_a_host(tool: Tool, host: FakeHost) -> None:
+    """If this fails, a host's cycles are taken for instructions, or nobody sees where the two counts differ."""
+    host.processor(max(os.sched_getaffinity(0)), midr_el1="0x00000000410fd083")
+    run = tool.measure()
+    assert (run.state, run.manifest.unit, run.manifest.via) == ("complete", "cycles", "ssh")
+    assert [one.command[:3] for one in run.complete_cases()] == [["ssh", "-", "keygen"], ["ssh", "-", "ecdh"]]
+    assert all(word not in (run.path / "run.json").read_text() for word in ("a-host", "somebody"))
+    assert not list(host.folder.iterdir())
+    reading = read_run(run)
+    assert {row.unit for row in reading.rows} == {reading.unit} == {"cycles"}
+    parts = {part.name: part for part in sections(reading)}
+    table = parts["host-instructions"].table
+    assert table
+    keygen, ecdh = table.rows
+    assert (keygen[4:], ecdh[4:]) == (["-1", "1"], ["0", "0"]) or (keygen[4:], ecdh[4:]) == (["0", "1"], ["0", "0"])
+    assert parts["host-instructions"].notes[0].startswith("1 of 2 measures are the same")
+    assert parts["host-disturbed"].notes[0].startswith("In none of the 8 calls")
+    headers = [header for part in sections(reading) if part.table for header in part.table.headers]
+    assert "keygen\ncycles" in headers
+    # Only the table that compares instructions has any.
+    assert not any("instr" in header.split() for header in headers)
+    assert sum("instructions" in header for header in headers) == 3
+    notes = " ".join(note for part in sections(reading) for note in part.notes)
+    assert "cycles of the processor while the program ran in user space" in notes
+    assert not any(word in notes for word in ("counted exactly", "after its reset"))
+    assert "host_switched" in to_csv(reading).splitlines()[0]
+    assert '"measured_on"' in to_json(reading)
+    assert "Cortex-A72 (0xd08) r0p3" in next(part.title for part in sections(reading))
+    assert "instructions are QEMU's, to the digit, in 1 of 2." in " ".join(measured_lines(reading))
+
+
+def test_what_disturbed_a_call_is_flagged(tool: Tool) -> None:
+    """If this fails, a sample in which another task ran looks like any other."""
+    tool.keep(switches=2, khz_end=600000)
+    reading = read_run(tool.measure())
+    parts = {part.name: part for part in sections(reading)}
+    table = parts["host-disturbed"].table
+    assert table
+    assert [line[2:] for line in table.rows] == [["4", "1", "0", "1"]] * 2
+
+
+def test_counters_that_were_shared_are_refused(tool: Tool) -> None:
+    """If this fails, half a count stands for the whole."""
+    tool.keep(running=400)
+    run = tool.measure()
+    assert run.state == "failed"
+    failed = run.case(run.manifest.cases[0])
+    assert failed
+    assert "counted for 400 of 1,000 ns: somebody else has them" in failed.error
+
+
+def test_nanoseconds_are_in_no_column_of_another_unit(tool: Tool) -> None:
+    """If this fails, a time stands where cycles are, or is divided by a clock."""
+    tool.keep(TIMER)
+    run = tool.measure()
+    assert (run.state, run.manifest.unit) == ("complete", "nanoseconds")
+    reading = read_run(run)
+    parts = sections(reading)
+    headers = [header for part in parts if part.table for header in part.table.headers]
+    assert "keygen\nns" in headers
+    assert not any("instr" in header or "cycles" in header for header in headers)
+    assert all(not row.microseconds for row in reading.rows)
+    assert "host-instructions" not in {part.name for part in parts}
+    tool.keep()
+    (run.path / "finished.json").unlink()
+    with pytest.raises(WorldwiseError, match="counts nanoseconds, but what is there now counts cycles"):
+        tool.resume()
+
+
+def test_a_run_is_resumed_after_the_host_was_lost(tool: Tool, host: FakeHost) -> None:
+    """If this fails, a host that was switched off costs the cases before."""
+    host.runs('[ "$CASE" = keygen ] || exit 255; cat "$CASE"')
+    with pytest.raises(HostError):
+        tool.measure()
+    run = open_run("latest", host.root / "runs")
+    assert [one.operation for one in run.complete_cases()] == ["keygen"]
+    host.runs('cat "$CASE"')
+    assert tool.resume().state == "complete"
+
+
+def test_a_run_stays_on_its_host(tool: Tool, host: FakeHost) -> None:
+    """If this fails, one table has the cycles of two cores."""
+    processor = max(os.sched_getaffinity(0))
+    host.processor(processor, midr_el1="0x00000000410fd083")
+    run = tool.measure()
+    (run.path / "finished.json").unlink()
+    host.processor(processor, midr_el1="0x00000000410fd034")
+    with pytest.raises(WorldwiseError, match=r"core was 'Cortex-A72 .* and is 'Cortex-A53 \(0xd03\) r0p4'"):
+        tool.resume()
+
+
+def test_conditions_are_there_for_each_call(tool: Tool, host: FakeHost) -> None:
+    """If this fails, a call of which nobody knows what disturbed it counts as undisturbed."""
+    case = tool.suite.cases[0]
+    records = host_records(case)
+    missing = next(record for record in records if record["type"] == "conditions")
+    (host.root / case.operation).write_text(lines([record for record in records if record is not missing]))
+    run = tool.measure()
+    failed = run.case(case.id)
+    assert failed
+    assert "the conditions of keygen 0 are missing" in failed.error
+
+
+# --- the command ---
+
+
+def test_cases_that_are_qemus_alone_are_left_out() -> None:
+    """If this fails, a core that the host does not have stands in its table."""
+    suite = parse_suite(SUITE + 'cores = ["cortex-a72", "cortex-a53"]\n', "two.toml")
+    remote = remote_of("ssh://board", suite.cases)
+    assert sum(remote.left.values()) == 2
+    assert [case.id for case in remote.measured(suite.cases)] == [
+        case.id for case in suite.cases if "core=" not in case.id
+    ]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (("linux-armv8", "--via", "ssh://-oProxyCommand=x"), "is not the address of a host"),
+        (("mcu", "--via", "ssh://board"), "one Linux host is there, but the chosen cases are for"),
+        (("linux-armv8", "--operation", "hardclock", "--via", "ssh://board"), "none of the chosen cases"),
+        (("linux-armv8", "--via", "ssh://board", "--verify"), "does not accept --verify"),
+    ],
+)
+def test_a_call_that_cannot_be_is_refused(
+    arguments: Sequence[str], said: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """If this fails, the lab is built before a typing error is told."""
+    monkeypatch.setattr(sys, "argv", ["worldwise", "run", *arguments])
+    with pytest.raises(SystemExit) as caught:
+        cli.main()
+    assert caught.value.code == 2
+    assert said in " ".join(capsys.readouterr().err.split())
