@@ -288,6 +288,9 @@ _VALUES: Mapping[str, Mapping[str, str]] = {
     "keycache-load": {"size": "16B", "action": "ping"},
     "keycache-zipf": {"clients": "1000"},
     "keycache-mqtt": {"size": "16B"},
+    "dsa-keygen": {"scheme": "ml-dsa-65"},
+    "dsa-sign": {"scheme": "ml-dsa-65", "size": "32B"},
+    "dsa-verify": {"scheme": "ml-dsa-65", "size": "32B"},
 }
 
 

@@ -15,6 +15,7 @@ FAMILIES = (
     "crypto",
     "echo",
     "portable",
+    "pqc",
     "hardclock",
     "tzm",
 )

@@ -12,7 +12,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Literal, TypeVar
 
 from pydantic import AfterValidator, Field, field_validator, model_validator
 
@@ -40,6 +40,7 @@ _BLOCK = re.compile(r"^/\* implementation\.toml\n(.*?)^ *\*/", re.DOTALL | re.MU
 MANIFEST = "implementation.toml"
 ADAPTER = "adapter.c"
 
+Described = TypeVar("Described", bound=Model)
 Text = Annotated[str, Field(min_length=1, max_length=4000)]
 OptionName = Annotated[str, Field(pattern="^[a-z0-9]+(-[a-z0-9]+)*$", max_length=100)]
 # Crate names as the registry of crates allows them, versions as Semantic Versioning does.
@@ -307,8 +308,8 @@ class Portable:
         return not self.manifest.needs.cores or core in self.manifest.needs.cores
 
 
-def load_adapter(path: Path) -> Portable:
-    """An implementation of the repository from its C file. Raises WorldwiseError naming file, line and key."""
+def manifest_of(kind: type[Described], path: Path) -> Described:
+    """The text `implementation.toml` in a C file's comment. Raises WorldwiseError naming file, line and key."""
     text = read_text(path, "adapter")
     block = _BLOCK.search(text)
     if not block:
@@ -316,7 +317,12 @@ def load_adapter(path: Path) -> Portable:
             f"{path}: has no comment that begins with '/* {MANIFEST}'",
             "docs/adding.md says what stands in it",
         )
-    manifest = parse(Manifest, block[1], path, first_line=text[: block.start(1)].count("\n") + 1)
+    return parse(kind, block[1], path, first_line=text[: block.start(1)].count("\n") + 1)
+
+
+def load_adapter(path: Path) -> Portable:
+    """An implementation of the repository from its C file. Raises WorldwiseError naming file, line and key."""
+    manifest = manifest_of(Manifest, path)
     if manifest.name != path.stem:
         raise WorldwiseError(f"{path}: its name is '{manifest.name}', not that of the file")
     if manifest.source is None:

@@ -189,6 +189,7 @@ def implementations_of(
         return tuple(known)
     for operation in operations:
         found = operation_of(target, operation)
+        known |= dict.fromkeys(found.own.libraries if found and found.own else ())
         for name in _apps_of(kind_of(target), found) if found else ():
             app = APPS.get(name)
             if app:

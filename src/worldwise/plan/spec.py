@@ -98,6 +98,19 @@ def _available(_target: str, _implementation: str, _given: Mapping[str, str]) ->
 
 
 @dataclass(frozen=True)
+class Own:
+    """Programs of a family's own, on boards and in plain Linux, in place of those of portable implementations.
+
+    Attributes:
+        name: theirs; the family's images.py says by it how they are built.
+        libraries: the implementations that they have, besides those of the target.
+    """
+
+    name: str
+    libraries: tuple[str, ...]
+
+
+@dataclass(frozen=True)
 class Operation:
     """Something that can be measured, on the kinds of target on which one family measures it.
 
@@ -111,6 +124,7 @@ class Operation:
             can.
         app: the app that does it; empty if no app of guest/apps does.
         app_parameter: the parameter that names the app, where it is not always the same.
+        own: the family's own programs that do it, if they do.
     """
 
     name: str
@@ -120,6 +134,7 @@ class Operation:
     reason: Reason = _available
     app: str = ""
     app_parameter: str = ""
+    own: Own | None = None
 
 
 @dataclass(frozen=True)

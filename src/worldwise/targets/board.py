@@ -14,9 +14,10 @@ from worldwise.lab.image import Image, ImageStore, Recipe
 from worldwise.libraries import own
 from worldwise.libraries.boards import Board, Core, load_core
 from worldwise.libraries.crates import Crates, crate_folder
-from worldwise.libraries.portable import NO_CURVE, Portable, find
+from worldwise.libraries.portable import Portable, find, portables
 from worldwise.machine.machine import FIXED_DATE, Machine
 from worldwise.plan.case import Case
+from worldwise.targets.families import images_of
 from worldwise.targets.guest import guest_trees
 from worldwise.targets.portable_images import adapters, curve_plan, source_packages, trees
 
@@ -99,7 +100,6 @@ def board_plan(
     serial: bool = False,
 ) -> dict[str, Any]:
     """The plan of what recipes/mcu.py compiles and links."""
-    counter = counter_macros(board.emulated.clock) if unit == INSTRUCTIONS else cycle_macros()
     curves = {
         curve: {"operations": list(operations), **curve_plan(implementation, curve, board.core)}
         for curve, operations in implementation.manifest.operations.items()
@@ -113,6 +113,15 @@ def board_plan(
         "frame_sha256": implementation.manifest.needs.frame_sha256,
         "warnings": implementation.manifest.build.warnings,
         "optimisation": optimisation,
+        **on_board(name, board, core, unit, serial, implementation.manifest.needs.heap),
+        "curves": curves,
+    }
+
+
+def on_board(name: str, board: Board, core: Core, unit: Unit, serial: bool, heap: int | None) -> dict[str, Any]:
+    """What a plan says of the board and of its counter; `heap` is what the library says that it needs."""
+    counter = counter_macros(board.emulated.clock) if unit == INSTRUCTIONS else cycle_macros()
+    return {
         "board": name,
         # Records then go where serial.c sends them, and nothing else of the program changes.
         "flags": [*core.flags, *(["-Wl,--wrap=semihost_record"] if serial else [])],
@@ -120,10 +129,9 @@ def board_plan(
         "ram": board.ram,
         "script": _script(board, unit),
         "least_stack": _LEAST_STACK,
-        "heap": implementation.manifest.needs.heap,
+        "heap": heap,
         "counter": {**counter, **(serial_macros(board) if serial else {})},
         "counted_by": [*([] if unit == INSTRUCTIONS else ["mcu/cycles.c"]), *(["serial/serial.c"] if serial else [])],
-        "curves": curves,
     }
 
 
@@ -139,11 +147,15 @@ def frame_trees(implementation: Portable, *scripts: str, serial: bool = False) -
     """
     used = adapters(implementation)
     portable = [path.name for path in paths.PORTABLE.iterdir() if path.suffix != ".c" or path.name in used]
-    used_scripts = [path for path in paths.BOARDS.glob("*.ld") if path.name in (*scripts, "sections.ld")]
+    return {**frame_parts(*scripts, serial=serial), **guest_trees(*portable, room="ops/portable")}
+
+
+def frame_parts(*scripts: str, serial: bool = False) -> dict[str, Path]:
+    """Those of them that are of no library; `scripts` are the linker's."""
+    used = [path for path in paths.BOARDS.glob("*.ld") if path.name in (*scripts, "sections.ld")]
     return {
         **guest_trees("bench", "mcu", "portable", *(["serial"] if serial else [])),
-        **guest_trees(*portable, room="ops/portable"),
-        **{f"boards/{path.name}": path for path in used_scripts},
+        **{f"boards/{path.name}": path for path in used},
     }
 
 
@@ -202,7 +214,10 @@ class BoardTarget:
         """
         with own.told(case.implementation):
             # A user's library of this name may have changed since; its folder's name depends on its content.
-            name = f"{self.name}/{case.variant}/{self.unit}/{self.serial}/{find(case.implementation).folder or ''}"
+            folder = find(case.implementation).folder if case.implementation in portables() else None
+            name = f"{self.name}/{case.variant}/{self.unit}/{self.serial}/{folder or ''}"
+            if images_of(case).board_programs:
+                name += f"/{self._part(case)}"
             image = images.once(name, lambda: self._recipe(case, Crates(images.notify)))
         try:
             footprint = self._footprint(case, image)
@@ -210,7 +225,7 @@ class BoardTarget:
             raise DoesNotFitError(
                 f"{case.id}: the program does not fit {self.board.title} ({self.board.flash // 1024} KiB of flash, "
                 f"{self.board.ram // 1024} KiB of RAM): {error.message}",
-                "the program has all operations of its curve, and the bench around them",
+                "the program has all operations of its curve or scheme, and the bench around them",
             ) from None
         programs = self._programs(case)
         return Machine(
@@ -231,13 +246,20 @@ class BoardTarget:
 
     def _programs(self, case: Case) -> dict[str, str]:
         """The machine's programs -> the image's files; the first is the measured one."""
-        return {"program": f"{case.curve or NO_CURVE}.elf"}
+        return {"program": f"{self._part(case)}.elf"}
+
+    def _part(self, case: Case) -> str:
+        """Which program of an image is the case's: its curve, or what its family says."""
+        return images_of(case).board_program(case)
 
     def _footprint(self, case: Case, image: Image) -> dict[str, int] | None:
         """What the operation takes, if a program is linked for it alone. Raises DoesNotFitError."""
-        return image.sizes("footprint.json", case.curve or NO_CURVE, "operations", case.operation)
+        return image.sizes("footprint.json", self._part(case), "operations", case.operation)
 
     def _recipe(self, case: Case, crates: Crates) -> Recipe:
+        special = images_of(case).board_programs
+        if special:
+            return special(case, self.board, self.unit, self.serial, crates)
         implementation = find(case.implementation)
         folder = crate_folder(implementation, crates)
         return firmware_programs(

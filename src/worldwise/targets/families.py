@@ -7,16 +7,24 @@ A family declares it in its file `images.py`: see worldwise.base.stages. A famil
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from worldwise.base.counted import Unit
 from worldwise.base.stages import declared
 from worldwise.lab.image import Recipe
+from worldwise.libraries.boards import Board
+from worldwise.libraries.crates import Crates
+from worldwise.libraries.portable import NO_CURVE
 from worldwise.machine.machine import Beside
 from worldwise.plan.case import Case
-from worldwise.plan.catalogue import app_of
+from worldwise.plan.catalogue import app_of, operation_of
 from worldwise.targets.architecture import Architecture
 
 
 def _nothing_beside(_case: Case) -> Beside | None:
     return None
+
+
+def _of_curve(case: Case) -> str:
+    return case.curve or NO_CURVE
 
 
 def _nothing_first(_notify: Callable[[str], None]) -> None:
@@ -28,10 +36,14 @@ class Images:
     """What the machine of an app needs.
 
     Attributes:
-        app: a folder of guest/apps; the needs are those of every case that this app does.
+        app: a folder of guest/apps, or the name of a family's own programs; the needs are those of every case that it
+            does.
         programs: (case, feature of OP-TEE) -> its programs; None for the usual programs of an app.
         plain_programs: (case, architecture) -> the case's program for plain Linux; None for a portable
             implementation's.
+        board_programs: (case, board, unit, whether records go over its serial line, crates) -> the case's programs for
+            a board, one for each name that `board_program` gives; None for a portable implementation's.
+        board_program: case -> which of these is its own.
         build_first: builds what `programs` needs besides recipes; its argument is called when a build begins.
         sizes_ta: whether the TA's size is a result, because several TAs do the same.
         beside: case -> the host program that runs beside the machine.
@@ -42,6 +54,8 @@ class Images:
     app: str
     programs: Callable[[Case, str], Recipe] | None = None
     plain_programs: Callable[[Case, Architecture], Recipe] | None = None
+    board_programs: Callable[[Case, Board, Unit, bool, Crates], Recipe] | None = None
+    board_program: Callable[[Case], str] = _of_curve
     build_first: Callable[[Callable[[str], None]], object] = _nothing_first
     sizes_ta: bool = False
     beside: Callable[[Case], Beside | None] = _nothing_beside
@@ -50,8 +64,9 @@ class Images:
 
 
 def images_of(case: Case) -> Images:
-    """What the family of a case's app declares, or the defaults."""
-    app = case_app(case)
+    """What the family of a case's app, or of its own programs, declares; or the defaults."""
+    found = operation_of(case.target, case.operation)
+    app = found.own.name if found and found.own else case_app(case)
     return next((images for images in _declared() if images.app == app), Images(app))
 
 

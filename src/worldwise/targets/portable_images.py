@@ -64,12 +64,16 @@ def tee_plan(
 
 def curve_plan(implementation: Portable, curve: str, core: str) -> dict[str, Any]:
     """The plan of what is compiled of a library for one curve on one core, as the recipes read it."""
-    build: Build = implementation.manifest.build
+    number = 0 if curve == NO_CURVE else portable.CURVES.index(curve)
+    return {"number": number, **build_plan(implementation.manifest.build, curve, core)}
+
+
+def build_plan(build: Build, curve: str, core: str) -> dict[str, list[str]]:
+    """What is compiled of a library for one curve, or another name in `build.curve`, on one core."""
     of_core = build.core.get(core)
     parts = [build, *([build.curve[curve]] if curve in build.curve else []), *([of_core] if of_core else [])]
     without = of_core.without if of_core else ()
     return {
-        "number": 0 if curve == NO_CURVE else portable.CURVES.index(curve),
         "sources": [one for part in parts for one in part.sources if one not in without],
         "include": [one for part in parts for one in part.include],
         "defines": [one for part in parts for one in part.defines if one not in without],

@@ -10,7 +10,7 @@ from worldwise.libraries import boards as board
 from worldwise.libraries.boards import by_core
 from worldwise.libraries.portable import CURVELESS, CURVES, OF_CURVE, OPTIMISATIONS
 from worldwise.plan.catalogue import TARGETS
-from worldwise.read.models import PublishedFigure, Reading, Row
+from worldwise.read.models import NotAvailable, PublishedFigure, Reading, Row
 
 DHRYSTONE = "dhrystone"
 # Dhrystones per second of the VAX 11/780, which by convention is one DMIPS.
@@ -50,13 +50,18 @@ def board_rows(reading: Reading) -> list[Row]:
     )
 
 
+def _unavailable(reading: Reading) -> list[NotAvailable]:
+    """What a library cannot do, of this family's operations."""
+    return [each for each in reading.unavailable if each.operation in _OPERATIONS]
+
+
 def board_sections(reading: Reading, full: bool = False) -> list[Section]:
     """The parts of a report that are of boards; none if the run has none.
 
     Unless `full`, an unavailable library is listed once for all operations that lack it.
     """
     rows = board_rows(reading)
-    lacking = [each.target for each in reading.unavailable if each.target not in TARGETS]
+    lacking = [each.target for each in _unavailable(reading) if each.target not in TARGETS]
     names = list(dict.fromkeys([row.board for row in rows] + lacking))
     parts: list[Section | None] = []
     for name in sorted(names):
@@ -185,7 +190,7 @@ def _board_section(name: str, rows: list[Row], reading: Reading) -> Section | No
 def _nobodys_lines(name: str, rows: list[Row], reading: Reading, width: int) -> Iterable[list[str]]:
     """A line for every operation on a curve that was asked for and that no library has."""
     measured = {(row.operation, row.curve) for row in rows}
-    lacking = dict.fromkeys((each.operation, each.curve) for each in reading.unavailable if each.target == name)
+    lacking = dict.fromkeys((each.operation, each.curve) for each in _unavailable(reading) if each.target == name)
     for operation, curve in sorted(lacking, key=lambda pair: (_index(_OPERATIONS, pair[0]), _index(CURVES, pair[1]))):
         if (operation, curve) not in measured:
             line = [operation_text(operation), curve or "-", "none"]
@@ -231,7 +236,7 @@ def _published_section(name: str, rows: list[Row]) -> Section | None:
 
 def _unavailable_section(name: str, reading: Reading, full: bool) -> Section | None:
     asked: dict[tuple[str, str, str], list[str]] = {}
-    for each in reading.unavailable:
+    for each in _unavailable(reading):
         if each.target == name:
             # An operation that no library has gets one line, not one per library.
             library = "any" if not full and each.reason.startswith("no library") else each.implementation

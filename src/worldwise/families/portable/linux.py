@@ -8,6 +8,7 @@ from worldwise.base.units import size_text
 from worldwise.libraries.cores import PLAIN_TARGETS
 from worldwise.libraries.portable import CURVES, OF_CURVE, portables
 from worldwise.plan.case import parameters_of
+from worldwise.plan.catalogue import operation_of
 from worldwise.read.models import Reading, Row
 from worldwise.report.comparing import claim, core_of, machine_of, machine_text, machines, options_text, samples_text
 
@@ -187,7 +188,9 @@ def _core_section(rows: Sequence[Row]) -> Section | None:
 def _unavailable_section(reading: Reading, full: bool) -> Section | None:
     groups: dict[str, dict[str, None]] = {}
     for each in reading.unavailable:
-        if each.target in PLAIN_TARGETS:
+        found = operation_of(each.target, each.operation) if each.target in PLAIN_TARGETS else None
+        # What a family's own programs do is told by that family.
+        if found and not found.own:
             what = " ".join(filter(None, (each.curve, each.operation)))
             named = f"{each.implementation} on {each.target}: {each.reason}" if full else each.reason
             groups.setdefault(named, {})[what if full else each.curve or each.operation] = None

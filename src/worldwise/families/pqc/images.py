@@ -1,0 +1,135 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""The programs of one post-quantum scheme: for a board, and for plain Linux."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+from worldwise.base.counted import INSTRUCTIONS, Unit
+from worldwise.families.pqc.libraries import Library, libraries
+from worldwise.families.pqc.schemes import SCHEMES
+from worldwise.families.pqc.spec import CALLS, OWN, kept, too_large
+from worldwise.lab.image import Recipe
+from worldwise.libraries.boards import Board, load_core
+from worldwise.libraries.cores import PLAIN_TARGETS
+from worldwise.libraries.crates import Crates
+from worldwise.plan.case import Case
+from worldwise.plan.catalogue import parameters_of_program
+from worldwise.plan.parameters import MAX_BOARD_SIZE
+from worldwise.targets.architecture import Architecture
+from worldwise.targets.board import frame_parts, on_board
+from worldwise.targets.families import Images
+from worldwise.targets.guest import guest_trees, unpacked
+from worldwise.targets.portable_images import build_plan
+
+# For the bench's hash.
+_HASH = "bearssl"
+_INTERFACE = "ops.h"
+
+
+def _scheme(case: Case) -> str:
+    return dict(case.parameters)["scheme"]
+
+
+def _source(library: Library, crates: Crates) -> Path:
+    source = library.manifest.source
+    return crates.folder(source.crate or "", source.version or "", source.sha256 or "")
+
+
+def _trees(library: Library, source: Path) -> dict[str, Path]:
+    own = [path.name for path in library.adapter.parent.iterdir() if path.suffix == ".h"]
+    used = {library.adapter.name, "wolfssl-pqc.c"}
+    return {
+        **guest_trees("bench", "portable", "pqc"),
+        **guest_trees(_INTERFACE, room="ops/portable"),
+        **guest_trees(*sorted(used | set(own)), room="ops/pqc"),
+        "source": source,
+    }
+
+
+def _plan(library: Library, scheme: str, core: str, optimisation: str) -> dict[str, Any]:
+    """What the recipes compile of a library for one scheme."""
+    done = library.manifest.operations[scheme]
+    return {
+        "name": library.name,
+        "program": scheme,
+        "scheme": SCHEMES[scheme].number,
+        # 0: none, see guest/ops/portable/ops.h.
+        "number": 0,
+        "optimisation": optimisation,
+        "warnings": False,
+        "own": False,
+        "source": "folder",
+        "debian": "",
+        "operations": {name: call for name, call in CALLS.items() if call in done and _has(name, scheme)},
+        **build_plan(library.manifest.build, scheme, core),
+    }
+
+
+def _has(name: str, scheme: str) -> bool:
+    return name.startswith("dsa-") == scheme.startswith("ml-dsa-")
+
+
+def _heap(library: Library, scheme: str, target: str, board: Board) -> int | None:
+    """The heap of a board's program: what the deepest of its operations that fit leaves. None if nobody knows."""
+    fitting = [
+        library.peak(scheme, operation)
+        for operation in SCHEMES[scheme].operations
+        if not too_large(library, scheme, operation, target)
+    ]
+    return board.ram - kept(scheme) - max(peak.stack for peak in fitting if peak) if all(fitting) and fitting else None
+
+
+def _board_programs(case: Case, board: Board, unit: Unit, serial: bool, crates: Crates) -> Recipe:
+    library, scheme = libraries()[case.implementation], _scheme(case)
+    parts = on_board(
+        case.target, board, load_core(board.core), unit, serial, _heap(library, scheme, case.target, board)
+    )
+    plan = {**_plan(library, scheme, board.core, case.optimisation), **parts}
+    name = "-".join((case.target, case.implementation, case.optimisation, scheme))
+    return Recipe(
+        name=name + ("" if unit == INSTRUCTIONS else f"-{unit}") + ("-serial" if serial else ""),
+        script="pqc-mcu.sh",
+        helpers=("pqc-mcu.py", "mcu.py", "library.py", "objects.py", "packages.sh"),
+        outputs=("footprint.json",),
+        sources=(_HASH,),
+        trees={**frame_parts(parts["script"], serial=serial), **_trees(library, _source(library, crates))},
+        settings={"PACKAGES": _HASH, "SOURCE": "", "PARTS": "", "PLAN": json.dumps(plan)},
+    )
+
+
+def _plain_programs(case: Case, architecture: Architecture) -> Recipe:
+    library = libraries()[case.implementation]
+    scheme = _scheme(case)
+    plan = {
+        **_plan(library, scheme, PLAIN_TARGETS[case.target], case.optimisation),
+        "curve": scheme,
+        "archives": [],
+        "frame_sha256": True,
+        "hedged": False,
+        # Macros of the portable operations; a scheme has others.
+        "operations": [],
+        "message_bytes": MAX_BOARD_SIZE,
+        "prefix": architecture.prefix,
+        "triplet": architecture.triplet,
+        "architecture_flags": list(architecture.flags),
+        "instructions": architecture.instructions,
+        "counter": list(architecture.counter),
+    }
+    return Recipe(
+        name="-".join((f"programs-{case.target}", case.implementation, case.optimisation, scheme)),
+        script="pqc-plain.sh",
+        helpers=("plain.sh", "guest.sh", "pqc-plain.py", "plain-programs.py", "library.py", "objects.py"),
+        outputs=("linux-bench", "footprint.json"),
+        needs={f"unpacked-{_HASH}": unpacked(_HASH)},
+        trees={**_trees(library, _source(library, Crates())), **guest_trees("linux", "hardclock")},
+        settings={
+            "PACKAGES": _HASH,
+            "PARAMETERS": " ".join(parameters_of_program((case.target,))),
+            "PLAN": json.dumps(plan),
+        },
+        architecture=architecture.debian,
+    )
+
+
+IMAGES = Images(app=OWN.name, plain_programs=_plain_programs, board_programs=_board_programs, board_program=_scheme)

@@ -1,0 +1,92 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""What the counts of post-quantum schemes include, and how often ML-DSA's signing begins anew."""
+
+from collections.abc import Iterable, Sequence
+
+from worldwise.families.pqc.evidence import PqcSignatureEvidence
+from worldwise.read.includes import IN_LINUX, ON_BOARD
+from worldwise.read.parts import Part, Result
+from worldwise.read.readings import Readings, Seen
+from worldwise.records.models import Sample
+from worldwise.records.parse import read_records
+
+SIGN = "dsa-sign"
+_WHAT = {
+    "kem-keygen": "a key pair from 64 given random bytes (FIPS 203, 7.1), both keys written as bytes",
+    "encaps": "a secret and its ciphertext from 32 given random bytes (FIPS 203, 7.2), with the reading of the key",
+    "decaps": "the secret from a ciphertext (FIPS 203, 7.3), with the reading of the key and encrypting again",
+    "dsa-keygen": "a key pair from 32 given random bytes (FIPS 204, 5.1), both keys written as bytes",
+    SIGN: "the hedged signature in pure mode (FIPS 204, 5.2), with the reading of the key and all of its attempts",
+    "dsa-verify": "the verification (FIPS 204, 5.3), with the reading of the key",
+}
+
+
+class Tail(Result):
+    """How far ML-DSA's signatures of one case go apart: counts of instructions, and attempts, by their ranks.
+
+    Each is the value of this rank among all calls of a case, the first and the warm-up's included: the least that so
+    many per cent of the calls do not exceed.
+    """
+
+    case: str
+    calls: int
+    median: int
+    p90: int
+    p99: int
+    worst: int
+    median_attempts: int
+    p90_attempts: int
+    p99_attempts: int
+    worst_attempts: int
+    mean_attempts: float
+
+
+class Tails(Part):
+    """The distribution of ML-DSA's signatures, by case; empty if the run has none."""
+
+    signing: tuple[Tail, ...] = ()
+
+
+def ranked(values: Iterable[int], share: float) -> int:
+    """The least of the values that this share of them does not exceed."""
+    ordered = sorted(values)
+    return ordered[min(len(ordered) - 1, max(0, -int(-share * len(ordered) // 1) - 1))]
+
+
+def _tail(case: str, counts: Sequence[int], attempts: Sequence[int]) -> Tail:
+    return Tail(
+        case=case,
+        calls=len(counts),
+        median=ranked(counts, 0.5),
+        p90=ranked(counts, 0.9),
+        p99=ranked(counts, 0.99),
+        worst=max(counts),
+        median_attempts=ranked(attempts, 0.5),
+        p90_attempts=ranked(attempts, 0.9),
+        p99_attempts=ranked(attempts, 0.99),
+        worst_attempts=max(attempts),
+        mean_attempts=sum(attempts) / len(attempts),
+    )
+
+
+def _tails(seen: Seen) -> Tails:
+    found = []
+    for manifest in seen.done:
+        case = manifest.case()
+        if case.operation == SIGN:
+            records = read_records(seen.run.records_path(case.id))
+            counts = [record.count for record in records if isinstance(record, Sample)]
+            attempts = [record.attempts for record in records if isinstance(record, PqcSignatureEvidence)]
+            found.append(_tail(case.id, counts, attempts))
+    return Tails(signing=tuple(found))
+
+
+READINGS = Readings(
+    of_reading=Tails,
+    includes={
+        (measure, place): f"{what}, {where}"
+        for measure, what in _WHAT.items()
+        for place, where in (("mcu", ON_BOARD), ("linux", IN_LINUX))
+    },
+    whole=_tails,
+)

@@ -1,0 +1,193 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Reports of post-quantum schemes: a table for each machine, what does not fit, and how far signatures go apart."""
+
+from collections.abc import Iterable, Mapping, Sequence
+
+from worldwise.base.tables import Section, Table, count, count_or_dash, section_name
+from worldwise.families.pqc.readings import SIGN, Tails
+from worldwise.families.pqc.schemes import SCHEMES
+from worldwise.families.pqc.spec import CALLS, SPEC
+from worldwise.libraries.boards import boards
+from worldwise.plan.case import parameters_of
+from worldwise.read.models import Reading, Row
+from worldwise.report.surprises import spread_surprises
+from worldwise.report.tables import ANSWER_LINES, Answer, Group, Tables
+
+_OPERATIONS = tuple(operation.name for operation in SPEC.operations)
+_ORDER = {name: number for number, name in enumerate(_OPERATIONS)}
+
+
+def _scheme(row: Row) -> str:
+    return parameters_of(row.parameters)["scheme"]
+
+
+def _rows(reading: Reading) -> list[Row]:
+    order = list(SCHEMES)
+    return sorted(
+        (row for row in reading.rows if row.operation in _ORDER),
+        key=lambda row: (row.target, order.index(_scheme(row)), _ORDER[row.operation], row.median, row.variant),
+    )
+
+
+def pqc_sections(reading: Reading, _full: bool = False) -> list[Section]:
+    """The parts of a report that are of post-quantum schemes; none if the run has none."""
+    rows = _rows(reading)
+    lacking = [each for each in reading.unavailable if each.operation in _ORDER]
+    targets = dict.fromkeys([*(row.target for row in rows), *(each.target for each in lacking)])
+    parts: list[Section | None] = []
+    for target in targets:
+        parts.append(_machine_section(target, [row for row in rows if row.target == target]))
+    parts += [_tail_section(reading), _published_section(rows, reading)]
+    parts += [_unavailable_section(reading), _legend_section(rows)]
+    return [part for part in parts if part]
+
+
+def _machine_section(target: str, rows: Sequence[Row]) -> Section | None:
+    if not rows:
+        return None
+    headers = ["scheme", "operation", "library", "n", "median\ninstr", "worst\ninstr"]
+    headers += ["stack\nbytes", "heap\nbytes", "code\nbytes", "RAM\nbytes"]
+    cells = []
+    for row in rows:
+        taken = row.footprint
+        cells.append(
+            [
+                _scheme(row),
+                CALLS[row.operation],
+                row.variant,
+                f"{row.n:,}",
+                count(row.median),
+                count(row.worst),
+                *map(count_or_dash, (taken.stack, taken.heap, taken.flash, taken.ram)),
+            ]
+        )
+    return Section(
+        f"{target}: post-quantum schemes", Table(headers, cells, 3), name=section_name("post-quantum", target)
+    )
+
+
+def _tail_section(reading: Reading) -> Section | None:
+    tails = reading.part(Tails).signing
+    if not tails:
+        return None
+    headers = ["case", "calls", "median\ninstr", "90 %\ninstr", "99 %\ninstr", "worst\ninstr"]
+    headers += ["attempts,\nmean", "\nmedian", "\n90 %", "\n99 %", "\nworst"]
+    cells = []
+    for tail in tails:
+        attempts = (tail.median_attempts, tail.p90_attempts, tail.p99_attempts, tail.worst_attempts)
+        cells.append(
+            [
+                tail.case,
+                f"{tail.calls:,}",
+                *map(count, (tail.median, tail.p90, tail.p99, tail.worst)),
+                f"{tail.mean_attempts:.2f}",
+                *map(str, attempts),
+            ]
+        )
+    return Section(
+        "ML-DSA signing begins anew until a signature tells nothing of the key: how far its calls go apart",
+        Table(headers, cells, 1),
+        [
+            "Of all calls of a case, the first one included: each with a message and random bytes of its own, under "
+            "one key. attempts: how often signing began, by FIPS 204 on the host from the same key, message and random "
+            "bytes. A budget is judged by the tail, not by the median."
+        ],
+        name="signing-tail",
+    )
+
+
+def _published_section(rows: Sequence[Row], reading: Reading) -> Section | None:
+    """Published figures beside ours on boards with the same core; none if the run has no such board."""
+    cells = []
+    theirs: dict[tuple[str, str, str], dict[str, float]] = {}
+    for figure in reading.published_table:
+        key = (figure.algorithm, figure.operation, figure.library)
+        theirs.setdefault(key, {})[figure.unit] = figure.value
+    cores = {figure.core for figure in reading.published_table}
+    own = [row for row in rows if row.board in boards() and boards()[row.board].core in cores]
+    for scheme, operation in dict.fromkeys((_scheme(row), row.operation) for row in own):
+        lines = [
+            (f"pqm4 {library}", found.get("cycles"), found.get("bytes of stack"))
+            for (algorithm, done, library), found in theirs.items()
+            if (algorithm, done) == (scheme, operation)
+        ]
+        lines += [
+            (f"{row.variant} on {row.board}", row.mean, (row.footprint.stack or 0) + (row.footprint.heap or 0))
+            for row in own
+            if (_scheme(row), row.operation) == (scheme, operation)
+        ]
+        cells += [
+            [scheme, CALLS[operation], name, count_or_dash(cost), count_or_dash(size)] for name, cost, size in lines
+        ]
+    if not cells or not theirs:
+        return None
+    headers = ["scheme", "operation", "library", "mean: cycles of pqm4,\ninstr of ours", "stack and heap\nbytes"]
+    return Section(
+        "pqm4's published cycles on a Cortex-M4, beside our instructions",
+        Table(headers, cells, 3),
+        [reading.published_reason],
+        name="pqm4",
+    )
+
+
+def _unavailable_section(reading: Reading) -> Section | None:
+    groups: dict[tuple[str, str, str], dict[str, None]] = {}
+    for each in reading.unavailable:
+        if each.operation in _ORDER:
+            groups.setdefault((each.target, each.implementation, each.reason), {})[each.operation] = None
+    if not groups:
+        return None
+    cells = [
+        [target, library, ", ".join(sorted(operations, key=_ORDER.__getitem__)), reason]
+        for (target, library, reason), operations in groups.items()
+    ]
+    return Section(
+        "Post-quantum schemes: what does not fit, and what a library lacks",
+        Table(["target", "library", "operations", "why"], cells, 4),
+        name="post-quantum-unavailable",
+    )
+
+
+def _legend_section(rows: Iterable[Row]) -> Section | None:
+    includes = {row.operation: f"{row.operation}: {row.includes}." for row in rows}
+    if not includes:
+        return None
+    notes = [
+        "instr: instructions, counted exactly. worst: the most of all calls, the first included. stack, heap: the most "
+        "that one call has; keys, message and output stand outside of both. code: code and constants of the operation; "
+        "RAM: its static data.",
+        *includes.values(),
+    ]
+    return Section("How to read the tables of post-quantum schemes", None, notes, name="post-quantum-legend")
+
+
+def _answer(reading: Reading) -> Answer | None:
+    rows = _rows(reading)
+    if not rows:
+        return None
+    fewest: dict[tuple[str, str, str], Row] = {}
+    for row in rows:
+        fewest.setdefault((row.target, _scheme(row), row.operation), row)
+    shown = [row for row in fewest.values() if row.operation in ("decaps", SIGN)] or list(fewest.values())
+    cells = [
+        [row.target, _scheme(row), CALLS[row.operation], row.variant, count(row.median), count(row.worst)]
+        for row in shown
+    ]
+    headers = ["target", "scheme", "operation", "library with\nthe fewest", "median\ninstr", "worst\ninstr"]
+    return Answer(
+        "What post-quantum cryptography costs",
+        Table(headers, cells[:ANSWER_LINES], 4),
+        surprises=spread_surprises(rows),
+        sections=("signing-tail", "post-quantum-unavailable"),
+    )
+
+
+_NAMES: Mapping[str, str] = {
+    "kem-keygen": "ML-KEM key generation",
+    "encaps": "ML-KEM encapsulation",
+    "decaps": "ML-KEM decapsulation",
+    "dsa-keygen": "ML-DSA key generation",
+    SIGN: "ML-DSA signature",
+    "dsa-verify": "ML-DSA verification",
+}
+TABLES = Tables(groups=(Group(490, pqc_sections),), answer=_answer, operations=_NAMES, own=_OPERATIONS)

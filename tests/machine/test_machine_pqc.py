@@ -1,0 +1,61 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Post-quantum schemes on a board and in Linux: right answers, exact counts, and no more memory than is said."""
+
+import pytest
+
+from machines import Measured, RunCase
+from worldwise.families.pqc.libraries import libraries
+from worldwise.families.pqc.schemes import SCHEMES
+from worldwise.families.pqc.spec import CALLS
+from worldwise.lab.image import ImageStore
+from worldwise.plan.case import parse_case
+from worldwise.targets.known import EMULATED
+
+BOARD = "nucleo-f446re"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "wolfssl-pqc-O2/decaps,scheme=ml-kem-768",
+        "wolfssl-pqc-asm-O2/encaps,scheme=ml-kem-768",
+        "wolfssl-pqc-small-O2/kem-keygen,scheme=ml-kem-768",
+        "wolfssl-pqc-small-O2/dsa-keygen,scheme=ml-dsa-44",
+        "wolfssl-pqc-small-O2/dsa-sign,scheme=ml-dsa-44,size=32B",
+        "wolfssl-pqc-small-O2/dsa-verify,scheme=ml-dsa-44,size=32B",
+    ],
+)
+def test_a_board_computes_what_the_standards_say(measured: Measured, text: str) -> None:
+    """If this fails, a library gives a wrong answer, or takes more memory than its file says."""
+    case = parse_case(f"{BOARD}/{text}")
+    checked = measured(case.id, samples=1, warmup=0)
+    assert all(sample.count > 100_000 for samples in checked.samples.values() for sample in samples)
+    call = CALLS[case.operation]
+    scheme = dict(case.parameters)["scheme"]
+    assert call in SCHEMES[scheme].operations
+    peak, found = libraries()[case.implementation].peak(scheme, call), checked.memory[case.operation]
+    assert peak
+    assert found.stack <= peak.stack
+    assert (found.heap or 0) <= peak.heap
+    assert not found.heap_left
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "linux-armv8/wolfssl-pqc-asm-O2/decaps,scheme=ml-kem-768",
+        "linux-armv7/wolfssl-pqc-asm-O2/decaps,scheme=ml-kem-768",
+        "linux-armv8/wolfssl-pqc-O2/dsa-sign,scheme=ml-dsa-44,size=32B",
+    ],
+)
+def test_linux_computes_what_the_standards_say(measured: Measured, text: str) -> None:
+    """With the assembly of each architecture, and in C."""
+    checked = measured(text, samples=1, warmup=0)
+    assert all(sample.count > 100_000 for samples in checked.samples.values() for sample in samples)
+
+
+def test_a_board_repeats_itself(records_of: RunCase, images: ImageStore) -> None:
+    """If this fails, something other than the inputs decides a count."""
+    case = parse_case(f"{BOARD}/wolfssl-pqc-asm-O2/decaps,scheme=ml-kem-768", 2, 0)
+    machine = EMULATED[BOARD].machine(case, images)
+    assert records_of(case, on=machine) == records_of(case, on=machine)

@@ -1,0 +1,273 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Post-quantum schemes: the standards as the host has them, known answers, evidence, what fits where."""
+
+import hashlib
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+from cryptography.hazmat.primitives.asymmetric import mldsa, mlkem
+
+from worldwise.base import paths
+from worldwise.base.errors import WorldwiseError
+from worldwise.families.pqc import fips203, fips204, libraries
+from worldwise.families.pqc.evidence import PqcKeygenEvidence, PqcSignatureEvidence, SecretEvidence
+from worldwise.families.pqc.readings import ranked
+from worldwise.families.pqc.schemes import KEMS, SCHEMES, SIGNATURES
+from worldwise.families.pqc.spec import CALLS
+from worldwise.libraries.boards import boards
+from worldwise.libraries.portable import portables
+from worldwise.plan.case import parse_case
+from worldwise.plan.suite import load_suite
+from worldwise.records.messages import message
+
+_SEED = bytes(range(64))
+_RANDOM = bytes(reversed(range(32)))
+_OPENSSL_KEM: Mapping[str, type[mlkem.MLKEM768PrivateKey | mlkem.MLKEM1024PrivateKey]] = {
+    "ml-kem-768": mlkem.MLKEM768PrivateKey,
+    "ml-kem-1024": mlkem.MLKEM1024PrivateKey,
+}
+_OPENSSL_DSA: Mapping[str, type[mldsa.MLDSA44PrivateKey | mldsa.MLDSA65PrivateKey | mldsa.MLDSA87PrivateKey]] = {
+    "ml-dsa-44": mldsa.MLDSA44PrivateKey,
+    "ml-dsa-65": mldsa.MLDSA65PrivateKey,
+    "ml-dsa-87": mldsa.MLDSA87PrivateKey,
+}
+
+
+def _known(scheme: str) -> Mapping[str, bytes]:
+    """The arrays of a header with known answers."""
+    text = (paths.GUEST / "pqc" / "known" / f"{scheme}.h").read_text(encoding="utf-8")
+    return {
+        name: bytes(int(byte, 16) for byte in re.findall(r"0x([0-9a-f]{2})", body))
+        for name, body in re.findall(r"known_(\w+)\[\] = \{(.*?)\};", text, re.DOTALL)
+    }
+
+
+def _sha256(data: bytes) -> bytes:
+    return hashlib.sha256(data).digest()
+
+
+# --- the standards ---
+
+
+@pytest.mark.parametrize("scheme", KEMS)
+def test_known_answers_of_fips_203(scheme: str) -> None:
+    """If this fails, the host or the device has another ML-KEM than NIST."""
+    known = _known(scheme)
+    public, private = fips203.keygen(scheme, known["seed"])
+    assert (_sha256(public), _sha256(private)) == (known["public_sha256"], known["private_sha256"])
+    own = SCHEMES[scheme]
+    public = known["private"][own.private - 64 - own.public : own.private - 64]
+    ciphertext, secret = fips203.encaps(scheme, public, known["random"])
+    assert (_sha256(ciphertext), secret) == (known["output_sha256"], known["secret"])
+    assert fips203.decaps(scheme, known["private"], ciphertext) == secret
+    changed = bytes([ciphertext[0] ^ 1]) + ciphertext[1:]
+    assert fips203.decaps(scheme, known["private"], changed) == known["rejected"]
+
+
+@pytest.mark.parametrize("scheme", SIGNATURES)
+def test_known_answers_of_fips_204(scheme: str) -> None:
+    """If this fails, the host or the device has another ML-DSA than NIST."""
+    known = _known(scheme)
+    key = fips204.keygen(scheme, known["seed"])
+    assert (_sha256(key.public), _sha256(key.private)) == (known["public_sha256"], known["private_sha256"])
+    key = fips204.key_of(scheme, known["private"])
+    signature, attempts = fips204.sign(scheme, key, known["message"], known["random"], known["context"])
+    assert _sha256(signature) == known["output_sha256"]
+    assert attempts >= 1
+
+
+@pytest.mark.parametrize("scheme", _OPENSSL_KEM)
+def test_ml_kem_is_that_of_openssl(scheme: str) -> None:
+    public, private = fips203.keygen(scheme, _SEED)
+    theirs = _OPENSSL_KEM[scheme].from_seed_bytes(_SEED)
+    assert theirs.public_key().public_bytes_raw() == public
+    ciphertext, secret = fips203.encaps(scheme, public, _RANDOM)
+    assert theirs.decapsulate(ciphertext) == secret
+    secret, ciphertext = theirs.public_key().encapsulate()
+    assert fips203.decaps(scheme, private, ciphertext) == secret
+
+
+@pytest.mark.parametrize("scheme", SIGNATURES)
+def test_ml_dsa_is_that_of_openssl(scheme: str) -> None:
+    theirs = _OPENSSL_DSA[scheme].from_seed_bytes(_SEED[:32])
+    key = fips204.keygen(scheme, _SEED[:32])
+    assert theirs.public_key().public_bytes_raw() == key.public
+    assert fips204.key_of(scheme, key.private) == key
+    for index in range(4):
+        signature, _ = fips204.sign(scheme, key, message(32, index), _RANDOM, b"context")
+        theirs.public_key().verify(signature, message(32, index), b"context")
+
+
+def test_attempts_are_as_many_as_fips_204_expects() -> None:
+    """If this fails, the count of attempts is wrong: FIPS 204, table 1, expects 4.25 with ML-DSA-44."""
+    key = fips204.keygen("ml-dsa-44", _SEED[:32])
+    attempts = [fips204.sign("ml-dsa-44", key, message(32, index), _RANDOM)[1] for index in range(30)]
+    assert min(attempts) == 1
+    assert 3 < sum(attempts) / len(attempts) < 5.5
+
+
+# --- the interface ---
+
+
+def test_lengths_are_those_of_the_interface() -> None:
+    """If this fails, the tool and the programs speak of different schemes."""
+    text = (libraries.FOLDER / "pqc.h").read_text(encoding="utf-8")
+    numbers = dict(re.findall(r"^#define PQC_(ML_\w+) (\d+)$", text, re.MULTILINE))
+    found = re.findall(
+        r"PQC_SCHEME == PQC_(ML_\w+)\n#define PQC_NAME \"(.*)\"\n#define PQC_PRIVATE_BYTES (\d+)\n"
+        r"#define PQC_PUBLIC_BYTES (\d+)\n#define PQC_OUTPUT_BYTES (\d+)\n",
+        text,
+    )
+    there = {name: (int(numbers[number]), *map(int, rest)) for number, name, *rest in found}
+    assert there == {
+        name: (scheme.number, scheme.private, scheme.public, scheme.output) for name, scheme in SCHEMES.items()
+    }
+    for name, scheme in SCHEMES.items():
+        if name in KEMS:
+            public, private = fips203.keygen(name, _SEED)
+            output = fips203.encaps(name, public, _RANDOM)[0]
+        else:
+            key = fips204.keygen(name, _SEED[:32])
+            public, private, output = key.public, key.private, fips204.sign(name, key, b"", _RANDOM)[0]
+        assert (len(private), len(public), len(output)) == (scheme.private, scheme.public, scheme.output)
+
+
+def test_libraries_have_names_of_their_own() -> None:
+    found = libraries.libraries()
+    assert found
+    assert not found.keys() & portables().keys()
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "problem"),
+    [
+        ("ml-dsa-87 = ", "ml-dsa-88 = ", "scheme 'ml-dsa-88' is not known"),
+        ('ml-kem-512 = ["keygen", ', "ml-kem-512 = [", "ml-kem-512 has keygen, encaps, decaps, each of them"),
+        ('crate = "wolfssl-sys"', 'debian = "wolfssl"', "a crate"),
+        ('name = "wolfssl-pqc"', 'name = "other"', "its name is 'other', not that of the file"),
+    ],
+)
+def test_a_wrong_file_is_refused(tmp_path: Path, old: str, new: str, problem: str) -> None:
+    path = tmp_path / "wolfssl-pqc.c"
+    text = (libraries.FOLDER / path.name).read_text(encoding="utf-8")
+    assert old in text
+    if "debian" in new:
+        text = re.sub(r'^(version|sha256) = ".*"\n', "", text, flags=re.MULTILINE)
+    path.write_text(text.replace(old, new), encoding="utf-8")
+    with pytest.raises(WorldwiseError, match=re.escape(problem)) as refused:
+        libraries.load(path)
+    assert str(path) in refused.value.message
+
+
+# --- evidence ---
+
+
+def _keygen(scheme: str) -> dict[str, Any]:
+    kem = scheme in KEMS
+    seed = _SEED if kem else _SEED[:32]
+    key = fips204.keygen(scheme, seed) if not kem else None
+    public, private = (key.public, key.private) if key else fips203.keygen(scheme, seed)
+    return {
+        "type": "evidence",
+        "measure": "kem-keygen" if kem else "dsa-keygen",
+        "index": 0,
+        "scheme": scheme,
+        "seed": seed.hex(),
+        "public_sha256": _sha256(public).hex(),
+        "private_sha256": _sha256(private).hex(),
+    }
+
+
+def _secret(scheme: str) -> dict[str, Any]:
+    ciphertext, secret = fips203.encaps(scheme, fips203.keygen(scheme, _SEED)[0], _RANDOM)
+    return {
+        "type": "evidence",
+        "measure": "encaps",
+        "index": 0,
+        "scheme": scheme,
+        "seed": _SEED.hex(),
+        "random": _RANDOM.hex(),
+        "ciphertext_sha256": _sha256(ciphertext).hex(),
+        "secret": secret.hex(),
+    }
+
+
+def _signature(scheme: str) -> dict[str, Any]:
+    signature, _ = fips204.sign_seeded(scheme, _SEED[:32], message(32, 3), _RANDOM)
+    return {
+        "type": "evidence",
+        "measure": "dsa-sign",
+        "index": 3,
+        "scheme": scheme,
+        "seed": _SEED[:32].hex(),
+        "random": _RANDOM.hex(),
+        "content": "blocks",
+        "size": 32,
+        "signature_sha256": _sha256(signature).hex(),
+    }
+
+
+_EVIDENCE = [
+    *((PqcKeygenEvidence, _keygen(scheme)) for scheme in SCHEMES),
+    *((SecretEvidence, _secret(scheme)) for scheme in KEMS),
+    *((PqcSignatureEvidence, _signature(scheme)) for scheme in SIGNATURES),
+]
+
+
+@pytest.mark.parametrize(("model", "record"), _EVIDENCE)
+def test_a_wrong_result_is_found(model: Any, record: dict[str, Any]) -> None:
+    """If this fails, a library may compute anything and is measured all the same."""
+    assert not model.model_validate(record).problem()
+    for key, value in record.items():
+        if key in ("seed", "random", "secret") or key.endswith("_sha256"):
+            changed = f"{int(value[0], 16) ^ 1:x}{value[1:]}"
+            assert model.model_validate({**record, key: changed}).problem(), key
+
+
+def test_a_seed_of_another_length_is_refused() -> None:
+    record = {**_keygen("ml-kem-512"), "seed": _SEED[:32].hex()}
+    problem = PqcKeygenEvidence.model_validate(record).problem()
+    assert problem == "the seed has 32 bytes, ml-kem-512 has 64"
+
+
+def test_evidence_of_another_case_is_refused() -> None:
+    case = parse_case("nucleo-f446re/wolfssl-pqc-O2/dsa-sign,scheme=ml-dsa-65,size=32B", 1, 0)
+    misfit = PqcSignatureEvidence.model_validate(_signature("ml-dsa-44")).misfit(case)
+    assert misfit == "scheme is 'ml-dsa-44', the case has 'ml-dsa-65'"
+
+
+# --- the suite ---
+
+
+def test_what_is_not_there_is_said_with_its_reason() -> None:
+    """If this fails, a board is asked for what its RAM cannot hold, and the run fails."""
+    suite = load_suite("pqc")
+    reasons = {(each.operation, each.reason) for each in suite.unavailable if each.target == "microbit"}
+    told = r"sign needs what keygen makes: keygen of ml-dsa-44 takes [\d,]+ bytes of stack .* and there are 16,384"
+    assert any(operation == "dsa-sign" and re.fullmatch(told, reason) for operation, reason in reasons)
+    assert {case.target for case in suite.cases} >= {"microbit", "nucleo-f446re", "linux-armv8", "linux-armv7"}
+
+
+@pytest.mark.parametrize("name", libraries.NAMES)
+def test_every_operation_has_its_memory(name: str) -> None:
+    """If this fails, nobody knows whether it fits a board."""
+    library = libraries.libraries()[name]
+    for scheme, operations in library.manifest.operations.items():
+        for operation in operations:
+            peak = library.peak(scheme, operation)
+            assert peak
+            assert peak.stack > 0
+
+
+def test_every_operation_is_of_a_library() -> None:
+    assert set(CALLS.values()) == {call for scheme in SCHEMES.values() for call in scheme.operations}
+    assert "nucleo-f446re" in boards()
+
+
+def test_ranks() -> None:
+    values = list(range(1, 1002))
+    assert [ranked(values, share) for share in (0.5, 0.9, 0.99, 1)] == [501, 901, 991, 1001]
+    assert ranked([7], 0.99) == 7
