@@ -29,12 +29,12 @@ PasswordAuthentication no
 KbdInteractiveAuthentication no
 ForceCommand {inside}/session
 """
-# Its commands find another env; a host that is slow takes a second for each.
+# Its commands find another env; a host that is slow takes half a second for each.
 _SESSION = """\
 #!/bin/sh
 PATH={inside}/bin:$PATH
 export PATH
-[ ! -e {inside}/slow ] || sleep 1
+[ ! -e {inside}/slow ] || sleep 0.5
 exec sh -c "$SSH_ORIGINAL_COMMAND"
 """
 # The kernel here does not run the programs: they are the last words of `env NAME=VALUE... PROGRAM`.
@@ -89,7 +89,7 @@ class Sshd:
         self._script(self.client / "ssh", f'#!/bin/sh\nexec {self._ssh} {options} "$@"\n')
 
     def be_slow(self, slow: bool) -> None:
-        """Have each command take a second longer, or not."""
+        """Have each command take half a second longer, or not."""
         with contextlib.suppress(FileNotFoundError):
             (self._host / "slow").unlink()
         if slow:

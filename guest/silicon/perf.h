@@ -15,8 +15,9 @@ struct perf_reading {
 };
 
 /*
- * Opens a hardware event of perf (PERF_COUNT_HW_...) of this process, in user space alone; `group` is the first one's file,
- * or -1 for the first one. Returns a file, or -1 with errno.
+ * Opens the event PERF_COUNT_HW_CPU_CYCLES or PERF_COUNT_HW_INSTRUCTIONS of this process, in user space alone, by the
+ * counters of the core that it runs on; `group` is the first one's file, or -1 for the first one. Returns a file, or -1
+ * with errno.
  */
 int perf_open(uint64_t event, int group);
 

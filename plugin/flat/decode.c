@@ -11,6 +11,8 @@
 /* What the program counter reads as, behind the instruction. */
 #define AHEAD_T32 4u
 #define AHEAD_A32 8u
+/* SG, twice this half: behind it the stack is the secure state's. */
+#define SECURE_GATEWAY 0xe97fu
 
 static uint32_t bits(uint32_t word, unsigned int low, unsigned int count)
 {
@@ -227,6 +229,7 @@ struct direction direction_of(enum instruction_set set, const uint8_t *bytes, ui
 	struct operation operation = set == SET_T32 ? t32_operation(bytes, if_then) : a32_operation(decode_word(bytes));
 	struct direction to = { .flow = FLOW_PLAIN, .kind = kind_of(&operation), .bytes = 4 };
 	uint32_t first = bytes[0] | (uint32_t)bytes[1] << 8;
+	bool gateway = false;
 	bool known;
 
 	if (set == SET_A32) {
@@ -241,7 +244,8 @@ struct direction direction_of(enum instruction_set set, const uint8_t *bytes, ui
 
 		wide_flow(&to, first, second, address + AHEAD_T32);
 		known = wide_stack(&to, first, second);
+		gateway = first == SECURE_GATEWAY && second == SECURE_GATEWAY;
 	}
-	to.moves_stack = known ? if_then : writes_stack_pointer(&operation);
+	to.moves_stack = gateway || (known ? if_then : writes_stack_pointer(&operation));
 	return to;
 }

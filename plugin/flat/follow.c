@@ -34,6 +34,9 @@
 #define BEHIND_FETCH 4u
 #define BEHIND_DATA 8u
 
+/* The bit by which the machines with TrustZone-M tell secure addresses: Armv8-M's own suggestion for the attribution. */
+#define SECURE_ALIAS UINT64_C(0x10000000)
+
 /* CPSID i: it stands before each reading of a board's counter (guest/mcu/counter.h), at most so far before the load. */
 #define DISABLE_INTERRUPTS 0xb672u
 #define MOST_BEFORE 16u
@@ -41,6 +44,12 @@
 static struct followed followed;
 static struct flat_block *previous; /* the block before, which is not counted yet; NULL if there is none */
 static unsigned int exception;      /* micro: the handler that runs, 0 for none */
+/*
+ * Micro: the block in which or behind which a non-secure handler interrupted the secure state, whose stack it cannot read: where
+ * that goes on is known when it does. NULL if no such handler runs.
+ */
+static const struct flat_block *interrupted_secure;
+static bool interrupted_within;
 static bool in_kernel;
 static bool elsewhere; /* Linux: another task than the program's runs */
 static bool begun;     /* Linux: the program was seen to begin */
@@ -141,15 +150,33 @@ static void pop_exception(size_t depth, uint64_t site, uint64_t to)
 	event_write("eret", site, to);
 }
 
+/* Micro: the secure state goes on at `to`: what was left of its block. */
+static void go_on_secure(uint64_t to)
+{
+	if (interrupted_within)
+		account_part(interrupted_secure, flat_block_before(interrupted_secure, to));
+	else
+		step(&interrupted_secure->block, to);
+	interrupted_secure = NULL;
+}
+
 /* Micro: the number of the exception whose handler runs is another one than before. */
-static void change_exception(const struct flat_block *from, uint64_t to, unsigned int number)
+static void change_exception(const struct flat_block *from, uint64_t to, unsigned int number, bool whole)
 {
 	size_t depth = exception_depth();
 	uint64_t back = number ? flat_processor_interrupted() : to;
 
+	if (!exception && !back) {
+		interrupted_secure = from;
+		interrupted_within = !whole;
+	}
 	/* One that ends as another begins goes back where that one will. */
-	if (exception && depth && shadow.frames[depth - 1].back == back) {
+	if (exception && depth && (interrupted_secure || shadow.frames[depth - 1].back == back)) {
 		pop_exception(depth, block_last(&from->block), to);
+		if (!number && interrupted_secure)
+			go_on_secure(to);
+	} else if (interrupted_secure) {
+		/* What its block does to the stack is done when it goes on. */
 	} else if (exception && !number) {
 		stack_lose(block_last(&from->block), to);
 	} else if (!exception) {
@@ -162,20 +189,30 @@ static void change_exception(const struct flat_block *from, uint64_t to, unsigne
 		peak_is_unknown = true;
 }
 
+/* Of a core with TrustZone-M: whether two addresses are in different states, which have stacks of their own. */
+static bool is_other_state(uint64_t from, uint64_t to)
+{
+	return (from ^ to) & SECURE_ALIAS;
+}
+
 static void follow_micro(struct flat_block *from, const struct flat_block *to, bool whole)
 {
 	uint64_t pc = to->block.pc;
 	const struct frame *top;
 	unsigned int number;
+	uint64_t at;
 
 	if (!whole) {
 		number = flat_processor_exception();
-		account_part(from, flat_block_before(from, number == exception ? pc : flat_processor_interrupted()));
+		at = number == exception ? pc : flat_processor_interrupted();
+		if (at)
+			account_part(from, flat_block_before(from, at));
 		if (number != exception)
-			change_exception(from, pc, number);
+			change_exception(from, pc, number, whole);
 		return;
 	}
 	account(from);
+	peak_is_unknown |= is_other_state(from->block.pc, pc);
 	if (pc != from->block.end)
 		counts_taken(&from->block);
 	if (is_expected(&from->block, pc)) {
@@ -187,7 +224,7 @@ static void follow_micro(struct flat_block *from, const struct flat_block *to, b
 	if (from->block.flow != FLOW_RETURN || top->kind != NODE_CALL || top->back != pc) {
 		number = flat_processor_exception();
 		if (number != exception) {
-			change_exception(from, pc, number);
+			change_exception(from, pc, number, whole);
 			return;
 		}
 	}

@@ -13,6 +13,11 @@
 #define THUMB_STATE 0x20u
 #define EXCEPTION_NUMBER 0x1ffu
 #define PROCESS_STACK 4u
+/* With TrustZone-M: it was the secure state, and so is the handler's; EXC_RETURN is told by its first byte. */
+#define FROM_SECURE 0x40u
+#define TO_SECURE 1u
+/* What the core pushes besides, below, when a non-secure handler interrupts the secure state. */
+#define PUSHED_BESIDES 40u
 /* Where in what an exception of the M profile pushes the return address stands. */
 #define PUSHED_RETURN 24u
 
@@ -23,11 +28,14 @@ static struct {
 	struct qemu_plugin_register *core[FLAT_REGISTERS];
 	struct qemu_plugin_register *status;
 	struct qemu_plugin_register *psp;
+	struct qemu_plugin_register *secure[2]; /* main and process stack; NULL of a core without that state */
+	struct qemu_plugin_register *normal[2];
 } registers;
 
 static GByteArray *scratch;
 
-static struct qemu_plugin_register *find_register(const GArray *list, const char *name)
+/* NULL if there is none. */
+static struct qemu_plugin_register *look_up(const GArray *list, const char *name)
 {
 	for (guint i = 0; i < list->len; i++) {
 		const qemu_plugin_reg_descriptor *descriptor = &g_array_index(list, qemu_plugin_reg_descriptor, i);
@@ -35,6 +43,15 @@ static struct qemu_plugin_register *find_register(const GArray *list, const char
 		if (!strcmp(descriptor->name, name))
 			return descriptor->handle;
 	}
+	return NULL;
+}
+
+static struct qemu_plugin_register *find_register(const GArray *list, const char *name)
+{
+	struct qemu_plugin_register *found = look_up(list, name);
+
+	if (found)
+		return found;
 	trace_give_up("QEMU does not show a register that is needed", 0);
 	fprintf(stderr, "flat: QEMU shows no register %s\n", name);
 	return NULL;
@@ -50,8 +67,13 @@ void flat_processor_start(bool micro)
 	for (unsigned int i = 0; i < FLAT_REGISTERS; i++)
 		registers.core[i] = find_register(list, names[i]);
 	registers.status = find_register(list, micro ? "xpsr" : "cpsr");
-	if (micro)
+	if (micro) {
 		registers.psp = find_register(list, "psp");
+		registers.secure[0] = look_up(list, "msp_s");
+		registers.secure[1] = look_up(list, "psp_s");
+		registers.normal[0] = look_up(list, "msp_ns");
+		registers.normal[1] = look_up(list, "psp_ns");
+	}
 	g_array_free(list, TRUE);
 }
 
@@ -111,9 +133,17 @@ static uint32_t read_word(uint32_t address)
 
 uint32_t flat_processor_interrupted(void)
 {
-	bool process = flat_processor_link() & PROCESS_STACK;
-	uint32_t stack = process ? read_register(registers.psp) : flat_processor_stack();
+	uint32_t link = flat_processor_link();
+	bool process = link & PROCESS_STACK;
+	bool secure = link & FROM_SECURE;
+	uint32_t stack;
 
+	if (!registers.secure[0])
+		stack = process ? read_register(registers.psp) : flat_processor_stack();
+	else
+		stack = read_register(secure ? registers.secure[process] : registers.normal[process]);
+	if (registers.secure[0] && secure && !(link & TO_SECURE))
+		stack += PUSHED_BESIDES;
 	return read_word(stack + PUSHED_RETURN) & ~1u;
 }
 

@@ -42,18 +42,19 @@ def explainer_of(one: Watched) -> Explainer:
     return kind(one.case, one.records, one.trace, one.space, load_rules(), one.process)
 
 
-def explained(one: Watched) -> list[Explanation]:
+def explained(one: Watched, witnessed: bool = True) -> list[Explanation]:
     """Every sample, each checked: all instructions once, nearly all with a name and a layer, on no lost stack, and
-    with the callers that memory has.
+    with the callers that memory has, if the plugin looked there.
     """
     explainer = explainer_of(one)
     explainer.check()
     found = [explainer.explain(sample) for series in one.records.samples.values() for sample in series]
     assert found
-    seen = explainer.agreement()
-    assert seen.samples > 20
-    assert [where for _, where in seen.differing] == []
-    assert seen.same > 0.9 * seen.samples
+    if witnessed:
+        seen = explainer.agreement()
+        assert seen.samples > 20
+        assert [where for _, where in seen.differing] == []
+        assert seen.same > 0.9 * seen.samples
     for each in found:
         assert sum(share.self for share in each.layers.values()) == each.instructions
         assert each.unknown <= MOST_UNKNOWN * each.instructions
@@ -76,6 +77,25 @@ def test_a_board_is_explained(board: str, watcher: Watcher) -> None:
     assert first.peak.written == first.peak.painted <= first.peak.bytes
     assert first.peak.bytes - first.peak.painted < 8
     assert sum(size for _, size in first.peak.path) == first.peak.bytes
+
+
+@pytest.mark.parametrize("case", ["bearssl-O2/sha256,size=1KiB", "gateway-O2/gateway,way=irq-ns-in-s"])
+def test_both_states_of_trustzone_are_explained(case: str, watcher: Watcher) -> None:
+    """If this fails, a call is lost between the states, or an interrupt whose way back the plugin cannot read."""
+    # So many calls that the counter's interrupt, too, comes in the secure state.
+    one = watcher.watch(parse_case(f"tz-m33/{case}", 25, 0))
+    # The secure stack cannot be unwound into the non-secure one.
+    found = explained(one, witnessed=False)
+    assert any(step.how == "irq" for each in found for step in each.steps)
+    for each in found:
+        names = {str(frame.function) for stack in each.stacks for frame in stack}
+        assert {"gateway", "non-secure caller", "bench"} <= each.layers.keys()
+        assert each.instructions - each.uncounted - each.measuring > 0
+        if "sha256" in case:
+            assert each.uncounted == 5 * sum(step.how == "irq" for step in each.steps)
+            assert each.layers["secure"].self > 0.98 * each.instructions
+            # One stack goes through both programs.
+            assert {"main", "ops_sha256", "__acle_se_gate_library", "br_sha2small_round"} <= names
 
 
 @pytest.mark.parametrize("target", ["linux-armv7", "linux-armv8"])

@@ -2,9 +2,13 @@
 """Plain Linux on Armv7-A and Armv8-A: exact counts, programs that come with a case, the libraries."""
 
 import dataclasses
+import json
 from pathlib import Path
 
 import pytest
+from cryptography.hazmat.primitives import hashes
+from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.hazmat.primitives.asymmetric.utils import decode_dss_signature
 
 from machines import Measured, RunCase, assert_boots_differ
 from worldwise.base.errors import WorldwiseError
@@ -14,7 +18,8 @@ from worldwise.libraries.cores import PLAIN_TARGETS
 from worldwise.libraries.portable import CURVELESS, HARDCLOCK, NO_CURVE, portables
 from worldwise.machine.emulator import Emulator
 from worldwise.machine.machine import DETERMINISTIC_MACHINE
-from worldwise.plan.case import parse_case
+from worldwise.plan.case import Case, parse_case
+from worldwise.records.messages import message
 from worldwise.targets.known import EMULATED
 
 SIGN = "nettle-O2/sign,curve=secp256r1,size=32B"
@@ -102,6 +107,25 @@ def test_libraries_on_armv7(measured: Measured, text: str) -> None:
     """Each kind once: every evidence is checked on the host."""
     checked = measured(f"linux-armv7/{text}", samples=2, warmup=0)
     assert all(sample.count > 0 for samples in checked.samples.values() for sample in samples)
+
+
+def test_nonces_by_rfc_6979(records_of: RunCase) -> None:
+    """s2n-bignum's signatures are those that another library makes of the same key and message, to the bit."""
+
+    def evidence(wanted: Case) -> list[dict[str, str]]:
+        records = map(json.loads, records_of(wanted).splitlines())
+        return [record for record in records if record["type"] == "evidence"]
+
+    case = "linux-armv8/s2n-bignum-O2/{},curve=secp256r1{}"
+    key, *_ = evidence(parse_case(case.format("keygen", ""), samples=1, warmup=0))
+    # Both programs draw their first key from the first random bytes.
+    private = ec.derive_private_key(int(key["private"], 16), ec.SECP256R1())
+    signatures = evidence(parse_case(case.format("sign", ",size=32B"), samples=8, warmup=0))
+    assert len(signatures) >= 8
+    for index, one in enumerate(signatures):
+        assert one["public"] == key["public"]
+        expected = private.sign(message(32, index), ec.ECDSA(hashes.SHA256(), deterministic_signing=True))
+        assert one["signature"] == "".join(f"{part:064x}" for part in decode_dss_signature(expected))
 
 
 def test_a_program_that_is_not_there_is_told(emulator: Emulator, images: ImageStore, tmp_path: Path) -> None:

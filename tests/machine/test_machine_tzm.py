@@ -37,6 +37,14 @@ def test_what_must_be_refused_is_refused(board: str, accesses: tuple[str, ...], 
         assert checked.samples["refused", "mcu"][0].count > 0
 
 
+# It works on these cores alone, so test_boards.py leaves it out.
+@pytest.mark.parametrize("operation", ["ecdh,curve=secp256r1", "verify,curve=secp256r1,size=32B", "sha256,size=32B"])
+def test_tf_ms_crypto_works_behind_the_gateway(operation: str, measured: Measured) -> None:
+    """If this fails, mbed TLS as TF-M configures it gives a wrong answer, or takes wrong input for right."""
+    checked = measured(f"tz-m33/mbedtls36-tfm-O2/{operation}", samples=1, warmup=0)
+    assert all(series[0].count > 0 for series in checked.samples.values())
+
+
 def test_a_library_behind_the_gateway_does_the_same_work(measured: Measured, records_of: RunCase) -> None:
     """If this fails, a library executes other instructions behind the gateway, or a run does not repeat itself."""
     for size in ("16B", "1KiB"):

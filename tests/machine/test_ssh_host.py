@@ -1,11 +1,16 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Linux hosts: the true sshd with qemu-user behind it, and the host's program on a kernel that lends its counters."""
 
+import contextlib
+import json
+import re
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
+from ssh_host import PROBE, FakeHost
 from sshd import Sshd, first_on_the_path
 from worldwise.base.counted import CYCLES
 from worldwise.base.errors import HostError
@@ -15,6 +20,7 @@ from worldwise.machine.emulator import Emulator
 from worldwise.machine.machine import RECORDS
 from worldwise.plan.case import Case, parse_case
 from worldwise.plan.suite import parse_suite
+from worldwise.read.lens import read_run
 from worldwise.records.check import CheckedRecords, check_records
 from worldwise.records.parse import read_records
 from worldwise.run.again import count_again
@@ -59,6 +65,8 @@ class Notes:
 
 @pytest.fixture(scope="module")
 def made(tmp_path_factory: pytest.TempPathFactory) -> Sshd:
+    if not shutil.which("ssh"):
+        pytest.skip("there is no ssh here")
     return Sshd(tmp_path_factory.mktemp("sshd"))
 
 
@@ -84,12 +92,13 @@ class Tool:
 
     def measure(self) -> Run:
         bench = self.bench()
-        with bench.new_run(self.runs, self.suite, self.suite.cases, None, None) as writer:
+        made = bench.new_run(self.runs, self.suite, self.suite.cases, None, None)
+        with contextlib.closing(bench), made as writer:
             return bench.measure(writer, self.suite.cases)
 
     def resume(self) -> Run:
         bench = self.bench()
-        with bench.resume_run(open_run("latest", self.runs)) as writer:
+        with contextlib.closing(bench), bench.resume_run(open_run("latest", self.runs)) as writer:
             return bench.measure(writer, self.suite.cases)
 
 
@@ -186,3 +195,45 @@ def test_a_task_that_takes_the_processor_away_is_seen(images: ImageStore, emulat
     """If this fails, a busy host's samples look like an idle one's."""
     checked = counted(f"{SIGN},load=busy", images, emulator, tmp_path / "host")
     assert any(one.switches for one in checked.conditions.values())
+
+
+# What a host would run is shown to it instead: the records that the emulated machine's kernel gave.
+ENV = """\
+#!/bin/sh
+for word; do
+  case $word in
+    ./probe) exec cat {root}/probe.json ;;
+    ./program) while [ "$1" != ./program ]; do shift; done; exec cat "{root}/$3" ;;
+  esac
+done
+exec {env} "$@"
+"""
+
+
+def test_a_hosts_instructions_stand_beside_qemus(
+    images: ImageStore, emulator: Emulator, lab: Lab, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """If this fails, what QEMU counts again is of another program, or a table does not say where the two differ."""
+    host = FakeHost(tmp_path)
+    suite = parse_suite(SUITE, "host.toml")
+    for case in suite.cases:
+        folder = tmp_path / f"of-{case.operation}"
+        folder.mkdir()
+        target = silicon(TARGET)
+        emulator.run(target.machine(case, images), target.program(case), folder)
+        text = (folder / RECORDS).read_text()
+        # The host's signatures take one instruction more.
+        more = re.sub(r'"instructions":(\d+)', lambda found: f'"instructions":{int(found[1]) + 1}', text)
+        (tmp_path / case.operation).write_text(more if case.operation == "sign" else text)
+    (tmp_path / "probe.json").write_text(json.dumps(PROBE))
+    (host.path / "env").write_text(ENV.format(root=tmp_path, env=shutil.which("env")))
+    (host.path / "env").chmod(0o755)
+    monkeypatch.setenv("PATH", first_on_the_path(host.path))
+    bench = Bench(lab, Notes(), Options(reuse=False, start="boot", remote=Remote(TARGET, host.address)))
+    made = bench.new_run(tmp_path / "runs", suite, suite.cases, None, None)
+    with contextlib.closing(bench), made as writer:
+        keygen, sign = read_run(bench.measure(writer, suite.cases)).hosted
+    assert keygen.differing == 0
+    assert keygen.instructions == keygen.emulated
+    assert sign.emulated is not None
+    assert (sign.instructions, sign.differing) == (sign.emulated + 1, 2)

@@ -364,6 +364,7 @@ def test_a_program_that_goes_wrong_fails_its_case_alone(tool: Tool, make: Make) 
         (("mcu", "--via", "localhost:3333"), "is not the address of a GDB server"),
         (("mcu", "--via", "gdb://localhost:3333"), "the chosen cases are for nucleo-f103rb, nucleo-f446re"),
         (("quick", "--via", "gdb://localhost:3333"), "one board is there"),
+        (("tz-m", "--target", "tz-m33", "--via", "gdb://localhost:1"), "tz-m33 has two programs"),
         (("mcu", "--target", NAME, "--via", "gdb://localhost:1", "--jobs", "2"), "does not accept --jobs"),
         (("mcu", "--target", NAME, "--via", "gdb://localhost:1", "--clock", "1GHz"), "has no such clock"),
         (("mcu", "--target", NAME, "--clock", "180MHz"), "--clock is for a board itself"),

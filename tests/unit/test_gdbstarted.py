@@ -3,6 +3,8 @@
 
 import os
 import re
+import shutil
+import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
@@ -11,9 +13,12 @@ from pathlib import Path
 import pytest
 
 from gdb_board import FIRMWARE
+from gdb_run import SUITE
 from worldwise import cli
 from worldwise.base import paths
 from worldwise.base.errors import HostError, WorldwiseError
+from worldwise.cli import session
+from worldwise.cli.report import Wanted
 from worldwise.lab.debian.lock import load_lock
 from worldwise.lab.lab import Lab
 from worldwise.libraries.boards import boards
@@ -21,6 +26,9 @@ from worldwise.machine import gdbboard, gdbstarted
 from worldwise.machine.gdbboard import GdbBoard
 from worldwise.machine.gdbstarted import StartedServer, start_of
 from worldwise.machine.machine import RECORDS, Machine
+from worldwise.plan.suite import parse_suite
+from worldwise.run.measure import Bench, Options
+from worldwise.run.measurers import Remote
 
 NAME = "nucleo-f446re"
 LINE = b'{"type":"line"}\n'
@@ -88,10 +96,10 @@ time.sleep(60)
 """
 
 
-def gone(folder: Path) -> bool:
-    """Whether all processes of the servers have ended."""
+def gone(folder: Path, within: float = 10) -> bool:
+    """Whether all processes of the servers have ended, or do so within some seconds."""
     found = [int(word) for word in (folder / "pids").read_text().split()]
-    deadline = time.monotonic() + 10
+    deadline = time.monotonic() + within
     while any(_runs(pid) for pid in found):
         if time.monotonic() > deadline:
             return False
@@ -204,6 +212,53 @@ def test_a_server_that_does_not_end_is_ended(
     assert gone(tmp_path)
 
 
+@pytest.mark.parametrize("error", [KeyboardInterrupt(), WorldwiseError("a build failed")])
+def test_the_server_ends_with_the_command(
+    error: BaseException, put: Put, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """If this fails, the next command finds the probe taken by the server of one that was interrupted."""
+
+    def interrupted(*_: object) -> None:
+        # It was asked what is there.
+        assert not gone(tmp_path, 0)
+        raise error
+
+    put("openocd", served(tmp_path))
+    lab = Lab(load_lock(), tmp_path / "cache")
+    monkeypatch.setattr(session, "open_lab", lambda _: lab)
+    monkeypatch.setattr(Lab, "ensure", lambda _: False)
+    monkeypatch.setattr(Lab, "require_entry", lambda _: None)
+    monkeypatch.setattr(Bench, "build", interrupted)
+    suite = parse_suite(SUITE, "two.toml")
+    order = session.Order(suite, suite.cases, (), None, None, (), tmp_path / "runs", None, False)
+    remote = Remote(NAME, start_of("openocd", NAME, boards()[NAME]))
+    with pytest.raises(type(error)):
+        session.measure(order, Options(reuse=False, start="boot", remote=remote), Wanted("text", None, None, False))
+    assert gone(tmp_path)
+
+
+@pytest.mark.skipif(not shutil.which("setpriv"), reason="no setpriv here")
+def test_the_server_ends_with_a_tool_that_was_killed(put: Put, tmp_path: Path) -> None:
+    """If this fails, a tool that nobody could end in order leaves the probe taken."""
+    put("openocd", served(tmp_path))
+    program = f"""\
+import os, sys
+from pathlib import Path
+from worldwise.libraries.boards import boards
+from worldwise.machine.gdbstarted import StartedServer, start_of
+StartedServer(start_of("openocd", {NAME!r}, boards()[{NAME!r}]), Path({str(tmp_path)!r})).connect()
+os.kill(os.getpid(), 9)
+"""
+    ended = subprocess.run(
+        [sys.executable, "-c", program], env={**os.environ, "PYTHONPATH": str(paths.REPOSITORY / "src")}, check=False
+    )
+    assert ended.returncode == -9
+    server, child = (tmp_path / "pids").read_text().split()
+    (tmp_path / "pids").write_text(server)
+    os.kill(int(child), 9)
+    assert gone(tmp_path)
+
+
 def test_a_server_that_ended_is_started_again(put: Put, board: Callable[[str], GdbBoard], tmp_path: Path) -> None:
     """If this fails, a run cannot be resumed after the cable was out."""
     put("openocd", served(tmp_path, drops=2))
@@ -251,10 +306,23 @@ def test_a_board_whose_probe_is_not_known_is_told(put: Put) -> None:
     assert "--via gdb://" in caught.value.hint
 
 
-def test_a_file_that_cannot_be_started_is_told(put: Put, board: Callable[[str], GdbBoard]) -> None:
-    """If this fails, a broken program is a traceback."""
+@pytest.mark.parametrize(
+    ("mortal", "says"),
+    [([], "openocd cannot be started: No such file"), (None, r"OpenOCD has ended with status 127\.")],
+)
+def test_a_file_that_cannot_be_started_is_told(
+    mortal: list[str] | None,
+    says: str,
+    put: Put,
+    board: Callable[[str], GdbBoard],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """If this fails, a broken program is a traceback, or a board that is not there."""
     put("openocd", "#!/no/such/shell\n")
-    with pytest.raises(HostError, match="openocd cannot be started: No such file") as caught:
+    if mortal is not None or not shutil.which("setpriv"):
+        monkeypatch.setattr(gdbstarted, "_mortal", list)
+        says = "openocd cannot be started: No such file"
+    with pytest.raises(HostError, match=says) as caught:
         board("openocd").describe()
     assert "apt install openocd" in caught.value.hint
 

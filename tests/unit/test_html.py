@@ -199,6 +199,17 @@ def test_the_command_measures_these_cases_again(tmp_path: Path) -> None:
     assert content.command(odd).endswith("# and of its cases those listed below")
 
 
+def test_the_best_of_whole_calls_that_differ(whole_run: Run) -> None:
+    """If this fails, a variant is praised for 1.00 times, or for a part of its call such as a store of nothing."""
+    reading = read_run(whole_run)
+    rows = [row for row in reading.rows if row.place != "linux"]
+    stores = [row.model_copy(update={"place": "storage", "median": 0.0}) for row in rows if row.place == "client"]
+    found = content.contests(reading.model_copy(update={"rows": (*rows, *stores)}))
+    assert found and {one.best.place for one in found} == {"client"}
+    level = [row.model_copy(update={"median": 1000.0 + len(row.variant) / 10}) for row in rows]
+    assert content.contests(reading.model_copy(update={"rows": tuple(level)})) == []
+
+
 def test_a_trace_has_its_tables_and_its_graph(whole_run: Run) -> None:
     """If this fails, a case that was explained says nothing of it, or its graph does not open."""
     svg = '<svg version="1.1" width="1200" height="345" onload="init(evt)"><text>"a" &amp; b</text></svg>'

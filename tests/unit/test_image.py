@@ -430,7 +430,9 @@ def test_an_image_of_one_machine_is_anothers(
     assert builds(lab) == ["first", "second"]
     (tmp_path / "other").mkdir()
     other = HostLab(make_lock(), tmp_path / "other")
-    taken = ImageStore(other).get(recipe)
+    said: list[str] = []
+    taken = ImageStore(other, said.append).get(recipe)
+    assert said == [f"took second from {tmp_path / 'shared'}"]
     assert builds(other) == []
     assert taken.files == made.files
     assert taken.directory.is_relative_to(other.cache)

@@ -18,6 +18,7 @@ import pytest
 
 from synthetic import RecordList, find, lines, make_records, make_suite
 from worldwise import cli
+from worldwise.base import paths
 from worldwise.base.counted import INSTRUCTIONS
 from worldwise.base.errors import DoesNotFitError, HostError, WorldwiseError
 from worldwise.lab.debian.lock import load_lock
@@ -790,7 +791,9 @@ def test_shards_of_a_call_become_its_run(call: Call, tool: Tool) -> None:
     alone = tool.latest()
     parts = []
     for number in (2, 1):
-        assert call(FakeEmulator(), *typed, "--shard", f"{number}/2", "--jobs", "1")[0] == 0
+        shared = ("--cache", str(tool.cache.parent / "shared"))
+        assert call(FakeEmulator(), *typed, "--shard", f"{number}/2", "--jobs", "1", *shared)[0] == 0
+        assert paths.SHARED_VARIABLE not in os.environ
         parts.append(next(one.run for one in list_runs(tool.runs) if one.id.endswith(f"-shard-{number}-of-2")))
     shards = [part for part in parts if part]
     assert sorted(case for part in shards for case in part.manifest.cases) == sorted(QUICK)
@@ -798,6 +801,7 @@ def test_shards_of_a_call_become_its_run(call: Call, tool: Tool) -> None:
     assert entry is not None
     assert entry.command == ["quick", "--target", "o*", "--target", "linux", "--samples", "3"]
     assert list(entry.whole) == QUICK
+    assert len(list((tool.cache.parent / "shared" / "results").iterdir())) == len(QUICK)
     merged, _ = merge(shards, tool.runs)
     a, b = ({str(path.relative_to(run.path)): path for path in run.path.rglob("*.*")} for run in (alone, merged))
     assert a.keys() == b.keys()
@@ -808,7 +812,7 @@ def test_shards_of_a_call_become_its_run(call: Call, tool: Tool) -> None:
     costed = next(one.run for one in list_runs(tool.runs) if one.id.endswith("-of-3"))
     assert costed
     assert costed.manifest.shard
-    assert costed.manifest.shard.costs == f"run {merged.id}"
+    assert costed.manifest.shard.costs.startswith(f"run {merged.id}, costs.toml ")
     assert set(costed.manifest.shard.whole.values()) == {500}
     before = set(tool.runs.iterdir())
     assert call(FakeEmulator(), *(word for word in typed if word != "--fresh"))[0] == 0

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """A Linux host by ssh: how its programs run, what is left there, and what is said when something fails."""
 
+import contextlib
 import os
 import sys
 import time
@@ -227,6 +228,13 @@ def test_what_says_too_much_is_told(measured: Measured, monkeypatch: pytest.Monk
         measured.measurer.describe()
 
 
+def test_a_program_that_floods_is_told(host: FakeHost, measured: Measured) -> None:
+    """If this fails, a host fills the memory of who measures it."""
+    host.probe.write_text("#!/bin/sh\nwhile :; do echo more and more; done\n")
+    with pytest.raises(HostError):
+        measured.measurer.describe()
+
+
 def test_a_host_that_does_not_answer_is_given_up(
     host: FakeHost, measured: Measured, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -347,19 +355,17 @@ class Tool:
 
     def measure(self) -> Run:
         bench = self.bench()
-        try:
-            with bench.new_run(self.host.root / "runs", self.suite, self.suite.cases, None, None) as writer:
-                return bench.measure(writer, self.suite.cases)
-        finally:
-            bench.close()
+        with (
+            contextlib.closing(bench),
+            bench.new_run(self.host.root / "runs", self.suite, self.suite.cases, None, None) as writer,
+        ):
+            return bench.measure(writer, self.suite.cases)
 
     def resume(self) -> Run:
         bench = self.bench()
-        try:
-            with bench.resume_run(open_run("latest", self.host.root / "runs")) as writer:
-                return bench.measure(writer, self.suite.cases)
-        finally:
-            bench.close()
+        run = open_run("latest", self.host.root / "runs")
+        with contextlib.closing(bench), bench.resume_run(run) as writer:
+            return bench.measure(writer, self.suite.cases)
 
 
 class Notes:
@@ -373,6 +379,8 @@ class Notes:
 
 class Target:
     """A target whose machines need no image."""
+
+    counts_when_emulated = True
 
     def __init__(self, host: FakeHost) -> None:
         self.host = host
@@ -434,6 +442,10 @@ def test_a_run_measures_a_host(tool: Tool, host: FakeHost) -> None:
     assert (keygen[4:], ecdh[4:]) == (["-1", "1"], ["0", "0"]) or (keygen[4:], ecdh[4:]) == (["0", "1"], ["0", "0"])
     assert parts["host-instructions"].notes[0].startswith("1 of 2 measures are the same")
     assert parts["host-disturbed"].notes[0].startswith("In none of the 8 calls")
+    spread = parts["host-samples"].table
+    assert spread
+    assert "max\ncycles" in spread.headers
+    assert spread.rows[0][2:] == ["3", "6,000,000", "6,000,001", "6,000,000", "6,000,002", "1.0", "1.00"]
     headers = [header for part in sections(reading) if part.table for header in part.table.headers]
     assert "keygen\ncycles" in headers
     # Only the table that compares instructions has any.
@@ -495,6 +507,17 @@ def test_a_run_is_resumed_after_the_host_was_lost(tool: Tool, host: FakeHost) ->
     assert [one.operation for one in run.complete_cases()] == ["keygen"]
     host.runs('cat "$CASE"')
     assert tool.resume().state == "complete"
+
+
+def test_a_run_stays_on_its_host(tool: Tool, host: FakeHost) -> None:
+    """If this fails, one table has the cycles of two cores."""
+    processor = max(os.sched_getaffinity(0))
+    host.processor(processor, midr_el1="0x00000000410fd083")
+    run = tool.measure()
+    (run.path / "finished.json").unlink()
+    host.processor(processor, midr_el1="0x00000000410fd034")
+    with pytest.raises(WorldwiseError, match=r"core was 'Cortex-A72 .* and is 'Cortex-A53 \(0xd03\) r0p4'"):
+        tool.resume()
 
 
 def test_conditions_are_there_for_each_call(tool: Tool, host: FakeHost) -> None:

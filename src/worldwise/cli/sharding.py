@@ -10,7 +10,7 @@ from click.core import ParameterSource
 from worldwise.base.errors import WorldwiseError
 from worldwise.base.files import file_sha256
 from worldwise.plan.case import Case
-from worldwise.plan.costs import COSTS, costs_of
+from worldwise.plan.costs import COSTS, build_cost, costs_of
 from worldwise.plan.shards import parse_shard, split
 from worldwise.run.rundir import ShardEntry, open_run
 
@@ -29,17 +29,18 @@ def sharded(
     Raises WorldwiseError.
     """
     shard = parse_shard(text)
-    recorded, source = _recorded(reference, runs) if reference else ({}, f"{COSTS.name} {file_sha256(COSTS)}")
+    table = f"{COSTS.name} {file_sha256(COSTS)}"
+    recorded, source = _recorded(reference, runs) if reference else ({}, "")
     costs = costs_of(cases, recorded)
     entry = ShardEntry(
         number=shard.number,
         count=shard.count,
         whole=costs,
-        costs=source,
+        costs=", ".join(filter(None, (source, table))),
         predict=list(predict),
         command=_typed(),
     )
-    return split(cases, costs, shard.count)[shard.number - 1], entry
+    return split(cases, costs, shard.count, build_cost)[shard.number - 1], entry
 
 
 def _recorded(reference: str, runs: Path) -> tuple[Mapping[Case, float], str]:

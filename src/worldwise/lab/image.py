@@ -247,7 +247,10 @@ class ImageStore:
             return wrong or ("" if image else "it has no manifest")
 
         final = self._path(recipe, digest)
-        return self._shared.take("images", final.name, final, problem)
+        taken = self._shared.take("images", final.name, final, problem)
+        if taken:
+            self.notify(f"took {recipe.name} from {self._shared.directory}")
+        return taken
 
     def _load(self, recipe: Recipe, digest: str) -> tuple[Image | None, str]:
         """The image if it is there and intact; else None and, if it is there, what is wrong with it."""

@@ -63,6 +63,13 @@ ROOTS = {
             ("callgrind_annotate",),
         ),
         Root(
+            "probes",
+            "the GDB servers that the tests start without a probe",
+            paths.LAB / "probes.toml",
+            paths.LAB / "probes.lock.json",
+            ("openocd", "pyocd"),
+        ),
+        Root(
             "tex",
             "the TeX that the tests set LaTeX reports with",
             paths.LAB / "tex.toml",

@@ -43,7 +43,7 @@ _CE = "CFG_CRYPTO_WITH_CE=y"
 _NIST = "-DMBEDTLS_ECP_NIST_OPTIM"
 # Several findings of docs/findings.md together, without those that are a defence or not yet robust.
 _LEAN_SETTINGS = "CFG_TEE_CORE_DEBUG=n CFG_TA_FLOAT_SUPPORT=n"
-_LEAN_CHANGES = "WORLDWISE_MEMSET=y WORLDWISE_CORELOCAL=y WORLDWISE_USERDIR=y WORLDWISE_KEEPSHM=y"
+LEAN_CHANGES = "WORLDWISE_MEMSET=y WORLDWISE_CORELOCAL=y WORLDWISE_USERDIR=y WORLDWISE_KEEPSHM=y"
 
 
 def _nist(options: str = "", settings: str = "", changes: str = "") -> Implementation:
@@ -67,10 +67,10 @@ _TRIES = {
     "mbedtls-nist-keepshm": _nist(changes="WORLDWISE_KEEPSHM=y"),
     "mbedtls-nist-keepdir": _nist(changes="WORLDWISE_KEEPDIR=y"),
     "mbedtls-nist-skipzero": _nist("-DWORLDWISE_SKIPZERO"),
-    "mbedtls-nist-lean": _nist(settings=_LEAN_SETTINGS, changes=_LEAN_CHANGES),
+    "mbedtls-nist-lean": _nist(settings=_LEAN_SETTINGS, changes=LEAN_CHANGES),
     "libtomcrypt-memset": _ltc(changes="WORLDWISE_MEMSET=y"),
     "libtomcrypt-montgomery": _ltc(changes="WORLDWISE_MONTGOMERY=y"),
-    "libtomcrypt-lean": _ltc(settings=_LEAN_SETTINGS, changes=f"{_LEAN_CHANGES} WORLDWISE_MONTGOMERY=y"),
+    "libtomcrypt-lean": _ltc(settings=_LEAN_SETTINGS, changes=f"{LEAN_CHANGES} WORLDWISE_MONTGOMERY=y"),
 }
 
 

@@ -159,6 +159,7 @@ class Needs(Model):
     """What a library needs: certain cores (if none named, any), the frame's SHA-256, bytes of heap, or Linux.
 
     `hedged`: its Ed25519 signatures have random bytes in the nonce, so they are valid but differ from RFC 8032's.
+    `derived`: its ECDSA nonces are those of RFC 6979, and a report need not warn of the bench's random bytes.
 
     Without `heap`, a program that allocates gets three quarters of the free RAM as heap, and the rest as stack.
     """
@@ -167,6 +168,7 @@ class Needs(Model):
     frame_sha256: bool = False
     linux: bool = False
     hedged: bool = False
+    derived: bool = False
     heap: Annotated[int, Field(ge=8)] | None = None
 
 

@@ -297,8 +297,9 @@ class _Case:
         """Keep records that came over the serial line."""
         for record in records:
             self._written += len(record) + 1
-            if self._written <= EMULATOR.disk:
-                self._records.write(record + b"\n")
+            if self._written > EMULATOR.disk:
+                raise WorldwiseError("the serial line: more records came than any program sends")
+            self._records.write(record + b"\n")
         self._records.flush()
         self._progress(self._records.tell())
 

@@ -20,10 +20,15 @@ from worldwise.machine.gdbserver import Address, GdbServer
 
 # Seconds until it listens, after which it is given up, and for it to end when it is told to.
 _LISTENS, _ENDS = 30.0, 3.0
+# The status of what could not be executed, as a shell has it, and setpriv.
+_NOT_EXECUTED = (126, 127)
 # Of its log: bytes that are read, lines that an error shows.
 _LOG_BYTES, _LOG_LINES = 64 * 1024, 15
 
-_RULES = "udev rules let your user open it (Debian's package openocd brings some; then plug it in again)"
+_RULES = (
+    "udev rules let your user open it (Debian's package openocd brings some, for who sits there and the group plugdev; "
+    "then plug it in again)"
+)
 _PROBE = f"connect the board by its probe's USB socket, with a cable that carries data; if `lsusb` shows it, {_RULES}"
 
 
@@ -147,6 +152,7 @@ class StartedServer:
         if status is not None:
             message += f" {kind.title} has ended with status {status}."
             hint = next((way for pattern, way in kind.hints if re.search(pattern, said)), hint)
+            hint = kind.package if status in _NOT_EXECUTED else hint
         tail = [f"{kind.title} was started for {self._start.name}; the end of {self.log}:", *said.splitlines()]
         shown = "\n".join((tail[0], *tail[1:][-_LOG_LINES:]))
         return HostError(message, hint, f"{error.details}\n{shown}".strip())
@@ -173,7 +179,7 @@ class StartedServer:
         with self.log.open("wb") as log:
             try:
                 self._process = subprocess.Popen(
-                    [kind.program, *kind.arguments(self._start.name, port, other)],
+                    [*_mortal(), kind.program, *kind.arguments(self._start.name, port, other)],
                     stdin=subprocess.DEVNULL,
                     stdout=log,
                     stderr=log,
@@ -187,6 +193,11 @@ class StartedServer:
 
     def _said(self) -> str:
         return end_of(self.log, _LOG_BYTES).decode("utf-8", "replace")
+
+
+def _mortal() -> list[str]:
+    """What makes a program end with this one even if nobody is left to end it; nothing if the host lacks it."""
+    return ["setpriv", "--pdeathsig", "TERM", "--"] if shutil.which("setpriv") else []
 
 
 def _free_ports() -> tuple[int, int]:

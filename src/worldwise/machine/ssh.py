@@ -7,6 +7,7 @@ the host as it found it.
 """
 
 import contextlib
+import os
 import re
 import select
 import shlex
@@ -17,7 +18,7 @@ import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import BinaryIO, NoReturn
+from typing import IO, BinaryIO, NoReturn
 
 from worldwise.base import files
 from worldwise.base.errors import HostError, WorldwiseError
@@ -183,8 +184,8 @@ class Connection:
 
     @property
     def alive(self) -> bool:
-        """Whether the keeper still runs."""
-        return self._keeper.poll() is None
+        """Whether the keeper still runs, and says no more than it should."""
+        return self._keeper.poll() is None and self._errors.stat().st_size < _MOST_SAID
 
     def ask(self, words: str) -> str:
         """What the keeper answers."""
@@ -263,21 +264,35 @@ class Connection:
 
     def _simple(self, words: Sequence[str], content: BinaryIO | None = None, more: float = 0) -> tuple[int, str]:
         """Run a command to its end, for `more` than the usual seconds. Returns its status and what it said."""
-        try:
-            answer = subprocess.run(
-                self._command(words),
-                stdin=content or subprocess.DEVNULL,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.STDOUT,
-                timeout=_ANSWER + more,
-                check=False,
-            )
-        except subprocess.TimeoutExpired:
+        deadline = time.monotonic() + _ANSWER + more
+        said = b""
+        with subprocess.Popen(
+            self._command(words),
+            stdin=content or subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+        ) as process:
+            try:
+                assert process.stdout
+                while data := self._more(process.stdout, deadline):
+                    said += data
+                    if len(said) > _MOST_SAID:
+                        self.lost("it said more than a program there can say")
+                status = process.wait(max(deadline - time.monotonic(), 0.1))
+            except subprocess.TimeoutExpired:
+                self.lost("timed out")
+            finally:
+                process.kill()
+        text = said.decode("utf-8", "replace")
+        if status == LOST or not self.alive:
+            self.lost(text)
+        return status, text
+
+    def _more(self, stream: IO[bytes], deadline: float) -> bytes:
+        """What a command says next; nothing at its end. Raises HostError if nothing comes in time."""
+        if not select.select([stream], [], [], max(deadline - time.monotonic(), 0))[0]:
             self.lost("timed out")
-        said = answer.stdout[:_MOST_SAID].decode("utf-8", "replace")
-        if answer.returncode == LOST or not self.alive:
-            self.lost(said)
-        return answer.returncode, said
+        return os.read(stream.fileno(), 4096)
 
     def _facts(self) -> dict[str, list[str]]:
         found: dict[str, list[str]] = {}
@@ -295,11 +310,7 @@ class Connection:
         """The keeper's next line."""
         assert self._keeper.stdout
         while b"\n" not in self._waiting:
-            left = deadline - time.monotonic()
-            ready = left > 0 and select.select([self._keeper.stdout], [], [], left)[0]
-            if not ready:
-                self.lost("timed out")
-            data = self._keeper.stdout.read1(4096)  # type: ignore[attr-defined]
+            data = self._more(self._keeper.stdout, deadline)
             if not data or len(self._waiting) > _MOST_SAID:
                 self._ended()
             self._waiting += data

@@ -33,6 +33,8 @@ def portable_reason(operation: str) -> Reason:
     """What a family declares as the reason of an operation of a portable implementation, by its name in ops.h."""
 
     def reason(target: str, implementation: str, given: Mapping[str, str]) -> str:
+        if given.get("options") and implementation in IMPLEMENTATIONS:
+            return f"{implementation} is OP-TEE's: it has no build options"
         return _portable_reason(target, implementation, given.get("curve", ""), operation)
 
     return reason

@@ -13,8 +13,8 @@ from worldwise.base import paths, toml_model
 from worldwise.plan.case import Case
 
 COSTS = paths.MEASURED / "costs.toml"
-# The table's name for all boards, and for an operation that it does not list.
-_BOARD, _OTHER = "board", "other"
+# The table's name for all boards, for an operation that it does not list, and for building a variant.
+_BOARD, _OTHER, _BUILD = "board", "other", "build"
 
 _Seconds = Annotated[float, Field(gt=0, le=100_000)]
 
@@ -30,7 +30,7 @@ class _Table(toml_model.Model):
 
 @functools.cache
 def cost_table(path: Path = COSTS) -> Mapping[str, Mapping[str, float]]:
-    """The seconds of operations: target (`board` for all boards) -> operation, or `other` -> seconds.
+    """The seconds of operations: target (`board` for all boards) -> operation, `other` or `build` -> seconds.
 
     Raises WorldwiseError naming the file and the key.
     """
@@ -48,14 +48,22 @@ def costs_of(cases: Iterable[Case], recorded: Mapping[Case, float]) -> dict[str,
     alike: dict[tuple[str, str], list[float]] = {}
     for case, seconds in recorded.items():
         alike.setdefault((case.target, case.operation), []).append(seconds)
-    table = cost_table()
 
     def seconds_of(case: Case) -> float:
         if case.id in own:
             return own[case.id]
         if (case.target, case.operation) in alike:
             return median_low(alike[case.target, case.operation])
-        listed = table[_BOARD if case.board else case.target]
+        listed = _listed(case)
         return listed.get(case.operation, listed[_OTHER])
 
     return {case.id: max(1, round(1000 * seconds_of(case))) for case in cases}
+
+
+def build_cost(case: Case) -> int:
+    """What building the variant of a case costs a machine that has not built it, in whole milliseconds."""
+    return round(1000 * _listed(case)[_BUILD])
+
+
+def _listed(case: Case) -> Mapping[str, float]:
+    return cost_table()[_BOARD if case.board else case.target]

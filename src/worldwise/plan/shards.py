@@ -2,7 +2,7 @@
 """Shards: one run split over several machines, by nothing but its cases, their costs and the number of shards."""
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from worldwise.base.errors import WorldwiseError
@@ -39,12 +39,15 @@ def parse_shard(text: str) -> Shard:
     return Shard(number, count)
 
 
-def split(cases: Sequence[Case], costs: Mapping[str, int], count: int) -> list[list[Case]]:
+def split(
+    cases: Sequence[Case], costs: Mapping[str, int], count: int, build: Callable[[Case], int]
+) -> list[list[Case]]:
     """The cases of each of `count` shards, in their order; each case is in one shard, and no shard is empty.
 
-    Cases of one variant share images, so they stay together in pieces of at most a quarter of a shard's share. The
-    dearest piece goes first, each to the shard that has the least: so a shard costs at most a quarter more than the
-    mean, or one case more if a case is dearer than that. `costs` has a positive cost for each case's id. Raises
+    Cases of one target and variant are built together, in each shard that has some of them. They are cut into pieces of
+    at most a quarter of a shard's share, or single cases; then the dearest piece goes first, each to the shard that is
+    the cheapest with it, its build included. So a shard costs at most as much more than the mean as one piece and its
+    build. `costs` has a positive cost for each case's id; `build` says what building for a case costs. Raises
     WorldwiseError if there are fewer cases than shards.
     """
     if count > len(cases):
@@ -52,22 +55,36 @@ def split(cases: Sequence[Case], costs: Mapping[str, int], count: int) -> list[l
             f"{len(cases)} {'case is' if len(cases) == 1 else 'cases are'} too few for {count} shards: each needs one.",
             f"take at most {len(cases)} shards, or choose more cases",
         )
-    pieces = _pieces(cases, costs, sum(costs[case.id] for case in cases) // (_PIECES * count))
+    pieces = _pieces(cases, costs, _sum(cases, costs) // (_PIECES * count))
     while len(pieces) < count:
         longest = max(pieces, key=len)
         place, half = pieces.index(longest), len(longest) // 2
         pieces[place : place + 1] = [longest[:half], longest[half:]]
     shards: list[list[Case]] = [[] for _ in range(count)]
     loads = [0] * count
+    built: list[set[tuple[str, str]]] = [set() for _ in range(count)]
     # Sorting keeps the order of pieces that cost the same.
-    for cost, piece in sorted(
-        ((sum(costs[case.id] for case in piece), piece) for piece in pieces), key=lambda it: -it[0]
-    ):
-        least = loads.index(min(loads))
-        loads[least] += cost
-        shards[least] += piece
+    for left, piece in zip(range(len(pieces), 0, -1), sorted(pieces, key=lambda one: -_sum(one, costs)), strict=True):
+        key, price = _group(piece[0]), build(piece[0])
+        # Of so few pieces each empty shard gets one.
+        open_to = (
+            [n for n in range(count) if not shards[n]] if left <= sum(not shard for shard in shards) else range(count)
+        )
+        chosen = min(open_to, key=lambda n: loads[n] + (0 if key in built[n] else price))
+        loads[chosen] += _sum(piece, costs) + (0 if key in built[chosen] else price)
+        built[chosen].add(key)
+        shards[chosen] += piece
     order = {case.id: place for place, case in enumerate(cases)}
     return [sorted(shard, key=lambda case: order[case.id]) for shard in shards]
+
+
+def _group(case: Case) -> tuple[str, str]:
+    """What is built together."""
+    return case.target, case.variant
+
+
+def _sum(cases: Sequence[Case], costs: Mapping[str, int]) -> int:
+    return sum(costs[case.id] for case in cases)
 
 
 def _pieces(cases: Sequence[Case], costs: Mapping[str, int], most: int) -> list[list[Case]]:
@@ -75,7 +92,7 @@ def _pieces(cases: Sequence[Case], costs: Mapping[str, int], most: int) -> list[
     groups: dict[tuple[str, str], list[list[Case]]] = {}
     loads: dict[tuple[str, str], int] = {}
     for case in cases:
-        key = case.target, case.variant
+        key = _group(case)
         if key not in groups or loads[key] + costs[case.id] > most:
             groups.setdefault(key, []).append([])
             loads[key] = 0

@@ -9,10 +9,28 @@ from worldwise.plan.catalogue import BOARD_OPERATIONS, IMPLEMENTATIONS
 from worldwise.plan.spec import PLACES
 from worldwise.read.models import Row
 
+# Counts are said to be 1.00 times others up to this.
+_SHOWN = 0.005
+
 
 def is_quiet(row: Row) -> bool:
     """Whether a row was measured undisturbed: disturbed and undisturbed rows are not compared."""
     return not {"load", "ticks"} & parameters_of(row.parameters).keys()
+
+
+def whole_calls(rows: Iterable[Row]) -> list[Row]:
+    """Of rows of one thing those of the whole call: of each target at the place with the greatest count, which has the
+    others in it.
+    """
+    listed = sorted(rows, key=lambda row: row.median)
+    place = {row.board or row.target: row.place for row in listed}
+    return [row for row in listed if row.place == place[row.board or row.target]]
+
+
+def differ(rows: Iterable[Row]) -> bool:
+    """Whether whole calls of one thing differ by as much as a table shows, a hundredth."""
+    medians = [row.median for row in whole_calls(rows)]
+    return max(medians) > (1 + _SHOWN) * min(medians)
 
 
 def in_reading_order(rows: Iterable[Row]) -> list[Row]:

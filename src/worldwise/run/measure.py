@@ -194,7 +194,7 @@ class Bench:
                 "their counts must not stand in one run",
                 "start a new run",
             )
-        require_same(run.id, run.manifest, self.options.remote, self.unit)
+        require_same(run.id, run.manifest, self.options.remote, self.measurer.describe())
         return RunWriter.resume(run)
 
     def measure(self, writer: RunWriter, cases: Sequence[Case]) -> Run:
@@ -283,8 +283,9 @@ class Bench:
             self.progress.case_progress(case, size)
 
         if isinstance(self.board, SshHost):
-            ended = self.board.run(machine, silicon(case.target).on_host(case), directory, start, progress)
-            if self.unit == CYCLES:
+            target = silicon(case.target)
+            ended = self.board.run(machine, target.on_host(case), directory, start, progress)
+            if self.unit == CYCLES and target.counts_when_emulated:
                 digest = case_digest(self.lab, machine, case)
                 count_again(self.emulator, self.results, digest, machine, case, program, directory)
             return ended

@@ -16,6 +16,7 @@ from worldwise.machine.farm import PREFIX, FarmPlace, FarmServer, parse_place
 from worldwise.machine.gdbboard import GdbBoard
 from worldwise.machine.gdbserver import Address, parse_address
 from worldwise.machine.gdbstarted import KINDS, Start, StartedServer, start_of
+from worldwise.machine.measurer import Description
 from worldwise.machine.serialline import SerialAddress, parse_serial
 from worldwise.machine.ssh import SshAddress, parse_ssh
 from worldwise.machine.sshhost import SshHost
@@ -87,6 +88,11 @@ def remote_of(via: str, cases: Sequence[Case], clock: str = "", serial: str = ""
             "choose the board: worldwise run mcu --target BOARD --via ...",
         )
     name, board = targets[0], boards()[targets[0]]
+    if board.secure:
+        raise WorldwiseError(
+            f"--via {via}: {name} has two programs, and a debugger is given one.",
+            "leave --via out, or choose a board without [secure]",
+        )
     if clock and clock not in board.clocks:
         raise WorldwiseError(
             f"--clock {files.quoted(clock)}: boards/{name}.toml has no such clock.",
@@ -118,7 +124,7 @@ def _host_of(address: SshAddress, targets: Sequence[str], cases: Sequence[Case])
     return Remote(targets[0], address, left=left)
 
 
-def require_same(run: str, manifest: RunManifest, remote: Remote | None, unit: str) -> None:
+def require_same(run: str, manifest: RunManifest, remote: Remote | None, found: Description) -> None:
     """Refuse to resume a run with another kind of measurer than it was begun with. Raises WorldwiseError."""
     if manifest.via and not remote:
         raise WorldwiseError(
@@ -142,11 +148,18 @@ def require_same(run: str, manifest: RunManifest, remote: Remote | None, unit: s
             f"run {run} was begun at a clock that boards/{remote.board if remote else ''}.toml gives otherwise now",
             "start a new run",
         )
-    if manifest.unit != unit:
+    if manifest.unit != found.unit:
         raise WorldwiseError(
-            f"run {run} counts {manifest.unit}, but what is there now counts {unit}: one run has one unit",
+            f"run {run} counts {manifest.unit}, but what is there now counts {found.unit}: one run has one unit",
             "start a new run",
         )
+    before = manifest.measured_on
+    other = [name for name in {**before, **found.facts} if before.get(name) != found.facts.get(name)]
+    if other:
+        said = "; ".join(
+            f"{name.replace('_', ' ')} was {before.get(name)!r} and is {found.facts.get(name)!r}" for name in other
+        )
+        raise WorldwiseError(f"run {run} was begun on another host, or it has changed: {said}.", "start a new run")
 
 
 def board_of(

@@ -111,6 +111,7 @@ class OpteeMachineTarget:
             "net" * bool(self._beside(case)),
             case.variant,
             _feature(case),
+            case.options,
             "ticks" * case.ticks_in_both_worlds,
         )
         return "-".join(filter(None, words))
@@ -159,7 +160,10 @@ def _programs(case: Case, feature: str) -> Recipe:
 
 def _feature(case: Case) -> str:
     """What the case needs of OP-TEE: a key of optee_images.FEATURES."""
-    return "rpmb" if "rpmb" in dict(case.parameters).get("storage", "") else ""
+    given = dict(case.parameters)
+    if given.get("optee") == optee_images.LEAN:
+        return optee_images.LEAN
+    return "rpmb" if "rpmb" in given.get("storage", "") else ""
 
 
 OPTEE_TARGETS: Mapping[str, OpteeMachineTarget] = {

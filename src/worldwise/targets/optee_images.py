@@ -7,7 +7,7 @@ from pathlib import Path
 
 from worldwise.base import paths
 from worldwise.lab.image import Recipe, recipe_file
-from worldwise.libraries.implementation import IMPLEMENTATIONS, Implementation
+from worldwise.libraries.implementation import IMPLEMENTATIONS, LEAN_CHANGES, Implementation
 from worldwise.plan.catalogue import APPS, parameters_of_program
 from worldwise.plan.spec import LINUX, OPTEE
 from worldwise.targets.guest import guest_trees, kernel, kernel_net
@@ -27,13 +27,18 @@ _OPTIMISATION = {
     "Os": "CFG_CC_OPT_LEVEL=s",
     "O2": "CFG_CC_OPT_LEVEL=2 CFG_CRYPTO_SIZE_OPTIMIZATION=n",
 }
+LEAN = "lean"
 # Further make settings, by name, that an operation may need.
 FEATURES = {
     "": "",
     # RPMB is tee-supplicant's emulated device, written with a publicly known key. With both storages OP-TEE keeps the
     # hash of the REE file system's directory in RPMB.
     "rpmb": "CFG_RPMB_FS=y CFG_RPMB_TESTKEY=y CFG_RPMB_WRITE_KEY=y CFG_RPMB_FS_DEV_ID=0",
+    # The core of the -lean implementations, but with SIMD in TAs: libraries in a TA need it.
+    LEAN: "CFG_TEE_CORE_DEBUG=n",
 }
+# What our patches to OP-TEE read, of the features that need a change.
+_FEATURE_CHANGES = {LEAN: LEAN_CHANGES}
 
 
 def firmware(ticks_in_both_worlds: bool = False) -> Recipe:
@@ -93,7 +98,8 @@ def optee(implementation: str, optimisation: str, feature: str = "") -> Recipe:
     wanted = IMPLEMENTATIONS[implementation]
     settings = _optee_settings(wanted, optimisation, feature)
     # The shared objects are built without the changes: make then recompiles only what the changes touch.
-    settings["OPTIMISATION"] = f"{settings['OPTIMISATION']} {wanted.changes}".strip()
+    changes = (settings["OPTIMISATION"], wanted.changes, _FEATURE_CHANGES.get(feature, ""))
+    settings["OPTIMISATION"] = " ".join(filter(None, changes))
     return Recipe(
         name="-".join(filter(None, ("optee", implementation, optimisation, feature))),
         script="optee.sh",

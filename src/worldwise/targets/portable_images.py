@@ -42,8 +42,11 @@ def source_packages(implementation: Portable) -> tuple[str, ...]:
     return tuple(dict.fromkeys(["bearssl", *([source.debian] if source and source.debian else [])]))
 
 
-def tee_plan(implementation: Portable, optimisation: str, curve: str, operations: Sequence[str]) -> dict[str, Any]:
-    """The plan of what recipes/tee_library.py compiles."""
+def tee_plan(
+    implementation: Portable, optimisation: str, curve: str, operations: Sequence[str], options: str = ""
+) -> dict[str, Any]:
+    """The plan of what recipes/tee_library.py compiles; `options` are build options in a case's notation."""
+    part = curve_plan(implementation, curve, TEE_CORE)
     source = implementation.manifest.source
     debian = source.debian if source else None
     return {
@@ -53,7 +56,9 @@ def tee_plan(implementation: Portable, optimisation: str, curve: str, operations
         "optimisation": optimisation,
         "frame_sha256": implementation.manifest.needs.frame_sha256,
         "operations": list(operations),
-        **curve_plan(implementation, curve, TEE_CORE),
+        **part,
+        # Without any, an adapter's own defaults hold.
+        "defines": [*part["defines"], *(implementation.defines(options) if options else ())],
     }
 
 

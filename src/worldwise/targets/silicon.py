@@ -43,6 +43,11 @@ class SiliconTarget(PlainTarget):
             settings={"PREFIX": self.architecture.prefix, "FLAGS": " ".join(self.architecture.flags)},
         )
 
+    @property
+    def counts_when_emulated(self) -> bool:
+        """Whether QEMU's core counts what its programs execute; a Cortex-A9's counters cannot leave Linux out."""
+        return self.name != "linux-armv7"
+
     def on_host(self, case: Case) -> Sequence[str]:
         """The program's arguments on a host, where its records go to standard output."""
         return ("-", *self.program(case)[1:])

@@ -31,7 +31,14 @@ _NEEDS: Mapping[str, tuple[str, ...]] = {
 }
 
 
-def programs(name: str, optimisation: str, curve: str, crates: Callable[[Portable], Path | None]) -> Recipe:
+def programs(
+    name: str,
+    optimisation: str,
+    curve: str,
+    crates: Callable[[Portable], Path | None],
+    feature: str = "",
+    options: str = "",
+) -> Recipe:
     """The programs of the crypto app for one curve (NO_CURVE for hashing): its TA and its client.
 
     If the library is compiled into the TA, the Linux program too.
@@ -41,23 +48,25 @@ def programs(name: str, optimisation: str, curve: str, crates: Callable[[Portabl
         optimisation: of the TA, the library and the core.
         curve: the one curve of the TA.
         crates: finds the sources of a library that comes as a crate.
+        feature: what the case needs of OP-TEE, one of optee_images.FEATURES.
+        options: build options of a portable implementation, in a case's notation.
     """
     implementation = None if name in IMPLEMENTATIONS else find(name)
-    theirs = app_programs(_APP, name, optimisation)
+    theirs = app_programs(_APP, name, optimisation, feature)
     frame = guest_trees(*_FRAME, room="portable") | guest_trees("ops.h", room="ops/portable")
     has: Sequence[str] = implementation.manifest.operations.get(curve, ()) if implementation else CORE_HAS[curve]
     macros = [f"-DFRAME_HAS_{one.upper()}={int(set(needed) <= set(has))}" for one, needed in _NEEDS.items()]
     number = 0 if curve == NO_CURVE else portable.CURVES.index(curve)
     built = replace(
         theirs,
-        name=f"{theirs.name}-{curve}",
+        name="-".join(filter(None, (theirs.name, curve, options))),
         helpers=(*theirs.helpers, "app-crypto.py", "tee_library.py", "library.py", "objects.py"),
         trees={**theirs.trees, **frame},
         settings={**theirs.settings, "CURVE": str(number), "FRAME": " ".join(macros)},
     )
     if implementation is None:
         return built
-    plan = {**tee_plan(implementation, optimisation, curve, has), "curve": curve}
+    plan = {**tee_plan(implementation, optimisation, curve, has, options), "curve": curve}
     source = crates(implementation)
     packages = source_packages(implementation)
     return replace(
@@ -69,11 +78,18 @@ def programs(name: str, optimisation: str, curve: str, crates: Callable[[Portabl
     )
 
 
-def _case_programs(case: Case, _feature: str) -> Recipe:
+def _case_programs(case: Case, feature: str) -> Recipe:
     own = case.operation in {operation.name for operation in SPEC.operations}
     # Hashing has no curve: the TA of any curve will do.
     curve = case.curve or (NO_CURVE if own else TEE_CURVE)
-    return programs(case.implementation, case.optimisation, curve, lambda library: crate_folder(library, Crates()))
+    return programs(
+        case.implementation,
+        case.optimisation,
+        curve,
+        lambda library: crate_folder(library, Crates()),
+        feature,
+        case.options,
+    )
 
 
 IMAGES = Images(app=_APP, programs=_case_programs, sizes_ta=True)

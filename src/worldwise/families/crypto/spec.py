@@ -5,11 +5,13 @@ from collections.abc import Mapping
 
 from worldwise.base.units import parse_size
 from worldwise.plan.availability import portable_reason
-from worldwise.plan.parameters import CURVE, LOAD, SIZE, TICKS, signed_size_problem
+from worldwise.plan.parameters import CURVE, LOAD, OPTIONS, SIZE, TICKS, signed_size_problem
 from worldwise.plan.spec import IN_TEE, LINUX, OPTEE, App, Operation, Parameter, Problem, Spec, no_problem
 
 _MEMORY = Parameter("memory", "memories", ("temporary", "allocated"), "temporary")
 _RANDOM = Parameter("random", "randoms", ("bench", "tee"), "bench")
+# OP-TEE as it is, or with the changes of docs/findings.md that make a call short.
+_OPTEE = Parameter("optee", "optees", ("stock", "lean"), "stock", of_machine=True)
 
 
 def _digest_problem(_target: str, given: Mapping[str, str]) -> str:
@@ -41,8 +43,8 @@ def _operation(
 
 SPEC = Spec(
     operations=(
-        _operation("sign", "sign", (CURVE, SIZE), (_MEMORY, _RANDOM), _signature_problem),
-        _operation("verify", "verify", (CURVE, SIZE), (_MEMORY,), _signature_problem),
+        _operation("sign", "sign", (CURVE, SIZE), (_MEMORY, _RANDOM, _OPTEE, OPTIONS), _signature_problem),
+        _operation("verify", "verify", (CURVE, SIZE), (_MEMORY, _OPTEE, OPTIONS), _signature_problem),
         _operation("ecdh", "ecdh", (CURVE,)),
         _operation("digest", "hash", (SIZE,), (), _digest_problem, "sha256"),
     ),

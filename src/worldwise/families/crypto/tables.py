@@ -8,7 +8,7 @@ from worldwise.base.units import size_text
 from worldwise.families.crypto.answer import crypto_answer
 from worldwise.families.crypto.readings import Recommended, TaSize
 from worldwise.libraries.implementation import IMPLEMENTATIONS
-from worldwise.libraries.portable import CURVES
+from worldwise.libraries.portable import CURVES, portables
 from worldwise.plan.case import parameters_of
 from worldwise.plan.catalogue import kind_of, takes_portables
 from worldwise.plan.spec import OPTEE
@@ -20,6 +20,8 @@ from worldwise.report.tables import Answer, Columns, Group, Tables
 OPERATIONS = ("sign", "verify", "ecdh", "digest")
 # Parameters that do not change the operation itself: the kind of memory, and the source of random bytes.
 _WAYS = {"memory": "temporary", "random": "bench"}
+# Parameters of the machine and of the library: a column each, if a run has them.
+_OTHERWISE = {"optee": ("OP-TEE", "stock"), "options": ("build options", "default")}
 # OP-TEE's own libraries have their Linux figures from this operation, with a message of this size.
 _ATTESTATION = "attestdiv"
 _ATTESTATION_BYTES = 48
@@ -186,12 +188,16 @@ def _ways_section(rows: Sequence[Row]) -> Section | None:
     clients = [
         row
         for row in rows
-        if row.place == "client" and not set(parameters_of(row.parameters)) - {"curve", "size", *_WAYS}
+        if row.place == "client" and not set(parameters_of(row.parameters)) - {"curve", "size", *_WAYS, *_OTHERWISE}
     ]
     inside = {row.case: row for row in rows if row.place == "ta"}
     base = {(row.variant, _subject(row)): row for row in clients if _usual(row)}
+    otherwise = {
+        key: shown for key, shown in _OTHERWISE.items() if any(key in parameters_of(row.parameters) for row in clients)
+    }
     cells = []
     for row in sorted(clients, key=lambda row: (_order(_subject(row)), row.variant, row.median)):
+        given = parameters_of(row.parameters)
         if any(
             other.variant == row.variant and _subject(other) == _subject(row) and not _usual(other) for other in clients
         ):
@@ -203,6 +209,7 @@ def _ways_section(rows: Sequence[Row]) -> Section | None:
                     subject_text(*_subject(row)),
                     row.variant,
                     *_way(row),
+                    *(given.get(key, usually) for key, (_, usually) in otherwise.items()),
                     count(ta),
                     count(row.median - ta),
                     count(row.median),
@@ -211,15 +218,21 @@ def _ways_section(rows: Sequence[Row]) -> Section | None:
             )
     if not cells:
         return None
-    headers = ["operation", "variant", "memory", "random\nbytes", "in the TA\ninstr", "way there and\nback, instr"]
+    headers = ["operation", "variant", "memory", "random\nbytes", *(title for title, _ in otherwise.values())]
+    headers += ["in the TA\ninstr", "way there and\nback, instr"]
     headers += ["from the client\ninstr", "against temporary\nand bench, instr"]
     return Section(
         "What shared memory and random bytes change: medians",
-        Table(headers, cells, 4),
+        Table(headers, cells, 4 + len(otherwise)),
         [
             "memory: temporary references, which are registered and mapped for one call; allocated once and kept, the "
             "message copied in and the signature copied out by the client, which is counted. random bytes: the "
-            "bench's, or of TEE_GenerateRandom, once a signature for its nonce."
+            "bench's, or of TEE_GenerateRandom, once a signature for its nonce.",
+            *(
+                [f"The last column compares with {' and '.join(usually for _, usually in otherwise.values())} there."]
+                if otherwise
+                else []
+            ),
         ],
         name="crypto-memory",
     )
@@ -327,7 +340,13 @@ def _recommendation_notes(row: Row) -> list[str]:
     notes = [
         f"{row.variant}: compiled into the TA. Constant time: {word} ({where}), as its authors say. Licence: {licence}."
     ]
-    if random == "tee":
+    library = portables().get(row.implementation)
+    if library and library.manifest.needs.derived:
+        notes.append(
+            "Each nonce is derived from key and message by RFC 6979, and its cost is in the figure; no random bytes "
+            "are drawn. Who can disturb the computation and have a message signed twice can learn the key."
+        )
+    elif random == "tee":
         notes.append(
             "Each nonce is of TEE_GenerateRandom, as in a real TA, and its cost is in the figure. Where that generator "
             "cannot be trusted, nonces by RFC 6979 are the way; they cost some twenty blocks of SHA-256 instead."

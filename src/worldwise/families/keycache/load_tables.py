@@ -123,21 +123,30 @@ def _zipfs(reading: Reading, rows: Sequence[Row]) -> list[_Zipf]:
     return zipfs
 
 
+def _words(one: _Zipf) -> tuple[str, ...]:
+    """What a workload is, without the policy."""
+    workload, clients, bound, storage = one.kind
+    return workload, f"{clients} clients", f"{bound} % kept", STORAGES[storage]
+
+
 def hit_rates(reading: Reading) -> list[Chart]:
     """The share of requests that find their key in the TA, by policy, for each workload and number of clients."""
     zipfs = _zipfs(reading, reading.rows)
     if not zipfs:
         return []
+    kinds = [_words(one) for one in zipfs]
+    # What all have in common is said once.
+    apart = [one for one in range(len(kinds[0])) if len({kind[one] for kind in kinds}) > 1]
+    common = [word for one, word in enumerate(kinds[0]) if one not in apart]
     values = [
         {
-            "what": f"{workload}, {clients} clients, {bound} % kept, {STORAGES[storage]}",
+            "what": ", ".join(kind[one] for one in apart) or ", ".join(kind),
             "policy": one.given["policy"],
             "rate": round(100 * one.hits / one.asked, 2),
             "requests": one.asked,
             "instructions": one.each,
         }
-        for one in zipfs
-        for workload, clients, bound, storage in [one.kind]
+        for one, kind in zip(zipfs, kinds, strict=True)
     ]
     policies = [name for name in KEYCACHE_POLICIES if any(value["policy"] == name for value in values)]
     spec = {
@@ -164,6 +173,8 @@ def hit_rates(reading: Reading) -> list[Chart]:
     }
     best = max(values, key=lambda value: float(str(value["rate"])))
     words = f"Most hits: {best['rate']} %, policy {best['policy']}, {best['what']}. The server counts them (INFO)."
+    if apart and common:
+        words += f" All: {', '.join(common)}."
     return [chart("rates", "rates-keycache", "Hit rates of the key cache", words, spec, values)]
 
 

@@ -110,8 +110,8 @@ def _behind_section(reading: Reading) -> Section | None:
         [
             "direct: the library and its caller in one program, on the same machine. behind: the library in the secure "
             "program, called by the non-secure one with vectors of addresses and lengths; the gate copies the vectors, "
-            "checks that the caller may use what they name, and copies no data. The stack of such a row is the "
-            "caller's alone."
+            "checks that the caller may use what they name, and copies no data. Stack and heap of such a row are "
+            "the caller's alone."
         ],
         name="behind-gateway",
     )
@@ -125,8 +125,8 @@ def tzm_sections(reading: Reading, _full: bool = False) -> list[Section]:
         notes = [
             "Instructions of both states, by the non-secure timer. hard, soft: how functions pass floating-point "
             "numbers; with hard the compiler clears floating-point registers at a crossing. Stacking, and clearing by "
-            "the core itself, are cycles and no instructions: on an interrupt in the other state they are most of "
-            "what it costs."
+            "the core itself, take cycles and are no instructions: what an interrupt costs in the other state is "
+            "more than these rows say."
         ]
         parts.append(_section(reading, WAY, "way", WAYS, "Ways between the security states", notes))
     if REFUSED in there:

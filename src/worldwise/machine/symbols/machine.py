@@ -83,17 +83,24 @@ def flat_space(emulator: Emulator, machine: Machine, process: str, said: Path | 
     """
     cache = emulator.lab.cache / "symbols"
     tool = addr2line(emulator.lab, ARM_PROGRAM)
-    table = SymbolTable.from_elf(machine.symbols["program"], "program", cache, None, tool)
+    tables = [SymbolTable.from_elf(path, name, cache, None, tool) for name, path in _flat_programs(machine)]
     space = AddressSpace()
-    space.map(Level("normal", 0, process), *table.bounds, 0, table)
+    for table in tables:
+        space.map(Level("normal", 0, process), *table.bounds, 0, table)
     if said:
         _map_kernel(space, said)
         # Its copy at the place where the core expects the vectors.
         vectors = SymbolTable("linux", [Function("vectors", _VECTORS, 2 * PAGE)])
         space.map(Level("normal", 1), *vectors.bounds, 0, vectors)
     else:
-        space.map(Level("normal", 1), *table.bounds, 0, table)
+        for table in tables:
+            space.map(Level("normal", 1), *table.bounds, 0, table)
     return space
+
+
+def _flat_programs(machine: Machine) -> list[tuple[str, Path]]:
+    """The measured program; and of a core with TrustZone-M the secure one, which lies elsewhere."""
+    return [(name, machine.symbols[name]) for name in ("program", "secure") if name in machine.symbols]
 
 
 def _map_kernel(space: AddressSpace, said: Path) -> None:

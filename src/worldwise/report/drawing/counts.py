@@ -13,7 +13,7 @@ from worldwise.plan.case import parameters_of
 from worldwise.plan.spec import PLACES
 from worldwise.read.fit import LEAST_POINTS, Line, fit_line
 from worldwise.read.models import Reading, Row
-from worldwise.read.order import in_reading_order
+from worldwise.read.order import differ, in_reading_order, whole_calls
 from worldwise.report.counts import label
 from worldwise.report.drawing.axes import LINEAR_RANGE
 from worldwise.report.drawing.looks import styles
@@ -59,8 +59,8 @@ def by_variant(rows: Iterable[Row], colours: Mapping[str, str]) -> Iterable[Char
     for row in listed:
         groups.setdefault((row.board, _system(row), row.operation, row.measure, row.parameters), []).append(row)
     sized = {id(row) for group in _size_groups(listed).values() if _growth(group) > _GROWS for row in group}
-    # What many variants do comes first: that is what a suite compares.
-    for group in sorted(groups.values(), key=lambda group: -len({row.variant for row in group})):
+    # What many variants do comes first: that is what a suite compares. What makes no difference comes last.
+    for group in sorted(groups.values(), key=lambda group: (not differ(group), -len({row.variant for row in group}))):
         there = {_series(row) for row in group}
         # Unless a figure against the size has them all.
         if len(there) > 1 and there != {_series(row) for row in group if id(row) in sized}:
@@ -86,7 +86,9 @@ def _dots(group: Sequence[Row], colours: Mapping[str, str]) -> Chart:
         }
         for row in group
     ]
-    compared = _outermost(group)
+    whole = whole_calls(group)
+    # All, if a whole call is one row: then it is its places that are compared.
+    compared = whole if len(whole) > 1 else group
     least, most = min(compared, key=lambda row: row.median), max(compared, key=lambda row: row.median)
     where = f" on {least.board or least.target}" if _system(least) else ""
     title = f"{label(least)}{where}"
@@ -124,16 +126,6 @@ def _order(group: Iterable[Row]) -> list[str]:
     for row in group:
         medians[row.variant] = max(row.median, medians.get(row.variant, 0))
     return sorted((visible(name) for name in medians), key=lambda name: medians.get(name, math.inf))
-
-
-def _outermost(group: Iterable[Row]) -> Sequence[Row]:
-    """The rows that words compare: of each target those at the place with the greatest count, which has the others in
-    it; all rows if that leaves one.
-    """
-    listed = sorted(group, key=lambda row: row.median)
-    last = {row.target: row.place for row in listed}
-    found = [row for row in listed if row.place == last[row.target]]
-    return found if len(found) > 1 else listed
 
 
 def _named(row: Row) -> str:

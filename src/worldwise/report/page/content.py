@@ -14,10 +14,9 @@ from worldwise.base.outgoing import visible
 from worldwise.base.tables import Section, Table, count, factor, ratio, section_name, spread
 from worldwise.explain.explanation import Explanation
 from worldwise.plan.case import Case
-from worldwise.plan.spec import PLACES
 from worldwise.plan.suite import Suite, parse_suite
 from worldwise.read.models import Reading, Row
-from worldwise.read.order import in_reading_order
+from worldwise.read.order import differ, in_reading_order, whole_calls
 from worldwise.read.samples import Samples
 from worldwise.records.models import Sample
 from worldwise.report.counts import label
@@ -89,15 +88,9 @@ def contests(reading: Reading) -> list[Contest]:
     """The best and the worst, at the outermost place, of what most variants did; the widest first."""
     groups: dict[tuple[str, ...], list[Row]] = {}
     for row in reading.rows:
-        groups.setdefault((row.board or row.target, row.operation, row.measure, row.parameters, row.place), []).append(
-            row
-        )
-    outermost: dict[tuple[str, ...], list[Row]] = {}
-    for key, group in groups.items():
-        rival = outermost.get(key[:-1])
-        if not rival or PLACES.index(group[0].place) > PLACES.index(rival[0].place):
-            outermost[key[:-1]] = group
-    several = [group for group in outermost.values() if len(group) > 1]
+        groups.setdefault((row.board or row.target, row.operation, row.measure, row.parameters), []).append(row)
+    # What makes no difference has no best.
+    several = [whole for group in groups.values() if len(whole := whole_calls(group)) > 1 and differ(group)]
     several.sort(key=lambda group: (-len(group), -max(row.median for row in group)))
     # One of each operation and curve: sizes and the like are in the tables.
     asked: dict[tuple[str, ...], list[Row]] = {}

@@ -1,0 +1,49 @@
+#!/bin/sh
+# SPDX-License-Identifier: BSD-2-Clause
+# The steps that continuous integration takes for a library: github.yml and gitlab.yml beside this call it, and so can
+# anybody, in a folder with the library's checkouts `baseline` and `proposed` and worldwise's `worldwise`.
+#
+#   ci.sh measure SIDE I/N   measure one shard of the library in the checkout SIDE; the run comes into SIDE-runs
+#   ci.sh gate               merge the shards of both sides and compare them; status 1 if something got slower
+#   ci.sh history DIR        keep the proposed side's merged run in DIR/runs and make the site DIR/public of all kept
+#
+# SUITE is what is measured, CHOICE further options of `worldwise run`, LIMIT what may be added; see below.
+set -eu
+worldwise=${WORLDWISE:-worldwise/worldwise}
+suite=${SUITE:-mcu}
+choice=${CHOICE:---target nucleo-f446re}
+limit=${LIMIT:-0%}
+
+# Status 1 means that a case failed or a budget is not met: the comparison says that of both sides.
+merged() {
+	"$worldwise" merge "$1"-runs/*-shard-* --runs "$1-merged" >/dev/null || [ $? -eq 1 ]
+}
+
+case ${1:-} in
+measure)
+	side=$2 shard=$3
+	rm -rf "$side-library"
+	"$side/worldwise/collect.sh" "$side-library"
+	# Words, and patterns that are worldwise's to match.
+	set -f
+	# shellcheck disable=SC2086
+	"$worldwise" run "$suite" --implementation "$side-library" $choice --shard "$shard" --runs "$side-runs" ||
+		[ $? -eq 1 ]
+	;;
+gate)
+	rm -rf baseline-merged proposed-merged
+	merged baseline
+	merged proposed
+	"$worldwise" compare baseline-merged/* proposed-merged/* --fail-above "$limit" \
+		--write markdown=summary.md --write junit=gate.xml --write bencher=bencher.json
+	;;
+history)
+	mkdir -p "$2/runs"
+	cp -R proposed-merged/* "$2/runs/"
+	"$worldwise" site "$2/public" --runs "$2/runs"
+	;;
+*)
+	sed -n '3,/^set/s/^# \{0,1\}//p' "$0" >&2
+	exit 2
+	;;
+esac
