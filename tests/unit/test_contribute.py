@@ -2,6 +2,7 @@
 """Contributed runs: what a file has, what it must not have, and that the reader of published figures reads it."""
 
 import shutil
+from dataclasses import replace
 from pathlib import Path
 from statistics import median
 
@@ -14,7 +15,7 @@ from worldwise.base.errors import WorldwiseError
 from worldwise.base.toml_model import load
 from worldwise.base.toml_text import toml_line
 from worldwise.read.lens import read_run
-from worldwise.run.rundir import Run, open_run
+from worldwise.run.rundir import OwnEntry, Run, open_run
 from worldwise.validation.contributing import packed
 from worldwise.validation.figures import SETS, check_contributed, contributed_files, figures_file, load_file
 from worldwise.validation.judged_report import hardware_section
@@ -136,6 +137,14 @@ def test_the_command_refuses_what_is_no_figure(
     assert "is the name of this computer or of its user" in str(told.exception)
     assert "may be of a path" in str(call(run.path, *end, "--note", "see /home/x").exception)
     assert not path.exists()
+
+
+def test_a_library_of_ones_own_is_no_figure_for_others(run: Run) -> None:
+    """If this fails, a file has figures that nobody else can repeat."""
+    own = OwnEntry(name="mine", manifest="", digest="0" * 64, files={})
+    private = replace(run, manifest=run.manifest.model_copy(update={"own": [own]}))
+    with pytest.raises(WorldwiseError, match="a library of your own"):
+        packed(private, read_run(run), "STM32F446RET6 revision A", "ST-LINK V2J43", None, "")
 
 
 @pytest.mark.parametrize("value", ['a "b"\\ \n é', 3, 0.5, True, ["x"] * 40, {"a": 1, "b": "c"}, []])

@@ -136,9 +136,9 @@ class _Call:
 )
 @click.option(
     "--via",
-    metavar="openocd|pyocd|gdb://HOST:PORT|ssh://USER@HOST",
+    metavar="openocd|pyocd|gdb://HOST:PORT|labgrid:PLACE|ssh://USER@HOST",
     help="Measure the board itself, by its GDB server: OpenOCD or pyOCD, which is started, or one that listens there "
-    "(J-Link and probe-rs too): docs/board.md; or a Linux host by ssh: docs/board-linux.md.",
+    "(J-Link and probe-rs too): docs/board.md; of a farm: docs/farm.md; or a Linux host by ssh: docs/board-linux.md.",
 )
 @click.option(
     "--clock",

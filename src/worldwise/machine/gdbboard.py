@@ -21,6 +21,7 @@ from worldwise.libraries.boards import Board, load_core
 from worldwise.machine.chipclock import ChipClock, take_steps
 from worldwise.machine.diagnosis import diagnosis
 from worldwise.machine.elf import address_name
+from worldwise.machine.farm import FarmServer
 from worldwise.machine.firmware import SEMIHOSTING, Firmware, read_firmware
 from worldwise.machine.gdbserver import CPUID, Address, GdbServer
 from worldwise.machine.gdbstarted import StartedServer
@@ -58,7 +59,7 @@ class GdbBoard:
 
     def __init__(
         self,
-        server: Address | StartedServer,
+        server: Address | StartedServer | FarmServer,
         board: Board,
         name: str,
         lab: Lab,
@@ -172,8 +173,8 @@ class GdbBoard:
         self.close()
 
     def close(self) -> None:
-        """End the server, if this one started it."""
-        if isinstance(self._server, StartedServer):
+        """End the server, if this one started it, or give back the place of a farm that it is at."""
+        if not isinstance(self._server, Address):
             self._server.stop()
 
     @contextlib.contextmanager

@@ -12,6 +12,7 @@ from worldwise.lab.image import ImageStore
 from worldwise.lab.lab import Lab
 from worldwise.libraries.boards import boards
 from worldwise.libraries.cores import PLAIN_TARGETS
+from worldwise.machine.farm import PREFIX, FarmPlace, FarmServer, parse_place
 from worldwise.machine.gdbboard import GdbBoard
 from worldwise.machine.gdbserver import Address, parse_address
 from worldwise.machine.gdbstarted import KINDS, Start, StartedServer, start_of
@@ -26,7 +27,7 @@ from worldwise.targets.silicon import not_on_a_host, silicon
 _SSH = "ssh://"
 _WHAT = {"gdb": "a board by its GDB server", "gdb+serial": "a board by its GDB server", "ssh": "a Linux host"}
 # How a run's board or host was reached -> the form of its address.
-_BY_SERVER = "gdb://HOST:PORT, or openocd, or pyocd"
+_BY_SERVER = "gdb://HOST:PORT, or openocd, or pyocd, or labgrid:PLACE"
 _FORMS = {"gdb": _BY_SERVER, "gdb+serial": _BY_SERVER, "ssh": "ssh://USER@HOST"}
 
 
@@ -36,14 +37,14 @@ class Remote:
 
     Attributes:
         board: the board's name; of a host the target whose programs run there.
-        server: where the server listens, or how it is started; or where the host is.
+        server: where the server listens, how it is started, or the place of a farm that it is at; or where the host is.
         clock: the one of the board's clocks that is set; empty for what its reset leaves.
         serial: where its serial line ends, if the records come over that.
         left: of a host: why cases are left out -> how many are.
     """
 
     board: str
-    server: Address | Start | SshAddress
+    server: Address | Start | FarmPlace | SshAddress
     clock: str = ""
     serial: SerialAddress | None = None
     left: Mapping[str, int] = field(default_factory=dict)
@@ -78,7 +79,9 @@ def remote_of(via: str, cases: Sequence[Case], clock: str = "", serial: str = ""
                 "leave them out, or name a board's server",
             )
         return _host_of(parse_ssh(via), targets, cases)
-    address = None if via in KINDS else parse_address(via)
+    address: Address | FarmPlace | None = None
+    if via not in KINDS:
+        address = parse_place(via) if via.startswith(PREFIX) else parse_address(via)
     if len(targets) != 1 or targets[0] not in boards():
         raise WorldwiseError(
             f"--via {via}: one board is there, but the chosen cases are for {', '.join(targets)}.",
@@ -169,5 +172,12 @@ def board_of(
     if isinstance(found, SshAddress):
         target = silicon(name)
         return SshHost(found, name, lambda: images.get(target.probe()).file("probe"), lab, notify, silence_limit)
-    server = StartedServer(found, lab.cache / "servers") if isinstance(found, Start) else found
+    server: Address | StartedServer | FarmServer
+    match found:
+        case Start():
+            server = StartedServer(found, lab.cache / "servers")
+        case FarmPlace():
+            server = FarmServer(found)
+        case _:
+            server = found
     return GdbBoard(server, boards()[name], name, lab, notify, silence_limit, clock=remote.clock, serial=remote.serial)
