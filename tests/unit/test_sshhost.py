@@ -442,6 +442,10 @@ def test_a_run_measures_a_host(tool: Tool, host: FakeHost) -> None:
     assert (keygen[4:], ecdh[4:]) == (["-1", "1"], ["0", "0"]) or (keygen[4:], ecdh[4:]) == (["0", "1"], ["0", "0"])
     assert parts["host-instructions"].notes[0].startswith("1 of 2 measures are the same")
     assert parts["host-disturbed"].notes[0].startswith("In none of the 8 calls")
+    spread = parts["host-samples"].table
+    assert spread
+    assert "max\ncycles" in spread.headers
+    assert spread.rows[0][2:] == ["3", "6,000,000", "6,000,001", "6,000,000", "6,000,002", "1.0", "1.00"]
     headers = [header for part in sections(reading) if part.table for header in part.table.headers]
     assert "keygen\ncycles" in headers
     # Only the table that compares instructions has any.

@@ -25,6 +25,8 @@ INSIDE = frozenset(
         "C library",
         "interrupts and start-up",
         "bench",
+        "non-secure caller",
+        "secure",
         "client: cryptography",
         "client",
         "libteec",
@@ -39,7 +41,12 @@ INSIDE = frozenset(
     }
 )
 # What the other layers are, by how their names begin.
-OUTSIDE: Mapping[str, str] = {"Linux: ": "Linux", "monitor": "monitor", "OP-TEE: ": "OP-TEE core"}
+OUTSIDE: Mapping[str, str] = {
+    "Linux: ": "Linux",
+    "monitor": "monitor",
+    "OP-TEE: ": "OP-TEE core",
+    "gateway": "the gateway between security states",
+}
 # Layers that no rule takes, and code that has no name.
 NAMELESS = "code without a name"
 

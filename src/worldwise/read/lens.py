@@ -47,9 +47,10 @@ def read_run(run: Run, budget: Budget | None = None) -> Reading:
     done = [manifest for manifest in manifests.values() if manifest and manifest.state == "complete"]
     if budget is None and run.manifest.budget is not None:
         budget = run.manifest.budget.budget()
-    # It is in instructions, or in cycles at its clock.
-    budget = None if run.manifest.unit == NANOSECONDS else budget
-    published = Published(run.manifest.published)
+    # Both are in instructions, or in cycles at a clock.
+    timed = run.manifest.unit == NANOSECONDS
+    budget = None if timed else budget
+    published = Published("" if timed else run.manifest.published)
     hosted: list[HostCase] = []
     rows = [row for manifest in done for row in _case_rows(run, manifest, published, budget, hosted)]
     rows = with_ratios(rows)

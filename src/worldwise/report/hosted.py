@@ -4,7 +4,7 @@
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from worldwise.base.counted import NANOSECONDS
-from worldwise.base.tables import Section, Table, count_or_dash, signed
+from worldwise.base.tables import Section, Table, count, count_or_dash, ratio, signed, spread
 from worldwise.read.models import HostCase, Reading, Row
 
 _FACTS = ("model", "core", "processor", "kernel", "governor", "clock", "clock_reason")
@@ -14,7 +14,7 @@ def sections(reading: Reading, _full: bool) -> list[Section]:
     """The parts of a report that only a host's run has."""
     if not reading.hosted:
         return []
-    parts = [_instructions(reading.hosted), _disturbed(reading.hosted), _host(reading)]
+    parts = [_samples(reading.rows), _instructions(reading.hosted), _disturbed(reading.hosted), _host(reading)]
     return [part for part in parts if part]
 
 
@@ -55,6 +55,24 @@ def _is_disturbed(one: HostCase) -> bool:
 
 def _compared(cases: Iterable[HostCase]) -> list[HostCase]:
     return [one for one in cases if one.differing is not None]
+
+
+def _samples(rows: Sequence[Row]) -> Section:
+    """How far calls go apart; `instr` stands for the unit, as in all tables."""
+    cells = [
+        [
+            *(row.case, row.measure, count(row.n), count(row.first), count(row.median), count(row.min), count(row.max)),
+            *(spread(row.stdev), ratio(row.max / row.median if row.median else None)),
+        ]
+        for row in rows
+    ]
+    headers = ["case", "measure", "n", *(f"{name}\ninstr" for name in ("first call", "median", "min", "max", "stdev"))]
+    return Section(
+        "How far the samples go apart",
+        Table([*headers, "max /\nmedian"], cells, 2),
+        ["No sample is left out of any of these; the first call and the warm-up are in none but their own."],
+        "host-samples",
+    )
 
 
 def _instructions(cases: Sequence[HostCase]) -> Section | None:
