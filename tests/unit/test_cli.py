@@ -156,8 +156,8 @@ def test_a_wrong_suite_is_refused_with_file_and_line(call: Call, tmp_path: Path)
             ["atestation"],
             [
                 "suite 'atestation'",
-                "Allowed: attestation, cores, fastest, findings, keycache, linux-armv7, linux-armv8, mcu, mqtt, options, "
-                "quick, sha256, storage, tee, tz-m.",
+                "Allowed: attestation, cores, fastest, findings, keycache, linux-armv7, linux-armv8, mcu, mqtt, "
+                "options, quick, sha256, storage, tee, tz-m.",
                 "did you mean 'attestation'?",
             ],
         ),
