@@ -121,6 +121,7 @@ def test_a_board_names_a_script_for_its_secure_program(tmp_path: Path) -> None:
 def test_tables() -> None:
     rows = [
         row("tz-m33/gateway-O2/gateway,way=empty", 36),
+        row("tz-m33/gateway-Os/gateway,way=plain", 8),
         row("tz-m33/gateway-O2/gateway,way=empty,float=soft", 12),
         row("tz-m55/gateway-O2/gateway,way=empty", 20),
         row("tz-m55/gateway-O2/gateway,way=plain", 3),
@@ -132,8 +133,12 @@ def test_tables() -> None:
     ways, refused, behind = tzm_sections(reading(*rows))
     assert ways.table
     assert ways.table.headers[3:] == ["tz-m33, hard\ninstr", "tz-m33, soft\ninstr", "tz-m55, hard\ninstr"]
-    assert [line[0] for line in ways.table.rows] == ["plain", "empty"]
-    assert [line[3:] for line in ways.table.rows] == [["-", "-", "3"], ["36", "12", "20"]]
+    assert [line[0] for line in ways.table.rows] == ["plain", "plain", "empty"]
+    assert [line[3:] for line in ways.table.rows] == [
+        ["-", "-", "3"],
+        ["8", "-", "-"],
+        ["36", "12", "20"],
+    ]
     assert refused.table
     assert refused.table.rows == [
         [

@@ -30,6 +30,8 @@ _WORDS = {
     "controller": "reading what the memory's controller keeps secure",
     "pointer": "a pointer into secure memory, given to a gate",
 }
+# The one that an answer shows comes first.
+_LEVELS = ("O2", "Os")
 _BY = {
     "read": "the core: secure fault, attribution",
     "write": "the core: secure fault, attribution",
@@ -142,7 +144,7 @@ def tzm_answer(reading: Reading) -> Answer | None:
     if not rows:
         return None
     order = by_core(row.board for row in rows)
-    level = max(row.optimisation for row in rows)
+    level = min((row.optimisation for row in rows), key=_LEVELS.index)
     cells = [
         [row.board, given["way"], given.get("float", FLOATS[0]), row.variant, count(row.median)]
         for row in rows
