@@ -155,8 +155,8 @@ def test_a_wrong_suite_is_refused_with_file_and_line(call: Call, tmp_path: Path)
             ["atestation"],
             [
                 "suite 'atestation'",
-                "Allowed: attestation, cores, findings, keycache, linux-armv7, linux-armv8, mcu, mqtt, options, "
-                "quick, sha256, storage, tee, tz-m.",
+                "Allowed: attestation, cores, fastest, findings, keycache, linux-armv7, linux-armv8, mcu, mqtt, "
+                "options, quick, sha256, storage, tee, tz-m.",
                 "did you mean 'attestation'?",
             ],
         ),
@@ -353,6 +353,7 @@ def test_suites_and_schema(call: Call) -> None:
     assert [line.split()[0] for line in answer.out.splitlines()] == [
         "attestation",
         "cores",
+        "fastest",
         "findings",
         "keycache",
         "linux-armv7",
