@@ -301,7 +301,7 @@ class SshHost:
             "clock": counter.clock,
             "clock_reason": counter.reason,
         }
-        where = "in user space and in Linux" if self._trust else "in user space"
+        where = "in user space, Linux and the secure world" if self._trust else "in user space"
         counts = f"counts its cycles {where}" if counter.unit == CYCLES else "has no counter for us: its clock"
         return Description(counter.unit, f"{self._address}: {core}, processor {self._processor}, {counts}", found)
 
