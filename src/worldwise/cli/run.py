@@ -64,6 +64,8 @@ class _Call:
     via: str | None
     clock: str | None
     serial: str | None
+    ta_key: str | None
+    ta_folder: str | None
     predict: tuple[str, ...]
     shard: str | None
     costs: str | None
@@ -151,6 +153,17 @@ class _Call:
     metavar="DEVICE[@BAUD]",
     help="With --via, take the records from the board's serial line, such as /dev/ttyACM0@115200, and not through the "
     "debugger.",
+)
+@click.option(
+    "--ta-key",
+    metavar="FILE|development",
+    help="With --via ssh:// and --target optee, the RSA key in PEM that signs TAs for the host's OP-TEE; or the "
+    "development key, which everybody has: docs/board-optee.md.",
+)
+@click.option(
+    "--ta-folder",
+    metavar="DIR",
+    help="Where that host's tee-supplicant looks for TAs.  [default: /lib/optee_armtz]",
 )
 @click.option(
     "--predict",
@@ -272,9 +285,10 @@ def _cores(call: _Call, cases: Sequence[Case]) -> Mapping[str, str]:
 def _remote(call: _Call, order: "Order") -> "Remote | None":
     """The board or host of `--via`. Raises WorldwiseError, and click.UsageError for options that it does not have."""
     if call.via is None:
-        for name in ("clock", "serial"):
+        for name in ("clock", "serial", "ta_key", "ta_folder"):
             if not _is_default(name):
-                raise click.UsageError(f"--{name} is for a board itself: name its server with --via")
+                option = name.replace("_", "-")
+                raise click.UsageError(f"--{option} is for a board itself: name its server with --via")
         return None
     from worldwise.run.measurers import remote_of
 
@@ -282,7 +296,8 @@ def _remote(call: _Call, order: "Order") -> "Remote | None":
         if not _is_default(name):
             raise click.UsageError(f"--via measures a board itself, case by case, so it does not accept --{name}")
     begun = order.old.manifest.chip_clock if order.old else None
-    return remote_of(call.via, order.cases, begun.name if begun else call.clock or "", call.serial or "")
+    clock = begun.name if begun else call.clock or ""
+    return remote_of(call.via, order.cases, clock, call.serial or "", call.ta_key or "", call.ta_folder or "")
 
 
 def _brought(directories: Iterable[Path]) -> "list[Own]":
