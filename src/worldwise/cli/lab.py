@@ -11,7 +11,7 @@ from pathlib import Path
 
 import click
 
-from worldwise.base import outgoing
+from worldwise.base import outgoing, paths
 from worldwise.base.disk import directory_size, space_text
 from worldwise.base.errors import WorldwiseError
 from worldwise.cli.options import check_output
@@ -193,6 +193,7 @@ def relock(name: str) -> None:
     \b
       worldwise lab relock
     """
+    paths.require_checkout("locking anew")
     root = ROOTS[name]
     wish = load_wish(root.wish)
     try:
