@@ -14,6 +14,7 @@ import click
 from worldwise.base import outgoing, paths
 from worldwise.base.disk import directory_size, space_text
 from worldwise.base.errors import WorldwiseError
+from worldwise.cli.container import image_command
 from worldwise.cli.options import check_output
 from worldwise.lab import asking, bundle
 from worldwise.lab.debian.lock import File, differences, dump_lock, load_lock
@@ -382,3 +383,6 @@ def clean(everything: bool) -> None:
         return
     names = ", ".join(str(path.relative_to(place.cache)) for path in gone)
     outgoing.echo(f"removed {names}: {space_text(max(0, before - directory_size(place.cache)))} freed")
+
+
+lab.add_command(image_command)
