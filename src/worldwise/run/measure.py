@@ -7,7 +7,6 @@ import hashlib
 import json
 import os
 import platform
-import subprocess
 import tempfile
 from collections.abc import Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -18,10 +17,10 @@ from typing import Protocol
 
 from pydantic import JsonValue
 
-from worldwise.base import paths
 from worldwise.base.counted import CYCLES, INSTRUCTIONS, Unit
 from worldwise.base.disk import require_space
 from worldwise.base.errors import DoesNotFitError, HostError, WorldwiseError
+from worldwise.base.revision import revision
 from worldwise.lab.image import ImageStore
 from worldwise.lab.lab import Lab
 from worldwise.machine.elf import address_name
@@ -163,7 +162,7 @@ class Bench:
             suite,
             cases=cases,
             host=host_facts(),
-            git=git_revision(),
+            git=revision(),
             lab=self.lab.digest,
             packages=self.lab.lock.versions(),
             budget=budget,
@@ -507,27 +506,3 @@ def host_facts() -> dict[str, JsonValue]:
         "processors": os.cpu_count() or 0,
         "python": platform.python_version(),
     }
-
-
-def git_revision() -> str:
-    """The repository's revision, `+` behind it if files differ from it; empty outside a checkout."""
-    try:
-        answer = subprocess.run(
-            [
-                "git",
-                "-C",
-                str(paths.REPOSITORY),
-                "describe",
-                "--always",
-                "--abbrev=12",
-                "--dirty=+",
-                "--exclude=*",
-            ],
-            capture_output=True,
-            text=True,
-            timeout=10,
-            check=False,
-        )
-    except (OSError, subprocess.TimeoutExpired):
-        return ""
-    return answer.stdout.strip()
