@@ -103,8 +103,14 @@ class Tool:
 
 
 @pytest.fixture
-def tool(sshd: Sshd, lab: Lab, tmp_path: Path) -> Tool:
-    return Tool(sshd, lab, tmp_path / "runs")
+def own_lab(lab: Lab) -> Lab:
+    """The lab, for one test: a run that fails stops its lab for good, and other tests share the other one."""
+    return Lab(lab.lock, lab.cache)
+
+
+@pytest.fixture
+def tool(sshd: Sshd, own_lab: Lab, tmp_path: Path) -> Tool:
+    return Tool(sshd, own_lab, tmp_path / "runs")
 
 
 def test_a_slow_host_is_measured_and_left_as_it_was(tool: Tool, sshd: Sshd) -> None:
@@ -221,7 +227,7 @@ exec {env} "$@"
 
 
 def test_a_hosts_instructions_stand_beside_qemus(
-    images: ImageStore, emulator: Emulator, lab: Lab, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    images: ImageStore, emulator: Emulator, own_lab: Lab, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """If this fails, what QEMU counts again is of another program, or a table does not say where the two differ."""
     host = FakeHost(tmp_path)
@@ -239,7 +245,7 @@ def test_a_hosts_instructions_stand_beside_qemus(
     (host.path / "env").write_text(ENV.format(root=tmp_path, env=shutil.which("env")))
     (host.path / "env").chmod(0o755)
     monkeypatch.setenv("PATH", first_on_the_path(host.path))
-    bench = Bench(lab, Notes(), Options(reuse=False, start="boot", remote=Remote(TARGET, host.address)))
+    bench = Bench(own_lab, Notes(), Options(reuse=False, start="boot", remote=Remote(TARGET, host.address)))
     made = bench.new_run(tmp_path / "runs", suite, suite.cases, None, None)
     with contextlib.closing(bench), made as writer:
         keygen, sign = read_run(bench.measure(writer, suite.cases)).hosted
