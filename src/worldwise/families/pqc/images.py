@@ -2,6 +2,7 @@
 """The programs of one post-quantum scheme: for a board, and for plain Linux."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +11,7 @@ from worldwise.families.pqc.libraries import Library, libraries
 from worldwise.families.pqc.schemes import SCHEMES
 from worldwise.families.pqc.spec import CALLS, OWN, kept, too_large
 from worldwise.lab.image import Recipe
-from worldwise.libraries.boards import Board, load_core
+from worldwise.libraries.boards import Board, Secure, load_core
 from worldwise.libraries.cores import PLAIN_TARGETS
 from worldwise.libraries.crates import Crates
 from worldwise.plan.case import Case
@@ -21,6 +22,7 @@ from worldwise.targets.board import frame_parts, on_board
 from worldwise.targets.families import Images
 from worldwise.targets.guest import guest_trees, unpacked
 from worldwise.targets.portable_images import build_plan
+from worldwise.targets.trustzone import secure_parts
 
 # For the bench's hash.
 _HASH = "bearssl"
@@ -87,7 +89,7 @@ def _board_programs(case: Case, board: Board, unit: Unit, serial: bool, crates: 
     )
     plan = {**_plan(library, scheme, board.core, case.optimisation), **parts}
     name = "-".join((case.target, case.implementation, case.optimisation, scheme))
-    return Recipe(
+    recipe = Recipe(
         name=name + ("" if unit == INSTRUCTIONS else f"-{unit}") + ("-serial" if serial else ""),
         script="pqc-mcu.sh",
         helpers=("pqc-mcu.py", "mcu.py", "library.py", "objects.py", "packages.sh"),
@@ -95,6 +97,20 @@ def _board_programs(case: Case, board: Board, unit: Unit, serial: bool, crates: 
         sources=(_HASH,),
         trees={**frame_parts(parts["script"], serial=serial), **_trees(library, _source(library, crates))},
         settings={"PACKAGES": _HASH, "SOURCE": "", "PARTS": "", "PLAN": json.dumps(plan)},
+    )
+    return _behind_gateway(recipe, plan, board.secure) if board.secure else recipe
+
+
+def _behind_gateway(recipe: Recipe, plan: dict[str, Any], secure: Secure) -> Recipe:
+    """The same in two programs, the library in the secure one."""
+    # Its memory is divided by what is left there, since the heap was reckoned for the other program's.
+    parts = {**plan, "secure": secure.model_dump(), "heap": None}
+    return replace(
+        recipe,
+        script="pqc-tzm.sh",
+        helpers=(*recipe.helpers, "pqc-tzm.py", "tzm.py"),
+        trees={**recipe.trees, **secure_parts(secure)},
+        settings={**recipe.settings, "PLAN": json.dumps(parts)},
     )
 
 
