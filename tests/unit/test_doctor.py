@@ -407,7 +407,7 @@ def test_a_damaged_lab_is_told(host: Path) -> None:
     (directory / "root" / "usr" / "cc").write_text("ab")
     found = points(doctor._lab)[0]
     assert (found.state, "has another size than when the lab was made" in found.found) == ("wrong", True)
-    assert found.todo == "`./worldwise lab build` makes it anew"
+    assert found.todo == "`worldwise lab build` makes it anew"
 
 
 def test_what_cannot_be_looked_at_is_wrong() -> None:
