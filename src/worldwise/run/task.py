@@ -17,13 +17,14 @@ from worldwise import __version__
 from worldwise.base import paths
 from worldwise.base.errors import HostError, WorldwiseError
 from worldwise.base.files import file_sha256
+from worldwise.base.revision import revision
 from worldwise.lab.debian.lock import load_lock
 from worldwise.lab.lab import Lab
 from worldwise.libraries import own
 from worldwise.machine.machine import RECORDS
 from worldwise.plan.case import Case
 from worldwise.run.cluster import worker_name
-from worldwise.run.measure import RECORD_SPACE, Bench, Options, case_digest, found_words, git_revision
+from worldwise.run.measure import RECORD_SPACE, Bench, Options, case_digest, found_words
 
 
 @dataclass(frozen=True)
@@ -51,7 +52,7 @@ class Order:
         """The order of a run that this machine makes."""
         libraries = tuple((str(Path(each.origin).absolute()), each.digest) for each in brought)
         shared = paths.shared_place()
-        return cls(lab.digest, __version__, git_revision(), silence_limit, str(shared or ""), libraries)
+        return cls(lab.digest, __version__, revision(), silence_limit, str(shared or ""), libraries)
 
 
 @dataclass(frozen=True)
@@ -159,7 +160,7 @@ def _answer(order: Order, do: Callable[[Bench, Answer], Answer]) -> Answer:
 def _bench(order: Order) -> Bench:
     """The bench of an order, with its lab. Raises WorldwiseError, HostError if this is another worldwise or lab."""
     lab = Lab(load_lock())
-    here = {"lab": lab.digest, "worldwise": __version__, "revision": git_revision()}
+    here = {"lab": lab.digest, "worldwise": __version__, "revision": revision()}
     wanted = {"lab": order.lab, "worldwise": order.worldwise, "revision": order.git}
     for name, value in wanted.items():
         if here[name] != value:
