@@ -11,7 +11,7 @@ from worldwise.families.pqc.libraries import Library, libraries
 from worldwise.families.pqc.schemes import SCHEMES
 from worldwise.families.pqc.spec import CALLS, OWN, kept, too_large
 from worldwise.lab.image import Recipe
-from worldwise.libraries.boards import Board, Secure, load_core
+from worldwise.libraries.boards import Board, load_core
 from worldwise.libraries.cores import PLAIN_TARGETS
 from worldwise.libraries.crates import Crates
 from worldwise.plan.case import Case
@@ -98,11 +98,13 @@ def _board_programs(case: Case, board: Board, unit: Unit, serial: bool, crates: 
         trees={**frame_parts(parts["script"], serial=serial), **_trees(library, _source(library, crates))},
         settings={"PACKAGES": _HASH, "SOURCE": "", "PARTS": "", "PLAN": json.dumps(plan)},
     )
-    return _behind_gateway(recipe, plan, board.secure) if board.secure else recipe
+    return _behind_gateway(recipe, plan, board) if board.secure else recipe
 
 
-def _behind_gateway(recipe: Recipe, plan: dict[str, Any], secure: Secure) -> Recipe:
+def _behind_gateway(recipe: Recipe, plan: dict[str, Any], board: Board) -> Recipe:
     """The same in two programs, the library in the secure one."""
+    secure = board.secure
+    assert secure
     # Its memory is divided by what is left there, since the heap was reckoned for the other program's.
     parts = {**plan, "secure": secure.model_dump(), "heap": None}
     return replace(
