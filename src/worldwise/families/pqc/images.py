@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The programs of one post-quantum scheme: for a board, and for plain Linux."""
+"""The programs of one post-quantum scheme: for a board, for plain Linux, and for a TEE."""
 
 import json
 from dataclasses import replace
@@ -9,10 +9,10 @@ from typing import Any
 from worldwise.base.counted import INSTRUCTIONS, Unit
 from worldwise.families.pqc.libraries import Library, libraries
 from worldwise.families.pqc.schemes import SCHEMES
-from worldwise.families.pqc.spec import CALLS, OWN, kept, too_large
+from worldwise.families.pqc.spec import ABUSED_SCHEME, CALLS, OWN, kept, too_large
 from worldwise.lab.image import Recipe
 from worldwise.libraries.boards import Board, load_core
-from worldwise.libraries.cores import PLAIN_TARGETS
+from worldwise.libraries.cores import PLAIN_TARGETS, TEE_CORE
 from worldwise.libraries.crates import Crates
 from worldwise.plan.case import Case
 from worldwise.plan.catalogue import parameters_of_program
@@ -21,6 +21,7 @@ from worldwise.targets.architecture import Architecture
 from worldwise.targets.board import frame_parts, on_board
 from worldwise.targets.families import Images
 from worldwise.targets.guest import guest_trees, unpacked
+from worldwise.targets.optee_images import app_programs
 from worldwise.targets.portable_images import build_plan
 from worldwise.targets.trustzone import secure_parts
 
@@ -150,4 +151,31 @@ def _plain_programs(case: Case, architecture: Architecture) -> Recipe:
     )
 
 
-IMAGES = Images(app=OWN.name, plain_programs=_plain_programs, board_programs=_board_programs, board_program=_scheme)
+def _tee_programs(case: Case, feature: str) -> Recipe:
+    # Wrong calls name no library and no scheme: the TA of one pair gets them.
+    library = libraries().get(case.implementation) or next(iter(libraries().values()))
+    scheme = dict(case.parameters).get("scheme", ABUSED_SCHEME)
+    theirs = app_programs(OWN.name, case.implementation, case.optimisation, feature)
+    plan = {
+        **_plan(library, scheme, TEE_CORE, case.optimisation),
+        # Nothing is measured by another name than the library's.
+        "operations": SCHEMES[scheme].operations,
+        "frame_sha256": False,
+    }
+    return replace(
+        theirs,
+        name=f"{theirs.name}-{scheme}",
+        helpers=(*theirs.helpers, "pqc-tee.py", "tee_library.py", "library.py", "objects.py"),
+        trees={**theirs.trees, **_trees(library, _source(library, Crates()))},
+        settings={**theirs.settings, "SCHEME": str(SCHEMES[scheme].number), "PLAN": json.dumps(plan)},
+    )
+
+
+IMAGES = Images(
+    app=OWN.name,
+    programs=_tee_programs,
+    plain_programs=_plain_programs,
+    board_programs=_board_programs,
+    board_program=_scheme,
+    sizes_ta=True,
+)
