@@ -73,8 +73,11 @@ def host_records(case: Case, probe: dict[str, Any] = PROBE, **spoilt: Any) -> li
     found = []
     plain = takes_portables(case.target)
     for record in board_records(case) if plain else make_records(case):
-        if record["type"] == "memory":
+        # A TA has no counter there.
+        if record["type"] == "memory" or record.get("place") == "ta":
             continue
+        if "inner" in record:
+            record["count"] += record.pop("inner")
         if record["type"] == "start":
             record.pop("board", None)
             record |= {"program": "linux-bench"} if plain else {}

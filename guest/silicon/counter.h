@@ -2,7 +2,7 @@
 /*
  * The counter of a Linux host: the processor's cycles in user space as perf lends them, with its instructions beside; or
  * the kernel's clock, where it does not. Which one is known on the host alone. Compiled with COUNTER_WITH_KERNEL it has
- * the kernel's cycles too: most of a call into a TEE is not in user space.
+ * the kernel's cycles too, and those of the secure world, or is the clock: most of a call into a TEE is not in user space.
  *
  * WORLDWISE_CPU in the environment is the processor to stay on, WORLDWISE_SECONDS after how many the program is ended.
  */

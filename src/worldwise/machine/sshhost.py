@@ -275,7 +275,8 @@ class SshHost:
         if counter.unit != CYCLES:
             paranoid = " ".join(facts.get("paranoid", []))
             most = _WITH_KERNEL if self._trust else _MOST_PARANOID
-            refused = paranoid.isdecimal() and int(paranoid) > most
+            # A reason of the counter's own is none of Linux's.
+            refused = counter.reason.startswith("perf_event_open") and paranoid.isdecimal() and int(paranoid) > most
             said = f" (kernel.perf_event_paranoid is {paranoid}, and must be {most} or less)" if refused else ""
             self._notify(
                 f"warning: no cycles: {files.quoted(counter.reason, 200)}{said}. What is measured is time, in "
@@ -301,7 +302,7 @@ class SshHost:
             "clock": counter.clock,
             "clock_reason": counter.reason,
         }
-        where = "in user space and in Linux" if self._trust else "in user space"
+        where = "in user space, Linux and the secure world" if self._trust else "in user space"
         counts = f"counts its cycles {where}" if counter.unit == CYCLES else "has no counter for us: its clock"
         return Description(counter.unit, f"{self._address}: {core}, processor {self._processor}, {counts}", found)
 

@@ -46,7 +46,7 @@ HOST_CLOCKS: Mapping[Unit, tuple[Clock, ...]] = {
     CYCLES: ("perf_user_cycles",),
     NANOSECONDS: ("clock_monotonic_raw",),
 }
-# The same of a host with OP-TEE, where a call is in Linux too.
+# The same of a host with OP-TEE, where a call is in Linux and in the secure world too.
 TEE_HOST_CLOCKS: Mapping[Unit, tuple[Clock, ...]] = {**HOST_CLOCKS, CYCLES: ("perf_cycles",)}
 # Target -> its counter, where the core has no counter that user programs can read.
 TARGET_CLOCKS: Mapping[str, Clock] = {"linux-armv7": "perf_cpu_cycles"}

@@ -11,7 +11,7 @@ from worldwise.base.counted import INSTRUCTIONS, Unit
 from worldwise.base.errors import WorldwiseError
 from worldwise.plan.case import Case
 from worldwise.plan.catalogue import kind_of, takes_portables
-from worldwise.plan.spec import OPTEE
+from worldwise.plan.spec import OPTEE, TA, Measures
 from worldwise.records.evidence import Owed, owed_by
 from worldwise.records.models import BOARD_CLOCKS, CLOCK, HOST_CLOCKS, TARGET_CLOCKS, TEE_HOST_CLOCKS, Clock
 from worldwise.records.parse import Record
@@ -31,6 +31,14 @@ class Subject:
     def owed(self) -> Owed:
         """What the case owes besides its samples."""
         return owed_by(self.case)
+
+    @cached_property
+    def measures(self) -> Measures:
+        """The case's measures at the places that have a counter: on a host the TA has none."""
+        found = self.case.measures
+        if self.unit == INSTRUCTIONS or kind_of(self.case.target) != OPTEE:
+            return found
+        return {measure: tuple(place for place in places if place != TA) for measure, places in found.items()}
 
     @cached_property
     def clocks(self) -> tuple[Clock, ...]:

@@ -3,15 +3,11 @@
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
-from worldwise.base.counted import CYCLES, NANOSECONDS
+from worldwise.base.counted import NANOSECONDS
 from worldwise.base.tables import Section, Table, count, count_or_dash, ratio, signed, spread
 from worldwise.plan.spec import TEE_TARGETS
 from worldwise.read.models import HostCase, Reading, Row
 
-_MAY_BE_PART = (
-    "The cycles may be Linux's alone, if the firmware stops the counter in the secure world: the section host-secure "
-    "has the time of each call beside them."
-)
 _FACTS = ("model", "core", "processor", "kernel", "governor", "clock", "clock_reason")
 
 
@@ -19,8 +15,7 @@ def sections(reading: Reading, _full: bool) -> list[Section]:
     """The parts of a report that only a host's run has."""
     if not reading.hosted:
         return []
-    parts = [_samples(reading.rows), _secure(reading), _instructions(reading.hosted)]
-    parts += [_disturbed(reading.hosted), _host(reading)]
+    parts = [_samples(reading.rows), _instructions(reading.hosted), _disturbed(reading.hosted), _host(reading)]
     return [part for part in parts if part]
 
 
@@ -52,12 +47,7 @@ def summary(reading: Reading) -> list[str]:
     compared = _compared(reading.hosted)
     same = sum(one.differing == 0 for one in compared)
     equal = f"; instructions are QEMU's, to the digit, in {same} of {len(compared)}" if compared else ""
-    secure = [_MAY_BE_PART] if reading.unit == CYCLES and _in_tee(reading) else []
-    return [f"{calls}{equal}.", *secure]
-
-
-def _in_tee(reading: Reading) -> bool:
-    return any(row.target in TEE_TARGETS for row in reading.rows)
+    return [f"{calls}{equal}."]
 
 
 def _is_disturbed(one: HostCase) -> bool:
@@ -83,30 +73,6 @@ def _samples(rows: Sequence[Row]) -> Section:
         Table([*headers, "max /\nmedian"], cells, 2),
         ["No sample is left out of any of these; the first call and the warm-up are in none but their own."],
         "host-samples",
-    )
-
-
-def _secure(reading: Reading) -> Section | None:
-    """Whether a counter went on in the secure world; None if no call was there, or none was counted."""
-    found = {(one.case, one.measure): one.nanoseconds for one in reading.hosted}
-    rows = [(row, found.get((row.case, row.measure))) for row in reading.rows if row.target in TEE_TARGETS]
-    cells = [
-        [row.case, row.measure, count(row.median), count(time), f"{row.median * 1000 / time:,.0f}"]
-        for row, time in rows
-        if time
-    ]
-    if not cells or reading.unit != CYCLES:
-        return None
-    return Section(
-        "Whether the counter saw the secure world",
-        Table(["case", "measure", "median\ncycles", "median\nns", "cycles\na us"], cells, 2),
-        [
-            "ns: the time of the call by perf's own clock, which nobody stops, with what measuring costs. cycles a us: "
-            "the clock of the core in MHz, if the counter saw the whole call. If it is less than that clock, the "
-            "firmware stops the counter in the secure world: the cycles are then Linux's alone, and the time is that "
-            "of the call."
-        ],
-        "host-secure",
     )
 
 
@@ -169,10 +135,11 @@ def _host(reading: Reading) -> Section:
     facts = [f"{name.replace('_', ' ')}: {found[name]}" for name in _FACTS if found.get(name) not in (None, "")]
     time = ["No counter of the processor was to be had: all figures are of the host's clock."]
     own = ["It has an OP-TEE of its own: the variant says no more than how the TA was compiled."]
+    in_tee = any(row.target in TEE_TARGETS for row in reading.rows)
     return Section(
         "The host that was measured",
         None,
-        [*facts, *(time if reading.unit == NANOSECONDS else ()), *(own if _in_tee(reading) else ())],
+        [*facts, *(time if reading.unit == NANOSECONDS else ()), *(own if in_tee else ())],
         "host",
     )
 

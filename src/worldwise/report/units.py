@@ -25,9 +25,8 @@ _OF_HOST: dict[Unit, str] = {
     "else had the processor. What measuring costs is itself measured and taken away.",
 }
 _OF_TEE_HOST = (
-    "cycles: cycles of the processor in the client and in Linux, by the processor's own counter. Those of the secure "
-    "world are in them only if the firmware lets the counter go on there: see host-secure, and docs/board-optee.md. "
-    "What measuring costs is itself measured and taken away."
+    "cycles: cycles of the processor in the client, in Linux and in the secure world, by the processor's own counter, "
+    "which was seen to go on there. What measuring costs is itself measured and taken away."
 )
 # What notes say of emulated machines, and what is said instead.
 _INSTEAD = (

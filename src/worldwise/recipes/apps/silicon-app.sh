@@ -14,6 +14,6 @@ own() {
 	aarch64-linux-gnu-gcc -std=c11 -D_GNU_SOURCE -Wall -Wextra -Wpedantic -Werror -g -fno-pie -O2 -DCOUNTER_WITH_KERNEL \
 		-I../sysroot/usr/include "$@"
 }
-for source in silicon/counter.c silicon/perf.c; do own -c -o "../$(basename "$source" .c).o" "$source"; done
+for source in counter perf tee; do own -c -o "../$source.o" "silicon/$source.c"; done
 own -no-pie -include silicon/region.h -o /out/client apps/"$APP"/*.c apps/common/*.c linux/load.c silicon/bench.c \
-	bench/message.c bench/record.c bench/semihost.c ../counter.o ../perf.o "$library/libteec.so"
+	bench/message.c bench/record.c bench/semihost.c ../counter.o ../perf.o ../tee.o "$library/libteec.so"
