@@ -13,6 +13,12 @@
 
 #include "perf.h"
 
+#ifdef COUNTER_WITH_KERNEL
+#define CYCLES_NAME "perf_cycles"
+#else
+#define CYCLES_NAME "perf_user_cycles"
+#endif
+
 #define NANOSECONDS UINT64_C(1000000000)
 /* Turns of a loop after which a counter that counts has counted. */
 #define TRIAL_TURNS 100000
@@ -111,7 +117,7 @@ void counter_start(void)
 
 const char *counter_name(void)
 {
-	return group < 0 ? "clock_monotonic_raw" : "perf_user_cycles";
+	return group < 0 ? "clock_monotonic_raw" : CYCLES_NAME;
 }
 
 const char *counter_unit(void)

@@ -131,6 +131,11 @@ def test_cycles_and_instructions_are_counted_without_what_that_costs(run: Run) -
     assert all(one["enabled"] == one["running"] for one in regions)
 
 
+def test_with_the_kernel_in_it_the_counter_has_another_name(run: Run) -> None:
+    """If this fails, cycles of a client alone and of its whole call stand in one column."""
+    assert run(COUNTER_WITH_KERNEL="1")[0]["clock"] == "perf_cycles"
+
+
 def test_counters_that_are_shared_are_seen(run: Run) -> None:
     """If this fails, a count of half the time stands for the whole."""
     _, _, _, work, _ = run(SHARED="1")

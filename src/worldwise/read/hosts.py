@@ -42,6 +42,7 @@ def _measure(case_id: str, measure: str, checked: CheckedRecords, emulated: _OF_
     own = [one for one, _ in pairs if one is not None]
     others = [other.counted for _, other in pairs if other and other.counted is not None]
     compared = len(own) == len(others) == len(pairs)
+    times = [found[index].enabled for index in sampled]
     return HostCase(
         case=case_id,
         measure=measure,
@@ -52,4 +53,5 @@ def _measure(case_id: str, measure: str, checked: CheckedRecords, emulated: _OF_
         instructions=float(median(own)) if own else None,
         emulated=float(median(others)) if compared else None,
         differing=sum(one != other for one, other in zip(own, others, strict=True)) if compared else None,
+        nanoseconds=float(median(times)) if any(times) else None,
     )

@@ -169,7 +169,8 @@ class HostCase(Result):
     Of its `calls`, the first and the warm-up included, in `switched` another task had the processor, `migrated` ended
     on another processor, and in `clocked` the processor's clock changed. `instructions` is the median of the samples by
     the processor's own counter, `emulated` that of the same program on QEMU, and `differing` says in how many of the
-    samples the two are not equal; they are None where nothing counts them.
+    samples the two are not equal; `nanoseconds` is the median of the time for which the counters were to count, what
+    measuring costs included. They are None where nothing counts them.
     """
 
     case: str
@@ -181,6 +182,7 @@ class HostCase(Result):
     instructions: float | None
     emulated: float | None
     differing: int | None
+    nanoseconds: float | None = None
 
 
 class RunSummary(Result):

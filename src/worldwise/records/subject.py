@@ -10,9 +10,10 @@ from worldwise.base import files
 from worldwise.base.counted import INSTRUCTIONS, Unit
 from worldwise.base.errors import WorldwiseError
 from worldwise.plan.case import Case
-from worldwise.plan.catalogue import takes_portables
+from worldwise.plan.catalogue import kind_of, takes_portables
+from worldwise.plan.spec import OPTEE
 from worldwise.records.evidence import Owed, owed_by
-from worldwise.records.models import BOARD_CLOCKS, CLOCK, HOST_CLOCKS, TARGET_CLOCKS, Clock
+from worldwise.records.models import BOARD_CLOCKS, CLOCK, HOST_CLOCKS, TARGET_CLOCKS, TEE_HOST_CLOCKS, Clock
 from worldwise.records.parse import Record
 
 
@@ -38,6 +39,8 @@ class Subject:
             return BOARD_CLOCKS.get(self.unit, ())
         if self.unit == INSTRUCTIONS:
             return (TARGET_CLOCKS.get(self.case.target, CLOCK),)
+        if kind_of(self.case.target) == OPTEE:
+            return TEE_HOST_CLOCKS[self.unit]
         return HOST_CLOCKS[self.unit] if takes_portables(self.case.target) else ()
 
     def fail(self, number: int | None, problem: str, hint: str = "") -> NoReturn:

@@ -3,10 +3,15 @@
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
-from worldwise.base.counted import NANOSECONDS
+from worldwise.base.counted import CYCLES, NANOSECONDS
 from worldwise.base.tables import Section, Table, count, count_or_dash, ratio, signed, spread
+from worldwise.plan.spec import TEE_TARGETS
 from worldwise.read.models import HostCase, Reading, Row
 
+_MAY_BE_PART = (
+    "The cycles may be Linux's alone, if the firmware stops the counter in the secure world: the section host-secure "
+    "has the time of each call beside them."
+)
 _FACTS = ("model", "core", "processor", "kernel", "governor", "clock", "clock_reason")
 
 
@@ -14,7 +19,8 @@ def sections(reading: Reading, _full: bool) -> list[Section]:
     """The parts of a report that only a host's run has."""
     if not reading.hosted:
         return []
-    parts = [_samples(reading.rows), _instructions(reading.hosted), _disturbed(reading.hosted), _host(reading)]
+    parts = [_samples(reading.rows), _secure(reading), _instructions(reading.hosted)]
+    parts += [_disturbed(reading.hosted), _host(reading)]
     return [part for part in parts if part]
 
 
@@ -46,7 +52,12 @@ def summary(reading: Reading) -> list[str]:
     compared = _compared(reading.hosted)
     same = sum(one.differing == 0 for one in compared)
     equal = f"; instructions are QEMU's, to the digit, in {same} of {len(compared)}" if compared else ""
-    return [f"{calls}{equal}."]
+    secure = [_MAY_BE_PART] if reading.unit == CYCLES and _in_tee(reading) else []
+    return [f"{calls}{equal}.", *secure]
+
+
+def _in_tee(reading: Reading) -> bool:
+    return any(row.target in TEE_TARGETS for row in reading.rows)
 
 
 def _is_disturbed(one: HostCase) -> bool:
@@ -75,6 +86,30 @@ def _samples(rows: Sequence[Row]) -> Section:
     )
 
 
+def _secure(reading: Reading) -> Section | None:
+    """Whether a counter went on in the secure world; None if no call was there, or none was counted."""
+    found = {(one.case, one.measure): one.nanoseconds for one in reading.hosted}
+    rows = [(row, found.get((row.case, row.measure))) for row in reading.rows if row.target in TEE_TARGETS]
+    cells = [
+        [row.case, row.measure, count(row.median), count(time), f"{row.median * 1000 / time:,.0f}"]
+        for row, time in rows
+        if time
+    ]
+    if not cells or reading.unit != CYCLES:
+        return None
+    return Section(
+        "Whether the counter saw the secure world",
+        Table(["case", "measure", "median\ncycles", "median\nns", "cycles\na us"], cells, 2),
+        [
+            "ns: the time of the call by perf's own clock, which nobody stops, with what measuring costs. cycles a us: "
+            "the clock of the core in MHz, if the counter saw the whole call. If it is less than that clock, the "
+            "firmware stops the counter in the secure world: the cycles are then Linux's alone, and the time is that "
+            "of the call."
+        ],
+        "host-secure",
+    )
+
+
 def _instructions(cases: Sequence[HostCase]) -> Section | None:
     shown = [one for one in cases if one.instructions is not None]
     if not shown:
@@ -86,6 +121,12 @@ def _instructions(cases: Sequence[HostCase]) -> Section | None:
         cells.append([*line, "-" if difference is None else signed(difference), count_or_dash(one.differing)])
     compared = _compared(shown)
     same = sum(one.differing == 0 for one in compared)
+    note = (
+        f"{same} of {len(compared)} measures are the same on both in every sample. Both run the same program, and "
+        "both count what it executes in user space between the same two readings; medians of the samples. A "
+        "difference means that the program took another way (the C library and some libraries look at what the "
+        "core has, and random numbers are the host's), or that one of the two counts wrongly."
+    )
     return Section(
         "Instructions: the host's own counter beside QEMU's exact count",
         Table(
@@ -96,12 +137,7 @@ def _instructions(cases: Sequence[HostCase]) -> Section | None:
             cells,
             2,
         ),
-        [
-            f"{same} of {len(compared)} measures are the same on both in every sample. Both run the same program, and "
-            "both count what it executes in user space between the same two readings; medians of the samples. A "
-            "difference means that the program took another way (the C library and some libraries look at what the "
-            "core has, and random numbers are the host's), or that one of the two counts wrongly."
-        ],
+        [note if compared else "QEMU's count would be of something else, and is not taken: docs/board-linux.md."],
         "host-instructions",
     )
 
@@ -114,7 +150,7 @@ def _disturbed(cases: Sequence[HostCase]) -> Section:
     ]
     calls = sum(one.calls for one in cases)
     headers = ["case", "measure", "calls", "switched", "other\nprocessor", "other\nclock"]
-    quiet = f"In none of the {calls:,} calls" if not cells else f"In all other of the {calls:,} calls no"
+    quiet = f"In none of the {calls:,} calls any" if not cells else f"In all other of the {calls:,} calls no"
     return Section(
         "What disturbed the calls",
         Table(headers, cells, 2) if cells else None,
@@ -132,10 +168,11 @@ def _host(reading: Reading) -> Section:
     found = reading.measured_on
     facts = [f"{name.replace('_', ' ')}: {found[name]}" for name in _FACTS if found.get(name) not in (None, "")]
     time = ["No counter of the processor was to be had: all figures are of the host's clock."]
+    own = ["It has an OP-TEE of its own: the variant says no more than how the TA was compiled."]
     return Section(
         "The host that was measured",
         None,
-        [*facts, *(time if reading.unit == NANOSECONDS else ())],
+        [*facts, *(time if reading.unit == NANOSECONDS else ()), *(own if _in_tee(reading) else ())],
         "host",
     )
 
