@@ -31,7 +31,7 @@ from test_measure import (
 
 from synthetic import make_suite
 from worldwise import cli
-from worldwise.base import paths
+from worldwise.base import files, paths
 from worldwise.base.disk import require_space
 from worldwise.base.errors import HostError, WorldwiseError
 from worldwise.lab.debian.lock import load_lock
@@ -161,9 +161,7 @@ def by_workers(
         bench.lab,
         tool.notes,
         options or Options(),
-        Workers(
-            cast(Cluster, threads), replace(ORDER, reuse=options is None), tool.notes.note, costs, twice(costs, check)
-        ),
+        Workers(cast(Cluster, threads), order, tool.notes.note, costs, twice(costs, check)),
     )
     bench.emulator = cast(Emulator, here or FakeEmulator())
     return bench
@@ -221,6 +219,17 @@ def test_two_runs_at_once_measure_once(tool: Tool, threads: Threads) -> None:
     reused = [manifest for manifest in run.complete_cases() if manifest.reused_from]
     assert reused
     assert {manifest.reused_from for manifest in reused} == {others[0].id}
+
+
+def test_what_a_worker_has_it_gives_to_the_store(tool: Tool, threads: Threads, tmp_path: Path) -> None:
+    """If this fails, a worker that measured a case for itself once is taken for a liar, and left out."""
+    away(tool, threads)
+    for name in ("shared", "cache"):
+        files.remove(tmp_path / name, "results")
+    run = away(tool, threads)
+    assert run.state == "complete"
+    assert not any("left out" in note for note in tool.notes.notes)
+    assert len(list((tmp_path / "shared" / "results").iterdir())) == len(IDS)
 
 
 def test_the_dearest_case_is_the_first(tool: Tool, threads: Threads, cases: list[Case]) -> None:

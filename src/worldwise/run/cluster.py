@@ -6,6 +6,7 @@ a task that kills its workers, a worker that is avoided, a scheduler that is gon
 """
 
 import contextlib
+import logging
 import re
 import sys
 import tempfile
@@ -84,6 +85,9 @@ def opened(place: Place, notify: Callable[[str], None]) -> Iterator["Cluster"]:
     import dask
     from distributed import Client, LocalCluster
 
+    for name in ("distributed", "distributed.client"):
+        # What matters of it is an error of ours, or a note.
+        logging.getLogger(name).setLevel(logging.CRITICAL)
     with contextlib.ExitStack() as stack:
         if place.processes:
             scratch = stack.enter_context(tempfile.TemporaryDirectory(prefix="ww-dask-"))

@@ -127,13 +127,15 @@ def build(order: Order, cases: Sequence[Case]) -> Answer:
 def measure(order: Order, case: Case, run: str, keep: bool) -> Answer:
     """Measure a case for a run; `keep` its result in the store, or only say what it is.
 
-    A result that is to be kept, and that another run has put there since the task was asked for, is taken instead.
+    A result that is to be kept is not measured if the worker has it, or another run has put it there in the meantime.
     """
 
     def do(bench: Bench, answer: Answer) -> Answer:
         machine = bench.target(case.target).machine(case, bench.images)
         digest = case_digest(bench.lab, machine, case)
         if keep and order.reuse and (stored := bench.results.get(digest)):
+            # This machine may have it from a run of its own.
+            bench.results.share(stored)
             return replace(answer, digest=digest, content=stored.files[RECORDS])
         with tempfile.TemporaryDirectory(prefix="ww-worker-") as work:
             directory = Path(work)
