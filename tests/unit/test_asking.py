@@ -110,7 +110,7 @@ def test_a_file_is_lost_if_no_mirror_has_it(server: Server, tmp_path: Path) -> N
     kept.parent.mkdir(parents=True)
     kept.write_bytes(b"12345")
     empty = f"file://{tmp_path}/empty"
-    assert asking.lost_files([there, there], [empty, server.address], [], lambda _: None) == []
+    assert asking.lost_files([there], [empty, server.address], [], lambda _: None) == []
     told: list[int] = []
     (lost,) = asking.lost_files([gone, there], [empty, server.address], ["file:///none"], told.append)
     assert (lost.item, lost.vanished, lost.second) == (gone, True, "")
@@ -119,6 +119,12 @@ def test_a_file_is_lost_if_no_mirror_has_it(server: Server, tmp_path: Path) -> N
     assert lost.describe() == (
         f"gone 1.0 (amd64): gone_1.0_amd64.deb: not on {server.address} (status 404); file://{tmp_path} has it"
     )
+    # A mirror that is down is not waited for again and again.
+    server.asked.clear()
+    server.known = {f"/{wanted(str(number)).path}": (500, None) for number in range(30)}
+    lost30 = asking.lost_files([wanted(str(number)) for number in range(30)], [server.address], [], lambda _: None)
+    assert (len(lost30), any(one.vanished for one in lost30)) == (30, False)
+    assert len(server.asked) == 2 * asking._AT_A_TIME
     # That a mirror cannot be asked says nothing of a file.
     (lost,) = asking.lost_files([gone], ["http://127.0.0.1:1"], [], lambda _: None)
     assert not lost.vanished
@@ -187,6 +193,8 @@ def test_the_command(
     assert chosen.rsplit("/", 1)[1].replace("%2B", "+") in second
     assert "lab import" in err
     assert "lab relock" in err
-    status, _, err = call("http://127.0.0.1:1")
+    status, out, err = call("http://127.0.0.1:1")
     assert status == 2
+    assert out.startswith(f"the root viewers: {asked} files: {asked} without an answer\n")
+    assert len(out.splitlines()) == 2
     assert f"no mirror answered for {asked} files" in err

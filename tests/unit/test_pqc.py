@@ -10,18 +10,24 @@ from typing import Any
 import pytest
 from cryptography.hazmat.primitives.asymmetric import mldsa, mlkem
 
+from board_reading import board_reading, board_row
 from worldwise.base import paths
 from worldwise.base.errors import WorldwiseError
 from worldwise.families.pqc import fips203, fips204, libraries
 from worldwise.families.pqc.evidence import PqcKeygenEvidence, PqcSignatureEvidence, SecretEvidence
-from worldwise.families.pqc.readings import ranked
+from worldwise.families.pqc.readings import ranked, tail
 from worldwise.families.pqc.schemes import KEMS, SCHEMES, SIGNATURES
 from worldwise.families.pqc.spec import CALLS
+from worldwise.families.pqc.tables import pqc_sections
 from worldwise.libraries.boards import boards
 from worldwise.libraries.portable import portables
 from worldwise.plan.case import parse_case
 from worldwise.plan.suite import load_suite
+from worldwise.read.models import Row
+from worldwise.read.parts import TaSize
 from worldwise.records.messages import message
+from worldwise.records.models import Sample
+from worldwise.records.parse import parse_line
 
 _SEED = bytes(range(64))
 _RANDOM = bytes(reversed(range(32)))
@@ -271,3 +277,63 @@ def test_ranks() -> None:
     values = list(range(1, 1002))
     assert [ranked(values, share) for share in (0.5, 0.9, 0.99, 1)] == [501, 901, 991, 1001]
     assert ranked([7], 0.99) == 7
+
+
+# --- in a TA ---
+
+_IN_TEE = "optee/wolfssl-pqc-O2/dsa-sign,scheme=ml-dsa-44,size=32B"
+
+
+def test_a_ta_has_every_scheme_of_both_libraries() -> None:
+    """In C and with assembly. If this fails, a scheme is left out of the TEE, or is refused there for a board's RAM."""
+    cases = [case for case in load_suite("pqc").cases if case.target == "optee" and case.operation in CALLS]
+    assert len(cases) == 2 * sum(len(scheme.operations) for scheme in SCHEMES.values())
+    with pytest.raises(WorldwiseError, match="mbedtls-nist has no post-quantum scheme"):
+        parse_case(_IN_TEE.replace("wolfssl-pqc", "mbedtls-nist"))
+
+
+def _row(place: str, median: int) -> Row:
+    case = parse_case(_IN_TEE)
+    usual = board_row()
+    told = {
+        "case": case.id,
+        "target": "optee",
+        "board": "",
+        "variant": case.variant,
+        "operation": case.operation,
+        "parameters": case.parameter_text,
+        "place": place,
+        "median": median,
+        "worst": 2 * median,
+        "n": 7,
+    }
+    of_ta = usual.footprint.model_copy(update={"stack": 5200, "heap": 51_200} if place == "ta" else {"stack": None})
+    row: Row = usual.model_copy(update=told).with_part(of_ta)
+    return row.with_part(TaSize(ta_loaded=61_000, ta_file=50_000))
+
+
+def test_the_table_of_the_tee_has_both_places_in_one_line() -> None:
+    """If this fails, a TA's figures are shown as the client's, or its memory is lost."""
+    rows = (_row("client", 1_350_000), _row("ta", 1_250_000))
+    sections = pqc_sections(board_reading().model_copy(update={"rows": rows}))
+    (table,) = (section.table for section in sections if section.title.startswith("In a TA"))
+    assert table
+    assert table.rows == [
+        ["ml-dsa-44", "sign", "wolfssl-pqc-O2", "7", "1,250,000", "1,350,000", "2,700,000", "61,000", "5,200", "51,200"]
+    ]
+
+
+def test_the_tail_in_a_tee_is_the_client_s() -> None:
+    """If this fails, counts of two places are mixed, and a budget is judged by half of them too low."""
+    sample = {"type": "sample", "measure": "dsa-sign", "index": 0, "phase": "first", "begin": 0}
+    evidence = PqcSignatureEvidence.model_validate(_signature("ml-dsa-44"))
+    places = (("ta", 100), ("client", 300))
+    samples = [Sample.model_validate({**sample, "place": place, "end": n, "count": n}) for place, n in places]
+    found = tail(parse_case(_IN_TEE), [*samples, evidence])
+    assert (found.calls, found.median, found.worst) == (1, 300, 300)
+    assert found.median_attempts == evidence.attempts
+
+
+def test_a_ta_may_say_its_heap() -> None:
+    line = b'{"type":"memory","measure":"dsa-sign","place":"ta","stack":5200,"heap":51200}'
+    assert parse_line(line, "here", 1)

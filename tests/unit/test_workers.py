@@ -8,6 +8,7 @@ import errno
 import os
 import threading
 from collections.abc import Callable, Collection, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, cast
 
@@ -30,7 +31,8 @@ from test_measure import (
 
 from synthetic import make_suite
 from worldwise import cli
-from worldwise.base import paths
+from worldwise.base import files, paths
+from worldwise.base.disk import require_space
 from worldwise.base.errors import HostError, WorldwiseError
 from worldwise.lab.debian.lock import load_lock
 from worldwise.lab.lab import Lab
@@ -154,11 +156,12 @@ def by_workers(
 ) -> Bench:
     bench = tool.bench(here or FakeEmulator())
     costs = costs_of(tool.cases, {})
+    order = replace(ORDER, reuse=options is None)
     bench = Bench(
         bench.lab,
         tool.notes,
         options or Options(),
-        Workers(cast(Cluster, threads), ORDER, tool.notes.note, costs, twice(costs, check)),
+        Workers(cast(Cluster, threads), order, tool.notes.note, costs, twice(costs, check)),
     )
     bench.emulator = cast(Emulator, here or FakeEmulator())
     return bench
@@ -196,6 +199,39 @@ def test_what_the_store_has_no_worker_measures(tool: Tool, threads: Threads) -> 
     assert {manifest.reused_from for manifest in second.complete_cases()} == {first.id}
 
 
+def test_two_runs_at_once_measure_once(tool: Tool, threads: Threads) -> None:
+    """The other run is done after this one has asked. If this fails, two users on one cluster wait twice as long."""
+    real = threads.call
+    others: list[Run] = []
+
+    def call(*arguments: Any, **named: Any) -> Any:
+        if named["what"] in IDS and not others:
+            threads.call = real  # type: ignore[method-assign]
+            others.append(away(tool, threads))
+        return real(*arguments, **named)
+
+    bench = by_workers(tool, threads)
+    threads.call = call  # type: ignore[method-assign]
+    with bench.new_run(tool.runs, tool.suite, tool.cases, None, None) as writer:
+        run = bench.measure(writer, tool.cases)
+    assert sorted(threads.ran) == sorted(IDS)
+    assert run.state == "complete"
+    reused = [manifest for manifest in run.complete_cases() if manifest.reused_from]
+    assert reused
+    assert {manifest.reused_from for manifest in reused} == {others[0].id}
+
+
+def test_what_a_worker_has_it_gives_to_the_store(tool: Tool, threads: Threads, tmp_path: Path) -> None:
+    """If this fails, a worker that measured a case for itself once is taken for a liar, and left out."""
+    away(tool, threads)
+    for name in ("shared", "cache"):
+        files.remove(tmp_path / name, "results")
+    run = away(tool, threads)
+    assert run.state == "complete"
+    assert not any("left out" in note for note in tool.notes.notes)
+    assert len(list((tmp_path / "shared" / "results").iterdir())) == len(IDS)
+
+
 def test_the_dearest_case_is_the_first(tool: Tool, threads: Threads, cases: list[Case]) -> None:
     """If this fails, the longest case begins when all others are done."""
     away(tool, threads)
@@ -220,8 +256,10 @@ def test_a_case_that_fails_is_measured_here(tool: Tool, threads: Threads) -> Non
     assert [manifest.id for manifest in run.complete_cases()] == [EMPTY, LINUX, KEYGEN]
 
 
-@pytest.mark.parametrize("how", ["full", "refuses"])
-def test_a_worker_that_is_the_problem_is_left_out(how: str, tool: Tool, threads: Threads) -> None:
+@pytest.mark.parametrize("how", ["full", "fuller", "refuses"])
+def test_a_worker_that_is_the_problem_is_left_out(
+    how: str, tool: Tool, threads: Threads, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """If this fails, a machine with a full disk fails the cases of the whole cluster, one after the other."""
 
     def full(_data: bytes) -> bytes:
@@ -234,6 +272,16 @@ def test_a_worker_that_is_the_problem_is_left_out(how: str, tool: Tool, threads:
     if how == "full":
         for case_id in IDS:
             spoil(threads, case_id, full, ["a"])
+    elif how == "fuller":
+        # The machine cannot write its records and says that in its own way; the disk knows better.
+        for case_id in IDS:
+            spoil(threads, case_id, hangs, ["a"])
+        real = require_space
+
+        def space(directory: Path, needed: int, purpose: str) -> None:
+            real(directory, needed if threads.here == "b" else 10**18, purpose)
+
+        monkeypatch.setattr("worldwise.run.task.require_space", space)
     else:
         threads.refuse = refuse
     here = FakeEmulator()
@@ -242,7 +290,8 @@ def test_a_worker_that_is_the_problem_is_left_out(how: str, tool: Tool, threads:
     assert sorted(set(threads.emulators["b"].ran)) == sorted(IDS)
     said = [note for note in tool.notes.notes if "worker a (tcp) is left out from now on" in note]
     assert len(said) == 1
-    assert ("/disk/of/a/records.jsonl: No space left" if how == "full" else "its lab is abc") in said[0]
+    says = {"full": "/disk/of/a/records.jsonl: No space left", "fuller": "not enough disk space in"}
+    assert says.get(how, "its lab is abc") in said[0]
     assert frozenset("a") in {avoided for _, avoided in threads.asked}
 
 
@@ -356,7 +405,7 @@ def test_two_workers_that_differ_stop_the_run(fresh: bool, tool: Tool, threads: 
         options = Options(reuse=False)
     else:
         spoil(threads, EMPTY, one_more_instruction, ["a"])
-        options = Options()
+        options = None
     with pytest.raises(WorldwiseError, match="two measurements of it differ") as caught:
         away(tool, threads, check=0 if fresh else len(IDS), options=options)
     words = caught.value.message.split()

@@ -258,15 +258,21 @@ def mirrors_command(names: tuple[str, ...]) -> None:
             def told(left: int, title: str = place.title) -> None:
                 shown.update(f"asking for {title}: {left:,} files to be found")
 
-            wanted = place.wanted()
+            wanted = list({item.file.sha256: item for item in place.wanted()}.values())
             found = asking.lost_files(wanted, mirrors(place.lock.suite), second_sources(), told)
             if any(not one.answers for one in found):
                 raise no_mirror()
-            verdict = f"{len(found)} on none" if found else "a mirror has each"
-            outgoing.echo(f"{place.title}: {len({item.file.sha256 for item in wanted}):,} files: {verdict}")
-            for one in found:
+            gone = [one for one in found if one.vanished]
+            verdicts = [f"{len(gone):,} on none"] if gone else []
+            verdicts += [f"{len(found) - len(gone):,} without an answer"] if len(found) > len(gone) else []
+            verdict = ", ".join(verdicts) or "a mirror has each"
+            outgoing.echo(f"{place.title}: {len(wanted):,} files: {verdict}")
+            # Of files without an answer, one says as much as all.
+            for one in gone or found[:1]:
                 outgoing.echo(f"  {one.describe()}")
             lost += found
+            if len(found) == len(wanted) and not gone:
+                break
     if not lost:
         return
     if any(one.vanished for one in lost):

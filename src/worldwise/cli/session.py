@@ -102,7 +102,7 @@ def _workers(
     """The workers that measure; none if this machine does."""
     if not order.away:
         return contextlib.nullcontext()
-    away, tasks = order.away, task.Order.of(lab, options.silence_limit, order.brought)
+    away, tasks = order.away, task.Order.of(lab, options, order.brought)
     return workers_at(away.place, tasks, display.note, away.costs, away.cross_check)
 
 

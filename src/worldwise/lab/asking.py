@@ -20,6 +20,8 @@ from worldwise.lab.doctor_network import without_password
 
 # Requests at a time: a mirror serves many others.
 _AT_A_TIME = 6
+# Files of which progress is told at once.
+_TOLD = 60
 # Seconds for one answer, and before a request that got none is made again.
 _PATIENCE, _PAUSE = 20, 2.0
 
@@ -61,13 +63,13 @@ class Lost:
 
 
 def lost_files(
-    wanted: Iterable[Wanted], mirrors: Iterable[str], seconds: Sequence[str], told: Callable[[int], None]
+    wanted: Sequence[Wanted], mirrors: Iterable[str], seconds: Sequence[str], told: Callable[[int], None]
 ) -> list[Lost]:
-    """Ask for each file until a mirror has it, then the second sources for what none has.
+    """Ask for each file, no two the same, until a mirror has it, then the second sources for what none has.
 
     `told` is called with the number of files that are still to be found.
     """
-    left = list({item.file.sha256: item for item in wanted}.values())
+    left = list(wanted)
     answers: dict[str, dict[str, Answer]] = {item.file.sha256: {} for item in left}
     for mirror in mirrors:
         left = _left(left, mirror, lambda item: item.path, answers, told)
@@ -89,15 +91,21 @@ def _left(
     answers: dict[str, dict[str, Answer]],
     told: Callable[[int], None],
 ) -> list[Wanted]:
-    """The files that a source has not."""
+    """The files that a source has not. One that answers nothing of the first few is not asked for the others."""
+    addresses = [f"{source}/{quote(place(item), safe='/+~:%')}" for item in wanted]
+    sizes = [item.file.size for item in wanted]
+    found: list[Answer] = []
     left = []
     with ThreadPoolExecutor(_AT_A_TIME) as pool:
-        addresses = [f"{source}/{quote(place(item), safe='/+~:%')}" for item in wanted]
-        sizes = [item.file.size for item in wanted]
-        for number, (item, answer) in enumerate(zip(wanted, pool.map(ask, addresses, sizes), strict=True)):
-            if answer.state != "there":
+        found += pool.map(ask, addresses[:_AT_A_TIME], sizes)
+        if all(answer.state == "unanswered" for answer in found):
+            found += found[:1] * (len(wanted) - len(found))
+        for number, item in enumerate(wanted):
+            if number == len(found):
+                found += pool.map(ask, addresses[number : number + _TOLD], sizes[number:])
+            if found[number].state != "there":
                 left.append(item)
-                answers.setdefault(item.file.sha256, {})[source] = answer
+                answers.setdefault(item.file.sha256, {})[source] = found[number]
             told(len(wanted) - number - 1 + len(left))
     return left
 

@@ -214,8 +214,9 @@ def _cache() -> Iterator[Point]:
 
 def _disk() -> Iterator[Point]:
     place = _place(MAIN)
-    parts = {"packages": sum(file.size for file in place.lock.lab if not place.store.has(file))}
+    parts = {}
     if place.outline_problem():
+        parts["packages"] = sum(file.size for file in place.lock.lab if not place.store.has(file))
         parts["the lab"] = 2 * UNPACKED_FACTOR * sum(package.size for package in place.lock.lab)
     made = sum(directory_size(place.cache / name) for name in ("images", "snapshots"))
     parts["images and saved machines"] = max(0, IMAGES_SIZE - made)

@@ -158,7 +158,8 @@ class Conditions(RecordModel):
 class Memory(RecordModel):
     """The memory that one call takes at its peak, in bytes: measured in a separate call, outside the samples.
 
-    `heap_left` is what the call leaves allocated. In a TA the heap is not measured.
+    `heap_left` is what the call leaves allocated. In a TA `heap` is the least free heap with which the call succeeds,
+    and is there if that was looked for.
     """
 
     type: Literal["memory"]
@@ -171,8 +172,8 @@ class Memory(RecordModel):
     @model_validator(mode="after")
     def _heap(self) -> Self:
         of_board = self.place == "mcu"
-        if (self.heap is None) == of_board or (self.heap_left is None) == of_board:
-            raise ValueError("'heap' and 'heap_left' are there on a board, and only there")
+        if (self.heap is None and of_board) or (self.heap_left is None) == of_board:
+            raise ValueError("'heap' and 'heap_left' are there on a board, 'heap_left' only there")
         return self
 
 

@@ -6,6 +6,7 @@ a task that kills its workers, a worker that is avoided, a scheduler that is gon
 """
 
 import contextlib
+import logging
 import re
 import sys
 import tempfile
@@ -84,6 +85,9 @@ def opened(place: Place, notify: Callable[[str], None]) -> Iterator["Cluster"]:
     import dask
     from distributed import Client, LocalCluster
 
+    for name in ("distributed", "distributed.client"):
+        # What matters of it is an error of ours, or a note.
+        logging.getLogger(name).setLevel(logging.CRITICAL)
     with contextlib.ExitStack() as stack:
         if place.processes:
             scratch = stack.enter_context(tempfile.TemporaryDirectory(prefix="ww-dask-"))
@@ -171,14 +175,21 @@ class Cluster:
         self._stopped.set()
         with self._lock:
             waiting = list(self._waiting)
-        # The connection may be what is gone.
-        with contextlib.suppress(Exception):
-            self._client.cancel(waiting, force=True)
+
+        def cancel() -> None:
+            # The connection may be what is gone.
+            with contextlib.suppress(Exception):
+                self._client.cancel(waiting, force=True)
+
+        # Nor may it keep who waits: dask has no limit for this.
+        cancelling = threading.Thread(target=cancel, daemon=True, name="cancelling")
+        cancelling.start()
+        cancelling.join(_LOOK)
 
     def close(self) -> None:
         """Look at the workers no more."""
         self._stopped.set()
-        self._watch.join()
+        self._watch.join(_LOOK)
 
     def _chosen(self, avoid: Collection[str]) -> list[str] | None:
         """The workers that may do a task; None for all that there are or will be."""
@@ -203,7 +214,10 @@ class Cluster:
                 try:
                     result: _T = future.result(timeout=_LOOK)
                     return result
-                except TimeoutError:
+                except (TimeoutError, UnboundLocalError):
+                    # The latter is how dask's client ends a wait that was cancelled from inside, as a timeout may be.
+                    if self._client.status == "closed":
+                        raise HostError(f"{what}: the scheduler of --on {self.place} is gone", _RESUME) from None
                     if chosen and not set(chosen) & self._workers.keys():
                         raise _AgainError from None
         except KilledWorker as error:

@@ -89,7 +89,10 @@ class Workers:
             self._require_same(case, (f"the store ({result.directory})", result.files[RECORDS]), answer)
             if case.id in self._twice:
                 self._measure_again(run, case, answer)
-            return Measured(result, answer.seconds, f"{answer.seconds:.1f} s{answer.found}")
+            if not answer.found and not answer.seconds:
+                # Another run was quicker.
+                return Measured(result, result.run, 0.0, "reused")
+            return Measured(result, "", answer.seconds, f"{answer.seconds:.1f} s{answer.found}")
 
     def stop(self) -> None:
         """Drop all tasks."""

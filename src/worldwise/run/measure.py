@@ -103,9 +103,17 @@ class Options:
 
 @dataclass(frozen=True)
 class Measured:
-    """A case that a worker has measured: the result in the store, how long it took, and what was found, in words."""
+    """A case that a worker has measured.
+
+    Attributes:
+        result: its result in the store.
+        run: the other run that it is of, if one had measured the case in the meantime; else empty.
+        seconds: how long it took.
+        words: what was found.
+    """
 
     result: Result
+    run: str
     seconds: float
     words: str
 
@@ -286,9 +294,9 @@ class Bench:
             return stored
         self.progress.case_started(case)
         if self.elsewhere and (measured := self.elsewhere.measure(writer.run.id, case, digest, self.results)):
-            self._take(writer, case, machine, digest, measured.result, ("", measured.seconds))
+            self._take(writer, case, machine, digest, measured.result, (measured.run, measured.seconds))
             self.progress.case_done(case, measured.words)
-            return None
+            return measured.result if measured.run else None
         with writer.guard(), self.here:
             outcome, checked = self.run(case, machine, directory)
         seconds = round(outcome.wall_seconds, 2)

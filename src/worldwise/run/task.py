@@ -4,17 +4,18 @@
 Only digests and words go back: whoever asked reads the images and the records from the store.
 """
 
+import contextlib
 import functools
 import os
-import shutil
 import tempfile
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from worldwise import __version__
 from worldwise.base import paths
+from worldwise.base.disk import require_space
 from worldwise.base.errors import HostError, WorldwiseError
 from worldwise.base.files import file_sha256
 from worldwise.base.revision import revision
@@ -35,7 +36,7 @@ class Order:
         lab: the lab's digest.
         worldwise: the version of worldwise.
         git: the revision of its checkout.
-        silence_limit: see worldwise.run.measure.Options.
+        silence_limit, reuse: see worldwise.run.measure.Options.
         shared: the folder that the machines share, for a worker whose WORLDWISE_SHARED names none; empty for none.
         libraries: the folder and the digest of each library of the user's own.
     """
@@ -44,15 +45,17 @@ class Order:
     worldwise: str
     git: str
     silence_limit: float
+    reuse: bool = True
     shared: str = ""
     libraries: tuple[tuple[str, str], ...] = ()
 
     @classmethod
-    def of(cls, lab: Lab, silence_limit: float, brought: Sequence[own.Own]) -> "Order":
+    def of(cls, lab: Lab, options: Options, brought: Sequence[own.Own]) -> "Order":
         """The order of a run that this machine makes."""
         libraries = tuple((str(Path(each.origin).absolute()), each.digest) for each in brought)
         shared = paths.shared_place()
-        return cls(lab.digest, __version__, revision(), silence_limit, str(shared or ""), libraries)
+        limit, reuse = options.silence_limit, options.reuse
+        return cls(lab.digest, __version__, revision(), limit, reuse, str(shared or ""), libraries)
 
 
 @dataclass(frozen=True)
@@ -123,14 +126,22 @@ def build(order: Order, cases: Sequence[Case]) -> Answer:
 
 
 def measure(order: Order, case: Case, run: str, keep: bool) -> Answer:
-    """Measure a case for a run; `keep` its result in the store, or only say what it is."""
+    """Measure a case for a run; `keep` its result in the store, or only say what it is.
+
+    A result that is to be kept is not measured if the worker has it, or another run has put it there in the meantime.
+    """
 
     def do(bench: Bench, answer: Answer) -> Answer:
         machine = bench.target(case.target).machine(case, bench.images)
         digest = case_digest(bench.lab, machine, case)
+        if keep and order.reuse and (stored := bench.results.get(digest)):
+            # This machine may have it from a run of its own.
+            bench.results.share(stored)
+            return replace(answer, digest=digest, content=stored.files[RECORDS])
         with tempfile.TemporaryDirectory(prefix="ww-worker-") as work:
             directory = Path(work)
-            ended, checked = bench.run(case, machine, directory)
+            with _blaming(directory):
+                ended, checked = bench.run(case, machine, directory)
             seconds = round(ended.wall_seconds, 2)
             if keep:
                 bench.results.put(digest, directory, run, seconds, ended.command)
@@ -150,9 +161,7 @@ def _answer(order: Order, do: Callable[[Bench, Answer], Answer]) -> Answer:
         where = f"{error.filename}: " if error.filename else ""
         answer = replace(answer, problem=f"{where}{error.strerror or error}", of_host=True)
     except WorldwiseError as error:
-        # A machine that cannot write its records says so in its own words; the disk gives the reason.
-        host = isinstance(error, HostError) or _is_full()
-        answer = replace(answer, problem=error.message, of_host=host)
+        answer = replace(answer, problem=error.message, of_host=isinstance(error, HostError))
     return replace(answer, said=_said.taken())
 
 
@@ -175,8 +184,17 @@ def _bench(order: Order) -> Bench:
     return Bench(lab, _said, Options(reuse=False, jobs=1, silence_limit=order.silence_limit))
 
 
-def _is_full() -> bool:
-    return shutil.disk_usage(tempfile.gettempdir()).free < RECORD_SPACE
+@contextlib.contextmanager
+def _blaming(directory: Path) -> Iterator[None]:
+    """Whatever fails inside while the directory's disk is full is the disk's fault, in whose words it may be said."""
+    try:
+        yield
+    except WorldwiseError as error:
+        try:
+            require_space(directory, RECORD_SPACE, "the records")
+        except WorldwiseError as full:
+            raise HostError(full.message, full.hint, error.message) from error
+        raise
 
 
 def _this_worker() -> Answer:

@@ -17,7 +17,7 @@ from worldwise.families.pqc import fips203, fips204
 from worldwise.families.pqc.schemes import KEMS
 from worldwise.libraries.cores import PLAIN_TARGETS
 from worldwise.plan.case import Case
-from worldwise.plan.spec import BOARD
+from worldwise.plan.spec import BOARD, OPTEE
 from worldwise.records.evidence import Evidence, EvidenceRecord, Once, Owed
 from worldwise.records.messages import MessageSize, message
 from worldwise.records.models import Count, hex_digits
@@ -188,7 +188,7 @@ _DONE = (
 EVIDENCE = Evidence(
     tuple(
         Owed(kinds, name, measure=name, evidence=model, checks=checks, memory_at=place)
-        for kinds, place in (((BOARD,), "mcu"), (tuple(PLAIN_TARGETS), ""))
+        for kinds, place in (((BOARD,), "mcu"), ((OPTEE,), "ta"), (tuple(PLAIN_TARGETS), ""))
         for name, model, checks in _DONE
     )
 )
