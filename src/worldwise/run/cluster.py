@@ -74,7 +74,7 @@ def require_dask() -> None:
         raise WorldwiseError(
             f"--on needs dask.distributed, which is not in this Python's environment ({error}).",
             "WORLDWISE_WITH=dask ./worldwise run ... makes one that has it, pinned; elsewhere: "
-            f"{sys.executable} -m pip install --require-hashes -r {paths.REPOSITORY / 'requirements' / 'dask.txt'}",
+            f"{sys.executable} -m pip install --require-hashes -r {paths.REQUIREMENTS / 'dask.txt'}",
         ) from error
 
 
