@@ -71,10 +71,11 @@ def require_dask() -> None:
     try:
         import distributed  # noqa: F401
     except ImportError as error:
+        pip = f"{sys.executable} -m pip install --require-hashes -r {paths.REQUIREMENTS / 'dask.txt'}"
+        again = "WORLDWISE_WITH=dask ./worldwise run ... makes one that has it, pinned; elsewhere: "
         raise WorldwiseError(
             f"--on needs dask.distributed, which is not in this Python's environment ({error}).",
-            "WORLDWISE_WITH=dask ./worldwise run ... makes one that has it, pinned; elsewhere: "
-            f"{sys.executable} -m pip install --require-hashes -r {paths.REPOSITORY / 'requirements' / 'dask.txt'}",
+            pip if paths.INSTALLED else again + pip,
         ) from error
 
 
