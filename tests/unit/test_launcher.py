@@ -16,7 +16,10 @@ from packaging.utils import canonicalize_name
 
 from worldwise.base import paths
 
-SCRIPTS = ["worldwise", "test", "lab/host.sh", "release/wheel", "requirements/lock", "docs/examples/slurm/shards.sh"]
+SCRIPTS = [
+    *("worldwise", "test", "lab/host.sh", "release/wheel", "requirements/lock"),
+    *("docs/examples/slurm/shards.sh", "docs/examples/scaling.sh"),
+]
 # Put together, so that this file does not hold what it looks for.
 HOSTS = [".".join(parts) for parts in (("debian", "org"), ("pypi", "org"), ("pythonhosted", "org"), ("ubuntu", "com"))]
 
