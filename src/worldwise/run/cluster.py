@@ -71,10 +71,11 @@ def require_dask() -> None:
     try:
         import distributed  # noqa: F401
     except ImportError as error:
+        pip = f"{sys.executable} -m pip install --require-hashes -r {paths.REQUIREMENTS / 'dask.txt'}"
+        again = "WORLDWISE_WITH=dask ./worldwise run ... makes one that has it, pinned; elsewhere: "
         raise WorldwiseError(
             f"--on needs dask.distributed, which is not in this Python's environment ({error}).",
-            "WORLDWISE_WITH=dask ./worldwise run ... makes one that has it, pinned; elsewhere: "
-            f"{sys.executable} -m pip install --require-hashes -r {paths.REQUIREMENTS / 'dask.txt'}",
+            pip if paths.INSTALLED else again + pip,
         ) from error
 
 
@@ -208,18 +209,21 @@ class Cluster:
             future = self._client.submit(function, *arguments, pure=False, priority=rank, workers=chosen)
             with self._lock:
                 self._waiting.add(future)
+            # Waiting for dask's own result would cost milliseconds each time that it looks up.
+            done = threading.Event()
+            future.add_done_callback(lambda _future: done.set())
             while True:
                 if self._stopped.is_set():
                     raise WorldwiseError("stopped")
-                try:
-                    result: _T = future.result(timeout=_LOOK)
-                    return result
-                except (TimeoutError, UnboundLocalError):
-                    # The latter is how dask's client ends a wait that was cancelled from inside, as a timeout may be.
-                    if self._client.status == "closed":
-                        raise HostError(f"{what}: the scheduler of --on {self.place} is gone", _RESUME) from None
-                    if chosen and not set(chosen) & self._workers.keys():
-                        raise _AgainError from None
+                # The latter is how dask's client ends a wait that was cancelled from inside, as a timeout may be.
+                with contextlib.suppress(TimeoutError, UnboundLocalError):
+                    if done.wait(_LOOK):
+                        result: _T = future.result(timeout=_LOOK)
+                        return result
+                if self._client.status == "closed":
+                    raise HostError(f"{what}: the scheduler of --on {self.place} is gone", _RESUME)
+                if chosen and not set(chosen) & self._workers.keys():
+                    raise _AgainError
         except KilledWorker as error:
             deaths = error.allowed_failures + 1
             raise DeadlyError(
