@@ -16,7 +16,7 @@ from packaging.utils import canonicalize_name
 
 from worldwise.base import paths
 
-SCRIPTS = ["worldwise", "test", "lab/host.sh", "requirements/lock"]
+SCRIPTS = ["worldwise", "test", "lab/host.sh", "release/wheel", "requirements/lock"]
 # Put together, so that this file does not hold what it looks for.
 HOSTS = [".".join(parts) for parts in (("debian", "org"), ("pypi", "org"), ("pythonhosted", "org"), ("ubuntu", "com"))]
 
@@ -44,16 +44,16 @@ def test_scripts_are_plain_posix_shell(name: str) -> None:
 
 
 def test_programs_can_be_started() -> None:
-    for name in ("worldwise", "test", ".ci/run", "requirements/lock"):
+    for name in ("worldwise", "test", ".ci/run", "release/wheel", "requirements/lock"):
         assert os.access(paths.REPOSITORY / name, os.X_OK), name
 
 
 def test_every_requirement_is_hashed_and_the_files_agree() -> None:
-    run, test, fuzz = locked("run"), locked("test"), locked("fuzz")
+    run, build, test, fuzz = (locked(name) for name in ("run", "build", "test", "fuzz"))
     assert run
-    for name, (_, hashes) in (run | test | fuzz).items():
+    for name, (_, hashes) in (run | build | test | fuzz).items():
         assert hashes > 0, name
-    assert run.items() <= test.items()
+    assert (run | build).items() <= test.items()
     assert run.items() <= fuzz.items()
 
 

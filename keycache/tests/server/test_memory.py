@@ -8,6 +8,8 @@ import pytest
 from keycached import ALICE, BOB, BUILD, Refused, Remote, Server, encoded
 
 TRIES = 20
+# The second half of every secret: one search finds them all, also those whose beginning an allocator has overwritten.
+END = os.urandom(16)
 SANITIZED = "KEYCACHE_SANITIZED" in os.environ
 
 
@@ -46,7 +48,7 @@ def readable(server: Server) -> Server:
 @pytest.mark.parametrize("before", [0, 700, 3000, 40000])
 def test_refused_keys_are_not_kept(readable: Server, before: int) -> None:
     """Alone, and behind so much else that buffers grow and move."""
-    keys = [os.urandom(32) for _ in range(TRIES)]
+    keys = [os.urandom(16) + END for _ in range(TRIES)]
     with readable.connect("bob") as bob:
         assert bob.ask("GET", "bob") == BOB
         for key in keys:
@@ -59,12 +61,12 @@ def test_refused_keys_are_not_kept(readable: Server, before: int) -> None:
         held = memory_of(readable)
         # What it does see: a line of the access list.
         assert b"alice\0bob\0" in held
-        assert sum(key in held for key in keys) == 0
+        assert END not in held
 
 
 def test_what_is_answered_is_not_kept(readable: Server) -> None:
     """Nor is it while the connection stays open: keys of requests, plaintexts of requests and replies."""
-    texts = [os.urandom(40) for _ in range(TRIES)]
+    texts = [os.urandom(16) + END + os.urandom(8) for _ in range(TRIES)]
     with readable.connect("alice") as alice, readable.connect("mallory") as mallory:
         for text in texts:
             message = alice.ask("SEAL", "alice", text)
@@ -73,4 +75,4 @@ def test_what_is_answered_is_not_kept(readable: Server) -> None:
             assert isinstance(mallory.ask("SET", "carol", text[:32]), Refused)
         assert alice.ask("GET", "alice") == ALICE
         held = memory_of(readable)
-        assert sum(text[:32] in held for text in texts) == 0
+        assert END not in held

@@ -35,6 +35,7 @@ Clock = Literal[
     "dwt_cyccnt",
     "perf_cpu_cycles",
     "perf_user_cycles",
+    "perf_cycles",
     "clock_monotonic_raw",
 ]
 CLOCK: Clock = "cntvct_el0"
@@ -45,6 +46,8 @@ HOST_CLOCKS: Mapping[Unit, tuple[Clock, ...]] = {
     CYCLES: ("perf_user_cycles",),
     NANOSECONDS: ("clock_monotonic_raw",),
 }
+# The same of a host with OP-TEE, where a call is in Linux and in the secure world too.
+TEE_HOST_CLOCKS: Mapping[Unit, tuple[Clock, ...]] = {**HOST_CLOCKS, CYCLES: ("perf_cycles",)}
 # Target -> its counter, where the core has no counter that user programs can read.
 TARGET_CLOCKS: Mapping[str, Clock] = {"linux-armv7": "perf_cpu_cycles"}
 
@@ -122,10 +125,11 @@ class Sample(RecordModel):
 class Conditions(RecordModel):
     """What happened on a Linux host during a call, besides what its counter counted.
 
-    `instructions` are those of user space, `overhead` how many of them measuring took; both are absent if the processor
-    does not count them. `enabled` and `running` are the nanoseconds for which perf's counters were to count, and did;
-    0 by the clock. `switches` is how often another task had the processor or this one waited, `migrations` whether it
-    ended on another processor, `khz_begin` and `khz_end` the processor's clock, 0 if the kernel does not say.
+    `instructions` are those where cycles are counted too, `overhead` how many of them measuring took; both are absent
+    if the processor does not count them. `enabled` and `running` are the nanoseconds for which perf's counters were to
+    count, and did; 0 by the clock. `switches` is how often another task had the processor or this one waited,
+    `migrations` whether it ended on another processor, `khz_begin` and `khz_end` the processor's clock, 0 if the kernel
+    does not say.
     """
 
     type: Literal["conditions"]

@@ -23,6 +23,7 @@ from worldwise.targets.families import Images
 from worldwise.targets.guest import guest_trees, unpacked
 from worldwise.targets.optee_images import app_programs
 from worldwise.targets.portable_images import build_plan
+from worldwise.targets.trustzone import secure_parts
 
 # For the bench's hash.
 _HASH = "bearssl"
@@ -89,7 +90,7 @@ def _board_programs(case: Case, board: Board, unit: Unit, serial: bool, crates: 
     )
     plan = {**_plan(library, scheme, board.core, case.optimisation), **parts}
     name = "-".join((case.target, case.implementation, case.optimisation, scheme))
-    return Recipe(
+    recipe = Recipe(
         name=name + ("" if unit == INSTRUCTIONS else f"-{unit}") + ("-serial" if serial else ""),
         script="pqc-mcu.sh",
         helpers=("pqc-mcu.py", "mcu.py", "library.py", "objects.py", "packages.sh"),
@@ -97,6 +98,22 @@ def _board_programs(case: Case, board: Board, unit: Unit, serial: bool, crates: 
         sources=(_HASH,),
         trees={**frame_parts(parts["script"], serial=serial), **_trees(library, _source(library, crates))},
         settings={"PACKAGES": _HASH, "SOURCE": "", "PARTS": "", "PLAN": json.dumps(plan)},
+    )
+    return _behind_gateway(recipe, plan, board) if board.secure else recipe
+
+
+def _behind_gateway(recipe: Recipe, plan: dict[str, Any], board: Board) -> Recipe:
+    """The same in two programs, the library in the secure one."""
+    secure = board.secure
+    assert secure
+    # Its memory is divided by what is left there, since the heap was reckoned for the other program's.
+    parts = {**plan, "secure": secure.model_dump(), "heap": None}
+    return replace(
+        recipe,
+        script="pqc-tzm.sh",
+        helpers=(*recipe.helpers, "pqc-tzm.py", "tzm.py"),
+        trees={**recipe.trees, **secure_parts(secure)},
+        settings={**recipe.settings, "PLAN": json.dumps(parts)},
     )
 
 
