@@ -128,6 +128,11 @@ prepare_host() {
 		: "${PIP_CERT:=$SSL_CERT_FILE}" "${REQUESTS_CA_BUNDLE:=$SSL_CERT_FILE}"
 		export PIP_CERT REQUESTS_CA_BUNDLE
 	fi
-	if [ "${WORLDWISE_TEST:-}" = 1 ]; then make_environment test; else make_environment run; fi
+	case ${WORLDWISE_TEST:-}:${WORLDWISE_WITH:-} in
+	1:*) make_environment test ;;
+	*:) make_environment run ;;
+	*:dask) make_environment dask ;;
+	*) die "WORLDWISE_WITH=$WORLDWISE_WITH: the one thing that can be asked for is dask, for \`run --on\`" ;;
+	esac
 	export PYTHONPATH="$repository/src"
 }

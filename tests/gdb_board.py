@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from worldwise.machine.firmware import SEMIHOSTING, Firmware
 from worldwise.machine.gdbserver import Address
 
-FLASH, RAM = 0x08000000, 0x20000000
+FLASH, RAM, FLASH_SIZE = 0x08000000, 0x20000000, 0x8000
 CPUID_M4 = 0x410FC241
 _BLOCK, _BUFFER, _NAME, _TEXT = RAM + 0x100, RAM + 0x200, RAM + 0x300, RAM + 0x400
 _CODE = bytes(range(256)) + b"#$}*" * 8 + SEMIHOSTING + bytes(30)
@@ -30,7 +30,8 @@ FIRMWARE = Firmware(
 )
 _MAP = (
     f'<memory-map><memory type="ram" start="{RAM:#x}" length="0x10000"/>'
-    f'<memory type="flash" start="{FLASH:#x}" length="0x8000"><property name="blocksize">0x800</property></memory>'
+    f'<memory type="flash" start="{FLASH:#x}" length="{FLASH_SIZE:#x}">'
+    '<property name="blocksize">0x800</property></memory>'
     "</memory-map>"
 )
 # As OpenOCD numbers them: xPSR is not where GDB's own order has it.

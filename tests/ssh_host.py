@@ -6,10 +6,13 @@ from pathlib import Path
 from typing import Any
 
 from boards import board_records
+from synthetic import make_records
 from worldwise.machine.ssh import SshAddress
 from worldwise.plan.case import Case
+from worldwise.plan.catalogue import takes_portables
 
 PROBE = {"type": "probe", "clock": "perf_user_cycles", "unit": "cycles", "instructions": True, "reason": ""}
+TEE_PROBE = PROBE | {"clock": "perf_cycles"}
 TIMER = PROBE | {"clock": "clock_monotonic_raw", "unit": "nanoseconds", "instructions": False}
 # What measuring costs, in instructions.
 OVERHEAD = 5
@@ -68,15 +71,20 @@ class FakeHost:
 def host_records(case: Case, probe: dict[str, Any] = PROBE, **spoilt: Any) -> list[dict[str, Any]]:
     """The records of a case on a host; `spoilt` are fields of the conditions of the second call."""
     found = []
-    for record in board_records(case):
-        if record["type"] == "memory":
+    plain = takes_portables(case.target)
+    for record in board_records(case) if plain else make_records(case):
+        # A TA has no counter there.
+        if record["type"] == "memory" or record.get("place") == "ta":
             continue
+        if "inner" in record:
+            record["count"] += record.pop("inner")
         if record["type"] == "start":
-            del record["board"]
-            record |= {"program": "linux-bench", "clock": probe["clock"], "unit": probe["unit"]}
+            record.pop("board", None)
+            record |= {"program": "linux-bench"} if plain else {}
+            record |= {"clock": probe["clock"], "unit": probe["unit"]}
         if record["type"] == "overhead":
             record |= {"clock": probe["clock"], "nested": 9}
-        if "place" in record:
+        if "place" in record and plain:
             record["place"] = "linux"
         found.append(record)
         if record["type"] == "sample":

@@ -37,15 +37,20 @@ export PATH
 [ ! -e {inside}/slow ] || sleep 0.5
 exec sh -c "$SSH_ORIGINAL_COMMAND"
 """
-# The kernel here does not run the programs: they are the last words of `env NAME=VALUE... PROGRAM`.
+# The kernel here does not run the programs: they are the last words of `env NAME=VALUE... PROGRAM`. The fifth byte of
+# an ELF file is 1 for 32 bits.
 _ENV = """\
 #!/bin/sh
 while :; do
   case $1 in
     *=*) export "$1"; shift ;;
-    *) exec qemu-aarch64 -cpu cortex-a72 "$@" ;;
+    *) break ;;
   esac
 done
+case $(od -An -tu1 -j4 -N1 "$1") in
+  *1) exec qemu-arm -cpu cortex-a9 "$@" ;;
+  *) exec qemu-aarch64 -cpu cortex-a72 "$@" ;;
+esac
 """
 
 

@@ -60,7 +60,7 @@ def hash_cost(case: Case, measure: str, place: str, index: int) -> int:
 
 def cost(case: Case, place: str, index: int, measure: str = "") -> int:
     """The count of one call: samples go up and down by `index % 3`, so that there is a spread."""
-    if case.size is not None:
+    if case.size is not None and case.operation != "call":
         return hash_cost(case, measure, place, index)
     # One that tries a change costs here as the one it is tried on.
     implementation = IMPLEMENTATIONS[case.implementation].tries or case.implementation

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * The bench as it is, but that it starts the host's counter, says the counter's unit, and records the conditions of each
- * sample beside it.
+ * sample beside it. What a TA says of its own regions is left out: it has no counter there (uncounted.h).
  */
 #include "../bench/bench.h"
 #include "../bench/record.h"
@@ -9,14 +9,17 @@
 #include "counter.h"
 
 #define bench_start frame_start
+#define bench_record_overhead frame_record_overhead
 #define bench_record_sample frame_record_sample
 #define record_text(key, value) record_text(key, strcmp(key, "unit") ? (value) : counter_unit())
 struct bench_plan frame_start(const char *program, const char *implementation, int argc, char **argv);
+void frame_record_overhead(const char *place, const char *clock, struct bench_overhead overhead);
 void frame_record_sample(const struct bench_plan *plan, const char *measure, const char *place, uint32_t index,
 			 struct bench_span span, uint64_t overhead, uint64_t inner);
 #include "../bench/bench.c"
 #undef record_text
 #undef bench_record_sample
+#undef bench_record_overhead
 #undef bench_start
 
 struct bench_plan bench_start(const char *program, const char *implementation, int argc, char **argv)
@@ -45,9 +48,22 @@ static void record_conditions(const char *measure, uint32_t index)
 	record_end();
 }
 
+static bool in_ta(const char *place)
+{
+	return !strcmp(place, "ta");
+}
+
+void bench_record_overhead(const char *place, const char *clock, struct bench_overhead overhead)
+{
+	if (!in_ta(place))
+		frame_record_overhead(place, clock, overhead);
+}
+
 void bench_record_sample(const struct bench_plan *plan, const char *measure, const char *place, uint32_t index,
 			 struct bench_span span, uint64_t overhead, uint64_t inner)
 {
+	if (in_ta(place))
+		return;
 	frame_record_sample(plan, measure, place, index, span, overhead, inner);
 	record_conditions(measure, index);
 }

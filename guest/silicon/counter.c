@@ -13,6 +13,15 @@
 
 #include "perf.h"
 
+#ifdef COUNTER_WITH_KERNEL
+#include "tee.h"
+#define CYCLES_NAME "perf_cycles"
+/* How often the secure world is gone through to see whether the counters go on there. */
+#define TEE_PASSES 16
+#else
+#define CYCLES_NAME "perf_user_cycles"
+#endif
+
 #define NANOSECONDS UINT64_C(1000000000)
 /* Turns of a loop after which a counter that counts has counted. */
 #define TRIAL_TURNS 100000
@@ -76,6 +85,31 @@ static void use_the_clock(const char *why, int error)
 	group = -1;
 }
 
+#ifdef COUNTER_WITH_KERNEL
+/*
+ * Firmware may stop the counters in the secure world. Then far fewer cycles go by in a nanosecond of a way through it than
+ * in one of `outside`, what was counted before.
+ */
+static bool is_stopped_in_tee(const struct perf_reading *outside)
+{
+	struct perf_reading before = { 0 };
+	struct perf_reading after = { 0 };
+	uint64_t cycles;
+	uint64_t time;
+
+	if (perf_read(group, &before))
+		give_up("perf");
+	for (int pass = 0; pass < TEE_PASSES; pass++)
+		if (tee_pass())
+			give_up("/dev/tee0");
+	if (perf_read(group, &after))
+		give_up("perf");
+	cycles = after.values[0] - before.values[0];
+	time = after.enabled - before.enabled;
+	return cycles * outside->enabled < outside->values[0] * time / 4 * 3;
+}
+#endif
+
 static void choose(void)
 {
 	struct perf_reading reading = { 0 };
@@ -99,6 +133,14 @@ static void choose(void)
 		use_the_clock("perf's counters do not count", 0);
 		return;
 	}
+#ifdef COUNTER_WITH_KERNEL
+	if (is_stopped_in_tee(&reading)) {
+		if (instructions >= 0)
+			close(instructions);
+		use_the_clock("the firmware stops perf's counters in the secure world", 0);
+		return;
+	}
+#endif
 	has_instructions = instructions >= 0 && reading.values[1];
 }
 
@@ -111,7 +153,7 @@ void counter_start(void)
 
 const char *counter_name(void)
 {
-	return group < 0 ? "clock_monotonic_raw" : "perf_user_cycles";
+	return group < 0 ? "clock_monotonic_raw" : CYCLES_NAME;
 }
 
 const char *counter_unit(void)

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * The counter of a Linux host: the processor's cycles in user space as perf lends them, with its instructions beside; or
- * the kernel's clock, where it does not. Which one is known on the host alone.
+ * the kernel's clock, where it does not. Which one is known on the host alone. Compiled with COUNTER_WITH_KERNEL it has
+ * the kernel's cycles too, and those of the secure world, or is the clock: most of a call into a TEE is not in user space.
  *
  * WORLDWISE_CPU in the environment is the processor to stay on, WORLDWISE_SECONDS after how many the program is ended.
  */
@@ -13,7 +14,7 @@
 
 /* What happened between the ends of a region, besides what the counter counted. */
 struct counter_conditions {
-	uint64_t instructions; /* executed in user space, what measuring costs included; 0 without such a counter */
+	uint64_t instructions; /* executed where cycles are counted, measuring included; 0 without such a counter */
 	uint64_t overhead;     /* how many of these are of measuring: the fewest in any region, which is an empty one */
 	uint64_t enabled;      /* nanoseconds for which the counters were to count */
 	uint64_t running;      /* and for which they did */
@@ -26,7 +27,7 @@ struct counter_conditions {
 /* Chooses the counter, goes to the processor asked for, and sets the limit of time. Ends the program if it may not. */
 void counter_start(void);
 
-/* As records name it: perf_user_cycles or clock_monotonic_raw. */
+/* As records name it: perf_user_cycles, with the kernel's perf_cycles, or clock_monotonic_raw. */
 const char *counter_name(void);
 
 /* What it counts: cycles or nanoseconds. */

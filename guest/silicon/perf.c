@@ -10,6 +10,12 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#ifdef COUNTER_WITH_KERNEL
+#define WITHOUT_KERNEL 0
+#else
+#define WITHOUT_KERNEL 1
+#endif
+
 #if defined(__aarch64__)
 #define DEVICES "/sys/bus/event_source/devices"
 
@@ -87,7 +93,7 @@ int perf_open(uint64_t event, int group)
 
 	choose(&attributes, event);
 	attributes.read_format = PERF_FORMAT_GROUP | PERF_FORMAT_TOTAL_TIME_ENABLED | PERF_FORMAT_TOTAL_TIME_RUNNING;
-	attributes.exclude_kernel = 1;
+	attributes.exclude_kernel = WITHOUT_KERNEL;
 	attributes.exclude_hv = 1;
 	return (int)syscall(SYS_perf_event_open, &attributes, 0, -1, group, PERF_FLAG_FD_CLOEXEC);
 }

@@ -15,8 +15,8 @@ struct perf_reading {
 };
 
 /*
- * Opens the event PERF_COUNT_HW_CPU_CYCLES or PERF_COUNT_HW_INSTRUCTIONS of this process, in user space alone, by the
- * counters of the core that it runs on; `group` is the first one's file, or -1 for the first one. Returns a file, or -1
+ * Opens the event PERF_COUNT_HW_CPU_CYCLES or PERF_COUNT_HW_INSTRUCTIONS of this process, in user space alone or with
+ * COUNTER_WITH_KERNEL in the kernel too, by the counters of the core that it runs on; `group` is the first one's file, or -1 for the first one. Returns a file, or -1
  * with errno.
  */
 int perf_open(uint64_t event, int group);

@@ -67,6 +67,15 @@ static void narrow_flow(struct direction *to, uint32_t half, uint64_t pc)
 		to->flow = FLOW_RETURN;
 }
 
+/* Loops of Armv8.1-M, which stand where BLX has a bit that must be zero (DDI 0553, C2.4: LE, WLS, DLS). */
+static void loop(struct direction *to, uint32_t first, uint32_t second, uint64_t pc)
+{
+	uint32_t offset = bits(second, 1, 10) << 2 | bits(second, 11, 1) << 1;
+
+	if ((second & 0xf000) == 0xc000)
+		branch(to, FLOW_PLAIN, pc, (first & 15) == PC ? 0u - offset : offset);
+}
+
 /* Arm ARM for Armv7, A6.3.4: branches and miscellaneous control. */
 static void wide_branch(struct direction *to, uint32_t first, uint32_t second, uint64_t pc)
 {
@@ -94,7 +103,9 @@ static void wide_branch(struct direction *to, uint32_t first, uint32_t second, u
 
 static void wide_flow(struct direction *to, uint32_t first, uint32_t second, uint64_t pc)
 {
-	if ((first & 0xf800) == 0xf000 && second & 0x8000)
+	if ((first & 0xf800) == 0xf000 && (second & 0xd001) == 0xc001)
+		loop(to, first, second, pc);
+	else if ((first & 0xf800) == 0xf000 && second & 0x8000)
 		wide_branch(to, first, second, pc);
 	else if ((first & 0xfe50) == 0xe810 && second & 0x8000) /* LDM with pc */
 		to->flow = FLOW_RETURN;
@@ -137,15 +148,17 @@ static bool wide_stack(struct direction *to, uint32_t first, uint32_t second)
 {
 	uint32_t constant = bits(first, 10, 1) << 11 | bits(second, 12, 3) << 8 | bits(second, 0, 8);
 	bool to_stack = (second & 0x8f00) == SP << 8;
+	/* Of floating-point registers; those of the system are one, and a sign stands above their offset. */
+	int32_t moved = (int32_t)(4 * bits(second, 0, (second & 0x0f80) == 0x0f80 ? 7 : 8));
 
 	if (first == 0xe92d) /* STMDB sp! */
 		to->stack = -words(second);
 	else if (first == 0xe8bd) /* LDM sp! */
 		to->stack = words(second);
-	else if ((first & 0xffbf) == 0xed2d) /* VPUSH */
-		to->stack = -(int32_t)(4 * bits(second, 0, 8));
+	else if ((first & 0xffbf) == 0xed2d) /* VPUSH, VSTR of a system register */
+		to->stack = -moved;
 	else if ((first & 0xffbf) == 0xecbd)
-		to->stack = (int32_t)(4 * bits(second, 0, 8));
+		to->stack = moved;
 	else if ((first & 0xfe0f) == 0xf80d && (second & 0x0900) == 0x0900) /* one register, written back */
 		to->stack = (second & 0x200 ? 1 : -1) * (int32_t)bits(second, 0, 8);
 	else if ((first & 0xfe6f) == 0xe86d && first & 0x20) /* two */

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Post-quantum schemes on a board and in Linux: right answers, exact counts, and no more memory than is said."""
+"""Post-quantum schemes on boards, in Linux and in a TA: right answers, exact counts, no more memory than is said."""
 
 import pytest
 
@@ -20,6 +20,7 @@ BOARD = "nucleo-f446re"
         "wolfssl-pqc-O2/decaps,scheme=ml-kem-768",
         "wolfssl-pqc-asm-O2/encaps,scheme=ml-kem-768",
         "wolfssl-pqc-small-O2/kem-keygen,scheme=ml-kem-768",
+        "wolfssl-pqc-asm-O2/encaps,scheme=x25519-ml-kem-768",
         "wolfssl-pqc-small-O2/dsa-keygen,scheme=ml-dsa-44",
         "wolfssl-pqc-small-O2/dsa-sign,scheme=ml-dsa-44,size=32B",
         "wolfssl-pqc-small-O2/dsa-verify,scheme=ml-dsa-44,size=32B",
@@ -59,3 +60,24 @@ def test_a_board_repeats_itself(records_of: RunCase, images: ImageStore) -> None
     case = parse_case(f"{BOARD}/wolfssl-pqc-asm-O2/decaps,scheme=ml-kem-768", 2, 0)
     machine = EMULATED[BOARD].machine(case, images)
     assert records_of(case, on=machine) == records_of(case, on=machine)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "optee/wolfssl-pqc-asm-O2/decaps,scheme=x25519-ml-kem-768",
+        "optee/wolfssl-pqc-O2/dsa-sign,scheme=ml-dsa-44,size=32B",
+    ],
+)
+def test_a_ta_computes_what_the_standards_say(measured: Measured, text: str) -> None:
+    """If this fails, the TA gives a wrong answer, or its figures are not those of a TA with this library."""
+    case = parse_case(text)
+    checked = measured(case.id, samples=1, warmup=0)
+    inside, client = (checked.samples[case.operation, place] for place in ("ta", "client"))
+    assert all(20_000 < whole.count - part.count < 200_000 for part, whole in zip(inside, client, strict=True))
+    peak = libraries()[case.implementation].peak(dict(case.parameters)["scheme"], CALLS[case.operation])
+    found = checked.memory[case.operation]
+    assert peak
+    # Nearly what a board takes: the allocator is another, and pointers have twice the bytes.
+    assert 0.9 * peak.heap < (found.heap or 0) < 1.1 * peak.heap
+    assert 1_000 < found.stack < 20_000

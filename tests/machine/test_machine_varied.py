@@ -51,16 +51,16 @@ int ops_sha256(const uint8_t *message, size_t length, uint8_t digest[32])
 }
 """
 
-Judge = Callable[[Case, str], Dependence]
+Judge = Callable[..., Dependence]
 
 
 @pytest.fixture
 def judge(lab: Lab, images: ImageStore) -> Judge:
-    """Varies an input of a case in four calls."""
+    """Varies an input of a case in so many calls."""
 
-    def judge(case: Case, word: str) -> Dependence:
-        varied = vary(case, word, images, Emulator(lab), 4)
-        tool = addr2line(lab, "aarch64-linux-gnu-addr2line" if "linux" in case.target else "arm-none-eabi-addr2line")
+    def judge(case: Case, word: str, calls: int = 4) -> Dependence:
+        varied = vary(case, word, images, Emulator(lab), calls)
+        tool = addr2line(lab, "arm-none-eabi-addr2line" if case.target == BOARD else "aarch64-linux-gnu-addr2line")
         return dependence(varied, partial(tool, varied.program.read_bytes()))
 
     return judge
@@ -110,3 +110,12 @@ def test_linux_and_its_interrupts_are_no_difference(judge: Judge) -> None:
     assert found.verdict == "draws no random bytes"
     # Long enough for a tick of Linux's timer, 4 ms, in most of the calls.
     assert found.instructions > 4_000_000
+
+
+def test_a_ta_is_stopped_and_followed(judge: Judge) -> None:
+    """In the secure world: each call of the TA is seen whole, gets the inputs that were written, and none parts."""
+    found = judge(parse_case("optee/monocypher-O2/sign,curve=ed25519,size=32B"), "message", 2)
+    assert found.verdict == "no difference seen"
+    assert (found.sites, found.unrepeatable, found.joined) == ([], [], True)
+    assert len(set(found.names)) == 2
+    assert found.instructions > 400_000

@@ -81,13 +81,13 @@ def sshd(made: Sshd, monkeypatch: pytest.MonkeyPatch) -> Iterator[Sshd]:
 class Tool:
     """One call of the tool after another."""
 
-    def __init__(self, sshd: Sshd, lab: Lab, runs: Path) -> None:
-        self.sshd, self.lab, self.runs = sshd, lab, runs
+    def __init__(self, sshd: Sshd, lab: Lab, runs: Path, target: str = TARGET) -> None:
+        self.sshd, self.lab, self.runs, self.target = sshd, lab, runs, target
         self.notes = Notes()
-        self.suite = parse_suite(SUITE, "host.toml")
+        self.suite = parse_suite(SUITE.replace(TARGET, target), "host.toml")
 
     def bench(self) -> Bench:
-        options = Options(reuse=False, start="boot", remote=Remote(TARGET, self.sshd.address))
+        options = Options(reuse=False, start="boot", remote=Remote(self.target, self.sshd.address))
         return Bench(self.lab, self.notes, options)
 
     def measure(self) -> Run:
@@ -103,8 +103,14 @@ class Tool:
 
 
 @pytest.fixture
-def tool(sshd: Sshd, lab: Lab, tmp_path: Path) -> Tool:
-    return Tool(sshd, lab, tmp_path / "runs")
+def own_lab(lab: Lab) -> Lab:
+    """The lab, for one test: a run that fails stops its lab for good, and other tests share the other one."""
+    return Lab(lab.lock, lab.cache)
+
+
+@pytest.fixture
+def tool(sshd: Sshd, own_lab: Lab, tmp_path: Path) -> Tool:
+    return Tool(sshd, own_lab, tmp_path / "runs")
 
 
 def test_a_slow_host_is_measured_and_left_as_it_was(tool: Tool, sshd: Sshd) -> None:
@@ -116,6 +122,16 @@ def test_a_slow_host_is_measured_and_left_as_it_was(tool: Tool, sshd: Sshd) -> N
     assert (run.state, run.manifest.unit, run.manifest.via) == ("complete", "nanoseconds", "ssh")
     assert "Function not implemented" in " ".join(tool.notes.said)
     assert sshd.address.user not in (run.path / "run.json").read_text()
+
+
+def test_a_host_of_32_bits_is_measured(sshd: Sshd, lab: Lab, tmp_path: Path) -> None:
+    """If this fails, no board with a Cortex-A7 or A9 can be measured."""
+    tool = Tool(sshd, lab, tmp_path / "runs", "linux-armv7")
+    with sshd.running():
+        run = tool.measure()
+        assert not list(sshd.work.iterdir())
+    assert (run.state, run.manifest.unit) == ("complete", "nanoseconds")
+    assert {row.target for row in read_run(run).rows} == {"linux-armv7"}
 
 
 def test_a_host_that_is_lost_and_comes_back(tool: Tool, sshd: Sshd, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -211,7 +227,7 @@ exec {env} "$@"
 
 
 def test_a_hosts_instructions_stand_beside_qemus(
-    images: ImageStore, emulator: Emulator, lab: Lab, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    images: ImageStore, emulator: Emulator, own_lab: Lab, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """If this fails, what QEMU counts again is of another program, or a table does not say where the two differ."""
     host = FakeHost(tmp_path)
@@ -229,7 +245,7 @@ def test_a_hosts_instructions_stand_beside_qemus(
     (host.path / "env").write_text(ENV.format(root=tmp_path, env=shutil.which("env")))
     (host.path / "env").chmod(0o755)
     monkeypatch.setenv("PATH", first_on_the_path(host.path))
-    bench = Bench(lab, Notes(), Options(reuse=False, start="boot", remote=Remote(TARGET, host.address)))
+    bench = Bench(own_lab, Notes(), Options(reuse=False, start="boot", remote=Remote(TARGET, host.address)))
     made = bench.new_run(tmp_path / "runs", suite, suite.cases, None, None)
     with contextlib.closing(bench), made as writer:
         keygen, sign = read_run(bench.measure(writer, suite.cases)).hosted

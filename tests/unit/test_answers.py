@@ -44,7 +44,13 @@ def of(family: str, *rows: Row, budget: BudgetResult | None = None) -> Answer:
     """What one family says; of rows that have no more than its tables need."""
     whole = []
     for row in rows:
-        some: dict[str, Any] = {"board": "", "min": row.median, "max": row.median, "published": ()}
+        some: dict[str, Any] = {
+            "board": "",
+            "unit": "instructions",
+            "min": row.median,
+            "max": row.median,
+            "published": (),
+        }
         whole.append(Row.model_construct(**some | row.__dict__))
     answer = declared_tables()[family].answer(of_rows(*whole, budget=budget))
     assert answer

@@ -222,7 +222,7 @@ def test_a_second_source_is_tried_before_the_error(
     item, other = wanted(CONTENTS[0]), wanted(CONTENTS[1])
     with pytest.raises(WorldwiseError, match=r"gone 1.0 .* has vanished from the mirror") as caught:
         store(tmp_path).ensure([item])
-    assert "`./worldwise lab import FILE`" in caught.value.hint
+    assert "`worldwise lab import FILE`" in caught.value.hint
     assert SOURCES_VARIABLE in caught.value.hint
 
     monkeypatch.setenv(SOURCES_VARIABLE, str(unpacked))

@@ -3,12 +3,14 @@
 
 import re
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
 from worldwise import cli
 from worldwise.base import paths
+from worldwise.cli.lab import lab
 
 CI = paths.REPOSITORY / "docs" / "examples" / "ci"
 # Notes its arguments, and leaves what worldwise would leave. Merging says that a case failed.
@@ -81,3 +83,23 @@ def test_the_workflows_call_steps_that_there_are(name: str) -> None:
     assert {"REVISION", "WORLDWISE_REPOSITORY"} <= set(re.findall(r"\w+", text))
     for path in re.findall(r"'worldwise/([\w./*-]+)'|worldwise/(lab/[\w.-]+) /etc", text):
         assert list(paths.REPOSITORY.glob(next(filter(None, path)))), path
+
+
+@pytest.mark.parametrize("path", sorted(CI.glob("*.yml")), ids=lambda path: path.name)
+def test_the_workflows_are_what_their_services_take(path: Path) -> None:
+    """By the services' own JSON schemas, which check-jsonschema brings, and by yamllint. A typing error in a key."""
+    schema = f"vendor.{'gitlab-ci' if 'gitlab' in path.name else 'github-workflows'}"
+    rules = "{extends: default, rules: {line-length: {max: 160}}}"
+    for command in (["check_jsonschema", "--builtin-schema", schema], ["yamllint", "--strict", "-d", rules]):
+        answer = subprocess.run(
+            [sys.executable, "-P", "-m", *command, path], capture_output=True, text=True, check=False, timeout=60
+        )
+        assert answer.returncode == 0, answer.stdout + answer.stderr
+
+
+@pytest.mark.parametrize("name", ["mirrors.yml", "mirrors-gitlab.yml"])
+def test_the_scheduled_jobs_call_a_command_that_there_is(name: str) -> None:
+    text = (CI / name).read_text(encoding="utf-8")
+    assert re.findall(r" worldwise/worldwise (.*)$", text, re.MULTILINE) == ["lab mirrors"]
+    assert "mirrors" in lab.commands
+    assert {"REVISION", "WORLDWISE_REPOSITORY"} <= set(re.findall(r"\w+", text))

@@ -99,10 +99,10 @@ def test_every_command_is_there() -> None:
     """If this fails, a command was dropped, or forgotten in the group."""
     known = {"run", "explain", "report", "compare", "plot", "list", "suites", "schema", "lab", "keycache"}
     known |= {"cache", "cite", "doctor", "merge", "predict", "site", "validation"}
-    known |= {"judge", "calibrate", "contribute"}
+    known |= {"judge", "calibrate", "contribute", "scheduler", "worker"}
     assert {words[0] for words in COMMANDS} == known
     below = {words for words in COMMANDS if len(words) > 1}
-    of_lab = {"build", "status", "check", "enter", "export", "import", "relock", "clean"}
+    of_lab = {"build", "status", "check", "enter", "export", "image", "import", "mirrors", "relock", "clean"}
     assert {two for one, two in below if one == "lab"} == of_lab
     assert {two for one, two in below if one == "cache"} == {"clean"}
     assert {two for one, two in below if one == "validation"} == {"measure", "show", "check"}
@@ -188,7 +188,7 @@ def test_a_wrong_suite_is_refused_with_file_and_line(call: Call, tmp_path: Path)
         (["quick", "--vrify"], ["--vrify", "--verify"]),
         (["quick", "--shard", "4/3"], ["--shard 4/3: not a shard", "the first of eight is --shard 1/8"]),
         (["quick", "--shard", "1/4"], ["3 cases are too few for 4 shards", "take at most 3 shards"]),
-        (["quick", "--costs", "latest"], ["--costs balances shards, so it needs --shard"]),
+        (["quick", "--costs", "latest"], ["--costs balances shards or workers, so it needs --shard or --on"]),
         (["quick", "--shard", "1/2", "--costs", "latest"], ["there is no run yet in "]),
         (["--resume", "--shard", "1/2"], ["does not accept --shard"]),
         (["--resume"], ["there is no run yet in "]),

@@ -49,6 +49,11 @@ c 4497 add pc, r2: jump 0 0 known .
 6a fbe20163 umaal r0, r1, r2, r3: plain 0 0 known m
 6e fbb1f0f2 udiv r0, r1, r2: plain 0 0 known d
 72 f5ad0d7f sub.w sp, sp, #0xff0000: plain 0 -16711680 known .
+76 ed6dcf81 vstr fpcxtns, [sp, #-4]!: plain 0 -4 known .
+7a ecfdcf81 vldr fpcxtns, [sp], #4: plain 0 4 known .
+7e f04ee001 dls lr, lr: plain 0 0 known .
+82 f040c007 wls lr, r0: plain 92 0 known .
+1086 f00fc80b le lr: plain 1074 0 known .
 """
 A32 = """
 0 e12fff1e bx lr: return 0 0 known .

@@ -3,12 +3,13 @@
 
 import sys
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from gdb_board import CALL, FIRMWARE, FLASH, ROUND, FakeBoard, packet
+from gdb_board import CALL, FIRMWARE, FLASH, FLASH_SIZE, ROUND, FakeBoard, packet
 from gdb_run import MACHINE, NAME, WORDS, Target, Tool, records
 from worldwise import cli
 from worldwise.base.errors import HostError, WorldwiseError
@@ -85,6 +86,33 @@ def test_flash_is_written_once(make: Make, tmp_path: Path) -> None:
     erased = [one for one in board.commands if one.startswith("vFlashErase")]
     assert erased == [f"vFlashErase:{FLASH:x},800", f"vFlashErase:{FLASH + 0x1000:x},800"]
     assert board.commands.count("vFlashDone") == 1
+
+
+def fill(monkeypatch: pytest.MonkeyPatch, size: int) -> None:
+    """Have the program fill so much of the flash, all kinds of bytes that a packet escapes among them."""
+    whole = bytearray(number % 251 for number in range(size))
+    for address, content in FIRMWARE.segments:
+        if FLASH <= address < FLASH + size:
+            whole[address - FLASH : address - FLASH + len(content)] = content
+    elsewhere = [one for one in FIRMWARE.segments if not FLASH <= one[0] < FLASH + size]
+    large = replace(FIRMWARE, segments=((FLASH, bytes(whole)), *elsewhere))
+    monkeypatch.setattr(gdbboard, "read_firmware", lambda _path: large)
+
+
+def test_a_program_may_fill_the_flash(make: Make, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """If this fails, a program is cut off where a packet, a block or the flash ends."""
+    fill(monkeypatch, FLASH_SIZE)
+    board = make()
+    assert run(board, tmp_path) == LINES
+    assert [one for one in board.commands if one.startswith("vFlashErase")] == [f"vFlashErase:{FLASH:x},{FLASH_SIZE:x}"]
+    assert board.take(FLASH + FLASH_SIZE - 1, 1) == bytes([(FLASH_SIZE - 1) % 251])
+
+
+def test_a_program_larger_than_the_flash_is_told(make: Make, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """If this fails, a smaller chip of the same family is measured with half a program."""
+    fill(monkeypatch, FLASH_SIZE + 1)
+    with pytest.raises(HostError, match=r"write the flash \(vFlashWrite\)"):
+        run(make(), tmp_path)
 
 
 def test_what_is_there_is_described(make: Make, tmp_path: Path) -> None:

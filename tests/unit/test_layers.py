@@ -170,6 +170,11 @@ def test_every_layer_of_a_call_is_there(layer: str) -> None:
         ("ta", "ta/arch/arm/user_ta_header.c", "__ta_entry", "TA runtime"),
         ("ta", "lib/libutee/tee_api.c", "TEE_Malloc", "TA runtime"),
         ("ta", "guest/apps/attestation/ta/attestation_ta.c", "TA_InvokeCommandEntryPoint", "TA code"),
+        ("program", "guest/ops/pqc/wolfssl-pqc.c", "pqc_encaps", "adapter"),
+        ("program", "guest/pqc/operations.c", "run_encaps", "bench"),
+        ("program", "guest/tzm/pqc-behind.c", "pqc_encaps", "non-secure caller"),
+        ("secure", "guest/tzm/pqc-library.c", "carry_out", "gateway"),
+        ("secure", "guest/ops/pqc/wolfssl-pqc.c", "pqc_encaps", "secure"),
         ("a.out", "", "main", NO_RULE),
     ],
 )

@@ -685,8 +685,10 @@ def call(
     """Calls `worldwise run --runs ...` with the fake emulator: (exit status, standard output, standard error)."""
 
     def call(emulator: FakeEmulator, *arguments: str) -> tuple[int, str, str]:
-        def make_bench(lab: Lab, progress: measure.Progress, options: Options) -> Bench:
-            bench = Bench(lab, progress, options)
+        def make_bench(
+            lab: Lab, progress: measure.Progress, options: Options, elsewhere: measure.Elsewhere | None
+        ) -> Bench:
+            bench = Bench(lab, progress, options, elsewhere)
             bench.emulator = cast(Emulator, emulator)
             return bench
 

@@ -338,6 +338,7 @@ def test_messages_are_those_of_the_guest() -> None:
         ('{"type":"memory","measure":"sign","place":"linux","stack":1,"heap":0,"heap_left":0}', "place: "),
         ('{"type":"memory","measure":"sign","place":"ta","stack":1,"heap":0,"heap_left":0}', "are there on a board"),
         ('{"type":"memory","measure":"sign","place":"mcu","stack":1}', "are there on a board"),
+        ('{"type":"memory","measure":"sign","place":"mcu","stack":1,"heap_left":0}', "are there on a board"),
         ('{"type":"memory","measure":"sign","place":"mcu","stack":0,"heap":0,"heap_left":0}', "stack: "),
         ('{"type":"fault","kind":"panic","status":0}', "kind: "),
     ],

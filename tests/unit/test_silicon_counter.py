@@ -97,7 +97,17 @@ int perf_read(int group, struct perf_reading *reading)
 	return 0;
 }
 """
-DEFAULTS = {"SHARED": "0", "REFUSED": "0", "NO_INSTRUCTIONS": "0", "STANDING": "0"}
+# A way through the secure world takes 2,000 ns, and as many cycles in each as outside, or few.
+KERNEL += """
+int tee_pass(void)
+{
+	cycles += STOPPED ? 100 : 1000;
+	enabled += 2000;
+	running += 2000;
+	return 0;
+}
+"""
+DEFAULTS = {"STOPPED": "0", "SHARED": "0", "REFUSED": "0", "NO_INSTRUCTIONS": "0", "STANDING": "0"}
 
 Run = Callable[..., list[dict[str, object]]]
 
@@ -129,6 +139,18 @@ def test_cycles_and_instructions_are_counted_without_what_that_costs(run: Run) -
     assert [one["instructions"] for one in regions] == [5, 5, 1505, 5]
     assert {one["overhead"] for one in regions} == {5}
     assert all(one["enabled"] == one["running"] for one in regions)
+
+
+def test_with_the_kernel_in_it_the_counter_has_another_name(run: Run) -> None:
+    """If this fails, cycles of a client alone and of its whole call stand in one column."""
+    assert run(COUNTER_WITH_KERNEL="1")[0]["clock"] == "perf_cycles"
+
+
+def test_counters_that_stop_in_the_secure_world_are_not_used(run: Run) -> None:
+    """If this fails, a hundredth of a call into a TEE stands for the call, as most firmware stops them."""
+    chosen, *_ = run(COUNTER_WITH_KERNEL="1", STOPPED="1")
+    assert (chosen["clock"], chosen["unit"], chosen["instructions"]) == ("clock_monotonic_raw", "nanoseconds", 0)
+    assert chosen["reason"] == "the firmware stops perf's counters in the secure world"
 
 
 def test_counters_that_are_shared_are_seen(run: Run) -> None:

@@ -9,6 +9,8 @@ import pytest
 
 from worldwise.base import paths
 from worldwise.base.errors import WorldwiseError
+from worldwise.families.pqc.libraries import libraries
+from worldwise.families.pqc.spec import too_large
 from worldwise.families.tzm.tables import TABLES, tzm_answer, tzm_sections
 from worldwise.libraries.boards import boards, load_board
 from worldwise.libraries.trustzone import ACCESSES, WAYS
@@ -80,6 +82,7 @@ def test_the_machine_has_two_programs() -> None:
         ("gateway-O2/refused,access=read", ("read-hard.elf", "secure-hard.elf")),
         ("bearssl-O2/sign,curve=secp256r1,size=32B", ("secp256r1.elf", "secp256r1-secure.elf")),
         ("bearssl-O2/sha256,size=32B", ("none.elf", "none-secure.elf")),
+        ("wolfssl-pqc-O2/encaps,scheme=ml-kem-768", ("ml-kem-768.elf", "ml-kem-768-secure.elf")),
     ):
         named = target._programs(parse_case(f"tz-m33/{text}"))
         assert tuple(named) == ("program", "secure")
@@ -106,6 +109,17 @@ def test_the_two_programs_of_a_board_share_no_memory() -> None:
         assert all(start + size <= after for (start, size), (after, _) in pairwise(areas))
 
 
+def test_a_scheme_must_fit_the_secure_program(monkeypatch: pytest.MonkeyPatch) -> None:
+    """If this fails, a library is refused, or not, for the memory of a program that it is not in."""
+    library = libraries()["wolfssl-pqc"]
+    board = boards()["tz-m55"]
+    assert board.secure
+    assert not too_large(library, "ml-dsa-87", "sign", "tz-m55")
+    small = board.model_copy(update={"secure": board.secure.model_copy(update={"ram": 65_536})})
+    monkeypatch.setattr("worldwise.libraries.boards.boards", lambda: {"tz-m55": small})
+    assert "and there are 65,536" in too_large(library, "ml-dsa-87", "sign", "tz-m55")
+
+
 def test_a_board_names_a_script_for_its_secure_program(tmp_path: Path) -> None:
     for script in ("an505-nonsecure.ld", "sections.ld"):
         (tmp_path / script).write_text("")
@@ -129,6 +143,9 @@ def test_tables() -> None:
         row("tz-m33/bearssl-O2/sha256,size=32B", 2100),
         row("mps2-an505/bearssl-O2/sha256,size=32B", 2000),
         row("tz-m55/bearssl-O2/sha256,size=32B", 2050),
+        row("tz-m33/wolfssl-pqc-O2/encaps,scheme=ml-kem-768", 5000),
+        row("mps2-an505/wolfssl-pqc-O2/encaps,scheme=ml-kem-512", 3000),
+        row("mps2-an505/wolfssl-pqc-O2/encaps,scheme=ml-kem-768", 4000),
     ]
     ways, refused, behind = tzm_sections(reading(*rows))
     assert ways.table
@@ -151,7 +168,10 @@ def test_tables() -> None:
     ]
     # There is no direct call on the M55's machine to compare with.
     assert behind.table
-    assert behind.table.rows == [["tz-m33", "sha256 32B", "-", "bearssl-O2", "2,000", "2,100", "100", "1.05"]]
+    assert behind.table.rows == [
+        ["tz-m33", "sha256 32B", "-", "bearssl-O2", "2,000", "2,100", "100", "1.05"],
+        ["tz-m33", "encaps", "ml-kem-768", "wolfssl-pqc-O2", "4,000", "5,000", "1,000", "1.25"],
+    ]
     answer = tzm_answer(reading(*rows))
     assert answer
     assert answer.table

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Paths: the repository's folders and the user's cache."""
+"""Paths: the repository's folders, in a checkout or in an installed wheel, and the user's cache."""
 
 import errno
 import os
@@ -7,9 +7,15 @@ from pathlib import Path
 
 import platformdirs
 
-from worldwise.base.errors import HostError
+from worldwise.base.errors import HostError, WorldwiseError
 
-REPOSITORY = Path(__file__).resolve().parents[3]
+_PACKAGE = Path(__file__).resolve().parents[1]
+# A wheel carries the repository's folders within the package (release/hooks.py); in a checkout they are beside src/.
+_CARRIED = _PACKAGE / "repository"
+INSTALLED = _CARRIED.is_dir()
+REPOSITORY = _CARRIED if INSTALLED else _PACKAGE.parents[1]
+# A wheel's revision of the repository, written when the wheel is built.
+REVISION = REPOSITORY / "revision"
 BOARDS = REPOSITORY / "boards"
 CORES = REPOSITORY / "cores"
 GUEST = REPOSITORY / "guest"
@@ -21,9 +27,19 @@ PLUGIN = REPOSITORY / "plugin"
 PORTABLE = GUEST / "ops" / "portable"
 PUBLISHED = REPOSITORY / "published"
 SUITES = REPOSITORY / "suites"
-RECIPES = REPOSITORY / "src" / "worldwise" / "recipes"
+RECIPES = _PACKAGE / "recipes"
+REQUIREMENTS = REPOSITORY / "requirements"
 
 SHARED_VARIABLE = "WORLDWISE_SHARED"
+
+
+def require_checkout(what: str) -> None:
+    """Raise WorldwiseError in an installed wheel, whose files nothing changes; `what` would change them."""
+    if INSTALLED:
+        raise WorldwiseError(
+            f"{what} changes the repository, and this worldwise is installed from a wheel",
+            "do it in a clone of the repository, with its own ./worldwise",
+        )
 
 
 def cache_place() -> Path:

@@ -44,6 +44,8 @@ _COMMANDS = {
         Listed("schema", "Print the JSON schema of records, traces or figures", "worldwise.cli.listing:schema"),
     ),
     "Other tools": (
+        Listed("scheduler", "Give the cases of `run --on` to workers", "worldwise.cli.workers:scheduler"),
+        Listed("worker", "Measure cases of `run --on` that a scheduler gives", "worldwise.cli.workers:worker"),
         Listed("doctor", "Check this machine, and say what to do", "worldwise.cli.doctor:doctor"),
         Listed("cache", "Show what the cache has, and remove what is of no use", "worldwise.cli.cache:cache"),
         Listed("lab", "Make, check and enter the pinned Debian root that everything runs in", "worldwise.cli.lab:lab"),

@@ -24,8 +24,10 @@ _UNITS = {"h": 3600.0, "d": 86400.0, "w": 7 * 86400.0}
 _MANY = ("downloads", "symbols", "results", "traces")
 
 
-def _age(_context: click.Context, _parameter: click.Parameter, value: str) -> float:
-    """The seconds of `30d`, `12h`, `2w`."""
+def age_seconds(_context: click.Context, _parameter: click.Parameter, value: str | None) -> float | None:
+    """The seconds of `30d`, `12h`, `2w`; None if the option is not given."""
+    if value is None:
+        return None
     found = _AGE.fullmatch(value)
     if found is None:
         raise click.BadParameter(f"'{value}' is no age: a whole number and h, d or w, such as 12h, 30d or 2w")
@@ -58,7 +60,7 @@ def cache(context: click.Context, as_json: bool) -> None:
 @click.option(
     "--older-than",
     "age",
-    callback=_age,
+    callback=age_seconds,
     default=f"{DEFAULT_AGE // 86400:.0f}d",
     show_default=True,
     metavar="AGE",

@@ -230,7 +230,8 @@ def _what_to_type(options: Options, port: int, mqtt_port: int) -> str:
     folder = options.directory.absolute()
     # The root's own program is shown this folder of the directory that it is started from.
     name = shlex.quote(folder.name)
-    tool = shlex.quote(os.path.relpath(paths.REPOSITORY / "worldwise", folder.parent))
+    clone = shlex.quote(os.path.relpath(paths.REPOSITORY / "worldwise", folder.parent))
+    tool = "worldwise" if paths.INSTALLED else clone
     kc = (
         '  kc() { who=$1; shift; redis-cli --tls --cacert NAME/ca.crt --cert "NAME/$who.crt" '
         '--key "NAME/$who.key" -p PORT "$@"; }'.replace("NAME", name).replace("PORT", str(port))

@@ -11,14 +11,17 @@ from pathlib import Path
 
 import click
 
-from worldwise.base import outgoing
+from worldwise.base import outgoing, paths
 from worldwise.base.disk import directory_size, space_text
 from worldwise.base.errors import WorldwiseError
+from worldwise.cli.container import image_command
 from worldwise.cli.options import check_output
-from worldwise.lab import bundle
+from worldwise.lab import asking, bundle
 from worldwise.lab.debian.lock import File, differences, dump_lock, load_lock
-from worldwise.lab.debian.mirrors import download
+from worldwise.lab.debian.mirrors import OTHER_MIRROR, download, mirrors, no_mirror
 from worldwise.lab.debian.relock import load_wish, resolve
+from worldwise.lab.debian.second import BUNDLE, second_sources
+from worldwise.lab.debian.store import RELOCK
 from worldwise.lab.image import Crate
 from worldwise.lab.lab import Lab, labs_in, open_lab, remove_labs
 from worldwise.lab.roots import MAIN, ROOTS
@@ -193,6 +196,7 @@ def relock(name: str) -> None:
     \b
       worldwise lab relock
     """
+    paths.require_checkout("locking anew")
     root = ROOTS[name]
     wish = load_wish(root.wish)
     try:
@@ -222,6 +226,61 @@ def relock(name: str) -> None:
         )
     else:
         outgoing.echo(f"The root, and what is built in it, will be made anew. Commit lab/{root.lock.name}.")
+
+
+@lab.command("mirrors")
+@click.option(
+    "--root",
+    "names",
+    multiple=True,
+    default=tuple(ROOTS),
+    type=click.Choice(list(ROOTS)),
+    help="The roots whose files it asks for; can be given again.  [default: all]",
+)
+def mirrors_command(names: tuple[str, ...]) -> None:
+    """Ask the mirrors whether they still have each file of the locks, without downloading any.
+
+    Mirrors drop old versions. A daily job with this command says so before somebody's first run does; `lab export`
+    keeps the files while they are there. Files that no mirror has are sought at the second sources too. Crates are
+    not asked for: their registry drops none.
+
+    Exit status: 0 a mirror has each file; 1 one has vanished from all; 2 no mirror could be
+    asked.
+
+    \b
+      worldwise lab mirrors
+      worldwise lab mirrors --root main --root render
+    """
+    lost: list[asking.Lost] = []
+    with outgoing.console(stderr=True).status("asking") as shown:
+        for place in [open_lab(name=name) for name in dict.fromkeys(names)]:
+
+            def told(left: int, title: str = place.title) -> None:
+                shown.update(f"asking for {title}: {left:,} files to be found")
+
+            wanted = list({item.file.sha256: item for item in place.wanted()}.values())
+            found = asking.lost_files(wanted, mirrors(place.lock.suite), second_sources(), told)
+            if any(not one.answers for one in found):
+                raise no_mirror()
+            gone = [one for one in found if one.vanished]
+            verdicts = [f"{len(gone):,} on none"] if gone else []
+            verdicts += [f"{len(found) - len(gone):,} without an answer"] if len(found) > len(gone) else []
+            verdict = ", ".join(verdicts) or "a mirror has each"
+            outgoing.echo(f"{place.title}: {len(wanted):,} files: {verdict}")
+            # Of files without an answer, one says as much as all.
+            for one in gone or found[:1]:
+                outgoing.echo(f"  {one.describe()}")
+            lost += found
+            if len(found) == len(wanted) and not gone:
+                break
+    if not lost:
+        return
+    if any(one.vanished for one in lost):
+        outgoing.echo(f"ways out: {BUNDLE}; {OTHER_MIRROR}; {RELOCK}", err=True)
+        sys.exit(1)
+    raise WorldwiseError(
+        f"no mirror answered for {len(lost):,} files", "check the network and the proxies: `worldwise doctor --network`"
+    )
 
 
 # Without these no run can be made; the key cache, other tools and the tests need the others.
@@ -330,3 +389,6 @@ def clean(everything: bool) -> None:
         return
     names = ", ".join(str(path.relative_to(place.cache)) for path in gone)
     outgoing.echo(f"removed {names}: {space_text(max(0, before - directory_size(place.cache)))} freed")
+
+
+lab.add_command(image_command)

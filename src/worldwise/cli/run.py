@@ -19,7 +19,7 @@ from worldwise.plan.tables import MAX_SAMPLES
 from worldwise.run.rundir import Run, open_run
 
 if TYPE_CHECKING:
-    from worldwise.cli.session import Order
+    from worldwise.cli.session import Away, Order
     from worldwise.libraries.own import Own
     from worldwise.run.measurers import Remote
 
@@ -64,9 +64,13 @@ class _Call:
     via: str | None
     clock: str | None
     serial: str | None
+    ta_key: str | None
+    ta_folder: str | None
     predict: tuple[str, ...]
     shard: str | None
     costs: str | None
+    on: str | None
+    cross_check: int | None
     cache: Path | None
 
     def filters(self) -> Mapping[str, Sequence[str]]:
@@ -153,6 +157,17 @@ class _Call:
     "debugger.",
 )
 @click.option(
+    "--ta-key",
+    metavar="FILE|development",
+    help="With --via ssh:// and --target optee, the RSA key in PEM that signs TAs for the host's OP-TEE; or the "
+    "development key, which everybody has: docs/board-optee.md.",
+)
+@click.option(
+    "--ta-folder",
+    metavar="DIR",
+    help="Where that host's tee-supplicant looks for TAs.  [default: /lib/optee_armtz]",
+)
+@click.option(
     "--predict",
     multiple=True,
     metavar="CORE[,CORE]",
@@ -167,7 +182,20 @@ class _Call:
 @click.option(
     "--costs",
     metavar="RUN",
-    help="Balance the shards by the time that each case took in this run, instead of by measured/costs.toml.",
+    help="Balance shards, or workers, by the time that each case took in this run, instead of by measured/costs.toml.",
+)
+@click.option(
+    "--on",
+    metavar="local:N|dask://HOST:PORT",
+    help="Have workers measure: N processes on this machine, or those of a scheduler of dask.distributed, an optional "
+    "package: docs/workers.md.",
+)
+@click.option(
+    "--cross-check",
+    "cross_check",
+    type=click.IntRange(0),
+    metavar="K",
+    help="With --on, measure K cases on two workers and compare.  [default: 1 if there are two workers]",
 )
 @click.option(
     "--cache",
@@ -190,6 +218,7 @@ def run(**typed: Any) -> int:
       worldwise run mcu --target nucleo-f446re --variant 'micro-ecc-*' --curve P-256
       worldwise run mcu --target nucleo-f446re --via openocd
       worldwise run linux-armv8 --via ssh://pi@raspberrypi.local
+      worldwise run tee --on dask://node1:8786 --cache /shared/worldwise
       worldwise run --budget 5ms@2GHz --format json --output result.json
 
     Exit status: 0 all is well; 1 a case failed or the budget is not met; 2 it could not be measured.
@@ -254,10 +283,30 @@ def _order(call: _Call) -> tuple["Order", Budget | None]:
         from worldwise.cli.sharding import sharded
 
         cases, shard = sharded(call.shard, call.costs, cases, call.predict, call.runs)
-    elif call.costs:
-        raise click.UsageError("--costs balances shards, so it needs --shard")
-    order = Order(suite, cases, unavailable, call.samples, limit, brought, call.runs, old, call.verify, cores, shard)
+    elif call.costs and not call.on:
+        raise click.UsageError("--costs balances shards or workers, so it needs --shard or --on")
+    away = _away(call, cases)
+    order = Order(
+        suite, cases, unavailable, call.samples, limit, brought, call.runs, old, call.verify, cores, shard, away
+    )
     return order, given
+
+
+def _away(call: _Call, cases: Sequence[Case]) -> "Away | None":
+    """The workers of `--on`. Raises WorldwiseError, and click.UsageError for options that they do not have."""
+    if call.on is None:
+        if call.cross_check is not None:
+            raise click.UsageError("--cross-check compares workers: say where they are with --on")
+        return None
+    for name in ("via", "jobs", "cold", "shard"):
+        if not _is_default(name):
+            raise click.UsageError(f"--on has workers measure from saved machines, so it does not accept --{name}")
+    from worldwise.cli.session import Away
+    from worldwise.cli.sharding import expected_costs
+    from worldwise.run.cluster import parse_place
+
+    costs, _ = expected_costs(call.costs, cases, call.runs)
+    return Away(parse_place(call.on), costs, call.cross_check)
 
 
 def _cores(call: _Call, cases: Sequence[Case]) -> Mapping[str, str]:
@@ -272,9 +321,10 @@ def _cores(call: _Call, cases: Sequence[Case]) -> Mapping[str, str]:
 def _remote(call: _Call, order: "Order") -> "Remote | None":
     """The board or host of `--via`. Raises WorldwiseError, and click.UsageError for options that it does not have."""
     if call.via is None:
-        for name in ("clock", "serial"):
+        for name in ("clock", "serial", "ta_key", "ta_folder"):
             if not _is_default(name):
-                raise click.UsageError(f"--{name} is for a board itself: name its server with --via")
+                option = name.replace("_", "-")
+                raise click.UsageError(f"--{option} is for a board itself: name its server with --via")
         return None
     from worldwise.run.measurers import remote_of
 
@@ -282,7 +332,8 @@ def _remote(call: _Call, order: "Order") -> "Remote | None":
         if not _is_default(name):
             raise click.UsageError(f"--via measures a board itself, case by case, so it does not accept --{name}")
     begun = order.old.manifest.chip_clock if order.old else None
-    return remote_of(call.via, order.cases, begun.name if begun else call.clock or "", call.serial or "")
+    clock = begun.name if begun else call.clock or ""
+    return remote_of(call.via, order.cases, clock, call.serial or "", call.ta_key or "", call.ta_folder or "")
 
 
 def _brought(directories: Iterable[Path]) -> "list[Own]":

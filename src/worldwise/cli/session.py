@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Measuring for `worldwise run`: the lab, the builds, the run's folder, and the result."""
 
+import contextlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -8,17 +9,35 @@ from pathlib import Path
 from worldwise.base.errors import WorldwiseError
 from worldwise.cli.progress import Display
 from worldwise.cli.report import Wanted, show
-from worldwise.lab.lab import open_lab
+from worldwise.lab.lab import Lab, open_lab
 from worldwise.libraries import own
 from worldwise.libraries.own import Own
 from worldwise.plan.budget import Budget
 from worldwise.plan.case import Case, Unavailable
 from worldwise.plan.suite import Suite
 from worldwise.run import reproduction as compare
+from worldwise.run import task
+from worldwise.run.cluster import Place, require_dask
+from worldwise.run.elsewhere import Workers, workers_at
 from worldwise.run.measure import Bench, Options
 from worldwise.run.own import entry_of
 from worldwise.run.rundir import Run, ShardEntry
 from worldwise.run.writer import RunWriter
+
+
+@dataclass(frozen=True)
+class Away:
+    """Workers that measure in place of this machine.
+
+    Attributes:
+        place: where they are.
+        costs: what each case is expected to cost, by its id.
+        cross_check: how many cases two workers measure; None for the default.
+    """
+
+    place: Place
+    costs: Mapping[str, int]
+    cross_check: int | None
 
 
 @dataclass(frozen=True)
@@ -37,6 +56,7 @@ class Order:
         verify: measure everything twice and compare.
         cores: those that each case is predicted on, with their tables.
         shard: the shard that the cases are; None for a whole run.
+        away: the workers that measure; None for this machine alone.
     """
 
     suite: Suite
@@ -50,24 +70,52 @@ class Order:
     verify: bool
     cores: Mapping[str, str] = field(default_factory=dict)
     shard: ShardEntry | None = None
+    away: Away | None = None
 
 
 def measure(order: Order, options: Options, wanted: Wanted) -> int:
     """Measure and print. Returns the exit status. Raises WorldwiseError."""
+    if order.away:
+        require_dask()
     times = 2 if order.verify else 1
     display = Display(len(order.cases) * times)
     own.announce(order.brought, display.note)
     lab = open_lab(display.console)
     lab.ensure()
     lab.require_entry()
-    bench = Bench(lab, display, options)
+    with _workers(lab, order, options, display) as workers:
+        made = _measured(Bench(lab, display, options, workers), order, times, display)
+    if order.cores:
+        # It takes long to load.
+        from worldwise.cli.watched.predicting import predict_run
+
+        predict_run(made[0], order.cores, display)
+    status = show(made[0], wanted)
+    if order.verify:
+        _verify(made[0], made[1], display)
+    return status
+
+
+def _workers(
+    lab: Lab, order: Order, options: Options, display: Display
+) -> contextlib.AbstractContextManager[Workers | None]:
+    """The workers that measure; none if this machine does."""
+    if not order.away:
+        return contextlib.nullcontext()
+    away, tasks = order.away, task.Order.of(lab, options, order.brought)
+    return workers_at(away.place, tasks, display.note, away.costs, away.cross_check)
+
+
+def _measured(bench: Bench, order: Order, times: int, display: Display) -> list[Run]:
+    """The runs of an order, so many times the same."""
     names = [each.name for each in order.brought]
     made: list[Run] = []
+    remote = bench.options.remote
     try:
         with display.bar:
-            if options.remote:
+            if remote:
                 display.note(bench.measurer.describe().words)
-                for reason, number in options.remote.left.items():
+                for reason, number in remote.left.items():
                     display.note(f"{number} of the chosen cases are left out: {reason}")
             # A library that does not compile is reported before a run is made.
             bench.build([case for case in order.cases if case.implementation in names])
@@ -81,15 +129,7 @@ def measure(order: Order, options: Options, wanted: Wanted) -> int:
         raise
     finally:
         bench.close()
-    if order.cores:
-        # It takes long to load.
-        from worldwise.cli.watched.predicting import predict_run
-
-        predict_run(made[0], order.cores, display)
-    status = show(made[0], wanted)
-    if order.verify:
-        _verify(made[0], made[1], display)
-    return status
+    return made
 
 
 def _writer(bench: Bench, order: Order) -> RunWriter:

@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""`worldwise run --shard`: which of the chosen cases are this shard's, and what its run says of the whole."""
+"""`worldwise run --shard`: which of the chosen cases are this shard's, and what its run says of the whole.
+
+What a case is expected to cost is here too, for shards as for the workers of `--on`.
+"""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -29,18 +32,26 @@ def sharded(
     Raises WorldwiseError.
     """
     shard = parse_shard(text)
-    table = f"{COSTS.name} {file_sha256(COSTS)}"
-    recorded, source = _recorded(reference, runs) if reference else ({}, "")
-    costs = costs_of(cases, recorded)
+    costs, source = expected_costs(reference, cases, runs)
     entry = ShardEntry(
         number=shard.number,
         count=shard.count,
         whole=costs,
-        costs=", ".join(filter(None, (source, table))),
+        costs=source,
         predict=list(predict),
         command=_typed(),
     )
     return split(cases, costs, shard.count, build_cost)[shard.number - 1], entry
+
+
+def expected_costs(reference: str | None, cases: Sequence[Case], runs: Path) -> tuple[dict[str, int], str]:
+    """What each case is expected to cost, and where that comes from. `reference` is the run of `--costs`.
+
+    Raises WorldwiseError.
+    """
+    table = f"{COSTS.name} {file_sha256(COSTS)}"
+    recorded, source = _recorded(reference, runs) if reference else ({}, "")
+    return costs_of(cases, recorded), ", ".join(filter(None, (source, table)))
 
 
 def _recorded(reference: str, runs: Path) -> tuple[Mapping[Case, float], str]:

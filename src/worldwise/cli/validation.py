@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from worldwise.base import outgoing
+from worldwise.base import outgoing, paths
 from worldwise.base.errors import WorldwiseError
 from worldwise.cli.options import runs_option
 from worldwise.cli.progress import Steps
@@ -29,6 +29,8 @@ def validation() -> None:
 
 def measure_into(folder: Path, jobs: int | None = None, kept: bool = False) -> None:
     """Run all cells, print the tables, and write the run's files into a folder. Raises WorldwiseError."""
+    if kept:
+        paths.require_checkout("keeping a run of the validation")
     steps = Steps()
 
     def tell(done: int, of: int) -> None:

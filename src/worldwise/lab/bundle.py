@@ -117,7 +117,7 @@ def take(source: Path, wanted: Iterable[Entry]) -> Imported:
     return Imported(taken, there, foreign)
 
 
-_AGAIN = "get it again, or make it with `./worldwise lab export FILE`; files that were whole are kept"
+_AGAIN = "get it again, or make it with `worldwise lab export FILE`; files that were whole are kept"
 
 
 def _manifest(source: Path, archive: tarfile.TarFile) -> set[str]:

@@ -197,9 +197,9 @@ def _locked_files(locks: Iterable[Lock]) -> Iterator[str]:
 def _environments() -> set[str]:
     """Names of the Python environments that this checkout uses with this Python; lab/host.sh names them alike."""
     names = {Path(sys.prefix).name}
-    for requirements in ("run", "test"):
+    for requirements in ("run", "dask", "test", "build"):
         with contextlib.suppress(OSError):
-            text = (paths.REPOSITORY / "requirements" / f"{requirements}.txt").read_bytes()
+            text = (paths.REQUIREMENTS / f"{requirements}.txt").read_bytes()
             version = f"{sys.version} {sys.base_prefix}\n".encode()
             names.add(f"venv-{hashlib.sha256(version + text).hexdigest()[:12]}")
     return names

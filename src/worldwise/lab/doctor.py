@@ -14,9 +14,11 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
+from worldwise import __version__
 from worldwise.base import paths
 from worldwise.base.disk import directory_size, space_text
 from worldwise.base.errors import WorldwiseError
+from worldwise.base.revision import revision
 from worldwise.lab.debian.lock import load_lock
 from worldwise.lab.debian.relock import KEYRING
 from worldwise.lab.doctor_network import network_points
@@ -51,6 +53,7 @@ def examine(network: bool) -> Iterator[Point]:
     Args:
         network: whether to try the Debian mirrors too, which takes some seconds.
     """
+    yield from guarded("worldwise", _worldwise)
     yield from guarded("Python", _python)
     yield from guarded("host packages", _packages)
     yield from guarded("sandbox", _sandbox)
@@ -66,6 +69,16 @@ def examine(network: bool) -> Iterator[Point]:
 
 
 # --- programs ---
+
+
+def _worldwise() -> Iterator[Point]:
+    at = revision()
+    named = f"{__version__}, revision {at}" if at else f"{__version__}, of a revision that is not known"
+    found = f"{named}, {'installed' if paths.INSTALLED else 'a checkout'} in {paths.REPOSITORY}"
+    if at:
+        yield Point("worldwise", "fine", found)
+    else:
+        yield Point("worldwise", "note", found, "runs name their revision where git can read the checkout")
 
 
 def _python() -> Iterator[Point]:
@@ -201,8 +214,9 @@ def _cache() -> Iterator[Point]:
 
 def _disk() -> Iterator[Point]:
     place = _place(MAIN)
-    parts = {"packages": sum(file.size for file in place.lock.lab if not place.store.has(file))}
+    parts = {}
     if place.outline_problem():
+        parts["packages"] = sum(file.size for file in place.lock.lab if not place.store.has(file))
         parts["the lab"] = 2 * UNPACKED_FACTOR * sum(package.size for package in place.lock.lab)
     made = sum(directory_size(place.cache / name) for name in ("images", "snapshots"))
     parts["images and saved machines"] = max(0, IMAGES_SIZE - made)
@@ -270,7 +284,7 @@ def _lab() -> Iterator[Point]:
             yield Point(place.title.removeprefix("the "), "note", f"{called} is not built: {made} from {size}")
         else:
             command = "lab build" if name == MAIN else f"lab build {name}"
-            todo = f"`./worldwise {command}` makes it anew"
+            todo = f"`worldwise {command}` makes it anew"
             yield Point(place.title.removeprefix("the "), "wrong", f"{called} is damaged: {problem}", todo)
 
 
@@ -287,7 +301,7 @@ def _tools() -> Iterator[Point]:
             return
         if result.returncode:
             error = result.stderr.strip() or f"status {result.returncode}"
-            yield Point("tools", "wrong", f"{program} does not run in the lab: {error}", "`./worldwise lab check`")
+            yield Point("tools", "wrong", f"{program} does not run in the lab: {error}", "`worldwise lab check`")
             return
         said.append(result.stdout.partition("\n")[0])
     yield Point("tools", "fine", "; ".join(said))

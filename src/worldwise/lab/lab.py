@@ -115,7 +115,7 @@ class Lab:
         if problem:
             command = "lab build" if self.name == MAIN else f"lab build {self.name}"
             raise WorldwiseError(
-                f"{self.title} ({self.digest[:12]}): {problem}", f"`./worldwise {command}` makes it (anew)"
+                f"{self.title} ({self.digest[:12]}): {problem}", f"`worldwise {command}` makes it (anew)"
             )
 
     # --- files of the lock ---
@@ -133,7 +133,7 @@ class Lab:
                 return package
         raise WorldwiseError(
             f"{name} ({architecture}) is not in lab/{ROOTS[self.name].lock.name}",
-            f"add it to lab/{ROOTS[self.name].wish.name} and run `./worldwise lab relock`",
+            f"add it to lab/{ROOTS[self.name].wish.name} and run `worldwise lab relock`",
         )
 
     def package_file(self, name: str, architecture: str) -> Path:
@@ -149,7 +149,7 @@ class Lab:
                 return source
         raise WorldwiseError(
             f"source package {name} is not in lab/{ROOTS[self.name].lock.name}",
-            f"add it to lab/{ROOTS[self.name].wish.name} and run `./worldwise lab relock`",
+            f"add it to lab/{ROOTS[self.name].wish.name} and run `worldwise lab relock`",
         )
 
     def source_files(self, name: str) -> dict[str, Path]:

@@ -91,6 +91,13 @@ ROOTS = {
             ("gcc", "make"),
         ),
         Root(
+            "container",
+            "the file system that container images begin with",
+            paths.LAB / "container.toml",
+            paths.LAB / "container.lock.json",
+            ("bwrap", "git", "mmdebstrap", "python3"),
+        ),
+        Root(
             "host",
             "the Linux host that the tests reach by ssh",
             paths.LAB / "host.toml",

@@ -21,6 +21,9 @@ CONSOLE = "console.log"
 SECURE_CONSOLE = "secure.log"
 EMULATOR_LOG = "qemu.log"
 
+# The files that a Linux host is brought: the program, the loader of one that has libraries, and TAs.
+PROGRAM, LOADER, TA_SUFFIX = "program", "loader", ".ta"
+
 # In instructions. Only three lie between the two clock readings around the stop, if a reading is one instruction.
 LEAST_SKIP = 100
 

@@ -70,15 +70,16 @@ _KNOWN = (
     ("closed|reset|Broken pipe|abort", "the connection was lost", f"look whether the host still runs; {_RESUME}"),
 )
 
-_SYSTEM = "/sys"
-# $1: where its folder is made; $2: the system's files. Everything it says is a line that begins with a word.
+_SYSTEM, _DEVICES, _PROCESSES = "/sys", "/dev", "/proc"
+# $1: where its folder is made; $2, $3, $4: the system's files, its devices, its processes. Everything it says is a line
+# that begins with a word. A file that it lays out for others (a TA) is never one that was there.
 _KEEPER = """
 umask 077
 say() { [ -r "$2" ] && printf '%s ' "$1" && tr -d '\\000\\n' <"$2" && echo; }
 d=$(mktemp -d "$1/worldwise.XXXXXX") || exit 3
-g= o=
+g= o= t=
 stop() { [ -s "$d/pid" ] && kill -9 "$(cat "$d/pid")" 2>/dev/null; }
-clean() { stop; [ -n "$g" ] && echo "$o" >"$g"; rm -rf "$d"; }
+clean() { stop; [ -n "$g" ] && echo "$o" >"$g"; [ -z "$t" ] || rm -f "$t"; rm -rf "$d"; }
 trap clean EXIT
 trap 'exit 1' HUP INT TERM PIPE
 echo "folder $d"
@@ -100,6 +101,21 @@ while read -r word value; do
       f=$2/devices/system/cpu/cpu$value/cpufreq/scaling_governor
       if [ -w "$f" ] && o=$(cat "$f") && echo performance 2>/dev/null >"$f"; then g=$f; fi
       say governor "$f" || echo governor ;;
+    tee)
+      s=
+      for c in "$4"/[0-9]*/comm; do
+        if read -r n 2>/dev/null <"$c" && [ "$n" = tee-supplicant ]; then s=$n; fi
+      done
+      if [ ! -e "$3/tee0" ]; then echo "tee none"
+      elif [ ! -r "$3/tee0" ] || [ ! -w "$3/tee0" ]; then echo "tee closed"
+      elif [ -z "$s" ]; then echo "tee alone"
+      else echo "tee ready"; fi ;;
+    ta)
+      [ -z "$t" ] || rm -f "$t"
+      t=
+      if [ -e "$value" ]; then echo "ta there"
+      elif (umask 022; set -C; : >"$value") 2>/dev/null && t=$value && cat "$d/ta" >"$value"; then echo "ta ready"
+      else echo "ta refused"; fi ;;
     stop) stop; echo stopped ;;
   esac
 done
@@ -170,7 +186,7 @@ class Connection:
         self._waiting = b""
         with self._errors.open("wb") as errors:
             self._keeper = subprocess.Popen(
-                self._command(("sh", "-c", _KEEPER, "sh", address.folder, _SYSTEM), master=True),
+                self._command(("sh", "-c", _KEEPER, "sh", address.folder, _SYSTEM, _DEVICES, _PROCESSES), master=True),
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=errors,

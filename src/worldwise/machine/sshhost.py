@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""A Linux host behind ssh, as a measurer: it runs a case's static program on one processor, and keeps its records.
+"""A Linux host behind ssh, as a measurer: it runs a case's program on one processor, and keeps its records.
 
-Which counter the program has is known on the host alone, so a small program is asked there first.
+Which counter the program has is known on the host alone, so a small program is asked there first. A host with OP-TEE is
+brought a TA too, and rid of it.
 """
 
+import tempfile
 import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -19,19 +21,37 @@ from worldwise.base.errors import HostError, WorldwiseError
 from worldwise.lab.lab import Lab
 from worldwise.lab.sandbox.limits import EMULATOR
 from worldwise.machine.diagnosis import diagnosis
-from worldwise.machine.machine import CONSOLE, EMULATOR_LOG, RECORDS, SECURE_CONSOLE, Machine
+from worldwise.machine.machine import (
+    CONSOLE,
+    EMULATOR_LOG,
+    LOADER,
+    PROGRAM,
+    RECORDS,
+    SECURE_CONSOLE,
+    TA_SUFFIX,
+    Machine,
+)
 from worldwise.machine.measurer import Description, Ended, StartFrom
 from worldwise.machine.ssh import LOST, Connection, SshAddress
+from worldwise.machine.trusted import Trust
 
-PROGRAM, _PROBE = "program", "probe"
+_PROBE = "probe"
+# A TA's name in the folder of the connection, before it is laid where OP-TEE finds it.
+_TA = "ta"
 # Seconds between two looks at the records.
 _LOOK = 0.05
 # A shell's status of a program that a signal ended, that may not be executed, and that is not there.
 _SIGNALLED, _NOT_EXECUTED = 128, (126, 127)
 _ALARM = _SIGNALLED + 14
 _GOVERNOR = "performance"
-# kernel.perf_event_paranoid, up to which a user may count his own processes in user space.
-_MOST_PARANOID = 2
+# kernel.perf_event_paranoid, up to which a user may count his own processes in user space, and in the kernel too.
+_MOST_PARANOID, _WITH_KERNEL = 2, 1
+# What the keeper says of OP-TEE -> what that is, and the way out.
+_NO_TEE = {
+    "none": ("there is no /dev/tee0", "does its firmware have OP-TEE, and its kernel the modules tee and optee?"),
+    "closed": ("this user may not open /dev/tee0", "put the user into the group of /dev/tee0 (ls -l), or be root"),
+    "alone": ("no tee-supplicant runs", "start it: without it OP-TEE finds no TA (Debian's package tee-supplicant)"),
+}
 _UNKNOWN = "unknown"
 # Arm's part numbers in MIDR_EL1, of cores that run Linux. Source: each core's technical reference manual.
 _PARTS = {
@@ -79,6 +99,7 @@ class SshHost:
         notify: called with a line of text for each thing that makes figures worse.
         silence_limit: seconds without a record after which a host counts as hanging.
         time_limit: seconds after which a case is stopped even if records still come; the program ends itself then too.
+        trust: of a host with OP-TEE, how that gets TAs.
     """
 
     def __init__(
@@ -90,6 +111,7 @@ class SshHost:
         notify: Callable[[str], None] = lambda _: None,
         silence_limit: float = 120,
         time_limit: float = 4 * 3600,
+        trust: Trust | None = None,
     ) -> None:
         self._address = address
         self._name = name
@@ -98,6 +120,10 @@ class SshHost:
         self._notify = notify
         self._silence_limit = silence_limit
         self._time_limit = time_limit
+        self._trust = trust
+        # The TA that is there now, and the libraries.
+        self._laid: Path | None = None
+        self._libraries: set[Path] = set()
         self._connection: Connection | None = None
         self._description: Description | None = None
         self._processor = 0
@@ -122,14 +148,20 @@ class SshHost:
         if start != "boot":
             raise ValueError("a host has no snapshot")
         began = time.monotonic()
-        source = machine.files[PROGRAM]
-        require_static(source)
+        if LOADER not in machine.files:
+            require_static(machine.files[PROGRAM])
         for name in (EMULATOR_LOG, SECURE_CONSOLE):
             (directory / name).touch()
         try:
             connection = self._connect()
-            connection.put(source, PROGRAM)
-            status = self._watched(connection, program, directory, progress)
+            for name, source in machine.files.items():
+                if name.endswith(TA_SUFFIX):
+                    self._lay(connection, name, source)
+                elif source not in self._libraries:
+                    connection.put(source, name)
+                    self._libraries |= {source} if name != PROGRAM else set()
+            started = (LOADER, "--library-path", ".", f"./{PROGRAM}") if LOADER in machine.files else (PROGRAM,)
+            status = self._watched(connection, (*started, *program), directory, progress)
         except HostError:
             if self._stopping:
                 raise WorldwiseError("stopped") from None
@@ -170,7 +202,10 @@ class SshHost:
             return self._connection
         self.close()
         connection = Connection(self._address)
+        self._laid, self._libraries = None, set()
         try:
+            if self._trust:
+                self._look_for_tee(connection)
             self._processor = chosen_processor(connection.facts)
             counter = self._counter(connection)
             governor = connection.ask(f"{_GOVERNOR} {self._processor}").removeprefix("governor").strip()
@@ -182,6 +217,40 @@ class SshHost:
         self._description = self._described(connection.facts, counter, governor)
         self._connection = connection
         return connection
+
+    def _look_for_tee(self, connection: Connection) -> None:
+        """Raises HostError if OP-TEE is not there for this user."""
+        said = connection.ask("tee").removeprefix("tee").strip()
+        if said in _NO_TEE:
+            problem, hint = _NO_TEE[said]
+            raise HostError(f"{self._address}: {problem}.", hint)
+
+    def _lay(self, connection: Connection, name: str, source: Path) -> None:
+        """Lay a TA, signed for the host, where its OP-TEE finds it. Raises HostError, also for one that is there."""
+        assert self._trust
+        if self._laid == source:
+            return
+        with tempfile.TemporaryDirectory(prefix="ww-ta-") as work:
+            signed = Path(work, name)
+            signed.write_bytes(self._trust.signed(source.read_bytes()))
+            connection.put(signed, _TA)
+        self._laid = None
+        path = f"{self._trust.folder}/{name}"
+        match connection.ask(f"ta {path}").removeprefix("ta").strip():
+            case "ready":
+                self._laid = source
+            case "there":
+                raise HostError(
+                    f"{self._address}: {path} is there already, and no TA is overwritten.",
+                    "is it worldwise's own, of a run whose host went off? Then remove it there, and: worldwise run "
+                    f"--resume --via {self._address}",
+                )
+            case _:
+                raise HostError(
+                    f"{self._address}: {path} cannot be written.",
+                    "is that where its tee-supplicant looks for TAs (--ta-folder)? Its owner, mostly root, must be the "
+                    "user of --via, or let that user write there",
+                )
 
     def _counter(self, connection: Connection) -> _Probe:
         """Which counter the programs have on the host."""
@@ -205,10 +274,10 @@ class SshHost:
         """Say what makes figures worse, and the way out."""
         if counter.unit != CYCLES:
             paranoid = " ".join(facts.get("paranoid", []))
-            refused = paranoid.isdecimal() and int(paranoid) > _MOST_PARANOID
-            said = (
-                f" (kernel.perf_event_paranoid is {paranoid}, and must be {_MOST_PARANOID} or less)" if refused else ""
-            )
+            most = _WITH_KERNEL if self._trust else _MOST_PARANOID
+            # A reason of the counter's own is none of Linux's.
+            refused = counter.reason.startswith("perf_event_open") and paranoid.isdecimal() and int(paranoid) > most
+            said = f" (kernel.perf_event_paranoid is {paranoid}, and must be {most} or less)" if refused else ""
             self._notify(
                 f"warning: no cycles: {files.quoted(counter.reason, 200)}{said}. What is measured is time, in "
                 "nanoseconds, with all that disturbs it"
@@ -233,7 +302,8 @@ class SshHost:
             "clock": counter.clock,
             "clock_reason": counter.reason,
         }
-        counts = "counts its cycles in user space" if counter.unit == CYCLES else "has no counter for us: its clock"
+        where = "in user space, Linux and the secure world" if self._trust else "in user space"
+        counts = f"counts its cycles {where}" if counter.unit == CYCLES else "has no counter for us: its clock"
         return Description(counter.unit, f"{self._address}: {core}, processor {self._processor}, {counts}", found)
 
     # --- a case ---
@@ -244,7 +314,7 @@ class SshHost:
         """Run the program until it ends. Returns its status. Raises WorldwiseError if it hangs."""
         path = directory / RECORDS
         with path.open("wb") as records, (directory / CONSOLE).open("wb") as console:
-            process = connection.start([PROGRAM, *program], self._environment(self._time_limit), records, console)
+            process = connection.start(program, self._environment(self._time_limit), records, console)
             try:
                 heard, size = time.monotonic(), 0
                 while process.poll() is None:

@@ -17,7 +17,8 @@ TEE_TARGETS: Mapping[str, str] = {"optee": OPTEE, "linux": LINUX}
 # In the order of the tables.
 PLACES = ("api", "ta", "invoke", "client", "linux", "mcu", "storage", "relay")
 # The places of an operation in a TA, the innermost first.
-IN_TEE = ("ta", "client")
+TA = "ta"
+IN_TEE = (TA, "client")
 # The levels at which OP-TEE, and firmware of boards, is built.
 EMBEDDED_OPTIMISATIONS = ("Os", "O2")
 assert set(EMBEDDED_OPTIMISATIONS) < set(OPTIMISATIONS)

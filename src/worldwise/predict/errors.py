@@ -15,7 +15,7 @@ from worldwise.base import paths
 from worldwise.base.json_model import load_json
 from worldwise.predict.rules import LEAST_FIGURES
 
-ERRORS = paths.REPOSITORY / "measured" / "validation" / "errors.json"
+ERRORS = paths.MEASURED / "validation" / "errors.json"
 ALL = "all"
 # A kind of line that is no validation: the figures to which numbers of the core may be fitted, or that were looked at
 # while its rules were made.

@@ -105,8 +105,8 @@ def _case_rows(
     hosted += host_cases(run, case.id, checked)
     families = declared_readings().values()
     clocks = next((found for each in families if (found := each.clocks(case, run.manifest))), _CLOCKS)
-    # What is time already is not divided by a clock.
-    clocks = {} if run.manifest.unit == NANOSECONDS else clocks
+    # What is time already is not divided by a clock, nor are a host's cycles, of which it has its own number a second.
+    clocks = {} if run.manifest.unit == NANOSECONDS or run.manifest.via == "ssh" else clocks
     own = [part for each in families if (part := each.row(case, manifest, run.manifest))]
     sums = [series for each in families for series in each.sums(case, checked.samples)]
     for (measure, place), series in (*checked.samples.items(), *sums):

@@ -36,13 +36,23 @@ class Part(Result):
 
 class Footprint(Part):
     """The memory of a row, in bytes: `stack` and `heap` are the peaks of one call, `flash` and `ram` the operation's
-    share (static RAM, without stack and heap). In a TA `stack` is the peak of one call, at place ta.
+    share (static RAM, without stack and heap). In a TA `stack` is the peak of one call, at place ta, and `heap` the
+    least free heap with which the call succeeds.
     """
 
     stack: int | None = None
     heap: int | None = None
     flash: int | None = None
     ram: int | None = None
+
+
+class TaSize(Part):
+    """A TA that is one of several that do the same, in bytes: its code, constants and initial values as they are
+    loaded, and its signed file.
+    """
+
+    ta_loaded: int | None = None
+    ta_file: int | None = None
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -12,6 +12,7 @@ from worldwise.plan.spec import OPTEE
 from worldwise.records.evidence import CallRecord, EvidenceRecord, required_checks, verify_evidence
 from worldwise.records.models import (
     HOST_CLOCKS,
+    TEE_HOST_CLOCKS,
     Check,
     Conditions,
     End,
@@ -165,7 +166,7 @@ def _check_conditions(subject: Subject, start: Start) -> dict[tuple[str, int], C
 
     Refuses counters that did not count all the time: what they missed is not known.
     """
-    on_host = start.clock in (clock for clocks in HOST_CLOCKS.values() for clock in clocks)
+    on_host = any(start.clock in clocks for clocks in (*HOST_CLOCKS.values(), *TEE_HOST_CLOCKS.values()))
     due = {
         (measure, index) for measure in subject.case.measures for index in range(subject.case.calls if on_host else 0)
     }

@@ -35,6 +35,7 @@ Clock = Literal[
     "dwt_cyccnt",
     "perf_cpu_cycles",
     "perf_user_cycles",
+    "perf_cycles",
     "clock_monotonic_raw",
 ]
 CLOCK: Clock = "cntvct_el0"
@@ -45,6 +46,8 @@ HOST_CLOCKS: Mapping[Unit, tuple[Clock, ...]] = {
     CYCLES: ("perf_user_cycles",),
     NANOSECONDS: ("clock_monotonic_raw",),
 }
+# The same of a host with OP-TEE, where a call is in Linux and in the secure world too.
+TEE_HOST_CLOCKS: Mapping[Unit, tuple[Clock, ...]] = {**HOST_CLOCKS, CYCLES: ("perf_cycles",)}
 # Target -> its counter, where the core has no counter that user programs can read.
 TARGET_CLOCKS: Mapping[str, Clock] = {"linux-armv7": "perf_cpu_cycles"}
 
@@ -122,10 +125,11 @@ class Sample(RecordModel):
 class Conditions(RecordModel):
     """What happened on a Linux host during a call, besides what its counter counted.
 
-    `instructions` are those of user space, `overhead` how many of them measuring took; both are absent if the processor
-    does not count them. `enabled` and `running` are the nanoseconds for which perf's counters were to count, and did;
-    0 by the clock. `switches` is how often another task had the processor or this one waited, `migrations` whether it
-    ended on another processor, `khz_begin` and `khz_end` the processor's clock, 0 if the kernel does not say.
+    `instructions` are those where cycles are counted too, `overhead` how many of them measuring took; both are absent
+    if the processor does not count them. `enabled` and `running` are the nanoseconds for which perf's counters were to
+    count, and did; 0 by the clock. `switches` is how often another task had the processor or this one waited,
+    `migrations` whether it ended on another processor, `khz_begin` and `khz_end` the processor's clock, 0 if the kernel
+    does not say.
     """
 
     type: Literal["conditions"]
@@ -154,7 +158,8 @@ class Conditions(RecordModel):
 class Memory(RecordModel):
     """The memory that one call takes at its peak, in bytes: measured in a separate call, outside the samples.
 
-    `heap_left` is what the call leaves allocated. In a TA the heap is not measured.
+    `heap_left` is what the call leaves allocated. In a TA `heap` is the least free heap with which the call succeeds,
+    and is there if that was looked for.
     """
 
     type: Literal["memory"]
@@ -167,8 +172,8 @@ class Memory(RecordModel):
     @model_validator(mode="after")
     def _heap(self) -> Self:
         of_board = self.place == "mcu"
-        if (self.heap is None) == of_board or (self.heap_left is None) == of_board:
-            raise ValueError("'heap' and 'heap_left' are there on a board, and only there")
+        if (self.heap is None and of_board) or (self.heap_left is None) == of_board:
+            raise ValueError("'heap' and 'heap_left' are there on a board, 'heap_left' only there")
         return self
 
 

@@ -17,7 +17,7 @@ def check_overheads(subject: Subject, clock: Clock) -> dict[str, Overhead]:
 
     Raises WorldwiseError if a place's cost is missing or impossible.
     """
-    measures = subject.case.measures
+    measures = subject.measures
     places = {place for places in measures.values() for place in places}
     overheads: dict[str, Overhead] = {}
     for number, record in subject.numbered():
@@ -51,7 +51,7 @@ def check_samples(subject: Subject, overheads: Overheads) -> dict[tuple[str, str
                 f"(1 first call, {case.warmup} warm-up, {case.samples} samples): "
                 f"index {len(series)} is missing.",
             )
-    for measure, places in case.measures.items():
+    for measure, places in subject.measures.items():
         for inside, around in itertools.pairwise(places):
             comparable = overheads[inside].clock == overheads[around].clock
             for inner, outer in zip(found[measure, inside], found[measure, around], strict=True):
@@ -79,15 +79,14 @@ class _Samples:
         case = subject.case
         self._subject = subject
         self._overheads = overheads
-        # Kept here, because `case.measures` computes it anew at every use, and every sample uses it.
-        self._measures = case.measures
+        self._measures = subject.measures
         self._calls = case.calls
         self._spans = case.spans
         self._warmup = case.warmup
         self._counted = subject.owed.counted
         self._summed = (*subject.owed.counted, *subject.owed.summed)
         self._found: dict[tuple[str, str], list[Sample]] = {
-            (measure, place): [] for measure, places in case.measures.items() for place in places
+            (measure, place): [] for measure, places in subject.measures.items() for place in places
         }
 
     def read(self) -> Series:

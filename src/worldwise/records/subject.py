@@ -10,9 +10,10 @@ from worldwise.base import files
 from worldwise.base.counted import INSTRUCTIONS, Unit
 from worldwise.base.errors import WorldwiseError
 from worldwise.plan.case import Case
-from worldwise.plan.catalogue import takes_portables
+from worldwise.plan.catalogue import kind_of, takes_portables
+from worldwise.plan.spec import OPTEE, TA, Measures
 from worldwise.records.evidence import Owed, owed_by
-from worldwise.records.models import BOARD_CLOCKS, CLOCK, HOST_CLOCKS, TARGET_CLOCKS, Clock
+from worldwise.records.models import BOARD_CLOCKS, CLOCK, HOST_CLOCKS, TARGET_CLOCKS, TEE_HOST_CLOCKS, Clock
 from worldwise.records.parse import Record
 
 
@@ -32,12 +33,22 @@ class Subject:
         return owed_by(self.case)
 
     @cached_property
+    def measures(self) -> Measures:
+        """The case's measures at the places that have a counter: on a host the TA has none."""
+        found = self.case.measures
+        if self.unit == INSTRUCTIONS or kind_of(self.case.target) != OPTEE:
+            return found
+        return {measure: tuple(place for place in places if place != TA) for measure, places in found.items()}
+
+    @cached_property
     def clocks(self) -> tuple[Clock, ...]:
         """The counters of the case's target that count the unit; all regions of a case have the same."""
         if self.case.board:
             return BOARD_CLOCKS.get(self.unit, ())
         if self.unit == INSTRUCTIONS:
             return (TARGET_CLOCKS.get(self.case.target, CLOCK),)
+        if kind_of(self.case.target) == OPTEE:
+            return TEE_HOST_CLOCKS[self.unit]
         return HOST_CLOCKS[self.unit] if takes_portables(self.case.target) else ()
 
     def fail(self, number: int | None, problem: str, hint: str = "") -> NoReturn:

@@ -85,7 +85,7 @@ def _count_sections(rows: list[Row]) -> Iterable[Section]:
 
 def _time_section(rows: list[Row], reading: Reading, full: bool) -> Section | None:
     waiting = [row for row in rows if row.place == "client"]
-    shown = rows if full or not waiting else waiting
+    shown = [row for row in (rows if full or not waiting else waiting) if row.microseconds]
     if not shown:
         return None
     headers = ["measure", "variant", "place", *(f"{clock} GHz\nus" for clock in CLOCKS)]

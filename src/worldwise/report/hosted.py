@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from worldwise.base.counted import NANOSECONDS
 from worldwise.base.tables import Section, Table, count, count_or_dash, ratio, signed, spread
+from worldwise.plan.spec import TEE_TARGETS
 from worldwise.read.models import HostCase, Reading, Row
 
 _FACTS = ("model", "core", "processor", "kernel", "governor", "clock", "clock_reason")
@@ -86,6 +87,12 @@ def _instructions(cases: Sequence[HostCase]) -> Section | None:
         cells.append([*line, "-" if difference is None else signed(difference), count_or_dash(one.differing)])
     compared = _compared(shown)
     same = sum(one.differing == 0 for one in compared)
+    note = (
+        f"{same} of {len(compared)} measures are the same on both in every sample. Both run the same program, and "
+        "both count what it executes in user space between the same two readings; medians of the samples. A "
+        "difference means that the program took another way (the C library and some libraries look at what the "
+        "core has, and random numbers are the host's), or that one of the two counts wrongly."
+    )
     return Section(
         "Instructions: the host's own counter beside QEMU's exact count",
         Table(
@@ -96,12 +103,7 @@ def _instructions(cases: Sequence[HostCase]) -> Section | None:
             cells,
             2,
         ),
-        [
-            f"{same} of {len(compared)} measures are the same on both in every sample. Both run the same program, and "
-            "both count what it executes in user space between the same two readings; medians of the samples. A "
-            "difference means that the program took another way (the C library and some libraries look at what the "
-            "core has, and random numbers are the host's), or that one of the two counts wrongly."
-        ],
+        [note if compared else "QEMU's count would be of something else, and is not taken: docs/board-linux.md."],
         "host-instructions",
     )
 
@@ -114,7 +116,7 @@ def _disturbed(cases: Sequence[HostCase]) -> Section:
     ]
     calls = sum(one.calls for one in cases)
     headers = ["case", "measure", "calls", "switched", "other\nprocessor", "other\nclock"]
-    quiet = f"In none of the {calls:,} calls" if not cells else f"In all other of the {calls:,} calls no"
+    quiet = f"In none of the {calls:,} calls any" if not cells else f"In all other of the {calls:,} calls no"
     return Section(
         "What disturbed the calls",
         Table(headers, cells, 2) if cells else None,
@@ -132,10 +134,12 @@ def _host(reading: Reading) -> Section:
     found = reading.measured_on
     facts = [f"{name.replace('_', ' ')}: {found[name]}" for name in _FACTS if found.get(name) not in (None, "")]
     time = ["No counter of the processor was to be had: all figures are of the host's clock."]
+    own = ["It has an OP-TEE of its own: the variant says no more than how the TA was compiled."]
+    in_tee = any(row.target in TEE_TARGETS for row in reading.rows)
     return Section(
         "The host that was measured",
         None,
-        [*facts, *(time if reading.unit == NANOSECONDS else ())],
+        [*facts, *(time if reading.unit == NANOSECONDS else ()), *(own if in_tee else ())],
         "host",
     )
 

@@ -3,6 +3,7 @@
 
 from collections.abc import Iterable
 
+from worldwise.base.counted import NANOSECONDS
 from worldwise.base.tables import factor, whole
 from worldwise.base.units import parse_frequency
 from worldwise.read.models import Reading, Row
@@ -17,13 +18,16 @@ _FAR = 1.5
 
 
 def clock_text(reading: Reading) -> str:
-    """The clock at which an answer shows counts as time: the budget's, or CLOCK."""
+    """The clock at which an answer shows counts as time: the budget's, or CLOCK; for time itself the host's."""
+    if reading.unit == NANOSECONDS:
+        return "the host's clock"
     return reading.budget.clock if reading.budget else CLOCK
 
 
-def milliseconds(instructions: float, reading: Reading) -> str:
+def milliseconds(count: float, reading: Reading) -> str:
     """A count as milliseconds at `clock_text`, if each instruction took one cycle."""
-    return f"{instructions * 1000 / float(parse_frequency(clock_text(reading))):,.3f}"
+    a_second = 1e9 if reading.unit == NANOSECONDS else float(parse_frequency(clock_text(reading)))
+    return f"{count * 1000 / a_second:,.3f}"
 
 
 def spread_surprises(rows: Iterable[Row]) -> tuple[str, ...]:

@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from worldwise.base.counted import CYCLES, INSTRUCTIONS, NANOSECONDS, SHORT, Unit
 from worldwise.base.tables import Section, Table
+from worldwise.plan.spec import TEE_TARGETS
 from worldwise.read.models import Reading
 
 _OF_CHIP = (
@@ -23,6 +24,10 @@ _OF_HOST: dict[Unit, str] = {
     NANOSECONDS: "ns: nanoseconds of the host's clock, with all that ran in them: the program, Linux, and whatever "
     "else had the processor. What measuring costs is itself measured and taken away.",
 }
+_OF_TEE_HOST = (
+    "cycles: cycles of the processor in the client, in Linux and in the secure world, by the processor's own counter, "
+    "which was seen to go on there. What measuring costs is itself measured and taken away."
+)
 # What notes say of emulated machines, and what is said instead.
 _INSTEAD = (
     (r"instr: .*", _OF_CHIP),
@@ -46,7 +51,7 @@ def in_unit(sections: Sequence[Section], reading: Reading) -> list[Section]:
         if clock
         else "the board's full clock, as if its flash never made the core wait",
     }
-    instead = _instead_on_host(unit) if reading.hosted else _INSTEAD
+    instead = _instead_on_host(unit, reading) if reading.hosted else _INSTEAD
     return [
         replace(one, table=table_in_unit(one.table, unit), notes=_notes(one.notes, instead, words)) for one in sections
     ]
@@ -62,10 +67,12 @@ def table_in_unit(table: Table | None, unit: Unit) -> Table | None:
 _Instead = Sequence[tuple[str, str]]
 
 
-def _instead_on_host(unit: Unit) -> _Instead:
+def _instead_on_host(unit: Unit, reading: Reading) -> _Instead:
+    in_tee = any(row.target in TEE_TARGETS for row in reading.rows)
+    legend = _OF_TEE_HOST if in_tee and unit == CYCLES else _OF_HOST[unit]
     # The last is of what QEMU executes.
     return (
-        (r"instr: .*? taken away\.(.*)", _OF_HOST[unit] + r"\1"),
+        (r"instr: .*? taken away\.(.*)", legend + r"\1"),
         (r"(.*)the fewest instructions(.*)", r"\1the fewest {unit}\2"),
         (r"(.*) An emulated core executes .*", r"\1"),
     )

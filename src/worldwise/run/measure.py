@@ -7,8 +7,8 @@ import hashlib
 import json
 import os
 import platform
-import subprocess
 import tempfile
+import threading
 from collections.abc import Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
@@ -18,10 +18,10 @@ from typing import Protocol
 
 from pydantic import JsonValue
 
-from worldwise.base import paths
 from worldwise.base.counted import CYCLES, INSTRUCTIONS, Unit
 from worldwise.base.disk import require_space
 from worldwise.base.errors import DoesNotFitError, HostError, WorldwiseError
+from worldwise.base.revision import revision
 from worldwise.lab.image import ImageStore
 from worldwise.lab.lab import Lab
 from worldwise.machine.elf import address_name
@@ -49,7 +49,7 @@ from worldwise.targets.known import EMULATED, Target
 from worldwise.targets.silicon import silicon
 
 # Bytes that must be free on the disk after a case; with less, its records may be cut off.
-_RECORD_SPACE = 65_536
+RECORD_SPACE = 65_536
 # Seconds. A result that took longer to measure is not checked by measuring it again.
 AUDIT_SECONDS = 8.0
 
@@ -101,16 +101,60 @@ class Options:
     remote: Remote | None = None
 
 
+@dataclass(frozen=True)
+class Measured:
+    """A case that a worker has measured.
+
+    Attributes:
+        result: its result in the store.
+        run: the other run that it is of, if one had measured the case in the meantime; else empty.
+        seconds: how long it took.
+        words: what was found.
+    """
+
+    result: Result
+    run: str
+    seconds: float
+    words: str
+
+
+class Elsewhere(Protocol):
+    """Workers that build and measure into the store that this machine reads. Their methods raise WorldwiseError.
+
+    Attributes:
+        jobs: tasks at a time.
+    """
+
+    jobs: int
+
+    def cost(self, case: Case) -> int:
+        """What a case is expected to cost; the dearest goes first."""
+
+    def build(self, cases: Sequence[Case]) -> None:
+        """Have a worker build what cases of one variant need. What cannot be built there is no error."""
+
+    def measure(self, run: str, case: Case, digest: str, results: ResultStore) -> Measured | None:
+        """Have a worker measure a case, whose address is `digest`, for a run.
+
+        None if the case failed there: then this machine is to say why.
+        """
+
+    def stop(self) -> None:
+        """Drop all tasks: what waits for one raises WorldwiseError soon."""
+
+
 @dataclass
 class Bench:
     """What measuring needs, shared by the runs of one call of the tool.
 
+    With `elsewhere`, workers measure; this machine builds nothing and measures nothing but what failed there.
     Raises WorldwiseError from its methods; `stop` (from another thread) makes them raise soon.
     """
 
     lab: Lab
     progress: Progress
     options: Options
+    elsewhere: Elsewhere | None = None
     images: ImageStore = field(init=False)
     emulator: Emulator = field(init=False)
     board: GdbBoard | SshHost | None = field(init=False)
@@ -124,7 +168,10 @@ class Bench:
             self.options.remote, self.lab, self.images, self.progress.note, self.options.silence_limit
         )
         self.results = ResultStore(self.lab.cache, self.progress.note)
-        self.jobs = 1 if self.board else self.options.jobs or os.cpu_count() or 1
+        here = self.options.jobs or os.cpu_count() or 1
+        self.jobs = 1 if self.board else self.elsewhere.jobs if self.elsewhere else here
+        # Of what workers leave to this machine, no more at a time than it can do.
+        self.here = threading.Semaphore(here)
         # One thread more than machines: it builds the next images. See Work.
         self.pool = ThreadPoolExecutor(self.jobs + 1, "bench")
 
@@ -163,7 +210,7 @@ class Bench:
             suite,
             cases=cases,
             host=host_facts(),
-            git=git_revision(),
+            git=revision(),
             lab=self.lab.digest,
             packages=self.lab.lock.versions(),
             budget=budget,
@@ -223,6 +270,8 @@ class Bench:
 
     def stop(self) -> None:
         """End every machine and build, and drop the cases being measured."""
+        if self.elsewhere:
+            self.elsewhere.stop()
         self.lab.stop()
         self.emulator.stop()
         if self.board:
@@ -240,26 +289,16 @@ class Bench:
         directory = writer.case_directory(case.id)
         stored = self.results.get(digest) if self.options.reuse else None
         if stored:
-            with writer.guard():
-                stored.copy_to(directory)
-            writer.complete_case(
-                case,
-                reused_from=stored.run,
-                start="snapshot",
-                images=machine.images,
-                footprint=machine.footprint,
-                digest=digest,
-                command=stored.command,
-                wall_seconds=0.0,
-            )
+            self._take(writer, case, machine, digest, stored, (stored.run, 0.0))
             self.progress.case_done(case, "reused")
             return stored
         self.progress.case_started(case)
-        with writer.guard():
-            outcome = self._run(case, machine, directory)
-            # A guest that cannot write its record can only stop; the host finds the reason here.
-            require_space(directory, _RECORD_SPACE, "the records")
-            checked = check_run(case, directory, self.measurer, machine, self.unit)
+        if self.elsewhere and (measured := self.elsewhere.measure(writer.run.id, case, digest, self.results)):
+            self._take(writer, case, machine, digest, measured.result, (measured.run, measured.seconds))
+            self.progress.case_done(case, measured.words)
+            return measured.result if measured.run else None
+        with writer.guard(), self.here:
+            outcome, checked = self.run(case, machine, directory)
         seconds = round(outcome.wall_seconds, 2)
         writer.complete_case(
             case,
@@ -272,8 +311,32 @@ class Bench:
         )
         if self.options.start == "snapshot":
             self._keep(case, digest, directory, writer.run.id, seconds, outcome.command)
-        self.progress.case_done(case, f"{seconds:.1f} s{_found(case, checked)}")
+        self.progress.case_done(case, f"{seconds:.1f} s{found_words(case, checked)}")
         return None
+
+    def run(self, case: Case, machine: Machine, directory: Path) -> tuple[Ended, CheckedRecords]:
+        """Run a case here and check its records, which appear in the directory. Raises WorldwiseError."""
+        ended = self._run(case, machine, directory)
+        # A guest that cannot write its record can only stop; the host finds the reason here.
+        require_space(directory, RECORD_SPACE, "the records")
+        return ended, check_run(case, directory, self.measurer, machine, self.unit)
+
+    def _take(
+        self, writer: RunWriter, case: Case, machine: Machine, digest: str, result: Result, by: tuple[str, float]
+    ) -> None:
+        """Put a result of the store into the run. `by`: the run that it is of, empty for this one, and its seconds."""
+        with writer.guard():
+            result.copy_to(writer.run.case_directory(case.id))
+        writer.complete_case(
+            case,
+            reused_from=by[0],
+            start="snapshot",
+            images=machine.images,
+            footprint=machine.footprint,
+            digest=digest,
+            command=result.command,
+            wall_seconds=by[1],
+        )
 
     def _run(self, case: Case, machine: Machine, directory: Path) -> Ended:
         """Run a case; its records appear in the directory."""
@@ -365,7 +428,9 @@ class _Session:
 
     def run(self, groups: Sequence[Sequence[Case]]) -> None:
         """Build and measure groups of cases, each of one variant. Raises WorldwiseError, a build's at the end."""
-        work = Work(self._bench.jobs, groups, self._prepare, self._measure)
+        elsewhere = self._bench.elsewhere
+        cost = elsewhere.cost if elsewhere else None
+        work = Work(self._bench.jobs, groups, self._prepare, self._measure, cost)
         broken: WorldwiseError | None = None
         for ended in work.ended(self._bench.pool):
             try:
@@ -421,11 +486,15 @@ class _Session:
         """The machines of a variant's cases, and the cases that are too large for theirs."""
         machines: dict[str, Machine] = {}
         refused: list[tuple[Case, WorldwiseError]] = []
-        for case in group:
-            try:
-                machines[case.id] = self._bench.target(case.target).machine(case, self._bench.images)
-            except DoesNotFitError as error:
-                refused.append((case, error))
+        elsewhere = self._bench.elsewhere
+        if elsewhere:
+            elsewhere.build(group)
+        with self._bench.here if elsewhere else contextlib.nullcontext():
+            for case in group:
+                try:
+                    machines[case.id] = self._bench.target(case.target).machine(case, self._bench.images)
+                except DoesNotFitError as error:
+                    refused.append((case, error))
         return machines, refused
 
     def _refuse_other_images(self, done: CaseManifest, group: Sequence[Case]) -> None:
@@ -457,7 +526,7 @@ def check_run(
         raise WorldwiseError(name_results(error.message), error.hint, measurer.diagnosis(directory, machine)) from None
 
 
-def _found(case: Case, checked: CheckedRecords) -> str:
+def found_words(case: Case, checked: CheckedRecords) -> str:
     """The median of a case's first measure at its outermost place, in words; empty for a campaign."""
     for name, places in case.measures.items():
         counts = [one.count for one in checked.samples.get((name, places[-1]), ()) if one.phase == "sample"]
@@ -507,27 +576,3 @@ def host_facts() -> dict[str, JsonValue]:
         "processors": os.cpu_count() or 0,
         "python": platform.python_version(),
     }
-
-
-def git_revision() -> str:
-    """The repository's revision, `+` behind it if files differ from it; empty outside a checkout."""
-    try:
-        answer = subprocess.run(
-            [
-                "git",
-                "-C",
-                str(paths.REPOSITORY),
-                "describe",
-                "--always",
-                "--abbrev=12",
-                "--dirty=+",
-                "--exclude=*",
-            ],
-            capture_output=True,
-            text=True,
-            timeout=10,
-            check=False,
-        )
-    except (OSError, subprocess.TimeoutExpired):
-        return ""
-    return answer.stdout.strip()

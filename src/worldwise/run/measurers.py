@@ -4,6 +4,7 @@
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Literal
 
 from worldwise.base import files
@@ -20,7 +21,9 @@ from worldwise.machine.measurer import Description
 from worldwise.machine.serialline import SerialAddress, parse_serial
 from worldwise.machine.ssh import SshAddress, parse_ssh
 from worldwise.machine.sshhost import SshHost
+from worldwise.machine.trusted import Trust, trust_of
 from worldwise.plan.case import Case
+from worldwise.plan.spec import OPTEE
 from worldwise.run.rundir import ChipClock, RunManifest
 from worldwise.targets.silicon import not_on_a_host, silicon
 
@@ -33,7 +36,7 @@ _FORMS = {"gdb": _BY_SERVER, "gdb+serial": _BY_SERVER, "ssh": "ssh://USER@HOST"}
 
 @dataclass(frozen=True)
 class Remote:
-    """A board that is measured itself, by a GDB server; or a Linux host, by ssh.
+    """A board that is measured itself, by a GDB server; or a Linux host, perhaps with OP-TEE, by ssh.
 
     Attributes:
         board: the board's name; of a host the target whose programs run there.
@@ -41,6 +44,7 @@ class Remote:
         clock: the one of the board's clocks that is set; empty for what its reset leaves.
         serial: where its serial line ends, if the records come over that.
         left: of a host: why cases are left out -> how many are.
+        trust: of a host with OP-TEE, how that gets TAs.
     """
 
     board: str
@@ -48,6 +52,7 @@ class Remote:
     clock: str = ""
     serial: SerialAddress | None = None
     left: Mapping[str, int] = field(default_factory=dict)
+    trust: Trust | None = None
 
     @property
     def via(self) -> Literal["gdb", "gdb+serial", "ssh"]:
@@ -69,16 +74,26 @@ class Remote:
         return [case for case in cases if self.via != "ssh" or not not_on_a_host(case)]
 
 
-def remote_of(via: str, cases: Sequence[Case], clock: str = "", serial: str = "") -> Remote:
-    """The board or host of `--via` that all cases are for, at a clock of its file. Raises WorldwiseError."""
+def remote_of(
+    via: str, cases: Sequence[Case], clock: str = "", serial: str = "", ta_key: str = "", ta_folder: str = ""
+) -> Remote:
+    """The board or host of `--via` that all cases are for, at a clock of its file. Raises WorldwiseError.
+
+    `ta_key` and `ta_folder` are for a host with OP-TEE: see trust_of.
+    """
     targets = sorted({case.target for case in cases})
+    if (ta_key or ta_folder) and not (via.startswith(_SSH) and targets == [OPTEE]):
+        raise WorldwiseError(
+            f"--via {via}: --ta-key and --ta-folder are for a host with OP-TEE alone.",
+            "leave them out, or: worldwise run --target optee --via ssh://USER@HOST --ta-key FILE",
+        )
     if via.startswith(_SSH):
         if clock or serial:
             raise WorldwiseError(
                 f"--via {via}: a Linux host has neither --clock nor --serial.",
                 "leave them out, or name a board's server",
             )
-        return _host_of(parse_ssh(via), targets, cases)
+        return _host_of(parse_ssh(via), targets, cases, ta_key, ta_folder)
     address: Address | FarmPlace | None = None
     if via not in KINDS:
         address = parse_place(via) if via.startswith(PREFIX) else parse_address(via)
@@ -112,16 +127,24 @@ def remote_of(via: str, cases: Sequence[Case], clock: str = "", serial: str = ""
     return Remote(name, address or start_of(via, name, board), clock, line)
 
 
-def _host_of(address: SshAddress, targets: Sequence[str], cases: Sequence[Case]) -> Remote:
-    if len(targets) != 1 or targets[0] not in PLAIN_TARGETS:
+def _host_of(address: SshAddress, targets: Sequence[str], cases: Sequence[Case], key: str, folder: str) -> Remote:
+    if len(targets) != 1 or targets[0] not in (*PLAIN_TARGETS, OPTEE):
         raise WorldwiseError(
             f"--via {address}: one Linux host is there, but the chosen cases are for {', '.join(targets)}.",
-            f"choose one of {', '.join(PLAIN_TARGETS)}: worldwise run linux-armv8 --via ...",
+            f"choose one of {', '.join((*PLAIN_TARGETS, OPTEE))}: worldwise run linux-armv8 --via ...; or worldwise "
+            "run --target optee --via ...",
         )
+    trust = trust_of(key, folder) if targets[0] == OPTEE else None
     left = Counter(reason for case in cases if (reason := not_on_a_host(case)))
     if left.total() == len(cases):
         raise WorldwiseError(f"--via {address}: none of the chosen cases can be measured there: {', '.join(left)}.")
-    return Remote(targets[0], address, left=left)
+    variants = sorted({case.variant for case in cases if not not_on_a_host(case)})
+    if trust and len(variants) > 1:
+        raise WorldwiseError(
+            f"--via {address}: the host has one OP-TEE, but the chosen cases are for {', '.join(variants)}.",
+            f"there a variant is no more than how the TA was compiled: choose one, --variant {variants[0]}",
+        )
+    return Remote(targets[0], address, left=left, trust=trust)
 
 
 def require_same(run: str, manifest: RunManifest, remote: Remote | None, found: Description) -> None:
@@ -171,7 +194,11 @@ def board_of(
     found, name = remote.server, remote.board
     if isinstance(found, SshAddress):
         target = silicon(name)
-        return SshHost(found, name, lambda: images.get(target.probe()).file("probe"), lab, notify, silence_limit)
+
+        def probe() -> Path:
+            return images.get(target.probe()).file("probe")
+
+        return SshHost(found, name, probe, lab, notify, silence_limit, trust=remote.trust)
     server: Address | StartedServer | FarmServer
     match found:
         case Start():

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """A run's parallel work: it builds images of later cases while it measures earlier ones."""
 
+import heapq
+import itertools
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
@@ -33,6 +35,7 @@ class Work(Generic[_Built, _Measured]):
         groups: cases that are built together, in the order in which they are to be built.
         build: builds a group; called in a thread.
         measure: measures a case; called in a thread.
+        cost: what a case is expected to cost: of those that are built, the dearest goes first. None: the first built.
     """
 
     def __init__(
@@ -41,18 +44,23 @@ class Work(Generic[_Built, _Measured]):
         groups: Sequence[Sequence[Case]],
         build: Callable[[Sequence[Case]], _Built],
         measure: Callable[[Case], _Measured],
+        cost: Callable[[Case], int] | None = None,
     ) -> None:
         self._jobs = jobs
         self._groups = deque(groups)
-        self._ready: deque[Case] = deque()
+        # The dearest first, of equals the first that came.
+        self._ready: list[tuple[int, int, Case]] = []
+        self._came = itertools.count()
         self._build = build
         self._measure = measure
+        self._cost = cost
         self._building: dict[Future[_Built], Sequence[Case]] = {}
         self._running: dict[Future[_Measured], Case] = {}
 
     def add(self, cases: Sequence[Case]) -> None:
-        """Queue these cases for measuring, behind those already queued."""
-        self._ready.extend(cases)
+        """Queue these cases for measuring, behind those already queued that cost as much or more."""
+        for case in cases:
+            heapq.heappush(self._ready, (-self._cost(case) if self._cost else 0, next(self._came), case))
 
     def build_no_more(self) -> None:
         """Begin no further build; cases already built are still measured."""
@@ -72,7 +80,7 @@ class Work(Generic[_Built, _Measured]):
 
     def _begin(self, pool: ThreadPoolExecutor) -> None:
         while self._ready and len(self._running) < self._jobs:
-            case = self._ready.popleft()
+            _, _, case = heapq.heappop(self._ready)
             self._running[pool.submit(self._measure, case)] = case
         while self._groups and len(self._building) < max(1, self._jobs - len(self._running)):
             group = self._groups.popleft()

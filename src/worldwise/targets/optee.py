@@ -51,7 +51,7 @@ class OpteeMachineTarget:
     def recipes(self, case: Case) -> Sequence[Recipe]:
         """The images the case needs: firmware, kernel, OP-TEE, programs, user space."""
         core = case.implementation if case.implementation in IMPLEMENTATIONS else optee_images.APP_CORE
-        programs = (self.programs or _programs)(case, _feature(case))
+        programs = (self.programs or programs_of)(case, _feature(case))
         initramfs = optee_images.initramfs(case_app(case), programs)
         return (
             optee_images.firmware(case.ticks_in_both_worlds),
@@ -151,7 +151,8 @@ def _ta_footprint(programs: Image, ta: str) -> dict[str, int]:
     }
 
 
-def _programs(case: Case, feature: str) -> Recipe:
+def programs_of(case: Case, feature: str = "") -> Recipe:
+    """The programs of a case's app: its client and its TA."""
     wanted = images_of(case)
     if wanted.programs:
         return wanted.programs(case, feature)

@@ -2,20 +2,27 @@
 """Cores with TrustZone-M: a board with two programs, of which the non-secure one is measured."""
 
 import json
+from pathlib import Path
 from typing import Any
 
 from worldwise.lab.image import Image, Recipe
-from worldwise.libraries.boards import load_core
+from worldwise.libraries.boards import Secure, load_core
 from worldwise.libraries.crates import Crates, crate_folder
-from worldwise.libraries.portable import NO_CURVE, Portable, find
+from worldwise.libraries.portable import Portable, find
 from worldwise.libraries.trustzone import ACCESSES, FLOATS, GATEWAY, WAYS
 from worldwise.plan.case import Case
-from worldwise.targets.board import BoardTarget, board_plan, frame_trees
+from worldwise.targets.board import BoardTarget, board_plan, frame_parts, frame_trees
+from worldwise.targets.families import images_of
 from worldwise.targets.guest import guest_trees
 from worldwise.targets.portable_images import source_packages, trees
 
 # What every secure program's script includes.
 _VENEERS = "veneers.ld"
+
+
+def secure_parts(secure: Secure) -> dict[str, Path]:
+    """The files of the repository, of no library, that go into the secure program and the calls of its gates."""
+    return {**frame_parts(secure.script, _VENEERS), **guest_trees("tzm")}
 
 
 class TrustZoneTarget(BoardTarget):
@@ -26,8 +33,8 @@ class TrustZoneTarget(BoardTarget):
             given = dict(case.parameters)
             kind = given.get("float", FLOATS[0])
             return {"program": f"{given.get('way') or given['access']}-{kind}.elf", "secure": f"secure-{kind}.elf"}
-        curve = case.curve or NO_CURVE
-        return {"program": f"{curve}.elf", "secure": f"{curve}-secure.elf"}
+        part = self._part(case)
+        return {"program": f"{part}.elf", "secure": f"{part}-secure.elf"}
 
     def _footprint(self, case: Case, image: Image) -> dict[str, int] | None:
         if case.implementation != GATEWAY:
@@ -38,11 +45,14 @@ class TrustZoneTarget(BoardTarget):
         return None
 
     def _recipe(self, case: Case, crates: Crates) -> Recipe:
+        if images_of(case).board_programs:
+            return super()._recipe(case, crates)
         implementation = find(case.implementation)
         source = crate_folder(implementation, crates)
         sources = source_packages(implementation)
         package = implementation.manifest.source
-        secure = self._secure()
+        secure = self.board.secure
+        assert secure
         return Recipe(
             name=f"{self.name}-{implementation.name}-{case.optimisation}",
             script="tzm.sh",
@@ -50,8 +60,8 @@ class TrustZoneTarget(BoardTarget):
             outputs=("footprint.json",),
             sources=sources,
             trees={
-                **frame_trees(implementation, self.board.script, secure["script"], _VENEERS),
-                **guest_trees("tzm"),
+                **frame_trees(implementation, self.board.script),
+                **secure_parts(secure),
                 **trees(implementation, source),
             },
             settings={
@@ -62,14 +72,10 @@ class TrustZoneTarget(BoardTarget):
             },
         )
 
-    def _plan(self, implementation: Portable, optimisation: str, secure: dict[str, Any]) -> dict[str, Any]:
+    def _plan(self, implementation: Portable, optimisation: str, secure: Secure) -> dict[str, Any]:
         plan = board_plan(implementation, optimisation, self.name, self.board, load_core(self.board.core))
         ways = (*WAYS, *ACCESSES) if implementation.name == GATEWAY else ()
-        return {**plan, "secure": secure, "ways": list(ways), "floats": list(FLOATS)}
-
-    def _secure(self) -> dict[str, Any]:
-        assert self.board.secure
-        return self.board.secure.model_dump()
+        return {**plan, "secure": secure.model_dump(), "ways": list(ways), "floats": list(FLOATS)}
 
     def _arguments(self) -> tuple[str, ...]:
         *common, _kernel, _program = super()._arguments()

@@ -15,7 +15,7 @@ from worldwise.base.toml_model import StrictModel, parse, read_text
 
 HARDWARE = paths.PUBLISHED / "hardware"
 # What others measured with worldwise: a file for each run, by `worldwise contribute`.
-CONTRIBUTED = paths.REPOSITORY / "measured" / "hardware"
+CONTRIBUTED = paths.MEASURED / "hardware"
 
 # The two sets. No figure is in both.
 Set = Literal["calibration", "validation"]

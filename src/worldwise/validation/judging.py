@@ -10,6 +10,7 @@ from worldwise.base.errors import WorldwiseError
 from worldwise.libraries.boards import boards, load_core, table_of
 from worldwise.plan.case import Case
 from worldwise.plan.catalogue import is_board
+from worldwise.plan.spec import TEE_TARGETS
 from worldwise.predict import cores as known
 from worldwise.predict.bounds import Estimate, estimate, middle
 from worldwise.predict.errors import ErrorLines
@@ -87,6 +88,11 @@ def require_judge(run: Run, reading: Reading) -> None:
     targets = {row.target for row in reading.rows}
     if len(targets) != 1:
         raise WorldwiseError(f"run {run.id} is of several machines: {', '.join(sorted(targets))}")
+    if targets & TEE_TARGETS.keys():
+        raise WorldwiseError(
+            f"run {run.id} is of a host with an OP-TEE of its own, and the emulated machine has another one",
+            "measure a library in Linux there: worldwise run linux-armv8 --via ssh://USER@HOST",
+        )
 
 
 def core_of(run: Run, target: str, name: str | None) -> str:

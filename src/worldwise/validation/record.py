@@ -15,7 +15,7 @@ from worldwise.lab.image import tree_digest
 from worldwise.validation.cells import Call
 from worldwise.validation.figures import SETS, Set, figures_file
 
-MEASURED = paths.REPOSITORY / "measured" / "validation"
+MEASURED = paths.MEASURED / "validation"
 RUN = MEASURED / "run.json"
 _MOST_BYTES = 8 * 2**20
 

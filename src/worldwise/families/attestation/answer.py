@@ -62,6 +62,6 @@ def _cold(rows: Sequence[Row]) -> tuple[str, ...]:
         return ()
     row = max(cold, key=lambda row: row.first / row.median)
     return (
-        f"The first call is dear: {row.variant}, {label(row)} took {whole(row.first)} instructions at first, "
+        f"The first call is dear: {row.variant}, {label(row)} took {whole(row.first)} {row.unit} at first, "
         f"{row.first / row.median:,.1f} times its median.",
     )

@@ -74,7 +74,8 @@ def _payload_section(variants: Mapping[str, Sequence[Row]]) -> Section | None:
         found = _payloads(rows)
         for size in _sizes(found):
             read = {kind: found.get(("read", "client", kind), {}).get(size) for kind in _KINDS}
-            inside = next((found["read", "ta", kind][size] for kind in _KINDS if read[kind] is not None), None)
+            copied = [found.get(("read", "ta", kind), {}).get(size) for kind in _KINDS]
+            inside = next((one for one in copied if one is not None), None)
             cells.append(
                 [
                     variant,

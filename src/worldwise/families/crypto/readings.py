@@ -3,18 +3,9 @@
 
 from worldwise.plan.case import Case
 from worldwise.read.includes import on_curves
-from worldwise.read.parts import Part
+from worldwise.read.parts import Part, TaSize
 from worldwise.read.readings import Readings, Seen
 from worldwise.run.rundir import CaseManifest, RunManifest
-
-
-class TaSize(Part):
-    """A TA that is one of several that do the same, in bytes: its code, constants and initial values as they are
-    loaded, and its signed file.
-    """
-
-    ta_loaded: int | None = None
-    ta_file: int | None = None
 
 
 class Recommended(Part):

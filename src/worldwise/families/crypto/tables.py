@@ -6,13 +6,14 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from worldwise.base.tables import Section, Table, count, count_or_dash, factor, signed, whole
 from worldwise.base.units import size_text
 from worldwise.families.crypto.answer import crypto_answer
-from worldwise.families.crypto.readings import Recommended, TaSize
+from worldwise.families.crypto.readings import Recommended
 from worldwise.libraries.implementation import IMPLEMENTATIONS
 from worldwise.libraries.portable import CURVES, portables
 from worldwise.plan.case import parameters_of
 from worldwise.plan.catalogue import kind_of, takes_portables
 from worldwise.plan.spec import OPTEE
 from worldwise.read.models import Reading, Row
+from worldwise.read.parts import TaSize
 from worldwise.read.published import Published, Subject
 from worldwise.report.comparing import claim
 from worldwise.report.tables import Answer, Columns, Group, Tables

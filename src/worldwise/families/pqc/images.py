@@ -1,17 +1,18 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The programs of one post-quantum scheme: for a board, and for plain Linux."""
+"""The programs of one post-quantum scheme: for a board, for plain Linux, and for a TEE."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from worldwise.base.counted import INSTRUCTIONS, Unit
 from worldwise.families.pqc.libraries import Library, libraries
 from worldwise.families.pqc.schemes import SCHEMES
-from worldwise.families.pqc.spec import CALLS, OWN, kept, too_large
+from worldwise.families.pqc.spec import ABUSED_SCHEME, CALLS, OWN, kept, too_large
 from worldwise.lab.image import Recipe
 from worldwise.libraries.boards import Board, load_core
-from worldwise.libraries.cores import PLAIN_TARGETS
+from worldwise.libraries.cores import PLAIN_TARGETS, TEE_CORE
 from worldwise.libraries.crates import Crates
 from worldwise.plan.case import Case
 from worldwise.plan.catalogue import parameters_of_program
@@ -20,7 +21,9 @@ from worldwise.targets.architecture import Architecture
 from worldwise.targets.board import frame_parts, on_board
 from worldwise.targets.families import Images
 from worldwise.targets.guest import guest_trees, unpacked
+from worldwise.targets.optee_images import app_programs
 from worldwise.targets.portable_images import build_plan
+from worldwise.targets.trustzone import secure_parts
 
 # For the bench's hash.
 _HASH = "bearssl"
@@ -87,7 +90,7 @@ def _board_programs(case: Case, board: Board, unit: Unit, serial: bool, crates: 
     )
     plan = {**_plan(library, scheme, board.core, case.optimisation), **parts}
     name = "-".join((case.target, case.implementation, case.optimisation, scheme))
-    return Recipe(
+    recipe = Recipe(
         name=name + ("" if unit == INSTRUCTIONS else f"-{unit}") + ("-serial" if serial else ""),
         script="pqc-mcu.sh",
         helpers=("pqc-mcu.py", "mcu.py", "library.py", "objects.py", "packages.sh"),
@@ -95,6 +98,22 @@ def _board_programs(case: Case, board: Board, unit: Unit, serial: bool, crates: 
         sources=(_HASH,),
         trees={**frame_parts(parts["script"], serial=serial), **_trees(library, _source(library, crates))},
         settings={"PACKAGES": _HASH, "SOURCE": "", "PARTS": "", "PLAN": json.dumps(plan)},
+    )
+    return _behind_gateway(recipe, plan, board) if board.secure else recipe
+
+
+def _behind_gateway(recipe: Recipe, plan: dict[str, Any], board: Board) -> Recipe:
+    """The same in two programs, the library in the secure one."""
+    secure = board.secure
+    assert secure
+    # Its memory is divided by what is left there, since the heap was reckoned for the other program's.
+    parts = {**plan, "secure": secure.model_dump(), "heap": None}
+    return replace(
+        recipe,
+        script="pqc-tzm.sh",
+        helpers=(*recipe.helpers, "pqc-tzm.py", "tzm.py"),
+        trees={**recipe.trees, **secure_parts(secure)},
+        settings={**recipe.settings, "PLAN": json.dumps(parts)},
     )
 
 
@@ -132,4 +151,31 @@ def _plain_programs(case: Case, architecture: Architecture) -> Recipe:
     )
 
 
-IMAGES = Images(app=OWN.name, plain_programs=_plain_programs, board_programs=_board_programs, board_program=_scheme)
+def _tee_programs(case: Case, feature: str) -> Recipe:
+    # Wrong calls name no library and no scheme: the TA of one pair gets them.
+    library = libraries().get(case.implementation) or next(iter(libraries().values()))
+    scheme = dict(case.parameters).get("scheme", ABUSED_SCHEME)
+    theirs = app_programs(OWN.name, case.implementation, case.optimisation, feature)
+    plan = {
+        **_plan(library, scheme, TEE_CORE, case.optimisation),
+        # Nothing is measured by another name than the library's.
+        "operations": SCHEMES[scheme].operations,
+        "frame_sha256": False,
+    }
+    return replace(
+        theirs,
+        name=f"{theirs.name}-{scheme}",
+        helpers=(*theirs.helpers, "pqc-tee.py", "tee_library.py", "library.py", "objects.py"),
+        trees={**theirs.trees, **_trees(library, _source(library, Crates()))},
+        settings={**theirs.settings, "SCHEME": str(SCHEMES[scheme].number), "PLAN": json.dumps(plan)},
+    )
+
+
+IMAGES = Images(
+    app=OWN.name,
+    programs=_tee_programs,
+    plain_programs=_plain_programs,
+    board_programs=_board_programs,
+    board_program=_scheme,
+    sizes_ta=True,
+)

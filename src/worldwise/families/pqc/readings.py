@@ -1,20 +1,22 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """What the counts of post-quantum schemes include, and how often ML-DSA's signing begins anew."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 
 from worldwise.families.pqc.evidence import PqcSignatureEvidence
-from worldwise.read.includes import IN_LINUX, ON_BOARD
+from worldwise.plan.case import Case
+from worldwise.read.includes import CLIENT_CALL, IN_LINUX, ON_BOARD
 from worldwise.read.parts import Part, Result
 from worldwise.read.readings import Readings, Seen
-from worldwise.records.models import Sample
+from worldwise.records.models import RecordModel, Sample
 from worldwise.records.parse import read_records
 
 SIGN = "dsa-sign"
+_IN_TA = "by the library's own calls inside the TA; not the way there and back"
 _WHAT = {
-    "kem-keygen": "a key pair from 64 given random bytes (FIPS 203, 7.1), both keys written as bytes",
-    "encaps": "a secret and its ciphertext from 32 given random bytes (FIPS 203, 7.2), with the reading of the key",
-    "decaps": "the secret from a ciphertext (FIPS 203, 7.3), with the reading of the key and encrypting again",
+    "kem-keygen": "a key pair from given random bytes (FIPS 203, 7.1; hybrid: X25519's too), both keys as bytes",
+    "encaps": "a secret and its ciphertext from given random bytes (FIPS 203, 7.2; hybrid: X25519 too), the key read",
+    "decaps": "the secret from a ciphertext (FIPS 203, 7.3; hybrid: X25519 too), the key read, and encrypting again",
     "dsa-keygen": "a key pair from 32 given random bytes (FIPS 204, 5.1), both keys written as bytes",
     SIGN: "the hedged signature in pure mode (FIPS 204, 5.2), with the reading of the key and all of its attempts",
     "dsa-verify": "the verification (FIPS 204, 5.3), with the reading of the key",
@@ -53,9 +55,14 @@ def ranked(values: Iterable[int], share: float) -> int:
     return ordered[min(len(ordered) - 1, max(0, -int(-share * len(ordered) // 1) - 1))]
 
 
-def _tail(case: str, counts: Sequence[int], attempts: Sequence[int]) -> Tail:
+def tail(case: Case, records: Iterable[RecordModel]) -> Tail:
+    """How far the signatures of a case go apart: in a TEE, from the client's call to its return."""
+    listed = list(records)
+    outermost = case.measures[SIGN][-1]
+    counts = [record.count for record in listed if isinstance(record, Sample) and record.place == outermost]
+    attempts = [record.attempts for record in listed if isinstance(record, PqcSignatureEvidence)]
     return Tail(
-        case=case,
+        case=case.id,
         calls=len(counts),
         median=ranked(counts, 0.5),
         p90=ranked(counts, 0.9),
@@ -74,19 +81,19 @@ def _tails(seen: Seen) -> Tails:
     for manifest in seen.done:
         case = manifest.case()
         if case.operation == SIGN:
-            records = read_records(seen.run.records_path(case.id))
-            counts = [record.count for record in records if isinstance(record, Sample)]
-            attempts = [record.attempts for record in records if isinstance(record, PqcSignatureEvidence)]
-            found.append(_tail(case.id, counts, attempts))
+            found.append(tail(case, read_records(seen.run.records_path(case.id))))
     return Tails(signing=tuple(found))
 
 
 READINGS = Readings(
     of_reading=Tails,
     includes={
-        (measure, place): f"{what}, {where}"
-        for measure, what in _WHAT.items()
-        for place, where in (("mcu", ON_BOARD), ("linux", IN_LINUX))
+        **{
+            (measure, place): f"{what}, {where}"
+            for measure, what in _WHAT.items()
+            for place, where in (("mcu", ON_BOARD), ("linux", IN_LINUX), ("ta", _IN_TA))
+        },
+        **{(measure, "client"): CLIENT_CALL for measure in _WHAT},
     },
     whole=_tails,
 )

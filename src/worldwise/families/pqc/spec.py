@@ -1,16 +1,41 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Post-quantum schemes on boards and in plain Linux: ML-KEM of FIPS 203, ML-DSA of FIPS 204."""
+"""Post-quantum schemes on boards, in plain Linux and in a TA: ML-KEM of FIPS 203, ML-DSA of FIPS 204."""
 
 from collections.abc import Mapping
 
 from worldwise.families.pqc.libraries import NAMES, Library, libraries
 from worldwise.families.pqc.schemes import KEMS, SCHEMES, SIGNATURES
 from worldwise.libraries import boards
-from worldwise.libraries.cores import PLAIN_TARGETS
-from worldwise.plan.parameters import MAX_BOARD_SIZE, SIZE, in_plain_linux, on_plain, signed_size_problem
-from worldwise.plan.spec import BOARD, Operation, Own, Parameter, Reason, Spec, no_problem
+from worldwise.libraries.cores import PLAIN_TARGETS, TEE_CORE
+from worldwise.plan.parameters import (
+    LOAD,
+    MAX_BOARD_SIZE,
+    SIZE,
+    TICKS,
+    in_plain_linux,
+    on_plain,
+    signed_size_problem,
+)
+from worldwise.plan.spec import (
+    BOARD,
+    IN_TEE,
+    OPTEE,
+    TEE_TARGETS,
+    App,
+    Measures,
+    Operation,
+    Own,
+    Parameter,
+    Reason,
+    Spec,
+    no_problem,
+)
 
 OWN = Own("pqc", NAMES)
+# Of the TA that gets wrong calls.
+ABUSED_SCHEME = "ml-dsa-44"
+# Target -> its core, where memory decides nothing.
+_ROOMY: Mapping[str, str] = {**dict.fromkeys(TEE_TARGETS, TEE_CORE), **PLAIN_TARGETS}
 # The operations of which the bench needs the results, on the board, before it can do one; and its check after encaps.
 _BEFORE: Mapping[str, tuple[str, ...]] = {
     "encaps": ("keygen", "decaps"),
@@ -45,17 +70,15 @@ def _reason(operation: str) -> Reason:
         if implementation not in NAMES:
             return f"{implementation} has no post-quantum scheme"
         library = libraries()[implementation]
-        core = PLAIN_TARGETS.get(target) or boards.boards()[target].core
+        core = _ROOMY.get(target) or boards.boards()[target].core
         if library.manifest.needs.cores and core not in library.manifest.needs.cores:
             return f"{implementation} is not for {core}"
-        if target not in PLAIN_TARGETS and boards.boards()[target].secure:
-            return f"{operation} of a post-quantum scheme is measured on boards of one security state"
         scheme = given.get("scheme")
         if scheme is None:
             return ""
         if scheme not in library.manifest.operations:
             return f"{implementation} has no {scheme}"
-        return "" if target in PLAIN_TARGETS else too_large(library, scheme, operation, target)
+        return "" if target in _ROOMY else too_large(library, scheme, operation, target)
 
     return reason
 
@@ -71,7 +94,9 @@ def too_large(library: Library, scheme: str, operation: str, target: str) -> str
 
     The bench makes an operation's input on the board, so that must fit too.
     """
-    ram = boards.boards()[target].ram
+    board = boards.boards()[target]
+    # Of two programs the secure one has the library.
+    ram = (board.secure or board).ram
     for call in (*_BEFORE.get(operation, ()), operation):
         peak = library.peak(scheme, call)
         # An eighth of the heap for what first fit leaves unused between blocks.
@@ -85,26 +110,40 @@ def too_large(library: Library, scheme: str, operation: str, target: str) -> str
     return ""
 
 
-def _operation(name: str, scheme: Parameter, *more: Parameter) -> Operation:
-    return Operation(
-        name,
-        {BOARD: {name: ("mcu",)}, **in_plain_linux({name: ("linux",)})},
-        {BOARD: (scheme, *more), **on_plain(scheme, *more)},
-        signed_size_problem if SIZE in more else no_problem,
-        _reason(CALLS[name]),
-        own=OWN,
-    )
-
-
 _KEM, _DSA = _scheme(*KEMS), _scheme(*SIGNATURES)
+_PARAMETERS: Mapping[str, tuple[Parameter, ...]] = {
+    "kem-keygen": (_KEM,),
+    "encaps": (_KEM,),
+    "decaps": (_KEM,),
+    "dsa-keygen": (_DSA,),
+    "dsa-sign": (_DSA, SIZE),
+    "dsa-verify": (_DSA, SIZE),
+}
+
+
+def _operation(
+    name: str, measures: Mapping[str, Measures], parameters: Mapping[str, tuple[Parameter, ...]], app: str = ""
+) -> Operation:
+    problem = signed_size_problem if SIZE in _PARAMETERS[name] else no_problem
+    return Operation(name, measures, parameters, problem, _reason(CALLS[name]), app=app, own=OWN)
+
+
 SPEC = Spec(
     operations=(
-        _operation("kem-keygen", _KEM),
-        _operation("encaps", _KEM),
-        _operation("decaps", _KEM),
-        _operation("dsa-keygen", _DSA),
-        _operation("dsa-sign", _DSA, SIZE),
-        _operation("dsa-verify", _DSA, SIZE),
+        *(
+            _operation(
+                name,
+                {BOARD: {name: ("mcu",)}, **in_plain_linux({name: ("linux",)})},
+                {BOARD: given, **on_plain(*given)},
+            )
+            for name, given in _PARAMETERS.items()
+        ),
+        # The same in a TA, which an app does.
+        *(
+            _operation(name, {OPTEE: {name: IN_TEE}}, {OPTEE: (*given, LOAD, TICKS)}, OWN.name)
+            for name, given in _PARAMETERS.items()
+        ),
     ),
+    apps={OWN.name: App("a1f5c2de-000b-4b1c-9a3e-707163000000")},
     published=("pqm4",),
 )

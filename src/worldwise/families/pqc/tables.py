@@ -6,14 +6,16 @@ from collections.abc import Iterable, Mapping, Sequence
 from worldwise.base.tables import Section, Table, count, count_or_dash, section_name
 from worldwise.families.pqc.readings import SIGN, Tails
 from worldwise.families.pqc.schemes import SCHEMES
-from worldwise.families.pqc.spec import CALLS, SPEC
+from worldwise.families.pqc.spec import CALLS
 from worldwise.libraries.boards import boards
 from worldwise.plan.case import parameters_of
+from worldwise.plan.spec import OPTEE
 from worldwise.read.models import Reading, Row
+from worldwise.read.parts import TaSize
 from worldwise.report.surprises import spread_surprises
 from worldwise.report.tables import ANSWER_LINES, Answer, Group, Tables
 
-_OPERATIONS = tuple(operation.name for operation in SPEC.operations)
+_OPERATIONS = tuple(CALLS)
 _ORDER = {name: number for number, name in enumerate(_OPERATIONS)}
 
 
@@ -45,6 +47,8 @@ def pqc_sections(reading: Reading, _full: bool = False) -> list[Section]:
 def _machine_section(target: str, rows: Sequence[Row]) -> Section | None:
     if not rows:
         return None
+    if target == OPTEE:
+        return _tee_section(rows)
     headers = ["scheme", "operation", "library", "n", "median\ninstr", "worst\ninstr"]
     headers += ["stack\nbytes", "heap\nbytes", "code\nbytes", "RAM\nbytes"]
     cells = []
@@ -63,6 +67,39 @@ def _machine_section(target: str, rows: Sequence[Row]) -> Section | None:
         )
     return Section(
         f"{target}: post-quantum schemes", Table(headers, cells, 3), name=section_name("post-quantum", target)
+    )
+
+
+def _tee_section(rows: Sequence[Row]) -> Section:
+    inside = {row.case: row for row in rows if row.place == "ta"}
+    headers = ["scheme", "operation", "library", "n", "in the TA\ninstr", "from the client\ninstr", "worst\ninstr"]
+    headers += ["TA\nbytes", "stack\nbytes", "heap\nbytes"]
+    cells = []
+    for row in rows:
+        if row.place == "client":
+            ta = inside[row.case]
+            taken = (row.part(TaSize).ta_loaded, ta.footprint.stack, ta.footprint.heap)
+            cells.append(
+                [
+                    _scheme(row),
+                    CALLS[row.operation],
+                    row.variant,
+                    f"{row.n:,}",
+                    *map(count, (ta.median, row.median, row.worst)),
+                    *map(count_or_dash, taken),
+                ]
+            )
+    return Section(
+        "In a TA: post-quantum schemes",
+        Table(headers, cells, 3),
+        [
+            "in the TA, from the client: medians; the client's call has the way there and back, and what goes in and "
+            "out is in temporary memory. worst: of all calls from the client, the first included. TA bytes: code, "
+            "constants and initial values of a TA that has this one scheme. stack: the deepest that the call goes. "
+            "heap: the least free heap with which it succeeds, with what the allocator adds; keys, message and output "
+            "stand outside of both."
+        ],
+        name=section_name("post-quantum", OPTEE),
     )
 
 
@@ -162,7 +199,7 @@ def _legend_section(rows: Iterable[Row]) -> Section | None:
 
 
 def _answer(reading: Reading) -> Answer | None:
-    rows = _rows(reading)
+    rows = [row for row in _rows(reading) if row.place != "ta"]
     if not rows:
         return None
     fewest: dict[tuple[str, str, str], Row] = {}

@@ -94,7 +94,7 @@ def _behind_section(reading: Reading) -> Section | None:
         [
             behind.board,
             behind.operation + (f" {size_text(behind.size)}" if behind.size else ""),
-            behind.curve or "-",
+            behind.curve or parameters_of(behind.parameters).get("scheme", "-"),
             behind.variant,
             count(direct.median),
             count(behind.median),
@@ -105,7 +105,8 @@ def _behind_section(reading: Reading) -> Section | None:
     ]
     if not cells:
         return None
-    headers = ["board", "operation", "curve", "library", "direct\ninstr", "behind\ninstr", "more\ninstr", "times"]
+    headers = ["board", "operation", "curve\nor scheme", "library"]
+    headers += ["direct\ninstr", "behind\ninstr", "more\ninstr", "times"]
     return Section(
         "A library called directly, and behind the gateway",
         Table(headers, cells, 4),

@@ -114,7 +114,7 @@ def wanted_source(source: Source) -> list[Wanted]:
 
 def load_lock(path: Path = paths.LAB / "lock.json") -> Lock:
     """Read a lock. Raises WorldwiseError naming the file and the key if it is missing or wrong."""
-    way_out = "take the file from git again, or make it with `./worldwise lab relock` and the root's name"
+    way_out = "take the file from git again, or make it with `worldwise lab relock` and the root's name"
     try:
         lock = Lock.model_validate_json(path.read_bytes())
     except FileNotFoundError:

@@ -12,7 +12,7 @@ CRATES = "downloads/crates"
 
 # The ways out of an error about a file that no mirror has.
 BUNDLE = (
-    "`./worldwise lab import FILE` takes it from an archive that `lab export` made while it was there, and "
+    "`worldwise lab import FILE` takes it from an archive that `lab export` made while it was there, and "
     f"{SOURCES_VARIABLE} names folders and addresses that have such an archive unpacked"
 )
 

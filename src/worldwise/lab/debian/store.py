@@ -25,7 +25,7 @@ from worldwise.lab.debian.second import BUNDLE, CRATES, PACKAGES, second_sources
 from worldwise.lab.shared import Shared
 
 RELOCK = (
-    "or run `./worldwise lab relock` (with the root's name if it is not the lab's own), which locks what the mirror "
+    "or run `worldwise lab relock` (with the root's name if it is not the lab's own), which locks what the mirror "
     "has today: a lab of another lock has another digest, so every count must be measured anew"
 )
 

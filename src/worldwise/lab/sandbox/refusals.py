@@ -41,5 +41,6 @@ def missing_tool(program: str, package: str) -> HostError:
     """The error for a program that the host lacks, and the package that has it."""
     return HostError(
         f"{program} is not on this machine",
-        f"start worldwise through `./worldwise`, which installs it, or install the package {package}",
+        f"install the package {package}; `worldwise doctor` names all that is missing, and a clone's ./worldwise "
+        "installs it",
     )

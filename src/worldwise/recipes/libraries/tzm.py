@@ -33,10 +33,11 @@ _OF_LIBRARIES = ("portable/operations.c", "portable/known.c")
 class States:
     """The programs of both states."""
 
-    def __init__(self, plan: dict[str, Any]) -> None:
+    def __init__(self, builder: Any) -> None:
+        plan = builder.plan
         self.level = f"-{plan['optimisation']}"
-        self.normal = Builder(plan)
-        self.secure = copy.copy(self.normal)
+        self.normal = builder
+        self.secure = copy.copy(builder)
         self.secure.plan = {**plan, **plan["secure"]}
 
     def passing(self, kind: str) -> "States":
@@ -66,23 +67,29 @@ class States:
         return program(self.secure, name, [*objects, *options]), [gates]
 
 
-def of_library(states: States, name: str, curve: dict[str, Any], hashing: str) -> dict[str, Any]:
-    """The programs of one curve, with the library in the secure one; its sizes are those of any board."""
+def of_library(
+    states: States, name: str, part: dict[str, Any], hashing: str, between: tuple[str, str], macros: list[str]
+) -> dict[str, Any]:
+    """The programs of one curve or scheme, with the library in the secure one; its sizes are those of any board.
+
+    `between`: the files of guest/ with what its gate does, and with its calls of the gate; `macros` are for both. Of
+    `part` the operations are by the names of their parts, which a footprint is linked of.
+    """
     normal = states.normal
+    calls: dict[str, str] = part["operations"]
+    macros = [*macros, f"-DOPS_CURVE={part['number']}", f'-DLIBRARY_NAME="{normal.plan["name"]}"']
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
-        library = list(pool.map(lambda one: normal.compile(*one), normal.library(curve)))
-    macros = [f"-DFRAME_HAS_{one.upper()}=1" for one in curve["operations"]]
-    macros += [f"-DOPS_CURVE={curve['number']}", f'-DLIBRARY_NAME="{normal.plan["name"]}"']
-    inner = states.compiled([*_SHARED, "tzm/secure.c", "tzm/library.c"], "-mcmse", *macros)
+        library = list(pool.map(lambda one: normal.compile(*one), normal.library(part)))
+    inner = states.compiled([*_SHARED, "tzm/secure.c", between[0]], "-mcmse", *macros)
     said, gates = states.secure_program(f"{name}-secure", [*inner, *library, hashing])
     if "problem" in said:
         return {"problem": f"in the secure program {said['problem']}"}
-    frame = [normal.compile(*one) for one in normal.frame(curve)]
-    outer = states.compiled(["tzm/behind.c"], *macros)
+    frame = [normal.compile(*one) for one in normal.frame(part)]
+    outer = states.compiled([between[1]], *macros)
     result: dict[str, Any] = program(normal, name, [*frame, *outer, hashing, *gates])
     if normal.plan["own"]:
         check(normal, name, library, [*frame, *inner, *outer])
-    parts = {one: normal.compile(*normal.footprint_part(curve, one)) for one in ["", *curve["operations"]]}
+    parts = {one: normal.compile(*normal.footprint_part(part, call)) for one, call in {"": "", **calls}.items()}
     try:
         result["operations"] = footprint(normal, name, [*library, hashing], parts)
     except Refused as refused:
@@ -124,7 +131,7 @@ def _sized(said: dict[str, Any]) -> dict[str, Any]:
 def main() -> int:
     """Build everything of the plan."""
     plan: dict[str, Any] = json.loads(os.environ["PLAN"])
-    states = States(plan)
+    states = States(Builder(plan))
     result: dict[str, Any] = {}
     if plan["ways"]:
         for kind in plan["floats"]:
@@ -132,7 +139,9 @@ def main() -> int:
     else:
         hashing = states.normal.hashing()
         for name, curve in plan["curves"].items():
-            result[name] = of_library(states, name, curve, hashing)
+            part = {**curve, "operations": {one: one for one in curve["operations"]}}
+            macros = [f"-DFRAME_HAS_{one.upper()}=1" for one in curve["operations"]]
+            result[name] = of_library(states, name, part, hashing, ("tzm/library.c", "tzm/behind.c"), macros)
     Path("/out/footprint.json").write_text(json.dumps(result, indent=1) + "\n", encoding="utf-8")
     return 0
 

@@ -1,0 +1,283 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Workers by dask.distributed, an optional package: on this machine, or wherever a scheduler has some.
+
+Dask finds a worker that is free, and gives the task of one that died to another. What it leaves to its users is here:
+a task that kills its workers, a worker that is avoided, a scheduler that is gone, no worker at all.
+"""
+
+import contextlib
+import logging
+import re
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Callable, Collection, Iterator
+from concurrent.futures import CancelledError
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+from worldwise.base import paths
+from worldwise.base.errors import HostError, WorldwiseError
+from worldwise.base.files import quoted
+
+_T = TypeVar("_T")
+
+FORMS = "local:N for N processes on this machine, dask://HOST:PORT for the workers of a scheduler"
+# A task that has killed so many workers is not tried again; of another's scheduler its own setting counts.
+DEATHS = 3
+# More processes than this are a typing error.
+_MOST_LOCAL = 256
+# Ctrl-C reaches all processes of a terminal. This machine's run ends the workers, in order.
+_DEAF = "import signal; signal.signal(signal.SIGINT, signal.SIG_IGN)"
+# Seconds: how often what waits looks around, how long a scheduler may take to answer, and how long there may be no
+# worker that can do a task.
+_LOOK = 2.0
+_ANSWER = 30
+_PATIENCE = 300.0
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where workers are: `processes` here, or those of the scheduler at `address`."""
+
+    processes: int = 0
+    address: str = ""
+
+    def __str__(self) -> str:
+        return f"dask://{self.address.removeprefix('tcp://')}" if self.address else f"local:{self.processes}"
+
+
+class DeadlyError(WorldwiseError):
+    """A task that killed one worker after another."""
+
+
+def parse_place(text: str) -> Place:
+    """Where `--on` has its workers. Raises WorldwiseError."""
+    local = re.fullmatch(r"local:([0-9]{1,4})", text)
+    if local and 1 <= int(local[1]) <= _MOST_LOCAL:
+        return Place(processes=int(local[1]))
+    dask = re.fullmatch(r"dask://([A-Za-z0-9.-]+|\[[0-9a-fA-F:]+\]):([0-9]{1,5})", text)
+    if dask and 1 <= int(dask[2]) <= 65535:
+        return Place(address=f"tcp://{dask[1]}:{dask[2]}")
+    raise WorldwiseError(
+        f"--on {quoted(text)}: no place for workers: {FORMS}.",
+        "a queue such as SLURM's takes shards: docs/shards.md",
+    )
+
+
+def require_dask() -> None:
+    """Raise WorldwiseError, with the way out, if the optional package is not there."""
+    try:
+        import distributed  # noqa: F401
+    except ImportError as error:
+        pip = f"{sys.executable} -m pip install --require-hashes -r {paths.REQUIREMENTS / 'dask.txt'}"
+        again = "WORLDWISE_WITH=dask ./worldwise run ... makes one that has it, pinned; elsewhere: "
+        raise WorldwiseError(
+            f"--on needs dask.distributed, which is not in this Python's environment ({error}).",
+            pip if paths.INSTALLED else again + pip,
+        ) from error
+
+
+@contextlib.contextmanager
+def opened(place: Place, notify: Callable[[str], None]) -> Iterator["Cluster"]:
+    """The workers of a place; those on this machine are started, and ended. Raises WorldwiseError."""
+    require_dask()
+    import dask
+    from distributed import Client, LocalCluster
+
+    for name in ("distributed", "distributed.client"):
+        # What matters of it is an error of ours, or a note.
+        logging.getLogger(name).setLevel(logging.CRITICAL)
+    with contextlib.ExitStack() as stack:
+        if place.processes:
+            scratch = stack.enter_context(tempfile.TemporaryDirectory(prefix="ww-dask-"))
+            stack.enter_context(dask.config.set({"distributed.scheduler.allowed-failures": DEATHS - 1}))
+            local = stack.enter_context(
+                LocalCluster(
+                    n_workers=place.processes,
+                    threads_per_worker=1,
+                    processes=True,
+                    host="127.0.0.1",
+                    dashboard_address=None,
+                    # A worker's own memory is small: what takes memory is QEMU, a process of its own.
+                    memory_limit=0,
+                    local_directory=scratch,
+                    preload=[_DEAF],
+                    silence_logs="CRITICAL",
+                )
+            )
+        try:
+            client = stack.enter_context(
+                Client(local if place.processes else place.address, timeout=_ANSWER, set_as_default=False)
+            )
+        except (OSError, TimeoutError, ValueError) as error:
+            raise HostError(
+                f"--on {place}: no scheduler of dask answers there: {error}",
+                "start one: `dask scheduler`, and workers: docs/workers.md",
+            ) from error
+        cluster = Cluster(client, place, notify)
+        stack.callback(cluster.close)
+        yield cluster
+
+
+class Cluster:
+    """The workers of a place. Every method may be called by several threads.
+
+    Args:
+        client: dask's client.
+        place: where that is.
+        notify: called with a line of text when a worker comes or goes.
+    """
+
+    def __init__(self, client: Any, place: Place, notify: Callable[[str], None]) -> None:
+        self.place = place
+        self._client = client
+        self._notify = notify
+        self._stopped = threading.Event()
+        self._lock = threading.Lock()
+        self._waiting: set[Any] = set()
+        self._workers: dict[str, str] = {}
+        self._look()
+        self._watch = threading.Thread(target=self._look_around, daemon=True, name="workers")
+        self._watch.start()
+
+    @property
+    def workers(self) -> dict[str, str]:
+        """The workers that there are: address -> what people call it."""
+        return dict(self._workers)
+
+    def call(
+        self, function: Callable[..., _T], *arguments: object, what: str, rank: int, avoid: Collection[str] = ()
+    ) -> _T:
+        """Have a worker call a function, and return what it returns; the highest `rank` goes first.
+
+        `avoid` has addresses of workers that must not do it, `what` is for messages. Raises DeadlyError if workers died
+        of it, HostError if none is left or the scheduler is gone, WorldwiseError after `stop`.
+        """
+        without = 0.0
+        while True:
+            chosen = self._chosen(avoid)
+            if chosen == []:
+                # All that could do it are gone: others may come.
+                without += _LOOK
+                if without > _PATIENCE:
+                    raise HostError(f"{what}: there was no worker for it for {_PATIENCE:.0f} s", _RESUME)
+                if self._stopped.wait(_LOOK):
+                    raise WorldwiseError("stopped")
+                continue
+            try:
+                return self._once(function, arguments, what, rank, chosen)
+            except _AgainError:
+                without = 0.0
+
+    def stop(self) -> None:
+        """Drop all tasks: what waits for one raises WorldwiseError."""
+        self._stopped.set()
+        with self._lock:
+            waiting = list(self._waiting)
+
+        def cancel() -> None:
+            # The connection may be what is gone.
+            with contextlib.suppress(Exception):
+                self._client.cancel(waiting, force=True)
+
+        # Nor may it keep who waits: dask has no limit for this.
+        cancelling = threading.Thread(target=cancel, daemon=True, name="cancelling")
+        cancelling.start()
+        cancelling.join(_LOOK)
+
+    def close(self) -> None:
+        """Look at the workers no more."""
+        self._stopped.set()
+        self._watch.join(_LOOK)
+
+    def _chosen(self, avoid: Collection[str]) -> list[str] | None:
+        """The workers that may do a task; None for all that there are or will be."""
+        if self._workers and not avoid:
+            return None
+        return [address for address in self._workers if address not in avoid]
+
+    def _once(
+        self, function: Callable[..., _T], arguments: tuple[object, ...], what: str, rank: int, chosen: list[str] | None
+    ) -> _T:
+        from distributed.scheduler import KilledWorker
+
+        future: Any = None
+        try:
+            # Not `pure`: dask would take what another run's task of the same name has left.
+            future = self._client.submit(function, *arguments, pure=False, priority=rank, workers=chosen)
+            with self._lock:
+                self._waiting.add(future)
+            # Waiting for dask's own result would cost milliseconds each time that it looks up.
+            done = threading.Event()
+            future.add_done_callback(lambda _future: done.set())
+            while True:
+                if self._stopped.is_set():
+                    raise WorldwiseError("stopped")
+                # The latter is how dask's client ends a wait that was cancelled from inside, as a timeout may be.
+                with contextlib.suppress(TimeoutError, UnboundLocalError):
+                    if done.wait(_LOOK):
+                        result: _T = future.result(timeout=_LOOK)
+                        return result
+                if self._client.status == "closed":
+                    raise HostError(f"{what}: the scheduler of --on {self.place} is gone", _RESUME)
+                if chosen and not set(chosen) & self._workers.keys():
+                    raise _AgainError
+        except KilledWorker as error:
+            deaths = error.allowed_failures + 1
+            raise DeadlyError(
+                f"{what}: {deaths} workers died while they did it, the last one {error.last_worker.address}",
+                "measure this case alone, and see why: worldwise run SUITE --variant ... without --on",
+            ) from None
+        except CancelledError:
+            self._await_scheduler(what)
+            raise _AgainError from None
+        except (OSError, TypeError, ImportError, AttributeError, RuntimeError) as error:
+            raise HostError(
+                f"{what}: --on {self.place} cannot do it: {type(error).__name__}: {error}",
+                "every worker needs this version of worldwise, and its requirements: docs/workers.md",
+            ) from error
+        finally:
+            with self._lock:
+                self._waiting.discard(future)
+
+    def _await_scheduler(self, what: str) -> None:
+        """Wait while the client connects anew. Raises HostError if it gives up, WorldwiseError after `stop`."""
+        end = time.monotonic() + _ANSWER + 2 * _LOOK
+        while not self._stopped.wait(_LOOK / 4):
+            if self._client.status == "running":
+                return
+            if self._client.status == "closed" or time.monotonic() > end:
+                raise HostError(f"{what}: the scheduler of --on {self.place} is gone", _RESUME)
+        raise WorldwiseError("stopped")
+
+    def _look_around(self) -> None:
+        while not self._stopped.wait(_LOOK):
+            self._look()
+
+    def _look(self) -> None:
+        try:
+            found = self._client.scheduler_info()["workers"]
+        except Exception:
+            # Dask raises many kinds while it connects anew; whoever waits for a task finds out.
+            return
+        now = {address: worker_name(each["name"], address) for address, each in found.items()}
+        before, self._workers = self._workers, now
+        for address in before.keys() - now.keys():
+            self._notify(f"{before[address]} is gone; another one does what it did")
+        if before or self._stopped.is_set():
+            for address in now.keys() - before.keys():
+                self._notify(f"{now[address]} has come")
+
+
+class _AgainError(Exception):
+    """A task is to be submitted again."""
+
+
+_RESUME = "complete cases are kept: worldwise run --resume --on ..."
+
+
+def worker_name(name: object, address: str) -> str:
+    """What people call a worker: `worker 0 (tcp://127.0.0.1:39291)`."""
+    return f"worker {address}" if name == address else f"worker {name} ({address})"

@@ -1,0 +1,396 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""A host with an OP-TEE of its own: how its TA is signed, laid and taken away, what is left out, what is said."""
+
+import contextlib
+import hashlib
+import os
+import struct
+import sys
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from cryptography.hazmat.primitives import hashes, serialization
+from cryptography.hazmat.primitives.asymmetric import ec, padding, rsa
+
+from ssh_host import PROBE, TEE_PROBE, TIMER, FakeHost, host_records, lines
+from worldwise import cli
+from worldwise.base.errors import HostError, WorldwiseError
+from worldwise.lab.debian.lock import load_lock
+from worldwise.lab.image import ImageStore
+from worldwise.lab.lab import Lab
+from worldwise.machine import ssh
+from worldwise.machine.machine import LOADER, Machine
+from worldwise.machine.sshhost import SshHost
+from worldwise.machine.trusted import DEVELOPMENT, TA_FOLDER, Trust, trust_of
+from worldwise.plan.case import Case, parse_case
+from worldwise.plan.suite import parse_suite
+from worldwise.read.lens import read_run
+from worldwise.report.report import answers, sections, to_csv
+from worldwise.run import measure
+from worldwise.run.measure import Bench, Options
+from worldwise.run.measurers import Remote, remote_of
+from worldwise.run.rundir import Run
+from worldwise.targets.silicon import not_on_a_host
+from worldwise.validation.judging import require_judge
+
+UUID = "a1f5c2de-0002-4b1c-9a3e-63616c6c7300"
+NAMED, ELF = bytes(range(16)) + struct.pack("<I", 0), b"\x7fELF and more"
+HEADER = struct.pack("<IIIIHH", 0x4F545348, 1, len(ELF), 0x70414930, 32, 256)
+# As a dev kit signs it.
+TA = HEADER + bytes(32) + bytes(256) + NAMED + ELF
+SUITE = """\
+format = 1
+name = "calls"
+title = "calls"
+samples = 3
+warmup = 0
+[[cases]]
+targets = ["optee"]
+operations = ["empty-invoke", "attestdiv"]
+implementations = ["mbedtls-nist"]
+optimisations = ["O2"]
+[[cases]]
+targets = ["optee"]
+operations = ["call"]
+implementations = ["mbedtls-nist"]
+optimisations = ["O2"]
+sizes = ["0B"]
+"""
+
+
+class Notes:
+    """Keeps what is said."""
+
+    def __init__(self) -> None:
+        self.said: list[str] = []
+
+    def note(self, text: str) -> None:
+        self.said.append(text)
+
+    def case_started(self, case: Case) -> None: ...
+    def case_progress(self, case: Case, records_bytes: int) -> None: ...
+    def case_done(self, case: Case, how: str) -> None: ...
+
+
+class TeeHost(FakeHost):
+    """A host with /dev/tee0 and a supplicant; its program looks whether the TA is where OP-TEE would look."""
+
+    def __init__(self, root: Path) -> None:
+        super().__init__(root)
+        self.devices, self.processes, self.tas = (root / name for name in ("dev", "proc", "tas"))
+        for folder in (self.devices, self.processes, self.tas):
+            folder.mkdir()
+        (self.devices / "tee0").touch()
+        (self.processes / "7").mkdir()
+        (self.processes / "7/comm").write_text("tee-supplicant\n")
+        (root / "ta").write_bytes(TA)
+        # The client's loader, here a shell: its last words are the client and what that gets.
+        (root / "loader").write_text('#!/bin/sh\n[ "$1 $2 $3" = "--library-path . ./program" ] || exit 9\nshift 3\n')
+        with (root / "loader").open("a") as loader:
+            loader.write(f'[ -r {self.tas}/{UUID}.ta ] && [ -e libteec.so.2 ] || exit 8\ncat "{root}/$2"\n')
+
+    def machine(self) -> Machine:
+        """What a case brings."""
+        (self.root / "libteec").touch()
+        names = {"program": "program", LOADER: "loader", "libteec.so.2": "libteec", f"{UUID}.ta": "ta"}
+        return Machine(
+            name="a-machine",
+            files={name: self.root / file for name, file in names.items()},
+            digests={},
+            arguments=(),
+            images={},
+            ready=None,
+            symbols={},
+            preload=(),
+        )
+
+
+class Target:
+    """A target whose machines need no image."""
+
+    counts_when_emulated = False
+
+    def __init__(self, host: TeeHost) -> None:
+        self.host = host
+
+    def machine(self, _case: Case, _images: ImageStore) -> Machine:
+        return self.host.machine()
+
+    def program(self, case: Case) -> Sequence[str]:
+        return ("/bin/optee-client", case.operation, str(case.warmup), str(case.samples), *case.arguments)
+
+    def on_host(self, case: Case) -> Sequence[str]:
+        return ("-", *self.program(case)[1:])
+
+
+@pytest.fixture
+def host(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> TeeHost:
+    found = TeeHost(tmp_path)
+    monkeypatch.setenv("PATH", f"{found.path}:{os.environ['PATH']}")
+    monkeypatch.setattr(ssh, "_SYSTEM", str(found.system))
+    monkeypatch.setattr(ssh, "_DEVICES", str(found.devices))
+    monkeypatch.setattr(ssh, "_PROCESSES", str(found.processes))
+    return found
+
+
+class Tool:
+    """A run on the host."""
+
+    def __init__(self, host: TeeHost) -> None:
+        self.host, self.notes = host, Notes()
+        self.suite = parse_suite(SUITE, "calls.toml")
+        self.keep(TEE_PROBE)
+
+    def keep(self, probe: Mapping[str, Any]) -> None:
+        """What the host's programs write."""
+        self.host.probes(dict(probe))
+        for case in self.suite.cases:
+            (self.host.root / case.operation).write_text(lines(host_records(case, dict(probe))))
+
+    def measure(self) -> Run:
+        trust = Trust(str(self.host.tas), lambda ta: ta)
+        options = Options(reuse=False, start="boot", remote=Remote("optee", self.host.address, trust=trust))
+        bench = Bench(Lab(load_lock(), self.host.root / "cache"), self.notes, options)
+        made = bench.new_run(self.host.root / "runs", self.suite, self.suite.cases, None, None)
+        with contextlib.closing(bench), made as writer:
+            return bench.measure(writer, self.suite.cases)
+
+
+@pytest.fixture
+def tool(host: TeeHost, monkeypatch: pytest.MonkeyPatch) -> Iterator[Tool]:
+    true = SshHost._counter
+
+    def counter(self: SshHost, connection: Any) -> Any:
+        self._probe = lambda: host.probe
+        return true(self, connection)
+
+    monkeypatch.setattr(measure, "EMULATED", {"optee": Target(host)})
+    monkeypatch.setattr(measure, "silicon", lambda _: Target(host))
+    monkeypatch.setattr("worldwise.run.measurers.silicon", lambda _: None)
+    monkeypatch.setattr(SshHost, "_counter", counter)
+    yield Tool(host)
+    # Whatever became of it, nothing stays.
+    assert not list(host.folder.iterdir())
+
+
+# --- a run ---
+
+
+def test_a_host_with_optee_is_measured_and_left_as_it_was(tool: Tool, host: TeeHost) -> None:
+    """If this fails, a host's calls are taken for the emulated machine's, or a TA stays in somebody's system."""
+    run = tool.measure()
+    assert (run.state, run.manifest.unit, run.manifest.via) == ("complete", "cycles", "ssh")
+    assert not list(host.tas.iterdir())
+    reading = read_run(run)
+    assert {(row.place, row.unit) for row in reading.rows} == {("client", "cycles")}
+    parts = sections(reading)
+    tables = [part.table for part in parts if part.table]
+    assert not any("instr" in header.split() for table in tables for header in table.headers)
+    notes = " ".join(note for part in parts for note in part.notes)
+    assert "in the client, in Linux and in the secure world" in notes
+    assert "the variant says no more than how the TA was compiled" in notes
+    # No time is made of a host's cycles by a clock that is not its own.
+    assert "time" not in {part.name for part in parts}
+    assert {part.name for part in parts} >= {"calls", "host-samples", "host-instructions", "host"}
+    assert answers(reading)
+    assert "median_cycles" in to_csv(reading).splitlines()[0]
+    with pytest.raises(WorldwiseError, match="is of a host with an OP-TEE of its own"):
+        require_judge(run, reading)
+
+
+def test_without_the_kernels_counter_it_is_the_clock(tool: Tool) -> None:
+    """If this fails, cycles of user space alone stand for a call, which is hardly in user space."""
+    tool.keep(TIMER | {"reason": "the firmware stops the counters"})
+    reading = read_run(tool.measure())
+    assert reading.unit == "nanoseconds"
+    called = answers(reading)[0].table
+    assert called and (called.headers[4], called.rows[0][3:5]) == (
+        "worst, ms\nat the host's clock",
+        ["61,000", "0.061"],
+    )
+    assert "no cycles: the firmware stops the counters. What is measured is time" in tool.notes.said[0]
+
+
+def test_cycles_of_user_space_alone_are_refused(tool: Tool) -> None:
+    """If this fails, a client of another making has a tenth of the cycles, and nobody sees why."""
+    tool.keep(PROBE)
+    run = tool.measure()
+    failed = run.case(run.manifest.cases[0])
+    assert failed and "clock is 'perf_user_cycles', the case has 'perf_cycles'" in failed.error
+
+
+def test_a_ta_that_is_there_is_not_overwritten(tool: Tool, host: TeeHost) -> None:
+    """If this fails, a host loses a TA of its own, and its secure storage with it."""
+    (host.tas / f"{UUID}.ta").write_text("theirs")
+    with pytest.raises(HostError, match=r"\.ta is there already, and no TA is overwritten") as caught:
+        tool.measure()
+    assert "--resume" in caught.value.hint
+    assert (host.tas / f"{UUID}.ta").read_text() == "theirs"
+
+
+def test_another_apps_ta_takes_the_place_of_the_last(host: TeeHost, tmp_path: Path) -> None:
+    """If this fails, a suite of several apps leaves the TAs of all but the last."""
+    (host.root / "loader").write_text("#!/bin/sh\n")
+    lab = Lab(load_lock(), host.root / "cache")
+    measurer = SshHost(host.address, "optee", lambda: host.probe, lab, trust=Trust(str(host.tas), lambda ta: ta))
+    machine = host.machine()
+    (tmp_path / "other").write_bytes(b"other")
+    other = {name: path for name, path in machine.files.items() if not name.endswith(".ta")}
+    other["other.ta"] = tmp_path / "other"
+    for one, name in ((machine, f"{UUID}.ta"), (replace(machine, files=other), "other.ta")):
+        measurer.run(one, ("-",), tmp_path)
+        assert [path.name for path in host.tas.iterdir()] == [name]
+        # Whoever the supplicant runs as reads it.
+        assert (host.tas / name).stat().st_mode & 0o777 == 0o644
+    measurer.close()
+    assert not list(host.tas.iterdir())
+
+
+def test_a_folder_that_is_not_ours_is_told(tool: Tool, host: TeeHost) -> None:
+    host.tas.rmdir()
+    with pytest.raises(HostError, match="cannot be written") as caught:
+        tool.measure()
+    assert "--ta-folder" in caught.value.hint
+
+
+def test_a_host_without_optee_is_told(tool: Tool, host: TeeHost) -> None:
+    """If this fails, a user reads that a TA has a communication error."""
+    (host.processes / "7/comm").write_text("sh\n")
+    with pytest.raises(HostError, match="no tee-supplicant runs"):
+        tool.measure()
+    (host.devices / "tee0").unlink()
+    with pytest.raises(HostError, match="there is no /dev/tee0"):
+        tool.measure()
+
+
+def test_a_lost_host_is_rid_of_the_ta(tool: Tool, host: TeeHost) -> None:
+    """If this fails, a cable that was pulled leaves a TA in a system, which the next run then will not overwrite."""
+    loader = (host.root / "loader").read_text()
+    (host.root / "loader").write_text(
+        loader.replace("cat ", f"kill -9 $(cat {host.root}/ssh.pid); exec sleep 60; cat ")
+    )
+    (host.root / "how").write_text(f'case "$last" in *worldwise.XXXXXX*) echo $$ >{host.root}/ssh.pid;; esac\n')
+    with pytest.raises(HostError, match="the connection"):
+        tool.measure()
+    deadline = time.monotonic() + 10
+    while list(host.tas.iterdir()) or list(host.folder.iterdir()):
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
+
+
+# --- the TA's signature ---
+
+
+def pem(key: Any, password: bytes = b"") -> bytes:
+    secret = serialization.BestAvailableEncryption(password) if password else serialization.NoEncryption()
+    return bytes(key.private_bytes(serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, secret))
+
+
+def test_a_ta_is_signed_as_optee_checks_it(tmp_path: Path) -> None:
+    """If this fails, OP-TEE refuses the TA on every host, and no stand-in would have told."""
+    key = rsa.generate_private_key(65537, 3072)
+    (tmp_path / "key.pem").write_bytes(pem(key))
+    signed = trust_of(str(tmp_path / "key.pem"), "").signed(TA)
+    header = struct.pack("<IIIIHH", 0x4F545348, 1, len(ELF), 0x70414930, 32, 384)
+    assert signed[:20] == header
+    assert signed[20:52] == hashlib.sha256(header + NAMED + ELF).digest()
+    pss = padding.PSS(padding.MGF1(hashes.SHA256()), 32)
+    key.public_key().verify(signed[52 : 52 + 384], header + NAMED + ELF, pss, hashes.SHA256())
+    assert signed[52 + 384 :] == NAMED + ELF
+
+
+def test_the_development_key_changes_no_ta() -> None:
+    trust = trust_of(DEVELOPMENT, "")
+    assert (trust.signed(TA), trust.folder) == (TA, TA_FOLDER)
+
+
+@pytest.mark.parametrize("ta", [b"", TA[:10], b"\x7fELF" + TA, TA[:-1]])
+def test_what_is_no_signed_ta_is_told(ta: bytes, tmp_path: Path) -> None:
+    (tmp_path / "key.pem").write_bytes(pem(rsa.generate_private_key(65537, 2048)))
+    with pytest.raises(WorldwiseError, match="the TA"):
+        trust_of(str(tmp_path / "key.pem"), "").signed(ta)
+
+
+@pytest.mark.parametrize(
+    ("content", "told"),
+    [
+        (None, "cannot be read: No such file"),
+        (b"no key", "has no private key in PEM"),
+        (pem(ec.generate_private_key(ec.SECP256R1())), "RSA signatures of 2048 bits and more alone"),
+        (pem(rsa.generate_private_key(65537, 2048), b"secret"), "is encrypted"),
+    ],
+)
+def test_a_key_that_cannot_sign_is_told(content: bytes | None, told: str, tmp_path: Path) -> None:
+    """If this fails, a user learns of a wrong key from OP-TEE, which says only that the security was violated."""
+    path = tmp_path / "key.pem"
+    if content:
+        path.write_bytes(content)
+    with pytest.raises(WorldwiseError, match=told):
+        trust_of(str(path), "")
+
+
+@pytest.mark.parametrize("folder", ["tas", "/tas/../etc", "/a b", "/a;b", "/"])
+def test_a_wrong_folder_is_told(folder: str) -> None:
+    with pytest.raises(WorldwiseError, match="--ta-folder"):
+        trust_of(DEVELOPMENT, folder)
+
+
+# --- what is measured there ---
+
+
+@pytest.mark.parametrize(
+    ("case", "reason"),
+    [
+        ("optee/mbedtls-nist-O2/empty-invoke", ""),
+        ("optee/mbedtls-nist-O2/session-open", ""),
+        ("optee/mbedtls-nist-O2/call,size=4KiB,sessions=2", ""),
+        ("optee/mbedtls-nist-O2/attestdiv", ""),
+        ("optee/mbedtls-nist-O2/hello", ""),
+        ("optee/mbedtls-nist-O2/sha256,size=1KiB", "emulated machine's programs"),
+        ("optee/mbedtls-nist-O2/storage-create", "tee-supplicant"),
+        ("optee/mbedtls-nist-O2/ta-load", "tee-supplicant"),
+        ("optee/mbedtls-nist-O2/call,size=0B,ticks=both", "firmware"),
+        ("optee/mbedtls-nist-O2/abuse,ta=calls,calls=100", "emulated machine's programs"),
+    ],
+)
+def test_what_a_host_can_tell_is_measured(case: str, reason: str) -> None:
+    """If this fails, a host is asked for what it cannot tell, or not for what it can."""
+    found = not_on_a_host(parse_case(case))
+    assert reason in found and bool(reason) == bool(found)
+
+
+def test_one_variant_is_chosen() -> None:
+    """If this fails, one OP-TEE stands in a table under the names of two."""
+    suite = parse_suite(SUITE.replace('"O2"', '"Os", "O2"'), "calls.toml")
+    with pytest.raises(WorldwiseError, match="the host has one OP-TEE") as caught:
+        remote_of("ssh://board", suite.cases, ta_key=DEVELOPMENT)
+    assert "--variant mbedtls-nist-O2" in caught.value.hint
+    chosen = [replace(case, samples=1) for case in suite.cases if case.optimisation == "O2"]
+    assert remote_of("ssh://board", chosen, ta_key=DEVELOPMENT, ta_folder="/data/tas").trust.folder == "/data/tas"  # type: ignore[union-attr]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (
+            ("quick", "--target", "optee", "--via", "ssh://board"),
+            "needs --ta-key. OP-TEE runs no TA that is not signed",
+        ),
+        (("quick", "--via", "ssh://board", "--ta-key", DEVELOPMENT), "are for a host with OP-TEE alone"),
+        (("linux-armv8", "--via", "ssh://board", "--ta-folder", "/tas"), "are for a host with OP-TEE alone"),
+        (("quick", "--ta-key", DEVELOPMENT), "name its server with --via"),
+    ],
+)
+def test_a_call_that_cannot_be_is_refused(
+    arguments: Sequence[str], said: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """If this fails, the lab is built before a typing error is told."""
+    monkeypatch.setattr(sys, "argv", ["worldwise", "run", *arguments])
+    with pytest.raises(SystemExit) as caught:
+        cli.main()
+    assert caught.value.code == 2
+    assert said in " ".join(capsys.readouterr().err.split())

@@ -1,0 +1,513 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""`run --on`: a run that workers measured is the run of one machine; a bad worker costs time and nothing else.
+
+The workers are threads here, each with a cache of its own, and dask is not asked: tests/unit/test_cluster.py does that.
+"""
+
+import errno
+import os
+import threading
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, cast
+
+import pytest
+from click.testing import CliRunner
+from test_measure import (
+    DIV,
+    EMPTY,
+    IDS,
+    KEYGEN,
+    LINUX,
+    FakeEmulator,
+    FakeTarget,
+    Fault,
+    Notes,
+    Tool,
+    hangs,
+    one_more_instruction,
+)
+
+from synthetic import make_suite
+from worldwise import cli
+from worldwise.base import files, paths
+from worldwise.base.disk import require_space
+from worldwise.base.errors import HostError, WorldwiseError
+from worldwise.lab.debian.lock import load_lock
+from worldwise.lab.lab import Lab
+from worldwise.machine.emulator import Emulator
+from worldwise.machine.machine import RECORDS
+from worldwise.plan.case import Case
+from worldwise.plan.costs import costs_of
+from worldwise.plan.suite import Suite
+from worldwise.run import elsewhere, measure, task
+from worldwise.run.cluster import Cluster, DeadlyError, Place, worker_name
+from worldwise.run.elsewhere import Workers, twice, workers_at
+from worldwise.run.measure import Bench, Options
+from worldwise.run.rundir import Run, open_run
+from worldwise.run.task import Answer, Order
+from worldwise.targets.known import EMULATED, Target
+
+
+@pytest.fixture(scope="module")
+def suite() -> Suite:
+    return make_suite()
+
+
+@pytest.fixture(scope="module")
+def cases(suite: Suite) -> list[Case]:
+    return [case for wanted in IDS for case in suite.cases if case.id == wanted]
+
+
+@pytest.fixture
+def tool(tmp_path: Path, suite: Suite, cases: list[Case], monkeypatch: pytest.MonkeyPatch) -> Tool:
+    targets: dict[str, Target] = dict.fromkeys(EMULATED, FakeTarget())
+    monkeypatch.setattr(measure, "EMULATED", targets)
+    monkeypatch.setenv(paths.SHARED_VARIABLE, str(tmp_path / "shared"))
+    return Tool(tmp_path, suite, cases)
+
+
+class Threads:
+    """In place of the cluster: workers `a`, `b`, ..., each a thread with an emulator and a cache of its own.
+
+    Attributes:
+        emulators: of each worker.
+        asked: every task: its name, and the workers that were kept from it.
+        ranks: the rank of each task, by its name.
+        refuse: called with a worker and a task's name before the task, which may raise.
+    """
+
+    def __init__(self, root: Path, count: int, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.emulators = {chr(ord("a") + number): FakeEmulator() for number in range(count)}
+        self.asked: list[tuple[str, frozenset[str]]] = []
+        self.ranks: dict[str, int] = {}
+        self.refuse: Callable[[str, str], None] = lambda _worker, _what: None
+        self.stopped = False
+        self._here = threading.local()
+        self._turn = 0
+        self._caches = {name: root / f"cache-{name}" for name in self.emulators}
+        # One task at a time: what it says is then its own.
+        self._lock = threading.Lock()
+        monkeypatch.setattr(task, "_this_worker", lambda: Answer(self.here, worker_name(self.here, "tcp")))
+        monkeypatch.setattr(task, "_bench", self._bench)
+
+    @property
+    def workers(self) -> dict[str, str]:
+        return {name: f"worker {name}" for name in self.emulators}
+
+    def call(
+        self, function: Callable[..., Any], *arguments: object, what: str, rank: int, avoid: Collection[str] = ()
+    ) -> Any:
+        with self._lock:
+            self.asked.append((what, frozenset(avoid)))
+            self.ranks[what] = rank
+            free = [name for name in self.emulators if name not in avoid]
+            self._turn += 1
+            self._here.name = free[self._turn % len(free)]
+            return function(*arguments)
+
+    @property
+    def ran(self) -> list[str]:
+        """Every case that a worker measured."""
+        return [case_id for each in self.emulators.values() for case_id in each.ran]
+
+    @property
+    def here(self) -> str:
+        """The worker that does the task."""
+        return str(self._here.name)
+
+    def stop(self) -> None:
+        self.stopped = True
+
+    def _bench(self, _order: Order) -> Bench:
+        name = self.here
+        self.refuse(name, self.asked[-1][0])
+        self._caches[name].mkdir(exist_ok=True)
+        bench = Bench(Lab(load_lock(), self._caches[name]), task._said, Options(reuse=False, jobs=1))
+        bench.emulator = cast(Emulator, self.emulators[name])
+        return bench
+
+
+@pytest.fixture
+def threads(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Threads:
+    return Threads(tmp_path, 2, monkeypatch)
+
+
+def spoil(threads: Threads, case_id: str, fault: Fault, workers: Sequence[str] = ("a", "b")) -> None:
+    for name in workers:
+        threads.emulators[name].faults[case_id] = fault
+
+
+ORDER = Order("lab", "version", "revision", 5)
+
+
+def away(
+    tool: Tool, threads: Threads, here: FakeEmulator | None = None, check: int = 0, options: Options | None = None
+) -> Run:
+    """A new run of all cases by the workers."""
+    bench = by_workers(tool, threads, here, check, options)
+    with bench.new_run(tool.runs, tool.suite, tool.cases, None, None) as writer:
+        return bench.measure(writer, tool.cases)
+
+
+def by_workers(
+    tool: Tool, threads: Threads, here: FakeEmulator | None = None, check: int = 0, options: Options | None = None
+) -> Bench:
+    bench = tool.bench(here or FakeEmulator())
+    costs = costs_of(tool.cases, {})
+    order = replace(ORDER, reuse=options is None)
+    bench = Bench(
+        bench.lab,
+        tool.notes,
+        options or Options(),
+        Workers(cast(Cluster, threads), order, tool.notes.note, costs, twice(costs, check)),
+    )
+    bench.emulator = cast(Emulator, here or FakeEmulator())
+    return bench
+
+
+def tree(run: Run) -> dict[str, bytes]:
+    return {
+        str(path.relative_to(run.path)): path.read_bytes()
+        for path in run.path.rglob("*")
+        if path.is_file() and path.name not in ("run.json", "finished.json")
+    }
+
+
+def test_a_run_by_workers_is_the_run_of_one_machine(tool: Tool, threads: Threads, tmp_path: Path) -> None:
+    """Each file of each case, byte for byte. If this fails, `--on` makes another run than none."""
+    here = FakeEmulator()
+    run = away(tool, threads, here)
+    assert run.state == "complete"
+    assert here.ran == []
+    assert sorted(threads.ran) == sorted(IDS)
+    assert len(list((tmp_path / "shared" / "results").iterdir())) == len(IDS)
+    assert tool.notes.done[DIV] == "0.5 s, sign 4,660,005 instructions"
+    alone = tool.measure(FakeEmulator(), Options(reuse=False, jobs=1))
+    assert tree(run) == tree(alone)
+    one, other = run.manifest.model_dump(), alone.manifest.model_dump()
+    assert {name for name in one if one[name] != other[name]} <= {"started"}
+
+
+def test_what_the_store_has_no_worker_measures(tool: Tool, threads: Threads) -> None:
+    """If this fails, a second run on a cluster takes as long as the first."""
+    first = away(tool, threads)
+    before = len(threads.asked)
+    second = away(tool, threads)
+    assert all(what.startswith("building ") for what, _ in threads.asked[before:])
+    assert {manifest.reused_from for manifest in second.complete_cases()} == {first.id}
+
+
+def test_two_runs_at_once_measure_once(tool: Tool, threads: Threads) -> None:
+    """The other run is done after this one has asked. If this fails, two users on one cluster wait twice as long."""
+    real = threads.call
+    others: list[Run] = []
+
+    def call(*arguments: Any, **named: Any) -> Any:
+        if named["what"] in IDS and not others:
+            threads.call = real  # type: ignore[method-assign]
+            others.append(away(tool, threads))
+        return real(*arguments, **named)
+
+    bench = by_workers(tool, threads)
+    threads.call = call  # type: ignore[method-assign]
+    with bench.new_run(tool.runs, tool.suite, tool.cases, None, None) as writer:
+        run = bench.measure(writer, tool.cases)
+    assert sorted(threads.ran) == sorted(IDS)
+    assert run.state == "complete"
+    reused = [manifest for manifest in run.complete_cases() if manifest.reused_from]
+    assert reused
+    assert {manifest.reused_from for manifest in reused} == {others[0].id}
+
+
+def test_what_a_worker_has_it_gives_to_the_store(tool: Tool, threads: Threads, tmp_path: Path) -> None:
+    """If this fails, a worker that measured a case for itself once is taken for a liar, and left out."""
+    away(tool, threads)
+    for name in ("shared", "cache"):
+        files.remove(tmp_path / name, "results")
+    run = away(tool, threads)
+    assert run.state == "complete"
+    assert not any("left out" in note for note in tool.notes.notes)
+    assert len(list((tmp_path / "shared" / "results").iterdir())) == len(IDS)
+
+
+def test_the_dearest_case_is_the_first(tool: Tool, threads: Threads, cases: list[Case]) -> None:
+    """If this fails, the longest case begins when all others are done."""
+    away(tool, threads)
+    costs = costs_of(cases, {})
+    assert {name: rank for name, rank in threads.ranks.items() if name in costs} == costs
+    assert min(rank for name, rank in threads.ranks.items() if name not in costs) > max(costs.values())
+
+
+def test_a_case_that_fails_is_measured_here(tool: Tool, threads: Threads) -> None:
+    """If this fails, a worker's own trouble fails a case, or a failed case lacks its consoles."""
+    spoil(threads, DIV, hangs)
+    here = FakeEmulator()
+    run = away(tool, threads, here)
+    assert (run.state, here.ran) == ("complete", [DIV])
+    assert any(f"{DIV}: failed on worker" in note and "machine hangs" in note for note in tool.notes.notes)
+    both = FakeEmulator({DIV: hangs})
+    run = away(tool, threads, both, options=Options(reuse=False))
+    assert (run.state, both.ran) == ("failed", [DIV])
+    failed = run.case(DIV)
+    assert failed
+    assert "machine hangs" in failed.error
+    assert [manifest.id for manifest in run.complete_cases()] == [EMPTY, LINUX, KEYGEN]
+
+
+@pytest.mark.parametrize("how", ["full", "fuller", "refuses"])
+def test_a_worker_that_is_the_problem_is_left_out(
+    how: str, tool: Tool, threads: Threads, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """If this fails, a machine with a full disk fails the cases of the whole cluster, one after the other."""
+
+    def full(_data: bytes) -> bytes:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), "/disk/of/a/records.jsonl")
+
+    def refuse(worker: str, _what: str) -> None:
+        if worker == "a":
+            raise HostError("its lab is abc, and the run's is def")
+
+    if how == "full":
+        for case_id in IDS:
+            spoil(threads, case_id, full, ["a"])
+    elif how == "fuller":
+        # The machine cannot write its records and says that in its own way; the disk knows better.
+        for case_id in IDS:
+            spoil(threads, case_id, hangs, ["a"])
+        real = require_space
+
+        def space(directory: Path, needed: int, purpose: str) -> None:
+            real(directory, needed if threads.here == "b" else 10**18, purpose)
+
+        monkeypatch.setattr("worldwise.run.task.require_space", space)
+    else:
+        threads.refuse = refuse
+    here = FakeEmulator()
+    run = away(tool, threads, here)
+    assert (run.state, here.ran) == ("complete", [])
+    assert sorted(set(threads.emulators["b"].ran)) == sorted(IDS)
+    said = [note for note in tool.notes.notes if "worker a (tcp) is left out from now on" in note]
+    assert len(said) == 1
+    says = {"full": "/disk/of/a/records.jsonl: No space left", "fuller": "not enough disk space in"}
+    assert says.get(how, "its lab is abc") in said[0]
+    assert frozenset("a") in {avoided for _, avoided in threads.asked}
+
+
+def test_without_any_good_worker_the_run_ends(tool: Tool, threads: Threads) -> None:
+    """If this fails, a run goes round between bad workers for ever, or nobody learns why."""
+
+    def refuse(worker: str, what: str) -> None:
+        if not what.startswith("building "):
+            raise HostError(f"the disk of {worker} is read-only")
+
+    threads.refuse = refuse
+    with pytest.raises(HostError, match="no worker is left to do it") as caught:
+        away(tool, threads)
+    assert "the disk of a is read-only" in caught.value.message
+    assert "the disk of b is read-only" in caught.value.message
+    assert threads.stopped
+    cut = open_run("latest", tool.runs)
+    assert cut.state == "failed"
+    threads.refuse = lambda _worker, _what: None
+    bench = by_workers(tool, threads)
+    with bench.resume_run(cut) as writer:
+        assert bench.measure(writer, tool.cases).state == "complete"
+
+
+def test_a_case_that_kills_workers_fails_and_no_other(tool: Tool, threads: Threads) -> None:
+    """If this fails, it is tried on this machine too, or ends the run."""
+
+    def refuse(_worker: str, what: str) -> None:
+        if what == LINUX:
+            raise Death
+
+    class Death(BaseException):
+        pass
+
+    real = threads.call
+
+    def call(*arguments: Any, **named: Any) -> Any:
+        try:
+            return real(*arguments, **named)
+        except Death:
+            raise DeadlyError(f"{named['what']}: 3 workers died while they did it") from None
+
+    threads.refuse = refuse
+    threads.call = call  # type: ignore[method-assign]
+    here = FakeEmulator()
+    run = away(tool, threads, here)
+    assert (run.state, here.ran) == ("failed", [])
+    failed = run.case(LINUX)
+    assert failed
+    assert failed.error == f"{LINUX}: 3 workers died while they did it"
+    assert len(run.complete_cases()) == len(IDS) - 1
+
+
+def test_a_result_that_is_damaged_on_the_way_is_measured_elsewhere(
+    tool: Tool, threads: Threads, tmp_path: Path
+) -> None:
+    """If this fails, what a bad disk made of a result stands in a run, or the run ends with it."""
+    real = threads.call
+    damaged: list[str] = []
+
+    def call(*arguments: Any, **named: Any) -> Any:
+        answer = real(*arguments, **named)
+        if named["what"] == DIV and not damaged:
+            path = tmp_path / "shared" / "results" / answer.digest[:16] / RECORDS
+            path.write_bytes(path.read_bytes().replace(b"1", b"2", 1))
+            damaged.append(answer.worker)
+        return answer
+
+    threads.call = call  # type: ignore[method-assign]
+    run = away(tool, threads)
+    notes = tool.notes.notes
+    assert run.state == "complete"
+    assert tree(run) == tree(tool.measure(FakeEmulator(), Options(reuse=False, jobs=1)))
+    assert any("is damaged, and made anew" in note for note in notes)
+    said = next(note for note in notes if "left out" in note)
+    assert f"worker {damaged[0]} (tcp) is left out from now on: it says that it measured {DIV}" in said
+
+
+def test_a_worker_with_other_sources_is_left_out(tool: Tool, threads: Threads, monkeypatch: pytest.MonkeyPatch) -> None:
+    """If this fails, counts of two versions stand in one run."""
+    real = measure.case_digest
+    other = "worldwise.run.task.case_digest"
+    monkeypatch.setattr(other, lambda *given: "f" * 64 if threads.here == "a" else real(*given))
+    run = away(tool, threads)
+    said = next(note for note in tool.notes.notes if "left out" in note)
+    assert tree(run) == tree(tool.measure(FakeEmulator(), Options(reuse=False, jobs=1)))
+    assert said.startswith("worker a (tcp) is left out from now on: its checkout has other sources: ")
+    assert "has the address ffffffffffffffff there" in said
+
+
+# --- two workers measure one case ---
+
+
+def test_a_case_is_measured_on_two_workers(tool: Tool, threads: Threads) -> None:
+    """If this fails, a processor that counts otherwise is not found."""
+    run = away(tool, threads, check=2)
+    assert run.state == "complete"
+    assert len(threads.ran) == len(IDS) + 2
+    assert sum("identical" in note for note in tool.notes.notes) == 2
+    again = [what for what, avoided in threads.asked if avoided]
+    assert sorted(again) == sorted(twice(costs_of(tool.cases, {}), 2))
+
+
+@pytest.mark.parametrize("fresh", [False, True])
+def test_two_workers_that_differ_stop_the_run(fresh: bool, tool: Tool, threads: Threads) -> None:
+    """If this fails, a run has the figures of whoever was first. Both digests are named."""
+    if fresh:
+        away(tool, threads)
+        for case_id in IDS:
+            spoil(threads, case_id, one_more_instruction)
+        options = Options(reuse=False)
+    else:
+        spoil(threads, EMPTY, one_more_instruction, ["a"])
+        options = None
+    with pytest.raises(WorldwiseError, match="two measurements of it differ") as caught:
+        away(tool, threads, check=0 if fresh else len(IDS), options=options)
+    words = caught.value.message.split()
+    assert sum(len(word.strip(".,")) == 64 for word in words) == 2
+    assert "serious defect" in caught.value.hint
+
+
+def test_the_sample_is_spread_over_the_costs() -> None:
+    costs = {name: cost for cost, name in enumerate("abcdefgh")}
+    assert twice(costs, 0) == frozenset()
+    assert twice(costs, 1) == {"a"}
+    assert twice(costs, 2) == {"a", "e"}
+    assert twice(costs, 99) == set(costs)
+
+
+# --- how workers are opened ---
+
+
+class Opened:
+    """In place of worldwise.run.cluster.opened: so many workers."""
+
+    def __init__(self, count: int) -> None:
+        self.workers = {f"tcp://{number}": f"worker {number}" for number in range(count)}
+
+    def __call__(self, _place: Place, _notify: object) -> "Opened":
+        return self
+
+    def __enter__(self) -> "Opened":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        pass
+
+
+@pytest.mark.parametrize(
+    ("count", "asked", "checked"), [(0, None, 0), (1, None, 0), (2, None, 1), (3, 2, 2), (3, 0, 0)]
+)
+def test_by_default_one_case_is_measured_twice(
+    count: int, asked: int | None, checked: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(elsewhere, "opened", Opened(count))
+    notes = Notes()
+    with workers_at(Place(processes=4), ORDER, notes.note, {"a": 1, "b": 2}, asked) as workers:
+        assert len(workers._twice) == checked
+    assert ("workers at local:4" in notes.notes[0]) == (count > 1)
+
+
+def test_two_workers_are_needed_to_compare(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(elsewhere, "opened", Opened(1))
+    with (
+        pytest.raises(WorldwiseError, match="--cross-check 1: it takes two workers, and local:1 has 1"),
+        workers_at(Place(processes=1), ORDER, print, {"a": 1}, 1),
+    ):
+        pass
+
+
+def test_other_machines_need_a_store(monkeypatch: pytest.MonkeyPatch) -> None:
+    """If this fails, each case is measured on a worker and then nowhere to be found."""
+    monkeypatch.delenv(paths.SHARED_VARIABLE, raising=False)
+    with (
+        pytest.raises(WorldwiseError, match="no store to put their results into") as caught,
+        workers_at(Place(address="tcp://a:1"), ORDER, print, {"a": 1}, None),
+    ):
+        pass
+    assert "--cache DIR" in caught.value.hint
+
+
+# --- the command line ---
+
+
+@pytest.mark.parametrize(
+    ("typed", "says"),
+    [
+        (("--on", "local:2", "--jobs", "2"), "does not accept --jobs"),
+        (("--on", "local:2", "--cold"), "does not accept --cold"),
+        (("--on", "local:2", "--shard", "1/2"), "does not accept --shard"),
+        (("--on", "slurm"), "no place for workers"),
+        (("--cross-check", "1"), "say where they are with --on"),
+        (("--costs", "latest"), "needs --shard or --on"),
+    ],
+)
+def test_what_does_not_go_together_is_refused(typed: tuple[str, ...], says: str, tmp_path: Path) -> None:
+    result = CliRunner().invoke(cli.cli, ["run", "quick", *typed, "--runs", str(tmp_path)])
+    assert result.exit_code != 0
+    assert says in " ".join(f"{result.output} {result.exception}".split())
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_dask_is_started_as_the_runs_need_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    """If this fails, a worker does several cases at a time, or a case that kills workers does so for ever."""
+    started: list[list[str]] = []
+
+    def become(_path: str, words: list[str]) -> None:
+        started.append(words[3:])
+        raise SystemExit(0)
+
+    monkeypatch.setattr(os, "execv", become)
+    monkeypatch.setenv("DASK_DISTRIBUTED__SCHEDULER__ALLOWED_FAILURES", "9")
+    for words in (["scheduler", "dask://[::1]:8786"], ["worker", "dask://node1:8786", "--jobs", "3"]):
+        assert CliRunner().invoke(cli.cli, words).exit_code == 0
+    assert os.environ["DASK_DISTRIBUTED__SCHEDULER__ALLOWED_FAILURES"] == "2"
+    assert started[0] == ["distributed.cli.dask_scheduler", "--host", "::1", "--port", "8786", "--no-dashboard"]
+    assert started[1][:6] == ["distributed.cli.dask_worker", "tcp://node1:8786", "--nworkers", "3", "--nthreads", "1"]
+    refused = CliRunner().invoke(cli.cli, ["worker", "local:2"])
+    assert "starts its workers itself" in str(refused.exception)
