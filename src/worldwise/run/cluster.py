@@ -26,6 +26,13 @@ _T = TypeVar("_T")
 FORMS = "local:N for N processes on this machine, dask://HOST:PORT for the workers of a scheduler"
 # A task that has killed so many workers is not tried again; of another's scheduler its own setting counts.
 DEATHS = 3
+# How dask is set, here and by `worldwise scheduler` and `worldwise worker`. Its own profile of each worker, and what
+# looks after its loop, take a tenth of a processor that machines can use.
+SETTINGS = {
+    "distributed.scheduler.allowed-failures": DEATHS - 1,
+    "distributed.worker.profile.enabled": False,
+    "distributed.admin.tick.interval": "500 ms",
+}
 # More processes than this are a typing error.
 _MOST_LOCAL = 256
 # Ctrl-C reaches all processes of a terminal. This machine's run ends the workers, in order.
@@ -92,7 +99,7 @@ def opened(place: Place, notify: Callable[[str], None]) -> Iterator["Cluster"]:
     with contextlib.ExitStack() as stack:
         if place.processes:
             scratch = stack.enter_context(tempfile.TemporaryDirectory(prefix="ww-dask-"))
-            stack.enter_context(dask.config.set({"distributed.scheduler.allowed-failures": DEATHS - 1}))
+            stack.enter_context(dask.config.set(SETTINGS))
             local = stack.enter_context(
                 LocalCluster(
                     n_workers=place.processes,
