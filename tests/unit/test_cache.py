@@ -299,7 +299,7 @@ def test_environments_have_the_names_that_the_start_script_gives() -> None:
 python_version=$("$1" -c 'import sys; print(sys.version, sys.base_prefix)')
 { printf '%s\n' "$python_version"; cat "$2"; } | sha256sum | cut -c 1-12
 """
-    for requirements in ("run", "test"):
+    for requirements in ("run", "dask", "test"):
         file = paths.REPOSITORY / "requirements" / f"{requirements}.txt"
         words = ["sh", "-c", command, "sh", sys.executable, str(file)]
         key = subprocess.run(words, capture_output=True, text=True, check=True).stdout.strip()

@@ -11,10 +11,11 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+import dask
 import pytest
 
 from worldwise.base.errors import HostError, WorldwiseError
-from worldwise.run.cluster import DEATHS, Cluster, DeadlyError, Place, opened, parse_place, require_dask
+from worldwise.run.cluster import DEATHS, SETTINGS, Cluster, DeadlyError, Place, opened, parse_place, require_dask
 
 
 @pytest.mark.parametrize("text", ["", "local", "local:0", "local:9999", "dask://", "dask://a", "dask://a:0", "slurm"])
@@ -64,6 +65,12 @@ def test_workers_are_processes_of_this_machine_alone(cluster: Cluster) -> None:
     assert len(cluster.workers) == 2
     assert all(address.startswith("tcp://127.0.0.1:") for address in cluster.workers)
     assert call(cluster, os.getpid) != os.getpid()
+
+
+def test_workers_are_set_as_they_should_be(cluster: Cluster) -> None:
+    """If this fails, each worker takes a tenth of a processor for nothing."""
+    for name, value in SETTINGS.items():
+        assert call(cluster, dask.config.get, name) == value
 
 
 def test_a_worker_can_be_avoided(cluster: Cluster) -> None:

@@ -16,7 +16,10 @@ from packaging.utils import canonicalize_name
 
 from worldwise.base import paths
 
-SCRIPTS = ["worldwise", "test", "lab/host.sh", "release/wheel", "requirements/lock"]
+SCRIPTS = [
+    *("worldwise", "test", "lab/host.sh", "release/wheel", "requirements/lock"),
+    *("docs/examples/slurm/shards.sh", "docs/examples/scaling.sh"),
+]
 # Put together, so that this file does not hold what it looks for.
 HOSTS = [".".join(parts) for parts in (("debian", "org"), ("pypi", "org"), ("pythonhosted", "org"), ("ubuntu", "com"))]
 
@@ -49,16 +52,18 @@ def test_programs_can_be_started() -> None:
 
 
 def test_every_requirement_is_hashed_and_the_files_agree() -> None:
-    run, build, test, fuzz = (locked(name) for name in ("run", "build", "test", "fuzz"))
+    run, dask, build, test, fuzz = (locked(name) for name in ("run", "dask", "build", "test", "fuzz"))
     assert run
-    for name, (_, hashes) in (run | build | test | fuzz).items():
+    for name, (_, hashes) in (run | dask | build | test | fuzz).items():
         assert hashes > 0, name
-    assert (run | build).items() <= test.items()
+    assert run.items() <= dask.items()
+    assert "distributed" in dask
+    assert (dask | build).items() <= test.items()
     assert run.items() <= fuzz.items()
 
 
 @pytest.mark.parametrize("python", ["3.11", "3.12", "3.13"])
-@pytest.mark.parametrize("name", ["run", "test"])
+@pytest.mark.parametrize("name", ["run", "dask", "test"])
 def test_nothing_is_missing_for_any_python(name: str, python: str) -> None:
     """pip refuses a dependency without a digest, so what only another Python version needs must be there."""
     have = locked(name)
@@ -125,6 +130,24 @@ def test_what_is_missing_is_named_with_its_reason(tmp_path: Path) -> None:
     assert result.returncode == 0, result.stderr
     for package in ("python3", "python3-venv", "mmdebstrap", "bubblewrap", "apt"):
         assert f"  {package}: " in result.stdout
+
+
+@pytest.mark.parametrize(
+    ("variables", "made"),
+    [({}, "run"), ({"WORLDWISE_WITH": "dask"}, "dask"), ({"WORLDWISE_TEST": "1", "WORLDWISE_WITH": "dask"}, "test")],
+)
+def test_what_is_asked_for_decides_the_environment(variables: dict[str, str], made: str, tmp_path: Path) -> None:
+    """If this fails, the way out that `run --on` tells leads nowhere."""
+    script = 'find_missing() { missing=; }\nmake_environment() { echo "$1"; }\nprepare_host'
+    result = host_shell(script, tmp_path, **variables)
+    assert (result.returncode, result.stdout) == (0, f"{made}\n"), result.stderr
+
+
+def test_a_word_that_names_no_environment_is_refused(tmp_path: Path) -> None:
+    script = "find_missing() { missing=; }\nmake_environment() { exit 9; }\nprepare_host"
+    result = host_shell(script, tmp_path, WORLDWISE_WITH="dusk")
+    assert result.returncode == 1
+    assert "WORLDWISE_WITH=dusk" in result.stderr
 
 
 def test_without_root_the_packages_are_listed(tmp_path: Path) -> None:

@@ -14,6 +14,7 @@ from typing import Any, cast
 
 import pytest
 from click.testing import CliRunner
+from dask.config import interpret_value
 from test_measure import (
     DIV,
     EMPTY,
@@ -42,7 +43,7 @@ from worldwise.plan.case import Case
 from worldwise.plan.costs import costs_of
 from worldwise.plan.suite import Suite
 from worldwise.run import elsewhere, measure, task
-from worldwise.run.cluster import Cluster, DeadlyError, Place, worker_name
+from worldwise.run.cluster import SETTINGS, Cluster, DeadlyError, Place, worker_name
 from worldwise.run.elsewhere import Workers, twice, workers_at
 from worldwise.run.measure import Bench, Options
 from worldwise.run.rundir import Run, open_run
@@ -503,10 +504,12 @@ def test_dask_is_started_as_the_runs_need_it(monkeypatch: pytest.MonkeyPatch) ->
         raise SystemExit(0)
 
     monkeypatch.setattr(os, "execv", become)
-    monkeypatch.setenv("DASK_DISTRIBUTED__SCHEDULER__ALLOWED_FAILURES", "9")
+    names = {name: "DASK_" + name.upper().replace(".", "__").replace("-", "_") for name in SETTINGS}
+    for name in names.values():
+        monkeypatch.setenv(name, "")
     for words in (["scheduler", "dask://[::1]:8786"], ["worker", "dask://node1:8786", "--jobs", "3"]):
         assert CliRunner().invoke(cli.cli, words).exit_code == 0
-    assert os.environ["DASK_DISTRIBUTED__SCHEDULER__ALLOWED_FAILURES"] == "2"
+        assert {key: interpret_value(os.environ[name]) for key, name in names.items()} == SETTINGS
     assert started[0] == ["distributed.cli.dask_scheduler", "--host", "::1", "--port", "8786", "--no-dashboard"]
     assert started[1][:6] == ["distributed.cli.dask_worker", "tcp://node1:8786", "--nworkers", "3", "--nthreads", "1"]
     refused = CliRunner().invoke(cli.cli, ["worker", "local:2"])

@@ -9,7 +9,7 @@ from typing import NoReturn
 import click
 
 from worldwise.base.errors import WorldwiseError
-from worldwise.run.cluster import DEATHS, Place, parse_place, require_dask
+from worldwise.run.cluster import SETTINGS, Place, parse_place, require_dask
 
 
 @click.command()
@@ -24,7 +24,6 @@ def scheduler(address: str) -> NoReturn:
       worldwise scheduler dask://node1:8786
     """
     host, _, port = _place(address).address.removeprefix("tcp://").rpartition(":")
-    os.environ["DASK_DISTRIBUTED__SCHEDULER__ALLOWED_FAILURES"] = str(DEATHS - 1)
     _become("dask_scheduler", "--host", host.strip("[]"), "--port", port, "--no-dashboard")
 
 
@@ -55,4 +54,6 @@ def _place(address: str) -> Place:
 
 
 def _become(module: str, *arguments: str) -> NoReturn:
+    for name, value in SETTINGS.items():
+        os.environ["DASK_" + name.upper().replace(".", "__").replace("-", "_")] = str(value)
     os.execv(sys.executable, [sys.executable, "-P", "-m", f"distributed.cli.{module}", *arguments])

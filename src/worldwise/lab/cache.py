@@ -197,7 +197,7 @@ def _locked_files(locks: Iterable[Lock]) -> Iterator[str]:
 def _environments() -> set[str]:
     """Names of the Python environments that this checkout uses with this Python; lab/host.sh names them alike."""
     names = {Path(sys.prefix).name}
-    for requirements in ("run", "test", "build"):
+    for requirements in ("run", "dask", "test", "build"):
         with contextlib.suppress(OSError):
             text = (paths.REQUIREMENTS / f"{requirements}.txt").read_bytes()
             version = f"{sys.version} {sys.base_prefix}\n".encode()

@@ -26,6 +26,13 @@ _T = TypeVar("_T")
 FORMS = "local:N for N processes on this machine, dask://HOST:PORT for the workers of a scheduler"
 # A task that has killed so many workers is not tried again; of another's scheduler its own setting counts.
 DEATHS = 3
+# How dask is set, here and by `worldwise scheduler` and `worldwise worker`. Its own profile of each worker, and what
+# looks after its loop, take a tenth of a processor that machines can use.
+SETTINGS = {
+    "distributed.scheduler.allowed-failures": DEATHS - 1,
+    "distributed.worker.profile.enabled": False,
+    "distributed.admin.tick.interval": "500 ms",
+}
 # More processes than this are a typing error.
 _MOST_LOCAL = 256
 # Ctrl-C reaches all processes of a terminal. This machine's run ends the workers, in order.
@@ -71,10 +78,11 @@ def require_dask() -> None:
     try:
         import distributed  # noqa: F401
     except ImportError as error:
+        pip = f"{sys.executable} -m pip install --require-hashes -r {paths.REQUIREMENTS / 'dask.txt'}"
+        again = "WORLDWISE_WITH=dask ./worldwise run ... makes one that has it, pinned; elsewhere: "
         raise WorldwiseError(
             f"--on needs dask.distributed, which is not in this Python's environment ({error}).",
-            "WORLDWISE_WITH=dask ./worldwise run ... makes one that has it, pinned; elsewhere: "
-            f"{sys.executable} -m pip install --require-hashes -r {paths.REPOSITORY / 'requirements' / 'dask.txt'}",
+            pip if paths.INSTALLED else again + pip,
         ) from error
 
 
@@ -91,7 +99,7 @@ def opened(place: Place, notify: Callable[[str], None]) -> Iterator["Cluster"]:
     with contextlib.ExitStack() as stack:
         if place.processes:
             scratch = stack.enter_context(tempfile.TemporaryDirectory(prefix="ww-dask-"))
-            stack.enter_context(dask.config.set({"distributed.scheduler.allowed-failures": DEATHS - 1}))
+            stack.enter_context(dask.config.set(SETTINGS))
             local = stack.enter_context(
                 LocalCluster(
                     n_workers=place.processes,
@@ -208,18 +216,21 @@ class Cluster:
             future = self._client.submit(function, *arguments, pure=False, priority=rank, workers=chosen)
             with self._lock:
                 self._waiting.add(future)
+            # Waiting for dask's own result would cost milliseconds each time that it looks up.
+            done = threading.Event()
+            future.add_done_callback(lambda _future: done.set())
             while True:
                 if self._stopped.is_set():
                     raise WorldwiseError("stopped")
-                try:
-                    result: _T = future.result(timeout=_LOOK)
-                    return result
-                except (TimeoutError, UnboundLocalError):
-                    # The latter is how dask's client ends a wait that was cancelled from inside, as a timeout may be.
-                    if self._client.status == "closed":
-                        raise HostError(f"{what}: the scheduler of --on {self.place} is gone", _RESUME) from None
-                    if chosen and not set(chosen) & self._workers.keys():
-                        raise _AgainError from None
+                # The latter is how dask's client ends a wait that was cancelled from inside, as a timeout may be.
+                with contextlib.suppress(TimeoutError, UnboundLocalError):
+                    if done.wait(_LOOK):
+                        result: _T = future.result(timeout=_LOOK)
+                        return result
+                if self._client.status == "closed":
+                    raise HostError(f"{what}: the scheduler of --on {self.place} is gone", _RESUME)
+                if chosen and not set(chosen) & self._workers.keys():
+                    raise _AgainError
         except KilledWorker as error:
             deaths = error.allowed_failures + 1
             raise DeadlyError(

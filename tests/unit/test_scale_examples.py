@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The script for a SLURM array: a task of it, with stand-ins for srun and worldwise, is a shard that can be run."""
+"""The scripts for many machines, with stand-ins for what they call: a task of a SLURM array, and how a run scales."""
 
 import subprocess
 from pathlib import Path
@@ -9,6 +9,7 @@ from click.testing import CliRunner
 
 from worldwise import cli
 from worldwise.base import paths
+from worldwise.plan.suite import load_suite
 
 SCRIPT = paths.REPOSITORY / "docs" / "examples" / "slurm" / "shards.sh"
 
@@ -54,3 +55,38 @@ def test_without_an_array_it_says_so(place: Path) -> None:
     assert done.returncode != 0
     assert "sbatch --array=1-8" in done.stderr
     assert not (place / "words").exists()
+
+
+# --- the script that shows how a run scales ---
+
+# Leaves a run of one case; SECOND is its count on two workers.
+MEASURES = """#!/bin/sh
+for word in "$@"; do last=$word; done
+cases="$last/20260102T030405Z-scaling/cases"
+mkdir -p "$cases"
+case "$*" in *local:2*) count=$SECOND ;; *) count=7 ;; esac
+printf '{\\n  "count": %s,\\n  "wall_seconds": %s\\n}\\n' "$count" "$$" >"$cases/case.json"
+cp "$2" suite.toml
+"""
+
+
+@pytest.mark.parametrize(("second", "same"), [("7", True), ("8", False)])
+def test_how_a_run_scales_is_shown(second: str, same: bool, tmp_path: Path) -> None:
+    """If this fails, the one line that measures it on an idle machine fails there, or misses a byte that differs."""
+    program = tmp_path / "worldwise"
+    program.write_text(MEASURES)
+    program.chmod(0o755)
+    done = subprocess.run(
+        ["sh", SCRIPT.parents[1] / "scaling.sh", "3"],
+        cwd=tmp_path,
+        env={"PATH": "/usr/bin:/bin", "SECOND": second, "WAYS": "--jobs 2\n--on local:2"},
+        check=False,
+        timeout=60,
+        capture_output=True,
+        text=True,
+    )
+    assert (done.returncode == 0) == same, done.stderr
+    assert ("the same bytes in all 2 runs" in done.stdout) == same
+    assert "--jobs 2: 3 cases in " in done.stdout
+    assert ("case.json" in done.stdout) != same
+    assert [case.id.rpartition("=")[2] for case in load_suite(str(tmp_path / "suite.toml")).cases] == ["1B", "2B", "3B"]

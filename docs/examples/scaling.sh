@@ -1,0 +1,47 @@
+#!/bin/sh
+# SPDX-License-Identifier: BSD-2-Clause
+# How a run scales on this machine (docs/workers.md): N small cases by the tool alone and by 1, 2 and 4 workers, each
+# time measured anew. Says wall time, and processor time of the tool and its workers (QEMU's is not in it); then compares
+# every file of every case with the first run's, but for times. In the folder of the checkout, on an idle machine:
+#
+#   WORLDWISE_WITH=dask docs/examples/scaling.sh 2000
+#
+# WORLDWISE names the program, WAYS the ways to run it, one a line.
+set -eu
+count=${1:-2000}
+ways=${WAYS:-"--jobs 2
+--on local:1
+--on local:2
+--on local:4"}
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+cat >"$work/scaling.toml" <<SUITE
+format = 1
+name = "scaling"
+title = "Many small cases: SHA-256 of 1 to $count bytes"
+samples = 1
+warmup = 1
+
+[[cases]]
+targets = ["linux-armv8"]
+operations = ["sha256"]
+implementations = ["mbedtls28"]
+optimisations = ["O2"]
+sizes = [$(seq -s ', ' 1 "$count" | sed 's/[0-9][0-9]*/"&B"/g')]
+SUITE
+printf '%s\n' "$ways" >"$work/ways"
+number=0
+while read -r way; do
+	number=$((number + 1))
+	began=$(date +%s)
+	# The second line of `times` is the processor time of what the shell has waited for.
+	# shellcheck disable=SC2086 # words, on purpose
+	spent=$(
+		${WORLDWISE:-./worldwise} run "$work/scaling.toml" --fresh $way --runs "$work/runs-$number" </dev/null >/dev/null
+		times | sed -n 2p
+	)
+	echo "$way: $count cases in $(($(date +%s) - began)) s; processor time, user and system: $spent"
+	[ "$number" -eq 1 ] || diff -r -x run.json -x finished.json -I '"wall_seconds"' \
+		"$work"/runs-1/*-scaling/ "$work/runs-$number"/*-scaling/
+done <"$work/ways"
+echo "the same bytes in all $number runs, but for times"
