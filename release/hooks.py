@@ -29,8 +29,13 @@ class PinnedPackages(MetadataHookInterface):
     """The wheel asks for exactly the versions that the tests run with."""
 
     def update(self, metadata: dict[str, Any]) -> None:
-        text = Path(self.root, "requirements", "run.txt").read_text(encoding="utf-8")
-        metadata["dependencies"] = re.findall(r"^([\w.-]+==[^\s;\\]+)", text, re.MULTILINE)
+        needed = self._pins("run")
+        metadata["dependencies"] = needed
+        metadata["optional-dependencies"] = {"dask": [pin for pin in self._pins("dask") if pin not in needed]}
+
+    def _pins(self, name: str) -> list[str]:
+        text = Path(self.root, "requirements", f"{name}.txt").read_text(encoding="utf-8")
+        return re.findall(r"^([\w.-]+==[^\s;\\]+)", text, re.MULTILINE)
 
 
 class TrackedFiles(BuildHookInterface):  # type: ignore[type-arg] # hatchling names no configuration that fits

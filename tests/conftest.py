@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from synthetic import make_suite, write_run
+from worldwise.base.collector import collect_seldom
 from worldwise.plan.case import Case
 from worldwise.run.rundir import Run
 
@@ -17,6 +18,8 @@ pytest_plugins = ["browsers", "machines", "spread"]
 signal.signal(signal.SIGINT, signal.default_int_handler)
 # And nohup has a hangup ignored.
 signal.signal(signal.SIGHUP, signal.SIG_DFL)
+# As the tool itself does.
+collect_seldom()
 
 
 @pytest.fixture(autouse=True)

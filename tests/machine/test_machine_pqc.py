@@ -20,6 +20,7 @@ BOARD = "nucleo-f446re"
         "wolfssl-pqc-O2/decaps,scheme=ml-kem-768",
         "wolfssl-pqc-asm-O2/encaps,scheme=ml-kem-768",
         "wolfssl-pqc-small-O2/kem-keygen,scheme=ml-kem-768",
+        "wolfssl-pqc-asm-O2/encaps,scheme=x25519-ml-kem-768",
         "wolfssl-pqc-small-O2/dsa-keygen,scheme=ml-dsa-44",
         "wolfssl-pqc-small-O2/dsa-sign,scheme=ml-dsa-44,size=32B",
         "wolfssl-pqc-small-O2/dsa-verify,scheme=ml-dsa-44,size=32B",
@@ -64,7 +65,7 @@ def test_a_board_repeats_itself(records_of: RunCase, images: ImageStore) -> None
 @pytest.mark.parametrize(
     "text",
     [
-        "optee/wolfssl-pqc-asm-O2/decaps,scheme=ml-kem-768",
+        "optee/wolfssl-pqc-asm-O2/decaps,scheme=x25519-ml-kem-768",
         "optee/wolfssl-pqc-O2/dsa-sign,scheme=ml-dsa-44,size=32B",
     ],
 )

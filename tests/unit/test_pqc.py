@@ -8,12 +8,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from cryptography.hazmat.primitives.asymmetric import mldsa, mlkem
+from cryptography.hazmat.primitives.asymmetric import mldsa, mlkem, x25519
 
 from board_reading import board_reading, board_row
 from worldwise.base import paths
 from worldwise.base.errors import WorldwiseError
-from worldwise.families.pqc import fips203, fips204, libraries
+from worldwise.families.pqc import fips203, fips204, hybrid, libraries
 from worldwise.families.pqc.evidence import PqcKeygenEvidence, PqcSignatureEvidence, SecretEvidence
 from worldwise.families.pqc.readings import ranked, tail
 from worldwise.families.pqc.schemes import KEMS, SCHEMES, SIGNATURES
@@ -31,6 +31,7 @@ from worldwise.records.parse import parse_line
 
 _SEED = bytes(range(64))
 _RANDOM = bytes(reversed(range(32)))
+_OF_X25519 = bytes(range(100, 132))
 _OPENSSL_KEM: Mapping[str, type[mlkem.MLKEM768PrivateKey | mlkem.MLKEM1024PrivateKey]] = {
     "ml-kem-768": mlkem.MLKEM768PrivateKey,
     "ml-kem-1024": mlkem.MLKEM1024PrivateKey,
@@ -51,6 +52,16 @@ def _known(scheme: str) -> Mapping[str, bytes]:
     }
 
 
+def _seed(scheme: str) -> bytes:
+    """A seed of a KEM's length."""
+    return _SEED + (_OF_X25519 if scheme == hybrid.HYBRID else b"")
+
+
+def _random(scheme: str) -> bytes:
+    """Random bytes of an encapsulation."""
+    return _RANDOM + (_OF_X25519 if scheme == hybrid.HYBRID else b"")
+
+
 def _sha256(data: bytes) -> bytes:
     return hashlib.sha256(data).digest()
 
@@ -60,17 +71,17 @@ def _sha256(data: bytes) -> bytes:
 
 @pytest.mark.parametrize("scheme", KEMS)
 def test_known_answers_of_fips_203(scheme: str) -> None:
-    """If this fails, the host or the device has another ML-KEM than NIST."""
+    """If this fails, the host or the device has another ML-KEM than NIST, or another X25519 than RFC 7748."""
     known = _known(scheme)
-    public, private = fips203.keygen(scheme, known["seed"])
+    public, private = hybrid.keygen(scheme, known["seed"])
     assert (_sha256(public), _sha256(private)) == (known["public_sha256"], known["private_sha256"])
     own = SCHEMES[scheme]
-    public = known["private"][own.private - 64 - own.public : own.private - 64]
-    ciphertext, secret = fips203.encaps(scheme, public, known["random"])
+    public = known.get("public", known["private"][own.private - 64 - own.public : own.private - 64])
+    ciphertext, secret = hybrid.encaps(scheme, public, known["random"])
     assert (_sha256(ciphertext), secret) == (known["output_sha256"], known["secret"])
-    assert fips203.decaps(scheme, known["private"], ciphertext) == secret
+    assert hybrid.decaps(scheme, known["private"], ciphertext) == secret
     changed = bytes([ciphertext[0] ^ 1]) + ciphertext[1:]
-    assert fips203.decaps(scheme, known["private"], changed) == known["rejected"]
+    assert hybrid.decaps(scheme, known["private"], changed) == known["rejected"]
 
 
 @pytest.mark.parametrize("scheme", SIGNATURES)
@@ -107,6 +118,16 @@ def test_ml_dsa_is_that_of_openssl(scheme: str) -> None:
         theirs.public_key().verify(signature, message(32, index), b"context")
 
 
+def test_x25519_is_that_of_openssl() -> None:
+    theirs = x25519.X25519PrivateKey.from_private_bytes(_OF_X25519)
+    other = x25519.X25519PrivateKey.from_private_bytes(_RANDOM)
+    share = other.public_key().public_bytes_raw()
+    assert hybrid.keygen(hybrid.HYBRID, _SEED + _RANDOM)[0][-hybrid.BYTES :] == share
+    assert hybrid.x25519(_OF_X25519, share) == theirs.exchange(other.public_key())
+    # RFC 7748, section 5: the last bit of a coordinate is ignored.
+    assert hybrid.x25519(_OF_X25519, share[:-1] + bytes([share[-1] | 0x80])) == theirs.exchange(other.public_key())
+
+
 def test_attempts_are_as_many_as_fips_204_expects() -> None:
     """If this fails, the count of attempts is wrong: FIPS 204, table 1, expects 4.25 with ML-DSA-44."""
     key = fips204.keygen("ml-dsa-44", _SEED[:32])
@@ -121,9 +142,9 @@ def test_attempts_are_as_many_as_fips_204_expects() -> None:
 def test_lengths_are_those_of_the_interface() -> None:
     """If this fails, the tool and the programs speak of different schemes."""
     text = (libraries.FOLDER / "pqc.h").read_text(encoding="utf-8")
-    numbers = dict(re.findall(r"^#define PQC_(ML_\w+) (\d+)$", text, re.MULTILINE))
+    numbers = dict(re.findall(r"^#define PQC_((?:X25519_)?ML_\w+) (\d+)$", text, re.MULTILINE))
     found = re.findall(
-        r"PQC_SCHEME == PQC_(ML_\w+)\n#define PQC_NAME \"(.*)\"\n#define PQC_PRIVATE_BYTES (\d+)\n"
+        r"PQC_SCHEME == PQC_((?:X25519_)?ML_\w+)\n#define PQC_NAME \"(.*)\"\n#define PQC_PRIVATE_BYTES (\d+)\n"
         r"#define PQC_PUBLIC_BYTES (\d+)\n#define PQC_OUTPUT_BYTES (\d+)\n",
         text,
     )
@@ -133,8 +154,8 @@ def test_lengths_are_those_of_the_interface() -> None:
     }
     for name, scheme in SCHEMES.items():
         if name in KEMS:
-            public, private = fips203.keygen(name, _SEED)
-            output = fips203.encaps(name, public, _RANDOM)[0]
+            public, private = hybrid.keygen(name, _seed(name))
+            output = hybrid.encaps(name, public, _random(name))[0]
         else:
             key = fips204.keygen(name, _SEED[:32])
             public, private, output = key.public, key.private, fips204.sign(name, key, b"", _RANDOM)[0]
@@ -173,9 +194,9 @@ def test_a_wrong_file_is_refused(tmp_path: Path, old: str, new: str, problem: st
 
 def _keygen(scheme: str) -> dict[str, Any]:
     kem = scheme in KEMS
-    seed = _SEED if kem else _SEED[:32]
+    seed = _seed(scheme) if kem else _SEED[:32]
     key = fips204.keygen(scheme, seed) if not kem else None
-    public, private = (key.public, key.private) if key else fips203.keygen(scheme, seed)
+    public, private = (key.public, key.private) if key else hybrid.keygen(scheme, seed)
     return {
         "type": "evidence",
         "measure": "kem-keygen" if kem else "dsa-keygen",
@@ -188,14 +209,14 @@ def _keygen(scheme: str) -> dict[str, Any]:
 
 
 def _secret(scheme: str) -> dict[str, Any]:
-    ciphertext, secret = fips203.encaps(scheme, fips203.keygen(scheme, _SEED)[0], _RANDOM)
+    ciphertext, secret = hybrid.encaps(scheme, hybrid.keygen(scheme, _seed(scheme))[0], _random(scheme))
     return {
         "type": "evidence",
         "measure": "encaps",
         "index": 0,
         "scheme": scheme,
-        "seed": _SEED.hex(),
-        "random": _RANDOM.hex(),
+        "seed": _seed(scheme).hex(),
+        "random": _random(scheme).hex(),
         "ciphertext_sha256": _sha256(ciphertext).hex(),
         "secret": secret.hex(),
     }

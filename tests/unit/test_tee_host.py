@@ -232,6 +232,24 @@ def test_a_ta_that_is_there_is_not_overwritten(tool: Tool, host: TeeHost) -> Non
     assert (host.tas / f"{UUID}.ta").read_text() == "theirs"
 
 
+def test_another_apps_ta_takes_the_place_of_the_last(host: TeeHost, tmp_path: Path) -> None:
+    """If this fails, a suite of several apps leaves the TAs of all but the last."""
+    (host.root / "loader").write_text("#!/bin/sh\n")
+    lab = Lab(load_lock(), host.root / "cache")
+    measurer = SshHost(host.address, "optee", lambda: host.probe, lab, trust=Trust(str(host.tas), lambda ta: ta))
+    machine = host.machine()
+    (tmp_path / "other").write_bytes(b"other")
+    other = {name: path for name, path in machine.files.items() if not name.endswith(".ta")}
+    other["other.ta"] = tmp_path / "other"
+    for one, name in ((machine, f"{UUID}.ta"), (replace(machine, files=other), "other.ta")):
+        measurer.run(one, ("-",), tmp_path)
+        assert [path.name for path in host.tas.iterdir()] == [name]
+        # Whoever the supplicant runs as reads it.
+        assert (host.tas / name).stat().st_mode & 0o777 == 0o644
+    measurer.close()
+    assert not list(host.tas.iterdir())
+
+
 def test_a_folder_that_is_not_ours_is_told(tool: Tool, host: TeeHost) -> None:
     host.tas.rmdir()
     with pytest.raises(HostError, match="cannot be written") as caught:

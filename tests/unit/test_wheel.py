@@ -114,8 +114,10 @@ def test_the_wheel_names_its_revision_and_its_packages(wheel: Path) -> None:
         assert (
             archive.read(f"{NOTES}/entry_points.txt").decode() == "[console_scripts]\nworldwise = worldwise.cli:main\n"
         )
+    run, dask = ({f"{name}=={version}" for name, (version, _) in locked(each).items()} for each in ("run", "dask"))
     wanted = set(described.get_all("Requires-Dist", []))
-    assert wanted == {f"{name}=={version}" for name, (version, _) in locked("run").items()}
+    assert {text for text in wanted if ";" not in text} == run
+    assert {text for text in wanted if ";" in text} == {f"{pin}; extra == 'dask'" for pin in dask - run}
     document = tomllib.loads((paths.REPOSITORY / "pyproject.toml").read_text(encoding="utf-8"))
     assert document["build-system"]["requires"] == [f"hatchling=={locked('build')['hatchling'][0]}"]
 
@@ -138,7 +140,14 @@ def test_it_works_from_any_folder_as_in_a_clone(installed: Path, tmp_path: Path)
 
 def test_without_git_no_wheel_is_built(tmp_path: Path) -> None:
     """A wheel of an unknown revision would make runs that nobody can repeat."""
-    for name in ("pyproject.toml", "README.md", "LICENSE", "release/hooks.py", "requirements/run.txt"):
+    for name in (
+        "pyproject.toml",
+        "README.md",
+        "LICENSE",
+        "release/hooks.py",
+        "requirements/run.txt",
+        "requirements/dask.txt",
+    ):
         (tmp_path / name).parent.mkdir(exist_ok=True)
         shutil.copy(paths.REPOSITORY / name, tmp_path / name)
     (tmp_path / "src" / "worldwise").mkdir(parents=True)

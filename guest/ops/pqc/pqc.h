@@ -20,6 +20,8 @@
 #define PQC_ML_DSA_44 4
 #define PQC_ML_DSA_65 5
 #define PQC_ML_DSA_87 6
+/* X25519MLKEM768 of TLS 1.3: whatever goes in and comes out is ML-KEM-768's part and, behind it, X25519's. */
+#define PQC_X25519_ML_KEM_768 7
 
 /* PQC_OUTPUT_BYTES: of a ciphertext, or of a signature. */
 #if PQC_SCHEME == PQC_ML_KEM_512
@@ -52,19 +54,30 @@
 #define PQC_PRIVATE_BYTES 4896
 #define PQC_PUBLIC_BYTES 2592
 #define PQC_OUTPUT_BYTES 4627
+#elif PQC_SCHEME == PQC_X25519_ML_KEM_768
+#define PQC_NAME "x25519-ml-kem-768"
+#define PQC_PRIVATE_BYTES 2432
+#define PQC_PUBLIC_BYTES 1216
+#define PQC_OUTPUT_BYTES 1120
 #else
 #error "PQC_SCHEME must be one of PQC_..."
 #endif /* PQC_SCHEME */
 
-#define PQC_IS_KEM (PQC_SCHEME <= PQC_ML_KEM_1024)
+#define PQC_IS_KEM (PQC_SCHEME <= PQC_ML_KEM_1024 || PQC_SCHEME == PQC_X25519_ML_KEM_768)
+/* X25519's part of each: a scalar, a coordinate. */
+#if PQC_SCHEME == PQC_X25519_ML_KEM_768
+#define PQC_X25519_BYTES 32
+#else
+#define PQC_X25519_BYTES 0
+#endif /* PQC_SCHEME */
 /* The seed of a key pair: d || z of FIPS 203, or xi of FIPS 204. */
 #if PQC_IS_KEM
-#define PQC_SEED_BYTES 64
+#define PQC_SEED_BYTES (64 + PQC_X25519_BYTES)
 #else
 #define PQC_SEED_BYTES 32
 #endif /* PQC_IS_KEM */
-#define PQC_RANDOM_BYTES 32
-#define PQC_SECRET_BYTES 32
+#define PQC_RANDOM_BYTES (32 + PQC_X25519_BYTES)
+#define PQC_SECRET_BYTES (32 + PQC_X25519_BYTES)
 
 /* All return 0, or an error of the library's own; pqc_verify() returns 1 for what is not a valid signature. */
 
@@ -72,7 +85,7 @@ int pqc_keygen(const uint8_t seed[PQC_SEED_BYTES], uint8_t private_key[PQC_PRIVA
 	       uint8_t public_key[PQC_PUBLIC_BYTES]);
 
 #if PQC_IS_KEM
-/* `random` is m of FIPS 203. */
+/* `random` is m of FIPS 203. A key that FIPS 203, 7.2, does not take, or a peer of low order, is an error. */
 int pqc_encaps(const uint8_t public_key[PQC_PUBLIC_BYTES], const uint8_t random[PQC_RANDOM_BYTES],
 	       uint8_t ciphertext[PQC_OUTPUT_BYTES], uint8_t secret[PQC_SECRET_BYTES]);
 

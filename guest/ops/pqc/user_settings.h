@@ -33,16 +33,23 @@
 #define WOLFSSL_SHAKE256
 
 /* By the numbers of pqc.h, which the assembler could not read. */
-#if PQC_SCHEME <= 3
+#if PQC_SCHEME <= 3 || PQC_SCHEME == 7
 #define WOLFSSL_HAVE_MLKEM
 #if PQC_SCHEME != 1
 #define WOLFSSL_NO_ML_KEM_512
 #endif /* PQC_SCHEME */
-#if PQC_SCHEME != 2
+#if PQC_SCHEME != 2 && PQC_SCHEME != 7
 #define WOLFSSL_NO_ML_KEM_768
 #endif /* PQC_SCHEME */
 #if PQC_SCHEME != 3
 #define WOLFSSL_NO_ML_KEM_1024
+#endif /* PQC_SCHEME */
+#if PQC_SCHEME == 7
+#define HAVE_CURVE25519
+/* Refuses peers of low order. */
+#define WOLFSSL_ECDHX_SHARED_NOT_ZERO
+/* On A64 a public key would be made by Ed25519's code, which needs SHA-512 in the program. */
+#define WOLFSSL_CURVE25519_NOT_USE_ED25519
 #endif /* PQC_SCHEME */
 #else
 #define WOLFSSL_HAVE_MLDSA

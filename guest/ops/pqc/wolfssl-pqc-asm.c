@@ -2,7 +2,7 @@
 /* implementation.toml
 name = "wolfssl-pqc-asm"
 title = "wolfSSL (assembly)"
-about = "wolfSSL 5.9.4 with its assembly of ML-KEM and SHA-3: Thumb-2, A32 or A64"
+about = "wolfSSL 5.9.4 with its assembly of ML-KEM, SHA-3 and X25519: Thumb-2, A32 or A64"
 licence = "GPL-2.0-or-later"
 constant_time = "none: no claim known"
 [source]
@@ -16,36 +16,43 @@ sources = [
 ]
 include = ["wolfssl-src"]
 defines = ["WOLFSSL_USER_SETTINGS", "OPS_WOLFSSL_ASM"]
+[build.curve.x25519-ml-kem-768]
+sources = ["wolfssl-src/wolfcrypt/src/curve25519.c", "wolfssl-src/wolfcrypt/src/fe_operations.c"]
 [build.core.cortex-m3]
 sources = [
-  "wolfssl-src/wolfcrypt/src/port/arm/thumb2-mlkem-asm.S", "wolfssl-src/wolfcrypt/src/port/arm/thumb2-sha3-asm.S"
+  "wolfssl-src/wolfcrypt/src/port/arm/thumb2-mlkem-asm.S", "wolfssl-src/wolfcrypt/src/port/arm/thumb2-sha3-asm.S",
+  "wolfssl-src/wolfcrypt/src/port/arm/thumb2-curve25519.S"
 ]
 defines = ["OPS_WOLFSSL_THUMB2"]
 [build.core.cortex-m4]
 sources = [
-  "wolfssl-src/wolfcrypt/src/port/arm/thumb2-mlkem-asm.S", "wolfssl-src/wolfcrypt/src/port/arm/thumb2-sha3-asm.S"
+  "wolfssl-src/wolfcrypt/src/port/arm/thumb2-mlkem-asm.S", "wolfssl-src/wolfcrypt/src/port/arm/thumb2-sha3-asm.S",
+  "wolfssl-src/wolfcrypt/src/port/arm/thumb2-curve25519.S"
 ]
 defines = ["OPS_WOLFSSL_THUMB2"]
 [build.core.cortex-m7]
 sources = [
-  "wolfssl-src/wolfcrypt/src/port/arm/thumb2-mlkem-asm.S", "wolfssl-src/wolfcrypt/src/port/arm/thumb2-sha3-asm.S"
+  "wolfssl-src/wolfcrypt/src/port/arm/thumb2-mlkem-asm.S", "wolfssl-src/wolfcrypt/src/port/arm/thumb2-sha3-asm.S",
+  "wolfssl-src/wolfcrypt/src/port/arm/thumb2-curve25519.S"
 ]
 defines = ["OPS_WOLFSSL_THUMB2"]
 [build.core.cortex-m33]
 sources = [
-  "wolfssl-src/wolfcrypt/src/port/arm/thumb2-mlkem-asm.S", "wolfssl-src/wolfcrypt/src/port/arm/thumb2-sha3-asm.S"
+  "wolfssl-src/wolfcrypt/src/port/arm/thumb2-mlkem-asm.S", "wolfssl-src/wolfcrypt/src/port/arm/thumb2-sha3-asm.S",
+  "wolfssl-src/wolfcrypt/src/port/arm/thumb2-curve25519.S"
 ]
 defines = ["OPS_WOLFSSL_THUMB2"]
 [build.core.cortex-a9]
 sources = [
-  "wolfssl-src/wolfcrypt/src/port/arm/armv8-32-mlkem-asm.S", "wolfssl-src/wolfcrypt/src/port/arm/armv8-32-sha3-asm.S"
+  "wolfssl-src/wolfcrypt/src/port/arm/armv8-32-mlkem-asm.S", "wolfssl-src/wolfcrypt/src/port/arm/armv8-32-sha3-asm.S",
+  "wolfssl-src/wolfcrypt/src/port/arm/armv8-32-curve25519.S"
 ]
 defines = ["OPS_WOLFSSL_A32"]
 flags = ["-march=armv7-a+simd"]
 [build.core.cortex-a72]
 sources = [
   "wolfssl-src/wolfcrypt/src/port/arm/armv8-mlkem-asm.S", "wolfssl-src/wolfcrypt/src/port/arm/armv8-sha3-asm.S",
-  "wolfssl-src/wolfcrypt/src/cpuid.c"
+  "wolfssl-src/wolfcrypt/src/port/arm/armv8-curve25519.S", "wolfssl-src/wolfcrypt/src/cpuid.c"
 ]
 defines = ["OPS_WOLFSSL_A64"]
 [operations]
@@ -55,9 +62,9 @@ ml-kem-1024 = ["keygen", "encaps", "decaps"]
 ml-dsa-44 = ["keygen", "sign", "verify"]
 ml-dsa-65 = ["keygen", "sign", "verify"]
 ml-dsa-87 = ["keygen", "sign", "verify"]
+x25519-ml-kem-768 = ["keygen", "encaps", "decaps"]
 [needs]
 cores = ["cortex-m3", "cortex-m4", "cortex-m7", "cortex-m33", "cortex-a9", "cortex-a72"]
-# Of one call, rounded up to 256 bytes.
 # Of one call, rounded up to 256 bytes.
 [memory]
 ml-kem-512.keygen = { stack = 3776, heap = 3600 }
@@ -78,6 +85,9 @@ ml-dsa-65.verify = { stack = 7168, heap = 50008 }
 ml-dsa-87.keygen = { stack = 8512, heap = 81752 }
 ml-dsa-87.sign = { stack = 8704, heap = 122016 }
 ml-dsa-87.verify = { stack = 8640, heap = 82776 }
+x25519-ml-kem-768.keygen = { stack = 4608, heap = 6672 }
+x25519-ml-kem-768.encaps = { stack = 4736, heap = 11280 }
+x25519-ml-kem-768.decaps = { stack = 4736, heap = 12376 }
 */
 /* The calls are the same; what differs is in user_settings.h and above. */
 #include "wolfssl-pqc.c"

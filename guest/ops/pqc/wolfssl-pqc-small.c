@@ -16,6 +16,8 @@ sources = [
 ]
 include = ["wolfssl-src"]
 defines = ["WOLFSSL_USER_SETTINGS", "OPS_WOLFSSL_SMALL"]
+[build.curve.x25519-ml-kem-768]
+sources = ["wolfssl-src/wolfcrypt/src/curve25519.c", "wolfssl-src/wolfcrypt/src/fe_operations.c"]
 [operations]
 ml-kem-512 = ["keygen", "encaps", "decaps"]
 ml-kem-768 = ["keygen", "encaps", "decaps"]
@@ -23,7 +25,7 @@ ml-kem-1024 = ["keygen", "encaps", "decaps"]
 ml-dsa-44 = ["keygen", "sign", "verify"]
 ml-dsa-65 = ["keygen", "sign", "verify"]
 ml-dsa-87 = ["keygen", "sign", "verify"]
-# Of one call, rounded up to 256 bytes.
+x25519-ml-kem-768 = ["keygen", "encaps", "decaps"]
 # Of one call, rounded up to 256 bytes.
 [memory]
 ml-kem-512.keygen = { stack = 3968, heap = 1552 }
@@ -44,6 +46,9 @@ ml-dsa-65.verify = { stack = 7232, heap = 9808 }
 ml-dsa-87.keygen = { stack = 8576, heap = 25704 }
 ml-dsa-87.sign = { stack = 8768, heap = 28504 }
 ml-dsa-87.verify = { stack = 8704, heap = 12112 }
+x25519-ml-kem-768.keygen = { stack = 4992, heap = 2064 }
+x25519-ml-kem-768.encaps = { stack = 5248, heap = 5136 }
+x25519-ml-kem-768.decaps = { stack = 5248, heap = 6232 }
 */
 /* The calls are the same; what differs is in user_settings.h and above. */
 #include "wolfssl-pqc.c"

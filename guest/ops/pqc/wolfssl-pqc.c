@@ -16,6 +16,8 @@ sources = [
 ]
 include = ["wolfssl-src"]
 defines = ["WOLFSSL_USER_SETTINGS"]
+[build.curve.x25519-ml-kem-768]
+sources = ["wolfssl-src/wolfcrypt/src/curve25519.c", "wolfssl-src/wolfcrypt/src/fe_operations.c"]
 [operations]
 ml-kem-512 = ["keygen", "encaps", "decaps"]
 ml-kem-768 = ["keygen", "encaps", "decaps"]
@@ -23,7 +25,7 @@ ml-kem-1024 = ["keygen", "encaps", "decaps"]
 ml-dsa-44 = ["keygen", "sign", "verify"]
 ml-dsa-65 = ["keygen", "sign", "verify"]
 ml-dsa-87 = ["keygen", "sign", "verify"]
-# Of one call, rounded up to 256 bytes.
+x25519-ml-kem-768 = ["keygen", "encaps", "decaps"]
 # Of one call, rounded up to 256 bytes.
 [memory]
 ml-kem-512.keygen = { stack = 4032, heap = 3600 }
@@ -44,10 +46,16 @@ ml-dsa-65.verify = { stack = 7168, heap = 50008 }
 ml-dsa-87.keygen = { stack = 8576, heap = 81752 }
 ml-dsa-87.sign = { stack = 8768, heap = 122016 }
 ml-dsa-87.verify = { stack = 8704, heap = 82776 }
+x25519-ml-kem-768.keygen = { stack = 4992, heap = 6672 }
+x25519-ml-kem-768.encaps = { stack = 5248, heap = 11280 }
+x25519-ml-kem-768.decaps = { stack = 5248, heap = 12376 }
 */
 /* The library's key objects hold the keys in the clear and are made anew of bytes by every call. */
 #include <wolfssl/wolfcrypt/settings.h>
 
+#include <string.h>
+
+#include <wolfssl/wolfcrypt/curve25519.h>
 #include <wolfssl/wolfcrypt/error-crypt.h>
 #include <wolfssl/wolfcrypt/wc_mldsa.h>
 #include <wolfssl/wolfcrypt/wc_mlkem.h>
@@ -71,11 +79,55 @@ int ops_open(void)
 
 #if PQC_SCHEME == PQC_ML_KEM_512
 #define TYPE WC_ML_KEM_512
-#elif PQC_SCHEME == PQC_ML_KEM_768
-#define TYPE WC_ML_KEM_768
-#else
+#elif PQC_SCHEME == PQC_ML_KEM_1024
 #define TYPE WC_ML_KEM_1024
+#else
+#define TYPE WC_ML_KEM_768
 #endif /* PQC_SCHEME */
+
+/* ML-KEM's part of what has X25519's behind it. */
+#define OF_KEM(bytes) ((bytes) - PQC_X25519_BYTES)
+
+#if PQC_X25519_BYTES
+#define LOW_BITS 0x7f
+
+static int share_of(const uint8_t scalar[PQC_X25519_BYTES], uint8_t share[PQC_X25519_BYTES])
+{
+	uint8_t clamped[PQC_X25519_BYTES];
+
+	/* RFC 7748, section 5. */
+	memcpy(clamped, scalar, sizeof(clamped));
+	clamped[0] &= 0xf8;
+	clamped[PQC_X25519_BYTES - 1] = (clamped[PQC_X25519_BYTES - 1] & LOW_BITS) | 0x40;
+	return wc_curve25519_make_pub(PQC_X25519_BYTES, share, PQC_X25519_BYTES, clamped);
+}
+
+static int agree(const uint8_t scalar[PQC_X25519_BYTES], const uint8_t peer[PQC_X25519_BYTES],
+		 uint8_t secret[PQC_X25519_BYTES])
+{
+	word32 length = PQC_X25519_BYTES;
+	uint8_t masked[PQC_X25519_BYTES];
+	curve25519_key own, other;
+	int result = wc_curve25519_init(&own);
+
+	if (result)
+		return result;
+	/* RFC 7748 wants the last bit ignored; the library refuses a point that has it. */
+	memcpy(masked, peer, sizeof(masked));
+	masked[PQC_X25519_BYTES - 1] &= LOW_BITS;
+	result = wc_curve25519_init(&other);
+	if (!result) {
+		result = wc_curve25519_import_private_ex(scalar, PQC_X25519_BYTES, &own, EC25519_LITTLE_ENDIAN);
+		if (!result)
+			result = wc_curve25519_import_public_ex(masked, sizeof(masked), &other, EC25519_LITTLE_ENDIAN);
+		if (!result)
+			result = wc_curve25519_shared_secret_ex(&own, &other, secret, &length, EC25519_LITTLE_ENDIAN);
+		wc_curve25519_free(&other);
+	}
+	wc_curve25519_free(&own);
+	return result;
+}
+#endif /* PQC_X25519_BYTES */
 
 int pqc_keygen(const uint8_t seed[PQC_SEED_BYTES], uint8_t private_key[PQC_PRIVATE_BYTES],
 	       uint8_t public_key[PQC_PUBLIC_BYTES])
@@ -85,12 +137,17 @@ int pqc_keygen(const uint8_t seed[PQC_SEED_BYTES], uint8_t private_key[PQC_PRIVA
 
 	if (result)
 		return result;
-	result = wc_MlKemKey_MakeKeyWithRandom(&key, seed, PQC_SEED_BYTES);
+	result = wc_MlKemKey_MakeKeyWithRandom(&key, seed, OF_KEM(PQC_SEED_BYTES));
 	if (!result)
-		result = wc_MlKemKey_EncodePrivateKey(&key, private_key, PQC_PRIVATE_BYTES);
+		result = wc_MlKemKey_EncodePrivateKey(&key, private_key, OF_KEM(PQC_PRIVATE_BYTES));
 	if (!result)
-		result = wc_MlKemKey_EncodePublicKey(&key, public_key, PQC_PUBLIC_BYTES);
+		result = wc_MlKemKey_EncodePublicKey(&key, public_key, OF_KEM(PQC_PUBLIC_BYTES));
 	(void)wc_MlKemKey_Free(&key);
+#if PQC_X25519_BYTES
+	memcpy(private_key + OF_KEM(PQC_PRIVATE_BYTES), seed + OF_KEM(PQC_SEED_BYTES), PQC_X25519_BYTES);
+	if (!result)
+		result = share_of(seed + OF_KEM(PQC_SEED_BYTES), public_key + OF_KEM(PQC_PUBLIC_BYTES));
+#endif /* PQC_X25519_BYTES */
 	return result;
 }
 
@@ -102,10 +159,17 @@ int pqc_encaps(const uint8_t public_key[PQC_PUBLIC_BYTES], const uint8_t random[
 
 	if (result)
 		return result;
-	result = wc_MlKemKey_DecodePublicKey(&key, public_key, PQC_PUBLIC_BYTES);
+	result = wc_MlKemKey_DecodePublicKey(&key, public_key, OF_KEM(PQC_PUBLIC_BYTES));
 	if (!result)
-		result = wc_MlKemKey_EncapsulateWithRandom(&key, ciphertext, secret, random, PQC_RANDOM_BYTES);
+		result = wc_MlKemKey_EncapsulateWithRandom(&key, ciphertext, secret, random, OF_KEM(PQC_RANDOM_BYTES));
 	(void)wc_MlKemKey_Free(&key);
+#if PQC_X25519_BYTES
+	if (!result)
+		result = share_of(random + OF_KEM(PQC_RANDOM_BYTES), ciphertext + OF_KEM(PQC_OUTPUT_BYTES));
+	if (!result)
+		result = agree(random + OF_KEM(PQC_RANDOM_BYTES), public_key + OF_KEM(PQC_PUBLIC_BYTES),
+			       secret + OF_KEM(PQC_SECRET_BYTES));
+#endif /* PQC_X25519_BYTES */
 	return result;
 }
 
@@ -117,10 +181,15 @@ int pqc_decaps(const uint8_t private_key[PQC_PRIVATE_BYTES], const uint8_t ciphe
 
 	if (result)
 		return result;
-	result = wc_MlKemKey_DecodePrivateKey(&key, private_key, PQC_PRIVATE_BYTES);
+	result = wc_MlKemKey_DecodePrivateKey(&key, private_key, OF_KEM(PQC_PRIVATE_BYTES));
 	if (!result)
-		result = wc_MlKemKey_Decapsulate(&key, secret, ciphertext, PQC_OUTPUT_BYTES);
+		result = wc_MlKemKey_Decapsulate(&key, secret, ciphertext, OF_KEM(PQC_OUTPUT_BYTES));
 	(void)wc_MlKemKey_Free(&key);
+#if PQC_X25519_BYTES
+	if (!result)
+		result = agree(private_key + OF_KEM(PQC_PRIVATE_BYTES), ciphertext + OF_KEM(PQC_OUTPUT_BYTES),
+			       secret + OF_KEM(PQC_SECRET_BYTES));
+#endif /* PQC_X25519_BYTES */
 	return result;
 }
 

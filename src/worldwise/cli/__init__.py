@@ -12,7 +12,7 @@ from typing import NoReturn
 import click
 
 from worldwise import __version__
-from worldwise.base import outgoing, paths
+from worldwise.base import collector, outgoing, paths
 from worldwise.base.errors import WorldwiseError
 from worldwise.cli import ending
 from worldwise.cli.lazy import LazyGroup, Listed
@@ -87,6 +87,7 @@ def main() -> NoReturn:
     signals.listen()
     ending.outlast_terminal()
     sys.excepthook = _print_defect
+    collector.collect_seldom()
     try:
         status = cli.main(prog_name="worldwise", standalone_mode=False)
         sys.stdout.flush()

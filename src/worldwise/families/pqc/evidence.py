@@ -10,11 +10,11 @@ from collections.abc import Mapping
 from typing import Annotated, ClassVar, Literal
 
 from cryptography.exceptions import InvalidSignature
-from cryptography.hazmat.primitives.asymmetric import mldsa, mlkem
+from cryptography.hazmat.primitives.asymmetric import mldsa, mlkem, x25519
 from pydantic import Field
 
-from worldwise.families.pqc import fips203, fips204
-from worldwise.families.pqc.schemes import KEMS
+from worldwise.families.pqc import fips204, hybrid
+from worldwise.families.pqc.schemes import KEMS, SCHEMES
 from worldwise.libraries.cores import PLAIN_TARGETS
 from worldwise.plan.case import Case
 from worldwise.plan.spec import BOARD, OPTEE
@@ -22,11 +22,13 @@ from worldwise.records.evidence import Evidence, EvidenceRecord, Once, Owed
 from worldwise.records.messages import MessageSize, message
 from worldwise.records.models import Count, hex_digits
 
-_KemScheme = Literal["ml-kem-512", "ml-kem-768", "ml-kem-1024"]
+_KemScheme = Literal["ml-kem-512", "ml-kem-768", "ml-kem-1024", "x25519-ml-kem-768"]
 _DsaScheme = Literal["ml-dsa-44", "ml-dsa-65", "ml-dsa-87"]
 _Digest = Annotated[str, hex_digits(64)]
 _Bytes32 = Annotated[str, hex_digits(64)]
-_Seed = Annotated[str, Field(pattern="^([0-9a-f]{64}|[0-9a-f]{128})$")]
+_Seed = Annotated[str, Field(pattern="^([0-9a-f]{64}|[0-9a-f]{128}|[0-9a-f]{192})$")]
+# 32 bytes, and in the hybrid 32 of X25519.
+_OfKem = Annotated[str, Field(pattern="^([0-9a-f]{64}|[0-9a-f]{128})$")]
 
 _DECAPSULATE: Mapping[str, type[mlkem.MLKEM768PrivateKey | mlkem.MLKEM1024PrivateKey]] = {
     "ml-kem-768": mlkem.MLKEM768PrivateKey,
@@ -39,6 +41,27 @@ _SIGNED: Mapping[str, type[mldsa.MLDSA44PrivateKey | mldsa.MLDSA65PrivateKey | m
 }
 
 
+def _known_public(scheme: str, seed: bytes) -> bytes | None:
+    """The public key of a seed by OpenSSL; None where that lacks the scheme."""
+    if scheme == hybrid.HYBRID:
+        scalar = x25519.X25519PrivateKey.from_private_bytes(seed[-hybrid.BYTES :])
+        of_kem = mlkem.MLKEM768PrivateKey.from_seed_bytes(seed[: -hybrid.BYTES])
+        return of_kem.public_key().public_bytes_raw() + scalar.public_key().public_bytes_raw()
+    other = _DECAPSULATE.get(scheme)
+    return other.from_seed_bytes(seed).public_key().public_bytes_raw() if other else None
+
+
+def _known_secret(scheme: str, seed: bytes, ciphertext: bytes) -> bytes | None:
+    """The secret in a ciphertext by OpenSSL; None where that lacks the scheme."""
+    if scheme == hybrid.HYBRID:
+        scalar = x25519.X25519PrivateKey.from_private_bytes(seed[-hybrid.BYTES :])
+        peer = x25519.X25519PublicKey.from_public_bytes(ciphertext[-hybrid.BYTES :])
+        of_kem = mlkem.MLKEM768PrivateKey.from_seed_bytes(seed[: -hybrid.BYTES])
+        return of_kem.decapsulate(ciphertext[: -hybrid.BYTES]) + scalar.exchange(peer)
+    other = _DECAPSULATE.get(scheme)
+    return other.from_seed_bytes(seed).decapsulate(ciphertext) if other else None
+
+
 def _is(data: bytes, digest: str) -> bool:
     return hashlib.sha256(data).hexdigest() == digest
 
@@ -48,8 +71,8 @@ def _scheme_misfit(evidence: EvidenceRecord, case: Case, **more: object) -> str:
 
 
 def _seed_problem(seed: str, scheme: str) -> str:
-    wanted = 128 if scheme in KEMS else 64
-    return "" if len(seed) == wanted else f"the seed has {len(seed) // 2} bytes, {scheme} has {wanted // 2}"
+    wanted = SCHEMES[scheme].seed
+    return "" if len(seed) == 2 * wanted else f"the seed has {len(seed) // 2} bytes, {scheme} has {wanted}"
 
 
 class PqcKeygenEvidence(EvidenceRecord):
@@ -75,9 +98,8 @@ class PqcKeygenEvidence(EvidenceRecord):
             return problem
         seed = bytes.fromhex(self.seed)
         if self.scheme in KEMS:
-            public, private = fips203.keygen(self.scheme, seed)
-            other = _DECAPSULATE.get(self.scheme)
-            known = other.from_seed_bytes(seed).public_key().public_bytes_raw() if other else public
+            public, private = hybrid.keygen(self.scheme, seed)
+            known = _known_public(self.scheme, seed) or public
         else:
             key = fips204.keygen(self.scheme, seed)
             public, private = key.public, key.private
@@ -103,9 +125,9 @@ class SecretEvidence(EvidenceRecord):
     index: Count
     scheme: _KemScheme
     seed: _Seed
-    random: _Bytes32
+    random: _OfKem
     ciphertext_sha256: _Digest
-    secret: _Bytes32
+    secret: _OfKem
 
     def misfit(self, case: Case) -> str:
         """Evidence of another scheme than the case's."""
@@ -115,12 +137,11 @@ class SecretEvidence(EvidenceRecord):
         if problem := _seed_problem(self.seed, self.scheme):
             return problem
         seed = bytes.fromhex(self.seed)
-        public, _ = fips203.keygen(self.scheme, seed)
-        ciphertext, secret = fips203.encaps(self.scheme, public, bytes.fromhex(self.random))
+        public, _ = hybrid.keygen(self.scheme, seed)
+        ciphertext, secret = hybrid.encaps(self.scheme, public, bytes.fromhex(self.random))
         if not _is(ciphertext, self.ciphertext_sha256):
             return f"the ciphertext is wrong: it is not that of {self.scheme} of the key and the random bytes"
-        other = _DECAPSULATE.get(self.scheme)
-        if secret.hex() != self.secret or (other and other.from_seed_bytes(seed).decapsulate(ciphertext) != secret):
+        if secret.hex() != self.secret or secret != (_known_secret(self.scheme, seed, ciphertext) or secret):
             return f"the secret is wrong: it is not that of {self.scheme} in the ciphertext"
         return ""
 

@@ -14,9 +14,9 @@ from worldwise.records.parse import read_records
 SIGN = "dsa-sign"
 _IN_TA = "by the library's own calls inside the TA; not the way there and back"
 _WHAT = {
-    "kem-keygen": "a key pair from 64 given random bytes (FIPS 203, 7.1), both keys written as bytes",
-    "encaps": "a secret and its ciphertext from 32 given random bytes (FIPS 203, 7.2), with the reading of the key",
-    "decaps": "the secret from a ciphertext (FIPS 203, 7.3), with the reading of the key and encrypting again",
+    "kem-keygen": "a key pair from given random bytes (FIPS 203, 7.1; hybrid: X25519's too), both keys as bytes",
+    "encaps": "a secret and its ciphertext from given random bytes (FIPS 203, 7.2; hybrid: X25519 too), the key read",
+    "decaps": "the secret from a ciphertext (FIPS 203, 7.3; hybrid: X25519 too), the key read, and encrypting again",
     "dsa-keygen": "a key pair from 32 given random bytes (FIPS 204, 5.1), both keys written as bytes",
     SIGN: "the hedged signature in pure mode (FIPS 204, 5.2), with the reading of the key and all of its attempts",
     "dsa-verify": "the verification (FIPS 204, 5.3), with the reading of the key",

@@ -34,6 +34,7 @@ SCHEMES: Mapping[str, Scheme] = {
     "ml-kem-512": Scheme(1, KEM, 64, 1632, 800, 768),
     "ml-kem-768": Scheme(2, KEM, 64, 2400, 1184, 1088),
     "ml-kem-1024": Scheme(3, KEM, 64, 3168, 1568, 1568),
+    "x25519-ml-kem-768": Scheme(7, KEM, 96, 2432, 1216, 1120),
     "ml-dsa-44": Scheme(4, SIGNATURE, 32, 2560, 1312, 2420),
     "ml-dsa-65": Scheme(5, SIGNATURE, 32, 4032, 1952, 3309),
     "ml-dsa-87": Scheme(6, SIGNATURE, 32, 4896, 2592, 4627),
