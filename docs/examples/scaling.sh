@@ -34,11 +34,12 @@ number=0
 while read -r way; do
 	number=$((number + 1))
 	began=$(date +%s)
-	# The second line of `times` is the processor time of what the shell has waited for.
+	# The second line of `times` is the processor time of what this shell has waited for; a pipe would be another shell.
 	# shellcheck disable=SC2086 # words, on purpose
 	spent=$(
 		${WORLDWISE:-./worldwise} run "$work/scaling.toml" --fresh $way --runs "$work/runs-$number" </dev/null >/dev/null
-		times | sed -n 2p
+		times >"$work/times"
+		sed -n 2p "$work/times"
 	)
 	echo "$way: $count cases in $(($(date +%s) - began)) s; processor time, user and system: $spent"
 	[ "$number" -eq 1 ] || diff -r -x run.json -x finished.json -I '"wall_seconds"' \
