@@ -68,7 +68,7 @@ def test_workers_are_processes_of_this_machine_alone(cluster: Cluster) -> None:
 
 
 def test_workers_are_set_as_they_should_be(cluster: Cluster) -> None:
-    """If this fails, each worker takes a tenth of a processor for nothing."""
+    """If this fails, each worker takes 3 % of a processor for nothing."""
     for name, value in SETTINGS.items():
         assert call(cluster, dask.config.get, name) == value
 

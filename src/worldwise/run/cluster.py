@@ -106,7 +106,8 @@ def opened(place: Place, notify: Callable[[str], None]) -> Iterator["Cluster"]:
                     threads_per_worker=1,
                     processes=True,
                     host="127.0.0.1",
-                    dashboard_address=None,
+                    # Any free port: another cluster may have the usual one, which dask would warn of.
+                    scheduler_kwargs={"dashboard": False, "dashboard_address": "127.0.0.1:0"},
                     # A worker's own memory is small: what takes memory is QEMU, a process of its own.
                     memory_limit=0,
                     local_directory=scratch,
