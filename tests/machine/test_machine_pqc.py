@@ -24,6 +24,7 @@ BOARD = "nucleo-f446re"
         "wolfssl-pqc-small-O2/dsa-keygen,scheme=ml-dsa-44",
         "wolfssl-pqc-small-O2/dsa-sign,scheme=ml-dsa-44,size=32B",
         "wolfssl-pqc-small-O2/dsa-verify,scheme=ml-dsa-44,size=32B",
+        "wolfssl-pqc-O2/dsa-verify,scheme=slh-dsa-sha2-128f,size=32B",
     ],
 )
 def test_a_board_computes_what_the_standards_say(measured: Measured, text: str) -> None:
