@@ -360,11 +360,11 @@ _IN_TEE = "optee/wolfssl-pqc-O2/dsa-sign,scheme=ml-dsa-44,size=32B"
 def test_a_ta_has_every_scheme_of_both_libraries() -> None:
     """In C and with assembly. If this fails, a scheme is left out of the TEE, or is refused there for a board's RAM.
 
-    But for SLH-DSA, whose heap of nothing the TA cannot find yet.
+    But for 128s: its signature is too slow for a suite, with as many calls as a TA's heap takes to be found.
     """
     cases = [case for case in load_suite("pqc").cases if case.target == "optee" and case.operation in CALLS]
     there = {dict(case.parameters)["scheme"] for case in cases}
-    assert SCHEMES.keys() - there == fips205.PARAMETERS.keys()
+    assert SCHEMES.keys() - there == {"slh-dsa-sha2-128s"}
     assert len(cases) == 2 * sum(len(SCHEMES[name].operations) for name in there)
     with pytest.raises(WorldwiseError, match="mbedtls-nist has no post-quantum scheme"):
         parse_case(_IN_TEE.replace("wolfssl-pqc", "mbedtls-nist"))
