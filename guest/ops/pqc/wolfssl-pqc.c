@@ -18,6 +18,18 @@ include = ["wolfssl-src"]
 defines = ["WOLFSSL_USER_SETTINGS"]
 [build.curve.x25519-ml-kem-768]
 sources = ["wolfssl-src/wolfcrypt/src/curve25519.c", "wolfssl-src/wolfcrypt/src/fe_operations.c"]
+[build.curve.slh-dsa-sha2-128s]
+sources = [
+  "wolfssl-src/wolfcrypt/src/wc_slhdsa.c", "wolfssl-src/wolfcrypt/src/hmac.c",
+  "wolfssl-src/wolfcrypt/src/sha256.c", "wolfssl-src/wolfcrypt/src/sha512.c"
+]
+[build.curve.slh-dsa-sha2-128f]
+sources = [
+  "wolfssl-src/wolfcrypt/src/wc_slhdsa.c", "wolfssl-src/wolfcrypt/src/hmac.c",
+  "wolfssl-src/wolfcrypt/src/sha256.c", "wolfssl-src/wolfcrypt/src/sha512.c"
+]
+[build.curve.slh-dsa-shake-128f]
+sources = ["wolfssl-src/wolfcrypt/src/wc_slhdsa.c"]
 [operations]
 ml-kem-512 = ["keygen", "encaps", "decaps"]
 ml-kem-768 = ["keygen", "encaps", "decaps"]
@@ -25,6 +37,9 @@ ml-kem-1024 = ["keygen", "encaps", "decaps"]
 ml-dsa-44 = ["keygen", "sign", "verify"]
 ml-dsa-65 = ["keygen", "sign", "verify"]
 ml-dsa-87 = ["keygen", "sign", "verify"]
+slh-dsa-sha2-128s = ["keygen", "sign", "verify"]
+slh-dsa-sha2-128f = ["keygen", "sign", "verify"]
+slh-dsa-shake-128f = ["keygen", "sign", "verify"]
 x25519-ml-kem-768 = ["keygen", "encaps", "decaps"]
 # Of one call, rounded up to 256 bytes.
 [memory]
@@ -46,6 +61,15 @@ ml-dsa-65.verify = { stack = 7168, heap = 50008 }
 ml-dsa-87.keygen = { stack = 8576, heap = 81752 }
 ml-dsa-87.sign = { stack = 8768, heap = 122016 }
 ml-dsa-87.verify = { stack = 8704, heap = 82776 }
+slh-dsa-sha2-128s.keygen = { stack = 2816, heap = 0 }
+slh-dsa-sha2-128s.sign = { stack = 3520, heap = 0 }
+slh-dsa-sha2-128s.verify = { stack = 2816, heap = 0 }
+slh-dsa-sha2-128f.keygen = { stack = 2752, heap = 0 }
+slh-dsa-sha2-128f.sign = { stack = 3392, heap = 0 }
+slh-dsa-sha2-128f.verify = { stack = 2816, heap = 0 }
+slh-dsa-shake-128f.keygen = { stack = 2368, heap = 0 }
+slh-dsa-shake-128f.sign = { stack = 3008, heap = 0 }
+slh-dsa-shake-128f.verify = { stack = 2496, heap = 0 }
 x25519-ml-kem-768.keygen = { stack = 4992, heap = 6672 }
 x25519-ml-kem-768.encaps = { stack = 5248, heap = 11280 }
 x25519-ml-kem-768.decaps = { stack = 5248, heap = 12376 }
@@ -59,6 +83,7 @@ x25519-ml-kem-768.decaps = { stack = 5248, heap = 12376 }
 #include <wolfssl/wolfcrypt/error-crypt.h>
 #include <wolfssl/wolfcrypt/wc_mldsa.h>
 #include <wolfssl/wolfcrypt/wc_mlkem.h>
+#include <wolfssl/wolfcrypt/wc_slhdsa.h>
 
 #include "pqc.h"
 
@@ -191,6 +216,71 @@ int pqc_decaps(const uint8_t private_key[PQC_PRIVATE_BYTES], const uint8_t ciphe
 			       secret + OF_KEM(PQC_SECRET_BYTES));
 #endif /* PQC_X25519_BYTES */
 	return result;
+}
+
+#elif PQC_IS_SLH_DSA
+
+#if PQC_SCHEME == PQC_SLH_DSA_SHA2_128S
+#define PARAMETERS SLHDSA_SHA2_128S
+#elif PQC_SCHEME == PQC_SLH_DSA_SHA2_128F
+#define PARAMETERS SLHDSA_SHA2_128F
+#else
+#define PARAMETERS SLHDSA_SHAKE128F
+#endif /* PQC_SCHEME */
+
+/* Of each of a seed's three parts. */
+#define PART_BYTES (PQC_SEED_BYTES / 3)
+
+int pqc_keygen(const uint8_t seed[PQC_SEED_BYTES], uint8_t private_key[PQC_PRIVATE_BYTES],
+	       uint8_t public_key[PQC_PUBLIC_BYTES])
+{
+	word32 private_length = PQC_PRIVATE_BYTES, public_length = PQC_PUBLIC_BYTES;
+	SlhDsaKey key;
+	int result = wc_SlhDsaKey_Init(&key, PARAMETERS, NULL, INVALID_DEVID);
+
+	if (result)
+		return result;
+	result = wc_SlhDsaKey_MakeKeyWithRandom(&key, seed, PART_BYTES, seed + PART_BYTES, PART_BYTES,
+						seed + 2 * PART_BYTES, PART_BYTES);
+	if (!result)
+		result = wc_SlhDsaKey_ExportPrivate(&key, private_key, &private_length);
+	if (!result)
+		result = wc_SlhDsaKey_ExportPublic(&key, public_key, &public_length);
+	wc_SlhDsaKey_Free(&key);
+	return result;
+}
+
+int pqc_sign(const uint8_t private_key[PQC_PRIVATE_BYTES], const uint8_t random[PQC_RANDOM_BYTES],
+	     const struct pqc_text *text, uint8_t signature[PQC_OUTPUT_BYTES])
+{
+	word32 signature_length = PQC_OUTPUT_BYTES;
+	SlhDsaKey key;
+	int result = wc_SlhDsaKey_Init(&key, PARAMETERS, NULL, INVALID_DEVID);
+
+	if (result)
+		return result;
+	result = wc_SlhDsaKey_ImportPrivate(&key, private_key, PQC_PRIVATE_BYTES);
+	if (!result)
+		result = wc_SlhDsaKey_SignWithRandom(&key, text->context, text->context_length, text->message,
+						     (word32)text->length, signature, &signature_length, random);
+	wc_SlhDsaKey_Free(&key);
+	return result;
+}
+
+int pqc_verify(const uint8_t public_key[PQC_PUBLIC_BYTES], const struct pqc_text *text,
+	       const uint8_t signature[PQC_OUTPUT_BYTES])
+{
+	SlhDsaKey key;
+	int result = wc_SlhDsaKey_Init(&key, PARAMETERS, NULL, INVALID_DEVID);
+
+	if (result)
+		return result;
+	result = wc_SlhDsaKey_ImportPublic(&key, public_key, PQC_PUBLIC_BYTES);
+	if (!result)
+		result = wc_SlhDsaKey_Verify(&key, text->context, text->context_length, text->message,
+					     (word32)text->length, signature, PQC_OUTPUT_BYTES);
+	wc_SlhDsaKey_Free(&key);
+	return result == WC_NO_ERR_TRACE(SIG_VERIFY_E) ? 1 : result;
 }
 
 #else

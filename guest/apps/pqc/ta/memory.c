@@ -60,6 +60,30 @@ static size_t largest_piece(void)
 	return there;
 }
 
+/* Whether a call succeeds with a heap that is full. Each piece that fills it has the address of the one before. */
+static bool needs_none(int (*run)(void))
+{
+	void **last = NULL;
+	bool done;
+
+	for (size_t size = largest_piece(); size >= sizeof(last); size = largest_piece()) {
+		void **piece = TEE_Malloc(size, TEE_USER_MEM_HINT_NO_FILL_ZERO);
+
+		if (!piece)
+			break;
+		*piece = last;
+		last = piece;
+	}
+	done = !run();
+	while (last) {
+		void **piece = last;
+
+		last = *piece;
+		TEE_Free(piece);
+	}
+	return done;
+}
+
 TEE_Result memory_heap(int (*run)(void), uint32_t *bytes)
 {
 	size_t whole = largest_piece();
@@ -68,6 +92,8 @@ TEE_Result memory_heap(int (*run)(void), uint32_t *bytes)
 
 	if (run())
 		return TEE_ERROR_GENERIC;
+	if (needs_none(run))
+		enough = 0;
 	while (enough - lacking > MEMORY_STEP) {
 		size_t middle = lacking + (enough - lacking) / 2;
 		void *ballast = TEE_Malloc(whole - middle, TEE_USER_MEM_HINT_NO_FILL_ZERO);

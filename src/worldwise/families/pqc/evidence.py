@@ -2,7 +2,7 @@
 """Post-quantum schemes: the rules for their records.
 
 A record has the random bytes of a call and digests of its result. The host makes the result again by the text of the
-standards (fips203.py, fips204.py), compares the digests, and has OpenSSL use it where OpenSSL has the scheme.
+standards (fips203.py, fips204.py, fips205.py), compares the digests, and has OpenSSL use it where that has the scheme.
 """
 
 import hashlib
@@ -13,7 +13,7 @@ from cryptography.exceptions import InvalidSignature
 from cryptography.hazmat.primitives.asymmetric import mldsa, mlkem, x25519
 from pydantic import Field
 
-from worldwise.families.pqc import fips204, hybrid
+from worldwise.families.pqc import fips204, fips205, hybrid
 from worldwise.families.pqc.schemes import KEMS, SCHEMES
 from worldwise.libraries.cores import PLAIN_TARGETS
 from worldwise.plan.case import Case
@@ -23,10 +23,18 @@ from worldwise.records.messages import MessageSize, message
 from worldwise.records.models import Count, hex_digits
 
 _KemScheme = Literal["ml-kem-512", "ml-kem-768", "ml-kem-1024", "x25519-ml-kem-768"]
-_DsaScheme = Literal["ml-dsa-44", "ml-dsa-65", "ml-dsa-87"]
+_DsaScheme = Literal[
+    "ml-dsa-44",
+    "ml-dsa-65",
+    "ml-dsa-87",
+    "slh-dsa-sha2-128s",
+    "slh-dsa-sha2-128f",
+    "slh-dsa-shake-128f",
+]
 _Digest = Annotated[str, hex_digits(64)]
-_Bytes32 = Annotated[str, hex_digits(64)]
-_Seed = Annotated[str, Field(pattern="^([0-9a-f]{64}|[0-9a-f]{128}|[0-9a-f]{192})$")]
+_Seed = Annotated[str, Field(pattern="^([0-9a-f]{64}|[0-9a-f]{96}|[0-9a-f]{128}|[0-9a-f]{192})$")]
+# 32 bytes, in SLH-DSA 16.
+_OfSignature = Annotated[str, Field(pattern="^([0-9a-f]{32}|[0-9a-f]{64})$")]
 # 32 bytes, and in the hybrid 32 of X25519.
 _OfKem = Annotated[str, Field(pattern="^([0-9a-f]{64}|[0-9a-f]{128})$")]
 
@@ -70,9 +78,12 @@ def _scheme_misfit(evidence: EvidenceRecord, case: Case, **more: object) -> str:
     return evidence.differs({"scheme": dict(case.parameters)["scheme"], **more}, "the case has")
 
 
-def _seed_problem(seed: str, scheme: str) -> str:
-    wanted = SCHEMES[scheme].seed
-    return "" if len(seed) == 2 * wanted else f"the seed has {len(seed) // 2} bytes, {scheme} has {wanted}"
+def _length_problem(scheme: str, seed: str, random: str | None = None) -> str:
+    of = SCHEMES[scheme]
+    for what, value, wanted in (("seed", seed, of.seed), ("random part", random, of.random)):
+        if value is not None and len(value) != 2 * wanted:
+            return f"the {what} has {len(value) // 2} bytes, {scheme} has {wanted}"
+    return ""
 
 
 class PqcKeygenEvidence(EvidenceRecord):
@@ -94,12 +105,15 @@ class PqcKeygenEvidence(EvidenceRecord):
         return _scheme_misfit(self, case)
 
     def problem(self) -> str:
-        if problem := _seed_problem(self.seed, self.scheme):
+        if problem := _length_problem(self.scheme, self.seed):
             return problem
         seed = bytes.fromhex(self.seed)
         if self.scheme in KEMS:
             public, private = hybrid.keygen(self.scheme, seed)
             known = _known_public(self.scheme, seed) or public
+        elif self.scheme in fips205.PARAMETERS:
+            public, private = fips205.keygen(self.scheme, seed)
+            known = public
         else:
             key = fips204.keygen(self.scheme, seed)
             public, private = key.public, key.private
@@ -134,7 +148,7 @@ class SecretEvidence(EvidenceRecord):
         return _scheme_misfit(self, case)
 
     def problem(self) -> str:
-        if problem := _seed_problem(self.seed, self.scheme):
+        if problem := _length_problem(self.scheme, self.seed, self.random):
             return problem
         seed = bytes.fromhex(self.seed)
         public, _ = hybrid.keygen(self.scheme, seed)
@@ -159,8 +173,8 @@ class PqcSignatureEvidence(EvidenceRecord):
     measure: Literal["dsa-sign", "dsa-verify"]
     index: Count
     scheme: _DsaScheme
-    seed: _Bytes32
-    random: _Bytes32
+    seed: _Seed
+    random: _OfSignature
     content: Literal["blocks"]
     size: MessageSize
     signature_sha256: _Digest
@@ -170,21 +184,28 @@ class PqcSignatureEvidence(EvidenceRecord):
         return _scheme_misfit(self, case, size=case.size)
 
     def _signature(self) -> tuple[bytes, int]:
-        return fips204.sign_seeded(
-            self.scheme, bytes.fromhex(self.seed), message(self.size, self.index), bytes.fromhex(self.random)
-        )
+        text = message(self.size, self.index)
+        seed, random = bytes.fromhex(self.seed), bytes.fromhex(self.random)
+        if self.scheme in fips205.PARAMETERS:
+            return fips205.sign_seeded(self.scheme, seed, text, random), 1
+        return fips204.sign_seeded(self.scheme, seed, text, random)
 
     @property
     def attempts(self) -> int:
-        """How many attempts the signature takes, by FIPS 204, the successful one included."""
+        """How many attempts the signature takes, by FIPS 204, the successful one included; one by FIPS 205."""
         return self._signature()[1]
 
     def problem(self) -> str:
+        if problem := _length_problem(self.scheme, self.seed, self.random):
+            return problem
         signature, _ = self._signature()
         if not _is(signature, self.signature_sha256):
             return (
                 f"the signature is wrong: it is not that of {self.scheme} of the key, the message and the random bytes"
             )
+        if self.scheme in fips205.PARAMETERS:
+            # OpenSSL there has no such scheme.
+            return ""
         public = _SIGNED[self.scheme].from_seed_bytes(bytes.fromhex(self.seed)).public_key()
         try:
             public.verify(signature, message(self.size, self.index))

@@ -8,7 +8,7 @@ from typing import Any
 
 from worldwise.base.counted import INSTRUCTIONS, Unit
 from worldwise.families.pqc.libraries import Library, libraries
-from worldwise.families.pqc.schemes import SCHEMES
+from worldwise.families.pqc.schemes import SCHEMES, SIGNATURES
 from worldwise.families.pqc.spec import ABUSED_SCHEME, CALLS, OWN, kept, too_large
 from worldwise.lab.image import Recipe
 from worldwise.libraries.boards import Board, load_core
@@ -70,7 +70,7 @@ def _plan(library: Library, scheme: str, core: str, optimisation: str) -> dict[s
 
 
 def _has(name: str, scheme: str) -> bool:
-    return name.startswith("dsa-") == scheme.startswith("ml-dsa-")
+    return name.startswith("dsa-") == (scheme in SIGNATURES)
 
 
 def _heap(library: Library, scheme: str, target: str, board: Board) -> int | None:

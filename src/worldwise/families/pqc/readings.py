@@ -3,6 +3,7 @@
 
 from collections.abc import Iterable
 
+from worldwise.families.pqc import fips204
 from worldwise.families.pqc.evidence import PqcSignatureEvidence
 from worldwise.plan.case import Case
 from worldwise.read.includes import CLIENT_CALL, IN_LINUX, ON_BOARD
@@ -17,9 +18,9 @@ _WHAT = {
     "kem-keygen": "a key pair from given random bytes (FIPS 203, 7.1; hybrid: X25519's too), both keys as bytes",
     "encaps": "a secret and its ciphertext from given random bytes (FIPS 203, 7.2; hybrid: X25519 too), the key read",
     "decaps": "the secret from a ciphertext (FIPS 203, 7.3; hybrid: X25519 too), the key read, and encrypting again",
-    "dsa-keygen": "a key pair from 32 given random bytes (FIPS 204, 5.1), both keys written as bytes",
-    SIGN: "the hedged signature in pure mode (FIPS 204, 5.2), with the reading of the key and all of its attempts",
-    "dsa-verify": "the verification (FIPS 204, 5.3), with the reading of the key",
+    "dsa-keygen": "a key pair from given random bytes (FIPS 204, 5.1, or FIPS 205, 9.1), both keys as bytes",
+    SIGN: "the hedged signature in pure mode (FIPS 204, 5.2, or FIPS 205, 10.2), the key read, and ML-DSA's attempts",
+    "dsa-verify": "the verification (FIPS 204, 5.3, or FIPS 205, 10.3), the key read",
 }
 
 
@@ -80,7 +81,7 @@ def _tails(seen: Seen) -> Tails:
     found = []
     for manifest in seen.done:
         case = manifest.case()
-        if case.operation == SIGN:
+        if case.operation == SIGN and dict(case.parameters)["scheme"] in fips204.PARAMETERS:
             found.append(tail(case, read_records(seen.run.records_path(case.id))))
     return Tails(signing=tuple(found))
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Post-quantum schemes on boards, in plain Linux and in a TA: ML-KEM of FIPS 203, ML-DSA of FIPS 204."""
+"""Post-quantum schemes on boards, in plain Linux and in a TA: ML-KEM, ML-DSA, SLH-DSA of FIPS 203, 204, 205."""
 
 from collections.abc import Mapping
 

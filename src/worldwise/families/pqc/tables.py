@@ -223,8 +223,8 @@ _NAMES: Mapping[str, str] = {
     "kem-keygen": "ML-KEM key generation",
     "encaps": "ML-KEM encapsulation",
     "decaps": "ML-KEM decapsulation",
-    "dsa-keygen": "ML-DSA key generation",
-    SIGN: "ML-DSA signature",
-    "dsa-verify": "ML-DSA verification",
+    "dsa-keygen": "signature key generation",
+    SIGN: "post-quantum signature",
+    "dsa-verify": "post-quantum verification",
 }
 TABLES = Tables(groups=(Group(490, pqc_sections),), answer=_answer, operations=_NAMES, own=_OPERATIONS)
