@@ -4,6 +4,7 @@
 import datetime
 import hashlib
 import http.server
+import ipaddress
 import ssl
 import sys
 import threading
@@ -142,11 +143,13 @@ def test_it_trusts_the_authorities_of_the_environment(
 ) -> None:
     """Behind a company's proxy, mirrors show the company's certificate."""
     key = ec.generate_private_key(ec.SECP256R1())
-    name = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, "localhost")])
+    name = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, "mirror")])
+    # By its number: a bare root has no file of hosts, so no name of it.
+    loopback = ipaddress.ip_address("127.0.0.1")
     now = datetime.datetime.now(datetime.UTC)
     made = (
         x509.CertificateBuilder(name, name, key.public_key(), x509.random_serial_number(), now, now.replace(year=9000))
-        .add_extension(x509.SubjectAlternativeName([x509.DNSName("localhost")]), critical=False)
+        .add_extension(x509.SubjectAlternativeName([x509.IPAddress(loopback)]), critical=False)
         .sign(key, hashes.SHA256())
     )
     file = tmp_path / "server.pem"
@@ -157,7 +160,7 @@ def test_it_trusts_the_authorities_of_the_environment(
     server.socket = context.wrap_socket(server.socket, server_side=True)
     # Its threads may tell of a handshake that the client ended.
     monkeypatch.setattr(server, "handle_error", lambda *_: None)
-    address = f"https://localhost:{server.server_port}{THERE}"
+    address = f"https://{loopback}:{server.server_port}{THERE}"
     refused = asking.ask(address, 5)
     assert refused.state == "unanswered"
     assert "certificate verify failed" in refused.words
