@@ -6,9 +6,13 @@
 #
 #   WORLDWISE_WITH=dask docs/examples/scaling.sh 2000
 #
+# A case is a hash or an encryption on a Cortex-M4, by a library at an optimisation, of 1 byte and more: twenty cases for
+# each size, so N is rounded up to a multiple of twenty. Their images are those of the suite mcu.
+#
 # WORLDWISE names the program, WAYS the ways to run it, one a line.
 set -eu
-count=${1:-2000}
+sizes=$(((${1:-2000} + 19) / 20))
+count=$((20 * sizes))
 ways=${WAYS:-"--jobs 2
 --on local:1
 --on local:2
@@ -18,16 +22,23 @@ trap 'rm -rf "$work"' EXIT
 cat >"$work/scaling.toml" <<SUITE
 format = 1
 name = "scaling"
-title = "Many small cases: SHA-256 of 1 to $count bytes"
+title = "Many small cases: hashes and AES of 1 to $sizes bytes"
 samples = 1
-warmup = 1
+warmup = 0
 
 [[cases]]
-targets = ["linux-armv8"]
-operations = ["sha256"]
-implementations = ["mbedtls28"]
-optimisations = ["O2"]
-sizes = [$(seq -s ', ' 1 "$count" | sed 's/[0-9][0-9]*/"&B"/g')]
+targets = ["nucleo-f446re"]
+operations = ["sha256", "aes128", "aes256"]
+implementations = ["bearssl", "mbedtls36", "wolfssl"]
+optimisations = ["Os", "O2"]
+sizes = [$(seq -s ', ' 1 "$sizes" | sed 's/[0-9][0-9]*/"&B"/g')]
+
+[[cases]]
+targets = ["nucleo-f446re"]
+operations = ["sha512"]
+implementations = ["monocypher"]
+optimisations = ["Os", "O2"]
+sizes = [$(seq -s ', ' 1 "$sizes" | sed 's/[0-9][0-9]*/"&B"/g')]
 SUITE
 printf '%s\n' "$ways" >"$work/ways"
 number=0

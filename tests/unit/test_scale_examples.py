@@ -3,6 +3,7 @@
 
 import re
 import subprocess
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -80,7 +81,7 @@ def test_how_a_run_scales_is_shown(second: str, same: bool, tmp_path: Path) -> N
     program.write_text(MEASURES)
     program.chmod(0o755)
     done = subprocess.run(
-        ["sh", SCRIPT.parents[1] / "scaling.sh", "3"],
+        ["sh", SCRIPT.parents[1] / "scaling.sh", "41"],
         cwd=tmp_path,
         env={"PATH": "/usr/bin:/bin", "SECOND": second, "WAYS": "--jobs 2\n--on local:2"},
         check=False,
@@ -91,7 +92,12 @@ def test_how_a_run_scales_is_shown(second: str, same: bool, tmp_path: Path) -> N
     assert (done.returncode == 0) == same, done.stderr
     assert ("the same bytes in all 2 runs" in done.stdout) == same
     assert re.search(
-        r"^--jobs 2: 3 cases in \d+ s; processor time, user and system: (?!0m0\.0+s 0m0\.0+s)", done.stdout
+        r"^--jobs 2: 60 cases in \d+ s; processor time, user and system: (?!0m0\.0+s 0m0\.0+s)", done.stdout
     )
     assert ("case.json" in done.stdout) != same
-    assert [case.id.rpartition("=")[2] for case in load_suite(str(tmp_path / "suite.toml")).cases] == ["1B", "2B", "3B"]
+    # What the script says of the number is so: twenty cases a size, rounded up. The suite mcu has all their images.
+    suite = load_suite(str(tmp_path / "suite.toml"))
+    assert Counter(case.size for case in suite.cases) == {1: 20, 2: 20, 3: 20}
+    assert {(case.target, case.variant) for case in suite.cases} <= {
+        (case.target, case.variant) for case in load_suite("mcu").cases
+    }
