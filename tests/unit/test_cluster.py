@@ -18,17 +18,24 @@ from worldwise.base.errors import HostError, WorldwiseError
 from worldwise.run.cluster import DEATHS, SETTINGS, Cluster, DeadlyError, Place, opened, parse_place, require_dask
 
 
-@pytest.mark.parametrize("text", ["", "local", "local:0", "local:9999", "dask://", "dask://a", "dask://a:0", "slurm"])
+@pytest.mark.parametrize(
+    "text", ["", "local", "local:0", "local:9999", "dask://", "dask://a", "dask://a:0", "slurm:", "slurm:0", "slurm@"]
+)
 def test_what_is_no_place_is_refused(text: str) -> None:
     with pytest.raises(WorldwiseError, match="no place for workers") as caught:
         parse_place(text)
-    assert "docs/shards.md" in caught.value.hint
+    assert "docs/workers.md" in caught.value.hint
 
 
 def test_places() -> None:
     assert parse_place("local:4") == Place(processes=4)
     assert parse_place("dask://node-1.example:8786") == Place(address="tcp://node-1.example:8786")
     assert str(parse_place("dask://[::1]:8786")) == "dask://[::1]:8786"
+    assert parse_place("slurm") == Place(jobs=8)
+    asked = ("partition=short", "exclusive")
+    assert parse_place("slurm:16@ib0", asked) == Place(jobs=16, listen="ib0", asked=asked)
+    assert parse_place("slurm@[fe80::1]").listen == "fe80::1"
+    assert str(parse_place("slurm:16@ib0")) == "slurm:16"
 
 
 def test_a_missing_package_is_told_with_the_way_out(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -431,7 +431,7 @@ class Opened:
     def __init__(self, count: int) -> None:
         self.workers = {f"tcp://{number}": f"worker {number}" for number in range(count)}
 
-    def __call__(self, _place: Place, _notify: object) -> "Opened":
+    def __call__(self, _place: Place, _notify: object, _wait: object) -> "Opened":
         return self
 
     def __enter__(self) -> "Opened":
@@ -483,7 +483,12 @@ def test_other_machines_need_a_store(monkeypatch: pytest.MonkeyPatch) -> None:
         (("--on", "local:2", "--jobs", "2"), "does not accept --jobs"),
         (("--on", "local:2", "--cold"), "does not accept --cold"),
         (("--on", "local:2", "--shard", "1/2"), "does not accept --shard"),
-        (("--on", "slurm"), "no place for workers"),
+        (("--on", "slurm:0"), "no place for workers"),
+        (("--on", "slurm:2", "--slurm", "ntasks=4"), "--slurm ntasks: worldwise sets that itself"),
+        (("--on", "slurm:2", "--slurm", "-p short"), "not a long option of sbatch"),
+        (("--on", "local:2", "--slurm", "exclusive"), "asks SLURM for something, and --on local:2 does not"),
+        (("--slurm", "partition=short"), "--slurm is for workers: say where they are with --on"),
+        (("--wait", "9"), "--wait is for workers"),
         (("--cross-check", "1"), "say where they are with --on"),
         (("--costs", "latest"), "needs --shard or --on"),
     ],

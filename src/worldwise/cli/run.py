@@ -70,6 +70,8 @@ class _Call:
     shard: str | None
     costs: str | None
     on: str | None
+    asked: tuple[str, ...]
+    wait: int | None
     cross_check: int | None
     cache: Path | None
 
@@ -186,9 +188,24 @@ class _Call:
 )
 @click.option(
     "--on",
-    metavar="local:N|dask://HOST:PORT",
-    help="Have workers measure: N processes on this machine, or those of a scheduler of dask.distributed, an optional "
-    "package: docs/workers.md.",
+    metavar="local:N|dask://HOST:PORT|slurm[:N][@HOST]",
+    help="Have workers measure: N processes on this machine, those of a scheduler of dask.distributed, or N jobs of "
+    "SLURM that end with the run (8), which reach this machine at HOST, an address or interface. With optional "
+    "packages: docs/workers.md.",
+)
+@click.option(
+    "--slurm",
+    "asked",
+    multiple=True,
+    metavar="KEY[=VALUE]",
+    help="With --on slurm, what each job asks, as sbatch's long options have it: partition=short, time=2:00:00, "
+    "cpus-per-task=2, mem=4G, exclusive; can be given again.",
+)
+@click.option(
+    "--wait",
+    type=click.IntRange(1, 30 * 86400),
+    metavar="SECONDS",
+    help="With --on, for how long there may be no worker.  [default: 300; with slurm 3600]",
 )
 @click.option(
     "--cross-check",
@@ -219,6 +236,7 @@ def run(**typed: Any) -> int:
       worldwise run mcu --target nucleo-f446re --via openocd
       worldwise run linux-armv8 --via ssh://pi@raspberrypi.local
       worldwise run tee --on dask://node1:8786 --cache /shared/worldwise
+      worldwise run tee --on slurm:16 --slurm partition=short --cache /shared/worldwise
       worldwise run --budget 5ms@2GHz --format json --output result.json
 
     Exit status: 0 all is well; 1 a case failed or the budget is not met; 2 it could not be measured.
@@ -295,8 +313,9 @@ def _order(call: _Call) -> tuple["Order", Budget | None]:
 def _away(call: _Call, cases: Sequence[Case]) -> "Away | None":
     """The workers of `--on`. Raises WorldwiseError, and click.UsageError for options that they do not have."""
     if call.on is None:
-        if call.cross_check is not None:
-            raise click.UsageError("--cross-check compares workers: say where they are with --on")
+        for name in ("cross_check", "asked", "wait"):
+            if not _is_default(name):
+                raise click.UsageError(f"{_option(name)} is for workers: say where they are with --on")
         return None
     for name in ("via", "jobs", "cold", "shard"):
         if not _is_default(name):
@@ -306,7 +325,7 @@ def _away(call: _Call, cases: Sequence[Case]) -> "Away | None":
     from worldwise.run.cluster import parse_place
 
     costs, _ = expected_costs(call.costs, cases, call.runs)
-    return Away(parse_place(call.on), costs, call.cross_check)
+    return Away(parse_place(call.on, call.asked), costs, call.cross_check, call.wait)
 
 
 def _cores(call: _Call, cases: Sequence[Case]) -> Mapping[str, str]:
@@ -323,8 +342,7 @@ def _remote(call: _Call, order: "Order") -> "Remote | None":
     if call.via is None:
         for name in ("clock", "serial", "ta_key", "ta_folder"):
             if not _is_default(name):
-                option = name.replace("_", "-")
-                raise click.UsageError(f"--{option} is for a board itself: name its server with --via")
+                raise click.UsageError(f"{_option(name)} is for a board itself: name its server with --via")
         return None
     from worldwise.run.measurers import remote_of
 
@@ -390,8 +408,11 @@ def _validation(call: _Call) -> int:
 
 def _refuse_with_resume() -> None:
     """Raises click.UsageError for an option that a resumed run already has: suite, cases, samples."""
-    context = click.get_current_context()
     for name in _NOT_WITH_RESUME:
         if not _is_default(name):
-            option = next(parameter for parameter in context.command.params if parameter.name == name)
-            raise click.UsageError(f"--resume continues a run as it was begun, so it does not accept {option.opts[0]}")
+            raise click.UsageError(f"--resume continues a run as it was begun, so it does not accept {_option(name)}")
+
+
+def _option(name: str) -> str:
+    """How an argument or option of this name is typed."""
+    return next(each.opts[0] for each in click.get_current_context().command.params if each.name == name)

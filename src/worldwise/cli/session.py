@@ -33,11 +33,13 @@ class Away:
         place: where they are.
         costs: what each case is expected to cost, by its id.
         cross_check: how many cases two workers measure; None for the default.
+        wait: for how many seconds there may be no worker; None for the default.
     """
 
     place: Place
     costs: Mapping[str, int]
     cross_check: int | None
+    wait: int | None
 
 
 @dataclass(frozen=True)
@@ -103,7 +105,7 @@ def _workers(
     if not order.away:
         return contextlib.nullcontext()
     away, tasks = order.away, task.Order.of(lab, options, order.brought)
-    return workers_at(away.place, tasks, display.note, away.costs, away.cross_check)
+    return workers_at(away.place, tasks, display.note, away.costs, away.cross_check, away.wait)
 
 
 def _measured(bench: Bench, order: Order, times: int, display: Display) -> list[Run]:

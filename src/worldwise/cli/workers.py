@@ -9,7 +9,7 @@ from typing import NoReturn
 import click
 
 from worldwise.base.errors import WorldwiseError
-from worldwise.run.cluster import SETTINGS, Place, parse_place, require_dask
+from worldwise.run.cluster import Place, parse_place, require_dask, settings_as_environment
 
 
 @click.command()
@@ -47,13 +47,12 @@ def worker(address: str, jobs: int | None) -> NoReturn:
 def _place(address: str) -> Place:
     """The place of an address. Raises WorldwiseError."""
     place = parse_place(address)
-    if place.processes:
+    if not place.address:
         raise WorldwiseError(f"{address}: `run --on {address}` starts its workers itself.", "name dask://HOST:PORT")
     require_dask()
     return place
 
 
 def _become(module: str, *arguments: str) -> NoReturn:
-    for name, value in SETTINGS.items():
-        os.environ["DASK_" + name.upper().replace(".", "__").replace("-", "_")] = str(value)
+    os.environ.update(settings_as_environment())
     os.execv(sys.executable, [sys.executable, "-P", "-m", f"distributed.cli.{module}", *arguments])

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Workers by dask.distributed, an optional package: on this machine, or wherever a scheduler has some.
+"""Workers by dask.distributed, an optional package: on this machine, wherever a scheduler has some, or as SLURM's jobs.
 
 Dask finds a worker that is free, and gives the task of one that died to another. What it leaves to its users is here:
 a task that kills its workers, a worker that is avoided, a scheduler that is gone, no worker at all.
@@ -12,7 +12,7 @@ import sys
 import tempfile
 import threading
 import time
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterator, Sequence
 from concurrent.futures import CancelledError
 from dataclasses import dataclass
 from typing import Any, TypeVar
@@ -23,7 +23,10 @@ from worldwise.base.files import quoted
 
 _T = TypeVar("_T")
 
-FORMS = "local:N for N processes on this machine, dask://HOST:PORT for the workers of a scheduler"
+FORMS = (
+    "local:N for N processes on this machine, dask://HOST:PORT for the workers of a scheduler, slurm:N or "
+    "slurm:N@HOST for N jobs of SLURM"
+)
 # A task that has killed so many workers is not tried again; of another's scheduler its own setting counts.
 DEATHS = 3
 # How dask is set, here and by `worldwise scheduler` and `worldwise worker`. Its own profile of each worker, and what
@@ -35,23 +38,36 @@ SETTINGS = {
 }
 # More processes than this are a typing error.
 _MOST_LOCAL = 256
+# `--on slurm`.
+_JOBS = 8
 # Ctrl-C reaches all processes of a terminal. This machine's run ends the workers, in order.
 _DEAF = "import signal; signal.signal(signal.SIGINT, signal.SIG_IGN)"
 # Seconds: how often what waits looks around, how long a scheduler may take to answer, and how long there may be no
-# worker that can do a task.
+# worker that can do a task, without `--wait`; a queue takes its time.
 _LOOK = 2.0
 _ANSWER = 30
 _PATIENCE = 300.0
+_PATIENCE_SLURM = 3600.0
 
 
 @dataclass(frozen=True)
 class Place:
-    """Where workers are: `processes` here, or those of the scheduler at `address`."""
+    """Where workers are: `processes` here, those of the scheduler at `address`, or `jobs` of SLURM.
+
+    Attributes:
+        listen: with jobs, the name, address or interface of this machine where they reach it; empty for the usual one.
+        asked: with jobs, what each asks of SLURM: options of sbatch without their dashes, such as `time=2:00:00`.
+    """
 
     processes: int = 0
     address: str = ""
+    jobs: int = 0
+    listen: str = ""
+    asked: tuple[str, ...] = ()
 
     def __str__(self) -> str:
+        if self.jobs:
+            return f"slurm:{self.jobs}"
         return f"dask://{self.address.removeprefix('tcp://')}" if self.address else f"local:{self.processes}"
 
 
@@ -59,18 +75,38 @@ class DeadlyError(WorldwiseError):
     """A task that killed one worker after another."""
 
 
-def parse_place(text: str) -> Place:
-    """Where `--on` has its workers. Raises WorldwiseError."""
+def parse_place(text: str, asked: Sequence[str] = ()) -> Place:
+    """Where `--on` has its workers; `asked` has what each `--slurm` asks. Raises WorldwiseError."""
     local = re.fullmatch(r"local:([0-9]{1,4})", text)
+    dask = re.fullmatch(r"dask://([A-Za-z0-9.-]+|\[[0-9a-fA-F:]+\]):([0-9]{1,5})", text)
+    slurm = re.fullmatch(r"slurm(?::([1-9][0-9]{0,3}))?(?:@([A-Za-z0-9._-]+|\[[0-9a-fA-F:]+\]))?", text)
+    if slurm:
+        for option in asked:
+            _check_asked(option)
+        return Place(jobs=int(slurm[1] or _JOBS), listen=(slurm[2] or "").strip("[]"), asked=tuple(asked))
+    if asked:
+        raise WorldwiseError(f"--slurm asks SLURM for something, and --on {quoted(text)} does not.", "--on slurm:N")
     if local and 1 <= int(local[1]) <= _MOST_LOCAL:
         return Place(processes=int(local[1]))
-    dask = re.fullmatch(r"dask://([A-Za-z0-9.-]+|\[[0-9a-fA-F:]+\]):([0-9]{1,5})", text)
     if dask and 1 <= int(dask[2]) <= 65535:
         return Place(address=f"tcp://{dask[1]}:{dask[2]}")
-    raise WorldwiseError(
-        f"--on {quoted(text)}: no place for workers: {FORMS}.",
-        "a queue such as SLURM's takes shards: docs/shards.md",
-    )
+    raise WorldwiseError(f"--on {quoted(text)}: no place for workers: {FORMS}.", "see docs/workers.md")
+
+
+# Options of sbatch that worldwise sets, or that make another thing of a job than one worker.
+_OURS = ("array", "error", "job-name", "ntasks", "output", "parsable", "test-only", "wait", "wrap")
+
+
+def _check_asked(option: str) -> None:
+    """Raise WorldwiseError for what is no option of sbatch by its form, and for one that is worldwise's own."""
+    name = option.partition("=")[0]
+    if not re.fullmatch(r"[a-z][a-z-]+(=[^\x00-\x1f\x7f]+)?", option):
+        raise WorldwiseError(
+            f"--slurm {quoted(option)}: not a long option of sbatch.",
+            "without its dashes: partition=short, time=2:00:00, exclusive",
+        )
+    if name in _OURS:
+        raise WorldwiseError(f"--slurm {name}: worldwise sets that itself.", "leave it out")
 
 
 def require_dask() -> None:
@@ -78,17 +114,30 @@ def require_dask() -> None:
     try:
         import distributed  # noqa: F401
     except ImportError as error:
-        pip = f"{sys.executable} -m pip install --require-hashes -r {paths.REQUIREMENTS / 'dask.txt'}"
-        again = "WORLDWISE_WITH=dask ./worldwise run ... makes one that has it, pinned; elsewhere: "
-        raise WorldwiseError(
-            f"--on needs dask.distributed, which is not in this Python's environment ({error}).",
-            pip if paths.INSTALLED else again + pip,
-        ) from error
+        raise lacks("--on", "dask.distributed", error) from error
+
+
+def lacks(option: str, package: str, error: ImportError) -> WorldwiseError:
+    """What to say, with the way out, if an optional package of requirements/dask.txt is not there."""
+    pip = f"{sys.executable} -m pip install --require-hashes -r {paths.REQUIREMENTS / 'dask.txt'}"
+    again = "WORLDWISE_WITH=dask ./worldwise run ... makes one that has it, pinned; elsewhere: "
+    return WorldwiseError(
+        f"{option} needs {package}, which is not in this Python's environment ({error}).",
+        pip if paths.INSTALLED else again + pip,
+    )
+
+
+def settings_as_environment() -> dict[str, str]:
+    """SETTINGS as dask takes them from its environment."""
+    return {"DASK_" + name.upper().replace(".", "__").replace("-", "_"): str(value) for name, value in SETTINGS.items()}
 
 
 @contextlib.contextmanager
-def opened(place: Place, notify: Callable[[str], None]) -> Iterator["Cluster"]:
-    """The workers of a place; those on this machine are started, and ended. Raises WorldwiseError."""
+def opened(place: Place, notify: Callable[[str], None], wait: float | None = None) -> Iterator["Cluster"]:
+    """The workers of a place; those on this machine, and jobs of SLURM, are started, and ended.
+
+    `wait` is for how many seconds there may be no worker; None for the default. Raises WorldwiseError.
+    """
     require_dask()
     import dask
     from distributed import Client, LocalCluster
@@ -96,11 +145,14 @@ def opened(place: Place, notify: Callable[[str], None]) -> Iterator["Cluster"]:
     for name in ("distributed", "distributed.client"):
         # What matters of it is an error of ours, or a note.
         logging.getLogger(name).setLevel(logging.CRITICAL)
+    reason: Callable[[], str] = str
+    patience = _PATIENCE
     with contextlib.ExitStack() as stack:
+        target: Any = place.address
         if place.processes:
             scratch = stack.enter_context(tempfile.TemporaryDirectory(prefix="ww-dask-"))
             stack.enter_context(dask.config.set(SETTINGS))
-            local = stack.enter_context(
+            target = stack.enter_context(
                 LocalCluster(
                     n_workers=place.processes,
                     threads_per_worker=1,
@@ -115,16 +167,19 @@ def opened(place: Place, notify: Callable[[str], None]) -> Iterator["Cluster"]:
                     silence_logs="CRITICAL",
                 )
             )
+        elif place.jobs:
+            from worldwise.run import slurm
+
+            jobs = stack.enter_context(slurm.started(place, notify))
+            target, reason, patience = jobs.cluster, jobs.reason, _PATIENCE_SLURM
         try:
-            client = stack.enter_context(
-                Client(local if place.processes else place.address, timeout=_ANSWER, set_as_default=False)
-            )
+            client = stack.enter_context(Client(target, timeout=_ANSWER, set_as_default=False))
         except (OSError, TimeoutError, ValueError) as error:
             raise HostError(
                 f"--on {place}: no scheduler of dask answers there: {error}",
                 "start one: `dask scheduler`, and workers: docs/workers.md",
             ) from error
-        cluster = Cluster(client, place, notify)
+        cluster = Cluster(client, place, notify, patience if wait is None else wait, reason)
         stack.callback(cluster.close)
         yield cluster
 
@@ -136,12 +191,23 @@ class Cluster:
         client: dask's client.
         place: where that is.
         notify: called with a line of text when a worker comes or goes.
+        patience: for how many seconds there may be no worker for a task.
+        reason: says why there is none; raises HostError if there will be none.
     """
 
-    def __init__(self, client: Any, place: Place, notify: Callable[[str], None]) -> None:
+    def __init__(
+        self,
+        client: Any,
+        place: Place,
+        notify: Callable[[str], None],
+        patience: float = _PATIENCE,
+        reason: Callable[[], str] = str,
+    ) -> None:
         self.place = place
         self._client = client
         self._notify = notify
+        self._patience = patience
+        self._reason = reason
         self._stopped = threading.Event()
         self._lock = threading.Lock()
         self._waiting: set[Any] = set()
@@ -168,9 +234,11 @@ class Cluster:
             chosen = self._chosen(avoid)
             if chosen == []:
                 # All that could do it are gone: others may come.
+                reason = self._reason()
                 without += _LOOK
-                if without > _PATIENCE:
-                    raise HostError(f"{what}: there was no worker for it for {_PATIENCE:.0f} s", _RESUME)
+                if without > self._patience:
+                    because = f"; {reason}" if reason else ""
+                    raise HostError(f"{what}: there was no worker for it for {self._patience:.0f} s{because}", _RESUME)
                 if self._stopped.wait(_LOOK):
                     raise WorldwiseError("stopped")
                 continue

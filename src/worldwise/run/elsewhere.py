@@ -152,23 +152,25 @@ def workers_at(
     notify: Callable[[str], None],
     costs: Mapping[str, int],
     cross_check: int | None,
+    wait: float | None = None,
 ) -> Iterator[Workers]:
     """The workers of a place for one call of the tool; `cross_check` is the number of cases that two workers measure.
 
-    Without a number it is one, if there are two workers. Raises WorldwiseError.
+    Without a number it is one, if there are two workers. `wait` is for how many seconds there may be no worker; None
+    for the default. Raises WorldwiseError.
     """
     if not place.processes and paths.shared_place() is None:
         raise WorldwiseError(
             f"--on {place}: the workers have no store to put their results into.",
             "name a folder that this machine and theirs have under the same name: --cache DIR, or WORLDWISE_SHARED",
         )
-    with opened(place, notify) as cluster:
+    with opened(place, notify, wait) as cluster:
         count = len(cluster.workers)
         if not count:
             notify(f"{place} has no worker yet: waiting")
-        if count < 2 and cross_check:
+        if max(count, place.jobs) < 2 and cross_check:
             raise WorldwiseError(
-                f"--cross-check {cross_check}: it takes two workers, and {place} has {count or 'none'}.",
+                f"--cross-check {cross_check}: it takes two workers, and {place} has {count or place.jobs or 'none'}.",
                 "leave it out, or start more workers",
             )
         if count:
