@@ -148,7 +148,7 @@ def test_a_damaged_thing_is_told_and_makes_way(tmp_path: Path) -> None:
         path.mkdir(parents=True)
     (place / "images" / "a" / "file").write_text("bad")
     (good / "file").write_text("good")
-    digest = hashlib.sha256(b"good").hexdigest()
+    digest, bad = (hashlib.sha256(content).hexdigest() for content in (b"good", b"bad"))
     (place / "downloads" / digest).write_text("bad")
     notes: list[str] = []
     shared = Shared(notes.append, place)
@@ -162,7 +162,7 @@ def test_a_damaged_thing_is_told_and_makes_way(tmp_path: Path) -> None:
     assert not (tmp_path / "file").exists()
     assert notes == [
         f"{place / 'images' / 'a'} is damaged, and made anew: it is bad",
-        f"{place / 'downloads' / digest} is damaged, and fetched anew",
+        f"{place / 'downloads' / digest} is damaged, and made anew: its SHA-256 is {bad}",
     ]
     shared.give("images", "a", good)
     shared.give_file("downloads", digest, good / "file")

@@ -48,10 +48,19 @@ def cache_place() -> Path:
     return Path(chosen).expanduser() if chosen else Path(platformdirs.user_cache_dir("worldwise"))
 
 
-def shared_place() -> Path | None:
-    """The folder that this machine shares with others: what WORLDWISE_SHARED names; None if it names none."""
+def is_url(place: str) -> bool:
+    """Whether a place is a URL, such as `s3://bucket/prefix`, and no folder."""
+    return "://" in place
+
+
+def shared_place() -> str | None:
+    """What this machine shares with others, as WORLDWISE_SHARED names it: a folder or a URL; None if it names none."""
     chosen = os.environ.get(SHARED_VARIABLE)
-    return Path(chosen).expanduser().absolute() if chosen else None
+    if not chosen:
+        return None
+    for local in ("file://", "local://"):
+        chosen = chosen.removeprefix(local)
+    return chosen.rstrip("/") if is_url(chosen) else str(Path(chosen).expanduser().absolute())
 
 
 def cache_directory() -> Path:

@@ -68,15 +68,10 @@ def reading_options(command: _Command) -> _Command:
     return command
 
 
-def share(directory: Path) -> None:
-    """Share a folder with other machines, as WORLDWISE_SHARED does, until the command ends. Raises WorldwiseError."""
-    try:
-        directory.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        problem = f"--cache {directory}: {error.strerror or error}."
-        raise WorldwiseError(problem, "name a folder that you may write") from error
+def share(place: str) -> None:
+    """Share a folder, or what a URL names, as WORLDWISE_SHARED does, until the command ends. Raises WorldwiseError."""
     before = os.environ.get(paths.SHARED_VARIABLE)
-    os.environ[paths.SHARED_VARIABLE] = str(directory.absolute())
+    os.environ[paths.SHARED_VARIABLE] = place
 
     def restore() -> None:
         if before is None:
@@ -85,6 +80,19 @@ def share(directory: Path) -> None:
             os.environ[paths.SHARED_VARIABLE] = before
 
     click.get_current_context().call_on_close(restore)
+    found = paths.shared_place() or place
+    os.environ[paths.SHARED_VARIABLE] = found
+    if paths.is_url(found):
+        # Few need it.
+        from worldwise.lab.objects import objects_at
+
+        objects_at(found).check()
+        return
+    try:
+        Path(found).mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        problem = f"--cache {place}: {error.strerror or error}."
+        raise WorldwiseError(problem, "name a folder that you may write") from error
 
 
 def wanted_budget(text: str | None) -> "Budget | None":

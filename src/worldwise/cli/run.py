@@ -73,7 +73,7 @@ class _Call:
     asked: tuple[str, ...]
     wait: int | None
     cross_check: int | None
-    cache: Path | None
+    cache: str | None
 
     def filters(self) -> Mapping[str, Sequence[str]]:
         """Attribute of a case -> patterns for it, as `select` takes them."""
@@ -216,9 +216,9 @@ class _Call:
 )
 @click.option(
     "--cache",
-    metavar="DIR",
-    type=click.Path(file_okay=False, path_type=Path),
-    help="Share downloads, images and results with other machines in this folder: docs/shards.md.",
+    metavar="DIR|URL",
+    help="Share downloads, images and results with other machines in this folder, or at s3://bucket/prefix and what "
+    "else fsspec knows: docs/shards.md.",
 )
 @click.option("--full", is_flag=True, help="Print the whole report, with times for every place, not the answer alone.")
 @runs_option

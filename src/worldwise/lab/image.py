@@ -240,7 +240,7 @@ class ImageStore:
         return self.directory / f"{recipe.name}-{digest[:12]}"
 
     def _taken(self, recipe: Recipe, digest: str) -> bool:
-        """Whether the image came from the folder that machines share."""
+        """Whether the image came from what machines share."""
 
         def problem(copy: Path) -> str:
             image, wrong = self._read(recipe, digest, copy)
@@ -249,7 +249,7 @@ class ImageStore:
         final = self._path(recipe, digest)
         taken = self._shared.take("images", final.name, final, problem)
         if taken:
-            self.notify(f"took {recipe.name} from {self._shared.directory}")
+            self.notify(f"took {recipe.name} from {self._shared.place}")
         return taken
 
     def _load(self, recipe: Recipe, digest: str) -> tuple[Image | None, str]:

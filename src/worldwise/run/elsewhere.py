@@ -162,7 +162,7 @@ def workers_at(
     if not place.processes and paths.shared_place() is None:
         raise WorldwiseError(
             f"--on {place}: the workers have no store to put their results into.",
-            "name a folder that this machine and theirs have under the same name: --cache DIR, or WORLDWISE_SHARED",
+            "name one that this machine and theirs have under the same name: --cache DIR or URL, or WORLDWISE_SHARED",
         )
     with opened(place, notify, wait) as cluster:
         count = len(cluster.workers)

@@ -212,7 +212,7 @@ def started(place: Place, notify: Callable[[str], None]) -> Iterator[Jobs]:
 def _in_sight() -> Path:
     """A folder that the nodes see under the same name. Raises WorldwiseError."""
     shared = paths.shared_place()
-    within = shared or Path.cwd()
+    within = Path.cwd() if shared is None or paths.is_url(shared) else Path(shared)
     if shlex.quote(str(within)) != str(within):
         raise WorldwiseError(
             f"--on slurm: {within}: a job's script cannot have this name.", "use a folder without blanks and quotes"

@@ -37,7 +37,7 @@ class Order:
         worldwise: the version of worldwise.
         git: the revision of its checkout.
         silence_limit, reuse: see worldwise.run.measure.Options.
-        shared: the folder that the machines share, for a worker whose WORLDWISE_SHARED names none; empty for none.
+        shared: what the machines share, for a worker whose WORLDWISE_SHARED names nothing; empty for nothing.
         libraries: the folder and the digest of each library of the user's own.
     """
 
@@ -55,7 +55,7 @@ class Order:
         libraries = tuple((str(Path(each.origin).absolute()), each.digest) for each in brought)
         shared = paths.shared_place()
         limit, reuse = options.silence_limit, options.reuse
-        return cls(lab.digest, __version__, revision(), limit, reuse, str(shared or ""), libraries)
+        return cls(lab.digest, __version__, revision(), limit, reuse, shared or "", libraries)
 
 
 @dataclass(frozen=True)

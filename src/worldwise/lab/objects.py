@@ -1,0 +1,236 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""An object store that many machines share, such as S3, by fsspec, an optional package; see worldwise.lab.shared.
+
+A folder is one object, a tar archive with its own SHA-256 behind it. An object store has all of an object or nothing,
+so a reader sees whole things, however many write at once, and a writer that is killed leaves nothing.
+"""
+
+import contextlib
+import errno
+import functools
+import hashlib
+import shutil
+import sys
+import tarfile
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path, PurePosixPath
+
+from worldwise.base import files, paths
+from worldwise.base.errors import HostError
+
+_TAR = ".tar"
+# Bytes: of a digest in hexadecimal, and of what is read at once.
+_DIGEST = 64
+_PIECE = 2**20
+# What `check` writes and reads.
+_MARK, _TEXT = "worldwise-store", b"What `worldwise run --cache` shares: docs/shards.md.\n"
+
+
+class Objects:
+    """The objects below a URL. Every method but `check` raises OSError, whatever the store's package raises.
+
+    Args:
+        url: with its protocol, such as `s3://bucket/prefix`.
+    """
+
+    def __init__(self, url: str) -> None:
+        self.url = url
+        try:
+            from fsspec.core import url_to_fs
+        except ImportError as error:
+            raise HostError(
+                f"{url}: a store that is no folder needs fsspec, which is not in this Python's environment ({error}).",
+                _with_pip("fsspec") if paths.INSTALLED else "WORLDWISE_WITH=dask ./worldwise ... makes one that has it",
+            ) from error
+        try:
+            self._system, root = url_to_fs(url)
+        except ImportError as error:
+            protocol = url.partition("://")[0]
+            raise HostError(
+                f"{url}: fsspec lacks a package for {protocol}:// ({error}).",
+                f"the same version as fsspec's, if it has one: {_with_pip(_package(protocol))}",
+            ) from error
+        except Exception as error:
+            raise HostError(f"{url}: no store: {_words(error)}.", "such as s3://bucket/prefix") from error
+        self._root = root.rstrip("/")
+        self._writes = True
+
+    def check(self) -> None:
+        """Write something and read it. Raises HostError that says what is wrong with the store."""
+        try:
+            with _as_os_errors():
+                self._system.pipe_file(f"{self._root}/{_MARK}", _TEXT)
+                if self._system.cat_file(f"{self._root}/{_MARK}") != _TEXT:
+                    raise OSError(errno.EIO, "it gives back something else than what was written")
+        except FileNotFoundError as error:
+            raise HostError(f"{self.url}: no such bucket or place: {_words(error)}.", "make it first") from error
+        except PermissionError as error:
+            raise HostError(
+                f"{self.url}: no right to write and read there: {_words(error)}.",
+                "see the credentials that its package takes, such as AWS_PROFILE, and what they may do there",
+            ) from error
+        except OSError as error:
+            if error.errno == errno.EROFS:
+                # Such as a web server, whose things can be taken all the same.
+                return
+            raise HostError(
+                f"{self.url}: cannot be used: {_words(error)}.", "see its address and its credentials"
+            ) from error
+
+    def where(self, kind: str, name: str) -> str:
+        """What people call a thing."""
+        return f"{self.url}/{kind}/{name}"
+
+    def has(self, kind: str, name: str) -> bool:
+        """Whether a file, or a folder, is there; True too if nothing can be written, which is then left be."""
+        if not self._writes:
+            return True
+        with _as_os_errors():
+            # Others write too: what was seen before says nothing.
+            self._system.invalidate_cache()
+            return any(self._system.exists(f"{self._path(kind, name)}{end}") for end in ("", _TAR))
+
+    def fetch(self, kind: str, name: str, copy: Path) -> str | None:
+        """Copy a folder to a free name; what is wrong with it, or nothing. None if it is not there."""
+        with tempfile.TemporaryDirectory(dir=copy.parent) as work:
+            archive = Path(work, "archive")
+            if self.fetch_file(kind, name + _TAR, archive) is None:
+                return None
+            if not _whole(archive):
+                return "its SHA-256 is not that of its content"
+            try:
+                _unpack(archive, copy)
+            except tarfile.TarError as error:
+                return str(error)
+        return ""
+
+    def fetch_file(self, kind: str, name: str, copy: Path) -> str | None:
+        """Copy a file to a free name; see `fetch`."""
+        try:
+            with _as_os_errors():
+                self._system.invalidate_cache()
+                self._system.get_file(self._path(kind, name), str(copy))
+        except FileNotFoundError:
+            return None
+        return ""
+
+    def put(self, kind: str, name: str, folder: Path) -> None:
+        """Make a copy of a folder there."""
+        with tempfile.TemporaryDirectory() as work:
+            archive = Path(work, "archive")
+            _pack(folder, archive)
+            self.put_file(kind, name + _TAR, archive)
+
+    def put_file(self, kind: str, name: str, source: Path) -> None:
+        """Make a copy of a file there."""
+        path = self._path(kind, name)
+        try:
+            with _as_os_errors():
+                try:
+                    self._system.put_file(str(source), path)
+                except FileNotFoundError:
+                    # Some systems have folders. But a bucket is not made here.
+                    if not self._system.exists(self._root):
+                        raise
+                    self._system.makedirs(path.rpartition("/")[0], exist_ok=True)
+                    self._system.put_file(str(source), path)
+        except OSError as error:
+            self._writes = error.errno != errno.EROFS
+            raise
+
+    def remove(self, kind: str, name: str) -> None:
+        """Remove a file or a folder, if it is there."""
+        with _as_os_errors():
+            for end in ("", _TAR):
+                with contextlib.suppress(FileNotFoundError):
+                    self._system.rm_file(f"{self._path(kind, name)}{end}")
+
+    def _path(self, kind: str, name: str) -> str:
+        return f"{self._root}/{kind}/{name}"
+
+
+@functools.lru_cache(maxsize=8)
+def objects_at(url: str) -> Objects:
+    """The objects below a URL; one connection serves all threads. Raises HostError."""
+    return Objects(url)
+
+
+@contextlib.contextmanager
+def _as_os_errors() -> Iterator[None]:
+    """Have what the packages of the stores raise be OSError: each has kinds of its own."""
+    try:
+        yield
+    except OSError:
+        raise
+    except NotImplementedError as error:
+        raise OSError(errno.EROFS, "nothing can be written there") from error
+    except Exception as error:
+        raise OSError(errno.EIO, _words(error)) from error
+
+
+def _words(error: Exception) -> str:
+    if isinstance(error, OSError) and error.strerror:
+        return error.strerror.rstrip(".")
+    return (" ".join(str(error).split()) or type(error).__name__).rstrip(".")
+
+
+def _package(protocol: str) -> str:
+    """The package for a protocol, as far as fsspec's registry has its name."""
+    from fsspec.registry import known_implementations
+
+    return str(known_implementations.get(protocol, {}).get("class", protocol).partition(".")[0])
+
+
+def _with_pip(package: str) -> str:
+    return f"{sys.executable} -m pip install {package}"
+
+
+def _pack(folder: Path, archive: Path) -> None:
+    """Write the regular files and folders of a folder, and the SHA-256. Raises OSError for anything else in it."""
+    with tarfile.open(archive, "x") as tar:
+        for path in sorted(folder.rglob("*")):
+            if path.is_symlink() or not (path.is_dir() or path.is_file()):
+                raise OSError(errno.ELOOP, f"'{files.quoted(path.name)}' is a link, or no file", str(path))
+            info = tarfile.TarInfo(str(path.relative_to(folder)))
+            if path.is_dir():
+                info.type = tarfile.DIRTYPE
+                tar.addfile(info)
+                continue
+            info.mode = 0o755 if path.stat().st_mode & 0o100 else 0o644
+            with path.open("rb") as file:
+                info.size = path.stat().st_size
+                tar.addfile(info, file)
+    digest = files.file_sha256(archive)
+    with archive.open("ab") as file:
+        file.write(digest.encode())
+
+
+def _whole(archive: Path) -> bool:
+    """Whether an archive has its own SHA-256 behind it."""
+    digest, left = hashlib.sha256(), archive.stat().st_size - _DIGEST
+    with archive.open("rb") as file:
+        while left > 0 and (piece := file.read(min(left, _PIECE))):
+            digest.update(piece)
+            left -= len(piece)
+        return file.read() == digest.hexdigest().encode()
+
+
+def _unpack(archive: Path, folder: Path) -> None:
+    """Write the files of an archive, which may be a stranger's, to a new folder. Raises OSError, tarfile.TarError."""
+    folder.mkdir()
+    with tarfile.open(archive, "r:") as tar:
+        for info in tar:
+            name = PurePosixPath(info.name)
+            if name.is_absolute() or ".." in name.parts or not (info.isdir() or info.isreg()):
+                raise tarfile.TarError(f"'{files.quoted(info.name)}' is no file or folder within it")
+            path = folder / name
+            if info.isdir():
+                path.mkdir(parents=True, exist_ok=True)
+                continue
+            path.parent.mkdir(parents=True, exist_ok=True)
+            content = tar.extractfile(info)
+            assert content
+            with path.open("xb") as file:
+                shutil.copyfileobj(content, file)
+            path.chmod(0o755 if info.mode & 0o100 else 0o644)
