@@ -11,11 +11,13 @@ import itertools
 import secrets
 import shlex
 import shutil
+import signal
 import socket
 import subprocess
 import sys
 import tempfile
 import threading
+import warnings
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
@@ -31,8 +33,9 @@ _ANSWER = 60
 _SUBMITTING = 600.0
 # So many jobs for each that was asked may end without ever having been a worker.
 _BARREN = 3
-# Lines of a job's log that an error shows.
+# Lines of a job's log that an error shows, and what the lines of a worker have that goes on as it should.
 _LINES = 3
+_DASK = " - INFO - "
 # dask-jobqueue's own limit of time, which nobody asked for: SLURM's partition has one.
 _NOT_ASKED = "00:30:00"
 # Where dask-jobqueue's error has the words of the program.
@@ -61,10 +64,11 @@ class Jobs:
         self._barren = 0
         self._last = ""
         self._waiting = ""
-        # Jobs, by number, that have been workers.
+        # Names of all workers that there have been.
         self._came: set[str] = set()
         self._watch = threading.Thread(target=self._look_around, daemon=True, name="queue")
         self.cluster = _cluster(place, name, folder, self._answered)
+        self.cluster.scheduler.add_plugin(_arrivals(self._came.add))
 
     def start(self) -> None:
         """Submit all jobs. Raises HostError with the words of sbatch if it takes none of them."""
@@ -127,16 +131,16 @@ class Jobs:
         """Put new jobs in place of those that have ended, and say why there is no worker."""
         jobs: dict[str, str] = {name: job.job_id for name, job in list(self.cluster.workers.items())}
         workers = {worker["name"] for worker in list(self.cluster.scheduler_info["workers"].values())}
-        self._came |= {jobs[name] for name in workers & jobs.keys()}
         listed = self._listed()
         if listed is None:
             return
         ended = [name for name, number in jobs.items() if number not in listed and name not in workers]
         for name in ended:
-            if jobs[name] not in self._came:
+            end = self._end_of(jobs[name], name in self._came)
+            self._notify(end)
+            if name not in self._came:
                 self._barren += 1
-                self._last = self._end_of(jobs[name])
-                self._notify(self._last)
+                self._last = end
         if self._stopped.is_set():
             return
         if ended:
@@ -162,7 +166,7 @@ class Jobs:
             found[number] = f"{state} ({reason})" if state == "PENDING" else state
         return found
 
-    def _end_of(self, number: str | None) -> str:
+    def _end_of(self, number: str | None, came: bool) -> str:
         """What a job that ended left."""
         if number is None:
             return f"sbatch: {self._refused[-1]}"
@@ -170,10 +174,12 @@ class Jobs:
             line.strip()
             for path in sorted(self._folder.glob(f"*-{number}*.err"))
             for line in path.read_text(encoding="utf-8", errors="replace").splitlines()
-            if line.strip()
+            if line.strip() and _DASK not in line
         ]
-        said = " / ".join(lines[-_LINES:])
-        return f"job {number} ended without a worker" + (f": {said}" if said else ", and left no words")
+        # SLURM's own word is the reason, whatever else stands there.
+        lines = [line for line in lines if line.startswith("slurmstepd")] or lines[-_LINES:]
+        said = f": {' / '.join(lines)}" if lines else ""
+        return f"job {number} ended{'' if came else ' without a worker'}{said or ', and left no words'}"
 
 
 @contextlib.contextmanager
@@ -185,10 +191,14 @@ def started(place: Place, notify: Callable[[str], None]) -> Iterator[Jobs]:
                 f"--on {place}: {program} is not on this machine.",
                 "start it where SLURM's programs are, such as the cluster's login node",
             )
+    # dask-jobqueue takes Ctrl-C for itself as soon as it is imported.
+    handler = signal.getsignal(signal.SIGINT)
     try:
         import dask_jobqueue  # noqa: F401
     except ImportError as error:
         raise lacks("--on slurm", "dask-jobqueue", error) from error
+    finally:
+        signal.signal(signal.SIGINT, handler)
     import dask
 
     # What a job needs of this machine lies where the nodes see it: in the store, if that is a folder.
@@ -279,6 +289,17 @@ def _cluster(place: Place, name: str, folder: Path, answered: Callable[[str], No
         ) from error
 
 
+def _arrivals(came: Callable[[str], object]) -> Any:
+    """For dask's scheduler: `came` gets the name of each worker that comes."""
+    from distributed import SchedulerPlugin
+
+    class Arrivals(SchedulerPlugin):
+        def add_worker(self, scheduler: Any, worker: str) -> None:
+            came(scheduler.workers[worker].name)
+
+    return Arrivals()
+
+
 def _security(folder: Path) -> Any:
     """TLS with a key that this run alone has, in files of a folder that is its user's alone."""
     from distributed.security import Security
@@ -297,7 +318,10 @@ def _listening(place: Place, site: Mapping[str, Any]) -> str:
 
     wanted = place.listen or site["interface"] or ""
     if not wanted:
-        return str(get_ip())
+        with warnings.catch_warnings():
+            # Of a machine without a default route, whose own name is then taken.
+            warnings.simplefilter("ignore")
+            return str(get_ip())
     # ValueError: no interface, but a name or an address.
     with contextlib.suppress(ValueError):
         return str(get_ip_interface(wanted))
