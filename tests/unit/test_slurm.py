@@ -9,6 +9,7 @@ import os
 import shlex
 import signal
 import subprocess
+import sys
 import threading
 import time
 from collections.abc import Iterator
@@ -181,12 +182,14 @@ def test_jobs_that_end_at_once_are_told(queue: Queue, monkeypatch: pytest.Monkey
             call(cluster, "true")
 
 
-def test_an_interrupted_run_leaves_no_job(queue: Queue) -> None:
+def test_an_interrupted_run_leaves_no_job(queue: Queue, monkeypatch: pytest.MonkeyPatch) -> None:
     """If this fails, Ctrl-C leaves jobs that wait for days, and then for a scheduler that is gone."""
     (queue.folder / "hold").touch()
+    for name in [name for name in sys.modules if name.startswith("dask_jobqueue")]:
+        monkeypatch.delitem(sys.modules, name)
     with pytest.raises(KeyboardInterrupt), opened(parse_place("slurm:2@127.0.0.1"), queue.note):
         assert len(queue.jobs) == 2
-        # dask-jobqueue would end the tool without a word, and with status 0.
+        # dask-jobqueue would end the tool without a word, and with status 0, from its import on.
         signal.raise_signal(signal.SIGINT)
 
 
