@@ -12,6 +12,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
+import fsspec
 import pytest
 from click.testing import CliRunner
 from fsspec.implementations.memory import MemoryFileSystem
@@ -219,7 +220,7 @@ def test_a_store_that_cannot_be_used_is_told_before_anything(
 @pytest.mark.parametrize(
     ("url", "says", "hint"),
     [
-        ("s3://bucket/prefix", "lacks a package for s3://", "pip install s3fs"),
+        ("s3://bucket/prefix", "lacks a package for s3://", f"pip install s3fs=={fsspec.__version__}"),
         ("nothing://a", "no store: Protocol not known: nothing", "such as s3://bucket"),
     ],
 )
@@ -241,7 +242,7 @@ def test_without_fsspec_the_way_out_is_told(monkeypatch: pytest.MonkeyPatch) -> 
 def test_from_a_store_that_nobody_writes_things_are_taken(
     good: Path, notes: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Such as a web server. It is told once that nothing can be written."""
+    """It is told once that nothing can be written; of a web server it is known."""
     MemoryFileSystem.store.clear()
     objects_at.cache_clear()
     shared = Shared(notes.append, "memory://web")
@@ -253,6 +254,10 @@ def test_from_a_store_that_nobody_writes_things_are_taken(
     for name in ("b", "c"):
         shared.give("images", name, good)
     assert notes == ["the shared memory://web/images/b cannot be used: nothing can be written there"]
+    monkeypatch.setattr("fsspec.core.url_to_fs", lambda url: (MemoryFileSystem(), url))
+    objects_at("http://web").check()
+    Shared(notes.append, "http://web").give("images", "a", good)
+    assert len(notes) == 1
 
 
 def test_a_store_that_fails_later_costs_time_alone(

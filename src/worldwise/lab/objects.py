@@ -48,16 +48,18 @@ class Objects:
         except ImportError as error:
             protocol = url.partition("://")[0]
             raise HostError(
-                f"{url}: fsspec lacks a package for {protocol}:// ({error}).",
-                f"the same version as fsspec's, if it has one: {_with_pip(_package(protocol))}",
+                f"{url}: fsspec lacks a package for {protocol}:// ({error}).", _with_pip(_package(protocol))
             ) from error
         except Exception as error:
             raise HostError(f"{url}: no store: {_words(error)}.", "such as s3://bucket/prefix") from error
         self._root = root.rstrip("/")
-        self._writes = True
+        # A web server is asked for nothing that it is not there for.
+        self._writes = not url.startswith(("http://", "https://"))
 
     def check(self) -> None:
         """Write something and read it. Raises HostError that says what is wrong with the store."""
+        if not self._writes:
+            return
         try:
             with _as_os_errors():
                 self._system.pipe_file(f"{self._root}/{_MARK}", _TEXT)
@@ -72,7 +74,7 @@ class Objects:
             ) from error
         except OSError as error:
             if error.errno == errno.EROFS:
-                # Such as a web server, whose things can be taken all the same.
+                # Its things can be taken all the same.
                 return
             raise HostError(
                 f"{self.url}: cannot be used: {_words(error)}.", "see its address and its credentials"
@@ -176,10 +178,12 @@ def _words(error: Exception) -> str:
 
 
 def _package(protocol: str) -> str:
-    """The package for a protocol, as far as fsspec's registry has its name."""
+    """The package for a protocol, as far as fsspec's registry has its name; two have versions as fsspec has."""
+    import fsspec
     from fsspec.registry import known_implementations
 
-    return str(known_implementations.get(protocol, {}).get("class", protocol).partition(".")[0])
+    name = str(known_implementations.get(protocol, {}).get("class", protocol).partition(".")[0])
+    return f"{name}=={fsspec.__version__}" if name in ("gcsfs", "s3fs") else name
 
 
 def _with_pip(package: str) -> str:
