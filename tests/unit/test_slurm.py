@@ -147,6 +147,7 @@ def test_jobs_are_workers_until_the_run_ends(queue: Queue, tmp_path: Path) -> No
         assert call(cluster, "sh", "-c", script, str(tmp_path / "tried")) == b""
         killer.join()
         assert queue.told(f"job {job} ended, and left no words")
+        assert sum("has come" in note for note in queue.notes) == 2
         (other,) = queue.jobs
         assert other != job
     assert not queue.jobs

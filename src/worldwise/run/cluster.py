@@ -212,6 +212,8 @@ class Cluster:
         self._lock = threading.Lock()
         self._waiting: set[Any] = set()
         self._workers: dict[str, str] = {}
+        # Who was there before is no news.
+        self._looked = False
         self._look()
         self._watch = threading.Thread(target=self._look_around, daemon=True, name="workers")
         self._watch.start()
@@ -342,9 +344,10 @@ class Cluster:
         before, self._workers = self._workers, now
         for address in before.keys() - now.keys():
             self._notify(f"{before[address]} is gone; another one does what it did")
-        if before or self._stopped.is_set():
-            for address in now.keys() - before.keys():
-                self._notify(f"{now[address]} has come")
+        come = sorted(now.keys() - before.keys())
+        if come and self._looked:
+            self._notify(f"{now[come[0]]} has come" if len(come) == 1 else f"{len(come)} workers have come")
+        self._looked = True
 
 
 class _AgainError(Exception):
