@@ -9,7 +9,7 @@
 # A case is a hash or an encryption on a Cortex-M4, by a library at an optimisation, of 1 byte and more: twenty cases for
 # each size, so N is rounded up to a multiple of twenty. Their images are those of the suite mcu.
 #
-# WORLDWISE names the program, WAYS the ways to run it, one a line.
+# WORLDWISE names the program, WAYS the ways to run it, one a line; of jobs of SLURM processor time is not seen here.
 set -eu
 sizes=$(((${1:-2000} + 19) / 20))
 count=$((20 * sizes))
