@@ -25,10 +25,12 @@ from worldwise.run import slurm
 from worldwise.run.cluster import Cluster, opened, parse_place
 
 # A job is a script that runs in a session of its own, or waits while there is a file `hold`. sbatch refuses in the
-# words of a file `refuse`; while there is a file `mute`, it is killed before it has said the job's number.
+# words of a file `refuse`; while there is a file `mute`, it is killed before it has said the job's number. A folder
+# `one` lets it take one job, of all that are submitted at once.
 PROGRAMS = {
     "sbatch": """
 [ ! -e "$queue/refuse" ] || { cat "$queue/refuse" >&2; exit 1; }
+[ ! -e "$queue/one" ] || mkdir "$queue/one/taken" 2>/dev/null || { echo "sbatch: error: enough" >&2; exit 1; }
 for word in "$@"; do script=$word; done
 number=$$
 name=$(sed -n 's/^#SBATCH -J //p' "$script")
@@ -155,12 +157,25 @@ def test_jobs_are_workers_until_the_run_ends(queue: Queue, tmp_path: Path) -> No
 
 def test_what_sbatch_refuses_is_told(queue: Queue) -> None:
     """If this fails, a typing error in a partition's name is a traceback, or waits for an hour."""
-    (queue.folder / "refuse").write_text("sbatch: error: invalid partition specified: shrot\n")
+    (queue.folder / "refuse").write_text("sbatch: error: invalid partition\nsbatch: error: failed\n")
     place = parse_place("slurm:2@127.0.0.1", ("partition=shrot",))
-    refused = pytest.raises(HostError, match="sbatch takes no job: sbatch: error: invalid partition")
+    refused = pytest.raises(HostError, match="takes no job: sbatch: error: invalid partition / sbatch: error: failed")
     with refused as caught, opened(place, queue.note):
         pass
     assert "--slurm KEY=VALUE" in caught.value.hint
+
+
+def test_the_run_goes_on_with_the_jobs_that_sbatch_takes(queue: Queue) -> None:
+    """If this fails, a limit of jobs ends a run that could do with fewer, or sbatch is asked for ever."""
+    (queue.folder / "hold").touch()
+    (queue.folder / "one").mkdir()
+    with opened(parse_place("slurm:3@127.0.0.1"), queue.note, 0.1) as cluster:
+        assert queue.told("slurm:3: 1 job left; sbatch takes no more: sbatch: error: enough")
+        assert len(queue.jobs) == 1
+        queue.end(queue.jobs[0])
+        assert queue.told("slurm:3: 0 jobs left")
+        with pytest.raises(HostError, match="no job is left; sbatch takes no more: sbatch: error: enough"):
+            call(cluster, "true")
 
 
 def test_a_queue_that_starts_nothing_is_told(queue: Queue) -> None:

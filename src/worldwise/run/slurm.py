@@ -61,6 +61,8 @@ class Jobs:
         self._counted = threading.Condition()
         self._submitted = 0
         self._refused: list[str] = []
+        # So many there should be; what became of the last one that failed.
+        self._wanted = place.jobs
         self._barren = 0
         self._last = ""
         self._waiting = ""
@@ -83,8 +85,6 @@ class Jobs:
                 f"--on {self._place}: sbatch takes no job: {refused}",
                 "`--slurm KEY=VALUE` passes an option to it, such as partition, account, time: docs/workers.md",
             )
-        if self._refused:
-            self._notify(f"sbatch took {self._submitted} of {self._place.jobs} jobs: {self._refused[-1]}")
         self._watch.start()
 
     def reason(self) -> str:
@@ -94,6 +94,8 @@ class Jobs:
                 f"--on {self._place}: {self._barren} jobs ended before a worker was there; {self._last}",
                 "a job needs on its node: this checkout, and a way to this machine's network (docs/workers.md)",
             )
+        if not self._wanted:
+            raise HostError(f"--on {self._place}: no job is left; {self._last}", "put that right, and --resume")
         return self._waiting or "squeue says nothing of its jobs"
 
     def end(self) -> None:
@@ -129,24 +131,31 @@ class Jobs:
 
     def _look(self) -> None:
         """Put new jobs in place of those that have ended, and say why there is no worker."""
-        jobs: dict[str, str] = {name: job.job_id for name, job in list(self.cluster.workers.items())}
+        jobs: dict[str, str | None] = {name: job.job_id for name, job in list(self.cluster.workers.items())}
         workers = {worker["name"] for worker in list(self.cluster.scheduler_info["workers"].values())}
         listed = self._listed()
         if listed is None:
             return
-        ended = [name for name, number in jobs.items() if number not in listed and name not in workers]
+        # dask-jobqueue knows a job when sbatch has answered: one without a number was refused.
+        refused = [name for name, number in jobs.items() if number is None]
+        ended = [name for name, number in jobs.items() if number and number not in listed and name not in workers]
         for name in ended:
             end = self._end_of(jobs[name], name in self._came)
             self._notify(end)
             if name not in self._came:
                 self._barren += 1
                 self._last = end
+        if refused:
+            # It would be so again, and every few seconds.
+            self._wanted -= len(refused)
+            self._last = f"sbatch takes no more: {self._refused[-1]}"
+            self._notify(f"{self._place}: {_jobs(self._wanted)} left; {self._last}")
         if self._stopped.is_set():
             return
-        if ended:
-            self.cluster.sync(self.cluster.scale_down, ended)
+        if refused or ended:
+            self.cluster.sync(self.cluster.scale_down, refused + ended)
         if self._barren <= _BARREN * self._place.jobs:
-            self.cluster.scale(self._place.jobs)
+            self.cluster.scale(self._wanted)
         self._tell("" if workers else _summary(listed))
 
     def _tell(self, waiting: str) -> None:
@@ -168,8 +177,6 @@ class Jobs:
 
     def _end_of(self, number: str | None, came: bool) -> str:
         """What a job that ended left."""
-        if number is None:
-            return f"sbatch: {self._refused[-1]}"
         lines = [
             line.strip()
             for path in sorted(self._folder.glob(f"*-{number}*.err"))
@@ -243,7 +250,8 @@ def _cluster(place: Place, name: str, folder: Path, answered: Callable[[str], No
             except (OSError, RuntimeError, ValueError) as error:
                 # It has no number, and so will be taken for one that has ended.
                 self.status = Status.running
-                answered(str(error).partition(_WORDS)[2].strip() or " ".join(str(error).split()))
+                words = str(error).partition(_WORDS)[2].strip() or str(error)
+                answered(" / ".join(line.strip() for line in words.splitlines() if line.strip()))
             else:
                 answered("")
 
@@ -370,4 +378,8 @@ def _slurm(*words: str) -> "subprocess.CompletedProcess[str] | str":
 def _summary(listed: Mapping[str, str]) -> str:
     """`3 jobs PENDING (Resources), 1 job RUNNING`."""
     counted = Counter(listed.values()).most_common()
-    return ", ".join(f"{number} {'job' if number == 1 else 'jobs'} {state}" for state, number in counted)
+    return ", ".join(f"{_jobs(number)} {state}" for state, number in counted)
+
+
+def _jobs(number: int) -> str:
+    return f"{number} {'job' if number == 1 else 'jobs'}"
