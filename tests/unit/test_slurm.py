@@ -123,7 +123,7 @@ def call(cluster: Cluster, *words: str) -> Any:
 def test_jobs_are_workers_until_the_run_ends(queue: Queue, tmp_path: Path) -> None:
     """One job is killed with a case: another job has it. If this fails, a queue's limit of time ends a run."""
     asked = ("partition=short", "comment=two words", "exclusive")
-    with opened(parse_place("slurm:1@127.0.0.1", asked), queue.note) as cluster:
+    with opened(parse_place("slurm:1@127.0.0.1", asked), queue.note, 30) as cluster:
         script = 'test -e "$0" && exit; touch "$0"; sleep 60'
         (job,) = queue.jobs
         text = (queue.folder / f"{job}.sh").read_text()
