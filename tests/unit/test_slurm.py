@@ -139,12 +139,12 @@ def test_jobs_are_workers_until_the_run_ends(queue: Queue, tmp_path: Path) -> No
         (folder,) = (tmp_path / "shared").iterdir()
         assert folder.stat().st_mode & 0o77 == 0
 
-        def kill() -> None:
-            while not (tmp_path / "tried").exists():
+        def kill(number: str, begun: Path) -> None:
+            while not begun.exists():
                 time.sleep(0.02)
-            queue.end(job)
+            queue.end(number)
 
-        killer = threading.Thread(target=kill)
+        killer = threading.Thread(target=kill, args=(job, tmp_path / "tried"))
         killer.start()
         assert call(cluster, "sh", "-c", script, str(tmp_path / "tried")) == b""
         killer.join()
@@ -152,6 +152,13 @@ def test_jobs_are_workers_until_the_run_ends(queue: Queue, tmp_path: Path) -> No
         assert sum("has come" in note for note in queue.notes) == 2
         (other,) = queue.jobs
         assert other != job
+        # With a case in hand, and no job left that could take it, the run does not wait for ever.
+        (queue.folder / "refuse").write_text("enough\n")
+        killer = threading.Thread(target=kill, args=(other, tmp_path / "again"))
+        killer.start()
+        with pytest.raises(HostError, match="no job is left; sbatch takes no more: enough"):
+            call(cluster, "sh", "-c", script, str(tmp_path / "again"))
+        killer.join()
     assert not queue.jobs
 
 

@@ -236,11 +236,8 @@ class Cluster:
             chosen = self._chosen(avoid)
             if chosen == []:
                 # All that could do it are gone: others may come.
-                reason = self._reason()
                 without += _LOOK
-                if without > self._patience:
-                    because = f"; {reason}" if reason else ""
-                    raise HostError(f"{what}: there was no worker for it for {self._patience:.0f} s{because}", _RESUME)
+                self._require_hope(what, without)
                 if self._stopped.wait(_LOOK):
                     raise WorldwiseError("stopped")
                 continue
@@ -282,6 +279,7 @@ class Cluster:
         from distributed.scheduler import KilledWorker
 
         future: Any = None
+        without = 0.0
         try:
             # Not `pure`: dask would take what another run's task of the same name has left.
             future = self._client.submit(function, *arguments, pure=False, priority=rank, workers=chosen)
@@ -302,6 +300,10 @@ class Cluster:
                     raise HostError(f"{what}: the scheduler of --on {self.place} is gone", _RESUME)
                 if chosen and not set(chosen) & self._workers.keys():
                     raise _AgainError
+                # It stays submitted meanwhile: dask counts the workers that have died of it.
+                without = 0.0 if self._workers else without + _LOOK
+                if without:
+                    self._require_hope(what, without)
         except KilledWorker as error:
             deaths = error.allowed_failures + 1
             raise DeadlyError(
@@ -319,6 +321,13 @@ class Cluster:
         finally:
             with self._lock:
                 self._waiting.discard(future)
+
+    def _require_hope(self, what: str, without: float) -> None:
+        """Raise HostError if there will be no worker, or has been none for too many seconds."""
+        reason = self._reason()
+        if without > self._patience:
+            because = f"; {reason}" if reason else ""
+            raise HostError(f"{what}: there was no worker for it for {self._patience:.0f} s{because}", _RESUME)
 
     def _await_scheduler(self, what: str) -> None:
         """Wait while the client connects anew. Raises HostError if it gives up, WorldwiseError after `stop`."""
