@@ -52,7 +52,6 @@ def _trees(library: Library, source: Path) -> dict[str, Path]:
 
 def _plan(library: Library, scheme: str, core: str, optimisation: str) -> dict[str, Any]:
     """What the recipes compile of a library for one scheme."""
-    done = library.manifest.operations[scheme]
     return {
         "name": library.name,
         "program": scheme,
@@ -64,7 +63,7 @@ def _plan(library: Library, scheme: str, core: str, optimisation: str) -> dict[s
         "own": False,
         "source": "folder",
         "debian": "",
-        "operations": {name: call for name, call in CALLS.items() if call in done and _has(name, scheme)},
+        "operations": {name: call for name, call in CALLS.items() if _has(name, scheme)},
         **build_plan(library.manifest.build, scheme, core),
     }
 
