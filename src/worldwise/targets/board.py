@@ -140,6 +140,11 @@ def _script(board: Board, unit: Unit) -> str:
     return board.script if unit == INSTRUCTIONS else board.real_script or board.script
 
 
+def image_name(unit: Unit, serial: bool, *words: str) -> str:
+    """The name of a board's image: what it is of, and what differs from the emulated machine's."""
+    return "-".join((*words, *([] if unit == INSTRUCTIONS else [unit]), *(["serial"] if serial else [])))
+
+
 def frame_trees(implementation: Portable, *scripts: str, serial: bool = False) -> dict[str, Path]:
     """The files of the repository that go into a program: no other board's and no other library's.
 
@@ -176,9 +181,7 @@ def firmware_programs(
     debian = manifest.source.debian if manifest.source else None
     sources = source_packages(implementation)
     return Recipe(
-        name=f"{name}-{implementation.name}-{optimisation}"
-        + ("" if unit == INSTRUCTIONS else f"-{unit}")
-        + ("-serial" if serial else ""),
+        name=image_name(unit, serial, name, implementation.name, optimisation),
         script="mcu.sh",
         helpers=("mcu.py", "library.py", "objects.py", "packages.sh"),
         outputs=("footprint.json",),
