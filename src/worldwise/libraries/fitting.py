@@ -5,9 +5,8 @@ from typing import Annotated
 
 from pydantic import Field, model_validator
 
-from worldwise.base.toml_model import StrictModel
+from worldwise.base.toml_model import StrictModel, Text
 
-Text = Annotated[str, Field(min_length=1)]
 _Percent = Annotated[float, Field(ge=0)] | Annotated[int, Field(ge=0)]
 # As many as a search over all of a core's tries at a time: see worldwise.validation.calibration.
 _MOST = 16
