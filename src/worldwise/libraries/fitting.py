@@ -8,7 +8,7 @@ from pydantic import Field, model_validator
 from worldwise.base.toml_model import StrictModel, Text
 
 _Percent = Annotated[float, Field(ge=0)] | Annotated[int, Field(ge=0)]
-# As many as a search over all of a core's tries at a time: see worldwise.validation.calibration.
+# The most values of one number: a search tries them with all values of the others (worldwise.validation.calibration).
 _MOST = 16
 
 
