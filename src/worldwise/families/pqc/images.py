@@ -22,7 +22,7 @@ from worldwise.targets.board import frame_parts, image_name, on_board
 from worldwise.targets.families import Images
 from worldwise.targets.guest import guest_trees, unpacked
 from worldwise.targets.optee_images import app_programs
-from worldwise.targets.portable_images import build_plan
+from worldwise.targets.portable_images import build_plan, with_included
 from worldwise.targets.trustzone import secure_parts
 
 # For the bench's hash.
@@ -41,7 +41,7 @@ def _source(library: Library, crates: Crates) -> Path:
 
 def _trees(library: Library, source: Path) -> dict[str, Path]:
     own = [path.name for path in library.adapter.parent.iterdir() if path.suffix == ".h"]
-    used = {library.adapter.name, "wolfssl-pqc.c"}
+    used = with_included(library.adapter)
     return {
         **guest_trees("bench", "portable", "pqc"),
         **guest_trees(_INTERFACE, room="ops/portable"),
