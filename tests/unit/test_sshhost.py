@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 
+import command_line
 from ssh_host import PROBE, TIMER, FakeHost, host_records, lines
-from worldwise import cli
 from worldwise.base.errors import HostError, WorldwiseError
 from worldwise.lab.debian.lock import load_lock
 from worldwise.lab.image import ImageStore
@@ -558,8 +558,6 @@ def test_a_call_that_cannot_be_is_refused(
     arguments: Sequence[str], said: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """If this fails, the lab is built before a typing error is told."""
-    monkeypatch.setattr(sys, "argv", ["worldwise", "run", *arguments])
-    with pytest.raises(SystemExit) as caught:
-        cli.main()
-    assert caught.value.code == 2
-    assert said in " ".join(capsys.readouterr().err.split())
+    answer = command_line.call(monkeypatch, capsys, "run", *arguments)
+    assert answer.status == 2
+    assert said in answer.told

@@ -5,7 +5,6 @@ import contextlib
 import hashlib
 import os
 import struct
-import sys
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -16,8 +15,8 @@ import pytest
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec, padding, rsa
 
+import command_line
 from ssh_host import PROBE, TEE_PROBE, TIMER, FakeHost, host_records, lines
-from worldwise import cli
 from worldwise.base.errors import HostError, WorldwiseError
 from worldwise.lab.debian.lock import load_lock
 from worldwise.lab.image import ImageStore
@@ -389,8 +388,6 @@ def test_a_call_that_cannot_be_is_refused(
     arguments: Sequence[str], said: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """If this fails, the lab is built before a typing error is told."""
-    monkeypatch.setattr(sys, "argv", ["worldwise", "run", *arguments])
-    with pytest.raises(SystemExit) as caught:
-        cli.main()
-    assert caught.value.code == 2
-    assert said in " ".join(capsys.readouterr().err.split())
+    answer = command_line.call(monkeypatch, capsys, "run", *arguments)
+    assert answer.status == 2
+    assert said in answer.told
