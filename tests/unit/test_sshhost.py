@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """A Linux host by ssh: how its programs run, what is left there, and what is said when something fails."""
 
-import contextlib
 import os
 import sys
 import time
@@ -12,6 +11,8 @@ from typing import Any
 import pytest
 
 import command_line
+import remote_run
+from remote_run import Notes, machine_with
 from ssh_host import PROBE, TIMER, FakeHost, host_records, lines
 from worldwise.base.errors import HostError, WorldwiseError
 from worldwise.lab.debian.lock import load_lock
@@ -48,16 +49,7 @@ def host(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> FakeHost:
 
 
 def machine(host: FakeHost) -> Machine:
-    return Machine(
-        name="a-machine",
-        files={"program": host.program},
-        digests={},
-        arguments=(),
-        images={},
-        ready=None,
-        symbols={},
-        preload=(),
-    )
+    return machine_with({"program": host.program})
 
 
 class Measured:
@@ -354,27 +346,10 @@ class Tool:
         return Bench(Lab(load_lock(), self.host.root / "cache"), Notes(), options)
 
     def measure(self) -> Run:
-        bench = self.bench()
-        with (
-            contextlib.closing(bench),
-            bench.new_run(self.host.root / "runs", self.suite, self.suite.cases, None, None) as writer,
-        ):
-            return bench.measure(writer, self.suite.cases)
+        return remote_run.measured(self.bench(), self.suite, self.host.root / "runs")
 
     def resume(self) -> Run:
-        bench = self.bench()
-        run = open_run("latest", self.host.root / "runs")
-        with contextlib.closing(bench), bench.resume_run(run) as writer:
-            return bench.measure(writer, self.suite.cases)
-
-
-class Notes:
-    """Keeps nothing."""
-
-    def note(self, text: str) -> None: ...
-    def case_started(self, case: Case) -> None: ...
-    def case_progress(self, case: Case, records_bytes: int) -> None: ...
-    def case_done(self, case: Case, how: str) -> None: ...
+        return remote_run.resumed(self.bench(), self.suite, self.host.root / "runs")
 
 
 class Target:

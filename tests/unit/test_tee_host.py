@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """A host with an OP-TEE of its own: how its TA is signed, laid and taken away, what is left out, what is said."""
 
-import contextlib
 import hashlib
 import os
 import struct
@@ -16,6 +15,7 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec, padding, rsa
 
 import command_line
+from remote_run import Notes, machine_with, measured
 from ssh_host import PROBE, TEE_PROBE, TIMER, FakeHost, host_records, lines
 from worldwise.base.errors import HostError, WorldwiseError
 from worldwise.lab.debian.lock import load_lock
@@ -61,20 +61,6 @@ sizes = ["0B"]
 """
 
 
-class Notes:
-    """Keeps what is said."""
-
-    def __init__(self) -> None:
-        self.said: list[str] = []
-
-    def note(self, text: str) -> None:
-        self.said.append(text)
-
-    def case_started(self, case: Case) -> None: ...
-    def case_progress(self, case: Case, records_bytes: int) -> None: ...
-    def case_done(self, case: Case, how: str) -> None: ...
-
-
 class TeeHost(FakeHost):
     """A host with /dev/tee0 and a supplicant; its program looks whether the TA is where OP-TEE would look."""
 
@@ -96,16 +82,7 @@ class TeeHost(FakeHost):
         """What a case brings."""
         (self.root / "libteec").touch()
         names = {"program": "program", LOADER: "loader", "libteec.so.2": "libteec", f"{UUID}.ta": "ta"}
-        return Machine(
-            name="a-machine",
-            files={name: self.root / file for name, file in names.items()},
-            digests={},
-            arguments=(),
-            images={},
-            ready=None,
-            symbols={},
-            preload=(),
-        )
+        return machine_with({name: self.root / file for name, file in names.items()})
 
 
 class Target:
@@ -154,9 +131,7 @@ class Tool:
         trust = Trust(str(self.host.tas), lambda ta: ta)
         options = Options(reuse=False, start="boot", remote=Remote("optee", self.host.address, trust=trust))
         bench = Bench(Lab(load_lock(), self.host.root / "cache"), self.notes, options)
-        made = bench.new_run(self.host.root / "runs", self.suite, self.suite.cases, None, None)
-        with contextlib.closing(bench), made as writer:
-            return bench.measure(writer, self.suite.cases)
+        return measured(bench, self.suite, self.host.root / "runs")
 
 
 @pytest.fixture
