@@ -13,16 +13,14 @@ import pytest
 import command_line
 import remote_run
 from remote_run import Notes, machine_with
-from ssh_host import PROBE, TIMER, FakeHost, host_records, lines
+from ssh_host import PROBE, TIMER, FakeHost, HostTarget, host_records, lines
 from worldwise.base.errors import HostError, WorldwiseError
 from worldwise.lab.debian.lock import load_lock
-from worldwise.lab.image import ImageStore
 from worldwise.lab.lab import Lab
 from worldwise.machine import ssh, sshhost
 from worldwise.machine.machine import RECORDS, Machine
 from worldwise.machine.ssh import SshAddress, parse_ssh
 from worldwise.machine.sshhost import SshHost, chosen_processor, core_name, require_static
-from worldwise.plan.case import Case
 from worldwise.plan.suite import parse_suite
 from worldwise.read.lens import read_run
 from worldwise.report.answer import measured_lines
@@ -352,24 +350,6 @@ class Tool:
         return remote_run.resumed(self.bench(), self.suite, self.host.root / "runs")
 
 
-class Target:
-    """A target whose machines need no image."""
-
-    counts_when_emulated = True
-
-    def __init__(self, host: FakeHost) -> None:
-        self.host = host
-
-    def machine(self, _case: Case, _images: ImageStore) -> Machine:
-        return machine(self.host)
-
-    def program(self, case: Case) -> Sequence[str]:
-        return ("/bin/fetch", case.operation, str(case.warmup), str(case.samples), *case.arguments)
-
-    def on_host(self, case: Case) -> Sequence[str]:
-        return ("-", *self.program(case)[1:])
-
-
 @pytest.fixture
 def tool(host: FakeHost, monkeypatch: pytest.MonkeyPatch) -> Tool:
     """The emulated machine counts as the host's processor does, but for one instruction more in keygen's last call."""
@@ -381,23 +361,9 @@ def tool(host: FakeHost, monkeypatch: pytest.MonkeyPatch) -> Tool:
             [one for one in records if one["type"] == "conditions"][-1]["instructions"] += 1
         (directory / EMULATED_FILE).write_text(lines(records))
 
-    monkeypatch.setattr(measure, "EMULATED", {TARGET: Target(host)})
-    monkeypatch.setattr(measure, "silicon", lambda _: Target(host))
+    HostTarget(lambda: machine(host), counts_when_emulated=True).put(monkeypatch, TARGET, host)
     monkeypatch.setattr(measure, "count_again", count_again)
-    monkeypatch.setattr("worldwise.run.measurers.silicon", lambda _: None)
-    monkeypatch.setattr(SshHost, "_counter", counter_of(host))
     return Tool(host)
-
-
-def counter_of(host: FakeHost) -> Any:
-    """The program that says which counter there is, without an image of it."""
-    true = SshHost._counter
-
-    def counter(self: SshHost, connection: Any) -> Any:
-        self._probe = lambda: host.probe
-        return true(self, connection)
-
-    return counter
 
 
 def test_a_run_measures_a_host(tool: Tool, host: FakeHost) -> None:

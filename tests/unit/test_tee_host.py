@@ -16,20 +16,18 @@ from cryptography.hazmat.primitives.asymmetric import ec, padding, rsa
 
 import command_line
 from remote_run import Notes, machine_with, measured
-from ssh_host import PROBE, TEE_PROBE, TIMER, FakeHost, host_records, lines
+from ssh_host import PROBE, TEE_PROBE, TIMER, FakeHost, HostTarget, host_records, lines
 from worldwise.base.errors import HostError, WorldwiseError
 from worldwise.lab.debian.lock import load_lock
-from worldwise.lab.image import ImageStore
 from worldwise.lab.lab import Lab
 from worldwise.machine import ssh
 from worldwise.machine.machine import LOADER, Machine
 from worldwise.machine.sshhost import SshHost
 from worldwise.machine.trusted import DEVELOPMENT, TA_FOLDER, Trust, trust_of
-from worldwise.plan.case import Case, parse_case
+from worldwise.plan.case import parse_case
 from worldwise.plan.suite import parse_suite
 from worldwise.read.lens import read_run
 from worldwise.report.report import answers, sections, to_csv
-from worldwise.run import measure
 from worldwise.run.measure import Bench, Options
 from worldwise.run.measurers import Remote, remote_of
 from worldwise.run.rundir import Run
@@ -85,24 +83,6 @@ class TeeHost(FakeHost):
         return machine_with({name: self.root / file for name, file in names.items()})
 
 
-class Target:
-    """A target whose machines need no image."""
-
-    counts_when_emulated = False
-
-    def __init__(self, host: TeeHost) -> None:
-        self.host = host
-
-    def machine(self, _case: Case, _images: ImageStore) -> Machine:
-        return self.host.machine()
-
-    def program(self, case: Case) -> Sequence[str]:
-        return ("/bin/optee-client", case.operation, str(case.warmup), str(case.samples), *case.arguments)
-
-    def on_host(self, case: Case) -> Sequence[str]:
-        return ("-", *self.program(case)[1:])
-
-
 @pytest.fixture
 def host(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> TeeHost:
     found = TeeHost(tmp_path)
@@ -136,16 +116,7 @@ class Tool:
 
 @pytest.fixture
 def tool(host: TeeHost, monkeypatch: pytest.MonkeyPatch) -> Iterator[Tool]:
-    true = SshHost._counter
-
-    def counter(self: SshHost, connection: Any) -> Any:
-        self._probe = lambda: host.probe
-        return true(self, connection)
-
-    monkeypatch.setattr(measure, "EMULATED", {"optee": Target(host)})
-    monkeypatch.setattr(measure, "silicon", lambda _: Target(host))
-    monkeypatch.setattr("worldwise.run.measurers.silicon", lambda _: None)
-    monkeypatch.setattr(SshHost, "_counter", counter)
+    HostTarget(host.machine, counts_when_emulated=False).put(monkeypatch, "optee", host)
     yield Tool(host)
     # Whatever became of it, nothing stays.
     assert not list(host.folder.iterdir())
