@@ -3,7 +3,6 @@
 
 import os
 import sys
-import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -12,6 +11,7 @@ import pytest
 
 import command_line
 import remote_run
+from machines import wait_for
 from remote_run import Notes, machine_with
 from ssh_host import PROBE, TIMER, FakeHost, HostTarget, host_records, lines
 from worldwise.base.errors import HostError, WorldwiseError
@@ -73,14 +73,6 @@ def measured(host: FakeHost) -> Iterator[Measured]:
     found = Measured(host)
     yield found
     found.measurer.close()
-
-
-def wait_for(done: Any) -> None:
-    """Until something is so; it is soon."""
-    deadline = time.monotonic() + 10
-    while not done():
-        assert time.monotonic() < deadline
-        time.sleep(0.02)
 
 
 # --- what goes well ---
@@ -244,7 +236,7 @@ def test_a_program_that_hangs_is_ended(host: FakeHost) -> None:
         found.run()
     assert not isinstance(caught.value, HostError)
     pid = (host.root / "pid").read_text().strip()
-    wait_for(lambda: not Path("/proc", pid).exists())
+    wait_for(lambda: not Path("/proc", pid).exists(), "the end of the program")
     host.runs("cat records")
     assert found.run() == LINES
     found.measurer.close()
@@ -260,7 +252,7 @@ def test_a_lost_connection_ends_the_run_and_cleans_up(host: FakeHost, measured: 
         measured.run()
     assert "--resume" in caught.value.hint
     pid = (host.root / "pid").read_text().strip()
-    wait_for(lambda: not Path("/proc", pid).exists() and not list(host.folder.iterdir()))
+    wait_for(lambda: not Path("/proc", pid).exists() and not list(host.folder.iterdir()), "the keeper")
 
 
 def test_a_full_disk_is_told(measured: Measured, monkeypatch: pytest.MonkeyPatch) -> None:
