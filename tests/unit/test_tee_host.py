@@ -4,7 +4,6 @@
 import hashlib
 import os
 import struct
-import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -15,6 +14,7 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec, padding, rsa
 
 import command_line
+from machines import wait_for
 from remote_run import Notes, machine_with, measured
 from ssh_host import PROBE, TEE_PROBE, TIMER, FakeHost, HostTarget, host_records, lines
 from worldwise.base.errors import HostError, WorldwiseError
@@ -221,10 +221,7 @@ def test_a_lost_host_is_rid_of_the_ta(tool: Tool, host: TeeHost) -> None:
     (host.root / "how").write_text(f'case "$last" in *worldwise.XXXXXX*) echo $$ >{host.root}/ssh.pid;; esac\n')
     with pytest.raises(HostError, match="the connection"):
         tool.measure()
-    deadline = time.monotonic() + 10
-    while list(host.tas.iterdir()) or list(host.folder.iterdir()):
-        assert time.monotonic() < deadline
-        time.sleep(0.02)
+    wait_for(lambda: not list(host.tas.iterdir()) and not list(host.folder.iterdir()), "the keeper")
 
 
 # --- the TA's signature ---

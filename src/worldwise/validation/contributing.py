@@ -9,10 +9,9 @@ from worldwise.base.errors import WorldwiseError
 from worldwise.base.toml_text import toml_line
 from worldwise.libraries.boards import boards
 from worldwise.plan.catalogue import is_board
+from worldwise.read.lens import checked_records
 from worldwise.read.models import Reading, Row
-from worldwise.records.check import check_records
 from worldwise.records.models import Sample
-from worldwise.records.parse import parse_records
 from worldwise.run.rundir import Run
 from worldwise.validation.figures import Figure, Measured, Source
 from worldwise.validation.judging import core_of, require_judge
@@ -35,12 +34,10 @@ def packed(run: Run, reading: Reading, silicon: str, firmware: str, core: str | 
     name = core_of(run, target, core)
     counters, figures = set(), []
     for manifest in run.complete_cases():
-        case = manifest.case()
-        path = str(run.records_path(case.id))
-        checked = check_records(parse_records(run.case_file(case.id), path), case, path, unit=run.manifest.unit)
+        checked = checked_records(run, manifest)
         counters.add(str(checked.start.clock))
         for (measure, _), samples in checked.samples.items():
-            row = next(one for one in reading.rows if (one.case, one.measure) == (case.id, measure))
+            row = next(one for one in reading.rows if (one.case, one.measure) == (manifest.id, measure))
             figures.append(_figure(run, name, row, samples))
     if len(counters) != 1:
         raise WorldwiseError(
