@@ -52,10 +52,9 @@ class FakeHost:
         self.probes(PROBE)
         self.runs("cat records")
 
-    def says(self, text: str = "", status: int = 0, only: str = "") -> None:
-        """Have ssh itself say something and fail: always, or for the commands that have a word."""
-        do = f"printf '%s\\n' '{text}' >&2; exit {status}" if status else ":"
-        self._how.write_text(f'case "$last" in *"{only}"*) {do} ;; esac\n')
+    def says(self, text: str = "", status: int = 0) -> None:
+        """Have ssh itself say something and fail, if with a status."""
+        self._how.write_text(f"printf '%s\\n' '{text}' >&2; exit {status}\n" if status else ":\n")
 
     def probes(self, record: dict[str, Any]) -> None:
         """What the first program says."""

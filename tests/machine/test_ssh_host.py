@@ -158,9 +158,9 @@ def test_strangers_are_refused(tool: Tool, sshd: Sshd) -> None:
 # --- perf's counters, by the emulated machine's kernel ---
 
 
-def counted(text: str, images: ImageStore, emulator: Emulator, folder: Path, samples: int = 5) -> CheckedRecords:
+def counted(text: str, images: ImageStore, emulator: Emulator, folder: Path) -> CheckedRecords:
     """The records of a host's program on the emulated machine."""
-    case = parse_case(text, samples=samples, warmup=1)
+    case = parse_case(text, samples=5, warmup=1)
     target = silicon(TARGET)
     results = ResultStore(folder)
     for name in ("measured", "taken"):

@@ -162,9 +162,9 @@ def load_figures(which: Set) -> list[Figure]:
     return load_file(figures_file(which)).figure
 
 
-def contributed_files(folder: Path = CONTRIBUTED) -> list[Path]:
+def contributed_files() -> list[Path]:
     """The files of what others measured."""
-    return sorted(folder.glob("*.toml"))
+    return sorted(CONTRIBUTED.glob("*.toml"))
 
 
 def require_said(option: str, text: str) -> None:
