@@ -122,7 +122,7 @@ def opened(place: Place, notify: Callable[[str], None]) -> Iterator["Cluster"]:
         except (OSError, TimeoutError, ValueError) as error:
             raise HostError(
                 f"--on {place}: no scheduler of dask answers there: {error}",
-                "start one: `dask scheduler`, and workers: docs/workers.md",
+                "start one: `worldwise scheduler`, and workers: docs/workers.md",
             ) from error
         cluster = Cluster(client, place, notify)
         stack.callback(cluster.close)
