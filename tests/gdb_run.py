@@ -7,6 +7,7 @@ from pathlib import Path
 
 from boards import board_records
 from gdb_board import FakeBoard
+from remote_run import Notes, machine_with, measured, resumed
 from worldwise.lab.debian.lock import load_lock
 from worldwise.lab.image import ImageStore
 from worldwise.lab.lab import Lab
@@ -20,17 +21,7 @@ from worldwise.run.rundir import Run, open_run
 
 NAME = "nucleo-f446re"
 WORDS = ("sign", "1", "2", "curve=secp256r1", "size=32")
-MACHINE = Machine(
-    name="a-machine",
-    files={"program.elf": Path("program.elf")},
-    digests={},
-    arguments=(),
-    images={},
-    ready=None,
-    symbols={},
-    preload=(),
-)
-
+MACHINE = machine_with({"program.elf": Path("program.elf")})
 
 SUITE = """\
 format = 1
@@ -57,15 +48,6 @@ class Target:
         return (case.operation, str(case.warmup), str(case.samples), *case.arguments)
 
 
-class Notes:
-    """Keeps nothing."""
-
-    def note(self, text: str) -> None: ...
-    def case_started(self, case: Case) -> None: ...
-    def case_progress(self, case: Case, records_bytes: int) -> None: ...
-    def case_done(self, case: Case, how: str) -> None: ...
-
-
 class Tool:
     """One call of the tool after another, with a board."""
 
@@ -81,17 +63,13 @@ class Tool:
         return Bench(Lab(load_lock(), self.root / "cache"), Notes(), options)
 
     def measure(self, board: FakeBoard, silence: float = 5) -> Run:
-        bench = self.bench(board, silence)
-        with bench.new_run(self.root / "runs", self.suite, self.suite.cases, None, None) as writer:
-            return bench.measure(writer, self.suite.cases)
+        return measured(self.bench(board, silence), self.suite, self.root / "runs")
 
     def latest(self) -> Run:
         return open_run("latest", self.root / "runs")
 
     def resume(self, board: FakeBoard | None) -> Run:
-        bench = self.bench(board)
-        with bench.resume_run(self.latest()) as writer:
-            return bench.measure(writer, self.suite.cases)
+        return resumed(self.bench(board), self.suite, self.root / "runs")
 
 
 def records(unit: str = "instructions", clock: str = "systick") -> Callable[[str], bytes]:

@@ -280,3 +280,18 @@ def wait_for(condition: Callable[[], bool], what: str, timeout: float = 60) -> N
     while not condition():
         assert time.monotonic() < deadline, f"waited {timeout:.0f} s for {what}"
         time.sleep(0.02)
+
+
+# As the kernel writes 127.0.0.1.
+LOOPBACK = "0100007F"
+
+
+def listening(port: int) -> set[str]:
+    """The host's addresses at which the port is listened on, as the kernel writes them."""
+    found = set()
+    for table in ("tcp", "tcp6"):
+        for line in Path("/proc/net", table).read_text(encoding="ascii").splitlines()[1:]:
+            local, state = line.split()[1], line.split()[3]
+            if state == "0A" and local.endswith(f":{port:04X}"):
+                found.add(local.partition(":")[0])
+    return found

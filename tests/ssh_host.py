@@ -2,14 +2,21 @@
 """A host behind a program called ssh that runs everything here, and fails where a test says so; and its records."""
 
 import json
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from boards import board_records
 from synthetic import make_records
+from worldwise.lab.image import ImageStore
+from worldwise.machine.machine import Machine
 from worldwise.machine.ssh import SshAddress
+from worldwise.machine.sshhost import SshHost
 from worldwise.plan.case import Case
 from worldwise.plan.catalogue import takes_portables
+from worldwise.run import measure
 
 PROBE = {"type": "probe", "clock": "perf_user_cycles", "unit": "cycles", "instructions": True, "reason": ""}
 TEE_PROBE = PROBE | {"clock": "perf_cycles"}
@@ -45,10 +52,9 @@ class FakeHost:
         self.probes(PROBE)
         self.runs("cat records")
 
-    def says(self, text: str = "", status: int = 0, only: str = "") -> None:
-        """Have ssh itself say something and fail: always, or for the commands that have a word."""
-        do = f"printf '%s\\n' '{text}' >&2; exit {status}" if status else ":"
-        self._how.write_text(f'case "$last" in *"{only}"*) {do} ;; esac\n')
+    def says(self, text: str = "", status: int = 0) -> None:
+        """Have ssh itself say something and fail, if with a status."""
+        self._how.write_text(f"printf '%s\\n' '{text}' >&2; exit {status}\n" if status else ":\n")
 
     def probes(self, record: dict[str, Any]) -> None:
         """What the first program says."""
@@ -66,6 +72,41 @@ class FakeHost:
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(text + "\n")
         return folder
+
+
+class HostTarget:
+    """A target whose machines need no image.
+
+    Args:
+        machine: makes them.
+        counts_when_emulated: see worldwise.targets.silicon.
+    """
+
+    def __init__(self, machine: Callable[[], Machine], counts_when_emulated: bool) -> None:
+        self._machine = machine
+        self.counts_when_emulated = counts_when_emulated
+
+    def machine(self, _case: Case, _images: ImageStore) -> Machine:
+        return self._machine()
+
+    def program(self, case: Case) -> Sequence[str]:
+        return ("/bin/program", case.operation, str(case.warmup), str(case.samples), *case.arguments)
+
+    def on_host(self, case: Case) -> Sequence[str]:
+        return ("-", *self.program(case)[1:])
+
+    def put(self, monkeypatch: pytest.MonkeyPatch, name: str, host: FakeHost) -> None:
+        """Have runs take it under a name, and the host's own program that says which counter there is."""
+        true = SshHost._counter
+
+        def counter(measurer: SshHost, connection: Any) -> Any:
+            measurer._probe = lambda: host.probe
+            return true(measurer, connection)
+
+        monkeypatch.setattr(measure, "EMULATED", {name: self})
+        monkeypatch.setattr(measure, "silicon", lambda _: self)
+        monkeypatch.setattr("worldwise.run.measurers.silicon", lambda _: None)
+        monkeypatch.setattr(SshHost, "_counter", counter)
 
 
 def host_records(case: Case, probe: dict[str, Any] = PROBE, **spoilt: Any) -> list[dict[str, Any]]:

@@ -10,6 +10,7 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
+from machines import LOOPBACK, listening
 from worldwise.lab.lab import open_lab
 from worldwise.lab.sandbox.identity import confinement
 from worldwise.lab.sandbox.lending import lent
@@ -112,17 +113,13 @@ class Sshd:
             process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=messages, stderr=messages)
             try:
                 deadline = time.monotonic() + 60
-                while not self._listens():
+                while LOOPBACK not in listening(self._port):
                     assert process.poll() is None and time.monotonic() < deadline, log.read_text()
                     time.sleep(0.02)
                 yield process
             finally:
                 process.kill()
                 process.wait()
-
-    def _listens(self) -> bool:
-        listening = f"0100007F:{self._port:04X} 00000000:0000 0A"
-        return listening in Path("/proc/net/tcp").read_text()
 
     @staticmethod
     def _script(path: Path, text: str) -> None:

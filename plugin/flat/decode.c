@@ -67,6 +67,27 @@ static void narrow_flow(struct direction *to, uint32_t half, uint64_t pc)
 		to->flow = FLOW_RETURN;
 }
 
+/* CLRM and VSCCLRM of Armv8.1-M clear registers; Armv7 would load them there, from pc, which is no address for it. */
+static bool clears_registers(uint32_t first, uint32_t second)
+{
+	return first == 0xe89f || ((first & 0xffbf) == 0xec9f && (second & 0x0e00) == 0x0a00);
+}
+
+/* Loads and stores of Armv8.1-M's vectors and system registers, which stand where Armv7 has those of coprocessors 14, 15. */
+static bool moves_vectors_or_system(uint32_t first, uint32_t second)
+{
+	return (first & 0xee00) == 0xec00 && first & 0x01a0 && (second & 0x0e00) == 0x0e00;
+}
+
+static char wide_kind(char of_armv7, uint32_t first, uint32_t second)
+{
+	if (clears_registers(first, second))
+		return KIND_OTHER;
+	if (moves_vectors_or_system(first, second))
+		return first & 0x10 ? KIND_LOAD : KIND_STORE;
+	return of_armv7;
+}
+
 /* Loops of Armv8.1-M, which stand where BLX has a bit that must be zero (DDI 0553, C2.4: LE, WLS, DLS). */
 static void loop(struct direction *to, uint32_t first, uint32_t second, uint64_t pc)
 {
@@ -107,7 +128,7 @@ static void wide_flow(struct direction *to, uint32_t first, uint32_t second, uin
 		loop(to, first, second, pc);
 	else if ((first & 0xf800) == 0xf000 && second & 0x8000)
 		wide_branch(to, first, second, pc);
-	else if ((first & 0xfe50) == 0xe810 && second & 0x8000) /* LDM with pc */
+	else if ((first & 0xfe50) == 0xe810 && second & 0x8000 && !clears_registers(first, second)) /* LDM with pc */
 		to->flow = FLOW_RETURN;
 	else if ((first & 0xff70) == 0xf850 && second >> 12 == PC) /* LDR pc */
 		to->flow = (first & 15) == SP ? FLOW_RETURN : FLOW_JUMP_REGISTER;
@@ -257,6 +278,7 @@ struct direction direction_of(enum instruction_set set, const uint8_t *bytes, ui
 
 		wide_flow(&to, first, second, address + AHEAD_T32);
 		known = wide_stack(&to, first, second);
+		to.kind = wide_kind(to.kind, first, second);
 		gateway = first == SECURE_GATEWAY && second == SECURE_GATEWAY;
 	}
 	to.moves_stack = gateway || (known ? if_then : writes_stack_pointer(&operation));

@@ -17,6 +17,7 @@ from typing import Any
 import pytest
 
 from gdb_board import FLASH, RAM
+from machines import LOOPBACK, listening
 from worldwise.base.counted import CYCLES, INSTRUCTIONS
 from worldwise.base.errors import HostError, WorldwiseError
 from worldwise.lab.image import ImageStore
@@ -61,9 +62,8 @@ def server(lab: Lab, *more: str) -> Iterator[tuple[Address, "subprocess.Popen[by
         address = Address("127.0.0.1", free.getsockname()[1])
     process = subprocess.Popen(emulator_command(lab, str(address.port), *more), stderr=subprocess.DEVNULL)
     try:
-        listening = f"0100007F:{address.port:04X} 00000000:0000 0A"
         deadline = time.monotonic() + 60
-        while listening not in Path("/proc/net/tcp").read_text():
+        while LOOPBACK not in listening(address.port):
             assert process.poll() is None and time.monotonic() < deadline, "QEMU does not listen"
             time.sleep(0.02)
         yield address, process

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from machines import Tool, emulators
+from machines import LOOPBACK, Tool, emulators, listening
 from worldwise.base import paths
 from worldwise.families.keycache import build as keycache
 from worldwise.lab.sandbox.network import Bind
@@ -33,17 +33,6 @@ def free_port() -> int:
         listener.bind(("127.0.0.1", 0))
         port: int = listener.getsockname()[1]
         return port
-
-
-def listening(port: int) -> set[str]:
-    """The host's addresses at which the port is listened on, as the kernel writes them."""
-    found = set()
-    for table in ("tcp", "tcp6"):
-        for line in Path("/proc/net", table).read_text(encoding="ascii").splitlines()[1:]:
-            local, state = line.split()[1], line.split()[3]
-            if state == "0A" and local.endswith(f":{port:04X}"):
-                found.add(local.partition(":")[0])
-    return found
 
 
 @dataclass
@@ -106,7 +95,7 @@ def demo(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Demo]:
 
 def test_redis_cli_sets_and_uses_a_key(demo: Demo) -> None:
     assert demo.folder.stat().st_mode & 0o777 == 0o700
-    assert listening(demo.port) == {"0100007F"}, "somebody other than this host can reach it"
+    assert listening(demo.port) == {LOOPBACK}, "somebody other than this host can reach it"
     assert demo.redis("admin", "set", "alice", KEY) == "OK"
     assert demo.redis("admin", "set", "bob", KEY[::-1]) == "OK"
     assert demo.redis("alice", "get", "alice") == f'"{KEY}"'

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from machines import Measured, RunCase
+from machines import LOOPBACK, Measured, RunCase, listening
 from worldwise.families.echo.client import HOST_FILE, STREAM_MESSAGES, read_host_times
 from worldwise.lab.image import ImageStore
 from worldwise.machine.emulator import Emulator
@@ -83,11 +83,7 @@ class _Watched:
 
     def _watch(self, port: int) -> None:
         while not self._over.wait(0.02):
-            for table in ("tcp", "tcp6"):
-                for line in Path("/proc/net", table).read_text(encoding="ascii").splitlines()[1:]:
-                    local, state = line.split()[1], line.split()[3]
-                    if state == "0A" and local.endswith(f":{port:04X}"):
-                        self.addresses.add(local.partition(":")[0])
+            self.addresses |= listening(port)
 
 
 @pytest.mark.parametrize("server", SERVERS)
@@ -102,7 +98,7 @@ def test_the_host_measures_over_its_loopback(
     began = time.monotonic()
     outcome = emulator.run(replace(machine, beside=watched), EMULATED[case.target].program(case), tmp_path)
     assert outcome.status == 0, emulator.diagnosis(tmp_path, machine)
-    assert watched.addresses == {"0100007F"}
+    assert watched.addresses == {LOOPBACK}
     assert any(word.startswith("user,id=host,restrict=on,") for word in outcome.command)
     times = read_host_times(tmp_path / HOST_FILE)
     assert all(len(series) == 3 for series in times.samples.values())

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Linux hosts: the true sshd with qemu-user behind it, and the host's program on a kernel that lends its counters."""
 
-import contextlib
 import json
 import re
 import shutil
@@ -10,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from remote_run import Notes, measured, resumed
 from ssh_host import PROBE, FakeHost
 from sshd import Sshd, first_on_the_path
 from worldwise.base.counted import CYCLES
@@ -18,7 +18,7 @@ from worldwise.lab.image import ImageStore
 from worldwise.lab.lab import Lab
 from worldwise.machine.emulator import Emulator
 from worldwise.machine.machine import RECORDS
-from worldwise.plan.case import Case, parse_case
+from worldwise.plan.case import parse_case
 from worldwise.plan.suite import parse_suite
 from worldwise.read.lens import read_run
 from worldwise.records.check import CheckedRecords, check_records
@@ -49,20 +49,6 @@ sizes = ["32B"]
 """
 
 
-class Notes:
-    """Keeps the warnings."""
-
-    def __init__(self) -> None:
-        self.said: list[str] = []
-
-    def note(self, text: str) -> None:
-        self.said.append(text)
-
-    def case_started(self, case: Case) -> None: ...
-    def case_progress(self, case: Case, records_bytes: int) -> None: ...
-    def case_done(self, case: Case, how: str) -> None: ...
-
-
 @pytest.fixture(scope="module")
 def made(tmp_path_factory: pytest.TempPathFactory) -> Sshd:
     if not shutil.which("ssh"):
@@ -91,15 +77,10 @@ class Tool:
         return Bench(self.lab, self.notes, options)
 
     def measure(self) -> Run:
-        bench = self.bench()
-        made = bench.new_run(self.runs, self.suite, self.suite.cases, None, None)
-        with contextlib.closing(bench), made as writer:
-            return bench.measure(writer, self.suite.cases)
+        return measured(self.bench(), self.suite, self.runs)
 
     def resume(self) -> Run:
-        bench = self.bench()
-        with contextlib.closing(bench), bench.resume_run(open_run("latest", self.runs)) as writer:
-            return bench.measure(writer, self.suite.cases)
+        return resumed(self.bench(), self.suite, self.runs)
 
 
 @pytest.fixture
@@ -177,9 +158,9 @@ def test_strangers_are_refused(tool: Tool, sshd: Sshd) -> None:
 # --- perf's counters, by the emulated machine's kernel ---
 
 
-def counted(text: str, images: ImageStore, emulator: Emulator, folder: Path, samples: int = 5) -> CheckedRecords:
+def counted(text: str, images: ImageStore, emulator: Emulator, folder: Path) -> CheckedRecords:
     """The records of a host's program on the emulated machine."""
-    case = parse_case(text, samples=samples, warmup=1)
+    case = parse_case(text, samples=5, warmup=1)
     target = silicon(TARGET)
     results = ResultStore(folder)
     for name in ("measured", "taken"):
@@ -246,9 +227,7 @@ def test_a_hosts_instructions_stand_beside_qemus(
     (host.path / "env").chmod(0o755)
     monkeypatch.setenv("PATH", first_on_the_path(host.path))
     bench = Bench(own_lab, Notes(), Options(reuse=False, start="boot", remote=Remote(TARGET, host.address)))
-    made = bench.new_run(tmp_path / "runs", suite, suite.cases, None, None)
-    with contextlib.closing(bench), made as writer:
-        keygen, sign = read_run(bench.measure(writer, suite.cases)).hosted
+    keygen, sign = read_run(measured(bench, suite, tmp_path / "runs")).hosted
     assert keygen.differing == 0
     assert keygen.instructions == keygen.emulated
     assert sign.emulated is not None

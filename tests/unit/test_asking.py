@@ -6,7 +6,6 @@ import hashlib
 import http.server
 import ipaddress
 import ssl
-import sys
 import threading
 from collections.abc import Iterator
 from pathlib import Path
@@ -18,7 +17,8 @@ from cryptography.hazmat.primitives import hashes
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
 
-from worldwise import cli
+import command_line
+from command_line import Answer
 from worldwise.lab import asking
 from worldwise.lab.debian.lock import Package, Wanted, wanted_package
 from worldwise.lab.debian.mirrors import MIRROR_VARIABLE
@@ -174,16 +174,13 @@ def test_the_command(
     """A scheduled job stands on its exit status."""
     monkeypatch.setenv("WORLDWISE_CACHE", str(tmp_path / "cache"))
 
-    def call(mirror: str) -> tuple[object, str, str]:
+    def call(mirror: str) -> Answer:
         monkeypatch.setenv(MIRROR_VARIABLE, mirror)
-        monkeypatch.setattr(sys, "argv", ["worldwise", "lab", "mirrors", "--root", "viewers"])
-        with pytest.raises(SystemExit) as caught:
-            cli.main()
-        return (caught.value.code, *capsys.readouterr())
+        return command_line.call(monkeypatch, capsys, "lab", "mirrors", "--root", "viewers")
 
     server.everything = True
     status, out, _ = call(server.address)
-    assert (status or 0, out.endswith(" files: a mirror has each\n")) == (0, True)
+    assert (status, out.endswith(" files: a mirror has each\n")) == (0, True)
     asked = len(server.asked)
     assert out.startswith(f"the root viewers: {asked} files")
     chosen = server.asked[0]

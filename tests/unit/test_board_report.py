@@ -4,7 +4,6 @@
 import csv
 import io
 import json
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -12,9 +11,10 @@ import pytest
 from rich.console import Console
 
 import boards
+import command_line
 from board_reading import board_reading, board_row
+from command_line import Answer
 from synthetic import write_run
-from worldwise import cli
 from worldwise.base.tables import Section, Table
 from worldwise.families.portable.boards import dmips
 from worldwise.families.portable.readings import BoardTimes
@@ -228,26 +228,23 @@ def test_from_records_to_tables_and_figures(
 ) -> None:
     """If this fails, what a run keeps is not what a report or a figure needs."""
 
-    def call(*arguments: object) -> tuple[object, str, str]:
-        monkeypatch.setattr(sys, "argv", ["worldwise", *map(str, arguments)])
-        with pytest.raises(SystemExit) as caught:
-            cli.main()
-        return caught.value.code, *capsys.readouterr()
+    def call(*arguments: str | Path) -> Answer:
+        return command_line.call(monkeypatch, capsys, *arguments)
 
     status, text, err = call("report", board_run.path)
-    assert (status or 0, err) == (0, "")
+    assert (status, err) == (0, "")
     assert f"{M4}: ST Nucleo-F446RE (Cortex-M4) at 180 MHz" in text
     assert "micro-ecc-O2" in text and "no library here has secp112r1" in text
 
     one = tmp_path / "sign.svg"
     status, text, err = call("plot", board_run.path, "--kind", "time", "--board", M4, "--operation", "sign", "-o", one)
-    assert (status or 0, text, err) == (0, f"{one}\n", "")
+    assert (status, text, err) == (0, f"{one}\n", "")
     drawn = one.read_text(encoding="utf-8")
     for words in ("micro-ecc", "secp256r1", "sign 32B", "p256-cortex-m4"):
         assert f"<!-- {words} -->" in drawn
 
     status, text, err = call("plot", board_run.path, "--kind", "stack", "-o", tmp_path / "all", "--format", "png")
-    assert (status or 0, err) == (0, "")
+    assert (status, err) == (0, "")
     files = sorted((tmp_path / "all").iterdir())
     assert [file.name for file in files if M3 in file.name] == [f"stack-{M3}-keys.png", f"stack-{M3}-signatures.png"]
     assert all(file.read_bytes().startswith(b"\x89PNG") for file in files)
@@ -267,12 +264,9 @@ def test_a_boards_figure_of_a_tee_is_refused(
     whole_run: Run, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """If this fails, `plot` of a run without boards is a traceback or an empty directory."""
-    monkeypatch.setattr(sys, "argv", ["worldwise", "plot", str(whole_run.path), "--kind", "stack"])
-    with pytest.raises(SystemExit) as caught:
-        cli.main()
-    out, err = capsys.readouterr()
-    assert (caught.value.code, out) == (2, "")
-    assert "has no measured case of a board" in err and "worldwise run mcu" in err
+    answer = command_line.call(monkeypatch, capsys, "plot", whole_run.path, "--kind", "stack")
+    assert (answer.status, answer.out) == (2, "")
+    assert "has no measured case of a board" in answer.err and "worldwise run mcu" in answer.err
 
 
 def test_a_case_id_of_the_helper_is_a_real_one(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -8,7 +8,6 @@ import io
 import json
 import random
 import subprocess
-import sys
 import tarfile
 import threading
 from collections.abc import Iterator, Sequence
@@ -18,7 +17,8 @@ from typing import Any
 import pytest
 from test_image import HostLab, make_lock
 
-from worldwise import cli
+import command_line
+from command_line import Answer
 from worldwise.base import outgoing
 from worldwise.base.errors import WorldwiseError
 from worldwise.lab import bundle
@@ -145,23 +145,21 @@ def test_import_by_the_command_line(
 ) -> None:
     monkeypatch.setenv("WORLDWISE_CACHE", str(tmp_path / "cache"))
 
-    def call(*words: str) -> tuple[object, str, str]:
-        monkeypatch.setattr(sys, "argv", ["worldwise", "lab", "import", *words])
-        with pytest.raises(SystemExit) as caught:
-            cli.main()
-        return (caught.value.code, *capsys.readouterr())
+    def call(source: str | Path) -> Answer:
+        return command_line.call(monkeypatch, capsys, "lab", "import", source)
 
-    status, out, _ = call(str(archive))
-    assert (status, out) == (None, "0 files taken, 0 were there, 3 left out: no lock of this checkout names them\n")
-    status, _, err = call(str(tmp_path / "no.tar"))
-    assert status == 2
-    assert "no.tar: No such file" in err
+    answer = call(archive)
+    said = "0 files taken, 0 were there, 3 left out: no lock of this checkout names them\n"
+    assert (answer.status, answer.out) == (0, said)
+    answer = call(tmp_path / "no.tar")
+    assert answer.status == 2
+    assert "no.tar: No such file" in answer.err
     if APT_HELPER.exists():
-        status, out, _ = call(f"file://{archive}")
-        assert (status, out.split(",")[0]) == (None, "0 files taken")
-        status, _, err = call(f"file://{tmp_path}/no.tar")
-        assert status == 2
-        assert "could not be fetched" in err
+        answer = call(f"file://{archive}")
+        assert (answer.status, answer.out.split(",")[0]) == (0, "0 files taken")
+        answer = call(f"file://{tmp_path}/no.tar")
+        assert answer.status == 2
+        assert "could not be fetched" in answer.err
 
 
 # --- second sources ---

@@ -11,13 +11,15 @@ import signal
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import NoReturn
 
 import click
 import pytest
 
+import command_line
+from command_line import Answer
 from synthetic import RecordList, find, new_writer, write_run
 from worldwise import __version__, cli
 from worldwise.base import paths
@@ -35,16 +37,6 @@ FAST = Case("optee", "mbedtls-nist", "O2", "attestdiv", 4, 2)
 SLOW = Case("optee", "libtomcrypt", "Os", "attestdiv", 4, 2)
 EMPTY = Case("optee", "mbedtls-nist", "O2", "empty-invoke", 4, 2)
 
-
-@dataclass(frozen=True)
-class Answer:
-    """How a call ended and what it said."""
-
-    status: int
-    out: str
-    err: str
-
-
 Call = Callable[..., Answer]
 
 
@@ -55,20 +47,10 @@ def call(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) ->
     def no_lab(*_: object) -> NoReturn:
         raise AssertionError("the lab was asked for")
 
-    def call(*arguments: str | Path) -> Answer:
-        monkeypatch.setattr(sys, "argv", ["worldwise", *map(str, arguments)])
-        capsys.readouterr()
-        with pytest.raises(SystemExit) as caught:
-            cli.main()
-        out, err = capsys.readouterr()
-        code = caught.value.code
-        assert code is None or isinstance(code, int)
-        return Answer(code or 0, out, err)
-
     for variable in ("FORCE_COLOR", "TTY_COMPATIBLE", "COLUMNS", "TERM"):
         monkeypatch.delenv(variable, raising=False)
     monkeypatch.setattr(cli_session, "open_lab", no_lab)
-    return call
+    return partial(command_line.call, monkeypatch, capsys)
 
 
 def test_the_collector_of_garbage_seldom_runs(call: Call) -> None:

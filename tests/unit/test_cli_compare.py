@@ -5,8 +5,9 @@ import json
 from pathlib import Path
 
 import pytest
-from test_cli import Answer, Call, call
+from test_cli import Call, call
 
+from command_line import Answer
 from synthetic import lines as record_lines
 from synthetic import make_records, new_writer, write_case
 from worldwise.plan.case import Case

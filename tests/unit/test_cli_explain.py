@@ -2,14 +2,13 @@
 """`worldwise explain` as a user calls it wrongly: told at once, before a lab is looked for."""
 
 import importlib
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import NoReturn
 
 import pytest
 
-from worldwise import cli
+import command_line
 from worldwise.base.errors import WorldwiseError
 from worldwise.run.rundir import Run
 
@@ -34,13 +33,8 @@ def call(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) ->
     def call(*arguments: str | Path) -> tuple[int, str, str]:
         monkeypatch.setattr(tools, "open_lab", no_lab)
         monkeypatch.setattr(varied, "open_lab", no_lab)
-        monkeypatch.setattr(sys, "argv", ["worldwise", "explain", *map(str, arguments)])
-        capsys.readouterr()
-        with pytest.raises(SystemExit) as caught:
-            cli.main()
-        out, err = capsys.readouterr()
-        assert isinstance(caught.value.code, int)
-        return caught.value.code, out, " ".join(err.split())
+        answer = command_line.call(monkeypatch, capsys, "explain", *arguments)
+        return answer.status, answer.out, answer.told
 
     return call
 

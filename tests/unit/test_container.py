@@ -168,7 +168,7 @@ def test_the_same_cache_gives_the_same_bytes(
 def test_another_wheel_is_refused(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    other = tmp_path / "other.whl"
+    other = tmp_path / "worldwise-9.8.7-py3-none-any.whl"
     with zipfile.ZipFile(other, "w") as archive:
         archive.writestr("worldwise/repository/revision", "abc\n")
         archive.writestr("worldwise/repository/lab/lock.json", (paths.LAB / "container.lock.json").read_bytes())
@@ -177,6 +177,8 @@ def test_another_wheel_is_refused(
     other.write_bytes(b"nothing")
     assert call(monkeypatch, tmp_path / "x.tar", "--wheel", other) == 2
     assert "is no wheel of worldwise" in capsys.readouterr().err
+    assert call(monkeypatch, tmp_path / "x.tar", "--wheel", other.rename(tmp_path / "renamed.whl")) == 2
+    assert "has not the name of a wheel" in capsys.readouterr().err
     assert not (tmp_path / "x.tar").exists()
 
 

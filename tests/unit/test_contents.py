@@ -7,14 +7,13 @@ import json
 import os
 import re
 import shutil
-import sys
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 from rich.console import Console
 
-from worldwise import cli
+import command_line
 from worldwise.base.errors import WorldwiseError
 from worldwise.lab import contents
 from worldwise.lab import lab as lab_module
@@ -244,10 +243,8 @@ def check(lab: Lab, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixtu
 
     def call() -> tuple[int, str]:
         monkeypatch.setattr(importlib.import_module("worldwise.cli.lab"), "open_lab", lambda **_: lab)
-        monkeypatch.setattr(sys, "argv", ["worldwise", "lab", "check"])
-        with pytest.raises(SystemExit) as caught:
-            cli.main()
-        return int(caught.value.code or 0), capsys.readouterr().out
+        answer = command_line.call(monkeypatch, capsys, "lab", "check")
+        return answer.status, answer.out
 
     return call
 

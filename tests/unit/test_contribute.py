@@ -115,6 +115,16 @@ def test_a_wrong_file_is_refused(file: Path, old: str, new: str, problem: str) -
     assert problem in caught.value.message
 
 
+def test_a_run_of_a_changed_checkout_says_so(run: Run, tmp_path: Path) -> None:
+    """If this fails, who tries a change of their own on a board cannot send its figures."""
+    changed = replace(run, manifest=run.manifest.model_copy(update={"git": "0123456789ab+"}))
+    path = tmp_path / "changed.toml"
+    path.write_text(packed(changed, read_run(run), "STM32F446RET6 revision A", "ST-LINK V2J43", None, ""))
+    found = check_contributed(path)
+    assert found.measured
+    assert found.measured.revision == "0123456789ab+"
+
+
 def test_the_command_writes_a_file_once(run: Run, tmp_path: Path) -> None:
     path = tmp_path / "mine.toml"
     words = (run.path, *SAID, "--output", path)
@@ -136,6 +146,8 @@ def test_the_command_refuses_what_is_no_figure(
     told = call(run.path, *end, "--note", "it stands at bench-7")
     assert "is the name of this computer or of its user" in str(told.exception)
     assert "may be of a path" in str(call(run.path, *end, "--note", "see /home/x").exception)
+    told = call(run.path, *end[:2], "--firmware", "V2J43/M27", *end[4:])
+    assert "--firmware: 'V2J43/M27'" in str(told.exception)
     assert not path.exists()
 
 

@@ -1,15 +1,14 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """A board in a farm: a script stands for labgrid's client, and says what that of version 26.0.1 said to its user."""
 
-import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
+import command_line
 from gdb_board import FIRMWARE, FakeBoard
 from gdb_run import MACHINE, NAME
-from worldwise import cli
 from worldwise.base.errors import HostError, WorldwiseError
 from worldwise.lab.debian.lock import load_lock
 from worldwise.lab.lab import Lab
@@ -174,9 +173,6 @@ def test_what_is_no_place_is_told_before_the_lab(
         with pytest.raises(WorldwiseError, match="is not the name of a place"):
             parse_place(wrong)
     monkeypatch.setenv("PATH", "/nowhere")
-    monkeypatch.setattr(sys, "argv", ["worldwise", "run", "mcu", "--target", NAME, "--via", "labgrid:nucleo"])
-    with pytest.raises(SystemExit) as caught:
-        cli.main()
-    assert caught.value.code == 2
-    printed = " ".join(capsys.readouterr().err.split())
-    assert "no program labgrid-client in PATH" in printed and "pipx install labgrid" in printed
+    answer = command_line.call(monkeypatch, capsys, "run", "mcu", "--target", NAME, "--via", "labgrid:nucleo")
+    assert answer.status == 2
+    assert "no program labgrid-client in PATH" in answer.told and "pipx install labgrid" in answer.told

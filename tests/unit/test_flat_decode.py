@@ -49,11 +49,17 @@ c 4497 add pc, r2: jump 0 0 known .
 6a fbe20163 umaal r0, r1, r2, r3: plain 0 0 known m
 6e fbb1f0f2 udiv r0, r1, r2: plain 0 0 known d
 72 f5ad0d7f sub.w sp, sp, #0xff0000: plain 0 -16711680 known .
-76 ed6dcf81 vstr fpcxtns, [sp, #-4]!: plain 0 -4 known .
-7a ecfdcf81 vldr fpcxtns, [sp], #4: plain 0 4 known .
+76 ed6dcf81 vstr fpcxtns, [sp, #-4]!: plain 0 -4 known s
+7a ecfdcf81 vldr fpcxtns, [sp], #4: plain 0 4 known l
 7e f04ee001 dls lr, lr: plain 0 0 known .
 82 f040c007 wls lr, r0: plain 92 0 known .
 1086 f00fc80b le lr: plain 1074 0 known .
+8a edc1ef82 vstr fpcxts, [r1, #8]: plain 0 0 known s
+8e ed911f00 vldrw.u32 q0, [r1]: plain 0 0 known l
+92 fca31e21 vst41.8 {q0, q1, q2, q3}, [r3]!: plain 0 0 known s
+96 ec120f01 vmov q0[2], q0[0], r1, r2: plain 0 0 known .
+9a e89f9003 clrm {r0, r1, ip, apsr}: plain 0 0 known .
+9e ec9f0a20 vscclrm {s0-s31, vpr}: plain 0 0 known .
 """
 A32 = """
 0 e12fff1e bx lr: return 0 0 known .

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """A board behind a GDB server: how it is loaded, how its records come, and what is said when something fails."""
 
-import sys
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -9,9 +8,9 @@ from typing import Any
 
 import pytest
 
+import command_line
 from gdb_board import CALL, FIRMWARE, FLASH, FLASH_SIZE, ROUND, FakeBoard, packet
 from gdb_run import MACHINE, NAME, WORDS, Target, Tool, records
-from worldwise import cli
 from worldwise.base.errors import HostError, WorldwiseError
 from worldwise.lab.debian.lock import load_lock
 from worldwise.lab.lab import Lab
@@ -407,8 +406,6 @@ def test_a_call_that_cannot_be_is_refused(
     arguments: Sequence[str], said: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """If this fails, the lab is built before a typing error is told."""
-    monkeypatch.setattr(sys, "argv", ["worldwise", "run", *arguments])
-    with pytest.raises(SystemExit) as caught:
-        cli.main()
-    assert caught.value.code == 2
-    assert said in " ".join(capsys.readouterr().err.split())
+    answer = command_line.call(monkeypatch, capsys, "run", *arguments)
+    assert answer.status == 2
+    assert said in answer.told

@@ -12,9 +12,9 @@ from pathlib import Path
 
 import pytest
 
+import command_line
 from gdb_board import FIRMWARE
 from gdb_run import SUITE
-from worldwise import cli
 from worldwise.base import paths
 from worldwise.base.errors import HostError, WorldwiseError
 from worldwise.cli import session
@@ -290,12 +290,9 @@ def test_a_server_that_is_not_there_is_told_before_the_lab(
 ) -> None:
     """If this fails, minutes of building come before the word that OpenOCD is missing."""
     monkeypatch.setenv("PATH", "/nowhere")
-    monkeypatch.setattr(sys, "argv", ["worldwise", "run", "mcu", *arguments])
-    with pytest.raises(SystemExit) as caught:
-        cli.main()
-    assert caught.value.code == 2
-    printed = " ".join(capsys.readouterr().err.split())
-    assert all(words in printed for words in said)
+    answer = command_line.call(monkeypatch, capsys, "run", "mcu", *arguments)
+    assert answer.status == 2
+    assert all(words in answer.told for words in said)
 
 
 def test_a_board_whose_probe_is_not_known_is_told(put: Put) -> None:

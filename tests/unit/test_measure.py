@@ -8,7 +8,6 @@ import importlib
 import json
 import os
 import signal
-import sys
 import threading
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -16,8 +15,9 @@ from typing import cast
 
 import pytest
 
+import command_line
+from command_line import Answer
 from synthetic import RecordList, find, lines, make_records, make_suite
-from worldwise import cli
 from worldwise.base import paths
 from worldwise.base.counted import INSTRUCTIONS
 from worldwise.base.errors import DoesNotFitError, HostError, WorldwiseError
@@ -681,10 +681,10 @@ def test_what_is_done_is_read_once(tool: Tool, cases: list[Case], monkeypatch: p
 @pytest.fixture
 def call(
     tool: Tool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> Callable[..., tuple[int, str, str]]:
-    """Calls `worldwise run --runs ...` with the fake emulator: (exit status, standard output, standard error)."""
+) -> Callable[..., Answer]:
+    """Calls `worldwise run --runs ...` with the fake emulator."""
 
-    def call(emulator: FakeEmulator, *arguments: str) -> tuple[int, str, str]:
+    def call(emulator: FakeEmulator, *arguments: str) -> Answer:
         def make_bench(
             lab: Lab, progress: measure.Progress, options: Options, elsewhere: measure.Elsewhere | None
         ) -> Bench:
@@ -699,12 +699,7 @@ def call(
         monkeypatch.setattr(place, "require_entry", lambda: None)
         monkeypatch.setattr(cli_session, "open_lab", lambda _console: place)
         monkeypatch.setattr(cli_session, "Bench", make_bench)
-        monkeypatch.setattr(sys, "argv", ["worldwise", "run", *arguments, "--runs", str(tmp_path / "runs")])
-        with pytest.raises(SystemExit) as caught:
-            cli.main()
-        out, err = capsys.readouterr()
-        assert isinstance(caught.value.code, int)
-        return caught.value.code, out, err
+        return command_line.call(monkeypatch, capsys, "run", *arguments, "--runs", tmp_path / "runs")
 
     return call
 

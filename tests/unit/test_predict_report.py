@@ -5,7 +5,6 @@ import csv
 import importlib
 import io
 import json
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import NoReturn
@@ -13,8 +12,8 @@ from typing import NoReturn
 import pytest
 from rich.console import Console
 
+import command_line
 from synthetic import write_run
-from worldwise import cli
 from worldwise.base.errors import WorldwiseError
 from worldwise.plan.budget import parse_budget
 from worldwise.plan.case import parse_case
@@ -228,12 +227,8 @@ def call(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) ->
     def call(*arguments: str | Path) -> tuple[int, str]:
         for module in ("worldwise.cli.watched.tools", "worldwise.cli.session"):
             monkeypatch.setattr(importlib.import_module(module), "open_lab", no_lab)
-        monkeypatch.setattr(sys, "argv", ["worldwise", *map(str, arguments)])
-        capsys.readouterr()
-        with pytest.raises(SystemExit) as caught:
-            cli.main()
-        assert isinstance(caught.value.code, int)
-        return caught.value.code, " ".join(capsys.readouterr().err.split())
+        answer = command_line.call(monkeypatch, capsys, *arguments)
+        return answer.status, answer.told
 
     return call
 

@@ -24,7 +24,7 @@ from worldwise.plan.suite import load_suite, parse_suite
 from worldwise.read.published import Published
 from worldwise.records import trace
 from worldwise.records.trace import read_trace
-from worldwise.run.measure import Bench
+from worldwise.run.measure import Bench, Options
 from worldwise.run.results import ResultStore
 
 pytestmark = pytest.mark.timeout(60)
@@ -450,11 +450,8 @@ def test_who_measures_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
     class _Any:
         cache = Path()
         note = "note"
-        jobs = 1
-        silence_limit = 1.0
-        remote = None
 
-    Bench(_Any(), _Any(), _Any())  # type: ignore[arg-type]
+    Bench(_Any(), _Any(), Options())  # type: ignore[arg-type]
     assert said == ["note"]
 
 

@@ -1,27 +1,26 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """A Linux host by ssh: how its programs run, what is left there, and what is said when something fails."""
 
-import contextlib
 import os
 import sys
-import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from ssh_host import PROBE, TIMER, FakeHost, host_records, lines
-from worldwise import cli
+import command_line
+import remote_run
+from machines import wait_for
+from remote_run import Notes, machine_with
+from ssh_host import PROBE, TIMER, FakeHost, HostTarget, host_records, lines
 from worldwise.base.errors import HostError, WorldwiseError
 from worldwise.lab.debian.lock import load_lock
-from worldwise.lab.image import ImageStore
 from worldwise.lab.lab import Lab
 from worldwise.machine import ssh, sshhost
 from worldwise.machine.machine import RECORDS, Machine
 from worldwise.machine.ssh import SshAddress, parse_ssh
 from worldwise.machine.sshhost import SshHost, chosen_processor, core_name, require_static
-from worldwise.plan.case import Case
 from worldwise.plan.suite import parse_suite
 from worldwise.read.lens import read_run
 from worldwise.report.answer import measured_lines
@@ -48,16 +47,7 @@ def host(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> FakeHost:
 
 
 def machine(host: FakeHost) -> Machine:
-    return Machine(
-        name="a-machine",
-        files={"program": host.program},
-        digests={},
-        arguments=(),
-        images={},
-        ready=None,
-        symbols={},
-        preload=(),
-    )
+    return machine_with({"program": host.program})
 
 
 class Measured:
@@ -83,14 +73,6 @@ def measured(host: FakeHost) -> Iterator[Measured]:
     found = Measured(host)
     yield found
     found.measurer.close()
-
-
-def wait_for(done: Any) -> None:
-    """Until something is so; it is soon."""
-    deadline = time.monotonic() + 10
-    while not done():
-        assert time.monotonic() < deadline
-        time.sleep(0.02)
 
 
 # --- what goes well ---
@@ -254,7 +236,7 @@ def test_a_program_that_hangs_is_ended(host: FakeHost) -> None:
         found.run()
     assert not isinstance(caught.value, HostError)
     pid = (host.root / "pid").read_text().strip()
-    wait_for(lambda: not Path("/proc", pid).exists())
+    wait_for(lambda: not Path("/proc", pid).exists(), "the end of the program")
     host.runs("cat records")
     assert found.run() == LINES
     found.measurer.close()
@@ -270,7 +252,7 @@ def test_a_lost_connection_ends_the_run_and_cleans_up(host: FakeHost, measured: 
         measured.run()
     assert "--resume" in caught.value.hint
     pid = (host.root / "pid").read_text().strip()
-    wait_for(lambda: not Path("/proc", pid).exists() and not list(host.folder.iterdir()))
+    wait_for(lambda: not Path("/proc", pid).exists() and not list(host.folder.iterdir()), "the keeper")
 
 
 def test_a_full_disk_is_told(measured: Measured, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -354,45 +336,10 @@ class Tool:
         return Bench(Lab(load_lock(), self.host.root / "cache"), Notes(), options)
 
     def measure(self) -> Run:
-        bench = self.bench()
-        with (
-            contextlib.closing(bench),
-            bench.new_run(self.host.root / "runs", self.suite, self.suite.cases, None, None) as writer,
-        ):
-            return bench.measure(writer, self.suite.cases)
+        return remote_run.measured(self.bench(), self.suite, self.host.root / "runs")
 
     def resume(self) -> Run:
-        bench = self.bench()
-        run = open_run("latest", self.host.root / "runs")
-        with contextlib.closing(bench), bench.resume_run(run) as writer:
-            return bench.measure(writer, self.suite.cases)
-
-
-class Notes:
-    """Keeps nothing."""
-
-    def note(self, text: str) -> None: ...
-    def case_started(self, case: Case) -> None: ...
-    def case_progress(self, case: Case, records_bytes: int) -> None: ...
-    def case_done(self, case: Case, how: str) -> None: ...
-
-
-class Target:
-    """A target whose machines need no image."""
-
-    counts_when_emulated = True
-
-    def __init__(self, host: FakeHost) -> None:
-        self.host = host
-
-    def machine(self, _case: Case, _images: ImageStore) -> Machine:
-        return machine(self.host)
-
-    def program(self, case: Case) -> Sequence[str]:
-        return ("/bin/fetch", case.operation, str(case.warmup), str(case.samples), *case.arguments)
-
-    def on_host(self, case: Case) -> Sequence[str]:
-        return ("-", *self.program(case)[1:])
+        return remote_run.resumed(self.bench(), self.suite, self.host.root / "runs")
 
 
 @pytest.fixture
@@ -406,23 +353,9 @@ def tool(host: FakeHost, monkeypatch: pytest.MonkeyPatch) -> Tool:
             [one for one in records if one["type"] == "conditions"][-1]["instructions"] += 1
         (directory / EMULATED_FILE).write_text(lines(records))
 
-    monkeypatch.setattr(measure, "EMULATED", {TARGET: Target(host)})
-    monkeypatch.setattr(measure, "silicon", lambda _: Target(host))
+    HostTarget(lambda: machine(host), counts_when_emulated=True).put(monkeypatch, TARGET, host)
     monkeypatch.setattr(measure, "count_again", count_again)
-    monkeypatch.setattr("worldwise.run.measurers.silicon", lambda _: None)
-    monkeypatch.setattr(SshHost, "_counter", counter_of(host))
     return Tool(host)
-
-
-def counter_of(host: FakeHost) -> Any:
-    """The program that says which counter there is, without an image of it."""
-    true = SshHost._counter
-
-    def counter(self: SshHost, connection: Any) -> Any:
-        self._probe = lambda: host.probe
-        return true(self, connection)
-
-    return counter
 
 
 def test_a_run_measures_a_host(tool: Tool, host: FakeHost) -> None:
@@ -558,8 +491,6 @@ def test_a_call_that_cannot_be_is_refused(
     arguments: Sequence[str], said: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """If this fails, the lab is built before a typing error is told."""
-    monkeypatch.setattr(sys, "argv", ["worldwise", "run", *arguments])
-    with pytest.raises(SystemExit) as caught:
-        cli.main()
-    assert caught.value.code == 2
-    assert said in " ".join(capsys.readouterr().err.split())
+    answer = command_line.call(monkeypatch, capsys, "run", *arguments)
+    assert answer.status == 2
+    assert said in answer.told

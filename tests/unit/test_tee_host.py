@@ -1,12 +1,9 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """A host with an OP-TEE of its own: how its TA is signed, laid and taken away, what is left out, what is said."""
 
-import contextlib
 import hashlib
 import os
 import struct
-import sys
-import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -16,21 +13,21 @@ import pytest
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec, padding, rsa
 
-from ssh_host import PROBE, TEE_PROBE, TIMER, FakeHost, host_records, lines
-from worldwise import cli
+import command_line
+from machines import wait_for
+from remote_run import Notes, machine_with, measured
+from ssh_host import PROBE, TEE_PROBE, TIMER, FakeHost, HostTarget, host_records, lines
 from worldwise.base.errors import HostError, WorldwiseError
 from worldwise.lab.debian.lock import load_lock
-from worldwise.lab.image import ImageStore
 from worldwise.lab.lab import Lab
 from worldwise.machine import ssh
 from worldwise.machine.machine import LOADER, Machine
 from worldwise.machine.sshhost import SshHost
 from worldwise.machine.trusted import DEVELOPMENT, TA_FOLDER, Trust, trust_of
-from worldwise.plan.case import Case, parse_case
+from worldwise.plan.case import parse_case
 from worldwise.plan.suite import parse_suite
 from worldwise.read.lens import read_run
 from worldwise.report.report import answers, sections, to_csv
-from worldwise.run import measure
 from worldwise.run.measure import Bench, Options
 from worldwise.run.measurers import Remote, remote_of
 from worldwise.run.rundir import Run
@@ -62,20 +59,6 @@ sizes = ["0B"]
 """
 
 
-class Notes:
-    """Keeps what is said."""
-
-    def __init__(self) -> None:
-        self.said: list[str] = []
-
-    def note(self, text: str) -> None:
-        self.said.append(text)
-
-    def case_started(self, case: Case) -> None: ...
-    def case_progress(self, case: Case, records_bytes: int) -> None: ...
-    def case_done(self, case: Case, how: str) -> None: ...
-
-
 class TeeHost(FakeHost):
     """A host with /dev/tee0 and a supplicant; its program looks whether the TA is where OP-TEE would look."""
 
@@ -97,34 +80,7 @@ class TeeHost(FakeHost):
         """What a case brings."""
         (self.root / "libteec").touch()
         names = {"program": "program", LOADER: "loader", "libteec.so.2": "libteec", f"{UUID}.ta": "ta"}
-        return Machine(
-            name="a-machine",
-            files={name: self.root / file for name, file in names.items()},
-            digests={},
-            arguments=(),
-            images={},
-            ready=None,
-            symbols={},
-            preload=(),
-        )
-
-
-class Target:
-    """A target whose machines need no image."""
-
-    counts_when_emulated = False
-
-    def __init__(self, host: TeeHost) -> None:
-        self.host = host
-
-    def machine(self, _case: Case, _images: ImageStore) -> Machine:
-        return self.host.machine()
-
-    def program(self, case: Case) -> Sequence[str]:
-        return ("/bin/optee-client", case.operation, str(case.warmup), str(case.samples), *case.arguments)
-
-    def on_host(self, case: Case) -> Sequence[str]:
-        return ("-", *self.program(case)[1:])
+        return machine_with({name: self.root / file for name, file in names.items()})
 
 
 @pytest.fixture
@@ -155,23 +111,12 @@ class Tool:
         trust = Trust(str(self.host.tas), lambda ta: ta)
         options = Options(reuse=False, start="boot", remote=Remote("optee", self.host.address, trust=trust))
         bench = Bench(Lab(load_lock(), self.host.root / "cache"), self.notes, options)
-        made = bench.new_run(self.host.root / "runs", self.suite, self.suite.cases, None, None)
-        with contextlib.closing(bench), made as writer:
-            return bench.measure(writer, self.suite.cases)
+        return measured(bench, self.suite, self.host.root / "runs")
 
 
 @pytest.fixture
 def tool(host: TeeHost, monkeypatch: pytest.MonkeyPatch) -> Iterator[Tool]:
-    true = SshHost._counter
-
-    def counter(self: SshHost, connection: Any) -> Any:
-        self._probe = lambda: host.probe
-        return true(self, connection)
-
-    monkeypatch.setattr(measure, "EMULATED", {"optee": Target(host)})
-    monkeypatch.setattr(measure, "silicon", lambda _: Target(host))
-    monkeypatch.setattr("worldwise.run.measurers.silicon", lambda _: None)
-    monkeypatch.setattr(SshHost, "_counter", counter)
+    HostTarget(host.machine, counts_when_emulated=False).put(monkeypatch, "optee", host)
     yield Tool(host)
     # Whatever became of it, nothing stays.
     assert not list(host.folder.iterdir())
@@ -276,10 +221,7 @@ def test_a_lost_host_is_rid_of_the_ta(tool: Tool, host: TeeHost) -> None:
     (host.root / "how").write_text(f'case "$last" in *worldwise.XXXXXX*) echo $$ >{host.root}/ssh.pid;; esac\n')
     with pytest.raises(HostError, match="the connection"):
         tool.measure()
-    deadline = time.monotonic() + 10
-    while list(host.tas.iterdir()) or list(host.folder.iterdir()):
-        assert time.monotonic() < deadline
-        time.sleep(0.02)
+    wait_for(lambda: not list(host.tas.iterdir()) and not list(host.folder.iterdir()), "the keeper")
 
 
 # --- the TA's signature ---
@@ -389,8 +331,6 @@ def test_a_call_that_cannot_be_is_refused(
     arguments: Sequence[str], said: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """If this fails, the lab is built before a typing error is told."""
-    monkeypatch.setattr(sys, "argv", ["worldwise", "run", *arguments])
-    with pytest.raises(SystemExit) as caught:
-        cli.main()
-    assert caught.value.code == 2
-    assert said in " ".join(capsys.readouterr().err.split())
+    answer = command_line.call(monkeypatch, capsys, "run", *arguments)
+    assert answer.status == 2
+    assert said in answer.told

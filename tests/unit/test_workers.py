@@ -26,11 +26,12 @@ from test_measure import (
     Fault,
     Notes,
     Tool,
+    cases,
     hangs,
     one_more_instruction,
+    suite,
 )
 
-from synthetic import make_suite
 from worldwise import cli
 from worldwise.base import files, paths
 from worldwise.base.disk import require_space
@@ -50,15 +51,7 @@ from worldwise.run.rundir import Run, open_run
 from worldwise.run.task import Answer, Order
 from worldwise.targets.known import EMULATED, Target
 
-
-@pytest.fixture(scope="module")
-def suite() -> Suite:
-    return make_suite()
-
-
-@pytest.fixture(scope="module")
-def cases(suite: Suite) -> list[Case]:
-    return [case for wanted in IDS for case in suite.cases if case.id == wanted]
+__all__ = ["cases", "suite"]
 
 
 @pytest.fixture

@@ -4,9 +4,9 @@
 import re
 import tomllib
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Annotated, Any, TypeVar
 
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from worldwise.base import files
 from worldwise.base.errors import WorldwiseError
@@ -38,6 +38,8 @@ class StrictModel(Model):
     model_config = ConfigDict(strict=True)
 
 
+# Words that must be there.
+Text = Annotated[str, Field(min_length=1)]
 _M = TypeVar("_M", bound=BaseModel)
 
 

@@ -66,7 +66,7 @@ def cli() -> None:
     """What cryptography costs on Arm, in the secure world and the normal one: counted exactly, without a board.
 
     It boots TF-A, OP-TEE and Linux, or the firmware of a Cortex-M board, in QEMU and counts every instruction. The
-    same command gives the same figures, to the digit. It answers six questions:
+    same command gives the same figures, to the digit. It answers seven questions:
 
     \b
       What does it cost?                          worldwise run
@@ -75,6 +75,7 @@ def cli() -> None:
       How long on this core, and how sure?        worldwise predict CASE --core cortex-a72
       Did this commit make it slower?             worldwise compare RUN_A RUN_B --fail-above 0.1%
       Which library is best on which core?        worldwise run linux-armv8; worldwise run cores
+      How many cycles does my own board take?     worldwise run mcu --target BOARD --via openocd
 
     `worldwise run` is the main job: it measures an attestation's signatures from inside the TA, from its client and
     in plain Linux, and prints the answer on one screen. `worldwise report` prints all of it.

@@ -15,6 +15,7 @@ import click
 from worldwise.base import outgoing, paths
 from worldwise.base.disk import space_text
 from worldwise.base.errors import WorldwiseError
+from worldwise.cli.group import Group
 from worldwise.lab.cache import DEFAULT_AGE, KINDS, LEFT_OVER, OTHER, Item, Wish, clean, survey
 
 FORMAT = 1
@@ -34,7 +35,7 @@ def age_seconds(_context: click.Context, _parameter: click.Parameter, value: str
     return int(found[1]) * _UNITS[found[2]]
 
 
-@click.group(invoke_without_command=True)
+@click.group(cls=Group, invoke_without_command=True)
 @click.option("--json", "as_json", is_flag=True, help="Print it as JSON, for programs.")
 @click.pass_context
 def cache(context: click.Context, as_json: bool) -> None:

@@ -106,18 +106,23 @@ def image_command(file: Path, wheel: Path, age: float | None) -> None:
 
 def _described(wheel: Path, lab: Lab) -> tuple[str, str]:
     """The wheel's version and revision. Raises WorldwiseError if it is no wheel of worldwise, or of another lab."""
+    way_out = "make one with `release/wheel`"
+    # pip takes the version from there too.
+    named = re.fullmatch(r"worldwise-([^-]+)(?:-[^-]+){3}\.whl", wheel.name)
+    if not named:
+        raise WorldwiseError(f"{wheel}: has not the name of a wheel of worldwise, as pip needs it", way_out)
     try:
         with zipfile.ZipFile(wheel) as archive:
             revision = archive.read(f"{_CARRIED}/revision").decode().strip()
             lock = Lock.model_validate_json(archive.read(f"{_CARRIED}/lab/lock.json"))
     except (OSError, KeyError, ValueError, zipfile.BadZipFile) as error:
-        raise WorldwiseError(f"{wheel}: is no wheel of worldwise ({error})", "make one with `release/wheel`") from None
+        raise WorldwiseError(f"{wheel}: is no wheel of worldwise ({error})", way_out) from None
     if lock.digest(RECIPE) != lab.digest:
         raise WorldwiseError(
             f"{wheel}: is of the lab {lock.digest(RECIPE)[:12]}, this worldwise of {lab.digest[:12]}",
             "make the image with the worldwise that made the wheel",
         )
-    return wheel.name.split("-")[1], revision
+    return named[1], revision
 
 
 def _install(wheel: Path, target: Path, python: str) -> None:

@@ -14,7 +14,14 @@ from worldwise.read.lens import read_run
 from worldwise.report.terminal import print_sections
 from worldwise.run.rundir import open_run
 from worldwise.validation.contributing import packed
-from worldwise.validation.figures import SETS, check_contributed, contributed_files, figures_file, load_file
+from worldwise.validation.figures import (
+    SETS,
+    check_contributed,
+    contributed_files,
+    figures_file,
+    load_file,
+    require_said,
+)
 from worldwise.validation.judged_report import hardware_section
 
 
@@ -59,6 +66,8 @@ def contribute(
         return
     if not (silicon and firmware and output):
         raise click.UsageError("a contributed run needs --silicon, --firmware and --output")
+    for option, text in (("--silicon", silicon), ("--firmware", firmware)):
+        require_said(option, text)
     for option, text in (("--silicon", silicon), ("--firmware", firmware), ("--note", note)):
         _require_nobody(option, text)
     check_output(output)

@@ -16,7 +16,7 @@ from worldwise.predict.errors import load_errors
 from worldwise.read.lens import read_run
 from worldwise.run.rundir import open_run
 from worldwise.validation import judged_report
-from worldwise.validation.calibration import fit, ranges_of
+from worldwise.validation.calibration import fit
 from worldwise.validation.fitted import fitted_core
 from worldwise.validation.judging import Emulate, Emulated, beside, core_of, require_judge
 
@@ -88,11 +88,7 @@ def calibrate(run: str, core: str | None, wanted: tuple[str, ...], form: str, ou
     found = open_run(run, runs)
     reading = read_run(found)
     require_judge(found, reading)
-    target = reading.rows[0].target
-    name = core_of(found, target, core)
-    # A wrong name is told before anything is built.
-    ranges_of(name, target, wanted)
-    fitted = fit(found, reading, name, wanted, _emulate())
+    fitted = fit(found, reading, core_of(found, reading.rows[0].target, core), wanted, _emulate())
     with Output(None) as out:
         if form == "json":
             out.text(judged_report.fit_json(found, fitted))

@@ -11,6 +11,7 @@ import click
 
 from worldwise.base import outgoing, paths
 from worldwise.base.paths import cache_directory
+from worldwise.cli.group import Group
 from worldwise.cli.progress import Steps
 from worldwise.families.keycache import build as keycache_builds
 from worldwise.families.keycache import demo as keycache_demo
@@ -22,7 +23,7 @@ from worldwise.lab.lab import open_lab
 from worldwise.targets.optee_images import APP_CORE
 
 
-@click.group()
+@click.group(cls=Group)
 def keycache() -> None:
     """The secure key cache (keycache/): a server for devices with OP-TEE that holds one key per client."""
 

@@ -15,6 +15,7 @@ from worldwise.base import outgoing, paths
 from worldwise.base.disk import directory_size, space_text
 from worldwise.base.errors import WorldwiseError
 from worldwise.cli.container import image_command
+from worldwise.cli.group import Group
 from worldwise.cli.options import check_output
 from worldwise.lab import asking, bundle
 from worldwise.lab.debian.lock import File, differences, dump_lock, load_lock
@@ -30,7 +31,7 @@ from worldwise.lab.sandbox.network import Bind
 from worldwise.libraries.crates import Crates, pinned_crates
 
 
-@click.group()
+@click.group(cls=Group)
 def lab() -> None:
     """The pinned Debian root that everything is built and emulated in.
 
@@ -39,7 +40,8 @@ def lab() -> None:
 
 
 _root_argument = click.argument("name", default=MAIN, type=click.Choice(list(ROOTS)), metavar="[NAME]")
-_NAMES = "\b\n    " + "\n    ".join(f"{root.name:<8} {root.purpose}" for root in ROOTS.values())
+_WIDEST = max(map(len, ROOTS))
+_NAMES = "\b\n    " + "\n    ".join(f"{root.name:<{_WIDEST}} {root.purpose}" for root in ROOTS.values())
 
 
 def _command(function: Callable[..., None]) -> click.Command:

@@ -91,7 +91,7 @@ def measure(order: Order, options: Options, wanted: Wanted) -> int:
         # It takes long to load.
         from worldwise.cli.watched.predicting import predict_run
 
-        predict_run(made[0], order.cores, display)
+        predict_run(made[0], order.cores, display, options.machines)
     status = show(made[0], wanted)
     if order.verify:
         _verify(made[0], made[1], display)

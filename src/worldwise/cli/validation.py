@@ -8,6 +8,7 @@ import click
 
 from worldwise.base import outgoing, paths
 from worldwise.base.errors import WorldwiseError
+from worldwise.cli.group import Group
 from worldwise.cli.options import runs_option
 from worldwise.cli.progress import Steps
 from worldwise.report.terminal import print_sections
@@ -22,7 +23,7 @@ from worldwise.validation.report import sections
 FOLDER = "validation"
 
 
-@click.group()
+@click.group(cls=Group)
 def validation() -> None:
     """Compare predicted cycles with published cycles of hardware, to which the models were never fitted."""
 

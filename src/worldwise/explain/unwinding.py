@@ -1,10 +1,9 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """How far the plugin's stacks of 32-bit code agree with those that unwinding finds in the machine's memory."""
 
-from collections import Counter
 from collections.abc import Callable, Sequence
 
-from worldwise.explain.witness import Agreement
+from worldwise.explain.witness import Agreement, judged
 from worldwise.machine.symbols.frames import FrameRule
 from worldwise.records.trace import Witness
 
@@ -21,17 +20,14 @@ def agreement(
     witnesses: Sequence[Witness], rules: Callable[[Witness], Rules], named: Callable[[Witness], str]
 ) -> Agreement:
     """Count the moments of each class; `rules` gives those of a moment's code, `named` its function."""
-    found: Counter[str] = Counter()
-    differing: list[tuple[Witness, str]] = []
-    for witness in witnesses:
+
+    def verdict(witness: Witness) -> str:
         callers, whole = unwound(witness, rules(witness))
         if callers == witness.shadow:
-            found["same"] += 1
-        elif not whole and callers == witness.shadow[: len(callers)]:
-            found["frameless"] += 1
-        else:
-            differing.append((witness, named(witness)))
-    return Agreement(len(witnesses), found["same"], 0, found["frameless"], differing, unwound=True)
+            return "same"
+        return "frameless" if not whole and callers == witness.shadow[: len(callers)] else "differing"
+
+    return judged(witnesses, verdict, named, unwound=True)
 
 
 def unwound(witness: Witness, rule: Rules) -> tuple[list[int], bool]:

@@ -41,6 +41,23 @@ class Agreement:
         return self.samples - len(self.differing)
 
 
+def judged(
+    witnesses: Sequence[Witness],
+    verdict: Callable[[Witness], str],
+    named: Callable[[Witness], str],
+    unwound: bool = False,
+) -> Agreement:
+    """Count the moments of each class; `verdict` gives a moment's, by the names in Agreement, `named` its function."""
+    found: Counter[str] = Counter()
+    differing: list[tuple[Witness, str]] = []
+    for witness in witnesses:
+        said = verdict(witness)
+        found[said] += 1
+        if said == "differing":
+            differing.append((witness, named(witness)))
+    return Agreement(len(witnesses), found["same"], found["entering"], found["frameless"], differing, unwound)
+
+
 class Witnesses:
     """Compares callers at the moments that the plugin sampled.
 
@@ -56,14 +73,7 @@ class Witnesses:
 
     def agreement(self, witnesses: Sequence[Witness], named: Callable[[Witness], str]) -> Agreement:
         """Count the moments of each class; `named` gives the function of a moment."""
-        found: Counter[str] = Counter()
-        differing: list[tuple[Witness, str]] = []
-        for witness in witnesses:
-            verdict = self._compare(witness)
-            found[verdict] += 1
-            if verdict == "differing":
-                differing.append((witness, named(witness)))
-        return Agreement(len(witnesses), found["same"], found["entering"], found["frameless"], differing)
+        return judged(witnesses, self._compare, named)
 
     def _compare(self, witness: Witness) -> str:
         """`same`, `entering`, `frameless` or `differing`: see Agreement."""

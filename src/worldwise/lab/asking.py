@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Asking mirrors and second sources whether they have the files of a lock, without downloading any."""
 
+import errno
 import http.client
 import os
 import re
@@ -153,7 +154,7 @@ def _in_folder(path: Path, size: int) -> Answer:
     try:
         return _sized(str(path.stat().st_size), size)
     except (FileNotFoundError, NotADirectoryError):
-        return Answer("vanished", os.strerror(2))
+        return Answer("vanished", os.strerror(errno.ENOENT))
     except OSError as error:
         return Answer("unanswered", error.strerror or str(error))
 

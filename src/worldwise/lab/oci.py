@@ -103,14 +103,14 @@ class Layer:
             self.folder(above)
         if name not in self._folders:
             self._folders.add(name)
-            member = _member(name, mode, SOURCE_DATE_EPOCH)
+            member = _member(name, mode)
             member.type = tarfile.DIRTYPE
             self._tar.addfile(member)
 
     def text(self, name: str, content: str, mode: int = 0o644) -> None:
         """Add a file of this text."""
         self.folder(name.rpartition("/")[0])
-        member = _member(name, mode, SOURCE_DATE_EPOCH)
+        member = _member(name, mode)
         member.size = len(data := content.encode())
         self._tar.addfile(member, io.BytesIO(data))
 
@@ -120,7 +120,7 @@ class Layer:
         self._regular(source, name, source.stat())
 
     def _regular(self, source: Path, name: str, entry: os.stat_result) -> None:
-        member = _member(name, stat.S_IMODE(entry.st_mode), int(min(entry.st_mtime, SOURCE_DATE_EPOCH)))
+        member = _member_of(name, entry)
         member.size = entry.st_size
         with source.open("rb") as file:
             self._tar.addfile(member, file)
@@ -136,23 +136,22 @@ class Layer:
         for inside, entry in _entries(source):
             if skip(inside):
                 continue
-            target = f"{name}/{inside}" if name else inside
-            mode = stat.S_IMODE(entry.st_mode)
+            path, target = source / inside, f"{name}/{inside}" if name else inside
             if stat.S_ISDIR(entry.st_mode):
-                self.folder(target, mode)
-                continue
-            member = _member(target, mode, int(min(entry.st_mtime, SOURCE_DATE_EPOCH)))
-            path = source / inside
-            if stat.S_ISLNK(entry.st_mode):
-                member.type, member.linkname = tarfile.SYMTYPE, os.readlink(path)  # noqa: PTH115 -- as it is written
-                self._tar.addfile(member)
+                self.folder(target, stat.S_IMODE(entry.st_mode))
+            elif stat.S_ISLNK(entry.st_mode):
+                self._link(tarfile.SYMTYPE, os.readlink(path), target, entry)  # noqa: PTH115 -- as it is written
             elif not stat.S_ISREG(entry.st_mode):
                 raise WorldwiseError(f"{path}: an image takes files, links and folders alone.")
             elif (twin := first.setdefault((entry.st_dev, entry.st_ino), target)) != target:
-                member.type, member.linkname = tarfile.LNKTYPE, twin
-                self._tar.addfile(member)
+                self._link(tarfile.LNKTYPE, twin, target, entry)
             else:
                 self._regular(path, target, entry)
+
+    def _link(self, kind: bytes, to: str, name: str, entry: os.stat_result) -> None:
+        member = _member_of(name, entry)
+        member.type, member.linkname = kind, to
+        self._tar.addfile(member)
 
 
 def _entries(top: Path, inside: str = "") -> Iterator[tuple[str, os.stat_result]]:
@@ -165,11 +164,15 @@ def _entries(top: Path, inside: str = "") -> Iterator[tuple[str, os.stat_result]
             yield from _entries(top, path)
 
 
-def _member(name: str, mode: int, time: int) -> tarfile.TarInfo:
+def _member(name: str, mode: int, time: int = SOURCE_DATE_EPOCH) -> tarfile.TarInfo:
     # All else that it says of itself is as TarInfo has it: root's, without a name.
     member = tarfile.TarInfo(name)
     member.mode, member.mtime = mode, time
     return member
+
+
+def _member_of(name: str, entry: os.stat_result) -> tarfile.TarInfo:
+    return _member(name, stat.S_IMODE(entry.st_mode), int(min(entry.st_mtime, SOURCE_DATE_EPOCH)))
 
 
 def write_image(
@@ -209,11 +212,11 @@ def write_image(
     index = {"schemaVersion": 2, "mediaType": _INDEX, "manifests": [named]}
     with tarfile.open(target, "w", format=tarfile.PAX_FORMAT) as archive:
         for name, document in (("oci-layout", {"imageLayoutVersion": "1.0.0"}), ("index.json", index)):
-            member = _member(name, 0o644, SOURCE_DATE_EPOCH)
+            member = _member(name, 0o644)
             member.size = len(text := _text(document))
             archive.addfile(member, io.BytesIO(text))
         for blob in (described, configured, *blobs):
-            member = _member(f"blobs/sha256/{blob.digest}", 0o644, SOURCE_DATE_EPOCH)
+            member = _member(f"blobs/sha256/{blob.digest}", 0o644)
             member.size = blob.size
             with (work / blob.digest).open("rb") as file:
                 archive.addfile(member, file)

@@ -8,10 +8,9 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field, model_validator
 
-from worldwise.base.toml_model import StrictModel
+from worldwise.base.toml_model import StrictModel, Text
 from worldwise.libraries.fitting import Fittable
 
-Text = Annotated[str, Field(min_length=1)]
 Kind = Literal["out-of-order", "in-order", "mcu"]
 
 _MOST_PORTS = 16

@@ -5,11 +5,10 @@ from typing import Annotated
 
 from pydantic import Field, model_validator
 
-from worldwise.base.toml_model import StrictModel
+from worldwise.base.toml_model import StrictModel, Text
 
-Text = Annotated[str, Field(min_length=1)]
 _Percent = Annotated[float, Field(ge=0)] | Annotated[int, Field(ge=0)]
-# As many as a search over all of a core's tries at a time: see worldwise.validation.calibration.
+# The most values of one number: a search tries them with all values of the others (worldwise.validation.calibration).
 _MOST = 16
 
 

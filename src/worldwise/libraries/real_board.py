@@ -7,11 +7,10 @@ from typing import Annotated
 
 from pydantic import Field, field_validator, model_validator
 
-from worldwise.base.toml_model import Model
+from worldwise.base.toml_model import Model, Text
 
 _CLOCK = re.compile(r"([0-9]+(?:\.[0-9]+)?) (MHz)")
 
-Text = Annotated[str, Field(min_length=1)]
 Word = Annotated[int, Field(ge=0, lt=2**32)]
 Place = Annotated[int, Field(ge=0, lt=2**32, multiple_of=4)]
 

@@ -27,8 +27,11 @@ _RUNS, _WAITS = 1.0, 2.0
 _OFF = 0.05
 
 
-def take_steps(what: str, server: GdbServer, steps: Iterable[Step]) -> None:
-    """Set registers of a halted chip. Raises HostError, saying `what` they are for, if one does not become right."""
+def take_steps(what: str, server: GdbServer, steps: Iterable[Step], otherwise: str) -> None:
+    """Set registers of a halted chip. Raises HostError if one does not become right.
+
+    The error says `what` they are for, and what there is `otherwise`.
+    """
     for step in steps:
         if not step.wait:
             server.write_word(step.address, server.read_word(step.address) & ~step.mask | step.value)
@@ -39,8 +42,7 @@ def take_steps(what: str, server: GdbServer, steps: Iterable[Step]) -> None:
                 raise HostError(
                     f"{what}: {step.name} at {step.address:#010x} does not become {step.value:#x}: the register has "
                     f"{found:#010x}.",
-                    f"look whether the board has what its file says ({step.source}); without --clock it is measured "
-                    "as its reset leaves it",
+                    f"look whether the board has what its file says ({step.source}); {otherwise}",
                 )
 
 
@@ -62,7 +64,7 @@ class ChipClock:
 
     def set(self, server: GdbServer) -> None:
         """Set the clock of a chip that was reset, and is halted."""
-        take_steps(self._what, server, self._steps)
+        take_steps(self._what, server, self._steps, "without --clock it is measured as its reset leaves it")
 
     def check(self, server: GdbServer, firmware: Firmware) -> None:
         """Compare what SysTick counts with the host's time. The chip must be reset afterwards."""

@@ -200,7 +200,8 @@ class GdbBoard:
                 self._clock_checked = True
                 self._reset(server, firmware)
                 return
-        take_steps(f"{self._name}: the serial line", server, self._line_steps)
+        otherwise = "without --serial the records come through the debugger"
+        take_steps(f"{self._name}: the serial line", server, self._line_steps, otherwise)
 
     def _require_board(self, server: GdbServer) -> None:
         """Raise HostError if the chip is not the board's."""

@@ -63,7 +63,8 @@ def parse_address(text: str) -> Address:
     if not host or not port or text not in (f"gdb://{host}:{port}", f"gdb://[{host}]:{port}"):
         raise WorldwiseError(
             f"--via {files.quoted(text)}: is not the address of a GDB server.",
-            "write gdb://HOST:PORT, such as gdb://localhost:3333, where OpenOCD listens",
+            "write gdb://HOST:PORT, such as gdb://localhost:3333, where OpenOCD listens; or openocd, pyocd, "
+            "labgrid:PLACE, ssh://USER@HOST",
         )
     return Address(host, port)
 

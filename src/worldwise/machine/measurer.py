@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""What measures a case: an emulator, or a board. A run has one for each of its targets."""
+"""What measures a case: an emulator, a board or a host. A run has one for each of its targets."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field

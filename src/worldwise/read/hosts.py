@@ -9,21 +9,20 @@ from worldwise.read.models import HostCase
 from worldwise.records.check import CheckedRecords, check_records
 from worldwise.records.models import Conditions
 from worldwise.records.parse import parse_records
-from worldwise.run.rundir import EMULATED_FILE, Run
+from worldwise.run.rundir import EMULATED_FILE, CaseManifest, Run
 
 _OF_CALL = Mapping[tuple[str, int], Conditions]
 
 
-def host_cases(run: Run, case_id: str, checked: CheckedRecords) -> list[HostCase]:
-    """A case's measures. Raises WorldwiseError for an emulated machine's records that do not add up."""
+def host_cases(run: Run, manifest: CaseManifest, checked: CheckedRecords) -> list[HostCase]:
+    """A case's measures; none elsewhere. Raises WorldwiseError for an emulated machine's records that do not add up."""
     emulated: _OF_CALL = {}
-    manifest = run.case(case_id)
-    if manifest and EMULATED_FILE in (manifest.files or {}):
-        path = run.case_directory(case_id) / EMULATED_FILE
-        records = parse_records(run.case_file(case_id, EMULATED_FILE), str(path))
+    if EMULATED_FILE in (manifest.files or {}):
+        path = run.case_directory(manifest.id) / EMULATED_FILE
+        records = parse_records(run.case_file(manifest.id, EMULATED_FILE), str(path))
         emulated = check_records(records, manifest.case(), str(path), unit=CYCLES).conditions
     return [
-        _measure(case_id, measure, checked, emulated)
+        _measure(manifest.id, measure, checked, emulated)
         for measure in dict.fromkeys(measure for measure, _ in checked.conditions)
     ]
 

@@ -28,7 +28,7 @@ from worldwise.read.order import in_reading_order
 from worldwise.read.parts import Footprint, Part
 from worldwise.read.published import Published, Subject
 from worldwise.read.readings import Seen, declared_readings, includes
-from worldwise.records.check import check_records
+from worldwise.records.check import CheckedRecords, check_records
 from worldwise.records.evidence import owed_by
 from worldwise.records.models import Memory, Outcome
 from worldwise.records.parse import parse_records
@@ -51,8 +51,12 @@ def read_run(run: Run, budget: Budget | None = None) -> Reading:
     timed = run.manifest.unit == NANOSECONDS
     budget = None if timed else budget
     published = Published("" if timed else run.manifest.published)
+    rows: list[Row] = []
     hosted: list[HostCase] = []
-    rows = [row for manifest in done for row in _case_rows(run, manifest, published, budget, hosted)]
+    for manifest in done:
+        checked = checked_records(run, manifest)
+        rows += _case_rows(run, manifest, checked, published, budget)
+        hosted += host_cases(run, manifest, checked)
     rows = with_ratios(rows)
     for readings in declared_readings().values():
         rows = readings.compared(rows)
@@ -95,14 +99,16 @@ def read_run(run: Run, budget: Budget | None = None) -> Reading:
     )
 
 
+def checked_records(run: Run, manifest: CaseManifest) -> CheckedRecords:
+    """The records of a complete case. Raises WorldwiseError naming file and line."""
+    path = str(run.records_path(manifest.id))
+    return check_records(parse_records(run.case_file(manifest.id), path), manifest.case(), path, unit=run.manifest.unit)
+
+
 def _case_rows(
-    run: Run, manifest: CaseManifest, published: Published, budget: Budget | None, hosted: list[HostCase]
+    run: Run, manifest: CaseManifest, checked: CheckedRecords, published: Published, budget: Budget | None
 ) -> Iterable[Row]:
-    """The rows of a case; what a Linux host adds to them goes into `hosted`."""
     case = manifest.case()
-    path = run.records_path(case.id)
-    checked = check_records(parse_records(run.case_file(case.id), str(path)), case, str(path), unit=run.manifest.unit)
-    hosted += host_cases(run, case.id, checked)
     families = declared_readings().values()
     clocks = next((found for each in families if (found := each.clocks(case, run.manifest))), _CLOCKS)
     # What is time already is not divided by a clock, nor are a host's cycles, of which it has its own number a second.

@@ -149,11 +149,6 @@ class Conditions(RecordModel):
         """The instructions of the call alone."""
         return None if self.instructions is None else self.instructions - (self.overhead or 0)
 
-    @property
-    def disturbed(self) -> bool:
-        """Whether something happened that can make a sample longer."""
-        return bool(self.switches or self.migrations or self.khz_begin != self.khz_end)
-
 
 class Memory(RecordModel):
     """The memory that one call takes at its peak, in bytes: measured in a separate call, outside the samples.

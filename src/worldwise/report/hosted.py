@@ -50,6 +50,11 @@ def summary(reading: Reading) -> list[str]:
     return [f"{calls}{equal}."]
 
 
+def calls_optee(reading: Reading) -> bool:
+    """Whether the host's OP-TEE was called."""
+    return any(row.target in TEE_TARGETS for row in reading.rows)
+
+
 def _is_disturbed(one: HostCase) -> bool:
     return bool(one.switched or one.migrated or one.clocked)
 
@@ -135,11 +140,10 @@ def _host(reading: Reading) -> Section:
     facts = [f"{name.replace('_', ' ')}: {found[name]}" for name in _FACTS if found.get(name) not in (None, "")]
     time = ["No counter of the processor was to be had: all figures are of the host's clock."]
     own = ["It has an OP-TEE of its own: the variant says no more than how the TA was compiled."]
-    in_tee = any(row.target in TEE_TARGETS for row in reading.rows)
     return Section(
         "The host that was measured",
         None,
-        [*facts, *(time if reading.unit == NANOSECONDS else ()), *(own if in_tee else ())],
+        [*facts, *(time if reading.unit == NANOSECONDS else ()), *(own if calls_optee(reading) else ())],
         "host",
     )
 

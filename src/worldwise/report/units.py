@@ -7,8 +7,8 @@ from dataclasses import replace
 
 from worldwise.base.counted import CYCLES, INSTRUCTIONS, NANOSECONDS, SHORT, Unit
 from worldwise.base.tables import Section, Table
-from worldwise.plan.spec import TEE_TARGETS
 from worldwise.read.models import Reading
+from worldwise.report.hosted import calls_optee
 
 _OF_CHIP = (
     "{short}: {unit}, counted by the chip itself, at {at}. They are not exact as instructions are: the same case can "
@@ -68,8 +68,7 @@ _Instead = Sequence[tuple[str, str]]
 
 
 def _instead_on_host(unit: Unit, reading: Reading) -> _Instead:
-    in_tee = any(row.target in TEE_TARGETS for row in reading.rows)
-    legend = _OF_TEE_HOST if in_tee and unit == CYCLES else _OF_HOST[unit]
+    legend = _OF_TEE_HOST if calls_optee(reading) and unit == CYCLES else _OF_HOST[unit]
     # The last is of what QEMU executes.
     return (
         (r"instr: .*? taken away\.(.*)", legend + r"\1"),

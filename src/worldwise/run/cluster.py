@@ -177,7 +177,7 @@ def opened(place: Place, notify: Callable[[str], None], wait: float | None = Non
         except (OSError, TimeoutError, ValueError) as error:
             raise HostError(
                 f"--on {place}: no scheduler of dask answers there: {error}",
-                "start one: `dask scheduler`, and workers: docs/workers.md",
+                "start one: `worldwise scheduler`, and workers: docs/workers.md",
             ) from error
         cluster = Cluster(client, place, notify, patience if wait is None else wait, reason)
         stack.callback(cluster.close)

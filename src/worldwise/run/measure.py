@@ -100,6 +100,11 @@ class Options:
     silence_limit: float = 120
     remote: Remote | None = None
 
+    @property
+    def machines(self) -> int:
+        """How many emulated machines run here at a time."""
+        return self.jobs or os.cpu_count() or 1
+
 
 @dataclass(frozen=True)
 class Measured:
@@ -168,10 +173,9 @@ class Bench:
             self.options.remote, self.lab, self.images, self.progress.note, self.options.silence_limit
         )
         self.results = ResultStore(self.lab.cache, self.progress.note)
-        here = self.options.jobs or os.cpu_count() or 1
-        self.jobs = 1 if self.board else self.elsewhere.jobs if self.elsewhere else here
+        self.jobs = 1 if self.board else self.elsewhere.jobs if self.elsewhere else self.options.machines
         # Of what workers leave to this machine, no more at a time than it can do.
-        self.here = threading.Semaphore(here)
+        self.here = threading.Semaphore(self.options.machines)
         # One thread more than machines: it builds the next images. See Work.
         self.pool = ThreadPoolExecutor(self.jobs + 1, "bench")
 

@@ -5,7 +5,6 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Literal
 
 from worldwise.base import files
 from worldwise.base.errors import WorldwiseError
@@ -24,7 +23,7 @@ from worldwise.machine.sshhost import SshHost
 from worldwise.machine.trusted import Trust, trust_of
 from worldwise.plan.case import Case
 from worldwise.plan.spec import OPTEE
-from worldwise.run.rundir import ChipClock, RunManifest
+from worldwise.run.rundir import ChipClock, RunManifest, Via
 from worldwise.targets.silicon import not_on_a_host, silicon
 
 _SSH = "ssh://"
@@ -55,7 +54,7 @@ class Remote:
     trust: Trust | None = None
 
     @property
-    def via(self) -> Literal["gdb", "gdb+serial", "ssh"]:
+    def via(self) -> Via:
         """How it is reached, for the run's manifest."""
         if isinstance(self.server, SshAddress):
             return "ssh"
@@ -164,7 +163,7 @@ def require_same(run: str, manifest: RunManifest, remote: Remote | None, found: 
         begun, now = ("with", "without") if remote.serial is None else ("without", "with")
         raise WorldwiseError(
             f"run {run} was begun {begun} --serial, and its programs are others than those {now} it",
-            f"say it {begun} --serial",
+            f"resume it {begun} --serial",
         )
     if manifest.chip_clock != (remote.chip_clock if remote else None):
         raise WorldwiseError(

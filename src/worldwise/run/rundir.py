@@ -43,6 +43,8 @@ MOST_MANIFEST = 16 * 2**20
 LIMITS = files.TreeLimits(file=512 * 2**20, total=16 * 2**30, entries=200_000, depth=4)
 
 FinalState = Literal["complete", "failed", "interrupted"]
+# How a board or host was reached that was measured itself; empty for an emulated machine.
+Via = Literal["", "gdb", "gdb+serial", "ssh"]
 _ID = re.compile(r"[0-9]{8}T[0-9]{6}Z-[a-z0-9-]+")
 # A case's id has parts of this form: each is a folder's name.
 _PART = re.compile(r"[A-Za-z0-9][A-Za-z0-9+,.=_-]*")
@@ -179,7 +181,7 @@ class RunManifest(_Manifest):
     recommended: _Line = ""
     # What its counters count, and how its board or host was reached; absent in older runs, which emulate.
     unit: Unit = INSTRUCTIONS
-    via: Literal["", "gdb", "gdb+serial", "ssh"] = ""
+    via: Via = ""
     # Of a run that is a shard, and of one that was merged from shards; absent in older runs.
     shard: ShardEntry | None = None
     merged: list[MergedEntry] = []

@@ -38,6 +38,7 @@ from worldwise.run.rundir import (
     RunManifest,
     ShardEntry,
     UnavailableEntry,
+    Via,
     check_id,
 )
 
@@ -71,7 +72,7 @@ class RunWriter:
         unavailable: Sequence[Unavailable] | None = None,
         own: Sequence[OwnEntry] = (),
         unit: Unit = INSTRUCTIONS,
-        via: Literal["", "gdb", "gdb+serial", "ssh"] = "",
+        via: Via = "",
         shard: ShardEntry | None = None,
         chip_clock: ChipClock | None = None,
         measured_on: Mapping[str, JsonValue] | None = None,

@@ -140,18 +140,23 @@ def _script(board: Board, unit: Unit) -> str:
     return board.script if unit == INSTRUCTIONS else board.real_script or board.script
 
 
-def frame_trees(implementation: Portable, *scripts: str, serial: bool = False) -> dict[str, Path]:
+def image_name(unit: Unit, serial: bool, *words: str) -> str:
+    """The name of a board's image: what it is of, and what differs from the emulated machine's."""
+    return "-".join((*words, *([] if unit == INSTRUCTIONS else [unit]), *(["serial"] if serial else [])))
+
+
+def _frame(implementation: Portable, script: str, serial: bool) -> dict[str, Path]:
     """The files of the repository that go into a program: no other board's and no other library's.
 
-    So a new board or library changes no existing image. `scripts` are the linker's.
+    So a new board or library changes no existing image.
     """
     used = adapters(implementation)
     portable = [path.name for path in paths.PORTABLE.iterdir() if path.suffix != ".c" or path.name in used]
-    return {**frame_parts(*scripts, serial=serial), **guest_trees(*portable, room="ops/portable")}
+    return {**frame_parts(script, serial=serial), **guest_trees(*portable, room="ops/portable")}
 
 
 def frame_parts(*scripts: str, serial: bool = False) -> dict[str, Path]:
-    """Those of them that are of no library; `scripts` are the linker's."""
+    """The files of the repository, of no library, that go into a program; `scripts` are the linker's."""
     used = [path for path in paths.BOARDS.glob("*.ld") if path.name in (*scripts, "sections.ld")]
     return {
         **guest_trees("bench", "mcu", "portable", *(["serial"] if serial else [])),
@@ -176,14 +181,12 @@ def firmware_programs(
     debian = manifest.source.debian if manifest.source else None
     sources = source_packages(implementation)
     return Recipe(
-        name=f"{name}-{implementation.name}-{optimisation}"
-        + ("" if unit == INSTRUCTIONS else f"-{unit}")
-        + ("-serial" if serial else ""),
+        name=image_name(unit, serial, name, implementation.name, optimisation),
         script="mcu.sh",
         helpers=("mcu.py", "library.py", "objects.py", "packages.sh"),
         outputs=("footprint.json",),
         sources=sources,
-        trees={**frame_trees(implementation, _script(board, unit), serial=serial), **trees(implementation, source)},
+        trees={**_frame(implementation, _script(board, unit), serial), **trees(implementation, source)},
         settings={
             "PACKAGES": " ".join(sources),
             "SOURCE": debian or "",

@@ -24,8 +24,13 @@ def trees(implementation: Portable, source: Path | None) -> dict[str, Path]:
 
 def adapters(implementation: Portable) -> set[str]:
     """The names of a library's adapter and of the adapters that it includes; none for a user's library."""
-    names: set[str] = set() if implementation.folder else {implementation.adapter.name}
-    while more := {name for one in names for name in _INCLUDED.findall((paths.PORTABLE / one).read_text())} - names:
+    return set() if implementation.folder else with_included(implementation.adapter)
+
+
+def with_included(adapter: Path) -> set[str]:
+    """The names of an adapter and of those beside it that it includes."""
+    names = {adapter.name}
+    while more := {name for one in names for name in _INCLUDED.findall((adapter.parent / one).read_text())} - names:
         names |= more
     return names
 

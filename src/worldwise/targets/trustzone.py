@@ -2,19 +2,18 @@
 """Cores with TrustZone-M: a board with two programs, of which the non-secure one is measured."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 from worldwise.lab.image import Image, Recipe
 from worldwise.libraries.boards import Secure, load_core
-from worldwise.libraries.crates import Crates, crate_folder
-from worldwise.libraries.portable import Portable, find
+from worldwise.libraries.crates import Crates
+from worldwise.libraries.portable import find
 from worldwise.libraries.trustzone import ACCESSES, FLOATS, GATEWAY, WAYS
 from worldwise.plan.case import Case
-from worldwise.targets.board import BoardTarget, board_plan, frame_parts, frame_trees
+from worldwise.targets.board import BoardTarget, board_plan, frame_parts
 from worldwise.targets.families import images_of
 from worldwise.targets.guest import guest_trees
-from worldwise.targets.portable_images import source_packages, trees
 
 # What every secure program's script includes.
 _VENEERS = "veneers.ld"
@@ -45,37 +44,22 @@ class TrustZoneTarget(BoardTarget):
         return None
 
     def _recipe(self, case: Case, crates: Crates) -> Recipe:
-        if images_of(case).board_programs:
-            return super()._recipe(case, crates)
-        implementation = find(case.implementation)
-        source = crate_folder(implementation, crates)
-        sources = source_packages(implementation)
-        package = implementation.manifest.source
+        recipe = super()._recipe(case, crates)
         secure = self.board.secure
         assert secure
-        return Recipe(
-            name=f"{self.name}-{implementation.name}-{case.optimisation}",
-            script="tzm.sh",
-            helpers=("tzm.py", "mcu.py", "library.py", "objects.py", "packages.sh"),
-            outputs=("footprint.json",),
-            sources=sources,
-            trees={
-                **frame_trees(implementation, self.board.script),
-                **secure_parts(secure),
-                **trees(implementation, source),
-            },
-            settings={
-                "PACKAGES": " ".join(sources),
-                "SOURCE": (package.debian if package else None) or "",
-                "PARTS": " ".join(package.parts if package else ()),
-                "PLAN": json.dumps(self._plan(implementation, case.optimisation, secure)),
-            },
-        )
-
-    def _plan(self, implementation: Portable, optimisation: str, secure: Secure) -> dict[str, Any]:
-        plan = board_plan(implementation, optimisation, self.name, self.board, load_core(self.board.core))
+        if images_of(case).board_programs:
+            return recipe
+        implementation = find(case.implementation)
+        plan = board_plan(implementation, case.optimisation, self.name, self.board, load_core(self.board.core))
         ways = (*WAYS, *ACCESSES) if implementation.name == GATEWAY else ()
-        return {**plan, "secure": secure.model_dump(), "ways": list(ways), "floats": list(FLOATS)}
+        plan |= {"secure": secure.model_dump(), "ways": list(ways), "floats": list(FLOATS)}
+        return replace(
+            recipe,
+            script="tzm.sh",
+            helpers=("tzm.py", *recipe.helpers),
+            trees={**recipe.trees, **secure_parts(secure)},
+            settings={**recipe.settings, "PLAN": json.dumps(plan)},
+        )
 
     def _arguments(self) -> tuple[str, ...]:
         *common, _kernel, _program = super()._arguments()

@@ -7,6 +7,7 @@ what the fit is worth. Nothing is fitted to published/hardware/validation.toml: 
 
 import hashlib
 import itertools
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import fmean
@@ -157,7 +158,7 @@ def ranges_of(core: str, board: str, wanted: Sequence[str]) -> dict[str, range]:
     if not every:
         raise WorldwiseError(f"neither cores/{core}.toml nor boards/{board}.toml declares anything fittable")
     found = {name: values for name, values in every.items() if not wanted or name in wanted}
-    tries = _product(found)
+    tries = math.prod(map(len, found.values()))
     if tries > MOST_TRIES:
         raise WorldwiseError(
             f"{core} on {board}: {tries:,} combinations of {', '.join(found)}, more than {MOST_TRIES}",
@@ -225,13 +226,6 @@ def _require_enough(
 def _every(ranges: Mapping[str, range]) -> Iterator[dict[str, int]]:
     for values in itertools.product(*ranges.values()):
         yield dict(zip(ranges, values, strict=True))
-
-
-def _product(ranges: Mapping[str, range]) -> int:
-    found = 1
-    for values in ranges.values():
-        found *= len(values)
-    return found
 
 
 def _name(core: str, numbers: Numbers) -> str:

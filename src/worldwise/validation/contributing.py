@@ -9,10 +9,9 @@ from worldwise.base.errors import WorldwiseError
 from worldwise.base.toml_text import toml_line
 from worldwise.libraries.boards import boards
 from worldwise.plan.catalogue import is_board
-from worldwise.read.models import Reading
-from worldwise.records.check import check_records
+from worldwise.read.lens import checked_records
+from worldwise.read.models import Reading, Row
 from worldwise.records.models import Sample
-from worldwise.records.parse import parse_records
 from worldwise.run.rundir import Run
 from worldwise.validation.figures import Figure, Measured, Source
 from worldwise.validation.judging import core_of, require_judge
@@ -35,13 +34,11 @@ def packed(run: Run, reading: Reading, silicon: str, firmware: str, core: str | 
     name = core_of(run, target, core)
     counters, figures = set(), []
     for manifest in run.complete_cases():
-        case = manifest.case()
-        path = str(run.records_path(case.id))
-        checked = check_records(parse_records(run.case_file(case.id), path), case, path, unit=run.manifest.unit)
+        checked = checked_records(run, manifest)
         counters.add(str(checked.start.clock))
         for (measure, _), samples in checked.samples.items():
-            row = next(one for one in reading.rows if (one.case, one.measure) == (case.id, measure))
-            figures.append(_figure(run, name, case.board, row.parameters, row.variant, case.id, measure, samples))
+            row = next(one for one in reading.rows if (one.case, one.measure) == (manifest.id, measure))
+            figures.append(_figure(run, name, row, samples))
     if len(counters) != 1:
         raise WorldwiseError(
             f"run {run.id} was counted by {' and '.join(sorted(counters))}, and a file has one counter"
@@ -89,24 +86,20 @@ def _compilers(run: Run, target: str) -> list[str]:
     return found
 
 
-def _figure(
-    run: Run, core: str, board: str, parameters: str, variant: str, case: str, measure: str, every: Sequence[Sample]
-) -> Figure:
+def _figure(run: Run, core: str, row: Row, every: Sequence[Sample]) -> Figure:
     samples = [one.count for one in every if one.phase == "sample"]
-    first = next((one.count for one in every if one.phase == "first"), None)
-    middle = median(samples)
     return Figure(
         source=run.id,
         core=core,
-        what=" ".join(filter(None, (measure, variant, parameters))),
-        value=middle,
-        unit=run.manifest.unit,
+        what=" ".join(filter(None, (row.measure, row.variant, row.parameters))),
+        value=median(samples),
+        unit=row.unit,
         quality="A",
         clock_mhz=run.manifest.chip_clock.hertz / 10**6 if run.manifest.chip_clock else None,
-        board=board,
-        case=case,
-        measure=measure,
-        first=first,
+        board=row.board,
+        case=row.case,
+        measure=row.measure,
+        first=row.first,
         samples=samples,
     )
 

@@ -9,7 +9,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field, model_validator
 
-from worldwise.base import paths
+from worldwise.base import files, paths
 from worldwise.base.errors import WorldwiseError
 from worldwise.base.toml_model import StrictModel, parse, read_text
 
@@ -23,7 +23,9 @@ SETS: tuple[Set, ...] = ("calibration", "validation")
 
 _Positive = Annotated[float, Field(gt=0)] | Annotated[int, Field(gt=0)]
 # What a person writes about a board: no path, no address, no mail.
-_Said = Annotated[str, Field(min_length=1, max_length=200, pattern=r"^[^/\\@\x00-\x1f]+$")]
+_SAID = r"^[^/\\@\x00-\x1f]+$"
+_MOST_SAID = 200
+_Said = Annotated[str, Field(min_length=1, max_length=_MOST_SAID, pattern=_SAID)]
 _NOT_SAID = re.compile(r"/(home|root|Users|tmp|work|mnt|media|var)\b|\\\\|@|\b\d+\.\d+\.\d+\.\d+\b|gdb:|ssh:")
 
 
@@ -48,7 +50,8 @@ class Measured(StrictModel):
         firmware: that of the probe and of the board, or of the Linux host.
         compiler: the packages of the compilers and their versions.
         counter: what counted, such as `dwt_cyccnt`.
-        run, started, worldwise, revision: the run, when it began, the version that measured it.
+        run, started, worldwise, revision: the run, when it began, the version that measured it; `+` behind the revision
+            if files differed from it.
     """
 
     board: _Said
@@ -59,7 +62,7 @@ class Measured(StrictModel):
     run: _Said
     started: _Said
     worldwise: _Said
-    revision: Annotated[str, Field(pattern="^[0-9a-f]{0,40}(-dirty)?$")] = ""
+    revision: Annotated[str, Field(pattern=r"^[0-9a-f]{0,40}\+?$")] = ""
 
 
 class Figure(StrictModel):
@@ -159,9 +162,19 @@ def load_figures(which: Set) -> list[Figure]:
     return load_file(figures_file(which)).figure
 
 
-def contributed_files(folder: Path = CONTRIBUTED) -> list[Path]:
+def contributed_files() -> list[Path]:
     """The files of what others measured."""
-    return sorted(folder.glob("*.toml"))
+    return sorted(CONTRIBUTED.glob("*.toml"))
+
+
+def require_said(option: str, text: str) -> None:
+    """Raise WorldwiseError if a text that was typed can be no name of silicon or firmware."""
+    if not re.fullmatch(_SAID, text) or len(text) > _MOST_SAID:
+        raise WorldwiseError(
+            f"{option}: '{files.quoted(text)}' has more than {_MOST_SAID} characters, or one of / \\ @, which a "
+            "path, an address or a person has.",
+            "write the name without",
+        )
 
 
 def check_contributed(path: Path) -> Figures:

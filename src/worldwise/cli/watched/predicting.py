@@ -3,6 +3,7 @@
 
 import hashlib
 from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor, as_completed
 
 from worldwise.base.errors import WorldwiseError
 from worldwise.cli.progress import Notes
@@ -28,24 +29,39 @@ def asked(names: Sequence[str], cases: Sequence[Case]) -> Mapping[str, str]:
     return tables
 
 
-def predict_run(run: Run, tables: Mapping[str, str], notes: Notes) -> None:
+def predict_run(run: Run, tables: Mapping[str, str], notes: Notes, jobs: int) -> None:
     """Predicts each complete case of a run that can be, on each core, and stores what the models say in the run.
 
-    Raises WorldwiseError as watching a case does, and if the run has other predictions of a core.
+    `jobs` machines run at a time. Raises WorldwiseError as watching a case does, and if the run has other predictions
+    of a core; then, and on Ctrl-C, every machine that it started is ended. Traces that are complete are kept.
     """
     done = [one.case() for one in run.complete_cases()]
     cases = [case for case in done if known.cores_of(case, tables)]
     if len(cases) < len(done):
         notes.note(f"{len(done) - len(cases)} of {len(done)} cases are predicted on none of these cores")
     session = Session(load_rules(), fresh=False, notes=notes)
-    found: dict[str, list[PredictedCase]] = {core: [] for core in tables}
-    for number, case in enumerate(cases, 1):
+
+    def predicted(number: int, case: Case) -> dict[str, PredictedCase]:
         wanted = known.cores_of(case, tables)
         notes.note(f"predicting {case.id} ({number} of {len(cases)}) on {', '.join(wanted)}")
+        # The trace of a case is large: only what the models say of it is held until all are done.
         modelled = session.modelled(case, run, wanted)
-        for core in wanted:
-            found[core].append(modelled.predicted(core))
+        return {core: modelled.predicted(core) for core in wanted}
+
+    with ThreadPoolExecutor(jobs, "predict") as pool:
+        try:
+            futures = [pool.submit(predicted, *one) for one in enumerate(cases, 1)]
+            for ended in as_completed(futures):
+                ended.result()
+        except BaseException:
+            session.emulator.stop()
+            session.lab.stop()
+            pool.shutdown(cancel_futures=True)
+            raise
+    found = [future.result() for future in futures]
     plugin = session.images.get(plugin_recipe()).files["worldwise.so"]
-    for core, predicted in ((core, some) for core, some in found.items() if some):
-        table = hashlib.sha256(tables[core].encode()).hexdigest()
-        store(run, Predicted(format=FORMAT, core=core, table=table, plugin=plugin, cases=predicted))
+    for core, text in tables.items():
+        some = [one[core] for one in found if core in one]
+        if some:
+            table = hashlib.sha256(text.encode()).hexdigest()
+            store(run, Predicted(format=FORMAT, core=core, table=table, plugin=plugin, cases=some))

@@ -38,11 +38,12 @@ _OfSignature = Annotated[str, Field(pattern="^([0-9a-f]{32}|[0-9a-f]{64})$")]
 # 32 bytes, and in the hybrid 32 of X25519.
 _OfKem = Annotated[str, Field(pattern="^([0-9a-f]{64}|[0-9a-f]{128})$")]
 
-_DECAPSULATE: Mapping[str, type[mlkem.MLKEM768PrivateKey | mlkem.MLKEM1024PrivateKey]] = {
+# OpenSSL's private keys, of the schemes that it has.
+OPENSSL_KEMS: Mapping[str, type[mlkem.MLKEM768PrivateKey | mlkem.MLKEM1024PrivateKey]] = {
     "ml-kem-768": mlkem.MLKEM768PrivateKey,
     "ml-kem-1024": mlkem.MLKEM1024PrivateKey,
 }
-_SIGNED: Mapping[str, type[mldsa.MLDSA44PrivateKey | mldsa.MLDSA65PrivateKey | mldsa.MLDSA87PrivateKey]] = {
+OPENSSL_SIGNATURES: Mapping[str, type[mldsa.MLDSA44PrivateKey | mldsa.MLDSA65PrivateKey | mldsa.MLDSA87PrivateKey]] = {
     "ml-dsa-44": mldsa.MLDSA44PrivateKey,
     "ml-dsa-65": mldsa.MLDSA65PrivateKey,
     "ml-dsa-87": mldsa.MLDSA87PrivateKey,
@@ -55,7 +56,7 @@ def _known_public(scheme: str, seed: bytes) -> bytes | None:
         scalar = x25519.X25519PrivateKey.from_private_bytes(seed[-hybrid.BYTES :])
         of_kem = mlkem.MLKEM768PrivateKey.from_seed_bytes(seed[: -hybrid.BYTES])
         return of_kem.public_key().public_bytes_raw() + scalar.public_key().public_bytes_raw()
-    other = _DECAPSULATE.get(scheme)
+    other = OPENSSL_KEMS.get(scheme)
     return other.from_seed_bytes(seed).public_key().public_bytes_raw() if other else None
 
 
@@ -66,7 +67,7 @@ def _known_secret(scheme: str, seed: bytes, ciphertext: bytes) -> bytes | None:
         peer = x25519.X25519PublicKey.from_public_bytes(ciphertext[-hybrid.BYTES :])
         of_kem = mlkem.MLKEM768PrivateKey.from_seed_bytes(seed[: -hybrid.BYTES])
         return of_kem.decapsulate(ciphertext[: -hybrid.BYTES]) + scalar.exchange(peer)
-    other = _DECAPSULATE.get(scheme)
+    other = OPENSSL_KEMS.get(scheme)
     return other.from_seed_bytes(seed).decapsulate(ciphertext) if other else None
 
 
@@ -117,7 +118,7 @@ class PqcKeygenEvidence(EvidenceRecord):
         else:
             key = fips204.keygen(self.scheme, seed)
             public, private = key.public, key.private
-            known = _SIGNED[self.scheme].from_seed_bytes(seed).public_key().public_bytes_raw()
+            known = OPENSSL_SIGNATURES[self.scheme].from_seed_bytes(seed).public_key().public_bytes_raw()
         if not (_is(public, self.public_sha256) and public == known):
             return f"the public key is wrong: it is not that of {self.scheme} of the seed"
         if not _is(private, self.private_sha256):
@@ -203,10 +204,9 @@ class PqcSignatureEvidence(EvidenceRecord):
             return (
                 f"the signature is wrong: it is not that of {self.scheme} of the key, the message and the random bytes"
             )
-        if self.scheme in fips205.PARAMETERS:
-            # OpenSSL there has no such scheme.
+        if self.scheme not in OPENSSL_SIGNATURES:
             return ""
-        public = _SIGNED[self.scheme].from_seed_bytes(bytes.fromhex(self.seed)).public_key()
+        public = OPENSSL_SIGNATURES[self.scheme].from_seed_bytes(bytes.fromhex(self.seed)).public_key()
         try:
             public.verify(signature, message(self.size, self.index))
         except InvalidSignature:

@@ -9,7 +9,6 @@ import hashlib
 import hmac
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Protocol
 
 # Of a hash that is kept, of one that is signed by WOTS+, and of a key's four parts.
 N = 16
@@ -50,12 +49,6 @@ PARAMETERS = {
     "slh-dsa-sha2-128f": Parameters(False, 22, 3, 6, 33),
     "slh-dsa-shake-128f": Parameters(True, 22, 3, 6, 33),
 }
-
-
-class _Hash(Protocol):
-    def copy(self) -> "_Hash": ...
-
-    def update(self, data: bytes, /) -> None: ...
 
 
 @dataclass(frozen=True)

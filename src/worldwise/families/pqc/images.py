@@ -6,7 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from worldwise.base.counted import INSTRUCTIONS, Unit
+from worldwise.base.counted import Unit
 from worldwise.families.pqc.libraries import Library, libraries
 from worldwise.families.pqc.schemes import SCHEMES, SIGNATURES
 from worldwise.families.pqc.spec import ABUSED_SCHEME, CALLS, OWN, kept, too_large
@@ -18,11 +18,11 @@ from worldwise.plan.case import Case
 from worldwise.plan.catalogue import parameters_of_program
 from worldwise.plan.parameters import MAX_BOARD_SIZE
 from worldwise.targets.architecture import Architecture
-from worldwise.targets.board import frame_parts, on_board
+from worldwise.targets.board import frame_parts, image_name, on_board
 from worldwise.targets.families import Images
 from worldwise.targets.guest import guest_trees, unpacked
 from worldwise.targets.optee_images import app_programs
-from worldwise.targets.portable_images import build_plan
+from worldwise.targets.portable_images import build_plan, with_included
 from worldwise.targets.trustzone import secure_parts
 
 # For the bench's hash.
@@ -41,7 +41,7 @@ def _source(library: Library, crates: Crates) -> Path:
 
 def _trees(library: Library, source: Path) -> dict[str, Path]:
     own = [path.name for path in library.adapter.parent.iterdir() if path.suffix == ".h"]
-    used = {library.adapter.name, "wolfssl-pqc.c"}
+    used = with_included(library.adapter)
     return {
         **guest_trees("bench", "portable", "pqc"),
         **guest_trees(_INTERFACE, room="ops/portable"),
@@ -52,7 +52,6 @@ def _trees(library: Library, source: Path) -> dict[str, Path]:
 
 def _plan(library: Library, scheme: str, core: str, optimisation: str) -> dict[str, Any]:
     """What the recipes compile of a library for one scheme."""
-    done = library.manifest.operations[scheme]
     return {
         "name": library.name,
         "program": scheme,
@@ -64,7 +63,7 @@ def _plan(library: Library, scheme: str, core: str, optimisation: str) -> dict[s
         "own": False,
         "source": "folder",
         "debian": "",
-        "operations": {name: call for name, call in CALLS.items() if call in done and _has(name, scheme)},
+        "operations": {name: call for name, call in CALLS.items() if _has(name, scheme)},
         **build_plan(library.manifest.build, scheme, core),
     }
 
@@ -89,9 +88,8 @@ def _board_programs(case: Case, board: Board, unit: Unit, serial: bool, crates: 
         case.target, board, load_core(board.core), unit, serial, _heap(library, scheme, case.target, board)
     )
     plan = {**_plan(library, scheme, board.core, case.optimisation), **parts}
-    name = "-".join((case.target, case.implementation, case.optimisation, scheme))
     recipe = Recipe(
-        name=name + ("" if unit == INSTRUCTIONS else f"-{unit}") + ("-serial" if serial else ""),
+        name=image_name(unit, serial, case.target, case.implementation, case.optimisation, scheme),
         script="pqc-mcu.sh",
         helpers=("pqc-mcu.py", "mcu.py", "library.py", "objects.py", "packages.sh"),
         outputs=("footprint.json",),

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """What the counts of post-quantum schemes include, and how often ML-DSA's signing begins anew."""
 
+import math
 from collections.abc import Iterable
 
 from worldwise.families.pqc import fips204
@@ -53,7 +54,7 @@ class Tails(Part):
 def ranked(values: Iterable[int], share: float) -> int:
     """The least of the values that this share of them does not exceed."""
     ordered = sorted(values)
-    return ordered[min(len(ordered) - 1, max(0, -int(-share * len(ordered) // 1) - 1))]
+    return ordered[max(0, math.ceil(share * len(ordered)) - 1)]
 
 
 def tail(case: Case, records: Iterable[RecordModel]) -> Tail:

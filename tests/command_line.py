@@ -1,0 +1,35 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""The command line, called in the test's own process."""
+
+import sys
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+
+from worldwise import cli
+
+
+class Answer(NamedTuple):
+    """How a call ended and what it said."""
+
+    status: int
+    out: str
+    err: str
+
+    @property
+    def told(self) -> str:
+        """The error, in one line however it was wrapped."""
+        return " ".join(self.err.split())
+
+
+def call(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], *arguments: str | Path) -> Answer:
+    """Call the tool as `worldwise ARGUMENTS`, with output that is no terminal."""
+    monkeypatch.setattr(sys, "argv", ["worldwise", *map(str, arguments)])
+    capsys.readouterr()
+    with pytest.raises(SystemExit) as caught:
+        cli.main()
+    out, err = capsys.readouterr()
+    code = caught.value.code
+    assert code is None or isinstance(code, int)
+    return Answer(code or 0, out, err)
