@@ -11,13 +11,13 @@ import signal
 import subprocess
 import sys
 import threading
-import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from machines import wait_for
 from worldwise.base import paths
 from worldwise.base.errors import HostError, WorldwiseError
 from worldwise.run import cluster as module
@@ -86,12 +86,9 @@ class Queue:
     def note(self, text: str) -> None:
         self.notes.append(text)
 
-    def told(self, text: str) -> bool:
-        """Whether a note has a text, now or soon."""
-        end = time.monotonic() + 20
-        while not any(text in note for note in self.notes) and time.monotonic() < end:
-            time.sleep(0.02)
-        return any(text in note for note in self.notes)
+    def told(self, text: str, times: int = 1) -> None:
+        """Wait until so many notes have a text."""
+        wait_for(lambda: sum(text in note for note in self.notes) >= times, f"a note with '{text}'", timeout=20)
 
 
 @pytest.fixture
@@ -132,24 +129,22 @@ def test_jobs_are_workers_until_the_run_ends(queue: Queue, tmp_path: Path) -> No
         )
         assert "#SBATCH -t" not in text
         assert "--mem=" not in text
-        while not cluster.workers:
-            time.sleep(0.02)
+        wait_for(lambda: bool(cluster.workers), "a worker")
         # Nobody else can connect, from another machine or without this run's key.
         assert all(address.startswith("tls://127.0.0.1:") for address in cluster.workers)
         (folder,) = (tmp_path / "shared").iterdir()
         assert folder.stat().st_mode & 0o77 == 0
 
         def kill(number: str, begun: Path) -> None:
-            while not begun.exists():
-                time.sleep(0.02)
+            wait_for(begun.exists, "the case")
             queue.end(number)
 
         killer = threading.Thread(target=kill, args=(job, tmp_path / "tried"))
         killer.start()
         assert call(cluster, "sh", "-c", script, str(tmp_path / "tried")) == b""
         killer.join()
-        assert queue.told(f"job {job} ended, and left no words")
-        assert sum("has come" in note for note in queue.notes) == 2
+        queue.told(f"job {job} ended, and left no words")
+        queue.told("has come", times=2)
         (other,) = queue.jobs
         assert other != job
         # With a case in hand, and no job left that could take it, the run does not wait for ever.
@@ -177,10 +172,10 @@ def test_the_run_goes_on_with_the_jobs_that_sbatch_takes(queue: Queue) -> None:
     (queue.folder / "hold").touch()
     (queue.folder / "one").mkdir()
     with opened(parse_place("slurm:3@127.0.0.1"), queue.note, 0.1) as cluster:
-        assert queue.told("slurm:3: 1 job left; sbatch takes no more: sbatch: error: enough")
+        queue.told("slurm:3: 1 job left; sbatch takes no more: sbatch: error: enough")
         assert len(queue.jobs) == 1
         queue.end(queue.jobs[0])
-        assert queue.told("slurm:3: 0 jobs left")
+        queue.told("slurm:3: 0 jobs left")
         with pytest.raises(HostError, match="no job is left; sbatch takes no more: sbatch: error: enough"):
             call(cluster, "true")
 
@@ -189,7 +184,7 @@ def test_a_queue_that_starts_nothing_is_told(queue: Queue) -> None:
     """If this fails, nobody learns what the jobs wait for. They are taken out of the queue."""
     (queue.folder / "hold").touch()
     with opened(parse_place("slurm:3@127.0.0.1"), queue.note, 1.0) as cluster:
-        assert queue.told("slurm:3 has no worker: 3 jobs PENDING (Resources)")
+        queue.told("slurm:3 has no worker: 3 jobs PENDING (Resources)")
         with pytest.raises(HostError, match=r"no worker for it for 1 s; 3 jobs PENDING \(Resources\)"):
             call(cluster, "true")
         assert len(queue.jobs) == 3
@@ -200,7 +195,7 @@ def test_jobs_that_end_at_once_are_told(queue: Queue, monkeypatch: pytest.Monkey
     monkeypatch.setattr(slurm, "_BARREN", 1)
     monkeypatch.setattr(slurm, "_prologue", lambda: ["echo first >&2; echo 'no such thing here' >&2", "exit 3"])
     with opened(parse_place("slurm:1@127.0.0.1"), queue.note) as cluster:
-        assert queue.told("ended without a worker: first / no such thing here")
+        queue.told("ended without a worker: first / no such thing here")
         with pytest.raises(HostError, match=r"2 jobs ended before a worker was there; job .* no such thing here"):
             call(cluster, "true")
 
