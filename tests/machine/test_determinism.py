@@ -35,11 +35,10 @@ WITHOUT: dict[str, Callable[[tuple[str, ...]], tuple[str, ...]]] = {
 
 @pytest.mark.parametrize("world", ["optee", "linux"])
 def test_a_cold_boot_and_a_restored_machine_agree(records_of: RunCase, world: str) -> None:
-    """Two boots and two restores: the same bytes."""
+    """Two restores and a boot, where the saved state is of another boot: the same bytes."""
     wanted = case(target=world)
     restored = records_of(wanted)
     assert restored == records_of(wanted)
-    assert restored == records_of(wanted, start="boot")
     assert restored == records_of(wanted, start="boot")
 
 

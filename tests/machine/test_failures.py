@@ -71,17 +71,17 @@ def test_a_crash_of_the_measured_program_is_told(emulator: Emulator, machine: Ma
 
 def test_a_hanging_machine_is_stopped(lab: Lab, machine: Machine, directory: Path) -> None:
     """After the silence limit, with what was last seen."""
-    emulator = Emulator(lab, silence_limit=3)
-    with pytest.raises(WorldwiseError, match="hangs: no record for 3 s"):
+    emulator = Emulator(lab, silence_limit=2)
+    with pytest.raises(WorldwiseError, match="hangs: no record for 2 s"):
         emulator.run(machine, ["/bin/faults", "hang"], directory)
     assert (directory / "console.log").exists()
 
 
 def test_a_machine_that_prepares_for_long_is_given_more(lab: Lab, machine: Machine, directory: Path) -> None:
     """Its own patience, where that is more than the limit."""
-    patient = replace(machine, patience=6)
-    with pytest.raises(WorldwiseError, match="hangs: no record for 6 s"):
-        Emulator(lab, silence_limit=3).run(patient, ["/bin/faults", "hang"], directory)
+    patient = replace(machine, patience=2)
+    with pytest.raises(WorldwiseError, match="hangs: no record for 2 s"):
+        Emulator(lab, silence_limit=1).run(patient, ["/bin/faults", "hang"], directory)
 
 
 def test_a_dying_qemu_is_told(emulator: Emulator, machine: Machine, directory: Path) -> None:

@@ -31,12 +31,12 @@ def outcomes(text: str, emulator: Emulator, images: ImageStore, directory: Path)
     return [record for record in records if isinstance(record, Outcome)]
 
 
-@pytest.mark.parametrize("stream", ["keys", "versions"])
+@pytest.mark.parametrize(("storage", "stream"), [("rpmb", "keys"), ("ree", "versions")])
 def test_what_is_confirmed_outlasts_a_power_cut(
-    emulator: Emulator, images: ImageStore, tmp_path: Path, stream: str
+    emulator: Emulator, images: ImageStore, tmp_path: Path, storage: str, stream: str
 ) -> None:
     """If this fails, a SET, KEEP, FORGET or DEL that was answered is lost, or a key is there that nobody set."""
-    found = outcomes(f"keycache-cut,storage=ree,points=3,stream={stream}", emulator, images, tmp_path)
+    found = outcomes(f"keycache-cut,storage={storage},points=3,stream={stream}", emulator, images, tmp_path)
     assert [each.what for each in found] == ["cut"] * 3
     assert {each.result for each in found} <= set(GOOD), found
     confirmed = [int(each.detail.split()[0]) for each in found]
@@ -47,7 +47,7 @@ def test_what_is_confirmed_outlasts_a_power_cut(
 
 def test_a_server_that_confirms_too_early_is_found(emulator: Emulator, images: ImageStore, tmp_path: Path) -> None:
     """If this fails, the campaign cannot tell a server that loses keys: this one answers before it stores."""
-    found = outcomes("keycache-cut,storage=ree,points=2,durability=relaxed", emulator, images, tmp_path)
+    found = outcomes("keycache-cut,storage=rpmb,points=2,durability=relaxed", emulator, images, tmp_path)
     # Before the first change there is nothing to lose; with the last cut everything was confirmed.
     assert [each.result for each in found] == [BETWEEN, LOST], found
     assert "has " in found[1].detail
@@ -58,7 +58,7 @@ def test_an_older_record_is_refused(
 ) -> None:
     """If this fails, the TA takes the record of a key that was replaced, or the server's counters do not tell."""
     monkeypatch.setattr(campaign, "HOLD_ATTEMPTS", ("record-older",))
-    (found,) = outcomes("keycache-hold,storage=ree", emulator, images, tmp_path)
+    (found,) = outcomes("keycache-hold,storage=rpmb", emulator, images, tmp_path)
     assert (found.what, found.result) == ("record-older", "holds"), found.detail
 
 

@@ -47,7 +47,7 @@ def test_the_machines_hits_are_the_simulators(records_of: RunCase, tmp_path: Pat
     found = {}
     for policy in POLICIES:
         parameters = f"policy={policy},clients={CLIENTS},requests={BATCH},bound={KEPT},workload={workload}"
-        said = run(parse_case(f"optee/mbedtls-ce-O2/keycache-zipf,storage=ree,{parameters}", SAMPLES), records_of)
+        said = run(parse_case(f"optee/mbedtls-ce-O2/keycache-zipf,storage=rpmb,{parameters}", SAMPLES), records_of)
         assert int(said["requests"].result) == requests
         assert int(said["keys in the TA"].result) == CLIENTS * KEPT // 100
         assert int(said["hits"].result) + int(said["records opened"].result) == requests
@@ -59,7 +59,7 @@ def test_the_machines_hits_are_the_simulators(records_of: RunCase, tmp_path: Pat
 
 def test_redis_benchmark_says_the_same_twice(records_of: RunCase, images: ImageStore) -> None:
     """Its report goes by the machine's clock, in which the one processor was never idle: it is a count as well."""
-    parameters = "size=256B,storage=ree,policy=smart,action=seal,connections=4,clients=4,requests=60"
+    parameters = "size=256B,storage=rpmb,policy=smart,action=seal,connections=4,clients=4,requests=60"
     case = parse_case(f"optee/mbedtls-ce-O2/keycache-load,{parameters}", 1)
     machine = EMULATED[case.target].machine(case, images)
     first = records_of(case, on=machine)

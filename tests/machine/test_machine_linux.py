@@ -144,4 +144,4 @@ def test_a_program_that_is_not_there_is_told(emulator: Emulator, images: ImageSt
 def test_failures_are_told(lab: Lab, images: ImageStore, tmp_path: Path, target: str, how: str, says: str) -> None:
     machine = EMULATED[target].machine(parse_case(f"{target}/{SIGN}"), images)
     with pytest.raises(WorldwiseError, match=says):
-        Emulator(lab, silence_limit=5 if how == "hang" else 120).run(machine, ("/bin/faults", how), tmp_path)
+        Emulator(lab, silence_limit=2 if how == "hang" else 120).run(machine, ("/bin/faults", how), tmp_path)

@@ -8,6 +8,7 @@ import socket
 import ssl
 import subprocess
 import time
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -273,3 +274,7 @@ class Remote(Server):
     def write_list(self, text: str) -> None:
         del text
         pytest.skip("the server has its list elsewhere")
+
+
+# Options -> the server with them that all tests of a file share.
+Lasting = Callable[..., Server]

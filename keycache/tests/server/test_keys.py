@@ -5,7 +5,7 @@ import time
 from collections.abc import Iterator
 
 import pytest
-from keycached import ALICE, Client, Refused, Server, bytes_of
+from keycached import ALICE, Client, Lasting, Refused, Server, bytes_of
 from test_expiry import WAIT_SECONDS
 
 PLAIN = b"the news"
@@ -198,11 +198,12 @@ def test_only_administrators(alice: Client, server: Server) -> None:
         (["KEYINFO", "nobody"], NOKEY),
     ],
 )
-def test_what_is_wrong(admin: Client, words: list[str | bytes], problem: str) -> None:
-    got = admin.ask(*words)
-    assert isinstance(got, Refused)
-    assert got.startswith(problem)
-    assert admin.ask("EXISTS", "x") == 0
+def test_what_is_wrong(lasting: Lasting, words: list[str | bytes], problem: str) -> None:
+    with lasting().connect() as admin:
+        got = admin.ask(*words)
+        assert isinstance(got, Refused)
+        assert got.startswith(problem)
+        assert admin.ask("EXISTS", "x") == 0
 
 
 def test_a_key_that_nobody_sees(server: Server, admin: Client, alice: Client) -> None:

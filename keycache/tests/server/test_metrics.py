@@ -10,7 +10,7 @@ from pathlib import Path
 
 import prometheus
 import pytest
-from keycached import ALICE, BOB, NAMES, Server, encoded
+from keycached import ALICE, BOB, NAMES, Lasting, Server, encoded
 
 WAIT_SECONDS = 30.0
 KEYCACHE_ID_BYTES = 64
@@ -22,6 +22,11 @@ GET = b"GET /metrics HTTP/1.1\r\nHost: localhost\r\nAccept: */*\r\n\r\n"
 def port(server: Server) -> int:
     server.restart("--allow-get", "--metrics", "0")
     return port_of(server)
+
+
+@pytest.fixture(scope="module")
+def lasting_port(lasting: Lasting) -> int:
+    return port_of(lasting("--allow-get", "--metrics", "0"))
 
 
 def port_of(server: Server) -> int:
@@ -257,14 +262,14 @@ def test_the_ta_is_away(server: Server, port: int) -> None:
     ],
     ids=lambda one: repr(one[:40]) if isinstance(one, bytes) else "",
 )
-def test_anything_else(server: Server, port: int, request_: bytes, status: str) -> None:
-    got, fields, body = exchange(port, request_)
+def test_anything_else(lasting: Lasting, lasting_port: int, request_: bytes, status: str) -> None:
+    got, fields, body = exchange(lasting_port, request_)
     assert got == f"HTTP/1.1 {status}"
     assert bool(body) == (status == "200 OK")
     assert fields["connection"] == "close"
     if status.startswith("405"):
         assert fields["allow"] == "GET"
-    with server.connect("alice") as alice:
+    with lasting("--allow-get", "--metrics", "0").connect("alice") as alice:
         assert alice.ask("GET", "alice") == ALICE
 
 

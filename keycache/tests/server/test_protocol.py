@@ -4,7 +4,7 @@ from pathlib import Path
 from shutil import which
 
 import pytest
-from keycached import ALICE, BOB, TOOL, Client, Refused, Server, Verbatim, encoded
+from keycached import ALICE, BOB, TOOL, Client, Lasting, Refused, Server, Verbatim, encoded
 
 MOST = 65536
 
@@ -22,8 +22,9 @@ def test_a_key_is_set_and_used(alice: Client) -> None:
 
 
 @pytest.mark.parametrize("plain", [b"", b"\r\n\0", bytes(range(256)), b"x" * MOST], ids=["none", "line", "all", "most"])
-def test_payloads_come_back(alice: Client, plain: bytes) -> None:
-    assert alice.ask("OPEN", "alice", *sealed(alice, "alice", plain)) == plain
+def test_payloads_come_back(lasting: Lasting, plain: bytes) -> None:
+    with lasting().connect("alice") as alice:
+        assert alice.ask("OPEN", "alice", *sealed(alice, "alice", plain)) == plain
 
 
 @pytest.mark.parametrize("aad", [b"about cars", b"\0\r\n", b"x" * 1024], ids=["text", "line", "most"])
@@ -125,8 +126,9 @@ def scan(client: Client, *more: str) -> set[str]:
         (["REENCRYPT", "alice", "bob", b"x" * 12, b"x" * (MOST + 17)], None),
     ],
 )
-def test_answers(alice: Client, words: list[str | bytes], answer: object) -> None:
-    got = alice.ask(*words)
+def test_answers(lasting: Lasting, words: list[str | bytes], answer: object) -> None:
+    with lasting().connect("alice") as alice:
+        got = alice.ask(*words)
     if answer is None:
         assert got == "ERR a ciphertext has 16 to 65552 bytes, the tag is its last 16"
     else:
@@ -134,14 +136,16 @@ def test_answers(alice: Client, words: list[str | bytes], answer: object) -> Non
 
 
 @pytest.mark.parametrize("key", [b"", b"x" * 15, b"x" * 17, b"x" * 31, b"x" * 33])
-def test_keys_of_other_sizes_are_refused(admin: Client, key: bytes) -> None:
-    assert admin.ask("SET", "alice", key) == "ERR a key has 16 or 32 bytes"
+def test_keys_of_other_sizes_are_refused(lasting: Lasting, key: bytes) -> None:
+    with lasting().connect() as admin:
+        assert admin.ask("SET", "alice", key) == "ERR a key has 16 or 32 bytes"
 
 
 @pytest.mark.parametrize("name", ["", "with space", "x" * 65, "tab\t", "\0", "ümlaut", "!absent"])
-def test_ids_that_cannot_be_are_refused(admin: Client, name: str) -> None:
-    assert str(admin.ask("SET", name, ALICE)).startswith("ERR a client id has")
-    assert admin.ask("EXISTS", name) == 0
+def test_ids_that_cannot_be_are_refused(lasting: Lasting, name: str) -> None:
+    with lasting().connect() as admin:
+        assert str(admin.ask("SET", name, ALICE)).startswith("ERR a client id has")
+        assert admin.ask("EXISTS", name) == 0
 
 
 def test_get_is_off_unless_it_is_on(server: Server) -> None:

@@ -5,7 +5,7 @@ import os
 from pathlib import Path
 
 import pytest
-from keycached import ALICE, BOB, Client, Refused, Remote, Server
+from keycached import ALICE, BOB, Client, Lasting, Refused, Server
 
 PLAIN = b"only for carol's eyes"
 NOBODY = "nobody"
@@ -23,9 +23,10 @@ def whole(client: Client, *words: str | bytes) -> tuple[object, type]:
     return got, type(got)
 
 
-@pytest.fixture
-def message(server: Server) -> list[bytes]:
-    with server.connect("carol") as carol:
+@pytest.fixture(scope="module")
+def message(lasting: Lasting) -> list[bytes]:
+    """By Carol's key, which is the same in every server."""
+    with lasting().connect("carol") as carol:
         got = carol.ask("SEAL", "carol", PLAIN)
     assert isinstance(got, list)
     return got
@@ -64,8 +65,8 @@ EXPECTED = {
 @pytest.mark.parametrize("policy", ["lru", "smart"])
 @pytest.mark.parametrize("who", ["alice", "mallory", "broker"])
 @pytest.mark.parametrize("attempt", ATTEMPTS, ids=lambda attempt: " ".join(map(str, attempt)))
-def test_no_right_is_no_key(server: Server, message: list[bytes], attempt: list[str], who: str, policy: str) -> None:
-    server.restart("--allow-get", "--policy", policy)
+def test_no_right_is_no_key(lasting: Lasting, message: list[bytes], attempt: list[str], who: str, policy: str) -> None:
+    server = lasting("--allow-get", "--policy", policy)
 
     def words(name: str) -> list[bytes | str]:
         fill: dict[str, bytes | str] = {"{id}": name, "{nonce}": message[0], "{sealed}": message[1]}
@@ -82,11 +83,9 @@ def test_no_right_is_no_key(server: Server, message: list[bytes], attempt: list[
 
 
 @pytest.mark.parametrize("attempt", [["GET", "{id}"], *ATTEMPTS[3:8]], ids=lambda attempt: " ".join(map(str, attempt)))
-def test_no_right_is_no_key_with_get_off(server: Server, message: list[bytes], attempt: list[str]) -> None:
+def test_no_right_is_no_key_with_get_off(lasting: Lasting, message: list[bytes], attempt: list[str]) -> None:
     """The key was set while GET was on: that it is off now is said of every id alike, one's own too."""
-    if isinstance(server, Remote):
-        pytest.skip("the server elsewhere has GET on")
-    server.restart("--policy", "smart")
+    server = lasting("--policy", "smart")
     fill: dict[str, bytes | str] = {"{nonce}": message[0], "{sealed}": message[1]}
     with server.connect("alice") as alice:
         answers = {
@@ -122,7 +121,8 @@ TRICKS: list[str | bytes] = [
 
 
 @pytest.mark.parametrize("trick", TRICKS, ids=lambda trick: repr(trick)[:24])
-def test_ids_with_tricks(server: Server, message: list[bytes], trick: str | bytes) -> None:
+def test_ids_with_tricks(lasting: Lasting, message: list[bytes], trick: str | bytes) -> None:
+    server = lasting()
     with server.connect("alice") as alice:
         for attempt in ATTEMPTS:
             if attempt[0] == "SCAN":
@@ -198,7 +198,8 @@ def test_a_right_goes_one_way(server: Server) -> None:
     ],
     ids=" ".join,
 )
-def test_who_one_is_stays_as_the_certificate_says(server: Server, message: list[bytes], words: list[str]) -> None:
+def test_who_one_is_stays_as_the_certificate_says(lasting: Lasting, message: list[bytes], words: list[str]) -> None:
+    server = lasting()
     with server.connect("alice") as alice:
         assert CAROL not in repr(alice.ask(*words)).encode()
         assert alice.ask("GET", "carol") is None

@@ -2,7 +2,7 @@
 """Explaining: who owns each instruction of a region, from a trace, the machine's symbols and the rules of layers."""
 
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from itertools import chain, islice, pairwise
 from statistics import median_low
@@ -64,7 +64,12 @@ class Explainer:
         self.inline = inline
         self._contexts: dict[int, Level] = {}
         self._bases: dict[int, tuple[StackFrame, ...]] = {}
+        # Those of them that were not followed.
+        self._lost: set[int] = set()
+        # A stack has many addresses, and its hash takes as long as it is deep: there is one tuple for all of them.
         self._paths: dict[tuple[int, int], tuple[StackFrame, ...]] = {}
+        self._stacks: dict[tuple[int, StackFrame, tuple[str, ...]], tuple[StackFrame, ...]] = {}
+        self._shown: dict[tuple[int, int], tuple[StackFrame, ...]] = {}
         self._runs: dict[tuple[int, int], list[tuple[int, int]]] = {}
         self._frames: dict[tuple[tuple[str | int, ...], World, bool], StackFrame] = {}
         self._others: set[int] = set()
@@ -191,15 +196,15 @@ class Explainer:
         for row in self.trace.own.get(of.id, ()) if own else self.trace.rows(of):
             for address, count in self._functions_of(row.frame, row.block):
                 executed[row.frame, address] += count * row.times
-        result: Counter[tuple[StackFrame, ...]] = Counter()
-        for (frame, address), count in executed.items():
-            result[self._within(of, self._path(frame, address))] += count
-        return dict(result)
+        return _added_up((self._within(of, self._path(*key)), count) for key, count in executed.items())
 
     def _within(self, of: Pass, stack: tuple[StackFrame, ...]) -> tuple[StackFrame, ...]:
-        """A stack from the function of a pass upwards; whole, if it does not go through it."""
-        below = self._base(of.frame)
-        return stack[len(below) :] if stack[: len(below)] == below else stack
+        """A stack of `_path` from the function of a pass upwards; whole, if it does not go through it."""
+        key = (of.frame, id(stack))
+        if key not in self._shown:
+            below = self._base(of.frame)
+            self._shown[key] = stack[len(below) :] if stack[: len(below)] == below else stack
+        return self._shown[key]
 
     def _facts(self, regions: Sequence[Pass]) -> dict[tuple[str, str], Facts]:
         """What else the functions do in passes, by (function, image)."""
@@ -237,6 +242,10 @@ class Explainer:
         return [
             (self._within(of, self._path(frame, address)), count) for address, count in self._functions_of(frame, block)
         ]
+
+    def layers_of(self, frame: int, block: int) -> list[str]:
+        """The layer of each function in a block that ran on a frame, in the order of the code: as parts_of has them."""
+        return [self._leaf(frame, address).layer for address, _ in self._functions_of(frame, block)]
 
     def owners(self, function: str) -> list[tuple[str, str, Rule | None]]:
         """Every function of that name that was executed: image, source file, and the rule that gives its layer."""
@@ -377,15 +386,21 @@ class Explainer:
         """The stack when the instruction at `address` is executed on a frame."""
         key = (number, address)
         if key not in self._paths:
-            frame = self.trace.frames[number]
-            base = self._base(number)
-            leaf = self._frame(frame.context, address)
-            if any(one.function == LOST for one in base):
-                leaf = StackFrame(leaf.function, leaf.image, UNKNOWN, leaf.world)
-            names = self.space.inline_chain(self._contexts[frame.context], address) if self.inline else []
-            inlined = [StackFrame(f"{name} [inlined]", leaf.image, leaf.layer, leaf.world) for name in names]
-            self._paths[key] = (*base, leaf, *inlined)
+            context = self._contexts[self.trace.frames[number].context]
+            leaf = self._leaf(number, address)
+            names = tuple(self.space.inline_chain(context, address)) if self.inline else ()
+            same = (number, leaf, names)
+            if same not in self._stacks:
+                inlined = [StackFrame(f"{name} [inlined]", leaf.image, leaf.layer, leaf.world) for name in names]
+                self._stacks[same] = (*self._base(number), leaf, *inlined)
+            self._paths[key] = self._stacks[same]
         return self._paths[key]
+
+    def _leaf(self, number: int, address: int) -> StackFrame:
+        """The function that `address` is in, when it is executed on a frame."""
+        leaf = self._frame(self.trace.frames[number].context, address)
+        self._base(number)
+        return StackFrame(leaf.function, leaf.image, UNKNOWN, leaf.world) if number in self._lost else leaf
 
     def _base(self, number: int) -> tuple[StackFrame, ...]:
         """The stack below a frame's own function."""
@@ -400,6 +415,8 @@ class Explainer:
                 if frame.kind == "lost":
                     base = (*base, StackFrame(LOST, "worldwise", UNKNOWN, self._world(frame.context)))
             self._bases[number] = base
+            if any(one.function == LOST for one in base):
+                self._lost.add(number)
         return self._bases[number]
 
     def _at_site(self, frame: Frame) -> tuple[StackFrame, ...]:
@@ -446,3 +463,14 @@ class Explainer:
         for row in self.trace.own.get(of.id, ()):
             return self.trace.frames[row.frame].context
         return next(iter(self.trace.contexts))
+
+
+def _added_up(stacks: Iterable[tuple[tuple[StackFrame, ...], int]]) -> Stacks:
+    """The sums for each stack, of many that are the same object."""
+    found: dict[int, tuple[tuple[StackFrame, ...], int]] = {}
+    for stack, count in stacks:
+        found[id(stack)] = stack, found.get(id(stack), (stack, 0))[1] + count
+    result: Counter[tuple[StackFrame, ...]] = Counter()
+    for stack, count in found.values():
+        result[stack] += count
+    return dict(result)

@@ -118,7 +118,7 @@ class Attribution:
         rows: defaultdict[str, list[CyclesRow]] = defaultdict(list)
         vectors: defaultdict[str, list[CyclesRow]] = defaultdict(list)
         for row in (row for region in regions for row in self._taken(core, region)):
-            layer = self._layer(regions[0], row.frame, row.block)
+            layer = self._layer(row.frame, row.block)
             if layer is None:
                 for part, numbers in self._parts(regions[0], row.frame, row.block, self._numbers(row)):
                     _add(layers[part], numbers)
@@ -174,7 +174,7 @@ class Attribution:
             layers: defaultdict[str, _Numbers] = defaultdict(lambda: [0] * _FIELDS)
             for row in (row for region in regions for row in self.explainer.trace.rows(region)):
                 executed, vector = self._sizes(row.block)
-                layer = self._layer(regions[0], row.frame, row.block)
+                layer = self._layer(row.frame, row.block)
                 if layer is not None:
                     numbers = layers[layer]
                     numbers[0] += row.times * executed
@@ -187,12 +187,12 @@ class Attribution:
             self._executions[key] = dict(layers)
         return self._executions[key]
 
-    def _layer(self, region: Pass, frame: int, block: int) -> str | None:
+    def _layer(self, frame: int, block: int) -> str | None:
         """The layer of a block on a frame; None if it has several functions."""
         key = (frame, block)
         if key not in self._layers:
-            parts = self.explainer.parts_of(region, frame, block)
-            self._layers[key] = parts[0][0][-1].layer if len(parts) == 1 else None
+            layers = self.explainer.layers_of(frame, block)
+            self._layers[key] = layers[0] if len(layers) == 1 else None
         return self._layers[key]
 
     def _parts(self, region: Pass, frame: int, block: int, numbers: _Numbers) -> Iterator[tuple[str, _Numbers]]:
@@ -210,11 +210,15 @@ class Attribution:
 
     def sample(self, sample: Sample, core: str) -> Attributed:
         """One sample on one core, by stack."""
-        stacks: defaultdict[_Stack, _Numbers] = defaultdict(lambda: [0] * _FIELDS)
+        # By object first: a stack's hash takes as long as it is deep.
+        found: dict[int, tuple[_Stack, _Numbers]] = {}
         for region in self._regions(sample, core):
             for (frame, block), numbers in self._rows([region], core).items():
                 for (stack, _), part in _split(self.explainer.parts_of(region, frame, block), numbers):
-                    _add(stacks[stack], part)
+                    _add(found.setdefault(id(stack), (stack, [0] * _FIELDS))[1], part)
+        stacks: defaultdict[_Stack, _Numbers] = defaultdict(lambda: [0] * _FIELDS)
+        for stack, numbers in found.values():
+            _add(stacks[stack], numbers)
         return Attributed(sample, core, {stack: _spent(numbers) for stack, numbers in stacks.items()})
 
     def _regions(self, sample: Sample, core: str) -> Sequence[Pass]:

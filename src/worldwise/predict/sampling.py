@@ -99,8 +99,12 @@ def estimate_rows(
     """
     taken: dict[_Key, list[int]] = {key: [0] * (len(CAUSES) + 2) for key in skipped}
     for row in rows:
-        before = taken.get(row[:2], [0] * (len(CAUSES) + 2))
-        taken[row[:2]] = [old + new for old, new in zip(before, row[2:], strict=True)]
+        before = taken.get(row[:2])
+        if before is None:
+            taken[row[:2]] = [*row[2:]]
+            continue
+        for number, value in enumerate(row[2:]):
+            before[number] += value
     executed: Counter[_Key] = Counter()
     for frame, block, times in counts:
         executed[frame, block] += times * sizes[block]
@@ -136,10 +140,7 @@ def _add_estimate(numbers: list[int], more: Sequence[int], ran: bool, executed: 
     instructions if it never ran."""
     outside, outside_instructions = numbers[len(CAUSES) :]
     own = sum(numbers[: len(CAUSES)])
-    if ran:
-        share = Fraction(outside, own) if own else Fraction(0)
-    else:
-        share = Fraction(min(outside_instructions, executed), executed)
+    part, whole = (outside, own) if ran else (min(outside_instructions, executed), executed)
     for number, value in enumerate(more):
         numbers[number] += value
-    numbers[len(CAUSES)] += math.floor(share * sum(more))
+    numbers[len(CAUSES)] += part * sum(more) // whole if whole else 0
