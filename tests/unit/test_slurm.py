@@ -37,7 +37,8 @@ name=$(sed -n 's/^#SBATCH -J //p' "$script")
 errors=$(sed -n 's/^#SBATCH -e //p' "$script" | sed "s/%J/$number/")
 cp "$script" "$queue/$number.sh"
 if [ ! -e "$queue/hold" ]; then
-	setsid sh "$queue/$number.sh" </dev/null >/dev/null 2>"$errors" &
+	# Whether its number is still a process says little: where the first process collects nobody, it stays one.
+	setsid sh -c 'sh "$1"; : >"$2"' sh "$queue/$number.sh" "$queue/$number.ended" </dev/null >/dev/null 2>"$errors" &
 	echo $! >"$queue/$number.pid"
 fi
 echo "$name" >"$queue/$number.name"
@@ -50,7 +51,7 @@ for each in "$queue"/*.name; do
 	[ -e "$each" ] && case "$*" in *"--name=$(cat "$each")"*) ;; *) false ;; esac || continue
 	if [ ! -e "$job.pid" ]; then
 		echo "${job##*/} PENDING Resources"
-	elif kill -0 "$(cat "$job.pid")" 2>/dev/null; then
+	elif [ ! -e "$job.ended" ]; then
 		echo "${job##*/} RUNNING None"
 	fi
 done
