@@ -64,8 +64,7 @@ class Explainer:
         self.inline = inline
         self._contexts: dict[int, Level] = {}
         self._bases: dict[int, tuple[StackFrame, ...]] = {}
-        # Those of them that were not followed.
-        self._lost: set[int] = set()
+        self._lost: dict[int, bool] = {}
         # A stack has many addresses, and its hash takes as long as it is deep: there is one tuple for all of them.
         self._paths: dict[tuple[int, int], tuple[StackFrame, ...]] = {}
         self._stacks: dict[tuple[int, StackFrame, tuple[str, ...]], tuple[StackFrame, ...]] = {}
@@ -399,8 +398,13 @@ class Explainer:
     def _leaf(self, number: int, address: int) -> StackFrame:
         """The function that `address` is in, when it is executed on a frame."""
         leaf = self._frame(self.trace.frames[number].context, address)
-        self._base(number)
-        return StackFrame(leaf.function, leaf.image, UNKNOWN, leaf.world) if number in self._lost else leaf
+        return StackFrame(leaf.function, leaf.image, UNKNOWN, leaf.world) if self._is_lost(number) else leaf
+
+    def _is_lost(self, number: int) -> bool:
+        """Whether the stack below a frame was not followed."""
+        if number not in self._lost:
+            self._lost[number] = any(one.function == LOST for one in self._base(number))
+        return self._lost[number]
 
     def _base(self, number: int) -> tuple[StackFrame, ...]:
         """The stack below a frame's own function."""
@@ -415,8 +419,6 @@ class Explainer:
                 if frame.kind == "lost":
                     base = (*base, StackFrame(LOST, "worldwise", UNKNOWN, self._world(frame.context)))
             self._bases[number] = base
-            if any(one.function == LOST for one in base):
-                self._lost.add(number)
         return self._bases[number]
 
     def _at_site(self, frame: Frame) -> tuple[StackFrame, ...]:
