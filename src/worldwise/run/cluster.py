@@ -81,8 +81,10 @@ def parse_place(text: str, asked: Sequence[str] = ()) -> Place:
     dask = re.fullmatch(r"dask://([A-Za-z0-9.-]+|\[[0-9a-fA-F:]+\]):([0-9]{1,5})", text)
     slurm = re.fullmatch(r"slurm(?::([1-9][0-9]{0,3}))?(?:@([A-Za-z0-9._-]+|\[[0-9a-fA-F:]+\]))?", text)
     if slurm:
+        from worldwise.run.slurm import check_asked
+
         for option in asked:
-            _check_asked(option)
+            check_asked(option)
         return Place(jobs=int(slurm[1] or _JOBS), listen=(slurm[2] or "").strip("[]"), asked=tuple(asked))
     if asked:
         raise WorldwiseError(f"--slurm asks SLURM for something, and --on {quoted(text)} does not.", "--on slurm:N")
@@ -91,22 +93,6 @@ def parse_place(text: str, asked: Sequence[str] = ()) -> Place:
     if dask and 1 <= int(dask[2]) <= 65535:
         return Place(address=f"tcp://{dask[1]}:{dask[2]}")
     raise WorldwiseError(f"--on {quoted(text)}: no place for workers: {FORMS}.", "see docs/workers.md")
-
-
-# Options of sbatch that worldwise sets, or that make another thing of a job than one worker.
-_OURS = ("array", "error", "job-name", "ntasks", "output", "parsable", "test-only", "wait", "wrap")
-
-
-def _check_asked(option: str) -> None:
-    """Raise WorldwiseError for what is no option of sbatch by its form, and for one that is worldwise's own."""
-    name = option.partition("=")[0]
-    if not re.fullmatch(r"[a-z][a-z-]+(=[^\x00-\x1f\x7f]+)?", option):
-        raise WorldwiseError(
-            f"--slurm {quoted(option)}: not a long option of sbatch.",
-            "without its dashes: partition=short, time=2:00:00, exclusive",
-        )
-    if name in _OURS:
-        raise WorldwiseError(f"--slurm {name}: worldwise sets that itself.", "leave it out")
 
 
 def require_dask() -> None:

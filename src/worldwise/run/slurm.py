@@ -8,6 +8,7 @@ that waits, one that ends without a worker, and that nothing stays in the queue 
 import contextlib
 import ipaddress
 import itertools
+import re
 import secrets
 import shlex
 import shutil
@@ -25,6 +26,7 @@ from typing import Any
 
 from worldwise.base import paths
 from worldwise.base.errors import HostError, WorldwiseError
+from worldwise.base.files import quoted
 from worldwise.run.cluster import SETTINGS, Place, lacks, settings_as_environment
 
 # Seconds between two looks at the queue, how long SLURM's programs may take, and how long all sbatch together may.
@@ -40,6 +42,8 @@ _DASK = " - INFO - "
 _NOT_ASKED = "00:30:00"
 # Where dask-jobqueue's error has the words of the program.
 _WORDS = "stderr:\n"
+# Options of sbatch that worldwise sets, or that make another thing of a job than one worker.
+_OURS = ("array", "error", "job-name", "ntasks", "output", "parsable", "test-only", "wait", "wrap")
 
 
 class Jobs:
@@ -187,6 +191,18 @@ class Jobs:
         lines = [line for line in lines if line.startswith("slurmstepd")] or lines[-_LINES:]
         said = f": {' / '.join(lines)}" if lines else ""
         return f"job {number} ended{'' if came else ' without a worker'}{said or ', and left no words'}"
+
+
+def check_asked(option: str) -> None:
+    """Raise WorldwiseError for what is no option of sbatch by its form, and for one that is worldwise's own."""
+    name = option.partition("=")[0]
+    if not re.fullmatch(r"[a-z][a-z-]+(=[^\x00-\x1f\x7f]+)?", option):
+        raise WorldwiseError(
+            f"--slurm {quoted(option)}: not a long option of sbatch.",
+            "without its dashes: partition=short, time=2:00:00, exclusive",
+        )
+    if name in _OURS:
+        raise WorldwiseError(f"--slurm {name}: worldwise sets that itself.", "leave it out")
 
 
 @contextlib.contextmanager
