@@ -231,7 +231,7 @@ def test_variants_have_addresses_of_their_own(scripts: Path, tmp_path: Path) -> 
     """If this fails, two variants of the table would be one and the same measurement."""
     for script in (
         *("tf-a.sh", "linux.sh", "optee-source.sh", "optee.sh", "core-library.sh", "initramfs.sh"),
-        *("programs-app.sh", "app-attestation.sh", "guest.sh", "packages.sh"),
+        *("programs-app.sh", "app-attestation.sh", "guest.sh", "unpacked.sh"),
     ):
         (scripts / script).touch()
     lab = Lab(load_lock(), tmp_path)

@@ -177,20 +177,14 @@ def firmware_programs(
 
     With `serial` they send their records over the board's serial line.
     """
-    manifest = implementation.manifest
-    debian = manifest.source.debian if manifest.source else None
-    sources = source_packages(implementation)
     return Recipe(
         name=image_name(unit, serial, name, implementation.name, optimisation),
         script="mcu.sh",
-        helpers=("mcu.py", "library.py", "objects.py", "packages.sh"),
+        helpers=("mcu.py", "library.py", "objects.py", "unpacked.sh"),
         outputs=("footprint.json",),
-        sources=sources,
+        needs=source_packages(implementation),
         trees={**_frame(implementation, _script(board, unit), serial), **trees(implementation, source)},
         settings={
-            "PACKAGES": " ".join(sources),
-            "SOURCE": debian or "",
-            "PARTS": " ".join(manifest.source.parts if manifest.source else ()),
             "PLAN": json.dumps(
                 board_plan(implementation, optimisation, name, board, load_core(board.core), unit, serial)
             ),

@@ -29,15 +29,23 @@ def kernel_net() -> Recipe:
     )
 
 
-def unpacked(package: str) -> Recipe:
-    """A locked source package as an uncompressed archive, with Debian's changes if these are locked too."""
+def unpacked(*packages: str, parts: tuple[str, ...] = ()) -> dict[str, Recipe]:
+    """Locked source packages as a recipe's needs, which unpacked.sh lays down.
+
+    With `parts` there are these folders alone of the last one.
+    """
+    return {f"unpacked-{name}": _unpacked(name, parts if name == packages[-1] else ()) for name in packages}
+
+
+def _unpacked(package: str, parts: tuple[str, ...]) -> Recipe:
+    """One as an uncompressed archive, with Debian's changes if these are locked too: many images are built from it."""
     return Recipe(
         name=f"unpacked-{package}",
         script="unpack.sh",
         helpers=("packages.sh",),
         outputs=("source.tar",),
         sources=(package,),
-        settings={"PACKAGES": package},
+        settings={"PACKAGES": package} | ({"SOURCE": package, "PARTS": " ".join(parts)} if parts else {}),
     )
 
 

@@ -22,7 +22,7 @@ from worldwise.plan.catalogue import parameters_of_program
 from worldwise.plan.parameters import MAX_BOARD_SIZE, MAX_PLAIN_SIZE
 from worldwise.targets.architecture import ARCHITECTURES, Architecture
 from worldwise.targets.families import images_of
-from worldwise.targets.guest import guest_trees, unpacked
+from worldwise.targets.guest import guest_trees
 from worldwise.targets.portable_images import adapter_trees, curve_plan, source_packages, trees
 
 # The footprint of a portable implementation; a family's own programs for plain Linux have none.
@@ -76,13 +76,12 @@ class PlainTarget:
         `options` are build options in a case's notation.
         """
         wanted = implementation.manifest.source
-        packages = source_packages(implementation)
         return Recipe(
             name="-".join(filter(None, (f"programs-{self.name}", implementation.name, optimisation, curve, options))),
             script="plain-programs.sh",
-            helpers=("plain.sh", "guest.sh", "plain-programs.py", "library.py", "objects.py"),
+            helpers=("plain.sh", "unpacked.sh", "guest.sh", "plain-programs.py", "library.py", "objects.py"),
             outputs=("linux-bench", _FOOTPRINT),
-            needs={f"unpacked-{package}": unpacked(package) for package in packages},
+            needs=source_packages(implementation),
             packages=wanted.packages if wanted else (),
             trees={
                 **guest_trees("bench", "linux", "portable", "hardclock"),
@@ -90,7 +89,6 @@ class PlainTarget:
                 **trees(implementation, source),
             },
             settings={
-                "PACKAGES": " ".join(packages),
                 "LIBRARIES": " ".join(wanted.packages) if wanted else "",
                 "PARAMETERS": " ".join(parameters_of_program((self.name,))),
                 "PLAN": json.dumps(_plan(implementation, optimisation, curve, options, self)),

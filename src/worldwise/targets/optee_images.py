@@ -10,7 +10,7 @@ from worldwise.lab.image import Recipe, recipe_file
 from worldwise.libraries.implementation import IMPLEMENTATIONS, LEAN_CHANGES, Implementation
 from worldwise.plan.catalogue import APPS, parameters_of_program
 from worldwise.plan.spec import LINUX, OPTEE
-from worldwise.targets.guest import guest_trees, kernel, kernel_net
+from worldwise.targets.guest import guest_trees, kernel, kernel_net, unpacked
 
 # These are part of the images' addresses: a change rebuilds the images.
 OPTEE_PLATFORM = "vexpress-qemu_armv8a"
@@ -159,13 +159,12 @@ def app_programs(app: str, implementation: str, optimisation: str, feature: str 
     return Recipe(
         name="-".join(filter(None, (f"programs-{app}", implementation, optimisation, feature))),
         script="programs-app.sh",
-        helpers=("packages.sh", "guest.sh", *helpers),
+        helpers=("unpacked.sh", "guest.sh", *helpers),
         outputs=("init", "faults", "symbols", "optee-client", f"{wanted.uuid}.ta", f"{wanted.uuid}.elf"),
         packages=("libteec2", "optee-client-dev", *wanted.packages),
-        sources=wanted.sources,
         trees=_app_trees(app),
-        needs={"optee": optee(core, optimisation, feature)},
-        settings=settings | ({"PACKAGES": " ".join(wanted.sources)} if wanted.sources else {}),
+        needs={"optee": optee(core, optimisation, feature), **unpacked(*wanted.sources)},
+        settings=settings,
     )
 
 

@@ -7,10 +7,11 @@ from pathlib import Path
 from typing import Any
 
 from worldwise.base import paths
+from worldwise.lab.image import Recipe
 from worldwise.libraries import portable
 from worldwise.libraries.cores import TEE_CORE
 from worldwise.libraries.portable import NO_CURVE, Build, Portable
-from worldwise.targets.guest import guest_trees
+from worldwise.targets.guest import guest_trees, unpacked
 
 # An adapter that includes another one, to use it in another configuration.
 _INCLUDED = re.compile(r'^#include "([\w-]+\.c)"', re.MULTILINE)
@@ -41,10 +42,11 @@ def adapter_trees(implementation: Portable) -> dict[str, Path]:
     return guest_trees(*sorted(names), room="ops/portable")
 
 
-def source_packages(implementation: Portable) -> tuple[str, ...]:
-    """Locked source packages that a program with a library is compiled from; the first is for the bench's hash."""
+def source_packages(implementation: Portable) -> dict[str, Recipe]:
+    """The source packages that a program with a library is compiled from; the first is for the bench's hash."""
     source = implementation.manifest.source
-    return tuple(dict.fromkeys(["bearssl", *([source.debian] if source and source.debian else [])]))
+    theirs = source.debian if source else None
+    return unpacked(*dict.fromkeys(["bearssl", *([theirs] if theirs else [])]), parts=source.parts if source else ())
 
 
 def tee_plan(

@@ -22,9 +22,9 @@ def _plain_programs(case: Case, architecture: Architecture) -> Recipe:
     return Recipe(
         name="-".join((f"programs-{case.target}", AES, library, optimisation)),
         script="plain-aes.sh",
-        helpers=("plain.sh", "guest.sh", "app-aes.sh"),
+        helpers=("plain.sh", "unpacked.sh", "guest.sh", "app-aes.sh"),
         outputs=("linux-bench",),
-        needs={f"unpacked-{package}": unpacked(package) for package in sources},
+        needs=unpacked(*sources),
         packages=libraries,
         trees={
             **guest_trees("bench", "linux", "apps/aes"),
@@ -32,7 +32,6 @@ def _plain_programs(case: Case, architecture: Architecture) -> Recipe:
         settings={
             "IMPLEMENTATION": library,
             "OPTIMISATION": optimisation,
-            "PACKAGES": " ".join(sources),
             "PARAMETERS": " ".join(parameters_of_program((case.target,), AES)),
             "LIBRARIES": " ".join(libraries),
             "STATIC": "1",

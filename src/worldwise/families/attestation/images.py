@@ -34,12 +34,11 @@ def programs(name: str, optimisation: str, crates: Callable[[Portable], Path | N
     if name in IMPLEMENTATIONS:
         return with_core_library(built, name, optimisation)
     implementation = find(name)
-    packages = source_packages(implementation)
     return replace(
         built,
         outputs=(*built.outputs, "linux-bench"),
         helpers=(*built.helpers, "app-attestation.py", "tee_library.py", "library.py", "objects.py"),
-        sources=packages,
+        needs={**built.needs, **source_packages(implementation)},
         trees={
             **built.trees,
             **guest_trees("attest.h", room="ops"),
@@ -50,7 +49,6 @@ def programs(name: str, optimisation: str, crates: Callable[[Portable], Path | N
         settings={
             **built.settings,
             "CURVE": str(CURVES.index(TEE_CURVE)),
-            "PACKAGES": " ".join(packages),
             "PLAN": json.dumps(tee_plan(implementation, optimisation, TEE_CURVE, TEE_NEEDS)),
         },
     )

@@ -68,13 +68,12 @@ def programs(
         return built
     plan = {**tee_plan(implementation, optimisation, curve, has, options), "curve": curve}
     source = crates(implementation)
-    packages = source_packages(implementation)
     return replace(
         built,
         outputs=(*built.outputs, "linux-bench"),
-        sources=packages,
+        needs={**built.needs, **source_packages(implementation)},
         trees={**built.trees, **adapter_trees(implementation), **trees(implementation, source)},
-        settings={**built.settings, "PACKAGES": " ".join(packages), "PLAN": json.dumps(plan)},
+        settings={**built.settings, "PLAN": json.dumps(plan)},
     )
 
 

@@ -91,11 +91,11 @@ def _board_programs(case: Case, board: Board, unit: Unit, serial: bool, crates: 
     recipe = Recipe(
         name=image_name(unit, serial, case.target, case.implementation, case.optimisation, scheme),
         script="pqc-mcu.sh",
-        helpers=("pqc-mcu.py", "mcu.py", "library.py", "objects.py", "packages.sh"),
+        helpers=("pqc-mcu.py", "mcu.py", "library.py", "objects.py", "unpacked.sh"),
         outputs=("footprint.json",),
-        sources=(_HASH,),
+        needs=unpacked(_HASH),
         trees={**frame_parts(parts["script"], serial=serial), **_trees(library, _source(library, crates))},
-        settings={"PACKAGES": _HASH, "SOURCE": "", "PARTS": "", "PLAN": json.dumps(plan)},
+        settings={"PLAN": json.dumps(plan)},
     )
     return _behind_gateway(recipe, plan, board) if board.secure else recipe
 
@@ -136,12 +136,19 @@ def _plain_programs(case: Case, architecture: Architecture) -> Recipe:
     return Recipe(
         name="-".join((f"programs-{case.target}", case.implementation, case.optimisation, scheme)),
         script="pqc-plain.sh",
-        helpers=("plain.sh", "guest.sh", "pqc-plain.py", "plain-programs.py", "library.py", "objects.py"),
+        helpers=(
+            "plain.sh",
+            "unpacked.sh",
+            "guest.sh",
+            "pqc-plain.py",
+            "plain-programs.py",
+            "library.py",
+            "objects.py",
+        ),
         outputs=("linux-bench", "footprint.json"),
-        needs={f"unpacked-{_HASH}": unpacked(_HASH)},
+        needs=unpacked(_HASH),
         trees={**_trees(library, _source(library, Crates())), **guest_trees("linux", "hardclock")},
         settings={
-            "PACKAGES": _HASH,
             "PARAMETERS": " ".join(parameters_of_program((case.target,))),
             "PLAN": json.dumps(plan),
         },

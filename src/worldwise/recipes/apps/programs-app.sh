@@ -3,9 +3,7 @@
 # What an app needs besides is in app-APP.sh beside this file, read before the Linux program is linked: it may set
 # `linux_flags` (of the compiler) and `linux_libraries` (of the linker), and `ta_settings` for the TA's make.
 . /in/recipes/common.sh
-# shellcheck disable=SC1091
-[[ -z ${PACKAGES:-} ]] || . /in/recipes/packages.sh
-
+. /in/recipes/unpacked.sh
 . /in/recipes/guest.sh
 mkdir sysroot devkit
 dpkg-deb -x /in/libteec2.deb sysroot

@@ -1,7 +1,4 @@
 # SPDX-License-Identifier: BSD-2-Clause
-# What the programs of plain Linux are built from: source packages (PACKAGES), unpacked before, and the bench.
-for package in $PACKAGES; do
-	mkdir "$package"
-	tar -xf "/in/unpacked-$package/source.tar" -C "$package"
-done
+# What the programs of plain Linux are built from: source packages and the bench.
+. /in/recipes/unpacked.sh
 . /in/recipes/guest.sh
