@@ -32,9 +32,9 @@ def kernel_net() -> Recipe:
 def unpacked(*packages: str, parts: tuple[str, ...] = ()) -> dict[str, Recipe]:
     """Locked source packages as a recipe's needs, which unpacked.sh lays down.
 
-    With `parts` there are these folders alone of the last one.
+    With `parts` there are these folders alone of each.
     """
-    return {f"unpacked-{name}": _unpacked(name, parts if name == packages[-1] else ()) for name in packages}
+    return {f"unpacked-{name}": _unpacked(name, parts) for name in packages}
 
 
 def _unpacked(package: str, parts: tuple[str, ...]) -> Recipe:
@@ -45,7 +45,7 @@ def _unpacked(package: str, parts: tuple[str, ...]) -> Recipe:
         helpers=("packages.sh",),
         outputs=("source.tar",),
         sources=(package,),
-        settings={"PACKAGES": package} | ({"SOURCE": package, "PARTS": " ".join(parts)} if parts else {}),
+        settings={"PACKAGES": package, "PARTS": " ".join(parts)},
     )
 
 

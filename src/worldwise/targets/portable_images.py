@@ -45,8 +45,8 @@ def adapter_trees(implementation: Portable) -> dict[str, Path]:
 def source_packages(implementation: Portable) -> dict[str, Recipe]:
     """The source packages that a program with a library is compiled from; the first is for the bench's hash."""
     source = implementation.manifest.source
-    theirs = source.debian if source else None
-    return unpacked(*dict.fromkeys(["bearssl", *([theirs] if theirs else [])]), parts=source.parts if source else ())
+    theirs = unpacked(source.debian, parts=source.parts) if source and source.debian else {}
+    return unpacked("bearssl") | theirs
 
 
 def tee_plan(
