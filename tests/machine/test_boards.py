@@ -19,8 +19,9 @@ from worldwise.machine.emulator import Emulator
 from worldwise.plan.case import Case, parse_case
 from worldwise.records.check import CheckedRecords
 from worldwise.run.measure import check_run
-from worldwise.targets.board import BoardTarget
+from worldwise.targets.board import BoardTarget, firmware_programs
 from worldwise.targets.known import EMULATED
+from worldwise.targets.portable_images import source_packages
 
 pytestmark = [pytest.mark.machine, pytest.mark.timeout(600)]
 
@@ -173,6 +174,21 @@ def test_every_library_works(name: str, runner: Runner) -> None:
         for operation in operations:
             checked = runner.checked(parse_case(case_text(BOARD, name, operation, curve)))
             assert all(series[0].count > 0 for series in checked.samples.values())
+
+
+def test_a_curves_program_is_the_same_without_the_other_curves(images: ImageStore) -> None:
+    """If this fails, curves share an object that is not the same for both, or the board's is not the program's own."""
+    library, curve = portables()["mbedtls36"], "secp384r1"
+    whole = firmware_programs(library, "Os", BOARD, boards()[BOARD], None)
+    plan = json.loads(whole.settings["PLAN"])
+    plan["curves"] = {curve: plan["curves"][curve]}
+    alone = replace(
+        whole,
+        name=f"{whole.name}-{curve}",
+        needs=source_packages(library),
+        settings={"PLAN": json.dumps(plan)},
+    )
+    assert images.get(alone).files[f"{curve}.elf"] == images.get(whole).files[f"{curve}.elf"]
 
 
 def test_what_does_not_fit_is_told(images: ImageStore) -> None:

@@ -185,7 +185,7 @@ def test_operations_are_those_of_suites_and_of_the_interface() -> None:
     own = {each.name for spec in SPECS.values() for each in spec.operations if each.own}
     there = BOARD_OPERATIONS.keys() - own
     assert {*portable.OF_CURVE, *portable.CURVELESS, *portable.BETWEEN_STATES} == there
-    header = (paths.PORTABLE / "ops.h").read_text()
+    header = (paths.PORTABLE / "ops_curve.h").read_text()
     for curve in CURVES:
         # What nobody has the interface does not have either.
         assert (f"OPS_CURVE_{curve.upper()} " in header) == (curve in MEASURABLE)

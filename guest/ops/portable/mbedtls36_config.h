@@ -3,7 +3,7 @@
  * mbed TLS 3.6 for a program without an operating system: its default configuration (mbedtls_config.h) cut down to what
  * is measured. No files, clock, network, threads or generator of its own; memory from calloc() and free().
  */
-#include "ops.h"
+#include "ops_curve.h"
 
 /* As in the default configuration. Left alone with it: windows of 4 bits and comb tables of the base point in flash. */
 #ifndef OPS_MBEDTLS_ASM_OFF

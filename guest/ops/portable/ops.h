@@ -4,9 +4,9 @@
  * measures it. One C file in this folder per library, whose first comment `implementation.toml` says where its sources
  * come from, how they are compiled and what it has; a library of the user's own has the same in a folder of its own.
  *
- * A file is compiled once for each curve, with OPS_CURVE set to one of the numbers below, and once with OPS_CURVE_NONE for
- * what needs no curve. It defines the functions of the operations that its implementation.toml names, and no others.
- * Nothing here may print, allocate before ops_open(), or keep results from one call to the next.
+ * A file is compiled once for each curve, with OPS_CURVE set to one of the numbers of ops_curve.h, and once with
+ * OPS_CURVE_NONE for what needs no curve. It defines the functions of the operations that its implementation.toml names, and
+ * no others. Nothing here may print, allocate before ops_open(), or keep results from one call to the next.
  *
  * Integers are big-endian and padded, as in SEC 1: a private key is OPS_BYTES long (or OPS_ORDER_BYTES, where the group's
  * order is longer), a public key is X || Y, a signature r || s. Ed25519 and X25519 use the octet strings of RFC 8032 and
@@ -18,57 +18,14 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define OPS_CURVE_NONE 0
-#define OPS_CURVE_SECP160R1 1
-#define OPS_CURVE_SECP192R1 2
-#define OPS_CURVE_SECP224R1 3
-#define OPS_CURVE_SECP256R1 4
-#define OPS_CURVE_SECP384R1 5
-#define OPS_CURVE_SECP256K1 6
-#define OPS_CURVE_ED25519 7
-#define OPS_CURVE_X25519 8
-
-#ifndef OPS_CURVE
-#error "OPS_CURVE must be one of OPS_CURVE_..."
-#endif
-
-#if OPS_CURVE == OPS_CURVE_SECP160R1
-#define OPS_BYTES 20
-#define OPS_ORDER_BYTES 21 /* its order has 161 bits */
-#elif OPS_CURVE == OPS_CURVE_SECP192R1
-#define OPS_BYTES 24
-#define OPS_ORDER_BYTES 24
-#elif OPS_CURVE == OPS_CURVE_SECP224R1
-#define OPS_BYTES 28
-#define OPS_ORDER_BYTES 28
-#elif OPS_CURVE == OPS_CURVE_SECP384R1
-#define OPS_BYTES 48
-#define OPS_ORDER_BYTES 48
-#else
-#define OPS_BYTES 32
-#define OPS_ORDER_BYTES 32
-#endif /* OPS_CURVE */
-
-#define OPS_PRIVATE_BYTES OPS_ORDER_BYTES
-#if OPS_CURVE == OPS_CURVE_ED25519 || OPS_CURVE == OPS_CURVE_X25519
-#define OPS_PUBLIC_BYTES 32
-#else
-#define OPS_PUBLIC_BYTES (2 * OPS_BYTES)
-#endif /* OPS_CURVE */
-#define OPS_SIGNATURE_BYTES (2 * OPS_ORDER_BYTES)
-#define OPS_SECRET_BYTES OPS_BYTES
+#include "ops_curve.h"
+#include "ops_given.h"
 
 /* The library's name, as implementation.toml has it. */
 extern const char ops_name[];
 
 /* Prepares what outlives a call. Called once, before anything else. Returns 0, or an error of the library's. */
 int ops_open(void);
-
-/*
- * Random bytes for keys and nonces, from the frame: a generator that gives the same bytes in every run. Always succeeds.
- * What an implementation does to get from these to a nonce is part of what is measured; the bytes themselves cost little.
- */
-void ops_random(uint8_t *bytes, size_t length);
 
 /* All that follows returns 0, or an error of the library's own; ops_verify() returns 1 for what is not a valid signature. */
 
@@ -100,11 +57,5 @@ int ops_aes_ctr(const uint8_t *key, size_t key_bytes, const uint8_t counter[16],
 
 /* Dhrystone 2.1: so many runs through its loop. Returns 0 if all of its variables have the values they must have. */
 int ops_dhrystone(uint32_t runs);
-
-/*
- * SHA-256 for libraries that have none of their own (micro-ecc, p256-m): one and the same for all of them, so that their
- * figures compare. The frame provides it; a report says that it is used.
- */
-void ops_frame_sha256(const uint8_t *message, size_t length, uint8_t digest[32]);
 
 #endif /* WORLDWISE_OPS_PORTABLE_OPS_H */

@@ -6,7 +6,8 @@
 #ifndef WORLDWISE_WOLFSSL_CONFIG_H
 #define WORLDWISE_WOLFSSL_CONFIG_H
 
-#include "ops.h"
+#include "ops_curve.h"
+#include "ops_given.h"
 
 #define WOLFCRYPT_ONLY
 #define SINGLE_THREADED

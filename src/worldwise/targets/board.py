@@ -11,15 +11,15 @@ from worldwise.base import paths
 from worldwise.base.counted import INSTRUCTIONS, Unit
 from worldwise.base.errors import DoesNotFitError, WorldwiseError
 from worldwise.lab.image import Image, ImageStore, Recipe
-from worldwise.libraries import own
+from worldwise.libraries import curve_table, own, portable
 from worldwise.libraries.boards import Board, Core, load_core
 from worldwise.libraries.crates import Crates, crate_folder
 from worldwise.libraries.portable import Portable, find, portables
 from worldwise.machine.machine import FIXED_DATE, Machine
 from worldwise.plan.case import Case
 from worldwise.targets.families import images_of
-from worldwise.targets.guest import guest_trees
-from worldwise.targets.portable_images import adapters, curve_plan, source_packages, trees
+from worldwise.targets.guest import guest_trees, interface_trees, unpacked
+from worldwise.targets.portable_images import HASH, adapters, curve_plan, library_package, trees
 
 # One instruction takes 2^10 ns of virtual time, the most that QEMU allows: longer than a tick of any board's counter,
 # so that the ticks tell the number of instructions without a remainder.
@@ -151,8 +151,8 @@ def _frame(implementation: Portable, script: str, serial: bool) -> dict[str, Pat
     So a new board or library changes no existing image.
     """
     used = adapters(implementation)
-    portable = [path.name for path in paths.PORTABLE.iterdir() if path.suffix != ".c" or path.name in used]
-    return {**frame_parts(script, serial=serial), **guest_trees(*portable, room="ops/portable")}
+    files = [path.name for path in paths.PORTABLE.iterdir() if path.suffix != ".c" or path.name in used]
+    return {**frame_parts(script, serial=serial), **guest_trees(*files, room="ops/portable")}
 
 
 def frame_parts(*scripts: str, serial: bool = False) -> dict[str, Path]:
@@ -162,6 +162,35 @@ def frame_parts(*scripts: str, serial: bool = False) -> dict[str, Path]:
         **guest_trees("bench", "mcu", "portable", *(["serial"] if serial else [])),
         **{f"boards/{path.name}": path for path in used},
     }
+
+
+def frame_objects(name: str, board: Board, core: Core, unit: Unit, serial: bool) -> Recipe:
+    """What a board's programs share, compiled once: for each curve with all operations that go with it.
+
+    A library with fewer has those parts of the frame compiled in its own build. So a new library changes nothing here.
+    """
+    of_board = on_board(name, board, core, unit, serial, None)
+    curves: list[dict[str, Any]] = [
+        {
+            "number": portable.CURVES.index(curve),
+            "operations": [one for one in portable.OF_CURVE if one not in facts.not_for],
+        }
+        for curve, facts in curve_table.MEASURABLE.items()
+    ]
+    curves.append({"number": 0, "operations": [one for one in portable.CURVELESS if one != "dhrystone"]})
+    return Recipe(
+        name=image_name(unit, serial, "frame", name),
+        script="frame.sh",
+        helpers=("frame.py", "library.py", "objects.py", "unpacked.sh"),
+        outputs=("frame-sha256.o",),
+        needs=unpacked(HASH),
+        trees={**interface_trees(), **frame_parts(serial=serial)},
+        settings={
+            "PLAN": json.dumps(
+                {**{key: of_board[key] for key in ("board", "flags", "counter", "counted_by")}, "curves": curves}
+            )
+        },
+    )
 
 
 def firmware_programs(
@@ -177,18 +206,15 @@ def firmware_programs(
 
     With `serial` they send their records over the board's serial line.
     """
+    core = load_core(board.core)
     return Recipe(
         name=image_name(unit, serial, name, implementation.name, optimisation),
         script="mcu.sh",
-        helpers=("mcu.py", "library.py", "objects.py", "unpacked.sh"),
+        helpers=("mcu.py", "frame.py", "library.py", "objects.py", "unpacked.sh"),
         outputs=("footprint.json",),
-        needs=source_packages(implementation),
+        needs={"frame": frame_objects(name, board, core, unit, serial), **library_package(implementation)},
         trees={**_frame(implementation, _script(board, unit), serial), **trees(implementation, source)},
-        settings={
-            "PLAN": json.dumps(
-                board_plan(implementation, optimisation, name, board, load_core(board.core), unit, serial)
-            ),
-        },
+        settings={"PLAN": json.dumps(board_plan(implementation, optimisation, name, board, core, unit, serial))},
     )
 
 

@@ -49,6 +49,11 @@ def _unpacked(package: str, parts: tuple[str, ...]) -> Recipe:
     )
 
 
+def interface_trees() -> dict[str, Path]:
+    """The headers between the libraries and what measures them."""
+    return guest_trees("ops.h", "ops_curve.h", "ops_given.h", room="ops/portable")
+
+
 def guest_trees(*names: str, room: str = "") -> dict[str, Path]:
     """Folders of guest/, or files of one (`room`), as a recipe's trees: other files do not change the address."""
     return {f"guest/{Path(room, name)}": paths.GUEST / room / name for name in names}

@@ -13,6 +13,8 @@ from worldwise.libraries.cores import TEE_CORE
 from worldwise.libraries.portable import NO_CURVE, Build, Portable
 from worldwise.targets.guest import guest_trees, unpacked
 
+# Whose SHA-256 the bench's is.
+HASH = "bearssl"
 # An adapter that includes another one, to use it in another configuration.
 _INCLUDED = re.compile(r'^#include "([\w-]+\.c)"', re.MULTILINE)
 
@@ -44,9 +46,13 @@ def adapter_trees(implementation: Portable) -> dict[str, Path]:
 
 def source_packages(implementation: Portable) -> dict[str, Recipe]:
     """The source packages that a program with a library is compiled from; the first is for the bench's hash."""
+    return unpacked(HASH) | library_package(implementation)
+
+
+def library_package(implementation: Portable) -> dict[str, Recipe]:
+    """The source package that a library is compiled from; none if it comes in another way."""
     source = implementation.manifest.source
-    theirs = unpacked(source.debian, parts=source.parts) if source and source.debian else {}
-    return unpacked("bearssl") | theirs
+    return unpacked(source.debian, parts=source.parts) if source and source.debian else {}
 
 
 def tee_plan(

@@ -15,7 +15,7 @@ from worldwise.libraries.portable import NO_CURVE, Portable, find
 from worldwise.plan.availability import CORE_HAS, TEE_CURVE
 from worldwise.plan.case import Case
 from worldwise.targets.families import Images
-from worldwise.targets.guest import guest_trees
+from worldwise.targets.guest import guest_trees, interface_trees
 from worldwise.targets.optee_images import app_programs
 from worldwise.targets.portable_images import adapter_trees, source_packages, tee_plan, trees
 
@@ -53,7 +53,7 @@ def programs(
     """
     implementation = None if name in IMPLEMENTATIONS else find(name)
     theirs = app_programs(_APP, name, optimisation, feature)
-    frame = guest_trees(*_FRAME, room="portable") | guest_trees("ops.h", room="ops/portable")
+    frame = guest_trees(*_FRAME, room="portable") | interface_trees()
     has: Sequence[str] = implementation.manifest.operations.get(curve, ()) if implementation else CORE_HAS[curve]
     macros = [f"-DFRAME_HAS_{one.upper()}={int(set(needed) <= set(has))}" for one, needed in _NEEDS.items()]
     number = 0 if curve == NO_CURVE else portable.CURVES.index(curve)

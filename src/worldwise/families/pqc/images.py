@@ -18,16 +18,12 @@ from worldwise.plan.case import Case
 from worldwise.plan.catalogue import parameters_of_program
 from worldwise.plan.parameters import MAX_BOARD_SIZE
 from worldwise.targets.architecture import Architecture
-from worldwise.targets.board import frame_parts, image_name, on_board
+from worldwise.targets.board import frame_objects, frame_parts, image_name, on_board
 from worldwise.targets.families import Images
-from worldwise.targets.guest import guest_trees, unpacked
+from worldwise.targets.guest import guest_trees, interface_trees, unpacked
 from worldwise.targets.optee_images import app_programs
-from worldwise.targets.portable_images import build_plan, with_included
+from worldwise.targets.portable_images import HASH, build_plan, with_included
 from worldwise.targets.trustzone import secure_parts
-
-# For the bench's hash.
-_HASH = "bearssl"
-_INTERFACE = "ops.h"
 
 
 def _scheme(case: Case) -> str:
@@ -44,7 +40,7 @@ def _trees(library: Library, source: Path) -> dict[str, Path]:
     used = with_included(library.adapter)
     return {
         **guest_trees("bench", "portable", "pqc"),
-        **guest_trees(_INTERFACE, room="ops/portable"),
+        **interface_trees(),
         **guest_trees(*sorted(used | set(own)), room="ops/pqc"),
         "source": source,
     }
@@ -84,16 +80,15 @@ def _heap(library: Library, scheme: str, target: str, board: Board) -> int | Non
 
 def _board_programs(case: Case, board: Board, unit: Unit, serial: bool, crates: Crates) -> Recipe:
     library, scheme = libraries()[case.implementation], _scheme(case)
-    parts = on_board(
-        case.target, board, load_core(board.core), unit, serial, _heap(library, scheme, case.target, board)
-    )
+    core = load_core(board.core)
+    parts = on_board(case.target, board, core, unit, serial, _heap(library, scheme, case.target, board))
     plan = {**_plan(library, scheme, board.core, case.optimisation), **parts}
     recipe = Recipe(
         name=image_name(unit, serial, case.target, case.implementation, case.optimisation, scheme),
         script="pqc-mcu.sh",
-        helpers=("pqc-mcu.py", "mcu.py", "library.py", "objects.py", "unpacked.sh"),
+        helpers=("pqc-mcu.py", "mcu.py", "frame.py", "library.py", "objects.py", "unpacked.sh"),
         outputs=("footprint.json",),
-        needs=unpacked(_HASH),
+        needs={"frame": frame_objects(case.target, board, core, unit, serial)},
         trees={**frame_parts(parts["script"], serial=serial), **_trees(library, _source(library, crates))},
         settings={"PLAN": json.dumps(plan)},
     )
@@ -146,7 +141,7 @@ def _plain_programs(case: Case, architecture: Architecture) -> Recipe:
             "objects.py",
         ),
         outputs=("linux-bench", "footprint.json"),
-        needs=unpacked(_HASH),
+        needs=unpacked(HASH),
         trees={**_trees(library, _source(library, Crates())), **guest_trees("linux", "hardclock")},
         settings={
             "PARAMETERS": " ".join(parameters_of_program((case.target,))),

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-# CURVE is its number in guest/ops/portable/ops.h, FRAME the definitions that say which operations there are. With PLAN, in
-# JSON, a library is compiled into the TA and into the Linux program; without it OP-TEE's core works, and there is no
+# CURVE is its number in guest/ops/portable/ops_curve.h, FRAME the definitions that say which operations there are. With
+# PLAN, in JSON, a library is compiled into the TA and into the Linux program; without it OP-TEE's core works, and there is no
 # Linux program: the apps attestation and sha256 have what the core's libraries do there.
 ta_settings+=("CURVE=$CURVE" "FRAME=$FRAME")
 if [[ -n ${PLAN:-} ]]; then

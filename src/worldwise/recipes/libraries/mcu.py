@@ -5,6 +5,7 @@ PLAN, in JSON, is what `worldwise.targets.board` writes. Programs that do not fi
 from what is made, and `footprint.json` says why.
 """
 
+import collections
 import concurrent.futures
 import hashlib
 import json
@@ -14,45 +15,29 @@ from pathlib import Path
 from typing import Any
 
 # The recipes' folder is where this is started from.
-from library import STRICT, library_sources, run, seal_hashing  # type: ignore[import-not-found]
+from frame import GUEST, PREFIX, Frame  # type: ignore[import-not-found]
+from library import library_sources, run  # type: ignore[import-not-found]
 from objects import Refused, check_library, finish  # type: ignore[import-not-found]
 
-PREFIX = "arm-none-eabi-"
-GUEST = Path("/in/guest")
-FRAME = (
-    "mcu/start.c",
-    "mcu/counter.c",
-    "mcu/heap.c",
-    "mcu/main.c",
-    "portable/operations.c",
-    "portable/known.c",
-    "portable/random.c",
-    "bench/record.c",
-    "bench/semihost.c",
-)
-SECTIONS = ("-ffunction-sections", "-fdata-sections", "-fno-common", "-g")
+# For a program that is never run, which the linker need not write lines and types for.
+SIZES_ALONE = "-Wl,--strip-debug"
 
 
-class Builder:
-    """Objects of one plan, each compiled once."""
+class Builder(Frame):  # type: ignore[misc]
+    """Objects of one library on one board, each compiled once."""
 
     def __init__(self, plan: dict[str, Any]) -> None:
-        self.plan = plan
-        self.core: list[str] = plan["flags"]
+        super().__init__(plan, Path("/build/objects"))
         self.folder = Path("/in/own") if plan["own"] else GUEST / "ops/portable"
         packaged = Path("/build", plan["debian"]) if plan["debian"] else Path("/in/source")
         self.source = packaged if plan["source"] == "package" else self.folder
         self.adapter = self.folder / ("adapter.c" if plan["own"] else f"{plan['name']}.c")
-        self.objects = Path("/build/objects")
-        self.objects.mkdir()
 
-    def compile(self, source: Path, flags: list[str]) -> str:
-        """The path of the object."""
-        key = hashlib.sha256("\0".join([str(source), *flags]).encode()).hexdigest()[:16]
-        target = self.objects / f"{source.stem}-{key}.o"
-        if not target.exists():
-            run(f"{PREFIX}gcc", *self.core, *SECTIONS, *flags, "-c", str(source), "-o", str(target))
-        return str(target)
+    def preprocessed(self, source: Path, flags: list[str]) -> str:
+        """What the compiler makes an object of, as a digest: the text and the flags that are not the preprocessor's."""
+        text = run(f"{PREFIX}gcc", *self.core, *flags, "-E", str(source))
+        others = [one for one in flags if not one.startswith(("-D", "-I", "-isystem", "/"))]
+        return hashlib.sha256("\0".join([*others, text]).encode()).hexdigest()
 
     def library(self, curve: dict[str, Any]) -> list[tuple[Path, list[str]]]:
         """The library's and the adapter's sources with their flags, for one curve."""
@@ -60,30 +45,7 @@ class Builder:
         near = [f"-I{self.folder}", f"-I{GUEST / 'ops' / 'portable'}"] if plan["own"] else [f"-I{self.folder}"]
         return list(library_sources(plan, curve, self.source, self.adapter, near))
 
-    def frame(self, curve: dict[str, Any]) -> list[tuple[Path, list[str]]]:
-        """The frame's sources: the same optimisation for every variant."""
-        plan = self.plan
-        macros = [f"FRAME_HAS_{one.upper()}=1" for one in curve["operations"]]
-        macros += [
-            f"OPS_CURVE={curve['number']}",
-            f'FRAME_BOARD="{plan["board"]}"',
-            *(f"{key}={value}" for key, value in plan["counter"].items()),
-        ]
-        flags = ["-O2", *STRICT, *(f"-D{one}" for one in macros)]
-        return [(GUEST / name, flags) for name in (*FRAME, *plan["counted_by"])]
-
-    def hashing(self) -> str:
-        """The frame's hash."""
-        target = self.objects / "frame-sha256.o"
-        seal_hashing(PREFIX, target, lambda *one: Path(self.compile(*one)), GUEST / "portable/sha256.c")
-        return str(target)
-
-    def footprint_part(self, curve: dict[str, Any], operation: str) -> tuple[Path, list[str]]:
-        """A program of nothing but one operation."""
-        flags = ["-Os", "-fno-builtin", *STRICT, f"-DOPS_CURVE={curve['number']}"]
-        return GUEST / "mcu/footprint.c", [*flags, *([f"-DFOOTPRINT_{operation.upper()}"] if operation else [])]
-
-    def link(self, target: Path, objects: list[str], stack: int) -> None:
+    def link(self, target: Path, objects: list[str], stack: int, *flags: str) -> None:
         """Raises Refused with the linker's words."""
         plan = self.plan
         symbols = {"board_flash": plan["flash"], "board_ram": plan["ram"], "stack_bytes": stack}
@@ -93,6 +55,7 @@ class Builder:
             "-nostartfiles",
             "-static",
             "-Wl,--gc-sections",
+            *flags,
             "-Wl,--no-warn-rwx-segments",
             *(f"-Wl,--defsym={name}={value}" for name, value in symbols.items()),
             "-L/in/boards",
@@ -124,7 +87,7 @@ def program(builder: Builder, name: str, objects: list[str]) -> dict[str, Any]:
     plan = builder.plan
     trial = Path("/build", f"{name}.trial.elf")
     try:
-        builder.link(trial, objects, 0)
+        builder.link(trial, objects, 0, SIZES_ALONE)
         found = sizes(trial)
         # What nothing else uses is stack; of a program with a heap a quarter of it, or what the heap does not need.
         left = plan["ram"] - found.get(".data", 0) - found.get(".bss", 0) - found.get(".stack", 0)
@@ -148,7 +111,7 @@ def footprint(builder: Builder, name: str, library: list[str], parts: dict[str, 
     found = {}
     for operation, part in parts.items():
         elf = Path("/build", f"{name}-{operation or 'nothing'}.elf")
-        builder.link(elf, [part, *library], 0)
+        builder.link(elf, [part, *library], 0, SIZES_ALONE)
         found[operation] = sizes(elf)
     base = found.pop("")
     return {
@@ -177,15 +140,32 @@ def main() -> int:
     result: dict[str, Any] = {}
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
         hashing = builder.hashing()
+        compiling: dict[str, concurrent.futures.Future[str]] = {}
+
+        def begin(source: Path, flags: list[str], same: str = "") -> "concurrent.futures.Future[str]":
+            """The object, which may be another curve's too: that of the same file and flags, or of the same text."""
+            key = same or "\0".join([str(source), *flags])
+            if key not in compiling:
+                compiling[key] = pool.submit(builder.compile, source, flags)
+            return compiling[key]
+
+        sources = {name: builder.library(curve) for name, curve in plan["curves"].items()}
+        uses = collections.Counter(source for files in sources.values() for source, _ in files)
+        # The adapter has another text for each curve.
+        texts = {
+            name: [
+                pool.submit(builder.preprocessed, *one) if uses[one[0]] > 1 and one[0] != builder.adapter else None
+                for one in files
+            ]
+            for name, files in sources.items()
+        }
         jobs = {}
         for name, curve in plan["curves"].items():
+            found = [one.result() if one else "" for one in texts[name]]
             jobs[name] = (
-                [pool.submit(builder.compile, *one) for one in builder.library(curve)],
-                [pool.submit(builder.compile, *one) for one in builder.frame(curve)],
-                {
-                    operation: pool.submit(builder.compile, *builder.footprint_part(curve, operation))
-                    for operation in ["", *curve["operations"]]
-                },
+                [begin(*one, same) for one, same in zip(sources[name], found, strict=True)],
+                [begin(*one) for one in builder.frame(curve)],
+                {one: begin(*builder.footprint_part(one)) for one in ["", *curve["operations"]]},
             )
         for name, (compiling_library, compiling_frame, compiling_parts) in jobs.items():
             library = [one.result() for one in compiling_library]

@@ -13,16 +13,9 @@ from pathlib import Path
 from typing import Any
 
 # The recipes' folder is where this is started from.
+from frame import FRAME, GUEST  # type: ignore[import-not-found]
 from library import STRICT  # type: ignore[import-not-found]
-from mcu import (  # type: ignore[import-not-found]
-    FRAME,
-    GUEST,
-    Builder,
-    check,
-    footprint,
-    program,
-    too_much,
-)
+from mcu import Builder, check, footprint, program, too_much  # type: ignore[import-not-found]
 from objects import Refused, finish  # type: ignore[import-not-found]
 
 # Of a board's program, what the secure one has too, and what a program without a library has no use for.
@@ -89,7 +82,7 @@ def of_library(
     result: dict[str, Any] = program(normal, name, [*frame, *outer, hashing, *gates])
     if normal.plan["own"]:
         check(normal, name, library, [*frame, *inner, *outer])
-    parts = {one: normal.compile(*normal.footprint_part(part, call)) for one, call in {"": "", **calls}.items()}
+    parts = {one: normal.compile(*normal.footprint_part(call)) for one, call in {"": "", **calls}.items()}
     try:
         result["operations"] = footprint(normal, name, [*library, hashing], parts)
     except Refused as refused:

@@ -8,18 +8,19 @@ import concurrent.futures
 import json
 import os
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 # The recipes' folder is where this is started from.
+from frame import GUEST, NO_CURVE  # type: ignore[import-not-found]
 from library import STRICT  # type: ignore[import-not-found]
-from mcu import FRAME, GUEST, Builder, footprint, program, too_much  # type: ignore[import-not-found]
+from mcu import Builder, footprint, program, too_much  # type: ignore[import-not-found]
 from objects import Refused, finish  # type: ignore[import-not-found]
-
-OWN = {"portable/operations.c": "pqc/operations.c", "portable/known.c": "pqc/known.c"}
 
 
 class SchemeBuilder(Builder):  # type: ignore[misc]
     """Objects of one scheme."""
+
+    instead: ClassVar[dict[str, str]] = {"portable/operations.c": "pqc/operations.c", "portable/known.c": "pqc/known.c"}
 
     def __init__(self, plan: dict[str, Any]) -> None:
         super().__init__(plan)
@@ -28,15 +29,13 @@ class SchemeBuilder(Builder):  # type: ignore[misc]
         self.adapter = self.folder / f"{plan['name']}.c"
         plan["defines"].append(f"PQC_SCHEME={plan['scheme']}")
 
-    def frame(self, part: dict[str, Any]) -> list[tuple[Path, list[str]]]:
-        """The frame's sources, with the operations of a scheme."""
-        macros = {"OPS_CURVE": 0, "PQC_SCHEME": part["scheme"], "FRAME_BOARD": f'"{part["board"]}"', **part["counter"]}
-        flags = ["-O2", *STRICT, *(f"-D{key}={value}" for key, value in macros.items())]
-        return [(GUEST / OWN.get(name, name), flags) for name in (*FRAME, *part["counted_by"])]
+    def macros(self, part: dict[str, Any]) -> list[str]:
+        """What tells the frame's sources of a scheme."""
+        return [NO_CURVE, f"-DPQC_SCHEME={part['scheme']}"]
 
-    def footprint_part(self, part: dict[str, Any], operation: str) -> tuple[Path, list[str]]:
+    def footprint_part(self, operation: str) -> tuple[Path, list[str]]:
         """A program of nothing but one operation."""
-        flags = ["-Os", "-fno-builtin", *STRICT, "-DOPS_CURVE=0", f"-DPQC_SCHEME={part['scheme']}"]
+        flags = ["-Os", "-fno-builtin", *STRICT, NO_CURVE, f"-DPQC_SCHEME={self.plan['scheme']}"]
         return GUEST / "pqc/footprint.c", [*flags, f"-DFOOTPRINT_{operation.upper() or 'NOTHING'}"]
 
 
@@ -51,7 +50,7 @@ def main() -> int:
         hashing = builder.hashing()
         library = [*pool.map(lambda one: builder.compile(*one), builder.library(plan)), hashing]
         frame = [*pool.map(lambda one: builder.compile(*one), builder.frame(plan))]
-        parts = pool.map(lambda call: builder.compile(*builder.footprint_part(plan, call)), measured.values())
+        parts = pool.map(lambda call: builder.compile(*builder.footprint_part(call)), measured.values())
         result = program(builder, name, [*frame, *library])
         try:
             result["operations"] = footprint(builder, name, library, dict(zip(measured, parts, strict=True)))
