@@ -54,6 +54,58 @@ static bool supplicant_again(void)
 	return true;
 }
 
+/* Whether a server comes up: another one than the scene's, which would end the program if it did not. */
+static bool comes_up(const struct scene *scene)
+{
+	const char *const words[] = { "/sbin/keycached",
+				      "--tls-cert",
+				      SERVER_FOLDER "/server.crt",
+				      "--tls-key",
+				      SERVER_FOLDER "/server.key",
+				      "--tls-ca",
+				      SERVER_FOLDER "/ca.crt",
+				      "--port",
+				      "0",
+				      "--storage",
+				      scene->rpmb ? "rpmb" : "ree",
+				      "--allow-get",
+				      NULL };
+	char byte;
+	int ends[2];
+	pid_t child;
+	bool up;
+
+	if (pipe(ends) || (child = fork()) < 0)
+		bench_fail("a process: %s", strerror(errno));
+	if (!child) {
+		(void)dup2(ends[1], STDOUT_FILENO);
+		close(ends[0]);
+		close(ends[1]);
+		/* The words are not written to: execv() has its type from before there was const. */
+		(void)execv(words[0], (char *const *)(uintptr_t)words);
+		_exit(1);
+	}
+	close(ends[1]);
+	/* It says on its output where it listens, and nothing else. */
+	up = read(ends[0], &byte, 1) == 1;
+	close(ends[0]);
+	(void)kill(child, SIGTERM);
+	(void)waitpid(child, NULL, 0);
+	return up;
+}
+
+/*
+ * The server after one that was killed. One thread of tee-supplicant may know that it is to end while another still waits for a
+ * request: then the next request is its last, the server that made it waits in vain, and both are started again.
+ */
+static void start_again(struct scene *scene, unsigned int *ended)
+{
+	*ended += supplicant_again();
+	if (!scene->rpmb && !comes_up(scene))
+		*ended += supplicant_again();
+	scene_start(scene, NULL, NULL);
+}
+
 /*
  * The server is killed at some time between changes: of known clients, new ones and removed ones. With RPMB it is killed while
  * it answers from the TA's memory: within a change OP-TEE gives the device up, see server_within().
@@ -92,8 +144,7 @@ static void kill_server(struct scene *scene)
 			scene_wrong(scene, "error", "%s", keycache_text(scene->rpmb ? scene->broker : scene->admin));
 		server_kill(SIGKILL);
 		scene_disconnect(scene);
-		ended += supplicant_again();
-		scene_start(scene, NULL, NULL);
+		start_again(scene, &ended);
 		scene_check(scene, CLIENTS);
 		done += scene->have[client] == scene->maybe[client];
 	}
@@ -199,46 +250,6 @@ struct ends {
 	unsigned int ended;     /* the server ended itself */
 	unsigned int done;      /* of those without OK: the key is there */
 };
-
-/* Whether a server comes up: another one than the scene's, which would end the program if it did not. */
-static bool comes_up(const struct scene *scene)
-{
-	const char *const words[] = { "/sbin/keycached",
-				      "--tls-cert",
-				      SERVER_FOLDER "/server.crt",
-				      "--tls-key",
-				      SERVER_FOLDER "/server.key",
-				      "--tls-ca",
-				      SERVER_FOLDER "/ca.crt",
-				      "--port",
-				      "0",
-				      "--storage",
-				      scene->rpmb ? "rpmb" : "ree",
-				      "--allow-get",
-				      NULL };
-	char byte;
-	int ends[2];
-	pid_t child;
-	bool up;
-
-	if (pipe(ends) || (child = fork()) < 0)
-		bench_fail("a process: %s", strerror(errno));
-	if (!child) {
-		(void)dup2(ends[1], STDOUT_FILENO);
-		close(ends[0]);
-		close(ends[1]);
-		/* The words are not written to: execv() has its type from before there was const. */
-		(void)execv(words[0], (char *const *)(uintptr_t)words);
-		_exit(1);
-	}
-	close(ends[1]);
-	/* It says on its output where it listens, and nothing else. */
-	up = read(ends[0], &byte, 1) == 1;
-	close(ends[0]);
-	(void)kill(child, SIGTERM);
-	(void)waitpid(child, NULL, 0);
-	return up;
-}
 
 /* Who ends in the midst of a SET. */
 enum victim { SUPPLICANT_ENDS, SERVER_ENDS };
