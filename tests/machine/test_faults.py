@@ -47,11 +47,11 @@ class Tried:
 
 def test_a_renaming_that_is_cut_leaves_one_name(tried: Tried) -> None:
     """Cut at an instruction or after any write, the object has the old name or the new one, and both are met."""
-    found = tried.outcomes("power-cut,size=32B,storage=ree,action=rename,points=3")
+    found = tried.outcomes("power-cut,size=32B,storage=ree,action=rename,points=5")
     cuts = [each for each in found if each.what == "cut"]
     stored = [each for each in found if each.what == "stored"]
     assert [cuts[0].at, cuts[0].result, cuts[-1].result] == [1, "old", "new"]
-    assert len(cuts) == 3
+    assert len(cuts) == 5
     assert {each.result for each in stored} == {"old", "new"}
     # The one write that makes the difference is the directory's header: once it is stored, all is new.
     results = [each.result for each in stored]

@@ -3,7 +3,8 @@
 
 import json
 import struct
-from collections.abc import Callable, Sequence
+import tempfile
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from types import SimpleNamespace
 from typing import cast
@@ -55,6 +56,15 @@ class Images:
         return Path("/images", name)
 
 
+def sizes(plugin: Plugin, left_at: Callable[[int], Mapping[str, bytes]]) -> str:
+    """What the plugin writes of a machine that passes instructions: how long the host's files are at each."""
+    names = [path.removeprefix("/run/") for path in plugin.arguments["files"].split(":")]
+    points = plugin.arguments["points"].split(":")
+    return "".join(
+        " ".join([point, *(str(len(left_at(int(point))[name])) for name in names)]) + "\n" for point in points
+    )
+
+
 class Machines:
     """An emulator whose machines do what the test says."""
 
@@ -62,6 +72,8 @@ class Machines:
         self.found = found
         self.steps: list[str] = []
         self.spoil: Callable[[int, bytes], bytes] = lambda _at, data: data
+        self.misread: Callable[[str], str] = str
+        self.passes = 0
         self.idle = 0
         self.error = ""
 
@@ -75,7 +87,7 @@ class Machines:
         prepared: Path | None = None,
         left: Sequence[str] = (),
     ) -> Ended:
-        assert set(left) == {"journal", "length", "before.state", "after.state"}
+        assert set(left) == {"journal", "length", "sizes", "before.state", "after.state"}
         assert program[0] == "/bin/linux-bench"
         assert prepared is None
         step = program[1]
@@ -83,10 +95,7 @@ class Machines:
         at = int(plugin.arguments.get("at", 0)) if plugin else 0
         lines: list[dict[str, str | int]] = [{"type": "outcome", "what": step, "result": "ready", "detail": ""}]
         if step == "cut-write":
-            stored = len(WRITES) if not at else sum(when < at for when in WRITES)
-            (directory / "journal").write_bytes(self.spoil(at, WHOLE[: stored * len(entry(0))]))
-            if not at:
-                (directory / "length").write_text(f"{REGION}\n")
+            self.end(at, plugin, directory)
         elif step == "cut-read":
             stored = len((directory / "journal").read_bytes()) // len(entry(0))
             lines[0]["result"] = self.found(stored)
@@ -104,6 +113,22 @@ class Machines:
             lines.append({"type": "end", "status": 0, "idle": self.idle})
         (directory / "records.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
         return Ended(0, ("qemu",), 0.5)
+
+    def end(self, at: int, plugin: Plugin | None, directory: Path) -> None:
+        """Leave what a machine leaves that ends at an instruction; 0 for the end of its step."""
+        for name, data in self.left_at(at).items():
+            (directory / name).write_bytes(self.spoil(at, data))
+        if plugin and "points" in plugin.arguments:
+            self.passes += 1
+            text = sizes(plugin, self.left_at)
+            (directory / "sizes").write_text(self.misread(text))
+        elif not at:
+            (directory / "length").write_text(f"{REGION}\n")
+
+    def left_at(self, at: int) -> dict[str, bytes]:
+        """The host's files at an instruction; 0 for the end."""
+        stored = len(WRITES) if not at else sum(when < at for when in WRITES)
+        return {"journal": WHOLE[: stored * len(entry(0))]}
 
     def diagnosis(self, _directory: Path, _machine: Machine) -> str:
         return "what the consoles say"
@@ -166,10 +191,40 @@ def test_what_a_machine_finds_is_told_as_it_is(tmp_path: Path) -> None:
 def test_a_journal_of_another_machine_is_refused(tmp_path: Path) -> None:
     """If this fails, cuts are taken for prefixes of a write that they are no part of."""
     machines = Machines()
-    machines.spoil = lambda at, data: data[:-1] + b"x" if at == 600 else data
+    machines.spoil = lambda at, data: data[:-1] + b"x" if at == 400 else data
     with pytest.raises(
-        WorldwiseError, match="up to instruction 600 is not the beginning of what the whole write stores"
+        WorldwiseError, match="up to instruction 400 is not the beginning of what the whole write stores"
     ):
+        outcomes(machines, power_cut(), tmp_path)
+
+
+def test_one_machine_passes_most_instructions_and_three_end(tmp_path: Path) -> None:
+    """If this fails, a campaign takes a machine for each cut again, or none of them was ended."""
+    machines = Machines()
+    outcomes(machines, power_cut(), tmp_path)
+    assert machines.passes == 1
+    # The whole step, the machine that passes, the first instruction, and the first, the middle and the last of the six.
+    assert sum(step.startswith("cut-write") for step in machines.steps) == 6
+    few = Machines()
+    outcomes(few, power_cut(3), Path(tempfile.mkdtemp(dir=tmp_path)))
+    assert few.passes == 0
+
+
+@pytest.mark.parametrize(
+    ("change", "problem"),
+    [
+        # One write fewer at the middle instruction, where a machine ends.
+        (lambda text: text.replace("400 192", "400 128"), "up to instruction 400 is not the beginning"),
+        (lambda text: text.replace("800 256", "800 999"), "up to instruction 800 is not the beginning"),
+        (lambda text: text.replace("800 256", "801 256"), "up to instruction 800 is not the beginning"),
+        (lambda text: text[: text.index("800")], "passed 4 of 6 instructions"),
+    ],
+)
+def test_what_a_passing_machine_tells_is_checked(change: Callable[[str], str], problem: str, tmp_path: Path) -> None:
+    """If this fails, a cut is judged by files that no machine would have left."""
+    machines = Machines()
+    machines.misread = change
+    with pytest.raises(WorldwiseError, match=problem):
         outcomes(machines, power_cut(), tmp_path)
 
 
@@ -286,19 +341,14 @@ class KeyCaches(Machines):
         prepared: Path | None = None,
         left: Sequence[str] = (),
     ) -> Ended:
-        assert set(left) == {"journal", "length", "shadow", "asked"}
+        assert set(left) == {"journal", "length", "sizes", "shadow", "asked"}
         step, *arguments = program[1:]
         self.steps.append(" ".join(program[1:]))
         at = int(plugin.arguments.get("at", 0)) if plugin else 0
         lines: list[dict[str, str | int]] = [{"type": "outcome", "what": "prepared", "result": "ready", "detail": ""}]
         if step == "cut-write":
             assert prepared
-            (directory / "journal").write_bytes(b"J" if not at or at > 500 else b"")
-            (directory / "shadow").write_bytes(b"S" if not at or at > 550 else b"")
-            notes = NOTES if not at or at > self.confirmed else NOTES[:24]
-            (directory / "asked").write_bytes(self.spoil(at, notes.encode()))
-            if not at:
-                (directory / "length").write_text(f"{REGION}\n")
+            self.end(at, plugin, directory)
         elif step == "cut-read":
             assert prepared is None
             key = 2 if (directory / "journal").read_bytes() == b"BJ" else 1
@@ -316,6 +366,14 @@ class KeyCaches(Machines):
             lines.append({"type": "end", "status": 0, "idle": 0})
         (directory / "records.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
         return Ended(0, ("qemu",), 0.5)
+
+    def left_at(self, at: int) -> dict[str, bytes]:
+        notes = NOTES if not at or at > self.confirmed else NOTES[:24]
+        return {
+            "journal": b"J" if not at or at > 500 else b"",
+            "shadow": b"S" if not at or at > 550 else b"",
+            "asked": notes.encode(),
+        }
 
 
 def key_cache(operation: str, *parameters: tuple[str, str]) -> Case:
@@ -357,7 +415,8 @@ def test_each_cut_of_a_key_cache_goes_on_from_one_state(tmp_path: Path) -> None:
         (1000, "between"),
     ]
     assert machines.steps[0] == "prepare cut-write storage=ree"
-    assert machines.steps.count("cut-write storage=ree") == 6
+    # The whole step, one machine for all instructions, and three that end.
+    assert machines.steps.count("cut-write storage=ree") == 5
     assert machines.steps.count("cut-read storage=ree") == 2
 
 

@@ -77,8 +77,9 @@ def _power_cut(trial: Trial) -> None:
         return found[stored]
 
     count = len(whole.ends) - 1 - first
-    for at in spread(length, int(parameters["points"])):
-        stored = len(cuts.stopped(at, files)[JOURNAL])
+    points = spread(length, int(parameters["points"]))
+    for at, left in zip(points, cuts.at(points, files), strict=True):
+        stored = len(left[JOURNAL])
         if stored and stored not in whole.ends:
             raise cuts.other(at)
         done = (whole.ends.index(stored) if stored else -1) - first

@@ -48,8 +48,8 @@ def _cut(trial: Trial) -> None:
         base = {name: (prepared / file).read_bytes() for name, file in _BASES.items()}
         cuts = Cuts(trial, step, prepared)
         length, whole = cuts.whole(*base, _ASKED)
-        for at in spread(length, int(parameters["points"])):
-            left = cuts.stopped(at, whole)
+        points = spread(length, int(parameters["points"]))
+        for at, left in zip(points, cuts.at(points, whole), strict=True):
             stored = len(left[JOURNAL]), len(left[_SHADOW])
             if stored not in found:
                 files = {name: content + left[name] for name, content in base.items()}
