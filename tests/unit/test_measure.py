@@ -493,25 +493,25 @@ def test_a_damaged_result_is_measured_anew(tool: Tool) -> None:
 def test_ctrl_c_keeps_what_is_complete(how: str, tool: Tool) -> None:
     """If this fails, Ctrl-C loses cases, leaves machines behind, or resuming measures too much or too little."""
     emulator = FakeEmulator()
-    emulator.faults[LINUX] = interrupt(emulator) if how == "signal" else raise_interrupt
-    if how == "thread":
-        # The next case must not get done in the moment before the main thread hears of it.
-        emulator.faults[KEYGEN] = wait_for_stop(emulator)
+    # The cheapest case of its variant, so its last.
+    emulator.faults[EMPTY] = interrupt(emulator) if how == "signal" else raise_interrupt
+    # The other case must not get done before the main thread hears of it.
+    emulator.faults[KEYGEN] = wait_for_stop(emulator)
     with pytest.raises(KeyboardInterrupt):
-        tool.measure(emulator)
+        tool.measure(emulator, Options(jobs=2))
     assert emulator.stopped.is_set()
     cut = tool.latest()
     assert cut.state == "interrupted"
     done = [manifest.id for manifest in cut.complete_cases()]
-    assert done == [DIV, EMPTY]
-    assert cut.case(LINUX) is None
+    assert done == [DIV, LINUX]
+    assert cut.case(EMPTY) is None
     assert cut.case(KEYGEN) is None
 
     again = FakeEmulator()
     whole = tool.resume(again)
     assert whole.id == cut.id
     assert whole.state == "complete"
-    assert sorted(again.ran) == sorted([LINUX, KEYGEN])
+    assert sorted(again.ran) == sorted([EMPTY, KEYGEN])
     assert [manifest.id for manifest in whole.complete_cases()] == list(IDS)
     with pytest.raises(WorldwiseError, match="nothing to resume"):
         tool.resume(FakeEmulator())
@@ -623,7 +623,19 @@ def test_cases_are_measured_while_others_are_built(tool: Tool, monkeypatch: pyte
     emulator.faults[DIV] = both_go_on
     run = tool.measure(emulator, Options(jobs=1))
     assert run.state == "complete"
-    assert emulator.ran == list(IDS)
+    assert emulator.ran[0] == DIV
+    assert sorted(emulator.ran) == sorted(IDS)
+
+
+@pytest.mark.parametrize("reverse", [False, True])
+def test_the_dearest_case_goes_first(reverse: bool, tool: Tool, cases: list[Case]) -> None:
+    """If this fails, a processor waits at the end of a suite whose longest case was begun last."""
+    emulator = FakeEmulator()
+    # Those of one variant, which are built together.
+    some = [case for case in cases if case.id != KEYGEN]
+    tool.measure(emulator, Options(jobs=1, reverse=reverse), some[::-1] if reverse else some)
+    order = [DIV, LINUX, EMPTY]
+    assert emulator.ran == (order[::-1] if reverse else order)
 
 
 def test_a_failed_build_is_told_at_its_case(tool: Tool, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -634,7 +646,7 @@ def test_a_failed_build_is_told_at_its_case(tool: Tool, monkeypatch: pytest.Monk
     emulator = FakeEmulator()
     with pytest.raises(WorldwiseError, match="the build of optee failed"):
         tool.measure(emulator, Options(jobs=1))
-    assert emulator.ran == [DIV, EMPTY, LINUX]
+    assert emulator.ran == [DIV, LINUX, EMPTY]
     assert tool.latest().state == "failed"
     assert [manifest.id for manifest in tool.latest().complete_cases()] == [DIV, EMPTY, LINUX]
 

@@ -13,6 +13,11 @@ from worldwise.cli import progress
 from worldwise.plan.case import Case
 
 
+def costs(number: int) -> dict[str, int]:
+    """So many cases that cost the same."""
+    return {case(each).id: 1000 for each in range(number)}
+
+
 def case(number: int) -> Case:
     return Case("optee", "mbedtls", "O2", f"operation{number}", 4, 2)
 
@@ -35,7 +40,7 @@ def lines(said: io.StringIO) -> list[str]:
 
 def test_a_short_run_has_a_line_for_each_case(said: io.StringIO) -> None:
     """If this fails, a log does not say what took the time."""
-    display = progress.Display(3)
+    display = progress.Display(costs(3))
     for number, how in enumerate(("1.0 s, sign 5 instructions", "reused", "FAILED")):
         display.case_started(case(number))
         display.case_done(case(number), how)
@@ -47,7 +52,7 @@ def test_a_short_run_has_a_line_for_each_case(said: io.StringIO) -> None:
 
 def test_a_long_run_has_few_lines(said: io.StringIO) -> None:
     """If this fails, a log has a line for each of a thousand cases, or hides one that failed."""
-    display = progress.Display(1000)
+    display = progress.Display(costs(1000))
     for number in range(1000):
         display.case_started(case(number))
         display.case_done(case(number), "FAILED" if number == 123 else "1.0 s")
@@ -61,7 +66,7 @@ def test_what_is_left_is_told(said: io.StringIO, monkeypatch: pytest.MonkeyPatch
     """If this fails, nobody knows whether to wait or to go for lunch."""
     now = [0.0]
     monkeypatch.setattr(time, "monotonic", lambda: now[0])
-    display = progress.Display(10)
+    display = progress.Display(costs(10))
     for number in range(10):
         now[0] += 1
         display.case_started(case(number))
@@ -71,10 +76,26 @@ def test_what_is_left_is_told(said: io.StringIO, monkeypatch: pytest.MonkeyPatch
     assert [one and int(one[1]) for one in found] == [None, 16, 14, 12, 10, 8, 6, 4, 2, None]
 
 
+def test_what_is_left_is_estimated_by_costs(said: io.StringIO, monkeypatch: pytest.MonkeyPatch) -> None:
+    """If this fails, a run that ends with its long cases says all the time that it will be over soon."""
+    now = [1.0]
+    monkeypatch.setattr(time, "monotonic", lambda: now[0])
+    expected = [600, 300, 100, 100, 100]
+    display = progress.Display({case(number).id: cost for number, cost in enumerate(expected)})
+    for number, cost in enumerate(expected):
+        display.case_started(case(number))
+        # The last was measured before: it takes no time, and what it would cost is no part of what was measured.
+        if number < 4:
+            now[0] += cost
+        display.case_done(case(number), "some time" if number < 4 else "reused")
+    found = [re.search("; about ([0-9]+) min left", line) for line in lines(said)]
+    assert [one and int(one[1]) for one in found] == [None, 5, 3, 2]
+
+
 @pytest.mark.usefixtures("said")
 def test_the_live_line_says_what_goes_on_and_what_was_found() -> None:
     """If this fails, the one line that people look at is empty."""
-    display = progress.Display(10)
+    display = progress.Display(costs(10))
     display.note("building optee-mbedtls-O2")
     task = display.bar.tasks[0]
     assert task.description == "building optee-mbedtls-O2"

@@ -3,6 +3,7 @@
 
 import threading
 import time
+from collections.abc import Mapping
 
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
@@ -52,12 +53,17 @@ class Steps(Notes):
 
 
 class Display(Notes):
-    """The progress of a run: a live bar on a terminal, plain lines elsewhere."""
+    """The progress of a run: a live bar on a terminal, plain lines elsewhere.
 
-    def __init__(self, cases: int) -> None:
+    Args:
+        costs: what each case is expected to cost, by its id.
+        times: how often each is measured.
+    """
+
+    def __init__(self, costs: Mapping[str, int], times: int = 1) -> None:
         super().__init__()
         self.live = self.console.is_terminal
-        self.total = cases
+        self.total = cases = len(costs) * times
         self.done = 0
         self.failed = 0
         self.lock = threading.Lock()
@@ -76,9 +82,13 @@ class Display(Notes):
         # The builds in progress, and the last result.
         self.builds: list[str] = []
         self.found = ""
-        # When the first case began, and how many cases were measured since: the time left is estimated from both.
+        # When the first case began, how many were measured since, and what these and all that are left were expected to
+        # cost: the time left is estimated from these.
         self._first = 0.0
         self._measured = 0
+        self._costs = costs
+        self._spent = 0
+        self._rest = sum(costs.values()) * times
 
     def note(self, text: str) -> None:
         """Print a line with the time since the start, and remember the builds in progress."""
@@ -110,8 +120,10 @@ class Display(Notes):
             self.running.pop(case.id, None)
             self.done += 1
             self.failed += how == "FAILED"
+            self._rest -= self._costs[case.id]
             if how != "reused":
                 self._measured += 1
+                self._spent += self._costs[case.id]
             if how not in ("reused", "FAILED"):
                 self.found = f"{case.id}: {how}"
             self.bar.advance(self.task)
@@ -127,10 +139,9 @@ class Display(Notes):
 
     def _left(self) -> str:
         """An estimate of the time left; empty as long as there is nothing to estimate from."""
-        rest = self.total - self.done
-        if not rest or self._measured < 2:
+        if self._measured < 2:
             return ""
-        minutes = (time.monotonic() - self._first) / self._measured * rest / 60
+        minutes = (time.monotonic() - self._first) / self._spent * self._rest / 60
         return f"; about {minutes:.0f} min left" if minutes >= 1 else ""
 
     def _describe(self) -> None:

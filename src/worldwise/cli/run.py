@@ -265,6 +265,7 @@ def run(**typed: Any) -> int:
         start="boot" if call.cold or remote else "snapshot",
         jobs=call.jobs or 0,
         silence_limit=call.silence,
+        reverse=call.reverse,
         remote=remote,
     )
     answer = "worldwise report latest" + ("" if _is_default("runs") else f" --runs {call.runs}")

@@ -14,6 +14,7 @@ from worldwise.libraries import own
 from worldwise.libraries.own import Own
 from worldwise.plan.budget import Budget
 from worldwise.plan.case import Case, Unavailable
+from worldwise.plan.costs import costs_of
 from worldwise.plan.suite import Suite
 from worldwise.run import reproduction as compare
 from worldwise.run import task
@@ -80,7 +81,7 @@ def measure(order: Order, options: Options, wanted: Wanted) -> int:
     if order.away:
         require_dask()
     times = 2 if order.verify else 1
-    display = Display(len(order.cases) * times)
+    display = Display(order.away.costs if order.away else costs_of(order.cases, {}), times)
     own.announce(order.brought, display.note)
     lab = open_lab(display.console)
     lab.ensure()

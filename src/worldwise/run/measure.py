@@ -32,6 +32,7 @@ from worldwise.machine.measurer import Ended, Measurer, StartFrom
 from worldwise.machine.sshhost import SshHost
 from worldwise.plan.budget import Budget
 from worldwise.plan.case import Case, Unavailable
+from worldwise.plan.costs import costs_of
 from worldwise.plan.suite import Suite
 from worldwise.records.check import CheckedRecords, check_records
 from worldwise.records.globalplatform import name_results
@@ -92,6 +93,7 @@ class Options:
         jobs: machines at a time; 0 for as many as there are processors.
         silence_limit: seconds without a record after which a machine counts as hanging.
         remote: the board or host that is measured itself; None if every target is emulated.
+        reverse: measure the cheapest case first, not the dearest.
     """
 
     reuse: bool = True
@@ -99,6 +101,7 @@ class Options:
     jobs: int = 0
     silence_limit: float = 120
     remote: Remote | None = None
+    reverse: bool = False
 
     @property
     def machines(self) -> int:
@@ -261,7 +264,7 @@ class Bench:
             done.setdefault(manifest.case().variant, []).append(manifest)
         pending = set(writer.run.manifest.cases) - {manifest.id for one in done.values() for manifest in one}
         todo = [case for case in cases if case.id in pending]
-        session = _Session(self, writer, done)
+        session = _Session(self, writer, done, costs_of(todo, {}))
         try:
             session.run(_by_variant(_compile_order(todo)))
             with writer.guard():
@@ -421,20 +424,25 @@ class _Session:
         failed: whether a case has failed.
     """
 
-    def __init__(self, bench: Bench, writer: RunWriter, done: Mapping[str, Sequence[CaseManifest]]) -> None:
+    def __init__(
+        self,
+        bench: Bench,
+        writer: RunWriter,
+        done: Mapping[str, Sequence[CaseManifest]],
+        costs: Mapping[str, int],
+    ) -> None:
         self.reused: list[tuple[Case, Machine, Result]] = []
         self.failed = False
         self._bench = bench
         self._writer = writer
         # The cases measured before, by variant.
         self._done = done
+        self._costs = costs
         self._machines: dict[str, Machine] = {}
 
     def run(self, groups: Sequence[Sequence[Case]]) -> None:
         """Build and measure groups of cases, each of one variant. Raises WorldwiseError, a build's at the end."""
-        elsewhere = self._bench.elsewhere
-        cost = elsewhere.cost if elsewhere else None
-        work = Work(self._bench.jobs, groups, self._prepare, self._measure, cost)
+        work = Work(self._bench.jobs, groups, self._prepare, self._measure, self._cost)
         broken: WorldwiseError | None = None
         for ended in work.ended(self._bench.pool):
             try:
@@ -448,6 +456,15 @@ class _Session:
                     work.build_no_more()
         if broken:
             raise broken
+
+    def _cost(self, case: Case) -> int:
+        """What goes first has the highest: the dearest case, so that no processor waits long at the end."""
+        if self._bench.board:
+            # One case after the other, in the suite's order: what follows each other shares a program.
+            return 0
+        if elsewhere := self._bench.elsewhere:
+            return elsewhere.cost(case)
+        return -self._costs[case.id] if self._bench.options.reverse else self._costs[case.id]
 
     def _measure(self, case: Case) -> Result | None:
         return self._bench.measure_case(self._writer, case, self._machines[case.id])

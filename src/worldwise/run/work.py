@@ -35,7 +35,7 @@ class Work(Generic[_Built, _Measured]):
         groups: cases that are built together, in the order in which they are to be built.
         build: builds a group; called in a thread.
         measure: measures a case; called in a thread.
-        cost: what a case is expected to cost: of those that are built, the dearest goes first. None: the first built.
+        cost: what a case is expected to cost: of those that are built, the dearest goes first.
     """
 
     def __init__(
@@ -44,7 +44,7 @@ class Work(Generic[_Built, _Measured]):
         groups: Sequence[Sequence[Case]],
         build: Callable[[Sequence[Case]], _Built],
         measure: Callable[[Case], _Measured],
-        cost: Callable[[Case], int] | None = None,
+        cost: Callable[[Case], int],
     ) -> None:
         self._jobs = jobs
         self._groups = deque(groups)
@@ -60,7 +60,7 @@ class Work(Generic[_Built, _Measured]):
     def add(self, cases: Sequence[Case]) -> None:
         """Queue these cases for measuring, behind those already queued that cost as much or more."""
         for case in cases:
-            heapq.heappush(self._ready, (-self._cost(case) if self._cost else 0, next(self._came), case))
+            heapq.heappush(self._ready, (-self._cost(case), next(self._came), case))
 
     def build_no_more(self) -> None:
         """Begin no further build; cases already built are still measured."""
