@@ -99,7 +99,7 @@ def test_costs_fall_back_from_the_case_to_the_table() -> None:
     a, b, c = (
         Case("optee", library, "O2", "attestdiv", 4, 2) for library in ("mbedtls", "mbedtls-nist", "libtomcrypt")
     )
-    d, e = Case("optee", "mbedtls", "O2", "empty-invoke", 4, 2), Case("linux", "mbedtls", "O2", "echo", 4, 2)
+    d, e = Case("optee", "mbedtls", "O2", "empty-invoke", 4, 2), Case("linux", "mbedtls", "O2", "hello", 4, 2)
     table = cost_table()
     assert costs_of([a, b, c, d, e], {a: 1.5, b: 30.0}) == {
         a.id: 1500,

@@ -124,7 +124,9 @@ class _Call:
 @click.option("--fresh", is_flag=True, help="Measure everything, even what was measured on the same machine before.")
 @click.option("--verify", is_flag=True, help="Measure everything twice and compare: every byte must be the same.")
 @click.option("--cold", is_flag=True, help="Boot the machine anew for every case, instead of restoring its snapshot.")
-@click.option("--reverse", is_flag=True, help="Measure the cases in reverse order: no digit may change.")
+@click.option(
+    "--reverse", is_flag=True, help="Measure the cases in reverse order, the cheapest first: no digit may change."
+)
 @click.option(
     "--resume",
     is_flag=False,
