@@ -183,7 +183,8 @@ def test_the_same_source_elsewhere_is_not(tool: Tool, tmp_path: Path) -> None:
     assert "2 of 2 cases have the same records, to the byte." in result.stdout
 
     built = images_of(elsewhere)
-    assert sorted(name.rpartition("-")[0] for name in built) == [f"{BOARD}-{VARIANT}", "unpacked-bearssl"]
+    names = [f"frame-{BOARD}", f"{BOARD}-{VARIANT}", "unpacked-bearssl"]
+    assert sorted(name.rpartition("-")[0] for name in built) == names
     assert images_of(tmp_path / "cache") == built
     texts = {str(tmp_path), str(paths.REPOSITORY), str(paths.cache_directory()), str(Path.home()), *dates(_today())}
     assert files_with_traces(elsewhere / "images", texts) == []
