@@ -66,7 +66,7 @@ class Cuts:
         ended = {points[number - 1] for number in spread(len(points), _ENDED)}
         found = self._passed(points, whole) if len(points) > len(ended) else {}
         for at in sorted(ended):
-            left = self.stopped(at, whole)
+            left = self._stopped(at, whole)
             if found.setdefault(at, left) != left:
                 raise self.other(at)
         return [found[at] for at in points]
@@ -94,7 +94,7 @@ class Cuts:
             )
         return found
 
-    def stopped(self, at: int, whole: Mapping[str, bytes]) -> dict[str, bytes]:
+    def _stopped(self, at: int, whole: Mapping[str, bytes]) -> dict[str, bytes]:
         """Stop a machine at an instruction. Returns the files that it left, by the names in `whole`.
 
         Raises WorldwiseError if it did not stop, or if its files are not the beginning of those of the whole step.

@@ -460,7 +460,7 @@ class _Session:
     def _cost(self, case: Case) -> int:
         """What goes first has the highest: the dearest case, so that no processor waits long at the end."""
         if self._bench.board:
-            # One case after the other, in the suite's order: what follows each other shares a program.
+            # One case after the other, in the suite's order, where neighbours share a program.
             return 0
         if elsewhere := self._bench.elsewhere:
             return elsewhere.cost(case)

@@ -66,7 +66,11 @@ def _power_cut(trial: Trial) -> None:
     if not files[JOURNAL]:
         raise WorldwiseError(f"{case.id}: the write stores nothing: its machine left no journal")
     whole = Journal(files[JOURNAL])
-    before = len(cuts.stopped(1, files)[JOURNAL])
+    points = spread(length, int(parameters["points"]))
+    # What was stored before the write is there when its first instruction is cut.
+    tried = sorted({1, *points})
+    left = dict(zip(tried, cuts.at(tried, files), strict=True))
+    before = len(left[1][JOURNAL])
     found: dict[int, Outcome] = {}
     first = whole.ends.index(before) if before else -1
 
@@ -77,9 +81,8 @@ def _power_cut(trial: Trial) -> None:
         return found[stored]
 
     count = len(whole.ends) - 1 - first
-    points = spread(length, int(parameters["points"]))
-    for at, left in zip(points, cuts.at(points, files), strict=True):
-        stored = len(left[JOURNAL])
+    for at in points:
+        stored = len(left[at][JOURNAL])
         if stored and stored not in whole.ends:
             raise cuts.other(at)
         done = (whole.ends.index(stored) if stored else -1) - first
