@@ -177,6 +177,7 @@ def frame_objects(name: str, board: Board, core: Core, unit: Unit, serial: bool)
         }
         for curve, facts in curve_table.MEASURABLE.items()
     ]
+    # No library has Dhrystone beside hashes and AES.
     curves.append({"number": 0, "operations": [one for one in portable.CURVELESS if one != "dhrystone"]})
     return Recipe(
         name=image_name(unit, serial, "frame", name),

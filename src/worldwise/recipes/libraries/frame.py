@@ -9,7 +9,6 @@ import concurrent.futures
 import hashlib
 import json
 import os
-from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -57,17 +56,32 @@ class Frame:
         self.core: list[str] = plan["flags"]
         self.objects = objects
         self.objects.mkdir(exist_ok=True)
+        self._begun: dict[str, concurrent.futures.Future[str]] = {}
+
+    def key(self, source: Path, flags: list[str]) -> str:
+        """What an object is known by: sources with the same key are one object."""
+        return hashlib.sha256("\0".join([str(source), *flags]).encode()).hexdigest()[:16]
+
+    def begin(
+        self, pool: concurrent.futures.Executor, source: Path, flags: list[str]
+    ) -> "concurrent.futures.Future[str]":
+        """Have the pool compile an object, unless it has been begun already."""
+        key = self.key(source, flags)
+        if key not in self._begun:
+            self._begun[key] = pool.submit(self.compile, source, flags)
+        return self._begun[key]
 
     def compile(self, source: Path, flags: list[str]) -> str:
         """The path of the object."""
-        key = hashlib.sha256("\0".join([str(source), *flags]).encode()).hexdigest()[:16]
-        name = f"{source.stem}-{key}.o"
-        ready, target = _READY / name, self.objects / name
-        if ready.exists():
-            return str(ready)
+        target = self._place(f"{source.stem}-{self.key(source, flags)}.o")
         if not target.exists():
             run(f"{PREFIX}gcc", *self.core, *SECTIONS, *flags, "-c", str(source), "-o", str(target))
         return str(target)
+
+    def _place(self, name: str) -> Path:
+        """Where an object is that the board's programs share, or else where it is to be."""
+        ready = _READY / name
+        return ready if ready.exists() else self.objects / name
 
     def frame(self, curve: dict[str, Any]) -> list[tuple[Path, list[str]]]:
         """The frame's sources with their flags: the same optimisation for every variant."""
@@ -85,21 +99,15 @@ class Frame:
 
     def hashing(self) -> str:
         """The frame's hash."""
-        ready, target = _READY / _HASHING, self.objects / _HASHING
-        if ready.exists():
-            return str(ready)
-        seal_hashing(PREFIX, target, lambda *one: Path(self.compile(*one)), GUEST / "portable/sha256.c")
+        target = self._place(_HASHING)
+        if not target.exists():
+            seal_hashing(PREFIX, target, lambda *one: Path(self.compile(*one)), GUEST / "portable/sha256.c")
         return str(target)
 
     def footprint_part(self, operation: str) -> tuple[Path, list[str]]:
         """A program of nothing but one operation, of whatever curve."""
         flags = ["-Os", "-fno-builtin", *STRICT, NO_CURVE]
         return GUEST / "mcu/footprint.c", [*flags, *([f"-DFOOTPRINT_{operation.upper()}"] if operation else [])]
-
-
-def distinct(sources: Iterable[tuple[Path, list[str]]]) -> list[tuple[Path, list[str]]]:
-    """Each source with its flags once."""
-    return list({(source, *flags): (source, flags) for source, flags in sources}.values())
 
 
 def main() -> int:
@@ -111,10 +119,9 @@ def main() -> int:
     wanted = [one for curve in curves for one in frame.frame(curve)]
     wanted += [frame.footprint_part(name) for name in ("", *sorted(operations))]
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
-        hashing = pool.submit(frame.hashing)
-        for _ in pool.map(lambda one: frame.compile(*one), distinct(wanted)):
-            pass
-        hashing.result()
+        compiling = [pool.submit(frame.hashing), *(frame.begin(pool, *one) for one in wanted)]
+        for one in compiling:
+            one.result()
     return 0
 
 

@@ -32,8 +32,22 @@ class Builder(Frame):  # type: ignore[misc]
         packaged = Path("/build", plan["debian"]) if plan["debian"] else Path("/in/source")
         self.source = packaged if plan["source"] == "package" else self.folder
         self.adapter = self.folder / ("adapter.c" if plan["own"] else f"{plan['name']}.c")
+        self._texts: dict[str, concurrent.futures.Future[str]] = {}
 
-    def preprocessed(self, source: Path, flags: list[str]) -> str:
+    def compare(self, pool: concurrent.futures.Executor, files: list[tuple[Path, list[str]]]) -> None:
+        """Have the pool preprocess files that several curves compile: where the text is the same, so is the object."""
+        uses = collections.Counter(source for source, _ in files)
+        # The adapter has another text for each curve.
+        for source, flags in files:
+            if uses[source] > 1 and source != self.adapter:
+                self._texts[super().key(source, flags)] = pool.submit(self._preprocessed, source, flags)
+
+    def key(self, source: Path, flags: list[str]) -> str:
+        """What an object is known by: its preprocessed text if `compare` has it, else its source and flags."""
+        key: str = super().key(source, flags)
+        return self._texts[key].result() if key in self._texts else key
+
+    def _preprocessed(self, source: Path, flags: list[str]) -> str:
         """What the compiler makes an object of, as a digest: the text and the flags that are not the preprocessor's."""
         text = run(f"{PREFIX}gcc", *self.core, *flags, "-E", str(source))
         others = [one for one in flags if not one.startswith(("-D", "-I", "-isystem", "/"))]
@@ -140,32 +154,14 @@ def main() -> int:
     result: dict[str, Any] = {}
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
         hashing = builder.hashing()
-        compiling: dict[str, concurrent.futures.Future[str]] = {}
-
-        def begin(source: Path, flags: list[str], same: str = "") -> "concurrent.futures.Future[str]":
-            """The object, which may be another curve's too: that of the same file and flags, or of the same text."""
-            key = same or "\0".join([str(source), *flags])
-            if key not in compiling:
-                compiling[key] = pool.submit(builder.compile, source, flags)
-            return compiling[key]
-
         sources = {name: builder.library(curve) for name, curve in plan["curves"].items()}
-        uses = collections.Counter(source for files in sources.values() for source, _ in files)
-        # The adapter has another text for each curve.
-        texts = {
-            name: [
-                pool.submit(builder.preprocessed, *one) if uses[one[0]] > 1 and one[0] != builder.adapter else None
-                for one in files
-            ]
-            for name, files in sources.items()
-        }
+        builder.compare(pool, [one for files in sources.values() for one in files])
         jobs = {}
         for name, curve in plan["curves"].items():
-            found = [one.result() if one else "" for one in texts[name]]
             jobs[name] = (
-                [begin(*one, same) for one, same in zip(sources[name], found, strict=True)],
-                [begin(*one) for one in builder.frame(curve)],
-                {one: begin(*builder.footprint_part(one)) for one in ["", *curve["operations"]]},
+                [builder.begin(pool, *one) for one in sources[name]],
+                [builder.begin(pool, *one) for one in builder.frame(curve)],
+                {one: builder.begin(pool, *builder.footprint_part(one)) for one in ["", *curve["operations"]]},
             )
         for name, (compiling_library, compiling_frame, compiling_parts) in jobs.items():
             library = [one.result() for one in compiling_library]
