@@ -127,7 +127,7 @@ def test_a_strangers_title_is_one_reference(typeset: Typeset) -> None:
     reading = board_reading()
     name = reading.rows[0].implementation
     manifest = portables()[name].manifest.model_copy(update={"title": title, "licence": title})
-    own = {name: (manifest, "d" * 64)}
+    own = {name: (manifest, "1" * 64)}
     paper = (
         f"\\documentclass[landscape]{{article}}\n{PREAMBLE}\\begin{{document}}\n\\sloppy\n\\input{{method.tex}}\n"
         "\\bibliographystyle{plain}\\nocite{*}\\bibliography{entries}\n\\end{document}\n"
