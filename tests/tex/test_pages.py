@@ -12,6 +12,7 @@ from board_reading import board_reading
 from worldwise.base.tables import Section, Table
 from worldwise.lab.lab import Lab, open_lab
 from worldwise.lab.sandbox.lending import lent
+from worldwise.libraries.portable import portables
 from worldwise.plan.budget import parse_budget
 from worldwise.read.lens import read_run
 from worldwise.read.models import Reading
@@ -118,3 +119,21 @@ def test_single_tables_stand_in_a_paper_with_what_it_cites(typeset: Typeset, rea
     assert "[?]" not in page
     assert "Version 1:10.0. Debian package qemu-system-arm. Licence: GPL-2.0-or-later." in page
     assert "See Table 2." in page
+
+
+def test_a_strangers_title_is_one_reference(typeset: Typeset) -> None:
+    """If this fails, a library's title brings an entry of its own into a bibliography, or stops bibtex."""
+    title = r"Mine }},} @misc{evil, title={x}} \write18{x} 50% {a}"
+    reading = board_reading()
+    name = reading.rows[0].implementation
+    manifest = portables()[name].manifest.model_copy(update={"title": title, "licence": title})
+    own = {name: (manifest, "1" * 64)}
+    paper = (
+        f"\\documentclass[landscape]{{article}}\n{PREAMBLE}\\begin{{document}}\n\\sloppy\n\\input{{method.tex}}\n"
+        "\\bibliographystyle{plain}\\nocite{*}\\bibliography{entries}\n\\end{document}\n"
+    )
+    entries = cited(reading, own, "bibtex")
+    page = typeset(paper, method_tex=cited(reading, own, "latex"), entries_bib=entries)
+    assert page.count(title) == 3
+    assert len(set(re.findall(r"\[(\d+)\] (?=\S)", page.partition("References")[2]))) == entries.count("@misc{")
+    assert "evil, title={x}" in page

@@ -5,9 +5,11 @@ import re
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import click
 import pytest
+from ruamel.yaml import YAML
 
 from worldwise import cli
 from worldwise.base import paths
@@ -20,6 +22,7 @@ set -eu
 (IFS='\x1f'; printf '%s\\n' "$*") >>"$CALLS"
 for word in "$@"; do last=$word; done
 case $1 in
+lab) shift 4; exec "$@" ;;
 run) mkdir -p "$last/20260102T030405Z-mcu-shard-1-of-2"; exit 1 ;;
 merge) mkdir -p "$last/20260102T030406Z-mcu"; exit 1 ;;
 compare) for word in "$@"; do case $word in *=*) echo it >"${word#*=}" ;; esac; done; exit 1 ;;
@@ -36,6 +39,7 @@ def place(tmp_path: Path) -> Path:
         (tmp_path / side / "worldwise").mkdir(parents=True)
         (tmp_path / side / "worldwise" / "collect.sh").write_text(COLLECT)
         (tmp_path / side / "worldwise" / "collect.sh").chmod(0o755)
+        (tmp_path / side / "link").symlink_to("/nothing")
     (tmp_path / "worldwise").mkdir()
     (tmp_path / "worldwise" / "worldwise").write_text(STAND_IN)
     (tmp_path / "worldwise" / "worldwise").chmod(0o755)
@@ -56,16 +60,18 @@ def test_the_steps_run_and_worldwise_knows_their_words(place: Path) -> None:
         for side in ("baseline", "proposed"):
             # A failed case is for the comparison to tell.
             assert step(place, "measure", side, shard) == 0
-            assert (place / f"{side}-library" / "implementation.toml").is_file()
+            assert (place / f"{side}-collected" / "library" / "implementation.toml").is_file()
     assert step(place, "gate") == 1
     assert (place / "summary.md").is_file()
     assert (place / "gate.xml").is_file()
     assert step(place, "history", "history") == 0
     assert [path.name for path in (place / "history" / "runs").iterdir()] == ["20260102T030406Z-mcu"]
     calls = [line.split("\x1f") for line in (place / "calls").read_text().splitlines()]
-    assert [words[0] for words in calls] == ["run"] * 4 + ["merge"] * 2 + ["compare", "site"]
-    assert "my-library-*" in calls[0]
-    assert calls[4][1:] == ["baseline-runs/20260102T030405Z-mcu-shard-1-of-2", "--runs", "baseline-merged"]
+    assert [words[0] for words in calls] == ["lab", "run"] * 4 + ["merge"] * 2 + ["compare", "site"]
+    # The library's own script is called by nothing but the lab, which sees the copy.
+    assert calls[0][:5] == ["lab", "enter", "--lend", "baseline-collected", "sh"]
+    assert "my-library-*" in calls[1]
+    assert calls[8][1:] == ["./baseline-runs/20260102T030405Z-mcu-shard-1-of-2", "--runs", "baseline-merged"]
     for words in calls:
         command = cli.cli.get_command(None, words[0])  # type: ignore[arg-type] # a name alone is looked up
         assert command
@@ -106,3 +112,111 @@ def test_the_scheduled_jobs_call_a_command_that_there_is(name: str) -> None:
     assert re.findall(r" worldwise/worldwise (.*)$", text, re.MULTILINE) == ["lab mirrors"]
     assert "mirrors" in lab.commands
     assert {"REVISION", "WORLDWISE_REPOSITORY"} <= set(re.findall(r"\w+", text))
+
+
+@pytest.mark.parametrize("made", ["ln -s /etc library", "touch library", "true"])
+def test_what_a_script_leaves_is_a_folder(place: Path, made: str) -> None:
+    """A link would have another folder measured in the library's place."""
+    (place / "proposed" / "worldwise" / "collect.sh").write_text(f"#!/bin/sh\n{made}\n")
+    assert step(place, "measure", "proposed", "1/2") == 2
+    assert not (place / "proposed-runs").exists()
+
+
+def test_the_gate_reads_a_folder_of_its_own(place: Path) -> None:
+    """What jobs hand over lies beside nothing that runs."""
+    for side in ("baseline", "proposed"):
+        (place / "received" / f"{side}-runs" / "20260102T030405Z-mcu-shard-1-of-1").mkdir(parents=True)
+    assert step(place, "gate", "received") == 1
+    calls = [line.split("\x1f") for line in (place / "calls").read_text().splitlines()]
+    assert calls[0][1] == "received/baseline-runs/20260102T030405Z-mcu-shard-1-of-1"
+    (place / "received" / "proposed-merged" / "20260102T030406Z-mcu").mkdir(parents=True)
+    assert step(place, "history", "history", "received") == 0
+    assert (place / "history" / "runs" / "20260102T030406Z-mcu").is_dir()
+
+
+# --- what a proposal from a stranger can do ---
+
+# What GitHub puts into a script before a shell reads it; only what nobody outside can choose.
+PUT_IN = re.compile(r"\$\{\{(.*?)\}\}")
+
+
+def github() -> list[tuple[str, str]]:
+    """Every workflow for GitHub in the documents: name, text."""
+    found = [(path.name, path.read_text(encoding="utf-8")) for path in sorted(CI.glob("*.yml"))]
+    for page in sorted((paths.REPOSITORY / "docs").glob("*.md")):
+        blocks = re.findall(r"^```yaml\n(.*?)^```", page.read_text(encoding="utf-8"), re.DOTALL | re.MULTILINE)
+        found += [(page.name, block) for block in blocks]
+    return [(name, text) for name, text in found if "runs-on:" in text]
+
+
+def jobs_of(text: str) -> dict[str, Any]:
+    """The jobs of a workflow, and what every one of them may do in it."""
+    workflow = YAML(typ="safe").load(text)
+    assert "pull_request_target" not in str(workflow["on"])
+    return {name: {"permissions": workflow.get("permissions", "all"), **job} for name, job in workflow["jobs"].items()}
+
+
+def test_every_workflow_for_github_is_looked_at() -> None:
+    """Those of the folder, and that of gate.md."""
+    assert {name for name, _ in github()} >= {"github.yml", "mirrors.yml", "gate.md"}
+
+
+@pytest.mark.parametrize(("name", "text"), github(), ids=[name for name, _ in github()])
+def test_a_stranger_gets_no_token_and_no_shell(name: str, text: str) -> None:
+    """If this fails, who opens a pull request runs words of the own choice, or reads a token."""
+    actions = re.findall(r"uses: (.*)", text)
+    assert actions
+    for action in actions:
+        assert re.fullmatch(r"actions/[a-z-]+@[0-9a-f]{40} +# v\d+\.\d+\.\d+", action), action
+    for job, rules in jobs_of(text).items():
+        allowed = rules["permissions"]
+        assert isinstance(allowed, dict), job
+        writes = {what for what, right in allowed.items() if right != "read"}
+        measures = "ci.sh measure" in str(rules) or "collect.sh" in str(rules)
+        assert not (writes and measures), job
+        # Who may write to a pull request runs no file at all.
+        if "pull-requests" in writes:
+            assert not re.search(r"checkout|ci\.sh|worldwise/", str(rules["steps"])), job
+        for each in rules["steps"]:
+            given = each.get("with", {})
+            if "actions/checkout@" in each.get("uses", ""):
+                assert given["persist-credentials"] is False, (name, each)
+                assert given["path"], each
+            if "actions/download-artifact@" in each.get("uses", ""):
+                assert given["path"] == "received", each
+            assert not PUT_IN.search(each.get("run", "")), each
+            if "token" in str(each):
+                assert not re.search(r"ci\.sh|worldwise/|collect", each["run"]), each
+
+
+def test_the_actions_of_one_name_are_of_one_commit() -> None:
+    """A commit that stands beside another tag than elsewhere is a mistake, or worse."""
+    pinned: dict[str, set[str]] = {}
+    for _, text in github():
+        for action, commit in re.findall(r"uses: (.*?)@(\S+ +# \S+)", text):
+            pinned.setdefault(action, set()).add(" ".join(commit.split()))
+    assert all(len(commits) == 1 for commits in pinned.values()), pinned
+
+
+@pytest.mark.parametrize("path", [CI / "ci.sh", paths.REPOSITORY / "docs" / "gate.md"], ids=lambda path: path.name)
+def test_a_librarys_script_runs_in_the_lab_alone(path: Path) -> None:
+    """If this fails, a proposal's script reads the runner's files, and writes the figures it likes."""
+    text = path.read_text(encoding="utf-8").replace("\\\n", " ")
+    calls = [line for line in text.splitlines() if re.search(r"[/\"]collect\.sh\b(?! DIR)", line) and "$" in line]
+    assert calls
+    assert all(re.search(r"lab enter --lend \S+ +\t*sh -c '", line) for line in calls), calls
+
+
+def test_gitlab_takes_no_file_of_a_proposal_for_its_own() -> None:
+    """The cache has programs that the jobs run: a proposal with such a file in its tree must not become it."""
+    text = (CI / "gitlab.yml").read_text(encoding="utf-8")
+    jobs = YAML(typ="safe").load(text)
+    first, *rest = jobs[".worldwise"]["before_script"]
+    assert "git ls-tree --name-only HEAD -- .worldwise" in first
+    assert rest[0] == "mkdir -p .worldwise && cd .worldwise"
+    assert rest[1].startswith("rm -rf worldwise && git clone")
+    assert jobs["variables"]["WORLDWISE_CACHE"].startswith("$CI_PROJECT_DIR/.worldwise/")
+    for name in ("measure", "gate", "pages"):
+        assert ".worldwise" in jobs[name]["extends"], name
+        kept = [*jobs[name].get("cache", {}).get("paths", []), *jobs[name]["artifacts"]["paths"]]
+        assert all(path == "public" or path.startswith(".worldwise/") for path in kept), kept

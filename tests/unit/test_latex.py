@@ -28,7 +28,7 @@ def of(table: Table, reading: Reading, title: str = "A title") -> str:
 @pytest.mark.parametrize(
     ("text", "wanted"),
     [
-        (r"\input{/etc/passwd}", r"\textbackslash{}input\{/etc/passwd\}"),
+        (r"\input{/etc/passwd}", r"\textbackslash{}input\textbraceleft{}/etc/passwd\textbraceright{}"),
         ("50 % & $x_1^2$ #1 ~", r"50 \% \& \$x\_1\textasciicircum{}2\$ \#1 \textasciitilde{}"),
         ("a--b,,c''", "a-{}-b,{},c'{}'"),
         ("± × é 中", r"\textpm{} \texttimes{} é [U+4E2D]"),

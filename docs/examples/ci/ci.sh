@@ -4,8 +4,12 @@
 # anybody, in a folder with the library's checkouts `baseline` and `proposed` and worldwise's `worldwise`.
 #
 #   ci.sh measure SIDE I/N   measure one shard of the library in the checkout SIDE; the run comes into SIDE-runs
-#   ci.sh gate               merge the shards of both sides and compare them; status 1 if something got slower
-#   ci.sh history DIR        keep the proposed side's merged run in DIR/runs and make the site DIR/public of all kept
+#   ci.sh gate [FROM]        merge the shards of both sides, which lie in FROM, and compare; status 1 if one got slower
+#   ci.sh history DIR [FROM] keep the proposed side's merged run, which lies in FROM, in DIR/runs, and make the site
+#                            DIR/public of all kept
+#
+# A library's script `collect.sh` may be a stranger's. It runs in the lab, without network, and sees a copy of its own
+# checkout and nothing else: no token, no file of the runner, no run.
 #
 # SUITE is what is measured, CHOICE further options of `worldwise run`, LIMIT what may be added; see below.
 set -eu
@@ -16,21 +20,30 @@ limit=${LIMIT:-0%}
 
 # Status 1 means that a case failed or a budget is not met: the comparison says that of both sides.
 merged() {
-	"$worldwise" merge "$1"-runs/*-shard-* --runs "$1-merged" >/dev/null || [ $? -eq 1 ]
+	"$worldwise" merge "$from/$1"-runs/*-shard-* --runs "$1-merged" >/dev/null || [ $? -eq 1 ]
 }
 
 case ${1:-} in
 measure)
 	side=$2 shard=$3
-	rm -rf "$side-library"
-	"$side/worldwise/collect.sh" "$side-library"
+	rm -rf "$side-collected"
+	mkdir "$side-collected"
+	cp -RP "$side" "$side-collected/$side"
+	# shellcheck disable=SC2016 # the lab's shell expands it
+	"$worldwise" lab enter --lend "$side-collected" \
+		sh -c 'cd "$1-collected" && exec "./$1/worldwise/collect.sh" library' sh "$side"
+	if [ -L "$side-collected/library" ] || [ ! -d "$side-collected/library" ]; then
+		echo "ci.sh: collect.sh of $side made no folder" >&2
+		exit 2
+	fi
 	# Words, and patterns that are worldwise's to match.
 	set -f
 	# shellcheck disable=SC2086
-	"$worldwise" run "$suite" --implementation "$side-library" $choice --shard "$shard" --runs "$side-runs" ||
-		[ $? -eq 1 ]
+	"$worldwise" run "$suite" --implementation "$side-collected/library" $choice --shard "$shard" \
+		--runs "$side-runs" || [ $? -eq 1 ]
 	;;
 gate)
+	from=${2:-.}
 	rm -rf baseline-merged proposed-merged
 	merged baseline
 	merged proposed
@@ -39,7 +52,7 @@ gate)
 	;;
 history)
 	mkdir -p "$2/runs"
-	cp -R proposed-merged/* "$2/runs/"
+	cp -R "${3:-.}/proposed-merged"/* "$2/runs/"
 	"$worldwise" site "$2/public" --runs "$2/runs"
 	;;
 *)

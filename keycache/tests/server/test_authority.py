@@ -513,3 +513,81 @@ def test_two_desks_at_once(desk: Desk) -> None:
     assert [call.wait() for call in calls] == [0] * 8
     serials = {(desk.folder / f"s{number}").read_bytes()[8:16] for number in range(8)}
     assert len(serials) == 8
+
+
+def test_no_change_of_a_backup_opens(desk: Desk, another: Server) -> None:
+    """A bit anywhere, an end anywhere, a count of any size: nothing is restored, and the tool ends with a reason."""
+    desk.done("authority", "office", "pair", "--yes", "--device", "spare", server=another)
+    for name in ("dora", "emil"):
+        desk.done("authority", "office", "enrol", name, "--random")
+    desk.done("backup", "--out", "saved")
+    saved = (desk.folder / "saved").read_bytes()
+    parts = parts_of(saved)
+    full = max(parts, key=len)
+    start = saved.index(full)
+    # Every field of a part with keys, and of its first key.
+    places = [start + at for at in (*range(0, 32, 3), *range(32, PART, 9), *range(PART, PART + SAVED, 7))]
+    changed = [saved[:at] + bytes([saved[at] ^ 1 << at % 8]) + saved[at + 1 :] for at in (*places, len(saved) - 1)]
+    counts = (0, 1, 2, 3, 0x7FFF_FFFF, 0x8000_0000, 0xFFFF_FFFF, (1 << 32) // SAVED, (1 << 25) + 1)
+    there = int.from_bytes(full[8:12], "little")
+    changed += [
+        saved[: start + 8] + count.to_bytes(4, "little") + saved[start + 12 :] for count in counts if count != there
+    ]
+    changed += [saved[:end] for end in (*range(0, PART, 29), start + 1, start + PART, start + PART + 1, len(saved) - 1)]
+    # Keys of a part in another order, one of them twice, and one of another part's.
+    keys = [full[at : at + SAVED] for at in range(PART, len(full), SAVED)]
+    changed += [saved.replace(b"".join(keys), b"".join(reversed(keys)))] if len(keys) > 1 else []
+    changed += [saved.replace(full, full[:8] + (there + 1).to_bytes(4, "little") + full[12:] + keys[0])]
+    for number, bad in enumerate(changed):
+        assert bad != saved, number
+        (desk.folder / "bad").write_bytes(bad)
+        got, _, problem = desk("authority", "office", "restore", "bad", "--device", "spare", server=another)
+        assert (got, "keycache: the backup: " in problem) == (4, True), (number, got, problem)
+    with another.connect() as admin:
+        assert admin.ask("EXISTS", "dora") == 0
+    desk.done("authority", "office", "restore", "saved", "--device", "spare", server=another)
+
+
+def test_keys_that_change_while_a_backup_is_made(desk: Desk, server: Server, another: Server) -> None:
+    """Who owns the normal world asks for parts when it likes, and moves a key between two of them.
+
+    What is restored is the newest key that any part has, without those before it.
+    """
+    desk.done("authority", "office", "pair", "--yes", "--device", "spare", server=another)
+    enrol = ("authority", "office", "enrol", "alice", "--use", "seal,open,get", "--in")
+    keys = [os.urandom(16) for _ in range(12)]
+    for number, key in enumerate(keys):
+        (desk.folder / f"k{number}").write_bytes(key)
+    desk.done(*enrol, "k0")
+    with server.connect("alice") as alice:
+        oldest = message_of(alice.ask("SEAL", "alice", PLAIN))
+    desk.done(*enrol, "k1", "--keep", "1000")
+    parts: list[bytes] = []
+    found = 0
+    with server.connect() as admin:
+        # So many that a client's bucket goes over two parts.
+        for number in range(3000):
+            assert admin.ask("SET", f"client{number}", b"%-16d" % number) == "OK"
+        cursor = b"0"
+        while not parts or cursor != b"0":
+            answer = admin.ask("BACKUP", cursor)
+            assert isinstance(answer, list)
+            cursor = answer[0]
+            parts.append(answer[1])
+            names = [answer[1][at + 16 : at + 16 + SAVED // 2] for at in range(PART, len(answer[1]), SAVED)]
+            newest = min(len(parts), len(keys) - 1)
+            found = newest if any(name.rstrip(b"\0") == b"alice" for name in names) else found
+            if len(parts) + 1 < len(keys):
+                admin.ask("DEL", "alice")
+                # One of them takes the place that alice had.
+                for filler in range(100):
+                    assert admin.ask("SET", f"filler{len(parts)}-{filler}", b"%-16d" % filler) == "OK"
+                desk.done(*enrol, f"k{len(parts) + 1}", "--at-once")
+    assert found
+    (desk.folder / "saved").write_bytes(b"".join(parts))
+    desk.done("authority", "office", "restore", "saved", "--device", "spare", server=another)
+    with another.connect() as admin, another.connect("alice") as alice:
+        assert alice.ask("GET", "alice") == keys[found]
+        if found > 1:
+            assert about(admin, "alice")["previous"] == 0
+            assert code(alice.ask("OPEN", "alice", *oldest)) == "BADTAG"

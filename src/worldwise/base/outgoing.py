@@ -23,8 +23,24 @@ _HIDDEN = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202
 # What begins a formula in a spreadsheet.
 _FORMULA = ("=", "+", "-", "@", "\t")
 _MARKDOWN = re.compile(r"[\\|*_`<\[\]~$]|&(?=[#\w]+;)")
-# At the beginning of a paragraph: a heading, a quotation, the underline of a heading, a list, a rule, a numbered list.
-_BLOCK = re.compile(r"\s*(?:\d{1,9}(?=[.)](?:\s|$))|(?=[#>=]|[-+](?:\s|$)|---))")
+# Between words. A backtick would end a word's code, and a bar a table's cell.
+_BETWEEN = re.compile(r"([\s|`]+)")
+# What GitHub and GitLab make a link, or call somebody for, even where each of its characters is escaped: they look for
+# it in the finished HTML, and leave out code alone.
+_ACTIVE = re.compile(
+    r"""
+    :// | (?<![a-z0-9])www\.                                             # an address
+    | \#\d | (?<![a-z0-9])gh-\d | (?<!\w)[!$%&~^]\d                      # an issue, a merge request and the like
+    | (?<![a-z0-9])(?!ed25519\b)(?=\d*[a-f])[0-9a-f]{7,40}(?![a-z0-9])    # a commit
+    | :(?:\w*[a-z][\w+-]*|[+-]1|\d{3,}):                                 # a picture by its name
+    """,
+    re.VERBOSE | re.IGNORECASE | re.ASCII,
+)
+# `5ms@2GHz` calls nobody and is no address of e-mail; nearly all else with `@` may be.
+_BUDGET = re.compile(r"[^@]*[A-Za-z0-9]@[0-9]+[A-Za-z]*[^@\w/-]*", re.ASCII)
+# At the beginning of a paragraph: a heading, a quotation, the underline of a heading, a command to GitLab, a list, a
+# rule, a numbered list.
+_BLOCK = re.compile(r"\s*(?:\d{1,9}(?=[.)](?:\s|$))|(?=[#>=/]|[-+](?:\s|$)|---))")
 # Errors of a closed terminal, and of a pipe that nobody reads.
 GONE = (errno.EIO, errno.EPIPE, errno.ENXIO)
 
@@ -71,11 +87,32 @@ def echo(text: object = "", err: bool = False, nl: bool = True) -> None:
 
 
 def markdown(text: str) -> str:
-    """Text as one line of Markdown that shows the very same text; code in `Prose` stays code."""
-    escaped = _MARKDOWN.sub(
-        lambda match: match[0] if match[0] == "`" and isinstance(text, Prose) else f"\\{match[0]}", visible(text)
-    )
-    return escaped.replace("\n", " ")
+    """Text as one line of Markdown that shows the very same text; code in `Prose` stays code.
+
+    A word that would become a link, a picture or a call to a person (`@name`, `www.example.org`, `#1`, a commit)
+    becomes code: escapes and entities do not stop GitHub, and characters of no width would be copied with the word.
+    """
+    shown = visible(text).replace("\n", " ")
+    if not isinstance(text, Prose):
+        return _escaped(shown)
+    return "".join(part if odd % 2 else _escaped(part) for odd, part in enumerate(re.split("(`[^`]*`)", shown)))
+
+
+def _escaped(text: str) -> str:
+    return "".join(_code(word) if _is_active(word) else _plain(word) for word in _BETWEEN.split(text))
+
+
+def _code(word: str) -> str:
+    bare = word.rstrip(",.;")
+    return f"`{bare}`{word[len(bare) :]}"
+
+
+def _plain(word: str) -> str:
+    return _MARKDOWN.sub(r"\\\g<0>", word)
+
+
+def _is_active(word: str) -> bool:
+    return bool(_ACTIVE.search(word)) or ("@" in word and not _BUDGET.fullmatch(word))
 
 
 def markdown_paragraph(text: str) -> str:

@@ -23,7 +23,12 @@ def cited(reading: Reading, own: Own, form: str) -> str:
         return _entries(reading, own)
     if form == "latex":
         return _wrapped(_paragraph(reading, own, escaped, lambda key: rf"~\cite{{{key}}}"), cut=False)
-    return f"{_wrapped(_paragraph(reading, own, visible, lambda key: f' [{key}]'))}\n{_entries(reading, own)}"
+    return f"{_wrapped(_paragraph(reading, own, _plain, lambda key: f' [{key}]'))}\n{_entries(reading, own)}"
+
+
+def _plain(text: str) -> str:
+    """Text above entries: BibTeX would begin one at any `@`, if somebody copied all of it to a .bib file."""
+    return visible(text).replace("@", "(at)")
 
 
 def _wrapped(text: str, cut: bool = True) -> str:

@@ -22,8 +22,11 @@ PREAMBLE = r"""\usepackage[T1]{fontenc}
 """
 _SPECIAL = {
     "\\": r"\textbackslash{}",
-    "{": r"\{",
-    "}": r"\}",
+    # BibTeX counts braces, also those behind a backslash.
+    "{": r"\textbraceleft{}",
+    "}": r"\textbraceright{}",
+    # Where an entry of BibTeX begins.
+    "@": r"\char64{}",
     "$": r"\$",
     "&": r"\&",
     "#": r"\#",
