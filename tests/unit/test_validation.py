@@ -124,8 +124,10 @@ def test_lines_of_microcontrollers_tell_waits_and_assembly_apart() -> None:
 def test_a_core_without_held_out_figures_has_a_line_of_what_is_known() -> None:
     rows = [*with_hardware(1000.0), *with_hardware(1000.0, 1100.0, core="cortex-m0", which="calibration", waits=0)]
     lines = json.loads(error_lines(run_of(*rows)))["lines"]
+    # 1,100 predicted and 1,000 measured; and one that is exact.
+    took = {"least": 0.909, "most": 1.0}
     assert [line for line in lines if line["kind"] == "fitted"] == [
-        {"core": "cortex-m0", "kind": "fitted", "figures": 2, "median": 5.0, "p90": 10.0, "worst": 10.0}
+        {"core": "cortex-m0", "kind": "fitted", "figures": 2, "median": 5.0, "p90": 10.0, "worst": 10.0} | took
     ]
 
 
@@ -179,9 +181,14 @@ def test_held_out_names_are_operations_of_held_out_figures_alone() -> None:
 
 
 def test_statistics_of_errors() -> None:
-    found = errors([-10.0, 1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0, 9.0])
+    found = errors((100 + error, 100) for error in (-10.0, 1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0, 9.0))
     assert (found.figures, found.median, found.p90, found.worst, found.bias) == (10, 5.5, 9.0, 10.0, 3.5)
-    assert errors([-2.5]) == replace(errors([2.5]), bias=-2.5)
+    # Of 109 that were predicted hardware took 100, of 90 too: outwards at the fourth decimal.
+    assert (found.least, found.most) == (0.9174, 1.1112)
+    low = errors([(97.5, 100)])
+    assert replace(low, bias=2.5, least=0.9756, most=1.0) == errors([(102.5, 100)])
+    # The model itself is never outside.
+    assert (low.least, low.most) == (1.0, 1.0257)
 
 
 def test_the_prediction_is_the_mean_of_the_middle_half_of_the_warm_calls() -> None:
@@ -212,6 +219,8 @@ def test_error_lines_are_of_held_out_figures_by_core_and_kind() -> None:
         "median": 10.0,
         "p90": 25.0,
         "worst": 25.0,
+        "least": 0.8,
+        "most": 1.0,
     }
     assert (lines["integer"]["figures"], lines["vector"]["figures"], lines["vector"]["median"]) == (2, 1, 25.0)
     assert [(line["core"], line["kind"]) for line in found["lines"]] == sorted(by_core_and_kind(run_of(*rows)))

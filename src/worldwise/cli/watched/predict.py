@@ -2,7 +2,7 @@
 """`worldwise predict`: cycles on a named core, each with its error or its interval."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
 from fractions import Fraction
 from pathlib import Path
@@ -78,7 +78,8 @@ class _Seen:
 @click.option(
     "--budget",
     metavar="TIME@CLOCK",
-    help="Judge signing, from the client, by its interval of cycles.",
+    help="Judge signing, from the client, or what --measure and --place name, by the interval of its cycles. Other "
+    "measures are compared beside it.",
 )
 @click.option("--case", "wanted", multiple=True, metavar="PATTERN", help="Only the cases of a run or suite that match.")
 @click.option("--measure", metavar="NAME", help="Only this measure, such as sign.  [default: all]")
@@ -110,7 +111,7 @@ def predict(**typed: Any) -> int:
     call = _Call(**typed)
     if call.output:
         check_output(call.output)
-    budget = wanted_budget(call.budget)
+    budget = _budget(call)
     clock = parse_frequency(call.clock) if call.clock else budget.clock if budget else None
     # Every error in the call is reported before anything runs.
     tables = known.tables(call.cores)
@@ -128,8 +129,18 @@ def predict(**typed: Any) -> int:
         seen.lines += _lines(modelled, list(wanted), errors, call, clock)
     with Output(call.output) as out:
         _show(seen, cases, rules, session, call, budget, out)
-    verdicts = judged((line.estimate for line in seen.lines), budget) if budget else []
-    return EXIT_OVER_BUDGET if verdicts and overall(verdicts) != FITS else 0
+    if budget is None:
+        return 0
+    verdicts = judged((line.estimate for line in seen.lines), budget)
+    return 0 if overall(verdicts) == FITS else EXIT_OVER_BUDGET
+
+
+def _budget(call: _Call) -> Budget | None:
+    """The budget that was typed, for the measure and place that are asked for. Raises WorldwiseError."""
+    found = wanted_budget(call.budget)
+    if found and call.measure:
+        found = replace(found, measures=(call.measure,))
+    return replace(found, place=call.place) if found and call.place else found
 
 
 def _asked(call: _Call, tables: Mapping[str, str]) -> list[tuple[Case, Run | None]]:
@@ -250,4 +261,7 @@ def _document(lines: Sequence[Line], attribution: Attribution | None, budget: Bu
         if attribution:
             data["functions"] = reports.functions_json(_attributed(attribution, line))
         predicted.append(data)
-    return {"format": reports.FORMAT, "unit": "cycles", "predicted": predicted}
+    document: dict[str, Any] = {"format": reports.FORMAT, "unit": "cycles", "predicted": predicted}
+    if budget:
+        document["budget"] = reports.budget_json(lines, budget)
+    return document
