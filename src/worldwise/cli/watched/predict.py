@@ -13,7 +13,7 @@ import click
 from worldwise.base.errors import WorldwiseError
 from worldwise.base.units import parse_frequency
 from worldwise.cli.options import check_output, format_option, output_option, runs_option, wanted_budget
-from worldwise.cli.watched.tools import Modelled, Output, Session, cases_of_run, measures_of, outermost
+from worldwise.cli.watched.tools import Output, Session, cases_of_run, measures_of, outermost
 from worldwise.explain.layers import Rules, load_rules
 from worldwise.explain.owners import Explainer
 from worldwise.plan.budget import Budget, check_budget
@@ -25,6 +25,7 @@ from worldwise.predict.attribution import Attributed, Attribution
 from worldwise.predict.bounds import estimates
 from worldwise.predict.errors import ErrorLines, load_errors
 from worldwise.predict.verdict import FITS, judged, overall
+from worldwise.records.predicted import PredictedCase
 from worldwise.report import explained as explain_report
 from worldwise.report import flame
 from worldwise.report import predicted as reports
@@ -124,9 +125,14 @@ def predict(**typed: Any) -> int:
     seen = _Seen()
     for case, run in cases:
         wanted = known.with_memory(case, tables) if len(cases) == 1 else known.cores_of(case, tables)
-        modelled = session.modelled(case, run, wanted, call.whole)
-        seen.attribution = modelled.attribution
-        seen.lines += _lines(modelled, list(wanted), errors, call, clock)
+        if len(cases) == 1 and call.form != "csv":
+            modelled = session.modelled(case, run, wanted, call.whole)
+            seen.attribution = modelled.attribution
+            found = {core: modelled.predicted(core) for core in wanted}
+        else:
+            # Nobody asks for functions: what the models said is enough.
+            found = dict(session.predicted(case, run, wanted, call.whole))
+        seen.lines += _lines(case, found, errors, call, clock)
     with Output(call.output) as out:
         _show(seen, cases, rules, session, call, budget, out)
     if budget is None:
@@ -195,12 +201,12 @@ def _check(call: _Call, cases: Sequence[tuple[Case, Run | None]], tables: Mappin
 
 
 def _lines(
-    modelled: Modelled, cores: Sequence[str], errors: ErrorLines, call: _Call, clock: Fraction | None
+    case: Case, found: Mapping[str, PredictedCase], errors: ErrorLines, call: _Call, clock: Fraction | None
 ) -> list[Line]:
     return [
-        Line(modelled.case, one, clock=clock)
-        for core in cores
-        for one in estimates(modelled.predicted(core), core, errors)
+        Line(case, one, clock=clock)
+        for core, predicted in found.items()
+        for one in estimates(predicted, core, errors)
         if call.measure in (None, one.sample.measure) and call.place in (None, one.sample.place)
     ]
 
