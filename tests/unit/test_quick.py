@@ -13,6 +13,7 @@ import pytest
 
 from synthetic import write_run
 from worldwise.base.errors import WorldwiseError
+from worldwise.cli.watched import quick as quick_module
 from worldwise.cli.watched.quick import Predicted, quick
 from worldwise.cli.watched.tools import Session
 from worldwise.plan.case import Case, parse_case
@@ -54,7 +55,7 @@ def said(run: Run, case: Case, more: int = 0) -> PredictedCase:
     zero = dict.fromkeys(("outside", "outside_instructions", "vector_instructions", "vector_cycles"), 0)
     samples = []
     for (measure, place), series in records.samples.items():
-        for one in series[:2]:
+        for one in series[:4]:
             count = one.count + more
             layer = "Linux: files" if measure == "verify" else "library"
             own = {"layer": layer, "instructions": count, "cycles": [count // 2, 0, 0, 0, 0, 0], **zero}
@@ -75,7 +76,7 @@ def ask(session: FakeSession, run: Run, *rows: tuple[str, str, str], **more: Any
     return quick(cast(Session, session), run, rows, CORE, CLOCK, **more)
 
 
-def test_rows_are_predicted_by_two_calls_of_their_cases(run: Run) -> None:
+def test_rows_are_predicted_by_a_few_calls_of_their_cases(run: Run) -> None:
     """If this fails, a screen waits for a hundred calls, or has the time of another row."""
     session = FakeSession(lambda case: said(run, parse_case(case.id, 4, 2)))
     rows = [(CASE.id, "verify", "client"), (CASE.id, "sign", "client"), (OTHER.id, "sign", "ta")]
@@ -83,7 +84,7 @@ def test_rows_are_predicted_by_two_calls_of_their_cases(run: Run) -> None:
     assert [(one.case, one.measure, one.place) for one in found] == rows
     assert sorted((case.id, case.samples, case.warmup, of, cores) for case, of, cores in session.asked) == [
         (OTHER.id, 1, 0, None, [CORE]),
-        (CASE.id, 1, 0, None, [CORE]),
+        (CASE.id, 3, 0, None, [CORE]),
     ]
     verify, sign, _ = found
     assert (sign.by, verify.by) == ("error line", "rules")
@@ -91,7 +92,18 @@ def test_rows_are_predicted_by_two_calls_of_their_cases(run: Run) -> None:
     assert sign.text == "1.55 ms (1.42 to 2.04 ms)"
     assert (sign.first.state, sign.warm.state) == ("first", "warm")
     assert sign.seconds >= 0
+    assert sign.command == f"worldwise predict {CASE.id} --core {CORE} --samples 3"
     assert session.stopped == []
+
+
+def test_of_long_calls_fewer_are_run(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    """If this fails, a first screen waits for a minute, or a short call is not yet warm."""
+    session = FakeSession(lambda case: said(run, parse_case(case.id, 4, 2)))
+    # Signing and verifying are 9.3 million instructions here.
+    for most, samples in ((36_000_000, 2), (18_000_000, 1), (1, 1)):
+        monkeypatch.setattr(quick_module, "MOST_INSTRUCTIONS", most)
+        ask(session, run, (CASE.id, "sign", "client"))
+        assert session.asked.pop()[0].samples == samples
 
 
 def test_calls_of_another_program_are_refused(run: Run) -> None:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""A few rows of a run in predicted time, for its first screen: two calls of each case run through a core's model.
+"""A few rows of a run in predicted time, for its first screen: two to four calls of each case run through a model.
 
 session = Session(load_rules(), fresh=False, notes=notes)
 rows = [("optee/mbedtls-nist-O2/attestdiv", measure, "client") for measure in ("sign", "verify")]
@@ -14,20 +14,22 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 
 from worldwise.base.errors import WorldwiseError
-from worldwise.cli.watched.tools import Session
+from worldwise.cli.watched.tools import Session, outermost
 from worldwise.plan.case import Case
 from worldwise.predict import cores as known
 from worldwise.predict.bounds import Estimate, estimates
 from worldwise.predict.errors import load_errors
 from worldwise.predict.verdict import time_text
-from worldwise.records.check import check_records
+from worldwise.records.check import CheckedRecords, check_records
 from worldwise.records.parse import read_records
 from worldwise.records.predicted import PredictedCase
 from worldwise.run.rundir import Run
 
-# What is run of each case: a first call and a warm one, as `worldwise predict CASE --samples 1` does.
-SAMPLES, WARM_UP = 1, 0
-# The two calls are those of the run but for the number of samples in the program's arguments, which moves its counts
+# Warm calls of a case, of which the median is taken: as many as `worldwise predict CASE` runs by default, and fewer
+# where all calls together have more instructions than this. A call of a few hundred thousand is not warm the second
+# time, one of millions is to 2 %.
+SAMPLES, MOST_INSTRUCTIONS = 3, 50_000_000
+# The calls are those of the run but for the number of samples in the program's arguments, which moves its counts
 # by some tens of instructions. More than this part of a count is another call.
 _SAME = 0.01
 # Reading the counter, which a count leaves out.
@@ -41,7 +43,7 @@ class Predicted:
     Attributes:
         case, measure, place: the row.
         clock: in Hz, what times are at.
-        warm: of the warm call.
+        warm: the median of the warm calls.
         first: of the first call, with empty caches.
         seconds: what predicting its case took, with all its measures; next to nothing if it is kept.
     """
@@ -56,7 +58,7 @@ class Predicted:
 
     @property
     def cycles(self) -> int:
-        """Of the warm call; hardware takes from `low` to `high`."""
+        """Of a warm call; hardware takes from `low` to `high`."""
         return self.warm.cycles
 
     @property
@@ -77,8 +79,13 @@ class Predicted:
         return "error line" if self.warm.inside == self.warm.cycles else "error line and rules"
 
     @property
+    def command(self) -> str:
+        """What a user types to have the same cycles with all that is known of them."""
+        return f"worldwise predict {self.case} --core {self.warm.core} --samples {self.warm.samples}"
+
+    @property
     def text(self) -> str:
-        """`1.46 ms (1.28 to 2.72 ms)`, of the warm call."""
+        """`1.46 ms (1.28 to 2.72 ms)`, of a warm call."""
         typical, low, high = (time_text(one, self.clock) for one in (self.cycles, self.low, self.high))
         number, _, unit = low.partition(" ")
         return f"{typical} ({number if unit == high.partition(' ')[2] else low} to {high})"
@@ -93,7 +100,7 @@ def quick(
     jobs: int = 2,
     within: float | None = None,
 ) -> list[Predicted]:
-    """Predict rows of a finished run on a core: two calls of each case, sampled.
+    """Predict rows of a finished run on a core: a first call of each case and one to three warm ones, sampled.
 
     Args:
         session: its machines; all are ended if this function is left by an error.
@@ -147,9 +154,12 @@ def _ended(
 
     def predicted(case: Case, cores: Mapping[str, str]) -> _Found:
         began = time.monotonic()
-        found = session.predicted(replace(case, samples=SAMPLES, warmup=WARM_UP), None, cores)
+        run.case_file(case.id)
+        path = run.records_path(case.id)
+        records = check_records(read_records(path), case, str(path))
+        found = session.predicted(_short(case, records), None, cores)
         for one in found.values():
-            _require_same(run, case, one)
+            _require_same(run, records, one)
         return found, time.monotonic() - began
 
     with ThreadPoolExecutor(jobs, "predict") as pool:
@@ -173,16 +183,22 @@ def _stop(session: Session) -> None:
     session.lab.stop()
 
 
-def _require_same(run: Run, case: Case, found: PredictedCase) -> None:
+def _short(case: Case, records: CheckedRecords) -> Case:
+    """A case with as few calls as its row is predicted from."""
+    call = sum(records.samples[measure, outermost(places)][0].count for measure, places in case.measures.items())
+    return replace(case, samples=min(max(MOST_INSTRUCTIONS // call - 1, 1), SAMPLES), warmup=0)
+
+
+def _require_same(run: Run, records: CheckedRecords, found: PredictedCase) -> None:
     """Raise WorldwiseError unless the calls that were predicted are those of the run."""
-    path = run.records_path(case.id)
-    run.case_file(case.id)
-    records = check_records(read_records(path), case, str(path))
     for one in found.samples:
-        count = records.samples[one.measure, one.place][one.index].count
+        series = records.samples[one.measure, one.place]
+        if one.index >= len(series):
+            continue
+        count = series[one.index].count
         if abs(one.instructions - count) > max(_SAME * count, _FEW):
             raise WorldwiseError(
-                f"{case.id}: {one.measure} at {one.place} takes {one.instructions:,} instructions as it is predicted, "
-                f"and call {one.index} of run {run.id} took {count:,}",
+                f"{found.case}: {one.measure} at {one.place} takes {one.instructions:,} instructions as it is "
+                f"predicted, and call {one.index} of run {run.id} took {count:,}",
                 "the run is of other images: measure again, or predict the case with `worldwise predict`",
             )
