@@ -2,12 +2,14 @@
 """Predictions against hardware: the figures, the statistics, and the run that the repository keeps."""
 
 import json
+import re
 from collections import Counter
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from worldwise.base import paths
 from worldwise.base.errors import WorldwiseError
 from worldwise.validation import provenance, record
 from worldwise.validation.bench import Block, _passed
@@ -16,7 +18,17 @@ from worldwise.validation.code import CALL, Code, _branch, is_vector, weighted
 from worldwise.validation.figures import SETS, load_figures
 from worldwise.validation.keeping import BEGIN, END, PAGE, page_with, run_files
 from worldwise.validation.programs import PROGRAMS
-from worldwise.validation.record import MEASURED, Made, Row, Run, dump_run, interquartile_mean, load_run, out_of_date
+from worldwise.validation.record import (
+    MEASURED,
+    Made,
+    Row,
+    Run,
+    dump_run,
+    error_of,
+    interquartile_mean,
+    load_run,
+    out_of_date,
+)
 from worldwise.validation.report import markdown, sections
 from worldwise.validation.statistics import alternatives, best_flat, by_core_and_kind, error_lines, errors
 
@@ -374,3 +386,32 @@ def test_lines_plot_and_page_come_from_the_kept_run() -> None:
 def test_causes_add_up_to_the_last_call() -> None:
     for row in load_run().rows:
         assert sum(row.causes) == row.cycles[-1], row.what
+
+
+def test_the_errors_of_the_page_follow_from_the_figures_beside_them() -> None:
+    """If this fails, docs/models-mcu.md says an error that its own row contradicts."""
+    numbers = re.compile(r"\d[\d,]*(?:\.\d+)?")
+    compared = 0
+    for line in (paths.REPOSITORY / "docs" / "models-mcu.md").read_text(encoding="utf-8").splitlines():
+        cells = [cell.strip() for cell in line.split("|")]
+        if len(cells) != 6 or not cells[4].endswith("%"):
+            continue
+        hardware, predicted = ([float(one.replace(",", "")) for one in numbers.findall(cell)] for cell in cells[2:4])
+        said = re.findall(r"[+-]\d+\.\d", cells[4])
+        # Rows of which no figures are told, and those in thousands, which are rounded.
+        if not hardware or "k" in cells[2]:
+            continue
+        compared += len(said)
+        assert said == [f"{error_of(*pair):+.1f}" for pair in zip(predicted, hardware, strict=True)], line
+    assert compared == 20
+
+
+def test_c25519_is_the_same_on_both_pages() -> None:
+    """If this fails, docs/predict.md and docs/models-mcu.md disagree with the kept run."""
+    page = (paths.REPOSITORY / "docs" / "predict.md").read_text(encoding="utf-8")
+    (said,) = [line for line in page.splitlines() if line.startswith("| c25519 on a Nucleo-F446RE")]
+    rows = [row for row in load_run().rows if row.program == "c25519-cortex-m4"]
+    # At 180 MHz.
+    times = " and ".join(f"{row.predicted / 180_000:.1f}" for row in rows)
+    off = " and ".join(f"{row.error:+.1f}" for row in rows)
+    assert f"| {times} ms: {off} % |" in said
