@@ -59,7 +59,7 @@ def said(run: Run, case: Case, more: int = 0) -> PredictedCase:
             count = one.count + more
             layer = "Linux: files" if measure == "verify" else "library"
             own = {"layer": layer, "instructions": count, "cycles": [count // 2, 0, 0, 0, 0, 0], **zero}
-            data = {"measure": measure, "place": place, "phase": "sample" if one.index else "first"}
+            data: dict[str, Any] = {"measure": measure, "place": place, "phase": "sample" if one.index else "first"}
             data |= {"index": one.index, "instructions": count, "layers": [own]}
             samples.append(PredictedSample.model_validate(data | {"events": dict.fromkeys(Events.model_fields, 0)}))
     return PredictedCase(case=case.id, samples=samples)

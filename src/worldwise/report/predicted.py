@@ -48,8 +48,8 @@ WHAT = (
 INTERVAL = (
     "from and to: cycles are taken between so many times as hardware took them in all held-out figures of the core: "
     "what was seen, and no guarantee. Code that no published figure validates is bounded by rules (docs/predict.md): "
-    f"from below by the core's worst error to either side; from above {OUTSIDE_FACTOR:g} times as much, and a price for "
-    "each exception, world switch, barrier and maintenance of the TLB. outside %: the share of such code."
+    f"from below by the core's worst error to either side; from above {OUTSIDE_FACTOR:g} times as much, and a price "
+    "for each exception, world switch, barrier and maintenance of the TLB. outside %: the share of such code."
 )
 
 SAMPLED = (
