@@ -2,13 +2,19 @@
 """Models of cores on a real machine: every cycle once, the same each time, and no count another than without them."""
 
 import gzip
+import json
 import tempfile
 from collections.abc import Mapping
+from dataclasses import replace
+from fractions import Fraction
 from pathlib import Path
 
 import pytest
 
 from machines import IMPLEMENTATION, OPTIMISATION, Tool, note
+from worldwise.cli.progress import Notes
+from worldwise.cli.watched.quick import Predicted, quick
+from worldwise.cli.watched.tools import Session
 from worldwise.explain.layers import UNKNOWN, load_rules
 from worldwise.explain.owners import Explainer
 from worldwise.explain.stacks import folded
@@ -23,6 +29,7 @@ from worldwise.predict.flat import flat_case
 from worldwise.predict.sampling import sampling_error
 from worldwise.records.check import check_records
 from worldwise.records.parse import read_records
+from worldwise.run.rundir import open_run
 from worldwise.run.watch import Watched, Watcher
 from worldwise.targets.known import EMULATED
 
@@ -134,6 +141,44 @@ def test_the_command_predicts(tool: Tool) -> None:
     assert done.returncode == 0, done.stderr
     for said in ("Predicted cycles", "Predicted, not measured", "hello increment", "first call", "warm", *CORES):
         assert said in done.stdout
+
+
+def test_rows_of_a_run_are_predicted_once_and_kept(tool: Tool) -> None:
+    """If this fails, a first screen waits each time, or says other cycles than the command that it names."""
+    assert tool.run("run", "quick", "--operation", "empty-invoke").returncode == 0
+    run = open_run("latest", tool.directory / "runs")
+    id_ = f"optee/{IMPLEMENTATION}-{OPTIMISATION}/empty-invoke"
+
+    def asked(notes: Listening, fresh: bool) -> Predicted:
+        session = Session(load_rules(), fresh=fresh, notes=notes)
+        (one,) = quick(session, run, [(id_, "invoke", "client")], "cortex-a72", Fraction(10**9))
+        return one
+
+    first, again = Listening(), Listening()
+    one = asked(first, True)
+    assert [text for text in first.said if text.startswith("watched ")]
+    kept = asked(again, False)
+    assert not again.said
+    assert replace(kept, seconds=0) == replace(one, seconds=0)
+    assert one.low < one.cycles < one.high
+    assert one.warm.samples == 3
+    done = tool.run(*one.command.split()[1:], "--format", "json")
+    assert done.returncode == 0, done.stderr
+    found = {one["state"]: one for one in json.loads(done.stdout)["predicted"]}
+    for each in (one.warm, one.first):
+        said = found[each.state]
+        assert (said["predicted_cycles"], said["low"], said["high"]) == (each.cycles, each.whole.low, each.whole.high)
+
+
+class Listening(Notes):
+    """Keeps what is said."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.said: list[str] = []
+
+    def note(self, text: str) -> None:
+        self.said.append(text)
 
 
 def test_a_board_is_predicted_by_its_counter(watcher: Watcher) -> None:

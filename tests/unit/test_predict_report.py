@@ -6,8 +6,9 @@ import importlib
 import io
 import json
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
-from typing import NoReturn
+from typing import Literal, NoReturn
 
 import pytest
 from rich.console import Console
@@ -16,7 +17,8 @@ import command_line
 from synthetic import write_run
 from worldwise.base.errors import WorldwiseError
 from worldwise.plan.budget import parse_budget
-from worldwise.plan.case import parse_case
+from worldwise.plan.case import Case, parse_case
+from worldwise.predict.bounds import estimate
 from worldwise.predict.errors import ErrorLines
 from worldwise.read.lens import read_run
 from worldwise.read.models import Reading
@@ -32,9 +34,8 @@ from worldwise.run.rundir import Run
 CASE = parse_case("optee/mbedtls-nist-O2/attestdiv", 4, 2)
 CORE = "cortex-a72"
 BOARD = "nucleo-f446re/p256-m-Os/sign,curve=secp256r1,size=32B"
-ERRORS = ErrorLines.model_validate(
-    {"lines": [{"core": CORE, "kind": "all", "figures": 41, "median": 2.6, "p90": 16, "worst": 18}]}
-)
+LINE = {"core": CORE, "kind": "all", "figures": 41, "median": 2.6, "p90": 16, "worst": 18, "least": 0.84, "most": 1.2}
+ERRORS = ErrorLines.model_validate({"lines": [LINE]})
 
 
 def sample(place: str, phase: str, index: int, cycles: int) -> PredictedSample:
@@ -131,12 +132,15 @@ def test_cycles_stand_beside_the_count(reading: Reading) -> None:
     assert shown[5] == f"{row.median:,.0f}"
     assert shown[6:8] == ["6,000,000", "2.6"]
     assert shown[11:14] == ["1.5 GHz", "4,000.0", "50.0"]
-    assert shown[14].startswith("cannot be told (between 3.28 ms and ")
+    assert shown[14].startswith("cannot be told (between 3.35 ms and ")
     assert by_row["client", CORE, "first call"][5] == f"{row.first:,}"
     assert by_row["client", "cortex-a55", "warm"][7] == "-"
     notes = " ".join(summary.notes)
     assert "Predicted, not measured" in notes
-    assert "cortex-a72: ± 2.6 % (41 held-out figures; 90 %: 16 %; worst 18 %)." in notes
+    assert (
+        "cortex-a72: ± 2.6 % (41 held-out figures; 90 %: 16 %; worst 18 %; hardware took 0.84 to 1.20 times as much)."
+        in notes
+    )
     assert "cortex-a55: unvalidated: no held-out figure of this core." in notes
 
 
@@ -192,7 +196,7 @@ def test_a_sampled_measure_says_how_far_it_may_be_off(run: Run, monkeypatch: pyt
         ("client", "warm", "0.32"),
     ]
     notes = " ".join(summary.notes)
-    assert "worst 18 %); sampled: 1 in 20, ± 0.32 % (95 %)." in notes
+    assert "times as much); sampled: 1 in 20, ± 0.32 % (95 %)." in notes
     assert "worldwise predict --whole" in notes
     found = {(one["place"], one["state"]): one["sampling"] for one in json.loads(to_json(reading))["predicted"]}
     # 1.96 times 2,000 times 50.25 / 10 times the root of 95 %, since so many units were left out.
@@ -209,7 +213,93 @@ def test_the_answer_says_the_verdict(reading: Reading) -> None:
     stream = io.StringIO()
     render_answer(reading, Console(file=stream, width=200), "worldwise report latest")
     said = " ".join(stream.getvalue().split())
-    assert "on cortex-a72 it cannot be told whether it fits (between 3.28 ms and " in said
+    assert "on cortex-a72 whether signing fits cannot be told (between 3.35 ms and 10.7 ms)" in said
+    assert (
+        "on cortex-a55 whether signing fits cannot be told (between 1.33 ms and 7.67 ms; this core has no error" in said
+    )
+    assert "Not judged: what is measured at ta, for the budget is of place client." in said
+
+
+def line_of(
+    measure: str, state: Literal["first", "warm"], cycles: int, case: Case = CASE, place: str = "client"
+) -> reports.Line:
+    """A line whose cycles are all a library's: between 0.84 and 1.2 times as many."""
+    one = sample(place, "first", 0, cycles)
+    spent = one.layers[0].model_copy(update={"cycles": [cycles, 0, 0, 0, 0, 0], "layer": "library"})
+    one = one.model_copy(update={"measure": measure, "layers": [spent], "instructions": cycles})
+    # A warm one, since a first one would be outside as a whole.
+    return reports.Line(case, replace(estimate(one, CORE, "warm", ERRORS), state=state))
+
+
+def test_a_verdict_says_what_was_judged_and_what_was_not() -> None:
+    """If this fails, `it fits` stands above a verification that does not."""
+    budget = parse_budget("5ms@1GHz")
+    lines = [
+        line_of("sign", "first", 3_000_000),
+        line_of("sign", "warm", 2_000_000),
+        line_of("verify", "warm", 9_000_000),
+        line_of("verify", "warm", 9_000_000, place="ta"),
+    ]
+    said = reports.verdict_note(lines, budget)
+    assert said == (
+        "Budget of 5 ms at 1 GHz, by predicted cycles: on cortex-a72 signing fits (at most 3.6 ms). "
+        "The budget is for signing alone; against the same limit on cortex-a72 verifying would not fit (at least 7.56 "
+        "ms). Not judged: what is measured at ta, for the budget is of place client."
+    )
+    (table,) = [reports.summary(lines, budget).table]
+    assert table
+    assert [row[-1] for row in table.rows] == ["fits", "fits", "would not fit", "not judged (at ta)"]
+    data = [reports.to_json(line, budget) for line in lines]
+    assert [(one["verdict"], one["decides"]) for one in data] == [
+        ("fits", True),
+        ("fits", True),
+        ("does not fit", False),
+        ("not judged", False),
+    ]
+    assert reports.budget_json(lines, budget)["verdict"] == "fits"
+    # A budget for both measures: what does not fit decides.
+    both = parse_budget("5ms@1GHz", ["sign", "verify"])
+    assert "signing fits (at most 3.6 ms), verifying does not fit (at least 7.56 ms)." in (
+        reports.verdict_note(lines, both)
+    )
+    assert reports.budget_json(lines, both)["verdict"] == "does not fit"
+    rows = list(csv.DictReader(io.StringIO(reports.to_csv(lines, both))))
+    assert [(row["verdict"], row["decides"]) for row in rows] == [
+        ("fits", "True"),
+        ("fits", "True"),
+        ("does not fit", "True"),
+        ("not judged", "False"),
+    ]
+
+
+def test_a_verdict_of_nothing_is_no_verdict() -> None:
+    """If this fails, a budget is met by a measure that it is not for."""
+    budget = parse_budget("5ms@1GHz")
+    lines = [line_of("verify", "warm", 1_000_000)]
+    assert "nothing of signing was predicted, so nothing is judged" in reports.verdict_note(lines, budget)
+    assert reports.budget_json(lines, budget)["verdict"] == ""
+
+
+def test_a_verdict_of_several_cases_says_how_many_fit_and_which_is_best() -> None:
+    """If this fails, one case that fits, or one that does not, speaks for all."""
+    other, third = (parse_case(f"optee/{name}/attestdiv", 4, 2) for name in ("mbedtls-O2", "libtomcrypt-O2"))
+    lines = [
+        line_of("sign", "first", 3_000_000),
+        line_of("sign", "warm", 2_000_000),
+        line_of("sign", "first", 5_000_000, other),
+        line_of("sign", "warm", 2_000_000, other),
+        line_of("sign", "warm", 9_000_000, third),
+    ]
+    said = reports.verdict_note(lines, parse_budget("5ms@1GHz"))
+    assert said.endswith(
+        "on cortex-a72 signing fits in 1 of 3 cases (the shortest is optee/mbedtls-nist-O2/attestdiv, at most 3.6 ms), "
+        "does not fit in 1 and cannot be told in 1."
+    )
+    # Of one case the calls are told apart.
+    assert (
+        "whether a first call of signing fits cannot be told (between 4.2 ms and 6 ms) and a warm one of signing fits "
+        "(at most 2.4 ms)." in reports.verdict_note(lines[2:4], parse_budget("5ms@1GHz"))
+    )
 
 
 # --- the command, called wrongly ---

@@ -30,7 +30,7 @@ class Tools:
     def session(self, *_: object, **__: object) -> SimpleNamespace:
         """In place of Session."""
         return SimpleNamespace(
-            modelled=lambda case, *_: SimpleNamespace(predicted=lambda *_: self.one(case.id)),
+            predicted=lambda case, _, wanted: {core: self.one(case.id) for core in wanted},
             emulator=SimpleNamespace(stop=lambda: self.stopped.append("emulator")),
             lab=SimpleNamespace(stop=self.stop_lab),
             images=SimpleNamespace(get=lambda *_: SimpleNamespace(files={"worldwise.so": "0" * 64})),

@@ -2,12 +2,14 @@
 """Predictions against hardware: the figures, the statistics, and the run that the repository keeps."""
 
 import json
+import re
 from collections import Counter
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from worldwise.base import paths
 from worldwise.base.errors import WorldwiseError
 from worldwise.validation import provenance, record
 from worldwise.validation.bench import Block, _passed
@@ -16,7 +18,17 @@ from worldwise.validation.code import CALL, Code, _branch, is_vector, weighted
 from worldwise.validation.figures import SETS, load_figures
 from worldwise.validation.keeping import BEGIN, END, PAGE, page_with, run_files
 from worldwise.validation.programs import PROGRAMS
-from worldwise.validation.record import MEASURED, Made, Row, Run, dump_run, interquartile_mean, load_run, out_of_date
+from worldwise.validation.record import (
+    MEASURED,
+    Made,
+    Row,
+    Run,
+    dump_run,
+    error_of,
+    interquartile_mean,
+    load_run,
+    out_of_date,
+)
 from worldwise.validation.report import markdown, sections
 from worldwise.validation.statistics import alternatives, best_flat, by_core_and_kind, error_lines, errors
 
@@ -124,8 +136,10 @@ def test_lines_of_microcontrollers_tell_waits_and_assembly_apart() -> None:
 def test_a_core_without_held_out_figures_has_a_line_of_what_is_known() -> None:
     rows = [*with_hardware(1000.0), *with_hardware(1000.0, 1100.0, core="cortex-m0", which="calibration", waits=0)]
     lines = json.loads(error_lines(run_of(*rows)))["lines"]
+    # 1,100 predicted and 1,000 measured; and one that is exact.
+    took = {"least": 0.909, "most": 1.0}
     assert [line for line in lines if line["kind"] == "fitted"] == [
-        {"core": "cortex-m0", "kind": "fitted", "figures": 2, "median": 5.0, "p90": 10.0, "worst": 10.0}
+        {"core": "cortex-m0", "kind": "fitted", "figures": 2, "median": 5.0, "p90": 10.0, "worst": 10.0} | took
     ]
 
 
@@ -179,9 +193,14 @@ def test_held_out_names_are_operations_of_held_out_figures_alone() -> None:
 
 
 def test_statistics_of_errors() -> None:
-    found = errors([-10.0, 1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0, 9.0])
+    found = errors((100 + error, 100) for error in (-10.0, 1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0, 9.0))
     assert (found.figures, found.median, found.p90, found.worst, found.bias) == (10, 5.5, 9.0, 10.0, 3.5)
-    assert errors([-2.5]) == replace(errors([2.5]), bias=-2.5)
+    # Of 109 that were predicted hardware took 100, of 90 too: outwards at the fourth decimal.
+    assert (found.least, found.most) == (0.9174, 1.1112)
+    low = errors([(97.5, 100)])
+    assert replace(low, bias=2.5, least=0.9756, most=1.0) == errors([(102.5, 100)])
+    # The model itself is never outside.
+    assert (low.least, low.most) == (1.0, 1.0257)
 
 
 def test_the_prediction_is_the_mean_of_the_middle_half_of_the_warm_calls() -> None:
@@ -212,6 +231,8 @@ def test_error_lines_are_of_held_out_figures_by_core_and_kind() -> None:
         "median": 10.0,
         "p90": 25.0,
         "worst": 25.0,
+        "least": 0.8,
+        "most": 1.0,
     }
     assert (lines["integer"]["figures"], lines["vector"]["figures"], lines["vector"]["median"]) == (2, 1, 25.0)
     assert [(line["core"], line["kind"]) for line in found["lines"]] == sorted(by_core_and_kind(run_of(*rows)))
@@ -365,3 +386,32 @@ def test_lines_plot_and_page_come_from_the_kept_run() -> None:
 def test_causes_add_up_to_the_last_call() -> None:
     for row in load_run().rows:
         assert sum(row.causes) == row.cycles[-1], row.what
+
+
+def test_the_errors_of_the_page_follow_from_the_figures_beside_them() -> None:
+    """If this fails, docs/models-mcu.md says an error that its own row contradicts."""
+    numbers = re.compile(r"\d[\d,]*(?:\.\d+)?")
+    compared = 0
+    for line in (paths.REPOSITORY / "docs" / "models-mcu.md").read_text(encoding="utf-8").splitlines():
+        cells = [cell.strip() for cell in line.split("|")]
+        if len(cells) != 6 or not cells[4].endswith("%"):
+            continue
+        hardware, predicted = ([float(one.replace(",", "")) for one in numbers.findall(cell)] for cell in cells[2:4])
+        said = re.findall(r"[+-]\d+\.\d", cells[4])
+        # Rows of which no figures are told, and those in thousands, which are rounded.
+        if not hardware or "k" in cells[2]:
+            continue
+        compared += len(said)
+        assert said == [f"{error_of(*pair):+.1f}" for pair in zip(predicted, hardware, strict=True)], line
+    assert compared == 20
+
+
+def test_c25519_is_the_same_on_both_pages() -> None:
+    """If this fails, docs/predict.md and docs/models-mcu.md disagree with the kept run."""
+    page = (paths.REPOSITORY / "docs" / "predict.md").read_text(encoding="utf-8")
+    (said,) = [line for line in page.splitlines() if line.startswith("| c25519 on a Nucleo-F446RE")]
+    rows = [row for row in load_run().rows if row.program == "c25519-cortex-m4"]
+    # At 180 MHz.
+    times = " and ".join(f"{row.predicted / 180_000:.1f}" for row in rows)
+    off = " and ".join(f"{row.error:+.1f}" for row in rows)
+    assert f"| {times} ms: {off} % |" in said

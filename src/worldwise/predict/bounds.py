@@ -5,6 +5,7 @@ import math
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from fractions import Fraction
 from statistics import median_low
 from typing import Literal
 
@@ -116,17 +117,20 @@ def estimate(
     line = errors.line(core, [kind or ("vector" if vector else "integer")])
     reasons = _outside(sample, state, line, errors.exact(core, "vector") is not None)
     inside = sample.cycles - sum(reasons.values())
-    worst = line.worst if line else rules.UNVALIDATED_WORST
+    # Nothing is inside without a line. Outside, a model may be as far too slow as it was ever too fast inside.
+    least, most = (_exact(line.least), _exact(line.most)) if line else (Fraction(1), Fraction(1))
+    outside_least = min(least, 1 / most) if line else _exact(rules.UNVALIDATED_LEAST)
+    outside_most = max(most, _exact(rules.OUTSIDE_FACTOR))
     sampling = sampling_error(sample.sampled, sample.cycles)
     # A whole run through the model may say so much less or more, of both parts.
-    off = sampling.relative if sampling else 0.0
-    less, more = max(0.0, 1 - off), 1 + off
+    off = Fraction(sampling.margin, sampling.cycles) if sampling and sampling.cycles else Fraction(0)
+    less, more = max(Fraction(0), 1 - off), 1 + off
+    out = sample.cycles - inside
     outside = Interval(
-        _down((sample.cycles - inside) * less * (1 - worst / 100)),
-        math.ceil((sample.cycles - inside) * more * rules.OUTSIDE_FACTOR) + _events(sample.events),
+        math.floor(out * less * outside_least), math.ceil(out * more * outside_most) + _events(sample.events)
     )
-    low = _down(inside * less * (1 - worst / 100)) + outside.low
-    high = math.ceil(inside * more * (1 + worst / 100)) + outside.high
+    low = math.floor(inside * less * least) + outside.low
+    high = math.ceil(inside * more * most) + outside.high
     error = line.text() if line else errors.unvalidated(core)
     bounds = Interval(low, high)
     return Estimate(sample, core, state, samples, line, error, inside, reasons, outside, bounds, sampling)
@@ -176,5 +180,6 @@ def _events(events: Events) -> int:
     )
 
 
-def _down(value: float) -> int:
-    return max(0, math.floor(value))
+def _exact(value: float) -> Fraction:
+    """A number as it is written, so that no bound is a cycle off."""
+    return Fraction(str(value))

@@ -9,15 +9,25 @@ from worldwise.plan.budget import Budget
 from worldwise.predict.bounds import Estimate
 
 FITS, FITS_NOT, OPEN = "fits", "does not fit", "cannot be told"
+NOT_JUDGED = "not judged"
+# The same of a measure that the budget is not for.
+WOULD = {FITS: "would fit", FITS_NOT: "would not fit"}
 
 
 @dataclass(frozen=True)
 class Judged:
-    """One estimate against a budget."""
+    """One estimate against a budget's limit.
+
+    Attributes:
+        limit: in cycles.
+        clock: in Hz.
+        decides: whether the budget is for its measure; others are told beside it, and decide nothing.
+    """
 
     estimate: Estimate
     limit: int
     clock: Fraction
+    decides: bool = True
 
     @property
     def verdict(self) -> str:
@@ -29,26 +39,31 @@ class Judged:
         return FITS_NOT if self.estimate.whole.low > self.limit else OPEN
 
     def text(self) -> str:
-        """The verdict; if it is open, with the interval in time."""
-        if self.verdict != OPEN:
-            return self.verdict
-        low, high = (time_text(one, self.clock) for one in (self.estimate.whole.low, self.estimate.whole.high))
-        return f"{OPEN} (between {low} and {high})"
+        """The verdict; if it is open, with the interval in time. What the budget is not for *would* fit."""
+        if self.verdict == OPEN:
+            low, high = (time_text(one, self.clock) for one in (self.estimate.whole.low, self.estimate.whole.high))
+            return f"{OPEN} (between {low} and {high})"
+        return self.verdict if self.decides else WOULD[self.verdict]
 
 
 def judged(estimates: Iterable[Estimate], budget: Budget) -> list[Judged]:
-    """Those estimates that the budget is for, each against it: a cycle is a cycle here, not an instruction."""
+    """Those estimates at the budget's place, each against its limit: a cycle is a cycle here, not an instruction."""
     return [
-        Judged(one, int(budget.limit * budget.clock), budget.clock)
+        Judged(one, int(budget.limit * budget.clock), budget.clock, one.sample.measure in budget.measures)
         for one in estimates
-        if one.sample.measure in budget.measures and one.sample.place == budget.place
+        if one.sample.place == budget.place
     ]
 
 
-def overall(found: Iterable[Judged]) -> str:
-    """The verdict of all: as bad as the worst. Empty if there is none."""
+def worst(found: Iterable[Judged]) -> str:
+    """The verdict of some: as bad as the worst. Empty if there is none."""
     verdicts = {one.verdict for one in found}
     return next((one for one in (FITS_NOT, OPEN, FITS) if one in verdicts), "")
+
+
+def overall(found: Iterable[Judged]) -> str:
+    """The budget's verdict: the worst of what decides. Empty if nothing does, which is no budget that is met."""
+    return worst(one for one in found if one.decides)
 
 
 def seconds(cycles: int, clock: Fraction) -> float:

@@ -16,7 +16,19 @@ from worldwise.predict.bounds import STATES, Estimate, estimates
 from worldwise.predict.errors import ErrorLines, load_errors
 from worldwise.predict.rules import INSIDE, OUTSIDE_FACTOR
 from worldwise.predict.sampling import SamplingError
-from worldwise.predict.verdict import OPEN, Judged, judged, overall, seconds, time_text
+from worldwise.predict.verdict import (
+    FITS,
+    FITS_NOT,
+    NOT_JUDGED,
+    OPEN,
+    WOULD,
+    Judged,
+    judged,
+    overall,
+    seconds,
+    time_text,
+    worst,
+)
 from worldwise.read.models import Reading, Row
 from worldwise.records.predicted import CAUSES
 from worldwise.report.tables import operation_name
@@ -34,9 +46,10 @@ WHAT = (
     "next number."
 )
 INTERVAL = (
-    "from and to: code that no published figure validates is bounded by rules (docs/predict.md): from below as the "
-    f"model says, less the core's worst error; from above {OUTSIDE_FACTOR:g} times as much, and a price for each "
-    "exception, world switch, barrier and maintenance of the TLB. outside %: the share of such code."
+    "from and to: cycles are taken between so many times as hardware took them in all held-out figures of the core: "
+    "what was seen, and no guarantee. Code that no published figure validates is bounded by rules (docs/predict.md): "
+    f"from below by the core's worst error to either side; from above {OUTSIDE_FACTOR:g} times as much, and a price "
+    "for each exception, world switch, barrier and maintenance of the TLB. outside %: the share of such code."
 )
 
 SAMPLED = (
@@ -118,8 +131,11 @@ def budget_of(reading: Reading) -> Budget | None:
 # --- tables ---
 
 
-def summary(lines: Sequence[Line], budget: Budget | None) -> Section:
-    """All estimates in one table, with their error lines below it."""
+def summary(lines: Sequence[Line], budget: Budget | None, every: Sequence[Line] = ()) -> Section:
+    """Estimates in one table, with their error lines below it.
+
+    The verdict is that of `every` line, where the table has a part of them.
+    """
     verdicts = {id(one.estimate): one for one in judged((line.estimate for line in lines), budget)} if budget else {}
     headers = ["measure", "variant", "place", "core", "call", "count\ninstr", "predicted\ncycles", "error\n± %"]
     headers += [
@@ -140,7 +156,7 @@ def summary(lines: Sequence[Line], budget: Budget | None) -> Section:
     notes = [WHAT, INTERVAL, *error_notes(line.estimate for line in lines)]
     notes += [SAMPLED] if sampled else []
     if budget and verdicts:
-        notes.append(verdict_note(list(verdicts.values()), budget))
+        notes.append(verdict_note(every or lines, budget))
     return Section(
         "Predicted cycles", Table(headers, cells, 5, (len(headers) - 1,) if verdicts else ()), notes, "predicted"
     )
@@ -173,7 +189,7 @@ def _sampling_cell(line: Line) -> str:
 
 def _said(verdicts: Mapping[int, Judged], line: Line) -> str:
     found = verdicts.get(id(line.estimate))
-    return found.text() if found else ""
+    return found.text() if found else f"{NOT_JUDGED} (at {line.estimate.sample.place})"
 
 
 def error_notes(found: Iterable[Estimate]) -> list[str]:
@@ -186,18 +202,95 @@ def error_notes(found: Iterable[Estimate]) -> list[str]:
     return [f"{text}; {worst[text]}." if text in worst else f"{text}." for text in said]
 
 
-def verdict_note(found: Sequence[Judged], budget: Budget) -> str:
-    """The verdict of a budget by core, in a sentence; with the interval if it is open."""
+def verdict_note(lines: Sequence[Line], budget: Budget) -> str:
+    """What of some lines was judged by a budget, and how: by core and measure; then what was not, and why."""
+    found = [(line, one) for line in lines for one in judged([line.estimate], budget)]
     parts = []
-    for core in dict.fromkeys(one.estimate.core for one in found):
-        own = [one for one in found if one.estimate.core == core]
-        verdict = overall(own)
-        text = f"on {core} it {verdict}"
-        if verdict == OPEN:
-            low, high = (min(one.estimate.whole.low for one in own), max(one.estimate.whole.high for one in own))
-            text += f" whether it fits (between {time_text(low, budget.clock)} and {time_text(high, budget.clock)})"
-        parts.append(text)
-    return f"Budget of {budget.limit_text} at {budget.clock_text}, by predicted cycles: {'; '.join(parts)}."
+    for core in dict.fromkeys(one.estimate.core for _, one in found):
+        own = [(line, one) for line, one in found if one.estimate.core == core]
+        said = [_of_measure(some) for some in _by_measure(own, decides=True)]
+        said = said or [f"nothing of {_listed(map(doing, budget.measures))} was predicted, so nothing is judged"]
+        parts.append(f"on {core} {', '.join(said)}")
+    note = f"Budget of {budget.limit_text} at {budget.clock_text}, by predicted cycles: {'; '.join(parts)}."
+    beside = []
+    for core in dict.fromkeys(one.estimate.core for _, one in found):
+        own = [(line, one) for line, one in found if one.estimate.core == core]
+        said = [_of_measure(some) for some in _by_measure(own, decides=False)]
+        beside += [f"on {core} {', '.join(said)}"] if said else []
+    if beside:
+        named = _listed(map(doing, budget.measures))
+        note += f" The budget is for {named} alone; against the same limit {'; '.join(beside)}."
+    places = list(dict.fromkeys(line.estimate.sample.place for line in lines))
+    others = [place for place in places if place != budget.place]
+    if others:
+        note += f" Not judged: what is measured at {_listed(others)}, for the budget is of place {budget.place}."
+    return note
+
+
+_Told = list[tuple[Line, Judged]]
+
+
+def _by_measure(found: _Told, decides: bool) -> list[_Told]:
+    measures = dict.fromkeys(one.estimate.sample.measure for _, one in found if one.decides == decides)
+    return [[each for each in found if each[1].estimate.sample.measure == measure] for measure in measures]
+
+
+def _of_measure(found: _Told) -> str:
+    """What is said of one measure on one core: of all its cases and calls together, or how many of them fit."""
+    what = doing(found[0][1].estimate.sample.measure)
+    verdicts = {one.verdict for _, one in found}
+    if len(verdicts) == 1:
+        return _verdict_text(what, [one for _, one in found])
+    by_case: dict[str, list[Judged]] = {}
+    for line, one in found:
+        by_case.setdefault(line.case.id, []).append(one)
+    if len(by_case) == 1:
+        calls = {"first": f"a first call of {what}", "warm": f"a warm one of {what}"}
+        states = dict.fromkeys(one.estimate.state for _, one in found)
+        return " and ".join(
+            _verdict_text(calls[state], [one for _, one in found if one.estimate.state == state]) for state in states
+        )
+    ended = {case: worst(some) for case, some in by_case.items()}
+    fitting = [case for case, verdict in ended.items() if verdict == FITS]
+    best = min(fitting, key=lambda case: (max(one.estimate.whole.high for one in by_case[case]), case), default="")
+    said: list[str] = []
+    for verdict in (FITS, FITS_NOT, OPEN):
+        number = sum(one == verdict for one in ended.values())
+        if number:
+            text = verdict if found[0][1].decides else WOULD.get(verdict, verdict)
+            said.append(f"{text} in {number}" + ("" if said else f" of {len(ended)} cases"))
+            said[-1] += f" (the shortest is {best}, {_most(by_case[best])})" if verdict == FITS else ""
+    return f"{what} {_listed(said)}"
+
+
+def _verdict_text(what: str, found: Sequence[Judged]) -> str:
+    """The one verdict of some estimates of what is done, with the end of the interval that gives it."""
+    one, low = found[0], min(each.estimate.whole.low for each in found)
+    if one.verdict == FITS:
+        return f"{what} {FITS if one.decides else WOULD[FITS]} ({_most(found)})"
+    if one.verdict == FITS_NOT:
+        return f"{what} {FITS_NOT if one.decides else WOULD[FITS_NOT]} (at least {time_text(low, one.clock)})"
+    high = max(each.estimate.whole.high for each in found)
+    why = "" if one.estimate.line else "; this core has no error line"
+    return f"whether {what} fits {OPEN} (between {time_text(low, one.clock)} and {time_text(high, one.clock)}{why})"
+
+
+def _most(found: Sequence[Judged]) -> str:
+    return f"at most {time_text(max(one.estimate.whole.high for one in found), found[0].clock)}"
+
+
+def doing(measure: str) -> str:
+    """A measure as something that is done: `signing`."""
+    return _DOING.get(measure, measure)
+
+
+_DOING = {"sign": "signing", "verify": "verifying", "keygen": "making a key", "ecdh": "agreeing on a key"}
+
+
+def _listed(words: Iterable[str]) -> str:
+    """`a, b and c`."""
+    *some, last = words
+    return f"{', '.join(some)} and {last}" if some else last
 
 
 def causes_section(lines: Sequence[Line]) -> Section:
@@ -304,9 +397,9 @@ _WORLDS: Mapping[str, Callable[[str], bool]] = {
 def verdict_line(reading: Reading) -> str:
     """A sentence for the answer on one screen: the verdict by predicted cycles, or where they are; else empty."""
     budget = budget_of(reading)
-    found = judged((line.estimate for line in lines_of(reading)), budget) if budget else []
-    if budget and found:
-        return verdict_note(found, budget)
+    lines = lines_of(reading)
+    if budget and judged((line.estimate for line in lines), budget):
+        return verdict_note(lines, budget)
     cores = ", ".join(one.core for one in reading.predictions)
     return f"Predicted cycles on {cores}: --section predicted" if cores else ""
 
@@ -387,7 +480,21 @@ def to_json(line: Line, budget: Budget | None = None) -> dict[str, Any]:
             for layer in one.sample.layers
         ],
         "events": one.sample.events.model_dump(),
-        "verdict": found[0].verdict if found else None,
+        "verdict": found[0].verdict if found else NOT_JUDGED if budget else None,
+        "decides": bool(found and found[0].decides) if budget else None,
+        "verdict_text": found[0].text() if found else _said({}, line) if budget else None,
+    }
+
+
+def budget_json(lines: Sequence[Line], budget: Budget) -> dict[str, Any]:
+    """A budget and the verdict of some lines as data; the verdict is empty if nothing decides."""
+    return {
+        "limit": budget.limit_text,
+        "clock": budget.clock_text,
+        "measures": list(budget.measures),
+        "place": budget.place,
+        "verdict": overall(judged((line.estimate for line in lines), budget)),
+        "text": verdict_note(lines, budget),
     }
 
 
@@ -419,7 +526,7 @@ def _by_cause(cycles: Sequence[int]) -> dict[str, int]:
 def to_csv(lines: Sequence[Line], budget: Budget | None) -> str:
     """A line for each estimate, units in the headers."""
     names = ["case", "measure", "place", "core", "state", "count", "predicted_cycles", "low", "high", "clock_hz"]
-    names += ["predicted_us", "low_us", "high_us", "instructions_per_cycle", "inside", "verdict"]
+    names += ["predicted_us", "low_us", "high_us", "instructions_per_cycle", "inside", "verdict", "decides"]
     found = [(to_json(line, budget), line.estimate) for line in lines]
     rows = [
         [*(data[name] for name in names), *one.causes.values(), one.error, _FIELDS["sampling_error_percent"](one)]

@@ -60,7 +60,7 @@ class Row(_Kept):
     implementation: str
     hardware: Annotated[float, Field(gt=0)]
     waits: _Count | None = None
-    cycles: Annotated[tuple[_Count, ...], Field(min_length=1)] = Field(strict=False)
+    cycles: Annotated[tuple[Annotated[int, Field(gt=0)], ...], Field(min_length=1)] = Field(strict=False)
     instructions: Annotated[int, Field(gt=0)]
     causes: tuple[_Count, ...] = Field(strict=False)
     outside: _Count

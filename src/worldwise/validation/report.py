@@ -20,6 +20,10 @@ from worldwise.validation.statistics import (
 
 _HELD_OUT = "Held-out figures alone: nothing was fitted to them. Errors in % of the hardware's cycles."
 _P90 = "90 %: nine of ten figures are not further off. mean: with its sign, below 0 where the model is too fast."
+_TOOK = (
+    "from, to: hardware took between so many times what was predicted, in every figure: an interval of a prediction is "
+    "made of these two."
+)
 
 
 def sections(run: Run, every: bool = False) -> list[Section]:
@@ -44,11 +48,14 @@ _HEADERS = ["figures", "median", "90 %", "worst", "mean"]
 
 
 def _errors(run: Run) -> Section:
-    rows = [[core, kind, *_numbers(found)] for (core, kind), found in by_core_and_kind(run).items()]
+    rows = [
+        [core, kind, *_numbers(found), f"{found.least:.3f}", f"{found.most:.3f}"]
+        for (core, kind), found in by_core_and_kind(run).items()
+    ]
     return Section(
         "Errors of predicted cycles",
-        Table(["core", "code", *_HEADERS], rows, left=2),
-        [_HELD_OUT, _P90],
+        Table(["core", "code", *_HEADERS, "from", "to"], rows, left=2),
+        [_HELD_OUT, _P90, _TOOK],
         "errors",
     )
 

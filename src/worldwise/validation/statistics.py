@@ -7,7 +7,7 @@ import statistics
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
-from worldwise.predict.errors import FITTED
+from worldwise.predict.errors import FITTED, took
 from worldwise.validation.record import Row, Run, error_of
 
 
@@ -15,7 +15,8 @@ from worldwise.validation.record import Row, Run, error_of
 class Errors:
     """Errors of some figures, in per cent: of their absolute values, and their mean with its sign.
 
-    `p90` is the smallest error that at least 90 % of them do not exceed.
+    `p90` is the smallest error that at least 90 % of them do not exceed. Hardware took between `least` and `most` times
+    what was predicted.
     """
 
     figures: int
@@ -23,11 +24,15 @@ class Errors:
     p90: float
     worst: float
     bias: float
+    least: float
+    most: float
 
 
-def errors(found: Iterable[float]) -> Errors:
-    """The numbers of errors that are given in per cent with their sign; at least one."""
-    signed = list(found)
+def errors(found: Iterable[tuple[float, float]]) -> Errors:
+    """The numbers of some figures: predicted and measured cycles of each, above 0; at least one."""
+    figures = list(found)
+    signed = [error_of(predicted, measured) for predicted, measured in figures]
+    least, most = took(figures)
     sizes = sorted(map(abs, signed))
     return Errors(
         figures=len(sizes),
@@ -35,6 +40,8 @@ def errors(found: Iterable[float]) -> Errors:
         p90=sizes[math.ceil(0.9 * len(sizes)) - 1],
         worst=sizes[-1],
         bias=statistics.fmean(signed),
+        least=least,
+        most=most,
     )
 
 
@@ -68,7 +75,7 @@ def by_core_and_kind(run: Run) -> dict[tuple[str, str], Errors]:
     found: dict[tuple[str, str], Errors] = {}
     for core in sorted({row.core for row in rows}):
         for kind, belongs in sorted(KINDS.items()):
-            some = [row.error for row in rows if row.core == core and belongs(row)]
+            some = [(row.predicted, row.hardware) for row in rows if row.core == core and belongs(row)]
             if some:
                 found[core, kind] = errors(some)
     return found
@@ -77,7 +84,10 @@ def by_core_and_kind(run: Run) -> dict[tuple[str, str], Errors]:
 def by_calibration(run: Run) -> dict[str, Errors]:
     """The errors of the calibration figures, by core."""
     rows = [row for row in run.rows if row.which == "calibration"]
-    return {core: errors(row.error for row in rows if row.core == core) for core in sorted({row.core for row in rows})}
+    return {
+        core: errors((row.predicted, row.hardware) for row in rows if row.core == core)
+        for core in sorted({row.core for row in rows})
+    }
 
 
 def error_lines(run: Run) -> str:
@@ -96,6 +106,8 @@ def error_lines(run: Run) -> str:
             "median": round(one.median, 2),
             "p90": round(one.p90, 2),
             "worst": round(one.worst, 2),
+            "least": one.least,
+            "most": one.most,
         }
         for (core, kind), one in sorted(found.items())
     ]
@@ -141,7 +153,7 @@ def alternatives(run: Run) -> dict[tuple[str, str], Errors]:
     """The errors of each way on the same held-out figures, by core and way."""
     rows = held_out(run.rows)
     return {
-        (core, way.name): errors(error_of(way.predict(row), row.hardware) for row in rows if row.core == core)
+        (core, way.name): errors((way.predict(row), row.hardware) for row in rows if row.core == core)
         for core in sorted({row.core for row in rows})
         for way in ways(run, core)
     }

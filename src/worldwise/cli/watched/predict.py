@@ -2,7 +2,7 @@
 """`worldwise predict`: cycles on a named core, each with its error or its interval."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
 from fractions import Fraction
 from pathlib import Path
@@ -13,7 +13,7 @@ import click
 from worldwise.base.errors import WorldwiseError
 from worldwise.base.units import parse_frequency
 from worldwise.cli.options import check_output, format_option, output_option, runs_option, wanted_budget
-from worldwise.cli.watched.tools import Modelled, Output, Session, cases_of_run, measures_of, outermost
+from worldwise.cli.watched.tools import Output, Session, cases_of_run, measures_of, outermost
 from worldwise.explain.layers import Rules, load_rules
 from worldwise.explain.owners import Explainer
 from worldwise.plan.budget import Budget, check_budget
@@ -25,6 +25,7 @@ from worldwise.predict.attribution import Attributed, Attribution
 from worldwise.predict.bounds import estimates
 from worldwise.predict.errors import ErrorLines, load_errors
 from worldwise.predict.verdict import FITS, judged, overall
+from worldwise.records.predicted import PredictedCase
 from worldwise.report import explained as explain_report
 from worldwise.report import flame
 from worldwise.report import predicted as reports
@@ -78,7 +79,8 @@ class _Seen:
 @click.option(
     "--budget",
     metavar="TIME@CLOCK",
-    help="Judge signing, from the client, by its interval of cycles.",
+    help="Judge signing, from the client, or what --measure and --place name, by the interval of its cycles. Other "
+    "measures are compared beside it.",
 )
 @click.option("--case", "wanted", multiple=True, metavar="PATTERN", help="Only the cases of a run or suite that match.")
 @click.option("--measure", metavar="NAME", help="Only this measure, such as sign.  [default: all]")
@@ -110,7 +112,7 @@ def predict(**typed: Any) -> int:
     call = _Call(**typed)
     if call.output:
         check_output(call.output)
-    budget = wanted_budget(call.budget)
+    budget = _budget(call)
     clock = parse_frequency(call.clock) if call.clock else budget.clock if budget else None
     # Every error in the call is reported before anything runs.
     tables = known.tables(call.cores)
@@ -123,13 +125,28 @@ def predict(**typed: Any) -> int:
     seen = _Seen()
     for case, run in cases:
         wanted = known.with_memory(case, tables) if len(cases) == 1 else known.cores_of(case, tables)
-        modelled = session.modelled(case, run, wanted, call.whole)
-        seen.attribution = modelled.attribution
-        seen.lines += _lines(modelled, list(wanted), errors, call, clock)
+        if len(cases) == 1 and call.form != "csv":
+            modelled = session.modelled(case, run, wanted, call.whole)
+            seen.attribution = modelled.attribution
+            found = {core: modelled.predicted(core) for core in wanted}
+        else:
+            # Nobody asks for functions: what the models said is enough.
+            found = dict(session.predicted(case, run, wanted, call.whole))
+        seen.lines += _lines(case, found, errors, call, clock)
     with Output(call.output) as out:
         _show(seen, cases, rules, session, call, budget, out)
-    verdicts = judged((line.estimate for line in seen.lines), budget) if budget else []
-    return EXIT_OVER_BUDGET if verdicts and overall(verdicts) != FITS else 0
+    if budget is None:
+        return 0
+    verdicts = judged((line.estimate for line in seen.lines), budget)
+    return 0 if overall(verdicts) == FITS else EXIT_OVER_BUDGET
+
+
+def _budget(call: _Call) -> Budget | None:
+    """The budget that was typed, for the measure and place that are asked for. Raises WorldwiseError."""
+    found = wanted_budget(call.budget)
+    if found and call.measure:
+        found = replace(found, measures=(call.measure,))
+    return replace(found, place=call.place) if found and call.place else found
 
 
 def _asked(call: _Call, tables: Mapping[str, str]) -> list[tuple[Case, Run | None]]:
@@ -184,12 +201,12 @@ def _check(call: _Call, cases: Sequence[tuple[Case, Run | None]], tables: Mappin
 
 
 def _lines(
-    modelled: Modelled, cores: Sequence[str], errors: ErrorLines, call: _Call, clock: Fraction | None
+    case: Case, found: Mapping[str, PredictedCase], errors: ErrorLines, call: _Call, clock: Fraction | None
 ) -> list[Line]:
     return [
-        Line(modelled.case, one, clock=clock)
-        for core in cores
-        for one in estimates(modelled.predicted(core), core, errors)
+        Line(case, one, clock=clock)
+        for core, predicted in found.items()
+        for one in estimates(predicted, core, errors)
         if call.measure in (None, one.sample.measure) and call.place in (None, one.sample.place)
     ]
 
@@ -250,4 +267,7 @@ def _document(lines: Sequence[Line], attribution: Attribution | None, budget: Bu
         if attribution:
             data["functions"] = reports.functions_json(_attributed(attribution, line))
         predicted.append(data)
-    return {"format": reports.FORMAT, "unit": "cycles", "predicted": predicted}
+    document: dict[str, Any] = {"format": reports.FORMAT, "unit": "cycles", "predicted": predicted}
+    if budget:
+        document["budget"] = reports.budget_json(lines, budget)
+    return document

@@ -41,12 +41,10 @@ def predict_run(run: Run, tables: Mapping[str, str], notes: Notes, jobs: int) ->
         notes.note(f"{len(done) - len(cases)} of {len(done)} cases are predicted on none of these cores")
     session = Session(load_rules(), fresh=False, notes=notes)
 
-    def predicted(number: int, case: Case) -> dict[str, PredictedCase]:
+    def predicted(number: int, case: Case) -> Mapping[str, PredictedCase]:
         wanted = known.cores_of(case, tables)
         notes.note(f"predicting {case.id} ({number} of {len(cases)}) on {', '.join(wanted)}")
-        # The trace of a case is large: only what the models say of it is held until all are done.
-        modelled = session.modelled(case, run, wanted)
-        return {core: modelled.predicted(core) for core in wanted}
+        return session.predicted(case, run, wanted)
 
     with ThreadPoolExecutor(jobs, "predict") as pool:
         try:

@@ -1,23 +1,30 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """What the commands share that run cases under the plugin: the machines, the cases of a run, where results go."""
 
+import hashlib
+import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
+from functools import cache
 from pathlib import Path
 from typing import TextIO
 
+import worldwise
 from worldwise.base import outgoing
 from worldwise.base.errors import WorldwiseError
+from worldwise.base.files import file_sha256
 from worldwise.base.tables import Section
 from worldwise.cli.options import writing
 from worldwise.cli.progress import Notes
 from worldwise.explain.flat import FlatExplainer
 from worldwise.explain.layers import Rules
 from worldwise.explain.owners import Explainer
-from worldwise.lab.image import ImageStore
+from worldwise.lab.image import ImageStore, tree_digest
 from worldwise.lab.lab import open_lab
 from worldwise.machine.emulator import Emulator
+from worldwise.machine.plugin import cycles_plugin
+from worldwise.machine.plugin import plugin as plugin_recipe
 from worldwise.plan.case import Case
 from worldwise.plan.catalogue import takes_portables
 from worldwise.predict.attribution import Attribution
@@ -26,8 +33,11 @@ from worldwise.records.check import CheckedRecords
 from worldwise.records.predicted import PredictedCase
 from worldwise.report.document import markdown_text
 from worldwise.report.terminal import print_sections
+from worldwise.run.measure import case_digest
+from worldwise.run.modelled import ModelStore
 from worldwise.run.rundir import Run
 from worldwise.run.watch import Watcher, is_flat
+from worldwise.targets.known import EMULATED
 
 # The width of tables in a file or a pipe.
 _WIDTH = 140
@@ -127,6 +137,41 @@ class Session:
             return Modelled(case, records, lambda core: flat_case(case, records, regions, core), None)
         attribution = Attribution(self.explainer(case, run, cores, whole))
         return Modelled(case, attribution.explainer.records, attribution.case, attribution)
+
+    def predicted(
+        self, case: Case, run: Run | None, cores: Mapping[str, str], whole: bool = False
+    ) -> Mapping[str, PredictedCase]:
+        """What models of cores say of a case, by core, as `modelled` makes it; what is kept of that is taken.
+
+        Raises WorldwiseError as `modelled` does.
+        """
+        machine = EMULATED[case.target].machine(case, self.images)
+        plugin = self.images.get(cycles_plugin() if is_flat(case.target) else plugin_recipe())
+        parts = [case_digest(self.lab, machine, case), plugin.digest, _code_digest(), repr(self.rules)]
+        parts += [json.dumps(dict(cores)), str(whole or is_flat(case.target))]
+        # A run's case is followed in part, and its records were compared.
+        parts += [file_sha256(_own_records(run, case))] if run else []
+        digest = hashlib.sha256(json.dumps(parts).encode()).hexdigest()
+        store = ModelStore(self.lab.cache)
+        found = None if self._fresh else store.get(digest)
+        if found is None:
+            modelled = self.modelled(case, run, cores, whole)
+            found = {core: modelled.predicted(core) for core in cores}
+            store.put(digest, found)
+        return found
+
+    def prepare(self, cases: Sequence[Case]) -> None:
+        """Build the plugins that cases need, which otherwise the first of them waits for."""
+        for flat in sorted({is_flat(case.target) for case in cases}):
+            self.images.get(cycles_plugin() if flat else plugin_recipe())
+
+
+@cache
+def _code_digest() -> str:
+    """Of the sources that make a prediction from a trace."""
+    package = Path(worldwise.__file__).parent
+    folders = (package / name for name in ("explain", "predict", "records", "machine/symbols"))
+    return hashlib.sha256("".join(map(tree_digest, folders)).encode()).hexdigest()
 
 
 @dataclass(frozen=True)

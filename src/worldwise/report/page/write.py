@@ -131,11 +131,11 @@ def to_index(
 
 
 def _predicted(reading: Reading) -> Section | None:
-    """The predictions that a budget judges, or the first ones; with their errors."""
+    """The first predictions that are of a whole call, with their errors and the verdict of all."""
     lines = lines_of(reading)
     outer = [line for line in lines if line.estimate.sample.place in ("client", "linux", "mcu")] or lines
     # Without a name: that is the anchor of the table of all of them.
-    return replace(summary(outer[:_MOST_PREDICTED], budget_of(reading)), name="") if outer else None
+    return replace(summary(outer[:_MOST_PREDICTED], budget_of(reading), lines), name="") if outer else None
 
 
 def _part(name: str) -> str:
