@@ -246,6 +246,13 @@ def test_only_the_first_question_costs_a_process(cache: Path, monkeypatch: pytes
         ask(GOOD, ("loaded_bytes",), what="it")
 
 
+def test_a_program_without_functions_has_none(tmp_path: Path) -> None:
+    """If this fails, `explain --vary` of a program that says no function is a traceback."""
+    path = tmp_path / "elf"
+    path.write_bytes(elf32([section(".symtab", 2, bytes(16))]))
+    assert functions(path) == []
+
+
 def test_a_type_that_is_a_name_of_itself_ends() -> None:
     """If this fails, debug information with a circle hangs its reader until its time is over."""
 

@@ -2,6 +2,7 @@
 """Where a program's functions and static data are: by its symbols, and of variables by its debug information."""
 
 import functools
+import itertools
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -53,7 +54,7 @@ def functions(elf: Path) -> list[tuple[int, int, str]]:
     """
     found = _symbols(elf, "STT_FUNC")
     starts = sorted({start for start, _, _ in found})
-    following = dict(zip(starts, [*starts[1:], 2**64 - 1], strict=True))
+    following = dict(itertools.pairwise([*starts, 2**64 - 1]))
     ends: dict[int, tuple[int, str]] = {}
     for start, end, name in found:
         known = ends.get(start, (start, name))
