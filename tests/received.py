@@ -25,6 +25,17 @@ def little_memory() -> Iterator[None]:
         resource.setrlimit(resource.RLIMIT_AS, before)
 
 
+@contextlib.contextmanager
+def little_disk() -> Iterator[None]:
+    """Inside, no file gets longer than 64 MiB: what would fill the disk is an OSError."""
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (64 * 2**20, before[1]))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+
+
 def sparse(path: Path, size: int) -> None:
     """A file of so many bytes that takes none of the disk."""
     with path.open("wb") as file:

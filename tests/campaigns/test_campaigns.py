@@ -6,6 +6,9 @@ They use the user's cache, as the commands do: a campaign that was cut short goe
 
 import json
 import os
+import subprocess
+import sys
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -14,6 +17,7 @@ from machines import Tool
 from worldwise.base import paths
 from worldwise.families.keycache.cut import GOOD, LOST
 
+_MUTATED = Path(__file__).parents[1] / "fuzz" / "mutated.py"
 _HOUR = 3600
 _LIMIT = 12 * _HOUR
 # Above what the command itself is given, so that its words are seen.
@@ -50,6 +54,14 @@ def test_two_hundred_power_cuts_lose_no_confirmed_key(tool: Tool) -> None:
     assert len(strict) == 2 * 200
     assert set(strict) <= set(GOOD)
     assert LOST in relaxed
+
+
+@pytest.mark.parametrize("reader", ["bundle", "object", "folder", "elf"])
+def test_ten_thousand_mutated_inputs_find_nothing(reader: str, tmp_path: Path) -> None:
+    """Archives, stores and ELF files: no traceback, no hang, little memory, little disk."""
+    command = [sys.executable, "-P", str(_MUTATED), reader, "--inputs", "10000"]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=_HOUR, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
 
 
 def test_ten_million_inputs_find_nothing(tool: Tool) -> None:

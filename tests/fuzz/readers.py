@@ -5,15 +5,25 @@ A reader may give its answer or raise WorldwiseError, with a message that is sho
 is a finding.
 """
 
+import contextlib
 import gzip
+import hashlib
 import io
-from collections.abc import Callable, Mapping
+import json
+import os
+import tempfile
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
+from unittest import mock
 
-from worldwise.base import paths, toml_model
+from worldwise.base import archives, files, paths, toml_model
 from worldwise.base.errors import WorldwiseError
+from worldwise.lab import bundle, objects, shared
 from worldwise.libraries.own_manifest import check_manifest
 from worldwise.libraries.portable import ADAPTER, MANIFEST, Manifest, Portable
+from worldwise.machine import elf, elfasking, elfreading, firmware, variables
+from worldwise.machine.symbols.frames import CallFrames
+from worldwise.machine.symbols.table import SymbolTable
 from worldwise.plan import suite
 from worldwise.plan.case import Case, parse_case
 from worldwise.predict.bounds import estimates
@@ -142,6 +152,149 @@ def read_predicted(data: bytes) -> None:
             assert one.whole.low <= one.whole.high
 
 
+# --- archives, stores and programs ---
+
+# What a lock names, and the most bytes of each; a good archive has them.
+_LOCKED = (b"one", b"two" * 100, b"three")
+# Far less than what is allowed, so that mutated numbers go beyond it.
+_LIMITS = files.TreeLimits(file=8192, total=16384, entries=64, depth=16)
+# The most bytes that a reader has left on disk, by its name.
+LEFT: dict[str, int] = {}
+
+
+@contextlib.contextmanager
+def _work(reader: str, most: int) -> Iterator[Path]:
+    """A folder of its own, in which a reader may leave at most so many bytes."""
+    with tempfile.TemporaryDirectory() as name:
+        try:
+            yield Path(name)
+        finally:
+            left = sum(path.lstat().st_size for path in Path(name, "made").rglob("*") if path.is_file())
+            LEFT[reader] = max(LEFT.get(reader, 0), left)
+            assert left <= most, f"{left} bytes on disk"
+
+
+def read_bundle(data: bytes) -> None:
+    """An archive of `lab export`, imported into an empty cache."""
+    with _work("bundle", sum(map(len, _LOCKED))) as work:
+        path = work / "archive"
+        path.write_bytes(data)
+        digests = [hashlib.sha256(content).hexdigest() for content in _LOCKED]
+        entries = [
+            bundle.Entry(digest, number == 2, "it", work / "made" / str(number) / digest, len(content))
+            for number, (digest, content) in enumerate(zip(digests, _LOCKED, strict=True))
+        ]
+        try:
+            bundle.take(path, entries)
+        finally:
+            for entry, content in zip(entries, _LOCKED, strict=True):
+                assert not entry.path.exists() or entry.path.read_bytes() == content
+
+
+def read_object(data: bytes) -> None:
+    """An archive of an object store, its own SHA-256 behind it, unpacked."""
+    with _work("object", _LIMITS.total) as work, mock.patch.object(objects, "LIMITS", _LIMITS):
+        path = work / "archive"
+        path.write_bytes(data + hashlib.sha256(data).hexdigest().encode())
+        assert objects._whole(path)
+        try:
+            objects._unpack(path, work / "made")
+        except archives.ArchiveError as error:
+            raise WorldwiseError(str(error)) from None
+        assert not any(each.is_symlink() for each in work.rglob("*"))
+
+
+def read_folder(data: bytes) -> None:
+    """A folder of a shared store, made as the bytes say, three for each of its entries, and taken."""
+    with _work("folder", _LIMITS.total) as work:
+        places = [work / "store" / "images" / "it"]
+        places[0].mkdir(parents=True)
+        for kind, where, name in _threes(data[:3000]):
+            place = places[where % len(places)]
+            path = place / bytes([name % 94 + 33]).decode().replace("/", "_").replace(".", "_")
+            with contextlib.suppress(OSError):
+                _make(path, kind, places)
+        notes: list[str] = []
+        final = work / "made"
+        with mock.patch.object(shared, "LIMITS", _LIMITS):
+            taken = shared.Shared(notes.append, work / "store").take("images", "it", final, lambda _: "")
+        assert taken == final.exists()
+        if not taken:
+            raise WorldwiseError(notes[-1])
+        assert not any(each.is_symlink() for each in final.rglob("*"))
+
+
+def _threes(data: bytes) -> Iterator[tuple[int, int, int]]:
+    return zip(data[::3], data[1::3], data[2::3], strict=False)
+
+
+def _make(path: Path, kind: int, places: list[Path]) -> None:
+    what = kind % 32
+    if what < 20:
+        with path.open("xb") as file:
+            file.write(bytes(kind * 8))
+    elif what < 28:
+        path.mkdir()
+        places.append(path)
+    elif what == 28:
+        path.symlink_to(places[kind % len(places)])
+    elif what == 29:
+        os.mkfifo(path)
+    elif what == 30:
+        with path.open("xb") as file:
+            file.truncate(2**25)
+    else:
+        path.hardlink_to(next((each for each in path.parent.iterdir() if each.is_file()), path))
+
+
+def read_elf(data: bytes) -> None:
+    """An ELF file: every question that the tool asks, and what the tool makes of the answers.
+
+    They are answered in this process, which is where a process of its own would find what takes time or memory.
+    """
+
+    def said(content: bytes, debug: bytes, questions: Sequence[Sequence[object]]) -> bytes:
+        return json.dumps(elfreading.answer(content, debug, questions)).encode()
+
+    told: list[WorldwiseError] = []
+    with _work("elf", 0) as work, mock.patch.object(elfasking, "_said", said):
+        path, cache = work / "elf", work / "symbols"
+        path.write_bytes(data)
+        with mock.patch.object(paths, "cache_place", lambda: work):
+            for call in _CALLS:
+                try:
+                    call(path, cache)
+                except WorldwiseError as error:
+                    told.append(error)
+    # What is in none of a good file is told too: a source, a variable, main().
+    if len(told) > _LACKING:
+        raise told[-1]
+
+
+_NAME = "recurse"
+_CALLS: Sequence[Callable[[Path, Path], object]] = (
+    lambda path, _: elfasking.ask(path, ("interpreted",), ("machine",), ("loaded_bytes",), ("build_id",)),
+    lambda path, _: elf.symbol_address(path, _NAME),
+    lambda path, _: elf.address_name(path, 0x102),
+    lambda path, _: variables.static_variable(path, "random.c", "state"),
+    lambda path, _: variables.functions(path),
+    lambda path, _: variables.objects(path),
+    lambda path, _: variables.code_at(path, 0x100, 0x104),
+    lambda path, _: firmware.read_firmware(path),
+    lambda path, cache: CallFrames("it", path.read_bytes(), cache).rule(0x100),
+    lambda path, cache: _table(SymbolTable.from_elf(path, "it", cache, None, lambda _, __: "")),
+)
+_LACKING = 1
+
+
+def _table(table: SymbolTable) -> None:
+    table.lookup(0x102)
+    table.gaps()
+    table.part(0, 2**64)
+    table.bias_of_mapping(0x1000, 0x100)
+    table.inline_chain(0x102)
+
+
 READERS: Mapping[str, Callable[[bytes], None]] = {
     "suite": read_suite,
     "implementation": read_implementation,
@@ -150,6 +303,10 @@ READERS: Mapping[str, Callable[[bytes], None]] = {
     "records": read_records,
     "trace": read_trace,
     "predicted": read_predicted,
+    "bundle": read_bundle,
+    "object": read_object,
+    "folder": read_folder,
+    "elf": read_elf,
 }
 
 

@@ -1,11 +1,13 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Archives of what the locks name, and second sources: the lab outlives its mirrors."""
 
+import dataclasses
 import functools
 import hashlib
 import http.server
 import io
 import json
+import os
 import random
 import subprocess
 import tarfile
@@ -18,7 +20,9 @@ import pytest
 from test_image import HostLab, make_lock
 
 import command_line
+import hostile
 from command_line import Answer
+from received import little_disk, little_memory
 from worldwise.base import outgoing
 from worldwise.base.errors import WorldwiseError
 from worldwise.lab import bundle
@@ -40,7 +44,8 @@ def entries(cache: Path, *, there: bool = True) -> list[bundle.Entry]:
     found = []
     for number, content in enumerate(CONTENTS):
         folder = cache / "downloads" / ("crates" if number == 2 else "sha256")
-        entry = bundle.Entry(digest(content), number == 2, f"package{number} 1.0 (amd64)", folder / digest(content))
+        label, path = f"package{number} 1.0 (amd64)", folder / digest(content)
+        entry = bundle.Entry(digest(content), number == 2, label, path, 2**20)
         if there:
             folder.mkdir(parents=True, exist_ok=True)
             entry.path.write_bytes(content)
@@ -125,7 +130,7 @@ def evil(path: Path, listed: list[str], name: str, kind: bytes = tarfile.REGTYPE
 def test_a_strangers_archive_writes_nothing_elsewhere(name: str, kind: bytes, tmp_path: Path) -> None:
     path = tmp_path / "evil.tar"
     evil(path, [name] if name != "unlisted" else [], name, kind, "/etc/passwd")
-    with pytest.raises(WorldwiseError, match="is no file that an archive has"):
+    with pytest.raises(WorldwiseError, match=r"is no file (that an archive has|or folder within it)"):
         bundle.take(path, entries(tmp_path / "other", there=False))
     assert not (tmp_path / "other").exists()
 
@@ -306,3 +311,55 @@ def test_a_spoilt_archive_is_an_error_or_the_same_files(archive: Path, tmp_path:
         for entry in wanted:
             assert not entry.path.exists() or digest(entry.path.read_bytes()) == entry.sha256
     assert refused > 75
+
+
+# --- archives that are attacks ---
+
+
+MANIFEST = json.dumps({"format": 1, "roots": {}, "files": {f"{PACKAGES}/{digest(CONTENTS[0])}": ""}}).encode()
+FIRST = hostile.file(b"bundle.json", MANIFEST)
+LOCKED = f"{PACKAGES}/{digest(CONTENTS[0])}".encode()
+ATTACKS: dict[str, tuple[bytes, str]] = {
+    "bundle.json is a link to a sparse file": (
+        bytes(hostile.header(b"bundle.json", 0, tarfile.SYMTYPE, b"large")) + hostile.sparse(b"large", 4 * 2**30),
+        "'bundle.json' is no file or folder",
+    ),
+    "bundle.json is sparse": (bytes(hostile.sparse(b"bundle.json", 4 * 2**30)), "is no file or folder"),
+    "bundle.json is a link to itself": (
+        bytes(hostile.header(b"bundle.json", 0, tarfile.SYMTYPE, b"bundle.json")),
+        "is no file or folder",
+    ),
+    "a locked file is sparse": (FIRST + hostile.sparse(LOCKED, 3 * 2**30), "is no file or folder"),
+    "a locked file is longer than it was locked": (
+        FIRST + hostile.file(LOCKED, b"one" + bytes(8 * 2**20)),
+        r"of at most 3 bytes; it has 8,388,611",
+    ),
+    "a locked file is there twice": (FIRST + hostile.file(LOCKED, CONTENTS[0]) * 2, "is no file that an archive has"),
+    "no end": (FIRST + hostile.file(LOCKED, CONTENTS[0]), "is cut off"),
+    **{what: (FIRST + member, "") for what, member in (hostile.MEMBERS | hostile.NAMES).items()},
+}
+
+
+@pytest.mark.timeout(30)
+@pytest.mark.parametrize("what", ATTACKS)
+def test_an_attack_by_an_archive_is_told(what: str, tmp_path: Path) -> None:
+    """If this fails, an archive of two kilobytes fills the memory or the disk, hangs the tool or is a traceback."""
+    data, says = ATTACKS[what]
+    path = tmp_path / "evil.tar"
+    path.write_bytes(data if what == "no end" else data + hostile.END)
+    wanted = entries(tmp_path / "cache", there=False)
+    wanted[0] = dataclasses.replace(wanted[0], most=len(CONTENTS[0]))
+    with little_memory(), little_disk(), pytest.raises(WorldwiseError, match=says or ".") as caught:
+        bundle.take(path, wanted)
+    assert caught.value.message.startswith(f"{path}: ")
+    assert caught.value.message.isprintable()
+    assert "lab export" in caught.value.hint
+    for entry in wanted:
+        assert not entry.path.exists() or digest(entry.path.read_bytes()) == entry.sha256
+
+
+def test_a_pipe_is_no_archive(tmp_path: Path) -> None:
+    """If this fails, `lab import` of a FIFO waits for ever."""
+    os.mkfifo(tmp_path / "pipe")
+    with pytest.raises(WorldwiseError, match="pipe: it is a FIFO, not a file"):
+        bundle.take(tmp_path / "pipe", [])

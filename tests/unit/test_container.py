@@ -174,6 +174,17 @@ def test_another_wheel_is_refused(
         archive.writestr("worldwise/repository/lab/lock.json", (paths.LAB / "container.lock.json").read_bytes())
     assert call(monkeypatch, tmp_path / "x.tar", "--wheel", other) == 2
     assert "is of the lab" in capsys.readouterr().err
+    with zipfile.ZipFile(other, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("worldwise/repository/revision", bytes(17 * 2**20))
+    assert call(monkeypatch, tmp_path / "x.tar", "--wheel", other) == 2
+    assert "its revision has more than 16,777,216 bytes" in capsys.readouterr().err
+    # Packed in a way that no Python knows; and a sum that is wrong.
+    for at, byte in ((other.read_bytes().rindex(b"PK\x01\x02") + 10, 99), (100, 255)):
+        spoilt = bytearray(other.read_bytes())
+        spoilt[at] = byte
+        other.write_bytes(spoilt)
+        assert call(monkeypatch, tmp_path / "x.tar", "--wheel", other) == 2
+        assert "is no wheel of worldwise" in capsys.readouterr().err
     other.write_bytes(b"nothing")
     assert call(monkeypatch, tmp_path / "x.tar", "--wheel", other) == 2
     assert "is no wheel of worldwise" in capsys.readouterr().err

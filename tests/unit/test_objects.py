@@ -5,6 +5,7 @@ import errno
 import hashlib
 import io
 import os
+import re
 import sys
 import tarfile
 from collections.abc import Callable
@@ -17,8 +18,10 @@ import pytest
 from click.testing import CliRunner
 from fsspec.implementations.memory import MemoryFileSystem
 
+import hostile
+from received import little_disk, little_memory, sparse
 from worldwise import cli
-from worldwise.base import paths
+from worldwise.base import files, paths
 from worldwise.base.errors import WorldwiseError
 from worldwise.lab.objects import Objects, objects_at
 from worldwise.lab.shared import Shared
@@ -77,9 +80,9 @@ def test_what_one_machine_gives_another_takes(shared: Shared, notes: list[str], 
     assert tree(tmp_path / "got") == tree(good)
     file = good / "more" / "deep" / "file"
     digest = hashlib.sha256(file.read_bytes()).hexdigest()
-    assert not shared.take_file("downloads/sha256", digest, tmp_path / "file")
+    assert not shared.take_file("downloads/sha256", digest, tmp_path / "file", 2**20)
     shared.give_file("downloads/sha256", digest, file)
-    assert shared.take_file("downloads/sha256", digest, tmp_path / "file")
+    assert shared.take_file("downloads/sha256", digest, tmp_path / "file", 2**20)
     assert (tmp_path / "file").read_bytes() == file.read_bytes()
     assert notes == []
 
@@ -94,7 +97,7 @@ def test_a_damaged_object_is_told_and_makes_way(
     for content in (b"bad", b""):
         bad.write_bytes(content)
         objects.put_file("downloads", digest, bad)
-        assert not shared.take_file("downloads", digest, tmp_path / "file")
+        assert not shared.take_file("downloads", digest, tmp_path / "file", 2**20)
         assert f"downloads/{digest} is damaged, and made anew: its SHA-256 is" in notes[-1]
         assert not objects.has("downloads", digest)
 
@@ -104,7 +107,7 @@ def test_a_damaged_object_is_told_and_makes_way(
     assert not objects.has("images", "a")
     shared.give("images", "a", good)
     archive = tmp_path / "archive"
-    assert objects.fetch_file("images", "a.tar", archive) == ""
+    assert objects.fetch_file("images", "a.tar", archive, 2**20) == ""
     right = archive.read_bytes()
     for content in (b"no archive" * 100, b"", right[:-1], right[:2000], right.replace(b"good", b"evil")):
         bad.write_bytes(content)
@@ -127,7 +130,7 @@ def test_an_archive_of_a_stranger_writes_nothing_elsewhere(member: str, tmp_path
     objects = Objects(f"file://{tmp_path}")
     objects.put_file("images", "a.tar", archive)
     assert not Shared(notes.append, objects.url).take("images", "a", tmp_path / "got", whole)
-    assert f"'{member}' is no file or folder within it" in notes[-1]
+    assert "is no file or folder within it" in notes[-1] or "leads out of the folder" in notes[-1]
     assert not (tmp_path / "got").exists()
 
 
@@ -145,7 +148,7 @@ def test_many_writers_at_once_leave_whole_things(
     def put(system: MemoryFileSystem, source: str, path: str) -> None:
         system.pipe_file(path, Path(source).read_bytes())
 
-    def get(system: MemoryFileSystem, path: str, copy: str) -> None:
+    def get(system: MemoryFileSystem, path: str, copy: str, **_: object) -> None:
         if path not in system.store:
             raise FileNotFoundError(path)
         Path(copy).write_bytes(system.store[path].getvalue())
@@ -273,3 +276,96 @@ def test_a_store_that_fails_later_costs_time_alone(
         "the shared memory://a/images/a cannot be used: timed out",
         "the shared memory://a/images/b cannot be used: no such endpoint",
     ]
+
+
+# --- objects that are attacks ---
+
+
+def more_than(name: bytes, size: int) -> bytes:
+    return hostile.file(name, bytes(size))
+
+
+ATTACKS: dict[str, tuple[bytes, str]] = {
+    **{what: (member, "") for what, member in (hostile.MEMBERS | hostile.NAMES).items()},
+    "more than its limit": (more_than(b"a", 3000) + more_than(b"b", 3000), "its files have more than 5 KiB"),
+    "a file that is more than its limit": (more_than(b"a", 4500), "it has a file of more than 4 KiB"),
+    "many members": (hostile.file(b"a", b"") * 30, "it has more than 20 members|'a': File exists"),
+    "many folders": (bytes(hostile.header(b"a/", 0, tarfile.DIRTYPE)) * 30, "it has more than 20 members"),
+    "folders in folders": (hostile.file(b"d/" * 9 + b"f", b""), "it has more than 8 folders in folders"),
+}
+
+
+@pytest.mark.timeout(30)
+@pytest.mark.parametrize("what", ATTACKS)
+def test_an_attack_by_an_object_is_damage(
+    what: str, tmp_path: Path, notes: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """If this fails, who may write to a store fills the disk or the memory of all, hangs them or ends their runs."""
+    data, says = ATTACKS[what]
+    monkeypatch.setattr("worldwise.lab.objects.LIMITS", files.TreeLimits(file=4096, total=5120, entries=20, depth=8))
+    (tmp_path / "store" / "images").mkdir(parents=True)
+    path = tmp_path / "store" / "images" / "a.tar"
+    path.write_bytes(hostile.with_digest(data + hostile.END))
+    objects_at.cache_clear()
+    shared = Shared(notes.append, f"file://{tmp_path / 'store'}")
+    with little_memory(), little_disk():
+        assert not shared.take("images", "a", tmp_path / "got", whole)
+    assert re.search(f"images/a is damaged, and made anew: .*({says})", notes[-1])
+    assert notes[-1].isprintable()
+    # It makes way, and nothing of it stays.
+    assert not path.exists()
+    assert [each.name for each in tmp_path.iterdir()] == ["store"]
+
+
+class Endless(MemoryFileSystem):  # type: ignore[misc] # fsspec has no types
+    """Says that an object is small, and never ends."""
+
+    protocol = "endless"
+    async_impl = True
+    sent = 0
+
+    def get_file(self, _path: str, copy: str, callback: Any = None, **_: object) -> None:
+        with Path(copy).open("wb") as file:
+            while True:
+                file.write(bytes(2**20))
+                type(self).sent += 2**20
+                callback.relative_update(2**20)
+
+
+@pytest.mark.timeout(30)
+def test_a_server_that_never_ends_is_left(tmp_path: Path, notes: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    """If this fails, a server that sends for ever fills the disk."""
+    monkeypatch.setattr("fsspec.core.url_to_fs", lambda url: (Endless(), url))
+    monkeypatch.setattr("worldwise.lab.objects._MOST_ARCHIVE", 5 * 2**20)
+    objects_at.cache_clear()
+    shared = Shared(notes.append, "endless://store")
+    with little_disk():
+        assert not shared.take("images", "a", tmp_path / "got", whole)
+        assert not shared.take_file("downloads", DIGEST, tmp_path / "file", 3000)
+    assert [note.partition("anew: ")[2] for note in notes] == ["it has more than 5 MiB", "it has more than 2 KiB"]
+    assert Endless.sent == 7 * 2**20
+    assert not list(tmp_path.iterdir())
+
+
+def test_an_object_is_as_long_as_what_is_wanted(tmp_path: Path, notes: list[str]) -> None:
+    """A store on a disk copies without counting: it is asked first."""
+    (tmp_path / "store" / "downloads").mkdir(parents=True)
+    sparse(tmp_path / "store" / "downloads" / DIGEST, 2**40)
+    objects_at.cache_clear()
+    shared = Shared(notes.append, f"file://{tmp_path / 'store'}")
+    with little_disk():
+        assert not shared.take_file("downloads", DIGEST, tmp_path / "file", 3000)
+    assert notes[-1].endswith("is damaged, and made anew: it has more than 2 KiB")
+
+
+def test_long_names_are_given_and_taken(url: str, notes: list[str], tmp_path: Path) -> None:
+    """If this fails, an image with paths of more than 100 bytes, or beyond ASCII, is damaged for all others."""
+    good = tmp_path / "good"
+    deep = good / ("d" * 120) / ("é" * 90) / ("f" * 200)
+    deep.parent.mkdir(parents=True)
+    deep.write_bytes(b"deep")
+    shared = Shared(notes.append, url)
+    shared.give("images", "a", good)
+    assert shared.take("images", "a", tmp_path / "got", whole)
+    assert tree(tmp_path / "got") == tree(good)
+    assert notes == []

@@ -2,6 +2,7 @@
 """Shards: the split is the same everywhere and even; what is merged is the whole run, or is refused by name."""
 
 import functools
+import json
 import random
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -9,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from received import little_memory
 from synthetic import lines, make_records, make_suite, new_writer, write_case, write_run
 from worldwise.base import paths
 from worldwise.base.errors import WorldwiseError
@@ -370,3 +372,40 @@ def test_predictions_are_merged_in_the_runs_order(runs_dir: Path) -> None:
     predict(runs[0], "cortex-a53", "3" * 64)
     with pytest.raises(WorldwiseError, match="predict cortex-a53 with different models"):
         merge(runs, runs_dir)
+
+
+@pytest.mark.timeout(30)
+@pytest.mark.parametrize(
+    ("change", "says"),
+    [
+        ({"count": 10**11}, r"shard\.count"),
+        ({"count": 9999}, "no more than the cases"),
+        ({"number": 4}, "its number is one of theirs"),
+        ({"number": 10**30}, r"shard"),
+        ({"count": 0}, r"shard\.count"),
+        ({"whole": {}}, "no more than the cases"),
+        ({"command": ["x"] * 1001}, r"shard\.command"),
+    ],
+)
+def test_a_shard_that_no_split_makes_is_refused(change: dict[str, Any], says: str, runs_dir: Path) -> None:
+    """If this fails, a received shard that says how many there are fills the memory."""
+    (run,) = shards(runs_dir, 1)
+    path = run.path / "run.json"
+    fields = json.loads(path.read_text())
+    fields["shard"].update(change)
+    path.write_text(json.dumps(fields))
+    with little_memory(), pytest.raises(WorldwiseError, match=rf"run\.json: corrupt: .*{says}"):
+        merge([open_run(run.path, runs_dir)], runs_dir)
+
+
+def test_an_error_names_so_many_commands(runs_dir: Path) -> None:
+    """If this fails, a shard whose command is long, of many shards, fills the memory with ways out."""
+    (run,) = shards(runs_dir, 1)
+    path = run.path / "run.json"
+    fields = json.loads(path.read_text())
+    whole = {f"optee/mbedtls-O2/x{number}": 1 for number in range(5000)}
+    fields["shard"].update(count=5000, whole=fields["shard"]["whole"] | whole, command=["x" * 1000] * 500)
+    path.write_text(json.dumps(fields))
+    with little_memory(), pytest.raises(WorldwiseError, match="the run is not whole") as caught:
+        merge([open_run(run.path, runs_dir)], runs_dir)
+    assert caught.value.hint.endswith("and 4979 more commands")

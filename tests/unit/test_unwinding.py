@@ -2,6 +2,7 @@
 """Unwinding a stack of 32-bit code by the program's tables, and comparing it with the plugin's."""
 
 import struct
+from pathlib import Path
 
 import pytest
 
@@ -93,9 +94,9 @@ def test_moments_are_judged(witness: Witness, verdict: str) -> None:
     assert [where for _, where in found.differing] == ["leaf (program)"] * (verdict == "differing")
 
 
-def test_a_file_without_a_table_has_no_rules() -> None:
+def test_a_file_without_a_table_has_no_rules(tmp_path: Path) -> None:
     """If this fails, a file without debug information is a traceback."""
     header = b"\x7fELF\x01\x01\x01" + bytes(9) + struct.pack("<HHIIIIIHHHHHH", 2, 40, 1, 0, 0, 0, 0, 52, 0, 0, 40, 0, 0)
-    assert CallFrames("program", header).rule(0x100) is None
+    assert CallFrames("program", header, tmp_path).rule(0x100) is None
     with pytest.raises(WorldwiseError, match=r"program: its table .debug_frame cannot be read"):
-        CallFrames("program", b"no ELF file").rule(0x100)
+        CallFrames("program", b"no ELF file", tmp_path).rule(0x100)

@@ -114,6 +114,16 @@ def folder(root: Path, relative: PurePath | str = "", *, make: bool = False) -> 
         os.close(descriptor)
 
 
+@contextlib.contextmanager
+def folder_in(parent: int, name: str, shown: Path) -> Iterator[int]:
+    """The descriptor of a folder in an open folder; a link is none. `shown` is for errors. Raises OSError."""
+    descriptor = _open(name, _FOLDER | os.O_NOFOLLOW, parent, shown)
+    try:
+        yield descriptor
+    finally:
+        os.close(descriptor)
+
+
 def listing(descriptor: int) -> list[str]:
     """The names in an open folder, in order. Raises OSError."""
     with os.scandir(descriptor) as entries:
@@ -173,13 +183,24 @@ def open_regular(path: Path, most: int, within: Path | None = None) -> io.Buffer
         if "\0" in str(path):
             raise OSError(errno.EINVAL, "its name has a zero byte", str(path))
         _require_regular(path.stat(), most, path)
-        descriptor = os.open(path, _READ)
-    else:
-        relative = path.relative_to(within)
-        with folder(within, relative.parent) as parent:
-            # Check before opening: opening a device can have effects.
-            _require_regular(os.stat(relative.name, dir_fd=parent, follow_symlinks=False), most, path)
-            descriptor = _open(relative.name, _READ | os.O_NOFOLLOW, parent, path)
+        return _checked(os.open(path, _READ), most, path)
+    relative = path.relative_to(within)
+    with folder(within, relative.parent) as parent:
+        return open_in(parent, relative.name, most, path)
+
+
+def open_in(parent: int, name: str, most: int, shown: Path) -> io.BufferedReader:
+    """A regular file in an open folder, open for reading; it may not be a link. See open_regular.
+
+    `shown` is for errors. Raises OSError.
+    """
+    # Check before opening: opening a device can have effects.
+    if "\0" not in name:
+        _require_regular(os.stat(name, dir_fd=parent, follow_symlinks=False), most, shown)
+    return _checked(_open(name, _READ | os.O_NOFOLLOW, parent, shown), most, shown)
+
+
+def _checked(descriptor: int, most: int, path: Path) -> io.BufferedReader:
     try:
         _require_regular(os.fstat(descriptor), most, path)
         return os.fdopen(descriptor, "rb")

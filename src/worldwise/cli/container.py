@@ -8,12 +8,13 @@ import sys
 import tempfile
 import time
 import zipfile
+import zlib
 from collections.abc import Iterator
 from pathlib import Path
 
 import click
 
-from worldwise.base import outgoing
+from worldwise.base import files, outgoing
 from worldwise.base.disk import directory_size, require_space, space_text
 from worldwise.base.errors import WorldwiseError
 from worldwise.cli.cache import age_seconds
@@ -29,6 +30,9 @@ CACHE = "var/cache/worldwise"
 _PACKAGES = "usr/local/lib/{python}/dist-packages"
 _PROGRAM = "#!/usr/bin/python3 -P\nfrom worldwise.cli import main\n\nmain()\n"
 _CARRIED = "worldwise/repository"
+# Of a file that is read from a wheel: the lock, the largest, has less than a tenth.
+_MOST_FILE = 16 * 2**20
+_WHEEL = "make one with `release/wheel`"
 # The C libraries whose wheels run on the image's own, by PEP 600.
 _PLATFORMS = [f"manylinux_2_{minor}_x86_64" for minor in range(41, 4, -1)] + ["manylinux2014_x86_64"]
 
@@ -106,23 +110,36 @@ def image_command(file: Path, wheel: Path, age: float | None) -> None:
 
 def _described(wheel: Path, lab: Lab) -> tuple[str, str]:
     """The wheel's version and revision. Raises WorldwiseError if it is no wheel of worldwise, or of another lab."""
-    way_out = "make one with `release/wheel`"
     # pip takes the version from there too.
     named = re.fullmatch(r"worldwise-([^-]+)(?:-[^-]+){3}\.whl", wheel.name)
     if not named:
-        raise WorldwiseError(f"{wheel}: has not the name of a wheel of worldwise, as pip needs it", way_out)
+        raise WorldwiseError(f"{wheel}: has not the name of a wheel of worldwise, as pip needs it", _WHEEL)
     try:
-        with zipfile.ZipFile(wheel) as archive:
-            revision = archive.read(f"{_CARRIED}/revision").decode().strip()
-            lock = Lock.model_validate_json(archive.read(f"{_CARRIED}/lab/lock.json"))
-    except (OSError, KeyError, ValueError, zipfile.BadZipFile) as error:
-        raise WorldwiseError(f"{wheel}: is no wheel of worldwise ({error})", way_out) from None
+        revision = _file_of(wheel, "revision").decode().strip()
+        lock = Lock.model_validate_json(_file_of(wheel, "lab/lock.json"))
+    except ValueError as error:
+        raise WorldwiseError(f"{wheel}: is no wheel of worldwise ({files.quoted(str(error))})", _WHEEL) from None
     if lock.digest(RECIPE) != lab.digest:
         raise WorldwiseError(
             f"{wheel}: is of the lab {lock.digest(RECIPE)[:12]}, this worldwise of {lab.digest[:12]}",
             "make the image with the worldwise that made the wheel",
         )
     return named[1], revision
+
+
+def _file_of(wheel: Path, name: str) -> bytes:
+    """A file of the repository that a wheel carries. Raises WorldwiseError, whatever is wrong with the wheel."""
+    try:
+        with zipfile.ZipFile(wheel) as archive, archive.open(f"{_CARRIED}/{name}") as file:
+            # It may say any size, and unpack to another one.
+            content = file.read(_MOST_FILE + 1)
+    except (OSError, KeyError, ValueError, EOFError, RuntimeError, zipfile.BadZipFile, zlib.error) as error:
+        raise WorldwiseError(f"{wheel}: is no wheel of worldwise ({files.quoted(str(error))})", _WHEEL) from None
+    if len(content) > _MOST_FILE:
+        raise WorldwiseError(
+            f"{wheel}: is no wheel of worldwise: its {name} has more than {_MOST_FILE:,} bytes", _WHEEL
+        )
+    return content
 
 
 def _install(wheel: Path, target: Path, python: str) -> None:
@@ -132,8 +149,7 @@ def _install(wheel: Path, target: Path, python: str) -> None:
     command += ["--only-binary", ":all:", *(word for name in _PLATFORMS for word in ("--platform", name))]
     with tempfile.TemporaryDirectory() as name:
         requirements = Path(name, "requirements.txt")
-        with zipfile.ZipFile(wheel) as archive:
-            requirements.write_bytes(archive.read(f"{_CARRIED}/requirements/run.txt"))
+        requirements.write_bytes(_file_of(wheel, "requirements/run.txt"))
         for words in (["--require-hashes", "-r", str(requirements)], ["--no-deps", str(wheel.absolute())]):
             done = subprocess.run([*command, *words], capture_output=True, text=True, check=False)
             if done.returncode != 0:

@@ -22,7 +22,7 @@ from worldwise.lab.debian.lock import File, differences, dump_lock, load_lock
 from worldwise.lab.debian.mirrors import OTHER_MIRROR, download, mirrors, no_mirror
 from worldwise.lab.debian.relock import load_wish, resolve
 from worldwise.lab.debian.second import BUNDLE, second_sources
-from worldwise.lab.debian.store import RELOCK
+from worldwise.lab.debian.store import MOST_CRATE, RELOCK
 from worldwise.lab.image import Crate
 from worldwise.lab.lab import Lab, labs_in, open_lab, remove_labs
 from worldwise.lab.roots import MAIN, ROOTS
@@ -363,13 +363,13 @@ def import_command(source: str) -> None:
 def _entries(places: Sequence[Lab], crates: Iterable[Crate]) -> list[bundle.Entry]:
     """Every file that roots and libraries name, with its place in the cache."""
     packages = [
-        bundle.Entry(item.file.sha256, False, item.label, place.store.path(item.file))
+        bundle.Entry(item.file.sha256, False, item.label, place.store.path(item.file), item.file.size)
         for place in places
         for item in place.wanted()
     ]
     store = places[0].store
     return packages + [
-        bundle.Entry(one.sha256, True, f"crate {one.name} {one.version}", store.crate_path(one.sha256))
+        bundle.Entry(one.sha256, True, f"crate {one.name} {one.version}", store.crate_path(one.sha256), MOST_CRATE)
         for one in crates
     ]
 

@@ -5,6 +5,7 @@ An archive is a tar file with `bundle.json`, then every file under the SHA-256 t
 same content give the same bytes. Unpacked, it is a second source (see lab.debian.second).
 """
 
+import hashlib
 import io
 import json
 import re
@@ -15,7 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
 
-from worldwise.base import files
+from worldwise.base import archives, files
 from worldwise.base.disk import require_space
 from worldwise.base.errors import WorldwiseError
 from worldwise.lab.debian.second import CRATES, PACKAGES
@@ -24,17 +25,21 @@ MANIFEST = "bundle.json"
 _FORMAT = 1
 _MOST_MANIFEST = 16 * 2**20
 _MEMBER = re.compile(rf"({PACKAGES}|{CRATES})/([0-9a-f]{{64}})")
-_PIECE = 1 << 20
+# Of all files of an archive, and how many these are: more than all roots together have.
+_MOST = 64 * 2**30
+_MOST_MEMBERS = 100_000
 
 
 @dataclass(frozen=True)
 class Entry:
-    """A file of an archive: its SHA-256, whether it is a crate, what it is in words, and where it is or goes."""
+    """A file of an archive: its SHA-256, whether it is a crate, what it is in words, where it is or goes, and the most
+    bytes that it has: as many as its lock says, if that says a size."""
 
     sha256: str
     crate: bool
     label: str
     path: Path
+    most: int
 
     @property
     def member(self) -> str:
@@ -85,18 +90,19 @@ def _add(archive: tarfile.TarFile, name: str, size: int, file: IO[bytes]) -> Non
 def take(source: Path, wanted: Iterable[Entry]) -> Imported:
     """Take from an archive the files that locks name and the cache lacks; each is verified by its SHA-256.
 
-    Raises WorldwiseError if the archive is none, is cut off, or has another file than its name says; what was taken
-    before that stays.
+    The archive may be a stranger's: it writes no more bytes of a file than the lock says. Raises WorldwiseError if it
+    is no archive of `export`, is cut off, or has another file than its name says; what was taken before that stays.
     """
     known = {entry.member: entry for entry in wanted}
     taken = there = foreign = 0
     try:
-        with tarfile.open(source, "r:") as archive:
-            listed = _manifest(source, archive)
-            while member := archive.next():
+        with files.open_regular(source, _MOST) as archive:
+            members = archives.members(archive, _MOST, _MOST_MEMBERS)
+            listed = _manifest(source, next(members, None))
+            for member in members:
                 name = member.name
-                if not member.isreg() or name not in listed or not _MEMBER.fullmatch(name):
-                    raise WorldwiseError(f"{source}: '{files.quoted(name)}' is no file that an archive has.", _AGAIN)
+                if member.is_folder or name not in listed or not _MEMBER.fullmatch(name):
+                    raise archives.ArchiveError(f"'{files.quoted(name)}' is no file that an archive has")
                 listed.discard(name)
                 entry = known.get(name)
                 if entry is None:
@@ -104,28 +110,27 @@ def take(source: Path, wanted: Iterable[Entry]) -> Imported:
                 elif entry.path.exists() and files.file_sha256(entry.path) == entry.sha256:
                     there += 1
                 else:
-                    file = archive.extractfile(member)
-                    assert file is not None
-                    _take(source, entry, member.size, file)
+                    _take(source, entry, member)
                     taken += 1
-    except (tarfile.TarError, EOFError) as error:
-        raise WorldwiseError(f"{source}: is cut off or no archive: {files.quoted(str(error))}.", _AGAIN) from error
+    except archives.ArchiveError as error:
+        raise WorldwiseError(f"{source}: {error}.", _AGAIN) from error
     except OSError as error:
-        raise WorldwiseError(f"{error.filename or source}: {error.strerror or error}.") from error
+        raise WorldwiseError(f"{error.filename or source}: {error.strerror or error}.", _DISK) from error
     if listed:
         raise WorldwiseError(f"{source}: is cut off: {len(listed)} of its files are not there.", _AGAIN)
     return Imported(taken, there, foreign)
 
 
 _AGAIN = "get it again, or make it with `worldwise lab export FILE`; files that were whole are kept"
+_DISK = "see the path and its permissions, and the space on the disk; files that were whole are kept"
 
 
-def _manifest(source: Path, archive: tarfile.TarFile) -> set[str]:
-    """The names of the files that an archive says it has."""
-    first = archive.next()
-    file = archive.extractfile(first) if first and first.name == MANIFEST and first.size <= _MOST_MANIFEST else None
+def _manifest(source: Path, first: archives.Member | None) -> set[str]:
+    """The names of the files that an archive says it has, by its first member."""
     try:
-        described = files.parse_json(file.read()) if file else {}
+        if first is None or first.name != MANIFEST or first.size > _MOST_MANIFEST:
+            raise ValueError("another file is the first")
+        described = files.parse_json(b"".join(first.pieces()))
         if described["format"] != _FORMAT:
             raise ValueError(f"its format is not {_FORMAT}")
         return set(described["files"])
@@ -134,18 +139,20 @@ def _manifest(source: Path, archive: tarfile.TarFile) -> set[str]:
         raise WorldwiseError(f"{problem} ({files.quoted(str(error))}).", _AGAIN) from error
 
 
-def _take(source: Path, entry: Entry, size: int, file: IO[bytes]) -> None:
+def _take(source: Path, entry: Entry, member: archives.Member) -> None:
+    differs = f"{source}: {entry.label} is not the file that was locked: SHA-256 {entry.sha256}"
+    if member.size > entry.most:
+        raise WorldwiseError(f"{differs}, of at most {entry.most:,} bytes; it has {member.size:,}.", _AGAIN)
     entry.path.parent.mkdir(parents=True, exist_ok=True)
-    require_space(entry.path.parent, size, entry.label)
+    require_space(entry.path.parent, member.size, entry.label)
     with tempfile.TemporaryDirectory(dir=entry.path.parent.parent, prefix="partial-") as work:
         whole = Path(work, "file")
+        digest = hashlib.sha256()
         with whole.open("xb") as copy:
-            while piece := file.read(_PIECE):
+            for piece in member.pieces():
+                digest.update(piece)
                 copy.write(piece)
-        got = files.file_sha256(whole)
-        if got != entry.sha256:
-            raise WorldwiseError(
-                f"{source}: {entry.label} is not the file that was locked: SHA-256 {entry.sha256}, got {got}.", _AGAIN
-            )
+        if digest.hexdigest() != entry.sha256:
+            raise WorldwiseError(f"{differs}, got {digest.hexdigest()}.", _AGAIN)
         whole.chmod(0o644)
         whole.replace(entry.path)

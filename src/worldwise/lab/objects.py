@@ -15,10 +15,19 @@ import tarfile
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path, PurePosixPath
+from typing import Any
 
-from worldwise.base import files, paths
+from worldwise.base import archives, files, paths
 from worldwise.base.errors import HostError
+from worldwise.lab.sandbox.limits import BUILD
+from worldwise.lab.sandbox.taking import MOST_FILES
 
+# What a folder that machines share may have: what a build may leave, and folders besides. No result has as much.
+LIMITS = files.TreeLimits(file=BUILD.file_size, total=BUILD.disk, entries=2 * MOST_FILES, depth=64)
+# A member has a header, a header of a long name with its records, and fills its last block.
+_MOST_ARCHIVE = LIMITS.total + LIMITS.entries * 4096
+# What an archive cannot have a file for: a name that is there, or that of a file as a folder.
+_NO_PLACE = (errno.EEXIST, errno.ENOTDIR, errno.EISDIR, errno.ENAMETOOLONG, errno.EINVAL, errno.ELOOP)
 _TAR = ".tar"
 # Bytes: of a digest in hexadecimal, and of what is read at once.
 _DIGEST = 64
@@ -97,24 +106,40 @@ class Objects:
         """Copy a folder to a free name; what is wrong with it, or nothing. None if it is not there."""
         with tempfile.TemporaryDirectory(dir=copy.parent) as work:
             archive = Path(work, "archive")
-            if self.fetch_file(kind, name + _TAR, archive) is None:
-                return None
+            wrong = self.fetch_file(kind, name + _TAR, archive, _MOST_ARCHIVE)
+            if wrong is None or wrong:
+                return wrong
             if not _whole(archive):
                 return "its SHA-256 is not that of its content"
             try:
                 _unpack(archive, copy)
-            except tarfile.TarError as error:
+            except archives.ArchiveError as error:
                 return str(error)
         return ""
 
-    def fetch_file(self, kind: str, name: str, copy: Path) -> str | None:
-        """Copy a file to a free name; see `fetch`."""
+    def fetch_file(self, kind: str, name: str, copy: Path, most: int) -> str | None:
+        """Copy a file of at most `most` bytes to a free name; see `fetch`."""
+        path, counted = self._path(kind, name), _counted(min(most, room(copy.parent)))
         try:
             with _as_os_errors():
                 self._system.invalidate_cache()
-                self._system.get_file(self._path(kind, name), str(copy))
+                if not getattr(self._system, "async_impl", False):
+                    # It may copy without counting.
+                    with contextlib.suppress(Exception):
+                        size = self._system.size(path)
+                        counted.absolute_update(size if isinstance(size, int) else 0)
+                    counted.require()
+                    counted.value = 0
+                self._system.get_file(path, str(copy), callback=counted)
+                counted.absolute_update(copy.stat().st_size)
+                counted.require()
         except FileNotFoundError:
             return None
+        except OSError:
+            # Whatever the store's package made of it.
+            if counted.beyond:
+                return f"it has more than {files.size_words(counted.most)}"
+            raise
         return ""
 
     def put(self, kind: str, name: str, folder: Path) -> None:
@@ -156,6 +181,32 @@ class Objects:
 def objects_at(url: str) -> Objects:
     """The objects below a URL; one connection serves all threads. Raises HostError."""
     return Objects(url)
+
+
+def room(folder: Path) -> int:
+    """The bytes that a thing which is fetched to a folder may take at most, so that the disk is not filled."""
+    return shutil.disk_usage(folder).free * 9 // 10
+
+
+def _counted(most: int) -> Any:
+    """What counts the bytes of a file that is fetched, and ends that beyond `most`: no server need say the truth."""
+    from fsspec.callbacks import Callback
+
+    class Counted(Callback):  # type: ignore[misc] # fsspec has no types
+        def __init__(self) -> None:
+            super().__init__()
+            self.most = most
+            self.beyond = False
+
+        def require(self) -> None:
+            self.beyond = self.beyond or self.value > self.most
+            if self.beyond:
+                raise OSError(errno.EFBIG, f"it has more than {files.size_words(self.most)}")
+
+        def call(self, *_: Any, **__: Any) -> None:
+            self.require()
+
+    return Counted()
 
 
 @contextlib.contextmanager
@@ -221,20 +272,33 @@ def _whole(archive: Path) -> bool:
 
 
 def _unpack(archive: Path, folder: Path) -> None:
-    """Write the files of an archive, which may be a stranger's, to a new folder. Raises OSError, tarfile.TarError."""
+    """Write the files of an archive, which may be a stranger's, to a new folder. Raises OSError, ArchiveError."""
     folder.mkdir()
-    with tarfile.open(archive, "r:") as tar:
-        for info in tar:
-            name = PurePosixPath(info.name)
-            if name.is_absolute() or ".." in name.parts or not (info.isdir() or info.isreg()):
-                raise tarfile.TarError(f"'{files.quoted(info.name)}' is no file or folder within it")
-            path = folder / name
-            if info.isdir():
-                path.mkdir(parents=True, exist_ok=True)
-                continue
-            path.parent.mkdir(parents=True, exist_ok=True)
-            content = tar.extractfile(info)
-            assert content
-            with path.open("xb") as file:
-                shutil.copyfileobj(content, file)
-            path.chmod(0o755 if info.mode & 0o100 else 0o644)
+    most = min(LIMITS.total, room(folder))
+    with archive.open("rb") as file:
+        for member in archives.members(file, most, LIMITS.entries, behind=_DIGEST):
+            problem = files.path_problem(member.name)
+            name = PurePosixPath(member.name)
+            if problem:
+                raise archives.ArchiveError(problem)
+            if len(name.parts) > LIMITS.depth:
+                raise archives.ArchiveError(f"it has more than {LIMITS.depth} folders in folders")
+            if member.size > LIMITS.file:
+                raise archives.ArchiveError(f"it has a file of more than {files.size_words(LIMITS.file)}")
+            try:
+                _write(member, folder / name)
+            except OSError as error:
+                if error.errno in _NO_PLACE:
+                    raise archives.ArchiveError(f"'{files.quoted(member.name)}': {error.strerror}") from None
+                raise
+
+
+def _write(member: archives.Member, path: Path) -> None:
+    if member.is_folder:
+        path.mkdir(parents=True, exist_ok=True)
+        return
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with path.open("xb") as file:
+        for piece in member.pieces():
+            file.write(piece)
+    path.chmod(0o755 if member.is_program else 0o644)

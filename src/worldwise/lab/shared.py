@@ -6,20 +6,25 @@ to another machine. A thing is copied in under a name that nobody else has, and 
 readers see all of it or nothing, and a writer that is killed leaves only what nobody looks at. An object store
 (worldwise.lab.objects) has whole objects or none. Two writers of one address have the same bytes, so whoever is first
 is taken. Every reader copies, and verifies its copy.
+
+Whoever may write there may be a stranger: no link below the folder is followed, neither to read nor to write, and a
+thing that has what ours do not have (links, special files, more than LIMITS) is damaged.
 """
 
 import contextlib
 import errno
 import os
+import secrets
 import shutil
+import stat
 import tempfile
 import time
 from collections.abc import Callable, Iterator
-from pathlib import Path
+from pathlib import Path, PurePath
 from typing import Protocol
 
 from worldwise.base import files, paths
-from worldwise.lab.objects import objects_at
+from worldwise.lab.objects import LIMITS, objects_at, room
 
 # What a killed writer left is removed when it is so many seconds old; no writer takes as long.
 _LEFT = 2 * 86400
@@ -28,6 +33,7 @@ NEW = ".new-"
 _PARTIAL = "partial-"
 # A file that is larger is no file of ours.
 _MOST = 16 * 2**30
+_PIECE = 1 << 20
 # rename() of a folder to the name of one that is not empty, by file system.
 _THERE = (errno.ENOTEMPTY, errno.EEXIST)
 
@@ -44,8 +50,8 @@ class Store(Protocol):
     def fetch(self, kind: str, name: str, copy: Path) -> str | None:
         """Copy a folder to a free name; what is wrong with it, or nothing. None if it is not there."""
 
-    def fetch_file(self, kind: str, name: str, copy: Path) -> str | None:
-        """Copy a file to a free name; see `fetch`."""
+    def fetch_file(self, kind: str, name: str, copy: Path, most: int) -> str | None:
+        """Copy a file of at most `most` bytes to a free name; see `fetch`."""
 
     def put(self, kind: str, name: str, folder: Path) -> None:
         """Make a copy of a folder there: readers see all of it or nothing."""
@@ -79,15 +85,21 @@ class Shared:
         store = self._store()
         return store is not None and self._take(store, store.fetch, kind, name, final, problem, NEW)
 
-    def take_file(self, kind: str, digest: str, target: Path) -> bool:
-        """Copy the file `kind`/`digest`, whose SHA-256 its name is, to `target`; whether it is there now."""
+    def take_file(self, kind: str, digest: str, target: Path, most: int) -> bool:
+        """Copy the file `kind`/`digest`, whose SHA-256 its name is, to `target`; whether it is there now.
+
+        One of more than `most` bytes is damaged.
+        """
+
+        def fetch(kind: str, name: str, copy: Path) -> str | None:
+            return store.fetch_file(kind, name, copy, most) if store else None
 
         def problem(copy: Path) -> str:
             found = files.file_sha256(copy)
             return "" if found == digest else f"its SHA-256 is {found}"
 
         store = self._store()
-        return store is not None and self._take(store, store.fetch_file, kind, digest, target, problem, _PARTIAL)
+        return store is not None and self._take(store, fetch, kind, digest, target, problem, _PARTIAL)
 
     def give(self, kind: str, name: str, folder: Path) -> None:
         """Copy a folder to `kind`/`name`, unless that is there."""
@@ -151,86 +163,171 @@ class _Folder:
         return str(self._path(kind, name))
 
     def has(self, kind: str, name: str) -> bool:
-        return self._path(kind, name).exists()
+        with contextlib.suppress(FileNotFoundError), files.folder(self._directory, kind) as folder:
+            os.stat(name, dir_fd=folder, follow_symlinks=False)
+            return True
+        return False
 
     def fetch(self, kind: str, name: str, copy: Path) -> str | None:
-        source = self._path(kind, name)
-        if not source.is_dir():
+        try:
+            with files.folder(self._directory, PurePath(kind, name)) as source:
+                copy.mkdir()
+                with files.folder(copy) as target:
+                    _Copying(self._path(kind, name), room(copy), sync=False).folder(source, target)
+        except FileNotFoundError:
             return None
-        _copy(source, copy)
+        except _Damage as error:
+            return str(error.strerror)
         return ""
 
-    def fetch_file(self, kind: str, name: str, copy: Path) -> str | None:
-        source = self._path(kind, name)
-        if not source.exists():
+    def fetch_file(self, kind: str, name: str, copy: Path, most: int) -> str | None:
+        path = self._path(kind, name)
+        try:
+            with files.folder(self._directory, kind) as source, files.folder(copy.parent) as target:
+                _copy_file(source, name, target, copy.name, min(most, room(copy.parent)), path, sync=False)
+        except FileNotFoundError:
             return None
-        files.copy(source, copy, _MOST, source.parent)
+        except _Damage as error:
+            return str(error.strerror)
         return ""
 
     def put(self, kind: str, name: str, folder: Path) -> None:
-        with self._new(kind, name) as (copy, final):
-            _copy(folder, copy, sync=True)
-            _settle(copy, final)
+        with self._new(kind) as (work, final):
+            os.mkdir("copy", dir_fd=work)
+            with files.folder(folder) as source, files.folder_in(work, "copy", self._path(kind, name)) as target:
+                _Copying(folder, LIMITS.total, sync=True).folder(source, target)
+            _settle("copy", name, work, final)
 
     def put_file(self, kind: str, name: str, source: Path) -> None:
-        with self._new(kind, name) as (copy, final):
-            _copy_file(source, copy, source.parent, sync=True)
+        with self._new(kind) as (work, final), files.folder(source.parent) as parent:
+            _copy_file(parent, source.name, work, "copy", _MOST, source, sync=True)
             # Another writer's file has the same bytes.
-            copy.rename(final)
+            os.rename("copy", name, src_dir_fd=work, dst_dir_fd=final)
 
     def remove(self, kind: str, name: str) -> None:
         # First from its name, so that a better one can have it.
-        path = self._path(kind, name)
-        with contextlib.suppress(FileNotFoundError), tempfile.TemporaryDirectory(dir=path.parent, prefix=NEW) as work:
-            path.rename(Path(work, "damaged"))
+        with (
+            contextlib.suppress(FileNotFoundError),
+            files.folder(self._directory, kind) as folder,
+            self._work(folder, kind) as work,
+        ):
+            os.rename(name, "damaged", src_dir_fd=folder, dst_dir_fd=work)
 
     @contextlib.contextmanager
-    def _new(self, kind: str, name: str) -> Iterator[tuple[Path, Path]]:
-        """A name that nobody else has, and the final one."""
-        final = self._path(kind, name)
-        final.parent.mkdir(parents=True, exist_ok=True)
-        _sweep(final.parent)
-        with tempfile.TemporaryDirectory(dir=final.parent, prefix=NEW) as work:
-            yield Path(work, "copy"), final
+    def _new(self, kind: str) -> Iterator[tuple[int, int]]:
+        """A folder that nobody else has, and the one for all of a kind."""
+        self._directory.mkdir(parents=True, exist_ok=True)
+        with files.folder(self._directory, kind, make=True) as folder:
+            _sweep(folder)
+            with self._work(folder, kind) as work:
+                yield work, folder
+
+    @contextlib.contextmanager
+    def _work(self, folder: int, kind: str) -> Iterator[int]:
+        name = f"{NEW}{secrets.token_hex(8)}"
+        os.mkdir(name, 0o700, dir_fd=folder)
+        try:
+            with files.folder_in(folder, name, self._path(kind, name)) as work:
+                yield work
+        finally:
+            shutil.rmtree(name, dir_fd=folder, ignore_errors=True)
 
     def _path(self, kind: str, name: str) -> Path:
         return self._directory / kind / name
 
 
-def _settle(whole: Path, final: Path) -> bool:
-    """Give a whole folder, or a file, its name; True also if another one has it already, which has the same content."""
+def _settle(whole: Path | str, final: Path | str, whole_in: int | None = None, final_in: int | None = None) -> bool:
+    """Give a whole folder, or a file, its name; True also if another one has it already, which has the same content.
+
+    Names are of open folders if these are given.
+    """
     try:
-        whole.rename(final)
+        os.rename(whole, final, src_dir_fd=whole_in, dst_dir_fd=final_in)
     except OSError as error:
         if error.errno not in _THERE:
             raise
     return True
 
 
-def _copy(source: Path, target: Path, *, sync: bool = False) -> None:
-    """Copy a folder of regular files and folders. Raises OSError for anything else in it."""
-    for folder, directories, names in os.walk(source):
-        inside = target / Path(folder).relative_to(source)
-        inside.mkdir()
-        for name in names:
-            _copy_file(Path(folder, name), inside / name, source, sync=sync)
-        for name in directories:
-            if Path(folder, name).is_symlink():
-                raise OSError(errno.ELOOP, f"'{files.quoted(name)}' is a link", str(Path(folder, name)))
+class _Damage(OSError):
+    """What no folder of ours has: links, special files, more than the limits."""
 
 
-def _copy_file(source: Path, target: Path, within: Path, *, sync: bool) -> None:
-    files.copy(source, target, _MOST, within)
-    target.chmod(0o755 if source.stat().st_mode & 0o100 else 0o644)
-    if sync:
-        # Its name must not outlive its content if the server stops.
-        with target.open("rb") as file:
-            os.fsync(file.fileno())
+class _Copying:
+    """Copies a folder of regular files and folders, from open folder to open folder: no link leads elsewhere.
+
+    Args:
+        shown: the folder, for errors.
+        most: the most bytes, besides what LIMITS says.
+        sync: have each file on disk before it gets its name.
+    """
+
+    def __init__(self, shown: Path, most: int, *, sync: bool) -> None:
+        self._shown = shown
+        self._bytes = min(LIMITS.total, most)
+        self._entries = LIMITS.entries
+        self._sync = sync
+
+    def folder(self, source: int, target: int, depth: int = 1) -> None:
+        """Copy what is in an open folder into another. Raises OSError; _Damage for anything that is not ours."""
+        if depth > LIMITS.depth:
+            raise self._damage(f"it has more than {LIMITS.depth} folders in folders")
+        for name in self._names(source):
+            if stat.S_ISDIR(os.stat(name, dir_fd=source, follow_symlinks=False).st_mode):
+                os.mkdir(name, dir_fd=target)
+                with (
+                    files.folder_in(source, name, self._shown) as inner,
+                    files.folder_in(target, name, self._shown) as made,
+                ):
+                    self.folder(inner, made, depth + 1)
+            else:
+                most = min(self._bytes, LIMITS.file)
+                self._bytes -= _copy_file(source, name, target, name, most, self._shown, sync=self._sync)
+
+    def _names(self, folder: int) -> list[str]:
+        names = []
+        with os.scandir(folder) as entries:
+            for entry in entries:
+                self._entries -= 1
+                if self._entries < 0:
+                    raise self._damage(f"it has more than {LIMITS.entries:,} files and folders")
+                names.append(entry.name)
+        return sorted(names)
+
+    def _damage(self, words: str) -> _Damage:
+        return _Damage(errno.EFBIG, words, str(self._shown))
 
 
-def _sweep(folder: Path) -> None:
-    """Remove what writers that were killed have left long ago."""
-    for path in folder.glob(f"{NEW}*"):
-        with contextlib.suppress(OSError):
-            if time.time() - path.lstat().st_mtime > _LEFT:
-                shutil.rmtree(path)
+def _copy_file(source: int, name: str, target: int, new: str, most: int, shown: Path, *, sync: bool) -> int:
+    """Copy a regular file from an open folder to a free name in another. Returns its bytes. Raises OSError."""
+    try:
+        file = files.open_in(source, name, most, shown)
+    except OSError as error:
+        if error.errno in (errno.ELOOP, errno.EINVAL, errno.EFBIG, errno.ENXIO):
+            words = str(error.strerror)
+            words = words if f"'{files.quoted(name)}'" in words else f"'{files.quoted(name)}': {words}"
+            raise _Damage(error.errno, words, str(shown)) from None
+        raise
+    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+    done = 0
+    with file, os.fdopen(os.open(new, flags, 0o666, dir_fd=target), "wb") as copy:
+        while piece := file.read(_PIECE):
+            done += len(piece)
+            if done > most:
+                raise _Damage(errno.EFBIG, f"'{files.quoted(name)}' grows", str(shown))
+            copy.write(piece)
+        os.fchmod(copy.fileno(), 0o755 if os.fstat(file.fileno()).st_mode & 0o100 else 0o644)
+        if sync:
+            # Its name must not outlive its content if the server stops.
+            copy.flush()
+            os.fsync(copy.fileno())
+    return done
+
+
+def _sweep(folder: int) -> None:
+    """Remove what writers that were killed have left long ago in an open folder."""
+    for name in files.listing(folder):
+        if name.startswith(NEW):
+            with contextlib.suppress(OSError):
+                if time.time() - os.stat(name, dir_fd=folder, follow_symlinks=False).st_mtime > _LEFT:
+                    shutil.rmtree(name, dir_fd=folder)

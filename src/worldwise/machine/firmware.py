@@ -6,10 +6,8 @@ import struct
 from dataclasses import dataclass
 from pathlib import Path
 
-from elftools.elf.elffile import ELFFile
-
 from worldwise.base.errors import WorldwiseError
-from worldwise.machine.elf import function_code, symbol_address
+from worldwise.machine.elfasking import ask, content_of
 
 # The instruction of a semihosting call: BKPT 0xAB.
 SEMIHOSTING = b"\xab\xbe"
@@ -41,32 +39,21 @@ class Firmware:
 @functools.cache
 def read_firmware(path: Path) -> Firmware:
     """The program in an ELF file. Raises WorldwiseError if it is none of guest/mcu."""
-    with path.open("rb") as file:
-        segments = tuple(
-            (int(segment["p_paddr"]), segment.data())
-            for segment in ELFFile(file).iter_segments()
-            if segment["p_type"] == "PT_LOAD" and segment["p_filesz"]
-        )
-    vectors = symbol_address(path, "text_begin")
-    begin, content = next(each for each in segments if each[0] <= vectors < each[0] + len(each[1]))
-    stack, entry = struct.unpack_from("<2I", content, vectors - begin)
-    start, code = function_code(path, "main")
+    content = content_of(path, str(path))
+    names = ("text_begin", "semihost_exit", "serial_sent")
+    questions = [("segments",), ("function_code", "main"), *(("symbol_address", name) for name in names)]
+    loaded, main, vectors, ends, sent = ask(content, *questions, what=str(path))
+    for name, found in (("symbol text_begin", vectors), ("function main", main), ("symbol semihost_exit", ends)):
+        if found is None:
+            raise WorldwiseError(f"{path} has no {name}")
+    segments = tuple((place, content[offset : offset + size]) for offset, size, _, place, _ in loaded if size)
+    try:
+        begin, flash = next(each for each in segments if each[0] <= vectors < each[0] + len(each[1]))
+        stack, entry = struct.unpack_from("<2I", flash, vectors - begin)
+    except (StopIteration, struct.error):
+        raise WorldwiseError(f"{path}: its vector table is not in what is loaded") from None
+    start, code = main[0], bytes.fromhex(main[1])
     calls = [at for at in range(0, len(code), 2) if code[at : at + 2] == SEMIHOSTING]
     if len(calls) != 1:
         raise WorldwiseError(f"{path}: main() has {len(calls)} semihosting calls instead of one")
-    return Firmware(
-        segments,
-        vectors,
-        stack,
-        entry & ~1,
-        start + calls[0] + 2,
-        symbol_address(path, "semihost_exit") & ~1,
-        _sent_at(path),
-    )
-
-
-def _sent_at(path: Path) -> int:
-    try:
-        return symbol_address(path, "serial_sent")
-    except WorldwiseError:
-        return 0
+    return Firmware(segments, vectors, stack, entry & ~1, start + calls[0] + 2, ends & ~1, sent or 0)

@@ -11,8 +11,6 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Literal, NoReturn
 
-from elftools.common.exceptions import ELFError
-from elftools.elf.elffile import ELFFile
 from pydantic import BaseModel, ConfigDict, JsonValue, ValidationError
 
 from worldwise.base import files
@@ -21,6 +19,7 @@ from worldwise.base.errors import HostError, WorldwiseError
 from worldwise.lab.lab import Lab
 from worldwise.lab.sandbox.limits import EMULATOR
 from worldwise.machine.diagnosis import diagnosis
+from worldwise.machine.elfasking import ask
 from worldwise.machine.machine import (
     CONSOLE,
     EMULATOR_LOG,
@@ -346,11 +345,7 @@ class SshHost:
 
 def require_static(program: Path) -> None:
     """Raise WorldwiseError for a program that needs files of the host: they could be others than what was compiled."""
-    try:
-        with program.open("rb") as file:
-            interpreted = any(segment.header.p_type == "PT_INTERP" for segment in ELFFile(file).iter_segments())
-    except ELFError as error:
-        raise WorldwiseError(f"{program}: is no ELF program: {error}") from None
+    (interpreted,) = ask(program, ("interpreted",))
     if interpreted:
         raise WorldwiseError(
             f"{program.name} is linked dynamically: with the host's own libraries it would not be what was counted.",

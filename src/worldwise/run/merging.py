@@ -4,10 +4,11 @@
 What is made depends on the shards alone, not on when, where, or in what order they are merged.
 """
 
+import functools
 import hashlib
 import json
 import shlex
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -25,6 +26,8 @@ from worldwise.run.writer import RunWriter
 _OWN = ("started", "host", "cases", "shard", "merged")
 # An error names at most so many cases, or shards.
 _FEW = 5
+# And so many commands that make what is missing.
+_MOST_WAYS = 20
 
 
 @dataclass(frozen=True)
@@ -133,7 +136,7 @@ def _chosen(parts: Sequence[_Part]) -> tuple[list[_Part], list[str]]:
     entry = parts[0].entry
     chosen: list[_Part] = []
     notes: list[str] = []
-    problems: list[tuple[str, str]] = []
+    problems: list[tuple[str, Callable[[], str]]] = []
     for number in range(1, entry.count + 1):
         alike = [part for part in parts if part.entry.number == number]
         whole = [part for part in alike if not part.problem]
@@ -145,19 +148,20 @@ def _chosen(parts: Sequence[_Part]) -> tuple[list[_Part], list[str]]:
             notes += [f"left out: {part.problem}" for part in alike if part.problem]
         elif alike:
             running = alike[-1].run.state == "running"
-            again = "wait for it to end" if running else _resume(alike[-1].run)
+            again = (lambda: "wait for it to end") if running else functools.partial(_resume, alike[-1].run)
             problems.append((alike[-1].problem, again))
         else:
-            problems.append((f"shard {number} of {entry.count} is missing", _again(entry, number)))
+            problems.append((f"shard {number} of {entry.count} is missing", functools.partial(_again, entry, number)))
     if problems:
         there = {case_id for part in chosen for case_id in part.done}
         lost = [case_id for case_id in entry.whole if case_id not in there]
         more = f"; and {len(problems) - _FEW} more shards" if len(problems) > _FEW else ""
+        left = [f"and {len(problems) - _MOST_WAYS} more commands"] if len(problems) > _MOST_WAYS else []
         named = ", ".join(lost[:_FEW]) + (f" and {len(lost) - _FEW} more" if len(lost) > _FEW else "")
         raise WorldwiseError(
             f"the run is not whole: {'; '.join(problem for problem, _ in problems[:_FEW])}{more}. "
             f"{len(lost)} of {len(entry.whole)} cases cannot be merged: {named}.",
-            "\n  ".join(again for _, again in problems),
+            "\n  ".join([*(again() for _, again in problems[:_MOST_WAYS]), *left]),
         )
     return chosen, notes
 

@@ -26,6 +26,8 @@ from worldwise.run.rundir import LIMITS
 from worldwise.targets.families import host_files
 
 _MANIFEST = "result.json"
+# No case takes a year.
+_MOST_SECONDS = 365 * 86400
 # The files that a case's directory keeps beside case.json.
 _FILES = (RECORDS, CONSOLE, SECURE_CONSOLE, EMULATOR_LOG)
 
@@ -166,11 +168,20 @@ def _read(directory: Path, digest: str) -> tuple[Result | None, str]:
         problem = f"{path} names other files than a result has"
     if problem:
         return None, problem
+    run, seconds, command = manifest["run"], manifest["wall_seconds"], manifest["command"]
+    if not (
+        isinstance(run, str)
+        and type(seconds) in (int, float)
+        and 0 <= seconds < _MOST_SECONDS
+        and isinstance(command, list)
+        and all(isinstance(word, str) for word in command)
+    ):
+        raise ValueError("what it says of the measurement is of another kind")
     return Result(
         directory,
-        str(manifest["run"]),
-        float(manifest["wall_seconds"]),
-        tuple(manifest["command"]),
+        run,
+        float(seconds),
+        tuple(command),
         path.lstat().st_mtime,
         dict(listed),
     ), ""

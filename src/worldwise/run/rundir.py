@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path, PurePath
 from typing import Annotated, Literal, Self, TypeVar
 
-from pydantic import BaseModel, ConfigDict, Field, JsonValue, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, JsonValue, ValidationError, model_validator
 
 from worldwise import __version__
 from worldwise.base import files
@@ -25,6 +25,7 @@ from worldwise.plan.budget import Budget, parse_budget
 from worldwise.plan.case import Case, Unavailable
 from worldwise.plan.catalogue import operations_of
 from worldwise.plan.checks import check_parameters
+from worldwise.plan.shards import MOST_SHARDS
 from worldwise.plan.suite import Suite
 from worldwise.plan.tables import MAX_SAMPLES, MAX_WARMUP
 
@@ -40,6 +41,8 @@ FINISHED_FILE = "finished.json"
 # A larger file is refused: a case has at most some 200 MB of records (plan.tables.MAX_SAMPLES).
 MOST_RECORDS = 256 * 2**20
 MOST_MANIFEST = 16 * 2**20
+# Of a command as it was typed.
+_MOST_WORDS = 1000
 LIMITS = files.TreeLimits(file=512 * 2**20, total=16 * 2**30, entries=200_000, depth=4)
 
 FinalState = Literal["complete", "failed", "interrupted"]
@@ -131,11 +134,17 @@ class ShardEntry(BaseModel):
     model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
 
     number: Annotated[int, Field(ge=1)]
-    count: Annotated[int, Field(ge=1)]
+    count: Annotated[int, Field(ge=1, le=MOST_SHARDS)]
     whole: dict[str, Annotated[int, Field(ge=1)]]
     costs: _Line
     predict: list[_Line]
-    command: list[_Line]
+    command: Annotated[list[_Line], Field(max_length=_MOST_WORDS)]
+
+    @model_validator(mode="after")
+    def _some(self) -> Self:
+        if not self.number <= self.count <= len(self.whole):
+            raise ValueError("the shards are no more than the cases, and its number is one of theirs")
+        return self
 
 
 class MergedEntry(BaseModel):

@@ -1,16 +1,14 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """The instructions of a program's blocks: read from its file, counted by kind, and given to llvm-mca."""
 
-import io
 import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
-from elftools.elf.elffile import ELFFile
-
 from worldwise.base.errors import WorldwiseError
 from worldwise.lab.lab import Lab
+from worldwise.machine.elfasking import ask, content_of
 from worldwise.validation.bench import Block
 
 Place = tuple[int, int]
@@ -44,11 +42,10 @@ class Code:
     """
 
     def __init__(self, program: Path) -> None:
-        elf = ELFFile(io.BytesIO(program.read_bytes()))
-        self.is_a64 = elf.header["e_machine"] == "EM_AARCH64"
-        self._segments = [
-            (segment["p_vaddr"], segment.data()) for segment in elf.iter_segments() if segment["p_type"] == "PT_LOAD"
-        ]
+        content = content_of(program, str(program))
+        machine, segments = ask(content, ("machine",), ("segments",), what=str(program))
+        self.is_a64 = machine == "EM_AARCH64"
+        self._segments = [(address, content[offset : offset + size]) for offset, size, address, _, _ in segments]
         self._name = program
 
     def words(self, place: Place) -> tuple[int, ...]:

@@ -33,8 +33,8 @@ RELOCK = (
 _BATCH = 16
 
 _WORKERS = 4
-# No crate has more bytes.
-_MOST_CRATE = 2**30
+# No crate has more bytes; crates.io takes none of a tenth of it.
+MOST_CRATE = 128 * 2**20
 _DOWNLOADING = threading.Lock()
 
 
@@ -67,7 +67,7 @@ class Store:
         if path.exists() and file_sha256(path) == sha256:
             return path
         path.parent.mkdir(parents=True, exist_ok=True)
-        if self._shared().take_file(CRATES, sha256, path):
+        if self._shared().take_file(CRATES, sha256, path, MOST_CRATE):
             return path
         with tempfile.TemporaryDirectory(dir=self.directory, prefix="partial-") as name:
             partial = Path(name, sha256)
@@ -85,7 +85,7 @@ class Store:
         path.parent.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(dir=self.directory, prefix="partial-") as name:
             partial = Path(name, sha256)
-            if copy(found, partial, _MOST_CRATE, within) == sha256:
+            if copy(found, partial, MOST_CRATE, within) == sha256:
                 partial.replace(path)
                 self._shared().give_file(CRATES, sha256, path)
 
@@ -118,7 +118,7 @@ class Store:
             missing = [
                 item
                 for item in self._missing(wanted)
-                if not shared.take_file(PACKAGES, item.file.sha256, self.path(item.file))
+                if not shared.take_file(PACKAGES, item.file.sha256, self.path(item.file), item.file.size)
             ]
             if missing:
                 self._download(missing, purpose)

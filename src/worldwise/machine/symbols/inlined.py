@@ -1,13 +1,11 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Functions that the compiler put into others: addr2line, a tool of the lab, says it of many addresses at once."""
 
-import functools
 from collections.abc import Callable, Iterable
 
 from worldwise.base.errors import WorldwiseError
 from worldwise.lab.lab import Lab
 from worldwise.lab.sandbox.lending import scratch
-from worldwise.machine.symbols.elf import open_elf
 
 # The content of an ELF file with debug information, and lines of addresses in hexadecimal: what addr2line prints.
 Addr2line = Callable[[bytes, str], str]
@@ -40,10 +38,10 @@ class Inlines:
     Args:
         image: the file's name, for errors.
         content: the file, with its debug information if it has any.
-        run: the tool that reads it.
+        run: the tool that reads it; None if it has no debug information.
     """
 
-    def __init__(self, image: str, content: bytes, run: Addr2line) -> None:
+    def __init__(self, image: str, content: bytes, run: Addr2line | None) -> None:
         self._image = image
         self._content = content
         self._run = run
@@ -57,11 +55,15 @@ class Inlines:
         wanted = sorted(set(addresses) - self._known.keys())
         if not wanted:
             return
-        if not self._has_debug_information:
+        if self._run is None:
             self._known.update({address: [] for address in wanted})
             return
         printed = self._run(self._content, "".join(f"{address:#x}\n" for address in wanted))
-        chains = parse_addr2line(printed)
+        try:
+            chains = parse_addr2line(printed)
+        except ValueError:
+            # A function's name may have lines that look like an address.
+            chains = []
         if [address for address, _ in chains] != wanted:
             raise WorldwiseError(f"{self._image}: its debug information cannot be read: addr2line lost the thread")
         self._known.update(chains)
@@ -69,10 +71,6 @@ class Inlines:
     def chain(self, address: int) -> list[str]:
         """Names of the functions inlined at an address that was read, outermost first."""
         return self._known[address]
-
-    @functools.cached_property
-    def _has_debug_information(self) -> bool:
-        return bool(open_elf(self._content).has_dwarf_info(strict=True))
 
 
 def parse_addr2line(printed: str) -> list[tuple[int, list[str]]]:

@@ -132,7 +132,7 @@ class _Programs:
         if content is None:
             return None
         if (name, content) not in self.made:
-            apart = self.debug / f"{build_id(content)}.debug"
+            apart = self.debug / f"{build_id(content, name, self.cache)}.debug"
             extra = apart if apart.exists() else None
             self.made[name, content] = SymbolTable.from_elf(content, name, self.cache, extra, self.tool)
         return self.made[name, content]

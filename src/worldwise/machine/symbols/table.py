@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from worldwise.base.errors import WorldwiseError
-from worldwise.machine.symbols.elf import PAGE, content_of, read_cached
+from worldwise.machine.elfasking import content_of
+from worldwise.machine.symbols.elf import PAGE, read_cached
 from worldwise.machine.symbols.frames import CallFrames, FrameRule
 from worldwise.machine.symbols.inlined import Addr2line, Inlines
 from worldwise.machine.symbols.names import Function, known_names
@@ -16,6 +17,8 @@ from worldwise.machine.symbols.names import Function, known_names
 # Instructions that must agree before an image counts as found, and how many times as many as at any other place.
 _LEAST_EVIDENCE = 16
 _LEAST_MARGIN = 4
+# Bytes of a function that are looked at together.
+_MOST_FUNCTION = 2**20
 # What linkers fill up with: udf #0, nop, and nop as the kernel's vdso has it, the wrong way round.
 _PADDING = (bytes(4), b"\x1f\x20\x03\xd5", b"\xd5\x03\x20\x1f")
 
@@ -100,16 +103,17 @@ class SymbolTable:
 
         Raises WorldwiseError if a file is not there or no ELF file.
         """
-        content, extra = content_of(elf, image), content_of(debug, image) if debug is not None else b""
-        read = read_cached(content, extra, image, cache)
+        what = f"the symbols of {image}"
+        content, extra = content_of(elf, what), content_of(debug, what) if debug is not None else b""
+        read, debugged = read_cached(content, extra, image, cache)
         functions = [Function(name, start, size, read.sources[source]) for name, start, size, source in read.functions]
         return cls(
             image,
             [*functions, *known_names(read.build_id)],
             [(at, content[offset : offset + size]) for at, offset, size in read.code],
             read.segments,
-            Inlines(image, extra or content, addr2line) if addr2line else None,
-            CallFrames(image, extra or content),
+            Inlines(image, extra or content, addr2line if debugged else None) if addr2line else None,
+            CallFrames(image, extra or content, cache),
         )
 
     def __len__(self) -> int:
@@ -139,7 +143,8 @@ class SymbolTable:
             return []
         if address not in self._inlines:
             found = self.lookup(address)
-            around = range(found.start, found.start + found.size, 4) if found else ()
+            # A stranger's symbol may say any size.
+            around = range(found.start, found.start + min(found.size, _MOST_FUNCTION), 4) if found else ()
             self._inlines.read([address, *around])
         return self._inlines.chain(address)
 
