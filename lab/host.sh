@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # shellcheck shell=sh
 # What ./worldwise and ./test share: have the host's packages, make the Python environment, set `python`.
-# Sourced with `repository` set to the repository's directory. Says nothing when nothing is to do.
+# Sourced with `repository` set to the repository's whole path. Says nothing when nothing is to do.
 
 say() {
 	printf 'worldwise: %s\n' "$*" >&2
@@ -12,16 +12,38 @@ die() {
 	exit 1
 }
 
-# A Python of at least 3.11 that can make environments; sets `host_python` and `python_version`. WORLDWISE_PYTHON
-# names one to try first.
-find_python() {
-	for host_python in ${WORLDWISE_PYTHON:-} python3 python3.13 python3.12 python3.11; do
-		python_version=$("$host_python" -c '
+# Nothing is executed or imported from the current folder, whatever lies in it: PATH keeps its absolute folders alone
+# (an empty one means the current folder too), and Python's variables that name code are gone.
+whole_path() {
+	rest=$PATH: PATH=''
+	while [ -n "$rest" ]; do
+		case $rest in /*) PATH=$PATH${PATH:+:}${rest%%:*} ;; esac
+		rest=${rest#*:}
+	done
+	: "${PATH:=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin}"
+	export PATH
+}
+whole_path
+unset PYTHONHOME PYTHONPATH PYTHONPLATLIBDIR PYTHONPYCACHEPREFIX PYTHONSTARTUP PYTHONUSERBASE PYTHONINSPECT \
+	PYTHONBREAKPOINT PYTHONWARNINGS PYTHONEXECUTABLE
+
+# Whether a Python is of at least 3.11 and can make environments; sets `host_python` (its whole path) and
+# `python_version`. It runs in /, since a version manager's Python asks the current folder for a version.
+take_python() {
+	host_python=$(command -v "$1") || return 1
+	case $host_python in /*) ;; *) host_python=$PWD/$host_python ;; esac
+	python_version=$(cd / && "$host_python" -I -c '
 import sys
 from importlib.util import find_spec
 if sys.version_info < (3, 11) or not find_spec("ensurepip"):
     sys.exit(1)
-print(sys.version, sys.base_prefix)' 2>/dev/null) && return 0
+print(sys.version, sys.base_prefix)' 2>/dev/null)
+}
+
+# The Python that is used. WORLDWISE_PYTHON names one to try first.
+find_python() {
+	for candidate in ${WORLDWISE_PYTHON:-} python3 python3.13 python3.12 python3.11; do
+		take_python "$candidate" && return 0
 	done
 	return 1
 }
@@ -112,8 +134,9 @@ make_environment() {
 		[ -e "$environment/complete" ] && [ -x "$python" ] && exit 0
 		say "making the Python environment in $environment"
 		rm -rf "$environment"
-		"$host_python" -m venv "$environment" &&
-			"$python" -m pip install --quiet --disable-pip-version-check --no-input --only-binary :all: \
+		cd /
+		"$host_python" -I -m venv "$environment" &&
+			"$python" -I -m pip install --quiet --disable-pip-version-check --no-input --only-binary :all: \
 				--require-hashes -r "$requirements" </dev/null >&2 &&
 			: >"$environment/complete"
 	) 9>"$cache/venv.lock" || die "the Python environment could not be made (see above); start again to try again"

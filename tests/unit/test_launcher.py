@@ -166,8 +166,8 @@ def test_a_half_made_environment_is_made_again(tmp_path: Path) -> None:
     fake = tmp_path / "bin" / "python-fake"
     fake.parent.mkdir()
     fake.write_text(
-        '#!/bin/sh\n[ "$1" = -c ] && { echo fake; exit; }\n[ "$2" = venv ] || exit 0\n'
-        'echo made >>"$HOME/count"; mkdir -p "$3/bin"; cp "$0" "$3/bin/python"\n'
+        '#!/bin/sh\n[ "$1" = -I ] || exit 9\n[ "$2" = -c ] && { echo fake; exit; }\n[ "$3" = venv ] || exit 0\n'
+        'echo made >>"$HOME/count"; mkdir -p "$4/bin"; cp "$0" "$4/bin/python"\n'
     )
     fake.chmod(0o755)
     prepare = 'find_python; make_environment run; echo "$environment"'
