@@ -134,7 +134,7 @@ def item() -> Wanted:
     return wanted_package(package("a", CONTENT))
 
 
-def largest(folder: Path, meanwhile: Callable[[], None]) -> int:
+def largest(folder: Path, meanwhile: Callable[[], object]) -> int:
     """Bytes that a folder had at most while something was done."""
     most, done = [0], threading.Event()
 
@@ -185,7 +185,7 @@ def test_a_mirror_is_bounded_as_a_source_is(
     monkeypatch.setenv(MIRROR_VARIABLE, serve(endless_chunks).address)
 
     def ask() -> None:
-        with pytest.raises(WorldwiseError, match="is not the file that was locked|could not be fetched"):
+        with pytest.raises(WorldwiseError, match=r"is not the file that was locked|could not be fetched"):
             Store(tmp_path / "store", "trixie", quiet()).ensure([item()])
 
     assert largest(tmp_path / "store", ask) <= len(CONTENT) + 512
@@ -256,9 +256,7 @@ def test_a_crate_of_a_source_is_bounded(
     assert store.crate(digest) == store.crate_path(digest)
 
 
-def test_ctrl_c_ends_a_download(
-    tmp_path: Path, serve: Callable[[Callable[[Handler], None]], Liar], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_ctrl_c_ends_a_download(tmp_path: Path, serve: Callable[[Callable[[Handler], None]], Liar]) -> None:
     """If this fails, the tool waits for apt, which no key reaches, or leaves it behind."""
     asked, left = threading.Event(), threading.Event()
 

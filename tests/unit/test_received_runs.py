@@ -336,7 +336,7 @@ MANIFESTS: dict[str, tuple[Callable[[str], str | bytes], str]] = {
         lambda text: text.replace('"host": {', f'"host": {{"x": {"[" * 63}{"]" * 63}, '),
         "nested too deeply: more than 64",
     ),
-    "brackets in a string": (lambda text: text.replace("A synth", '[' * 1000 + r'\" {'), "title"),
+    "brackets in a string": (lambda text: text.replace("A synth", "[" * 1000 + r"\" {"), "title"),
     "a number of 100,000 digits": (
         lambda text: text.replace('"samples": null', f'"samples": {"9" * 100_000}'),
         "a number of more than 400 digits",

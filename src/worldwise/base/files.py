@@ -27,8 +27,8 @@ from worldwise.base.errors import WorldwiseError
 MOST_NAME = 255
 # Values in a JSON file: lists, objects and what is in them. No manifest has more.
 MOST_VALUES = 300_000
-# Lists and objects in one another, and the digits of a number: far more than a manifest has. Both are limits of our own,
-# because those of Python and of its libraries differ from version to version, and so do their words.
+# Lists and objects in one another, and the digits of a number: far more than a manifest has. Both limits are our own:
+# those of Python and of its libraries differ from version to version, and so do their words.
 MOST_NESTED = 64
 MOST_DIGITS = 400
 # An error repeats at most so many characters of a stranger's text.

@@ -82,8 +82,8 @@ KINDS = {
             "pyOCD",
             "pyocd",
             "the Python package pyocd has it: pipx install pyocd",
-            # It would end after its first client, and wait for a probe for ever. The project is the empty folder that it
-            # starts in: pyOCD executes a project's pyocd_user.py, and the environment can name another project.
+            # It would end after its first client, and wait for a probe for ever. The project is the empty folder that
+            # it starts in: pyOCD executes a project's pyocd_user.py, and the environment can name another project.
             lambda name, port, other: (
                 *("gdbserver", "--target", name, "--port", str(port), "--telnet-port", str(other)),
                 *("--persist", "--no-wait", "--project", "."),
@@ -177,6 +177,7 @@ class StartedServer:
         kind = self._start.kind
         self.stop()
         port, other = _free_ports()
+        program = shutil.which(kind.program) or kind.program
         self.address = Address(self.address.host, port, kind.program)
         self.log.parent.mkdir(parents=True, exist_ok=True)
         # Another tool's server may still write the one of this name.
@@ -187,7 +188,7 @@ class StartedServer:
         self._ends.callback(shutil.rmtree, empty, ignore_errors=True)
         try:
             process = subprocess.Popen(
-                [*_mortal(), shutil.which(kind.program) or kind.program, *kind.arguments(self._start.name, port, other)],
+                [*_mortal(), program, *kind.arguments(self._start.name, port, other)],
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.STDOUT,

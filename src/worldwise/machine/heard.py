@@ -122,8 +122,8 @@ class Listener:
 def answer(command: Sequence[str], seconds: float, most: int) -> tuple[int, bytes]:
     """The status of a program that asks nothing, and the first bytes that it says, on either output.
 
-    It is ended when it says more than `most` bytes. Ctrl-C does not reach it. Raises subprocess.TimeoutExpired, with the
-    program ended, and OSError if it cannot be started.
+    It is ended when it says more than `most` bytes. Ctrl-C does not reach it. Raises subprocess.TimeoutExpired, with
+    the program ended, and OSError if it cannot be started.
     """
     process = subprocess.Popen(
         command,

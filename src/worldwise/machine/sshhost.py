@@ -315,8 +315,8 @@ class SshHost:
     ) -> int:
         """Run the program until it ends. Returns its status. Raises WorldwiseError if it hangs."""
         path = directory / RECORDS
-        with path.open("wb") as records, (directory / CONSOLE).open("wb") as console:
-            started = connection.start(program, self._environment(self._time_limit), records, console)
+        with path.open("wb") as file, (directory / CONSOLE).open("wb") as console:
+            started = connection.start(program, self._environment(self._time_limit), file, console)
             try:
                 heard, size = time.monotonic(), 0
                 while started.status is None:
@@ -338,8 +338,8 @@ class SshHost:
             finally:
                 status = started.end()
         if started.flooded:
-            limits = f"{files.size_words(MOST_RECORDS)} of records and {files.size_words(MOST_PRINTED)} of words are kept"
-            self._halt(connection, "writes without end", limits)
+            records, words = files.size_words(MOST_RECORDS), files.size_words(MOST_PRINTED)
+            self._halt(connection, "writes without end", f"{records} of records and {words} of words are kept")
         if started.problem:
             self._halt(connection, f"wrote what could not be kept here ({started.problem.strerror})", str(directory))
         if status == LOST or not connection.alive:
