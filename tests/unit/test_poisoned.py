@@ -13,8 +13,14 @@ import sys
 from pathlib import Path
 
 import pytest
+from rich.console import Console
 
 from worldwise.base import paths
+from worldwise.base.errors import WorldwiseError
+from worldwise.lab.debian import mirrors
+from worldwise.lab.debian.lock import Lock
+from worldwise.lab.debian.store import Store
+from worldwise.lab.making import Making
 
 MODULES = (
     *("contextlib", "venv", "ensurepip", "pip", "site", "sitecustomize", "usercustomize", "encodings", "runpy", "os"),
@@ -163,6 +169,35 @@ def test_the_tool_executes_nothing_of_the_current_folder(poisoned: Poisoned, wor
     assert "Traceback" not in answer.stderr
     assert answer.stdout or answer.stderr
     assert poisoned.executed() == []
+
+
+@pytest.mark.skipif(not shutil.which("mmdebstrap"), reason="no mmdebstrap here")
+def test_mmdebstrap_takes_no_hook_of_the_current_folder(poisoned: Poisoned, monkeypatch: pytest.MonkeyPatch) -> None:
+    """If this fails, a program in the folder runs as root: mmdebstrap executes a hook that is the name of one."""
+    hook = mirrors.MIRROR_HOOK
+    program = poisoned.folder / hook
+    program.parent.mkdir(parents=True)
+    program.write_text(f"#!/bin/sh\necho hook >>{poisoned.log}\nexit 1\n")
+    program.chmod(0o755)
+    monkeypatch.chdir(poisoned.folder)
+    assert mirrors._mmdebstrap_mirror("trixie") or os.geteuid() != 0
+    assert poisoned.executed() == []
+
+
+def test_mmdebstrap_takes_no_options_of_the_current_folder(
+    poisoned: Poisoned, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """If this fails, a file called force-unsafe-io is dpkg's configuration, as root: it can name programs."""
+    (tmp_path / "bin").mkdir()
+    (tmp_path / "bin" / "mmdebstrap").write_text(f"#!/bin/sh\npwd >{tmp_path}/where\nexit 1\n")
+    (tmp_path / "bin" / "mmdebstrap").chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path / "bin"), prepend=":")
+    monkeypatch.chdir(poisoned.folder)
+    empty = Lock(format=1, suite="trixie", lab=[], target=[], sources=[])
+    making = Making("main", "a lab", empty, "0" * 64, tmp_path, Store(tmp_path, "trixie"), Console(quiet=True))
+    with pytest.raises(WorldwiseError):
+        making.make(tmp_path / "made")
+    assert (tmp_path / "where").read_text() == "/\n"
 
 
 def test_every_python_that_the_tool_starts_leaves_the_current_folder_out() -> None:

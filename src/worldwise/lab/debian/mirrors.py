@@ -25,6 +25,9 @@ _SLOWEST, _LEAST_PATIENCE = 20_000, 120.0
 # Unit of the shell's limit of a file's size, in bytes.
 _BLOCK = 512
 
+# What mmdebstrap runs when it has written its sources: they are told, and it ends.
+MIRROR_HOOK = 'cat "$1"/etc/apt/sources.list >&2; exit 1'
+
 APT_HELPER = Path("/usr/lib/apt/apt-helper")
 
 
@@ -40,6 +43,8 @@ def call_apt(command: Sequence[str], timeout: float | None = None) -> subprocess
         text=True,
         # apt fetches in processes of its own, which outlive one that was ended alone.
         start_new_session=True,
+        # mmdebstrap takes an option for the file of that name, and a hook for the program, if one lies where it starts.
+        cwd="/",
     ) as process:
         _RUNNING.add(process)
         try:
@@ -102,7 +107,7 @@ def download(
     command.append("download-file")
     for one in files:
         # file: would leave a link to the mirror, which may vanish; copy: leaves a copy. The empty word: no digest.
-        command += [re.sub(r"^file:(//)?", "copy:", one.address), str(one.path), ""]
+        command += [re.sub(r"^file:(//)?", "copy:", one.address), str(one.path.absolute()), ""]
     return call_apt(command, timeout)
 
 
@@ -149,7 +154,7 @@ def _mmdebstrap_mirror(suite: str) -> list[str]:
     """What mmdebstrap would take by itself: it writes its sources, then runs the hook, which ends it."""
     mode = "root" if os.geteuid() == 0 else "unshare"
     command = ["mmdebstrap", f"--mode={mode}", "--variant=custom", "--format=tar"]
-    command += ['--setup-hook=cat "$1"/etc/apt/sources.list >&2; exit 1', suite, "-"]
+    command += [f"--setup-hook={MIRROR_HOOK}", suite, "-"]
     result = call_apt(command)
     found = re.findall(rf"^deb (?:\[[^\]]*\] )?(\S+) {re.escape(suite)} ", result.stderr, re.MULTILINE)
     return [address for address in found if _is_mirror(address)]
