@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # shellcheck shell=sh
 # What ./worldwise and ./test share: have the host's packages, make the Python environment, set `python`.
-# Sourced with `repository` set to the repository's directory. Says nothing when nothing is to do.
+# Sourced with `repository` set to the repository's whole path. Says nothing when nothing is to do.
 
 say() {
 	printf 'worldwise: %s\n' "$*" >&2
@@ -12,18 +12,63 @@ die() {
 	exit 1
 }
 
-# A Python of at least 3.11 that can make environments; sets `host_python` and `python_version`. WORLDWISE_PYTHON
-# names one to try first.
-find_python() {
-	for host_python in ${WORLDWISE_PYTHON:-} python3 python3.13 python3.12 python3.11; do
-		python_version=$("$host_python" -c '
+# Nothing is executed or imported from the current folder, whatever lies in it: PATH keeps its absolute folders alone
+# (an empty one means the current folder too), and Python's variables that name code are gone.
+whole_path() {
+	rest=$PATH: whole=''
+	while [ -n "$rest" ]; do
+		case $rest in /*) whole=$whole${whole:+:}${rest%%:*} ;; esac
+		rest=${rest#*:}
+	done
+	export PATH="${whole:-/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin}"
+}
+whole_path
+unset PYTHONHOME PYTHONPATH PYTHONPLATLIBDIR PYTHONPYCACHEPREFIX PYTHONSTARTUP PYTHONUSERBASE PYTHONINSPECT \
+	PYTHONBREAKPOINT PYTHONWARNINGS PYTHONEXECUTABLE
+
+# Whether a Python is of at least 3.11 and can make environments; sets `host_python` (its whole path) and
+# `python_version`. It runs in /, since a version manager's Python asks the current folder for a version.
+take_python() {
+	host_python=$(command -v "$1") || return 1
+	case $host_python in /*) ;; *) host_python=$PWD/$host_python ;; esac
+	python_version=$(cd / && "$host_python" -I -c '
 import sys
 from importlib.util import find_spec
 if sys.version_info < (3, 11) or not find_spec("ensurepip"):
     sys.exit(1)
-print(sys.version, sys.base_prefix)' 2>/dev/null) && return 0
+print(sys.version, sys.base_prefix)' 2>/dev/null)
+}
+
+# The Python that is used. WORLDWISE_PYTHON names one to try first.
+find_python() {
+	for candidate in ${WORLDWISE_PYTHON:-} python3 python3.13 python3.12 python3.11; do
+		take_python "$candidate" && return 0
 	done
 	return 1
+}
+
+# The version of a Python as 3.11; fails if there is no Python behind the name, as behind many a version manager's.
+minor_of() {
+	(cd / && "$1" -I -c 'import sys; print("%d.%d" % sys.version_info[:2])') 2>/dev/null
+}
+
+# Sets `others` to the Pythons from 3.11 on that this machine has, one a version, without `host_python`'s; says which
+# cannot make environments.
+find_other_pythons() {
+	others='' seen=" $(minor_of "$host_python") " first=$host_python first_version=$python_version
+	managed=''
+	! have pyenv || managed=$(pyenv versions --bare 2>/dev/null | sed "s|.*|$(pyenv root)/versions/&/bin/python3|") || :
+	for candidate in python3.11 python3.12 python3.13 python3.14 python3.15 $managed; do
+		path=$(command -v "$candidate") && minor=$(minor_of "$path") || continue
+		case $minor in 2.* | 3.? | 3.10) continue ;; esac
+		case $seen in *" $minor "*) continue ;; esac
+		if take_python "$path"; then
+			others="$others $path" seen="$seen$minor "
+		else
+			say "Python $minor ($path) cannot make environments and is left out; Debian's package python$minor-venv lets it"
+		fi
+	done
+	host_python=$first python_version=$first_version
 }
 
 # Adds "package" to `missing`, and why it is needed to `reasons`.
@@ -56,16 +101,30 @@ find_missing() {
 	[ "$(id -u)" -eq 0 ] || have newuidmap || lacks uidmap 'lets an ordinary user make the lab'
 }
 
+# Sets `system` to what this system calls itself and what it is like; fails unless apt-get installs its packages.
+know_system() {
+	system=$(. /etc/os-release 2>/dev/null && echo "$ID ${ID_LIKE:-}") || system=unknown
+	case " $system " in *' debian '* | *' ubuntu '*) ;; *) return 1 ;; esac
+}
+
+# Has apt-get, called as root by $as_root, install packages; its words are in `log` if it fails.
+apt_install() {
+	log=$(mktemp)
+	# A source that cannot be reached may not matter: the installation decides.
+	# shellcheck disable=SC2086 # words, on purpose
+	$as_root apt-get -qq update >"$log" 2>&1 || :
+	# shellcheck disable=SC2086
+	$as_root env DEBIAN_FRONTEND=noninteractive apt-get -qq -y -o DPkg::Lock::Timeout=300 --no-install-recommends \
+		install "$@" </dev/null >>"$log" 2>&1 && rm -f "$log"
+}
+
 # Installs `missing`, as root or through sudo.
 install_missing() {
 	by_hand="install these packages and start again:$missing"
-	system=$(. /etc/os-release 2>/dev/null && echo "$ID ${ID_LIKE:-}") || system=unknown
-	case " $system " in
-	*' debian '* | *' ubuntu '*) have apt-get || die "this system has no apt-get; $by_hand" ;;
-	*) die "this system ($system) is neither Debian nor Ubuntu, so worldwise cannot install what it needs.
+	know_system || die "this system ($system) is neither Debian nor Ubuntu, so worldwise cannot install what it needs.
 $by_hand
-$reasons" ;;
-	esac
+$reasons"
+	have apt-get || die "this system has no apt-get; $by_hand"
 	say "this machine lacks what worldwise stands on; installing with apt-get as root:$reasons"
 	as_root=''
 	if [ "$(id -u)" -ne 0 ]; then
@@ -76,27 +135,66 @@ $reasons" ;;
 			sudo -n true 2>/dev/null || die "root is needed for that, and sudo would ask for a password. As root, $by_hand"
 		fi
 	fi
-	log=$(mktemp)
-	# A source that cannot be reached may not matter: the installation decides.
-	# shellcheck disable=SC2086 # words, on purpose
-	$as_root apt-get -qq update >"$log" 2>&1 || :
 	# shellcheck disable=SC2086
-	if ! $as_root env DEBIAN_FRONTEND=noninteractive \
-		apt-get -qq -y --no-install-recommends install $missing </dev/null >>"$log" 2>&1; then
+	if ! apt_install $missing; then
 		cat "$log" >&2
 		rm -f "$log"
 		die "apt-get failed (its words are above). As root, $by_hand"
 	fi
-	rm -f "$log"
 	find_missing
 	[ -z "$missing" ] || die "this is still missing, or too old here (worldwise needs Python 3.11 or later):$reasons"
+}
+
+# What some tests use; the tool itself does without.
+find_missing_of_tests() {
+	missing='' reasons=''
+	have cc || have gcc || have clang || lacks gcc "compiles the parts of guest/ and plugin/ that are tested on the host"
+	[ -e /usr/include/stdio.h ] || lacks libc6-dev 'has the headers for that'
+	have llvm-mc-19 || lacks llvm-19 "says again what the models' tables of instructions say"
+	have ssh || lacks openssh-client 'measures a host as --via ssh:// does'
+	have npm || lacks npm 'fetches the viewer of profiles that flame graphs are opened in'
+}
+
+# Sets `as_root` if that needs no password.
+become_root_silently() {
+	as_root=''
+	[ "$(id -u)" -eq 0 ] || { as_root='sudo -n' && have sudo && sudo -n true 2>/dev/null; }
+}
+
+# Installs that, once, and asks for no password. Where it cannot, the tests that use it are skipped.
+install_missing_of_tests() {
+	find_cache
+	find_missing_of_tests
+	[ -n "$missing" ] || return 0
+	tried=$cache/tried-for-tests
+	if [ "$(cat "$tried" 2>/dev/null)" = "$missing" ] || ! know_system || ! have apt-get || ! become_root_silently; then
+		say "tests that use one of these are skipped; install them once as root:$missing"
+		return
+	fi
+	say "some tests use what this machine lacks; installing with apt-get as root:$reasons"
+	# shellcheck disable=SC2086
+	apt_install $missing || for package in $missing; do
+		# One that this system does not have is no reason to go without the others.
+		rm -f "$log"
+		apt_install "$package" || :
+	done
+	rm -f "$log"
+	find_missing_of_tests
+	[ -n "$missing" ] || return 0
+	mkdir -p "$cache" 2>/dev/null && printf '%s\n' "$missing" 2>/dev/null >"$tried" || :
+	say "apt-get could not install these, so tests that use one of them are skipped:$reasons"
+}
+
+# Sets `cache`.
+find_cache() {
+	cache=${WORLDWISE_CACHE:-${XDG_CACHE_HOME:-${HOME:?is not set, nor is WORLDWISE_CACHE}/.cache}/worldwise}
+	case $cache in /*) ;; *) cache=$PWD/$cache ;; esac
 }
 
 # Makes the environment of requirements/$1.txt unless it is there; sets `python`.
 make_environment() {
 	requirements=$repository/requirements/$1.txt
-	cache=${WORLDWISE_CACHE:-${XDG_CACHE_HOME:-${HOME:?is not set, nor is WORLDWISE_CACHE}/.cache}/worldwise}
-	case $cache in /*) ;; *) cache=$PWD/$cache ;; esac
+	find_cache
 	key=$({
 		printf '%s\n' "$python_version"
 		cat "$requirements"
@@ -112,8 +210,9 @@ make_environment() {
 		[ -e "$environment/complete" ] && [ -x "$python" ] && exit 0
 		say "making the Python environment in $environment"
 		rm -rf "$environment"
-		"$host_python" -m venv "$environment" &&
-			"$python" -m pip install --quiet --disable-pip-version-check --no-input --only-binary :all: \
+		cd /
+		"$host_python" -I -m venv "$environment" &&
+			"$python" -I -m pip install --quiet --disable-pip-version-check --no-input --only-binary :all: \
 				--require-hashes -r "$requirements" </dev/null >&2 &&
 			: >"$environment/complete"
 	) 9>"$cache/venv.lock" || die "the Python environment could not be made (see above); start again to try again"
@@ -129,7 +228,10 @@ prepare_host() {
 		export PIP_CERT REQUESTS_CA_BUNDLE
 	fi
 	case ${WORLDWISE_TEST:-}:${WORLDWISE_WITH:-} in
-	1:*) make_environment test ;;
+	1:*)
+		install_missing_of_tests
+		make_environment test
+		;;
 	*:) make_environment run ;;
 	*:dask) make_environment dask ;;
 	*) die "WORLDWISE_WITH=$WORLDWISE_WITH: the one thing that can be asked for is dask, for \`run --on\`" ;;

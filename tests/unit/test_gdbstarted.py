@@ -129,7 +129,7 @@ def run(board: GdbBoard, folder: Path) -> bytes:
         ),
         (
             "pyocd",
-            "gdbserver --target stm32f446retx --port [0-9]+ --telnet-port [0-9]+ --persist --no-wait",
+            "gdbserver --target stm32f446retx --port [0-9]+ --telnet-port [0-9]+ --persist --no-wait --project .",
         ),
     ],
 )
@@ -181,6 +181,39 @@ def test_what_a_server_says_leads_to_the_way_out(
     with pytest.raises(HostError) as caught:
         board(program).describe()
     assert hint in caught.value.hint
+
+
+@pytest.mark.parametrize("program", ["openocd", "pyocd"])
+def test_a_server_starts_in_an_empty_folder(
+    program: str, put: Put, board: Callable[[str], GdbBoard], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """If this fails, a script that lies where the user stands is executed: both look there before their packages."""
+    (tmp_path / "strangers" / "board").mkdir(parents=True)
+    (tmp_path / "strangers" / "board" / "st_nucleo_f4.cfg").write_text("exit 7\n")
+    (tmp_path / "strangers" / "pyocd_user.py").write_text("raise SystemExit(7)\n")
+    monkeypatch.chdir(tmp_path / "strangers")
+    put(program, f"#!/bin/sh\npwd >{tmp_path}/where\nls -A >{tmp_path}/there\nexit 1\n")
+    here = board(program)
+    with pytest.raises(HostError):
+        here.describe()
+    where = Path((tmp_path / "where").read_text().strip())
+    assert where.name.startswith("ww-server-")
+    assert (tmp_path / "there").read_text() == ""
+    here.close()
+    assert not where.exists()
+
+
+def test_a_log_does_not_grow_without_end(
+    put: Put, board: Callable[[str], GdbBoard], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """If this fails, a server that repeats itself fills the disk; or one that says much loses its last words."""
+    monkeypatch.setattr(gdbstarted, "_MOST_LOG", 100_000)
+    put("openocd", "#!/bin/sh\nyes 'more and more' | head -c 5000000\necho 'Error: open failed'\nexit 1\n")
+    with pytest.raises(HostError) as caught:
+        board("openocd").describe()
+    assert re.search("more and more\n.*Error: open failed$", caught.value.details)
+    assert "cable" in caught.value.hint
+    assert (tmp_path / "logs" / "openocd.log").stat().st_size <= 100_000
 
 
 def test_a_server_that_does_not_listen_is_given_up(
@@ -250,7 +283,9 @@ StartedServer(start_of("openocd", {NAME!r}, boards()[{NAME!r}]), Path({str(tmp_p
 os.kill(os.getpid(), 9)
 """
     ended = subprocess.run(
-        [sys.executable, "-c", program], env={**os.environ, "PYTHONPATH": str(paths.REPOSITORY / "src")}, check=False
+        [sys.executable, "-c", program],
+        env={**os.environ, "PYTHONPATH": str(paths.REPOSITORY / "src"), "TMPDIR": str(tmp_path)},
+        check=False,
     )
     assert ended.returncode == -9
     server, child = (tmp_path / "pids").read_text().split()

@@ -138,7 +138,10 @@ def test_what_is_missing_is_named_with_its_reason(tmp_path: Path) -> None:
 )
 def test_what_is_asked_for_decides_the_environment(variables: dict[str, str], made: str, tmp_path: Path) -> None:
     """If this fails, the way out that `run --on` tells leads nowhere."""
-    script = 'find_missing() { missing=; }\nmake_environment() { echo "$1"; }\nprepare_host'
+    script = (
+        "find_missing() { missing=; }\ninstall_missing_of_tests() { :; }\n"
+        'make_environment() { echo "$1"; }\nprepare_host'
+    )
     result = host_shell(script, tmp_path, **variables)
     assert (result.returncode, result.stdout) == (0, f"{made}\n"), result.stderr
 
@@ -161,13 +164,82 @@ def test_without_root_the_packages_are_listed(tmp_path: Path) -> None:
     assert "went on" not in result.stdout
 
 
+def test_the_other_pythons_are_found(tmp_path: Path) -> None:
+    """If this fails, `.ci/run` tries one Python, and the others' words are somebody else's surprise."""
+    (tmp_path / "bin").mkdir()
+    for name, version, able in (
+        ("python3.11", "3.11", True),
+        ("python3.12", "3.12", True),
+        ("python3.13", "3.13", False),
+        ("python3.14", "", False),
+        ("python3.15", "3.10", True),
+    ):
+        able_to, says = "" if able else "exit 1", f"echo {version}" if version else "exit 127"
+        text = f"case $3 in *ensurepip*) echo {name}; {able_to} ;; *) {says} ;; esac"
+        (tmp_path / "bin" / name).write_text(f"#!/bin/sh\n{text}\n")
+        (tmp_path / "bin" / name).chmod(0o755)
+    (tmp_path / "bin" / "python3").symlink_to("python3.11")
+    script = 'have() { false; }\nfind_python; find_other_pythons; echo "$others"; echo "$host_python $python_version"'
+    answer = host_shell(script, tmp_path, PATH=f"{tmp_path}/bin:{os.environ['PATH']}")
+    assert answer.stdout == f" {tmp_path}/bin/python3.12\n{tmp_path}/bin/python3 python3.11\n", answer.stderr
+    assert "Python 3.13" in answer.stderr and "python3.13-venv" in answer.stderr
+    assert "3.14" not in answer.stderr
+
+
+# A system without the compiler and LLVM, and an apt-get that has the one and not the other.
+WITHOUT = """\
+have() {{ case $1 in cc | gcc | clang) [ -e "$HOME/gcc" ] ;; llvm-mc-19) false ;; sudo) {sudo} ;; esac; }}
+id() {{ echo {user}; }}
+know_system() {{ :; }}
+env() {{
+    for last; do :; done
+    echo "$last" >>"$HOME/asked"
+    case $* in *llvm*) return 100 ;; *gcc*) : >"$HOME/gcc" ;; esac
+}}
+install_missing_of_tests
+echo went on
+"""
+
+
+@pytest.fixture
+def no_update(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """An apt-get that does nothing."""
+    (tmp_path / "bin").mkdir()
+    (tmp_path / "bin" / "apt-get").write_text("#!/bin/sh\n")
+    (tmp_path / "bin" / "apt-get").chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path / "bin"), prepend=":")
+
+
+@pytest.mark.usefixtures("no_update")
+def test_what_the_tests_use_is_installed_once_or_told(tmp_path: Path) -> None:
+    """If this fails, tests are skipped for want of what ./test could bring, or a system without it has no tests."""
+    script = WITHOUT.format(user=0, sudo="false")
+    first = host_shell(script, tmp_path)
+    assert (first.returncode, first.stdout) == (0, "went on\n"), first.stderr
+    assert "  gcc: compiles" in first.stderr
+    assert "could not install these" in first.stderr.splitlines()[-2]
+    assert first.stderr.splitlines()[-1].startswith("  llvm-19: ")
+    asked = (tmp_path / "asked").read_text()
+    second = host_shell(script, tmp_path)
+    assert second.stdout == "went on\n"
+    assert second.stderr.endswith("are skipped; install them once as root: llvm-19\n")
+    assert (tmp_path / "asked").read_text() == asked
+
+
+def test_without_root_the_tests_begin_all_the_same(tmp_path: Path) -> None:
+    answer = host_shell(WITHOUT.format(user=1000, sudo="false"), tmp_path)
+    assert (answer.returncode, answer.stdout) == (0, "went on\n")
+    assert "install them once as root: gcc llvm-19" in answer.stderr
+    assert not (tmp_path / "asked").exists()
+
+
 def test_a_half_made_environment_is_made_again(tmp_path: Path) -> None:
     # A Python that makes an environment whose pip does nothing: what counts here is the order of things.
     fake = tmp_path / "bin" / "python-fake"
     fake.parent.mkdir()
     fake.write_text(
-        '#!/bin/sh\n[ "$1" = -c ] && { echo fake; exit; }\n[ "$2" = venv ] || exit 0\n'
-        'echo made >>"$HOME/count"; mkdir -p "$3/bin"; cp "$0" "$3/bin/python"\n'
+        '#!/bin/sh\n[ "$1" = -I ] || exit 9\n[ "$2" = -c ] && { echo fake; exit; }\n[ "$3" = venv ] || exit 0\n'
+        'echo made >>"$HOME/count"; mkdir -p "$4/bin"; cp "$0" "$4/bin/python"\n'
     )
     fake.chmod(0o755)
     prepare = 'find_python; make_environment run; echo "$environment"'

@@ -330,11 +330,16 @@ MANIFESTS: dict[str, tuple[Callable[[str], str | bytes], str]] = {
     "nested 100,000 deep": (lambda _: "[" * 100_000, "nested too deeply"),
     "nested in a field": (
         lambda text: text.replace('"host": {', f'"host": {{"x": {DEEP[:9000]}{DEEP[-9000:]}, '),
-        "nes",
+        "nested too deeply",
     ),
+    "nested 65 deep in a field": (
+        lambda text: text.replace('"host": {', f'"host": {{"x": {"[" * 63}{"]" * 63}, '),
+        "nested too deeply: more than 64",
+    ),
+    "brackets in a string": (lambda text: text.replace("A synth", "[" * 1000 + r"\" {"), "title"),
     "a number of 100,000 digits": (
         lambda text: text.replace('"samples": null', f'"samples": {"9" * 100_000}'),
-        "digits",
+        "a number of more than 400 digits",
     ),
     "a number that is too large": (
         lambda text: text.replace('"samples": null', '"samples": 1e999'),
@@ -344,14 +349,14 @@ MANIFESTS: dict[str, tuple[Callable[[str], str | bytes], str]] = {
     "Infinity": (lambda text: text.replace('"processors": 2', '"processors": -Infinity'), "Infinity is no number"),
     "a key twice": (lambda text: text.replace('"samples": null', '"samples": null, "samples": 3'), "'samples' stands"),
     "no UTF-8": (lambda text: text.encode().replace(b"A synth", b"A \xff\xfe"), "not a JSON object"),
-    "half a character": (lambda text: text.replace("A synth", "A \\ud800"), "unexpected end of hex escape"),
+    "half a character": (lambda text: text.replace("A synth", "A \\ud800"), "half a character"),
     "a zero byte": (lambda text: text.replace("A synth", "A \0"), "not a JSON object"),
     "a million values": (
         lambda text: text.replace('"samples"', f'"x": [{"1," * 400_000}1], "samples"'),
         "300,000 values",
     ),
-    "a long title": (lambda text: text.replace("A synth", "A" * 2000), "title: .*1000 characters"),
-    "a long key": (lambda text: text.replace('"samples"', f'"{"k" * 5000}": 1, "samples"'), r"k \.\.\.: Extra"),
+    "a long title": (lambda text: text.replace("A synth", "A" * 2000), "title: "),
+    "a long key": (lambda text: text.replace('"samples"', f'"{"k" * 5000}": 1, "samples"'), r"k \.\.\.: "),
     "a list": (lambda _: "[]", "not a JSON object"),
     "too many samples": (lambda text: text.replace('"samples": null', '"samples": 1000000000'), "samples"),
 }

@@ -3,6 +3,7 @@
 
 import os
 import sys
+import tempfile
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -215,6 +216,46 @@ def test_a_program_that_floods_is_told(host: FakeHost, measured: Measured) -> No
     host.probe.write_text("#!/bin/sh\nwhile :; do echo more and more; done\n")
     with pytest.raises(HostError):
         measured.measurer.describe()
+
+
+def test_a_host_that_floods_standard_error_is_left(
+    host: FakeHost, measured: Measured, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """If this fails, a host fills the disk and the memory of who connects to it: gigabytes in half a minute."""
+    monkeypatch.setattr(ssh, "_CONNECTING", 1)
+    monkeypatch.setattr(ssh, "_ANSWER", 1)
+    monkeypatch.setattr(tempfile, "tempdir", str(host.root))
+    (host.root / "how").write_text("exec yes 'more and more' >&2\n")
+    with pytest.raises(HostError, match="64 KiB came to standard error, and the connection was ended") as told:
+        measured.measurer.describe()
+    assert len(told.value.details) <= 2000
+    assert not list(host.root.glob("ww-ssh-*"))
+
+
+def test_a_connection_that_begins_to_flood_is_left(host: FakeHost, measured: Measured) -> None:
+    """If this fails, a host that was well when it was asked fills the disk while its program runs."""
+    flood = f"while [ ! -e {host.root}/flood ]; do sleep 0.05; done; exec yes more >&2"
+    (host.root / "how").write_text(f'case "$last" in *worldwise.XXXXXX*) ({flood}) & ;; esac\n')
+    host.runs("touch flood; exec sleep 60")
+    with pytest.raises(HostError, match="came to standard error"):
+        measured.run()
+
+
+@pytest.mark.parametrize(
+    ("limit", "script", "file"),
+    [("MOST_PRINTED", "echo line; exec yes more >&2", "console.log"), ("MOST_RECORDS", "exec yes line", RECORDS)],
+)
+def test_a_measured_program_that_floods_is_ended(
+    limit: str, script: str, file: str, host: FakeHost, measured: Measured, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """If this fails, a program there fills the disk here: ten gigabytes were its limit."""
+    monkeypatch.setattr(ssh, limit, 100_000)
+    host.runs(f"echo $$ >pid; {script}")
+    with pytest.raises(WorldwiseError, match="the program writes without end; it was ended"):
+        measured.run()
+    assert (host.root / "case" / file).stat().st_size == 100_000
+    pid = (host.root / "pid").read_text().strip()
+    wait_for(lambda: not Path("/proc", pid).exists(), "the end of the program")
 
 
 def test_a_host_that_does_not_answer_is_given_up(

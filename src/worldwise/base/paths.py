@@ -33,6 +33,15 @@ REQUIREMENTS = REPOSITORY / "requirements"
 SHARED_VARIABLE = "WORLDWISE_SHARED"
 
 
+def whole_path() -> None:
+    """Leave in PATH its absolute folders alone, so that no program is started from the current folder.
+
+    An empty entry means that folder too; lab/host.sh does the same before Python starts.
+    """
+    given = os.environ.get("PATH", os.defpath).split(os.pathsep)
+    os.environ["PATH"] = os.pathsep.join(filter(os.path.isabs, given)) or os.defpath.strip(os.pathsep)
+
+
 def require_checkout(what: str) -> None:
     """Raise WorldwiseError in an installed wheel, whose files nothing changes; `what` would change them."""
     if INSTALLED:

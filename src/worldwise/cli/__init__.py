@@ -84,6 +84,7 @@ def cli() -> None:
 
 def main() -> NoReturn:
     """Run the command line. Exit status: 0 done, 1 measured but failed or over budget, 2 could not, 130 Ctrl-C."""
+    paths.whole_path()
     signals = ending.Signals()
     signals.listen()
     ending.outlast_terminal()

@@ -144,7 +144,7 @@ def _file_of(wheel: Path, name: str) -> bytes:
 
 def _install(wheel: Path, target: Path, python: str) -> None:
     """Have pip put the wheel and the packages of its requirements into a folder, for another Python than this one."""
-    command = [sys.executable, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--no-input"]
+    command = [sys.executable, "-I", "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--no-input"]
     command += ["--no-compile", "--target", str(target), "--python-version", python, "--implementation", "cp"]
     command += ["--only-binary", ":all:", *(word for name in _PLATFORMS for word in ("--platform", name))]
     with tempfile.TemporaryDirectory() as name:

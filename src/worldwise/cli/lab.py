@@ -19,7 +19,7 @@ from worldwise.cli.group import Group
 from worldwise.cli.options import check_output
 from worldwise.lab import asking, bundle
 from worldwise.lab.debian.lock import File, differences, dump_lock, load_lock
-from worldwise.lab.debian.mirrors import OTHER_MIRROR, download, mirrors, no_mirror
+from worldwise.lab.debian.mirrors import OTHER_MIRROR, Fetch, download, mirrors, no_mirror
 from worldwise.lab.debian.relock import load_wish, resolve
 from worldwise.lab.debian.second import BUNDLE, second_sources
 from worldwise.lab.debian.store import MOST_CRATE, RELOCK
@@ -342,7 +342,14 @@ def import_command(source: str) -> None:
         store.directory.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(dir=store.directory, prefix="partial-") as name:
             archive = Path(name, "archive")
-            answer = download([(source, archive)])
+            # An archive may be of several labs, older ones too.
+            most = 4 * sum(item.file.size for place in places for item in place.wanted()) + 2**30
+            try:
+                answer = download([Fetch(source, archive, most)])
+            except subprocess.TimeoutExpired as late:
+                raise WorldwiseError(
+                    f"{source} could not be fetched: not there after {late.timeout:.0f} s", "try another line"
+                ) from None
             if not archive.exists():
                 raise WorldwiseError(
                     f"{source} could not be fetched", "check the address and the network", answer.stderr

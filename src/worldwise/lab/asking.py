@@ -5,6 +5,7 @@ import errno
 import http.client
 import os
 import re
+import threading
 import time
 import urllib.error
 import urllib.request
@@ -23,7 +24,7 @@ from worldwise.lab.doctor_network import without_password
 _AT_A_TIME = 6
 # Files of which progress is told at once.
 _TOLD = 60
-# Seconds for one answer, and before a request that got none is made again.
+# Seconds for one whole answer, and before a request that got none is made again.
 _PATIENCE, _PAUSE = 20, 2.0
 
 State = Literal["there", "vanished", "changed", "unanswered"]
@@ -118,18 +119,29 @@ def ask(address: str, size: int) -> Answer:
     """
     if match := re.match(r"(?:file|copy):(?://)?(/.*)", address):
         return _in_folder(Path(unquote(match[1])), size)
-    answer = _head(address, size)
+    answer = _in_time(address, size)
     if answer.state == "unanswered":
         time.sleep(_PAUSE)
-        answer = _head(address, size)
+        answer = _in_time(address, size)
     return answer
 
 
+def _in_time(address: str, size: int) -> Answer:
+    """What an address answers; a server that sends a byte now and then is left after _PATIENCE too."""
+    answers: list[Answer] = []
+    thread = threading.Thread(target=lambda: answers.append(_head(address, size)), daemon=True)
+    thread.start()
+    thread.join(_PATIENCE)
+    return answers[0] if answers else Answer("unanswered", f"no answer: not whole after {_PATIENCE} s")
+
+
 class _Redirect(urllib.request.HTTPRedirectHandler):
-    """Follows with the same method; Python's own would go on with GET."""
+    """Follows to the web alone, with the same method; Python's own would go on with GET, and to FTP."""
 
     def redirect_request(self, req: urllib.request.Request, *words: Any) -> urllib.request.Request | None:
         followed = super().redirect_request(req, *words)
+        if followed and followed.type not in ("http", "https"):
+            raise urllib.error.URLError(f"redirected to {followed.type}:")
         if followed:
             followed.method = req.get_method()
         return followed

@@ -11,7 +11,7 @@ from pathlib import Path
 from urllib.parse import urlsplit, urlunsplit
 
 from worldwise.lab.debian.lock import load_lock
-from worldwise.lab.debian.mirrors import APT_HELPER, MIRROR_VARIABLE, download, mirrors, no_mirror
+from worldwise.lab.debian.mirrors import APT_HELPER, MIRROR_VARIABLE, Fetch, download, mirrors, no_mirror
 from worldwise.lab.points import Point, guarded
 from worldwise.lab.sandbox.network import PROXIES
 
@@ -22,6 +22,8 @@ _DEFAULT_BUNDLE = Path("/etc/ssl/certs/ca-certificates.crt")
 _MOST_MIRRORS = 3
 # Seconds for one mirror's whole answer, and for the answer to begin.
 _PATIENCE, _ANSWER = 20, 8
+# Bytes of a Release file; Debian's have 200 KB.
+_MOST_RELEASE = 2**24
 
 
 def network_points(network: bool) -> Iterator[Point]:
@@ -130,7 +132,7 @@ def _mirror_problem(mirror: str, suite: str) -> str:
     options.append("Acquire::Retries=0")
     with tempfile.TemporaryDirectory(prefix="worldwise-doctor-") as name:
         try:
-            result = download([(address, Path(name, "Release"))], options, _PATIENCE)
+            result = download([Fetch(address, Path(name, "Release"), _MOST_RELEASE)], options, _PATIENCE)
         except subprocess.TimeoutExpired:
             return f"no answer within {_PATIENCE} s"
         if Path(name, "Release").exists():

@@ -155,6 +155,8 @@ class Making:
             maker = subprocess.Popen(
                 self._mmdebstrap(stage),
                 env=_mmdebstrap_environment(stage),
+                # A file here that is called as an option of apt or dpkg would be taken for a file of such options.
+                cwd="/",
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.PIPE,

@@ -238,7 +238,7 @@ def _package(protocol: str) -> str:
 
 
 def _with_pip(package: str) -> str:
-    return f"{sys.executable} -m pip install {package}"
+    return f"{sys.executable} -I -m pip install {package}"
 
 
 def _pack(folder: Path, archive: Path) -> None:

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 
 from worldwise.base import files
 from worldwise.base.errors import HostError, WorldwiseError
+from worldwise.machine import heard
 from worldwise.machine.gdbserver import Address, GdbServer
 
 PREFIX = "labgrid:"
@@ -143,21 +144,13 @@ class FarmServer:
     def _client(self, *words: str) -> tuple[int, str]:
         """The status of labgrid's client, and what it said. Raises HostError if it does not answer."""
         try:
-            done = subprocess.run(
-                [_CLIENT, "-p", self._place.name, *words],
-                stdin=subprocess.DEVNULL,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.STDOUT,
-                timeout=_ANSWER,
-                check=False,
-                # Ctrl-C reaches the tool alone, which then gives the place back.
-                start_new_session=True,
-            )
+            # Ctrl-C reaches the tool alone, which then gives the place back.
+            status, said = heard.answer([_CLIENT, "-p", self._place.name, *words], _ANSWER, _MOST_SAID)
         except subprocess.TimeoutExpired:
             raise HostError(f"{self._place}: `{_CLIENT} {' '.join(words)}` does not end.", _HINT) from None
         except OSError as error:
             raise HostError(f"{self._place}: {_CLIENT} cannot be started: {error.strerror}.", _PACKAGE) from None
-        return done.returncode, done.stdout[:_MOST_SAID].decode("utf-8", "replace")
+        return status, said.decode("utf-8", "replace")
 
     def _refused(self, what: str, said: str) -> HostError:
         return HostError(f"{self._place}: the place {what}: {_last_line(said)}", _HINT)

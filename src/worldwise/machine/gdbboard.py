@@ -16,7 +16,6 @@ from worldwise.base import files
 from worldwise.base.counted import CYCLES, INSTRUCTIONS
 from worldwise.base.errors import HostError, WorldwiseError
 from worldwise.lab.lab import Lab
-from worldwise.lab.sandbox.limits import EMULATOR
 from worldwise.libraries.boards import Board, load_core
 from worldwise.machine.chipclock import ChipClock, take_steps
 from worldwise.machine.diagnosis import diagnosis
@@ -25,7 +24,7 @@ from worldwise.machine.farm import FarmServer
 from worldwise.machine.firmware import SEMIHOSTING, Firmware, read_firmware
 from worldwise.machine.gdbserver import CPUID, Address, GdbServer
 from worldwise.machine.gdbstarted import StartedServer
-from worldwise.machine.machine import CONSOLE, EMULATOR_LOG, RECORDS, SECURE_CONSOLE, Machine
+from worldwise.machine.machine import CONSOLE, EMULATOR_LOG, MOST_RECORDS, RECORDS, SECURE_CONSOLE, Machine
 from worldwise.machine.measurer import Description, Ended, StartFrom
 from worldwise.machine.serialline import SerialAddress, SerialLine
 
@@ -298,7 +297,7 @@ class _Case:
         """Keep records that came over the serial line."""
         for record in records:
             self._written += len(record) + 1
-            if self._written > EMULATOR.disk:
+            if self._written > MOST_RECORDS:
                 raise WorldwiseError("the serial line: more records came than any program sends")
             self._records.write(record + b"\n")
         self._records.flush()
@@ -391,7 +390,7 @@ class _Case:
         if handle not in (1, 2, _RECORDS_HANDLE) or size > _MOST_WRITTEN:
             return False
         content = self._server.read(address, size) if size else b""
-        if self._written + size > EMULATOR.disk:
+        if self._written + size > MOST_RECORDS:
             return False
         self._written += size
         file = self._records if handle == _RECORDS_HANDLE else self._console
@@ -402,6 +401,6 @@ class _Case:
 
     def _print(self, digits: str) -> None:
         """Keep what the server prints for the program."""
-        if _HEX.fullmatch(digits) and self._written + len(digits) < EMULATOR.disk:
+        if _HEX.fullmatch(digits) and self._written + len(digits) < MOST_RECORDS:
             self._written += len(digits)
             self._console.write(bytes.fromhex(digits))

@@ -8,6 +8,7 @@ import shutil
 import signal
 import socket
 import subprocess
+import tempfile
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -17,13 +18,18 @@ from worldwise.base.errors import HostError, WorldwiseError
 from worldwise.lab.sandbox.lending import end_of
 from worldwise.libraries.boards import Board
 from worldwise.machine.gdbserver import Address, GdbServer
+from worldwise.machine.heard import Listener, Log
 
 # Seconds until it listens, after which it is given up, and for it to end when it is told to.
 _LISTENS, _ENDS = 30.0, 3.0
+# And for the last words of one that has ended by itself.
+_LAST_WORDS = 0.5
 # The status of what could not be executed, as a shell has it, and setpriv.
 _NOT_EXECUTED = (126, 127)
 # Of its log: bytes that are read, lines that an error shows.
 _LOG_BYTES, _LOG_LINES = 64 * 1024, 15
+# And bytes that it may have: a server that is left alone with a loose cable says the same for hours.
+_MOST_LOG = 16 * 1024 * 1024
 
 _RULES = (
     "udev rules let your user open it (Debian's package openocd brings some, for who sits there and the group plugdev; "
@@ -76,10 +82,11 @@ KINDS = {
             "pyOCD",
             "pyocd",
             "the Python package pyocd has it: pipx install pyocd",
-            # It would end after its first client, and wait for a probe for ever.
+            # It would end after its first client, and wait for a probe for ever. The project is the empty folder that
+            # it starts in: pyOCD executes a project's pyocd_user.py, and the environment can name another project.
             lambda name, port, other: (
                 *("gdbserver", "--target", name, "--port", str(port), "--telnet-port", str(other)),
-                *("--persist", "--no-wait"),
+                *("--persist", "--no-wait", "--project", "."),
             ),
             (
                 (r"not recognized", "`pyocd pack install NAME` brings what it must know of the chip, NAME as above"),
@@ -126,6 +133,8 @@ class StartedServer:
         self._start = start
         self.log = folder / f"{start.kind.program}.log"
         self._process: subprocess.Popen[bytes] | None = None
+        self._listener: Listener | None = None
+        self._ends = contextlib.ExitStack()
         self.address = Address("127.0.0.1", 0, start.kind.program)
 
     def connect(self) -> GdbServer:
@@ -160,39 +169,56 @@ class StartedServer:
     def stop(self) -> None:
         """End it, and whatever it started."""
         process, self._process = self._process, None
-        if process is None:
-            return
-        for number in (signal.SIGTERM, signal.SIGKILL):
-            with contextlib.suppress(ProcessLookupError):
-                os.killpg(process.pid, number)
-            with contextlib.suppress(subprocess.TimeoutExpired):
-                process.wait(_ENDS)
+        if process is not None:
+            _end(process)
+        self._ends.close()
 
     def _begin(self) -> None:
         kind = self._start.kind
         self.stop()
         port, other = _free_ports()
+        program = shutil.which(kind.program) or kind.program
         self.address = Address(self.address.host, port, kind.program)
         self.log.parent.mkdir(parents=True, exist_ok=True)
         # Another tool's server may still write the one of this name.
         self.log.unlink(missing_ok=True)
-        with self.log.open("wb") as log:
-            try:
-                self._process = subprocess.Popen(
-                    [*_mortal(), kind.program, *kind.arguments(self._start.name, port, other)],
-                    stdin=subprocess.DEVNULL,
-                    stdout=log,
-                    stderr=log,
-                    # Ctrl-C reaches the tool alone, which still halts the board and then ends the server.
-                    start_new_session=True,
-                )
-            except OSError as error:
-                raise HostError(
-                    f"--via {kind.program}: {kind.program} cannot be started: {error.strerror}.", kind.package
-                ) from None
+        log = self._ends.enter_context(self.log.open("wb"))
+        # Both read scripts from the folder that they start in before those of their packages, so that one is empty.
+        empty = tempfile.mkdtemp(prefix="ww-server-")
+        self._ends.callback(shutil.rmtree, empty, ignore_errors=True)
+        try:
+            process = subprocess.Popen(
+                [*_mortal(), program, *kind.arguments(self._start.name, port, other)],
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.STDOUT,
+                cwd=empty,
+                # Ctrl-C reaches the tool alone, which still halts the board and then ends the server.
+                start_new_session=True,
+            )
+        except OSError as error:
+            self._ends.close()
+            raise HostError(
+                f"--via {kind.program}: {kind.program} cannot be started: {error.strerror}.", kind.package
+            ) from None
+        assert process.stdout
+        self._process, self._listener = process, Listener(process.stdout, Log(log, _MOST_LOG))
+        self._ends.callback(self._listener.stop, _ENDS)
 
     def _said(self) -> str:
+        if self._listener and self._process and self._process.poll() is not None:
+            # What it said last may still be on the way to its log.
+            self._listener.stop(_LAST_WORDS)
         return end_of(self.log, _LOG_BYTES).decode("utf-8", "replace")
+
+
+def _end(process: subprocess.Popen[bytes]) -> None:
+    """End a server, and whatever it started."""
+    for number in (signal.SIGTERM, signal.SIGKILL):
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(process.pid, number)
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            process.wait(_ENDS)
 
 
 def _mortal() -> list[str]:

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Protocol
 
 from worldwise.lab.lab import Lab
+from worldwise.lab.sandbox.limits import MIB
 
 # The instruction before which a machine with an operating system is stopped and saved.
 READY_SYMBOL = "worldwise_machine_ready"
@@ -20,6 +21,9 @@ TRACE = "trace.jsonl"
 CONSOLE = "console.log"
 SECURE_CONSOLE = "secure.log"
 EMULATOR_LOG = "qemu.log"
+# Bytes of records that are read of a case, and of what a host's or a board's program may print beside them.
+MOST_RECORDS = 256 * MIB
+MOST_PRINTED = 16 * MIB
 
 # The files that a Linux host is brought: the program, the loader of one that has libraries, and TAs.
 PROGRAM, LOADER, TA_SUFFIX = "program", "loader", ".ta"

@@ -22,6 +22,8 @@ from typing import IO, BinaryIO, NoReturn
 
 from worldwise.base import files
 from worldwise.base.errors import HostError, WorldwiseError
+from worldwise.machine.heard import Listener, Tail, Whole
+from worldwise.machine.machine import MOST_PRINTED, MOST_RECORDS
 
 # Seconds for a connection, and for a command that is no case. The client gives up a silent network before.
 _CONNECTING, _ANSWER = 20.0, 60.0
@@ -31,6 +33,8 @@ _ALIVE = ("ServerAliveInterval=5", "ServerAliveCountMax=3")
 # What ssh itself fails with.
 LOST = 255
 _MOST_SAID = 65_536
+# Seconds for what a program that has ended said last.
+_LAST_WORDS = 5.0
 _OPTIONS = (
     *("BatchMode=yes", "StrictHostKeyChecking=yes", "UpdateHostKeys=no", "LogLevel=ERROR", "ControlPersist=no"),
     *("ClearAllForwardings=yes", "ForwardAgent=no", "ForwardX11=no", "PermitLocalCommand=no", "RequestTTY=no"),
@@ -179,18 +183,19 @@ class Connection:
         if program is None:
             raise HostError("ssh is not installed on this machine.", "install your system's OpenSSH client")
         self._here = Path(tempfile.mkdtemp(prefix="ww-ssh-"))
-        self._errors = self._here / "errors"
         self._ssh = [program, *(word for option in _OPTIONS for word in ("-o", option))]
         self._ssh += ["-o", f"ConnectTimeout={_CONNECTING:.0f}", "-S", str(self._here / "control")]
         self._ssh += ["-p", str(address.port)] if address.port else []
         self._waiting = b""
-        with self._errors.open("wb") as errors:
-            self._keeper = subprocess.Popen(
-                self._command(("sh", "-c", _KEEPER, "sh", address.folder, _SYSTEM, _DEVICES, _PROCESSES), master=True),
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                stderr=errors,
-            )
+        self._keeper = subprocess.Popen(
+            self._command(("sh", "-c", _KEEPER, "sh", address.folder, _SYSTEM, _DEVICES, _PROCESSES), master=True),
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+        )
+        assert self._keeper.stderr
+        self._errors = Tail(_MOST_SAID, _MOST_SAID, self._keeper.kill)
+        self._listener = Listener(self._keeper.stderr, self._errors)
         try:
             self.facts = self._facts()
         except BaseException:
@@ -201,7 +206,7 @@ class Connection:
     @property
     def alive(self) -> bool:
         """Whether the keeper still runs, and says no more than it should."""
-        return self._keeper.poll() is None and self._errors.stat().st_size < _MOST_SAID
+        return self._keeper.poll() is None and not self._errors.full
 
     def ask(self, words: str) -> str:
         """What the keeper answers."""
@@ -230,11 +235,10 @@ class Connection:
         return self._simple(self._run(words, environment))
 
     def start(
-        self, words: Sequence[str], environment: Mapping[str, str], output: BinaryIO, errors: BinaryIO
-    ) -> "subprocess.Popen[bytes]":
-        """Start a program of the folder; its output appears in `output` as it comes."""
-        command = self._command(self._run(words, environment))
-        return subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=output, stderr=errors)
+        self, words: Sequence[str], environment: Mapping[str, str], records: BinaryIO, console: BinaryIO
+    ) -> "Started":
+        """Start a program of the folder; what it writes and prints appears in the files as it comes."""
+        return Started(self._command(self._run(words, environment)), records, console)
 
     def close(self) -> None:
         """Have the keeper clean up, and wait for it."""
@@ -246,6 +250,7 @@ class Connection:
             self._keeper.wait()
         if self._keeper.stdout:
             self._keeper.stdout.close()
+        self._listener.stop()
         shutil.rmtree(self._here, ignore_errors=True)
 
     def lost(self, said: str = "") -> NoReturn:
@@ -253,8 +258,15 @@ class Connection:
         self._end_input()
         self._keeper.kill()
         self._keeper.wait()
-        said = said or self._said()
         names = {"by_hand": self.address.by_hand, "via": self.address}
+        if self._errors.full:
+            raise HostError(
+                f"{self.address}: more than {files.size_words(_MOST_SAID)} came to standard error, and the connection "
+                "was ended.",
+                f"a shell there must start without words: {self.address.by_hand} true; {_RESUME.format(**names)}",
+                self._said(),
+            )
+        said = said or self._said()
         for pattern, what, hint in _KNOWN:
             if re.search(pattern, said):
                 raise HostError(f"{self.address}: {what}.", hint.format(**names), said)
@@ -349,4 +361,49 @@ class Connection:
 
     def _said(self) -> str:
         """The end of what ssh has said."""
-        return self._errors.read_text("utf-8", "replace")[-2000:].strip()
+        if self._keeper.poll() is not None:
+            self._listener.stop(0 if self._errors.full else _LAST_WORDS)
+        return self._errors.said[-2000:].decode("utf-8", "replace").strip()
+
+
+class Started:
+    """A program on a host, whose records and other words come into files, within the bounds of both.
+
+    Attributes:
+        flooded: whether one of the two had more than is read of it; the program is lost then.
+    """
+
+    def __init__(self, command: Sequence[str], records: BinaryIO, console: BinaryIO) -> None:
+        self._process = subprocess.Popen(
+            command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+        )
+        assert self._process.stdout and self._process.stderr
+        self._kept = (
+            Whole(records, MOST_RECORDS, self._process.kill),
+            Whole(console, MOST_PRINTED, self._process.kill),
+        )
+        pipes = (self._process.stdout, self._process.stderr)
+        self._listeners = [Listener(*one) for one in zip(pipes, self._kept, strict=True)]
+
+    @property
+    def flooded(self) -> bool:
+        return any(one.full for one in self._kept)
+
+    @property
+    def problem(self) -> OSError | None:
+        """Why what came could not be written; None if it could."""
+        return next((one.problem for one in self._listeners if one.problem), None)
+
+    @property
+    def status(self) -> int | None:
+        """That with which it ended; None as long as it runs."""
+        return self._process.poll()
+
+    def end(self) -> int:
+        """Its status, after what it said last has come; it is ended if it still runs."""
+        ended = self._process.poll() is not None and not self.flooded
+        self._process.kill()
+        status = self._process.wait()
+        for one in self._listeners:
+            one.stop(_LAST_WORDS if ended else 0)
+        return status

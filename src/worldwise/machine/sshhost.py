@@ -17,13 +17,15 @@ from worldwise.base import files
 from worldwise.base.counted import CYCLES, Unit
 from worldwise.base.errors import HostError, WorldwiseError
 from worldwise.lab.lab import Lab
-from worldwise.lab.sandbox.limits import EMULATOR
+from worldwise.lab.sandbox.lending import end_of
 from worldwise.machine.diagnosis import diagnosis
 from worldwise.machine.elfasking import ask
 from worldwise.machine.machine import (
     CONSOLE,
     EMULATOR_LOG,
     LOADER,
+    MOST_PRINTED,
+    MOST_RECORDS,
     PROGRAM,
     RECORDS,
     SECURE_CONSOLE,
@@ -312,35 +314,41 @@ class SshHost:
     ) -> int:
         """Run the program until it ends. Returns its status. Raises WorldwiseError if it hangs."""
         path = directory / RECORDS
-        with path.open("wb") as records, (directory / CONSOLE).open("wb") as console:
-            process = connection.start(program, self._environment(self._time_limit), records, console)
+        with path.open("wb") as file, (directory / CONSOLE).open("wb") as console:
+            started = connection.start(program, self._environment(self._time_limit), file, console)
             try:
                 heard, size = time.monotonic(), 0
-                while process.poll() is None:
+                while started.status is None:
                     time.sleep(_LOOK)
                     now, found = time.monotonic(), path.stat().st_size
                     if found != size:
                         heard, size = now, found
                         progress(size)
-                    if size > EMULATOR.disk or (directory / CONSOLE).stat().st_size > EMULATOR.disk:
-                        self._halt(connection, "writes without end")
+                    if started.flooded or started.problem:
+                        break
                     if now - heard > self._silence_limit:
-                        self._halt(connection, f"hangs: no record for {self._silence_limit:.0f} s")
+                        self._halt(
+                            connection,
+                            f"hangs: no record for {self._silence_limit:.0f} s",
+                            "`--silence` gives it more time",
+                        )
                     if not connection.alive:
                         connection.lost()
             finally:
-                process.kill()
-                process.wait()
-        if process.returncode == LOST or not connection.alive:
-            connection.lost((directory / CONSOLE).read_bytes()[-2000:].decode("utf-8", "replace"))
-        return process.returncode
+                status = started.end()
+        if started.flooded:
+            records, words = files.size_words(MOST_RECORDS), files.size_words(MOST_PRINTED)
+            self._halt(connection, "writes without end", f"{records} of records and {words} of words are kept")
+        if started.problem:
+            self._halt(connection, f"wrote what could not be kept here ({started.problem.strerror})", str(directory))
+        if status == LOST or not connection.alive:
+            connection.lost(end_of(directory / CONSOLE, 2000).decode("utf-8", "replace"))
+        return status
 
-    def _halt(self, connection: Connection, problem: str) -> NoReturn:
+    def _halt(self, connection: Connection, problem: str, hint: str) -> NoReturn:
         """Raises WorldwiseError, with the program ended; HostError if the host does not do that."""
         connection.ask("stop")
-        raise WorldwiseError(
-            f"{self._name} over ssh: the program {problem}; it was ended.", "`--silence` gives it more time"
-        )
+        raise WorldwiseError(f"{self._name} over ssh: the program {problem}; it was ended.", hint)
 
 
 def require_static(program: Path) -> None:

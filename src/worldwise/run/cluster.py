@@ -105,7 +105,7 @@ def require_dask() -> None:
 
 def lacks(option: str, package: str, error: ImportError) -> WorldwiseError:
     """What to say, with the way out, if an optional package of requirements/dask.txt is not there."""
-    pip = f"{sys.executable} -m pip install --require-hashes -r {paths.REQUIREMENTS / 'dask.txt'}"
+    pip = f"{sys.executable} -I -m pip install --require-hashes -r {paths.REQUIREMENTS / 'dask.txt'}"
     again = "WORLDWISE_WITH=dask ./worldwise run ... makes one that has it, pinned; elsewhere: "
     return WorldwiseError(
         f"{option} needs {package}, which is not in this Python's environment ({error}).",

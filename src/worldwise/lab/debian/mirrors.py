@@ -1,10 +1,13 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Mirrors of the Debian archive: which are tried, and how apt is called."""
 
+import contextlib
 import os
 import re
+import signal
 import subprocess
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -15,21 +18,52 @@ MIRROR_VARIABLE = "WORLDWISE_DEBIAN_MIRROR"
 OTHER_MIRROR = f"set {MIRROR_VARIABLE} to a mirror or an archive of old packages that still has it"
 
 
+# What runs now; several threads call apt at a time.
+_RUNNING: "set[subprocess.Popen[str]]" = set()
+# Bytes a second of the slowest line that is waited for, and seconds that are waited anyway.
+_SLOWEST, _LEAST_PATIENCE = 20_000, 120.0
+# Unit of the shell's limit of a file's size, in bytes.
+_BLOCK = 512
+
+# What mmdebstrap runs when it has written its sources: they are told, and it ends.
+MIRROR_HOOK = 'cat "$1"/etc/apt/sources.list >&2; exit 1'
+
 APT_HELPER = Path("/usr/lib/apt/apt-helper")
 
 
 def call_apt(command: Sequence[str], timeout: float | None = None) -> subprocess.CompletedProcess[str]:
     """Run apt, or a program that calls it, and wait. Raises subprocess.TimeoutExpired after `timeout` seconds."""
-    return subprocess.run(
+    with subprocess.Popen(
         command,
         # Messages are read below, so they must be the untranslated ones.
         env=os.environ | {"LC_ALL": "C.UTF-8", "LANGUAGE": ""},
         stdin=subprocess.DEVNULL,
-        capture_output=True,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
         text=True,
-        check=False,
-        timeout=timeout,
-    )
+        # apt fetches in processes of its own, which outlive one that was ended alone.
+        start_new_session=True,
+        # mmdebstrap takes an option for the file of that name, and a hook for the program, if one lies where it starts.
+        cwd="/",
+    ) as process:
+        _RUNNING.add(process)
+        try:
+            stdout, stderr = process.communicate(timeout=timeout)
+        finally:
+            _end(process)
+            _RUNNING.discard(process)
+    return subprocess.CompletedProcess(command, process.returncode, stdout, stderr)
+
+
+def _end(process: "subprocess.Popen[str]") -> None:
+    with contextlib.suppress(ProcessLookupError, PermissionError):
+        os.killpg(process.pid, signal.SIGKILL)
+
+
+def end_downloads() -> None:
+    """End what `call_apt` runs, from another thread: Ctrl-C reaches the tool alone."""
+    for process in list(_RUNNING):
+        _end(process)
 
 
 def apt_options() -> list[str]:
@@ -41,23 +75,39 @@ def apt_options() -> list[str]:
     return options
 
 
+@dataclass(frozen=True)
+class Fetch:
+    """One file to fetch: its address, the path it gets, and the bytes that it has, or has at most."""
+
+    address: str
+    path: Path
+    most: int
+
+
 def download(
-    files: Iterable[tuple[str, Path]], options: Sequence[str] = (), timeout: float | None = None
+    files: Sequence[Fetch], options: Sequence[str] = (), timeout: float | None = None
 ) -> subprocess.CompletedProcess[str]:
     """Have apt fetch addresses to paths; one that it cannot fetch is absent afterwards, and standard error says why.
 
+    A server decides what it sends. The kernel lets no file become larger than the largest that is fetched; what comes
+    slower than any line is given up, and what had come by then stays.
+
     Args:
-        files: the address below a mirror, and the path, of each file.
+        files: what to fetch.
         options: settings of apt beside `apt_options`, such as `Acquire::Retries=0`.
-        timeout: seconds it may take.
+        timeout: seconds it may take, if not as many as the files' sizes take on the slowest line.
 
     Raises subprocess.TimeoutExpired.
     """
-    command = [str(APT_HELPER), *apt_options(), *(word for option in options for word in ("-o", option))]
+    if timeout is None:
+        timeout = _LEAST_PATIENCE + sum(one.most for one in files) / _SLOWEST
+    blocks = -(-max(one.most for one in files) // _BLOCK)
+    command = ["/bin/sh", "-c", 'ulimit -f "$1"; shift; exec "$@"', "sh", str(blocks)]
+    command += [str(APT_HELPER), *apt_options(), *(word for option in options for word in ("-o", option))]
     command.append("download-file")
-    for address, path in files:
+    for one in files:
         # file: would leave a link to the mirror, which may vanish; copy: leaves a copy. The empty word: no digest.
-        command += [re.sub(r"^file:(//)?", "copy:", address), str(path), ""]
+        command += [re.sub(r"^file:(//)?", "copy:", one.address), str(one.path.absolute()), ""]
     return call_apt(command, timeout)
 
 
@@ -104,7 +154,7 @@ def _mmdebstrap_mirror(suite: str) -> list[str]:
     """What mmdebstrap would take by itself: it writes its sources, then runs the hook, which ends it."""
     mode = "root" if os.geteuid() == 0 else "unshare"
     command = ["mmdebstrap", f"--mode={mode}", "--variant=custom", "--format=tar"]
-    command += ['--setup-hook=cat "$1"/etc/apt/sources.list >&2; exit 1', suite, "-"]
+    command += [f"--setup-hook={MIRROR_HOOK}", suite, "-"]
     result = call_apt(command)
     found = re.findall(rf"^deb (?:\[[^\]]*\] )?(\S+) {re.escape(suite)} ", result.stderr, re.MULTILINE)
     return [address for address in found if _is_mirror(address)]

@@ -3,6 +3,7 @@
 
 import contextlib
 import re
+import subprocess
 import tempfile
 import threading
 from collections.abc import Callable, Iterator, Sequence
@@ -20,7 +21,16 @@ from worldwise.base.errors import WorldwiseError
 from worldwise.base.files import copy, file_sha256
 from worldwise.lab import holding
 from worldwise.lab.debian.lock import File, Wanted
-from worldwise.lab.debian.mirrors import APT_HELPER, MIRROR_VARIABLE, OTHER_MIRROR, download, mirrors, no_mirror
+from worldwise.lab.debian.mirrors import (
+    APT_HELPER,
+    MIRROR_VARIABLE,
+    OTHER_MIRROR,
+    Fetch,
+    download,
+    end_downloads,
+    mirrors,
+    no_mirror,
+)
 from worldwise.lab.debian.second import BUNDLE, CRATES, PACKAGES, second_sources
 from worldwise.lab.shared import Shared
 
@@ -33,7 +43,7 @@ RELOCK = (
 _BATCH = 16
 
 _WORKERS = 4
-# No crate has more bytes; crates.io takes none of a tenth of it.
+# No crate has more bytes; the largest that is locked has 20 MB.
 MOST_CRATE = 128 * 2**20
 _DOWNLOADING = threading.Lock()
 
@@ -72,7 +82,8 @@ class Store:
         with tempfile.TemporaryDirectory(dir=self.directory, prefix="partial-") as name:
             partial = Path(name, sha256)
             for source in second_sources():
-                download([(f"{source}/{CRATES}/{sha256}", partial)])
+                with contextlib.suppress(subprocess.TimeoutExpired):
+                    download([Fetch(f"{source}/{CRATES}/{sha256}", partial, MOST_CRATE)])
                 if partial.exists() and file_sha256(partial) == sha256:
                     partial.chmod(0o644)
                     return partial.replace(path)
@@ -214,7 +225,9 @@ class Store:
                         wait([future], timeout=0.2)
                     failures |= future.result()
             except BaseException:
-                pool.shutdown(wait=True, cancel_futures=True)
+                pool.shutdown(wait=False, cancel_futures=True)
+                while wait(futures, timeout=0.1).not_done:
+                    end_downloads()
                 raise
         return failures
 
@@ -222,15 +235,21 @@ class Store:
         self, mirror: str, place: Callable[[Wanted], str], wanted: list[Wanted], partial: Path
     ) -> dict[Wanted, _Failure]:
         # The digest is checked below, so that the error can name both.
-        result = download(
-            (f"{mirror}/{quote(place(item), safe='/+~:%')}", partial / item.file.sha256) for item in wanted
-        )
-        reasons = _apt_failures(result.stderr)
+        fetched = [
+            Fetch(f"{mirror}/{quote(place(item), safe='/+~:%')}", partial / item.file.sha256, item.file.size)
+            for item in wanted
+        ]
+        late = False
+        try:
+            said = download(fetched).stderr
+        except subprocess.TimeoutExpired as error:
+            late, said = True, f"timed out: not whole after {error.timeout:.0f} s"
+        reasons = _apt_failures(said)
         failures: dict[Wanted, _Failure] = {}
         for item in wanted:
             path = partial / item.file.sha256
             if not path.exists():
-                message = reasons.get(item.file.file) or result.stderr.strip().splitlines()[-1:] or "no answer"
+                message = reasons.get(item.file.file) or said.strip().splitlines()[-1:] or "no answer"
                 text = message if isinstance(message, str) else "".join(message)
                 failures[item] = _Failure(_kind(text), mirror, text)
                 continue
@@ -240,7 +259,7 @@ class Store:
                     f"{item.file.file}: locked SHA-256 {item.file.sha256} ({item.file.size} bytes), "
                     f"got {got} ({path.stat().st_size} bytes)"
                 )
-                failures[item] = _Failure("changed", mirror, text)
+                failures[item] = _Failure("network", mirror, said) if late else _Failure("changed", mirror, text)
                 path.unlink()
                 continue
             path.chmod(0o644)
