@@ -13,9 +13,11 @@ from typing import Any
 
 import dask
 import pytest
+from pydantic import TypeAdapter
 
 from worldwise.base.errors import HostError, WorldwiseError
 from worldwise.run.cluster import DEATHS, SETTINGS, Cluster, DeadlyError, Place, opened, parse_place, require_dask
+from worldwise.run.keys import new_key, write_key
 
 
 @pytest.mark.parametrize(
@@ -29,8 +31,9 @@ def test_what_is_no_place_is_refused(text: str) -> None:
 
 def test_places() -> None:
     assert parse_place("local:4") == Place(processes=4)
-    assert parse_place("dask://node-1.example:8786") == Place(address="tcp://node-1.example:8786")
-    assert str(parse_place("dask://[::1]:8786")) == "dask://[::1]:8786"
+    key = Path("workers.key")
+    assert parse_place("dask://node-1.example:8786", (), key) == Place(address="tls://node-1.example:8786", key=key)
+    assert str(parse_place("dask://[::1]:8786", (), key)) == "dask://[::1]:8786"
     assert parse_place("slurm") == Place(jobs=8)
     asked = ("partition=short", "exclusive")
     assert parse_place("slurm:16@ib0", asked) == Place(jobs=16, listen="ib0", asked=asked)
@@ -64,13 +67,13 @@ def cluster() -> Iterator[Cluster]:
 
 
 def call(cluster: Cluster, function: Callable[..., Any], *arguments: object, avoid: tuple[str, ...] = ()) -> Any:
-    return cluster.call(function, *arguments, what="a case", rank=1, avoid=avoid)
+    return cluster.call(function, *arguments, reads=TypeAdapter(Any), what="a case", rank=1, avoid=avoid)
 
 
 def test_workers_are_processes_of_this_machine_alone(cluster: Cluster) -> None:
     """If this fails, a run by local workers listens to the network."""
     assert len(cluster.workers) == 2
-    assert all(address.startswith("tcp://127.0.0.1:") for address in cluster.workers)
+    assert all(address.startswith("tls://127.0.0.1:") for address in cluster.workers)
     assert call(cluster, os.getpid) != os.getpid()
 
 
@@ -111,11 +114,11 @@ def test_a_function_that_workers_lack_is_told(cluster: Cluster) -> None:
         call(cluster, importlib.import_module, "worldwise.no_such_module")
 
 
-def test_no_scheduler_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("worldwise.run.cluster._ANSWER", 0.2)
+def test_no_scheduler_is_told(tmp_path: Path) -> None:
+    write_key(new_key(), tmp_path / "key")
     with (
         pytest.raises(HostError, match="no scheduler of dask answers"),
-        opened(parse_place("dask://127.0.0.1:1"), print),
+        opened(parse_place("dask://127.0.0.1:1", (), tmp_path / "key"), print),
     ):
         pass
 

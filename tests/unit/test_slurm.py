@@ -10,13 +10,16 @@ import shlex
 import signal
 import subprocess
 import sys
+import tempfile
 import threading
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
+from pydantic import TypeAdapter
 
+from listeners import listening, says
 from machines import wait_for
 from worldwise.base import paths
 from worldwise.base.errors import HostError, WorldwiseError
@@ -103,7 +106,10 @@ def queue(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Queue]:
         program.chmod(0o755)
     monkeypatch.setenv("PATH", f"{tmp_path / 'bin'}:{os.environ['PATH']}")
     monkeypatch.setenv(paths.SHARED_VARIABLE, str(tmp_path / "shared"))
-    (tmp_path / "shared").mkdir()
+    for name in ("shared", "tmp"):
+        (tmp_path / name).mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "tmp"))
+    monkeypatch.setenv("TMPDIR", str(tmp_path / "tmp"))
     monkeypatch.setattr(slurm, "_LOOK", 0.2)
     monkeypatch.setattr(module, "_LOOK", 0.2)
     yield found
@@ -115,7 +121,7 @@ def queue(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Queue]:
 
 
 def call(cluster: Cluster, *words: str) -> Any:
-    return cluster.call(subprocess.check_output, list(words), what="a case", rank=1)
+    return cluster.call(subprocess.check_output, list(words), reads=TypeAdapter(bytes), what="a case", rank=1)
 
 
 def test_jobs_are_workers_until_the_run_ends(queue: Queue, tmp_path: Path) -> None:
@@ -135,6 +141,14 @@ def test_jobs_are_workers_until_the_run_ends(queue: Queue, tmp_path: Path) -> No
         assert all(address.startswith("tls://127.0.0.1:") for address in cluster.workers)
         (folder,) = (tmp_path / "shared").iterdir()
         assert folder.stat().st_mode & 0o77 == 0
+        assert (folder / "key").stat().st_mode & 0o777 == 0o600
+        # The scheduler here, and the job's nanny and worker: none serves pages, or has a folder that others can name.
+        (process,) = (int(path.read_text()) for path in queue.folder.glob("*.pid"))
+        found = listening(os.getpid()), listening(process)
+        assert [len(each) for each in found] == [1, 2]
+        assert all(str(host) == "127.0.0.1" for each in found for host, _ in each)
+        assert not says(found[0][0][1], b"GET / HTTP/1.0\r\n\r\n")
+        assert sorted(tmp_path.glob("tmp/*/*")) == sorted(tmp_path.glob("tmp/ww-dask-*/dask-scratch-space"))
 
         def kill(number: str, begun: Path) -> None:
             wait_for(begun.exists, "the case")

@@ -14,7 +14,7 @@ from typing import Any, cast
 
 import pytest
 from click.testing import CliRunner
-from dask.config import interpret_value
+from pydantic import TypeAdapter
 from test_measure import (
     DIV,
     EMPTY,
@@ -44,8 +44,9 @@ from worldwise.plan.case import Case
 from worldwise.plan.costs import costs_of
 from worldwise.plan.suite import Suite
 from worldwise.run import elsewhere, measure, task
-from worldwise.run.cluster import SETTINGS, Cluster, DeadlyError, Place, worker_name
+from worldwise.run.cluster import Cluster, DeadlyError, Place, worker_name
 from worldwise.run.elsewhere import Workers, twice, workers_at
+from worldwise.run.errand import carried, packed, read
 from worldwise.run.measure import Bench, Options
 from worldwise.run.rundir import Run, open_run
 from worldwise.run.task import Answer, Order
@@ -91,7 +92,13 @@ class Threads:
         return {name: f"worker {name}" for name in self.emulators}
 
     def call(
-        self, function: Callable[..., Any], *arguments: object, what: str, rank: int, avoid: Collection[str] = ()
+        self,
+        function: Callable[..., Any],
+        *arguments: object,
+        reads: TypeAdapter[Any],
+        what: str,
+        rank: int,
+        avoid: Collection[str] = (),
     ) -> Any:
         with self._lock:
             self.asked.append((what, frozenset(avoid)))
@@ -99,7 +106,7 @@ class Threads:
             free = [name for name in self.emulators if name not in avoid]
             self._turn += 1
             self._here.name = free[self._turn % len(free)]
-            return function(*arguments)
+            return read(carried(packed(function, arguments)), reads)
 
     @property
     def ran(self) -> list[str]:
@@ -461,7 +468,7 @@ def test_other_machines_need_a_store(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv(paths.SHARED_VARIABLE, raising=False)
     with (
         pytest.raises(WorldwiseError, match="no store to put their results into") as caught,
-        workers_at(Place(address="tcp://a:1"), ORDER, print, {"a": 1}, None),
+        workers_at(Place(address="tls://a:1"), ORDER, print, {"a": 1}, None),
     ):
         pass
     assert "--cache DIR" in caught.value.hint
@@ -493,22 +500,16 @@ def test_what_does_not_go_together_is_refused(typed: tuple[str, ...], says: str,
     assert list(tmp_path.iterdir()) == []
 
 
-def test_dask_is_started_as_the_runs_need_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    """If this fails, a worker does several cases at a time, or a case that kills workers does so for ever."""
-    started: list[list[str]] = []
-
-    def become(_path: str, words: list[str]) -> None:
-        started.append(words[3:])
-        raise SystemExit(0)
-
-    monkeypatch.setattr(os, "execv", become)
-    names = {name: "DASK_" + name.upper().replace(".", "__").replace("-", "_") for name in SETTINGS}
-    for name in names.values():
-        monkeypatch.setenv(name, "")
-    for words in (["scheduler", "dask://[::1]:8786"], ["worker", "dask://node1:8786", "--jobs", "3"]):
-        assert CliRunner().invoke(cli.cli, words).exit_code == 0
-        assert {key: interpret_value(os.environ[name]) for key, name in names.items()} == SETTINGS
-    assert started[0] == ["distributed.cli.dask_scheduler", "--host", "::1", "--port", "8786", "--no-dashboard"]
-    assert started[1][:6] == ["distributed.cli.dask_worker", "tcp://node1:8786", "--nworkers", "3", "--nthreads", "1"]
-    refused = CliRunner().invoke(cli.cli, ["worker", "local:2"])
-    assert "starts its workers itself" in str(refused.exception)
+def test_a_worker_needs_a_scheduler_and_its_key(tmp_path: Path) -> None:
+    for typed, says in {
+        ("worker", "local:2", "--key", "key"): "starts its workers itself",
+        ("worker", "dask://node1:8786"): "Missing option '--key'",
+        ("scheduler", "dask://node1:8786"): "Missing option '--key'",
+        ("worker", "dask://node1:8786", "--key", str(tmp_path / "key")): "there is no such key",
+        ("run", "quick", "--on", "dask://node1:8786"): "which key does this scheduler have?",
+        ("run", "quick", "--on", "local:2", "--key", "key"): "makes a key of its own",
+        ("run", "quick", "--key", "key"): "--key is for workers",
+    }.items():
+        result = CliRunner().invoke(cli.cli, typed)
+        assert result.exit_code != 0
+        assert says in " ".join(f"{result.output} {result.exception}".split())

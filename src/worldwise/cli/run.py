@@ -71,6 +71,7 @@ class _Call:
     costs: str | None
     on: str | None
     asked: tuple[str, ...]
+    key: Path | None
     wait: int | None
     cross_check: int | None
     cache: str | None
@@ -196,6 +197,12 @@ class _Call:
     "packages: docs/workers.md.",
 )
 @click.option(
+    "--key",
+    type=click.Path(path_type=Path, dir_okay=False),
+    metavar="FILE",
+    help="With --on dask://HOST:PORT, the key that `worldwise scheduler` made for it: docs/workers.md.",
+)
+@click.option(
     "--slurm",
     "asked",
     multiple=True,
@@ -237,7 +244,7 @@ def run(**typed: Any) -> int:
       worldwise run mcu --target nucleo-f446re --variant 'micro-ecc-*' --curve P-256
       worldwise run mcu --target nucleo-f446re --via openocd
       worldwise run linux-armv8 --via ssh://pi@raspberrypi.local
-      worldwise run tee --on dask://node1:8786 --cache /shared/worldwise
+      worldwise run tee --on dask://node1:8786 --key workers.key --cache /shared/worldwise
       worldwise run tee --on slurm:16 --slurm partition=short --cache /shared/worldwise
       worldwise run --budget 5ms@2GHz --format json --output result.json
 
@@ -316,7 +323,7 @@ def _order(call: _Call) -> tuple["Order", Budget | None]:
 def _away(call: _Call, cases: Sequence[Case]) -> "Away | None":
     """The workers of `--on`. Raises WorldwiseError, and click.UsageError for options that they do not have."""
     if call.on is None:
-        for name in ("cross_check", "asked", "wait"):
+        for name in ("cross_check", "asked", "wait", "key"):
             if not _is_default(name):
                 raise click.UsageError(f"{_option(name)} is for workers: say where they are with --on")
         return None
@@ -328,7 +335,7 @@ def _away(call: _Call, cases: Sequence[Case]) -> "Away | None":
     from worldwise.run.cluster import parse_place
 
     costs, _ = expected_costs(call.costs, cases, call.runs)
-    return Away(parse_place(call.on, call.asked), costs, call.cross_check, call.wait)
+    return Away(parse_place(call.on, call.asked, call.key), costs, call.cross_check, call.wait)
 
 
 def _cores(call: _Call, cases: Sequence[Case]) -> Mapping[str, str]:

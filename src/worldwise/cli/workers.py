@@ -2,57 +2,67 @@
 """`worldwise scheduler` and `worldwise worker`: those of dask, set as `run --on` needs them."""
 
 import os
-import sys
-import tempfile
-from typing import NoReturn
+from pathlib import Path
 
 import click
 
 from worldwise.base.errors import WorldwiseError
-from worldwise.run.cluster import Place, parse_place, require_dask, settings_as_environment
+from worldwise.run.cluster import parse_place, require_dask
+
+_key_option = click.option(
+    "--key",
+    type=click.Path(path_type=Path, dir_okay=False),
+    required=True,
+    metavar="FILE",
+    help="The scheduler's key: `worldwise scheduler` makes it, and each worker and `run --on` needs a copy.",
+)
 
 
 @click.command()
 @click.argument("address", metavar="dask://HOST:PORT")
-def scheduler(address: str) -> NoReturn:
-    """Listen at this address of this machine: workers and `worldwise run --on` connect to it.
+@_key_option
+def scheduler(address: str, key: Path) -> None:
+    """Listen at this address of this machine: workers and `worldwise run --on` connect to it, by TLS.
 
-    Whoever reaches the port can run programs as you on all workers: listen where nobody else is (docs/workers.md).
-    Ends with Ctrl-C.
+    Whoever has its key can run programs as you on all workers, and nobody else can connect: docs/workers.md. The key is
+    made if the file is not there. Ends with Ctrl-C.
 
     \b
-      worldwise scheduler dask://node1:8786
+      worldwise scheduler dask://node1:8786 --key workers.key
     """
-    host, _, port = _place(address).address.removeprefix("tcp://").rpartition(":")
-    _become("dask_scheduler", "--host", host.strip("[]"), "--port", port, "--no-dashboard")
+    where = _address(address, key)
+    from worldwise.run.keys import made_or_read
+    from worldwise.run.nodes import serve_scheduler
+
+    serve_scheduler(where, made_or_read(key))
 
 
 @click.command()
 @click.argument("address", metavar="dask://HOST:PORT")
+@_key_option
 @click.option("--jobs", type=click.IntRange(1, 256), help="Machines at a time.  [default: one per processor]")
-def worker(address: str, jobs: int | None) -> NoReturn:
+def worker(address: str, key: Path, jobs: int | None) -> None:
     """Measure what the scheduler at this address has, one case per process at a time, until Ctrl-C.
 
+    It listens at the address of this machine that faces the scheduler, for those who have the key.
+
     \b
-      worldwise worker dask://node1:8786 --jobs 4
+      worldwise worker dask://node1:8786 --key workers.key --jobs 4
     """
-    place = _place(address)
-    count = jobs or os.cpu_count() or 1
-    # A worker's own memory is small: what takes memory is QEMU, a process of its own.
-    sizes = ("--nworkers", str(count), "--nthreads", "1", "--memory-limit", "0")
-    local = ("--local-directory", tempfile.gettempdir(), "--no-dashboard")
-    _become("dask_worker", place.address, *sizes, *local)
+    where = _address(address, key)
+    from worldwise.run.keys import answers, read_key
+    from worldwise.run.nodes import serve_workers
+
+    read = read_key(key)
+    # It may come later: a worker waits for it.
+    answers(where, read, key)
+    serve_workers(where, read, jobs or os.cpu_count() or 1)
 
 
-def _place(address: str) -> Place:
-    """The place of an address. Raises WorldwiseError."""
-    place = parse_place(address)
+def _address(address: str, key: Path) -> str:
+    """The address of a scheduler as dask has it. Raises WorldwiseError."""
+    place = parse_place(address, key=key) if address.startswith("dask://") else parse_place(address)
     if not place.address:
         raise WorldwiseError(f"{address}: `run --on {address}` starts its workers itself.", "name dask://HOST:PORT")
     require_dask()
-    return place
-
-
-def _become(module: str, *arguments: str) -> NoReturn:
-    os.environ.update(settings_as_environment())
-    os.execv(sys.executable, [sys.executable, "-P", "-m", f"distributed.cli.{module}", *arguments])
+    return place.address

@@ -9,17 +9,20 @@ import contextlib
 import logging
 import re
 import sys
-import tempfile
 import threading
 import time
 from collections.abc import Callable, Collection, Iterator, Sequence
 from concurrent.futures import CancelledError
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, TypeVar
+
+from pydantic import TypeAdapter
 
 from worldwise.base import paths
 from worldwise.base.errors import HostError, WorldwiseError
 from worldwise.base.files import quoted
+from worldwise.run import errand, keys
 
 _T = TypeVar("_T")
 
@@ -35,13 +38,16 @@ SETTINGS = {
     "distributed.scheduler.allowed-failures": DEATHS - 1,
     "distributed.worker.profile.enabled": False,
     "distributed.admin.tick.interval": "500 ms",
+    # No source of the tool's own goes along with each task.
+    "distributed.diagnostics.computations.nframes": 0,
+    # Nobody serves these pages: see worldwise.run.nodes.
+    "distributed.scheduler.http.routes": [],
+    "distributed.worker.http.routes": [],
 }
 # More processes than this are a typing error.
 _MOST_LOCAL = 256
 # `--on slurm`.
 _JOBS = 8
-# Ctrl-C reaches all processes of a terminal. This machine's run ends the workers, in order.
-_DEAF = "import signal; signal.signal(signal.SIGINT, signal.SIG_IGN)"
 # Seconds: how often what waits looks around, how long a scheduler may take to answer, and how long there may be no
 # worker that can do a task, without `--wait`; a queue takes its time.
 _LOOK = 2.0
@@ -57,6 +63,7 @@ class Place:
     Attributes:
         listen: with jobs, the name, address or interface of this machine where they reach it; empty for the usual one.
         asked: with jobs, what each asks of SLURM: options of sbatch without their dashes, such as `time=2:00:00`.
+        key: with an address, the file that has the scheduler's key.
     """
 
     processes: int = 0
@@ -64,22 +71,31 @@ class Place:
     jobs: int = 0
     listen: str = ""
     asked: tuple[str, ...] = ()
+    key: Path | None = None
 
     def __str__(self) -> str:
         if self.jobs:
             return f"slurm:{self.jobs}"
-        return f"dask://{self.address.removeprefix('tcp://')}" if self.address else f"local:{self.processes}"
+        return f"dask://{self.address.removeprefix('tls://')}" if self.address else f"local:{self.processes}"
 
 
 class DeadlyError(WorldwiseError):
     """A task that killed one worker after another."""
 
 
-def parse_place(text: str, asked: Sequence[str] = ()) -> Place:
-    """Where `--on` has its workers; `asked` has what each `--slurm` asks. Raises WorldwiseError."""
+def parse_place(text: str, asked: Sequence[str] = (), key: Path | None = None) -> Place:
+    """Where `--on` has its workers; `asked` has what each `--slurm` asks, and `key` is that of `--key`.
+
+    Raises WorldwiseError.
+    """
     local = re.fullmatch(r"local:([0-9]{1,4})", text)
     dask = re.fullmatch(r"dask://([A-Za-z0-9.-]+|\[[0-9a-fA-F:]+\]):([0-9]{1,5})", text)
     slurm = re.fullmatch(r"slurm(?::([1-9][0-9]{0,3}))?(?:@([A-Za-z0-9._-]+|\[[0-9a-fA-F:]+\]))?", text)
+    if key and not dask:
+        raise WorldwiseError(
+            f"--key {key}: --on {quoted(text)} makes a key of its own, for one run.",
+            "leave it out, or name dask://HOST:PORT",
+        )
     if slurm:
         from worldwise.run.slurm import check_asked
 
@@ -91,7 +107,12 @@ def parse_place(text: str, asked: Sequence[str] = ()) -> Place:
     if local and 1 <= int(local[1]) <= _MOST_LOCAL:
         return Place(processes=int(local[1]))
     if dask and 1 <= int(dask[2]) <= 65535:
-        return Place(address=f"tcp://{dask[1]}:{dask[2]}")
+        if key is None:
+            raise WorldwiseError(
+                f"{text}: which key does this scheduler have?",
+                f"--key FILE: `worldwise scheduler {text} --key FILE` makes it; docs/workers.md",
+            )
+        return Place(address=f"tls://{dask[1]}:{dask[2]}", key=key)
     raise WorldwiseError(f"--on {quoted(text)}: no place for workers: {FORMS}.", "see docs/workers.md")
 
 
@@ -113,11 +134,6 @@ def lacks(option: str, package: str, error: ImportError) -> WorldwiseError:
     )
 
 
-def settings_as_environment() -> dict[str, str]:
-    """SETTINGS as dask takes them from its environment."""
-    return {"DASK_" + name.upper().replace(".", "__").replace("-", "_"): str(value) for name, value in SETTINGS.items()}
-
-
 @contextlib.contextmanager
 def opened(place: Place, notify: Callable[[str], None], wait: float | None = None) -> Iterator["Cluster"]:
     """The workers of a place; those on this machine, and jobs of SLURM, are started, and ended.
@@ -126,48 +142,64 @@ def opened(place: Place, notify: Callable[[str], None], wait: float | None = Non
     """
     require_dask()
     import dask
-    from distributed import Client, LocalCluster
+    from distributed import Client
 
-    for name in ("distributed", "distributed.client"):
-        # What matters of it is an error of ours, or a note.
-        logging.getLogger(name).setLevel(logging.CRITICAL)
+    from worldwise.run import nodes
+
+    for name in ("distributed", "distributed.client", "distributed.protocol", "distributed.comm"):
+        # What matters of it is an error of ours, or a note; a message that cannot be read is `critical` to dask.
+        logging.getLogger(name).setLevel(logging.CRITICAL + 1)
     reason: Callable[[], str] = str
     patience = _PATIENCE
     with contextlib.ExitStack() as stack:
+        stack.enter_context(nodes.scratch())
+        stack.enter_context(dask.config.set(SETTINGS))
+        # With a scheduler in this process its tasks are unpickled here, though not what they carry.
+        stack.enter_context(errand.refuse_pickles(errand.PLAIN if place.address else errand.TASKS))
         target: Any = place.address
         if place.processes:
-            scratch = stack.enter_context(tempfile.TemporaryDirectory(prefix="ww-dask-"))
-            stack.enter_context(dask.config.set(SETTINGS))
-            target = stack.enter_context(
-                LocalCluster(
-                    n_workers=place.processes,
-                    threads_per_worker=1,
-                    processes=True,
-                    host="127.0.0.1",
-                    # Any free port: another cluster may have the usual one, which dask would warn of.
-                    scheduler_kwargs={"dashboard": False, "dashboard_address": "127.0.0.1:0"},
-                    # A worker's own memory is small: what takes memory is QEMU, a process of its own.
-                    memory_limit=0,
-                    local_directory=scratch,
-                    preload=[_DEAF],
-                    silence_logs="CRITICAL",
-                )
-            )
+            key = keys.new_key()
+            target = stack.enter_context(nodes.local_cluster(place.processes, key))
         elif place.jobs:
             from worldwise.run import slurm
 
             jobs = stack.enter_context(slurm.started(place, notify))
-            target, reason, patience = jobs.cluster, jobs.reason, _PATIENCE_SLURM
+            key, target, reason, patience = jobs.key, jobs.cluster, jobs.reason, _PATIENCE_SLURM
+        else:
+            key = _key_of(place)
         try:
-            client = stack.enter_context(Client(target, timeout=_ANSWER, set_as_default=False))
+            client = stack.enter_context(
+                # Whatever a message says of itself, only bytes are made of it.
+                Client(
+                    target,
+                    timeout=_ANSWER,
+                    set_as_default=False,
+                    security=key.security(),
+                    serializers=["dask", "pickle"],
+                    deserializers=["dask", "error"],
+                )
+            )
         except (OSError, TimeoutError, ValueError) as error:
-            raise HostError(
-                f"--on {place}: no scheduler of dask answers there: {error}",
-                "start one: `worldwise scheduler`, and workers: docs/workers.md",
-            ) from error
+            raise _no_scheduler(place, str(error)) from error
         cluster = Cluster(client, place, notify, patience if wait is None else wait, reason)
         stack.callback(cluster.close)
         yield cluster
+
+
+def _key_of(place: Place) -> keys.Key:
+    """The key of the scheduler at an address. Raises HostError if there is none, WorldwiseError for a bad key."""
+    assert place.key
+    key = keys.read_key(place.key)
+    if not keys.answers(place.address, key, place.key):
+        raise _no_scheduler(place, "nobody listens")
+    return key
+
+
+def _no_scheduler(place: Place, why: str) -> HostError:
+    return HostError(
+        f"--on {place}: no scheduler of dask answers there: {why}",
+        "start one: `worldwise scheduler`, and workers: docs/workers.md",
+    )
 
 
 class Cluster:
@@ -210,13 +242,20 @@ class Cluster:
         return dict(self._workers)
 
     def call(
-        self, function: Callable[..., _T], *arguments: object, what: str, rank: int, avoid: Collection[str] = ()
+        self,
+        function: Callable[..., object],
+        *arguments: object,
+        reads: TypeAdapter[_T],
+        what: str,
+        rank: int,
+        avoid: Collection[str] = (),
     ) -> _T:
-        """Have a worker call a function, and return what it returns; the highest `rank` goes first.
+        """Have a worker call a function, and return what `reads` reads of its answer; the highest `rank` goes first.
 
         `avoid` has addresses of workers that must not do it, `what` is for messages. Raises DeadlyError if workers died
-        of it, HostError if none is left or the scheduler is gone, WorldwiseError after `stop`.
+        of it, HostError if none is left, the scheduler is gone, or the answer is none, WorldwiseError after `stop`.
         """
+        task = errand.packed(function, arguments)
         without = 0.0
         while True:
             chosen = self._chosen(avoid)
@@ -228,7 +267,9 @@ class Cluster:
                     raise WorldwiseError("stopped")
                 continue
             try:
-                return self._once(function, arguments, what, rank, chosen)
+                return errand.read(self._once(task, what, rank, chosen), reads)
+            except (errand.RaisedError, errand.NoAnswerError) as error:
+                raise self._cannot(what, error.message) from None
             except _AgainError:
                 without = 0.0
 
@@ -259,16 +300,13 @@ class Cluster:
             return None
         return [address for address in self._workers if address not in avoid]
 
-    def _once(
-        self, function: Callable[..., _T], arguments: tuple[object, ...], what: str, rank: int, chosen: list[str] | None
-    ) -> _T:
-        from distributed.scheduler import KilledWorker
-
+    def _once(self, task: bytes, what: str, rank: int, chosen: list[str] | None) -> object:
+        """What came back for a task, as it came."""
         future: Any = None
         without = 0.0
         try:
             # Not `pure`: dask would take what another run's task of the same name has left.
-            future = self._client.submit(function, *arguments, pure=False, priority=rank, workers=chosen)
+            future = self._client.submit(errand.carried, task, pure=False, priority=rank, workers=chosen)
             with self._lock:
                 self._waiting.add(future)
             # Waiting for dask's own result would cost milliseconds each time that it looks up.
@@ -280,8 +318,7 @@ class Cluster:
                 # The latter is how dask's client ends a wait that was cancelled from inside, as a timeout may be.
                 with contextlib.suppress(TimeoutError, UnboundLocalError):
                     if done.wait(_LOOK):
-                        result: _T = future.result(timeout=_LOOK)
-                        return result
+                        return future.result(timeout=_LOOK)
                 if self._client.status == "closed":
                     raise HostError(f"{what}: the scheduler of --on {self.place} is gone", _RESUME)
                 if chosen and not set(chosen) & self._workers.keys():
@@ -290,23 +327,29 @@ class Cluster:
                 without = 0.0 if self._workers else without + _LOOK
                 if without:
                     self._require_hope(what, without)
-        except KilledWorker as error:
-            deaths = error.allowed_failures + 1
-            raise DeadlyError(
-                f"{what}: {deaths} workers died while they did it, the last one {error.last_worker.address}",
-                "measure this case alone, and see why: worldwise run SUITE --variant ... without --on",
-            ) from None
+        except (WorldwiseError, _AgainError):
+            raise
         except CancelledError:
             self._await_scheduler(what)
             raise _AgainError from None
-        except (OSError, TypeError, ImportError, AttributeError, RuntimeError) as error:
-            raise HostError(
-                f"{what}: --on {self.place} cannot do it: {type(error).__name__}: {error}",
-                "every worker needs this version of worldwise, and its requirements: docs/workers.md",
-            ) from error
+        # Of dask, in many kinds; one that a worker sent is bytes, and is not unpickled.
+        except Exception as error:
+            died = errand.deaths(error)
+            if not died:
+                raise self._cannot(what, errand.words(error)) from None
+            raise DeadlyError(
+                f"{what}: {died[0]} workers died while they did it, the last one {died[1]}",
+                "measure this case alone, and see why: worldwise run SUITE --variant ... without --on",
+            ) from None
         finally:
             with self._lock:
                 self._waiting.discard(future)
+
+    def _cannot(self, what: str, why: str) -> HostError:
+        return HostError(
+            f"{what}: --on {self.place} cannot do it: {why}",
+            "every worker needs this version of worldwise, and its requirements: docs/workers.md",
+        )
 
     def _require_hope(self, what: str, without: float) -> None:
         """Raise HostError if there will be no worker, or has been none for too many seconds."""
@@ -353,5 +396,5 @@ _RESUME = "complete cases are kept: worldwise run --resume --on ..."
 
 
 def worker_name(name: object, address: str) -> str:
-    """What people call a worker: `worker 0 (tcp://127.0.0.1:39291)`."""
+    """What people call a worker: `worker 0 (tls://127.0.0.1:39291)`."""
     return f"worker {address}" if name == address else f"worker {name} ({address})"

@@ -130,7 +130,9 @@ class Workers:
                     f"{what}: no worker is left to do it; {'; '.join(out.values())}",
                     "put that right, then: worldwise run --resume --on ...",
                 )
-            answer = self._cluster.call(function, self._order, *arguments, what=what, rank=rank, avoid=out.keys() | but)
+            answer = self._cluster.call(
+                function, self._order, *arguments, reads=task.ANSWER, what=what, rank=rank, avoid=out.keys() | but
+            )
             for note in answer.said:
                 self._notify(f"{answer.name}: {note}")
             if not answer.of_host:

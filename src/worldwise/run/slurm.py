@@ -27,7 +27,8 @@ from typing import Any
 from worldwise.base import paths
 from worldwise.base.errors import HostError, WorldwiseError
 from worldwise.base.files import quoted
-from worldwise.run.cluster import SETTINGS, Place, lacks, settings_as_environment
+from worldwise.run import keys
+from worldwise.run.cluster import Place, lacks
 
 # Seconds between two looks at the queue, how long SLURM's programs may take, and how long all sbatch together may.
 _LOOK = 10.0
@@ -37,6 +38,8 @@ _SUBMITTING = 600.0
 _BARREN = 3
 # Lines of a job's log that an error shows, and what the lines of a worker have that goes on as it should.
 _LINES = 3
+# The file of the run's key.
+_KEY = "key"
 _DASK = " - INFO - "
 # dask-jobqueue's own limit of time, which nobody asked for: SLURM's partition has one.
 _NOT_ASKED = "00:30:00"
@@ -53,7 +56,10 @@ class Jobs:
         place: how many, and what each asks.
         notify: called with a line of text when a job ends too early, or why all wait.
         name: the name of all its jobs, which no other job has.
-        folder: their logs, and the keys of TLS: this machine and the nodes have it under the same name.
+        folder: their logs, and the key: this machine and the nodes have it under the same name.
+
+    Attributes:
+        key: what this run's scheduler and its jobs show each other, and no other run.
     """
 
     def __init__(self, place: Place, notify: Callable[[str], None], name: str, folder: Path) -> None:
@@ -73,7 +79,9 @@ class Jobs:
         # Names of all workers that there have been.
         self._came: set[str] = set()
         self._watch = threading.Thread(target=self._look_around, daemon=True, name="queue")
-        self.cluster = _cluster(place, name, folder, self._answered)
+        self.key = keys.new_key()
+        keys.write_key(self.key, folder / _KEY)
+        self.cluster = _cluster(place, name, folder, self.key, self._answered)
         self.cluster.scheduler.add_plugin(_arrivals(self._came.add))
 
     def start(self) -> None:
@@ -235,7 +243,7 @@ def started(place: Place, notify: Callable[[str], None]) -> Iterator[Jobs]:
                 "start it in a folder that you may write, and that the nodes have under the same name",
             ) from error
         # A worker's end is told by the queue, not by a pause of the network.
-        stack.enter_context(dask.config.set({**SETTINGS, "distributed.deploy.lost-worker-timeout": "1 day"}))
+        stack.enter_context(dask.config.set({"distributed.deploy.lost-worker-timeout": "1 day"}))
         jobs = Jobs(place, notify, f"worldwise-{secrets.token_hex(4)}", folder)
         stack.callback(jobs.end)
         jobs.start()
@@ -253,11 +261,13 @@ def _in_sight() -> Path:
     return within
 
 
-def _cluster(place: Place, name: str, folder: Path, answered: Callable[[str], None]) -> Any:
+def _cluster(place: Place, name: str, folder: Path, key: keys.Key, answered: Callable[[str], None]) -> Any:
     """dask-jobqueue's cluster, with no job yet; `answered` gets what sbatch says to each. Raises WorldwiseError."""
     import dask
     from dask_jobqueue.slurm import SLURMCluster, SLURMJob
     from distributed.core import Status
+
+    from worldwise.run.nodes import Scheduler
 
     class Job(SLURMJob):  # type: ignore[misc]
         async def start(self) -> None:
@@ -290,11 +300,12 @@ def _cluster(place: Place, name: str, folder: Path, answered: Callable[[str], No
             job_cls=Job,
             name=name,
             job_name=name,
-            # One case at a time. A worker's own memory is small: what takes memory is QEMU, a process of its own.
+            # One worker. Its memory is not what SLURM is asked for: see `skipped`.
             cores=1,
             processes=1,
             memory="1GB",
-            worker_extra_args=["--memory-limit", "0", "--no-dashboard", *_loopback(host)],
+            worker_command="worldwise.run.nodes",
+            worker_extra_args=_loopback(host),
             job_extra_directives=[*site["job-extra-directives"], *map(_directive, place.asked)],
             job_directives_skip=[*site["job-directives-skip"], *skipped],
             job_script_prologue=[*site["job-script-prologue"], *_prologue()],
@@ -302,8 +313,9 @@ def _cluster(place: Place, name: str, folder: Path, answered: Callable[[str], No
             shebang="#!/bin/sh",
             local_directory=site["local-directory"] or '"${TMPDIR:-/tmp}"',
             log_directory=str(folder),
-            security=_security(folder),
-            scheduler_options={"host": host, "dashboard": False, "dashboard_address": f"{host}:0"},
+            security=key.security(folder / _KEY),
+            scheduler_cls=Scheduler,
+            scheduler_options={"host": host},
             silence_logs="CRITICAL",
         )
     except (OSError, RuntimeError, ValueError) as error:
@@ -322,18 +334,6 @@ def _arrivals(came: Callable[[str], object]) -> Any:
             came(scheduler.workers[worker].name)
 
     return Arrivals()
-
-
-def _security(folder: Path) -> Any:
-    """TLS with a key that this run alone has, in files of a folder that is its user's alone."""
-    from distributed.security import Security
-
-    made = Security.temporary().get_tls_config_for_role("worker")
-    for name in ("ca_file", "cert", "key"):
-        (folder / name).write_text(made[name], encoding="ascii")
-    roles = ("client", "scheduler", "worker")
-    pairs = {f"tls_{role}_{name}": str(folder / name) for role in roles for name in ("cert", "key")}
-    return Security(require_encryption=True, tls_ca_file=str(folder / "ca_file"), **pairs)
 
 
 def _listening(place: Place, site: Mapping[str, Any]) -> str:
@@ -377,7 +377,7 @@ def _prologue() -> list[str]:
             'export WORLDWISE_WITH=dask PYTHONPATH="$repository/src"',
             '[ -x "$python" ] || { . "$repository/lab/host.sh" && prepare_host; } || exit',
         ]
-    return lines + [f"export {key}={shlex.quote(value)}" for key, value in settings_as_environment().items()]
+    return lines
 
 
 def _slurm(*words: str) -> "subprocess.CompletedProcess[str] | str":

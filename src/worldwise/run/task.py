@@ -12,6 +12,9 @@ import threading
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Annotated
+
+from pydantic import ConfigDict, Field, TypeAdapter
 
 from worldwise import __version__
 from worldwise.base import paths
@@ -58,9 +61,15 @@ class Order:
         return cls(lab.digest, __version__, revision(), limit, reuse, shared or "", libraries)
 
 
+# What a worker that lies can say is bounded in its length and its form.
+_MOST_TEXT, _MOST_NOTES = 4000, 1000
+_Text = Annotated[str, Field(max_length=_MOST_TEXT)]
+_Digest = Annotated[str, Field(pattern="^([0-9a-f]{64})?$")]
+
+
 @dataclass(frozen=True)
 class Answer:
-    """What came of a task.
+    """What came of a task. It comes as JSON, and is read as ANSWER.
 
     Attributes:
         worker: the worker's address.
@@ -74,15 +83,20 @@ class Answer:
         of_host: whether the worker is the problem, whatever the case.
     """
 
-    worker: str
-    name: str
-    said: tuple[str, ...] = ()
-    digest: str = ""
-    content: str = ""
-    seconds: float = 0.0
-    found: str = ""
-    problem: str = ""
+    __pydantic_config__ = ConfigDict(extra="forbid")
+
+    worker: _Text
+    name: _Text
+    said: Annotated[tuple[_Text, ...], Field(max_length=_MOST_NOTES)] = ()
+    digest: _Digest = ""
+    content: _Digest = ""
+    seconds: Annotated[float, Field(ge=0, allow_inf_nan=False)] = 0.0
+    found: _Text = ""
+    problem: _Text = ""
     of_host: bool = False
+
+
+ANSWER = TypeAdapter(Answer)
 
 
 class _Said:
@@ -161,8 +175,8 @@ def _answer(order: Order, do: Callable[[Bench, Answer], Answer]) -> Answer:
         where = f"{error.filename}: " if error.filename else ""
         answer = replace(answer, problem=f"{where}{error.strerror or error}", of_host=True)
     except WorldwiseError as error:
-        answer = replace(answer, problem=error.message, of_host=isinstance(error, HostError))
-    return replace(answer, said=_said.taken())
+        answer = replace(answer, problem=error.message[:_MOST_TEXT], of_host=isinstance(error, HostError))
+    return replace(answer, said=tuple(note[:_MOST_TEXT] for note in _said.taken()[-_MOST_NOTES:]))
 
 
 @functools.lru_cache(maxsize=1)
