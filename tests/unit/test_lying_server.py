@@ -243,7 +243,7 @@ def test_a_crate_of_a_source_is_bounded(
     tmp_path: Path, serve: Callable[[Callable[[Handler], None]], Liar], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A lock says nothing of a crate's size, so the bound is that of all crates."""
-    monkeypatch.setattr("worldwise.lab.debian.store._MOST_CRATE", 100_000)
+    monkeypatch.setattr("worldwise.lab.debian.store.MOST_CRATE", 100_000)
     monkeypatch.setenv(SOURCES_VARIABLE, serve(endless_chunks).address)
     store = Store(tmp_path / "store", "trixie", quiet())
     digest = hashlib.sha256(b"crate").hexdigest()
