@@ -13,14 +13,13 @@ from cryptography.hazmat.primitives.asymmetric.utils import decode_dss_signature
 from board_reading import board_reading, board_row
 from worldwise.base.errors import WorldwiseError
 from worldwise.base.tables import Section
-from worldwise.families.crypto.readings import Recommended
 from worldwise.families.crypto.tables import crypto_columns, crypto_sections, subject_text
 from worldwise.libraries.portable import portables
 from worldwise.plan.case import parse_case
 from worldwise.plan.checks import unavailable_reason
 from worldwise.plan.suite import load_suite, parse_suite
 from worldwise.read.models import NotAvailable, Reading, Row
-from worldwise.read.parts import TaSize
+from worldwise.read.parts import Recommended, TaSize
 from worldwise.records.check import check_records
 from worldwise.records.messages import message
 from worldwise.records.parse import parse_line

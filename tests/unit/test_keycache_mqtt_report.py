@@ -89,7 +89,7 @@ def sections(*rows: list[Row]) -> dict[str, Section]:
 
 def test_a_run_without_a_broker_has_none_of_the_tables() -> None:
     assert keycache_mqtt_sections(reading(floor())) == []
-    assert keycache_mqtt_answer(reading(floor())) is None
+    assert keycache_mqtt_answer(reading(floor())) == []
 
 
 def test_a_message_stands_beside_the_same_broker_without_re_encryption() -> None:
@@ -109,14 +109,14 @@ def test_a_receivers_share_is_judged_by_its_aes_and_its_share_of_an_invoke(of_ta
     # 1.3 x (40,000 / 8 + 50,000) + 30,000 / 8
     assert line[6:9] == ["55,000", "3,750", "75,250"]
     assert line[-1] == holds
-    answer = keycache_mqtt_answer(reading(floor(), message("hit", 8, of_ta)))
-    assert answer and ("no more than" in answer.verdict) == (holds == "yes")
+    (answer,) = keycache_mqtt_answer(reading(floor(), message("hit", 8, of_ta)))
+    assert ("no more than" in answer.verdict) == (holds == "yes")
 
 
 def test_without_the_aes_nothing_is_judged() -> None:
     assert "keycache-mqtt-limit" not in sections(message("hit", 8, 60_000))
-    answer = keycache_mqtt_answer(reading(message("hit", 8, 60_000)))
-    assert answer and not answer.verdict
+    (answer,) = keycache_mqtt_answer(reading(message("hit", 8, 60_000)))
+    assert not answer.verdict
 
 
 def test_throughput_is_that_of_a_burst() -> None:

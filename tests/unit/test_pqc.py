@@ -23,7 +23,7 @@ from worldwise.families.pqc.evidence import (
     PqcSignatureEvidence,
     SecretEvidence,
 )
-from worldwise.families.pqc.readings import ranked, tail
+from worldwise.families.pqc.readings import middle, tail
 from worldwise.families.pqc.schemes import KEMS, SCHEMES, SIGNATURES
 from worldwise.families.pqc.spec import CALLS
 from worldwise.families.pqc.tables import pqc_sections
@@ -31,6 +31,7 @@ from worldwise.libraries.boards import boards
 from worldwise.libraries.portable import portables
 from worldwise.plan.case import parse_case
 from worldwise.plan.suite import load_suite
+from worldwise.read.contests import LEAST_CALLS, percentile
 from worldwise.read.models import Row
 from worldwise.read.parts import TaSize
 from worldwise.records.messages import message
@@ -345,8 +346,9 @@ def test_every_operation_is_of_a_library() -> None:
 
 def test_ranks() -> None:
     values = list(range(1, 1002))
-    assert [ranked(values, share) for share in (0.5, 0.9, 0.99, 1)] == [501, 901, 991, 1001]
-    assert ranked([7], 0.99) == 7
+    assert [middle(values), percentile(values, 90), percentile(values, 99)] == [501, 901, 991]
+    assert percentile(values[: LEAST_CALLS - 1], 90) is None
+    assert middle([7]) == 7
 
 
 # --- in a TA ---

@@ -89,7 +89,7 @@ def test_everything_asked_for_stands_there(reading: Reading) -> None:
         "2,564 us",
         "Why they differ",
         "5 ms at 2 GHz is 10,000,000 instructions",
-        "It does not fit: 8 of 12 exceed it.",
+        "P-256 sign 48B fits with 2 of 6 variants, best mbedtls-nist-O2 (2.330 ms)",
         "How to read this",
     ):
         assert part in " ".join(text.split()), part

@@ -152,11 +152,8 @@ def test_without_the_kernels_counter_it_is_the_clock(tool: Tool) -> None:
     tool.keep(TIMER | {"reason": "the firmware stops the counters"})
     reading = read_run(tool.measure())
     assert reading.unit == "nanoseconds"
-    called = answers(reading)[0].table
-    assert called and (called.headers[4], called.rows[0][3:5]) == (
-        "worst, ms\nat the host's clock",
-        ["61,000", "0.061"],
-    )
+    called = answers(reading)[1].table
+    assert called and (called.headers[4], called.rows[0][4]) == ("worst, ms\nat the host's clock", "0.061")
     assert "no cycles: the firmware stops the counters. What is measured is time" in tool.notes.said[0]
 
 

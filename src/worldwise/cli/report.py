@@ -2,7 +2,7 @@
 """`worldwise report`, and how `worldwise run` prints what it measured."""
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from pathlib import Path
@@ -24,6 +24,7 @@ from worldwise.report import report as reports
 from worldwise.report.answer import render_answer
 from worldwise.report.document import section_lines
 from worldwise.report.tables import named_sections
+from worldwise.report.tasks import Times
 from worldwise.report.terminal import print_section
 from worldwise.run.rundir import Run, open_run
 
@@ -46,6 +47,7 @@ class Wanted:
         full: whether to print the tables that are left out by default.
         parts: names and patterns of the sections wanted; empty for all.
         answer: the command that prints the whole report, if only the answer is printed, on one screen; else empty.
+        times: predicts some rows of that answer; None for the times that the run keeps.
     """
 
     form: str
@@ -54,6 +56,7 @@ class Wanted:
     full: bool = False
     parts: Sequence[str] = ()
     answer: str = ""
+    times: Callable[[Reading], Times] | None = None
 
 
 @click.command()
@@ -132,7 +135,7 @@ def _print_table(reading: Reading, console: Console, wanted: Wanted, chosen: lis
                 console.print()
             print_section(section, console)
     elif wanted.answer and not wanted.output and not wanted.full:
-        render_answer(reading, console, wanted.answer)
+        render_answer(reading, console, wanted.answer, wanted.times(reading) if wanted.times else None)
     else:
         reports.render(reading, console, wanted.full)
 

@@ -3,7 +3,7 @@
 
 import contextlib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from worldwise.base.errors import WorldwiseError
@@ -16,6 +16,8 @@ from worldwise.plan.budget import Budget
 from worldwise.plan.case import Case, Unavailable
 from worldwise.plan.costs import costs_of
 from worldwise.plan.suite import Suite
+from worldwise.read.models import Reading
+from worldwise.report.tasks import Times, leading
 from worldwise.run import reproduction as compare
 from worldwise.run import task
 from worldwise.run.cluster import Place, require_dask
@@ -93,10 +95,21 @@ def measure(order: Order, options: Options, wanted: Wanted) -> int:
         from worldwise.cli.watched.predicting import predict_run
 
         predict_run(made[0], order.cores, display, options.machines)
+    elif not options.remote:
+        wanted = replace(wanted, times=lambda reading: _first_times(made[0], reading, display))
     status = show(made[0], wanted)
     if order.verify:
         _verify(made[0], made[1], display)
     return status
+
+
+def _first_times(run: Run, reading: Reading, display: Display) -> Times:
+    # It takes long to load, and most suites have no such rows.
+    if not leading(reading):
+        return {}
+    from worldwise.cli.watched.first import first_times
+
+    return first_times(run, reading, display)
 
 
 def _workers(

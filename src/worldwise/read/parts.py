@@ -46,6 +46,12 @@ class Footprint(Part):
     ram: int | None = None
 
 
+class Recommended(Part):
+    """The id of the case that the suite recommends; empty for none."""
+
+    recommended: str = ""
+
+
 class TaSize(Part):
     """A TA that is one of several that do the same, in bytes: its code, constants and initial values as they are
     loaded, and its signed file.

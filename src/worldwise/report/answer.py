@@ -9,17 +9,18 @@ from rich.console import Console
 
 from worldwise.base import outgoing
 from worldwise.base.counted import INSTRUCTIONS
-from worldwise.base.tables import Section, Table
+from worldwise.base.tables import Section
 from worldwise.read.models import Reading
 from worldwise.report import hosted
 from worldwise.report.predicted import verdict_line
-from worldwise.report.report import answers, budget_verdict, heading, sections
-from worldwise.report.tables import Answer
+from worldwise.report.report import answers, heading, sections
+from worldwise.report.tables import ANSWER_LINES, SCREEN_COLUMNS, Answer
+from worldwise.report.tasks import Times
 from worldwise.report.terminal import print_prose, print_section
+from worldwise.report.verdicts import budget_verdict
 
-# The size of a screen.
+# The height of a screen.
 SCREEN_LINES = 40
-SCREEN_COLUMNS = 100
 # A table that is cut keeps at least so many lines, or is left out.
 _LEAST_ROWS = 3
 # The most sentences below a table, failures and names that are listed before "and 3 more".
@@ -38,27 +39,27 @@ class _Block:
 
     def section(self) -> Section:
         """The block as it is printed."""
-        table, notes = self.answer.table, []
-        if table and self.rows < len(table.rows):
-            more = len(table.rows) - self.rows
+        table, notes = self.answer.shown(self.rows), []
+        more = self.answer.left(self.rows)
+        if more:
             where = f": --section {self.answer.sections[0]}" if self.answer.sections else ""
             notes.append(f"({_number(more, 'more line' if self.rows else 'line')} in the report{where})")
-            table = Table(table.headers, table.rows[: self.rows], table.left) if self.rows else None
         if self.answer.verdict:
             notes.append(self.answer.verdict)
         notes += _first(self.answer.surprises, self.surprises, "more surprise")
         return Section(self.answer.title, table, notes)
 
 
-def render_answer(reading: Reading, console: Console, command: str) -> None:
+def render_answer(reading: Reading, console: Console, command: str, times: Times | None = None) -> None:
     """Print the answer: at most SCREEN_LINES lines where a line has SCREEN_COLUMNS columns.
 
-    `command` prints the whole report of the run, such as `worldwise report latest`.
+    `command` prints the whole report of the run, such as `worldwise report latest`. `times` are predicted, of some of
+    its rows; None for those that the run keeps.
     """
     print_prose(console, heading(reading), "bold")
     for line in measured_lines(reading):
         print_prose(console, line)
-    found = answers(reading)
+    found = answers(reading, times)
     rest = _rest(found, command)
     for section in _answer_sections(reading, found, rest):
         console.print()
@@ -75,7 +76,7 @@ def _answer_sections(reading: Reading, found: Sequence[Answer], rest: Sequence[s
     room = SCREEN_LINES - _lines(fixed) - 1
     if not found:
         return [_contents(reading, room - 1)]
-    blocks = [_Block(answer, len(answer.table.rows) if answer.table else 0) for answer in found]
+    blocks = [_Block(answer, min(len(answer.table.rows), ANSWER_LINES) if answer.table else 0) for answer in found]
     # One blank line stands above each answer.
     heights = [_lines([block.section()]) + 1 for block in blocks]
     while sum(heights) > room:
@@ -92,11 +93,13 @@ def _answer_sections(reading: Reading, found: Sequence[Answer], rest: Sequence[s
 def _smaller(blocks: Sequence[_Block]) -> tuple[int, _Block] | None:
     """Which block to shorten, and the shortened block; None if none can be shortened.
 
-    The longest table loses a line; if all are short, the last block that has one loses its table, then a surprise.
+    The longest table behind the first loses a line, then the first, which answers the suite's question; if all are
+    short, the last block that has a table loses it, then a surprise.
     """
-    longest = max(range(len(blocks)), key=lambda number: blocks[number].rows)
-    if blocks[longest].rows > _LEAST_ROWS:
-        return longest, replace(blocks[longest], rows=blocks[longest].rows - 1)
+    for group in (blocks[1:], blocks[:1]):
+        longest = max(group, key=lambda block: block.rows, default=None)
+        if longest and longest.rows > _LEAST_ROWS:
+            return blocks.index(longest), replace(longest, rows=longest.rows - 1)
     backwards = list(reversed(list(enumerate(blocks))))
     for number, block in backwards:
         if block.rows:
@@ -121,7 +124,7 @@ def measured_lines(reading: Reading) -> list[str]:
     lines = [f"{', '.join(parts)}; {_counted(reading)}; {lab}."]
     lines += hosted.summary(reading)
     if reading.budget:
-        lines.append(f"Budget {reading.budget.limit} at {reading.budget.clock}: {budget_verdict(reading.budget)}")
+        lines.append(f"Budget {reading.budget.limit} at {reading.budget.clock}: {budget_verdict(reading)}")
     if predicted := verdict_line(reading):
         lines.append(predicted)
     failed = [f"FAILED {one.case}: {one.error.splitlines()[0] if one.error else 'no reason'}" for one in reading.failed]

@@ -61,3 +61,19 @@ def claim(implementation: str, curve: str = "") -> tuple[str, str, str]:
         text, licence = known.manifest.constant_time, known.manifest.licence
     word, _, where = text.partition(": ")
     return word, where, licence.replace("-or-later", "+")
+
+
+def licence_text(implementation: str, curve: str = "") -> str:
+    """A library's licence; of those that its user may choose from, the first permissive one."""
+    choices = claim(implementation, curve)[2].split(" OR ")
+    return next(filter(_is_permissive, choices), " OR ".join(choices))
+
+
+def is_permissive(implementation: str, curve: str = "") -> bool:
+    """Whether a library can be linked into a product without conditions on the product's own source."""
+    return any(map(_is_permissive, claim(implementation, curve)[2].split(" OR ")))
+
+
+def _is_permissive(licence: str) -> bool:
+    # By SPDX names. One that is unknown is not taken for permissive.
+    return licence.startswith(("Apache-", "BSD-", "MIT", "ISC", "0BSD", "CC0-", "Unlicense", "public domain"))

@@ -175,5 +175,12 @@ def label(item: Row | Factor) -> str:
     return f"{words} {item.parameters}" if item.parameters else words
 
 
+def row_text(row: Row) -> str:
+    """A row in a sentence, with all that tells it from others: variant, operation, size, board or system, place."""
+    where = row.board or ("" if row.target == "optee" else f"{row.target}{f' {row.core}' if row.core else ''}")
+    at = "" if row.place in ("mcu", row.target) else f" at {row.place}"
+    return f"{row.variant}, {label(row).replace(',', ', ')}{f' on {where}' if where else ''}{at}"
+
+
 # Between these stand the tables of the TEE's cost; below them the tables of single families.
 GROUPS = (Group(0, _medians), Group(300, _times))

@@ -9,14 +9,15 @@ from rich.console import Console
 
 from worldwise.base.outgoing import csv_text, json_text
 from worldwise.base.tables import Section, Table, count
-from worldwise.read.models import CLOCKS, BudgetResult, Reading, Row
+from worldwise.read.models import CLOCKS, Reading, Row
 from worldwise.read.order import in_reading_order
-from worldwise.report import counts, hosted, latex, predicted, tracking
+from worldwise.report import counts, hosted, latex, predicted, tasks, tracking
 from worldwise.report.counts import label, tee_rows
 from worldwise.report.document import first_lines, section_lines
 from worldwise.report.tables import Answer, Columns, Group, declared_tables, named_sections
 from worldwise.report.terminal import print_prose, print_section
 from worldwise.report.units import in_unit, table_in_unit
+from worldwise.report.verdicts import budget_verdict
 
 
 def sections(reading: Reading, full: bool = False) -> list[Section]:
@@ -26,6 +27,7 @@ def sections(reading: Reading, full: bool = False) -> list[Section]:
     """
     groups = [
         *counts.GROUPS,
+        tasks.GROUP,
         _PREDICTED,
         *(group for tables in declared_tables().values() for group in tables.groups),
         *_LAST,
@@ -34,12 +36,18 @@ def sections(reading: Reading, full: bool = False) -> list[Section]:
     return in_unit([part for group in ordered for part in group.sections(reading, full)], reading)
 
 
-def answers(reading: Reading) -> list[Answer]:
+def answers(reading: Reading, times: tasks.Times | None = None) -> list[Answer]:
     """The families' answers for a run on one screen, in order, with the sections that the report really has.
 
-    Empty if no family has measured anything.
+    `times` are predicted, of some of its rows; None for those that the run keeps. Empty if no family has measured
+    anything.
     """
-    found = [answer for tables in declared_tables().values() if (answer := tables.answer(reading))]
+    times = tasks.kept_times(reading) if times is None else times
+    found = [
+        *tasks.answers(reading, times),
+        *(one for each in declared_tables().values() for one in each.answers(reading)),
+    ]
+    found.sort(key=lambda answer: answer.rank)
     there = sections(reading) if found else []
     return [
         replace(
@@ -188,15 +196,6 @@ def _provenance(reading: Reading) -> str:
     return f"Started {run.started}; worldwise {run.worldwise}{revision}; {lab}."
 
 
-def budget_verdict(budget: BudgetResult) -> str:
-    """Says in a sentence whether all judged rows fit the budget."""
-    if budget.fits is None:
-        return "Undecided: not every case was measured."
-    if budget.fits:
-        return f"It fits: all {budget.judged} measured."
-    return f"It does not fit: {budget.exceeded} of {budget.judged} exceed it."
-
-
 def _budget_section(rows: list[Row], reading: Reading) -> Section | None:
     budget = reading.budget
     if budget is None:
@@ -222,7 +221,7 @@ def _budget_section(rows: list[Row], reading: Reading) -> Section | None:
         [
             f"{budget.limit} at {budget.clock} is {budget.instructions:,} instructions, at one per cycle "
             "(assumption). The worst of all calls is judged, the first (cold) one included.",
-            budget_verdict(budget),
+            budget_verdict(reading),
         ],
         "budget",
     )

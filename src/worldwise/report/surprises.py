@@ -3,11 +3,11 @@
 
 from collections.abc import Iterable
 
-from worldwise.base.counted import NANOSECONDS
+from worldwise.base.counted import INSTRUCTIONS, NANOSECONDS
 from worldwise.base.tables import factor, whole
 from worldwise.base.units import parse_frequency
 from worldwise.read.models import Reading, Row
-from worldwise.report.counts import label
+from worldwise.report.counts import row_text
 
 # The clock at which an answer shows counts as time if the run has no budget.
 CLOCK = "2 GHz"
@@ -15,6 +15,8 @@ CLOCK = "2 GHz"
 _WIDE = 0.05
 # It mentions medians that are more than this factor above or below a published figure.
 _FAR = 1.5
+# It mentions a first call that takes more than this many times the median.
+_COLD = 2
 
 
 def clock_text(reading: Reading) -> str:
@@ -30,6 +32,18 @@ def milliseconds(count: float, reading: Reading) -> str:
     return f"{count * 1000 / a_second:,.3f}"
 
 
+def cold_surprises(rows: Iterable[Row]) -> tuple[str, ...]:
+    """A sentence on the first call that takes the most times its median; nothing if none takes more than twice that."""
+    cold = [row for row in rows if row.median and row.first > _COLD * row.median]
+    if not cold:
+        return ()
+    row = max(cold, key=lambda row: row.first / row.median)
+    return (
+        f"The first call is dear: {row_text(row)} took {whole(row.first)} {row.unit} at first, "
+        f"{row.first / row.median:,.1f} times its median.",
+    )
+
+
 def spread_surprises(rows: Iterable[Row]) -> tuple[str, ...]:
     """A sentence on the case whose samples differ the most; nothing if all cases' samples are close."""
     found = [row for row in rows if row.median and row.max - row.min > _WIDE * row.median]
@@ -38,22 +52,25 @@ def spread_surprises(rows: Iterable[Row]) -> tuple[str, ...]:
     row = max(found, key=lambda row: (row.max - row.min) / row.median)
     more = len(found) - 1
     rows_more = f"{more:,} other rows" if more > 1 else "another row"
-    others = f", and those of {rows_more} by more than {100 * _WIDE:g} %" if more else ""
+    others = f"; the range of {rows_more} is over {100 * _WIDE:g} % too" if more else ""
     share = 100 * (row.max - row.min) / row.median
     return (
-        f"Samples differ: {row.variant}, {label(row)} at {row.place} took {whole(row.min)} to {whole(row.max)} "
-        f"{row.unit}, which is {share:,.0f} % of the median{others}.",
+        f"Samples differ: {row_text(row)} took {whole(row.min)} to {whole(row.max)} {row.unit}, a range of "
+        f"{share:,.0f} % of the median{others}.",
     )
 
 
 def published_surprises(rows: Iterable[Row]) -> tuple[str, ...]:
-    """A sentence on the row furthest from a published figure; nothing if all are close."""
-    pairs = [(row, figure) for row in rows for figure in row.published]
+    """A sentence on the row furthest from a published count of instructions; nothing if all are close.
+
+    Published times of a board are cycles: a sentence divides no instructions by them.
+    """
+    pairs = [(row, figure) for row in rows for figure in row.published if row.unit == INSTRUCTIONS and not row.board]
     far = [pair for pair in pairs if not 1 / _FAR <= pair[1].ratio <= _FAR]
     if not far:
         return ()
     row, figure = max(far, key=lambda pair: max(pair[1].ratio, 1 / pair[1].ratio))
     return (
-        f"Unlike what was published: {row.variant}, {label(row)} takes {factor(figure.ratio)} times the instructions "
+        f"Unlike what was published: {row_text(row)} takes {factor(figure.ratio)} times the instructions "
         f"of {figure.source}; {len(far):,} of {len(pairs):,} figures are off by more than {_FAR:g} times.",
     )

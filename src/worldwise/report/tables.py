@@ -10,7 +10,9 @@ from worldwise.read.models import Reading, Row
 from worldwise.report.drawing.figures import Choice, Plot
 from worldwise.report.drawing.vega import Chart
 
-# The most lines in the table of an answer.
+# The width of a screen.
+SCREEN_COLUMNS = 100
+# The most lines that a screen, or the first part of a page, shows of one answer.
 ANSWER_LINES = 12
 
 # (reading, whether everything is wanted) -> sections of a report.
@@ -44,16 +46,40 @@ class Columns:
 
 
 @dataclass(frozen=True)
+class Task:
+    """What a caller of a TEE has done, whatever the operation is called that does it: rows of several families may do
+    the same.
+
+    Attributes:
+        action: the operation in plain words of the field: sign, verify, keygen, ecdh, digest.
+        curve: as parameters name it; empty for none.
+        size: of the message, in bytes; None where there is none.
+        ways: the parameters that are the caller's choice of how to have it done, such as the kind of shared memory.
+    """
+
+    action: str
+    curve: str
+    size: int | None
+    ways: tuple[str, ...] = field(default=(), compare=False)
+
+
+@dataclass(frozen=True)
 class Answer:
     """A run's answer, on one screen, to the question of its suite.
 
     Attributes:
         title: what was asked, in a few words.
-        table: the figures that answer it, in at most ANSWER_LINES lines; None if the verdict is the whole answer.
+        table: the figures that answer it: all lines, for a screen shows as many as it has room for. None if the verdict
+            is the whole answer.
         verdict: the conclusion, in a sentence; empty if there is nothing to decide. It does not say whether the run
             meets its budget: one line says so for all families.
         surprises: sentences on surprising figures: spread, failures, a difference from published figures.
-        sections: names of sections with more, for `report --section`; names that the report lacks are left out.
+        sections: names of sections with more, for `report --section`; names that the report lacks are left out. The
+            first one has every figure of the table, so that a screen can name it for the lines that it leaves out.
+        importance: a number for each line of the table, the most important has the least; a screen leaves out those
+            with the greatest. Empty if the lines stand in this order.
+        rank: its place among all answers of a run, the least first: what a suite asks comes before what it has besides.
+            Of equals in the order of the families.
     """
 
     title: str
@@ -61,13 +87,27 @@ class Answer:
     verdict: str = ""
     surprises: tuple[str, ...] = ()
     sections: tuple[str, ...] = ()
+    importance: tuple[int, ...] = ()
+    rank: int = 100
 
-    def __post_init__(self) -> None:
-        if self.table and len(self.table.rows) > ANSWER_LINES:
-            raise ValueError(f"answer '{self.title}' has {len(self.table.rows)} lines, of {ANSWER_LINES} at most")
+    def shown(self, most: int) -> Table | None:
+        """The table's most important lines, at most so many, in its own order; None if that is none."""
+        if self.table is None or not most:
+            return None
+        ranks = self.importance or range(len(self.table.rows))
+        kept = sorted(sorted(range(len(self.table.rows)), key=lambda number: ranks[number])[:most])
+        return Table(self.table.headers, [self.table.rows[number] for number in kept], self.table.left)
+
+    def left(self, most: int) -> int:
+        """How many lines `shown` leaves out."""
+        return max(0, len(self.table.rows) - most) if self.table else 0
 
 
-def _no_answer(_reading: Reading) -> Answer | None:
+def _no_answers(_reading: Reading) -> list[Answer]:
+    return []
+
+
+def _no_task(_row: Row) -> Task | None:
     return None
 
 
@@ -81,7 +121,9 @@ class Tables:
 
     Attributes:
         groups: the sections of the report, in one or several places of it.
-        answer: the family's answer on one screen; None if the run has no case of the family.
+        answers: the family's answers on one screen; none if the run has no case of the family.
+        task: what a row of the family does for a caller of the TEE, or for one in its Linux; None for what only this
+            family does, and for disturbed machines.
         operations: names of its operations in reports: operation -> words for people.
         own: the operations whose figures stand only in the family's own sections, and not in the tables of medians
             that all other operations share.
@@ -95,7 +137,8 @@ class Tables:
     """
 
     groups: tuple[Group, ...] = ()
-    answer: Callable[[Reading], Answer | None] = _no_answer
+    answers: Callable[[Reading], list[Answer]] = _no_answers
+    task: Callable[[Row], Task | None] = _no_task
     operations: Mapping[str, str] = field(default_factory=dict)
     own: Collection[str] = ()
     columns: tuple[Columns, ...] = ()
@@ -108,6 +151,11 @@ class Tables:
 def declared_tables() -> Mapping[str, Tables]:
     """Each family's TABLES, by family, in the order of the families."""
     return stages.declared("tables", Tables)
+
+
+def task_of(row: Row) -> Task | None:
+    """What a row does, by the family that knows; None if no family says."""
+    return next((task for tables in declared_tables().values() if (task := tables.task(row))), None)
 
 
 def operation_name(operation: str) -> str:

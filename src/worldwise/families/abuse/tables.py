@@ -9,7 +9,7 @@ from worldwise.families.abuse.spec import ABUSE
 from worldwise.libraries.implementation import IMPLEMENTATIONS
 from worldwise.plan.case import parameters_of
 from worldwise.read.models import Attempt, Reading
-from worldwise.report.tables import ANSWER_LINES, Answer, Group, Tables
+from worldwise.report.tables import Answer, Group, Tables
 
 RANDOM = "random call, answered by "
 _BEGIN = "random calls begin"
@@ -181,8 +181,8 @@ def _codes_section(attempts: list[Attempt]) -> Section | None:
     )
 
 
-def abuse_answer(reading: Reading) -> Answer | None:
-    """Wrong calls and calls at random by TA; None if the run tried none."""
+def abuse_answer(reading: Reading) -> list[Answer]:
+    """Wrong calls and calls at random by TA; nothing if the run tried none."""
     attempts = [attempt for attempt in reading.attempts if attempt.operation == ABUSE]
     random = _random(attempts)
     cells = []
@@ -195,14 +195,16 @@ def abuse_answer(reading: Reading) -> Answer | None:
         panics = sum(number for (_, code), number in counts.items() if code == _PANIC)
         cells.append([ta, f"{wrong:,}", f"{counts.total():,}", f"{panics:,}"])
     if not cells:
-        return None
-    return Answer(
-        "What TAs answer to wrong calls",
-        Table(["TA", "wrong calls,\nall refused", "calls at\nrandom", "\npanics"], cells[:ANSWER_LINES], 1),
-        "Every wrong call got the one error that it must get, and changed nothing: any other answer fails its case.",
-        (f"Wrong calls that could not be tried: {untried:,}.",) if untried else (),
-        ("abuse", "abuse-random"),
-    )
+        return []
+    return [
+        Answer(
+            "What TAs answer to wrong calls",
+            Table(["TA", "wrong calls,\nall refused", "calls at\nrandom", "\npanics"], cells, 1),
+            "Every wrong call got the one error that it must get, and changed nothing: another answer fails its case.",
+            (f"Wrong calls that could not be tried: {untried:,}.",) if untried else (),
+            ("abuse", "abuse-random"),
+        )
+    ]
 
 
-TABLES = Tables(groups=(Group(430, abuse_sections),), answer=abuse_answer)
+TABLES = Tables(groups=(Group(430, abuse_sections),), answers=abuse_answer)

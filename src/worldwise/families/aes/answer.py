@@ -4,45 +4,59 @@
 from worldwise.base.tables import Table, factor
 from worldwise.base.units import size_text
 from worldwise.plan.case import parameters_of
+from worldwise.read.contests import fullest, matches
 from worldwise.read.models import Reading, Row
 from worldwise.read.order import is_quiet
+from worldwise.report.contests import side_by_side
 from worldwise.report.surprises import spread_surprises
-from worldwise.report.tables import ANSWER_LINES, Answer
+from worldwise.report.tables import Answer
 
 _MODES = ("cbc", "ctr", "gcm")
 # The caller's places: the client of the TEE, or Linux.
 _CALLER = ("client", "linux")
 
 
-def aes_answer(reading: Reading) -> Answer | None:
-    """Encryption with AES-128 of the longest message, for each library and world; None if the run has no AES."""
+def aes_answer(reading: Reading) -> list[Answer]:
+    """Encryption with AES-128 of the longest message, for each library and world; nothing if the run has no AES.
+
+    The lines stand in the order of one mode, that which most libraries have: different modes are no rivals.
+    """
     rows = [
         row
         for row in reading.rows
         if row.operation == "aes" and row.measure == "cipher" and row.place in _CALLER and row.size and is_quiet(row)
     ]
-    found: dict[tuple[str, str], dict[str, Row]] = {}
     size = max((row.size or 0 for row in rows), default=0)
-    for row in rows:
-        given = parameters_of(row.parameters)
-        if (given["key"], given["direction"], row.size) == ("128", "encrypt", size):
-            found.setdefault((row.target, row.variant), {})[given["mode"]] = row
-    if not found:
-        return None
-    ranked = sorted(found, key=lambda key: (min(row.median for row in found[key].values()), key))
-    cells = [
-        [
-            target,
-            variant,
-            *(factor(one.median / size) if (one := found[target, variant].get(mode)) else "-" for mode in _MODES),
-        ]
-        for target, variant in ranked[:ANSWER_LINES]
+    shown = [row for row in rows if row.size == size and _given(row, "key") == "128" and _encrypts(row)]
+    if not shown:
+        return []
+    (chosen,) = fullest(matches(shown, _mode), lambda _: "", lambda row: _MODES.index(_mode(row)))
+    mode = _mode(chosen.first)
+    lines = side_by_side(shown, lambda row: (row.target, row.variant), _mode, _MODES)
+    ranked = sorted(lines.found, key=lambda line: line[mode].median if mode in line else float("inf"))
+    cells = []
+    for line in ranked:
+        row = next(iter(line.values()))
+        each = (factor(line[one].median / size) if one in line else "-" for one in lines.sides)
+        cells.append([row.target, row.variant, *each])
+    headers = ["target", "library", *(f"{one.upper()}\ninstr / byte" for one in lines.sides)]
+    return [
+        Answer(
+            f"What AES-128 costs a caller per byte of {size_text(size)}, in the order of {mode.upper()}",
+            Table(headers, cells, 2),
+            surprises=spread_surprises(rows),
+            sections=("aes", "plain-aes"),
+        )
     ]
-    left = len(ranked) - len(cells)
-    more = (f"{left} more libraries take more instructions than these.",) if left else ()
-    return Answer(
-        f"What AES-128 costs a caller per byte of {size_text(size)}",
-        Table(["target", "library", *(f"{mode.upper()}\ninstr / byte" for mode in _MODES)], cells, 2),
-        surprises=(*more, *spread_surprises(rows)),
-        sections=("aes", "plain-aes"),
-    )
+
+
+def _given(row: Row, key: str) -> str:
+    return parameters_of(row.parameters)[key]
+
+
+def _mode(row: Row) -> str:
+    return _given(row, "mode")
+
+
+def _encrypts(row: Row) -> bool:
+    return _given(row, "direction") == "encrypt"

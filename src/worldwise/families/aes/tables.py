@@ -462,7 +462,7 @@ def _legend_section(table: _Rows) -> Section:
 
 TABLES = Tables(
     groups=(Group(400, aes_sections), Group(510, plain_aes_sections)),
-    answer=aes_answer,
+    answers=aes_answer,
     operations={OPERATION: "AES"},
     own=(OPERATION,),
 )

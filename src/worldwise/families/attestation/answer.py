@@ -1,67 +1,103 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The answer of an attestation on one screen: the cost that a client sees, and whether it fits the budget."""
+"""The answers of calls without cryptography on one screen: what every call pays first, and what changes save."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
-from worldwise.base.tables import Table, whole
+from worldwise.base.tables import Table, count, factor
+from worldwise.libraries.implementation import IMPLEMENTATIONS
+from worldwise.read.contests import matches
 from worldwise.read.models import Reading, Row
+from worldwise.report.contests import names
 from worldwise.report.counts import label
-from worldwise.report.surprises import (
-    clock_text,
-    milliseconds,
-    published_surprises,
-    spread_surprises,
-)
-from worldwise.report.tables import ANSWER_LINES, Answer
+from worldwise.report.surprises import clock_text, cold_surprises, milliseconds, spread_surprises
+from worldwise.report.tables import Answer
+
+_PLACE = "client"
+Change = tuple[Row, Row]
 
 
-def attestation_answer(reading: Reading, rows: Sequence[Row]) -> Answer | None:
-    """For each measure, the variants with the fewest and with the most instructions, as the client sees them.
+def tried_on(row: Row) -> str:
+    """The implementation from which that of a row differs by one change; empty if it is none that tries a change."""
+    return IMPLEMENTATIONS[row.implementation].tries if row.implementation in IMPLEMENTATIONS else ""
 
-    `rows` are of the TEE. None if no client was measured.
+
+def changes(rows: Iterable[Row]) -> list[Change]:
+    """(unchanged, changed): the rows of each implementation that tries a change, beside the one that it tries it on.
+
+    Both at one level, one measure and one place; in the order of `rows`.
     """
-    waiting: dict[str, list[Row]] = {}
-    for row in rows:
-        if row.place == "client":
-            waiting.setdefault(label(row), []).append(row)
-    if not waiting:
-        return None
-    cells = [_line(name, group, reading) for name, group in waiting.items()][:ANSWER_LINES]
-    headers = [
-        "measure",
-        "fewest: variant",
-        "median\ninstr",
-        "worst call\ninstr",
-        f"worst, ms\nat {clock_text(reading)}",
+    listed = list(rows)
+    known = {(row.case, row.measure, row.place): row for row in listed}
+    found = []
+    for row in listed:
+        base = tried_on(row)
+        case = row.case.replace(f"/{row.variant}/", f"/{base}-{row.optimisation}/")
+        before = known.get((case, row.measure, row.place)) if base else None
+        if before and before.median:
+            found.append((before, row))
+    return found
+
+
+def change_answer(rows: Sequence[Row]) -> list[Answer]:
+    """What each change saves its caller: of each measure that with which it costs least; nothing if the run tries none.
+
+    The best changes of all measures are the most important lines, then the others.
+    """
+    before = {after.case + after.measure + after.place: base for base, after in changes(rows)}
+    if not before:
+        return []
+
+    def base_of(row: Row) -> Row:
+        return before[row.case + row.measure + row.place]
+
+    tried = [row for row in rows if row.case + row.measure + row.place in before and row.place in (_PLACE, "linux")]
+    cells, tiers = [], []
+    for match in matches(tried, apart=lambda row: base_of(row).variant):
+        for row in match.ranked():
+            base = base_of(row)
+            cells.append([label(row), row.place, base.variant, row.variant, count(row.median), _times(base, row)])
+            tiers.append((row.place != _PLACE, row not in match.least()))
+    order = sorted(range(len(cells)), key=lambda number: (tiers[number], number))
+    headers = ["measure", "place", "before", "after: with the change", "after\ninstr", "after /\nbefore"]
+    return [
+        Answer(
+            "What changes to OP-TEE give: medians",
+            Table(headers, cells, 4),
+            surprises=spread_surprises(tried),
+            sections=("changes",),
+            importance=tuple(order.index(number) for number in range(len(cells))),
+            rank=10,
+        )
     ]
-    headers.append("most: median\ninstr")
-    judged = reading.budget is not None
-    return Answer(
-        "What a client of the TEE waits for",
-        Table([*headers, *(["over the\nbudget"] if judged else [])], cells, 2),
-        surprises=(*_cold(rows), *spread_surprises(rows), *published_surprises(rows)),
-        sections=("price", "published", *(["budget"] if judged else [])),
-    )
 
 
-def _line(name: str, rows: Sequence[Row], reading: Reading) -> list[str]:
-    ranked = sorted(rows, key=lambda row: (row.median, row.variant))
-    fewest, most = ranked[0], ranked[-1]
-    line = [name, fewest.variant, whole(fewest.median), whole(fewest.worst), milliseconds(fewest.worst, reading)]
-    line.append(whole(most.median) if most is not fewest else "-")
-    if reading.budget:
-        verdicts = [row.verdict for row in rows if row.verdict]
-        line.append(f"{sum(not one.fits for one in verdicts)} of {len(verdicts)}" if verdicts else "-")
-    return line
+def _times(before: Row, after: Row) -> str:
+    return factor(after.median / before.median)
 
 
-def _cold(rows: Sequence[Row]) -> tuple[str, ...]:
-    """A sentence on the first call that takes more than twice the median."""
-    cold = [row for row in rows if row.place == "client" and row.first > 2 * row.median]
-    if not cold:
-        return ()
-    row = max(cold, key=lambda row: row.first / row.median)
-    return (
-        f"The first call is dear: {row.variant}, {label(row)} took {whole(row.first)} {row.unit} at first, "
-        f"{row.first / row.median:,.1f} times its median.",
-    )
+def call_answer(reading: Reading, rows: Sequence[Row]) -> list[Answer]:
+    """For each call without a task of its own, who has the fewest and the most, at one level; nothing if there is none.
+
+    `rows` are of the TEE, without implementations that try a change.
+    """
+    waiting = [row for row in rows if row.place == _PLACE]
+    if not waiting:
+        return []
+    cells = []
+    for match in matches(waiting, apart=lambda row: row.optimisation):
+        least, most = match.least(), match.most()
+        line = [label(match.first), f"-{match.first.optimisation}"]
+        equal = len(match.rows) > 1 and not match.differs
+        line += [f"all {len(match.rows)} equal" if equal else names(least), count(least[0].median)]
+        line += [milliseconds(max(row.worst for row in least), reading)]
+        cells.append([*line, count(most[0].median) if match.differs else "-"])
+    headers = ["measure", "compiled", "fewest", "median\ninstr", f"worst, ms\nat {clock_text(reading)}"]
+    headers += ["most: median\ninstr"]
+    return [
+        Answer(
+            "What a call pays before any algorithm",
+            Table(headers, cells, 3),
+            surprises=(*cold_surprises(waiting), *spread_surprises(waiting)),
+            sections=("calls-alone",),
+        )
+    ]

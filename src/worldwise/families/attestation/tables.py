@@ -5,12 +5,12 @@ OP-TEE."""
 from collections.abc import Iterable, Sequence
 
 from worldwise.base.tables import Section, Table, count, ratio
-from worldwise.families.attestation.answer import attestation_answer
+from worldwise.families.attestation.answer import call_answer, change_answer, changes, tried_on
 from worldwise.libraries.implementation import IMPLEMENTATIONS
 from worldwise.libraries.portable import OPTIMISATIONS
 from worldwise.read.models import Factor, Reading, Row
 from worldwise.report.counts import factor_section, label, shown_factors, shown_rows, tee_rows
-from worldwise.report.tables import Answer, Group, Tables
+from worldwise.report.tables import Answer, Group, Tables, Task
 
 
 def attestation_sections(reading: Reading, full: bool = False) -> list[Section]:
@@ -25,6 +25,7 @@ def attestation_sections(reading: Reading, full: bool = False) -> list[Section]:
         _nist_section(factors, rows),
         _optimisation_section(factors),
         _change_section(tee_rows(reading)),
+        _call_section(tee_rows(reading)),
     ]
     return [part for part in parts if part]
 
@@ -105,26 +106,18 @@ def _optimisation_section(factors: Iterable[Factor]) -> Section | None:
 
 def _change_section(rows: Iterable[Row]) -> Section | None:
     """The gain of each implementation that tries a change, beside the unchanged one."""
-    listed = list(rows)
-    medians = {(row.case, row.measure, row.place): row.median for row in listed}
-    cells = []
-    for row in listed:
-        known = IMPLEMENTATIONS.get(row.implementation)
-        base = known.tries if known else ""
-        case = row.case.replace(f"/{row.variant}/", f"/{base}-{row.optimisation}/")
-        before = medians.get((case, row.measure, row.place)) if base else None
-        if before:
-            cells.append(
-                [
-                    label(row),
-                    row.place,
-                    row.variant,
-                    count(before),
-                    count(row.median),
-                    f"{'-' if row.median < before else '+'}{count(abs(row.median - before))}",
-                    f"{row.median / before:.4f}",
-                ]
-            )
+    cells = [
+        [
+            label(after),
+            after.place,
+            after.variant,
+            count(before.median),
+            count(after.median),
+            f"{'-' if after.median < before.median else '+'}{count(abs(after.median - before.median))}",
+            f"{after.median / before.median:.4f}",
+        ]
+        for before, after in changes(rows)
+    ]
     if not cells:
         return None
     headers = [
@@ -140,10 +133,35 @@ def _change_section(rows: Iterable[Row]) -> Section | None:
     return Section(title, Table(headers, cells, 3), name="changes")
 
 
-def _answer(reading: Reading) -> Answer | None:
-    return attestation_answer(reading, [row for row in tee_rows(reading) if row.operation in _OPERATIONS])
+def _call_section(rows: Iterable[Row]) -> Section | None:
+    """Calls without an algorithm: what each variant pays."""
+    cells = [
+        [label(row), row.variant, count(row.median), count(row.first), count(row.worst)]
+        for row in rows
+        if row.place == "client" and row.operation in _CALLS
+    ]
+    if not cells:
+        return None
+    headers = ["measure", "variant", "median\ninstr", "first\ninstr", "worst\ninstr"]
+    title = "What a call pays before any algorithm, as the client sees it"
+    return Section(title, Table(headers, cells, 2), name="calls-alone")
 
 
+def _answers(reading: Reading) -> list[Answer]:
+    rows = tee_rows(reading)
+    calls = [row for row in rows if row.operation in _CALLS and not tried_on(row)]
+    return [*change_answer(rows), *call_answer(reading, calls)]
+
+
+def _task(row: Row) -> Task | None:
+    if row.operation not in _BYTES or row.parameters or tried_on(row):
+        return None
+    return Task(row.measure, "secp256r1", _BYTES[row.operation])
+
+
+# Bytes of what is signed; a key pair has none.
+_BYTES = {"keygen": None, "attestdiv": 48, "attestquorum": 40}
+_CALLS = ("empty-invoke", "session-open", "ta-load", "storage-create")
 _OPERATIONS = {
     "keygen": "key generation",
     "attestdiv": "attestdiv, 48-byte input",
@@ -153,4 +171,4 @@ _OPERATIONS = {
     "ta-load": "load of the TA",
     "storage-create": "a new object of 4 KiB in secure storage",
 }
-TABLES = Tables(groups=(Group(100, attestation_sections),), answer=_answer, operations=_OPERATIONS)
+TABLES = Tables(groups=(Group(100, attestation_sections),), answers=_answers, task=_task, operations=_OPERATIONS)

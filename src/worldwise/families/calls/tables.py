@@ -6,7 +6,7 @@ from itertools import pairwise
 
 from worldwise.base.tables import Section, Table, count, count_or_dash, factor, whole
 from worldwise.base.units import size_text
-from worldwise.families.calls.answer import calls_answer
+from worldwise.families.calls.answer import calls_answers
 from worldwise.plan.case import parameters_of
 from worldwise.read.fit import Line, fit_line
 from worldwise.read.models import Reading, Row
@@ -328,7 +328,7 @@ def _sum_section(variants: Mapping[str, Sequence[Row]]) -> Section | None:
 
 TABLES = Tables(
     groups=(Group(410, calls_sections),),
-    answer=calls_answer,
+    answers=calls_answers,
     operations={"payload": "a payload in shared memory", "call": "a command that does nothing"},
     own=("payload", "call"),
 )

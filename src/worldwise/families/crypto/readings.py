@@ -3,15 +3,9 @@
 
 from worldwise.plan.case import Case
 from worldwise.read.includes import on_curves
-from worldwise.read.parts import Part, TaSize
+from worldwise.read.parts import Recommended, TaSize
 from worldwise.read.readings import Readings, Seen
 from worldwise.run.rundir import CaseManifest, RunManifest
-
-
-class Recommended(Part):
-    """The id of the case that the suite recommends; empty for none."""
-
-    recommended: str = ""
 
 
 def _ta_size(_case: Case, manifest: CaseManifest, _run: RunManifest) -> TaSize | None:

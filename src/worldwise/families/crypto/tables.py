@@ -5,18 +5,17 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from worldwise.base.tables import Section, Table, count, count_or_dash, factor, signed, whole
 from worldwise.base.units import size_text
-from worldwise.families.crypto.answer import crypto_answer
-from worldwise.families.crypto.readings import Recommended
 from worldwise.libraries.implementation import IMPLEMENTATIONS
 from worldwise.libraries.portable import CURVES, portables
 from worldwise.plan.case import parameters_of
 from worldwise.plan.catalogue import kind_of, takes_portables
 from worldwise.plan.spec import OPTEE
 from worldwise.read.models import Reading, Row
-from worldwise.read.parts import TaSize
+from worldwise.read.order import is_quiet
+from worldwise.read.parts import Recommended, TaSize
 from worldwise.read.published import Published, Subject
 from worldwise.report.comparing import claim
-from worldwise.report.tables import Answer, Columns, Group, Tables
+from worldwise.report.tables import Columns, Group, Tables, Task
 
 OPERATIONS = ("sign", "verify", "ecdh", "digest")
 # Parameters that do not change the operation itself: the kind of memory, and the source of random bytes.
@@ -398,13 +397,15 @@ def _own_notes(rows: Sequence[Row]) -> list[str]:
     ]
 
 
-def _answer(reading: Reading) -> Answer | None:
-    return crypto_answer(reading, [row for row in _own_rows(reading) if _usual(row)], _subject, subject_text)
+def _task(row: Row) -> Task | None:
+    if row.operation not in OPERATIONS or takes_portables(row.target) or not is_quiet(row):
+        return None
+    return Task(row.operation, row.curve, row.size, (*_WAYS, *_OTHERWISE))
 
 
 TABLES = Tables(
     groups=(Group(420, crypto_sections),),
-    answer=_answer,
+    task=_task,
     operations={"sign": "signature", "verify": "verification", "ecdh": "shared secret", "digest": "SHA-256"},
     own=OPERATIONS,
     columns=(Columns(20, crypto_columns),),

@@ -11,6 +11,7 @@ from worldwise.families.echo.client import STREAM_MESSAGES
 from worldwise.families.echo.readings import Host, HostTime
 from worldwise.plan.case import parameters_of
 from worldwise.read.models import Reading, Row
+from worldwise.read.order import is_quiet
 from worldwise.report.tables import Group, Tables
 
 # The kinds of server as tables name them, the plain one first.
@@ -60,7 +61,7 @@ def echo_sections(reading: Reading, full: bool = False) -> list[Section]:
 
     `full` adds the first round trip, which finds nothing in place, and the spread.
     """
-    rows = [row for row in reading.rows if row.operation == "echo"]
+    rows = [row for row in reading.rows if row.operation == "echo" and is_quiet(row)]
     host = reading.part(Host).host
     variants = dict.fromkeys([row.variant for row in rows] + [times.variant for times in host])
     parts = []
@@ -130,8 +131,8 @@ def _round_trips(variant: str, grid: _Grid[Row], full: bool) -> Section:
         notes += [_DIRECTION, _ACKNOWLEDGED]
     least, most = min(grid), max(grid)
     notes += [
-        f"{SERVERS[name]} costs {whole(grid[size][name].median - grid[size]['linux'].median)} instructions more than "
-        f"Linux for a message of {size_text(size)}."
+        f"{SERVERS[name]} costs {_more(grid[size][name].median - grid[size]['linux'].median)} than Linux for a message "
+        f"of {size_text(size)}."
         for name in with_ta
         for size in dict.fromkeys((least, most))
         if "linux" in grid[size] and name in grid[size]
@@ -143,6 +144,10 @@ def _round_trips(variant: str, grid: _Grid[Row], full: bool) -> Section:
         notes,
         name=section_name("echo-round-trips", variant),
     )
+
+
+def _more(difference: float) -> str:
+    return f"{whole(abs(difference))} instructions {'less' if difference < 0 else 'more'}"
 
 
 def _streams(variant: str, grid: _Grid[Row]) -> Section:
@@ -209,7 +214,7 @@ def _host(variant: str, times: Sequence[HostTime]) -> Section:
 
 TABLES = Tables(
     groups=(Group(440, echo_sections),),
-    answer=lambda reading: echo_answer(reading, SERVERS),
+    answers=lambda reading: echo_answer(reading, SERVERS),
     operations={"echo": "a message echoed"},
     own=("echo",),
 )

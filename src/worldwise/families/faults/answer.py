@@ -7,18 +7,18 @@ from worldwise.families.faults.spec import POWER_CUT, TAMPER
 from worldwise.plan.case import parameters_of
 from worldwise.plan.parameters import STORAGES
 from worldwise.read.models import Attempt, Reading
-from worldwise.report.tables import ANSWER_LINES, Answer
+from worldwise.report.tables import Answer
 
 _MISSED = "not detected"
 _KEPT = ("old", "new")
 
 
-def faults_answer(reading: Reading) -> Answer | None:
-    """Attempts by storage, tampering first. None if nothing was tried."""
+def faults_answer(reading: Reading) -> list[Answer]:
+    """Attempts by storage, tampering first. Nothing if nothing was tried."""
     tampering = [attempt for attempt in reading.attempts if attempt.operation == TAMPER]
     cuts = [attempt for attempt in reading.attempts if attempt.operation == POWER_CUT]
     if not tampering and not cuts:
-        return None
+        return []
     cells = []
     for storage in STORAGES:
         tried = [one for one in tampering if _storage(one) == storage]
@@ -38,17 +38,16 @@ def faults_answer(reading: Reading) -> Answer | None:
     verdict = f"{len(missed):,} of {len(tampering):,} attempts to tamper were not detected." if tampering else ""
     if cuts:
         verdict += f" {bad:,} of {len(cuts):,} power cuts left something else than the old object or the new one."
-    return Answer(
-        "What each storage survives",
-        Table(
-            ["storage", "what was tried", "\nattempts", "not detected,\nor damaged", "no\neffect"],
-            cells[:ANSWER_LINES],
-            2,
-        ),
-        verdict.strip(),
-        (f"Not detected: {shown}.",) if names else (),
-        ("tampering", "power-cuts"),
-    )
+    headers = ["storage", "what was tried", "\nattempts", "not detected,\nor damaged", "no\neffect"]
+    return [
+        Answer(
+            "What each storage survives",
+            Table(headers, cells, 2),
+            verdict.strip(),
+            (f"Not detected: {shown}.",) if names else (),
+            ("tampering", "power-cuts"),
+        )
+    ]
 
 
 def _storage(attempt: Attempt) -> str:

@@ -240,4 +240,4 @@ def _findings_section(attempts: Sequence[Attempt], variant: str, full: bool) -> 
     )
 
 
-TABLES = Tables(groups=(Group(470, faults_sections),), answer=faults_answer)
+TABLES = Tables(groups=(Group(470, faults_sections),), answers=faults_answer)

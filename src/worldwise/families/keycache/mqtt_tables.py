@@ -12,7 +12,7 @@ from worldwise.plan.case import parameters_of
 from worldwise.read.models import Reading, Row
 from worldwise.read.order import is_quiet
 from worldwise.report.surprises import spread_surprises
-from worldwise.report.tables import ANSWER_LINES, Answer
+from worldwise.report.tables import Answer
 
 SOURCE = "mqttz-keys"
 # A receiver's share of the call of the TA may cost so many times the AES of its message, and its share of an invoke.
@@ -325,11 +325,11 @@ def _legend_section(table: _Rows) -> Section:
     )
 
 
-def keycache_mqtt_answer(reading: Reading) -> Answer | None:
-    """The answer on one screen; None if the run has no messages through the broker."""
+def keycache_mqtt_answer(reading: Reading) -> list[Answer]:
+    """The answer on one screen; nothing if the run has no messages through the broker."""
     table = _Rows(reading.rows)
     if not table.whats:
-        return None
+        return []
     variant = table.whats[0].variant
     whats = [what for what in table.whats if what.variant == variant]
     cells = []
@@ -341,13 +341,15 @@ def keycache_mqtt_answer(reading: Reading) -> Answer | None:
     headers = ["subscribers", "payload", "QoS", "none\ninstr", "REE\ninstr", "TEE\ninstr", "TEE /\nreceiver"]
     headers += ["TEE /\nnone", "rate /\nnone's"]
     names = ("keycache-mqtt", "keycache-mqtt-places", "keycache-mqtt-published")
-    return Answer(
-        "What a broker that cannot read costs: a message re-encrypted for each subscriber",
-        Table(headers, cells[:ANSWER_LINES], 0) if cells else None,
-        _verdict(_limit_section(table, variant, whats)),
-        spread_surprises(table.rows),
-        tuple(section_name(name, variant) for name in names),
-    )
+    return [
+        Answer(
+            f"What a broker that cannot read costs, {variant}: a message re-encrypted for each subscriber",
+            Table(headers, cells, 0) if cells else None,
+            _verdict(_limit_section(table, variant, whats)),
+            spread_surprises(table.rows),
+            tuple(section_name(name, variant) for name in names),
+        )
+    ]
 
 
 def _verdict(limit: Section | None) -> str:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from worldwise.base.tables import Section, Table, count, count_or_dash, factor, ratio, section_name, whole
 from worldwise.base.units import size_text
-from worldwise.families.keycache.answer import keycache_answer
+from worldwise.families.keycache.answer import keycache_answers
 from worldwise.families.keycache.floor import Floor
 from worldwise.families.keycache.hold_tables import keycache_hold_sections
 from worldwise.families.keycache.load_tables import CLOCK_GHZ, LOAD, STORAGES, ZIPF, hit_rates, keycache_load_sections
@@ -292,10 +292,10 @@ def _legend_section(table: _Rows) -> Section:
     )
 
 
-def _answer(reading: Reading) -> Answer | None:
+def _answers(reading: Reading) -> list[Answer]:
     table = _Rows(reading.rows)
     attempts = [one for one in reading.attempts if one.operation in (KEYCACHE_CUT, KEYCACHE_HOLD)]
-    requests = keycache_answer(reading, _hit_section(table), keycache_load_sections, attempts)
+    requests = keycache_answers(reading, _hit_section(table), keycache_load_sections, attempts)
     return requests or keycache_mqtt_answer(reading)
 
 
@@ -306,7 +306,7 @@ TABLES = Tables(
         Group(450, keycache_mqtt_sections),
         Group(450, keycache_hold_sections),
     ),
-    answer=_answer,
+    answers=_answers,
     operations={
         OPERATION: "a request to the key cache",
         LOAD: "requests of redis-benchmark to the key cache",

@@ -3,6 +3,7 @@
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
+from worldwise.base.counted import CYCLES
 from worldwise.base.tables import Section, Table, count, count_or_dash, factor, section_name, spread, whole
 from worldwise.base.units import size_text
 from worldwise.families.portable.readings import BoardTimes, OnBoard
@@ -111,6 +112,13 @@ def board_microseconds(row: Row) -> float:
     """The median's time at the board's clock, in us, if each instruction took one cycle."""
     clock = clock_mhz(row)
     return row.median / clock if clock else float("nan")
+
+
+def board_time(row: Row, reading: Reading) -> str:
+    """The median in ms: of cycles what they take, of instructions what they would take at one a cycle; `-` for cycles
+    of a chip that ran at the clock of its reset, which is not the board's."""
+    clock = None if row.unit == CYCLES and not reading.run.chip_clock else clock_mhz(row)
+    return f"{row.median / clock / 1000:,.3f}" if clock else "-"
 
 
 def dmips(row: Row) -> float:

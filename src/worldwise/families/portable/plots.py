@@ -4,10 +4,12 @@
 from collections.abc import Collection, Iterable, Sequence
 
 from worldwise.base.errors import WorldwiseError
+from worldwise.families.portable.answer import USUAL_SIZE
 from worldwise.families.portable.boards import DHRYSTONE, board_rows, board_text, operation_text
 from worldwise.families.portable.panels import DRAWINGS, grouped
 from worldwise.libraries.boards import by_core
 from worldwise.libraries.portable import CURVES, OF_CURVE
+from worldwise.read.contests import from_size, fullest, matches
 from worldwise.read.models import Reading, Row
 from worldwise.report.drawing.figures import KINDS, Choice, Kind, Panel, Plot, chosen
 
@@ -52,12 +54,11 @@ def _one_optimisation(rows: list[Row]) -> list[Row]:
 
 
 def _one_size(rows: list[Row]) -> list[Row]:
-    """One operation's rows of one size: the size with the most rows; of equals the one nearest to 32 bytes."""
-    sizes = [row.size for row in rows if row.size is not None]
-    if not sizes:
-        return rows
-    best = max(sorted(set(sizes)), key=lambda size: (sizes.count(size), -abs(size - 32)))
-    return [row for row in rows if row.size in (best, None)]
+    """One operation's rows of one size: that with the most rows; of equals the one nearest to 32 bytes."""
+    found = [row for row in rows if row.size is not None]
+    shown = fullest(matches(found, lambda row: row.size), lambda _: "", from_size(USUAL_SIZE))
+    sizes = {match.first.size for match in shown}
+    return [row for row in rows if not sizes or row.size in (*sizes, None)]
 
 
 def _by_family(rows: list[Row]) -> dict[str, list[Row]]:

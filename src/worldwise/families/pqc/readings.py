@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """What the counts of post-quantum schemes include, and how often ML-DSA's signing begins anew."""
 
-import math
 from collections.abc import Iterable
 
 from worldwise.families.pqc import fips204
 from worldwise.families.pqc.evidence import PqcSignatureEvidence
 from worldwise.plan.case import Case
+from worldwise.read.contests import percentile
 from worldwise.read.includes import CLIENT_CALL, IN_LINUX, ON_BOARD
 from worldwise.read.parts import Part, Result
 from worldwise.read.readings import Readings, Seen
@@ -29,18 +29,18 @@ class Tail(Result):
     """How far ML-DSA's signatures of one case go apart: counts of instructions, and attempts, by their ranks.
 
     Each is the value of this rank among all calls of a case, the first and the warm-up's included: the least that so
-    many per cent of the calls do not exceed.
+    many per cent of the calls do not exceed; None for a percentile of too few calls (`LEAST_CALLS`).
     """
 
     case: str
     calls: int
     median: int
-    p90: int
-    p99: int
+    p90: int | None
+    p99: int | None
     worst: int
     median_attempts: int
-    p90_attempts: int
-    p99_attempts: int
+    p90_attempts: int | None
+    p99_attempts: int | None
     worst_attempts: int
     mean_attempts: float
 
@@ -51,10 +51,10 @@ class Tails(Part):
     signing: tuple[Tail, ...] = ()
 
 
-def ranked(values: Iterable[int], share: float) -> int:
-    """The least of the values that this share of them does not exceed."""
+def middle(values: Iterable[int]) -> int:
+    """The least of the values that half of them do not exceed."""
     ordered = sorted(values)
-    return ordered[max(0, math.ceil(share * len(ordered)) - 1)]
+    return ordered[(len(ordered) - 1) // 2]
 
 
 def tail(case: Case, records: Iterable[RecordModel]) -> Tail:
@@ -66,13 +66,13 @@ def tail(case: Case, records: Iterable[RecordModel]) -> Tail:
     return Tail(
         case=case.id,
         calls=len(counts),
-        median=ranked(counts, 0.5),
-        p90=ranked(counts, 0.9),
-        p99=ranked(counts, 0.99),
+        median=middle(counts),
+        p90=percentile(counts, 90),
+        p99=percentile(counts, 99),
         worst=max(counts),
-        median_attempts=ranked(attempts, 0.5),
-        p90_attempts=ranked(attempts, 0.9),
-        p99_attempts=ranked(attempts, 0.99),
+        median_attempts=middle(attempts),
+        p90_attempts=percentile(attempts, 90),
+        p99_attempts=percentile(attempts, 99),
         worst_attempts=max(attempts),
         mean_attempts=sum(attempts) / len(attempts),
     )

@@ -250,7 +250,7 @@ def _fit_column(reading: Reading, value: Callable[[Fit, int], float]) -> Callabl
 
 TABLES = Tables(
     groups=(Group(200, sha256_sections),),
-    answer=sha256_answer,
+    answers=sha256_answer,
     operations={"sha256": "SHA-256", "sha256sum": "sha256sum"},
     columns=(Columns(0, sha256_columns),),
 )

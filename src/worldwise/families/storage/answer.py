@@ -3,46 +3,61 @@
 
 from collections.abc import Sequence
 
-from worldwise.base.tables import Table, factor, whole
+from worldwise.base.tables import Table, count, factor
 from worldwise.base.units import size_text
 from worldwise.plan.case import parameters_of
 from worldwise.read.models import Reading, Row
 from worldwise.read.order import is_quiet
+from worldwise.report.contests import side_by_side
 from worldwise.report.surprises import spread_surprises
 from worldwise.report.tables import Answer
 
 # The answer shows this size of object if it was measured: a page of a file system.
 _USUAL = 4096
-_KINDS = {"ree": "REE FS", "ree-rpmb": "REE FS,\nhash in RPMB", "rpmb": "\nRPMB", "none": "\nplain file"}
+_KINDS = {"ree": "REE FS", "ree-rpmb": "REE FS,\nhash in RPMB", "rpmb": "\nRPMB"}
+_PLAIN = "\nplain file"
 
 
-def storage_answer(reading: Reading, actions: Sequence[str]) -> Answer | None:
-    """Each of `actions` with an object of one size, as the caller sees it; None if the run has no storage."""
-    rows = [
-        row
-        for row in reading.rows
-        if row.operation in ("storage", "file") and row.place in ("client", "linux") and row.size and is_quiet(row)
-    ]
-    if not rows:
-        return None
-    size = min({row.size or 0 for row in rows}, key=lambda size: (abs(size - _USUAL), size))
-    found: dict[tuple[str, str], Row] = {}
-    for row in rows:
-        given = parameters_of(row.parameters)
-        kind = given["storage"] if row.operation == "storage" else given.get("sync", "none")
-        if row.size == size:
-            found.setdefault((given["action"], kind), row)
-    kinds = [kind for kind in _KINDS if any(kind == other for _, other in found)]
-    cells = []
-    for action in actions:
-        if not any(action == other for other, _ in found):
-            continue
-        plain, ree = found.get((action, "none")), found.get((action, "ree"))
-        line = [whole(found[action, kind].median) if (action, kind) in found else "-" for kind in kinds]
-        cells.append([action, *line, factor(ree.median / plain.median) if ree and plain else "-"])
-    return Answer(
-        f"What an access to an object of {size_text(size)} costs",
-        Table(["action", *(f"{_KINDS[kind]} instr" for kind in kinds), "REE FS /\nplain file"], cells, 1),
-        surprises=spread_surprises(rows),
-        sections=("storage", "storage-per-byte"),
+def storage_answer(reading: Reading, actions: Sequence[str]) -> list[Answer]:
+    """Each of `actions` with an object of one size, as the caller sees it; nothing if the run has no storage.
+
+    A line is of one variant of OP-TEE, but for the plain file, which none of them has a part in.
+    """
+    rows = [row for row in reading.rows if row.place in ("client", "linux") and row.size and is_quiet(row)]
+    secure = [row for row in rows if row.operation == "storage"]
+    files = [row for row in rows if row.operation == "file" and "sync" not in parameters_of(row.parameters)]
+    if not secure and not files:
+        return []
+    size = min({row.size or 0 for row in secure or files}, key=lambda size: (abs(size - _USUAL), size))
+    plain = {_action(row): row for row in files if row.size == size}
+    lines = side_by_side(
+        (row for row in secure if row.size == size),
+        lambda row: (_action(row), row.variant),
+        lambda row: parameters_of(row.parameters)["storage"],
+        _KINDS,
     )
+    first = {action: number for number, action in enumerate(actions)}
+    cells = []
+    for line in lines.found:
+        row = next(iter(line.values()))
+        file, ree = plain.get(_action(row)), line.get("ree")
+        cell = [_action(row), row.variant]
+        cell += [count(line[kind].median) if kind in line else "-" for kind in lines.sides]
+        cell += [count(file.median) if file else "-", factor(ree.median / file.median) if ree and file else "-"]
+        cells.append(cell)
+    lone = [action for action in plain if action not in {cell[0] for cell in cells}]
+    cells += [[action, "-", *["-"] * len(lines.sides), count(plain[action].median), "-"] for action in lone]
+    cells.sort(key=lambda cell: first[cell[0]])
+    headers = ["action", "variant", *(f"{_KINDS[kind]} instr" for kind in lines.sides), f"{_PLAIN} instr"]
+    return [
+        Answer(
+            f"What an access to an object of {size_text(size)} costs",
+            Table([*headers, "REE FS /\nplain file"], cells, 2),
+            surprises=spread_surprises([*secure, *files]),
+            sections=("storage", "storage-per-byte"),
+        )
+    ]
+
+
+def _action(row: Row) -> str:
+    return parameters_of(row.parameters)["action"]

@@ -327,7 +327,7 @@ def _charts(reading: Reading) -> list[Chart]:
 
 TABLES = Tables(
     groups=(Group(460, storage_sections),),
-    answer=lambda reading: storage_answer(reading, tuple(_ACTIONS)),
+    answers=lambda reading: storage_answer(reading, tuple(_ACTIONS)),
     operations={
         SECURE: "an object in secure storage",
         PLAIN: "a plain file",

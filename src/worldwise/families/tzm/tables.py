@@ -9,7 +9,8 @@ from worldwise.libraries.boards import boards, by_core
 from worldwise.libraries.trustzone import ACCESSES, FLOATS, WAYS
 from worldwise.plan.case import parameters_of
 from worldwise.read.models import Reading, Row
-from worldwise.report.tables import ANSWER_LINES, Answer, Group, Tables
+from worldwise.report.contests import side_by_side
+from worldwise.report.tables import Answer, Group, Tables
 
 WAY, REFUSED = "gateway", "refused"
 _WORDS = {
@@ -139,32 +140,52 @@ def tzm_sections(reading: Reading, _full: bool = False) -> list[Section]:
     return [part for part in parts if part]
 
 
-def tzm_answer(reading: Reading) -> Answer | None:
-    """What the gateway costs, and what it adds to a library; None if the run has no way between the states."""
-    rows = [row for row in reading.rows if row.operation == WAY]
+def tzm_answer(reading: Reading) -> list[Answer]:
+    """What the gateway costs on each board; nothing if the run has no way between the states."""
+    level = min((row.optimisation for row in reading.rows if row.operation == WAY), key=_LEVELS.index, default="")
+    rows = [row for row in reading.rows if row.operation == WAY and row.optimisation == level]
     if not rows:
-        return None
-    order = by_core(row.board for row in rows)
-    level = min((row.optimisation for row in rows), key=_LEVELS.index)
-    cells = [
-        [row.board, given["way"], given.get("float", FLOATS[0]), row.variant, count(row.median)]
-        for row in rows
-        if row.optimisation == level
-        and (given := parameters_of(row.parameters))["way"] in ("plain", "empty", "checked", "callback")
-    ]
-    # Those that say the most come first: an answer has one screen.
-    cells.sort(key=lambda cell: (cell[2] != FLOATS[0], order.index(cell[0])))
-    headers = ["board", "way", "floating point", "compiled", "median\ninstr"]
-    return Answer(
-        "What a call into the secure state costs",
-        Table(headers, cells[:ANSWER_LINES], 4),
-        sections=(WAY, REFUSED, "behind-gateway"),
+        return []
+    lines = side_by_side(
+        rows,
+        lambda row: (_way(row), _float(row)),
+        lambda row: row.board,
+        by_core(row.board for row in rows),
     )
+    # What is asked first: the gate, and what stands beside it.
+    ways = [*_ASKED, *(way for way in WAYS if way not in _ASKED)]
+    cells = []
+    for line in lines.found:
+        row = next(iter(line.values()))
+        each = (count(line[board].median) if board in line else "-" for board in lines.sides)
+        cells.append([_way(row), _WORDS[_way(row)], _float(row), *each])
+    cells.sort(key=lambda cell: (FLOATS.index(cell[2]), ways.index(cell[0])))
+    headers = ["way", "what happens", "floats", *(f"{board}\ninstr" for board in lines.sides)]
+    return [
+        Answer(
+            f"What a call into the secure state costs, compiled at -{level}: medians",
+            Table(headers, cells, 3),
+            sections=(WAY, REFUSED, "behind-gateway"),
+            # Libraries behind the gate come after it.
+            rank=10,
+        )
+    ]
+
+
+def _way(row: Row) -> str:
+    return parameters_of(row.parameters)["way"]
+
+
+def _float(row: Row) -> str:
+    return parameters_of(row.parameters).get("float", FLOATS[0])
+
+
+_ASKED = ("empty", "plain", "checked", "psa-call", "callback")
 
 
 TABLES = Tables(
     groups=(Group(475, tzm_sections),),
-    answer=tzm_answer,
+    answers=tzm_answer,
     operations={WAY: "a way between the states of TrustZone-M", REFUSED: "an access that must be refused"},
     own=(WAY, REFUSED),
 )

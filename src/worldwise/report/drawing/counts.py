@@ -11,9 +11,11 @@ from worldwise.base.tables import count, factor, section_name
 from worldwise.base.units import size_text
 from worldwise.plan.case import parameters_of
 from worldwise.plan.spec import PLACES
+from worldwise.read.contests import Match, matches
 from worldwise.read.fit import LEAST_POINTS, Line, fit_line
 from worldwise.read.models import Reading, Row
 from worldwise.read.order import differ, in_reading_order, whole_calls
+from worldwise.report.contests import names
 from worldwise.report.counts import label
 from worldwise.report.drawing.axes import LINEAR_RANGE
 from worldwise.report.drawing.looks import styles
@@ -86,10 +88,10 @@ def _dots(group: Sequence[Row], colours: Mapping[str, str]) -> Chart:
         }
         for row in group
     ]
-    whole = whole_calls(group)
-    # All, if a whole call is one row: then it is its places that are compared.
-    compared = whole if len(whole) > 1 else group
-    least, most = min(compared, key=lambda row: row.median), max(compared, key=lambda row: row.median)
+    # Of whole calls of one system, the TEE's if they are there. All, if that is one row: then places are compared.
+    match = max(matches(whole_calls(group)), key=lambda match: (len(match.rows), match.first.target == "optee"))
+    compared = match if len(match.rows) > 1 else Match(tuple(group))
+    least, most = compared.least()[0], compared.most()[0]
     where = f" on {least.board or least.target}" if _system(least) else ""
     title = f"{label(least)}{where}"
     spec = {
@@ -114,10 +116,15 @@ def _dots(group: Sequence[Row], colours: Mapping[str, str]) -> Chart:
     if least.median == most.median:
         words = f"All take {count(least.median)} instructions."
     else:
-        words = f"{_named(least)} takes the fewest instructions, {count(least.median)}; {_named(most)} the most, "
+        words = f"{_winners(compared.least())} the fewest instructions, {count(least.median)}; "
+        words += f"{names(compared.most(), _named)} the most, "
         words += count(most.median)
         words += f", {factor(most.median / least.median)} times as many." if least.median else "."
     return chart("variants", section_name("variants", title), title, words, spec, values)
+
+
+def _winners(rows: Sequence[Row]) -> str:
+    return f"{names(rows, _named)} {'takes' if len(rows) == 1 else 'take'}"
 
 
 def _order(group: Iterable[Row]) -> list[str]:

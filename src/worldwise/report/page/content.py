@@ -15,16 +15,20 @@ from worldwise.base.tables import Section, Table, count, factor, ratio, section_
 from worldwise.explain.explanation import Explanation
 from worldwise.plan.case import Case
 from worldwise.plan.suite import Suite, parse_suite
+from worldwise.read.contests import Match, fullest, matches
 from worldwise.read.models import Reading, Row
 from worldwise.read.order import differ, in_reading_order, whole_calls
 from worldwise.read.samples import Samples
 from worldwise.records.models import Sample
+from worldwise.report.contests import names
 from worldwise.report.counts import label
 from worldwise.report.measured import UNIT, Component, included, libraries, samples_said, tools
+from worldwise.report.tables import task_of
+from worldwise.report.tasks import contest, task_text, way_text
 from worldwise.run.rundir import Run
 
 # The first screen shows the best and the worst of so many questions.
-_MOST_CONTESTS = 4
+_MOST_CARDS = 4
 # A row says the counts of its samples one by one if there are no more different ones.
 _MOST_COUNTS = 8
 # Samples this much over the median are named: as a share of it.
@@ -35,17 +39,36 @@ _MOST_VARIANTS = 12
 
 
 @dataclass(frozen=True)
-class Contest:
-    """The best and the worst of what several variants did."""
+class Card:
+    """The best and the worst of what several variants did: a card of the first screen."""
 
     title: str
-    best: Row
-    worst: Row
+    match: Match
+
+    @property
+    def best(self) -> Row:
+        """A row with the fewest instructions."""
+        return self.match.least()[0]
+
+    @property
+    def worst(self) -> Row:
+        """A row with the most."""
+        return self.match.most()[0]
+
+    @property
+    def best_name(self) -> str:
+        """Who has the fewest, and how many equal it."""
+        return names(self.match.least(), way_text)
+
+    @property
+    def worst_name(self) -> str:
+        """Who has the most, and how many equal it."""
+        return names(self.match.most(), way_text)
 
     @property
     def times(self) -> str:
         """How many times the best's instructions the worst takes."""
-        return factor(self.worst.median / self.best.median) if self.best.median else "-"
+        return ratio(self.match.times)
 
 
 @dataclass(frozen=True)
@@ -84,49 +107,41 @@ class Measurement:
         return [one - before for before, one in zip([0, *self.counts], self.counts, strict=False)]
 
 
-def contests(reading: Reading) -> list[Contest]:
+def cards(reading: Reading) -> list[Card]:
     """The best and the worst, at the outermost place, of what most variants did; the widest first."""
-    groups: dict[tuple[str, ...], list[Row]] = {}
-    for row in reading.rows:
-        groups.setdefault((row.board or row.target, row.operation, row.measure, row.parameters), []).append(row)
+    groups = matches(reading.rows, lambda row: (row.board or row.target, row.operation, row.measure, row.parameters))
+    outermost = {id(row) for group in groups for row in whole_calls(group.rows)}
+    found = matches((row for row in reading.rows if id(row) in outermost), contest)
     # What makes no difference has no best.
-    several = [whole for group in groups.values() if len(whole := whole_calls(group)) > 1 and differ(group)]
-    several.sort(key=lambda group: (-len(group), -max(row.median for row in group)))
-    # One of each operation and curve: sizes and the like are in the tables.
-    asked: dict[tuple[str, ...], list[Row]] = {}
-    for group in several:
-        asked.setdefault(
-            (group[0].board or group[0].target, group[0].operation, group[0].measure, group[0].curve), group
-        )
-    return [
-        Contest(
-            f"{label(group[0]).replace(',', ', ')}, {group[0].board or group[0].target}, at {group[0].place}",
-            min(group, key=lambda row: row.median),
-            max(group, key=lambda row: row.median),
-        )
-        for group in list(asked.values())[:_MOST_CONTESTS]
-    ]
+    several = [match for match in found if len(match.rows) > 1 and differ(match.rows)]
+    # One of each operation and curve, of the size that most have: others are in the tables.
+    several = fullest(several, _asked)
+    several.sort(key=lambda match: (-len(match.rows), -match.most()[0].median))
+    return [Card(_card_title(match.first), match) for match in several[:_MOST_CARDS]]
+
+
+def _asked(row: Row) -> tuple[object, ...]:
+    task = task_of(row)
+    what = (task.action, task.curve) if task else (row.operation, row.measure, row.curve)
+    return (row.board or row.target, row.place, *what)
+
+
+def _card_title(row: Row) -> str:
+    task = task_of(row)
+    return f"{task_text(task) if task else label(row).replace(',', ', ')}, {row.board or row.target}, at {row.place}"
 
 
 def measurements(reading: Reading, samples: Samples) -> list[Measurement]:
     """Every row, in reading order."""
-    least: dict[tuple[str, ...], float] = {}
-    for row in reading.rows:
-        least[_rivals(row)] = min(row.median, least.get(_rivals(row), row.median))
+    rivals = {id(row): match for match in matches(reading.rows, contest) for row in match.rows}
     found = []
     for row in in_reading_order(reading.rows):
         series = samples.get((row.case, row.measure, row.place), ())
-        best = least[_rivals(row)]
-        found.append(
-            Measurement(
-                row, label(row), ratio(row.median / best if best else None), _words(row, series), _counts(series)
-            )
-        )
+        match = rivals[id(row)]
+        # A row alone is the best of nothing.
+        times = row.median / least if len(match.rows) > 1 and (least := match.least()[0].median) else None
+        found.append(Measurement(row, label(row), ratio(times), _words(row, series), _counts(series)))
     return found
-
-
-def _rivals(row: Row) -> tuple[str, ...]:
-    return (row.target, row.operation, row.measure, row.parameters, row.place)
 
 
 def _counts(series: Iterable[Sample]) -> list[int]:
@@ -224,8 +239,8 @@ def command(run: Run) -> str:
     """The command that measures the same again, from the run's own copy of the suite."""
     words = ["./worldwise", "run", run.manifest.suite]
     chosen, wanted = _filters(run)
-    for option, names in chosen:
-        for name in names:
+    for option, wanted_names in chosen:
+        for name in wanted_names:
             words += [option, name]
     for own in run.manifest.own:
         words += ["--implementation", f"FOLDER-OF-{own.name.upper()}"]

@@ -19,7 +19,9 @@ from worldwise.report.drawing import vega
 from worldwise.report.page import charts, content
 from worldwise.report.page.content import Traced
 from worldwise.report.predicted import budget_of, lines_of, summary
-from worldwise.report.report import answers, budget_verdict, heading, sections
+from worldwise.report.report import answers, heading, sections
+from worldwise.report.tables import ANSWER_LINES
+from worldwise.report.verdicts import budget_verdict
 from worldwise.run.rundir import Run
 
 _FOLDER = Path(__file__).parent
@@ -62,9 +64,10 @@ def to_html(reading: Reading, material: Material) -> str:
             title=heading(reading),
             answers=answers(reading),
             lines=measured_lines(reading),
-            budget=budget_verdict(reading.budget) if reading.budget else "",
+            budget=budget_verdict(reading),
             predicted=_predicted(reading),
-            contests=content.contests(reading),
+            cards=content.cards(reading),
+            most_lines=ANSWER_LINES,
             charts=drawn,
             more_charts=more,
             vega=Markup(vega.libraries()) if drawn or measured else "",
