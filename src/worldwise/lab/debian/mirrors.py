@@ -41,8 +41,16 @@ def apt_options() -> list[str]:
     return options
 
 
+# Of a file of which nobody knows the size; and what apt itself may write besides.
+_MOST, _SPARE = 64 * 2**30, 2**20
+_PRLIMIT = "/usr/bin/prlimit"
+
+
 def download(
-    files: Iterable[tuple[str, Path]], options: Sequence[str] = (), timeout: float | None = None
+    files: Iterable[tuple[str, Path]],
+    options: Sequence[str] = (),
+    timeout: float | None = None,
+    most: int = _MOST,
 ) -> subprocess.CompletedProcess[str]:
     """Have apt fetch addresses to paths; one that it cannot fetch is absent afterwards, and standard error says why.
 
@@ -50,10 +58,18 @@ def download(
         files: the address below a mirror, and the path, of each file.
         options: settings of apt beside `apt_options`, such as `Acquire::Retries=0`.
         timeout: seconds it may take.
+        most: bytes of a file: a server that sends more is left, and the file is absent.
 
     Raises subprocess.TimeoutExpired.
     """
-    command = [str(APT_HELPER), *apt_options(), *(word for option in options for word in ("-o", option))]
+    command = [
+        _PRLIMIT,
+        f"--fsize={most + _SPARE}",
+        "--",
+        str(APT_HELPER),
+        *apt_options(),
+        *(word for option in options for word in ("-o", option)),
+    ]
     command.append("download-file")
     for address, path in files:
         # file: would leave a link to the mirror, which may vanish; copy: leaves a copy. The empty word: no digest.

@@ -72,7 +72,7 @@ class Store:
         with tempfile.TemporaryDirectory(dir=self.directory, prefix="partial-") as name:
             partial = Path(name, sha256)
             for source in second_sources():
-                download([(f"{source}/{CRATES}/{sha256}", partial)])
+                download([(f"{source}/{CRATES}/{sha256}", partial)], most=MOST_CRATE)
                 if partial.exists() and file_sha256(partial) == sha256:
                     partial.chmod(0o644)
                     return partial.replace(path)
@@ -223,7 +223,8 @@ class Store:
     ) -> dict[Wanted, _Failure]:
         # The digest is checked below, so that the error can name both.
         result = download(
-            (f"{mirror}/{quote(place(item), safe='/+~:%')}", partial / item.file.sha256) for item in wanted
+            [(f"{mirror}/{quote(place(item), safe='/+~:%')}", partial / item.file.sha256) for item in wanted],
+            most=max(item.file.size for item in wanted),
         )
         reasons = _apt_failures(result.stderr)
         failures: dict[Wanted, _Failure] = {}
