@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Archives of what the locks name, and second sources: the lab outlives its mirrors."""
 
+import contextlib
 import dataclasses
 import functools
 import hashlib
@@ -251,6 +252,46 @@ def test_a_second_source_is_verified(unpacked: Path, tmp_path: Path, monkeypatch
     assert not store(tmp_path).path(wanted(CONTENTS[0]).file).exists()
     assert store(tmp_path).crate(digest(CONTENTS[2])) is None
     assert not store(tmp_path).crate_path(digest(CONTENTS[2])).exists()
+
+
+@pytest.mark.timeout(120)
+@pytest.mark.parametrize("endless", ["of a length", "without an end"])
+def test_a_server_that_never_ends_is_left(endless: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """If this fails, a second source that lies fills the disk."""
+    if not APT_HELPER.exists():
+        pytest.skip("apt is not on this machine")
+    sent = [0]
+
+    class Endless(http.server.BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            self.send_response(200)
+            if endless == "of a length":
+                self.send_header("Content-Length", str(2**40))
+            self.end_headers()
+            with contextlib.suppress(OSError):
+                while sent[0] < 2**29:
+                    sent[0] += self.wfile.write(bytes(2**20))
+
+        def log_message(self, *_: object) -> None:
+            pass
+
+    for name in ("http_proxy", "HTTP_PROXY", "all_proxy", "ALL_PROXY"):
+        monkeypatch.delenv(name, raising=False)
+    (tmp_path / "mirror").mkdir()
+    monkeypatch.setenv(MIRROR_VARIABLE, f"file://{tmp_path / 'mirror'}")
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Endless)
+    thread = threading.Thread(target=server.serve_forever)
+    thread.start()
+    try:
+        monkeypatch.setenv(SOURCES_VARIABLE, f"http://127.0.0.1:{server.server_port}")
+        with pytest.raises(WorldwiseError, match="has vanished"):
+            store(tmp_path).ensure([wanted(CONTENTS[0])])
+    finally:
+        server.shutdown()
+        thread.join()
+        server.server_close()
+    # apt tries three times; without the limit it would have taken all.
+    assert sent[0] < 2**28
 
 
 def test_second_sources_are_folders_and_addresses(monkeypatch: pytest.MonkeyPatch) -> None:
