@@ -18,6 +18,7 @@ from pydantic import TypeAdapter
 
 from golden_refusals import help_texts, parameters_there, refusals
 from golden_reports import REPORTS
+from screens import READINGS, golden_screen
 from worldwise.base import paths
 from worldwise.base.errors import WorldwiseError
 from worldwise.base.files import file_sha256
@@ -394,6 +395,14 @@ def schemas() -> str:
     return _QUALIFIED.sub("", json.dumps(found, indent=1, sort_keys=True)) + "\n"
 
 
+# --- screens ---
+
+
+def _screen_part(name: str, _: Path) -> str:
+    """What `worldwise run` ends with: test_screens.py recomputes its figures."""
+    return golden_screen(name)
+
+
 # --- all ---
 
 # Text files below tests/golden, each with what makes it in an empty folder.
@@ -405,4 +414,5 @@ PARTS: dict[str, Callable[[Path], str]] = {
     **{f"suites/{name}.txt": functools.partial(_suite_part, name) for name in SUITES},
     **{f"recipes/{name}.txt": functools.partial(_recipes_part, name) for name in SUITES},
     **{f"reports/{name}.txt": make for name, make in REPORTS.items()},
+    **{f"screens/{name}.txt": functools.partial(_screen_part, name) for name in READINGS},
 }
