@@ -13,9 +13,12 @@ from typing import Any
 
 import pytest
 
+import screens
 from machines import Tool
 from worldwise.base import paths
 from worldwise.families.keycache.cut import GOOD, LOST
+from worldwise.read.lens import read_run
+from worldwise.run.rundir import open_run
 
 _MUTATED = Path(__file__).parents[1] / "fuzz" / "mutated.py"
 _HOUR = 3600
@@ -73,7 +76,9 @@ def test_ten_million_inputs_find_nothing(tool: Tool) -> None:
 
 @pytest.mark.parametrize("suite", SUITES)
 def test_a_whole_suite_is_the_same_twice(tool: Tool, suite: str) -> None:
-    """Every case, with all its samples: to the byte."""
+    """Every case, with all its samples: to the byte. And its screen says what its rows say."""
     done = tool.run("run", suite, "--verify", timeout=_LIMIT)
     assert done.returncode == 0, done.stderr
     assert "measured twice, every record the same" in done.stderr
+    (run,) = list((tool.directory / "runs").iterdir())
+    assert screens.problems(read_run(open_run(run, run.parent))) == []
