@@ -121,6 +121,8 @@ def _tables(reading: Reading, text: str) -> dict[str, list[Table]]:
     words = " ".join(text.split())
     listed = re.search(r"with NAME such as (.+?) All names:", words)
     names = [*re.findall(r"report: --section ([\w-]+)", words), *(listed[1].split(", ") if listed else ())]
+    if left := re.search(r"more answers?: --section ([\w-]+(?:, [\w-]+)*)", words):
+        names += left[1].split(", ")
     there = sections(reading)
     found: dict[str, list[Table]] = {}
     for name in names:

@@ -591,7 +591,7 @@ def test_the_passes_of_a_sample_are_those_at_its_depth(make: Make) -> None:
     assert [nested.trace.outermost(one).id for one in nested.regions(inner)] == [1]
 
 
-def test_inlined_functions_are_asked_for_once(rules: Rules, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_inlined_functions_are_asked_for_once(rules: Rules, tmp_path: Path) -> None:
     """If this fails, a tool is started for each instruction of a trace, or a stack lacks an inlined function."""
     asked: list[list[int]] = []
 
@@ -604,7 +604,6 @@ def test_inlined_functions_are_asked_for_once(rules: Rules, tmp_path: Path, monk
             for address in asked[-1]
         )
 
-    monkeypatch.setattr(Inlines, "_has_debug_information", True)
     trace = TraceBuilder()
     ids = trace.contexts()
     region = trace.region(ids.client)

@@ -2,6 +2,7 @@
 """The parts of a report: sections, tables, and how numbers are written in them."""
 
 import re
+from collections.abc import Collection
 from dataclasses import dataclass, field
 
 
@@ -17,6 +18,20 @@ class Table:
     def is_name(self, column: int) -> bool:
         """Whether a column holds names, not numbers."""
         return column < self.left or column in self.names
+
+    @property
+    def width(self) -> int:
+        """The columns of a terminal that it takes, two between any of its own."""
+        heads = (max(map(len, header.split("\n"))) for header in self.headers)
+        each = [max([head, *(len(row[at]) for row in self.rows)]) for at, head in enumerate(heads)]
+        return sum(each) + 2 * (len(each) - 1)
+
+    def without(self, columns: Collection[int]) -> "Table":
+        """The table without some of its columns."""
+        kept = [at for at in range(len(self.headers)) if at not in columns]
+        rows = [[row[at] for at in kept] for row in self.rows]
+        names = tuple(kept.index(at) for at in self.names if at in kept)
+        return Table([self.headers[at] for at in kept], rows, sum(at < self.left for at in kept), names)
 
     def whole_rows(self) -> list[list[str]]:
         """The rows with an empty cell wherever one is shorter than the headers, as a figure of fewer clocks is."""

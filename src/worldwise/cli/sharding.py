@@ -33,6 +33,8 @@ def sharded(
     """
     shard = parse_shard(text)
     costs, source = expected_costs(reference, cases, runs)
+    # It says in words if there are too few cases.
+    chosen = split(cases, costs, shard.count, build_cost)[shard.number - 1]
     entry = ShardEntry(
         number=shard.number,
         count=shard.count,
@@ -41,7 +43,7 @@ def sharded(
         predict=list(predict),
         command=_typed(),
     )
-    return split(cases, costs, shard.count, build_cost)[shard.number - 1], entry
+    return chosen, entry
 
 
 def expected_costs(reference: str | None, cases: Sequence[Case], runs: Path) -> tuple[dict[str, int], str]:

@@ -23,6 +23,8 @@ from worldwise.report.verdicts import budget_verdict
 SCREEN_LINES = 40
 # A table that is cut keeps at least so many lines, or is left out.
 _LEAST_ROWS = 3
+# What says which answers are left out: a blank line, and at most two more.
+_LEFT_LINES = 3
 # The most sentences below a table, failures and names that are listed before "and 3 more".
 _MOST_SURPRISES = 3
 _MOST_FAILURES = 3
@@ -79,34 +81,52 @@ def _answer_sections(reading: Reading, found: Sequence[Answer], rest: Sequence[s
     blocks = [_Block(answer, min(len(answer.table.rows), ANSWER_LINES) if answer.table else 0) for answer in found]
     # One blank line stands above each answer.
     heights = [_lines([block.section()]) + 1 for block in blocks]
-    while sum(heights) > room:
+    left: list[Answer] = []
+    while sum(heights) + (_LEFT_LINES if left else 0) > room:
         smaller = _smaller(blocks)
-        if smaller is None:
+        if smaller:
+            number, block = smaller
+            blocks[number], heights[number] = block, _lines([block.section()]) + 1
+        elif len(blocks) > 1:
             # There are too many answers even for their sentences.
-            blocks = blocks[: max(1, len(blocks) * room // sum(heights))]
+            heights.pop()
+            left.insert(0, blocks.pop().answer)
+        elif blocks[0].rows > 1:
+            blocks[0] = replace(blocks[0], rows=blocks[0].rows - 1)
+            heights[0] = _lines([blocks[0].section()]) + 1
+        else:
             break
-        number, block = smaller
-        blocks[number], heights[number] = block, _lines([block.section()]) + 1
-    return [block.section() for block in blocks]
+    return [*(block.section() for block in blocks), *_left_section(left)]
+
+
+def _left_section(left: Sequence[Answer]) -> list[Section]:
+    """A line on the answers that a screen has no room for, and where they are; nothing if there are none."""
+    if not left:
+        return []
+    names = list(dict.fromkeys(name for answer in left for name in answer.sections[:1]))
+    return [Section(f"{_number(len(left), 'more answer')}: --section {', '.join(names)}", None)]
 
 
 def _smaller(blocks: Sequence[_Block]) -> tuple[int, _Block] | None:
     """Which block to shorten, and the shortened block; None if none can be shortened.
 
-    The longest table behind the first loses a line, then the first, which answers the suite's question; if all are
-    short, the last block that has a table loses it, then a surprise.
+    What a suite asks comes first: the answers of the least rank. The longest table of the others loses a line, then
+    that of the first ones; if all are short, the last of the others that has a table loses it, then a surprise.
     """
-    for group in (blocks[1:], blocks[:1]):
+    first = [block for block in blocks if block.answer.rank == blocks[0].answer.rank]
+    others = blocks[len(first) :] or first[1:]
+    for group in (blocks[len(first) :], first):
         longest = max(group, key=lambda block: block.rows, default=None)
         if longest and longest.rows > _LEAST_ROWS:
-            return blocks.index(longest), replace(longest, rows=longest.rows - 1)
-    backwards = list(reversed(list(enumerate(blocks))))
-    for number, block in backwards:
-        if block.rows:
-            return number, replace(block, rows=0)
-    for number, block in backwards:
-        if min(block.surprises, len(block.answer.surprises)):
-            return number, replace(block, surprises=min(block.surprises, len(block.answer.surprises)) - 1)
+            number = next(number for number, block in enumerate(blocks) if block is longest)
+            return number, replace(longest, rows=longest.rows - 1)
+    begin = len(blocks) - len(others)
+    for number in reversed(range(begin, len(blocks))):
+        if blocks[number].rows:
+            return number, replace(blocks[number], rows=0)
+    for number in reversed(range(len(blocks))):
+        if least := min(blocks[number].surprises, len(blocks[number].answer.surprises)):
+            return number, replace(blocks[number], surprises=least - 1)
     return None
 
 

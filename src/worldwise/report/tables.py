@@ -78,6 +78,8 @@ class Answer:
             first one has every figure of the table, so that a screen can name it for the lines that it leaves out.
         importance: a number for each line of the table, the most important has the least; a screen leaves out those
             with the greatest. Empty if the lines stand in this order.
+        optional: columns that a screen may leave out if the table is wider than it, the first one first; the first
+            section has them.
         rank: its place among all answers of a run, the least first: what a suite asks comes before what it has besides.
             Of equals in the order of the families.
     """
@@ -88,15 +90,21 @@ class Answer:
     surprises: tuple[str, ...] = ()
     sections: tuple[str, ...] = ()
     importance: tuple[int, ...] = ()
+    optional: tuple[int, ...] = ()
     rank: int = 100
 
     def shown(self, most: int) -> Table | None:
-        """The table's most important lines, at most so many, in its own order; None if that is none."""
+        """The table's most important lines, at most so many, in its own order; None if that is none.
+
+        It has no columns that a screen is too narrow for, as far as those may be left out.
+        """
         if self.table is None or not most:
             return None
         ranks = self.importance or range(len(self.table.rows))
         kept = sorted(sorted(range(len(self.table.rows)), key=lambda number: ranks[number])[:most])
-        return Table(self.table.headers, [self.table.rows[number] for number in kept], self.table.left)
+        whole = Table(self.table.headers, [self.table.rows[number] for number in kept], self.table.left)
+        narrower = (whole.without(self.optional[:number]) for number in range(len(self.optional) + 1))
+        return next((table for table in narrower if table.width <= SCREEN_COLUMNS), whole.without(self.optional))
 
     def left(self, most: int) -> int:
         """How many lines `shown` leaves out."""

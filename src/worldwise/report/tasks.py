@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """What a client of the TEE waits for, by what it has done: all families' ways of doing the same stand in one table."""
 
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -22,7 +22,7 @@ from worldwise.report.surprises import (
     published_surprises,
     spread_surprises,
 )
-from worldwise.report.tables import SCREEN_COLUMNS, Answer, Group, Task, task_of
+from worldwise.report.tables import Answer, Group, Task, task_of
 
 SECTION = "ways"
 _CURVES = {"secp256r1": "P-256", "ed25519": "Ed25519", "x25519": "X25519"}
@@ -53,17 +53,8 @@ class Way:
     leading: bool
 
     def text(self, beside: Sequence["Way"]) -> str:
-        """The variant, what tells it from other ways of the same variant, and a star if it is recommended."""
-        rivals = [way.row for way in beside if way.task == self.task and way.row.variant == self.row.variant]
-        given = parameters_of(self.row.parameters)
-        words = [self.row.variant]
-        apart = [row for row in rivals if row is not self.row]
-        for key in self.task.ways:
-            left = [row for row in apart if parameters_of(row.parameters).get(key) == given.get(key)]
-            if len(left) < len(apart):
-                words.append(_choice(key, given.get(key, parameters()[key].default)))
-                apart = left
-        return ", ".join(words) + (" *" if self.recommended else "")
+        """The way in words; `beside` has the other ways of its task."""
+        return way_text(self.row, [way.row for way in beside if way.task == self.task])
 
 
 def contest(row: Row) -> Hashable:
@@ -155,11 +146,6 @@ def answers(reading: Reading, times: Times) -> list[Answer]:
     cells = [_cells(way, found, len(curves) > 1, reading, times) for way in found]
     headers = ["task", "way", "\nrank", "licence", "median\ninstr", f"worst, ms\nat {clock_text(reading)}"]
     headers += ["predicted\nms"] if times else []
-    # What a screen has no room for stands in the section.
-    for header in ("\nrank", "worst, ms"):
-        if _width(headers, cells) > SCREEN_COLUMNS:
-            at = next(number for number, one in enumerate(headers) if one.startswith(header))
-            headers, cells = headers[:at] + headers[at + 1 :], [line[:at] + line[at + 1 :] for line in cells]
     name = _CURVES.get(next(iter(curves)), "") if len(curves) == 1 else ""
     rows = [way.row for way in found]
     return [
@@ -170,16 +156,11 @@ def answers(reading: Reading, times: Times) -> list[Answer]:
             (*cold_surprises(rows), *spread_surprises(rows), *published_surprises(tee_rows(reading))),
             (SECTION,),
             _importance(found),
+            # The section has them.
+            optional=(2, 5),
             rank=20,
         )
     ]
-
-
-def _width(headers: Sequence[str], cells: Sequence[Sequence[str]]) -> int:
-    """The columns that a table takes, two between any of its own."""
-    heads = (max(map(len, header.split("\n"))) for header in headers)
-    each = [max(head, *(len(line[at]) for line in cells)) for at, head in enumerate(heads)]
-    return sum(each) + 2 * (len(each) - 1)
 
 
 def _cells(way: Way, found: Sequence[Way], several: bool, reading: Reading, times: Times) -> list[str]:
@@ -187,7 +168,7 @@ def _cells(way: Way, found: Sequence[Way], several: bool, reading: Reading, time
     time = times.get((row.case, row.measure))
     return [
         task_text(way.task, several),
-        way.text(found),
+        way.text(found) + (" *" if way.recommended else ""),
         f"{way.rank}/{way.of}",
         licence_text(row.implementation, row.curve),
         count(row.median),
@@ -217,7 +198,7 @@ def _predicted_verdict(found: Sequence[Way], times: Times, budget: BudgetResult)
         if time := times.get((way.row.case, way.row.measure)):
             limit = time.hertz * parse_duration(budget.limit)
             said = "fits" if time.high <= limit else "does not fit" if time.low > limit else "cannot be told"
-            verdicts.setdefault(said, []).append(f"{task_text(way.task, False)} by {way.row.variant}")
+            verdicts.setdefault(said, []).append(f"{task_text(way.task, False)} by {way.text(found)}")
     return (
         f"Of {budget.limit} by prediction: "
         + "; ".join(f"{said}: {', '.join(of)}" for said, of in verdicts.items())
@@ -247,10 +228,18 @@ def task_text(task: Task, curve: bool = True) -> str:
     )
 
 
-def way_text(row: Row) -> str:
-    """A way in words, with all choices of its caller: `wolfssl-sp-O2, allocated, random=tee`."""
+def way_text(row: Row, beside: Iterable[Row]) -> str:
+    """A way in words: the variant, and the choices of its caller that tell it from others of that variant: such as
+    `wolfssl-sp-O2, allocated`."""
     task, given = task_of(row), parameters_of(row.parameters)
-    return ", ".join([row.variant, *(_choice(key, given[key]) for key in (task.ways if task else ()) if key in given)])
+    words = [row.variant]
+    apart = [other for other in beside if other.variant == row.variant and other is not row]
+    for key in task.ways if task else ():
+        left = [other for other in apart if parameters_of(other.parameters).get(key) == given.get(key)]
+        if len(left) < len(apart):
+            words.append(_choice(key, given.get(key, parameters()[key].default)))
+            apart = left
+    return ", ".join(words)
 
 
 def _choice(key: str, value: str) -> str:
@@ -267,7 +256,8 @@ def sections(reading: Reading, _full: bool) -> list[Section]:
     for way in found:
         row = way.row
         word, _, _ = claim(row.implementation, row.curve)
-        line = [task_text(way.task), row.operation, way.text(found), f"{way.rank}/{way.of}"]
+        name = way.text(found) + (" *" if way.recommended else "")
+        line = [task_text(way.task), row.operation, name, f"{way.rank}/{way.of}"]
         line += [word, licence_text(row.implementation, row.curve)]
         cells.append([*line, count(row.n), count(row.median), milliseconds(row.worst, reading)])
     headers = ["task", "operation", "way", "rank", "constant\ntime", "licence", "\nn", "median\ninstr"]

@@ -49,7 +49,7 @@ def _said(name: str, rows: Sequence[Row], budget: BudgetResult, reading: Reading
     best = Match(tuple(rows)).least(worst_of)
     fitting = sum(row.worst <= budget.instructions for row in rows)
     time = f"{milliseconds(best[0].worst, reading)} ms"
-    who = names(best, way_text)
+    who = names(best, lambda row: way_text(row, rows))
     if len(rows) == 1:
         return f"{name} {'fits' if fitting else 'does not fit'}: {time} ({who})"
     if fitting == len(rows):

@@ -3,8 +3,8 @@
 
 session = Session(load_rules(), fresh=False, notes=notes)
 rows = [("optee/mbedtls-nist-O2/attestdiv", measure, "client") for measure in ("sign", "verify")]
-for one in quick(session, run, rows, "cortex-a72", Fraction(1_500_000_000)):
-    print(one.case, one.measure, one.text, one.by)
+found = quick(session, run, rows, "cortex-a72", Fraction(1_500_000_000))
+words = [f"{one.case} {one.measure}: {one.text}, by {one.by}" for one in found]
 """
 
 import time

@@ -3,6 +3,7 @@
 
 from worldwise.base.tables import Table, factor
 from worldwise.base.units import size_text
+from worldwise.libraries.cores import PLAIN_TARGETS
 from worldwise.plan.case import parameters_of
 from worldwise.read.contests import fullest, matches
 from worldwise.read.models import Reading, Row
@@ -45,7 +46,8 @@ def aes_answer(reading: Reading) -> list[Answer]:
             f"What AES-128 costs a caller per byte of {size_text(size)}, in the order of {mode.upper()}",
             Table(headers, cells, 2),
             surprises=spread_surprises(rows),
-            sections=("aes", "plain-aes"),
+            # Plain Linux has its own section.
+            sections=("plain-aes",) if all(row.target in PLAIN_TARGETS for row in shown) else ("aes", "plain-aes"),
         )
     ]
 

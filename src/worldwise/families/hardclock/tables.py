@@ -382,9 +382,7 @@ def armv7_answer(reading: Reading) -> list[Answer]:
 
 def _narrow(table: Table) -> Table:
     """What a screen has room for: the clocks that say the same again are left out."""
-    kept = [number for number, header in enumerate(table.headers) if not header.startswith(_CLOCKS)]
-    rows = [[row[number] for number in kept] for row in table.rows]
-    return Table([table.headers[number] for number in kept], rows, table.left)
+    return table.without([number for number, header in enumerate(table.headers) if header.startswith(_CLOCKS)])
 
 
 _CLOCKS = ("gettimeofday", "CLOCK_MONOTONIC")

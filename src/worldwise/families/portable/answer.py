@@ -8,7 +8,7 @@ from worldwise.families.portable.boards import DHRYSTONE, board_text, board_time
 from worldwise.families.portable.boards import board_rows as all_board_rows
 from worldwise.families.portable.linux import library_rows
 from worldwise.libraries.boards import by_core
-from worldwise.libraries.cores import PLAIN_MACHINES, PLAIN_TARGETS
+from worldwise.libraries.cores import PLAIN_TARGETS
 from worldwise.libraries.portable import CURVES, OF_CURVE
 from worldwise.plan.case import parameters_of
 from worldwise.read.contests import Match, alike, flash_of, from_size, fullest, matches
@@ -77,6 +77,8 @@ def _boards_answers(reading: Reading) -> list[Answer]:
             Table(_HEADERS, [_board_line(match, reading) for match in found if match.first.board == name], 2),
             surprises=surprises if name == order[-1] else (),
             sections=(f"board-{name}", "boards"),
+            # The smallest one's count.
+            optional=(7,),
             rank=_RANK,
         )
         for name in order
@@ -132,7 +134,7 @@ def _linux_answer(reading: Reading) -> list[Answer]:
     headers = [*(trait.header for trait in machines), "operation", "libra-\nries", "fastest", "median\ninstr"]
     return [
         Answer(
-            f"Which library is fastest, of those compiled alike: {where}",
+            _titled("Which library is fastest, of those compiled alike", where),
             Table([*headers, "slowest", "slowest /\nfastest"], cells, len(machines) + 1),
             surprises=(*spread_surprises(rows), *published_surprises(rows)),
             sections=("linux", "linux-cores"),
@@ -141,9 +143,13 @@ def _linux_answer(reading: Reading) -> list[Answer]:
     ]
 
 
+def _titled(question: str, where: str) -> str:
+    """A question, and what all its lines have in common."""
+    return f"{question}: {where}" if where else question
+
+
 def _target_text(row: Row) -> str:
-    target = machine_of(row)[0]
-    return PLAIN_MACHINES[target].title if target in PLAIN_MACHINES else target
+    return machine_of(row)[0]
 
 
 def _options_answer(reading: Reading) -> list[Answer]:
@@ -165,4 +171,14 @@ def _options_answer(reading: Reading) -> list[Answer]:
         cells.append(line)
     headers = [*(trait.header for trait in machines), "library", "operation", "default\ninstr", "best\ninstr"]
     table = Table([*headers, "best /\ndefault", "best options"], cells, len(machines) + 2)
-    return [Answer(f"Which build options are fastest: {where}", table, sections=("options",), rank=_RANK)]
+    # The ratio says more than the two counts.
+    counts = (len(headers) - 1, len(headers) - 2)
+    return [
+        Answer(
+            _titled("Which build options are fastest", where),
+            table,
+            sections=("options",),
+            optional=counts,
+            rank=_RANK,
+        )
+    ]

@@ -43,6 +43,8 @@ def sha256_answer(reading: Reading) -> list[Answer]:
             Table(headers, cells, 2),
             surprises=spread_surprises(rows),
             sections=("sha256-cost", "sha256-compared", "sha256-per-byte"),
+            # The share of memory, the rate at a clock.
+            optional=(6, 8),
             importance=tuple(order.index(number) for number in range(len(lines))),
         )
     ]

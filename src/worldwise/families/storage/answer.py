@@ -55,6 +55,8 @@ def storage_answer(reading: Reading, actions: Sequence[str]) -> list[Answer]:
             Table([*headers, "REE FS /\nplain file"], cells, 2),
             surprises=spread_surprises([*secure, *files]),
             sections=("storage", "storage-per-byte"),
+            # The plain file, whose share the last column has.
+            optional=(len(headers) - 1,),
         )
     ]
 

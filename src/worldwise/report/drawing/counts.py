@@ -15,7 +15,7 @@ from worldwise.read.contests import Match, matches
 from worldwise.read.fit import LEAST_POINTS, Line, fit_line
 from worldwise.read.models import Reading, Row
 from worldwise.read.order import differ, in_reading_order, whole_calls
-from worldwise.report.contests import names
+from worldwise.report import contests
 from worldwise.report.counts import label
 from worldwise.report.drawing.axes import LINEAR_RANGE
 from worldwise.report.drawing.looks import styles
@@ -117,14 +117,14 @@ def _dots(group: Sequence[Row], colours: Mapping[str, str]) -> Chart:
         words = f"All take {count(least.median)} instructions."
     else:
         words = f"{_winners(compared.least())} the fewest instructions, {count(least.median)}; "
-        words += f"{names(compared.most(), _named)} the most, "
+        words += f"{contests.names(compared.most(), _named)} the most, "
         words += count(most.median)
         words += f", {factor(most.median / least.median)} times as many." if least.median else "."
     return chart("variants", section_name("variants", title), title, words, spec, values)
 
 
 def _winners(rows: Sequence[Row]) -> str:
-    return f"{names(rows, _named)} {'takes' if len(rows) == 1 else 'take'}"
+    return f"{contests.names(rows, _named)} {'takes' if len(rows) == 1 else 'take'}"
 
 
 def _order(group: Iterable[Row]) -> list[str]:
@@ -157,8 +157,7 @@ def _lines(group: Iterable[Row]) -> list[Row]:
     """The rows of variants that have enough sizes for a line; of rows in chunks only if there are no others."""
     listed = list(group)
     whole = [row for row in listed if row.chunk is None] or listed
-    outermost = {row.target: max(PLACES.index(one.place) for one in whole if one.target == row.target) for row in whole}
-    whole = [row for row in whole if row.size and PLACES.index(row.place) == outermost[row.target]]
+    whole = [row for row in whole_calls(whole) if row.size]
     sizes: dict[tuple[str, str], set[int | None]] = {}
     for row in whole:
         sizes.setdefault(_series(row), set()).add(row.size)
@@ -233,7 +232,10 @@ def against_size(
 
     largest = max(row.size or 0 for row in rows)
     ends = [row for row in rows if row.size == largest]
-    least, most = min(ends, key=lambda row: row.median), max(ends, key=lambda row: row.median)
+    # Of kinds that words tell apart all are compared; else one system, the TEE if it is there.
+    rivals = [Match(tuple(ends))] if names else matches(ends)
+    match = max(rivals, key=lambda match: (len(match.rows), match.first.target == "optee"))
+    least, most = match.least()[0], match.most()[0]
     low, high = min(row.median for row in rows), max(row.median for row in rows)
     x = {
         "field": "size",
@@ -282,11 +284,13 @@ def against_size(
         ],
     }
     words = "Points are counts, lines a fixed cost and a cost per byte fitted to them. "
-    if least is most:
-        words += f"Of {size_text(largest)} {named(least)} takes {count(least.median)} instructions."
+    who, last = contests.names(match.least(), named), contests.names(match.most(), named)
+    takes = "takes" if len(match.least()) == 1 else "take"
+    if not match.differs:
+        words += f"Of {size_text(largest)} {who} {takes} {count(least.median)} instructions."
     else:
-        words += f"Of {size_text(largest)} {named(least)} takes the fewest instructions, {count(least.median)}, and "
-        words += f"{named(most)} the most, {count(most.median)}."
+        words += f"Of {size_text(largest)} {who} {takes} the fewest instructions, {count(least.median)}, and "
+        words += f"{last} the most, {count(most.median)}."
     words += "".join(f" {named(row)}: {_fitted(line)}." for row, line in fits if row is least or row is most)
     return chart("sizes", name, title, words, spec, values)
 

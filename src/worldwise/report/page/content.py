@@ -58,12 +58,15 @@ class Card:
     @property
     def best_name(self) -> str:
         """Who has the fewest, and how many equal it."""
-        return names(self.match.least(), way_text)
+        return names(self.match.least(), self._name)
 
     @property
     def worst_name(self) -> str:
         """Who has the most, and how many equal it."""
-        return names(self.match.most(), way_text)
+        return names(self.match.most(), self._name)
+
+    def _name(self, row: Row) -> str:
+        return way_text(row, self.match.rows)
 
     @property
     def times(self) -> str:
