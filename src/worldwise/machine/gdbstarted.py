@@ -139,17 +139,26 @@ class StartedServer:
 
     def connect(self) -> GdbServer:
         """A connection to it. Raises HostError if it does not serve; `explained` tells why."""
-        if self._process is None or self._process.poll() is not None:
-            self._begin()
+        for again in (True, False):
+            begun = self._process is None or self._process.poll() is not None
+            if begun:
+                self._begin()
+            if connection := self._connection():
+                return GdbServer(self.address, connection)
+            # An old one may have been ending when it was looked at: a new one is started in its place, once.
+            if begun or not again or self._process is None or self._process.poll() is None:
+                break
+        raise HostError(f"{self.address}: {self._start.kind.title} does not serve GDB.")
+
+    def _connection(self) -> socket.socket | None:
+        """A connection to the port; None if the server ends, or does not listen in time."""
         process, deadline = self._process, time.monotonic() + _LISTENS
         while process is not None and process.poll() is None and time.monotonic() < deadline:
             try:
-                connection = socket.create_connection((self.address.host, self.address.port), 1)
+                return socket.create_connection((self.address.host, self.address.port), 1)
             except OSError:
                 time.sleep(0.05)
-                continue
-            return GdbServer(self.address, connection)
-        raise HostError(f"{self.address}: {self._start.kind.title} does not serve GDB.")
+        return None
 
     def explained(self, error: HostError) -> HostError:
         """The error of a connection, with what became of the server and the end of its log."""
