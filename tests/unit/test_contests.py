@@ -10,7 +10,7 @@ from worldwise.plan.budget import parse_budget
 from worldwise.read.contests import LEAST_CALLS, alike, flash_of, from_size, fullest, matches, percentile
 from worldwise.read.lens import read_run
 from worldwise.read.models import PublishedFigure, Reading, Row
-from worldwise.report.contests import BOARD, SIZE, VARIANT, columns, names, side_by_side
+from worldwise.report.contests import Trait, columns, names, side_by_side
 from worldwise.report.surprises import published_surprises, spread_surprises
 from worldwise.report.verdicts import budget_verdict
 from worldwise.run.rundir import Run
@@ -87,9 +87,10 @@ def test_a_percentile_has_a_hundred_calls() -> None:
 
 def test_what_differs_is_a_column_and_what_does_not_stands_in_the_title() -> None:
     rows = [board_row("nucleo-f446re"), board_row("nucleo-f103rb")]
-    shown, shared = columns(rows, (BOARD, SIZE, VARIANT))
+    traits = (Trait("board", lambda one: one.board), Trait("variant", lambda one: one.variant))
+    shown, shared = columns(rows, traits)
     assert [trait.header for trait in shown] == ["board"]
-    assert shared == "32B, micro-ecc-O2"
+    assert shared == "micro-ecc-O2"
 
 
 def test_two_rows_in_one_cell_are_refused() -> None:

@@ -4,9 +4,7 @@
 from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
 
-from worldwise.base.units import size_text
-from worldwise.plan.case import parameters_of
-from worldwise.read.contests import Match, differing, matches
+from worldwise.read.contests import differing, matches
 from worldwise.read.models import Row
 from worldwise.report.comparing import core_of
 
@@ -32,18 +30,7 @@ class Trait:
     text: Text
 
 
-def parameter(key: str, header: str = "", usual: str = "-") -> Trait:
-    """A parameter of the case; `usual` is what a cell says where the case has its default."""
-    return Trait(header or key, lambda row: parameters_of(row.parameters).get(key, usual))
-
-
-VARIANT = Trait("variant", variant_of)
-BOARD = Trait("board", lambda row: row.board or row.target)
 CORE = Trait("core", core_of)
-SIZE = Trait("size", lambda row: "-" if row.size is None else size_text(row.size))
-CURVE = Trait("curve", lambda row: row.curve or "-")
-LEVEL = Trait("compiled", lambda row: f"-{row.optimisation}")
-PLACE = Trait("place", lambda row: row.place)
 
 
 def columns(rows: Collection[Row], traits: Sequence[Trait]) -> tuple[list[Trait], str]:
@@ -89,8 +76,3 @@ def side_by_side(rows: Iterable[Row], key: Callable[[Row], object], side: Text, 
                 raise ValueError(f"{row.case} and {line[side(row)].case} are one cell of '{side(row)}'")
         lines.append(line)
     return Sides(lines, [name for name in order if any(name in line for line in lines)])
-
-
-def winner(match: Match, name: Text = variant_of) -> str:
-    """Who has the fewest instructions, or that all are equal."""
-    return names(match.least(), name) if match.differs else "all equal"
