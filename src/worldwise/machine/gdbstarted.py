@@ -139,14 +139,14 @@ class StartedServer:
 
     def connect(self) -> GdbServer:
         """A connection to it. Raises HostError if it does not serve; `explained` tells why."""
-        for again in (True, False):
+        while True:
             begun = self._process is None or self._process.poll() is not None
             if begun:
                 self._begin()
             if connection := self._connection():
                 return GdbServer(self.address, connection)
-            # An old one may have been ending when it was looked at: a new one is started in its place, once.
-            if begun or not again or self._process is None or self._process.poll() is None:
+            # An old one may have been ending when it was looked at: then a new one is started in its place.
+            if begun or self._process is None or self._process.poll() is None:
                 break
         raise HostError(f"{self.address}: {self._start.kind.title} does not serve GDB.")
 

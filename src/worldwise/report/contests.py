@@ -40,14 +40,9 @@ def columns(rows: Collection[Row], traits: Sequence[Trait]) -> tuple[list[Trait]
     """
     apart = differing(rows, [trait.text for trait in traits])
     shown = [trait for trait, differs in zip(traits, apart, strict=True) if differs]
-    shared = [next(iter(rows)) for _ in traits[:1]]
-    same = [
-        trait.text(row)
-        for row in shared
-        for trait, differs in zip(traits, apart, strict=True)
-        if not differs and trait.text(row) not in ("", "-")
-    ]
-    return shown, ", ".join(same)
+    one = next(iter(rows))
+    same = [trait.text(one) for trait, differs in zip(traits, apart, strict=True) if not differs]
+    return shown, ", ".join(text for text in same if text not in ("", "-"))
 
 
 @dataclass(frozen=True)
@@ -69,7 +64,7 @@ def side_by_side(rows: Iterable[Row], key: Callable[[Row], object], side: Text, 
     Raises ValueError if two rows would stand in one cell: then `key` leaves out something they differ in.
     """
     lines: list[dict[str, Row]] = []
-    for match in matches(rows, lambda row: key(row)):
+    for match in matches(rows, key):
         line: dict[str, Row] = {}
         for row in match.rows:
             if line.setdefault(side(row), row) is not row:
