@@ -211,8 +211,9 @@ make_environment() {
 		say "making the Python environment in $environment"
 		rm -rf "$environment"
 		cd /
+		# Nothing is compiled to byte code beforehand: Python does so with what is imported, a tenth of it.
 		"$host_python" -I -m venv "$environment" &&
-			"$python" -I -m pip install --quiet --disable-pip-version-check --no-input --only-binary :all: \
+			"$python" -I -m pip install --no-compile --quiet --disable-pip-version-check --no-input --only-binary :all: \
 				--require-hashes -r "$requirements" </dev/null >&2 &&
 			: >"$environment/complete"
 	) 9>"$cache/venv.lock" || die "the Python environment could not be made (see above); start again to try again"

@@ -225,7 +225,17 @@ def test_a_suite_recommends_one_of_its_own_cases() -> None:
     suite = load_suite("attestation")
     assert suite.recommended == RECOMMENDED
     with pytest.raises(WorldwiseError, match=r"recommended\.case"):
-        parse_suite(suite.text.replace('random=tee"', 'random=no"'), "test.toml")
+        parse_suite(suite.text.replace('case = "optee/wolfssl-sp-O2', 'case = "optee/wolfssl-sp-O3'), "test.toml")
+
+
+def test_a_suite_measures_some_of_its_own_cases_first() -> None:
+    suite = load_suite("attestation")
+    assert suite.first == ("optee/mbedtls-nist-O2/attestdiv", RECOMMENDED)
+    with pytest.raises(
+        WorldwiseError, match=r"test.toml:12: first: 'optee/mbedtls-nist-O2/atestdiv' is no case"
+    ) as caught:
+        parse_suite(suite.text.replace("O2/attestdiv", "O2/atestdiv"), "test.toml")
+    assert "attestdiv" in caught.value.hint
 
 
 # --- records ---

@@ -230,8 +230,8 @@ def _attestation_initramfs(name: str, optimisation: str) -> Recipe:
 def test_variants_have_addresses_of_their_own(scripts: Path, tmp_path: Path) -> None:
     """If this fails, two variants of the table would be one and the same measurement."""
     for script in (
-        *("tf-a.sh", "linux.sh", "optee-source.sh", "optee.sh", "core-library.sh", "initramfs.sh"),
-        *("programs-app.sh", "app-attestation.sh", "guest.sh", "unpacked.sh"),
+        *("tf-a.sh", "linux.sh", "optee-source.sh", "optee.sh", "optee-built.sh"),
+        *("core-library.sh", "initramfs.sh", "programs-app.sh", "app-attestation.sh", "guest.sh", "unpacked.sh"),
     ):
         (scripts / script).touch()
     lab = Lab(load_lock(), tmp_path)
@@ -242,6 +242,24 @@ def test_variants_have_addresses_of_their_own(scripts: Path, tmp_path: Path) -> 
 
 
 # --- the store ---
+
+
+def test_images_that_do_not_need_each_other_are_built_at_the_same_time(
+    recipe: Recipe, scripts: Path, lab: HostLab
+) -> None:
+    """If this fails, a processor waits while the firmware is built, and a first figure comes later."""
+    # Each waits for the other's begin.
+    for name, other in (("one", "two"), ("two", "one")):
+        (scripts / f"{name}.sh").write_text(
+            f'touch "{lab.cache}/{name}"\n'
+            f'for _ in $(seq 200); do [[ -e "{lab.cache}/{other}" ]] && break; sleep 0.05; done\n'
+            f'[[ -e "{lab.cache}/{other}" ]]; touch /out/made\n'
+        )
+    needs = {
+        name: replace(recipe, name=name, script=f"{name}.sh", outputs=("made",), needs={}) for name in ("one", "two")
+    }
+    made = ImageStore(lab).get_all(list(needs.values()))
+    assert [image.name for image in made] == ["one", "two"]
 
 
 def test_what_is_built_together_is_fetched_together(recipe: Recipe, lab: HostLab) -> None:

@@ -50,6 +50,19 @@ def test_a_short_run_has_a_line_for_each_case(said: io.StringIO) -> None:
     ]
 
 
+def test_figures_are_printed_at_once(said: io.StringIO) -> None:
+    """If this fails, the first figure of a long run comes with its last."""
+    display = progress.Display(costs(1000))
+    display.figures = lambda measured: ["a client waits for 5 instructions"] if measured == case(7) else []
+    for number in (6, 7, 8):
+        display.case_started(case(number))
+        display.case_done(case(number), "1.0 s")
+    assert lines(said) == ["a client waits for 5 instructions"]
+    # What was measured by an earlier run is on the screen soon.
+    display.case_done(case(7), "reused")
+    assert len(lines(said)) == 1
+
+
 def test_a_long_run_has_few_lines(said: io.StringIO) -> None:
     """If this fails, a log has a line for each of a thousand cases, or hides one that failed."""
     display = progress.Display(costs(1000))

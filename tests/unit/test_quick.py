@@ -2,7 +2,6 @@
 """A few rows of a run in predicted time, and what is kept of predictions; no machine runs."""
 
 import json
-import threading
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
@@ -112,36 +111,6 @@ def test_calls_of_another_program_are_refused(run: Run) -> None:
     with pytest.raises(WorldwiseError, match=r"takes 4,[0-9,]+ instructions as it is predicted"):
         ask(session, run, (CASE.id, "sign", "client"))
     assert session.stopped == ["emulator", "lab"]
-
-
-def test_what_takes_too_long_is_left_out_and_ended(run: Run) -> None:
-    """If this fails, a first screen waits for ever."""
-    ended = threading.Event()
-
-    def says(case: Case) -> PredictedCase:
-        if case.id == OTHER.id:
-            ended.wait(60)
-            raise WorldwiseError("stopped")
-        return said(run, CASE)
-
-    session = FakeSession(says)
-    # A machine that is ended makes its case fail.
-    session.stopped = Stops(ended)
-    rows = [(OTHER.id, "sign", "client"), (CASE.id, "sign", "client")]
-    assert [one.case for one in ask(session, run, *rows, within=1.0)] == [CASE.id]
-    assert session.stopped == ["emulator", "lab"]
-
-
-class Stops(list[str]):
-    """A list that ends a wait when something is added."""
-
-    def __init__(self, ended: threading.Event) -> None:
-        super().__init__()
-        self._ended = ended
-
-    def append(self, one: str) -> None:
-        super().append(one)
-        self._ended.set()
 
 
 @pytest.mark.parametrize(

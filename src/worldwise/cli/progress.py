@@ -3,7 +3,7 @@
 
 import threading
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
@@ -89,6 +89,8 @@ class Display(Notes):
         self._costs = costs
         self._spent = 0
         self._rest = sum(costs.values()) * times
+        # What is printed of a case as soon as it is measured, beside its line.
+        self.figures: Callable[[Case], Sequence[str]] = lambda _: ()
 
     def note(self, text: str) -> None:
         """Print a line with the time since the start, and remember the builds in progress."""
@@ -129,6 +131,9 @@ class Display(Notes):
             self.bar.advance(self.task)
             self._describe()
             done, line = self.done, f"{self.done:>3}/{self.total} {case.id}: {how}{self._left()}"
+        if how not in ("reused", "FAILED"):
+            for figure in self.figures(case):
+                self.note(figure)
         if how == "FAILED" or (how != "reused" and (self.total <= _EACH or self._is_part(done))):
             self.note(line)
 

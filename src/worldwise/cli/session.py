@@ -4,6 +4,7 @@
 import contextlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 
 from worldwise.base.errors import WorldwiseError
@@ -16,8 +17,9 @@ from worldwise.plan.budget import Budget
 from worldwise.plan.case import Case, Unavailable
 from worldwise.plan.costs import costs_of
 from worldwise.plan.suite import Suite
+from worldwise.read.lens import read_run
 from worldwise.read.models import Reading
-from worldwise.report.tasks import Times, leading
+from worldwise.report.tasks import Times, case_lines, leading
 from worldwise.run import reproduction as compare
 from worldwise.run import task
 from worldwise.run.cluster import Place, require_dask
@@ -138,7 +140,8 @@ def _measured(bench: Bench, order: Order, times: int, display: Display) -> list[
             for _ in range(times):
                 with _writer(bench, order) as writer:
                     display.note(f"run {writer.run.path}")
-                    made.append(bench.measure(writer, order.cases))
+                    display.figures = partial(_first_figures, writer.run, order)
+                    made.append(bench.measure(writer, order.cases, order.suite.first))
     except KeyboardInterrupt:
         bench.stop()
         display.note("interrupted; complete cases are kept: resume with `worldwise run --resume`")
@@ -146,6 +149,13 @@ def _measured(bench: Bench, order: Order, times: int, display: Display) -> list[
     finally:
         bench.close()
     return made
+
+
+def _first_figures(run: Run, order: Order, case: Case) -> list[str]:
+    """The figures of a case that the suite wants to be told at once; none of another case."""
+    if case.id not in order.suite.first:
+        return []
+    return case_lines(read_run(run, order.budget), case.id)
 
 
 def _writer(bench: Bench, order: Order) -> RunWriter:

@@ -12,6 +12,7 @@ import hashlib
 import json
 import subprocess
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -236,6 +237,14 @@ class ImageStore:
         self._checked[digest] = image
         return image
 
+    def get_all(self, recipes: Sequence[Recipe]) -> list[Image]:
+        """The images of several recipes; those that are not built yet are built at the same time. Raises as `get`."""
+        if sum(not self._path(recipe, recipe.digest(self.lab)).exists() for recipe in recipes) < 2:
+            return [self.get(recipe) for recipe in recipes]
+        self._fetch_sources(recipes)
+        with ThreadPoolExecutor(len(recipes), "image") as pool:
+            return list(pool.map(self.get, recipes))
+
     def _path(self, recipe: Recipe, digest: str) -> Path:
         return self.directory / f"{recipe.name}-{digest[:12]}"
 
@@ -270,12 +279,10 @@ class ImageStore:
         return (None, problem) if problem else (Image(recipe.name, digest, directory, listed), "")
 
     def _build(self, recipe: Recipe, digest: str) -> None:
-        # Fetch the files of all these builds at once, so that one line announces them.
-        unbuilt = list(self._unbuilt(recipe))
-        packages = [(name, each.architecture) for each in unbuilt for name in each.packages]
-        self.lab.fetch_some([name for each in unbuilt for name in each.sources], packages, recipe.name)
+        self._fetch_sources([recipe])
         # Before this image's folder is made: an image that it needs may have to be built first.
-        needs: list[Bind] = [(self.get(need).directory, f"/in/{name}", "ro") for name, need in recipe.needs.items()]
+        needed = zip(recipe.needs, self.get_all(list(recipe.needs.values())), strict=True)
+        needs: list[Bind] = [(need.directory, f"/in/{name}", "ro") for name, need in needed]
         final = self._path(recipe, digest)
         # One log for each address: two versions of a recipe may be built at the same time.
         log = self.directory / f"{final.name}.log"
@@ -321,6 +328,12 @@ class ImageStore:
                 files.remove(self.directory, final.name)
             made.rename(final)
         self.notify(f"built {recipe.name}")
+
+    def _fetch_sources(self, recipes: Sequence[Recipe]) -> None:
+        """Download what the builds of these images and of those that they need lack; one line announces it all."""
+        unbuilt = list({each.name: each for recipe in recipes for each in self._unbuilt(recipe)}.values())
+        packages = [(name, each.architecture) for each in unbuilt for name in each.packages]
+        self.lab.fetch_some([name for each in unbuilt for name in each.sources], packages, recipes[-1].name)
 
     def _unbuilt(self, recipe: Recipe) -> Iterator[Recipe]:
         """A recipe, and those that it needs, if they have no image yet."""

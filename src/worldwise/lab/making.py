@@ -38,7 +38,8 @@ _EXCLUDED = (
     "/usr/share/bash-completion/*",
 )
 
-# Unpacked, the packages take about four times their size, first in a scratch root, then in the root.
+# Unpacked, the packages take about four times their size, in the root and, for an ordinary user, in a scratch root
+# before that.
 UNPACKED_FACTOR = 5
 # The marker of a root, written last: a root without it was never finished.
 MARKER = "lab.json"
@@ -101,7 +102,7 @@ class Making:
     def _require_space(self, scratch: Path) -> None:
         needed = UNPACKED_FACTOR * sum(package.size for package in self.lock.lab)
         same = self.labs.stat().st_dev == scratch.stat().st_dev
-        require_space(self.labs, 2 * needed if same else needed, self.title)
+        require_space(self.labs, 2 * needed if same and os.geteuid() != 0 else needed, self.title)
         if not same:
             require_space(scratch, needed, f"building {self.title}")
 
@@ -152,41 +153,50 @@ class Making:
         if not self.console.is_terminal:
             self.console.print(f"worldwise: building {self.title} from {len(self.lock.lab)} packages")
         with log_path.open("w", encoding="utf-8") as log:
-            maker = subprocess.Popen(
-                self._mmdebstrap(stage),
-                env=_mmdebstrap_environment(stage),
-                # A file here that is called as an option of apt or dpkg would be taken for a file of such options.
-                cwd="/",
-                stdin=subprocess.DEVNULL,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.PIPE,
-            )
-            unpack = ["tar", "--extract", "--no-same-owner", "--exclude=./dev/*", f"--directory={root}"]
-            unpacker = subprocess.Popen(unpack, stdin=maker.stdout, stdout=log, stderr=log)
-            assert maker.stdout is not None
-            assert maker.stderr is not None
-            maker.stdout.close()
-            try:
-                self._follow(maker.stderr, log)
-                codes = maker.wait(), unpacker.wait()
-            except BaseException:
-                _stop(maker)
-                _stop(unpacker)
-                raise
+            codes = (self._run_as_root if os.geteuid() == 0 else self._run_as_user)(stage, root, log)
         if codes != (0, 0):
             raise _build_error(log_path, codes, self.title)
         for program in ROOTS[self.name].programs:
             if not (root / "usr/bin" / program).exists():
                 raise WorldwiseError(f"{self.title} was made, but has no {program}", f"see {log_path}")
 
-    def _mmdebstrap(self, stage: Path) -> list[str]:
-        mode = "root" if os.geteuid() == 0 else "unshare"
+    def _run_as_root(self, stage: Path, root: Path, log: IO[str]) -> tuple[int, int]:
+        """Have mmdebstrap make the root in place. Returns its status, and 0."""
+        maker = self._mmdebstrap(stage, "root", "directory", root, subprocess.DEVNULL)
+        self._wait(maker, log)
+        if maker.returncode == 0:
+            _make_owner(root)
+        return maker.returncode, 0
+
+    def _run_as_user(self, stage: Path, root: Path, log: IO[str]) -> tuple[int, int]:
+        """Have mmdebstrap make it under other user ids, and tar unpack it under this one. Returns their status."""
+        maker = self._mmdebstrap(stage, "unshare", "tar", "-", subprocess.PIPE)
+        unpack = ["tar", "--extract", "--no-same-owner", "--exclude=./dev/*", f"--directory={root}"]
+        unpacker = subprocess.Popen(unpack, stdin=maker.stdout, stdout=log, stderr=log)
+        assert maker.stdout is not None
+        maker.stdout.close()
+        self._wait(maker, log, unpacker)
+        return maker.returncode, unpacker.returncode
+
+    def _wait(self, maker: subprocess.Popen[bytes], log: IO[str], *others: subprocess.Popen[bytes]) -> None:
+        """Until mmdebstrap has ended, and what reads from it. Whatever happens, none of them is left behind."""
+        assert maker.stderr is not None
+        try:
+            self._follow(maker.stderr, log)
+            for process in (maker, *others):
+                process.wait()
+        except BaseException:
+            for process in (maker, *others):
+                _stop(process)
+            raise
+
+    def _mmdebstrap(self, stage: Path, mode: str, form: str, to: Path | str, stdout: int) -> subprocess.Popen[bytes]:
         foreign = {package.architecture for package in self.lock.lab if package.foreign}
-        return [
+        command = [
             "mmdebstrap",
             f"--mode={mode}",
             "--variant=essential",
-            "--format=tar",
+            f"--format={form}",
             "--architectures=" + ",".join([NATIVE, *sorted(foreign)]),
             "--verbose",
             "--include=" + ",".join(package.qualified for package in self.lock.lab),
@@ -194,9 +204,18 @@ class Making:
             "--dpkgopt=force-unsafe-io",
             *(f"--dpkgopt=path-exclude={pattern}" for pattern in _EXCLUDED),
             "",  # the suite: everything in the repository
-            "-",
+            str(to),
             f"deb [trusted=yes] copy:{stage / 'packages'} ./",
         ]
+        return subprocess.Popen(
+            command,
+            env=_mmdebstrap_environment(stage),
+            # A file here that is called as an option of apt or dpkg would be taken for a file of such options.
+            cwd="/",
+            stdin=subprocess.DEVNULL,
+            stdout=stdout,
+            stderr=subprocess.PIPE,
+        )
 
     def _follow(self, messages: IO[bytes], log: IO[str]) -> None:
         """Copy mmdebstrap's messages to the log, and count packages unpacked and set up as progress."""
@@ -216,6 +235,21 @@ class Making:
                 log.flush()
                 if line.startswith(("Unpacking ", "Setting up ")):
                     progress.advance(task)
+
+
+def _make_owner(root: Path) -> None:
+    """Give every file of a root to root, as a build sees one owner whoever made it, and remove its devices."""
+    for parent, folders, names in os.walk(root):
+        for name in (*folders, *names):
+            path = Path(parent, name)
+            entry = path.lstat()
+            if entry.st_uid or entry.st_gid:
+                os.lchown(path, 0, 0)
+                if not stat.S_ISLNK(entry.st_mode):
+                    # The kernel takes these bits away from a file that changes its owner.
+                    path.chmod(stat.S_IMODE(entry.st_mode))
+    for device in (root / "dev").iterdir():
+        discard(device)
 
 
 def _mmdebstrap_environment(stage: Path) -> dict[str, str]:

@@ -28,7 +28,8 @@ _NAME = re.compile(r"[a-z0-9][a-z0-9-]{0,99}")
 class Suite:
     """A suite that has passed every check; `text` is the file as it was read.
 
-    `recommended` is the id of the case that the suite recommends; empty if it recommends none.
+    `recommended` is the id of the case that the suite recommends; empty if it recommends none. `first` has the ids of
+    the cases that are built and measured before all others, and whose figures are printed at once.
     """
 
     name: str
@@ -39,6 +40,7 @@ class Suite:
     text: str
     unavailable: tuple[Unavailable, ...] = ()
     recommended: str = ""
+    first: tuple[str, ...] = ()
 
 
 def load_suite(path_or_name: str | Path, directory: Path = paths.SUITES) -> Suite:
@@ -96,9 +98,9 @@ class _Parser:
         budget = self._budget(table.budget, cases) if table.budget else None
         source = self._published(table.published) if table.published else ""
         chosen = self._recommended(table.recommended, cases) if table.recommended else ""
-        return Suite(
-            table.name, table.title, tuple(cases), budget, source, document.text, tuple(self._unavailable), chosen
-        )
+        first = self._first(table.first, cases)
+        left = tuple(self._unavailable)
+        return Suite(table.name, table.title, tuple(cases), budget, source, document.text, left, chosen, first)
 
     def _cases(self, blocks: list[CasesTable], samples: int, warmup: int) -> list[Case]:
         document = self._document
@@ -163,6 +165,14 @@ class _Parser:
             problem = f"'{table.case}' is no case of this suite."
             self._document.refuse(("recommended", "case"), problem, did_you_mean(table.case, ids))
         return table.case
+
+    def _first(self, first: list[str], cases: list[Case]) -> tuple[str, ...]:
+        ids = [case.id for case in cases]
+        for number, case in enumerate(first):
+            if case not in ids:
+                problem = f"'{files.quoted(case)}' is no case of this suite."
+                self._document.refuse(("first", number), problem, did_you_mean(case, ids))
+        return tuple(dict.fromkeys(first))
 
     def _published(self, table: PublishedTable) -> str:
         return self._document.choice(("published", "source"), table.source, PUBLISHED)

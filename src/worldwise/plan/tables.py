@@ -80,6 +80,7 @@ class SuiteTable(StrictModel):
     warmup: Warmup
     cases: Annotated[list[CasesTable], Field(description="one or more [[cases]] blocks")]
     include: Annotated[list[Text], Field(description="a list of names of suites", default_factory=list)]
+    first: Annotated[list[Text], Field(description="a list of cases", default_factory=list)]
     budget: Annotated[BudgetTable, Field(description="a [budget] table")] | None = None
     published: Annotated[PublishedTable, Field(description="a [published] table")] | None = None
     recommended: Annotated[RecommendedTable, Field(description="a [recommended] table")] | None = None

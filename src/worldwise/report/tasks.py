@@ -163,6 +163,20 @@ def answers(reading: Reading, times: Times) -> list[Answer]:
     ]
 
 
+def case_lines(reading: Reading, case: str) -> list[str]:
+    """What a client waits for by a case, a line for each task: the median, the worst call and the verdict on it."""
+    found = ways(reading)
+    lines = []
+    for way in (way for way in found if way.row.case == case):
+        row = way.row
+        words = f"{task_text(way.task)} by {way.text(found)}: a client waits for {count(row.median)} {row.unit}"
+        words += f", at worst {milliseconds(row.worst, reading)} ms at {clock_text(reading)}"
+        if row.verdict and reading.budget:
+            words += f": {'fits' if row.verdict.fits else 'exceeds'} {reading.budget.limit}"
+        lines.append(words)
+    return lines
+
+
 def _cells(way: Way, found: Sequence[Way], several: bool, reading: Reading, times: Times) -> list[str]:
     row = way.row
     time = times.get((row.case, row.measure))

@@ -9,7 +9,7 @@ import os
 import platform
 import tempfile
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -251,8 +251,8 @@ class Bench:
         require_same(run.id, run.manifest, self.options.remote, self.measurer.describe())
         return RunWriter.resume(run)
 
-    def measure(self, writer: RunWriter, cases: Sequence[Case]) -> Run:
-        """Measure the pending cases and finish the run.
+    def measure(self, writer: RunWriter, cases: Sequence[Case], first: Collection[str] = ()) -> Run:
+        """Measure the pending cases and finish the run. `first` has the ids of those that are built before all others.
 
         A failed case is recorded as failed, the others are still measured, and the run is then `failed`. An error of
         the host ends the run. A failed build ends it too, after what was built before is measured. If the tool is
@@ -266,7 +266,9 @@ class Bench:
         todo = [case for case in cases if case.id in pending]
         session = _Session(self, writer, done, costs_of(todo, {}))
         try:
-            session.run(_by_variant(_compile_order(todo)))
+            urgent = [[case] for name in first for case in todo if case.id == name]
+            rest = [case for case in todo if case.id not in first]
+            session.run([*urgent, *_by_variant(_compile_order(rest))], len(urgent))
             with writer.guard():
                 self._audit(session.reused)
         except BaseException as error:
@@ -440,9 +442,12 @@ class _Session:
         self._costs = costs
         self._machines: dict[str, Machine] = {}
 
-    def run(self, groups: Sequence[Sequence[Case]]) -> None:
-        """Build and measure groups of cases, each of one variant. Raises WorldwiseError, a build's at the end."""
-        work = Work(self._bench.jobs, groups, self._prepare, self._measure, self._cost)
+    def run(self, groups: Sequence[Sequence[Case]], alone: int) -> None:
+        """Build and measure groups of cases, each of one variant; `alone` of them with no other build beside.
+
+        Raises WorldwiseError, a build's at the end.
+        """
+        work = Work(self._bench.jobs, groups, self._prepare, self._measure, self._cost, alone)
         broken: WorldwiseError | None = None
         for ended in work.ended(self._bench.pool):
             try:

@@ -36,6 +36,7 @@ class Work(Generic[_Built, _Measured]):
         build: builds a group; called in a thread.
         measure: measures a case; called in a thread.
         cost: what a case is expected to cost: of those that are built, the dearest goes first.
+        alone: so many of the first groups are built with no other build beside them.
     """
 
     def __init__(
@@ -45,8 +46,10 @@ class Work(Generic[_Built, _Measured]):
         build: Callable[[Sequence[Case]], _Built],
         measure: Callable[[Case], _Measured],
         cost: Callable[[Case], int],
+        alone: int = 0,
     ) -> None:
         self._jobs = jobs
+        self._alone = list(groups[:alone])
         self._groups = deque(groups)
         # The dearest first, of equals the first that came.
         self._ready: list[tuple[int, int, Case]] = []
@@ -82,6 +85,12 @@ class Work(Generic[_Built, _Measured]):
         while self._ready and len(self._running) < self._jobs:
             _, _, case = heapq.heappop(self._ready)
             self._running[pool.submit(self._measure, case)] = case
-        while self._groups and len(self._building) < max(1, self._jobs - len(self._running)):
+        while self._groups and len(self._building) < self._builds():
             group = self._groups.popleft()
             self._building[pool.submit(self._build, group)] = group
+
+    def _builds(self) -> int:
+        """How many groups may be built at a time now."""
+        if any(group in self._alone for group in self._building.values()):
+            return 1
+        return max(1, self._jobs - len(self._running))

@@ -66,7 +66,7 @@ class OpteeMachineTarget:
         wanted = images_of(case)
         wanted.build_first(images.notify)  # here, because `images` can announce it
         with own.told(case.implementation):
-            used = firmware, kernel, optee, programs, initramfs = [images.get(one) for one in self.recipes(case)]
+            used = firmware, kernel, optee, programs, initramfs = images.get_all(self.recipes(case))
         parts = {
             **{name: (firmware, name) for name in _OF_FIRMWARE},
             **{name: (optee, name) for name in _OF_OPTEE},

@@ -37,6 +37,8 @@ FEATURES = {
     # The core of the -lean implementations, but with SIMD in TAs: libraries in a TA need it.
     LEAN: "CFG_TEE_CORE_DEBUG=n",
 }
+# What every build of OP-TEE leaves.
+_OUTPUTS = ("bl32.bin", "bl32_extra1.bin", "bl32_extra2.bin", "tee.elf", "ldelf.elf", "devkit.tar", "flags.tar")
 # What our patches to OP-TEE read, of the features that need a change.
 _FEATURE_CHANGES = {LEAN: LEAN_CHANGES}
 
@@ -76,37 +78,40 @@ def _optee_settings(wanted: Implementation, optimisation: str, feature: str) -> 
 
 
 def optee_objects(implementation: str, optimisation: str, feature: str = "") -> Recipe:
-    """All objects of OP-TEE OS with one crypto library; implementations that differ only in options share them."""
+    """OP-TEE OS with one crypto library, and all its objects; implementations that differ only in options share them.
+
+    The options are those of the implementation that most suites use.
+    """
     wanted = IMPLEMENTATIONS[implementation]
-    # The name is that of the first implementation that shares them.
-    name = next(
+    sharing = [
         name
         for name, other in IMPLEMENTATIONS.items()
         if (other.library, other.settings) == (wanted.library, wanted.settings)
-    )
+    ]
+    first = APP_CORE if APP_CORE in sharing else sharing[0]
+    options = {"MBEDTLS_OPTIONS": IMPLEMENTATIONS[first].options}
     return Recipe(
-        name="-".join(filter(None, ("optee-objects", name, optimisation, feature))),
+        name="-".join(filter(None, ("optee-objects", first, optimisation, feature))),
         script="optee.sh",
-        outputs=("objects.tar.gz",),
+        outputs=(*_OUTPUTS, "objects.tar"),
         needs={"source": optee_source()},
-        settings=_optee_settings(wanted, optimisation, feature),
+        settings=_optee_settings(wanted, optimisation, feature) | options,
     )
 
 
 def optee(implementation: str, optimisation: str, feature: str = "") -> Recipe:
     """OP-TEE OS built one way: core, ldelf and TA dev kit. `feature` is one of FEATURES."""
     wanted = IMPLEMENTATIONS[implementation]
-    settings = _optee_settings(wanted, optimisation, feature)
+    objects = optee_objects(implementation, optimisation, feature)
+    settings = _optee_settings(wanted, optimisation, feature) | {"MBEDTLS_OPTIONS": wanted.options}
     # The shared objects are built without the changes: make then recompiles only what the changes touch.
     changes = (settings["OPTIMISATION"], wanted.changes, _FEATURE_CHANGES.get(feature, ""))
     settings["OPTIMISATION"] = " ".join(filter(None, changes))
-    return Recipe(
-        name="-".join(filter(None, ("optee", implementation, optimisation, feature))),
-        script="optee.sh",
-        outputs=("bl32.bin", "bl32_extra1.bin", "bl32_extra2.bin", "tee.elf", "ldelf.elf", "devkit.tar", "flags.tar"),
-        needs={"source": optee_source(), "objects": optee_objects(implementation, optimisation, feature)},
-        settings=settings | {"MBEDTLS_OPTIONS": wanted.options},
-    )
+    name = "-".join(filter(None, ("optee", implementation, optimisation, feature)))
+    if settings == objects.settings:
+        # Nothing is left to compile. The image is one of its own all the same, since the objects are large.
+        return Recipe(name, "optee-built.sh", _OUTPUTS, needs={"objects": objects})
+    return Recipe(name, "optee.sh", _OUTPUTS, needs={"source": optee_source(), "objects": objects}, settings=settings)
 
 
 def core_library(implementation: str, optimisation: str) -> Recipe:

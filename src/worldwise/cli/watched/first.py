@@ -14,8 +14,6 @@ from worldwise.run.rundir import Run
 
 # The core that the machine with OP-TEE emulates.
 CORE = "cortex-a72"
-# Seconds after which the screen is printed without the times that are not there yet.
-_WITHIN = 20.0
 # So many cases at the most: a screen has room for their rows.
 _MOST = 4
 
@@ -30,10 +28,10 @@ def first_times(run: Run, reading: Reading, notes: Notes) -> Times:
     if not cases or reading.hosted:
         return {}
     wanted = [(row.case, row.measure, row.place) for row in rows if row.case in cases]
-    notes.note(f"predicting {len(wanted)} rows on a {CORE}, for at most {_WITHIN:.0f} s")
+    notes.note(f"predicting {len(wanted)} rows on a {CORE}")
     try:
         session = Session(load_rules(), fresh=False, notes=notes)
-        found = quick(session, run, wanted, CORE, parse_frequency(clock_text(reading)), within=_WITHIN)
+        found = quick(session, run, wanted, CORE, parse_frequency(clock_text(reading)))
     except WorldwiseError as error:
         notes.note(f"no predicted times: {error.message} (`worldwise predict {cases[0]} --core {CORE}` tells more)")
         return {}

@@ -98,7 +98,6 @@ def quick(
     core: str,
     clock: Fraction,
     jobs: int = 2,
-    within: float | None = None,
 ) -> list[Predicted]:
     """Predict rows of a finished run on a core: a first call of each case and one to three warm ones, sampled.
 
@@ -109,10 +108,8 @@ def quick(
         core: its name, such as `cortex-a72`.
         clock: in Hz.
         jobs: cases at a time.
-        within: seconds, once the plugin is built: rows of cases that take longer are left out. None: all are waited
-            for.
 
-    Gives the rows in the order of `rows`, without those of cases that the core does not run or that took too long.
+    Gives the rows in the order of `rows`, without those of cases that the core does not run.
     What is kept of an earlier call is taken, in tenths of a second. Raises WorldwiseError if the run has no such case
     or measure, if its counts are of other calls, and as running a case does.
     """
@@ -130,7 +127,7 @@ def quick(
         return []
     session.prepare(cases)
 
-    ended = _ended(session, run, {case: known.cores_of(case, tables) for case in cases}, jobs, within)
+    ended = _ended(session, run, {case: known.cores_of(case, tables) for case in cases}, jobs)
     errors = load_errors()
     made = {
         (case.id, each.sample.measure, each.sample.place, each.state): (each, seconds)
@@ -147,10 +144,8 @@ def quick(
 _Found = tuple[Mapping[str, PredictedCase], float]
 
 
-def _ended(
-    session: Session, run: Run, cases: Mapping[Case, Mapping[str, str]], jobs: int, within: float | None
-) -> dict[Case, _Found]:
-    """What the models say of each case, and the seconds that it took; without the cases that took too long."""
+def _ended(session: Session, run: Run, cases: Mapping[Case, Mapping[str, str]], jobs: int) -> dict[Case, _Found]:
+    """What the models say of each case, and the seconds that it took."""
 
     def predicted(case: Case, cores: Mapping[str, str]) -> _Found:
         began = time.monotonic()
@@ -166,21 +161,13 @@ def _ended(
         futures: dict[Case, Future[_Found]] = {}
         try:
             futures = {case: pool.submit(predicted, case, cores) for case, cores in cases.items()}
-            late = wait(futures.values(), within, FIRST_EXCEPTION).not_done
-            ended = {case: future.result() for case, future in futures.items() if future.done()}
+            wait(futures.values(), return_when=FIRST_EXCEPTION)
+            return {case: future.result() for case, future in futures.items()}
         except BaseException:
-            _stop(session)
+            session.emulator.stop()
+            session.lab.stop()
             pool.shutdown(cancel_futures=True)
             raise
-        if late:
-            _stop(session)
-            pool.shutdown(cancel_futures=True)
-    return ended
-
-
-def _stop(session: Session) -> None:
-    session.emulator.stop()
-    session.lab.stop()
 
 
 def _short(case: Case, records: CheckedRecords) -> Case:

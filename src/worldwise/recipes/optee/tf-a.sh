@@ -5,7 +5,7 @@
 tar -xf /in/arm-trusted-firmware/*.orig.tar.xz --strip-components=1
 # Debug information changes no byte of the binaries.
 # shellcheck disable=SC2086 # a list of settings
-ASFLAGS=-g make -j2 CFLAGS=-g PLAT=qemu SPD=opteed BL32_RAM_LOCATION=tdram QEMU_USE_GIC_DRIVER=QEMU_GICV3 \
+ASFLAGS=-g make -j"$(nproc)" CFLAGS=-g PLAT=qemu SPD=opteed BL32_RAM_LOCATION=tdram QEMU_USE_GIC_DRIVER=QEMU_GICV3 \
 	ARM_LINUX_KERNEL_AS_BL33=1 CROSS_COMPILE=aarch64-linux-gnu- BUILD_MESSAGE_TIMESTAMP='"worldwise"' \
 	BUILD_STRING=locked ${SETTINGS:-} bl1 bl2 bl31
 cp build/qemu/release/bl1.bin build/qemu/release/bl2.bin build/qemu/release/bl31.bin /out/
