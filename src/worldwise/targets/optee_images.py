@@ -37,7 +37,8 @@ FEATURES = {
     # The core of the -lean implementations, but with SIMD in TAs: libraries in a TA need it.
     LEAN: "CFG_TEE_CORE_DEBUG=n",
 }
-# What every build of OP-TEE leaves.
+# What builds OP-TEE, and what every such build leaves.
+_OPTEE, _OPTEE_HELPERS = "optee.sh", ("optee-kept.py",)
 _OUTPUTS = ("bl32.bin", "bl32_extra1.bin", "bl32_extra2.bin", "tee.elf", "ldelf.elf", "devkit.tar", "flags.tar")
 # What our patches to OP-TEE read, of the features that need a change.
 _FEATURE_CHANGES = {LEAN: LEAN_CHANGES}
@@ -69,18 +70,20 @@ def optee_source() -> Recipe:
     )
 
 
-def _optee_settings(wanted: Implementation, optimisation: str, feature: str) -> dict[str, str]:
+def _optee_settings(wanted: Implementation, optimisation: str, feature: str, options: str) -> dict[str, str]:
     return {
         "PLATFORM": OPTEE_PLATFORM,
         "CRYPTO_LIBRARY": " ".join(filter(None, (_CRYPTO_LIBRARY[wanted.library], wanted.settings, FEATURES[feature]))),
         "OPTIMISATION": _OPTIMISATION[optimisation],
+        "MBEDTLS_OPTIONS": options,
     }
 
 
 def optee_objects(implementation: str, optimisation: str, feature: str = "") -> Recipe:
     """OP-TEE OS with one crypto library, and all its objects; implementations that differ only in options share them.
 
-    The options are those of the implementation that most suites use.
+    The options are those of the implementation that most suites use. Of that one's objects all others of a level keep
+    what their settings leave the same.
     """
     wanted = IMPLEMENTATIONS[implementation]
     sharing = [
@@ -89,13 +92,14 @@ def optee_objects(implementation: str, optimisation: str, feature: str = "") -> 
         if (other.library, other.settings) == (wanted.library, wanted.settings)
     ]
     first = APP_CORE if APP_CORE in sharing else sharing[0]
-    options = {"MBEDTLS_OPTIONS": IMPLEMENTATIONS[first].options}
+    kept = {} if (first, feature) == (APP_CORE, "") else {"objects": optee_objects(APP_CORE, optimisation)}
     return Recipe(
         name="-".join(filter(None, ("optee-objects", first, optimisation, feature))),
-        script="optee.sh",
+        script=_OPTEE,
+        helpers=_OPTEE_HELPERS,
         outputs=(*_OUTPUTS, "objects.tar"),
-        needs={"source": optee_source()},
-        settings=_optee_settings(wanted, optimisation, feature) | options,
+        needs={"source": optee_source(), **kept},
+        settings=_optee_settings(wanted, optimisation, feature, IMPLEMENTATIONS[first].options) | {"KEEP": "yes"},
     )
 
 
@@ -103,15 +107,22 @@ def optee(implementation: str, optimisation: str, feature: str = "") -> Recipe:
     """OP-TEE OS built one way: core, ldelf and TA dev kit. `feature` is one of FEATURES."""
     wanted = IMPLEMENTATIONS[implementation]
     objects = optee_objects(implementation, optimisation, feature)
-    settings = _optee_settings(wanted, optimisation, feature) | {"MBEDTLS_OPTIONS": wanted.options}
+    settings = _optee_settings(wanted, optimisation, feature, wanted.options)
     # The shared objects are built without the changes: make then recompiles only what the changes touch.
     changes = (settings["OPTIMISATION"], wanted.changes, _FEATURE_CHANGES.get(feature, ""))
     settings["OPTIMISATION"] = " ".join(filter(None, changes))
     name = "-".join(filter(None, ("optee", implementation, optimisation, feature)))
-    if settings == objects.settings:
+    if settings | {"KEEP": "yes"} == objects.settings:
         # Nothing is left to compile. The image is one of its own all the same, since the objects are large.
         return Recipe(name, "optee-built.sh", _OUTPUTS, needs={"objects": objects})
-    return Recipe(name, "optee.sh", _OUTPUTS, needs={"source": optee_source(), "objects": objects}, settings=settings)
+    return Recipe(
+        name,
+        _OPTEE,
+        _OUTPUTS,
+        needs={"source": optee_source(), "objects": objects},
+        settings=settings,
+        helpers=_OPTEE_HELPERS,
+    )
 
 
 def core_library(implementation: str, optimisation: str) -> Recipe:

@@ -1,17 +1,28 @@
 # SPDX-License-Identifier: BSD-2-Clause
-# CRYPTO_LIBRARY and OPTIMISATION are make settings, PLATFORM is OP-TEE's name of the machine. With /in/objects it
-# compiles only what differs from them; without, everything, and it keeps the objects.
+# CRYPTO_LIBRARY and OPTIMISATION are make settings, PLATFORM is OP-TEE's name of the machine, KEEP asks for the objects.
+# /in/objects has those of another OP-TEE: only what differs from it is compiled; core and dev kit are the same to the byte.
 . /in/recipes/common.sh
 
 mkdir source out
 tar -xf /in/source/source.tar -C source
-[[ ! -e /in/objects ]] || tar -xf /in/objects/objects.tar -C out
-# By default it asks for macros in the debug information, which nobody reads: they take a sixth of the time.
-# shellcheck disable=SC2086 # lists of settings
-make -j"$(nproc)" -C source O=/build/out PLATFORM="$PLATFORM" CFG_ARM64_core=y CFG_USER_TA_TARGETS=ta_arm64 CFG_ARM_GICV3=y \
-	CFG_CORE_ASLR=n CFG_TA_ASLR=n CFG_BUILD_IN_TREE_TA=n CFG_WORLDWISE_EL0_COUNTER=y CFG_WORLDWISE_COUNTER_PTA=y \
-	WORLDWISE_MBEDTLS="${MBEDTLS_OPTIONS:-}" CROSS_COMPILE64=aarch64-linux-gnu- PYTHON3=python3 \
-	TEE_IMPL_VERSION=4.10.0 platform-cflags-debug-info=-g $CRYPTO_LIBRARY $OPTIMISATION
+build() { # TARGET...
+	# By default it asks for macros in the debug information, which nobody reads: they take a sixth of the time.
+	# shellcheck disable=SC2086 # lists of settings
+	make -j"$(nproc)" -C source O=/build/out PLATFORM="$PLATFORM" CFG_ARM64_core=y CFG_USER_TA_TARGETS=ta_arm64 \
+		CFG_ARM_GICV3=y CFG_CORE_ASLR=n CFG_TA_ASLR=n CFG_BUILD_IN_TREE_TA=n CFG_WORLDWISE_EL0_COUNTER=y \
+		CFG_WORLDWISE_COUNTER_PTA=y WORLDWISE_MBEDTLS="${MBEDTLS_OPTIONS:-}" CROSS_COMPILE64=aarch64-linux-gnu- \
+		PYTHON3=python3 TEE_IMPL_VERSION=4.10.0 platform-cflags-debug-info=-g $CRYPTO_LIBRARY $OPTIMISATION "$@"
+}
+if [[ -e /in/objects ]]; then
+	tar -xf /in/objects/objects.tar -C out
+	# The core's version string counts the builds.
+	rm out/core/.buildcount
+	conf=out/include/generated/conf.h
+	cp $conf other-conf.h
+	build "/build/$conf"
+	cmp -s $conf other-conf.h || (cd source && python3 /in/recipes/optee-kept.py ../out ../other-conf.h)
+fi
+build
 cp out/core/tee-header_v2.bin /out/bl32.bin
 cp out/core/tee-pager_v2.bin /out/bl32_extra1.bin
 cp out/core/tee-pageable_v2.bin /out/bl32_extra2.bin
@@ -20,7 +31,9 @@ cp out/ldelf/ldelf.elf /out/ldelf.elf
 archive() { tar --sort=name --mtime=@0 --owner=0 --group=0 --numeric-owner -cf "$@"; }
 archive /out/devkit.tar -C out/export-ta_arm64 .
 # How the core's crypto libraries were configured and compiled, so that Linux gets the very same.
-cd out
-find . -path '*lib*' -name '.*.o.cmd' -print0 | LC_ALL=C sort -z | archive /out/flags.tar --null -T - include/generated/conf.h
-cd ..
-[[ -e /in/objects ]] || tar -C out -cf /out/objects.tar .
+(
+	cd out
+	find . -path '*lib*' -name '.*.o.cmd' -print0 | LC_ALL=C sort -z |
+		archive /out/flags.tar --null -T - include/generated/conf.h
+)
+[[ -z ${KEEP:-} ]] || tar -C out -cf /out/objects.tar .
