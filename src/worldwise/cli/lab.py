@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """`worldwise lab`: the pinned Debian root everything is built and emulated in."""
 
+import contextlib
 import inspect
 import os
 import subprocess
@@ -18,9 +19,9 @@ from worldwise.cli.container import image_command
 from worldwise.cli.group import Group
 from worldwise.cli.options import check_output
 from worldwise.lab import asking, bundle
-from worldwise.lab.debian.lock import File, differences, dump_lock, load_lock
+from worldwise.lab.debian.lock import File, Lock, differences, dump_lock, load_lock
 from worldwise.lab.debian.mirrors import OTHER_MIRROR, Fetch, download, mirrors, no_mirror
-from worldwise.lab.debian.relock import load_wish, resolve
+from worldwise.lab.debian.relock import load_wish, resolve, with_sha1
 from worldwise.lab.debian.second import BUNDLE, second_sources
 from worldwise.lab.debian.store import MOST_CRATE, RELOCK
 from worldwise.lab.image import Crate
@@ -209,6 +210,7 @@ def relock(name: str) -> None:
     console = outgoing.console(stderr=True)
     with console.status("asking the mirror"):
         new = resolve(wish)
+    new = _with_sha1(new, name)
     changes = differences(old, new)
     text = dump_lock(new)
     if old is not None and not changes and root.lock.read_text(encoding="utf-8") == text:
@@ -228,6 +230,24 @@ def relock(name: str) -> None:
         )
     else:
         outgoing.echo(f"The root, and what is built in it, will be made anew. Commit lab/{root.lock.name}.")
+
+
+def _with_sha1(new: Lock, name: str) -> Lock:
+    """A new lock with what the archive of snapshots calls its files; those that no lock has yet are downloaded."""
+    known = {item.file.sha256: item.file.sha1 for place in _places() for item in place.wanted() if item.file.sha1}
+    place = Lab(new, name=name)
+    unknown = [item for item in new.wanted() if item.file.sha256 not in known]
+    place.store.ensure(unknown, "what is locked for the first time")
+    return with_sha1(new, known, place.store.path)
+
+
+def _places() -> list[Lab]:
+    """Every root whose lock can be read."""
+    found = []
+    for name in ROOTS:
+        with contextlib.suppress(WorldwiseError):
+            found.append(open_lab(name=name))
+    return found
 
 
 @lab.command("mirrors")

@@ -24,7 +24,7 @@ from worldwise.base import outgoing, paths
 from worldwise.base.errors import WorldwiseError
 from worldwise.lab import holding
 from worldwise.lab.contents import BUDGET, Contents, package_sums
-from worldwise.lab.debian.lock import Lock, Package, Source, Wanted, load_lock, wanted_package, wanted_source
+from worldwise.lab.debian.lock import Lock, Package, Source, Wanted, load_lock
 from worldwise.lab.debian.store import Store
 from worldwise.lab.making import MARKER, Making, discard, require_host
 from worldwise.lab.roots import MAIN, RECIPE, ROOTS
@@ -139,7 +139,7 @@ class Lab:
     def package_file(self, name: str, architecture: str) -> Path:
         """The .deb of a locked package, downloaded if need be, its SHA-256 verified."""
         package = self.package(name, architecture)
-        self.store.ensure([wanted_package(package)], f"{package.name} {package.version}")
+        self.store.ensure([self.lock.wanted_package(package)], f"{package.name} {package.version}")
         return self.store.path(package)
 
     def source(self, name: str) -> Source:
@@ -155,7 +155,7 @@ class Lab:
     def source_files(self, name: str) -> dict[str, Path]:
         """Files of a locked source package by their archive names, downloaded if need be, verified."""
         source = self.source(name)
-        self.store.ensure(wanted_source(source), f"{source.name} {source.version}")
+        self.store.ensure(self.lock.wanted_source(source), f"{source.name} {source.version}")
         return {file.file: self.store.path(file) for file in source.files}
 
     def fetch(self) -> None:
@@ -167,8 +167,7 @@ class Lab:
 
     def wanted(self) -> list[Wanted]:
         """Every file of the lock: lab, target, sources."""
-        packages = [wanted_package(package) for package in (*self.lock.lab, *self.lock.target)]
-        return packages + [item for source in self.lock.sources for item in wanted_source(source)]
+        return self.lock.wanted()
 
     def fetch_some(self, sources: Iterable[str], packages: Iterable[tuple[str, str]], purpose: str) -> None:
         """Download some files of the lock together and verify them, so that one line announces them all.
@@ -178,8 +177,8 @@ class Lab:
             packages: name and architecture of packages.
             purpose: what they are for, in a few words.
         """
-        wanted = [item for name in sources for item in wanted_source(self.source(name))]
-        wanted += [wanted_package(self.package(name, architecture)) for name, architecture in packages]
+        wanted = [item for name in sources for item in self.lock.wanted_source(self.source(name))]
+        wanted += [self.lock.wanted_package(self.package(name, architecture)) for name, architecture in packages]
         self.store.ensure(wanted, purpose)
 
     # --- building ---
@@ -207,7 +206,7 @@ class Lab:
                     f"  what was made with it is used again: to have that made anew too, delete the folders images, "
                     f"snapshots, results and traces in {self.cache}"
                 )
-            self.store.ensure([wanted_package(package) for package in self.lock.lab], self.title)
+            self.store.ensure([self.lock.wanted_package(package) for package in self.lock.lab], self.title)
             self._build()
         return True
 
