@@ -8,6 +8,7 @@ import contextlib
 import hashlib
 import http.server
 import json
+import tarfile
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -17,7 +18,7 @@ from typing import Any
 import pytest
 from test_lab import Mirror, package, quiet
 
-from worldwise.base.errors import WorldwiseError
+from worldwise.base.errors import VanishedError, WorldwiseError
 from worldwise.lab import bundle
 from worldwise.lab.debian import mirrors as mirrors_module
 from worldwise.lab.debian import snapshots, web
@@ -27,7 +28,7 @@ from worldwise.lab.debian.mirrors import APT_HELPER
 from worldwise.lab.debian.second import SOURCES_VARIABLE
 from worldwise.lab.debian.snapshots import SNAPSHOTS_VARIABLE, addresses, parse_settings, template
 from worldwise.lab.debian.sources import FROM_VARIABLE
-from worldwise.lab.debian.store import Store, VanishedError
+from worldwise.lab.debian.store import Store
 from worldwise.lab.roots import RECIPE, ROOTS, Root
 
 TIME = "20261120T211544Z"
@@ -368,6 +369,32 @@ def test_an_artefact_by_digest_is_a_second_source(server: Web, tmp_path: Path, m
     assert "it is not in the artefact" in caught.value.details
     # What the manifest does not list is not asked for.
     assert [path for path in server.asked if "/blobs/" in path] == asked
+
+
+def test_what_is_exported_for_a_registry_is_taken_from_one(
+    server: Web, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The archive's own manifest and blobs, put where a registry has them; any program that pushes such an archive."""
+    one = item()
+    (tmp_path / "one").write_bytes(CONTENT)
+    entry = bundle.Entry(one.file.sha256, False, one.label, tmp_path / "one", len(CONTENT))
+    digest = bundle.export_artefact(tmp_path / "lab.oci.tar", {"main": "a" * 64}, [entry])
+    assert bundle.export_artefact(tmp_path / "again.tar", {"main": "a" * 64}, [entry]) == digest
+    assert (tmp_path / "again.tar").read_bytes() == (tmp_path / "lab.oci.tar").read_bytes()
+    with tarfile.open(tmp_path / "lab.oci.tar") as archive:
+        blobs = {
+            member.name.rpartition("/")[2]: archive.extractfile(member) for member in archive if "blobs" in member.name
+        }
+        contents = {name: file.read() for name, file in blobs.items() if file}
+        index = archive.extractfile("index.json")
+        assert index
+        assert json.load(index)["manifests"][0]["digest"] == f"sha256:{digest}"
+    assert all(hashlib.sha256(content).hexdigest() == name for name, content in contents.items())
+    server.files |= {f"/v2/a/b/blobs/sha256:{name}": content for name, content in contents.items()}
+    server.files[f"/v2/a/b/manifests/sha256:{digest}"] = contents[digest]
+    monkeypatch.setenv(SOURCES_VARIABLE, f"oci+{server.address}/a/b@sha256:{digest}")
+    store(tmp_path).ensure([one])
+    assert store(tmp_path).path(one.file).read_bytes() == CONTENT
 
 
 def test_an_artefact_is_what_its_digest_says(server: Web, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

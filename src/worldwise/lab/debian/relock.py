@@ -78,6 +78,19 @@ class Wish(Strict):
         named = {name.partition(":")[2] for name in self.lab.packages}
         return sorted((named | set(self.target)) - {"", NATIVE})
 
+    def narrowed(self, *, lab: bool = False, architectures: Iterable[str] = (), source: str = "") -> "Wish":
+        """The same with less: without the lab's packages, with the targets of some architectures, with one suite of
+        sources or none; so that fewer lists are fetched."""
+        kept = {name: wanted for name, wanted in self.target.items() if name in set(architectures)}
+        suites = self.suites.model_copy(update={"source": [source] if source else []})
+        packages = self.lab if lab else _LabWish(packages=[])
+        return self.model_copy(update={"suites": suites, "lab": packages, "target": kept})
+
+    def without_sources(self, names: Iterable[str]) -> "Wish":
+        """The same without some source packages."""
+        kept = {name: wanted for name, wanted in self.sources.items() if name not in set(names)}
+        return self.model_copy(update={"sources": kept})
+
     def source_versions(self) -> dict[str, str]:
         """The version of each source package that is wanted."""
         return {name: wish if isinstance(wish, str) else wish.version for name, wish in self.sources.items()}
@@ -86,9 +99,15 @@ class Wish(Strict):
 def load_wish(path: Path = paths.LAB / "packages.toml") -> Wish:
     """Read such a file. Raises WorldwiseError naming the file and key if it is missing or wrong."""
     try:
-        return Wish.model_validate(tomllib.loads(path.read_text(encoding="utf-8")))
+        return parsed(path.read_text(encoding="utf-8"), path)
     except FileNotFoundError:
         raise WorldwiseError(f"{path}: no such file", "take it from git again") from None
+
+
+def parsed(text: str, path: Path) -> Wish:
+    """The wish of such a file's text. Raises WorldwiseError naming the file and key if it is wrong."""
+    try:
+        return Wish.model_validate(tomllib.loads(text))
     except tomllib.TOMLDecodeError as error:
         raise WorldwiseError(f"{path}: {error}", "correct the file") from None
     except ValidationError as error:

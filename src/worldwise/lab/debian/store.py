@@ -15,7 +15,7 @@ from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeR
 
 from worldwise.base import outgoing
 from worldwise.base.disk import require_space, space_text
-from worldwise.base.errors import WorldwiseError
+from worldwise.base.errors import VanishedError, WorldwiseError
 from worldwise.base.files import copy, file_sha256
 from worldwise.lab import holding
 from worldwise.lab.debian.lock import File, Wanted
@@ -42,19 +42,6 @@ class _Failure:
     kind: str
     source: Source
     message: str
-
-
-class VanishedError(WorldwiseError):
-    """Locked files that no source has any more.
-
-    Attributes:
-        suite: the suite of the lock that names them.
-        items: the files.
-    """
-
-    def __init__(self, suite: str, items: Sequence[Wanted], message: str, hint: str, details: str) -> None:
-        super().__init__(message, hint, details)
-        self.suite, self.items = suite, tuple(items)
 
 
 @dataclass
@@ -205,7 +192,7 @@ class Store:
                 remaining = list(found)
                 if not remaining:
                     return
-        raise _download_error(self.suite, {item: failures[item] for item in remaining})
+        raise _download_error({item: failures[item] for item in remaining})
 
     def _from_source(
         self, source: Source, wanted: list[Wanted], partial: Path, advance: Callable[[], None]
@@ -274,7 +261,7 @@ def _described(item: Wanted, failures: Sequence[_Failure]) -> str:
     return f"{item.label}: {'; '.join(said)}"
 
 
-def _download_error(suite: str, failures: dict[Wanted, list[_Failure]]) -> WorldwiseError:
+def _download_error(failures: dict[Wanted, list[_Failure]]) -> WorldwiseError:
     told = {item: one for item, each in failures.items() if (one := _telling(each))}
     if not told:
         return no_mirror()
@@ -302,7 +289,7 @@ def _download_error(suite: str, failures: dict[Wanted, list[_Failure]]) -> World
         if kind == "vanished":
             gone = [item for item, one in told.items() if one.kind == kind]
             message = f"{item.label} has vanished from {place}"
-            return VanishedError(suite, gone, message, f"{BUNDLE}; {OTHER_MIRROR}; {RELOCK}", details)
+            return VanishedError(gone, message, f"{BUNDLE}; {OTHER_MIRROR}; {RELOCK}", details)
         if kind == "network":
             return WorldwiseError(
                 f"{place} cannot be reached: {failure.message}",
