@@ -8,6 +8,7 @@ import contextlib
 import hashlib
 import http.server
 import json
+import subprocess
 import tarfile
 import threading
 import time
@@ -29,7 +30,9 @@ from worldwise.lab.debian.second import SOURCES_VARIABLE
 from worldwise.lab.debian.snapshots import SNAPSHOTS_VARIABLE, addresses, parse_settings, template
 from worldwise.lab.debian.sources import FROM_VARIABLE
 from worldwise.lab.debian.store import Store
+from worldwise.lab.image import Crate
 from worldwise.lab.roots import RECIPE, ROOTS, Root
+from worldwise.lab.yanked import said_by_index, said_by_pip, yanked_crates
 
 TIME = "20261120T211544Z"
 CONTENT = b"what was locked " * 1000
@@ -441,3 +444,36 @@ def test_snapshots_are_asked_after_the_mirrors(server: Web, mirror: Mirror, tmp_
     server.add(one)
     store(tmp_path).ensure([one])
     assert server.asked == []
+
+
+# --- registries that keep every version ---
+
+
+def test_what_was_yanked_is_told() -> None:
+    """If this fails, a crate that its author withdrew is measured for years and nobody knows."""
+    lines = [
+        '{"name":"a","vers":"1.0.0","yanked":true}',
+        '{"name":"a","vers":"1.0.1","yanked":false}',
+        "1.0",
+        "{",
+        "[]",
+    ]
+    assert said_by_index(lines) == {("a", "1.0.0"): True, ("a", "1.0.1"): False}
+    warning = (
+        "WARNING: The candidate selected for download or install is a yanked version: 'b' candidate (version 2 at "
+        "https://host.test/b-2.whl (requires-python:>=3))\nReason for being yanked: it was wrong\n"
+    )
+    assert said_by_pip(f"{warning}WARNING: another\n") == ["b 2"]
+    assert said_by_pip("") == []
+
+    class Said:
+        def run(self, argv: list[str], **_: Any) -> Any:
+            assert argv[-2:] == ["a@1.0.0", "a@1.0.1"]
+            return subprocess.CompletedProcess(argv, 0, "\n".join(lines), "")
+
+    crates = [Crate("a", "1.0.0", "0" * 64), Crate("a", "1.0.1", "1" * 64)]
+    said: Any = Said()
+    assert yanked_crates(said, crates) == ["a 1.0.0"]
+    lines.clear()
+    with pytest.raises(WorldwiseError, match=r"says nothing of the crate a 1.0.0"):
+        yanked_crates(said, crates)

@@ -19,7 +19,7 @@ from worldwise.cli.container import image_command
 from worldwise.cli.group import Group
 from worldwise.cli.options import check_output, locked_option, setting
 from worldwise.cli.propose import propose
-from worldwise.lab import asking, bundle, differing
+from worldwise.lab import asking, bundle, differing, yanked
 from worldwise.lab import drift as drifting
 from worldwise.lab.debian.lock import File, Lock, differences, dump_lock, load_lock
 from worldwise.lab.debian.mirrors import OTHER_MIRROR, Fetch, download, mirrors, no_mirror
@@ -375,6 +375,27 @@ def mirrors_command(names: tuple[str, ...]) -> None:
     raise WorldwiseError(
         f"no mirror answered for {len(lost):,} files", "check the network and the proxies: `worldwise doctor --network`"
     )
+
+
+@lab.command("yanked")
+def yanked_command() -> None:
+    """Ask the registries whether a crate or a Python package that is pinned was yanked.
+
+    They keep such a version, with a warning not to use it. Exit status: 0 none was; 1 one was; 2 it could not be asked.
+
+    \b
+      worldwise lab yanked
+    """
+    place = open_lab(name="render")
+    place.ensure()
+    crates = pinned_crates()
+    found = {f"crates ({len(crates)})": yanked.yanked_crates(place, crates)}
+    for name in ("run", "dask"):
+        found[f"requirements/{name}.txt"] = yanked.yanked_python([paths.REQUIREMENTS / f"{name}.txt"])
+    for what, which in found.items():
+        outgoing.echo(f"{what}: {', '.join(which)} was yanked" if which else f"{what}: none was yanked")
+    if any(found.values()):
+        sys.exit(1)
 
 
 # Without these no run can be made; the key cache, other tools and the tests need the others.
