@@ -9,6 +9,7 @@ import email.utils
 import hashlib
 import io
 import json
+import re
 import shutil
 import subprocess
 from collections.abc import Iterator
@@ -16,8 +17,11 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 from rich.console import Console
 
+from synthetic import make_suite, write_run
+from worldwise import cli
 from worldwise.base.errors import VanishedError, WorldwiseError
 from worldwise.cli.propose import propose
 from worldwise.lab import differing, drift
@@ -33,6 +37,10 @@ from worldwise.lab.debian.sources import FROM_VARIABLE
 from worldwise.lab.drift import LOCKED_VARIABLE
 from worldwise.lab.lab import Lab, open_lab
 from worldwise.lab.roots import ROOTS
+from worldwise.read.lens import read_run
+from worldwise.report.drawing.plot import run_text
+from worldwise.report.report import to_json
+from worldwise.run.rundir import Run, open_run
 
 WISH = """
 [suites]
@@ -469,3 +477,86 @@ def test_words_of_versions() -> None:
     ]
     assert differing.sentence([]) == differing.whole([]) == ""
     assert differing.whole(["a 2 for 1"]) == "The lab differs from the lock: a 2 for 1; figures are of this lab."
+
+
+# --- what everything says ---
+
+
+@pytest.fixture(scope="module")
+def drifted(tmp_path_factory: pytest.TempPathFactory) -> Run:
+    """A run of a lab that differs from its lock."""
+    run = write_run(tmp_path_factory.mktemp("runs"), make_suite().cases)
+    path = run.path / "run.json"
+    assert "drift" not in json.loads(path.read_text())
+    path.write_text(json.dumps(json.loads(path.read_text()) | {"drift": [WORDS]}))
+    return open_run(str(run.path), run.path.parent)
+
+
+WORDS = "linux 6.12.57 for 6.12.48"
+SAID = f"differs from the lock: {WORDS}; figures are of this lab"
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["report"],
+        ["report", "--full"],
+        *(["report", "--format", form] for form in ("markdown", "latex", "html")),
+        ["cite"],
+        ["compare", "{run}", "--allow", "cases"],
+    ],
+    ids=" ".join,
+)
+def test_every_report_says_it(words: list[str], drifted: Run) -> None:
+    """If this fails, figures of another kernel are cited as those of the locked one."""
+    words = [words[0], str(drifted.path), *(word.format(run=drifted.path) for word in words[1:])]
+    result = CliRunner().invoke(cli.cli, words, standalone_mode=False)
+    assert result.exception is None, result.exception
+    assert SAID in " ".join(re.sub(r"<[^>]*>|\\", "", result.output).split())
+
+
+def test_json_and_figures_say_it(drifted: Run) -> None:
+    reading = read_run(drifted)
+    assert json.loads(to_json(reading))["run"]["drift"] == [WORDS]
+    assert SAID in run_text(reading)
+    # Without a difference nothing is there, and older readers read on.
+    locked = reading.model_copy(update={"run": reading.run.model_copy(update={"drift": ()})})
+    assert "drift" not in json.loads(to_json(locked))["run"]
+    assert "differs" not in run_text(locked)
+
+
+# --- what vanishes while a command runs ---
+
+
+def test_a_command_begins_again_once(archive: Archive, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of a lab that was made a month ago, when the kernel was there."""
+    opened()[0].ensure()
+    archive.move_on(*kernel("6.12.57-1"))
+    begun: list[list[str]] = []
+
+    def execv(_: str, words: list[str]) -> None:
+        begun.append(words)
+        raise SystemExit(0)
+
+    def command(**_: object) -> None:
+        open_lab().package_file("linux-image-cloud-arm64", "arm64")
+
+    monkeypatch.setattr(cli.os, "execv", execv)
+    monkeypatch.setattr(cli.cli, "main", command)
+    monkeypatch.setattr(cli.sys, "orig_argv", ["python3", "-m", "worldwise", "run"])
+    monkeypatch.delenv("WORLDWISE_BEGAN_AGAIN", raising=False)
+    monkeypatch.setenv(LOCKED_VARIABLE, "1")
+    with pytest.raises(SystemExit) as ended:
+        cli.main()
+    assert (ended.value.code, begun) == (2, [])
+    monkeypatch.setenv(LOCKED_VARIABLE, "0")
+    with pytest.raises(SystemExit):
+        cli.main()
+    assert [words[1:] for words in begun] == [["-m", "worldwise", "run"]]
+    assert open_lab().differing == [WORDS]
+    command()
+    # Once: whatever vanishes after that is an error.
+    drift.forget(open_lab().cache, open_lab().locked or open_lab().lock)
+    with pytest.raises(SystemExit) as ended:
+        cli.main()
+    assert (ended.value.code, len(begun)) == (2, 1)
