@@ -9,9 +9,11 @@ import email.utils
 import hashlib
 import io
 import json
+import os
 import re
 import shutil
 import subprocess
+import sys
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -541,9 +543,9 @@ def test_a_command_begins_again_once(archive: Archive, monkeypatch: pytest.Monke
     def command(**_: object) -> None:
         open_lab().package_file("linux-image-cloud-arm64", "arm64")
 
-    monkeypatch.setattr(cli.os, "execv", execv)
+    monkeypatch.setattr(os, "execv", execv)
     monkeypatch.setattr(cli.cli, "main", command)
-    monkeypatch.setattr(cli.sys, "orig_argv", ["python3", "-m", "worldwise", "run"])
+    monkeypatch.setattr(sys, "orig_argv", ["python3", "-m", "worldwise", "run"])
     monkeypatch.delenv("WORLDWISE_BEGAN_AGAIN", raising=False)
     monkeypatch.setenv(LOCKED_VARIABLE, "1")
     with pytest.raises(SystemExit) as ended:
