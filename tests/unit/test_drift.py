@@ -26,7 +26,7 @@ from synthetic import make_suite, write_run
 from worldwise import cli
 from worldwise.base.errors import VanishedError, WorldwiseError
 from worldwise.cli.propose import propose
-from worldwise.lab import differing, drift
+from worldwise.lab import asking, bundle, differing, drift
 from worldwise.lab import lab as lab_module
 from worldwise.lab.cache import survey
 from worldwise.lab.debian import mirrors as mirrors_module
@@ -479,6 +479,46 @@ def test_words_of_versions() -> None:
     ]
     assert differing.sentence([]) == differing.whole([]) == ""
     assert differing.whole(["a 2 for 1"]) == "The lab differs from the lock: a 2 for 1; figures are of this lab."
+
+
+def test_without_a_network_a_bundle_makes_the_lab_of_the_lock(
+    archive: Archive, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """If this fails, five years from now nobody repeats a figure, whatever was kept."""
+    lab, _ = opened()
+    lab.fetch()
+    entries = [
+        bundle.Entry(one.file.sha256, False, one.label, lab.store.path(one.file), one.file.size) for one in lab.wanted()
+    ]
+    bundle.export(tmp_path / "lab.tar", {"main": lab.digest}, entries)
+    shutil.rmtree(lab.cache)
+    shutil.rmtree(archive.folder)
+    # Nobody listens on port 9 of this machine.
+    for name in ("http_proxy", "HTTP_PROXY", "all_proxy", "ALL_PROXY"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv(MIRROR_VARIABLE, "http://127.0.0.1:9/debian")
+    monkeypatch.setattr(asking, "_PAUSE", 0.0)
+    alone, said = opened()
+    with pytest.raises(WorldwiseError, match="cannot be reached"):
+        alone.ensure()
+    # An unreachable mirror is no reason for another lab.
+    assert not (alone.cache / drift.FOLDER).exists()
+    monkeypatch.setenv(SOURCES_VARIABLE, str(tmp_path / "lab.tar"))
+    alone, said = opened()
+    alone.ensure()
+    alone.fetch()
+    assert (alone.digest, alone.differing) == (lab.digest, [])
+    assert "differs" not in said.getvalue()
+
+
+def test_wrong_bytes_are_no_reason_for_another_lab(archive: Archive) -> None:
+    """A proxy that spoils a file must not choose the compiler."""
+    gcc = next(one for one in archive.packages if one.name == "gcc")
+    (archive.folder / gcc.path).write_bytes(b"x" * len(gcc.content))
+    lab, _ = opened()
+    with pytest.raises(WorldwiseError, match="is not the file that was locked"):
+        lab.ensure()
+    assert not (lab.cache / drift.FOLDER).exists()
 
 
 # --- what everything says ---
