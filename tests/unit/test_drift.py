@@ -296,7 +296,7 @@ def test_all_at_once(archive: Archive) -> None:
     lab, _ = opened()
     lab.ensure()
     assert differing.sentence(lab.differing) == (
-        "the lab differs from the lock: openssl 3.5.8 for 3.5.7, linux 6.12.57 for 6.12.48, gcc 14.3.0 for 14.2.0, "
+        "the lab differs from the lock: linux 6.12.57 for 6.12.48, openssl 3.5.8 for 3.5.7, gcc 14.3.0 for 14.2.0, "
         "qemu 10.0.14 for 10.0.13 and wolfssl 5.7.4 for 5.7.2; figures are of this lab"
     )
     assert differing.sentence([*lab.differing, "a 2 for 1"]).count("and 2 more") == 1
@@ -473,8 +473,8 @@ def test_words_of_versions() -> None:
     assert differing.changes(old, old) == []
     new = lock("14.2.0-20", "6.12.57+deb13-1", "1:1.3.dfsg+really1.3.1-1+deb13u1")
     assert differing.changes(old, new) == [
-        "gcc-14 14.2.0-20 for 14.2.0-19",
         "linux 6.12.57+deb13 for 6.12.48",
+        "gcc-14 14.2.0-20 for 14.2.0-19",
         "zlib 1.3.dfsg+really1.3.1-1+deb13u1 for 1.3.dfsg+really1.3.1-1",
     ]
     assert differing.sentence([]) == differing.whole([]) == ""

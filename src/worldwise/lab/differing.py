@@ -11,10 +11,10 @@ _MOST_NAMED = 4
 
 
 def changes(lock: Lock, new: Lock) -> list[str]:
-    """What differs, by source package: `linux 6.12.57 for 6.12.48`, the measured machines' first."""
+    """What differs, by source package: `linux 6.12.57 for 6.12.48`, the kernel first, then the machines' others."""
     before, after = _versions(lock), _versions(new)
     found = []
-    for name in after:
+    for name in sorted(after, key=lambda name: name != "linux"):
         if after[name] != before.get(name):
             was, now = _shorter(before.get(name, ""), after[name])
             found.append(f"{name} {now} for {was}" if was else f"{name} {now}, which is new")

@@ -295,7 +295,7 @@ class Lab:
             lost = asked.result()
         if lost:
             try:
-                self._have(lost, "what the mirrors have dropped")
+                self._have(lost, "from elsewhere what the mirrors have dropped")
             except VanishedError as error:
                 # What nothing can replace is told when something needs it.
                 error.items = tuple(drift.replaceable(self.lock, error.items))
