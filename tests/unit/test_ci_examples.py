@@ -14,6 +14,7 @@ from ruamel.yaml import YAML
 from worldwise import cli
 from worldwise.base import paths
 from worldwise.cli.lab import lab
+from worldwise.lab.debian.sources import KINDS
 
 CI = paths.REPOSITORY / "docs" / "examples" / "ci"
 # Notes its arguments, and leaves what worldwise would leave. Merging says that a case failed.
@@ -112,6 +113,19 @@ def test_the_scheduled_jobs_call_a_command_that_there_is(name: str) -> None:
     assert re.findall(r" worldwise/worldwise (.*)$", text, re.MULTILINE) == ["lab mirrors"]
     assert "mirrors" in lab.commands
     assert {"REVISION", "WORLDWISE_REPOSITORY"} <= set(re.findall(r"\w+", text))
+
+
+@pytest.mark.parametrize("name", ["sources.yml", "sources-gitlab.yml"])
+def test_the_nightly_jobs_call_commands_that_there_are(name: str) -> None:
+    """Each kind of source alone, and the words of each call are the command's own."""
+    text = (CI / name).read_text(encoding="utf-8")
+    calls = re.findall(r"worldwise lab (.*?)(?:; fi)?$", text, re.MULTILINE)
+    assert [call.split()[0] for call in calls] == ["build", "yanked", "relock"]
+    assert f"[{', '.join(KINDS)}]" in text
+    for call in calls:
+        words = call.replace('"$SOURCE"', "snapshots").split()
+        above = click.Context(lab, info_name="lab")
+        lab.commands[words[0]].make_context(words[0], words[1:], parent=above).close()
 
 
 @pytest.mark.parametrize("made", ["ln -s /etc library", "touch library", "true"])

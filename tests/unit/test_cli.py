@@ -84,7 +84,8 @@ def test_every_command_is_there() -> None:
     known |= {"judge", "calibrate", "contribute", "scheduler", "worker"}
     assert {words[0] for words in COMMANDS} == known
     below = {words for words in COMMANDS if len(words) > 1}
-    of_lab = {"build", "status", "check", "enter", "export", "image", "import", "mirrors", "relock", "clean"}
+    of_lab = {"build", "status", "check", "drift", "enter", "export", "image", "import", "mirrors", "relock", "clean"}
+    of_lab |= {"yanked"}
     assert {two for one, two in below if one == "lab"} == of_lab
     assert {two for one, two in below if one == "cache"} == {"clean"}
     assert {two for one, two in below if one == "validation"} == {"measure", "show", "check"}

@@ -33,6 +33,7 @@ from worldwise.lab.debian.lock import (
 from worldwise.lab.debian.mirrors import APT_HELPER, MIRROR_VARIABLE, parse_index_targets
 from worldwise.lab.debian.relock import Wish, _chosen, load_wish
 from worldwise.lab.debian.store import Store
+from worldwise.lab.drift import LOCKED_VARIABLE
 from worldwise.lab.lab import Lab
 from worldwise.lab.making import _build_error, _witness
 from worldwise.lab.roots import ROOTS, Root
@@ -442,6 +443,8 @@ def test_building_fetches_the_labs_own_packages_alone(made: Lab, monkeypatch: py
     monkeypatch.setattr(lab.store, "ensure", lambda wanted, _: fetched.extend(item.file.file for item in wanted))
     monkeypatch.setattr(lab, "_build", lambda: None)
     monkeypatch.setattr(lab_module, "require_host", lambda: None)
+    # Nothing is asked for that may not be replaced.
+    monkeypatch.setenv(LOCKED_VARIABLE, "1")
     lab.ensure()
     assert fetched == ["a_2.0-1_amd64.deb"]
     lab.fetch()

@@ -1,6 +1,9 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """The one exception a user is meant to read."""
 
+from collections.abc import Sequence
+from typing import Any
+
 
 class WorldwiseError(Exception):
     """Something the user can act on.
@@ -16,6 +19,20 @@ class WorldwiseError(Exception):
         self.message = message
         self.hint = hint
         self.details = details
+
+
+class VanishedError(WorldwiseError):
+    """Locked files that no source has any more.
+
+    Attributes:
+        items: the files, as worldwise.lab.debian.lock.Wanted.
+        root: the name of the root whose lock names them, if others may take their place; else empty.
+    """
+
+    def __init__(self, items: Sequence[Any], message: str, hint: str, details: str) -> None:
+        super().__init__(message, hint, details)
+        self.items = tuple(items)
+        self.root = ""
 
 
 class HostError(WorldwiseError):

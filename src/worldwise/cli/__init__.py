@@ -3,6 +3,7 @@
 
 import errno
 import io
+import os
 import sys
 import traceback
 from pathlib import Path
@@ -13,13 +14,15 @@ import click
 
 from worldwise import __version__
 from worldwise.base import collector, outgoing, paths
-from worldwise.base.errors import WorldwiseError
+from worldwise.base.errors import VanishedError, WorldwiseError
 from worldwise.cli import ending
 from worldwise.cli.lazy import LazyGroup, Listed
 
 # As shells report a program ended by Ctrl-C.
 EXIT_INTERRUPTED = 130
 EXIT_ERROR = 2
+# Set in a command that begins again.
+_AGAIN = "WORLDWISE_BEGAN_AGAIN"
 
 
 _COMMANDS = {
@@ -94,8 +97,13 @@ def main() -> NoReturn:
         status = cli.main(prog_name="worldwise", standalone_mode=False)
         sys.stdout.flush()
     except WorldwiseError as error:
-        _print_error(error)
         status = EXIT_ERROR
+        try:
+            if isinstance(error, VanishedError):
+                _begin_again(error)
+            _print_error(error)
+        except WorldwiseError as other:
+            _print_error(other)
     except (click.exceptions.Abort, KeyboardInterrupt):
         signals.end()
         _plain("interrupted")
@@ -117,6 +125,25 @@ def main() -> NoReturn:
             _print_error(paths.cache_error(cache, place, error.strerror or str(error)))
         status = EXIT_ERROR
     sys.exit(status)
+
+
+def _begin_again(error: VanishedError) -> None:
+    """Begin the command again, once, in a lab with other versions of files that vanished after the lab was made.
+
+    Returns if that may not be. Raises WorldwiseError if nothing can take a file's place.
+    """
+    from worldwise.lab import drift
+    from worldwise.lab.lab import open_lab
+
+    if not error.root or os.environ.get(_AGAIN):
+        return
+    # The command that ended has taken its options back.
+    os.environ[drift.LOCKED_VARIABLE] = "0"
+    open_lab(name=error.root).replace(error.items)
+    _plain("begins again, in this lab")
+    sys.stdout.flush()
+    os.environ[_AGAIN] = "1"
+    os.execv(sys.executable, [sys.executable, *sys.orig_argv[1:]])
 
 
 def _is_of_cache(error: OSError) -> bool:

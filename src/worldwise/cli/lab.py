@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """`worldwise lab`: the pinned Debian root everything is built and emulated in."""
 
+import contextlib
 import inspect
 import os
 import subprocess
@@ -16,19 +17,25 @@ from worldwise.base.disk import directory_size, space_text
 from worldwise.base.errors import WorldwiseError
 from worldwise.cli.container import image_command
 from worldwise.cli.group import Group
-from worldwise.cli.options import check_output
-from worldwise.lab import asking, bundle
-from worldwise.lab.debian.lock import File, differences, dump_lock, load_lock
+from worldwise.cli.options import check_output, locked_option, setting
+from worldwise.cli.propose import propose
+from worldwise.lab import asking, bundle, differing, yanked
+from worldwise.lab import drift as drifting
+from worldwise.lab.debian.lock import File, Lock, differences, dump_lock, load_lock
 from worldwise.lab.debian.mirrors import OTHER_MIRROR, Fetch, download, mirrors, no_mirror
-from worldwise.lab.debian.relock import load_wish, resolve
+from worldwise.lab.debian.relock import load_wish, resolve, with_sha1
 from worldwise.lab.debian.second import BUNDLE, second_sources
+from worldwise.lab.debian.sources import FROM_VARIABLE, KINDS
 from worldwise.lab.debian.store import MOST_CRATE, RELOCK
 from worldwise.lab.image import Crate
 from worldwise.lab.lab import Lab, labs_in, open_lab, remove_labs
-from worldwise.lab.roots import MAIN, ROOTS
+from worldwise.lab.roots import MAIN, RECIPE, ROOTS
 from worldwise.lab.sandbox.lending import lent
 from worldwise.lab.sandbox.network import Bind
 from worldwise.libraries.crates import Crates, pinned_crates
+
+# What `worldwise run` measures by itself.
+DEFAULT_SUITE = "attestation"
 
 
 @click.group(cls=Group)
@@ -52,7 +59,17 @@ def _command(function: Callable[..., None]) -> click.Command:
 @_command
 @_root_argument
 @click.option("--all", "everything", is_flag=True, help="Also download now what is otherwise downloaded on first use.")
-def build(name: str, everything: bool) -> None:
+@click.option(
+    "--from",
+    "kinds",
+    multiple=True,
+    type=click.Choice(KINDS),
+    help="Download from sources of this kind alone: the mirrors, the archive of snapshots, second sources; can be "
+    "given again.",
+)
+@locked_option
+@click.pass_context
+def build(context: click.Context, name: str, everything: bool, kinds: tuple[str, ...]) -> None:
     """Download the packages of the lab, or of the root NAME, and make it; nothing to do if it is there and whole.
 
     What the measured machines and their firmware are made of is downloaded when it is first used.
@@ -60,7 +77,10 @@ def build(name: str, everything: bool) -> None:
     \b
       worldwise lab build
       worldwise lab build --all
+      worldwise lab build --all --from snapshots --locked
     """
+    if kinds:
+        setting(FROM_VARIABLE, " ".join(kinds), context)
     place = open_lab(name=name)
     built = place.ensure()
     if everything:
@@ -69,6 +89,36 @@ def build(name: str, everything: bool) -> None:
         outgoing.echo(f"{place.title} ({place.digest[:12]}) is up to date")
     # A lab that cannot be entered is of no use: this raises an error that says why.
     place.run(["true"])
+
+
+@_command
+@_root_argument
+@click.option("--undo", is_flag=True, help="Go back to the lock: what is made next is the lab that it describes.")
+def drift(name: str, undo: bool) -> None:
+    """Say what the lab, or the root NAME, has for what its lock names, or go back to the lock.
+
+    A lab differs from its lock if files of the lock were gone from every source when it was made. Exit status 1 if it
+    does.
+
+    \b
+      worldwise lab drift
+      worldwise lab drift --undo
+    """
+    lock, cache = load_lock(ROOTS[name].lock), paths.cache_directory()
+    title = "the lab" if name == MAIN else f"the root {name}"
+    if undo:
+        there = drifting.forget(cache, lock)
+        outgoing.echo(f"{title} is that of the lock again" if there else f"{title} does not differ from the lock")
+        return
+    new = drifting.kept(cache, lock)
+    if new is None:
+        outgoing.echo(f"{title} does not differ from the lock")
+        return
+    for package, before, after in differences(lock, new):
+        outgoing.echo(f"{package}: {before or '(new)'} -> {after or '(gone)'}")
+    outgoing.echo(f"{title}: {lock.digest(RECIPE)[:12]} -> {new.digest(RECIPE)[:12]}")
+    outgoing.echo(differing.whole(differing.changes(lock, new)))
+    sys.exit(1)
 
 
 @lab.command()
@@ -84,6 +134,8 @@ def status() -> None:
     rows: list[tuple[str, str]] = []
     rows.append(("lab", f"{place.digest[:12]}  (SHA-256 {place.digest})"))
     rows.append(("state", problem or "built"))
+    if place.differing:
+        rows.append(("lock", differing.sentence(place.differing)))
     rows.append(("directory", str(place.directory)))
     if not problem:
         rows.append(("size", space_text(directory_size(place.root))))
@@ -190,16 +242,37 @@ def enter(argv: tuple[str, ...], network: bool, name: str, folders: tuple[Path, 
 
 @_command
 @_root_argument
-def relock(name: str) -> None:
+@click.option(
+    "--propose",
+    "proposed",
+    metavar="FILE",
+    type=click.Path(dir_okay=False, path_type=Path),
+    help="Make the change for a pull request: sources that the mirror has dropped get their newest version in "
+    "lab/packages.toml too, the main job is measured in both labs, and FILE gets what differs, in Markdown.",
+)
+@click.option(
+    "--suite",
+    default=DEFAULT_SUITE,
+    show_default=True,
+    help="With --propose: what is measured in both labs; `none` for nothing.",
+)
+def relock(name: str, proposed: Path | None, suite: str) -> None:
     """Lock the versions that the mirror has today of what lab/packages.toml (or the root NAME's file) lists.
 
     Prints what changed.
 
     \b
       worldwise lab relock
+      worldwise lab relock --propose proposal.md
     """
     paths.require_checkout("locking anew")
     root = ROOTS[name]
+    if proposed:
+        check_output(proposed)
+        measured = suite if name == MAIN and suite != "none" else ""
+        there = propose(root, proposed, lambda new: _with_sha1(new, name), measured)
+        outgoing.echo(f"{proposed}: what differs" if there else "nothing changed")
+        return
     wish = load_wish(root.wish)
     try:
         old = load_lock(root.lock)
@@ -209,6 +282,7 @@ def relock(name: str) -> None:
     console = outgoing.console(stderr=True)
     with console.status("asking the mirror"):
         new = resolve(wish)
+    new = _with_sha1(new, name)
     changes = differences(old, new)
     text = dump_lock(new)
     if old is not None and not changes and root.lock.read_text(encoding="utf-8") == text:
@@ -228,6 +302,24 @@ def relock(name: str) -> None:
         )
     else:
         outgoing.echo(f"The root, and what is built in it, will be made anew. Commit lab/{root.lock.name}.")
+
+
+def _with_sha1(new: Lock, name: str) -> Lock:
+    """A new lock with what the archive of snapshots calls its files; those that no lock has yet are downloaded."""
+    known = {item.file.sha256: item.file.sha1 for place in _places() for item in place.wanted() if item.file.sha1}
+    place = Lab(new, name=name)
+    unknown = [item for item in new.wanted() if item.file.sha256 not in known]
+    place.store.ensure(unknown, "what is locked for the first time")
+    return with_sha1(new, known, place.store.path)
+
+
+def _places() -> list[Lab]:
+    """Every root whose lock can be read."""
+    found = []
+    for name in ROOTS:
+        with contextlib.suppress(WorldwiseError):
+            found.append(open_lab(name=name))
+    return found
 
 
 @lab.command("mirrors")
@@ -285,6 +377,27 @@ def mirrors_command(names: tuple[str, ...]) -> None:
     )
 
 
+@lab.command("yanked")
+def yanked_command() -> None:
+    """Ask the registries whether a crate or a Python package that is pinned was yanked.
+
+    They keep such a version, with a warning not to use it. Exit status: 0 none was; 1 one was; 2 it could not be asked.
+
+    \b
+      worldwise lab yanked
+    """
+    place = open_lab(name="render")
+    place.ensure()
+    crates = pinned_crates()
+    found = {f"crates ({len(crates)})": yanked.yanked_crates(place, crates)}
+    for name in ("run", "dask"):
+        found[f"requirements/{name}.txt"] = yanked.yanked_python([paths.REQUIREMENTS / f"{name}.txt"])
+    for what, which in found.items():
+        outgoing.echo(f"{what}: {', '.join(which)} was yanked" if which else f"{what}: none was yanked")
+    if any(found.values()):
+        sys.exit(1)
+
+
 # Without these no run can be made; the key cache, other tools and the tests need the others.
 _RUN_ROOTS = (MAIN, "render")
 
@@ -300,7 +413,13 @@ _RUN_ROOTS = (MAIN, "render")
     type=click.Choice(list(ROOTS)),
     help="The roots whose files it has; can be given again.",
 )
-def export_command(file: Path, names: tuple[str, ...]) -> None:
+@click.option(
+    "--oci",
+    "artefact",
+    is_flag=True,
+    help="Write an artefact for a registry: an OCI archive, of which WORLDWISE_SOURCES takes what a digest names.",
+)
+def export_command(file: Path, names: tuple[str, ...], artefact: bool) -> None:
     """Write into one archive all that the lab is made of.
 
     It has the packages and sources that the locks name, and the libraries' crates, each by its SHA-256. Mirrors drop
@@ -310,6 +429,7 @@ def export_command(file: Path, names: tuple[str, ...]) -> None:
     \b
       worldwise lab export worldwise-lab.tar
       worldwise lab export all.tar --root main --root render --root keycache
+      worldwise lab export lab.oci.tar --oci
     """
     check_output(file)
     places = [open_lab(name=name) for name in dict.fromkeys(names)]
@@ -320,7 +440,13 @@ def export_command(file: Path, names: tuple[str, ...]) -> None:
     for crate in found:
         crates.file(crate)
     entries = _entries(places, found)
-    size = bundle.export(file, {place.name: place.digest for place in places}, entries)
+    roots = {place.name: place.digest for place in places}
+    if artefact:
+        digest = bundle.export_artefact(file, roots, entries)
+        outgoing.echo(f"{file}: {len({entry.sha256 for entry in entries})} files, sha256:{digest}")
+        outgoing.echo("pushed to a registry as HOST/NAME, it is the second source oci://HOST/NAME@sha256:" + digest)
+        return
+    size = bundle.export(file, roots, entries)
     outgoing.echo(f"{file}: {len({entry.member for entry in entries})} files, {space_text(size)}")
 
 

@@ -70,16 +70,7 @@ def reading_options(command: _Command) -> _Command:
 
 def share(place: str) -> None:
     """Share a folder, or what a URL names, as WORLDWISE_SHARED does, until the command ends. Raises WorldwiseError."""
-    before = os.environ.get(paths.SHARED_VARIABLE)
-    os.environ[paths.SHARED_VARIABLE] = place
-
-    def restore() -> None:
-        if before is None:
-            del os.environ[paths.SHARED_VARIABLE]
-        else:
-            os.environ[paths.SHARED_VARIABLE] = before
-
-    click.get_current_context().call_on_close(restore)
+    setting(paths.SHARED_VARIABLE, place, click.get_current_context())
     found = paths.shared_place() or place
     os.environ[paths.SHARED_VARIABLE] = found
     if paths.is_url(found):
@@ -93,6 +84,38 @@ def share(place: str) -> None:
     except OSError as error:
         problem = f"--cache {place}: {error.strerror or error}."
         raise WorldwiseError(problem, "name a folder that you may write") from error
+
+
+def _set_locked(context: click.Context, _parameter: click.Parameter, value: bool | None) -> None:
+    if value is not None:
+        # What this command starts goes by it too.
+        setting("WORLDWISE_LOCKED", "1" if value else "0", context)
+
+
+def setting(name: str, value: str, context: click.Context) -> None:
+    """Set a variable of the environment until a command ends."""
+    before = os.environ.get(name)
+    os.environ[name] = value
+
+    def restore() -> None:
+        if before is None:
+            os.environ.pop(name, None)
+        else:
+            os.environ[name] = before
+
+    context.call_on_close(restore)
+
+
+def locked_option(command: _Command) -> _Command:
+    """`--locked/--unlocked`: whether the lab may differ from its lock (worldwise.lab.drift)."""
+    return click.option(
+        "--locked/--unlocked",
+        default=None,
+        expose_value=False,
+        callback=_set_locked,
+        help="Refuse a lab that differs from the lock, or allow it where files of the lock are gone "
+        "(docs/vanished.md).  [default: refuse with CI=true]",
+    )(command)
 
 
 def wanted_budget(text: str | None) -> "Budget | None":

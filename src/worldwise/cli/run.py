@@ -10,7 +10,7 @@ import click
 from click.core import ParameterSource
 
 from worldwise.base.errors import WorldwiseError
-from worldwise.cli.options import check_output, reading_options, runs_option, share, wanted_budget
+from worldwise.cli.options import check_output, locked_option, reading_options, runs_option, share, wanted_budget
 from worldwise.plan.budget import Budget, check_budget
 from worldwise.plan.case import Case
 from worldwise.plan.selection import curve_names, require_known, select, select_unavailable, swept
@@ -230,6 +230,7 @@ class _Call:
     "else fsspec knows: docs/shards.md.",
 )
 @click.option("--full", is_flag=True, help="Print the whole report, with times for every place, not the answer alone.")
+@locked_option
 @runs_option
 @reading_options
 def run(**typed: Any) -> int:

@@ -13,11 +13,13 @@ from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 from urllib.parse import quote, unquote
 
 from worldwise.lab.debian.lock import Wanted
 from worldwise.lab.debian.second import PACKAGES
+from worldwise.lab.debian.sources import listing
+from worldwise.lab.debian.web import Redirect
 from worldwise.lab.doctor_network import without_password
 
 # Requests at a time: a mirror serves many others.
@@ -80,10 +82,17 @@ def lost_files(
     found: dict[str, str] = {}
     sought = left
     for source in seconds:
-        after = _left(sought, source, lambda item: f"{PACKAGES}/{item.file.sha256}", {}, told)
+        after = _left_of_second(sought, source, told)
         found |= {item.file.sha256: source for item in sought if item not in after}
         sought = after
     return [Lost(item, answers[item.file.sha256], found.get(item.file.sha256, "")) for item in left]
+
+
+def _left_of_second(wanted: list[Wanted], source: str, told: Callable[[int], None]) -> list[Wanted]:
+    listed = listing(source)
+    if listed is None:
+        return _left(wanted, source, lambda item: f"{PACKAGES}/{item.file.sha256}", {}, told)
+    return [item for item in wanted if item.file.sha256 not in listed]
 
 
 def _left(
@@ -135,23 +144,11 @@ def _in_time(address: str, size: int) -> Answer:
     return answers[0] if answers else Answer("unanswered", f"no answer: not whole after {_PATIENCE} s")
 
 
-class _Redirect(urllib.request.HTTPRedirectHandler):
-    """Follows to the web alone, with the same method; Python's own would go on with GET, and to FTP."""
-
-    def redirect_request(self, req: urllib.request.Request, *words: Any) -> urllib.request.Request | None:
-        followed = super().redirect_request(req, *words)
-        if followed and followed.type not in ("http", "https"):
-            raise urllib.error.URLError(f"redirected to {followed.type}:")
-        if followed:
-            followed.method = req.get_method()
-        return followed
-
-
 def _head(address: str, size: int) -> Answer:
     request = urllib.request.Request(address, method="HEAD", headers={"User-Agent": "worldwise"})
     try:
         # Made anew each time: proxies and authorities are those of the environment.
-        with urllib.request.build_opener(_Redirect).open(request, timeout=_PATIENCE) as answer:
+        with urllib.request.build_opener(Redirect).open(request, timeout=_PATIENCE) as answer:
             return _sized(answer.headers.get("Content-Length", ""), size)
     except urllib.error.HTTPError as error:
         error.close()

@@ -19,6 +19,8 @@ from typing import IO
 from worldwise.base import archives, files
 from worldwise.base.disk import require_space
 from worldwise.base.errors import WorldwiseError
+from worldwise.lab import oci
+from worldwise.lab.debian.artefact import KIND
 from worldwise.lab.debian.second import CRATES, PACKAGES
 
 MANIFEST = "bundle.json"
@@ -78,6 +80,24 @@ def export(target: Path, roots: Mapping[str, str], entries: Iterable[Entry]) -> 
     except OSError as error:
         raise WorldwiseError(f"{target}: could not be written: {error.strerror or error}.") from error
     return target.stat().st_size
+
+
+def export_artefact(target: Path, roots: Mapping[str, str], entries: Iterable[Entry]) -> str:
+    """Write the same files as an artefact for a registry (lab.debian.artefact), whole or not at all.
+
+    Returns the SHA-256 of its manifest, by which a second source is named. Raises WorldwiseError.
+    """
+    found = {entry.sha256: (entry.path, entry.path.stat().st_size) for entry in entries}
+    require_space(target.parent, sum(size for _, size in found.values()), str(target))
+    title = "files of " + ", ".join(f"{name} {digest[:12]}" for name, digest in sorted(roots.items()))
+    try:
+        with tempfile.TemporaryDirectory(dir=target.parent, prefix=f".{target.name}-") as work:
+            whole = Path(work, "artefact")
+            digest = oci.write_artefact(whole, found, KIND, title)
+            whole.replace(target)
+    except OSError as error:
+        raise WorldwiseError(f"{target}: could not be written: {error.strerror or error}.") from error
+    return digest
 
 
 def _add(archive: tarfile.TarFile, name: str, size: int, file: IO[bytes]) -> None:

@@ -18,7 +18,8 @@ from typing import Literal
 
 from worldwise.base import files, paths
 from worldwise.base.disk import directory_size
-from worldwise.lab import holding
+from worldwise.base.errors import WorldwiseError
+from worldwise.lab import drift, holding
 from worldwise.lab.debian.lock import Lock, load_lock
 from worldwise.lab.roots import RECIPE, ROOTS
 
@@ -57,6 +58,7 @@ _SHORT = "[0-9a-f]{12}"
 KINDS = (
     Kind("labs", "the lab and the other roots", re.compile(_SHORT), "needed"),
     Kind("downloads", "packages and sources of the locks", re.compile("[0-9a-f]{64}"), "needed", "downloads/sha256"),
+    Kind("drift", "locks with other versions of what is gone", re.compile(rf"{_SHORT}\.json"), "needed"),
     Kind("crates", "crates of libraries", re.compile("[0-9a-f]{64}"), "by age", "downloads/crates"),
     Kind("images", "what machines are made of", re.compile(rf"[A-Za-z0-9].*-{_SHORT}|[A-Za-z0-9].*\.log"), "by age"),
     Kind("snapshots", "saved states of machines", re.compile(rf"{_SHORT}(\.symbols)?"), "by age"),
@@ -145,8 +147,14 @@ def survey(cache: Path, locks: Mapping[str, Lock] | None = None) -> list[Item]:
         locks: the roots' locks by name; those of this checkout by default.
     """
     locks = {name: load_lock(root.lock) for name, root in ROOTS.items()} if locks is None else locks
-    roots = {lock.digest(RECIPE)[:12]: name for name, lock in locks.items()}
-    named = {"labs": set(roots), "downloads": set(_locked_files(locks.values())), "environments": _environments()}
+    others = {name: other for name, lock in locks.items() if (other := _other(cache, lock))}
+    roots = {lock.digest(RECIPE)[:12]: name for each in (others, locks) for name, lock in each.items()}
+    named = {
+        "labs": set(roots),
+        "downloads": set(_locked_files([*locks.values(), *others.values()])),
+        "drift": {drift.place(cache, lock).name for lock in locks.values()},
+        "environments": _environments(),
+    }
     items = []
     for kind in KINDS:
         for path in _matching(cache, kind.folder, kind.names):
@@ -164,6 +172,13 @@ def survey(cache: Path, locks: Mapping[str, Lock] | None = None) -> list[Item]:
         if path.name not in known and not path.name.startswith("venv"):
             items += _item(OTHER, cache, path, "unknown")
     return items
+
+
+def _other(cache: Path, lock: Lock) -> Lock | None:
+    """The lock that took another's place; None too if it cannot be read."""
+    with contextlib.suppress(WorldwiseError):
+        return drift.kept(cache, lock)
+    return None
 
 
 def _matching(cache: Path, folder: str, names: re.Pattern[str]) -> list[Path]:

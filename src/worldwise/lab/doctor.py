@@ -19,6 +19,7 @@ from worldwise.base import paths
 from worldwise.base.disk import directory_size, space_text
 from worldwise.base.errors import WorldwiseError
 from worldwise.base.revision import revision
+from worldwise.lab import differing, drift
 from worldwise.lab.debian.lock import load_lock
 from worldwise.lab.debian.relock import KEYRING
 from worldwise.lab.doctor_network import network_points
@@ -268,7 +269,9 @@ def _processors() -> Iterator[Point]:
 
 def _place(name: str) -> Lab:
     """A root in the user's cache; neither need exist."""
-    return Lab(load_lock(ROOTS[name].lock), cache=paths.cache_place().resolve(), name=name)
+    lock, cache = load_lock(ROOTS[name].lock), paths.cache_place().resolve()
+    other = drift.kept(cache, lock) if drift.allowed() else None
+    return Lab(other or lock, cache=cache, name=name, locked=lock if other else None)
 
 
 def _lab() -> Iterator[Point]:
@@ -286,6 +289,8 @@ def _lab() -> Iterator[Point]:
             command = "lab build" if name == MAIN else f"lab build {name}"
             todo = f"`worldwise {command}` makes it anew"
             yield Point(place.title.removeprefix("the "), "wrong", f"{called} is damaged: {problem}", todo)
+        if said := differing.sentence(place.differing, place.title):
+            yield Point("lock", "note", said, f"`worldwise lab drift {name} --undo` goes back to the lock")
 
 
 def _tools() -> Iterator[Point]:

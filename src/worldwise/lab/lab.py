@@ -13,6 +13,7 @@ import os
 import stat
 import subprocess
 from collections.abc import Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -21,10 +22,12 @@ from typing import Unpack
 from rich.console import Console
 
 from worldwise.base import outgoing, paths
-from worldwise.base.errors import WorldwiseError
-from worldwise.lab import holding
+from worldwise.base.errors import VanishedError, WorldwiseError
+from worldwise.lab import asking, differing, drift, holding
 from worldwise.lab.contents import BUDGET, Contents, package_sums
-from worldwise.lab.debian.lock import Lock, Package, Source, Wanted, load_lock, wanted_package, wanted_source
+from worldwise.lab.debian.lock import Lock, Package, Source, Wanted, load_lock
+from worldwise.lab.debian.mirrors import mirrors
+from worldwise.lab.debian.sources import kinds
 from worldwise.lab.debian.store import Store
 from worldwise.lab.making import MARKER, Making, discard, require_host
 from worldwise.lab.roots import MAIN, RECIPE, ROOTS
@@ -32,6 +35,12 @@ from worldwise.lab.sandbox import entering
 from worldwise.lab.sandbox.entering import Options, Way
 from worldwise.lab.sandbox.running import Job, Runner
 
+# How many files that are gone are named one by one.
+_MOST_GONE = 5
+_LOCKED = (
+    f"--locked, {drift.LOCKED_VARIABLE}=1 or CI=true allows no other version in its place: --unlocked or "
+    f"{drift.LOCKED_VARIABLE}=0 does"
+)
 # What reading a damaged marker may raise.
 _UNREADABLE = (OSError, ValueError, KeyError, TypeError, AttributeError)
 
@@ -46,14 +55,17 @@ class Lab:
         digest: 64 hexadecimal digits; part of the address of everything built in the lab.
         cache: the cache directory.
         store: the downloaded files.
+        locked: the lock that the repository has, if `lock` took its place since some of its files are gone; else None.
     """
 
     lock: Lock
     cache: Path = field(default_factory=paths.cache_directory)
     console: Console = field(default_factory=lambda: outgoing.console(stderr=True))
     name: str = MAIN
+    locked: Lock | None = None
 
     def __post_init__(self) -> None:
+        self._told = False
         self.title = "the lab" if self.name == MAIN else f"the root {self.name}"
         self.digest = self.lock.digest(RECIPE)
         self.labs = self.cache / "labs"
@@ -62,6 +74,11 @@ class Lab:
         self.contents = Contents(self.root, self.directory, self.title)
         self._runner = Runner()
         self.store = Store(self.cache / "downloads", self.lock.suite, self.console)
+
+    @property
+    def differing(self) -> list[str]:
+        """What differs from the repository's lock, as `linux 6.12.57 for 6.12.48`; nothing if it is made of that."""
+        return differing.changes(self.locked, self.lock) if self.locked else []
 
     # --- state ---
 
@@ -139,7 +156,7 @@ class Lab:
     def package_file(self, name: str, architecture: str) -> Path:
         """The .deb of a locked package, downloaded if need be, its SHA-256 verified."""
         package = self.package(name, architecture)
-        self.store.ensure([wanted_package(package)], f"{package.name} {package.version}")
+        self._have([self.lock.wanted_package(package)], f"{package.name} {package.version}")
         return self.store.path(package)
 
     def source(self, name: str) -> Source:
@@ -155,7 +172,7 @@ class Lab:
     def source_files(self, name: str) -> dict[str, Path]:
         """Files of a locked source package by their archive names, downloaded if need be, verified."""
         source = self.source(name)
-        self.store.ensure(wanted_source(source), f"{source.name} {source.version}")
+        self._have(self.lock.wanted_source(source), f"{source.name} {source.version}")
         return {file.file: self.store.path(file) for file in source.files}
 
     def fetch(self) -> None:
@@ -163,12 +180,11 @@ class Lab:
 
         Building the lab downloads only the lab's own; the others are downloaded at first use, or by this.
         """
-        self.store.ensure(self.wanted(), f"all of {self.title}")
+        self._have(self.wanted(), f"all of {self.title}")
 
     def wanted(self) -> list[Wanted]:
         """Every file of the lock: lab, target, sources."""
-        packages = [wanted_package(package) for package in (*self.lock.lab, *self.lock.target)]
-        return packages + [item for source in self.lock.sources for item in wanted_source(source)]
+        return self.lock.wanted()
 
     def fetch_some(self, sources: Iterable[str], packages: Iterable[tuple[str, str]], purpose: str) -> None:
         """Download some files of the lock together and verify them, so that one line announces them all.
@@ -178,18 +194,71 @@ class Lab:
             packages: name and architecture of packages.
             purpose: what they are for, in a few words.
         """
-        wanted = [item for name in sources for item in wanted_source(self.source(name))]
-        wanted += [wanted_package(self.package(name, architecture)) for name, architecture in packages]
-        self.store.ensure(wanted, purpose)
+        wanted = [item for name in sources for item in self.lock.wanted_source(self.source(name))]
+        wanted += [self.lock.wanted_package(self.package(name, architecture)) for name, architecture in packages]
+        self._have(wanted, purpose)
+
+    def _have(self, wanted: Sequence[Wanted], purpose: str) -> None:
+        try:
+            self.store.ensure(wanted, purpose)
+        except VanishedError as error:
+            if drift.allowed():
+                error.root = self.name
+            else:
+                error.hint = f"{_LOCKED}; {error.hint}"
+            raise
 
     # --- building ---
 
     def ensure(self) -> bool:
         """Build the lab unless it is there and intact; returns whether it did. Safe for parallel runs.
 
-        Raises WorldwiseError: a package that vanished, no network, no space, a tool the host lacks, a root
-        that cannot be made.
+        If files of the lock are gone from every source, the lab becomes another, if that is allowed: see `replace`.
+        So nothing may ask for the digest before. Raises WorldwiseError: a package that vanished, no network, no space,
+        a tool the host lacks, a root that cannot be made.
         """
+        try:
+            built = self._ensure()
+        except VanishedError as error:
+            if not drift.allowed():
+                raise
+            self.replace(error.items)
+            built = self._ensure()
+        self._tell_difference()
+        return built
+
+    def replace(self, gone: Sequence[Wanted]) -> None:
+        """Become the lab with the newest versions of files that are gone from every source, and keep its lock.
+
+        Raises WorldwiseError if nothing can take the place of one.
+        """
+        for item in gone[:_MOST_GONE]:
+            self.console.print(f"worldwise: {item.label} is gone from every source", soft_wrap=True, highlight=False)
+        if len(gone) > _MOST_GONE:
+            self.console.print(f"worldwise: {len(gone) - _MOST_GONE} more are gone from every source", highlight=False)
+        with self.console.status("asking for what is newest in the same suites"):
+            new = drift.replacement(ROOTS[self.name], self.lock, gone)
+        locked = self.locked or self.lock
+        drift.keep(self.cache, locked, new)
+        self.lock, self.locked = new, locked
+        self.__post_init__()
+        self._tell_difference()
+
+    def _tell_difference(self) -> None:
+        """Say once what differs from the repository's lock."""
+        said = differing.sentence(self.differing, self.title)
+        if said and not self._told:
+            self._told = True
+            self.console.print(f"worldwise: {said}", style="yellow", soft_wrap=True, highlight=False)
+            locked = self.locked.digest(RECIPE)[:12] if self.locked else ""
+            self.console.print(
+                f"  it is {self.digest[:12]}, the locked one {locked}; `worldwise lab drift` says all that differs, "
+                "`worldwise lab drift --undo` goes back, --locked refuses such a lab",
+                soft_wrap=True,
+                highlight=False,
+            )
+
+    def _ensure(self) -> bool:
         self._hold()
         if not self._found_wrong():
             return False
@@ -207,9 +276,44 @@ class Lab:
                     f"  what was made with it is used again: to have that made anew too, delete the folders images, "
                     f"snapshots, results and traces in {self.cache}"
                 )
-            self.store.ensure([wanted_package(package) for package in self.lock.lab], self.title)
+            self._have_all_that_is_needed()
             self._build()
         return True
+
+    def _have_all_that_is_needed(self) -> None:
+        """Have the files of the root, and ask meanwhile whether the mirrors have the others of the lock.
+
+        What is missing is missed now, not after the first image was built: then the lab becomes another once.
+        """
+        gone: list[VanishedError] = []
+        with ThreadPoolExecutor(1) as pool:
+            asked = pool.submit(self._lost)
+            try:
+                self._have([self.lock.wanted_package(package) for package in self.lock.lab], self.title)
+            except VanishedError as error:
+                gone.append(error)
+            lost = asked.result()
+        if lost:
+            try:
+                self._have(lost, "from elsewhere what the mirrors have dropped")
+            except VanishedError as error:
+                # What nothing can replace is told when something needs it.
+                error.items = tuple(drift.replaceable(self.lock, error.items))
+                if error.items:
+                    gone.append(error)
+        if gone:
+            gone[0].items = tuple(item for error in gone for item in error.items)
+            raise gone[0]
+
+    def _lost(self) -> list[Wanted]:
+        """What the lock names beside the root's own packages, is not downloaded, and is on no mirror."""
+        own = {package.sha256 for package in self.lock.lab}
+        others = {item.file.sha256: item for item in self.wanted() if item.file.sha256 not in own}
+        sought = [item for item in others.values() if not self.store.has(item.file)]
+        if not sought or not drift.allowed() or "mirrors" not in kinds():
+            return []
+        found = asking.lost_files(sought, mirrors(self.lock.suite), [], lambda _: None)
+        return [one.item for one in found if one.vanished]
 
     def list_contents(self) -> str:
         """Write the list of files for a lab that an older version made without one, and say so; takes some seconds.
@@ -303,9 +407,12 @@ class Lab:
 def open_lab(console: Console | None = None, name: str = MAIN) -> Lab:
     """The lab, or another of ROOTS, as its lock says, in the user's cache; not built yet (see `Lab.ensure`).
 
+    If files of the lock are gone and others took their place, it is the lab with these, unless none may.
     Raises KeyError if no root has the name, WorldwiseError if the lock cannot be read.
     """
-    return Lab(load_lock(ROOTS[name].lock), console=console or outgoing.console(stderr=True), name=name)
+    lock, cache = load_lock(ROOTS[name].lock), paths.cache_directory()
+    other = drift.kept(cache, lock) if drift.allowed() else None
+    return Lab(other or lock, cache, console or outgoing.console(stderr=True), name, lock if other else None)
 
 
 def labs_in(cache: Path) -> list[Path]:

@@ -223,6 +223,50 @@ def write_image(
     return described.digest
 
 
+def write_artefact(target: Path, files: Mapping[str, tuple[Path, int]], kind: str, title: str) -> str:
+    """Write the archive of an artefact whose blobs are files, each by its SHA-256: a registry has each alone.
+
+    Args:
+        target: the archive.
+        files: the path and the bytes of each file, by its SHA-256, which the caller has verified.
+        kind: the media type of the artefact and of its files.
+        title: what it is, in words.
+
+    Returns the SHA-256 of its manifest. The same files give the same bytes. Raises OSError.
+    """
+    empty = Blob(hashlib.sha256(b"{}").hexdigest(), 2, "application/vnd.oci.empty.v1+json")
+    blobs = [Blob(sha256, size, kind) for sha256, (_, size) in sorted(files.items())]
+    manifest = {
+        "schemaVersion": 2,
+        "mediaType": _MANIFEST,
+        "artifactType": kind,
+        "config": empty.describe(),
+        "layers": [blob.describe() for blob in blobs],
+        "annotations": {"org.opencontainers.image.title": title},
+    }
+    text = _text(manifest)
+    described = Blob(hashlib.sha256(text).hexdigest(), len(text), _MANIFEST)
+    named = described.describe() | {"annotations": {"org.opencontainers.image.ref.name": "lab"}}
+    index = {"schemaVersion": 2, "mediaType": _INDEX, "manifests": [named]}
+    with tarfile.open(target, "w", format=tarfile.PAX_FORMAT) as archive:
+        small = {
+            "oci-layout": _text({"imageLayoutVersion": "1.0.0"}),
+            "index.json": _text(index),
+            f"blobs/sha256/{described.digest}": text,
+            f"blobs/sha256/{empty.digest}": b"{}",
+        }
+        for name, content in small.items():
+            member = _member(name, 0o644)
+            member.size = len(content)
+            archive.addfile(member, io.BytesIO(content))
+        for blob in blobs:
+            member = _member(f"blobs/sha256/{blob.digest}", 0o644)
+            member.size = blob.size
+            with files[blob.digest][0].open("rb") as file:
+                archive.addfile(member, file)
+    return described.digest
+
+
 def _text(document: Mapping[str, Any]) -> bytes:
     return json.dumps(document, sort_keys=True, separators=(",", ":")).encode()
 

@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """A comparison of two runs, or of two variants of one: what every call costs in both, and a gate's verdict on it."""
 
-from typing import Literal, get_args
+from typing import Any, Literal, get_args
 
-from worldwise.read.parts import Result
+from pydantic import SerializerFunctionWrapHandler, model_serializer
+
+from worldwise.read.parts import Result, without_empty
 
 FORMAT: Literal[1] = 1
 # These must agree unless `--allow` lets them differ.
@@ -94,6 +96,12 @@ class Side(Result):
     git: str
     lab: str
     own: dict[str, str]
+    # What its lab has for what the lock names; JSON has it if there is any.
+    drift: tuple[str, ...] = ()
+
+    @model_serializer(mode="wrap")
+    def _without_no_drift(self, handler: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        return without_empty(handler(self), "drift")
 
     @property
     def label(self) -> str:

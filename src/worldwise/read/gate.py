@@ -391,6 +391,7 @@ def _side(run: Run, selection: str) -> Side:
         worldwise=manifest.worldwise,
         git=manifest.git,
         lab=manifest.lab,
+        drift=tuple(manifest.drift),
         own={own.name: own.digest for own in manifest.own},
     )
 

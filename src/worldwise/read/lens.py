@@ -74,6 +74,7 @@ def read_run(run: Run, budget: Budget | None = None) -> Reading:
             git=run.manifest.git,
             lab=run.manifest.lab,
             packages=run.manifest.packages,
+            drift=tuple(run.manifest.drift),
             chip_clock=run.manifest.chip_clock.words if run.manifest.chip_clock else "",
         ),
         rows=tuple(rows),

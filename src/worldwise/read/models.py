@@ -1,12 +1,13 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """The parts of a reading: rows, factors, verdicts, and the cases that were not measured."""
 
-from typing import ClassVar, Literal
+from typing import Any, ClassVar, Literal
 
-from pydantic import Field, JsonValue
+from pydantic import Field, JsonValue, SerializerFunctionWrapHandler, model_serializer
 
 from worldwise.base.counted import INSTRUCTIONS, Unit
-from worldwise.read.parts import Footprint, Result, WithParts
+from worldwise.lab import differing
+from worldwise.read.parts import Footprint, Result, WithParts, without_empty
 from worldwise.read.published import Figure
 from worldwise.records.predicted import Predicted
 
@@ -184,7 +185,10 @@ class HostCase(Result):
 
 
 class RunSummary(Result):
-    """The run that was read, and the versions that made it; `chip_clock` is how its board's clock was set, in words."""
+    """The run that was read, and the versions that made it; `chip_clock` is how its board's clock was set, in words.
+
+    `drift` is what its lab has for what the lock names, `linux 6.12.57 for 6.12.48`; JSON has it if there is any.
+    """
 
     id: str
     suite: str
@@ -196,6 +200,16 @@ class RunSummary(Result):
     lab: str
     packages: dict[str, str]
     chip_clock: str = Field(default="", exclude=True)
+    drift: tuple[str, ...] = ()
+
+    @property
+    def differs(self) -> str:
+        """That its lab differs from the lock, and in what, without a full stop; empty if it does not."""
+        return differing.sentence(self.drift)
+
+    @model_serializer(mode="wrap")
+    def _without_no_drift(self, handler: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        return without_empty(handler(self), "drift")
 
 
 class Reading(WithParts):

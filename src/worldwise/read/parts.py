@@ -30,6 +30,13 @@ class Result(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
 
+def without_empty(found: dict[str, Any], name: str) -> dict[str, Any]:
+    """The JSON of a part without a field that is empty, so that readers who do not know the field are not stopped."""
+    if not found.get(name):
+        found.pop(name, None)
+    return found
+
+
 class Part(Result):
     """Fields that one family fills. Each has a default; JSON has the default where the family fills nothing."""
 

@@ -10,6 +10,7 @@ from rich.console import Console
 from worldwise.base import outgoing
 from worldwise.base.counted import INSTRUCTIONS
 from worldwise.base.tables import Section
+from worldwise.lab import differing
 from worldwise.read.models import Reading
 from worldwise.report import hosted
 from worldwise.report.predicted import verdict_line
@@ -142,6 +143,8 @@ def measured_lines(reading: Reading) -> list[str]:
         parts.append(f"{len(reading.unavailable)} unavailable on their target")
     lab = f"lab {reading.run.lab[:12]}" if reading.run.lab else "no lab"
     lines = [f"{', '.join(parts)}; {_counted(reading)}; {lab}."]
+    if differs := differing.whole(reading.run.drift):
+        lines.append(differs)
     lines += hosted.summary(reading)
     if reading.budget:
         lines.append(f"Budget {reading.budget.limit} at {reading.budget.clock}: {budget_verdict(reading)}")

@@ -5,6 +5,7 @@ import textwrap
 from collections.abc import Callable, Mapping, Sequence
 
 from worldwise.base.outgoing import visible
+from worldwise.lab import differing
 from worldwise.libraries.portable import Manifest
 from worldwise.read.models import Reading
 from worldwise.report.latex import escaped
@@ -48,6 +49,7 @@ def _paragraph(reading: Reading, own: Own, shown: Callable[[str], str], cite: Ca
         f"Instruction counts were made with {named([first])}{shown(_revision(reading))}, run {shown(run.id)}, "
         f"suite {shown(run.suite)}, on an emulated machine: {named(others)}",
         shown(f"The lab with the SHA-256 {run.lab} pins all of these but worldwise") if run.lab else "",
+        shown(differing.whole(run.drift)),
         shown(
             "A count is the number of executed instructions between two readings of a counter that advances by one for "
             "each; what the readings themselves cost is measured and subtracted, and interrupts inside a region count"

@@ -7,6 +7,7 @@ from rich.console import Console
 
 from worldwise.base.outgoing import Prose, csv_text, json_text
 from worldwise.base.tables import Section, Table, count, signed
+from worldwise.lab import differing
 from worldwise.read.comparison import Comparison, Row, Side
 from worldwise.report import tracking
 from worldwise.report.document import markdown_text
@@ -234,9 +235,11 @@ def _provenance(side: Side) -> str:
     revision = f", revision {side.git}" if side.git else ""
     own = "".join(f"; {name} {digest[:12]}" for name, digest in side.own.items())
     state = "" if side.state == "complete" else f" ({side.state})"
+    said = differing.whole(side.drift)
+    differs = f" {said}" if said else ""
     return (
         f"run {side.run}{state}, begun {side.started}; worldwise {side.worldwise}{revision}; "
-        f"lab {side.lab[:12] or 'none'}{own}."
+        f"lab {side.lab[:12] or 'none'}{own}.{differs}"
     )
 
 

@@ -154,4 +154,5 @@ def included(rows: Iterable[Row]) -> list[str]:
 def versions_said(reading: Reading) -> str:
     """The lab's digest and the versions of the tools, in one line."""
     lab = f"Lab {reading.run.lab}" if reading.run.lab else "No lab"
-    return f"{lab}; {', '.join(one.text for one in tools(reading))}"
+    differs = f"; {reading.run.differs}" if reading.run.differs else ""
+    return f"{lab}{differs}; {', '.join(one.text for one in tools(reading))}"

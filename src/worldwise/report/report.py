@@ -9,6 +9,7 @@ from rich.console import Console
 
 from worldwise.base.outgoing import csv_text, json_text
 from worldwise.base.tables import Section, Table, count
+from worldwise.lab import differing
 from worldwise.read.models import CLOCKS, Reading, Row
 from worldwise.read.order import in_reading_order
 from worldwise.report import counts, hosted, latex, predicted, tasks, tracking
@@ -193,7 +194,8 @@ def _provenance(reading: Reading) -> str:
     run = reading.run
     lab = f"lab {run.lab[:16]}" if run.lab else "no lab"
     revision = f", revision {run.git[:12]}" if run.git else ""
-    return f"Started {run.started}; worldwise {run.worldwise}{revision}; {lab}."
+    said = f"Started {run.started}; worldwise {run.worldwise}{revision}; {lab}."
+    return " ".join(filter(None, (said, differing.whole(run.drift))))
 
 
 def _budget_section(rows: list[Row], reading: Reading) -> Section | None:

@@ -220,6 +220,7 @@ class Bench:
             git=revision(),
             lab=self.lab.digest,
             packages=self.lab.lock.versions(),
+            drift=self.lab.differing,
             budget=budget,
             samples=samples,
             unavailable=unavailable,

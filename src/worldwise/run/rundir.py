@@ -11,9 +11,18 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path, PurePath
-from typing import Annotated, Literal, Self, TypeVar
+from typing import Annotated, Any, Literal, Self, TypeVar
 
-from pydantic import BaseModel, ConfigDict, Field, JsonValue, ValidationError, model_validator
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Field,
+    JsonValue,
+    SerializerFunctionWrapHandler,
+    ValidationError,
+    model_serializer,
+    model_validator,
+)
 
 from worldwise import __version__
 from worldwise.base import files
@@ -198,6 +207,16 @@ class RunManifest(_Manifest):
     chip_clock: ChipClock | None = None
     # What the host is that was measured.
     measured_on: dict[str, JsonValue] = {}
+    # What its lab has for what the lock names, `linux 6.12.57 for 6.12.48`; absent if that is the same.
+    drift: list[_Line] = []
+
+    @model_serializer(mode="wrap")
+    def _without_no_drift(self, handler: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        """Older versions read a run of a locked lab."""
+        found: dict[str, Any] = handler(self)
+        if not self.drift:
+            found.pop("drift", None)
+        return found
 
     def planned(self, planned: Suite) -> list[Case]:
         """The run's cases, from its own copy of the suite and the number of samples that was asked for.

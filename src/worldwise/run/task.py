@@ -22,8 +22,7 @@ from worldwise.base.disk import require_space
 from worldwise.base.errors import HostError, WorldwiseError
 from worldwise.base.files import file_sha256
 from worldwise.base.revision import revision
-from worldwise.lab.debian.lock import load_lock
-from worldwise.lab.lab import Lab
+from worldwise.lab.lab import Lab, open_lab
 from worldwise.libraries import own
 from worldwise.machine.machine import RECORDS
 from worldwise.plan.case import Case
@@ -182,7 +181,7 @@ def _answer(order: Order, do: Callable[[Bench, Answer], Answer]) -> Answer:
 @functools.lru_cache(maxsize=1)
 def _bench(order: Order) -> Bench:
     """The bench of an order, with its lab. Raises WorldwiseError, HostError if this is another worldwise or lab."""
-    lab = Lab(load_lock())
+    lab = open_lab()
     here = {"lab": lab.digest, "worldwise": __version__, "revision": revision()}
     wanted = {"lab": order.lab, "worldwise": order.worldwise, "revision": order.git}
     for name, value in wanted.items():
@@ -194,6 +193,8 @@ def _bench(order: Order) -> Bench:
         if brought.digest != digest:
             raise HostError(f"{brought.origin} has another content there")
     lab.ensure()
+    if lab.digest != order.lab:
+        raise HostError(f"its lab is {lab.digest} by now, and the run's is {order.lab}")
     lab.require_entry()
     return Bench(lab, _said, Options(reuse=False, jobs=1, silence_limit=order.silence_limit))
 

@@ -67,6 +67,7 @@ class RunWriter:
         git: str,
         lab: str,
         packages: Mapping[str, str],
+        drift: Sequence[str] = (),
         budget: Budget | None,
         samples: int | None = None,
         unavailable: Sequence[Unavailable] | None = None,
@@ -80,10 +81,11 @@ class RunWriter:
     ) -> Self:
         """Makes the directory of a new run. `cases` are those to be done, in order.
 
-        `samples` replaces the suite's own number, if given; `unavailable` is the part of what was asked for that is
-        unavailable, by default all that the suite names as such; `own` are the user's own libraries; `unit` is what is
-        counted, `via` how a board or host is reached, `chip_clock` how its clock is set and `measured_on` what the host
-        is; `shard` says so if the cases are a part of a larger run.
+        `drift` says what the lab has for what its lock names; `samples` replaces the suite's own number, if given;
+        `unavailable` is the part of what was asked for that is unavailable, by default all that the suite names as
+        such; `own` are the user's own libraries; `unit` is what is counted, `via` how a board or host is reached,
+        `chip_clock` how its clock is set and `measured_on` what the host is; `shard` says so if the cases are a part of
+        a larger run.
         Raises WorldwiseError.
         """
         started = (now or datetime.now(UTC)).astimezone(UTC)
@@ -99,6 +101,7 @@ class RunWriter:
             git=git,
             lab=lab,
             packages=dict(packages),
+            drift=list(drift),
             budget=BudgetEntry.of(budget) if budget else None,
             published=suite.published,
             samples=samples,

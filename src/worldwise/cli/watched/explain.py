@@ -13,7 +13,7 @@ from worldwise.base import outgoing
 from worldwise.base.errors import WorldwiseError
 from worldwise.base.stages import declared
 from worldwise.base.tables import Section
-from worldwise.cli.options import check_output, format_option, runs_option
+from worldwise.cli.options import check_output, format_option, locked_option, runs_option
 from worldwise.cli.watched.dependence import show_dependence
 from worldwise.cli.watched.tools import Output, Session, cases_of_run, measures_of, outermost
 from worldwise.explain import stacks
@@ -104,6 +104,7 @@ class _Call:
 @format_option(_FORMATS)
 @click.option("--output", type=click.Path(dir_okay=False, path_type=Path), help="Write it there.")
 @click.option("--fresh", is_flag=True, help="Run it, even if the cache has what an equal run saw.")
+@locked_option
 @runs_option
 def explain(**typed: Any) -> int:
     """Give every instruction of a region its owner: layers, functions, one stack across the worlds.

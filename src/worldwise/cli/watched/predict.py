@@ -12,7 +12,7 @@ import click
 
 from worldwise.base.errors import WorldwiseError
 from worldwise.base.units import parse_frequency
-from worldwise.cli.options import check_output, format_option, output_option, runs_option, wanted_budget
+from worldwise.cli.options import check_output, format_option, locked_option, output_option, runs_option, wanted_budget
 from worldwise.cli.watched.tools import Output, Session, cases_of_run, measures_of, outermost
 from worldwise.explain.layers import Rules, load_rules
 from worldwise.explain.owners import Explainer
@@ -92,6 +92,7 @@ class _Seen:
 @output_option
 @click.option("--whole", is_flag=True, help="Let long calls run through the model whole; else they are sampled.")
 @click.option("--fresh", is_flag=True, help="Run it, even if the cache has what an equal run saw.")
+@locked_option
 @runs_option
 def predict(**typed: Any) -> int:
     """Predict the cycles of a case on a core, and say how far predictions of that core are off.

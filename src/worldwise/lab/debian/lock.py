@@ -1,11 +1,16 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""What a root is made of: packages of Debian by version, size and SHA-256, and the file that names them all."""
+"""What a root is made of: packages of Debian by version, size and SHA-256, and the file that names them all.
+
+A lock also says where its files can be found when no mirror has them any more: SHA-1, and the time of each suite in the
+archive of snapshots. That is no part of what a root is made of, so it is no part of the digest.
+"""
 
 import hashlib
 import json
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
@@ -17,6 +22,9 @@ LOCK_FORMAT = 1
 # The architecture of every root.
 NATIVE = "amd64"
 
+# Debian's own name of the archive that packages are locked from.
+ARCHIVE = "debian"
+
 
 class Strict(BaseModel):
     """A model that has no more than it says, and never changes."""
@@ -25,11 +33,15 @@ class Strict(BaseModel):
 
 
 class File(Strict):
-    """A file of the archive: its name, size in bytes and SHA-256 (64 hexadecimal digits)."""
+    """A file of the archive: its name, size in bytes and SHA-256 (64 hexadecimal digits).
+
+    `sha1` is what the archive of snapshots calls it (40 digits), empty if it is not known. It verifies nothing.
+    """
 
     file: str = Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9.+~_%:-]*$")
     size: int = Field(gt=0)
     sha256: str = Field(pattern=r"^[0-9a-f]{64}$")
+    sha1: str = Field(default="", pattern=r"^([0-9a-f]{40})?$")
 
 
 class Package(File):
@@ -54,12 +66,23 @@ class Package(File):
 
 
 class Source(Strict):
-    """A source package and its files. `package` is the archive's name for it where another version has the name."""
+    """A source package and its files. `package` is the archive's name for it where another version has the name;
+    `suite` is the one that it was locked from."""
 
     name: str
     version: str
     files: list[File]
     package: str = ""
+    suite: str = ""
+
+
+class Snapshot(Strict):
+    """A suite of an archive and a time, as 20261121T211544Z, at which the archive of snapshots has all that was locked
+    from the suite."""
+
+    archive: str = Field(pattern=r"^[a-z][a-z0-9-]*$")
+    suite: str
+    time: str = Field(pattern=r"^[0-9]{8}T[0-9]{6}Z$")
 
 
 class Lock(Strict):
@@ -70,11 +93,38 @@ class Lock(Strict):
     lab: list[Package]
     target: list[Package]
     sources: list[Source]
+    snapshots: list[Snapshot] = Field(default_factory=list)
 
     def digest(self, recipe: int) -> str:
-        """SHA-256 (hexadecimal) over the lock's content, whatever the file's layout, and the recipe."""
-        content = {"recipe": recipe, "lock": self.model_dump()}
+        """SHA-256 (hexadecimal) over what the root is made of, whatever the file's layout, and the recipe.
+
+        What says where files are found is left out: `sha1`, a source's `suite`, `snapshots`.
+        """
+        without: Any = {
+            "snapshots": True,
+            "lab": {"__all__": {"sha1"}},
+            "target": {"__all__": {"sha1"}},
+            "sources": {"__all__": {"suite": True, "files": {"__all__": {"sha1"}}}},
+        }
+        content = {"recipe": recipe, "lock": self.model_dump(exclude=without)}
         return hashlib.sha256(json.dumps(content, sort_keys=True, separators=(",", ":")).encode()).hexdigest()
+
+    def time(self, suite: str) -> str:
+        """The time of a suite in the archive of snapshots; empty if the lock does not say."""
+        return next((one.time for one in self.snapshots if (one.archive, one.suite) == (ARCHIVE, suite)), "")
+
+    def wanted(self) -> list["Wanted"]:
+        """Every file of the lock: lab, target, sources."""
+        packages = [self.wanted_package(package) for package in (*self.lab, *self.target)]
+        return packages + [item for source in self.sources for item in self.wanted_source(source)]
+
+    def wanted_package(self, package: Package) -> "Wanted":
+        """What to fetch for one of its binary packages."""
+        return wanted_package(package, self.time(self.suite))
+
+    def wanted_source(self, source: Source) -> list["Wanted"]:
+        """What to fetch for one of its source packages, one entry per file."""
+        return wanted_source(source, self.time(source.suite or self.suite))
 
     def versions(self) -> dict[str, str]:
         """Version of each thing locked: `name` (lab), `name:arch` (target, and foreign ones of the lab), `src:name`."""
@@ -86,11 +136,13 @@ class Lock(Strict):
 
 @dataclass(frozen=True)
 class Wanted:
-    """One file to have: what it belongs to, for messages, and where the archive's pool keeps it."""
+    """One file to have: what it belongs to, for messages, where the archive's pool keeps it, and a time at which the
+    archive of snapshots has it there, if the lock says one."""
 
     label: str
     path: str
     file: File
+    time: str = ""
 
 
 def pool_path(source: str, file: str) -> str:
@@ -99,17 +151,17 @@ def pool_path(source: str, file: str) -> str:
     return f"pool/main/{prefix}/{source}/{file}"
 
 
-def wanted_package(package: Package) -> Wanted:
+def wanted_package(package: Package, time: str = "") -> Wanted:
     """What to fetch for a binary package."""
     label = f"{package.name} {package.version} ({package.architecture})"
-    return Wanted(label, pool_path(package.source, package.file), package)
+    return Wanted(label, pool_path(package.source, package.file), package, time)
 
 
-def wanted_source(source: Source) -> list[Wanted]:
+def wanted_source(source: Source, time: str = "") -> list[Wanted]:
     """What to fetch for a source package, one entry per file."""
     label = f"{source.name} {source.version} (source)"
     package = source.package or source.name
-    return [Wanted(label, pool_path(package, file.file), file) for file in source.files]
+    return [Wanted(label, pool_path(package, file.file), file, time) for file in source.files]
 
 
 def load_lock(path: Path = paths.LAB / "lock.json") -> Lock:
@@ -144,11 +196,14 @@ def dump_lock(lock: Lock) -> str:
         files = ",\n".join("    " + line(file) for file in sorted(item.files, key=lambda file: file.file))
         head = f'"name": {json.dumps(item.name)}, "version": {json.dumps(item.version)}'
         head += f', "package": {json.dumps(item.package)}' if item.package else ""
+        head += f', "suite": {json.dumps(item.suite)}' if item.suite else ""
         return f'  {{{head}, "files": [\n{files}\n  ]}}'
 
     sources = array(source(item) for item in sorted(lock.sources, key=lambda item: item.name))
+    times = array((line(item) for item in sorted(lock.snapshots, key=lambda one: (one.archive, one.suite))), "  ")
+    found = f'"snapshots": {times},\n' if lock.snapshots else ""
     return (
-        f'{{\n"format": {lock.format},\n"suite": {json.dumps(lock.suite)},\n'
+        f'{{\n"format": {lock.format},\n"suite": {json.dumps(lock.suite)},\n{found}'
         f'"lab": {packages(lock.lab)},\n"target": {packages(lock.target)},\n"sources": {sources}\n}}\n'
     )
 

@@ -1,7 +1,12 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Second sources: folders and HTTP stores that have the lab's files by their SHA-256, for when no mirror has them."""
+"""Second sources: whatever has the lab's files by their SHA-256, for when no mirror has them.
+
+A folder or an HTTP store has an archive of `lab export` unpacked, a `.tar` file is one, and an artefact of a registry
+(lab.debian.artefact) has each file as a blob.
+"""
 
 import os
+import re
 from pathlib import Path
 
 SOURCES_VARIABLE = "WORLDWISE_SOURCES"
@@ -13,7 +18,7 @@ CRATES = "downloads/crates"
 # The ways out of an error about a file that no mirror has.
 BUNDLE = (
     "`worldwise lab import FILE` takes it from an archive that `lab export` made while it was there, and "
-    f"{SOURCES_VARIABLE} names folders and addresses that have such an archive unpacked"
+    f"{SOURCES_VARIABLE} names such archives, folders and addresses that have one unpacked, and artefacts of registries"
 )
 
 
@@ -24,3 +29,13 @@ def second_sources() -> list[str]:
         address = word if ":" in word.partition("/")[0] else f"file://{Path(word).expanduser().absolute()}"
         found.append(address.rstrip("/"))
     return list(dict.fromkeys(found))
+
+
+def is_artefact(source: str) -> bool:
+    """Whether a second source is an artefact of a registry."""
+    return source.startswith(("oci://", "oci+http://"))
+
+
+def archive_of(source: str) -> Path | None:
+    """The archive of `lab export` that a second source is; None if it is none."""
+    return Path(source.removeprefix("file://")) if re.fullmatch(r"file://.*\.tar", source) else None

@@ -3,35 +3,26 @@
 
 import contextlib
 import re
-import subprocess
 import tempfile
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor, wait
 from dataclasses import dataclass, field
 from pathlib import Path
-from urllib.parse import quote, unquote
 
 from rich.console import Console
 from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn
 
 from worldwise.base import outgoing
 from worldwise.base.disk import require_space, space_text
-from worldwise.base.errors import WorldwiseError
+from worldwise.base.errors import VanishedError, WorldwiseError
 from worldwise.base.files import copy, file_sha256
 from worldwise.lab import holding
 from worldwise.lab.debian.lock import File, Wanted
-from worldwise.lab.debian.mirrors import (
-    APT_HELPER,
-    MIRROR_VARIABLE,
-    OTHER_MIRROR,
-    Fetch,
-    download,
-    end_downloads,
-    mirrors,
-    no_mirror,
-)
+from worldwise.lab.debian.mirrors import APT_HELPER, MIRROR_VARIABLE, OTHER_MIRROR, no_mirror
 from worldwise.lab.debian.second import BUNDLE, CRATES, PACKAGES, second_sources
+from worldwise.lab.debian.snapshots import SNAPSHOTS_VARIABLE
+from worldwise.lab.debian.sources import Source, bring_one, kinds, sources
 from worldwise.lab.shared import Shared
 
 RELOCK = (
@@ -39,10 +30,6 @@ RELOCK = (
     "has today: a lab of another lock has another digest, so every count must be measured anew"
 )
 
-# apt fetches the files of one call over one connection, pipelined; a few calls at a time fill the line.
-_BATCH = 16
-
-_WORKERS = 4
 # No crate has more bytes; the largest that is locked has 20 MB.
 MOST_CRATE = 128 * 2**20
 _DOWNLOADING = threading.Lock()
@@ -50,8 +37,10 @@ _DOWNLOADING = threading.Lock()
 
 @dataclass
 class _Failure:
+    """Why a source did not give a file: in a word, and in its own words."""
+
     kind: str
-    mirror: str
+    source: Source
     message: str
 
 
@@ -81,9 +70,8 @@ class Store:
             return path
         with tempfile.TemporaryDirectory(dir=self.directory, prefix="partial-") as name:
             partial = Path(name, sha256)
-            for source in second_sources():
-                with contextlib.suppress(subprocess.TimeoutExpired):
-                    download([Fetch(f"{source}/{CRATES}/{sha256}", partial, MOST_CRATE)])
+            for source in second_sources() if "second" in kinds() else ():
+                bring_one(source, CRATES, sha256, partial, MOST_CRATE, self._tell)
                 if partial.exists() and file_sha256(partial) == sha256:
                     partial.chmod(0o644)
                     return partial.replace(path)
@@ -101,7 +89,10 @@ class Store:
                 self._shared().give_file(CRATES, sha256, path)
 
     def _shared(self) -> Shared:
-        return Shared(lambda text: self.console.print(f"worldwise: {text}", soft_wrap=True))
+        return Shared(self._tell)
+
+    def _tell(self, text: str) -> None:
+        self.console.print(f"worldwise: {text}", soft_wrap=True, highlight=False, markup=False)
 
     def has(self, file: File) -> bool:
         """Whether it is there, judged by its size alone (cheap)."""
@@ -118,8 +109,8 @@ class Store:
         """Have all of `wanted`, verified by size and SHA-256; what is missing or damaged is downloaded.
 
         `purpose` says what they are for, in a few words. Several processes may ask for the same file: one downloads it,
-        the others wait. Raises WorldwiseError naming package and version if a mirror no longer has a file, gives
-        another one than was locked, or cannot be reached.
+        the others wait. Raises VanishedError naming package and version if no source has a file any more,
+        WorldwiseError if a mirror gives another one than was locked, or cannot be reached.
         """
         if not self._missing(wanted):
             return
@@ -169,7 +160,7 @@ class Store:
             )
         total = sum(item.file.size for item in wanted)
         require_space(self.directory, total, purpose)
-        failures: dict[Wanted, _Failure] = {}
+        failures: dict[Wanted, list[_Failure]] = {item: [] for item in wanted}
         remaining = wanted
         # On a terminal a bar says so.
         if not self.console.is_terminal:
@@ -194,30 +185,22 @@ class Store:
                 running = sum(_size_now(path) for path in partial.iterdir())
                 progress.update(task, completed=min(total, done + running))
 
-            for mirror in mirrors(self.suite):
-                failures = self._from_mirror(mirror, _in_pool, remaining, partial, advance)
-                remaining = list(failures)
+            for source in sources(self.suite, self._tell):
+                found = self._from_source(source, remaining, partial, advance)
+                for item, failure in found.items():
+                    failures[item].append(failure)
+                remaining = list(found)
                 if not remaining:
                     return
-            # The error is about the mirrors; these have a file or have it not.
-            for source in second_sources():
-                remaining = list(self._from_mirror(source, _by_digest, remaining, partial, advance))
-                if not remaining:
-                    return
-        raise _download_error(failures, remaining)
+        raise _download_error({item: failures[item] for item in remaining})
 
-    def _from_mirror(
-        self,
-        mirror: str,
-        place: Callable[[Wanted], str],
-        wanted: list[Wanted],
-        partial: Path,
-        advance: Callable[[], None],
+    def _from_source(
+        self, source: Source, wanted: list[Wanted], partial: Path, advance: Callable[[], None]
     ) -> dict[Wanted, _Failure]:
-        batches = [wanted[start : start + _BATCH] for start in range(0, len(wanted), _BATCH)]
+        batches = [wanted[start : start + source.batch] for start in range(0, len(wanted), source.batch)]
         failures: dict[Wanted, _Failure] = {}
-        with ThreadPoolExecutor(_WORKERS) as pool:
-            futures = [pool.submit(self._batch, mirror, place, batch, partial) for batch in batches]
+        with ThreadPoolExecutor(source.workers) as pool:
+            futures = [pool.submit(self._batch, source, batch, partial) for batch in batches]
             try:
                 for future in futures:
                     while not future.done():
@@ -227,31 +210,15 @@ class Store:
             except BaseException:
                 pool.shutdown(wait=False, cancel_futures=True)
                 while wait(futures, timeout=0.1).not_done:
-                    end_downloads()
+                    source.stop()
                 raise
         return failures
 
-    def _batch(
-        self, mirror: str, place: Callable[[Wanted], str], wanted: list[Wanted], partial: Path
-    ) -> dict[Wanted, _Failure]:
-        # The digest is checked below, so that the error can name both.
-        fetched = [
-            Fetch(f"{mirror}/{quote(place(item), safe='/+~:%')}", partial / item.file.sha256, item.file.size)
-            for item in wanted
-        ]
-        late = False
-        try:
-            said = download(fetched).stderr
-        except subprocess.TimeoutExpired as error:
-            late, said = True, f"timed out: not whole after {error.timeout:.0f} s"
-        reasons = _apt_failures(said)
-        failures: dict[Wanted, _Failure] = {}
+    def _batch(self, source: Source, wanted: list[Wanted], partial: Path) -> dict[Wanted, _Failure]:
+        failures = {item: _Failure(_kind(why), source, why) for item, why in source.fetch(wanted, partial).items()}
         for item in wanted:
             path = partial / item.file.sha256
-            if not path.exists():
-                message = reasons.get(item.file.file) or said.strip().splitlines()[-1:] or "no answer"
-                text = message if isinstance(message, str) else "".join(message)
-                failures[item] = _Failure(_kind(text), mirror, text)
+            if item in failures:
                 continue
             got = file_sha256(path)
             if got != item.file.sha256:
@@ -259,22 +226,12 @@ class Store:
                     f"{item.file.file}: locked SHA-256 {item.file.sha256} ({item.file.size} bytes), "
                     f"got {got} ({path.stat().st_size} bytes)"
                 )
-                failures[item] = _Failure("network", mirror, said) if late else _Failure("changed", mirror, text)
+                failures[item] = _Failure("changed", source, text)
                 path.unlink()
                 continue
             path.chmod(0o644)
             path.replace(self.path(item.file))
         return failures
-
-
-def _in_pool(item: Wanted) -> str:
-    """Where a mirror has a file."""
-    return item.path
-
-
-def _by_digest(item: Wanted) -> str:
-    """Where a second source has it."""
-    return f"{PACKAGES}/{item.file.sha256}"
 
 
 def _size_now(path: Path) -> int:
@@ -285,12 +242,6 @@ def _size_now(path: Path) -> int:
         return 0
 
 
-def _apt_failures(stderr: str) -> dict[str, str]:
-    """Reason of each file apt could not fetch, by file name, from `E: Failed to fetch address  reason`."""
-    found = re.findall(r"^E: Failed to fetch (\S+) +(.*)$", stderr, re.MULTILINE)
-    return {unquote(address.rsplit("/", 1)[-1]): reason for address, reason in found}
-
-
 def _kind(message: str) -> str:
     if re.search(r"^(404|410)\b|File not found|Failed to stat", message):
         return "vanished"
@@ -299,40 +250,55 @@ def _kind(message: str) -> str:
     return "other"
 
 
-def _download_error(failures: dict[Wanted, _Failure], remaining: list[Wanted]) -> WorldwiseError:
-    if not failures:
+def _telling(failures: Sequence[_Failure]) -> _Failure | None:
+    """What to tell of a file: the last mirror's words, for the others have a file or have it not."""
+    told = [one for one in failures if one.source.kind == "mirrors"] or list(failures)
+    return told[-1] if told else None
+
+
+def _described(item: Wanted, failures: Sequence[_Failure]) -> str:
+    said = [one.message if one.source.kind == "mirrors" else f"{one.source.name}: {one.message}" for one in failures]
+    return f"{item.label}: {'; '.join(said)}"
+
+
+def _download_error(failures: dict[Wanted, list[_Failure]]) -> WorldwiseError:
+    told = {item: one for item, each in failures.items() if (one := _telling(each))}
+    if not told:
         return no_mirror()
-    details = "\n".join(f"{item.label}: {failures[item].message}" for item in remaining[:20])
-    if len(remaining) > 20:
-        details += f"\n... and {len(remaining) - 20} more"
+    lines = [_described(item, each) for item, each in list(failures.items())[:20]]
+    if len(failures) > 20:
+        lines.append(f"... and {len(failures) - 20} more")
+    tried = {one.source.kind for each in failures.values() for one in each}
+    if "snapshots" in kinds() and "snapshots" not in tried:
+        lines.append(f"no archive of snapshots is known here: apt 3 knows Debian's, {SNAPSHOTS_VARIABLE} names one")
+    details = "\n".join(lines)
     # One vanished package says more than the failures around it, a dead network more than an odd answer.
     for kind in ("changed", "vanished", "network", "other"):
-        item = next((item for item in remaining if failures[item].kind == kind), None)
+        item = next((item for item, one in told.items() if one.kind == kind), None)
         if item is None:
             continue
-        failure = failures[item]
+        failure = told[item]
+        place = f"the mirror {failure.source.name}" if failure.source.kind == "mirrors" else failure.source.name
         if kind == "changed":
             return WorldwiseError(
-                f"{item.label} from {failure.mirror} is not the file that was locked: {failure.message}",
+                f"{item.label} from {failure.source.name} is not the file that was locked: {failure.message}",
                 "a proxy or the mirror gives something else: try again, or another mirror with "
                 f"{MIRROR_VARIABLE}; nothing of it was kept",
                 details,
             )
         if kind == "vanished":
-            return WorldwiseError(
-                f"{item.label} has vanished from the mirror {failure.mirror}",
-                f"{BUNDLE}; {OTHER_MIRROR}; {RELOCK}",
-                details,
-            )
+            gone = [item for item, one in told.items() if one.kind == kind]
+            message = f"{item.label} has vanished from {place}"
+            return VanishedError(gone, message, f"{BUNDLE}; {OTHER_MIRROR}; {RELOCK}", details)
         if kind == "network":
             return WorldwiseError(
-                f"the mirror {failure.mirror} cannot be reached: {failure.message}",
+                f"{place} cannot be reached: {failure.message}",
                 "check the network and the proxy settings (http_proxy, https_proxy), or choose another "
                 f"mirror with {MIRROR_VARIABLE}; {BUNDLE}; what was downloaded so far is kept",
                 details,
             )
         return WorldwiseError(
-            f"{item.label} could not be fetched from {failure.mirror}: {failure.message}",
+            f"{item.label} could not be fetched from {failure.source.name}: {failure.message}",
             f"try again, or choose another mirror with {MIRROR_VARIABLE}; what was downloaded so far is kept",
             details,
         )

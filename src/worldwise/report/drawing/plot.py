@@ -125,7 +125,8 @@ def _footer(plot: Plot, reading: Reading) -> str:
 def run_text(reading: Reading) -> str:
     """The run and its lab, for a figure's notes."""
     state = "" if reading.run.state == "complete" else f" ({reading.run.state})"
-    return f"Run {reading.run.id}{state}; lab {reading.run.lab[:16] or 'none'}"
+    differs = f"; {reading.run.differs}" if reading.run.differs else ""
+    return f"Run {reading.run.id}{state}; lab {reading.run.lab[:16] or 'none'}{differs}"
 
 
 @contextlib.contextmanager

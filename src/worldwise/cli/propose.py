@@ -1,0 +1,148 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""`worldwise lab relock --propose`: the change for a pull request: lock, list of packages, and what counts become."""
+
+import re
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from worldwise.base import outgoing
+from worldwise.base.errors import WorldwiseError
+from worldwise.lab import differing, drift
+from worldwise.lab.debian import relock
+from worldwise.lab.debian.lock import Lock, Source, differences, dump_lock, load_lock
+from worldwise.lab.debian.mirrors import mirrors, no_mirror
+from worldwise.lab.debian.relock import load_wish
+from worldwise.lab.roots import RECIPE, Root
+
+
+@dataclass(frozen=True)
+class Proposal:
+    """A root's new lock and list of packages.
+
+    Attributes:
+        old, new: its locks.
+        text: the list of packages, with the versions of sources that took the place of others.
+        staying: the source packages that no mirror has and whose version stays, since nothing can take its place.
+    """
+
+    old: Lock
+    new: Lock
+    text: str
+    staying: tuple[Source, ...]
+
+
+def proposal(root: Root) -> Proposal:
+    """What the mirror has today of what a root's list wishes for; sources that it dropped get their newest version.
+
+    Raises WorldwiseError.
+    """
+    old, wish = load_lock(root.lock), load_wish(root.wish)
+    text = root.wish.read_text(encoding="utf-8")
+    mirror = next(mirrors(wish.suites.binary), None)
+    if mirror is None:
+        raise no_mirror()
+    staying: list[Source] = []
+    with relock.offer(wish, mirror) as apt:
+        for source in old.sources:
+            suite, package = source.suite or old.suite, source.package or source.name
+            if source.version in apt.versions(package, suite):
+                continue
+            if drift.patched(source) or source.package:
+                staying.append(source)
+                continue
+            newest = relock.newest_source(apt, source.name, wish.sources[source.name], suite)
+            text = _with_version(text, source.name, source.version, newest.version)
+    names = {source.name for source in staying}
+    new = relock.resolve(relock.parsed(text, root.wish).without_sources(names))
+    suites = {one.suite for one in new.snapshots}
+    times = [*new.snapshots, *(one for one in old.snapshots if one.suite not in suites)]
+    named = {source.suite for source in (*new.sources, *staying)} | {new.suite}
+    new = new.model_copy(
+        update={
+            "sources": [*new.sources, *staying],
+            "snapshots": [one for one in times if one.suite in named],
+        }
+    )
+    return Proposal(old, relock.ordered(new), text, tuple(staying))
+
+
+def _with_version(text: str, name: str, before: str, after: str) -> str:
+    """A list of packages with another version of a source, all else as it was."""
+    line = re.compile(rf'^("?{re.escape(name)}"? *= *(?:\{{[^}}\n]*version *= *)?"){re.escape(before)}"', re.MULTILINE)
+    if len(line.findall(text)) != 1:
+        raise WorldwiseError(f"the list of packages has no line of {name} with {before}", "change its version by hand")
+    return line.sub(lambda match: f'{match[1]}{after}"', text)
+
+
+def propose(root: Root, output: Path, complete: Callable[[Lock], Lock], suite: str) -> bool:
+    """Write a root's lock and list, measure the suite in the old lab and in the new one, and write what differs.
+
+    Args:
+        root: the root.
+        output: gets the words of a pull request, in Markdown.
+        complete: gives a lock the SHA-1 of its files.
+        suite: what is measured; empty for nothing.
+
+    Returns whether anything changed. Raises WorldwiseError.
+    """
+    found = proposal(root)
+    new = complete(found.new)
+    if dump_lock(new) == root.lock.read_text(encoding="utf-8"):
+        return False
+    with tempfile.TemporaryDirectory(prefix="worldwise-propose-") as name:
+        runs = {side: Path(name, side) for side in ("old", "new")}
+        moved = new.digest(RECIPE) != found.old.digest(RECIPE)
+        if suite and moved:
+            # Before the files change: this is the lab of the old lock, or the command says that it cannot be made.
+            _measured(suite, runs["old"])
+        for path, text in ((root.wish, found.text), (root.lock, dump_lock(new))):
+            temporary = path.with_suffix(".tmp")
+            temporary.write_text(text, encoding="utf-8")
+            temporary.replace(path)
+        compared = ""
+        if suite and moved:
+            _measured(suite, runs["new"])
+            compared = _compared(runs, Path(name, "compared.md"))
+    output.write_text(_words(found, new, suite, compared), encoding="utf-8")
+    return True
+
+
+def _words(found: Proposal, new: Lock, suite: str, compared: str) -> str:
+    before, after = found.old.digest(RECIPE)[:12], new.digest(RECIPE)[:12]
+    changed = differing.changes(found.old, new)
+    lines = [f"Lab: {before} -> {after}" if before != after else f"Lab: {before}, as before", ""]
+    lines += [f"- {change}" for change in changed] or ["No version differs."]
+    if found.staying:
+        lines += ["", "No mirror has these any more, and nothing can take their place; their files come from the"]
+        lines += ["archive of snapshots or a second source:", ""]
+        lines += [f"- {source.name} {source.version} ({source.suite})" for source in found.staying]
+    lines += ["", "<details><summary>All packages</summary>", ""]
+    lines += [f"- {name}: {was or '(new)'} -> {now or '(gone)'}" for name, was, now in differences(found.old, new)]
+    lines += ["", "</details>", ""]
+    if compared:
+        lines += [f"## {suite}, in both labs", "", compared]
+    elif before != after:
+        lines += ["Nothing was measured. Counts of different labs do not compare: measure anew what the texts cite."]
+    return "\n".join(lines).rstrip() + "\n"
+
+
+def _measured(suite: str, runs: Path) -> None:
+    # A failed case (status 1) is for the comparison to tell.
+    _call(["run", suite, "--runs", str(runs), "--locked"], (0, 1))
+
+
+def _compared(runs: dict[str, Path], path: Path) -> str:
+    sides = [str(next(runs[side].iterdir())) for side in ("old", "new")]
+    _call(["compare", *sides, "--allow", "lab", "--allow", "images", "--write", f"markdown={path}"], (0, 1))
+    return path.read_text(encoding="utf-8")
+
+
+def _call(words: Sequence[str], allowed: tuple[int, ...]) -> None:
+    outgoing.echo(f"worldwise: worldwise {' '.join(words)}", err=True)
+    status = subprocess.run([sys.executable, "-P", "-m", "worldwise", *words], check=False).returncode
+    if status not in allowed:
+        raise WorldwiseError(f"`worldwise {words[0]}` ended with status {status}", "its words are above")
