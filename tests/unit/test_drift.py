@@ -447,7 +447,7 @@ def test_a_proposal_measures_both_labs(archive: Archive, tmp_path: Path, monkeyp
         if words[0] == "run":
             Path(words[3], "20260102T030405Z-attestation").mkdir(parents=True)
         else:
-            assert words[3:7] == ["--allow", "lab", "--allow", "images"]
+            assert words[3:9] == ["--allow", "lab", "--allow", "images", "--allow", "worldwise"]
             Path(words[-1].partition("=")[2]).write_text("| it |\n")
 
     monkeypatch.setattr("worldwise.cli.propose._call", call)
