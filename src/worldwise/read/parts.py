@@ -27,7 +27,7 @@ from worldwise.base import stages
 class Result(BaseModel):
     """A part of a reading; it never changes."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, defer_build=True)
 
 
 class Part(Result):
