@@ -271,7 +271,7 @@ class ImageStore:
 
     def _build(self, recipe: Recipe, digest: str) -> None:
         # Fetch the files of all these builds at once, so that one line announces them.
-        unbuilt = list(self._unbuilt(recipe))
+        unbuilt = list(self.unbuilt(recipe))
         packages = [(name, each.architecture) for each in unbuilt for name in each.packages]
         self.lab.fetch_some([name for each in unbuilt for name in each.sources], packages, recipe.name)
         # Before this image's folder is made: an image that it needs may have to be built first.
@@ -322,12 +322,12 @@ class ImageStore:
             made.rename(final)
         self.notify(f"built {recipe.name}")
 
-    def _unbuilt(self, recipe: Recipe) -> Iterator[Recipe]:
+    def unbuilt(self, recipe: Recipe) -> Iterator[Recipe]:
         """A recipe, and those that it needs, if they have no image yet."""
         if not self._path(recipe, recipe.digest(self.lab)).exists():
             yield recipe
             for need in recipe.needs.values():
-                yield from self._unbuilt(need)
+                yield from self.unbuilt(need)
 
     def _inputs(self, recipe: Recipe, folder: Path) -> list[Bind]:
         """The inputs that a recipe declares, and nothing else: from the cache in place, from the repository as copies.
