@@ -202,7 +202,10 @@ make_environment() {
 	environment=$cache/venv-$key
 	python=$environment/bin/python
 	# The marker is written last: without it the environment is half made.
-	[ -e "$environment/complete" ] && [ -x "$python" ] && return
+	if [ -e "$environment/complete" ] && [ -x "$python" ]; then
+		leave_notes
+		return
+	fi
 	mkdir -p "$cache" || die "the cache directory $cache cannot be made; WORLDWISE_CACHE names another"
 	[ -w "$cache" ] || die "the cache $cache cannot be written; WORLDWISE_CACHE=DIRECTORY names another one"
 	(
@@ -217,17 +220,68 @@ make_environment() {
 				--require-hashes -r "$requirements" </dev/null >&2 &&
 			: >"$environment/complete"
 	) 9>"$cache/venv.lock" || die "the Python environment could not be made (see above); start again to try again"
+	leave_notes
+}
+
+# Each start would ask Python for its version, which takes tenths of a second where a version manager has it, and the
+# system for libseccomp. So a start that found all there leaves two notes in the environment: its requirements, and
+# under which PATH they were met by which Python, by device, inode, size and times.
+
+# What the second note says of a start with the environment $1.
+state_of() {
+	printf '%s\n' "$PATH" "${WORLDWISE_PYTHON:-}"
+	stat -L -c '%d %i %s %Y %Z' "$1/bin/python"
+}
+
+# Sets `python` to that of an environment of requirements/$1.txt whose notes hold; fails if there is none.
+find_noted() {
+	find_cache
+	for program in mmdebstrap bwrap apt-get dpkg-deb flock; do
+		have "$program" || return 1
+	done
+	[ -e /usr/share/keyrings/debian-archive-keyring.gpg ] || return 1
+	for note in "$cache"/venv-*/noted; do
+		environment=${note%/*}
+		if [ -e "$environment/complete" ] && [ -x "$environment/bin/python" ] &&
+			cmp -s "$repository/requirements/$1.txt" "$environment/requirements" &&
+			[ "$(cat "$note")" = "$(state_of "$environment")" ]; then
+			python=$environment/bin/python
+			return 0
+		fi
+	done
+	return 1
+}
+
+# Leaves the notes. Without them the next start looks at all again.
+leave_notes() {
+	{
+		cp "$requirements" "$environment/requirements.$$" && state_of "$environment" >"$environment/noted.$$" &&
+			mv -f "$environment/requirements.$$" "$environment/requirements" &&
+			mv -f "$environment/noted.$$" "$environment/noted"
+	} 2>/dev/null || :
+}
+
+# pip has its own names for the certificate authorities; a host that names one file means pip too.
+export_certificates() {
+	[ -n "${SSL_CERT_FILE:-}" ] || return 0
+	: "${PIP_CERT:=$SSL_CERT_FILE}" "${REQUESTS_CA_BUNDLE:=$SSL_CERT_FILE}"
+	export PIP_CERT REQUESTS_CA_BUNDLE
+}
+
+export_modules() {
+	export PYTHONPATH="$repository/src"
 }
 
 # All of it: packages, certificates, environment.
 prepare_host() {
+	export_certificates
+	case ${WORLDWISE_TEST:-}:${WORLDWISE_WITH:-} in
+	1:*) ;;
+	*:) find_noted run && export_modules && return ;;
+	*:dask) find_noted dask && export_modules && return ;;
+	esac
 	find_missing
 	[ -z "$missing" ] || install_missing
-	# pip has its own names for the certificate authorities; a host that names one file means pip too.
-	if [ -n "${SSL_CERT_FILE:-}" ]; then
-		: "${PIP_CERT:=$SSL_CERT_FILE}" "${REQUESTS_CA_BUNDLE:=$SSL_CERT_FILE}"
-		export PIP_CERT REQUESTS_CA_BUNDLE
-	fi
 	case ${WORLDWISE_TEST:-}:${WORLDWISE_WITH:-} in
 	1:*)
 		install_missing_of_tests
@@ -237,5 +291,5 @@ prepare_host() {
 	*:dask) make_environment dask ;;
 	*) die "WORLDWISE_WITH=$WORLDWISE_WITH: the one thing that can be asked for is dask, for \`run --on\`" ;;
 	esac
-	export PYTHONPATH="$repository/src"
+	export_modules
 }

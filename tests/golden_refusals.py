@@ -22,6 +22,7 @@ from worldwise import cli
 from worldwise.base import paths
 from worldwise.base.errors import WorldwiseError
 from worldwise.base.units import parse_duration, parse_frequency, parse_size
+from worldwise.cli.helped import Helped
 from worldwise.lab.lab import Lab
 from worldwise.libraries.boards import load_board, load_core
 from worldwise.libraries.portable import find, load_adapter, load_folder
@@ -588,16 +589,22 @@ def _calls(answers: _Answers, directory: Path) -> None:
 
 
 def help_texts() -> str:
-    """What `--help` prints of the command line and of each command."""
+    """What `--help` and `--help-all` print of the command line and of each command."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("COLUMNS", "110")
+        patch.setenv("COLUMNS", "100")
         return "\n".join(_help(cli.cli, "worldwise"))
+
+
+def _without_ends(text: str) -> str:
+    return re.sub(r"[ \t]+$", "", text, flags=re.MULTILINE) + "\n"
 
 
 def _help(command: click.Command, name: str, above: click.Context | None = None) -> Iterator[str]:
     # Not the terminal's width, which is not that of a log.
-    context = click.Context(command, info_name=name, parent=above, terminal_width=110, **command.context_settings)
-    yield re.sub(r"[ \t]+$", "", command.get_help(context), flags=re.MULTILINE) + "\n"
+    context = click.Context(command, info_name=name, parent=above, terminal_width=100, **command.context_settings)
+    yield _without_ends(command.get_help(context))
+    if isinstance(command, Helped) and command.has_more:
+        yield f"--help-all:\n{_without_ends(command.get_help_all(context))}"
     if isinstance(command, click.Group):
         for below in command.list_commands(context):
             one = command.get_command(context, below)

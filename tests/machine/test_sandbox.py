@@ -269,6 +269,29 @@ def test_a_folder_that_was_lent_comes_back(lab: Lab, tmp_path: Path) -> None:
     assert Path("/").stat().st_uid == 0
 
 
+def test_a_program_started_by_hand_may_write_what_one_before_it_made(lab: Lab, tmp_path: Path) -> None:
+    """In a folder that is lent, and in one where all may write; and a build may not."""
+    open_to_all = tmp_path / "open"
+    open_to_all.mkdir()
+    open_to_all.chmod(0o1777)
+
+    def said(folder: Path, script: str, lend: bool, steady: bool = True) -> str:
+        command = lab.command(["sh", "-c", script], binds=[(folder, "/work", "rw")], chdir="/work", steady=steady)
+        with lent([folder] if lend else [], steady=steady):
+            answer = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+        return answer.stdout + answer.stderr
+
+    lend = tmp_path / "lent"
+    lend.mkdir()
+    for folder, by_lending in ((lend, True), (open_to_all, False)):
+        assert said(folder, "echo a > x", by_lending) == ""
+        assert said(folder, "echo b >> x; cat x", by_lending) == "a\nb\n"
+    assert {path.stat().st_uid for path in (lend, *lend.iterdir())} == {os.geteuid()}
+    if os.geteuid() == 0:
+        assert "Permission denied" in said(open_to_all, "echo c >> x", False, steady=False)
+        assert "Permission denied" in said(lend, "echo c >> x", False)
+
+
 def test_a_folder_may_be_lent_to_two(tmp_path: Path) -> None:
     """It comes back when the second has ended."""
     with lent([tmp_path]):

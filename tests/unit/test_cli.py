@@ -7,16 +7,20 @@ import importlib
 import io
 import json
 import os
+import re
+import shutil
 import signal
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from typing import NoReturn
 
 import click
 import pytest
+from click.testing import CliRunner
 
 import command_line
 from command_line import Answer
@@ -26,11 +30,14 @@ from worldwise.base import paths
 from worldwise.base.errors import WorldwiseError
 from worldwise.cli import options
 from worldwise.cli.lazy import LazyGroup
+from worldwise.lab.sandbox.identity import Confinement
 from worldwise.plan.case import Case
+from worldwise.plan.listed import listed_suites
 from worldwise.plan.selection import curve_names
 from worldwise.report.report import EXPORTERS
 from worldwise.run.rundir import Run
 
+cli_lab = importlib.import_module("worldwise.cli.lab")
 cli_session = importlib.import_module("worldwise.cli.session")
 
 FAST = Case("optee", "mbedtls-nist", "O2", "attestdiv", 4, 2)
@@ -117,9 +124,10 @@ def test_the_first_words(call: Call) -> None:
     for arguments in (("--help",), ("-h",), ()):
         answer = call(*arguments)
         text = answer.out + answer.err
-        assert "`worldwise run` is the main job" in text
-        for name in ("run", "report", "list", "suites", "schema", "lab"):
+        assert "What does it cost? (the main job)           worldwise run\n" in text
+        for name in ("run", "report", "list", "suites", "lab"):
             assert f"\n  {name} " in text
+        assert "schema" in text
     assert call("--version").out == f"worldwise, version {__version__}\n"
 
 
@@ -408,9 +416,103 @@ def test_a_folder_elsewhere_is_not_lent(call: Call, tmp_path: Path, monkeypatch:
     """If this fails, `lab enter --lend ..` gives all that is beside the current directory away."""
     (tmp_path / "here/in").mkdir(parents=True)
     monkeypatch.chdir(tmp_path / "here")
-    for folder in ("..", ".", "/etc", "in/../.."):
+    for folder in ("..", "/etc", "in/../.."):
         answer = call("lab", "enter", "--lend", folder, "true")
-        assert (answer.status, "is not a folder of" in answer.err) == (2, True), folder
+        assert (answer.status, "or a folder of it" in answer.err) == (2, True), folder
+
+
+def test_a_folder_with_what_the_host_starts_is_not_lent(
+    call: Call, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """If this fails, what runs in the lab changes worldwise, its cache, or what a shell reads at its start."""
+    home = tmp_path / "home"
+    (home / "sub").mkdir(parents=True)
+    monkeypatch.setenv("HOME", str(home))
+    monkeypatch.setenv("WORLDWISE_CACHE", str(tmp_path / "cache"))
+    for here, folder, what in (
+        (home, ".", "your home folder"),
+        (tmp_path, "home", "your home folder"),
+        (Path("/"), ".", "the whole system"),
+        (paths.REPOSITORY, ".", "worldwise"),
+        (paths.REPOSITORY.parent, paths.REPOSITORY.name, "worldwise"),
+    ):
+        monkeypatch.chdir(here)
+        answer = call("lab", "enter", "--lend", folder, "true")
+        assert (answer.status, f": {what} is in it" in answer.err) == (2, True), (here, answer.err)
+    (tmp_path / "cache").mkdir()
+    monkeypatch.chdir(tmp_path / "cache")
+    assert "worldwise's cache is in it" in call("lab", "enter", "--lend", ".", "true").err
+
+
+@dataclass
+class Entered:
+    """A lab in whose place the host's programs are called, and what was asked of it."""
+
+    title: str = "the lab"
+    asked: list[tuple[str, ...]] = field(default_factory=list)
+    options: list[dict[str, object]] = field(default_factory=list)
+
+    def ensure(self) -> bool:
+        return False
+
+    def command(self, argv: Sequence[str], **options: object) -> list[str]:
+        self.asked.append(tuple(argv))
+        self.options.append(options)
+        return ["true"]
+
+
+@pytest.fixture
+def entered(monkeypatch: pytest.MonkeyPatch) -> Entered:
+    made = Entered()
+    monkeypatch.setattr(cli_lab, "open_lab", lambda **_: made)
+    return made
+
+
+@pytest.mark.parametrize(
+    "words", ["arm-none-eabi-gcc -mthumb -O2 -c x.c", "ls -h", "prog --help", "prog --lend . --root x", "-- -h"]
+)
+def test_what_stands_behind_a_program_is_its_own(words: str, call: Call, entered: Entered) -> None:
+    """If this fails, a compiler's -mthumb prints our help, and its call counts as done."""
+    answer = call("lab", "enter", *words.split())
+    assert (answer.status, answer.out) == (0, "")
+    assert entered.asked == [tuple(words.removeprefix("-- ").split())]
+    assert "lab enter" in call("lab", "enter", "-h").out
+    answer = call("lab", "enter", "--netwrok", "true")
+    assert answer.status == 2 and "--netwrok" in answer.err and len(entered.asked) == 1
+
+
+def test_the_current_directory_is_lent(
+    call: Call, entered: Entered, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """If this fails, root's program cannot write beside what it reads; or it is another user each time."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "in").mkdir()
+    assert call("lab", "enter", "--lend", ".", "true").status == 0
+    assert call("lab", "enter", "--lend", "in", "true").status == 0
+    assert [one["binds"] for one in entered.options] == [
+        [(tmp_path, "/work", "rw")],
+        [(tmp_path / "in", "/work/in", "rw")],
+    ]
+    assert all(one["steady"] for one in entered.options)
+
+
+@pytest.mark.usefixtures("entered")
+@pytest.mark.parametrize(
+    ("mode", "said"),
+    [(0o755, "may not write here; --lend . lends"), (0o700, "may not read or write here"), (0o777, ""), (0o1777, "")],
+)
+def test_a_folder_out_of_reach_is_told(
+    mode: int, said: str, call: Call, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """If this fails, `Permission denied` is all that root's program says."""
+    tmp_path.chmod(mode)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(cli_lab, "confinement", lambda **_: Confinement("another user", 4711))
+    answer = call("lab", "enter", "true")
+    assert answer.status == 0
+    assert (said in answer.err) if said else (answer.err == "")
+    monkeypatch.setattr(cli_lab, "confinement", lambda **_: Confinement("user namespace", 4711))
+    assert call("lab", "enter", "true").err == ""
 
 
 @pytest.mark.parametrize("kind", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
@@ -448,7 +550,7 @@ def test_a_reader_may_hang_up(whole_run: Run) -> None:
 # --- what is loaded, and when ---
 
 # Each takes long to load, and neither a list of commands nor the answer to a typing error needs it.
-HEAVY = ("rich", "pydantic", "cryptography", "elftools", "matplotlib", "qemu", "asyncio", "ssl", "worldwise.plan")
+HEAVY = {"rich", "pydantic", "cryptography", "elftools", "matplotlib", "qemu", "asyncio", "ssl", "worldwise.plan"}
 # What measures, explains or reads a run: choosing cases needs none of it.
 MEASURING = (
     "cryptography",
@@ -488,6 +590,7 @@ def test_help_and_typing_errors_load_no_command(arguments: tuple[str, ...]) -> N
     assert loaded.isdisjoint(HEAVY)
     assert {name for name in loaded if name.startswith("worldwise.cli.")} <= {
         "worldwise.cli.ending",
+        "worldwise.cli.helped",
         "worldwise.cli.lazy",
     }
 
@@ -501,6 +604,28 @@ def test_what_measures_nothing_loads_no_machine(arguments: tuple[str, ...], tmp_
     """If this fails, a list, or a suite's name with a typing error, loads what boots machines first."""
     runs = ("--runs", str(tmp_path / "runs")) if arguments[0] in ("run", "list") else ()
     assert loaded_by(*arguments, *runs).isdisjoint({*MEASURING})
+
+
+def test_a_list_of_suites_is_kept_until_something_changes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """If this fails, `suites` reads every suite each time, or lists suites that are not there any more."""
+    monkeypatch.setenv("WORLDWISE_CACHE", str(tmp_path / "cache"))
+    first = listed_suites()
+    assert [one.name for one in first][:2] == ["attestation", "cores"]
+    assert loaded_by("suites").isdisjoint(HEAVY - {"worldwise.plan"} | {"worldwise.plan.suite"})
+    (kept,) = (tmp_path / "cache" / "suites").iterdir()
+    for spoilt in (b"", b"[[1, 2, 3]]", b'[["a"]]', b'{"a": 1}', b"[" * 5000):
+        kept.write_bytes(spoilt)
+        assert listed_suites() == first
+    suites = tmp_path / "suites"
+    shutil.copytree(paths.SUITES, suites)
+    monkeypatch.setattr(paths, "SUITES", suites)
+    (suites / "mcu.toml").unlink()
+    assert "mcu" not in [one.name for one in listed_suites()]
+    (suites / "quick.toml").write_text((suites / "quick.toml").read_text().replace('title = "', 'title = "Very '))
+    assert next(one for one in listed_suites() if one.name == "quick").title.startswith("Very ")
+    # Where the cache cannot be written the list is made each time.
+    monkeypatch.setenv("WORLDWISE_CACHE", "/proc/none")
+    assert len(listed_suites()) == len(first) - 1
 
 
 def test_a_report_loads_no_machine(whole_run: Run) -> None:
@@ -525,6 +650,52 @@ def test_the_list_of_commands_says_what_they_say_of_themselves() -> None:
 def test_the_formats_are_those_that_reports_can_be_printed_in() -> None:
     """If this fails, `--format` offers what there is not, or hides what there is."""
     assert ("table", "html", *EXPORTERS) == options.FORMATS
+
+
+# Of a terminal that most have.
+LINES, COLUMNS, FIRST = 40, 100, 25
+
+
+def _sections(shown: str, *headings: str) -> str:
+    """The lines of some sections of a help."""
+    parts = re.split(r"^(\S.*)$", shown, flags=re.MULTILINE)
+    found = dict(zip(parts[1::2], parts[2::2], strict=True))
+    # Behind an empty line stands a text.
+    return "".join(found[head].split("\n\n")[0] for head in headings if head in found)
+
+
+@pytest.mark.parametrize("words", [(), *COMMANDS], ids=" ".join)
+def test_every_help_is_one_screen_with_the_essentials_first(
+    words: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """If this fails, what most calls need is above the top of the terminal, or beyond its edge."""
+    monkeypatch.setenv("COLUMNS", str(COLUMNS))
+    shown = CliRunner().invoke(cli.cli, [*words, "--help"], prog_name="worldwise").output
+    lines = shown.splitlines()
+    assert len(lines) <= LINES, len(lines)
+    assert max(map(len, lines)) <= COLUMNS
+    whole = CliRunner().invoke(cli.cli, [*words, "--help-all"], prog_name="worldwise").output
+    if "--help-all" in shown:
+        assert max(map(len, whole.splitlines())) <= COLUMNS
+    else:
+        assert "No such option: --help-all" in whole or "No such option '--help-all'" in whole
+        whole = shown
+    # The first part: what it does, an example, and each option or command that is explained at all.
+    command = COMMANDS[words] if words else cli.cli
+    first = "\n".join(lines[:FIRST])
+    assert first.startswith("Usage: worldwise")
+    assert isinstance(command, click.Group) or f"\n    worldwise {' '.join(words)}" in first
+    explained = re.findall(r"^  (?:(-+[\w-]+,?)|([a-z]+)  )", _sections(shown, "Options:", "Commands:"), re.MULTILINE)
+    for name in map("".join, explained):
+        if name not in ("-h,", "--help-all", "--version"):
+            assert f"\n  {name}" in first, name
+    # The rest is named, and explained by --help-all.
+    for parameter in command.params:
+        if isinstance(parameter, click.Option):
+            assert parameter.opts[0] in shown
+            assert re.search(rf"^  (-\w, )?{parameter.opts[0]}\b", whole, re.MULTILINE), parameter.opts
+    for name in command.commands if isinstance(command, click.Group) else ():
+        assert re.search(rf"^  {name}\b", whole, re.MULTILINE)
 
 
 @pytest.mark.parametrize(

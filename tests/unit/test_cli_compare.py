@@ -1,16 +1,24 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """`worldwise compare` as a user meets it: statuses, streams, files."""
 
+import io
 import json
+import re
+import shlex
 from pathlib import Path
 
 import pytest
+from rich.console import Console
 from test_cli import Call, call
 
 from command_line import Answer
 from synthetic import lines as record_lines
 from synthetic import make_records, new_writer, write_case
 from worldwise.plan.case import Case
+from worldwise.read import gate
+from worldwise.read.comparison import Unpaired
+from worldwise.report import gated
+from worldwise.run.rundir import open_run
 
 __all__ = ["call"]
 
@@ -76,6 +84,60 @@ def test_variants(call: Call, runs_dir: Path, ids: list[str]) -> None:
     answer = compare(call, runs_dir, "latest", "mbedtls-nist-O3", "mbedtls-O2")
     assert answer.status == 2
     assert "mbedtls-nist-O2" in answer.err
+
+
+def test_the_first_screen_says_where_to_go_on(call: Call, runs_dir: Path, ids: list[str]) -> None:
+    """If this fails, a slower run is a table to search, and nobody learns which functions it is of."""
+    shown = compare(call, runs_dir, ids[0], ids[2]).out
+    lines = shown.replace(str(runs_dir), "runs").splitlines()
+    assert len(lines) <= 40 and max(len(line.rstrip()) for line in lines) <= 100
+    found = re.findall(r"^  (worldwise explain (?:.*\\\n)*.*)$", shown, re.MULTILINE)
+    assert len(found) == 2
+    for command in found:
+        words = shlex.split(command)
+        assert words[:5] == ["worldwise", "explain", ids[0], "--diff", ids[2]]
+        assert words[words.index("--runs") + 1] == str(runs_dir)
+        assert words[words.index("--case") + 1] in (CASE.id, OTHER.id)
+        assert words[-4:] == ["--measure", "invoke", "--place", "client"]
+
+    assert "worst call" not in shown
+    assert "worst call" in compare(call, runs_dir, ids[0], ids[2], "--full").out
+    # Of variants it is the case that is explained against the other.
+    shown = compare(call, runs_dir, ids[0], "mbedtls-O2", "mbedtls-nist-O2").out
+    assert "worldwise explain" not in shown
+    same = compare(call, runs_dir, ids[0], ids[1]).out
+    assert "worldwise explain" not in same and "2 of 2 rows are the same" in same
+
+
+def test_a_comparison_of_many_cases_is_one_screen(runs_dir: Path, ids: list[str]) -> None:
+    """If this fails, the rows that changed most are lost among all others."""
+    wanted = gate.Options(limit=gate.parse_limit("0%"), limit_text="0%")
+    found = gate.compare_runs(open_run(ids[0], runs_dir), open_run(ids[2], runs_dir), wanted)
+    (row, _) = found.rows
+    rows = [
+        row.model_copy(
+            update={
+                "case": f"linux-armv8/mbedtls36-O2/verify,curve=secp521r1,size={size}B",
+                "case_b": f"linux-armv8/mbedtls36-O2/verify,curve=secp521r1,size={size}B",
+                "ratio": 1 + size / 100,
+            }
+        )
+        for size in range(32, 96)
+    ]
+    lost = [Unpaired(case=each.case, side="a", reason="in B is not among the cases", lost=True) for each in rows[:40]]
+    assert found.gate
+    failed = found.gate.model_copy(update={"exceeded": 64, "lost": 40, "passed": False})
+    many = found.model_copy(update={"rows": tuple(rows), "unpaired": tuple(lost), "gate": failed})
+    stream = io.StringIO()
+    gated.render_brief(many, Console(file=stream, width=140))
+    lines = stream.getvalue().splitlines()
+    assert len(lines) <= 40 and max(len(line.rstrip()) for line in lines) <= 100
+    assert "Gate: FAILED" in lines
+    assert "57 more rows changed (`--full` lists them)." in lines and "38 more (`--full` lists them)." in lines
+    # The greatest change first.
+    assert "size=95B" in lines[4]
+    assert f"worldwise explain {ids[0]} --diff {ids[2]}" in stream.getvalue()
+    assert "'linux-armv8/mbedtls36-O2/verify,curve=secp521r1,size=95B'" not in stream.getvalue()
 
 
 def test_several_files_at_once(call: Call, runs_dir: Path, ids: list[str], tmp_path: Path) -> None:

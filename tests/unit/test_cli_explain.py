@@ -1,24 +1,32 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """`worldwise explain` as a user calls it wrongly: told at once, before a lab is looked for."""
 
+import contextlib
 import importlib
-from collections.abc import Callable
+import shutil
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
-from typing import NoReturn
+from types import SimpleNamespace
+from typing import Any, NoReturn
 
 import pytest
 
 import command_line
+from synthetic import write_run
+from worldwise.base import paths
 from worldwise.base.errors import WorldwiseError
+from worldwise.plan.case import Case, parse_case
 from worldwise.run.rundir import Run
 
 cli_explain = importlib.import_module("worldwise.cli.watched.explain")
 varied = importlib.import_module("worldwise.cli.watched.dependence")
 tools = importlib.import_module("worldwise.cli.watched.tools")
+between = importlib.import_module("worldwise.cli.watched.between")
 
 CASE = "optee/mbedtls-nist-O2/empty-invoke"
 ON_BOARD = "nucleo-f446re/bearssl-O2/sign,curve=secp256r1,size=32B"
 SIGNED = "optee/mbedtls-nist-O2/attestdiv"
+SIGNED_CASE, HELLO = parse_case(SIGNED, 4, 2), parse_case("optee/mbedtls-nist-O2/hello", 4, 2)
 
 Call = Callable[..., tuple[int, str, str]]
 
@@ -41,7 +49,7 @@ def call(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) ->
 
 def test_help_names_every_way(call: Call) -> None:
     """If this fails, what the command can do is not to be found."""
-    status, out, _ = call("--help")
+    status, out, _ = call("--help-all")
     assert status == 0
     for word in (
         "--diff",
@@ -54,6 +62,7 @@ def test_help_names_every_way(call: Call) -> None:
         "folded",
         "flame",
         "--fresh",
+        "OLD_RUN --diff NEW_RUN",
     ):
         assert word in out
 
@@ -115,12 +124,75 @@ def test_a_wrong_call_is_told_before_anything_is_run(call: Call, arguments: list
     assert said in err
 
 
-@pytest.mark.parametrize("option", [["--diff", CASE], ["--slow-down"]])
-def test_a_run_is_not_compared_or_timed(call: Call, whole_run: Run, option: list[str]) -> None:
-    """If this fails, --diff of a run does something that nobody asked for."""
-    status, _, err = call(whole_run.path, *option)
+def test_a_run_is_not_timed(call: Call, whole_run: Run) -> None:
+    """If this fails, --slow-down of a run does something that nobody asked for."""
+    status, _, err = call(whole_run.path, "--slow-down")
     assert status == 2
-    assert "--diff and --slow-down take a CASE" in err
+    assert "--slow-down takes a CASE" in err
+
+
+def test_a_difference_of_runs_called_wrongly_is_told(call: Call, whole_run: Run, tmp_path: Path) -> None:
+    """If this fails, a machine boots before somebody hears that two runs have nothing in common."""
+    other = write_run(tmp_path / "other", [Case("optee", "mbedtls-nist", "O2", "empty-invoke", 5, 2)])
+    elsewhere = write_run(tmp_path / "other", [Case("optee", "mbedtls", "Os", "hello", 5, 2)], second=7)
+    library = tmp_path / "library"
+    shutil.copytree(paths.REPOSITORY / "docs/examples/c25519", library)
+    for words, said in (
+        ([whole_run.path, "--diff", CASE], "--diff of a RUN takes a RUN, the newer one"),
+        ([whole_run.path, "--diff", "2031", "--runs", tmp_path], "no run '2031'"),
+        ([whole_run.path, "--diff", whole_run.path, "--why", "memcpy"], "takes none of --why"),
+        ([whole_run.path, "--diff", whole_run.path, "--format", "flame"], "choose with --case and --measure"),
+        ([whole_run.path, "--diff", whole_run.path, "--case", "optee/none/*"], "no complete case that matches"),
+        ([whole_run.path, "--diff", other.path, "--case", CASE], "do not have the same number of calls in both"),
+        ([whole_run.path, "--diff", elsewhere.path], "do not have a case in common"),
+        ([whole_run.path, "--diff", whole_run.path, "--implementation", tmp_path], "has no implementation.toml"),
+    ):
+        status, out, err = call(*words)
+        assert (status, out) == (2, ""), words
+        assert said in err, (words, err)
+
+
+class Explaining:
+    """A session whose explainers say what was asked of them."""
+
+    def __init__(self, registered: list[str]) -> None:
+        self.registered = registered
+        self.asked: list[tuple[Any, ...]] = []
+
+    def explainer(self, case: Case, run: Run) -> Any:
+        here = tuple(self.registered)
+
+        def sample(measure: str, place: str, index: int | None) -> Any:
+            self.asked.append((run.id, case.id, here, measure, place, index))
+            return SimpleNamespace(measure=measure, place=place, index=3)
+
+        return SimpleNamespace(sample=sample, explain=lambda sample: sample)
+
+
+def test_a_difference_of_runs_is_of_the_same_calls_each_with_its_own_library(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """If this fails, calls with other inputs are put side by side, or both runs are explained with one library."""
+    old, new = (write_run(tmp_path / "runs", [SIGNED_CASE, HELLO], second=second) for second in (1, 2))
+    registered: list[str] = []
+
+    @contextlib.contextmanager
+    def kept(recorded: Mapping[str, str]) -> Iterator[list[object]]:
+        registered.append(repr(dict(recorded)))
+        yield []
+        registered.pop()
+
+    monkeypatch.setattr(between.own, "kept", kept)
+    session = Explaining(registered)
+    cases = between.cases_between(old, new, ["*attestdiv"])
+    assert cases == [SIGNED_CASE]
+    found = list(between.differences(session, old, new, cases, "sign", lambda name, place: (name, place, None)))
+    assert [len(one) for one in found[0]] == [1, 1]
+    assert session.asked == [
+        (old.id, SIGNED, ("{}",), "sign", "client", None),
+        (new.id, SIGNED, ("{}",), "sign", "client", 3),
+    ]
+    assert registered == []
 
 
 def test_a_run_of_several_cases_is_no_flame_graph(call: Call, whole_run: Run) -> None:

@@ -5,8 +5,10 @@ import hashlib
 import io
 import itertools
 import json
+import os
 import re
 import shutil
+import stat
 import subprocess
 import tomllib
 from pathlib import Path
@@ -37,9 +39,9 @@ from worldwise.lab.drift import LOCKED_VARIABLE
 from worldwise.lab.lab import Lab
 from worldwise.lab.making import _build_error, _witness
 from worldwise.lab.roots import ROOTS, Root
-from worldwise.lab.sandbox import entering
+from worldwise.lab.sandbox import entering, lending
 from worldwise.lab.sandbox.entering import SOURCE_DATE_EPOCH
-from worldwise.lab.sandbox.identity import Confinement
+from worldwise.lab.sandbox.identity import Confinement, confinement_of
 from worldwise.lab.sandbox.limits import ended
 
 
@@ -358,14 +360,63 @@ def test_the_network_comes_with_proxy_and_authorities(
     assert (str(bundle), environment["SSL_CERT_FILE"]) in pairs(command, "--ro-bind")
 
 
+def test_what_is_started_by_hand_is_the_same_user_each_time_and_nobody_else() -> None:
+    """If this fails, a program cannot write what one before it made; or it can write what a build makes."""
+    for text in ("0 0 4294967295\n", "0 0 65536\n", "0 0 60005\n"):
+        by_hand = confinement_of(0, text, text, None)
+        others = {confinement_of(0, text, text, pid).uid for pid in range(5000)}
+        assert by_hand == confinement_of(0, text, text, None)
+        assert by_hand.kind == "another user" and by_hand.uid > 0
+        assert len(others) > 900 and by_hand.uid not in others
+        # It is mapped: root can take it.
+        assert by_hand.uid < int(text.split()[2])
+    assert confinement_of(1000, "", "", None).kind == "user namespace"
+
+
+def test_what_was_lent_goes_back_to_whom_it_belonged(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """If this fails, `lab enter --lend .` makes root the owner of a user's folder, or gives away a file elsewhere."""
+    if os.geteuid() != 0:
+        pytest.skip("only root changes owners")
+    monkeypatch.setattr(lending, "confinement", lambda steady: Confinement("another user", 4712 if steady else 4711))
+    folder = tmp_path / "project"
+    (folder / "sub").mkdir(parents=True)
+    for name in ("mine", "sub/theirs", "sub/groups"):
+        (folder / name).write_text("x")
+    (tmp_path / "elsewhere").write_text("secret")
+    (folder / "linked").hardlink_to(tmp_path / "elsewhere")
+    (folder / "to").symlink_to(tmp_path / "elsewhere")
+    for path, owner in ((folder, 1000), (folder / "mine", 1000), (folder / "sub", 1000), (folder / "sub/theirs", 1001)):
+        os.chown(path, owner, owner)
+    os.chown(folder / "sub/groups", 1000, 27)
+    (folder / "sub/theirs").chmod(0o4755)
+
+    def owners() -> dict[str, tuple[int, int]]:
+        every = (folder, *folder.rglob("*"), tmp_path / "elsewhere")
+        return {str(path.relative_to(tmp_path)): (path.lstat().st_uid, path.lstat().st_gid) for path in every}
+
+    before = owners()
+    with lending.lent([folder], steady=True):
+        during = owners()
+        assert {during.pop(name) for name in ("elsewhere", "project/linked")} == {(0, 0)}
+        assert set(during.values()) == {(4712, 4712)}
+        (folder / "sub/new").write_text("y")
+        os.chown(folder / "sub/new", 4712, 4712)
+        (folder / "sub/new").chmod(0o4755)
+    after = owners()
+    assert after.pop("project/sub/new") == (1000, 1000)
+    assert after == before
+    assert stat.S_IMODE((folder / "sub/new").stat().st_mode) == 0o755
+
+
 def test_root_needs_no_user_namespace(made: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(entering, "confinement", lambda: Confinement("another user", 4711))
+    monkeypatch.setattr(entering, "confinement", lambda steady: Confinement("another user", 4712 if steady else 4711))
+    assert "--reuid=4712" in made.command(["true"], steady=True)
     command = made.command(["true"])
     assert "--unshare-user" not in command
     assert ("--cap-drop", "ALL") in itertools.pairwise(command)
     assert "--reuid=4711" in command
     assert "--bounding-set=-all" in command
-    monkeypatch.setattr(entering, "confinement", lambda: Confinement("user namespace", 1000))
+    monkeypatch.setattr(entering, "confinement", lambda _: Confinement("user namespace", 1000))
     command = made.command(["true"])
     assert "--unshare-user" in command
     assert not any(word.startswith("--reuid") for word in command)

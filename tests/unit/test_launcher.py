@@ -233,6 +233,40 @@ def test_without_root_the_tests_begin_all_the_same(tmp_path: Path) -> None:
     assert not (tmp_path / "asked").exists()
 
 
+def test_a_second_start_asks_no_python_until_something_changes(tmp_path: Path) -> None:
+    """If this fails, each start waits for a Python, or one takes an environment whose Python or packages are others."""
+    fake = tmp_path / "bin" / "python-fake"
+    fake.parent.mkdir()
+    fake.write_text(
+        '#!/bin/sh\n[ "$2" = -c ] && { echo fake; echo asked >>"$HOME/asked"; exit; }\n'
+        '[ "$3" = venv ] || exit 0\nmkdir -p "$4/bin"; cp "$0" "$4/bin/python"\n'
+    )
+    fake.chmod(0o755)
+    prepare = 'have() { :; }\nfind_missing() { find_python; missing=; }\nprepare_host; echo "$python $PYTHONPATH"'
+    arguments = {"WORLDWISE_PYTHON": str(fake)}
+
+    def asked(**changed: str) -> int:
+        answer = host_shell(prepare, tmp_path, **arguments | changed)
+        assert answer.returncode == 0, answer.stderr
+        python, modules = answer.stdout.split()[-2:]
+        assert (Path(python).name, modules) == ("python", f"{paths.REPOSITORY}/src")
+        return (tmp_path / "asked").read_text().count("asked")
+
+    assert [asked(), asked(), asked()] == [1, 1, 1]
+    assert [asked(PATH=f"{os.environ['PATH']}:/none"), asked(), asked()] == [2, 3, 3]
+    (environment,) = (tmp_path / "cache").glob("venv-*")
+    # As an upgrade of the host's Python does.
+    python = environment / "bin" / "python"
+    python.rename(python.with_suffix(".old"))
+    python.write_bytes(python.with_suffix(".old").read_bytes())
+    python.chmod(0o755)
+    assert [asked(), asked()] == [4, 4]
+    (environment / "requirements").write_text("click==1\n")
+    assert [asked(), asked()] == [5, 5]
+    (environment / "complete").unlink()
+    assert [asked(), asked()] == [6, 6]
+
+
 def test_a_half_made_environment_is_made_again(tmp_path: Path) -> None:
     # A Python that makes an environment whose pip does nothing: what counts here is the order of things.
     fake = tmp_path / "bin" / "python-fake"

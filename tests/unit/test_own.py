@@ -4,8 +4,10 @@ import json
 import os
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
-from typing import NoReturn
+from types import SimpleNamespace
+from typing import NoReturn, cast
 
+import click
 import pytest
 from click.testing import CliRunner
 
@@ -20,6 +22,7 @@ from worldwise.libraries.portable import portables
 from worldwise.plan.own import with_own
 from worldwise.plan.suite import Suite, parse_suite
 from worldwise.run.own import check_same, entry_of
+from worldwise.run.rundir import Run
 from worldwise.targets.board import firmware_programs
 
 MANIFEST = """\
@@ -284,8 +287,72 @@ def test_missing_files_are_named(bring: Bring, folder: Path, tmp_path: Path) -> 
     with pytest.raises(WorldwiseError, match=r"has no adapter\.c"):
         bring()
     (folder / "implementation.toml").unlink()
-    with pytest.raises(WorldwiseError, match=r"implementation\.toml: cannot be read: No such file"):
+    with pytest.raises(WorldwiseError, match=r"has no implementation\.toml$") as caught:
         own.bring([folder], tmp_path / "cache")
+    assert "docs/own.md describes both files" in caught.value.hint
+
+
+@pytest.mark.parametrize(
+    ("made", "kind", "way_out"),
+    [
+        (("user_ta_header_defines.h", "Makefile"), "a trusted application", "puts them into a TA of its own"),
+        (("ta/user_ta_header_defines.h", "host/main.c"), "a trusted application", "Measure the library in it"),
+        (("Cargo.toml", "src/lib.rs"), "a Cargo project", "Only C and assembly are compiled"),
+        (("CMakeLists.txt", "Makefile"), "a CMake project", "CMake is not run"),
+        (("meson.build",), "a Meson project", "Meson is not run"),
+        (("GNUmakefile", "x.c"), "a project with a Makefile", "Make is not run"),
+        (("firmware.axf",), "one of compiled programs (firmware.axf is a compiled program (ELF))", "compiles what it"),
+        (("8aaaf200.ta",), "one of compiled programs (8aaaf200.ta is a signed TA)", "compiles what it measures"),
+        (("x.c",), "", "adapter.c calls them"),
+    ],
+)
+def test_a_folder_that_is_no_library_is_recognised(
+    made: tuple[str, ...], kind: str, way_out: str, tmp_path: Path
+) -> None:
+    """If this fails, who names a TA, a program or a project of another build system hears of a missing file alone."""
+    folder = tmp_path / "thing"
+    for name in made:
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        begin = {".axf": b"\x7fELF", ".ta": b"HSTO"}.get(Path(name).suffix, b"x")
+        (folder / name).write_bytes(begin + b"\0" * 60)
+    # What cannot be read, or never ends, hinders nobody.
+    os.mkfifo(folder / "a-fifo")
+    (folder / "a-loop").symlink_to("a-loop")
+    with pytest.raises(WorldwiseError) as caught:
+        own.bring([folder], tmp_path / "cache")
+    looks = f"; the folder looks like {kind}" if kind else ""
+    assert caught.value.message == f"{folder}: has no implementation.toml{looks}"
+    assert "docs/own.md describes both files" in caught.value.hint and way_out in caught.value.hint
+
+
+def test_what_a_run_measured_is_found_in_the_cache(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """If this fails, `predict RUN` and `explain RUN` ask for a folder that the cache has a copy of."""
+    monkeypatch.setenv("WORLDWISE_CACHE", str(tmp_path / "cache"))
+    (brought,) = own.bring([folder])
+    entry = entry_of(brought)
+    own.forget()
+    run = cast("Run", SimpleNamespace(id="a-run", manifest=SimpleNamespace(own=[entry])))
+    tools = importlib.import_module("worldwise.cli.watched.tools")
+    for directories in ([], [folder]):
+        with click.Context(click.Command("predict")) as context, context.scope():
+            tools.with_own(run, directories)
+            assert entry.name in portables()
+        assert entry.name not in portables()
+    with (folder / "adapter.c").open("a") as file:
+        file.write("/* changed */\n")
+    with click.Context(click.Command("predict")), pytest.raises(WorldwiseError, match="has changed since run a-run"):
+        tools.with_own(run, [folder])
+    assert entry.name not in portables()
+
+
+def test_a_file_in_place_of_a_folder_is_recognised(tmp_path: Path) -> None:
+    """If this fails, who names an ELF file or a TA is told that there is no such folder."""
+    for begin, kind in ((b"\x7fELF", "is a compiled program"), (b"HSTO", "is a signed TA"), (b"abcd", "is no folder")):
+        (tmp_path / "file").write_bytes(begin + b"\0" * 60)
+        with pytest.raises(WorldwiseError, match=kind):
+            own.bring([tmp_path / "file"], tmp_path / "cache")
 
 
 @pytest.mark.parametrize(

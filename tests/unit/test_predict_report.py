@@ -24,16 +24,19 @@ from worldwise.read.lens import read_run
 from worldwise.read.models import Reading
 from worldwise.records.predicted import Events, Predicted, PredictedCase, PredictedSample
 from worldwise.records.sampled import Stratum
+from worldwise.report import foretold
 from worldwise.report import predicted as reports
 from worldwise.report.answer import render_answer
 from worldwise.report.report import sections, to_csv, to_json, to_markdown
 from worldwise.report.tables import named_sections
+from worldwise.report.terminal import print_sections
 from worldwise.run.predictions import load, store
 from worldwise.run.rundir import Run
 
 CASE = parse_case("optee/mbedtls-nist-O2/attestdiv", 4, 2)
 CORE = "cortex-a72"
 BOARD = "nucleo-f446re/p256-m-Os/sign,curve=secp256r1,size=32B"
+_STATES: tuple[Literal["first", "warm"], ...] = ("first", "warm")
 LINE = {"core": CORE, "kind": "all", "figures": 41, "median": 2.6, "p90": 16, "worst": 18, "least": 0.84, "most": 1.2}
 ERRORS = ErrorLines.model_validate({"lines": [LINE]})
 
@@ -302,6 +305,93 @@ def test_a_verdict_of_several_cases_says_how_many_fit_and_which_is_best() -> Non
     )
 
 
+# --- the one screen of `predict` ---
+
+
+def shown(lines: list[reports.Line], budget: str = "") -> str:
+    """The screen as it is printed to a pipe."""
+    stream = io.StringIO()
+    limit = parse_budget(budget) if budget else None
+    lines = [replace(line, clock=limit.clock) for line in lines] if limit else lines
+    found = foretold.screen(lines, limit, lambda line: line.estimate.sample.place == "client")
+    print_sections(found, Console(file=stream, width=140))
+    return stream.getvalue()
+
+
+def test_the_screen_says_verdict_and_interval_in_time_first() -> None:
+    """If this fails, the sentence that README promises is not to be found in 146 lines."""
+    lines = [
+        line_of("sign", "first", 3_000_000),
+        line_of("sign", "warm", 2_000_000),
+        line_of("verify", "warm", 5_000_000),
+        line_of("verify", "warm", 9_000_000, place="ta"),
+    ]
+    text = shown(lines, "5ms@1GHz")
+    told = text.splitlines()
+    assert told[0] == "optee/mbedtls-nist-O2/attestdiv on a cortex-a72 at 1 GHz: predicted, not measured"
+    assert " ".join(told[1:3]) == (
+        "Signing fits 5 ms: a warm call takes 2 ms, between 1.68 and 2.4 ms; a first one 3 ms, between 2.52 and 3.6 ms."
+    )
+    assert told[3].startswith("Whether verifying fits 5 ms cannot be told: a warm call takes 5 ms, between 4.2 and")
+    assert "Not judged: what is measured elsewhere, for the budget is of place client." in text
+    (row,) = [line.split() for line in told if line.startswith("attestdiv sign") and " warm " in line]
+    assert row == [
+        "attestdiv",
+        "sign",
+        "client",
+        "warm",
+        "2",
+        "ms",
+        "1.68",
+        "ms",
+        "2.4",
+        "ms",
+        "2,000,000",
+        "2,000,000",
+        "fits",
+    ]
+    assert "41 hardware figures that no number was fitted to" in " ".join(text.split())
+    without = " ".join(shown(lines).split())
+    assert "Signing: a warm call takes 1.33 ms, between 1.12 and 1.6 ms; a first one 2 ms" in without
+    assert "fits" not in without and "verdict" not in without
+    # A measure that the budget is not for, and one that does not fit.
+    assert "Verifying would fit 9 ms" in shown(lines, "9ms@1GHz")
+    assert "Signing does not fit 1 ms: a warm call takes 2 ms" in shown(lines, "1ms@1GHz")
+    parted = " ".join(shown(lines, "3ms@1GHz").split())
+    assert (
+        "Signing fits 3 ms: a warm call takes 2 ms, between 1.68 and 2.4 ms; whether signing fits 3 ms cannot" in parted
+    )
+
+
+def test_the_screen_is_one_screen_whatever_is_predicted() -> None:
+    """If this fails, a run's hundred rows, four cores or long ids push the verdict out of the terminal."""
+    long = parse_case("linux-armv8/bearssl-O2/sign,curve=secp256r1,size=32B", 4, 2)
+    others = [parse_case(f"optee/{name}/attestdiv", 4, 2) for name in ("mbedtls-O2", "libtomcrypt-O2", "mbedtls-Os")]
+    every = [
+        replace(line, estimate=replace(line.estimate, core=core))
+        for core in ("cortex-a72", "cortex-a53", "cortex-a76", "neoverse-n1")
+        for case in (CASE, long, *others)
+        for measure in ("sign", "verify")
+        for state in _STATES
+        for place in ("ta", "client")
+        for line in [line_of(measure, state, 12_345_678, case, place)]
+    ]
+    for lines in (every, [line for line in every if line.case == CASE], [one for one in every if one.case == long]):
+        for budget in ("", "5ms@1.5GHz"):
+            printed = shown(lines, budget).splitlines()
+            assert len(printed) <= 40
+            assert max(len(line.rstrip()) for line in printed) <= 100
+            assert any("more lines: `--full`" in line for line in printed)
+    assert "Budget of 5 ms at 1.5 GHz" in shown(every, "5ms@1.5GHz")
+
+
+def test_a_budget_that_judges_nothing_is_told_on_the_screen() -> None:
+    """If this fails, an empty verdict reads as a budget that is met."""
+    assert "nothing of signing was predicted, so nothing is judged" in " ".join(
+        shown([line_of("verify", "warm", 1_000_000)], "5ms@1GHz").split()
+    )
+
+
 # --- the command, called wrongly ---
 
 Call = Callable[..., tuple[int, str]]
@@ -337,6 +427,9 @@ def call(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) ->
         (["predict", BOARD, "--core", CORE], "choose a core such as cortex-m4"),
         (["predict", BOARD, "--core", "cortex-m4", "--measure", "fly"], "has no measure fly"),
         (["run", "quick", "--predict", ","], "no core is named"),
+        (["predict", CASE.id, "--core", "a73"], "did you mean 'cortex-a7"),
+        (["predict", CASE.id, "--core", "M4"], "which a cortex-m4 does not run"),
+        (["predict", BOARD, "--core", "Cortex-A72"], "which a Cortex-A72 cannot run choose a core such as cortex-m4"),
     ],
 )
 def test_a_wrong_call_is_told_before_anything_is_run(

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 import os
+import re
 import subprocess
 import sys
 from fractions import Fraction
@@ -9,10 +10,12 @@ import pytest
 
 import boards
 from worldwise.base import paths
+from worldwise.base.choices import close_names
 from worldwise.base.errors import WorldwiseError
 from worldwise.base.toml_lines import TomlLines
 from worldwise.base.units import parse_duration, parse_frequency, parse_size, size_text
 from worldwise.libraries import boards as board
+from worldwise.libraries.boards import core_name
 from worldwise.libraries.cores import PLAIN_TARGETS
 from worldwise.plan.budget import check_budget, parse_budget
 from worldwise.plan.case import Case, parse_case
@@ -251,6 +254,34 @@ def test_quantities() -> None:
     for bad in ("2", "2 G", "0 GHz", "2,5GHz"):
         with pytest.raises(WorldwiseError):
             parse_frequency(bad)
+
+
+@pytest.mark.parametrize("text", ["5 m", "5ms", "five", "5 m@2GHz", "2GHz"])
+def test_the_way_out_of_a_wrong_budget_is_one(text: str) -> None:
+    """If this fails, what a message proposes is refused in its turn."""
+    with pytest.raises(WorldwiseError) as caught:
+        parse_budget(text)
+    proposed = re.findall(r"'([^']*@[^']*)'", caught.value.hint)
+    assert proposed
+    for each in proposed:
+        parse_budget(each)
+    assert ("did you mean 'ms'?" in caught.value.hint) == ("5 m" in text)
+
+
+def test_names_that_are_close() -> None:
+    """If this fails, nobody learns that a72 and Cortex-A72 are meant."""
+    known = ["cortex-a7", "cortex-a72", "cortex-m4", "neoverse-n1", "mbedtls-nist-O2"]
+    for typed, meant in (
+        *(("a72", "cortex-a72"), ("Cortex-A72", "cortex-a72"), ("M4", "cortex-m4"), ("N1", "neoverse-n1")),
+        *(("a73", "cortex-a7"), ("cortexa72", "cortex-a72"), ("nist-o2", "mbedtls-nist-O2")),
+    ):
+        assert close_names(typed, known)[0] == meant, typed
+    assert close_names("", known) == [] and close_names("zz", known) == []
+    for typed in ("A72", "cortex-A72", " a72 ", "CORTEX-a72"):
+        assert core_name(typed) == "cortex-a72"
+    assert [core_name(typed) for typed in ("M4", "n1", "m0plus", "x9")] == [
+        *("cortex-m4", "neoverse-n1", "cortex-m0plus", "x9"),
+    ]
 
 
 def test_budget(all_cases: tuple[Case, ...]) -> None:

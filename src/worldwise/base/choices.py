@@ -9,9 +9,18 @@ from worldwise.base.errors import WorldwiseError
 
 
 def close_names(name: str, known: Iterable[str], most: int = 3) -> list[str]:
-    """The known names that are spelled like `name`, the closest first; case is ignored."""
+    """The known names that end in the words of `name`, or are spelled like it, the closest first; case is ignored.
+
+    Where there is none, those whose last word is spelled like it: of `a73` it is `cortex-a72`.
+    """
     by_lower = {each.lower(): each for each in known}
-    return [by_lower[lower] for lower in difflib.get_close_matches(name.lower(), by_lower, n=most)]
+    wanted = name.lower()
+    ending = [lower for lower in by_lower if wanted and lower.endswith(f"-{wanted}")]
+    close = dict.fromkeys([*ending, *difflib.get_close_matches(wanted, by_lower, n=most)])
+    if not close:
+        by_last = {lower.rpartition("-")[2]: lower for lower in by_lower if "-" in lower}
+        close = dict.fromkeys(by_last[last] for last in difflib.get_close_matches(wanted, by_last, n=most))
+    return [by_lower[lower] for lower in close][:most]
 
 
 def did_you_mean(value: str, allowed: Iterable[str]) -> str:

@@ -29,7 +29,7 @@ _TOKEN = re.compile(
 class Model(BaseModel):
     """A table of such a file: no key that is not known, no value of another type than it must have."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
+    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False, defer_build=True)
 
 
 class StrictModel(Model):

@@ -27,34 +27,59 @@ _AGAIN = "WORLDWISE_BEGAN_AGAIN"
 
 _COMMANDS = {
     "Measure": (
-        Listed("run", "Measure a SUITE and print what it answers", "worldwise.cli.run:run"),
+        Listed("run", "Measure a SUITE and print what it answers", "worldwise.cli.run:run", first=True),
         Listed("merge", "Make one run of the shards of `run --shard`", "worldwise.cli.merge:merge"),
-        Listed("explain", "Say which code executes a case's instructions", "worldwise.cli.watched.explain:explain"),
-        Listed("predict", "Predict the cycles of a case on a named core", "worldwise.cli.watched.predict:predict"),
+        Listed(
+            "explain",
+            "Say which code executes a case's instructions",
+            "worldwise.cli.watched.explain:explain",
+            first=True,
+        ),
+        Listed(
+            "predict",
+            "Predict the cycles of a case on a named core",
+            "worldwise.cli.watched.predict:predict",
+            first=True,
+        ),
         Listed("judge", "Put a board's cycles beside the count and the prediction", "worldwise.cli.judge:judge"),
         Listed("calibrate", "Fit a core to a board's cycles, and hold out half", "worldwise.cli.judge:calibrate"),
     ),
     "Look at what was measured": (
-        Listed("report", "Print a run again: all of it, or some of its sections", "worldwise.cli.report:report"),
-        Listed("compare", "Compare two runs, or two variants of one run", "worldwise.cli.compare:compare"),
+        Listed(
+            "report",
+            "Print a run again: all of it, or some of its sections",
+            "worldwise.cli.report:report",
+            first=True,
+        ),
+        Listed("compare", "Compare two runs, or two variants of one run", "worldwise.cli.compare:compare", first=True),
         Listed("site", "Write pages of all kept runs, with an index and a history", "worldwise.cli.site:site"),
         Listed("cite", "Print a run's method paragraph, and BibTeX of all it measured", "worldwise.cli.cite:cite"),
-        Listed("plot", "Draw figures of a run: variants, price, sizes, layers, boards", "worldwise.cli.plot:plot"),
+        Listed(
+            "plot",
+            "Draw figures of a run: variants, price, sizes, layers, boards",
+            "worldwise.cli.plot:plot",
+            first=True,
+        ),
     ),
     "See what there is": (
-        Listed("list", "List the runs, the newest last", "worldwise.cli.listing:list_command"),
-        Listed("suites", "List the suites that come with worldwise", "worldwise.cli.listing:suites"),
+        Listed("list", "List the runs, the newest last", "worldwise.cli.listing:list_command", first=True),
+        Listed("suites", "List the suites that come with worldwise", "worldwise.cli.listing:suites", first=True),
         Listed("schema", "Print the JSON schema of records, traces or figures", "worldwise.cli.listing:schema"),
     ),
     "Other tools": (
         Listed("scheduler", "Give the cases of `run --on` to workers", "worldwise.cli.workers:scheduler"),
         Listed("worker", "Measure cases of `run --on` that a scheduler gives", "worldwise.cli.workers:worker"),
-        Listed("doctor", "Check this machine, and say what to do", "worldwise.cli.doctor:doctor"),
+        Listed("doctor", "Check this machine, and say what to do", "worldwise.cli.doctor:doctor", first=True),
         Listed("cache", "Show what the cache has, and remove what is of no use", "worldwise.cli.cache:cache"),
-        Listed("lab", "Make, check and enter the pinned Debian root that everything runs in", "worldwise.cli.lab:lab"),
+        Listed(
+            "lab",
+            "Make, check and enter the pinned Debian root that all runs in",
+            "worldwise.cli.lab:lab",
+            first=True,
+        ),
         Listed("validation", "Compare predicted cycles with hardware's", "worldwise.cli.validation:validation"),
         Listed("contribute", "Pack a board's run as a file for others", "worldwise.cli.contribute:contribute"),
-        Listed("keycache", "Try, package and fuzz the secure key cache", "worldwise.cli.keycache:keycache"),
+        Listed("keycache", "Try, package and fuzz the secure key cache", "worldwise.cli.keycache:keycache", first=True),
     ),
 }
 
@@ -62,23 +87,24 @@ _COMMANDS = {
 @click.group(
     cls=LazyGroup,
     headings=_COMMANDS,
-    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110},
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
 )
 @click.version_option(__version__, prog_name="worldwise")
 def cli() -> None:
-    """What cryptography costs on Arm, in the secure world and the normal one: counted exactly, without a board.
-
-    It boots TF-A, OP-TEE and Linux, or the firmware of a Cortex-M board, in QEMU and counts every instruction. The
-    same command gives the same figures, to the digit. It answers seven questions:
+    """What cryptography costs on Arm, in the secure world and the normal one: counted without a board.
 
     \b
-      What does it cost?                          worldwise run
+      What does it cost? (the main job)           worldwise run
       Where do the instructions go?               worldwise explain optee/mbedtls-nist-O2/attestdiv
       Will it fit my time, flash and RAM?         worldwise run --budget 5ms@2GHz; worldwise run mcu
       How long on this core, and how sure?        worldwise predict CASE --core cortex-a72
       Did this commit make it slower?             worldwise compare RUN_A RUN_B --fail-above 0.1%
       Which library is best on which core?        worldwise run linux-armv8; worldwise run cores
       How many cycles does my own board take?     worldwise run mcu --target BOARD --via openocd
+
+    \f
+    It boots TF-A, OP-TEE and Linux, or the firmware of a Cortex-M board, in QEMU and counts every instruction. The
+    same command gives the same figures, to the digit.
 
     `worldwise run` is the main job: it measures an attestation's signatures from inside the TA, from its client and
     in plain Linux, and prints the answer on one screen. `worldwise report` prints all of it.
@@ -93,6 +119,8 @@ def main() -> NoReturn:
     ending.outlast_terminal()
     sys.excepthook = _print_defect
     collector.collect_seldom()
+    # It would look through all installed packages for plugins of its own, of which none has a say here.
+    os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")
     try:
         status = cli.main(prog_name="worldwise", standalone_mode=False)
         sys.stdout.flush()

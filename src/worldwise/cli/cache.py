@@ -22,7 +22,7 @@ FORMAT = 1
 _AGE = re.compile(r"([0-9]{1,6})([hdw])")
 _UNITS = {"h": 3600.0, "d": 86400.0, "w": 7 * 86400.0}
 # Kinds with too many things to name each one.
-_MANY = ("downloads", "symbols", "results", "traces")
+_MANY = ("downloads", "symbols", "suites", "results", "traces")
 
 
 def age_seconds(_context: click.Context, _parameter: click.Parameter, value: str | None) -> float | None:

@@ -7,6 +7,7 @@ import click
 
 from worldwise.base import outgoing
 from worldwise.base.toml_model import parse
+from worldwise.cli.helped import Command
 from worldwise.cli.options import check_output, format_option, output_option, runs_option, writing
 from worldwise.libraries.portable import MANIFEST, Manifest
 from worldwise.read import lens
@@ -14,7 +15,7 @@ from worldwise.report.citing import FORMATS, cited
 from worldwise.run.rundir import Run, open_run
 
 
-@click.command()
+@click.command(cls=Command)
 @click.argument("reference", metavar="[RUN]", default="latest")
 @format_option(FORMATS)
 @output_option

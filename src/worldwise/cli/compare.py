@@ -7,7 +7,8 @@ import click
 
 from worldwise.base import outgoing
 from worldwise.base.errors import WorldwiseError
-from worldwise.cli.options import check_output, format_option, output_option, runs_option, writing
+from worldwise.cli.helped import Command
+from worldwise.cli.options import DEFAULT_RUNS, check_output, format_option, output_option, runs_option, writing
 from worldwise.read import gate
 from worldwise.read.comparison import ALLOWANCES, JUDGES, Allowance, Comparison, Judge
 from worldwise.report import gated as gate_report
@@ -18,7 +19,11 @@ EXIT_OVER_LIMIT = 1
 _FORMATS = ("table", *gate_report.EXPORTERS)
 
 
-@click.command()
+# What most calls do without, as `--help-all` lists it: heading -> parameters.
+_RARE = {"Also": ("judge", "writes", "runs")}
+
+
+@click.command(cls=Command, rare=_RARE)
 @click.argument("run", metavar="RUN")
 @click.argument("a", metavar="OTHER_RUN | VARIANT_A")
 @click.argument("b", metavar="[VARIANT_B]", default="")
@@ -26,7 +31,7 @@ _FORMATS = ("table", *gate_report.EXPORTERS)
     "--fail-above",
     "limit",
     metavar="PERCENT",
-    help="Be a gate: exit status 1 if B takes more than that above A anywhere, such as 0% or 0.1%.",
+    help="Be a gate: exit status 1 if B takes more than that above A: 0%, 0.1%.",
 )
 @click.option(
     "--judge",
@@ -39,10 +44,11 @@ _FORMATS = ("table", *gate_report.EXPORTERS)
     "--allow",
     multiple=True,
     type=click.Choice(ALLOWANCES),
-    help="Compare although this differs, and say how; can be given again.",
+    metavar="WHAT",
+    help=f"Compare although this differs: {', '.join(ALLOWANCES)}; can be given again.",
 )
 @click.option("--case", "pattern", metavar="PATTERN", default="", help="Only cases like that: 'optee/*/attestdiv'.")
-@click.option("--full", is_flag=True, help="Also show the rows in which nothing differs.")
+@click.option("--full", is_flag=True, help="Show all figures of every row, also of those in which nothing differs.")
 @format_option(_FORMATS, "comparison")
 @output_option
 @click.option(
@@ -67,7 +73,7 @@ def compare(
     writes: tuple[str, ...],
     runs: Path,
 ) -> int:
-    """Compare two runs (the first is the baseline), or two variants of one run.
+    """Compare two runs (the first is the older one), or two variants of one run.
 
     \b
       worldwise compare RUN_A RUN_B
@@ -75,8 +81,10 @@ def compare(
       worldwise compare RUN mbedtls-O2 mbedtls-nist-O2
       worldwise compare RUN core=cortex-a53 core=cortex-a76
 
+    \f
     A run is a directory, an id, the beginning of an id, or `latest`. What must agree (lab, images without the library,
-    number of calls) is refused if it does not. docs/gate.md shows a gate in continuous integration.
+    number of calls) is refused if it does not. docs/gate.md shows a gate in continuous integration. The rows that
+    changed most come first, with the command that says which functions the change is of; --full has every row.
 
     Exit status: 0 compared, and within the limit if there is one; 1 over the limit, or a case of A is not in B; 2 not
     comparable, or nothing to judge.
@@ -98,14 +106,16 @@ def compare(
         comparison = gate.compare_runs(first, open_run(a, runs), options)
     for other, path in wanted:
         _write(comparison, other, path, full)
-    _print(comparison, form, output, full)
+    _print(comparison, form, output, full, runs)
     return EXIT_OVER_LIMIT if comparison.gate and not comparison.gate.passed else 0
 
 
-def _print(comparison: Comparison, form: str, output: Path | None, full: bool) -> None:
+def _print(comparison: Comparison, form: str, output: Path | None, full: bool, runs: Path) -> None:
     """Print the comparison, or write it to the file given instead of the terminal."""
     if output:
         _write(comparison, form, output, full)
+    elif form == "table" and not full:
+        gate_report.render_brief(comparison, outgoing.console(), "" if runs == DEFAULT_RUNS else str(runs))
     elif form == "table":
         gate_report.render(comparison, outgoing.console(), full)
     else:

@@ -18,6 +18,7 @@ from worldwise.base import files, outgoing
 from worldwise.base.disk import directory_size, require_space, space_text
 from worldwise.base.errors import WorldwiseError
 from worldwise.cli.cache import age_seconds
+from worldwise.cli.helped import Command
 from worldwise.cli.options import check_output
 from worldwise.lab.debian.lock import Lock
 from worldwise.lab.lab import Lab, open_lab
@@ -37,7 +38,7 @@ _WHEEL = "make one with `release/wheel`"
 _PLATFORMS = [f"manylinux_2_{minor}_x86_64" for minor in range(41, 4, -1)] + ["manylinux2014_x86_64"]
 
 
-@click.command("image")
+@click.command(cls=Command, name="image")
 @click.argument("file", type=click.Path(dir_okay=False, path_type=Path))
 @click.option(
     "--wheel",

@@ -9,6 +9,7 @@ import click
 
 from worldwise.base import outgoing
 from worldwise.base.errors import WorldwiseError
+from worldwise.cli.helped import Command
 from worldwise.cli.options import check_output, runs_option, writing
 from worldwise.read.lens import read_run
 from worldwise.report.terminal import print_sections
@@ -25,7 +26,7 @@ from worldwise.validation.figures import (
 from worldwise.validation.judged_report import hardware_section
 
 
-@click.command()
+@click.command(cls=Command)
 @click.argument("run", default="latest")
 @click.option("--silicon", metavar="TEXT", help="The chip and its revision, as printed on it or read from its ID.")
 @click.option("--firmware", metavar="TEXT", help="That of the probe and of the board; of a Linux host its kernel.")
@@ -51,7 +52,8 @@ def contribute(
     No path, no address, no name of a computer or of a person is in it. docs/contribute.md says how it is sent.
 
     \b
-      worldwise contribute latest --silicon "STM32F446RET6 revision A" --firmware "ST-LINK V2J43" --output f446.toml
+      worldwise contribute latest --silicon "STM32F446RET6 revision A" \\
+          --firmware "ST-LINK V2J43" --output f446.toml
       worldwise contribute --check
     """
     if checked:

@@ -6,6 +6,7 @@ import json
 import click
 
 from worldwise.base import outgoing
+from worldwise.cli.helped import Command
 from worldwise.lab.doctor import examine
 from worldwise.lab.points import Point
 
@@ -13,7 +14,7 @@ _MARKS = {"fine": "ok", "note": "note", "wrong": "WRONG"}
 FORMAT = 1
 
 
-@click.command()
+@click.command(cls=Command)
 @click.option("--network", is_flag=True, help="Also try the Debian mirrors; this takes some seconds, a minute at most.")
 @click.option("--json", "as_json", is_flag=True, help="Print the points as JSON, for programs.")
 def doctor(network: bool, as_json: bool) -> int:

@@ -3,12 +3,16 @@
 
 import click
 
+from worldwise.cli.helped import Command
+
 # More than any first sentence has.
 _WHOLE = 1000
 
 
 class Group(click.Group):
-    """click's own cuts the sentences to a line each."""
+    """click's own cuts the sentences to a line each. Its commands have a short and a whole help."""
+
+    command_class = Command
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the commands with their first sentences."""

@@ -8,6 +8,7 @@ import click
 
 from worldwise.base import outgoing
 from worldwise.base.errors import WorldwiseError
+from worldwise.cli.helped import Command
 from worldwise.cli.options import check_output, format_option, output_option, runs_option, writing
 from worldwise.cli.watched.tools import Output, Session
 from worldwise.explain.layers import load_rules
@@ -23,7 +24,7 @@ from worldwise.validation.judging import Emulate, Emulated, beside, core_of, req
 _CORE = click.option("--core", metavar="NAME", help="The core that predicts.  [default: the board's]")
 
 
-@click.command()
+@click.command(cls=Command)
 @click.argument("run", default="latest")
 @_CORE
 @format_option(("text", "markdown", "csv", "json"))
@@ -56,7 +57,7 @@ def judge(run: str, core: str | None, form: str, output: Path | None, runs: Path
                 out.show([judged_report.judged_section(found, lines)], form)
 
 
-@click.command()
+@click.command(cls=Command)
 @click.argument("run", default="latest")
 @_CORE
 @click.option(

@@ -28,7 +28,11 @@ def keycache() -> None:
     """The secure key cache (keycache/): a server for devices with OP-TEE that holds one key per client."""
 
 
-@keycache.command(context_settings={"ignore_unknown_options": True, "allow_interspersed_args": False})
+# What most calls do without, as `--help-all` lists it: heading -> parameters.
+_RARE = {"Also": ("storage", "policy", "allow_get", "clients", "acl", "mqtt_port")}
+
+
+@keycache.command(context_settings={"ignore_unknown_options": True, "allow_interspersed_args": False}, rare=_RARE)
 @click.option("--port", default=6380, show_default=True, type=click.IntRange(0, 65535), help="0 takes a free one.")
 @click.option(
     "--storage", default="ree", show_default=True, type=click.Choice(STORAGES), help="Where the TA keeps keys."
@@ -84,21 +88,22 @@ def demo(
 ) -> None:
     """Start the key cache in an emulated machine (TF-A, OP-TEE, Linux), for Redis clients on this host.
 
-    It is reached at 127.0.0.1 over TLS with certificates of a demo authority, and prints what to type. Ctrl-C ends
-    it. It begins anew every time: no keys, other certificates.
+    \b
+      worldwise keycache demo
+      worldwise keycache demo --mqtt
+      worldwise keycache demo --port 0 -- ./my-test
+
+    It is reached at 127.0.0.1 over TLS with certificates of a demo authority, and prints what to type. Ctrl-C ends it.
+    The first time it builds the machine, which takes minutes; it says what it builds, and how long that takes.
+
+    \f
+    It begins anew every time: no keys, other certificates.
 
     With --mqtt the machine has an MQTT broker, too, which relays what it cannot read: stock clients publish and
     subscribe at 127.0.0.1, and each client has a key in the key cache and in a file.
 
     With COMMAND it runs that, and ends when it has ended, with its exit status; KEYCACHE_DEMO, KEYCACHE_PORT and
     KEYCACHE_MQTT_PORT then name the folder with the certificates and the ports.
-
-    The first time it builds the machine, which takes minutes; it says what it builds.
-
-    \b
-      worldwise keycache demo
-      worldwise keycache demo --mqtt
-      worldwise keycache demo --port 0 -- ./my-test
     """
     if command and shutil.which(command[0]) is None:
         raise click.UsageError(f"{command[0]} is not a program on this host.")
@@ -114,7 +119,10 @@ def demo(
             outgoing.echo(_what_to_type(options, chosen, of_broker))
 
     try:
-        status = keycache_demo.serve(options, open_lab(steps.console), steps.note, ready)
+        lab = open_lab(steps.console)
+        if said := keycache_demo.expected_builds(options, lab):
+            steps.note(said)
+        status = keycache_demo.serve(options, lab, steps.note, ready)
     except KeyboardInterrupt:
         if command or not started:
             raise

@@ -8,7 +8,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Callable, Iterable, Sequence
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 
 import click
 
@@ -30,6 +30,7 @@ from worldwise.lab.debian.store import MOST_CRATE, RELOCK
 from worldwise.lab.image import Crate
 from worldwise.lab.lab import Lab, labs_in, open_lab, remove_labs
 from worldwise.lab.roots import MAIN, RECIPE, ROOTS
+from worldwise.lab.sandbox.identity import Confinement, confinement
 from worldwise.lab.sandbox.lending import lent
 from worldwise.lab.sandbox.network import Bind
 from worldwise.libraries.crates import Crates, pinned_crates
@@ -40,20 +41,17 @@ DEFAULT_SUITE = "attestation"
 
 @click.group(cls=Group)
 def lab() -> None:
-    """The pinned Debian root that everything is built and emulated in.
-
-    Beside it are smaller roots for what no count depends on; they are made when something asks for them.
-    """
+    """The pinned Debian root that all is built and emulated in, and smaller ones, made when something needs them."""
 
 
 _root_argument = click.argument("name", default=MAIN, type=click.Choice(list(ROOTS)), metavar="[NAME]")
 _WIDEST = max(map(len, ROOTS))
-_NAMES = "\b\n    " + "\n    ".join(f"{root.name:<{_WIDEST}} {root.purpose}" for root in ROOTS.values())
+_NAMES = "\b\n" + "\n".join(f"{root.name:<{_WIDEST}} {root.purpose}" for root in ROOTS.values())
 
 
 def _command(function: Callable[..., None]) -> click.Command:
     """A command whose help ends with the list of roots."""
-    return lab.command(help=f"{inspect.getdoc(function)}\n\n{_NAMES}")(function)
+    return lab.command(after=_NAMES)(function)
 
 
 @_command
@@ -197,47 +195,90 @@ def check(name: str) -> None:
         sys.exit(1)
 
 
-@lab.command(context_settings={"ignore_unknown_options": True})
+# What stands behind the program is the program's own, whatever it looks like.
+@lab.command(context_settings={"allow_interspersed_args": False})
 @click.option("--network", is_flag=True, help="Let the lab see the network.")
-@click.option("--root", "name", default=MAIN, type=click.Choice(list(ROOTS)), help="Use this root instead of the lab.")
+@click.option(
+    "--root",
+    "name",
+    default=MAIN,
+    type=click.Choice(list(ROOTS)),
+    metavar="NAME",
+    help="Use this root instead of the lab: `worldwise lab build --help` lists them.",
+)
 @click.option(
     "--lend",
     "folders",
     multiple=True,
     metavar="DIR",
     type=click.Path(exists=True, file_okay=False, path_type=Path),
-    help="Let the program see only the folder DIR of the current directory, and own its files while it runs.",
+    help="Let the program see only DIR, the current directory (.) or a folder in it, and own its files while it runs.",
 )
 @click.argument("argv", nargs=-1, type=click.UNPROCESSED)
 def enter(argv: tuple[str, ...], network: bool, name: str, folders: tuple[Path, ...]) -> None:
     """Run ARGV (a shell if there is none) in the lab, with the current directory at /work.
 
-    The program may do in that directory what you may. If you are root, the program runs as a user that owns nothing on
-    this host: it may read the directory, and write where the permissions let all users write. --lend DIR gives it the
-    folder DIR as its own.
+    The program may do in that directory what you may. If you are root, the program runs as a user that owns nothing
+    else on this host, the same one each time: it may read the directory, and write where the permissions let all users
+    write. --lend . gives it the directory as its own, --lend DIR a folder of it. What stands behind the program is the
+    program's own.
 
     \b
       worldwise lab enter
       worldwise lab enter qemu-system-aarch64 --version
+      worldwise lab enter --root tex --lend . pdflatex paper.tex
     """
     here = Path.cwd()
     lend = [folder.resolve() for folder in folders]
     for folder in lend:
-        if here not in folder.parents:
-            raise click.UsageError(f"--lend {folder}: is not a folder of {here}")
+        _check_lent(folder, here)
     place = open_lab(name=name)
     place.ensure()
     tty = sys.stdin.isatty()
-    shown = {one: f"/work/{one.relative_to(here)}" for one in lend} or {here: "/work"}
+    shown = {one: str(PurePosixPath("/work", one.relative_to(here))) for one in lend} or {here: "/work"}
     binds: list[Bind] = [(path, inside, "rw") for path, inside in shown.items()]
+    if not lend and (problem := _out_of_reach(here, confinement(steady=True))):
+        outgoing.echo(f"worldwise: {problem}", err=True)
     env = {"TERM": os.environ["TERM"]} if tty and "TERM" in os.environ else {}
-    command = place.command(argv or ("bash",), binds=binds, chdir="/work", env=env, network=network, tty=tty)
-    with lent(lend):
+    command = place.command(
+        argv or ("bash",), binds=binds, chdir="/work", env=env, network=network, tty=tty, steady=True
+    )
+    with lent(lend, steady=True):
         code = subprocess.run(command, check=False).returncode
     if code != 0:
         # A program that fails has said why. If the lab cannot be entered at all, this raises an error that says why.
         place.run(["true"])
     sys.exit(code if code >= 0 else 128 - code)
+
+
+def _check_lent(folder: Path, here: Path) -> None:
+    """Raise an error for a folder that is not lent: one elsewhere, or one with what the host or the tool starts."""
+    if folder != here and here not in folder.parents:
+        raise click.UsageError(f"--lend {folder}: is not {here} or a folder of it")
+    kept = {
+        "the whole system": Path("/"),
+        "your home folder": Path.home(),
+        "worldwise": paths.REPOSITORY,
+        "worldwise's cache": paths.cache_place(),
+    }
+    for what, path in kept.items():
+        if path.resolve().is_relative_to(folder):
+            raise WorldwiseError(
+                f"--lend {folder}: {what} is in it, and what runs in the lab could change that",
+                "lend a folder that has only what the program needs",
+            )
+
+
+def _out_of_reach(here: Path, who: Confinement) -> str:
+    """What a program that runs as another user cannot do in the current directory, and the way out; or nothing."""
+    if who.kind != "another user":
+        return ""
+    entry = here.stat()
+    mode = entry.st_mode >> (6 if entry.st_uid == who.uid else 0)
+    if mode & 0o7 == 0o7:
+        return ""
+    lacks = "write" if mode & 0o5 == 0o5 else "read or write" if not mode & 0o2 else "read"
+    return f"{here}: the program runs as user {who.uid}, who may not {lacks} here; --lend . lends it this folder"
 
 
 @_command
@@ -329,6 +370,7 @@ def _places() -> list[Lab]:
     multiple=True,
     default=tuple(ROOTS),
     type=click.Choice(list(ROOTS)),
+    metavar="NAME",
     help="The roots whose files it asks for; can be given again.  [default: all]",
 )
 def mirrors_command(names: tuple[str, ...]) -> None:
@@ -411,6 +453,7 @@ _RUN_ROOTS = (MAIN, "render")
     default=_RUN_ROOTS,
     show_default=True,
     type=click.Choice(list(ROOTS)),
+    metavar="NAME",
     help="The roots whose files it has; can be given again.",
 )
 @click.option(

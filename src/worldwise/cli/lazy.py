@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""A group of commands that are loaded only when they run: its help and its answer to a typing error load none."""
+"""A group of commands that are loaded only when they run: its help and its answer to a typing error load none.
+
+As a command's, its `--help` is one screen, and `--help-all` has the rest.
+"""
 
 import importlib
 from collections.abc import Mapping, Sequence
@@ -7,6 +10,8 @@ from dataclasses import dataclass
 from typing import Any
 
 import click
+
+from worldwise.cli.helped import Helped, write_more
 
 
 @dataclass(frozen=True)
@@ -17,11 +22,13 @@ class Listed:
         name: the word that calls it.
         summary: what it does, in one line without a full stop.
         where: the module, and the command's name in it: `worldwise.cli.run:run`.
+        first: whether `--help` says what it does; else it only names it.
     """
 
     name: str
     summary: str
     where: str
+    first: bool = False
 
     def load(self) -> click.Command:
         """The command itself; imports its module."""
@@ -30,7 +37,7 @@ class Listed:
         return command
 
 
-class LazyGroup(click.Group):
+class LazyGroup(Helped, click.Group):
     """A group that lists its commands under headings. `headings` has them: heading -> commands."""
 
     def __init__(self, *arguments: Any, headings: Mapping[str, Sequence[Listed]], **options: Any) -> None:
@@ -56,9 +63,20 @@ class LazyGroup(click.Group):
         except click.exceptions.NoSuchCommand as error:
             raise click.exceptions.NoSuchCommand(error.command_name, possibilities=self._listed, ctx=ctx) from None
 
-    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
-        """Write the commands under their headings, with the summaries given here."""
+    has_more = True
+
+    def write_body(self, ctx: click.Context, formatter: click.HelpFormatter, whole: bool) -> None:
+        """Write the commands: the first ones in one list, or all under their headings, each with its summary."""
         widest = max(map(len, self._listed))
-        for heading, commands in self.headings.items():
+        lists = self.headings if whole else {"Commands": [one for one in self._listed.values() if one.first]}
+        for heading, commands in lists.items():
             with formatter.section(heading):
                 formatter.write_dl([(listed.name.ljust(widest), listed.summary) for listed in commands])
+        # A group's own would list the commands too.
+        click.Command.format_options(self, ctx, formatter)
+        if not whole:
+            others = {
+                heading: ", ".join(one.name for one in commands if not one.first)
+                for heading, commands in self.headings.items()
+            }
+            write_more(ctx, formatter, others)

@@ -4,19 +4,24 @@
 import json
 import textwrap
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
-from worldwise.base import outgoing, paths
+from worldwise.base import outgoing
 from worldwise.base.errors import WorldwiseError
+from worldwise.cli.helped import Command
 from worldwise.cli.options import runs_option
-from worldwise.plan.suite import Suite, load_suite
-from worldwise.run.rundir import ListedRun, list_runs
+from worldwise.plan.listed import listed_suites
+
+if TYPE_CHECKING:
+    from worldwise.plan.suite import Suite
+    from worldwise.run.rundir import ListedRun
 
 _SCHEMAS = ("records", "trace", "hardware")
 
 
-@click.command("list")
+@click.command(cls=Command, name="list")
 @runs_option
 def list_command(runs: Path) -> int:
     """List the runs, the newest last.
@@ -25,6 +30,9 @@ def list_command(runs: Path) -> int:
       worldwise list
       worldwise list --runs elsewhere
     """
+    # It takes long to load, and no other command here needs it.
+    from worldwise.run.rundir import list_runs
+
     rows = [_listed_row(listed) for listed in list_runs(runs)]
     if not rows:
         outgoing.echo(f"no runs in {runs}; `worldwise run` makes one")
@@ -37,7 +45,7 @@ def list_command(runs: Path) -> int:
     return 0
 
 
-def _listed_row(listed: ListedRun) -> tuple[str, ...]:
+def _listed_row(listed: "ListedRun") -> tuple[str, ...]:
     """Id, state, cases and lab of a run; id and reason of an unreadable run."""
     if not listed.run:
         return listed.id, listed.problem
@@ -49,7 +57,7 @@ def _listed_row(listed: ListedRun) -> tuple[str, ...]:
     return listed.id, listed.run.state, f"{done} of {len(manifest.cases)}", manifest.lab[:12]
 
 
-@click.command()
+@click.command(cls=Command)
 @click.argument("name", metavar="[SUITE]", default="")
 def suites(name: str) -> int:
     """List the suites that come with worldwise; of a SUITE, what `worldwise run` can choose from it.
@@ -59,15 +67,16 @@ def suites(name: str) -> int:
       worldwise suites mcu
     """
     if name:
+        from worldwise.plan.suite import load_suite
+
         _show_suite(load_suite(name))
         return 0
-    for path in sorted(paths.SUITES.glob("*.toml")):
-        suite = load_suite(path.stem)
-        outgoing.echo(f"{suite.name:<14} {len(suite.cases):>3} cases  {suite.title}")
+    for suite in listed_suites():
+        outgoing.echo(f"{suite.name:<14} {suite.cases:>3} cases  {suite.title}")
     return 0
 
 
-def _show_suite(suite: Suite) -> None:
+def _show_suite(suite: "Suite") -> None:
     """The names that the options of `worldwise run` know in a suite."""
     outgoing.echo(f"{suite.name}: {suite.title} ({len(suite.cases):,} cases)")
     for kind in ("target", "operation", "curve", "variant"):
@@ -83,7 +92,7 @@ def _wrapped(text: str) -> str:
     )
 
 
-@click.command()
+@click.command(cls=Command)
 @click.argument("what", type=click.Choice(_SCHEMAS), default="records")
 def schema(what: str) -> int:
     """Print the JSON schema of the records, of the plugin's traces, or of files with figures of hardware.

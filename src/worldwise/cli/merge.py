@@ -6,12 +6,13 @@ from pathlib import Path
 import click
 
 from worldwise.base import outgoing
+from worldwise.cli.helped import Command
 from worldwise.cli.options import check_output, reading_options, runs_option, wanted_budget
 
 
-@click.command()
+@click.command(cls=Command)
 @click.argument("references", nargs=-1, required=True, metavar="RUN...")
-@click.option("--full", is_flag=True, help="Print the whole report, with times for every place, not the answer alone.")
+@click.option("--full", is_flag=True, help="Print the whole report, not the answer alone.")
 @runs_option
 @reading_options
 def merge(
@@ -19,13 +20,14 @@ def merge(
 ) -> int:
     """Make one run of all shards of `worldwise run SUITE --shard I/N`, and print what it answers.
 
-    A RUN is a directory, an id, or the beginning of an id. The merged run is new; the shards stay as they are. If a
-    shard is missing or not whole, the error names it and the command that measures it. A shard may be there twice: its
-    runs are compared.
-
     \b
       worldwise merge runs/*-shard-*-of-8
       worldwise merge shard-1/2026* shard-2/2026* --runs merged
+
+    \f
+    A RUN is a directory, an id, or the beginning of an id. The merged run is new; the shards stay as they are. If a
+    shard is missing or not whole, the error names it and the command that measures it. A shard may be there twice: its
+    runs are compared.
 
     Exit status: 0 all is well; 1 a case failed or the budget is not met; 2 the shards could not be merged.
     """

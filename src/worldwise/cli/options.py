@@ -19,6 +19,9 @@ if TYPE_CHECKING:
 # load for a list of choices; a page needs more than a reading.
 FORMATS = ("table", "html", "json", "csv", "markdown", "latex", "github-action-benchmark", "bencher")
 
+# Where runs are, unless somebody says another folder.
+DEFAULT_RUNS = Path("runs")
+
 _Command = TypeVar("_Command", bound=Callable[..., Any])
 
 
@@ -27,9 +30,10 @@ def runs_option(command: _Command) -> _Command:
     return click.option(
         "--runs",
         type=click.Path(file_okay=False, path_type=Path),
-        default=Path("runs"),
+        default=DEFAULT_RUNS,
         show_default=True,
-        help="The folder with the run directories.",
+        metavar="DIR",
+        help="The folder of the runs.",
     )(command)
 
 
@@ -40,15 +44,18 @@ def format_option(formats: Sequence[str], what: str = "result") -> Callable[[_Co
         "form",
         type=click.Choice(formats),
         default=formats[0],
-        show_default=True,
-        help=f"How to print the {what}.",
+        metavar="FORMAT",
+        help=f"How to print the {what}: {', '.join(formats)}.  [default: {formats[0]}]",
     )
 
 
 def output_option(command: _Command) -> _Command:
     """`--output FILE`."""
     return click.option(
-        "--output", type=click.Path(dir_okay=False, path_type=Path), help="Write it there, not to the terminal."
+        "--output",
+        type=click.Path(dir_okay=False, path_type=Path),
+        metavar="FILE",
+        help="Write it there, not to the terminal.",
     )(command)
 
 
@@ -60,8 +67,7 @@ def reading_options(command: _Command) -> _Command:
         click.option(
             "--budget",
             metavar="TIME@CLOCK",
-            help="Judge signing, from the client, against a budget such as 5ms@2GHz: worst call, one instruction per "
-            "cycle. Exit status 1 if any variant shown does not fit.",
+            help="Judge signing, from the client, by its worst call at one instruction per cycle: 5ms@2GHz.",
         ),
     ):
         command = option(command)

@@ -8,6 +8,7 @@ import click
 
 from worldwise.base import outgoing
 from worldwise.base.errors import WorldwiseError
+from worldwise.cli.helped import Command
 from worldwise.cli.options import check_output, runs_option, writing
 from worldwise.libraries.portable import OPTIMISATIONS
 from worldwise.read import lens
@@ -18,14 +19,19 @@ if TYPE_CHECKING:
     from worldwise.explain.explanation import Explanation
 
 
-@click.command()
+# What most calls do without, as `--help-all` lists it: heading -> parameters.
+_RARE = {"Also": ("width", "boards", "sizes", "optimisation", "runs")}
+
+
+@click.command(cls=Command, rare=_RARE)
 @click.argument("reference", metavar="[RUN]", default="latest")
 @click.option(
     "--kind",
     "kinds",
     multiple=True,
     type=click.Choice(figures.ALL_KINDS),
-    help="What to draw; can be given again.  [default: all]",
+    metavar="KIND",
+    help=f"What to draw: {', '.join(figures.ALL_KINDS)}; can be given again.  [default: all]",
 )
 @click.option(
     "-o",
@@ -68,6 +74,12 @@ def plot(
 ) -> int:
     """Draw a run: RUN is a directory, an id, the beginning of an id, or `latest`.
 
+    \b
+      worldwise plot
+      worldwise plot latest --kind price --operation attestdiv -o price.svg
+      worldwise plot latest --kind pareto --operation sign --curve secp256r1 -o front.svg
+
+    \f
     variants: instructions by variant and place. layers: where they go, of cases with a trace (`explain`). price: the
     TEE against Linux. sizes: instructions against the size of a message or object, with the fitted line. rates: hits of
     the key cache. cycles: predicted cycles against counted instructions.
@@ -76,11 +88,6 @@ def plot(
     those that none beats in both. stack: stack and heap of a call. boards: the same libraries on every board.
 
     The same run gives the same files, to the byte. docs/plots.md says what each figure shows.
-
-    \b
-      worldwise plot
-      worldwise plot latest --kind price --operation attestdiv -o price.svg
-      worldwise plot latest --kind pareto --operation sign --curve secp256r1 -o front.svg
     """
     suffix = output.suffix.removeprefix(".").lower() if output else ""
     single = output is not None and bool(suffix) and not output.is_dir()

@@ -14,6 +14,7 @@ from worldwise.base import outgoing
 from worldwise.base.choices import close_names
 from worldwise.base.errors import WorldwiseError
 from worldwise.base.tables import Section
+from worldwise.cli.helped import Command
 from worldwise.cli.options import check_output, reading_options, runs_option, wanted_budget, writing
 from worldwise.plan.budget import Budget
 from worldwise.read import lens
@@ -59,7 +60,7 @@ class Wanted:
     times: Callable[[Reading], Times] | None = None
 
 
-@click.command()
+@click.command(cls=Command)
 @click.argument("reference", metavar="[RUN]", default="latest")
 @click.option(
     "--section",

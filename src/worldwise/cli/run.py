@@ -10,6 +10,7 @@ import click
 from click.core import ParameterSource
 
 from worldwise.base.errors import WorldwiseError
+from worldwise.cli.helped import Command
 from worldwise.cli.options import check_output, locked_option, reading_options, runs_option, share, wanted_budget
 from worldwise.plan.budget import Budget, check_budget
 from worldwise.plan.case import Case
@@ -86,15 +87,23 @@ class _Call:
         }
 
 
-@click.command()
+# What most calls do without, as `--help-all` lists it: heading -> parameters.
+_RARE = {
+    "Repeat and check": ("fresh", "verify", "cold", "reverse", "silence"),
+    "On hardware itself": ("via", "clock", "serial", "ta_key", "ta_folder"),
+    "Many machines": (*("shard", "costs", "on", "key", "asked", "wait", "cross_check"), "cache"),
+    "Also": ("sweep", "samples", "jobs", "runs"),
+}
+
+
+@click.command(cls=Command, rare=_RARE)
 @click.argument("suite", default="attestation")
 @click.option(
     "--variant",
     "variants",
     multiple=True,
     metavar="PATTERN",
-    help="Only variants like this, a name or a shell pattern: mbedtls-nist-O2, 'mbedtls-*'; can be given again, as can "
-    "the next three.",
+    help="Only variants like this: mbedtls-nist-O2, 'mbedtls-*'.",
 )
 @click.option(
     "--operation", "operations", multiple=True, metavar="PATTERN", help="Only operations like this: sign, 'attest*'."
@@ -105,7 +114,7 @@ class _Call:
     "curves",
     multiple=True,
     metavar="PATTERN",
-    help="Only curves like this: secp256r1 (also called P-256, p256, prime256v1), 'secp*'.",
+    help="Only curves like this: P-256 (also secp256r1, prime256v1), 'secp*'.",
 )
 @click.option(
     "--implementation",
@@ -113,7 +122,7 @@ class _Call:
     multiple=True,
     metavar="DIR",
     type=click.Path(path_type=Path),
-    help="Measure a library of your own too: a folder with implementation.toml, adapter.c and sources (docs/own.md).",
+    help="Measure a library of your own too: docs/own.md.",
 )
 @click.option(
     "--option-sweep",
@@ -176,7 +185,7 @@ class _Call:
     "--predict",
     multiple=True,
     metavar="CORE[,CORE]",
-    help="Predict the cycles of each case on a core too, such as cortex-a72, and keep them in the run.",
+    help="Predict the cycles of each case too, and keep them in the run.",
 )
 @click.option(
     "--shard",
@@ -229,25 +238,29 @@ class _Call:
     help="Share downloads, images and results with other machines in this folder, or at s3://bucket/prefix and what "
     "else fsspec knows: docs/shards.md.",
 )
-@click.option("--full", is_flag=True, help="Print the whole report, with times for every place, not the answer alone.")
+@click.option("--full", is_flag=True, help="Print the whole report, not the answer alone.")
 @locked_option
 @runs_option
 @reading_options
 def run(**typed: Any) -> int:
-    """Measure a SUITE (a name of `worldwise suites`, or a TOML file) and print what it answers, on one screen.
-
-    The first time this builds the lab and the images, which takes minutes. What was measured before on the very same
-    machine is taken from the cache, and one such case is measured again as a check. `worldwise report` prints all.
+    """Measure a SUITE (a name of `worldwise suites`, or a TOML file) and print what it answers.
 
     \b
       worldwise run
       worldwise run quick
       worldwise run mcu --target nucleo-f446re --variant 'micro-ecc-*' --curve P-256
+      worldwise run --budget 5ms@2GHz --format json --output result.json
+
+    \f
+    The first time this builds the lab and the images, which takes minutes. What was measured before on the very same
+    machine is taken from the cache, and one such case is measured again as a check. `worldwise report` prints all.
+    --variant, --operation, --target and --curve can be given again; each is a name or a shell pattern.
+
+    \b
       worldwise run mcu --target nucleo-f446re --via openocd
       worldwise run linux-armv8 --via ssh://pi@raspberrypi.local
       worldwise run tee --on dask://node1:8786 --key workers.key --cache /shared/worldwise
       worldwise run tee --on slurm:16 --slurm partition=short --cache /shared/worldwise
-      worldwise run --budget 5ms@2GHz --format json --output result.json
 
     Exit status: 0 all is well; 1 a case failed or the budget is not met; 2 it could not be measured.
     """

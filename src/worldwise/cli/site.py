@@ -7,13 +7,14 @@ import click
 
 from worldwise.base import outgoing
 from worldwise.base.errors import WorldwiseError
+from worldwise.cli.helped import Command
 from worldwise.cli.options import runs_option, writing
 from worldwise.read import lens
 from worldwise.read.samples import samples_of
 from worldwise.run.rundir import list_runs
 
 
-@click.command()
+@click.command(cls=Command)
 @click.argument("directory", type=click.Path(file_okay=False, path_type=Path))
 @runs_option
 def site(directory: Path, runs: Path) -> int:

@@ -7,6 +7,7 @@ from pathlib import Path
 import click
 
 from worldwise.base.errors import WorldwiseError
+from worldwise.cli.helped import Command
 from worldwise.run.cluster import parse_place, require_dask
 
 _key_option = click.option(
@@ -18,7 +19,7 @@ _key_option = click.option(
 )
 
 
-@click.command()
+@click.command(cls=Command)
 @click.argument("address", metavar="dask://HOST:PORT")
 @_key_option
 def scheduler(address: str, key: Path) -> None:
@@ -37,7 +38,7 @@ def scheduler(address: str, key: Path) -> None:
     serve_scheduler(where, made_or_read(key))
 
 
-@click.command()
+@click.command(cls=Command)
 @click.argument("address", metavar="dask://HOST:PORT")
 @_key_option
 @click.option("--jobs", type=click.IntRange(1, 256), help="Machines at a time.  [default: one per processor]")

@@ -331,16 +331,16 @@ class ImageStore:
 
     def _fetch_sources(self, recipes: Sequence[Recipe]) -> None:
         """Download what the builds of these images and of those that they need lack; one line announces it all."""
-        unbuilt = list({each.name: each for recipe in recipes for each in self._unbuilt(recipe)}.values())
+        unbuilt = list({each.name: each for recipe in recipes for each in self.unbuilt(recipe)}.values())
         packages = [(name, each.architecture) for each in unbuilt for name in each.packages]
         self.lab.fetch_some([name for each in unbuilt for name in each.sources], packages, recipes[-1].name)
 
-    def _unbuilt(self, recipe: Recipe) -> Iterator[Recipe]:
+    def unbuilt(self, recipe: Recipe) -> Iterator[Recipe]:
         """A recipe, and those that it needs, if they have no image yet."""
         if not self._path(recipe, recipe.digest(self.lab)).exists():
             yield recipe
             for need in recipe.needs.values():
-                yield from self._unbuilt(need)
+                yield from self.unbuilt(need)
 
     def _inputs(self, recipe: Recipe, folder: Path) -> list[Bind]:
         """The inputs that a recipe declares, and nothing else: from the cache in place, from the repository as copies.

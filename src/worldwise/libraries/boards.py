@@ -10,6 +10,7 @@ from typing import Annotated
 from pydantic import Field, field_validator
 
 from worldwise.base import files, paths
+from worldwise.base.choices import did_you_mean
 from worldwise.base.errors import WorldwiseError
 from worldwise.base.toml_model import Model, StrictModel, Text, parse, read_text
 from worldwise.libraries.core_model import CoreModel, Memory, flat_table
@@ -136,15 +137,31 @@ class Board(Model):
         return (*(self.clocks[found.after].steps if found.after else ()), *found.steps)
 
 
+def _core_names() -> list[str]:
+    return sorted(file.stem for file in paths.CORES.glob("*.toml"))
+
+
+def core_name(typed: str) -> str:
+    """The name of a core as its file has it, of `Cortex-A72` and `A72` too; another text as it is."""
+    wanted = typed.strip().lower()
+    names = _core_names()
+    found = [name for name in names if name.lower() == wanted] or [
+        name for name in names if name.lower().rpartition("-")[2] == wanted
+    ]
+    return found[0] if len(found) == 1 else typed
+
+
 @functools.cache
 def load_core(name: str) -> Core:
     """The core of a name. Raises WorldwiseError naming file, line and key, or listing the known cores."""
     path = paths.CORES / f"{name}.toml"
     # A user's library names cores, and no such name may be a path.
     if files.name_problem(path.name) or not path.is_file():
-        known = ", ".join(sorted(file.stem for file in paths.CORES.glob("*.toml")))
+        known = _core_names()
+        meant = did_you_mean(name, known)
         raise WorldwiseError(
-            f"core '{files.quoted(name)}': there is no such file in {paths.CORES}.", f"known cores: {known}"
+            f"core '{files.quoted(name)}': there is no such file in {paths.CORES}.",
+            f"{meant} known cores: {', '.join(known)}".lstrip(),
         )
     return parse(Core, read_text(path, "core"), path)
 

@@ -101,8 +101,10 @@ def forget() -> None:
 
 
 @contextlib.contextmanager
-def kept(recorded: Mapping[str, str], cache: Path | None = None) -> Iterator[None]:
+def kept(recorded: Mapping[str, str], cache: Path | None = None) -> Iterator[list[Own]]:
     """Register the cache's copies of libraries that an earlier run measured, for as long as this lasts.
+
+    Returns those that there are.
 
     Args:
         recorded: the digest of each, by name, as a run keeps them; what it says is not trusted.
@@ -112,21 +114,21 @@ def kept(recorded: Mapping[str, str], cache: Path | None = None) -> Iterator[Non
     WorldwiseError if a copy cannot be read.
     """
     store = (cache or paths.cache_directory()) / "own"
-    added: list[str] = []
+    added: list[Own] = []
     try:
         for name, digest in recorded.items():
             copy = store / f"{name}-{digest[:12]}"
             if name in _brought or not _COPY.fullmatch(copy.name) or copy.parent != store or not copy.is_dir():
                 continue
             (own,) = bring([copy], cache)
-            added.append(own.name)
+            added.append(own)
             if (own.name, own.digest) != (name, digest):
                 raise WorldwiseError(f"{copy}: is not the library '{name}' that was measured", "clean the cache")
-        yield
+        yield added
     finally:
-        for name in added:
-            portable.remove(name)
-            del _brought[name]
+        for own in added:
+            portable.remove(own.name)
+            _brought.pop(own.name, None)
 
 
 def announce(brought: Iterable[Own], notify: Callable[[str], None]) -> None:

@@ -20,6 +20,7 @@ from worldwise.base import files, paths
 from worldwise.base.errors import WorldwiseError
 from worldwise.base.toml_model import Model, parse, read_text
 from worldwise.libraries import curve_table
+from worldwise.libraries.unfit import undescribed
 
 # Every curve with a name here, in the order of the tables. Reports list a curve that no library has as missing.
 CURVES = tuple(curve_table.CURVES)
@@ -335,9 +336,9 @@ def load_folder(directory: Path) -> Portable:
 
     Raises WorldwiseError naming file, line and key.
     """
-    if not directory.is_dir():
-        raise WorldwiseError(f"{directory}: there is no such folder", "--implementation takes a folder")
     path = directory / MANIFEST
+    if not path.is_symlink() and not path.exists():
+        raise undescribed(directory, MANIFEST, ADAPTER)
     manifest = parse(Manifest, read_text(path, "implementation"), path)
     if manifest.name in _own():
         raise WorldwiseError(f"{path}: the name '{manifest.name}' is one of worldwise's own", "choose another name")

@@ -80,7 +80,7 @@ _PARTS = {
 class _Probe(BaseModel):
     """What the host's counter is."""
 
-    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True, defer_build=True)
 
     type: Literal["probe"]
     clock: str

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Budgets: a time limit at a clock, and the measures that must keep it."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -47,6 +47,9 @@ def parse_budget(text: str, measures: Sequence[str] = BUDGET_MEASURES, place: st
     limit, at, clock = text.partition("@")
     what = f"budget '{files.quoted(text)}'"
     if not at:
+        # A way out that is refused in its turn is none.
+        if text.strip():
+            _said_of(what, parse_duration, limit)
         raise WorldwiseError(
             f"{what}: no clock. A budget is a limit at a clock, such as '5ms@2GHz'.",
             hint=f"try '{files.quoted(text.strip())}@2GHz'" if text.strip() else "",
@@ -56,10 +59,16 @@ def parse_budget(text: str, measures: Sequence[str] = BUDGET_MEASURES, place: st
             raise choice_error(f"{what}: measure", measure, MEASURES)
     if place not in PLACES:
         raise choice_error(f"{what}: place", place, PLACES)
+    return Budget(_said_of(what, parse_duration, limit), _said_of(what, parse_frequency, clock), tuple(measures), place)
+
+
+def _said_of(what: str, parse: Callable[[str], Fraction], text: str) -> Fraction:
+    """A part of a budget. Raises WorldwiseError that names the whole of it."""
     try:
-        return Budget(parse_duration(limit), parse_frequency(clock), tuple(measures), place)
+        return parse(text)
     except WorldwiseError as error:
-        raise WorldwiseError(f"{what}: {error.message}", hint=error.hint) from error
+        whole = "a budget is a limit at a clock, such as '5ms@2GHz'"
+        raise WorldwiseError(f"{what}: {error.message}", f"{error.hint} {whole}".lstrip()) from error
 
 
 def check_budget(budget: Budget, cases: Iterable[Case]) -> None:

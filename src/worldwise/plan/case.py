@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Cases: each is one thing to measure. A suite expands to cases, and each has an id."""
 
+import functools
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -51,7 +52,7 @@ class Case:
         """Implementation and optimisation level, such as `mbedtls-nist-O2`."""
         return f"{self.implementation}-{self.optimisation}"
 
-    @property
+    @functools.cached_property
     def id(self) -> str:
         """The case's name, and its directory in a run: `optee/mbedtls-O2/sha256,size=1MiB`."""
         return ",".join(filter(None, (f"{self.target}/{self.variant}/{self.operation}", self.parameter_text)))

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """A suite's text: what is wrong with a value of the right type is refused with file, line and way out."""
 
+import functools
 from collections.abc import Callable, Collection, Sequence
 from fractions import Fraction
 from typing import NoReturn
@@ -18,7 +19,11 @@ class Document:
     def __init__(self, text: str, file: str) -> None:
         self.text = text
         self.file = file
-        self._lines = TomlLines(text)
+
+    @functools.cached_property
+    def _lines(self) -> TomlLines:
+        # Few texts are refused, and nobody asks for a line of the others.
+        return TomlLines(self.text)
 
     def line(self, path: Path) -> int:
         """The line on which something stands."""

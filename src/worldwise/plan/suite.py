@@ -106,17 +106,17 @@ class _Parser:
         document = self._document
         if not blocks:
             document.refuse(("cases",), "is empty: nothing would be measured.")
-        seen: dict[str, int] = {}
+        seen: dict[str, TomlPath] = {}
         cases: list[Case] = []
         for number, block in enumerate(blocks):
             path: TomlPath = ("cases", number)
-            line = document.line(path)
             found = Block(document, path, block).read(samples, warmup)
             require_few(document, path, len(cases) + len(found.cases))
             for case in found.cases:
                 if case.id in seen:
-                    document.refuse(path, f"the case {case.id} is already in the block on line {seen[case.id]}.")
-                seen[case.id] = line
+                    line = document.line(seen[case.id])
+                    document.refuse(path, f"the case {case.id} is already in the block on line {line}.")
+                seen[case.id] = path
                 cases.append(case)
             self._unavailable |= dict.fromkeys(found.unavailable)
         return cases

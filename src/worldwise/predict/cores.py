@@ -4,7 +4,7 @@
 from collections.abc import Mapping, Sequence
 
 from worldwise.base.errors import WorldwiseError
-from worldwise.libraries.boards import boards, load_core, table_of
+from worldwise.libraries.boards import boards, core_name, load_core, table_of
 from worldwise.plan.case import Case
 from worldwise.plan.catalogue import is_board
 from worldwise.run.watch import MOST_CORES, is_flat
@@ -15,7 +15,7 @@ _ARMV7 = "Armv7-A"
 
 def tables(names: Sequence[str]) -> dict[str, str]:
     """The tables of cores, by name; a text may have several names, with commas between. Raises WorldwiseError."""
-    wanted = list(dict.fromkeys(part.strip() for name in names for part in name.split(",") if part.strip()))
+    wanted = list(dict.fromkeys(core_name(part.strip()) for name in names for part in name.split(",") if part.strip()))
     if not wanted:
         raise WorldwiseError("no core is named", "such as `--core cortex-a72,cortex-a53`")
     if len(wanted) > MOST_CORES:
@@ -37,7 +37,7 @@ def check(case: Case, cores: Mapping[str, str]) -> None:
             continue
         if is_board(case.target):
             raise WorldwiseError(
-                f"{case.id}: its code is T32 of a Cortex-M, which is no program for a {name}",
+                f"{case.id}: its code is T32 of a Cortex-M, which a {load_core(name).title} cannot run",
                 f"choose a core such as {boards()[case.target].core}",
             )
         if is_flat(case.target):

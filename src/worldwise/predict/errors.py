@@ -44,7 +44,7 @@ class ErrorLine(BaseModel):
             between them.
     """
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, defer_build=True)
 
     core: _Name
     kind: _Name
@@ -95,7 +95,7 @@ def took(figures: Iterable[tuple[float, float]]) -> tuple[float, float]:
 class ErrorLines(BaseModel):
     """The file of all lines."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, defer_build=True)
 
     format: Literal[1] = 1
     made_by: str = ""

@@ -27,7 +27,7 @@ from worldwise.base import stages
 class Result(BaseModel):
     """A part of a reading; it never changes."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, defer_build=True)
 
 
 def without_empty(found: dict[str, Any], name: str) -> dict[str, Any]:

@@ -22,7 +22,7 @@ _UNKNOWN_UNIT = "unknown"
 class Figure(BaseModel):
     """One published value with its unit, its statistic and the conditions it was measured under."""
 
-    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True, defer_build=True)
 
     source: str
     operation: str

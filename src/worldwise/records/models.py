@@ -60,7 +60,7 @@ def hex_digits(digits: int) -> Any:
 class RecordModel(BaseModel):
     """A record: it has no unknown field, and each field has exactly its declared type."""
 
-    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True, defer_build=True)
 
 
 class Start(RecordModel):

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Showing comparisons: tables for people, and the formats that continuous integration reads."""
 
+import shlex
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from rich.console import Console
@@ -8,18 +9,108 @@ from rich.console import Console
 from worldwise.base.outgoing import Prose, csv_text, json_text
 from worldwise.base.tables import Section, Table, count, signed
 from worldwise.lab import differing
-from worldwise.read.comparison import Comparison, Row, Side
+from worldwise.read.comparison import Comparison, Gate, Row, Side
 from worldwise.report import tracking
 from worldwise.report.document import markdown_text
-from worldwise.report.terminal import print_sections
+from worldwise.report.terminal import print_prose, print_sections
 
 # The most rows of a summary, to keep it readable; the other formats have all rows.
 _MOST_ROWS = 20
+# On one screen: rows, cases that are not compared, commands, columns.
+_FEW_ROWS, _FEW_CASES, _FEW_COMMANDS, _MOST_WIDTH = 7, 2, 2, 100
 
 
 def render(comparison: Comparison, console: Console, full: bool = False) -> None:
     """Print a comparison; rows in which no call differs are only counted unless `full`."""
     print_sections(sections(comparison, full), console)
+
+
+def render_brief(comparison: Comparison, console: Console, runs: str = "") -> None:
+    """Print a comparison on one screen: the rows that changed most, the verdict, and where to go on.
+
+    `runs` is the folder of the runs, if it is not the default one.
+    """
+    print_sections(brief_sections(comparison), console)
+    commands = explain_commands(comparison, runs)
+    if commands:
+        console.print()
+        print_prose(console, "Which functions it is of, where most changed:", "bold")
+        for command in commands:
+            console.print(command, soft_wrap=True)
+
+
+def brief_sections(comparison: Comparison) -> list[Section]:
+    """What matters most of a comparison, on at most 40 lines of 100 columns with the commands of `explain`."""
+    changed = _changed(comparison)
+    shown = changed[:_FEW_ROWS]
+    left = [Prose(f"{len(changed) - len(shown)} more rows changed (`--full` lists them).")] * (
+        len(changed) > len(shown)
+    )
+    unpaired = [f"{each.case}: {each.reason}." for each in comparison.unpaired[:_FEW_CASES]]
+    if len(comparison.unpaired) > len(unpaired):
+        unpaired.append(Prose(f"{len(comparison.unpaired) - len(unpaired)} more (`--full` lists them)."))
+    gate = comparison.gate
+    parts = [
+        Section(_title(comparison), _brief_table(shown) if shown else None, [*left, *_row_notes(comparison)]),
+        Section("Not compared", None, unpaired) if unpaired else None,
+        Section("What both are", None, [*_side_notes(comparison, brief=True), *_agreement_notes(comparison)[:2]]),
+        # The rows over the limit are those in the table's first lines.
+        Section(f"Gate: {'passed' if gate.passed else 'FAILED'}", None, _gate_notes(comparison)[:1] + _lost_notes(gate))
+        if gate
+        else None,
+    ]
+    return [part for part in parts if part]
+
+
+def explain_commands(comparison: Comparison, runs: str = "") -> list[str]:
+    """The commands that say which functions the greatest changes are of, ready to paste; one for each case."""
+    rows = {(row.case, row.case_b): row for row in reversed(_changed(comparison)) if row.difference and row.ratio}
+    folder = ["--runs", runs] if runs else []
+    found = []
+    for row in list(reversed(rows.values()))[:_FEW_COMMANDS]:
+        region = ["--measure", row.measure, "--place", row.place]
+        if not comparison.a.selection:
+            runs_of = [comparison.a.run, "--diff", comparison.b.run]
+            found.append(_typed(["worldwise", "explain", *runs_of], folder, ["--case", row.case], region))
+        elif row.place == row.place_b:
+            found.append(_typed(["worldwise", "explain", row.case_b], ["--diff", row.case], region))
+    return found
+
+
+def _typed(*parts: Sequence[str]) -> str:
+    """A command as it is typed, in lines of the screen's width where a part begins, as far as that goes."""
+    lines = [""]
+    for part in filter(None, parts):
+        text = shlex.join(part)
+        # Two for the backslash.
+        if lines[-1] and len(lines[-1]) + 1 + len(text) + 2 > _MOST_WIDTH:
+            lines.append("    ")
+        lines[-1] = f"{lines[-1]} {text}"
+    return "  " + " \\\n  ".join(line.removeprefix(" ") for line in lines)
+
+
+def _changed(comparison: Comparison) -> list[Row]:
+    """The rows that are not the same, those over the limit first, then by how much changed."""
+    return sorted(
+        (row for row in comparison.rows if row.verdict != "same" or not row.same_inputs),
+        key=lambda row: (not row.exceeds, -abs((row.ratio or 1) - 1)),
+    )
+
+
+def _brief_table(rows: Sequence[Row]) -> Table:
+    """Without what --full has too; where cases have long ids, without the medians of which B - A is the difference."""
+    table = _table(rows)
+    dropped = [at for at, head in enumerate(table.headers) if head in _OF_FULL]
+    table = table.without(dropped)
+    cells = [[*row[:-1], row[-1].replace("OVER THE LIMIT", "over")] for row in table.rows]
+    table = Table(table.headers, cells, table.left, table.names)
+    for head in ("B, median\ninstr", "A, median\ninstr", "place", "measure"):
+        if table.width > _MOST_WIDTH and head in table.headers:
+            table = table.without([table.headers.index(head)])
+    return table
+
+
+_OF_FULL = ("n", "calls that\ndiffer", "worst call\nB - A, instr")
 
 
 def sections(comparison: Comparison, full: bool = False) -> list[Section]:
@@ -79,10 +170,7 @@ def to_markdown(comparison: Comparison) -> str:
     """A summary that fits a page of continuous integration: the verdict first, and the rows that matter most."""
     gate = comparison.gate
     verdict = "" if gate is None else "Passed: " if gate.passed else "Failed: "
-    changed = sorted(
-        (row for row in comparison.rows if row.verdict != "same" or not row.same_inputs),
-        key=lambda row: (not row.exceeds, -abs((row.ratio or 1) - 1)),
-    )
+    changed = _changed(comparison)
     shown = changed[:_MOST_ROWS]
     notes = _row_notes(comparison)
     if len(changed) > len(shown):
@@ -227,7 +315,9 @@ def _unpaired_section(comparison: Comparison) -> Section | None:
     return Section("Not compared", None, notes) if notes else None
 
 
-def _side_notes(comparison: Comparison) -> list[str]:
+def _side_notes(comparison: Comparison, brief: bool = False) -> list[str]:
+    if brief and comparison.a.run == comparison.b.run:
+        return [f"Both: {_provenance(comparison.a)}"]
     return [f"{name}: {_provenance(side)}" for name, side in (("A", comparison.a), ("B", comparison.b))]
 
 
@@ -261,9 +351,11 @@ def _gate_notes(comparison: Comparison) -> list[str]:
         frozenset(each for each in judged if each), "On boards with the same inputs every call is judged, else medians."
     )
     notes = [f"{over} {rule}", *(_judgement(row, comparison) for row in comparison.exceeding[:_MOST_ROWS])]
-    if gate.lost:
-        notes.append(Prose(f"{gate.lost} cases or rows of A are not in B (`--allow cases` lets that pass)."))
-    return notes
+    return notes + _lost_notes(gate)
+
+
+def _lost_notes(gate: Gate) -> list[str]:
+    return [Prose(f"{gate.lost} cases or rows of A are not in B (`--allow cases` lets that pass).")] * bool(gate.lost)
 
 
 def _judgement(row: Row, comparison: Comparison) -> str:

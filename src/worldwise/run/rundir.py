@@ -63,7 +63,7 @@ _PART = re.compile(r"[A-Za-z0-9][A-Za-z0-9+,.=_-]*")
 
 
 class _Manifest(BaseModel):
-    model_config = ConfigDict(extra="forbid", strict=True, frozen=True, allow_inf_nan=False)
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True, allow_inf_nan=False, defer_build=True)
 
     format: Literal[2]
 
@@ -75,7 +75,7 @@ _Line = Annotated[str, Field(max_length=1000)]
 class BudgetEntry(BaseModel):
     """A budget as a run keeps it; quantities as text, such as `5 ms` and `2 GHz`."""
 
-    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True, defer_build=True)
 
     limit: str
     clock: str
@@ -100,7 +100,7 @@ class BudgetEntry(BaseModel):
 class UnavailableEntry(BaseModel):
     """What the suite asked of a board and is unavailable, and why; see plan.case.Unavailable."""
 
-    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True, defer_build=True)
 
     target: str
     implementation: str
@@ -120,7 +120,7 @@ class OwnEntry(BaseModel):
     `digest` covers the names and contents of all `files`; `files` has the SHA-256 of each.
     """
 
-    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True, defer_build=True)
 
     name: str
     manifest: str
@@ -140,7 +140,7 @@ class ShardEntry(BaseModel):
         command: what was typed, without the shard, the folder of runs and what changes no record.
     """
 
-    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True, defer_build=True)
 
     number: Annotated[int, Field(ge=1)]
     count: Annotated[int, Field(ge=1, le=MOST_SHARDS)]
@@ -159,7 +159,7 @@ class ShardEntry(BaseModel):
 class MergedEntry(BaseModel):
     """A shard that a merged run was made from: what of its provenance is its own."""
 
-    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True, defer_build=True)
 
     run: _Line
     number: int
@@ -171,7 +171,7 @@ class MergedEntry(BaseModel):
 class ChipClock(BaseModel):
     """How the clock of a board's chip was set: its name in the board's file, Hz, and what that is in words."""
 
-    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True, defer_build=True)
 
     name: _Line
     hertz: Annotated[int, Field(gt=0, le=10**9)]
@@ -234,7 +234,7 @@ class RunManifest(_Manifest):
 class FileEntry(BaseModel):
     """Size and SHA-256 of a case's file when the case was done."""
 
-    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True, defer_build=True)
 
     size: Annotated[int, Field(ge=0)]
     sha256: Annotated[str, Field(pattern="^[0-9a-f]{64}$")]

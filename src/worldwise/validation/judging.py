@@ -7,7 +7,7 @@ from statistics import median
 
 from worldwise.base.counted import CYCLES
 from worldwise.base.errors import WorldwiseError
-from worldwise.libraries.boards import boards, load_core, table_of
+from worldwise.libraries.boards import boards, core_name, load_core, table_of
 from worldwise.plan.case import Case
 from worldwise.plan.catalogue import is_board
 from worldwise.plan.spec import TEE_TARGETS
@@ -97,6 +97,7 @@ def require_judge(run: Run, reading: Reading) -> None:
 
 def core_of(run: Run, target: str, name: str | None) -> str:
     """The core that predicts a run: the board's own, or the one that is named. Raises WorldwiseError."""
+    name = core_name(name) if name else name
     if not is_board(target):
         if not name:
             raise WorldwiseError(

@@ -26,7 +26,7 @@ VECTOR_SHARE = 5.0
 
 
 class _Kept(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True, strict=True, allow_inf_nan=False)
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True, allow_inf_nan=False, defer_build=True)
 
 
 class Row(_Kept):

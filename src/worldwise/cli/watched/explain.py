@@ -13,21 +13,21 @@ from worldwise.base import outgoing
 from worldwise.base.errors import WorldwiseError
 from worldwise.base.stages import declared
 from worldwise.base.tables import Section
-from worldwise.cli.options import check_output, format_option, locked_option, runs_option
+from worldwise.cli.helped import Command
+from worldwise.cli.options import check_output, format_option, locked_option, output_option, runs_option
+from worldwise.cli.watched.between import cases_between, differences, keep_folders
 from worldwise.cli.watched.dependence import show_dependence
-from worldwise.cli.watched.tools import Output, Session, cases_of_run, measures_of, outermost
+from worldwise.cli.watched.tools import Output, Session, cases_of_run, measures_of, outermost, with_own
 from worldwise.explain import stacks
 from worldwise.explain.explanation import Explanation
 from worldwise.explain.family import Explained
-from worldwise.explain.layers import load_rules
+from worldwise.explain.layers import Rules, load_rules
 from worldwise.explain.owners import Explainer
-from worldwise.libraries import own
 from worldwise.plan.case import Case, parse_case
 from worldwise.plan.suggest import cases_of, named_operation
 from worldwise.plan.tables import MAX_SAMPLES, MAX_WARMUP
 from worldwise.report import explained as explain_report
 from worldwise.report import exports, flame
-from worldwise.run.own import check_same
 from worldwise.run.rundir import NoRunError, Run, open_run
 from worldwise.run.slowdown import measure_slowdown
 
@@ -67,7 +67,16 @@ class _Call:
     runs: Path
 
 
-@click.command()
+# What most calls do without, as `--help-all` lists it: heading -> parameters.
+_RARE = {
+    "Look closer": ("index", "path", "inline", "why"),
+    "Whether a secret decides": ("vary",),
+    "Check the tool": ("witness", "slow_down"),
+    "Also": ("samples", "warmup", "fresh", "runs"),
+}
+
+
+@click.command(cls=Command, rare=_RARE)
 @click.argument("what", metavar="CASE|RUN", default="latest")
 @click.option(
     "--case", "wanted", multiple=True, metavar="PATTERN", help="Explain only the cases of the run that match."
@@ -78,15 +87,19 @@ class _Call:
     multiple=True,
     metavar="DIR",
     type=click.Path(path_type=Path),
-    help="The folder of a library of your own that the RUN measured, or that --vary looks at.",
+    help="The folder of a library of your own that the RUN measured.",
 )
-@click.option("--diff", metavar="CASE", help="Show what changes from this CASE (before) to the first one (after).")
+@click.option("--diff", metavar="CASE|RUN", help="What changed: from this CASE to the first, or to this RUN from it.")
 @click.option("--measure", metavar="NAME", help="Only this measure, such as sign.  [default: all]")
 @click.option("--place", metavar="NAME", help="Where it is measured: ta, client, linux, mcu.  [default: the outermost]")
-@click.option("--index", type=click.IntRange(0), help="This sample.  [default: the median one]")
-@click.option("--samples", type=click.IntRange(1, MAX_SAMPLES), default=3, show_default=True, help="Of a CASE.")
-@click.option("--warmup", type=click.IntRange(0, MAX_WARMUP), default=1, show_default=True, help="Of a CASE.")
-@click.option("--top", type=click.IntRange(1), default=15, show_default=True, help="Functions shown.")
+@click.option("--index", type=click.IntRange(0), metavar="N", help="This sample.  [default: the median one]")
+@click.option(
+    "--samples", type=click.IntRange(1, MAX_SAMPLES), default=3, show_default=True, metavar="N", help="Of a CASE."
+)
+@click.option(
+    "--warmup", type=click.IntRange(0, MAX_WARMUP), default=1, show_default=True, metavar="N", help="Of a CASE."
+)
+@click.option("--top", type=click.IntRange(1), default=15, show_default=True, metavar="N", help="Functions shown.")
 @click.option("--path", is_flag=True, help="List the call's way through the exception levels.")
 @click.option("--inline", is_flag=True, help="Show functions that the compiler put into others, where DWARF has them.")
 @click.option("--why", metavar="FUNCTION", help="Say which rule puts this function into its layer, and stop.")
@@ -102,17 +115,28 @@ class _Call:
     help="Of a CASE: say whether what is executed and accessed depends on its key, message or nonce (key,message).",
 )
 @format_option(_FORMATS)
-@click.option("--output", type=click.Path(dir_okay=False, path_type=Path), help="Write it there.")
+@output_option
 @click.option("--fresh", is_flag=True, help="Run it, even if the cache has what an equal run saw.")
 @locked_option
 @runs_option
 def explain(**typed: Any) -> int:
-    """Give every instruction of a region its owner: layers, functions, one stack across the worlds.
+    """Say which layer and function executes each instruction of a case, or of a run's cases.
 
+    \b
+      worldwise explain optee/mbedtls-nist-O2/attestdiv
+      worldwise explain optee/mbedtls-nist-O2/attestdiv --diff optee/mbedtls-O2/attestdiv
+      worldwise explain OLD_RUN --diff NEW_RUN --case optee/mbedtls-O2/attestdiv --measure sign
+      worldwise explain optee/mbedtls-nist-O2/attestdiv --measure sign --format flame --output a.svg
+      worldwise explain latest --case 'optee/*/hello'
+
+    \f
     CASE is a target, a variant and an operation, such as optee/mbedtls-nist-O2/attestdiv; RUN is a run, whose cases
     are run once more under the plugin and must give the same records to the byte. The sum of the layers is the
     difference of the guest's own counter, which is checked for every region. The tables say too what each function
     loads, stores and multiplies, and on boards which calls make the deepest stack.
+
+    Of a CASE, --diff names the case before it. Of a RUN it names the run after it, as `compare` does: the same cases of
+    both runs are taken apart.
 
     --format markdown is the tables as a document; flame makes an SVG, with --diff a differential one; folded,
     speedscope, callgrind and chrome are for other tools.
@@ -120,10 +144,6 @@ def explain(**typed: Any) -> int:
     --vary calls an operation with chosen inputs, on a board, in plain Linux or in a TA, and shows where the calls part.
 
     \b
-      worldwise explain optee/mbedtls-nist-O2/attestdiv
-      worldwise explain optee/mbedtls-nist-O2/attestdiv --diff optee/mbedtls-O2/attestdiv
-      worldwise explain optee/mbedtls-nist-O2/attestdiv --measure sign --format flame --output sign.svg
-      worldwise explain latest --case 'optee/*/hello'
       worldwise explain nucleo-f446re/bearssl-O2/sign,curve=secp256r1,size=32B --vary key
       worldwise explain mps2-an386/p256-m-Os/sign,curve=secp256r1,size=32B
     """
@@ -142,6 +162,9 @@ def explain(**typed: Any) -> int:
     # Every error in the call is reported before anything runs.
     if call.diff and call.form not in _DIFFERENCE_FORMATS:
         raise click.UsageError(f"--diff can be printed as {' or '.join(_DIFFERENCE_FORMATS)}, not as {call.form}")
+    if call.diff and not _is_case(call.what):
+        _explain_between(call, call.diff, rules)
+        return 0
     cases = _asked(call)
     before = parse_case(call.diff, call.samples, call.warmup) if call.diff else None
     if not (call.why or call.slow_down):
@@ -165,18 +188,39 @@ def explain(**typed: Any) -> int:
     return 0
 
 
+def _is_case(what: str) -> bool:
+    return "/" in what and not Path(what).is_dir()
+
+
+def _explain_between(call: _Call, newer: str, rules: Rules) -> None:
+    """Print what changed between two runs. Raises WorldwiseError."""
+    if call.why or call.slow_down or call.witness or call.path:
+        raise click.UsageError("--diff of two runs takes none of --why, --slow-down, --witness, --path")
+    old = _open_run(call.what, call.runs)
+    if _is_case(newer):
+        raise click.UsageError(f"--diff of a RUN takes a RUN, the newer one: `worldwise explain {old.id} --diff RUN`")
+    new = _open_run(newer, call.runs)
+    cases = cases_between(old, new, call.wanted)
+    regions = [name for case in cases for name in measures_of(case, call.measure)]
+    if call.form not in _DOCUMENTS and len(regions) > 1:
+        raise click.UsageError(f"--format {call.form} takes one region: choose with --case and --measure")
+    keep_folders(call.directories, (old, new))
+    session = Session(rules, call.fresh, call.inline)
+    with Output(call.output) as out:
+        for before, after in differences(
+            session, old, new, cases, call.measure, lambda name, place: (name, call.place or place, call.index)
+        ):
+            _show_difference(before, after, session, call, out)
+
+
 def _asked(call: _Call) -> list[tuple[Case, Run | None]]:
     """The cases to explain: the one that was named, or those of a run, each with the run. Raises WorldwiseError."""
-    if "/" in call.what and not Path(call.what).is_dir():
+    if _is_case(call.what):
         return [(parse_case(call.what, call.samples, call.warmup), None)]
-    if call.diff or call.slow_down:
-        raise click.UsageError("--diff and --slow-down take a CASE")
+    if call.slow_down:
+        raise click.UsageError("--slow-down takes a CASE")
     reference = _open_run(call.what, call.runs)
-    click.get_current_context().call_on_close(own.forget)
-    brought = own.bring(call.directories)
-    own.announce(brought, lambda text: outgoing.echo(text, err=True))
-    names = [each.name for each in brought]
-    check_same(reference.id, [entry for entry in reference.manifest.own if entry.name in names], brought)
+    with_own(reference, call.directories)
     return cases_of_run(reference, call.wanted)
 
 

@@ -12,8 +12,9 @@ import click
 
 from worldwise.base.errors import WorldwiseError
 from worldwise.base.units import parse_frequency
+from worldwise.cli.helped import Command
 from worldwise.cli.options import check_output, format_option, locked_option, output_option, runs_option, wanted_budget
-from worldwise.cli.watched.tools import Output, Session, cases_of_run, measures_of, outermost
+from worldwise.cli.watched.tools import Output, Session, cases_of_run, measures_of, outermost, with_own
 from worldwise.explain.layers import Rules, load_rules
 from worldwise.explain.owners import Explainer
 from worldwise.plan.budget import Budget, check_budget
@@ -27,7 +28,7 @@ from worldwise.predict.errors import ErrorLines, load_errors
 from worldwise.predict.verdict import FITS, judged, overall
 from worldwise.records.predicted import PredictedCase
 from worldwise.report import explained as explain_report
-from worldwise.report import flame
+from worldwise.report import flame, foretold
 from worldwise.report import predicted as reports
 from worldwise.report.predicted import Line
 from worldwise.run.rundir import NoRunError, Run, open_run
@@ -42,6 +43,8 @@ class _Call:
 
     what: str
     wanted: tuple[str, ...]
+    directories: tuple[Path, ...]
+    full: bool
     cores: tuple[str, ...]
     clock: str | None
     budget: str | None
@@ -65,7 +68,14 @@ class _Seen:
     attribution: Attribution | None = None
 
 
-@click.command()
+# What most calls do without, as `--help-all` lists it: heading -> parameters.
+_RARE = {
+    "How it is predicted": ("samples", "warmup", "whole", "fresh"),
+    "Also": ("directories", "top", "runs"),
+}
+
+
+@click.command(cls=Command, rare=_RARE)
 @click.argument("what", metavar="CASE|RUN|SUITE", default="latest")
 @click.option(
     "--core",
@@ -73,21 +83,33 @@ class _Seen:
     multiple=True,
     required=True,
     metavar="NAME[,NAME]",
-    help="The core, such as cortex-a72; several run in one pass.",
+    help="The core, such as cortex-a72 (A72 will do); several run in one pass.",
 )
-@click.option("--clock", metavar="CLOCK", help="Times are at this clock.  [default: the budget's, the board's, 1.5GHz]")
+@click.option("--clock", metavar="CLOCK", help="Times are at it.  [default: the budget's, the board's, 1.5GHz]")
 @click.option(
     "--budget",
     metavar="TIME@CLOCK",
-    help="Judge signing, from the client, or what --measure and --place name, by the interval of its cycles. Other "
-    "measures are compared beside it.",
+    help="Judge signing, from the client, or what --measure and --place name, by the interval of its cycles.",
 )
 @click.option("--case", "wanted", multiple=True, metavar="PATTERN", help="Only the cases of a run or suite that match.")
 @click.option("--measure", metavar="NAME", help="Only this measure, such as sign.  [default: all]")
 @click.option("--place", metavar="NAME", help="Only where it is measured: ta, client, linux.  [default: all]")
-@click.option("--samples", type=click.IntRange(1, MAX_SAMPLES), default=3, show_default=True, help="Warm calls.")
-@click.option("--warmup", type=click.IntRange(0, MAX_WARMUP), default=0, show_default=True, help="Of a CASE.")
-@click.option("--top", type=click.IntRange(1), default=15, show_default=True, help="Functions shown.")
+@click.option(
+    "--implementation",
+    "directories",
+    multiple=True,
+    metavar="DIR",
+    type=click.Path(path_type=Path),
+    help="The folder of a library of your own that the RUN measured, if the cache no longer has its copy.",
+)
+@click.option("--full", is_flag=True, help="Print all tables: cycles, causes, layers and functions.")
+@click.option(
+    "--samples", type=click.IntRange(1, MAX_SAMPLES), default=3, show_default=True, metavar="N", help="Warm calls."
+)
+@click.option(
+    "--warmup", type=click.IntRange(0, MAX_WARMUP), default=0, show_default=True, metavar="N", help="Of a CASE."
+)
+@click.option("--top", type=click.IntRange(1), default=15, show_default=True, metavar="N", help="Functions shown.")
 @format_option(FORMATS)
 @output_option
 @click.option("--whole", is_flag=True, help="Let long calls run through the model whole; else they are sampled.")
@@ -97,16 +119,18 @@ class _Seen:
 def predict(**typed: Any) -> int:
     """Predict the cycles of a case on a core, and say how far predictions of that core are off.
 
+    \b
+      worldwise predict optee/mbedtls-nist-O2/attestdiv --core cortex-a72,cortex-a53
+      worldwise predict optee/mbedtls-nist-O2/attestdiv --core cortex-a72 --budget 5ms@1.5GHz
+      worldwise predict latest --core cortex-a72 --format csv --output cycles.csv
+
+    \f
     CASE is a target, a variant and an operation, such as optee/mbedtls-nist-O2/attestdiv; RUN is a run, whose cases
     are run once more and must give the same records; SUITE is a name of `worldwise suites`. The model of the core runs
     through the exact trace, once with empty caches (first call), then warm. What no published figure validates, such
     as the kernel, is bounded from below and above. Boards and linux-armv7 have cycles and causes, but no functions.
 
-    \b
-      worldwise predict optee/mbedtls-nist-O2/attestdiv --core cortex-a72,cortex-a53
-      worldwise predict optee/mbedtls-nist-O2/attestdiv --core cortex-a72 --budget 5ms@1.5GHz
-      worldwise predict latest --core cortex-a72 --format csv --output cycles.csv
-      worldwise predict optee/mbedtls-nist-O2/attestdiv --core cortex-a72 --measure sign --format flame --output a.svg
+    --format flame is the flame graph in cycles: choose one region with --measure and --core.
 
     Exit status: 0 all is well; 1 the budget is not met, or cannot be told; 2 it could not be predicted.
     """
@@ -155,7 +179,9 @@ def _asked(call: _Call, tables: Mapping[str, str]) -> list[tuple[Case, Run | Non
     if "/" in call.what and not Path(call.what).exists():
         return [(parse_case(call.what, call.samples, call.warmup), None)]
     try:
-        found = cases_of_run(open_run(call.what, call.runs), call.wanted)
+        run = open_run(call.what, call.runs)
+        found = cases_of_run(run, call.wanted)
+        with_own(run, call.directories)
     except NoRunError as error:
         try:
             suite = load_suite(call.what)
@@ -235,6 +261,8 @@ def _show(
             line = next((line for line in _shown(seen.lines, call) if line.estimate.state == "warm"), seen.lines[-1])
             stacks = _attributed(one, line).in_cycles()
             out.text(flame.flame_graph(stacks, reports.title(line), flame.Renderer(session.note), "predicted cycles"))
+        case "text" if not call.full:
+            out.show(foretold.screen(seen.lines, budget, lambda line: bool(_shown([line], call))), "table")
         case _:
             sections = [reports.summary(seen.lines, budget), reports.causes_section(seen.lines)]
             if one:

@@ -3,12 +3,14 @@
 
 import hashlib
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from functools import cache
 from pathlib import Path
 from typing import TextIO
+
+import click
 
 import worldwise
 from worldwise.base import outgoing
@@ -20,10 +22,12 @@ from worldwise.cli.progress import Notes
 from worldwise.explain.flat import FlatExplainer
 from worldwise.explain.layers import Rules
 from worldwise.explain.owners import Explainer
-from worldwise.lab.image import ImageStore, tree_digest
+from worldwise.lab.expected import expected, unbuilt
+from worldwise.lab.image import ImageStore, Recipe, tree_digest
 from worldwise.lab.lab import open_lab
+from worldwise.libraries import own
 from worldwise.machine.emulator import Emulator
-from worldwise.machine.plugin import cycles_plugin
+from worldwise.machine.plugin import cycles_plugin, flat_plugin
 from worldwise.machine.plugin import plugin as plugin_recipe
 from worldwise.plan.case import Case
 from worldwise.plan.catalogue import takes_portables
@@ -35,9 +39,12 @@ from worldwise.report.document import markdown_text
 from worldwise.report.terminal import print_sections
 from worldwise.run.measure import case_digest
 from worldwise.run.modelled import ModelStore
+from worldwise.run.own import check_same
 from worldwise.run.rundir import Run
 from worldwise.run.watch import Watcher, is_flat
 from worldwise.targets.known import EMULATED
+from worldwise.targets.linux import PlainTarget
+from worldwise.targets.optee import OpteeMachineTarget
 
 # The width of tables in a file or a pipe.
 _WIDTH = 140
@@ -113,6 +120,9 @@ class Session:
 
         `cores` are the models that run with it, through everything if `whole`: see Watcher.watch.
         """
+        self._say_what_it_takes(case)
+        if run:
+            self._require_machine(case, run)
         watched = self.watcher.watch(
             case,
             passes=1 + case.warmup + FOLLOWED if run else 0,
@@ -128,6 +138,31 @@ class Session:
         # With models of cores nobody says where Linux's tasks are switched in plain Linux.
         made.check(closed=not (cores and takes_portables(case.target)))
         return made
+
+    def _say_what_it_takes(self, case: Case) -> None:
+        """Say how long a first call builds, before it begins."""
+        target = EMULATED[case.target]
+        recipes = [_plugin_of(case)]
+        # Firmware of boards takes seconds, and the key cache's programs are built before their recipe is there.
+        if isinstance(target, OpteeMachineTarget | PlainTarget) and not case.operation.startswith("keycache"):
+            recipes += target.recipes(case)
+        said = expected([], unbuilt(self.images, recipes))
+        if said and self.watcher.may_run:
+            self.note(said)
+
+    def _require_machine(self, case: Case, run: Run) -> None:
+        """Raise WorldwiseError for a run's case that was measured on another machine than this checkout makes."""
+        manifest = run.case(case.id)
+        made = EMULATED[case.target].machine(case, self.images).images
+        measured = manifest.images if manifest else {}
+        differ = sorted(name for name in {*made, *measured} if made.get(name) != measured.get(name))
+        if differ:
+            by = f", which is of revision {run.manifest.git}" if run.manifest.git else ""
+            raise WorldwiseError(
+                f"{case.id}: run {run.id} measured another machine than this worldwise makes: "
+                f"{', '.join(differ[:3])}{' and others' if len(differ) > 3 else ''} differ",
+                f"explain it with the worldwise that measured it{by}",
+            )
 
     def modelled(self, case: Case, run: Run | None, cores: Mapping[str, str], whole: bool = False) -> "Modelled":
         """Run a case with models of cores, as `explainer` does; a flat program always whole."""
@@ -164,6 +199,11 @@ class Session:
         """Build the plugins that cases need, which otherwise the first of them waits for."""
         for flat in sorted({is_flat(case.target) for case in cases}):
             self.images.get(cycles_plugin() if flat else plugin_recipe())
+
+
+def _plugin_of(case: Case) -> Recipe:
+    """The plugin that follows a case's stacks."""
+    return flat_plugin() if is_flat(case.target) else plugin_recipe()
 
 
 @cache
@@ -208,6 +248,22 @@ def cases_of_run(run: Run, patterns: Sequence[str]) -> list[tuple[Case, Run | No
             f"run {run.id} has no complete case that matches {' or '.join(patterns)}", f"it has: {known}"
         )
     return [(case, run) for case in chosen]
+
+
+def with_own(run: Run, directories: Iterable[Path]) -> None:
+    """Register the user's own libraries that a run measured, until the command ends.
+
+    They are those in `directories`, and for the others the copies that the cache kept; one of which there is neither
+    stays unknown. Raises WorldwiseError for a folder that is not a library, or not as the run measured it.
+    """
+    context = click.get_current_context()
+    context.call_on_close(own.forget)
+    brought = own.bring(directories)
+    names = {one.name for one in brought}
+    check_same(run.id, [entry for entry in run.manifest.own if entry.name in names], brought)
+    kept = {entry.name: entry.digest for entry in run.manifest.own if entry.name not in names}
+    brought += context.with_resource(own.kept(kept))
+    own.announce(brought, lambda text: outgoing.echo(text, err=True))
 
 
 def measures_of(case: Case, wanted: str | None) -> Mapping[str, tuple[str, ...]]:

@@ -23,11 +23,15 @@ from worldwise.base import paths
 from worldwise.base.errors import WorldwiseError
 from worldwise.families.keycache import build as keycache
 from worldwise.families.keycache.images import programs_with_broker
+from worldwise.lab.expected import expected, unbuilt
 from worldwise.lab.image import ImageStore
-from worldwise.lab.lab import Lab
+from worldwise.lab.lab import Lab, open_lab
+from worldwise.lab.roots import MAIN
 from worldwise.lab.sandbox.network import Bind
 from worldwise.machine.emulator import Emulator
 from worldwise.plan.case import Case
+from worldwise.targets import optee_images
+from worldwise.targets.guest import kernel
 from worldwise.targets.optee import OpteeMachineTarget
 
 # The holders of certificates: the administrator, who sets keys, and the clients.
@@ -124,6 +128,26 @@ class Options:
     def case(self) -> Case:
         """A case with the demo's machine except the network card: any case of the app that has the devices' TA."""
         return Case("optee", *_CORE, "keycache-load", 1, 0, (("storage", self.storage),))
+
+
+def expected_builds(options: Options, lab: Lab) -> str:
+    """A sentence on what the first demo builds, and for how long; empty if all is there. Builds nothing."""
+    names = (keycache.ROOT, *([keycache.BROKER_ROOT] if options.mqtt else []))
+    labs = {MAIN: lab} | {name: open_lab(name=name) for name in names}
+    case = options.case
+    recipes = {
+        MAIN: [
+            optee_images.firmware(case.ticks_in_both_worlds),
+            kernel(),
+            optee_images.optee(case.implementation, case.optimisation),
+        ],
+        keycache.ROOT: [keycache.programs_recipe(), keycache.native_recipe()],
+        keycache.BROKER_ROOT: [keycache.broker_recipe(), keycache.mosquitto_recipe()],
+    }
+    images = [name for root, place in labs.items() for name in unbuilt(ImageStore(place), recipes[root])]
+    # The recipe of the machine's programs has the built server in it.
+    programs = ["programs-keycache"] if images else []
+    return expected([name for name, place in labs.items() if place.problem()], [*images, *programs])
 
 
 def serve(options: Options, lab: Lab, notify: Callable[[str], None], ready: Callable[[int, int], None]) -> int:

@@ -51,6 +51,7 @@ class Way:
         limits: what the sandbox may use.
         debugging: whether a process may look into others of its sandbox.
         parts: files and folders of the root that are there, instead of all of it; then there is no /proc either.
+        steady: whether the program is the same user each time, where root runs it as another user.
     """
 
     binds: Sequence[Bind] = ()
@@ -61,6 +62,7 @@ class Way:
     limits: Limits = BUILD
     debugging: bool = False
     parts: Sequence[str] | None = None
+    steady: bool = False
 
 
 class Options(TypedDict, total=False):
@@ -74,6 +76,7 @@ class Options(TypedDict, total=False):
     limits: Limits
     debugging: bool
     parts: Sequence[str] | None
+    steady: bool
 
 
 def command(root: Path, cache: Path, argv: Sequence[str | Path], way: Way) -> list[str]:
@@ -84,7 +87,7 @@ def command(root: Path, cache: Path, argv: Sequence[str | Path], way: Way) -> li
     program = shutil.which("bwrap")
     if program is None:
         raise missing_tool("bwrap", "bubblewrap")
-    who = confinement()
+    who = confinement(way.steady)
     made: set[str] = set()
     options = ["bwrap", *_kept_apart(who, way), *_folders(root, way.parts, made)]
     options += ["--dev", "/dev", "--remount-ro", "/dev"]

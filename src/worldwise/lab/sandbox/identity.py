@@ -17,6 +17,10 @@ _NOBODYS_IDS = range(1_879_048_192 + 65_536, 2**31 - 65_536)
 # What an id of a smaller map is taken from: its last ids, but not the very last, which often is nobody's.
 _LAST_IDS = 1000
 
+# Of them the first is for what a user starts by hand (`lab enter`): a program may write what one before it made.
+# No build and no emulator ever has it.
+_STEADY = 1
+
 Kind = Literal["user namespace", "another user", "none"]
 
 
@@ -49,8 +53,12 @@ def _mapped(start: int, count: int, extents: Sequence[tuple[int, int]]) -> bool:
     return any(first <= start and start + count <= first + length for first, length in extents)
 
 
-def confinement_of(euid: int, uid_map: str, gid_map: str, pid: int) -> Confinement:
-    """Who a sandboxed process is to be; see `confinement`. `uid_map` and `gid_map` are texts as /proc/PID/uid_map."""
+def confinement_of(euid: int, uid_map: str, gid_map: str, pid: int | None) -> Confinement:
+    """Who a sandboxed process is to be; see `confinement`. `uid_map` and `gid_map` are texts as /proc/PID/uid_map.
+
+    Tools with different `pid` get different ids, nearly always; without one it is always the same id, which no `pid`
+    gives.
+    """
     if euid != 0:
         return Confinement("user namespace", euid)
     maps = [
@@ -59,7 +67,8 @@ def confinement_of(euid: int, uid_map: str, gid_map: str, pid: int) -> Confineme
     ]
     for first, last in ((_NOBODYS_IDS.start, _NOBODYS_IDS.stop), (60_000, 65_000), (1_000, 60_000)):
         if all(_mapped(first, last - first, extents) for extents in maps):
-            return Confinement("another user", last - 1 - pid % min(_LAST_IDS, last - first))
+            others = min(_LAST_IDS, last - first) - _STEADY
+            return Confinement("another user", last - 1 - (others if pid is None else pid % others))
     lines = [line.split() for line in uid_map.splitlines()]
     if any(inside == "0" and outside != "0" for inside, outside, _ in lines):
         # This root is an ordinary user of the host, and stays one inside.
@@ -68,13 +77,13 @@ def confinement_of(euid: int, uid_map: str, gid_map: str, pid: int) -> Confineme
 
 
 @functools.cache
-def confinement() -> Confinement:
-    """Who a sandboxed process is on this host."""
+def confinement(steady: bool = False) -> Confinement:
+    """Who a sandboxed process is on this host: another one for each tool, or `steady`, the same one each time."""
     return confinement_of(
         os.geteuid(),
         Path("/proc/self/uid_map").read_text(encoding="ascii"),
         Path("/proc/self/gid_map").read_text(encoding="ascii"),
-        os.getpid(),
+        None if steady else os.getpid(),
     )
 
 

@@ -9,6 +9,7 @@ import tempfile
 import threading
 from collections import Counter
 from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from filelock import FileLock
@@ -19,16 +20,34 @@ from worldwise.lab.sandbox.identity import confinement
 # How many sandboxes of this process a folder is lent to: it comes back when the last has ended.
 _LENT: Counter[Path] = Counter()
 
+# Whose the lent folders are, and what in them is: user and group, by device and inode.
+_OWNERS: dict[Path, "_Owners"] = {}
+
 _LENDING = threading.Lock()
 
 
-@contextlib.contextmanager
-def lent(folders: Iterable[Path]) -> Iterator[None]:
-    """Folders that a sandboxed process may write to, for as long as it runs; they are the tool's own again afterwards.
+@dataclass(frozen=True)
+class _Owners:
+    """Whose a folder's content is, before it is lent.
 
-    Only for folders that nothing else reads meanwhile, and whose files are not to be trusted afterwards.
+    Attributes:
+        folder: user and group of the folder itself; what is new in it becomes theirs.
+        others: user and group of what is not the folder's own, by device and inode.
     """
-    found = confinement()
+
+    folder: tuple[int, int]
+    others: dict[tuple[int, int], tuple[int, int]] = field(default_factory=dict)
+
+
+@contextlib.contextmanager
+def lent(folders: Iterable[Path], steady: bool = False) -> Iterator[None]:
+    """Folders that a sandboxed process may write to, for as long as it runs; then they belong to whom they did before.
+
+    Only for folders that nothing else reads meanwhile, and whose files are not to be trusted afterwards. What lies on
+    another file system, and files that have a name elsewhere too, are not lent. `steady` is the process's, as
+    `confinement` has it.
+    """
+    found = confinement(steady)
     if found.kind != "another user":
         yield
         return
@@ -37,7 +56,7 @@ def lent(folders: Iterable[Path]) -> Iterator[None]:
         for folder in owned:
             _LENT[folder] += 1
             if _LENT[folder] == 1:
-                _give(folder, found.uid)
+                _OWNERS[folder] = _give(folder, found.uid)
     try:
         yield
     finally:
@@ -46,17 +65,57 @@ def lent(folders: Iterable[Path]) -> Iterator[None]:
                 _LENT[folder] -= 1
                 if not _LENT[folder]:
                     del _LENT[folder]
-                    _give(folder, os.geteuid())
+                    _take_back(folder, _OWNERS.pop(folder))
 
 
-def _give(folder: Path, uid: int) -> None:
-    """Change the owner of all below a folder. It takes setuid bits away, and follows no link."""
+def _give(folder: Path, uid: int) -> _Owners:
+    """Change the owner of all below a folder, but of what is not lent. It takes setuid bits away, and follows no link.
+
+    Returns whose it was.
+    """
+    try:
+        top = folder.lstat()
+    except FileNotFoundError:
+        return _Owners((os.geteuid(), os.getegid()))
+    owners = _Owners((top.st_uid, top.st_gid))
+    for entry, name, descriptor in _below(folder):
+        if (entry.st_uid, entry.st_gid) != owners.folder:
+            owners.others[entry.st_dev, entry.st_ino] = entry.st_uid, entry.st_gid
+        if stat.S_ISDIR(entry.st_mode) or entry.st_nlink == 1:
+            _chown(name, descriptor, uid, uid)
     with contextlib.suppress(FileNotFoundError):
+        os.chown(folder, uid, uid, follow_symlinks=False)
+    return owners
+
+
+def _take_back(folder: Path, owners: _Owners) -> None:
+    """Give all below a folder to whom it belonged; what is new is the folder's owner's. Setuid bits go."""
+    for entry, name, descriptor in _below(folder):
+        _chown(name, descriptor, *owners.others.get((entry.st_dev, entry.st_ino), owners.folder))
+    with contextlib.suppress(FileNotFoundError):
+        os.chown(folder, *owners.folder, follow_symlinks=False)
+
+
+def _chown(name: str, descriptor: int, uid: int, gid: int) -> None:
+    with contextlib.suppress(FileNotFoundError):
+        os.chown(name, uid, gid, dir_fd=descriptor, follow_symlinks=False)
+
+
+def _below(folder: Path) -> Iterator[tuple[os.stat_result, str, int]]:
+    """All below a folder but what is mounted there: what it is, its name, and its folder's descriptor."""
+    with contextlib.suppress(FileNotFoundError):
+        device = folder.lstat().st_dev
         for _, directories, names, descriptor in os.fwalk(folder, follow_symlinks=False):
             for name in (*directories, *names):
-                with contextlib.suppress(FileNotFoundError):
-                    os.chown(name, uid, uid, dir_fd=descriptor, follow_symlinks=False)
-            os.fchown(descriptor, uid, uid)
+                try:
+                    entry = os.lstat(name, dir_fd=descriptor)
+                except FileNotFoundError:
+                    continue
+                # A file of an overlay may say another device than its folder.
+                if stat.S_ISDIR(entry.st_mode) and entry.st_dev != device:
+                    directories.remove(name)
+                else:
+                    yield entry, name, descriptor
 
 
 @contextlib.contextmanager
