@@ -54,7 +54,7 @@ _PLATFORMS = [f"manylinux_2_{minor}_x86_64" for minor in range(41, 4, -1)] + ["m
     help="Take images and saved machines that were used within AGE: 12h, 30d, 2w.  [default: all]",
 )
 def image_command(file: Path, wheel: Path, age: float | None) -> None:
-    """Write a container image (an OCI archive) with worldwise, the lab, and what this cache has built.
+    """Write a container image (an OCI archive): worldwise, the lab, what this cache built.
 
     A command in the image finds the lab made, and images and saved machines as warm as they are here: measure once
     what the jobs will measure, then make the image. It has no results, so that the jobs measure. pip fetches the

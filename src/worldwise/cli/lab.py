@@ -2,7 +2,6 @@
 """`worldwise lab`: the pinned Debian root everything is built and emulated in."""
 
 import contextlib
-import inspect
 import os
 import subprocess
 import sys
@@ -68,7 +67,7 @@ def _command(function: Callable[..., None]) -> click.Command:
 @locked_option
 @click.pass_context
 def build(context: click.Context, name: str, everything: bool, kinds: tuple[str, ...]) -> None:
-    """Download the packages of the lab, or of the root NAME, and make it; nothing to do if it is there and whole.
+    """Download the packages of the lab, or of the root NAME, and make it if it is missing.
 
     What the measured machines and their firmware are made of is downloaded when it is first used.
 
@@ -93,10 +92,10 @@ def build(context: click.Context, name: str, everything: bool, kinds: tuple[str,
 @_root_argument
 @click.option("--undo", is_flag=True, help="Go back to the lock: what is made next is the lab that it describes.")
 def drift(name: str, undo: bool) -> None:
-    """Say what the lab, or the root NAME, has for what its lock names, or go back to the lock.
+    """Say what the lab, or the root NAME, has in place of what its lock names.
 
-    A lab differs from its lock if files of the lock were gone from every source when it was made. Exit status 1 if it
-    does.
+    A lab differs from its lock if files of the lock were gone from every source when it was made; --undo goes back to
+    the lock. Exit status 1 if the lab differs.
 
     \b
       worldwise lab drift
@@ -298,9 +297,9 @@ def _out_of_reach(here: Path, who: Confinement) -> str:
     help="With --propose: what is measured in both labs; `none` for nothing.",
 )
 def relock(name: str, proposed: Path | None, suite: str) -> None:
-    """Lock the versions that the mirror has today of what lab/packages.toml (or the root NAME's file) lists.
+    """Lock the versions that the mirror has today, of the lab or of the root NAME.
 
-    Prints what changed.
+    lab/packages.toml, or the root's own file, lists the packages. The command prints what changed.
 
     \b
       worldwise lab relock
@@ -374,7 +373,7 @@ def _places() -> list[Lab]:
     help="The roots whose files it asks for; can be given again.  [default: all]",
 )
 def mirrors_command(names: tuple[str, ...]) -> None:
-    """Ask the mirrors whether they still have each file of the locks, without downloading any.
+    """Ask the mirrors whether they still have each file of the locks.
 
     Mirrors drop old versions. A daily job with this command says so before somebody's first run does; `lab export`
     keeps the files while they are there. Files that no mirror has are sought at the second sources too. Crates are

@@ -92,7 +92,7 @@ _RARE = {
     "Repeat and check": ("fresh", "verify", "cold", "reverse", "silence"),
     "On hardware itself": ("via", "clock", "serial", "ta_key", "ta_folder"),
     "Many machines": (*("shard", "costs", "on", "key", "asked", "wait", "cross_check"), "cache"),
-    "Also": ("sweep", "samples", "jobs", "runs"),
+    "Also": ("sweep", "samples", "jobs", "runs", "locked"),
 }
 
 

@@ -72,7 +72,7 @@ _RARE = {
     "Look closer": ("index", "path", "inline", "why"),
     "Whether a secret decides": ("vary",),
     "Check the tool": ("witness", "slow_down"),
-    "Also": ("samples", "warmup", "fresh", "runs"),
+    "Also": ("samples", "warmup", "fresh", "runs", "locked"),
 }
 
 

@@ -71,7 +71,7 @@ class _Seen:
 # What most calls do without, as `--help-all` lists it: heading -> parameters.
 _RARE = {
     "How it is predicted": ("samples", "warmup", "whole", "fresh"),
-    "Also": ("directories", "top", "runs"),
+    "Also": ("directories", "top", "runs", "locked"),
 }
 
 
