@@ -92,7 +92,7 @@ def build(context: click.Context, name: str, everything: bool, kinds: tuple[str,
 @_root_argument
 @click.option("--undo", is_flag=True, help="Go back to the lock: what is made next is the lab that it describes.")
 def drift(name: str, undo: bool) -> None:
-    """Say what the lab, or the root NAME, has in place of what its lock names.
+    """Say what the lab has in place of what its lock names.
 
     A lab differs from its lock if files of the lock were gone from every source when it was made; --undo goes back to
     the lock. Exit status 1 if the lab differs.
@@ -170,7 +170,7 @@ def _downloaded(place: Lab, files: Iterable[File]) -> str:
 @_command
 @_root_argument
 def check(name: str) -> None:
-    """Hash every file of the lab, or of the root NAME, and compare with what was made. Exit status 1 if one differs.
+    """Hash every file of the lab and compare with what was made. Exit status 1 if one differs.
 
     Every start does a part of it. What is found damaged is made anew by the next command that needs it.
 
@@ -297,7 +297,7 @@ def _out_of_reach(here: Path, who: Confinement) -> str:
     help="With --propose: what is measured in both labs; `none` for nothing.",
 )
 def relock(name: str, proposed: Path | None, suite: str) -> None:
-    """Lock the versions that the mirror has today, of the lab or of the root NAME.
+    """Lock the versions that the mirror has today.
 
     lab/packages.toml, or the root's own file, lists the packages. The command prints what changed.
 
@@ -420,7 +420,7 @@ def mirrors_command(names: tuple[str, ...]) -> None:
 
 @lab.command("yanked")
 def yanked_command() -> None:
-    """Ask the registries whether a crate or a Python package that is pinned was yanked.
+    """Ask the registries whether a pinned crate or package was yanked.
 
     They keep such a version, with a warning not to use it. Exit status: 0 none was; 1 one was; 2 it could not be asked.
 
