@@ -111,6 +111,23 @@ def test_help_tells_every_option(words: tuple[str, ...], call: Call) -> None:
             assert f"\n  {name} " in answer.out
 
 
+def test_git_ignores_every_folder_that_a_command_makes_unasked() -> None:
+    """If this fails, `git status` shows a user's figures, or `git add .` takes a demo's private keys along."""
+    named = {
+        str(parameter.default)
+        for command in COMMANDS.values()
+        for parameter in command.params
+        if isinstance(parameter, click.Option)
+        and isinstance(parameter.type, click.Path)
+        and isinstance(parameter.default, str | Path)
+        and not Path(parameter.default).is_absolute()
+    }
+    made = {*named, str(importlib.import_module("worldwise.cli.plot").PLOTS)}
+    assert {"runs", "plots", "keycache-demo"} <= made
+    lines = (paths.REPOSITORY / ".gitignore").read_text(encoding="utf-8").splitlines()
+    assert {f"/{folder}/" for folder in made} <= set(lines)
+
+
 def test_the_first_words(call: Call) -> None:
     """If this fails, who types only the name, or asks for the version, is not helped."""
     for arguments in (("--help",), ("-h",), ()):
