@@ -10,8 +10,8 @@ from worldwise.plan.catalogue import is_board
 from worldwise.read.models import Reading, Row, RunSummary
 
 UNIT = (
-    "Unit (instr): instructions executed, counted exactly under emulation; what measuring costs is measured and "
-    "taken away; interrupts inside a region count"
+    "Unit (instr): instructions executed, counted exactly under emulation; the cost of measuring is measured and "
+    "subtracted; interrupts inside a region count"
 )
 _CORE_LIBRARIES = {"libtomcrypt": "LibTomCrypt", "mbedtls": "Mbed TLS"}
 
