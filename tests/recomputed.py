@@ -321,7 +321,7 @@ class Checker:
             (r"What a client of the TEE waits for(?:: (?P<curve>.+))?", self._tasks),
             (r"What AES-128 costs a caller per byte of (?P<size>\w+), in the order of (?P<mode>\w+)", self._aes),
             (r"What changes to OP-TEE give: medians", self._changes),
-            (r"What a call pays before any algorithm", self._calls),
+            (r"What a call costs before any algorithm runs", self._calls),
             (
                 r"What a call with a payload costs by each kind of shared memory: the client's whole call",
                 self._payloads,
@@ -569,7 +569,7 @@ class Checker:
             pattern = rf"{head} fits {whole}, best (?P<who>.+?) \((?P<ms>[\d.,]+) ms\)"
         else:
             pattern = (
-                rf"{head} fits with none of {len(rows)} variants, the least is (?P<ms>[\d.,]+) ms \((?P<who>.+?)\)"
+                rf"{head} fits with none of {len(rows)} variants, the fastest is (?P<ms>[\d.,]+) ms \((?P<who>.+?)\)"
             )
         found = re.search(pattern, text, re.IGNORECASE)
         if not found:
@@ -653,7 +653,7 @@ class Checker:
             *first,
             (r"No library here has (?P<said>.+?)\.", self._check_nobody),
             (
-                r"The first call is dear: (?P<row>.+?) took (?P<first>[\d,]+) (?P<unit>\w+) at first, "
+                r"The first call is expensive: (?P<row>.+?) took (?P<first>[\d,]+) (?P<unit>\w+) at first, "
                 r"(?P<times>[\d.,]+) times its median\.",
                 lambda found: self._check_cold(found, scope),
             ),
@@ -683,7 +683,7 @@ class Checker:
                 continue
             _, hertz, _, low, high = time
             limit = hertz * _seconds(budget["limit"])
-            word = "fits" if high <= limit else "does not fit" if low > limit else "cannot be told"
+            word = "fits" if high <= limit else "does not fit" if low > limit else "undecided"
             wanted.setdefault(word, []).append(f"{_task_text(task, False)} by {row['variant']}")
         told = {part.partition(": ")[0]: part.partition(": ")[2] for part in found["said"].split("; ")}
         same = told.keys() == wanted.keys() and all(
@@ -1014,9 +1014,7 @@ class Checker:
             wanted.append(f"{missed:,} of {len(tampering):,} attempts to tamper were not detected.")
         if cuts:
             bad = sum(map(_is_bad, cuts))
-            wanted.append(
-                f"{bad:,} of {len(cuts):,} power cuts left something else than the old object or the new one."
-            )
+            wanted.append(f"{bad:,} of {len(cuts):,} power cuts left neither the old object nor the new one.")
         if found["said"] != " ".join(wanted):
             self._say(f"the attempts say '{' '.join(wanted)}', not '{found['said']}'")
 
@@ -1071,9 +1069,9 @@ class Checker:
             total += 1
             over += row["median"] > limit
             wide += row["max"] > limit
-        what = "more than 1.5 empty invokes and the AES of"
-        begin = f"By their medians {over} of {total} hits cost {what} their payload"
-        begin = begin if over else f"By its median no hit costs {what} its payload"
+        what = "1.5 empty invokes and the AES of"
+        begin = f"By their medians {over} of {total} hits cost more than {what} their payload"
+        begin = begin if over else f"No median of a hit exceeds {what} its payload"
         wanted = f"{begin}; by the greatest sample {wide} of {total} do."
         if found["said"] != wanted:
             self._say(f"the rows say '{wanted}', not '{found['said']}'")
@@ -1619,7 +1617,9 @@ class Checker:
 
     def _check_price(self, title: str, words: str) -> None:
         operation = title.removeprefix("The price of the TEE: ")
-        found = re.match(r"Dearest is (?P<label>.+), (?P<who>\S+) at (?P<place>\w+): (?P<times>[\d.,]+) times", words)
+        found = re.match(
+            r"The most expensive is (?P<label>.+), (?P<who>\S+) at (?P<place>\w+): (?P<times>[\d.,]+) times", words
+        )
         if not found:
             self._say(f"figure '{title}': tests/recomputed.py does not know these words: {words}")
             return

@@ -245,7 +245,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		while (good && state != RESP_ERROR && (state = resp_next(resp, &request)) == RESP_REQUEST) {
 			/* A key at a time, so that requests about several are interrupted. */
 			sign_request(request);
-			while (!service_answer(&service, &client, request, &reply))
+			while (!service_answer(&service, &client, &request, &reply))
 				;
 			resp_request_free(request);
 			requests++;
@@ -258,6 +258,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		}
 	}
 	resp_free(resp);
+	client_end(&client);
 	check(&reply, requests);
 	/* An administrator may set it for somebody else, and who says it hears it again from PING. */
 	if (strcmp(client.id.text, "admin") != 0 && !memmem(data, size, bobs_key, 16) && reply.size)

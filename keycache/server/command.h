@@ -19,13 +19,17 @@ struct command {
 	enum audit_kind kind;
 	uint8_t from;
 	uint8_t to;
+	/* The first of the words of which each is a key and may take a call of the TA, or 0 if there is one key at most. */
+	uint8_t several;
+	/* It is not queued behind MULTI. */
+	bool at_once;
 };
 
 struct call {
 	const struct command *command;
 	struct service *service;
 	struct client *client;
-	const struct resp_request *request;
+	struct resp_request *request;
 	struct buffer *reply;
 };
 
@@ -43,6 +47,9 @@ static inline bool is_admin(const struct call *call)
 {
 	return service_is_admin(call->service, call->client);
 }
+
+/* Runs a request, and tells the audit log what became of it. False, and nothing is told: there is more to do. */
+bool run_request(const struct call *call);
 
 /* Why a request is refused, in more words than its client gets: for the audit log. The first reason counts. */
 static inline void note(const struct call *call, const char *why)
@@ -110,5 +117,15 @@ void command_keyinfo(const struct call *call);
 void command_expire(const struct call *call);
 void command_ttl(const struct call *call);
 void command_persist(const struct call *call);
+
+/* transaction.c */
+void command_multi(const struct call *call);
+void command_exec(const struct call *call);
+void command_discard(const struct call *call);
+void command_watch(const struct call *call);
+/* Behind MULTI, in place of running it. True if the request is kept: it is the transaction's to free now. */
+bool queue_request(const struct call *call);
+/* A request behind MULTI was refused: EXEC will run none. */
+void spoil_transaction(const struct client *client);
 
 #endif /* KEYCACHE_COMMAND_H */

@@ -189,6 +189,7 @@ static void on_closed(uv_handle_t *handle)
 
 	SSL_free(one->ssl);
 	resp_request_free(one->request);
+	client_end(&one->client);
 	resp_free(one->resp);
 	buffer_free(&one->out);
 	free(one);
@@ -449,7 +450,7 @@ static bool answer_all(struct connection *one, unsigned *left)
 			}
 			--*left;
 			touch(one);
-			if (!service_answer(service, &one->client, one->request, &one->out))
+			if (!service_answer(service, &one->client, &one->request, &one->out))
 				break;
 			note_answer(one);
 			resp_request_free(one->request);

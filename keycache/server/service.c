@@ -1006,22 +1006,26 @@ static const struct command commands[] = {
 	{ "BACKUP", 2, 2, command_backup, .kind = AUDIT_CHANGE },
 	{ "KEYINFO", 2, 2, command_keyinfo, .kind = AUDIT_NOTHING, .from = 1 },
 	{ "GET", 2, 2, command_get, .kind = AUDIT_USE, .from = 1 },
-	{ "DEL", 2, RESP_ELEMENTS, command_del, .kind = AUDIT_CHANGE },
-	{ "EXISTS", 2, RESP_ELEMENTS, command_exists, .kind = AUDIT_NOTHING },
+	{ "DEL", 2, RESP_ELEMENTS, command_del, .kind = AUDIT_CHANGE, .several = 1 },
+	{ "EXISTS", 2, RESP_ELEMENTS, command_exists, .kind = AUDIT_NOTHING, .several = 1 },
 	{ "EXPIRE", 3, 3, command_expire, .kind = AUDIT_CHANGE, .from = 1 },
 	{ "TTL", 2, 2, command_ttl, .kind = AUDIT_NOTHING, .from = 1 },
 	{ "PERSIST", 2, 2, command_persist, .kind = AUDIT_CHANGE, .from = 1 },
 	{ "SCAN", 2, 6, command_scan, .kind = AUDIT_NOTHING },
 	{ "INFO", 1, 2, command_info, .kind = AUDIT_NOTHING },
 	{ "AUTH", 2, 3, command_auth, .kind = AUDIT_NOTHING },
-	{ "QUIT", 1, 1, command_quit, .kind = AUDIT_NOTHING },
+	{ "QUIT", 1, 1, command_quit, .kind = AUDIT_NOTHING, .at_once = true },
 	{ "SEAL", 3, 4, command_seal, .kind = AUDIT_USE, .from = 1 },
 	{ "OPEN", 4, 5, command_open, .kind = AUDIT_USE, .from = 1 },
 	{ "REENCRYPT", 5, 6, command_reencrypt, .kind = AUDIT_USE, .from = 1, .to = 2 },
-	{ "RELAY", 5, 5 + KEYCACHE_FAN_MOST, command_relay, .kind = AUDIT_USE, .from = 1 },
+	{ "RELAY", 5, 5 + KEYCACHE_FAN_MOST, command_relay, .kind = AUDIT_USE, .from = 1, .several = 5 },
 	{ "HELLO", 1, RESP_ELEMENTS, command_hello, .kind = AUDIT_NOTHING },
 	{ "CLIENT", 2, RESP_ELEMENTS, command_client, .kind = AUDIT_NOTHING },
 	{ "COMMAND", 1, RESP_ELEMENTS, command_command, .kind = AUDIT_NOTHING },
+	{ "MULTI", 1, 1, command_multi, .kind = AUDIT_NOTHING, .at_once = true },
+	{ "EXEC", 1, 1, command_exec, .kind = AUDIT_NOTHING, .at_once = true },
+	{ "DISCARD", 1, 1, command_discard, .kind = AUDIT_NOTHING, .at_once = true },
+	{ "WATCH", 2, RESP_ELEMENTS, command_watch, .kind = AUDIT_NOTHING, .at_once = true },
 };
 
 #define COMMANDS (sizeof(commands) / sizeof(commands[0]))
@@ -1042,35 +1046,60 @@ static unsigned command_of(const struct resp_argument *name)
 	return index;
 }
 
-bool service_answer(struct service *service, struct client *client, const struct resp_request *request,
-		    struct buffer *reply)
+bool run_request(const struct call *call)
 {
-	const unsigned index = command_of(&request->arguments[0]);
-	const struct command *command = index < COMMANDS ? &commands[index] : NULL;
-	struct call call = { command, service, client, request, reply };
-	size_t begin = reply->size;
-	char text[160];
+	struct service *service = call->service;
+	size_t begin = call->reply->size;
 
-	service->counts.requests += !client->done;
-	client->command = index;
 	service->why = NULL;
 	service->reported = false;
 	service->about = (struct id){ 0 };
-	if (!command) {
-		(void)snprintf(text, sizeof(text), "ERR unknown command '%.64s'",
-			       (const char *)request->arguments[0].data);
-		resp_error(reply, text);
-		/* What a client takes for a command could be a secret, too. */
-		note(&call, "unknown command");
-	} else if (request->count < command->least || request->count > command->most) {
+	call->command->run(call);
+	if (call->client->done)
+		return false;
+	report_request(call, begin);
+	return true;
+}
+
+/* An answer to what is no command, or has not the words of one. */
+static void refuse_request(const struct call *call)
+{
+	const struct command *command = call->command;
+	size_t begin = call->reply->size;
+	char text[160];
+
+	call->service->why = NULL;
+	call->service->reported = false;
+	call->service->about = (struct id){ 0 };
+	if (command)
 		(void)snprintf(text, sizeof(text), "ERR wrong number of arguments for '%s' command", command->name);
-		resp_error(reply, text);
-	} else {
-		command->run(&call);
-		if (client->done)
-			return false;
+	else
+		(void)snprintf(text, sizeof(text), "ERR unknown command '%.64s'",
+			       (const char *)argument(call, 0)->data);
+	resp_error(call->reply, text);
+	/* What a client takes for a command could be a secret, too. */
+	if (!command)
+		note(call, "unknown command");
+	spoil_transaction(call->client);
+	report_request(call, begin);
+}
+
+bool service_answer(struct service *service, struct client *client, struct resp_request **request, struct buffer *reply)
+{
+	const unsigned index = command_of(&(*request)->arguments[0]);
+	const struct command *command = index < COMMANDS ? &commands[index] : NULL;
+	const struct call call = { command, service, client, *request, reply };
+
+	service->counts.requests += !client->done;
+	client->command = index;
+	if (!command || call.request->count < command->least || call.request->count > command->most) {
+		refuse_request(&call);
+		return true;
 	}
-	report_request(&call, begin);
+	if (!client->transaction || command->at_once)
+		return run_request(&call);
+	if (queue_request(&call))
+		*request = NULL;
 	return true;
 }
 

@@ -67,11 +67,17 @@ struct client {
 	unsigned command;                   /* of its last request: see service_command() */
 	size_t done;                        /* of a request about several keys: how many of them, */
 	size_t found;                       /* and how many of these were there */
+	struct transaction *transaction;    /* what came behind MULTI, or NULL */
 };
 
-/* Appends one reply. False, and nothing is appended: there is more to do, ask again with the same request. */
-bool service_answer(struct service *service, struct client *client, const struct resp_request *request,
+/*
+ * Appends one reply. False, and nothing is appended: there is more to do, ask again with the same request. A request behind MULTI
+ * is kept: *request is NULL then.
+ */
+bool service_answer(struct service *service, struct client *client, struct resp_request **request,
 		    struct buffer *reply);
+/* Its connection is closed: gives back what was kept for it. */
+void client_end(struct client *client);
 /* The name of the command of that number, from 0 on; NULL behind the last one. */
 const char *service_command(unsigned index);
 bool service_is_admin(const struct service *service, const struct client *client);

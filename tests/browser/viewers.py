@@ -33,7 +33,7 @@ def speedscope(folder: Path) -> Path:
     assert done.returncode == 0, f"npm could not fetch speedscope {SPEEDSCOPE}: {done.stderr}"
     packed = folder / f"speedscope-{SPEEDSCOPE}.tgz"
     digest = hashlib.sha256(packed.read_bytes()).hexdigest()
-    assert digest == _SPEEDSCOPE_SHA256, f"speedscope {SPEEDSCOPE} is not what was pinned: {digest}"
+    assert digest == _SPEEDSCOPE_SHA256, f"speedscope {SPEEDSCOPE} differs from what is pinned: {digest}"
     with tarfile.open(packed) as archive:
         archive.extractall(folder, filter="data")
     return folder / "package" / "dist" / "release"

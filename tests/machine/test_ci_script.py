@@ -21,7 +21,8 @@ lab) exec "$PYTHON" -P -m worldwise "$@" ;;
 run) for word in "$@"; do last=$word; done; mkdir -p "$last/measured" ;;
 esac
 """
-# Each line tries one thing, and notes what it saw.
+# Each line tries one thing, and notes what it saw. What writes names no place but the test's own: in the lab `..` is
+# /work, and if the lab is missing, the test fails and leaves nothing on the machine.
 COLLECT = """#!/bin/sh
 mkdir library
 {
@@ -29,7 +30,8 @@ mkdir library
 	cat /proc/*/environ 2>/dev/null | tr '\\0' '\\n'
 	ls -a / /work /work/* .. ../..
 	cat "$OUTSIDE/secret" ../secret ../../secret /work/secret
-	for place in .. ../.. /work "$OUTSIDE" /work/proposed-runs; do
+	test "$(cd .. && pwd)" != /work || echo "the folder above is the lab's"
+	for place in .. ../.. "$OUTSIDE" ../proposed-runs; do
 		mkdir -p "$place/baseline-runs/forged-shard-1-of-1"
 		echo 'echo owned' >"$place/worldwise/worldwise"
 		rm -rf "$place/baseline-runs/measured"
@@ -71,6 +73,7 @@ def test_a_proposals_script_reaches_nothing_of_its_runner(lab: Lab, tmp_path: Pa
     assert done.returncode == 0, done.stderr
     seen = (tmp_path / "proposed-collected" / "library" / "seen").read_text()
     assert "PATH=" in seen
+    assert "the folder above is the lab's" in seen
     assert "a token" not in seen
     assert "a key of the runner" not in seen
     assert tool.read_text() == TOOL

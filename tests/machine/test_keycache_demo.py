@@ -117,6 +117,8 @@ def test_what_is_printed_can_be_typed(demo: Demo) -> None:
     got = subprocess.run(["bash", "-ec", "\n".join(typed)], capture_output=True, timeout=300)
     assert got.returncode == 0, got.stderr
     assert got.stdout.startswith(b"OK\n") and b"NOKEY" in got.stdout and b"keycache_version" in got.stdout
+    # Alice opens her own message, and bob what was re-encrypted for him.
+    assert got.stdout.count(b'"hello"\n') == 2
 
 
 def test_nobody_gets_what_is_not_theirs(demo: Demo) -> None:

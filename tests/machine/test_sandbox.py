@@ -147,7 +147,7 @@ _LEFT = {
         "python3 -c 'import socket; socket.socket(socket.AF_UNIX).bind(\"/out/file\")'",
         "'file', which is a socket",
     ),
-    "a file of two names": ("echo x >/out/file; ln /out/file /out/other", "which is a file of several names"),
+    "a file of two names": ("echo x >/out/file; ln /out/file /out/other", "which is a file with several names"),
     "a large file": (f"truncate -s {3 * MIB} /out/file", "'file' of 3 MiB; 2 MiB is the most that is taken"),
     "large files": ("for n in 1 2 3; do truncate -s 1M /out/$n; done", "'3' of 1 MiB; 0 bytes is the most"),
     "a long path": (
@@ -227,7 +227,7 @@ _USED_UP = {
         Limits(open_files=64),
         "its limit of 64 open files",
     ),
-    "a large file": ("yes >/out/file", Limits(file_size=3 * MIB), "a file of more than 3 MiB, which is its limit"),
+    "a large file": ("yes >/out/file", Limits(file_size=3 * MIB), "a file of more than 3 MiB, and that is its limit"),
     "large files": (
         "for n in {1..9}; do head -c 2M /dev/urandom >/out/$n; done; sleep 30",
         Limits(disk=9 * MIB),
@@ -238,7 +238,7 @@ _USED_UP = {
         Limits(temporary=MIB),
         "its /tmp, of which 1 MiB is the limit",
     ),
-    "words": ("yes", Limits(file_size=2 * MIB), "a file of more than 2 MiB, which is its limit"),
+    "words": ("yes", Limits(file_size=2 * MIB), "a file of more than 2 MiB, and that is its limit"),
     "time": ("sleep 60", Limits(), "did not end within 2 s"),
 }
 
@@ -438,7 +438,7 @@ _ESCAPED = {
     "records that are a link": ("ln -s /etc/passwd /run/records.jsonl", "'records.jsonl', which is a link"),
     "records that are a pipe": ("mkfifo /run/records.jsonl", "'records.jsonl', which is a FIFO"),
     "a console that is a link": ("ln -s /etc/shadow /run/console.log", "'console.log', which is a link"),
-    "records of two names": ("echo >/run/a; ln /run/a /run/records.jsonl", "which is a file of several names"),
+    "records of two names": ("echo >/run/a; ln /run/a /run/records.jsonl", "which is a file with several names"),
     "large records": ("truncate -s 1G /run/records.jsonl", "of 1 GiB; 20 MiB is the most that is taken"),
 }
 

@@ -16,6 +16,7 @@ from worldwise.libraries.portable import portables
 from worldwise.plan.budget import parse_budget
 from worldwise.read.lens import read_run
 from worldwise.read.models import Reading
+from worldwise.report import references
 from worldwise.report.citing import cited
 from worldwise.report.latex import PREAMBLE, document, tables
 from worldwise.report.report import sections, to_latex
@@ -100,12 +101,13 @@ def test_a_strangers_words_stand_there_as_they_are(typeset: Typeset, reading: Re
         assert part in page, part
 
 
-def test_single_tables_stand_in_a_paper_with_what_it_cites(typeset: Typeset, reading: Reading) -> None:
-    """If this fails, `--section` or `cite` gives what no paper can take in."""
+@pytest.mark.parametrize("columns", ["onecolumn", "twocolumn"])
+def test_single_tables_stand_in_a_paper_with_what_it_cites(typeset: Typeset, reading: Reading, columns: str) -> None:
+    """If this fails, `--section` or `cite` gives what no paper can take in, or lines run over its margin."""
     chosen = [one for one in sections(reading) if one.name in ("budget", "sign-attestdiv")]
     paper = (
-        f"\\documentclass[landscape]{{article}}\n\\usepackage[margin=15mm]{{geometry}}\n{PREAMBLE}"
-        "\\begin{document}\n\\sloppy \\input{method.tex}\n"
+        f"\\documentclass[{columns}]{{article}}\n{PREAMBLE}"
+        "\\begin{document}\n\\input{method.tex}\n"
         "See Table~\\ref{tab:budget}.\n\\input{tables.tex}\n\\bibliographystyle{plain}\\bibliography{entries}\n"
         "\\end{document}\n"
     )
@@ -115,10 +117,43 @@ def test_single_tables_stand_in_a_paper_with_what_it_cites(typeset: Typeset, rea
         tables_tex=tables(reading, chosen),
         entries_bib=cited(reading, {}, "bibtex"),
     )
-    assert re.search(r"worldwise 0\.1\.0 \[\d\]", page)
     assert "[?]" not in page
-    assert "Version 1:10.0. Debian package qemu-system-arm. Licence: GPL-2.0-or-later." in page
-    assert "See Table 2." in page
+    # Lines of two columns stand beside each other there.
+    if columns == "onecolumn":
+        assert re.search(r"worldwise 0\.1\.0 \[\d\]", page)
+        for part in ("Fabrice Bellard and The QEMU developers. QEMU.", "www.qemu.org/, 2025.", "See Table 2."):
+            assert part in page, part
+
+
+def test_all_tables_and_every_address_fit_a_narrow_page(typeset: Typeset, tmp_path: Path, reading: Reading) -> None:
+    """If this fails, a table, a digest or an address runs over the margin of a paper; or a caption has five lines."""
+    addresses = {
+        key: found.url for key in references._known() if (found := references.reference(key, "")) and found.url
+    }
+    every = [f"@misc{{{key}, title={{x}}, howpublished={{\\url{{{url}}}}}}}\n" for key, url in addresses.items()]
+    assert len(every) > 20
+    paper = (
+        f"\\documentclass[twocolumn]{{article}}\n{PREAMBLE}\\begin{{document}}\n\\nocite{{*}}\n"
+        "\\bibliographystyle{plain}\\bibliography{entries}\n\\end{document}\n"
+    )
+    entries = cited(reading, {}, "bibtex").partition("@misc{")[0] + "".join(every)
+    typeset(paper, entries_bib=entries)
+    for one in (reading, board_reading()):
+        text = tables(one, sections(one))
+        captions = re.findall(r"\\caption\{(.*)\}\\label", text)
+        counted = "".join(
+            f"\\setbox0\\vbox{{\\small Table 99: {caption}\\par\\typeout{{caption has \\the\\prevgraf}}}}\n"
+            for caption in captions
+        )
+        paper = (
+            f"\\documentclass{{article}}\n{PREAMBLE}\\begin{{document}}\n{counted}\\input{{tables.tex}}\n"
+            "\\end{document}\n"
+        )
+        typeset(paper, tables_tex=text)
+        log = (tmp_path / "report.log").read_text(encoding="latin-1")
+        lines = list(map(int, re.findall(r"^caption has (\d+)", log, re.MULTILINE)))
+        assert len(lines) == len(captions) > 5
+        assert max(lines) <= 4, captions[lines.index(max(lines))]
 
 
 def test_a_strangers_title_is_one_reference(typeset: Typeset) -> None:

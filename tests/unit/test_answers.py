@@ -158,8 +158,7 @@ def test_the_key_cache_tells_requests_and_whether_hits_hold() -> None:
     answer = of("keycache", *cheap)
     assert [line[0] for line in cells(answer)] == ["GET hit", "GET miss"]
     assert answer.verdict == (
-        "By its median no hit costs more than 1.5 empty invokes and the AES of its payload; by the greatest sample 1 "
-        "of 1 do."
+        "No median of a hit exceeds 1.5 empty invokes and the AES of its payload; by the greatest sample 1 of 1 do."
     )
     assert answer.table
     assert answer.table.headers[-1] == "assumed at\n2 GHz, ms"
@@ -198,8 +197,7 @@ def test_what_was_tried_is_counted() -> None:
     )
     answer = only(of_rows(attempts=attempts))
     assert answer.verdict == (
-        "1 of 2 attempts to tamper were not detected. 1 of 2 power cuts left something else than the old object or "
-        "the new one."
+        "1 of 2 attempts to tamper were not detected. 1 of 2 power cuts left neither the old object nor the new one."
     )
     assert answer.surprises == ("Not detected: older copy put back: all files (ree).",)
     killed = tuple(test_keycache_hold_report.cut(at, result) for at, result in ((1, "between"), (2, "lost")))
@@ -272,7 +270,7 @@ def test_predicted_times_say_what_fits_and_what_nobody_can_tell(whole_run: Run) 
     sign = next(line for line in cells(answer) if line[1] == "mbedtls-nist-O2" and line[0] == "sign 48B")
     assert sign[-1] == "3.00 (1.00-5.00)"
     assert answer.verdict.endswith(
-        "Of 5 ms by prediction: fits: sign 48B by mbedtls-nist-O2; cannot be told: verify 48B by mbedtls-nist-O2."
+        "Of 5 ms by prediction: fits: sign 48B by mbedtls-nist-O2; undecided: verify 48B by mbedtls-nist-O2."
     )
     (answer,) = tasks.answers(reading, {(case, "sign"): time(10_000_001, 11_000_000)})
     assert answer.verdict.endswith("does not fit: sign 48B by mbedtls-nist-O2.")

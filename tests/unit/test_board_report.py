@@ -194,7 +194,7 @@ def test_the_legend_says_what_is_assumed_and_left_out(reading: Reading) -> None:
         "sign: what one sign takes.",
         "the flash's wait states",
         "QEMU's netduinoplus2",
-        "Ranks say nothing of constant time",
+        "Ranks say nothing about constant time",
         "without stack and heap",
     ):
         assert words in text

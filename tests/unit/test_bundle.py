@@ -89,7 +89,7 @@ def test_a_cut_archive_is_told(size: int, archive: Path, tmp_path: Path) -> None
     """Wherever it ends: what was whole is kept, and nothing else."""
     archive.write_bytes(archive.read_bytes()[:size])
     wanted = entries(tmp_path / "other", there=False)
-    with pytest.raises(WorldwiseError, match=r"is cut off|is no archive") as caught:
+    with pytest.raises(WorldwiseError, match=r"is cut off|is not an archive") as caught:
         bundle.take(archive, wanted)
     assert str(archive) in caught.value.message
     assert "lab export" in caught.value.hint
@@ -131,7 +131,7 @@ def evil(path: Path, listed: list[str], name: str, kind: bytes = tarfile.REGTYPE
 def test_a_strangers_archive_writes_nothing_elsewhere(name: str, kind: bytes, tmp_path: Path) -> None:
     path = tmp_path / "evil.tar"
     evil(path, [name] if name != "unlisted" else [], name, kind, "/etc/passwd")
-    with pytest.raises(WorldwiseError, match=r"is no file (that an archive has|or folder within it)"):
+    with pytest.raises(WorldwiseError, match=r"is not a file of such an archive|is neither a file nor a folder in it"):
         bundle.take(path, entries(tmp_path / "other", there=False))
     assert not (tmp_path / "other").exists()
 
@@ -142,7 +142,7 @@ def test_what_is_no_archive_is_told(tmp_path: Path) -> None:
         bundle.take(path, [])
     with tarfile.open(path, "w") as archive:
         archive.addfile(tarfile.TarInfo("README"))
-    with pytest.raises(WorldwiseError, match=r"is no archive of `lab export`"):
+    with pytest.raises(WorldwiseError, match=r"is not an archive of `lab export`"):
         bundle.take(path, [])
 
 
@@ -363,19 +363,19 @@ LOCKED = f"{PACKAGES}/{digest(CONTENTS[0])}".encode()
 ATTACKS: dict[str, tuple[bytes, str]] = {
     "bundle.json is a link to a sparse file": (
         bytes(hostile.header(b"bundle.json", 0, tarfile.SYMTYPE, b"large")) + hostile.sparse(b"large", 4 * 2**30),
-        "'bundle.json' is no file or folder",
+        "'bundle.json' is neither a file nor a folder",
     ),
-    "bundle.json is sparse": (bytes(hostile.sparse(b"bundle.json", 4 * 2**30)), "is no file or folder"),
+    "bundle.json is sparse": (bytes(hostile.sparse(b"bundle.json", 4 * 2**30)), "is neither a file nor a folder"),
     "bundle.json is a link to itself": (
         bytes(hostile.header(b"bundle.json", 0, tarfile.SYMTYPE, b"bundle.json")),
-        "is no file or folder",
+        "is neither a file nor a folder",
     ),
-    "a locked file is sparse": (FIRST + hostile.sparse(LOCKED, 3 * 2**30), "is no file or folder"),
+    "a locked file is sparse": (FIRST + hostile.sparse(LOCKED, 3 * 2**30), "is neither a file nor a folder"),
     "a locked file is longer than it was locked": (
         FIRST + hostile.file(LOCKED, b"one" + bytes(8 * 2**20)),
         r"of at most 3 bytes; it has 8,388,611",
     ),
-    "a locked file is there twice": (FIRST + hostile.file(LOCKED, CONTENTS[0]) * 2, "is no file that an archive has"),
+    "a locked file is there twice": (FIRST + hostile.file(LOCKED, CONTENTS[0]) * 2, "is not a file of such an archive"),
     "no end": (FIRST + hostile.file(LOCKED, CONTENTS[0]), "is cut off"),
     **{what: (FIRST + member, "") for what, member in (hostile.MEMBERS | hostile.NAMES).items()},
 }

@@ -213,7 +213,7 @@ def test_what_is_not_there_is_refused_and_what_is_chosen_is_alone(reading: Readi
     assert "these are 2: variants-attestdiv-sign" in caught.value.message
     with pytest.raises(WorldwiseError, match="operation 'attestdif' is not in this run"):
         figures(reading, list, (), Choice(operations=("attestdif",)))
-    with pytest.raises(WorldwiseError, match="nothing in it makes a figure of kind cycles") as caught:
+    with pytest.raises(WorldwiseError, match="it has nothing for a figure of kind cycles") as caught:
         figures(reading, list, ("cycles",))
     assert "run --predict CORE" in caught.value.hint
 

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """`worldwise cite`: the paragraph and the entries name everything that was measured."""
 
+import json
 import re
 from pathlib import Path
 
@@ -9,9 +10,12 @@ from click.testing import CliRunner
 
 from board_reading import board_reading
 from synthetic import make_suite, write_run
-from worldwise import cli
+from worldwise import __version__, cli
+from worldwise.base import paths
+from worldwise.families.pqc.libraries import libraries as pqc_libraries
 from worldwise.libraries.portable import portables
 from worldwise.report.citing import cited
+from worldwise.report.references import reference
 from worldwise.run.rundir import OwnEntry, Run
 
 PACKAGES = {
@@ -64,12 +68,73 @@ def test_every_reference_has_its_entry_and_every_entry_a_licence(run: Run) -> No
     assert "Version 4.10.0-2. Debian source package optee-os. Licence: Unlicense." in entries
 
 
+def test_an_entry_names_authors_year_and_address(run: Run) -> None:
+    """If this fails, a bibliography has entries that nobody can look up."""
+    entries = said(run, "--format", "bibtex")
+    qemu = entries.partition("@misc{worldwise-qemu,")[2].partition("\n}\n")[0]
+    assert "  author = {Bellard, Fabrice and {The QEMU developers}},\n" in qemu
+    assert "  year = {2025},\n  howpublished = {\\url{https://www.qemu.org/}},\n" in qemu
+    libraries = entries.partition("@misc{worldwise-optee-libtomcrypt,")[2]
+    assert "author = {{The LibTomCrypt developers}}" in libraries and "year = {2026}" in libraries
+    # Of worldwise there is no page.
+    assert entries.count("howpublished") == entries.count("@misc{") - 1
+
+
+def _cited() -> dict[str, str]:
+    """Everything of the repository that a run of today's lock can cite: name in a bibliography -> its version."""
+    lock = json.loads((paths.LAB / "lock.json").read_text(encoding="utf-8"))
+    packages = {one["name"]: one["version"] for one in [*lock["lab"], *lock["target"], *lock["sources"]]}
+    kernel = next(version for name, version in packages.items() if name.startswith("linux-image-"))
+    optee, gcc = packages["optee-os"], packages["gcc-aarch64-linux-gnu"]
+    found = {
+        "worldwise": __version__,
+        "qemu": packages["qemu-system-arm"],
+        "optee-os": optee,
+        "optee-libtomcrypt": optee,
+        "optee-mbedtls": optee,
+        "tf-a": packages["arm-trusted-firmware"],
+        "linux-arm64": kernel,
+        "linux-armhf": kernel,
+        "gcc-aarch64": gcc,
+        "gcc-armhf": packages["gcc-arm-linux-gnueabihf"],
+        "gcc-arm-none-eabi": packages["gcc-arm-none-eabi"],
+    }
+    manifests = [
+        *(library.manifest for library in portables().values()),
+        *(library.manifest for library in pqc_libraries().values()),
+    ]
+    for manifest in manifests:
+        source = manifest.source
+        assert source
+        found[manifest.name] = source.version or packages[source.debian or source.packages[0]]
+    return found
+
+
+@pytest.mark.parametrize(("name", "version"), _cited().items())
+def test_everything_that_can_be_cited_has_authors_year_and_address(name: str, version: str) -> None:
+    """If this fails, a library or a new version of the lock is not in references.toml."""
+    known = reference(name, version)
+    assert known, f"{name} is not in references.toml"
+    assert known.authors
+    assert known.year, f"{name}: no year for {version}"
+    assert known.url or name in ("worldwise", "gateway")
+
+
+def test_a_version_that_is_not_known_has_no_year() -> None:
+    """If this fails, an entry says a year that is another release's."""
+    known = reference("qemu", "1:10.1.0-1")
+    assert known and known.year is None and known.url
+    assert (found := reference("mbedtls28", "2.28.3-1")) and found.year == 2021
+    assert reference("mine", "1") is None
+
+
 def test_libraries_of_boards_have_their_own_sources() -> None:
     """If this fails, a crate is cited without its digest, or two settings of a library as one."""
     text = cited(board_reading(), {}, "bibtex")
     crate = portables()["micro-ecc"].manifest.source
     assert crate
-    assert f"Version {crate.version}. Crate {crate.crate}, SHA-256 {crate.sha256}. Licence: BSD-2-Clause." in text
+    digest = rf"\worldwisedigest{{{crate.sha256}}}"
+    assert f"Version {crate.version}. Crate {crate.crate}, SHA-256 {digest}. Licence: BSD-2-Clause." in text
     assert "Debian source package wolfssl. Licence: GPL-3.0-or-later." in text
     assert "title = {{wolfSSL (small)}}" in text
 
@@ -81,7 +146,7 @@ def test_a_library_of_ones_own_is_cited_by_its_digest() -> None:
     manifest = portables()[name].manifest.model_copy(update={"title": "Mine & only", "licence": "MIT"})
     text = cited(reading, {name: (manifest, "d" * 64)}, "bibtex")
     assert r"title = {{Mine \& only}}" in text
-    assert f"SHA-256 of its files {'d' * 64}. Licence: MIT." in text
+    assert rf"SHA-256 of its files \worldwisedigest{{{'d' * 64}}}. Licence: MIT." in text
 
 
 def test_a_spoilt_text_of_a_library_is_named(run: Run, tmp_path: Path) -> None:

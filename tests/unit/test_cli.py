@@ -119,6 +119,23 @@ def test_help_tells_every_option(words: tuple[str, ...], call: Call) -> None:
             assert f"\n  {name} " in answer.out
 
 
+def test_git_ignores_every_folder_that_a_command_makes_unasked() -> None:
+    """If this fails, `git status` shows a user's figures, or `git add .` takes a demo's private keys along."""
+    named = {
+        str(parameter.default)
+        for command in COMMANDS.values()
+        for parameter in command.params
+        if isinstance(parameter, click.Option)
+        and isinstance(parameter.type, click.Path)
+        and isinstance(parameter.default, str | Path)
+        and not Path(parameter.default).is_absolute()
+    }
+    made = {*named, str(importlib.import_module("worldwise.cli.plot").PLOTS)}
+    assert {"runs", "plots", "keycache-demo"} <= made
+    lines = (paths.REPOSITORY / ".gitignore").read_text(encoding="utf-8").splitlines()
+    assert {f"/{folder}/" for folder in made} <= set(lines)
+
+
 def test_the_first_words(call: Call) -> None:
     """If this fails, who types only the name, or asks for the version, is not helped."""
     for arguments in (("--help",), ("-h",), ()):
@@ -167,7 +184,7 @@ def test_a_wrong_suite_is_refused_with_file_and_line(call: Call, tmp_path: Path)
         (["quick", "--budget", "5ms"], ["budget '5ms': no clock", "try '5ms@2GHz'"]),
         (["quick", "--budget", "5m@2GHz"], ["the unit 'm' is not known", "Allowed: s, ms, us, ns."]),
         (["quick", "--budget", "0ms@2GHz"], ["is zero"]),
-        (["quick", "--target", "linux", "--budget", "5ms@2GHz"], ["would judge nothing"]),
+        (["quick", "--target", "linux", "--budget", "5ms@2GHz"], ["judges nothing"]),
         (["quick", "--samples", "0"], ["--samples"]),
         (["quick", "--jobs", "0"], ["--jobs"]),
         (["quick", "--silence", "1"], ["--silence"]),
@@ -739,7 +756,7 @@ def test_an_unknown_variant_among_many(call: Call, tmp_path: Path) -> None:
     """If this fails, forty names in a line hide the one that was meant."""
     answer = call("run", "mcu", "--variant", "micro-ecc-03", "--runs", tmp_path / "runs")
     assert (answer.status, answer.out) == (2, "")
-    assert "variant 'micro-ecc-03' is in no case of suite mcu, which has " in answer.err
+    assert "variant 'micro-ecc-03' is not in suite mcu, which has " in answer.err
     assert "Close to it: micro-ecc-O" in answer.err
     assert "`worldwise suites mcu` lists all" in answer.err
     assert answer.err.count("\n") == 2 and len(answer.err) < 400

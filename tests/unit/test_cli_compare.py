@@ -63,7 +63,7 @@ def test_statuses(call: Call, runs_dir: Path, ids: list[str]) -> None:
 @pytest.mark.parametrize(
     ("words", "says"),
     [
-        (("--fail-above", "1"), "is no limit for a gate"),
+        (("--fail-above", "1"), "is not a limit for a gate"),
         (("--write", "junit"), "not FORMAT=FILE"),
         (("--write", "yaml=x"), "the formats are table, json, csv, markdown, junit"),
         (("--write", "json=no/where"), "the directory no does not exist"),

@@ -71,9 +71,9 @@ def test_help_names_every_way(call: Call) -> None:
     ("arguments", "said"),
     [
         (["optee/mbedtls-nist-O2/empty-invok"], "did you mean 'empty-invoke'?"),
-        (["optee/mbedtls-nist-O3/empty-invoke"], "variant 'mbedtls-nist-O3' is not known. Written like it: mbedtls-"),
+        (["optee/mbedtls-nist-O3/empty-invoke"], "variant 'mbedtls-nist-O3' is not known. Similar: mbedtls-"),
         (["optee/mbedtls-nist-O3/hello"], "? all 40 variants: worldwise explain optee//hello"),
-        (["optee/none/hello"], "None of the 40 is written like it. all 40 variants: worldwise explain optee//hello"),
+        (["optee/none/hello"], "None of the 40 is similar. all 40 variants: worldwise explain optee//hello"),
         (["optee//hello"], "a case needs a variant. There are libtomcrypt-Os, libtomcrypt-O2, libtomcrypt-ce-Os, "),
         (
             ["empty-invoke"],

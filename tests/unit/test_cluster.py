@@ -110,7 +110,7 @@ def test_a_task_that_kills_workers_is_given_up(cluster: Cluster) -> None:
 
 def test_a_function_that_workers_lack_is_told(cluster: Cluster) -> None:
     """If this fails, a worker of another checkout ends in a traceback."""
-    with pytest.raises(HostError, match="cannot do it"):
+    with pytest.raises(HostError, match="cannot run it"):
         call(cluster, importlib.import_module, "worldwise.no_such_module")
 
 

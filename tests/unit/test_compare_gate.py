@@ -227,7 +227,7 @@ def test_what_must_agree(
     assert caught.value.hint.endswith(f"--allow {what}")
     comparison = gate.compare_runs(a, b, gate.Options(allow=(what,)))
     assert [each.what for each in comparison.disagreements] == [what]
-    assert f"They differ, as was allowed, in {what}: " in table(comparison)
+    assert f"They differ, as you allowed, in {what}: " in table(comparison)
 
 
 def test_images_with_the_library_may_differ(runs_dir: Path, records: dict[Case, RecordList]) -> None:
@@ -333,7 +333,7 @@ def test_variants_of_one_run(runs_dir: Path, records: dict[Case, RecordList]) ->
 @pytest.mark.parametrize(
     ("a", "b", "says"),
     [
-        ("bearssl-Os", "bearsll-Os", "'bearsll-Os' is no target, variant, implementation or optimisation"),
+        ("bearssl-Os", "bearsll-Os", "'bearsll-Os' is not a target, variant, implementation or optimisation"),
         ("bearssl-Os", "bearssl-Os", "name the same cases"),
         ("bearssl-Os", "core=cortex-a53", "does not name its implementation, but the other selection does"),
         ("bearssl-Os,bearssl", "micro-ecc-Os", "names its implementation twice"),
@@ -372,7 +372,7 @@ def test_limits(text: str) -> None:
 
 @pytest.mark.parametrize("text", ["", "1", "-1%", "1e3%", "%", "0,1%"])
 def test_limits_that_are_none(text: str) -> None:
-    with pytest.raises(WorldwiseError, match="is no limit for a gate"):
+    with pytest.raises(WorldwiseError, match="is not a limit for a gate"):
         gate.parse_limit(text)
 
 
@@ -405,7 +405,7 @@ def test_csv(failing: Comparison) -> None:
 def test_markdown(failing: Comparison) -> None:
     text = gate_report.to_markdown(failing)
     assert text.startswith("## Failed: A = ")
-    assert "1 of 2 rows are more than 0% above A." in text
+    assert "1 of 2 rows exceed A by more than 0%." in text
     assert "1 cases or rows of A are not in B" in text
     assert "| +1 | 1.000000 |" in text
     assert HASH.id not in text

@@ -126,7 +126,7 @@ def test_a_range_is_a_range_and_its_board_is_named() -> None:
     [
         ("5ms@2GHz", "P-256 sign 48B fits with 2 of 6 variants, best mbedtls-nist-O2 (2.330 ms)"),
         ("5s@2GHz", "P-256 sign 48B fits with all 6 variants, best mbedtls-nist-O2 (2.330 ms)"),
-        ("1us@2GHz", "P-256 sign 48B fits with none of 6 variants, the least is 2.330 ms (mbedtls-nist-O2)"),
+        ("1us@2GHz", "P-256 sign 48B fits with none of 6 variants, the fastest is 2.330 ms (mbedtls-nist-O2)"),
     ],
 )
 def test_a_verdict_names_the_best_that_fits_and_what_nobody_judged(whole_run: Run, budget: str, says: str) -> None:

@@ -97,7 +97,7 @@ def test_every_contributed_file_of_the_repository_is_whole() -> None:
         ('silicon = "STM32F446RET6 revision A"\n', "", "'silicon' is missing"),
         ('"2026-01-02T03:04:00+00:00"', '"2026-01-02T03:04:00+00:00"\nhost = "mine"', "host: there is no such key"),
         ("samples = [3941, 3942, 3945]", "samples = []", "has no case, measure or samples"),
-        ('source = "20260102T030400Z-synthetic"', 'source = "another"', "'another' is no source of the file"),
+        ('source = "20260102T030400Z-synthetic"', 'source = "another"', "'another' is not a source of the file"),
         (
             'case = "nucleo-f446re/bearssl-Os/sha256,size=128B"',
             'case = "nucleo-f446re/bearssl-Os/sha256,size=16B"',
@@ -141,7 +141,7 @@ def test_the_command_refuses_what_is_no_figure(
     assert "needs --silicon, --firmware and --output" in call(run.path).output
     end = (*SAID, "--output", path)
     assert "cycles of silicon alone" in str(call(whole_run.path, *end).exception)
-    assert "by a model and by no chip" in str(call(board_run.FOLDER / board_run.RUN, *end).exception)
+    assert "comes from a model, not from a chip" in str(call(board_run.FOLDER / board_run.RUN, *end).exception)
     monkeypatch.setattr("socket.gethostname", lambda: "Bench-7")
     told = call(run.path, *end, "--note", "it stands at bench-7")
     assert "is the name of this computer or of its user" in str(told.exception)

@@ -3,6 +3,7 @@
 
 import socket
 import ssl
+import subprocess
 import threading
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -178,9 +179,47 @@ def test_ctrl_c_is_the_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
     assert f"  cd {tmp_path}\n" in result.output
     assert "--cacert 'my demo'/ca.crt" in result.output
     assert "  kc 'one client' get 'one client'\n" in result.output
-    assert "no such key" not in result.output
+    assert "  ask 'one client' open 'one client' \"$sealed\"\n" in result.output
+    assert "no such key" not in result.output and "reencrypt" not in result.output
     assert "is gone" in result.output
     assert not (tmp_path / "my demo").exists()
+
+
+def test_what_is_printed_seals_opens_and_reencrypts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """If this fails, who tries the key cache sees no message, or cannot type what it is for."""
+    monkeypatch.chdir(tmp_path)
+
+    def interrupted(_: FakeEmulator) -> None:
+        raise KeyboardInterrupt
+
+    FakeEmulator.machine = interrupted
+    # Stands in for redis-cli: a message is two words in quotes, with a byte that printf and echo must not touch.
+    stand_in = r"""#!/bin/sh
+    case $* in *--no-raw) read -r line || line= ;; *) line= ;; esac
+    printf '%s\n' "$line" >>typed
+    case $line in
+    seal*) printf '%s\n' '1) "n\x01"' '2) "c\\n"' ;;
+    reencrypt*) printf '%s\n' '1) "N\x02"' '2) "C"' ;;
+    esac
+    """
+    (tmp_path / "redis-cli").write_text(stand_in)
+    (tmp_path / "redis-cli").chmod(0o755)
+    environment = {"PATH": f"{tmp_path}:/usr/bin:/bin"}
+    printed = invoke().output
+    typed = [line for line in printed.splitlines() if line.startswith("  ") and not line.startswith("  redis-cli()")]
+    (tmp_path / "script").write_text("\n".join(typed))
+    for shell in ("bash", "sh"):
+        (tmp_path / "typed").unlink(missing_ok=True)
+        subprocess.run([shell, "-e", "script"], cwd=tmp_path, env=environment, check=True, timeout=20)
+        assert [line for line in (tmp_path / "typed").read_text().splitlines() if line] == [
+            "seal alice hello",
+            r'open alice "n\x01" "c\\n"',
+            r'reencrypt alice bob "n\x01" "c\\n"',
+            r'open bob "N\x02" "C"',
+        ]
+    assert "if the access list lets" not in printed
+    (tmp_path / "list").write_text("admin admin\n")
+    assert "if the access list lets alice" in invoke("--acl", "list").output
 
 
 def fails(options: Options, text: str) -> None:

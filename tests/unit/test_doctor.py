@@ -161,7 +161,7 @@ def test_an_ordinary_user_needs_more_ids(monkeypatch: pytest.MonkeyPatch, tmp_pa
     monkeypatch.setattr(doctor, "_has_ids", lambda file, _: file.name == "subuid")
     monkeypatch.setattr(os, "geteuid", lambda: 54321)
     found = one(doctor._user_ids)
-    assert found.found == "/etc/subgid give 54321 no ids to make the lab with"
+    assert found.found == "/etc/subgid give 54321 no ids, and the lab needs some"
     assert (found.state, "--add-subgids" in found.todo) == ("wrong", True)
     digest = small_lock().digest(RECIPE)
     directory = paths.cache_directory() / "labs" / digest[:12]
@@ -398,7 +398,7 @@ def test_a_mirror_that_never_answers_ends(tmp_path: Path, monkeypatch: pytest.Mo
 def test_a_lab_that_is_not_there_is_no_fault() -> None:
     found = points(doctor._lab)
     assert [point.state for point in found] == ["note"] * len(ROOTS)
-    assert "not built: the first run makes it from 1.0 MB" in found[0].found
+    assert "not built: the first run makes it, 1.0 MB download" in found[0].found
     assert one(doctor._tools).state == "note"
 
 

@@ -125,10 +125,10 @@ def test_a_new_family_declares_all_that_its_records_need(records: list[dict[str,
         ("evidence", {"answer": 43}, "invoke 1: the answer is odd."),
         ("evidence", {"answer": 40}, "invoke 1 gave the answer of invoke 0 again."),
         ("evidence", {"index": 0}, "a second evidence for invoke 0."),
-        ("evidence", {"index": 9}, "evidence for invoke 9, a call that never was."),
+        ("evidence", {"index": 9}, "evidence for invoke 9, a call that did not happen."),
         ("evidence", None, "no evidence for invoke 1 (1 of 4 are missing)."),
         ("weathers", {"count": 1}, "the weather of 1 is not its sample's."),
-        ("weathers", {"index": 0}, "weathers of invoke 0, which has none or has them already."),
+        ("weathers", {"index": 0}, "weathers of invoke 0, which has no such record or has it already."),
         ("weathers", None, "the weathers of invoke 1 are missing."),
     ],
 )
@@ -170,5 +170,5 @@ def test_two_models_of_one_measure_need_a_mark(monkeypatch: pytest.MonkeyPatch) 
     one = Owed((OPTEE,), "hello", measure="invoke", evidence=_Answer)
     other = Owed((OPTEE,), "call", measure="invoke", evidence=Twin)
     _declare(monkeypatch, one=Evidence((one, other)))
-    with pytest.raises(TypeError, match="Twin: evidence of 'invoke' with nothing to tell it apart"):
+    with pytest.raises(TypeError, match="Twin: evidence of 'invoke' without anything to tell it apart"):
         parse._evidence_tags()

@@ -163,7 +163,7 @@ def test_it_is_printed(tmp_path: Path, fields: dict[str, Any], said: str) -> Non
     sections = explain_report.sections(one, rules, 10, path=False)
     print_sections(sections, Console(file=out, width=200, highlight=False))
     lines = [line.split() for line in out.getvalue().splitlines()]
-    assert "6 of them are the counter's own interrupt, which the program takes off again." in out.getvalue()
+    assert "6 of them are the counter's own interrupt; the program subtracts it." in out.getvalue()
     assert ["leaf", "(program)", "21", "46.67", "27", "0", "0", "7", "7", "6", "8", "library"] in lines
     assert ["leaf", "(program)", "24", "48"] in lines
     assert "48 bytes by the stack pointer; 44 by painting, with the input of call 0." in out.getvalue()

@@ -113,7 +113,7 @@ def test_what_the_counter_left_out_is_said(rules: Rules) -> None:
     """If this fails, a place's sum is not what `run` says, and nobody knows why."""
     text = rendered(explanation(uncounted=300), rules, 2).replace("\n", " ")
     assert "1,695 is what `run` reports" in text
-    assert "300 of them are the monitor's, which this place's counter (PMCCNTR_EL0) leaves out" in text
+    assert "300 of them are the monitor's; this place's counter (PMCCNTR_EL0) leaves them out" in text
 
 
 def test_the_path_is_listed(rules: Rules) -> None:
@@ -166,7 +166,7 @@ def test_agreement_is_printed() -> None:
     assert "50 moments: 47 agree (40 in every caller, 7 as far as that table goes), 3 differ" in unwound.replace(
         "\n", " "
     )
-    assert "no moment was sampled" in shown([explain_report.check_section(12, Agreement(0, 0, 0, 0, []))])
+    assert "no sample was taken" in shown([explain_report.check_section(12, Agreement(0, 0, 0, 0, []))])
     assert "moment" not in shown([explain_report.check_section(12)])
 
 

@@ -145,7 +145,10 @@ def test_a_place_without_what_is_needed_is_told(put: Put, tmp_path: Path, board:
     put(show=(0, "Acquired resource 'gdb' (shelf/m4/NetworkService/gdb):\n  {'params': __import__('os')}\n"))
     assert "has no NetworkService" in refused(tmp_path).message
     put(more=POWER, power=(1, "labgrid-client: Error: the switch does not answer\n"))
-    assert "power be switched: labgrid-client: Error: the switch does not answer" in refused(tmp_path).message
+    assert (
+        "has no power switch that the farm controls: labgrid-client: Error: the switch does not answer"
+        in refused(tmp_path).message
+    )
     put()
     board.close()
     assert "no GDB server can be reached at 127.0.0.1" in refused(tmp_path).message

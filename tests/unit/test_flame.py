@@ -152,7 +152,7 @@ class NoRegistry(Lab):
 
 
 @pytest.mark.parametrize(
-    ("status", "words"), [(101, "could not be fetched"), (OTHER_CONTENT, "is not what was pinned")]
+    ("status", "words"), [(101, "could not be fetched"), (OTHER_CONTENT, "differs from what is pinned")]
 )
 def test_no_registry_is_said_with_the_ways_out(tmp_path: Path, status: int, words: str) -> None:
     lock = Lock(format=1, suite="trixie", lab=[], target=[], sources=[])

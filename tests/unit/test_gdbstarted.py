@@ -165,12 +165,16 @@ def test_without_a_probe_the_way_out_is_told(
 @pytest.mark.parametrize(
     ("program", "said", "hint"),
     [
-        ("openocd", "Error: libusb_open() failed with LIBUSB_ERROR_ACCESS", "not for your user: udev rules"),
-        ("openocd", "Error: init mode failed (unable to connect to the target)", "has the board power"),
+        (
+            "openocd",
+            "Error: libusb_open() failed with LIBUSB_ERROR_ACCESS",
+            "your user may not use the probe: udev rules",
+        ),
+        ("openocd", "Error: init mode failed (unable to connect to the target)", "check the board's power"),
         ("openocd", "embedded:startup.tcl:28: Error: Can\\047t find board/st_nucleo_f4.cfg", "take version 0.12"),
         ("openocd", "Error: something else", "worldwise run --resume --via openocd"),
         ("pyocd", "C Target type stm32f446retx not recognized. [__main__]", "pyocd pack install"),
-        ("pyocd", "This can probably be remedied with a udev rule.", "not for your user: udev rules"),
+        ("pyocd", "This can probably be remedied with a udev rule.", "your user may not use the probe: udev rules"),
     ],
 )
 def test_what_a_server_says_leads_to_the_way_out(

@@ -127,7 +127,7 @@ def test_good_records_of_clocks_pass() -> None:
     ("change", "says"),
     [
         (drop, "the clocks of sign 1 are missing"),
-        (twice, "clocks of sign 1, which has none or has them already"),
+        (twice, "clocks of sign 1, which has no such record or has it already"),
         (elsewhere, "clocks of loop 2 that were not read around its region"),
         # As a counter of cycles would be: nearly the count.
         (edit(hardclock=2_000_001), "loop 2: mbedtls_timing_hardclock says 2000001000 ns if it says microseconds"),

@@ -129,7 +129,7 @@ def test_one_more_figure_may_be_outside() -> None:
     )
     assert few and many
     assert few.next_outside == 2 / 16
-    assert "hardware took 0.97 to 1.04 times as much; so few that another one is outside with a chance of 12 %" in (
+    assert "hardware took 0.97 to 1.04 times as much; so few that another one lies outside with a chance of 12 %" in (
         few.text()
     )
     assert many.text() == "± 1 % (100 held-out figures; 90 %: 2 %; worst 3 %; hardware took 0.97 to 1.04 times as much)"

@@ -69,11 +69,11 @@ def fill(path: Path) -> None:
     ("spoil", "says", "way_out"),
     [
         (Path.unlink, "there is no such key", "worldwise scheduler"),
-        (lambda path: path.chmod(0o640), r"others may read or change this key \(its mode is 0640\)", "chmod 600"),
-        (lambda path: path.chmod(0o602), "others may read or change", "new one"),
-        (cut, "no whole key of a worldwise scheduler", "once more"),
-        (mix, "no whole key of a worldwise scheduler", "once more"),
-        (lambda path: path.write_text("key"), "no whole key of a worldwise scheduler", "once more"),
+        (lambda path: path.chmod(0o640), r"other users may read or change this key \(its mode is 0640\)", "chmod 600"),
+        (lambda path: path.chmod(0o602), "other users may read or change", "new one"),
+        (cut, "not a complete key of a worldwise scheduler", "once more"),
+        (mix, "not a complete key of a worldwise scheduler", "once more"),
+        (lambda path: path.write_text("key"), "not a complete key of a worldwise scheduler", "once more"),
         (fill, "it has more than", ""),
         (pipe, "a FIFO, not a file", ""),
     ],
@@ -112,5 +112,5 @@ def test_a_worker_listens_where_it_faces_its_scheduler() -> None:
     assert facing("tls://127.0.0.1:8786") == "127.0.0.1"
     if socket.has_ipv6 and Path("/proc/net/if_inet6").read_text():
         assert facing("tls://[::1]:8786") == "::1"
-    with pytest.raises(HostError, match="this machine knows no way there"):
+    with pytest.raises(HostError, match="this machine has no route there"):
         facing("tls://no-such-host.invalid:8786")

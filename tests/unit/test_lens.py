@@ -383,5 +383,5 @@ def test_a_run_is_read_without_its_library_but_not_without_its_board(
     (row,) = read_run(run).rows
     assert row.footprint.flash == boards.FLASH + 7
     monkeypatch.setattr("worldwise.libraries.boards.boards", dict)
-    with pytest.raises(WorldwiseError, match=f"board '{M4}' is not known any more"):
+    with pytest.raises(WorldwiseError, match=f"board '{M4}' is no longer known"):
         read_run(run)

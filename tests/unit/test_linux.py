@@ -25,7 +25,7 @@ def plan(text: str) -> dict[str, object]:
 @pytest.mark.parametrize(
     ("text", "says"),
     [
-        ("linux-armv7/openssl-O0/sign,curve=secp256r1,size=32B", "openssl comes compiled, so it stands at O2 alone"),
+        ("linux-armv7/openssl-O0/sign,curve=secp256r1,size=32B", "openssl comes compiled, so it has only O2"),
         ("linux-armv7/bearssl-O2/sign,curve=ed25519,size=32B", "bearssl has no ed25519"),
         ("linux-armv7/bearssl-O2/sha256,size=2MiB", "Allowed: up to 1MiB"),
         ("linux-armv7/bearssl-O2/sign,curve=secp256r1", "needs a size"),

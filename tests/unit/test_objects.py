@@ -98,12 +98,12 @@ def test_a_damaged_object_is_told_and_makes_way(
         bad.write_bytes(content)
         objects.put_file("downloads", digest, bad)
         assert not shared.take_file("downloads", digest, tmp_path / "file", 2**20)
-        assert f"downloads/{digest} is damaged, and made anew: its SHA-256 is" in notes[-1]
+        assert f"downloads/{digest} is damaged; worldwise makes it anew: its SHA-256 is" in notes[-1]
         assert not objects.has("downloads", digest)
 
     shared.give("images", "a", good)
     assert not shared.take("images", "a", tmp_path / "got", lambda _: "it is of another lab")
-    assert notes[-1] == f"{url}/images/a is damaged, and made anew: it is of another lab"
+    assert notes[-1] == f"{url}/images/a is damaged; worldwise makes it anew: it is of another lab"
     assert not objects.has("images", "a")
     shared.give("images", "a", good)
     archive = tmp_path / "archive"
@@ -130,7 +130,7 @@ def test_an_archive_of_a_stranger_writes_nothing_elsewhere(member: str, tmp_path
     objects = Objects(f"file://{tmp_path}")
     objects.put_file("images", "a.tar", archive)
     assert not Shared(notes.append, objects.url).take("images", "a", tmp_path / "got", whole)
-    assert "is no file or folder within it" in notes[-1] or "leads out of the folder" in notes[-1]
+    assert "is neither a file nor a folder in it" in notes[-1] or "leads out of the folder" in notes[-1]
     assert not (tmp_path / "got").exists()
 
 
@@ -291,7 +291,7 @@ ATTACKS: dict[str, tuple[bytes, str]] = {
     "a file that is more than its limit": (more_than(b"a", 4500), "it has a file of more than 4 KiB"),
     "many members": (hostile.file(b"a", b"") * 30, "it has more than 20 members|'a': File exists"),
     "many folders": (bytes(hostile.header(b"a/", 0, tarfile.DIRTYPE)) * 30, "it has more than 20 members"),
-    "folders in folders": (hostile.file(b"d/" * 9 + b"f", b""), "it has more than 8 folders in folders"),
+    "folders in folders": (hostile.file(b"d/" * 9 + b"f", b""), "it has folders nested more than 8 deep"),
 }
 
 
@@ -310,7 +310,7 @@ def test_an_attack_by_an_object_is_damage(
     shared = Shared(notes.append, f"file://{tmp_path / 'store'}")
     with little_memory(), little_disk():
         assert not shared.take("images", "a", tmp_path / "got", whole)
-    assert re.search(f"images/a is damaged, and made anew: .*({says})", notes[-1])
+    assert re.search(f"images/a is damaged; worldwise makes it anew: .*({says})", notes[-1])
     assert notes[-1].isprintable()
     # It makes way, and nothing of it stays.
     assert not path.exists()
@@ -355,7 +355,7 @@ def test_an_object_is_as_long_as_what_is_wanted(tmp_path: Path, notes: list[str]
     shared = Shared(notes.append, f"file://{tmp_path / 'store'}")
     with little_disk():
         assert not shared.take_file("downloads", DIGEST, tmp_path / "file", 3000)
-    assert notes[-1].endswith("is damaged, and made anew: it has more than 2 KiB")
+    assert notes[-1].endswith("is damaged; worldwise makes it anew: it has more than 2 KiB")
 
 
 def test_long_names_are_given_and_taken(url: str, notes: list[str], tmp_path: Path) -> None:

@@ -176,7 +176,7 @@ def test_a_link_within_the_folder_is_its_file(bring: Bring, folder: Path) -> Non
         ('"my-lib"', '"micro-ecc"', "implementation.toml: the name 'micro-ecc' is one of worldwise's own"),
         ('["lib/*.c"]\ninc', '["lib/*.s"]\ninc', r"build.sources: 'lib/\*.s' names no file in"),
         ('["lib/*.c"]\ninc', '["../x.c"]\ninc', r"build.sources: '\.\./x.c' leads out of the folder"),
-        ('["lib/*.c"]\ninc', '["lib/lib.o"]\ninc', "build.sources: 'lib/lib.o' is no C or assembly source"),
+        ('["lib/*.c"]\ninc', '["lib/lib.o"]\ninc', "build.sources: 'lib/lib.o' is not a C or assembly source"),
         ('include = ["lib"]', 'include = ["library"]', "build.include: there is no folder .*library"),
         ('include = ["lib"]', 'include = ["/usr/include"]', "build.include: '/usr/include' leads out of the folder"),
         ("[build.core.cortex-m0]", "[build.core.cortex-m99]", "build.core.cortex-m99: core 'cortex-m99': there is no"),
@@ -358,7 +358,7 @@ def test_a_file_in_place_of_a_folder_is_recognised(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("make", "says"),
     [
-        (lambda folder: (folder / "lib" / "x.c").symlink_to("/etc/hostname"), "x.c: links to /etc/hostname, which is"),
+        (lambda folder: (folder / "lib" / "x.c").symlink_to("/etc/hostname"), "x.c: links to /etc/hostname, and that"),
         (lambda folder: (folder / "lib" / "x.c").symlink_to("../../x.c"), r"x.c: links to \.\./\.\./x.c"),
         (lambda folder: (folder / "lib" / "x.c").symlink_to("gone.c"), "x.c: is not a file"),
         (lambda folder: (folder / "more").symlink_to("lib"), "more: is a link to a folder"),
@@ -417,7 +417,7 @@ def test_what_it_has_not_is_unavailable(bring: Bring) -> None:
         ("nucleo-f446re", "ecdh", "secp256r1"): "my-lib has no ecdh on secp256r1",
         ("nucleo-f446re", "keygen", "x25519"): "my-lib has no x25519",
         ("nucleo-f446re", "ecdh", "x25519"): "my-lib has no x25519",
-        ("optee", "sha256", ""): "sha256 on optee is measured of OP-TEE's own libraries alone",
+        ("optee", "sha256", ""): "sha256 on optee is measured only for OP-TEE's own libraries",
     }
 
 

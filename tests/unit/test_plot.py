@@ -299,7 +299,7 @@ def test_rows_without_footprint_or_stack_do_not_stop_the_rest() -> None:
     bare = board_row().with_part(Footprint())
     few = board_reading([bare])
     assert names(plots(few)) == ["time-nucleo-f446re-signatures"]
-    with pytest.raises(WorldwiseError, match="makes a figure of kind pareto"):
+    with pytest.raises(WorldwiseError, match="has nothing for a figure of kind pareto"):
         plots(few, ("pareto",))
 
 

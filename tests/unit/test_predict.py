@@ -286,7 +286,7 @@ def test_validated_code_has_the_core_s_error() -> None:
     assert (one.whole.low, one.whole.high) == (9_000, 11_100)
     assert one.error == (
         "± 2.1 % (30 held-out figures; 90 %: 9 %; worst 10 %; hardware took 0.90 to 1.11 times as much; "
-        "so few that another one is outside with a chance of 6 %)"
+        "so few that another one lies outside with a chance of 6 %)"
     )
     assert one.per_cycle == 1.0
     assert sum(one.causes.values()) == one.cycles
@@ -410,7 +410,7 @@ def test_a_verdict_may_be_left_open() -> None:
     """If this fails, a budget is met or missed by less than the prediction's error."""
     assert verdict("11.1us").text() == FITS
     assert verdict("8.999us").text() == FITS_NOT
-    assert verdict("10us").text() == "cannot be told (between 9 us and 11.1 us)"
+    assert verdict("10us").text() == "undecided (between 9 us and 11.1 us)"
     assert verdict("1s", "cortex-a55").verdict == OPEN
     assert overall([verdict("11.1us"), verdict("10us")]) == OPEN
     assert overall([verdict("10us"), verdict("8us")]) == FITS_NOT
@@ -481,15 +481,15 @@ def test_cores_are_named_with_commas() -> None:
         (
             "linux-armv7/bearssl-O2/sign,curve=secp256r1,size=32B",
             "Armv8-A",
-            "its code is A32 and T32 of Armv7-A, of which cortex-x's file has no times",
+            "its code is A32 and T32 of Armv7-A, and cortex-x's file has no times of these",
         ),
         ("linux-armv7/bearssl-O2/sign,curve=secp256r1,size=32B", "Armv7E-M", "its code is A32 and T32 of Armv7-A"),
         (
             "linux-armv8/bearssl-O2/sign,curve=secp256r1,size=32B",
             "Armv7-A",
-            "its code is A64, which a cortex-x does not run",
+            "its code is A64, and a cortex-x cannot run it",
         ),
-        ("optee/mbedtls-nist-O2/hello", "Armv8-M Mainline", "its code is A64, which a cortex-x does not run"),
+        ("optee/mbedtls-nist-O2/hello", "Armv8-M Mainline", "its code is A64, and a cortex-x cannot run it"),
     ],
 )
 def test_a_core_that_cannot_run_a_case_is_told(

@@ -135,7 +135,7 @@ def test_cycles_stand_beside_the_count(reading: Reading) -> None:
     assert shown[5] == f"{row.median:,.0f}"
     assert shown[6:8] == ["6,000,000", "2.6"]
     assert shown[11:14] == ["1.5 GHz", "4,000.0", "50.0"]
-    assert shown[14].startswith("cannot be told (between 3.35 ms and ")
+    assert shown[14].startswith("undecided (between 3.35 ms and ")
     assert by_row["client", CORE, "first call"][5] == f"{row.first:,}"
     assert by_row["client", "cortex-a55", "warm"][7] == "-"
     notes = " ".join(summary.notes)
@@ -154,7 +154,7 @@ def test_every_format_has_them(reading: Reading) -> None:
         (core, state) for core in (CORE, "cortex-a55") for state in ("first", "warm")
     }
     one = next(each for each in found if (each["core"], each["state"], each["place"]) == (CORE, "warm", "client"))
-    assert (one["predicted_cycles"], one["predicted_us"], one["verdict"]) == (6_000_000, 4000.0, "cannot be told")
+    assert (one["predicted_cycles"], one["predicted_us"], one["verdict"]) == (6_000_000, 4000.0, "undecided")
     assert one["low"] < 6_000_000 < one["high"]
     assert sum(layer["cycles"]["issue"] for layer in one["layers"]) == 6_000_000
     rows = list(csv.DictReader(io.StringIO(to_csv(reading))))
@@ -216,9 +216,9 @@ def test_the_answer_says_the_verdict(reading: Reading) -> None:
     stream = io.StringIO()
     render_answer(reading, Console(file=stream, width=200), "worldwise report latest")
     said = " ".join(stream.getvalue().split())
-    assert "on cortex-a72 whether signing fits cannot be told (between 3.35 ms and 10.7 ms)" in said
+    assert "on cortex-a72 whether signing fits is undecided (between 3.35 ms and 10.7 ms)" in said
     assert (
-        "on cortex-a55 whether signing fits cannot be told (between 1.33 ms and 7.67 ms; this core has no error" in said
+        "on cortex-a55 whether signing fits is undecided (between 1.33 ms and 7.67 ms; this core has no error" in said
     )
     assert "Not judged: what is measured at ta, for the budget is of place client." in said
 
@@ -296,11 +296,11 @@ def test_a_verdict_of_several_cases_says_how_many_fit_and_which_is_best() -> Non
     said = reports.verdict_note(lines, parse_budget("5ms@1GHz"))
     assert said.endswith(
         "on cortex-a72 signing fits in 1 of 3 cases (the shortest is optee/mbedtls-nist-O2/attestdiv, at most 3.6 ms), "
-        "does not fit in 1 and cannot be told in 1."
+        "does not fit in 1 and undecided in 1."
     )
     # Of one case the calls are told apart.
     assert (
-        "whether a first call of signing fits cannot be told (between 4.2 ms and 6 ms) and a warm one of signing fits "
+        "whether a first call of signing fits is undecided (between 4.2 ms and 6 ms) and a warm one of signing fits "
         "(at most 2.4 ms)." in reports.verdict_note(lines[2:4], parse_budget("5ms@1GHz"))
     )
 
@@ -421,7 +421,7 @@ def call(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) ->
         (["predict", CASE.id, "--core", CORE, "--budget", "5ms"], "no clock"),
         (["predict", CASE.id, "--core", CORE, "--measure", "fly"], "has no measure fly"),
         (["predict", CASE.id, "--core", CORE, "--format", "flame"], "takes one region on one core"),
-        (["predict", "optee/mbedtls-nist-O2/hello", "--core", CORE, "--budget", "5ms@1GHz"], "would judge nothing"),
+        (["predict", "optee/mbedtls-nist-O2/hello", "--core", CORE, "--budget", "5ms@1GHz"], "judges nothing"),
         (["predict", "nothing-of-that-kind", "--core", CORE], "or a suite of `worldwise suites`"),
         (["predict", "quick", "--core", CORE, "--case", "*/none"], "has no case that matches */none"),
         (["predict", BOARD, "--core", CORE], "choose a core such as cortex-m4"),

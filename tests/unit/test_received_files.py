@@ -78,8 +78,8 @@ STRANGE: dict[str, tuple[Callable[[str], str | bytes], str]] = {
     "a long name": (lambda text: text.replace("small", "s" * 300, 1), r"name: 's+ \.\.\.' does not fit"),
     "a long title": (lambda text: text.replace("A small", "s" * 3000), "title: has 3,006 characters"),
     "a name that leads out": (lambda text: text.replace('"small"', '"../x"', 1), "name: '../x' does not fit"),
-    "an include that leads out": (lambda text: f'include = ["../../x"]\n{text}', "'../../x' is no name of a suite"),
-    "an include of a file": (lambda text: f'include = ["/etc/passwd.toml"]\n{text}', "is no name of a suite"),
+    "an include that leads out": (lambda text: f'include = ["../../x"]\n{text}', "'../../x' is not a suite's name"),
+    "an include of a file": (lambda text: f'include = ["/etc/passwd.toml"]\n{text}', "is not a suite's name"),
     "a size of 5,000 digits": (
         lambda text: text.replace("1MiB", f"{NINES}MiB"),
         r"sizes: has 5,003 characters|no size",
@@ -555,10 +555,10 @@ def test_sizes_that_a_build_left(tmp_path: Path) -> None:
         built.sizes("footprint.json", "x25519", "operations", "sign")
     for text in (DEEP, "[]", "{", '{"a": true}', '{"a": "b"}', '{"a": NaN}', '{"a": -1}', '{"a": {}}', "\xff"):
         path.write_text(text)
-        with pytest.raises(WorldwiseError, match=r"footprint\.json: is not what a build leaves"):
+        with pytest.raises(WorldwiseError, match=r"footprint\.json: is not a build's output"):
             built.sizes("footprint.json")
     for make in (os.mkfifo, lambda path: path.symlink_to("/dev/zero"), lambda path: sparse(path, 40 * 2**30)):
         path.unlink()
         make(path)
-        with pytest.raises(WorldwiseError, match=r"footprint\.json: is not what a build leaves: it "):
+        with pytest.raises(WorldwiseError, match=r"footprint\.json: is not a build's output: it "):
             built.sizes("footprint.json")

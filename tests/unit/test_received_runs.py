@@ -287,7 +287,7 @@ def test_limits_of_a_run(runs_dir: Path, monkeypatch: pytest.MonkeyPatch) -> Non
     run = write_run(runs_dir, [A])
     deep = run.path / "a" / "b" / "c" / "d" / "e"
     deep.mkdir(parents=True)
-    with pytest.raises(WorldwiseError, match="more than 4 folders in folders"):
+    with pytest.raises(WorldwiseError, match="more than 4 nested folders"):
         open_run(run.path, runs_dir)
     deep.rmdir()
     for change, says in (({"entries": 5}, "more than 5 files and folders"), ({"total": 100}, "more than 100 bytes")):
@@ -345,8 +345,11 @@ MANIFESTS: dict[str, tuple[Callable[[str], str | bytes], str]] = {
         lambda text: text.replace('"samples": null', '"samples": 1e999'),
         "a number is too large",
     ),
-    "NaN": (lambda text: text.replace('"samples": null', '"samples": NaN'), "NaN is no number"),
-    "Infinity": (lambda text: text.replace('"processors": 2', '"processors": -Infinity'), "Infinity is no number"),
+    "NaN": (lambda text: text.replace('"samples": null', '"samples": NaN'), "NaN is not a JSON number"),
+    "Infinity": (
+        lambda text: text.replace('"processors": 2', '"processors": -Infinity'),
+        "Infinity is not a JSON number",
+    ),
     "a key twice": (lambda text: text.replace('"samples": null', '"samples": null, "samples": 3'), "'samples' stands"),
     "no UTF-8": (lambda text: text.encode().replace(b"A synth", b"A \xff\xfe"), "not a JSON object"),
     "half a character": (lambda text: text.replace("A synth", "A \\ud800"), "half a character"),
@@ -416,7 +419,7 @@ CASES: dict[str, tuple[dict[str, Any], str]] = {
     "a file elsewhere": ({"files": {"../../../../x": {"size": 1, "sha256": "0" * 64}}}, "has a slash in it"),
     "a negative size": ({"files": {"x": {"size": -1, "sha256": "0" * 64}}}, r"files\.x\.size"),
     "no digest": ({"files": {"x": {"size": 1, "sha256": "0"}}}, r"files\.x\.sha256"),
-    "a time that is none": ({"wall_seconds": 1e999}, "no number of JSON|finite"),
+    "a time that is none": ({"wall_seconds": 1e999}, "not a JSON number|finite"),
     "too many samples": ({"samples": 10**12}, "samples or warmup is out of range"),
 }
 

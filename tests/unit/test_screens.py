@@ -200,7 +200,7 @@ EDITED: dict[str, tuple[str, str, str | Callable[[re.Match[str]], str]]] = {
         "\nUnlike what was published: wolfssl-small-Os, sign curve=ed25519, size=16B on nucleo-f446re takes 0.60 times "
         "the instructions of riot-ecc-mcu; 1 of 2 figures are off by more than 1.5 times.\n\nAll of it",
     ),
-    "an answer that is not known": ("quick", r"What a call pays before any algorithm", "What a call pays for memory"),
+    "an answer that is not known": ("quick", r"What a call costs before any algorithm runs", "What a call pays"),
     "a sentence that is not known": ("quick", r"\n\nAll of it", "\nIt is the fastest there is.\n\nAll of it"),
     "a variant that has no figure": ("sha256", r"mbedtls-ce-O2", "mbedtls-xx-O2"),
     "the attempts that a storage missed": ("storage", r"\d+ of (\d+) attempts", r"1 of \1 attempts"),
@@ -210,7 +210,7 @@ EDITED: dict[str, tuple[str, str, str | Callable[[re.Match[str]], str]]] = {
     "how many cases were measured": ("mcu", r"(\d+) cases measured", "1 case measured"),
     "what fits by prediction": (
         "attestation-5ms-predicted",
-        r"(prediction:\s)(?:fits|cannot\s+be\s+told):",
+        r"(prediction:\s)(?:fits|undecided):",
         r"\1does not fit:",
     ),
     "a predicted time": ("attestation-predicted", r"\((\d+\.\d\d)-", "(0.01-"),

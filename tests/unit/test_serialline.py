@@ -292,21 +292,21 @@ def test_a_line_is_opened_for_one(wire: Wire, tmp_path: Path) -> None:
         assert settings[4] == termios.B9600
         assert not settings[3] & (termios.ICANON | termios.ECHO)
     (tmp_path / "file").touch()
-    with pytest.raises(HostError, match="is no serial line"):
+    with pytest.raises(HostError, match="is not a serial line"):
         SerialLine(SerialAddress(str(tmp_path / "file"), 9600))
     with pytest.raises(HostError, match="cannot be opened: No such file") as caught:
         SerialLine(SerialAddress(str(tmp_path / "ttyACM0"), 9600))
-    assert "serial lines that are there" in caught.value.hint
+    assert "serial lines of this machine" in caught.value.hint
 
 
 @pytest.mark.parametrize(
     ("text", "says"),
     [
-        ("ttyACM0", "is no serial line"),
-        ("", "is no serial line"),
-        ("/dev/ttyACM0@fast", "is no serial line"),
-        ("/dev/ttyACM0@115201", "115201 is no rate of a serial line here"),
-        ("/dev/ttyACM0@0", "0 is no rate"),
+        ("ttyACM0", "is not a serial line"),
+        ("", "is not a serial line"),
+        ("/dev/ttyACM0@fast", "is not a serial line"),
+        ("/dev/ttyACM0@115201", "115201 is not a baud rate"),
+        ("/dev/ttyACM0@0", "0 is not a baud rate"),
     ],
 )
 def test_an_impossible_line_is_told(text: str, says: str) -> None:

@@ -275,11 +275,11 @@ def test_a_shard_measured_twice_is_compared(runs_dir: Path) -> None:
         ({"shard": entry(2, costs="run 20260101T000000Z-x")}, "differ in costs: "),
         ({"shard": entry(2, whole={case.id: 5 for case in CASES[:4]})}, "differ in cases: "),
         ({"shard": entry(2, predict=["cortex-a72"])}, 'differ in --predict: [] / ["cortex-a72"]'),
-        ({"shard": None}, "is no shard: it was made without --shard"),
+        ({"shard": None}, "is not a shard: it was made without --shard"),
         ({"cases": [*PARTS[1], CASES[0]]}, "both have the case linux/mbedtls-nist-O2/attestdiv"),
         (
             {"cases": [case for case in SUITE.cases if case.operation == "attestquorum"][:1]},
-            "which is not in the whole run",
+            "and the whole run lacks it",
         ),
     ],
     ids=lambda value: next(iter(value)) if isinstance(value, dict) else "",

@@ -85,7 +85,7 @@ def test_a_library_of_ones_own_is_told_by_its_files(runs: list[Run]) -> None:
     readings = [one.model_copy(update={"run": one.run.model_copy(update={"git": "same"})}) for one in readings]
     old, new = (Measured(one, {"bearssl": digest * 64}) for one, digest in zip(readings, "ab", strict=True))
     assert steps(sections([old, new]))[0][8] == f"library {'a' * 12} -> {'b' * 12}"
-    assert steps(sections([replace(old, own={}), replace(new, own={})]))[0][8] == "nothing that a run keeps"
+    assert steps(sections([replace(old, own={}), replace(new, own={})]))[0][8] == "nothing that a run records"
 
 
 def test_other_numbers_of_samples_are_no_step(runs: list[Run]) -> None:

@@ -169,9 +169,9 @@ def test_a_core_is_named(facts: dict[str, Sequence[str]], name: str) -> None:
     ("said", "told", "hint"),
     [
         ("Host key verification failed.", "the host's key is not known here", "compare the fingerprint"),
-        ("@ WARNING: REMOTE HOST IDENTIFICATION HAS CHANGED! @", "another key than it had", "ssh-keygen -R"),
-        ("somebody@a-host: Permission denied (publickey).", "lets nobody in", "ssh-copy-id"),
-        ("ssh: Could not resolve hostname a-host", "no host of that name", "look at the name"),
+        ("@ WARNING: REMOTE HOST IDENTIFICATION HAS CHANGED! @", "the host's key has changed", "ssh-keygen -R"),
+        ("somebody@a-host: Permission denied (publickey).", "accepts none of the keys", "ssh-copy-id"),
+        ("ssh: Could not resolve hostname a-host", "no host has that name", "check the name"),
         ("ssh: connect to host a-host port 22: Connection refused", "no ssh server listens", "start sshd"),
         ("ssh: connect to host a-host port 22: Connection timed out", "does not answer", "--resume --via ssh://"),
         ("kex_exchange_identification: Connection closed by remote host", "connection was lost", "--resume"),
@@ -299,7 +299,7 @@ def test_a_lost_connection_ends_the_run_and_cleans_up(host: FakeHost, measured: 
 def test_a_full_disk_is_told(measured: Measured, monkeypatch: pytest.MonkeyPatch) -> None:
     measured.measurer.describe()
     monkeypatch.setattr(ssh, "_TAKE", 'echo "cat: write error: No space left on device" >&2; exit 1')
-    with pytest.raises(HostError, match=r"did not come whole into .*No space left") as caught:
+    with pytest.raises(HostError, match=r"did not arrive whole in .*No space left") as caught:
         measured.run()
     assert "/var/tmp" in caught.value.hint
 
@@ -451,7 +451,7 @@ def test_counters_that_were_shared_are_refused(tool: Tool) -> None:
     assert run.state == "failed"
     failed = run.case(run.manifest.cases[0])
     assert failed
-    assert "counted for 400 of 1,000 ns: somebody else has them" in failed.error
+    assert "counted for 400 of 1,000 ns: another program has them" in failed.error
 
 
 def test_nanoseconds_are_in_no_column_of_another_unit(tool: Tool) -> None:

@@ -301,5 +301,5 @@ def test_storage_has_an_outcome_beside_its_samples_and_no_other_operation_has() 
         check(case, records(REQUESTED))
     added = {"type": "check", "name": "value-incremented", "measure": "increment", "ok": True}
     check("optee/mbedtls-ce-O2/hello", records(added, operation="hello"))
-    with pytest.raises(WorldwiseError, match="an outcome, which the case does not have"):
+    with pytest.raises(WorldwiseError, match="an outcome, which the case lacks"):
         check("optee/mbedtls-ce-O2/hello", records(added, REQUESTED, operation="hello"))

@@ -117,7 +117,7 @@ def test_cross_product_in_order() -> None:
         ('"5 ms"', "5", "good.toml:26: budget.limit:", "must be a string", ""),
         ('"2 GHz"', '"fast"', "good.toml:27: budget.clock:", "not a clock", ""),
         ('"2 GHz"', '"2 GHz"\nplace = "tee"', "good.toml:28: budget.place:", "Allowed: api, ta, invoke, client", ""),
-        ('"2 GHz"', '"2 GHz"\nmeasures = ["load"]', "good.toml:25: budget:", "would judge nothing", ""),
+        ('"2 GHz"', '"2 GHz"\nmeasures = ["load"]', "good.toml:25: budget:", "judges nothing", ""),
         (
             '"optee-p256-a72"',
             '"optee-p256"',
@@ -298,7 +298,7 @@ def test_budget(all_cases: tuple[Case, ...]) -> None:
     with pytest.raises(WorldwiseError, match="Allowed: api, ta, invoke, client, linux"):
         parse_budget("5ms@2GHz", place="tee")
     check_budget(budget, all_cases)
-    with pytest.raises(WorldwiseError, match="judge nothing"):
+    with pytest.raises(WorldwiseError, match="judges nothing"):
         check_budget(budget, select(all_cases, operations=["keygen"]))
 
 
@@ -558,7 +558,7 @@ def test_select_by_curve() -> None:
     chosen = select(suite.cases, ["micro-ecc-*"], ["sign"], ["nucleo-f103rb"], ["secp160r1", "secp2*"])
     assert {case.curve for case in chosen} == {"secp160r1", "secp256r1"}
     assert {case.operation for case in select(suite.cases, curves=["*"])} == {"keygen", "sign", "verify", "ecdh"}
-    with pytest.raises(WorldwiseError, match=r"curve 'secp256r2' is in no case.*Allowed: secp256r1") as caught:
+    with pytest.raises(WorldwiseError, match=r"curve 'secp256r2' is not in any case.*Allowed: secp256r1") as caught:
         select(suite.cases, curves=["secp256r2"])
     assert "'secp256r1'" in caught.value.hint
     lacking = select_unavailable(suite.unavailable, ["micro-ecc-Os"], ["sign"], ["nucleo-f103rb"], ["secp1*"])
@@ -681,7 +681,10 @@ def test_a_suite_can_include_another(tmp_path: Path) -> None:
     assert [(case.operation, case.samples) for case in suite.cases] == [("keygen", 3), ("hello", 7)]
 
     for text, says in (
-        (head.format(3, 'include = ["inner"]\n') + block.format("hello"), "outer.toml:6: include.*is here already"),
+        (
+            head.format(3, 'include = ["inner"]\n') + block.format("hello"),
+            "outer.toml:6: include.*is already in this one",
+        ),
         (head.format(3, 'include = ["outer"]\n') + block.format("hello"), "outer.toml:6: .*includes this one"),
         (head.format(3, 'include = ["none"]\n') + block.format("hello"), "suite 'none' is not in"),
         (head.format(3, 'include = "inner"\n') + block.format("hello"), "must be a list of names"),

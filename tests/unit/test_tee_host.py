@@ -137,7 +137,7 @@ def test_a_host_with_optee_is_measured_and_left_as_it_was(tool: Tool, host: TeeH
     assert not any("instr" in header.split() for table in tables for header in table.headers)
     notes = " ".join(note for part in parts for note in part.notes)
     assert "in the client, in Linux and in the secure world" in notes
-    assert "the variant says no more than how the TA was compiled" in notes
+    assert "the variant only says how the TA was compiled" in notes
     # No time is made of a host's cycles by a clock that is not its own.
     assert "time" not in {part.name for part in parts}
     assert {part.name for part in parts} >= {"calls", "host-samples", "host-instructions", "host"}
@@ -154,7 +154,7 @@ def test_without_the_kernels_counter_it_is_the_clock(tool: Tool) -> None:
     assert reading.unit == "nanoseconds"
     called = answers(reading)[1].table
     assert called and (called.headers[4], called.rows[0][4]) == ("worst, ms\nat the host's clock", "0.061")
-    assert "no cycles: the firmware stops the counters. What is measured is time" in tool.notes.said[0]
+    assert "no cycles: the firmware stops the counters. The run measures time" in tool.notes.said[0]
 
 
 def test_cycles_of_user_space_alone_are_refused(tool: Tool) -> None:
@@ -168,7 +168,7 @@ def test_cycles_of_user_space_alone_are_refused(tool: Tool) -> None:
 def test_a_ta_that_is_there_is_not_overwritten(tool: Tool, host: TeeHost) -> None:
     """If this fails, a host loses a TA of its own, and its secure storage with it."""
     (host.tas / f"{UUID}.ta").write_text("theirs")
-    with pytest.raises(HostError, match=r"\.ta is there already, and no TA is overwritten") as caught:
+    with pytest.raises(HostError, match=r"\.ta exists, and worldwise overwrites no TA") as caught:
         tool.measure()
     assert "--resume" in caught.value.hint
     assert (host.tas / f"{UUID}.ta").read_text() == "theirs"
@@ -259,7 +259,7 @@ def test_what_is_no_signed_ta_is_told(ta: bytes, tmp_path: Path) -> None:
     [
         (None, "cannot be read: No such file"),
         (b"no key", "has no private key in PEM"),
-        (pem(ec.generate_private_key(ec.SECP256R1())), "RSA signatures of 2048 bits and more alone"),
+        (pem(ec.generate_private_key(ec.SECP256R1())), "only RSA signatures of 2048 bits and more"),
         (pem(rsa.generate_private_key(65537, 2048), b"secret"), "is encrypted"),
     ],
 )

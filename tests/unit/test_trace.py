@@ -79,7 +79,7 @@ BROKEN: dict[str, tuple[Callable[[TraceBuilder], object], str]] = {
     "counts without rows": (lambda t: t.records[4].pop("rows"), r"{file}:5: not a record of a trace: 'rows'"),
     "a problem": (
         lambda t: t.records[-1].update(problem="a mark crosses a page", problem_at="0x1ffc"),
-        r"{file}: .*not to be trusted: a mark crosses a page, at 0x1ffc",
+        r"{file}: .*cannot be trusted: a mark crosses a page, at 0x1ffc",
     ),
     "too few counted": (
         lambda t: t.records[7].update(rows=[[2, 2, 4]]),
@@ -88,11 +88,11 @@ BROKEN: dict[str, tuple[Callable[[TraceBuilder], object], str]] = {
     "half a row": (lambda t: t.records[7].update(rows=[[2, 2]]), r"{file}:8: not a record of a trace"),
     "a frame that is not there": (
         lambda t: t.records[7].update(rows=[[7, 2, 5]]),
-        r"{file}: pass 2 names frame 7, which is not there",
+        r"{file}: pass 2 names frame 7, and it does not exist",
     ),
     "a block that is not there": (
         lambda t: t.records[7].update(rows=[[2, 9, 5]]),
-        r"{file}: pass 2 names block 9, which is not there",
+        r"{file}: pass 2 names block 9, and it does not exist",
     ),
 }
 

@@ -223,7 +223,7 @@ def test_another_key_is_told(shared: tuple[str, Path, int], tmp_path: Path) -> N
         plain = f"tls://127.0.0.1:{silent.getsockname()[1]}"
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr("worldwise.run.keys._ANSWER", 0.2)
-            with pytest.raises(HostError, match="is no scheduler with a key"):
+            with pytest.raises(HostError, match="is not a scheduler with a key"):
                 answers(plain, read_key(key), key)
 
 
@@ -237,7 +237,7 @@ def test_a_worker_that_lies_runs_nothing_here(how: str, shared: tuple[str, Path,
         try:
             wait_for(lambda: bool(cluster.workers), "the worker", timeout=30)
             if how in ("returns", "raises"):
-                with pytest.raises(HostError, match=r"a case: --on dask://.* cannot do it"):
+                with pytest.raises(HostError, match=r"a case: --on dask://.* cannot run it"):
                     answer(cluster)
             else:
                 # What dask's client does with a message that it cannot read is to connect anew, or to end.

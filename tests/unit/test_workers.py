@@ -229,7 +229,7 @@ def test_what_a_worker_has_it_gives_to_the_store(tool: Tool, threads: Threads, t
         files.remove(tmp_path / name, "results")
     run = away(tool, threads)
     assert run.state == "complete"
-    assert not any("left out" in note for note in tool.notes.notes)
+    assert not any("gets no more work" in note for note in tool.notes.notes)
     assert len(list((tmp_path / "shared" / "results").iterdir())) == len(IDS)
 
 
@@ -289,7 +289,7 @@ def test_a_worker_that_is_the_problem_is_left_out(
     run = away(tool, threads, here)
     assert (run.state, here.ran) == ("complete", [])
     assert sorted(set(threads.emulators["b"].ran)) == sorted(IDS)
-    said = [note for note in tool.notes.notes if "worker a (tcp) is left out from now on" in note]
+    said = [note for note in tool.notes.notes if "worker a (tcp) gets no more work" in note]
     assert len(said) == 1
     says = {"full": "/disk/of/a/records.jsonl: No space left", "fuller": "not enough disk space in"}
     assert says.get(how, "its lab is abc") in said[0]
@@ -366,9 +366,9 @@ def test_a_result_that_is_damaged_on_the_way_is_measured_elsewhere(
     notes = tool.notes.notes
     assert run.state == "complete"
     assert tree(run) == tree(tool.measure(FakeEmulator(), Options(reuse=False, jobs=1)))
-    assert any("is damaged, and made anew" in note for note in notes)
-    said = next(note for note in notes if "left out" in note)
-    assert f"worker {damaged[0]} (tcp) is left out from now on: it says that it measured {DIV}" in said
+    assert any("is damaged; worldwise makes it anew" in note for note in notes)
+    said = next(note for note in notes if "gets no more work" in note)
+    assert f"worker {damaged[0]} (tcp) gets no more work: it says that it measured {DIV}" in said
 
 
 def test_a_worker_with_other_sources_is_left_out(tool: Tool, threads: Threads, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -377,9 +377,9 @@ def test_a_worker_with_other_sources_is_left_out(tool: Tool, threads: Threads, m
     other = "worldwise.run.task.case_digest"
     monkeypatch.setattr(other, lambda *given: "f" * 64 if threads.here == "a" else real(*given))
     run = away(tool, threads)
-    said = next(note for note in tool.notes.notes if "left out" in note)
+    said = next(note for note in tool.notes.notes if "gets no more work" in note)
     assert tree(run) == tree(tool.measure(FakeEmulator(), Options(reuse=False, jobs=1)))
-    assert said.startswith("worker a (tcp) is left out from now on: its checkout has other sources: ")
+    assert said.startswith("worker a (tcp) gets no more work: its checkout has different sources: ")
     assert "has the address ffffffffffffffff there" in said
 
 
@@ -457,7 +457,7 @@ def test_by_default_one_case_is_measured_twice(
 def test_two_workers_are_needed_to_compare(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(elsewhere, "opened", Opened(1))
     with (
-        pytest.raises(WorldwiseError, match="--cross-check 1: it takes two workers, and local:1 has 1"),
+        pytest.raises(WorldwiseError, match="--cross-check 1: it needs two workers, and local:1 has 1"),
         workers_at(Place(processes=1), ORDER, print, {"a": 1}, 1),
     ):
         pass

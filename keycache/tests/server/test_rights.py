@@ -185,7 +185,7 @@ def test_a_right_goes_one_way(server: Server) -> None:
         ["CLIENT", "SETNAME", "carol"],
         ["CLIENT", "SETINFO", "carol", "carol"],
         ["CLIENT", "KILL", "carol"],
-        ["MULTI"],
+        ["EXEC"],
         ["EVAL", "return redis.call('GET', 'carol')", "0"],
         ["ACL", "SETUSER", "alice", "on", "+@all"],
         ["CONFIG", "SET", "acl", "x"],

@@ -81,10 +81,10 @@ def members(file: IO[bytes], most: int, most_members: int, behind: int = 0) -> I
         name, size = more.get("path", header.name), _size(more, header.size)
         content = size if header.type != tarfile.DIRTYPE else 0
         if header.size < 0 or content > end - at:
-            raise ArchiveError(f"'{files.quoted(name)}' has not the size that it says, or the archive is cut off")
+            raise ArchiveError(f"'{files.quoted(name)}' has another size than it says, or the archive is cut off")
         if header.type == tarfile.XHDTYPE:
             if more or content > _MOST_EXTENDED:
-                raise ArchiveError("it has a header that no archive of ours has")
+                raise ArchiveError("it has a kind of header that worldwise's archives never have")
             more = _extended(file.read(content))
         elif header.type in _FILES or header.type == tarfile.DIRTYPE:
             more, total = {}, total + content
@@ -92,7 +92,7 @@ def members(file: IO[bytes], most: int, most_members: int, behind: int = 0) -> I
                 raise ArchiveError(f"its files have more than {files.size_words(most)}")
             yield Member(name, content, header.type == tarfile.DIRTYPE, bool(header.mode & 0o100), file)
         else:
-            raise ArchiveError(f"'{files.quoted(name)}' is no file or folder within it")
+            raise ArchiveError(f"'{files.quoted(name)}' is neither a file nor a folder in it")
         at += -(-content // _BLOCK) * _BLOCK
 
 
@@ -107,7 +107,7 @@ def _header(file: IO[bytes], at: int, end: int) -> tarfile.TarInfo | None:
     try:
         return tarfile.TarInfo.frombuf(block, "utf-8", "surrogateescape")
     except (tarfile.TarError, ValueError) as error:
-        problem = "it is cut off" if len(block) < _BLOCK else f"it is no archive: {files.quoted(str(error))}"
+        problem = "it is cut off" if len(block) < _BLOCK else f"it is not an archive: {files.quoted(str(error))}"
         raise ArchiveError(problem) from None
 
 
@@ -131,10 +131,10 @@ def _extended(data: bytes) -> dict[str, str]:
         except ValueError:
             whole = 0
         if whole <= len(length) + 2 or whole > len(data) or data[whole - 1 : whole] != b"\n":
-            raise ArchiveError("it is no archive: bad records of a header")
+            raise ArchiveError("it is not an archive: bad records of a header")
         key, equals, value = record.partition("=")
         if key not in ("path", "size") or not equals or key in found:
-            raise ArchiveError(f"'{files.quoted(key)}' is in a header: no archive of ours has it")
+            raise ArchiveError(f"'{files.quoted(key)}' is in a header, where worldwise's archives never have it")
         found[key] = value
         data = data[whole:]
     return found

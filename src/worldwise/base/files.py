@@ -74,7 +74,7 @@ def quoted(text: str | bytes, most: int = MOST_QUOTED) -> str:
 def name_problem(name: str) -> str:
     """Why a stranger's name cannot name a file in a folder; empty if it can."""
     if not name or name in (".", ".."):
-        return f"'{name}' is no name of a file"
+        return f"'{name}' is not a file name"
     if "/" in name:
         return f"'{quoted(name)}' has a slash in it"
     if _BAD_CHARACTER.search(name):
@@ -318,7 +318,7 @@ def _whole(text: str) -> int:
 
 
 def _refuse_constant(name: str) -> None:
-    raise ValueError(f"{name} is no number of JSON")
+    raise ValueError(f"{name} is not a JSON number")
 
 
 def _finite(text: str) -> float:
@@ -477,7 +477,7 @@ class _CheckedTree:
         """Raises WorldwiseError if a folder has another owner or is too deep."""
         where = self._own(path, found)
         if len(path.parts) > self._limits.depth:
-            raise WorldwiseError(f"{where}: more than {self._limits.depth} folders in folders.")
+            raise WorldwiseError(f"{where}: more than {self._limits.depth} nested folders.")
 
     def check_file(self, path: PurePath, found: os.stat_result) -> None:
         """Raises WorldwiseError if anything but a folder has another owner, is no plain file, or is too large."""
@@ -486,7 +486,7 @@ class _CheckedTree:
             raise WorldwiseError(f"{where}: is {kind_of(found.st_mode)}, not a file or folder.", _COPY)
         if found.st_nlink > 1:
             raise WorldwiseError(
-                f"{where}: has {found.st_nlink} names (hard links): who has another could change it.", _COPY
+                f"{where}: has {found.st_nlink} names (hard links): whoever has another one could change it.", _COPY
             )
         self._total += found.st_size
         if found.st_size > self._limits.file:
@@ -499,7 +499,7 @@ class _CheckedTree:
         where = self._root / path.parent / quoted(path.name)
         if found.st_uid not in self._owners:
             raise WorldwiseError(
-                f"{where}: belongs to another user ({found.st_uid}) than {self._root}, who could change it.",
+                f"{where}: belongs to another user ({found.st_uid}) than {self._root}, and that user could change it.",
                 "copy what is to be read: the copy is your own",
             )
         return where

@@ -87,7 +87,7 @@ def cache_error(cache: Path, place: Path, why: str) -> HostError:
     inside = "" if place == cache else f": {place}"
     return HostError(
         f"the cache {cache} cannot be written{inside} ({why})",
-        "WORLDWISE_CACHE=DIRECTORY names another one; `report`, `list` and `compare` need none",
+        "WORLDWISE_CACHE=DIRECTORY names another one; `report`, `list` and `compare` need no cache",
     )
 
 

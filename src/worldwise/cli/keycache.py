@@ -285,14 +285,27 @@ def _what_to_type(options: Options, port: int, mqtt_port: int) -> str:
 
 
 def _redis_lines(options: Options) -> list[str]:
+    """One client seals and opens a message, and passes it on to the next; each line runs as it is."""
     one, other = (shlex.quote(client) for client in (*options.clients, *options.clients)[:2])
-    return [
+    lines = [
+        # A message holds any bytes, which no argument of a program can: redis-cli reads them quoted from its input.
+        """  ask() { name=$1; shift; printf '%s\\n' "$*" | kc "$name" --no-raw; }""",
+        """  words() { sed 's/^[12]) //' | tr '\\n' ' '; }      # a message: its nonce and its ciphertext""",
         f"  kc {ADMIN} set {one} 0123456789abcdef",
         *([f"  kc {one} get {one}"] if options.allow_get else []),
-        f"  kc {one} seal {one} hello",
-        *([f"  kc {other} seal {one} hello      # {other} is told: no such key"] if other != one else []),
-        f"  kc {ADMIN} info",
+        f"  sealed=$(ask {one} seal {one} hello | words)",
+        "  printf '%s\\n' \"$sealed\"",
+        f'  ask {one} open {one} "$sealed"',
     ]
+    if other != one:
+        right = f"      # if the access list lets {one}" if options.acl else ""
+        lines += [
+            f"  kc {ADMIN} set {other} fedcba9876543210",
+            f'  theirs=$(ask {one} reencrypt {one} {other} "$sealed" | words){right}',
+            f'  ask {other} open {other} "$theirs"',
+            f"  kc {other} seal {one} hello      # {other} is told: no such key",
+        ]
+    return [*lines, f"  kc {ADMIN} info"]
 
 
 def _mqtt_lines(options: Options, name: str, port: int) -> list[str]:

@@ -18,6 +18,9 @@ from worldwise.run.rundir import open_run
 if TYPE_CHECKING:
     from worldwise.explain.explanation import Explanation
 
+# In the current directory, unless --output names another.
+PLOTS = Path("plots")
+
 
 # What most calls do without, as `--help-all` lists it: heading -> parameters.
 _RARE = {"Also": ("width", "boards", "sizes", "optimisation", "runs")}
@@ -120,7 +123,7 @@ def plot(
     if single and output:
         targets = [(figures.one_plot(found), output, form or suffix)]
     else:
-        directory = output or Path("plots") / run.id
+        directory = output or PLOTS / run.id
         form = form or "svg"
         targets = [(each, directory / f"{each.name}.{form}", form) for each in found]
     for each, path, written in targets:

@@ -15,7 +15,8 @@ class Facts:
     Attributes:
         loads, stores: instructions that access memory, however many registers they move.
         multiplications, divisions: of integers.
-        taken: branches that were taken, calls and returns among them: the core went on elsewhere than behind them.
+        taken: branches that were taken, calls and returns among them: the core did not continue at the next
+            instruction.
         code: the addresses of its executed instructions, each with the instruction's bytes.
     """
 

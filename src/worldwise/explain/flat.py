@@ -111,7 +111,9 @@ class FlatExplainer(Explainer):
         depths = [*of.stack_path, of.stack]
         own = [after - before for before, after in pairwise(depths)]
         if len(frames) != len(own):
-            raise WorldwiseError(f"{self.case.id}: the way to the deepest stack has {len(frames)} of {len(own)} frames")
+            raise WorldwiseError(
+                f"{self.case.id}: the path to the deepest stack has {len(frames)} of {len(own)} frames"
+            )
         return PeakStack(
             bytes=of.stack,
             path=list(zip(frames, own, strict=True)),

@@ -122,7 +122,7 @@ def take(source: Path, wanted: Iterable[Entry]) -> Imported:
             for member in members:
                 name = member.name
                 if member.is_folder or name not in listed or not _MEMBER.fullmatch(name):
-                    raise archives.ArchiveError(f"'{files.quoted(name)}' is no file that an archive has")
+                    raise archives.ArchiveError(f"'{files.quoted(name)}' is not a file of such an archive")
                 listed.discard(name)
                 entry = known.get(name)
                 if entry is None:
@@ -155,7 +155,7 @@ def _manifest(source: Path, first: archives.Member | None) -> set[str]:
             raise ValueError(f"its format is not {_FORMAT}")
         return set(described["files"])
     except (ValueError, KeyError, TypeError) as error:
-        problem = f"{source}: is no archive of `lab export`: it has no {MANIFEST} that says so"
+        problem = f"{source}: is not an archive of `lab export`: it has no {MANIFEST} that says so"
         raise WorldwiseError(f"{problem} ({files.quoted(str(error))}).", _AGAIN) from error
 
 

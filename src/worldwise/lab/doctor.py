@@ -74,7 +74,7 @@ def examine(network: bool) -> Iterator[Point]:
 
 def _worldwise() -> Iterator[Point]:
     at = revision()
-    named = f"{__version__}, revision {at}" if at else f"{__version__}, of a revision that is not known"
+    named = f"{__version__}, revision {at}" if at else f"{__version__}, revision unknown"
     found = f"{named}, {'installed' if paths.INSTALLED else 'a checkout'} in {paths.REPOSITORY}"
     if at:
         yield Point("worldwise", "fine", found)
@@ -118,7 +118,7 @@ def _packages() -> Iterator[Point]:
 
 def _sandbox() -> Iterator[Point]:
     if shutil.which("bwrap") is None:
-        yield Point("sandbox", "wrong", "bubblewrap is not there, so it was not tried", "install: bubblewrap")
+        yield Point("sandbox", "wrong", "bubblewrap is missing, so the sandbox was not tried", "install: bubblewrap")
         return
     # A sandbox like every other, but with the host's own files in it, read-only.
     command = ["bwrap", "--unshare-ipc", "--unshare-pid", "--unshare-uts", "--unshare-net", "--die-with-parent"]
@@ -158,7 +158,7 @@ def _user_ids() -> Iterator[Point]:
     user = _user_name()
     absent = [file for file in ("/etc/subuid", "/etc/subgid") if not _has_ids(Path(file), user)]
     if absent:
-        found = f"{' and '.join(absent)} give {user} no ids to make the lab with"
+        found = f"{' and '.join(absent)} give {user} no ids, and the lab needs some"
         if not _place(MAIN).outline_problem():
             yield Point("user ids", "note", f"{found}; it is made already")
             return
@@ -283,8 +283,8 @@ def _lab() -> Iterator[Point]:
             yield Point(place.title.removeprefix("the "), "fine", f"{called} is there; `lab check` hashes every file")
         elif problem == "not built":
             size = space_text(sum(package.size for package in place.lock.lab))
-            made = "the first run makes it" if name == MAIN else "made when something asks for it"
-            yield Point(place.title.removeprefix("the "), "note", f"{called} is not built: {made} from {size}")
+            made = "the first run makes it" if name == MAIN else "built on demand"
+            yield Point(place.title.removeprefix("the "), "note", f"{called} is not built: {made}, {size} download")
         else:
             command = "lab build" if name == MAIN else f"lab build {name}"
             todo = f"`worldwise {command}` makes it anew"
@@ -296,13 +296,13 @@ def _lab() -> Iterator[Point]:
 def _tools() -> Iterator[Point]:
     place = _place(MAIN)
     if place.outline_problem() or shutil.which("bwrap") is None:
-        yield Point("tools", "note", "not looked at: they are in the lab, which cannot be entered")
+        yield Point("tools", "note", "not checked: they are in the lab, and the lab cannot be entered")
         return
     said: list[str] = []
     for program in ROOTS[MAIN].programs:
         result = _said(entering.command(place.root, place.cache, [program, "--version"], Way()))
         if refusal_in(result.stderr):
-            yield Point("tools", "note", "not looked at: the sandbox does not work, see above")
+            yield Point("tools", "note", "not checked: the sandbox does not work, see above")
             return
         if result.returncode:
             error = result.stderr.strip() or f"status {result.returncode}"

@@ -66,7 +66,7 @@ def _proxies() -> Iterator[Point]:
         if len(set(both)) > 1:
             wrong.append(f"{name} and {name.upper()}, which differ")
     if wrong:
-        todo = f"correct {', '.join(wrong)}: a proxy is http://HOST:PORT, the same in small and capital letters"
+        todo = f"correct {', '.join(wrong)}: write a proxy as http://HOST:PORT, the same in small and capital letters"
         yield Point("proxies", "wrong", text, todo)
     else:
         yield Point("proxies", "fine", text)

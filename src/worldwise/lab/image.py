@@ -173,10 +173,10 @@ class Image:
                     raise DoesNotFitError(files.quoted(found["problem"], 1000))
                 found = found[key]
             if not all(type(size) is int and 0 <= size < 2**63 for size in found.values()):
-                raise ValueError("it has something else than sizes")
+                raise ValueError("it has values that are not sizes")
         except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
             problem = files.quoted(getattr(error, "strerror", None) or str(error))
-            raise WorldwiseError(f"{path}: is not what a build leaves: {problem}.", _NOT_OURS) from error
+            raise WorldwiseError(f"{path}: is not a build's output: {problem}.", _NOT_OURS) from error
         return dict(found)
 
 
@@ -230,7 +230,7 @@ class ImageStore:
                     image, problem = self._load(recipe, digest)
         if image is None:
             raise WorldwiseError(
-                f"image {recipe.name} is damaged right after its build: {problem}",
+                f"image {recipe.name} is damaged right after the build: {problem}",
                 "check the disk that holds the cache",
             )
         mark_used(image.directory)
@@ -393,7 +393,7 @@ class ImageStore:
         )
         if result.returncode != 0:
             tail = "\n".join(log_end(log).splitlines()[-15:])
-            problem = "is not what was pinned" if result.returncode == OTHER_CONTENT else "could not be fetched"
+            problem = "differs from what is pinned" if result.returncode == OTHER_CONTENT else "could not be fetched"
             raise WorldwiseError(f"{fetch.what} {problem}", fetch.hint, tail)
         if fetch.crate is not None:
             for path in build.glob(f"cargo/registry/cache/*/{fetch.crate.file}"):

@@ -271,7 +271,9 @@ class Lab:
             if not problem:
                 return False
             if problem != "not built":
-                self.console.print(f"worldwise: {self.title} is damaged and made anew: {problem}", style="yellow")
+                self.console.print(
+                    f"worldwise: {self.title} is damaged; worldwise makes it anew: {problem}", style="yellow"
+                )
                 self.console.print(
                     f"  what was made with it is used again: to have that made anew too, delete the folders images, "
                     f"snapshots, results and traces in {self.cache}"
@@ -324,8 +326,10 @@ class Lab:
         _, problem = self.contents.record(witness, package_sums(self.root))
         if not problem:
             self.console.print(
-                f"worldwise: {self.title} was made when its files had no digests. They have them now, as the files are "
-                "today: those whose MD5 its packages name are as in the package, of the others only the size was known"
+                f"worldwise: {self.title} was made when its files had no digests. They have them now, as "
+                "the files are "
+                "today: those whose MD5 its packages name are as in the package, of the other files only "
+                "the size was known"
             )
         return problem
 

@@ -49,7 +49,7 @@ class Objects:
             from fsspec.core import url_to_fs
         except ImportError as error:
             raise HostError(
-                f"{url}: a store that is no folder needs fsspec, which is not in this Python's environment ({error}).",
+                f"{url}: a store other than a folder needs fsspec, and this Python's environment lacks it ({error}).",
                 _with_pip("fsspec") if paths.INSTALLED else "WORLDWISE_WITH=dask ./worldwise ... makes one that has it",
             ) from error
         try:
@@ -73,7 +73,7 @@ class Objects:
             with _as_os_errors():
                 self._system.pipe_file(f"{self._root}/{_MARK}", _TEXT)
                 if self._system.cat_file(f"{self._root}/{_MARK}") != _TEXT:
-                    raise OSError(errno.EIO, "it gives back something else than what was written")
+                    raise OSError(errno.EIO, "it gives back other bytes than worldwise wrote")
         except FileNotFoundError as error:
             raise HostError(f"{self.url}: no such bucket or place: {_words(error)}.", "make it first") from error
         except PermissionError as error:
@@ -110,7 +110,7 @@ class Objects:
             if wrong is None or wrong:
                 return wrong
             if not _whole(archive):
-                return "its SHA-256 is not that of its content"
+                return "its SHA-256 does not fit its content"
             try:
                 _unpack(archive, copy)
             except archives.ArchiveError as error:
@@ -282,7 +282,7 @@ def _unpack(archive: Path, folder: Path) -> None:
             if problem:
                 raise archives.ArchiveError(problem)
             if len(name.parts) > LIMITS.depth:
-                raise archives.ArchiveError(f"it has more than {LIMITS.depth} folders in folders")
+                raise archives.ArchiveError(f"it has folders nested more than {LIMITS.depth} deep")
             if member.size > LIMITS.file:
                 raise archives.ArchiveError(f"it has a file of more than {files.size_words(LIMITS.file)}")
             try:

@@ -142,7 +142,7 @@ class Layer:
             elif stat.S_ISLNK(entry.st_mode):
                 self._link(tarfile.SYMTYPE, os.readlink(path), target, entry)  # noqa: PTH115 -- as it is written
             elif not stat.S_ISREG(entry.st_mode):
-                raise WorldwiseError(f"{path}: an image takes files, links and folders alone.")
+                raise WorldwiseError(f"{path}: an image takes only files, links and folders.")
             elif (twin := first.setdefault((entry.st_dev, entry.st_ino), target)) != target:
                 self._link(tarfile.LNKTYPE, twin, target, entry)
             else:

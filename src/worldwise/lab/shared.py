@@ -136,7 +136,7 @@ class Shared:
                 wrong = wrong or problem(copy)
                 if not wrong:
                     return _settle(copy, final)
-            self._notify(f"{where} is damaged, and made anew: {wrong}")
+            self._notify(f"{where} is damaged; worldwise makes it anew: {wrong}")
             store.remove(kind, name)
         return False
 
@@ -271,7 +271,7 @@ class _Copying:
     def folder(self, source: int, target: int, depth: int = 1) -> None:
         """Copy what is in an open folder into another. Raises OSError; _Damage for anything that is not ours."""
         if depth > LIMITS.depth:
-            raise self._damage(f"it has more than {LIMITS.depth} folders in folders")
+            raise self._damage(f"it has folders nested more than {LIMITS.depth} deep")
         for name in self._names(source):
             if stat.S_ISDIR(os.stat(name, dir_fd=source, follow_symlinks=False).st_mode):
                 os.mkdir(name, dir_fd=target)

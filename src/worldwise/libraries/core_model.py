@@ -207,7 +207,7 @@ class CoreModel(StrictModel):
         """Bits of ports, the first port's lowest. Raises ValueError if the core has no such port."""
         known = self.ports.split()
         if len(known) > _MOST_PORTS or not isinstance(ports, str):
-            raise ValueError(f"{where}: at most {_MOST_PORTS} ports, by their names")
+            raise ValueError(f"{where}: at most {_MOST_PORTS} ports, named")
         unknown = [port for port in ports.split() if port not in known]
         if unknown:
             raise ValueError(f"{where}: the core has no port '{unknown[0]}'; its ports are {self.ports}")

@@ -47,7 +47,7 @@ class Crates:
         self._store: ImageStore | None = None
 
     def folder(self, name: str, version: str, sha256: str) -> Path:
-        """The folder of a crate's files. Raises WorldwiseError if it cannot be fetched or is not what was pinned."""
+        """The folder of a crate's files. Raises WorldwiseError if it cannot be fetched or is not the pinned one."""
         return self._images().get(crate_recipe(name, version, sha256)).file("source")
 
     def file(self, crate: Crate) -> Path:

@@ -103,7 +103,7 @@ def files_of(directory: Path) -> Iterator[tuple[Path, Path]]:
             source = Path(os.path.realpath(path)) if path.is_symlink() else path
             if not source.is_relative_to(top):
                 raise WorldwiseError(
-                    f"{shown}: links to {files.quoted(str(path.readlink()))}, which is not in the folder",
+                    f"{shown}: links to {files.quoted(str(path.readlink()))}, and that is not in the folder",
                     "put the file itself there: a run keeps the digest of all that it measured",
                 )
             if not source.is_file():

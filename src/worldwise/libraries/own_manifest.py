@@ -45,7 +45,7 @@ def check_manifest(origin: Path, implementation: Portable) -> None:
     for archive in build.archives:
         if not _ARCHIVE.fullmatch(archive):
             raise WorldwiseError(
-                f"{path}: build.archives: {archive!a} is no static library's name", "they are named lib*.a"
+                f"{path}: build.archives: {archive!a} is not the name of a static library", "they are named lib*.a"
             )
     for option, each in implementation.manifest.options.items():
         for value, defines in each.values.items():
@@ -88,8 +88,9 @@ def _check_part(origin: Path, implementation: Portable, part: portable.Part, whe
         for name in names:
             if key == "sources" and not name.endswith(_SOURCES):
                 raise WorldwiseError(
-                    f"{path}: {where}.sources: '{name}' is no C or assembly source",
-                    f"sources end in {', '.join(_SOURCES)}; what is compiled already is not looked at, so not measured",
+                    f"{path}: {where}.sources: '{name}' is not a C or assembly source",
+                    f"sources end in {', '.join(_SOURCES)}; worldwise does not look into compiled files, so "
+                    "it does not measure them",
                 )
             if not in_folder:
                 continue
@@ -105,4 +106,6 @@ def _check_part(origin: Path, implementation: Portable, part: portable.Part, whe
 def _check_definitions(path: Path, where: str, definitions: Sequence[str]) -> None:
     for definition in definitions:
         if not _DEFINITION.fullmatch(definition):
-            raise WorldwiseError(f"{path}: {where}: {definition!a} is no definition", "NAME or NAME=VALUE, without -D")
+            raise WorldwiseError(
+                f"{path}: {where}: {definition!a} is not a definition", "NAME or NAME=VALUE, without -D"
+            )

@@ -212,7 +212,9 @@ class Manifest(Model):
                 if operation not in allowed:
                     raise ValueError(f"'{operation}' does not go with '{curve}'. Allowed: {', '.join(allowed)}")
             if "sign" in operations and "verify" not in operations:
-                raise ValueError(f"{curve}: 'sign' needs 'verify': a signature that nobody verifies is not measured")
+                raise ValueError(
+                    f"{curve}: 'sign' needs 'verify': worldwise measures no signature that nobody verifies"
+                )
             if curve != NO_CURVE and "keygen" not in operations:
                 raise ValueError(f"{curve}: 'keygen' is missing: every other operation needs a key")
         return value
@@ -226,9 +228,7 @@ class Manifest(Model):
         if any(HARDCLOCK in each for each in self.operations.values()) and not self.needs.linux:
             raise ValueError(f"'{HARDCLOCK}' is for Linux: [needs] must say linux = true")
         if math.prod(len(option.values) for option in self.options.values()) > _MOST_COMBINATIONS:
-            raise ValueError(
-                f"[options] has more than {_MOST_COMBINATIONS:,} combinations: nobody can measure them all"
-            )
+            raise ValueError(f"[options] has more than {_MOST_COMBINATIONS:,} combinations: too many to measure")
         if self.source and self.source.packages and not self.needs.linux:
             raise ValueError("a library that comes compiled is for Linux: [needs] must say linux = true")
         return self

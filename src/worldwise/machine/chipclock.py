@@ -64,7 +64,7 @@ class ChipClock:
 
     def set(self, server: GdbServer) -> None:
         """Set the clock of a chip that was reset, and is halted."""
-        take_steps(self._what, server, self._steps, "without --clock it is measured as its reset leaves it")
+        take_steps(self._what, server, self._steps, "without --clock the board keeps the clock of its reset")
 
     def check(self, server: GdbServer, firmware: Firmware) -> None:
         """Compare what SysTick counts with the host's time. The chip must be reset afterwards."""
@@ -83,7 +83,7 @@ class ChipClock:
         if said is not None or not server.interrupt():
             raise HostError(
                 f"{self._what}: the core does not run a loop of four instructions at this clock.",
-                "is the flash given enough wait states, and the board enough power?",
+                "check the flash's wait states and the board's power supply",
             )
         ended = time.monotonic()
         # The loop may not have seen the last of them.
@@ -95,6 +95,6 @@ class ChipClock:
             raise HostError(
                 f"{self._what}: the core runs at about {(least + most) / 2e6:.1f} MHz by SysTick and the host's time, "
                 f"and not at {wanted / 1e6:g} MHz.",
-                "another oscillator, or another chip, than the board's file says? Without --clock it is measured as "
-                "its reset leaves it",
+                "does the board have another oscillator or chip than its file says? Without --clock the board keeps "
+                "the clock of its reset",
             )

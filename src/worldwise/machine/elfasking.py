@@ -171,14 +171,14 @@ def _said(content: bytes, debug: bytes, questions: Sequence[tuple[str | int, ...
         if done.returncode in (-signal.SIGXCPU, -signal.SIGKILL):
             raise ValueError(f"it takes more than {_SECONDS} seconds of a processor")
         if done.returncode != 0:
-            raise ValueError("it takes too much memory, or says more than a program has")
+            raise ValueError("it takes too much memory, or says more than a program contains")
         said.seek(0)
         return said.read(_MOST_ANSWER)
 
 
 def answered(questions: Sequence[tuple[str | int, ...]], said: bytes) -> list[Any]:
     """The answers to questions in what a process said. Raises ValueError that says in a few words what is wrong."""
-    strange = "the process that reads it says what no compiler would make"
+    strange = "the process that reads it says what no compiler produces"
     try:
         answers = json.loads(said)
     except (ValueError, RecursionError):

@@ -211,7 +211,7 @@ def _type(die: DIE) -> DIE:
         if found.tag not in ("DW_TAG_typedef", "DW_TAG_const_type", "DW_TAG_volatile_type"):
             return found
         found = found.get_DIE_from_attribute("DW_AT_type")
-    raise LookupError("a type is a name of itself")
+    raise LookupError("a type is an alias of itself")
 
 
 def _size(kind: DIE) -> int:

@@ -122,7 +122,7 @@ class FarmServer:
         if found.power:
             status, said = self._client("power", "cycle")
             if status:
-                raise self._refused("does not let its power be switched", said)
+                raise self._refused("has no power switch that the farm controls", said)
         return found
 
     def _resources(self, said: str) -> Found:

@@ -153,7 +153,7 @@ class GdbBoard:
             self._running = None
         if not (directory / RECORDS).stat().st_size:
             raise WorldwiseError(
-                f"{self._name}: the program ended with status {status}, and no record of it came.",
+                f"{self._name}: the program ended with status {status}, and sent no record.",
                 "does the server keep semihosting to itself? Switch that off (OpenOCD: `arm semihosting disable`), or "
                 "have it served by GDB (OpenOCD: `arm semihosting_fileio enable`)",
                 self.diagnosis(directory, machine),
@@ -321,8 +321,8 @@ class _Case:
         late = time.monotonic() >= deadline
         if not self._server.interrupt():
             raise HostError(
-                f"{self._server.address}: the board hangs, and its core does not halt.",
-                "take its power away for a moment, start the GDB server again, then: "
+                f"{self._server.address}: the board hangs and its core does not halt.",
+                "switch its power off for a moment, start the GDB server again, then: "
                 f"worldwise run --resume --via {self._server.address}",
             )
         problem = "the program did not end in time" if late else f"hangs: no record for {silence:.0f} s"
@@ -340,7 +340,7 @@ class _Case:
             return None
         if server.read(pc, 2) == SEMIHOSTING:
             return self._call(pc)
-        raise _Hangs(f"the core stopped and nobody asked it to ({files.quoted(said, 40)})", pc)
+        raise _Hangs(f"the core stopped unasked ({files.quoted(said, 40)})", pc)
 
     def _give_words(self) -> None:
         """Put the command line where the program asked for it: r1 still has the address of its question."""

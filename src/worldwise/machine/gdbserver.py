@@ -148,7 +148,7 @@ class GdbServer:
     def lost(self, error: Exception) -> NoReturn:
         """Raise HostError for what went wrong with the connection."""
         if isinstance(error, GarbageError):
-            problem = f"what answers there does not speak GDB's protocol: {files.quoted(str(error))}"
+            problem = f"the program that answers there does not speak GDB's protocol: {files.quoted(str(error))}"
             hint = "look whether the port is that of the GDB server, not its console or another program's"
         elif isinstance(error, TimeoutError):
             problem = "the GDB server does not answer"
@@ -160,7 +160,7 @@ class GdbServer:
 
     def refused(self, what: str, reply: str) -> NoReturn:
         """Raise HostError for a reply that says no."""
-        said = f"it says {files.quoted(reply, 60)}" if reply else "it does not know how"
+        said = f"it says {files.quoted(reply, 60)}" if reply else "it does not know that command"
         raise HostError(f"{self.address}: the GDB server cannot {what}: {said}.", _HINT.format(via=self.address))
 
     def read(self, address: int, size: int) -> bytes:
@@ -248,7 +248,8 @@ class GdbServer:
                     self.refused(f"write memory at {address:#010x}", reply)
         if not self._holds(firmware):
             raise HostError(
-                f"{self.address}: the program was written, but memory at {firmware.vectors:#010x} does not have it.",
+                f"{self.address}: the server wrote the program, but memory at {firmware.vectors:#010x} does "
+                "not hold it.",
                 "the server must know the chip, so that it can write its flash, and the flash must not be protected",
             )
         return True
@@ -280,7 +281,7 @@ class GdbServer:
         if not reply.startswith(("S", "T")) and not self.interrupt():
             raise HostError(
                 f"{self.address}: the core does not halt: the server says {files.quoted(reply, 60)}.",
-                "reset the board, or take its power away for a moment; look at the server's messages",
+                "reset the board, or switch its power off for a moment; look at the server's messages",
             )
 
     def _document(self, kind: str, annex: str) -> str:
@@ -318,7 +319,8 @@ class GdbServer:
         missing = _USUAL.keys() - numbers.keys()
         if numbers and missing:
             raise HostError(
-                f"{self.address}: what the GDB server describes is no Cortex-M: it has no register {min(missing)}.",
+                f"{self.address}: the GDB server describes a core that is not a Cortex-M: it has no register "
+                f"{min(missing)}.",
                 "look which chip the server was started for",
             )
         return numbers or _USUAL

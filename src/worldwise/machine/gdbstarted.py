@@ -32,8 +32,8 @@ _LOG_BYTES, _LOG_LINES = 64 * 1024, 15
 _MOST_LOG = 16 * 1024 * 1024
 
 _RULES = (
-    "udev rules let your user open it (Debian's package openocd brings some, for who sits there and the group plugdev; "
-    "then plug it in again)"
+    "udev rules let your user open it (Debian's package openocd brings some, for the user at the console and "
+    "the group plugdev; then plug it in again)"
 )
 _PROBE = f"connect the board by its probe's USB socket, with a cable that carries data; if `lsusb` shows it, {_RULES}"
 
@@ -69,11 +69,12 @@ KINDS = {
                 *("-f", name),
             ),
             (
-                (r"LIBUSB_ERROR_ACCESS", f"the probe is there, but not for your user: {_RULES}"),
+                (r"LIBUSB_ERROR_ACCESS", f"your user may not use the probe: {_RULES}"),
                 (r"(?i)can't find .*\.cfg", "this OpenOCD does not know the board: take version 0.12 or a newer one"),
                 (
                     r"(?i)target voltage|unable to connect to the target|cannot read IDR|connecting DP",
-                    "the probe is there, but no chip answers it: has the board power, are its jumpers as they came?",
+                    "the probe works, but no chip answers: check the board's power, and that its jumpers "
+                    "are in their default places",
                 ),
                 (r"(?i)open failed|unable to open|no .*device", _PROBE),
             ),
@@ -89,8 +90,8 @@ KINDS = {
                 *("--persist", "--no-wait", "--project", "."),
             ),
             (
-                (r"not recognized", "`pyocd pack install NAME` brings what it must know of the chip, NAME as above"),
-                (r"(?i)permission|access denied|udev", f"the probe is there, but not for your user: {_RULES}"),
+                (r"not recognized", "`pyocd pack install NAME` installs the chip's description, NAME as above"),
+                (r"(?i)permission|access denied|udev", f"your user may not use the probe: {_RULES}"),
                 (r"(?i)no connected debug probe|no probe", _PROBE),
             ),
         ),
@@ -165,7 +166,7 @@ class StartedServer:
         if self._process is None:
             return error
         kind, said = self._start.kind, self._said()
-        message, hint = error.message, f"when the board is there again: worldwise run --resume --via {kind.program}"
+        message, hint = error.message, f"when the board answers again: worldwise run --resume --via {kind.program}"
         status = self._process.poll()
         if status is not None:
             message += f" {kind.title} has ended with status {status}."

@@ -47,14 +47,14 @@ def parse_serial(text: str) -> SerialAddress:
     match = _ADDRESS.fullmatch(text)
     if not match:
         raise WorldwiseError(
-            f"--serial {files.quoted(text)}: is no serial line.",
+            f"--serial {files.quoted(text)}: is not a serial line.",
             f"write DEVICE or DEVICE@BAUD, such as /dev/ttyACM0@{BAUD}",
         )
     baud = int(match[2] or BAUD)
     if not hasattr(termios, f"B{baud}") or not baud:
         known = sorted(int(name[1:]) for name in dir(termios) if re.fullmatch("B[0-9]{4,}", name))
         raise WorldwiseError(
-            f"--serial {files.quoted(text)}: {baud} is no rate of a serial line here.",
+            f"--serial {files.quoted(text)}: {baud} is not a baud rate that this machine supports.",
             f"rates: {', '.join(map(str, known))}",
         )
     return SerialAddress(match[1], baud)
@@ -124,7 +124,7 @@ class Frames:
         said = f"only garbage came: {files.quoted(self._waiting, 40)}" if self._waiting else "nothing came"
         raise HostError(
             f"the serial line: {said}.",
-            "is it the board's, and has it the rate of --serial? The board's file says which pins it has ([serial])",
+            "is it the board's line, with the rate of --serial? The board's file says which pins it has ([serial])",
         )
 
 
@@ -202,11 +202,11 @@ class SerialLine:
         except BlockingIOError:
             raise HostError(f"{self._address.device}: another program has it.", "end that program") from None
         except (termios.error, OSError) as error:
-            raise HostError(f"{self._address.device}: is no serial line: {error}.", _way_out(error)) from None
+            raise HostError(f"{self._address.device}: is not a serial line: {error}.", _way_out(error)) from None
 
 
 def _way_out(error: Exception) -> str:
     if getattr(error, "errno", None) in (errno.EACCES, errno.EPERM):
         return "let your user open it: on Debian it must be in the group dialout, and log in again"
     there = sorted(str(path) for kind in ("ttyACM*", "ttyUSB*") for path in Path("/dev").glob(kind))
-    return f"serial lines that are there: {', '.join(there) or 'none; is the cable in?'}"
+    return f"serial lines of this machine: {', '.join(there) or 'none; is the cable plugged in?'}"

@@ -121,7 +121,7 @@ class Snapshots:
                 self._qemu.end(process)
                 raise_refusal(directory)
                 raise WorldwiseError(
-                    f"{program[0]} on {machine.name} did not get where its state is saved: {error}",
+                    f"{program[0]} on {machine.name} did not reach the point where its state is saved: {error}",
                     details=diagnosis(directory, machine, self._qemu.lab, session.room),
                 ) from None
             finally:
@@ -155,7 +155,7 @@ class Snapshots:
                 raise_refusal(directory)
                 said = last_line(directory / EMULATOR_LOG)
                 raise WorldwiseError(
-                    f"{machine.name} did not run as its debugger wants: {error}" + (f" ({said})" if said else ""),
+                    f"{machine.name} did not obey its debugger: {error}" + (f" ({said})" if said else ""),
                     details=diagnosis(directory, machine, self._qemu.lab, session.room),
                 ) from None
             finally:
@@ -195,10 +195,10 @@ class Snapshots:
         """Announce a new attempt, or raise WorldwiseError after the last; see machine_ready() of guest/linux/init.c."""
         if attempt == ATTEMPTS:
             raise WorldwiseError(
-                f"machine {machine.name} was never stopped as it must be, in {ATTEMPTS} attempts",
+                f"machine {machine.name} did not stop at the right instruction in {ATTEMPTS} attempts",
                 "try again with less load on this machine",
             )
-        self._notify(f"{machine.name} was not stopped as it must be; booting anew")
+        self._notify(f"{machine.name} did not stop at the right instruction; booting anew")
 
     def _boot_and_save(self, machine: Machine, work: Path) -> None:
         began = time.monotonic()

@@ -50,7 +50,7 @@ _RESUME = "then: worldwise run --resume --via {via}"
 _KNOWN = (
     (
         "IDENTIFICATION HAS CHANGED",
-        "the host has another key than it had",
+        "the host's key has changed",
         "it is another machine, or was installed anew: ask whose it is; then `ssh-keygen -R` for it, and connect once "
         "by hand: {by_hand}",
     ),
@@ -61,10 +61,10 @@ _KNOWN = (
     ),
     (
         "Permission denied",
-        "the host lets nobody in by the keys that ssh has here",
-        "nobody is asked for a password: `ssh-copy-id` brings your key there, `ssh-add` opens it; {by_hand} must work",
+        "the host accepts none of the keys that ssh has here",
+        "worldwise asks for no password: `ssh-copy-id` brings your key there, `ssh-add` opens it; {by_hand} must work",
     ),
-    ("Could not resolve|not known", "there is no host of that name", "look at the name, or write its address"),
+    ("Could not resolve|not known", "no host has that name", "check the name, or write the host's address"),
     ("Connection refused", "no ssh server listens there", "start sshd on the host, or name its port: ssh://HOST:PORT"),
     (
         "timed out|Timeout|No route|unreachable|not responding",
@@ -162,7 +162,7 @@ def parse_ssh(text: str) -> SshAddress:
     if not found or (port is not None and not 0 < port < 65_536):
         raise WorldwiseError(
             f"--via {files.quoted(text)}: is not the address of a host.",
-            "write ssh://USER@HOST, with :PORT and /FOLDER behind it if need be; a password has no place there",
+            "write ssh://USER@HOST, with :PORT and /FOLDER behind it if need be; an address holds no password",
         )
     return SshAddress(found["host"].strip("[]"), found["user"] or "", port, found["folder"] or "/tmp")
 
@@ -225,7 +225,7 @@ class Connection:
             status, said = self._simple(("sh", "-c", _TAKE, "sh", f"{self.folder}/{name}"), content, size / _SLOWEST)
         if status or said.strip() != str(size):
             raise HostError(
-                f"{self.address}: a program of {files.size_words(size)} did not come whole into {self.address.folder} "
+                f"{self.address}: a program of {files.size_words(size)} did not arrive whole in {self.address.folder} "
                 f"there: {files.quoted(said.strip() or self._said(), 300)}.",
                 "is that folder full? Name another one behind the host: ssh://HOST/var/tmp",
             )
@@ -305,7 +305,7 @@ class Connection:
                 while data := self._more(process.stdout, deadline):
                     said += data
                     if len(said) > _MOST_SAID:
-                        self.lost("it said more than a program there can say")
+                        self.lost("it said more than a program of worldwise can say")
                 status = process.wait(max(deadline - time.monotonic(), 0.1))
             except subprocess.TimeoutExpired:
                 self.lost("timed out")
@@ -329,9 +329,9 @@ class Connection:
             word, _, rest = line.partition(" ")
             found.setdefault(word, []).append(rest.strip())
             if sum(map(len, found.values())) > 10_000:
-                self.lost("more than a host can say of itself")
+                self.lost("more than a host can say about itself")
         if not found.get("folder", [""])[0].startswith("/"):
-            self.lost(f"what came first was: {files.quoted(str(found), 200)}")
+            self.lost(f"the first words were: {files.quoted(str(found), 200)}")
         return found
 
     def _line(self, deadline: float) -> str:

@@ -49,9 +49,12 @@ _GOVERNOR = "performance"
 _MOST_PARANOID, _WITH_KERNEL = 2, 1
 # What the keeper says of OP-TEE -> what that is, and the way out.
 _NO_TEE = {
-    "none": ("there is no /dev/tee0", "does its firmware have OP-TEE, and its kernel the modules tee and optee?"),
+    "none": (
+        "there is no /dev/tee0",
+        "check that its firmware has OP-TEE and its kernel has the modules tee and optee",
+    ),
     "closed": ("this user may not open /dev/tee0", "put the user into the group of /dev/tee0 (ls -l), or be root"),
-    "alone": ("no tee-supplicant runs", "start it: without it OP-TEE finds no TA (Debian's package tee-supplicant)"),
+    "alone": ("no tee-supplicant runs", "start it: OP-TEE finds no TA without it (Debian's package tee-supplicant)"),
 }
 _UNKNOWN = "unknown"
 # Arm's part numbers in MIDR_EL1, of cores that run Linux. Source: each core's technical reference manual.
@@ -242,8 +245,8 @@ class SshHost:
                 self._laid = source
             case "there":
                 raise HostError(
-                    f"{self._address}: {path} is there already, and no TA is overwritten.",
-                    "is it worldwise's own, of a run whose host went off? Then remove it there, and: worldwise run "
+                    f"{self._address}: {path} exists, and worldwise overwrites no TA.",
+                    "a run whose host went off may have left it: then remove it there, and: worldwise run "
                     f"--resume --via {self._address}",
                 )
             case _:
@@ -280,7 +283,7 @@ class SshHost:
             refused = counter.reason.startswith("perf_event_open") and paranoid.isdecimal() and int(paranoid) > most
             said = f" (kernel.perf_event_paranoid is {paranoid}, and must be {most} or less)" if refused else ""
             self._notify(
-                f"warning: no cycles: {files.quoted(counter.reason, 200)}{said}. What is measured is time, in "
+                f"warning: no cycles: {files.quoted(counter.reason, 200)}{said}. The run measures time in "
                 "nanoseconds, with all that disturbs it"
             )
         if not governor:
@@ -340,7 +343,9 @@ class SshHost:
             records, words = files.size_words(MOST_RECORDS), files.size_words(MOST_PRINTED)
             self._halt(connection, "writes without end", f"{records} of records and {words} of words are kept")
         if started.problem:
-            self._halt(connection, f"wrote what could not be kept here ({started.problem.strerror})", str(directory))
+            self._halt(
+                connection, f"wrote what this machine could not keep ({started.problem.strerror})", str(directory)
+            )
         if status == LOST or not connection.alive:
             connection.lost(end_of(directory / CONSOLE, 2000).decode("utf-8", "replace"))
         return status

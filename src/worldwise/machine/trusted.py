@@ -71,13 +71,13 @@ def _signer(path: Path) -> Callable[[bytes], bytes]:
         raise WorldwiseError(f"{what}: it cannot be read: {error.strerror}.", _NEEDED) from None
     except TypeError:
         raise WorldwiseError(
-            f"{what}: the key is encrypted, and nobody is asked for a password.",
-            "decrypt it where nobody else can read it: openssl pkey -in FILE -out OTHER",
+            f"{what}: the key is encrypted, and worldwise asks for no password.",
+            "decrypt it in a place that only you can read: openssl pkey -in FILE -out OTHER",
         ) from None
     except (ValueError, UnsupportedAlgorithm):
         raise WorldwiseError(f"{what}: it has no private key in PEM.", _NEEDED) from None
     if not isinstance(key, rsa.RSAPrivateKey) or key.key_size < _LEAST_BITS:
-        raise WorldwiseError(f"{what}: OP-TEE checks RSA signatures of {_LEAST_BITS} bits and more alone.", _NEEDED)
+        raise WorldwiseError(f"{what}: OP-TEE checks only RSA signatures of {_LEAST_BITS} bits and more.", _NEEDED)
     pss = padding.PSS(padding.MGF1(hashes.SHA256()), hashes.SHA256().digest_size)
 
     def signed(ta: bytes) -> bytes:
@@ -98,7 +98,7 @@ def _parts(ta: bytes) -> tuple[bytes, bytes]:
     except struct.error:
         magic = 0
     if magic != _MAGIC or kind != _BOOTSTRAP:
-        raise WorldwiseError("the TA is none that the dev kit has signed.")
+        raise WorldwiseError("the dev kit did not sign the TA.")
     at = _HEADER.size + hashed + signature
     named, program = ta[at : at + _NAMED], ta[at + _NAMED :]
     if len(program) != size:

@@ -14,7 +14,7 @@ from worldwise.plan.spec import LINUX, TEE_TARGETS, Reason
 TEE_CURVE = "secp256r1"
 TEE_NEEDS = ("keygen", "sign", "verify")
 
-# By curve: the operations that the crypto app's TA gets from OP-TEE's core by the GlobalPlatform API; see
+# By curve: the operations that the crypto app's TA gets from OP-TEE's core through the GlobalPlatform API; see
 # guest/apps/crypto/ta/gp.c.
 CORE_HAS: Mapping[str, tuple[str, ...]] = {
     "secp256r1": ("sign", "verify", "ecdh"),
@@ -49,7 +49,7 @@ def attested_reason(_target: str, implementation: str, _given: Mapping[str, str]
         return ""
     library = portable.portables().get(implementation)
     if library is None:
-        return f"{implementation} is for 'aes' alone"
+        return f"{implementation} is only for 'aes'"
     for needed in TEE_NEEDS:
         if not library.has(needed, TEE_CURVE):
             return f"{implementation} has no {needed} on {TEE_CURVE}"
@@ -62,7 +62,7 @@ def core_reason(target: str, implementation: str, operation: str) -> str:
     """Why an operation of OP-TEE's own libraries alone is unavailable, without a full stop; empty if it is not."""
     if implementation in IMPLEMENTATIONS:
         return ""
-    return f"{operation} on {target} is measured of OP-TEE's own libraries alone"
+    return f"{operation} on {target} is measured only for OP-TEE's own libraries"
 
 
 def level_reason(target: str, implementation: str, optimisation: str) -> str:
@@ -72,7 +72,7 @@ def level_reason(target: str, implementation: str, optimisation: str) -> str:
     library = portable.portables().get(implementation)
     if library is None or not library.packaged:
         return ""
-    return f"{implementation} comes compiled, so it stands at {PACKAGED_OPTIMISATION} alone"
+    return f"{implementation} comes compiled, so it has only {PACKAGED_OPTIMISATION}"
 
 
 def _portable_reason(target: str, implementation: str, curve: str, operation: str) -> str:
@@ -86,7 +86,7 @@ def _portable_reason(target: str, implementation: str, curve: str, operation: st
         return _core_reason(target, implementation, curve, operation)
     library = portable.portables().get(implementation)
     if library is None:
-        return f"{implementation} is for 'aes' alone"
+        return f"{implementation} is only for 'aes'"
     if library.manifest.needs.linux and target not in PLAIN_TARGETS:
         return f"{implementation} needs Linux around it"
     return _lacking(library, curve, operation) or _core_problem(library, target)

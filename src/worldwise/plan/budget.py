@@ -77,7 +77,7 @@ def check_budget(budget: Budget, cases: Iterable[Case]) -> None:
         if any(budget.place in case.measures.get(measure, ()) for measure in budget.measures):
             return
     raise WorldwiseError(
-        f"the budget of {budget.limit_text} at {budget.clock_text} would judge nothing: no chosen case "
-        f"measures {' or '.join(budget.measures)} at place '{budget.place}'.",
+        f"the budget of {budget.limit_text} at {budget.clock_text} judges nothing: no chosen case measures "
+        f"{' or '.join(budget.measures)} at place '{budget.place}'.",
         hint="choose more cases, or give the budget another place or measure",
     )

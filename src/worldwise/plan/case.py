@@ -165,7 +165,7 @@ def _variant_error(what: str, without: str, variant: str, variants: Sequence[str
     if len(variants) <= _FEW:
         return choice_error(f"{what}: variant", variant, variants)
     close = close_names(variant, variants, _MOST_CLOSE)
-    said = f"Written like it: {', '.join(close)}" if close else f"None of the {len(variants)} is written like it"
+    said = f"Similar: {', '.join(close)}" if close else f"None of the {len(variants)} is similar"
     all_of_them = f"all {len(variants)} variants: worldwise explain {files.quoted(without)}"
     return WorldwiseError(
         f"{what}: variant '{files.quoted(variant)}' is not known. {said}.",

@@ -97,9 +97,9 @@ def check_parameters(given: Mapping[str, str], target: str, operation: str, wher
         parameter = parameters().get(key)
         problem = "" if parameter else "is not known"
         if parameter and parameter.is_size and not is_size(value):
-            problem = f"is '{files.quoted(value)}', which is no size"
+            problem = f"is '{files.quoted(value)}', not a size"
         elif parameter and parameter.most is not None and not _NUMBER.fullmatch(value):
-            problem = f"is '{files.quoted(value)}', which is no number"
+            problem = f"is '{files.quoted(value)}', not a number"
         if problem:
             raise WorldwiseError(f"{where}: corrupt: parameter '{files.quoted(key)}' {problem}.")
     for parameter in parameters_of_operation(target, operation):

@@ -25,7 +25,7 @@ def with_own(suite: Suite, brought: Sequence[Own]) -> Suite:
     for own in brought:
         added, lacking = _cases(suite, own)
         if not added:
-            reasons = "; ".join(dict.fromkeys(one.reason for one in lacking)) or "it asks nothing of a library"
+            reasons = "; ".join(dict.fromkeys(one.reason for one in lacking)) or "it uses no library"
             raise WorldwiseError(
                 f"{own.origin}: suite {suite.name} has nothing that '{own.name}' can be measured by: {reasons}",
                 "choose another suite, such as mcu or attestation",

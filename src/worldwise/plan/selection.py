@@ -66,7 +66,7 @@ def select(
         present = _present(cases, kind)
         for value in values:
             if not any(fnmatchcase(name, value) for name in present):
-                raise choice_error(kind, value, present, what="is in no case of this suite")
+                raise choice_error(kind, value, present, what="is not in any case of this suite")
     chosen = [
         case
         for case in cases
@@ -127,9 +127,9 @@ def require_known(cases: Sequence[Case], suite: str, kind: str, values: Iterable
         if len(known) > _FEW:
             close = close_names(value, known)
             raise WorldwiseError(
-                f"{kind} '{quoted(value)}' is in no case of suite {suite}, which has {len(known)} {kind}s"
+                f"{kind} '{quoted(value)}' is not in suite {suite}, which has {len(known)} {kind}s"
                 + (f". Close to it: {', '.join(close)}." if close else "."),
-                f"`worldwise suites {quoted(suite)}` lists all; '{_pattern(known)}' would choose several",
+                f"`worldwise suites {quoted(suite)}` lists all; '{_pattern(known)}' chooses several",
             )
 
 

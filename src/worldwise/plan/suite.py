@@ -129,7 +129,7 @@ class _Parser:
         for number, name in enumerate(names):
             # A path would lead to any file.
             if not _NAME.fullmatch(name):
-                document.refuse((*path, number), f"'{files.quoted(name)}' is no name of a suite: a-z, 0-9 and '-'.")
+                document.refuse((*path, number), f"'{files.quoted(name)}' is not a suite's name: a-z, 0-9 and '-'.")
             # It would include itself for ever.
             if self._within and name in self._within:
                 document.refuse((*path, number), f"suite '{name}' includes this one.")
@@ -137,7 +137,7 @@ class _Parser:
             require_few(document, (*path, number), len(seen) + len(included.cases))
             for case in included.cases:
                 if case.id in seen:
-                    document.refuse((*path, number), f"the case {case.id} of suite '{name}' is here already.")
+                    document.refuse((*path, number), f"the case {case.id} of suite '{name}' is already in this one.")
                 seen.add(case.id)
                 cases.append(case)
             self._unavailable |= dict.fromkeys(included.unavailable)
@@ -162,7 +162,7 @@ class _Parser:
     def _recommended(self, table: RecommendedTable, cases: list[Case]) -> str:
         ids = [case.id for case in cases]
         if table.case not in ids:
-            problem = f"'{table.case}' is no case of this suite."
+            problem = f"'{table.case}' is not a case of this suite."
             self._document.refuse(("recommended", "case"), problem, did_you_mean(table.case, ids))
         return table.case
 

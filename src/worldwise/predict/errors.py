@@ -74,7 +74,7 @@ class ErrorLine(BaseModel):
         figures = "1 held-out figure" if self.figures == 1 else f"{self.figures} held-out figures"
         took = f"hardware took {self.least:.2f} to {self.most:.2f} times as much"
         chance = f"{100 * self.next_outside:.0f} %"
-        few = f"; so few that another one is outside with a chance of {chance}" if self.figures < FEW_FIGURES else ""
+        few = f"; so few that another one lies outside with a chance of {chance}" if self.figures < FEW_FIGURES else ""
         return f"± {self.median:g} % ({figures}; 90 %: {self.p90:g} %; worst {self.worst:g} %; {took}{few})"
 
 

@@ -8,7 +8,7 @@ from fractions import Fraction
 from worldwise.plan.budget import Budget
 from worldwise.predict.bounds import Estimate
 
-FITS, FITS_NOT, OPEN = "fits", "does not fit", "cannot be told"
+FITS, FITS_NOT, OPEN = "fits", "does not fit", "undecided"
 NOT_JUDGED = "not judged"
 # The same of a measure that the budget is not for.
 WOULD = {FITS: "would fit", FITS_NOT: "would not fit"}

@@ -48,7 +48,7 @@ def parse_limit(text: str) -> Fraction:
     """A limit such as `0.1%` as a fraction. Raises WorldwiseError."""
     match = _LIMIT.fullmatch(text.strip())
     if not match:
-        raise WorldwiseError(f"'{text}' is no limit for a gate.", "say how many per cent more may pass: 0% or 0.1%")
+        raise WorldwiseError(f"'{text}' is not a limit for a gate.", "say how many per cent more may pass: 0% or 0.1%")
     return Fraction(match[1]) / 100
 
 
@@ -62,7 +62,7 @@ def compare_runs(run_a: Run, run_b: Run, options: Options | None = None) -> Comp
     options = options or Options()
     if options.limit is not None and run_a.path == run_b.path:
         raise WorldwiseError(
-            f"run {run_a.id} is compared with itself: a gate on that cannot fail.", "name the baseline's run first"
+            f"run {run_a.id} is compared with itself: such a gate cannot fail.", "name the baseline's run first"
         )
     a, b = (_collect(run, options.pattern, None) for run in (run_a, run_b))
     return _Comparing((run_a, run_b), a, b, options, ("", "")).result()
@@ -281,7 +281,7 @@ class _Comparing:
                 self._disagree(
                     "worldwise",
                     f"worldwise {a.worldwise} at {a.git or 'no revision'} / {b.worldwise} at {b.git or 'no revision'}, "
-                    "and with it the bench around the library",
+                    "and so may the bench around the library",
                 )
             elif "+" in a.git + b.git:
                 self.notes.append(

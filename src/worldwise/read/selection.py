@@ -44,7 +44,7 @@ def parse_selection(text: str, cases: Sequence["Parts"]) -> dict[str, str]:
             variants = sorted({f"{case.implementation}-{case.optimisation}" for case in cases})
             known = [*sorted(targets), *variants]
             raise WorldwiseError(
-                f"'{word}' is no target, variant, implementation or optimisation of this run.",
+                f"'{word}' is not a target, variant, implementation or optimisation of this run.",
                 did_you_mean(word, known) or f"it has {named_list(known)}",
             )
         if found.keys() & new.keys():

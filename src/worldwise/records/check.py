@@ -96,8 +96,8 @@ def _check_frame(subject: Subject) -> Start:
     if end.idle:
         subject.fail(
             len(records),
-            f"the processor was idle {end.idle} times during the case: counts would include time that no "
-            "instruction took.",
+            f"the processor was idle {end.idle} times during the case: its counts would include time without "
+            "instructions.",
         )
     for number, record in subject.numbered():
         if isinstance(record, Start) and number > 1:
@@ -146,7 +146,7 @@ def _check_memory(subject: Subject) -> dict[str, Memory]:
     for number, record in subject.numbered():
         if isinstance(record, Memory):
             if record.place != place or record.measure not in measures:
-                subject.fail(number, f"the memory of '{record.measure}', which the case does not have.")
+                subject.fail(number, f"the memory of '{record.measure}', which the case lacks.")
             if record.measure in found:
                 subject.fail(number, f"a second record of the memory of {record.measure}.")
             if (record.heap_left or 0) > (record.heap or 0):
@@ -176,7 +176,8 @@ def _check_conditions(subject: Subject, start: Start) -> dict[tuple[str, int], C
             key = (record.measure, record.index)
             if key not in due:
                 subject.fail(
-                    number, f"conditions of {record.measure} {record.index}, which has none or has them already."
+                    number,
+                    f"conditions of {record.measure} {record.index}, which has no such record or has it already.",
                 )
             due.remove(key)
             _check_counted(subject, number, record)
@@ -192,8 +193,8 @@ def _check_counted(subject: Subject, number: int, record: Conditions) -> None:
     if record.running != record.enabled:
         subject.fail(
             number,
-            f"{what}: the processor's counters counted for {record.running:,} of {record.enabled:,} ns: somebody else "
-            "has them the rest of the time, or the processor has other counters than perf opened.",
+            f"{what}: the processor's counters counted for {record.running:,} of {record.enabled:,} ns: another "
+            "program has them the rest of the time, or the processor has other counters than perf opened.",
             "end what uses them on the host (perf, a profiler, a watchdog), then: worldwise run --resume --via ...",
         )
     if (record.instructions is None) != (record.overhead is None) or (record.counted or 0) < 0:
@@ -214,7 +215,7 @@ def _check_beside(subject: Subject, samples: Mapping[tuple[str, str], tuple[Samp
         sample = due.pop((record.measure, record.index), None) if model and isinstance(record, model) else None
         if sample is None:
             subject.fail(
-                number, f"{record.type} of {record.measure} {record.index}, which has none or has them already."
+                number, f"{record.type} of {record.measure} {record.index}, which has no such record or has it already."
             )
         problem = record.problem(sample)
         if problem:
@@ -234,11 +235,11 @@ def _check_evidence(subject: Subject) -> None:
         if not isinstance(record, EvidenceRecord):
             continue
         if record.measure != measure or type(record) is not subject.owed.evidence:
-            subject.fail(number, f"evidence for '{record.measure}', which the case does not have.")
+            subject.fail(number, f"evidence for '{record.measure}', which the case lacks.")
         if record.index in seen:
             subject.fail(number, f"a second evidence for {record.measure} {record.index}.")
         if record.index >= calls:
-            subject.fail(number, f"evidence for {record.measure} {record.index}, a call that never was.")
+            subject.fail(number, f"evidence for {record.measure} {record.index}, a call that did not happen.")
         seen.add(record.index)
         _check_result(subject, number, record)
         _check_once(subject, number, record, once)
@@ -257,7 +258,7 @@ def _check_result(subject: Subject, number: int, evidence: EvidenceRecord) -> No
     except WorldwiseError as error:
         raise WorldwiseError(
             error.message,
-            hint="the measured implementation gave a wrong answer: its counts are worth nothing",
+            hint="the measured implementation gave a wrong answer: its counts are worthless",
             details=f"case {subject.case.id}",
         ) from error
 
@@ -279,9 +280,9 @@ def _check_outcomes(subject: Subject) -> None:
     """A campaign has outcomes and no samples; other cases have samples, and only a few operations outcomes too."""
     found = [number for number, record in subject.numbered() if isinstance(record, Outcome)]
     if found and subject.case.measures and not subject.owed.outcomes:
-        subject.fail(found[0], "an outcome, which the case does not have.")
+        subject.fail(found[0], "an outcome, which the case lacks.")
     if not found and not subject.case.measures:
-        subject.fail(None, "there is no outcome: nothing was tried.")
+        subject.fail(None, "there is no outcome: the campaign tried nothing.")
 
 
 def _check_checks(subject: Subject) -> None:
@@ -290,10 +291,10 @@ def _check_checks(subject: Subject) -> None:
     for number, record in subject.numbered():
         if isinstance(record, Check):
             if measures and record.measure not in measures:
-                subject.fail(number, f"check '{record.name}' of '{record.measure}', which the case does not have.")
+                subject.fail(number, f"check '{record.name}' of '{record.measure}', which the case lacks.")
             if not record.ok:
                 subject.fail(number, f"check '{record.name}' of {record.measure} failed.")
             passed.add(record.name)
     for name in required_checks(subject.case):
         if name not in passed:
-            subject.fail(None, f"the check '{name}' is missing: it was never tried.")
+            subject.fail(None, f"the check '{name}' is missing: nothing tried it.")

@@ -141,7 +141,7 @@ def _evidence_tags() -> tuple[Mapping[tuple[str, bool], str], frozenset[str]]:
     for model in evidence_models():
         for measure in get_args(model.model_fields["measure"].annotation):
             if own.setdefault((measure, bool(model.mark)), model.tag) != model.tag:
-                raise TypeError(f"{model.__name__}: evidence of '{measure}' with nothing to tell it apart")
+                raise TypeError(f"{model.__name__}: evidence of '{measure}' without anything to tell it apart")
     # A measure's only model gets records with and without its mark, so that it can report wrong fields itself.
     alone = {(measure, not marked): tag for (measure, marked), tag in own.items()}
     return alone | own, frozenset(model.mark for model in evidence_models() if model.mark)

@@ -23,7 +23,7 @@ def check_overheads(subject: Subject, clock: Clock) -> dict[str, Overhead]:
     for number, record in subject.numbered():
         if isinstance(record, Overhead):
             if record.place not in places:
-                subject.fail(number, f"an overhead for '{record.place}', where nothing is measured.")
+                subject.fail(number, f"an overhead for '{record.place}', where the case measures nothing.")
             if record.place in overheads:
                 subject.fail(number, f"a second overhead for '{record.place}'.")
             wanted = subject.owed.clocks.get(record.place, clock)
@@ -96,7 +96,7 @@ class _Samples:
                 series = self._found.get((record.measure, record.place))
                 if series is None:
                     self._subject.fail(
-                        number, f"a sample of '{record.measure}' at '{record.place}', which the case does not have."
+                        number, f"a sample of '{record.measure}' at '{record.place}', which the case lacks."
                     )
                 self._check_turn(number, record, len(series))
                 self._check_spans(number, record)

@@ -422,10 +422,10 @@ def parse_trace(file: io.BufferedIOBase, path: Path) -> Trace:
             case TraceEnd():
                 end = record
     if start is None or end is None:
-        raise WorldwiseError(f"{path}: the trace is cut off: the emulator did not end of its own")
+        raise WorldwiseError(f"{path}: the trace is cut off: the emulator did not end by itself")
     if end.problem:
         raise WorldwiseError(
-            f"{path}: the plugin met something it does not understand, so its counts are not to be trusted: "
+            f"{path}: the plugin met something it does not understand, so its counts cannot be trusted: "
             f"{files.quoted(end.problem)}, at {end.problem_at:#x}"
         )
     spent = {core: dict(rows) for core, rows in cycles.items()}
@@ -536,9 +536,9 @@ def _check_counts(trace: Trace, path: Path) -> None:
         total = 0
         for row in trace.own.get(one.id, ()):
             if row.frame not in trace.frames:
-                raise WorldwiseError(f"{path}: pass {one.id} names frame {row.frame}, which is not there")
+                raise WorldwiseError(f"{path}: pass {one.id} names frame {row.frame}, and it does not exist")
             if row.block not in trace.blocks:
-                raise WorldwiseError(f"{path}: pass {one.id} names block {row.block}, which is not there")
+                raise WorldwiseError(f"{path}: pass {one.id} names block {row.block}, and it does not exist")
             total += row.times * trace.blocks[row.block].instructions
         counted[one.id] = total
     counted = with_inner(trace.passes, counted)

@@ -8,11 +8,22 @@ from worldwise.base.outgoing import visible
 from worldwise.lab import differing
 from worldwise.libraries.portable import Manifest
 from worldwise.read.models import Reading
-from worldwise.report.latex import escaped
+from worldwise.report.latex import DIGEST, escaped
 from worldwise.report.measured import Component, included, libraries, samples_said, tools
+from worldwise.report.references import reference
 
 _WIDTH = 100
 FORMATS = ("text", "latex", "bibtex")
+
+# A paper without the package url prints addresses, too, and breaks them behind a slash; a digest is broken anywhere.
+_PREAMBLE = r"""@preamble{"
+  \providecommand{\url}[1]{\begingroup\ttfamily\worldwisebreak#1/\worldwiseend/\endgroup}
+  \def\worldwisebreak#1/{#1\worldwisenext}
+  \def\worldwisenext#1/{\ifx\worldwiseend#1\relax\else/\ifx\relax#1\relax\else\allowbreak\fi#1\expandafter\worldwisenext\fi}
+  \def\worldwisedigest#1{\worldwisedigit#1\worldwiseend}
+  \def\worldwisedigit#1{\ifx\worldwiseend#1\else#1\allowbreak\expandafter\worldwisedigit\fi}
+"}
+"""
 
 # The user's own libraries of a run: name -> content of implementation.toml, SHA-256 of all files.
 Own = Mapping[str, tuple[Manifest, str]]
@@ -23,7 +34,9 @@ def cited(reading: Reading, own: Own, form: str) -> str:
     if form == "bibtex":
         return _entries(reading, own)
     if form == "latex":
-        return _wrapped(_paragraph(reading, own, escaped, lambda key: rf"~\cite{{{key}}}"), cut=False)
+        paragraph = _wrapped(_paragraph(reading, own, escaped, lambda key: rf"~\cite{{{key}}}"), cut=False)
+        # Names and digests are long words: without it some lines would run over the margin.
+        return f"\\begin{{sloppypar}}\n{paragraph}\\end{{sloppypar}}\n"
     return f"{_wrapped(_paragraph(reading, own, _plain, lambda key: f' [{key}]'))}\n{_entries(reading, own)}"
 
 
@@ -56,10 +69,10 @@ def _paragraph(reading: Reading, own: Own, shown: Callable[[str], str], cite: Ca
         ),
         shown(f"The statistics are over {samples_said(reading.rows)}") if reading.rows else "",
         *(shown(f"The figures of {text}") for text in included(reading.rows)),
-        f"Measured were {named(measured)}" if measured else "",
+        f"The measured libraries are {named(measured)}" if measured else "",
         shown(
-            "The same lab gives the same counts on every host, to the last digit; they are no cycles and no times, "
-            "which depend on a core's pipeline, caches and memory"
+            "The same lab gives the same counts on every host, to the last digit. They are neither cycles nor times: "
+            "those depend on a core's pipeline, caches and memory"
         ),
     ]
     return " ".join(f"{one.rstrip('.')}." for one in sentences if one)
@@ -75,17 +88,26 @@ def _key(one: Component) -> str:
 
 def _entries(reading: Reading, own: Own) -> str:
     found = {one.key: one for one in [*tools(reading), *libraries(reading, own)]}
-    return "\n".join(_entry(one) for one in found.values())
+    return "\n".join([_PREAMBLE, *(_entry(one) for one in found.values())])
 
 
 def _entry(one: Component) -> str:
     version = f"Version {one.version}. " if one.version else ""
-    note = f"{version}{one.source[:1].upper()}{one.source[1:]}. Licence: {one.licence}."
+    known = None if one.own else reference(one.key, one.version)
     # A second pair of braces keeps capitals as they are.
-    return (
-        f"@misc{{{_key(one)},\n"
-        f"  key = {{{{{escaped(one.title)}}}}},\n"
-        f"  title = {{{{{escaped(one.title)}}}}},\n"
-        f"  note = {{{escaped(note)}}},\n"
-        "}\n"
-    )
+    fields = {
+        "author": known.authors if known else "",
+        "key": f"{{{escaped(one.title)}}}",
+        "title": f"{{{escaped(one.title)}}}",
+        "year": str(known.year or "") if known else "",
+        "howpublished": rf"\url{{{known.url}}}" if known and known.url else "",
+        "note": _noted(f"{version}{one.source[:1].upper()}{one.source[1:]}. Licence: {one.licence}."),
+    }
+    lines = "".join(f"  {name} = {{{value}}},\n" for name, value in fields.items() if value)
+    return f"@misc{{{_key(one)},\n{lines}}}\n"
+
+
+def _noted(text: str) -> str:
+    """A note's text: a digest stays one word, which somebody can search for."""
+    parts = enumerate(DIGEST.split(text))
+    return "".join(rf"\worldwisedigest{{{part}}}" if odd % 2 else escaped(part) for odd, part in parts)

@@ -11,7 +11,7 @@ from worldwise.run.varied import EITHER, PUBLIC
 FORMAT = 1
 _KINDS = {"flow": "branch", "address": "address", "made": "access or none"}
 _NOTES = {
-    PUBLIC: "An attacker knows this input anyway: that the calls differ is no leak in itself.",
+    PUBLIC: "An attacker knows this input anyway: calls that differ are not a leak in themselves.",
     EITHER: "Whether this input is a secret is up to the program that calls.",
 }
 
@@ -22,7 +22,7 @@ def sections(found: Sequence[Dependence], top: int) -> list[Section]:
     for one in found:
         if one.unrepeatable:
             note = (
-                "The call with the reference's inputs again parts from it here: something else than the inputs varies."
+                "The call with the reference's inputs again departs from it here: something besides the inputs varies."
             )
             title = f"{one.word}: parts with the same inputs"
             parts.append(_site_section(title, one.unrepeatable, len(one.names), top, [note]))
@@ -51,8 +51,8 @@ def _verdicts(found: Sequence[Dependence]) -> Section:
             f"{calls} calls with different inputs and the first of them again, all else the same to the bit. "
             "Instructions are those of the first.",
             f"What its authors say of constant time: {found[0].claim}.",
-            "This is evidence, not a proof: other inputs may show more, and instructions whose time depends on their "
-            "operands are not looked at.",
+            "This is evidence, not a proof: other inputs may show more, and the command does not look at "
+            "instructions whose time depends on their operands.",
         ],
     )
 
@@ -60,9 +60,9 @@ def _verdicts(found: Sequence[Dependence]) -> Section:
 def _notes(one: Dependence) -> list[str]:
     notes = [_NOTES[one.publicity]] if one.publicity in _NOTES else []
     if any(not site.alone for site in one.sites):
-        notes.append("*: only after the flow had parted, so perhaps no more than what follows from that.")
+        notes.append("*: only after the flow had diverged, so perhaps just a consequence of that.")
     if not one.joined:
-        notes.append("A call did not come together with the first again; nothing behind that was compared.")
+        notes.append("A call did not rejoin the first one; nothing after that point was compared.")
     return notes
 
 

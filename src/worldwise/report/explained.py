@@ -19,8 +19,8 @@ FORMAT = 1
 # Of a function's facts, the heads of the columns, and what they are.
 _FACT_COLUMNS = ("loads", "stores", "mul", "div", "taken", "code bytes")
 _FACTS = (
-    "loads, stores, mul, div: instructions of the function's own; taken: branches, calls and returns that went on "
-    "elsewhere than behind them; code bytes: of the instructions that were executed."
+    "loads, stores, mul, div: instructions of the function's own; taken: branches, calls and returns after "
+    "which the core did not continue at the next instruction; code bytes: of the instructions that were executed."
 )
 # The most steps of a path that are printed; longer paths are for trace viewers.
 _MOST_STEPS = 60
@@ -46,15 +46,15 @@ def _layer_sections(explanation: Explanation, rules: Rules) -> list[Section]:
     total = explanation.instructions
     notes: list[str] = [
         Prose(
-            f"{total:,} instructions between the two readings of the counter, of which measuring itself takes "
+            f"{total:,} instructions between the two readings of the counter, and measuring itself takes "
             f"{explanation.measuring}; {total - explanation.measuring - explanation.uncounted:,} is what `run` reports."
         )
     ]
     if explanation.uncounted:
         whose = (
-            "the counter's own interrupt, which the program takes off again"
+            "the counter's own interrupt; the program subtracts it"
             if is_board(explanation.case.target)
-            else "the monitor's, which this place's counter (PMCCNTR_EL0) leaves out"
+            else "the monitor's; this place's counter (PMCCNTR_EL0) leaves them out"
         )
         notes.append(f"{explanation.uncounted:,} of them are {whose}.")
     columns = (
@@ -236,15 +236,15 @@ def check_section(regions: int, agreement: Agreement | None = None) -> Section:
 
 def _agreement_notes(agreement: Agreement) -> list[str]:
     if not agreement.samples:
-        return ["stacks against those in memory: no moment was sampled"]
+        return ["stacks against those in memory: no sample was taken"]
     if agreement.unwound:
         against = "those that the program's table .debug_frame finds in memory"
         how = f"{agreement.same:,} in every caller, {agreement.frameless:,} as far as that table goes"
     else:
         against = "the frame records in memory"
         how = (
-            f"{agreement.same:,} in every caller, {agreement.entering:,} in all but the innermost, of a function that "
-            f"has no record yet, {agreement.frameless:,} in all but the callers of assembly that makes none"
+            f"{agreement.same:,} in every caller, {agreement.entering:,} in all but the innermost, whose function has "
+            f"no record yet, {agreement.frameless:,} in all but the callers of assembly that makes none"
         )
     return [
         f"stacks against {against}, at {agreement.samples:,} moments: {agreement.agreeing:,} agree ({how}), "

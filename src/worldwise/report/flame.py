@@ -52,7 +52,7 @@ def renderer_recipe() -> Recipe:
         settings={"VERSION": INFERNO_VERSION, "SHA256": INFERNO_SHA256},
         fetch=Fetch(
             script="inferno-fetch.sh",
-            what=f"the flame graph renderer (crate inferno {INFERNO_VERSION}, or one that it needs)",
+            what=f"the flame graph renderer (crate inferno {INFERNO_VERSION}, or a crate that it needs)",
             hint=REGISTRY_WAY_OUT,
         ),
         helpers=("cargo.sh",),

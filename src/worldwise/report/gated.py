@@ -334,7 +334,7 @@ def _provenance(side: Side) -> str:
 
 
 def _agreement_notes(comparison: Comparison) -> list[str]:
-    allowed = [f"They differ, as was allowed, in {each.what}: {each.detail}." for each in comparison.disagreements]
+    allowed = [f"They differ, as you allowed, in {each.what}: {each.detail}." for each in comparison.disagreements]
     return [*allowed, *comparison.notes]
 
 
@@ -342,7 +342,7 @@ def _gate_notes(comparison: Comparison) -> list[str]:
     gate = comparison.gate
     if gate is None:
         return []
-    over = f"{gate.exceeded} of {gate.judged} rows are more than {gate.limit} above A."
+    over = f"{gate.exceeded} of {gate.judged} rows exceed A by more than {gate.limit}."
     judged = {row.judged for row in comparison.rows}
     rule = {
         frozenset({"calls"}): "Every call is judged, the first and the warm-up included.",

@@ -76,7 +76,7 @@ def _samples(rows: Sequence[Row]) -> Section:
     return Section(
         "How far the samples go apart",
         Table([*headers, "max /\nmedian"], cells, 2),
-        ["No sample is left out of any of these; the first call and the warm-up are in none but their own."],
+        ["These figures leave out no sample; the first call and the warm-up stand only in their own columns."],
         "host-samples",
     )
 
@@ -95,7 +95,7 @@ def _instructions(cases: Sequence[HostCase]) -> Section | None:
     note = (
         f"{same} of {len(compared)} measures are the same on both in every sample. Both run the same program, and "
         "both count what it executes in user space between the same two readings; medians of the samples. A "
-        "difference means that the program took another way (the C library and some libraries look at what the "
+        "difference means that the program took another path (the C library and some libraries look at what the "
         "core has, and random numbers are the host's), or that one of the two counts wrongly."
     )
     return Section(
@@ -108,7 +108,11 @@ def _instructions(cases: Sequence[HostCase]) -> Section | None:
             cells,
             2,
         ),
-        [note if compared else "QEMU's count would be of something else, and is not taken: docs/board-linux.md."],
+        [
+            note
+            if compared
+            else "QEMU's count would be for other code, so the table leaves it out: docs/board-linux.md."
+        ],
         "host-instructions",
     )
 
@@ -127,9 +131,10 @@ def _disturbed(cases: Sequence[HostCase]) -> Section:
         Table(headers, cells, 2) if cells else None,
         [
             f"{quiet} task but the program had the processor, and its clock stayed as it was, as far as Linux says.",
-            "switched: calls in which another task had the processor, or the program waited for something. other "
-            "clock: the processor's clock was another one at the end. Such calls stay in the figures: look at the "
-            "first call, the median and the most.",
+            "switched: calls in which another task had the processor, or the program waited for "
+            "something. other "
+            "clock: the processor's clock was another one at the end. Such calls stay in the figures: look at "
+            "the first call, the median and the maximum.",
         ],
         "host-disturbed",
     )
@@ -138,8 +143,8 @@ def _disturbed(cases: Sequence[HostCase]) -> Section:
 def _host(reading: Reading) -> Section:
     found = reading.measured_on
     facts = [f"{name.replace('_', ' ')}: {found[name]}" for name in _FACTS if found.get(name) not in (None, "")]
-    time = ["No counter of the processor was to be had: all figures are of the host's clock."]
-    own = ["It has an OP-TEE of its own: the variant says no more than how the TA was compiled."]
+    time = ["The processor had no free counter: all figures are from the host's clock."]
+    own = ["It has its own OP-TEE: the variant only says how the TA was compiled."]
     return Section(
         "The host that was measured",
         None,

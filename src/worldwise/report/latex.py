@@ -1,15 +1,18 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Reports as LaTeX: a document that compiles as it is, or single tables for a document of one's own."""
 
+import itertools
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from worldwise.base.outgoing import Prose, visible
 from worldwise.base.tables import Section, Table
 from worldwise.read.models import Reading, Row
-from worldwise.report.measured import UNIT, included, samples_said, versions_said
+from worldwise.report.measured import UNIT, included, samples_said, tools, versions_said
 
-# What the tables need; a document of one's own needs the same lines.
+# What the tables need; a document of one's own needs the same lines. `worldwisefit` chooses the letters' size, so that
+# the given number of characters fits into a line; a character takes 5/8 of that size, with the space between columns.
+# Small letters are drawn wider.
 PREAMBLE = r"""\usepackage[T1]{fontenc}
 \usepackage[utf8]{inputenc}
 \usepackage{lmodern,textcomp}
@@ -17,8 +20,14 @@ PREAMBLE = r"""\usepackage[T1]{fontenc}
 \usepackage[font=small,labelfont=bf]{caption}
 \usepackage{siunitx}
 \sisetup{group-minimum-digits=4}
-\setlength{\tabcolsep}{4pt}
 \setlength{\LTcapwidth}{\textwidth}
+\newlength{\worldwisefont}
+\newcommand{\worldwisefit}[1]{\setlength{\worldwisefont}{\dimexpr\linewidth*8/5/#1\relax}%
+  \ifdim\worldwisefont>9pt \setlength{\worldwisefont}{9pt}\fi
+  \ifdim\worldwisefont<7.5pt \setlength{\worldwisefont}{.93\worldwisefont}\fi
+  \ifdim\worldwisefont<6.5pt \setlength{\worldwisefont}{.93\worldwisefont}\fi
+  \ifdim\worldwisefont<5.5pt \setlength{\worldwisefont}{.9\worldwisefont}\fi
+  \setlength{\tabcolsep}{.44\worldwisefont}\fontsize{\worldwisefont}{1.2\worldwisefont}\selectfont}
 """
 _SPECIAL = {
     "\\": r"\textbackslash{}",
@@ -51,18 +60,25 @@ _LIGATURE = re.compile(r"(?<=([-,']))(?=\1)")
 _NUMBER = re.compile(r"([+-]?)(\d{1,3}(?:,\d{3})+|\d+)(?:\.(\d+))?")
 # Names longer than this are broken into lines.
 _LONGEST = 38
-# Characters that a line of landscape A4 takes, by size.
-_SIZES = ((150, r"\small"), (175, r"\footnotesize"), (200, r"\scriptsize"), (10_000, r"\tiny"))
-# Where a long name, such as `size=48B,memory=allocated`, may be broken.
-_BREAK = re.compile(r"([,=/])(?=[^\s{])")
+# Words as long as this may be broken in running text: commands, cases, names of files; and digests every eight digits.
+_LONG_WORD = re.compile(r"\S{20,}")
+_IN_WORD = re.compile(r"(?<=[,=/_-])(?=[A-Za-z0-9])|(?<=\.)(?=[A-Za-z])")
+DIGEST = re.compile(r"([0-9a-f]{32,})")
+_DIGEST_PART = 8
+# A table with more rows than this is broken over pages, also in a paper; others float.
+_FLOATING_ROWS = 30
+# A table with more characters in a line than this has tiny letters on a page that is not landscape.
+_FOR_PORTRAIT = 100
 # White space between two columns, in characters.
 _BETWEEN = 2
+# Enough of a digest to tell labs apart.
+_SHORT_DIGEST = 12
 
 
 def escaped(text: str) -> str:
     r"""Text that LaTeX sets as it is; code in `Prose` is set in a typewriter's letters.
 
-    What pdfLaTeX has no letter for is written as its number: `[U+4E2D]`.
+    What pdfLaTeX has no letter for is written as its number: `[U+4E2D]`. Long words and digests may be broken.
     """
     shown = visible(text)
     if isinstance(text, Prose):
@@ -71,8 +87,24 @@ def escaped(text: str) -> str:
     return _letters(shown)
 
 
-def _letters(text: str) -> str:
+def _letters(text: str, broken: bool = True) -> str:
+    if broken:
+        found = _LONG_WORD.finditer(text)
+        breaks = [at for word in found for at in _breaks(word[0], word.start())]
+        parts = [text[one:two] for one, two in itertools.pairwise([0, *breaks, len(text)])]
+        return r"\allowbreak{}".join(_letters(part, broken=False) for part in parts)
     return _LIGATURE.sub("{}", "".join(map(_letter, text.replace("\n", " "))))
+
+
+def _breaks(word: str, start: int) -> Iterator[int]:
+    """Where a long word may be broken, by what stands in front of a break; the word begins at `start`."""
+    yield from sorted(
+        start + at
+        for at in {
+            *(found.start() for found in _IN_WORD.finditer(word)),
+            *(at for found in DIGEST.finditer(word) for at in range(*found.span(), _DIGEST_PART) if at > found.start()),
+        }
+    )
 
 
 def _letter(character: str) -> str:
@@ -86,7 +118,7 @@ def _letter(character: str) -> str:
 
 def document(reading: Reading, title: str, provenance: str, sections: Iterable[Section]) -> str:
     """A whole document, for pdflatex."""
-    body = [part for section in sections for part in _section(section, reading)]
+    body = [part for section in sections for part in _section(section, reading, floating=False)]
     return "\n".join(
         [
             r"\documentclass[a4paper,landscape]{article}",
@@ -107,51 +139,109 @@ def document(reading: Reading, title: str, provenance: str, sections: Iterable[S
 
 
 def tables(reading: Reading, sections: Iterable[Section]) -> str:
-    r"""Single sections, for `\input` in a document that has the lines of PREAMBLE."""
+    r"""Single sections, for `\input` in a document that has the lines of PREAMBLE, in one column or two.
+
+    A table of many rows is a `longtable`, which LaTeX sets in one column only.
+    """
     needs = "".join(f"% {line}\n" for line in PREAMBLE.splitlines())
-    body = [part for section in sections for part in _section(section, reading)]
+    body = [part for section in sections for part in _section(section, reading, floating=True)]
     return "% In the preamble of the document:\n" + needs + "\n".join(body) + "\n"
 
 
-def _section(section: Section, reading: Reading) -> list[str]:
-    notes = [f"{{\\small {escaped(note)}\\par}}" for note in section.notes]
+def _section(section: Section, reading: Reading, floating: bool) -> list[str]:
     if section.table is None or not section.table.rows:
-        return [rf"\subsection*{{{escaped(section.title)}}}", *notes, ""]
-    return [*_table(section, section.table, reading), *notes, ""]
+        return [rf"\subsection*{{{escaped(section.title)}}}", *map(_note, section.notes), ""]
+    table = section.table
+    notes = [_note(note) for note in (*section.notes, *_meaning(section, table, reading))]
+    wide = floating and _characters(table) > _FOR_PORTRAIT
+    hint = [f"% {_characters(table)} characters in a line: better on a landscape page."] if wide else []
+    if floating and len(table.rows) <= _FLOATING_ROWS:
+        return [*hint, *_float(section, table, reading, notes), ""]
+    return [*hint, *_long_table(section, table, reading), *notes, ""]
 
 
-def _table(section: Section, table: Table, reading: Reading) -> list[str]:
-    width = sum(_width(table, number) + _BETWEEN for number in range(len(table.headers)))
-    size = next(name for most, name in _SIZES if width <= most)
-    columns = "".join(_column(table, number) for number in range(len(table.headers)))
-    heads = " & ".join(_head(table, number) for number in range(len(table.headers)))
-    span = len(table.headers)
-    label = rf"\label{{tab:{section.name}}}" if section.name else ""
+def _note(text: str) -> str:
+    return f"{{\\small\\sloppy {escaped(text)}\\par}}"
+
+
+def _float(section: Section, table: Table, reading: Reading, notes: Sequence[str]) -> list[str]:
+    """A table for a paper, over both columns if it has two."""
     return [
-        rf"{{{size}",
-        rf"\begin{{longtable}}{{@{{}}{columns}@{{}}}}",
-        rf"\caption{{{escaped(_caption(section, table, reading))}}}{label}\\",
+        r"\begin{table*}[tbp]",
+        r"\centering",
+        rf"\caption{{{escaped(_caption(section, table, reading))}}}{_label(section)}",
+        rf"{{\worldwisefit{{{_characters(table)}}}",
+        rf"\begin{{tabular}}{{@{{}}{_columns(table)}@{{}}}}",
+        rf"\toprule {_heads(table)} \\ \midrule",
+        *_rows(table),
+        r"\bottomrule",
+        r"\end{tabular}\par}",
+        r"\smallskip\raggedright",
+        *notes,
+        r"\end{table*}",
+    ]
+
+
+def _long_table(section: Section, table: Table, reading: Reading) -> list[str]:
+    heads = _heads(table)
+    return [
+        rf"{{\worldwisefit{{{_characters(table)}}}",
+        rf"\begin{{longtable}}{{@{{}}{_columns(table)}@{{}}}}",
+        rf"\caption{{{escaped(_caption(section, table, reading))}}}{_label(section)}\\",
         rf"\toprule {heads} \\ \midrule \endfirsthead",
         rf"\toprule {heads} \\ \midrule \endhead",
-        rf"\midrule \multicolumn{{{span}}}{{@{{}}l}}{{continued on the next page}} \\ \endfoot",
+        rf"\midrule \multicolumn{{{len(table.headers)}}}{{@{{}}l}}{{continued on the next page}} \\ \endfoot",
         r"\bottomrule \endlastfoot",
-        *(
-            " & ".join(_cell(table, number, cell) for number, cell in enumerate(row)) + r" \\"
-            for row in table.whole_rows()
-        ),
+        *_rows(table),
         r"\end{longtable}}",
     ]
 
 
+def _characters(table: Table) -> int:
+    """How many characters a line of the table takes, with the space between columns."""
+    return sum(_width(table, number) + _BETWEEN for number in range(len(table.headers)))
+
+
+def _columns(table: Table) -> str:
+    return "".join(_column(table, number) for number in range(len(table.headers)))
+
+
+def _heads(table: Table) -> str:
+    return " & ".join(_head(table, number) for number in range(len(table.headers)))
+
+
+def _rows(table: Table) -> list[str]:
+    rows = table.whole_rows()
+    return [" & ".join(_cell(table, number, cell) for number, cell in enumerate(row)) + r" \\" for row in rows]
+
+
+def _label(section: Section) -> str:
+    return rf"\label{{tab:{section.name}}}" if section.name else ""
+
+
 def _caption(section: Section, table: Table, reading: Reading) -> str:
-    """The section's title, and what a method section must say of its figures."""
+    """The section's title, and in a few words what its figures are; `_meaning` says it in full."""
     parts = [section.title]
-    units = {line for header in table.headers for line in header.split()}
-    if units & {"instr", "instructions"}:
-        rows = _meant(section, table, reading)
-        parts += [UNIT, samples_said(rows), *(f"Included: {'; '.join(text)}" for text in [included(rows)] if text)]
-    parts.append(versions_said(reading))
+    if _has_counts(table):
+        parts += [
+            "Instructions executed, counted exactly under emulation",
+            samples_said(_meant(section, table, reading)),
+        ]
+    lab = f"Lab {reading.run.lab[:_SHORT_DIGEST]}" if reading.run.lab else "No lab"
+    parts.append(f"{lab}; {', '.join(one.text for one in tools(reading)[:2])}")
     return ". ".join(part.rstrip(".") for part in parts if part) + "."
+
+
+def _meaning(section: Section, table: Table, reading: Reading) -> list[str]:
+    """What a method section must say of the table's figures, below it."""
+    said = included(_meant(section, table, reading)) if _has_counts(table) else []
+    unit = [UNIT, *(["Included: " + "; ".join(said)] if said else [])] if _has_counts(table) else []
+    return [". ".join([*unit, versions_said(reading)]) + "."]
+
+
+def _has_counts(table: Table) -> bool:
+    units = {line for header in table.headers for line in header.split()}
+    return bool(units & {"instr", "instructions"})
 
 
 def _meant(section: Section, table: Table, reading: Reading) -> Sequence[Row]:
@@ -201,8 +291,5 @@ def _head(table: Table, number: int) -> str:
 def _cell(table: Table, number: int, cell: str) -> str:
     if not table.is_name(number) and _is_number(cell):
         return cell.replace(",", "")
-    text = escaped(cell)
-    if len(cell) > _LONGEST:
-        text = _BREAK.sub(r"\1\\allowbreak{}", text)
     # In braces a cell is no number for siunitx, and no option for the line's end above it.
-    return f"{{{text}}}"
+    return f"{{{escaped(cell)}}}"

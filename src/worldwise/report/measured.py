@@ -10,8 +10,8 @@ from worldwise.plan.catalogue import is_board
 from worldwise.read.models import Reading, Row, RunSummary
 
 UNIT = (
-    "Unit (instr): instructions executed, counted exactly under emulation; what measuring costs is measured and "
-    "taken away; interrupts inside a region count"
+    "Unit (instr): instructions executed, counted exactly under emulation; the cost of measuring is measured and "
+    "subtracted; interrupts inside a region count"
 )
 _CORE_LIBRARIES = {"libtomcrypt": "LibTomCrypt", "mbedtls": "Mbed TLS"}
 
@@ -26,6 +26,7 @@ class Component:
         version: as it is locked.
         source: where it comes from, in words.
         licence: an SPDX expression, or words; `?` where nobody knows.
+        own: whether it is a library of the user's own.
     """
 
     key: str
@@ -33,6 +34,7 @@ class Component:
     version: str
     source: str
     licence: str
+    own: bool = False
 
     @property
     def text(self) -> str:
@@ -97,9 +99,8 @@ def _library(row: Row, run: RunSummary, own: Mapping[str, tuple[Manifest, str]])
     name = row.implementation
     if name in own:
         manifest, digest = own[name]
-        return Component(
-            name, manifest.title, "", f"a library of the user's own, SHA-256 of its files {digest}", manifest.licence
-        )
+        source = f"a library of the user's own, SHA-256 of its files {digest}"
+        return Component(name, manifest.title, "", source, manifest.licence, own=True)
     if name in IMPLEMENTATIONS:
         library = IMPLEMENTATIONS[name].library
         return Component(
@@ -111,7 +112,7 @@ def _library(row: Row, run: RunSummary, own: Mapping[str, tuple[Manifest, str]])
         )
     known = portables().get(name)
     if known is None:
-        return Component(name, name, "", "a library of the user's own that is not here", "?")
+        return Component(name, name, "", "a library of the user's own that is not here", "?", own=True)
     manifest = known.manifest
     version, source = _origin(manifest, row, run)
     return Component(name, manifest.title, version, source, manifest.licence)
@@ -140,7 +141,9 @@ def samples_said(rows: Iterable[Row]) -> str:
         return f"n = {n:,} samples after 1 first call and {warmup:,} warm-up calls"
     least, most = sizes[0][0], sizes[-1][0]
     few, many = min(warmup for _, warmup in sizes), max(warmup for _, warmup in sizes)
-    return f"n = {least:,} to {most:,} samples after 1 first call and {few:,} to {many:,} warm-up calls"
+    samples = f"{least:,}" if least == most else f"{least:,} to {most:,}"
+    calls = f"{few:,}" if few == many else f"{few:,} to {many:,}"
+    return f"n = {samples} samples after 1 first call and {calls} warm-up calls"
 
 
 def included(rows: Iterable[Row]) -> list[str]:

@@ -42,8 +42,8 @@ FORMAT = 1
 CLOCK = Fraction(1_500_000_000)
 WHAT = (
     "Predicted, not measured: a model of the core ran through the exact trace. ± is the median error against published "
-    "hardware figures to which no number of the model was fitted; 90 % of these figures were no further off than the "
-    "next number."
+    "hardware figures to which no number of the model was fitted; 90 % of these figures are within the '90 %' value "
+    "below."
 )
 INTERVAL = (
     "from and to: cycles are taken between so many times as hardware took them in all held-out figures of the core: "
@@ -53,8 +53,8 @@ INTERVAL = (
 )
 
 SAMPLED = (
-    "sampling: of a long call the model ran through the begin, and then through one in some twenty. In 95 % of "
-    "such samples the cycles are no further off than this from those of a whole run (`worldwise predict --whole`); "
+    "sampling: of a long call the model ran through the beginning, then through about one instruction in 20. In 95 % "
+    "of such samples the cycles are within this of a whole run's (`worldwise predict --whole`); "
     "from and to include it. -: the model ran through everything."
 )
 
@@ -272,7 +272,7 @@ def _verdict_text(what: str, found: Sequence[Judged]) -> str:
         return f"{what} {FITS_NOT if one.decides else WOULD[FITS_NOT]} (at least {time_text(low, one.clock)})"
     high = max(each.estimate.whole.high for each in found)
     why = "" if one.estimate.line else "; this core has no error line"
-    return f"whether {what} fits {OPEN} (between {time_text(low, one.clock)} and {time_text(high, one.clock)}{why})"
+    return f"whether {what} fits is {OPEN} (between {time_text(low, one.clock)} and {time_text(high, one.clock)}{why})"
 
 
 def _most(found: Sequence[Judged]) -> str:

@@ -39,7 +39,7 @@ def cold_surprises(rows: Iterable[Row]) -> tuple[str, ...]:
         return ()
     row = max(cold, key=lambda row: row.first / row.median)
     return (
-        f"The first call is dear: {row_text(row)} took {whole(row.first)} {row.unit} at first, "
+        f"The first call is expensive: {row_text(row)} took {whole(row.first)} {row.unit} at first, "
         f"{row.first / row.median:,.1f} times its median.",
     )
 

@@ -211,7 +211,7 @@ def _predicted_verdict(found: Sequence[Way], times: Times, budget: BudgetResult)
     for way in found:
         if time := times.get((way.row.case, way.row.measure)):
             limit = time.hertz * parse_duration(budget.limit)
-            said = "fits" if time.high <= limit else "does not fit" if time.low > limit else "cannot be told"
+            said = "fits" if time.high <= limit else "does not fit" if time.low > limit else "undecided"
             verdicts.setdefault(said, []).append(f"{task_text(way.task, False)} by {way.text(found)}")
     return (
         f"Of {budget.limit} by prediction: "
@@ -277,7 +277,7 @@ def sections(reading: Reading, _full: bool) -> list[Section]:
     headers = ["task", "operation", "way", "rank", "constant\ntime", "licence", "\nn", "median\ninstr"]
     return [
         Section(
-            "What a client waits for, by what it has done: all ways",
+            "What a client waits for, by task: all ways",
             Table([*headers, f"worst, ms\nat {clock_text(reading)}"], cells, 6),
             [
                 "task: what is done, by whichever operation of the suite; a way is a variant, with the choices of its "

@@ -12,7 +12,7 @@ from worldwise.report.hosted import calls_optee
 
 _OF_CHIP = (
     "{short}: {unit}, counted by the chip itself, at {at}. They are not exact as instructions are: the same case can "
-    "take a few more or less. What measuring costs is itself measured and taken away."
+    "take a few more or less. The cost of measuring is itself measured and subtracted."
 )
 _AFTER_RESET = (
     "the clock that it has after its reset: with that clock's wait states, and not those of the board's full clock, "
@@ -20,13 +20,13 @@ _AFTER_RESET = (
 )
 _OF_HOST: dict[Unit, str] = {
     CYCLES: "cycles: cycles of the processor while the program ran in user space, by the processor's own counter; "
-    "those of Linux are not in it. What measuring costs is itself measured and taken away.",
+    "those of Linux are not in it. The cost of measuring is itself measured and subtracted.",
     NANOSECONDS: "ns: nanoseconds of the host's clock, with all that ran in them: the program, Linux, and whatever "
-    "else had the processor. What measuring costs is itself measured and taken away.",
+    "else had the processor. The cost of measuring is itself measured and subtracted.",
 }
 _OF_TEE_HOST = (
     "cycles: cycles of the processor in the client, in Linux and in the secure world, by the processor's own counter, "
-    "which was seen to go on there. What measuring costs is itself measured and taken away."
+    "and a test showed that it goes on counting there. The cost of measuring is itself measured and subtracted."
 )
 # What notes say of emulated machines, and what is said instead.
 _INSTEAD = (
@@ -71,7 +71,7 @@ def _instead_on_host(unit: Unit, reading: Reading) -> _Instead:
     legend = _OF_TEE_HOST if calls_optee(reading) and unit == CYCLES else _OF_HOST[unit]
     # The last is of what QEMU executes.
     return (
-        (r"instr: .*? taken away\.(.*)", legend + r"\1"),
+        (r"instr: .*? subtracted\.(.*)", legend + r"\1"),
         (r"(.*)the fewest instructions(.*)", r"\1the fewest {unit}\2"),
         (r"(.*) An emulated core executes .*", r"\1"),
     )

@@ -56,7 +56,7 @@ def _said(name: str, rows: Sequence[Row], budget: BudgetResult, reading: Reading
         return f"{name} fits with all {len(rows)} variants, best {who} ({time})"
     if fitting:
         return f"{name} fits with {fitting} of {len(rows)} variants, best {who} ({time})"
-    return f"{name} fits with none of {len(rows)} variants, the least is {time} ({who})"
+    return f"{name} fits with none of {len(rows)} variants, the fastest is {time} ({who})"
 
 
 def _unjudged(groups: Mapping[str, Sequence[Row]], budget: BudgetResult, reading: Reading) -> str:

@@ -150,7 +150,7 @@ class Trial:
         last = records[-1]
         if not isinstance(last, End) or last.status:
             raise WorldwiseError(
-                f"{self.case.id}: {' '.join(arguments)}: the machine did not finish its step",
+                f"{self.case.id}: {' '.join(arguments)}: the machine did not finish its work",
                 details=self.emulator.diagnosis(work, self.machine),
             )
         self._idle += last.idle

@@ -129,7 +129,7 @@ def lacks(option: str, package: str, error: ImportError) -> WorldwiseError:
     pip = f"{sys.executable} -I -m pip install --require-hashes -r {paths.REQUIREMENTS / 'dask.txt'}"
     again = "WORLDWISE_WITH=dask ./worldwise run ... makes one that has it, pinned; elsewhere: "
     return WorldwiseError(
-        f"{option} needs {package}, which is not in this Python's environment ({error}).",
+        f"{option} needs {package}, and this Python's environment lacks it ({error}).",
         pip if paths.INSTALLED else again + pip,
     )
 
@@ -347,7 +347,7 @@ class Cluster:
 
     def _cannot(self, what: str, why: str) -> HostError:
         return HostError(
-            f"{what}: --on {self.place} cannot do it: {why}",
+            f"{what}: --on {self.place} cannot run it: {why}",
             "every worker needs this version of worldwise, and its requirements: docs/workers.md",
         )
 

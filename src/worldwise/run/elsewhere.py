@@ -79,7 +79,7 @@ class Workers:
                 return None
             if answer.digest != digest:
                 here, there = digest[:16], answer.digest[:16]
-                why = f"its checkout has other sources: {case.id} has the address {there} there, and {here} here"
+                why = f"its checkout has different sources: {case.id} has the address {there} there, and {here} here"
                 self._leave_out(answer, why)
                 continue
             result = results.get(digest)
@@ -128,7 +128,7 @@ class Workers:
             if out and not workers.keys() - out.keys():
                 raise HostError(
                     f"{what}: no worker is left to do it; {'; '.join(out.values())}",
-                    "put that right, then: worldwise run --resume --on ...",
+                    "correct that, then: worldwise run --resume --on ...",
                 )
             answer = self._cluster.call(
                 function, self._order, *arguments, reads=task.ANSWER, what=what, rank=rank, avoid=out.keys() | but
@@ -144,7 +144,7 @@ class Workers:
             known = answer.worker in self._out
             self._out[answer.worker] = f"{answer.name}: {why}"
         if not known:
-            self._notify(f"{answer.name} is left out from now on: {why}")
+            self._notify(f"{answer.name} gets no more work: {why}")
 
 
 @contextlib.contextmanager
@@ -169,10 +169,10 @@ def workers_at(
     with opened(place, notify, wait) as cluster:
         count = len(cluster.workers)
         if not count:
-            notify(f"{place} has no worker yet: waiting")
+            notify(f"{place} has no worker yet; waiting")
         if max(count, place.jobs) < 2 and cross_check:
             raise WorldwiseError(
-                f"--cross-check {cross_check}: it takes two workers, and {place} has {count or place.jobs or 'none'}.",
+                f"--cross-check {cross_check}: it needs two workers, and {place} has {count or place.jobs or 'none'}.",
                 "leave it out, or start more workers",
             )
         if count:

@@ -114,7 +114,7 @@ def refuse_pickles(allowed: frozenset[tuple[str, str]]) -> Iterator[None]:
 
 def _look(event: str, arguments: tuple[Any, ...]) -> None:
     if event == "pickle.find_class" and _closed and not all(arguments in allowed for allowed in _closed):
-        raise RefusedError(f"a pickle of somebody else names {arguments[0]}.{arguments[1]}")
+        raise RefusedError(f"a stranger's pickle names {arguments[0]}.{arguments[1]}")
 
 
 # --- errors that dask itself reports ---

@@ -98,13 +98,14 @@ def read_key(path: Path) -> Key:
             text = file.read(_MOST_BYTES).decode("ascii", errors="replace")
     except FileNotFoundError:
         raise WorldwiseError(
-            f"{path}: there is no such key.", "`worldwise scheduler dask://HOST:PORT --key FILE` makes it; copy it here"
+            f"{path}: there is no such key file.",
+            "`worldwise scheduler dask://HOST:PORT --key FILE` makes it; copy it here",
         ) from None
     except OSError as error:
         raise WorldwiseError(f"{path}: the key cannot be read: {error.strerror or error}.") from None
     if found.st_mode & 0o077:
         raise WorldwiseError(
-            f"{path}: others may read or change this key (its mode is {found.st_mode & 0o777:04o}).",
+            f"{path}: other users may read or change this key (its mode is {found.st_mode & 0o777:04o}).",
             "if it has been so for long, remove it and let `worldwise scheduler` make a new one; else chmod 600",
         )
     if found.st_uid not in (0, os.geteuid()):
@@ -113,7 +114,7 @@ def read_key(path: Path) -> Key:
         )
     whole = _WHOLE.fullmatch(text)
     if not whole or not _holds_together(path):
-        raise WorldwiseError(f"{path}: this is no whole key of a worldwise scheduler.", "copy the file once more")
+        raise WorldwiseError(f"{path}: this is not a complete key of a worldwise scheduler.", "copy the file once more")
     key = Key(whole[1], whole[2])
     if (ended := _end(key)) < datetime.datetime.now(datetime.UTC):
         raise WorldwiseError(
@@ -161,7 +162,7 @@ def answers(address: str, key: Key, path: Path) -> bool:
             ) from None
         except OSError as error:
             raise HostError(
-                f"{shown}: what listens there is no scheduler with a key: {error}.",
+                f"{shown}: the program that listens there is not a scheduler with a key: {error}.",
                 "`worldwise scheduler` of this version, with --key: docs/workers.md",
             ) from None
 
@@ -182,4 +183,4 @@ def facing(address: str) -> str:
             probe.connect(where)
             return str(probe.getsockname()[0])
     except OSError as error:
-        raise HostError(f"{host}: this machine knows no way there: {error.strerror or error}.") from None
+        raise HostError(f"{host}: this machine has no route there: {error.strerror or error}.") from None

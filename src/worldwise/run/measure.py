@@ -246,7 +246,7 @@ class Bench:
         if run.manifest.lab != self.lab.digest:
             raise WorldwiseError(
                 f"run {run.id} was begun with lab {run.manifest.lab[:12]}, this is {self.lab.digest[:12]}: "
-                "their counts must not stand in one run",
+                "one run must not mix their counts",
                 "start a new run",
             )
         require_same(run.id, run.manifest, self.options.remote, self.measurer.describe())
@@ -532,7 +532,7 @@ class _Session:
             if any(done.images[name] != now[name] for name in done.images.keys() & now.keys()):
                 raise WorldwiseError(
                     f"run {self._writer.run.id} has measured {done.id} with other images of {case.variant} "
-                    "than are built now: their counts must not stand in one run",
+                    "than are built now: one run must not mix their counts",
                     "start a new run",
                 )
 

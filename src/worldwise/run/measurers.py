@@ -141,7 +141,7 @@ def _host_of(address: SshAddress, targets: Sequence[str], cases: Sequence[Case],
     if trust and len(variants) > 1:
         raise WorldwiseError(
             f"--via {address}: the host has one OP-TEE, but the chosen cases are for {', '.join(variants)}.",
-            f"there a variant is no more than how the TA was compiled: choose one, --variant {variants[0]}",
+            f"there a variant only says how the TA was compiled: choose one, --variant {variants[0]}",
         )
     return Remote(targets[0], address, left=left, trust=trust)
 

@@ -76,7 +76,7 @@ def _parts(runs: Sequence[Run]) -> list[_Part]:
     found: dict[Path, _Part] = {}
     for run in runs:
         if run.manifest.shard is None:
-            what = "was merged already" if run.manifest.merged else "is no shard: it was made without --shard"
+            what = "was merged already" if run.manifest.merged else "is not a shard: it was made without --shard"
             raise WorldwiseError(f"run {run.id} {what}.", "name the runs of `worldwise run SUITE --shard I/N` alone")
         cases = {case_id: run.case(case_id) for case_id in run.manifest.cases}
         done = {case_id: manifest for case_id, manifest in cases.items() if manifest}
@@ -200,7 +200,7 @@ def _require_all_cases(chosen: Sequence[_Part]) -> None:
             if case_id in held:
                 raise WorldwiseError(f"{held[case_id].words} and {part.words} both have the case {case_id}.")
             if case_id not in part.entry.whole:
-                raise WorldwiseError(f"{part.words} has the case {case_id}, which is not in the whole run.")
+                raise WorldwiseError(f"{part.words} has the case {case_id}, and the whole run lacks it.")
             held[case_id] = part
     for case_id in chosen[0].entry.whole:
         if case_id not in held:
@@ -218,7 +218,7 @@ def _require_same_images(chosen: Sequence[_Part]) -> None:
                 if other != digest:
                     raise WorldwiseError(
                         f"{where.words} and {part.words} have other images {name}: {case_id} was measured with "
-                        f"{other[:12]}, {manifest.id} with {digest[:12]}: their counts must not stand in one run.",
+                        f"{other[:12]}, {manifest.id} with {digest[:12]}: one run must not mix their counts.",
                         "measure all shards with the same sources",
                     )
 

@@ -25,10 +25,10 @@ def packed(run: Run, reading: Reading, silicon: str, firmware: str, core: str | 
     """The text of the file. Raises WorldwiseError if the run counts no cycles of silicon."""
     require_judge(run, reading)
     if "synthetic" in run.manifest.host:
-        raise WorldwiseError(f"run {run.id} was made by a model and by no chip, so it is no figure of hardware")
+        raise WorldwiseError(f"run {run.id} comes from a model, not from a chip, so it is not a figure of hardware")
     if run.manifest.own:
         raise WorldwiseError(
-            f"run {run.id} measures a library of your own, which nobody else has", "measure without --implementation"
+            f"run {run.id} measures a library of your own, and nobody else has it", "measure without --implementation"
         )
     target = reading.rows[0].target
     name = core_of(run, target, core)

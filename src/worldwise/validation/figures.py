@@ -138,7 +138,7 @@ class Figures(StrictModel):
         known = {one.id for one in self.source}
         for figure in self.figure:
             if figure.source not in known:
-                raise ValueError(f"'{figure.source}' is no source of the file")
+                raise ValueError(f"'{figure.source}' is not a source of the file")
         return self
 
 

@@ -157,7 +157,8 @@ def _random_section(attempts: list[Attempt]) -> Section | None:
         [
             "Known and unknown commands, types, sizes, contents, values, temporary and registered "
             "memory, on four sessions that are closed and opened again now and then. Every call depends on the seed "
-            f"alone ({', '.join(begun)}). A code that is none of GlobalPlatform's, a panic (TEE_ERROR_TARGET_DEAD) and "
+            f"alone ({', '.join(begun)}). A code that GlobalPlatform does not define, a panic "
+            "(TEE_ERROR_TARGET_DEAD) and "
             "a byte behind a buffer that changed fail the case at once, with the call's number."
         ],
         name="abuse-random",

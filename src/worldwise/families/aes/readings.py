@@ -36,7 +36,7 @@ def _sums(case: Case, samples: Mapping[tuple[str, str], tuple[Sample, ...]]) -> 
 
 READINGS = Readings(
     includes={
-        **{(call, "ta"): f"{text}, by the GlobalPlatform API {IN_TA}" for call, text in _AES_CALLS.items()},
+        **{(call, "ta"): f"{text}, through the GlobalPlatform API {IN_TA}" for call, text in _AES_CALLS.items()},
         **{(call, "linux"): f"{text}, {IN_LINUX}" for call, text in _AES_CALLS.items()},
         **dict.fromkeys(((call, "invoke") for call in _AES_CALLS), "TEEC_InvokeCommand alone, from call to return"),
         **dict.fromkeys(

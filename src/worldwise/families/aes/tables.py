@@ -146,7 +146,7 @@ _Published = Mapping[tuple[str, str, str], Figure]
 _SHIFTED = (
     "*: digit for digit a figure of decryption, the Inv of the call above: the table looks shifted by one. The program "
     "keeps decryption's Inv times in row 4 of arrays that have rows 0 to 3, and so writes them over encryption's All "
-    "times in the array that follows. What these three rows should say was lost."
+    "times in the array that follows. What these three rows should say is lost."
 )
 
 
@@ -370,8 +370,8 @@ def _world_section(table: _Rows) -> Section | None:
         Table(headers, cells, 4),
         [
             "mbedtls / mbedtls36 is nearly the same library in both worlds: OP-TEE has a copy of mbed TLS for the "
-            "blocks and code of its own for GCM, Linux has Debian's mbed TLS 3.6. libtomcrypt / openssl is what each "
-            "world has if nobody chooses. A short message pays for the way into the TA and for two memory references, "
+            "blocks and code of its own for GCM, Linux has Debian's mbed TLS 3.6. libtomcrypt / openssl is each "
+            "world's default. A short message pays for the way into the TA and for two memory references, "
             "whose pages Linux registers and OP-TEE maps: that is what client has more than ta."
         ],
         name="aes-worlds",

@@ -95,7 +95,7 @@ def call_answer(reading: Reading, rows: Sequence[Row]) -> list[Answer]:
     headers += ["most: median\ninstr"]
     return [
         Answer(
-            "What a call pays before any algorithm",
+            "What a call costs before any algorithm runs",
             Table(headers, cells, 3),
             surprises=(*cold_surprises(waiting), *spread_surprises(waiting)),
             sections=("calls-alone",),

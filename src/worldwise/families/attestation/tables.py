@@ -143,7 +143,7 @@ def _call_section(rows: Iterable[Row]) -> Section | None:
     if not cells:
         return None
     headers = ["measure", "variant", "median\ninstr", "first\ninstr", "worst\ninstr"]
-    title = "What a call pays before any algorithm, as the client sees it"
+    title = "What a call costs before any algorithm runs, as the client sees it"
     return Section(title, Table(headers, cells, 2), name="calls-alone")
 
 

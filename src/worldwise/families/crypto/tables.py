@@ -145,13 +145,14 @@ def _notes(rows: Iterable[Row]) -> list[str]:
         "SHA-256.",
         "TA bytes: code, constants and initial values of the TA that has this one curve, without stack and heap; of a "
         "library it has what it calls, and the dev kit's own part is in each. stack: the deepest that the call goes "
-        "in the TA, found in a call of its own; the core has a stack of its own, which is not in it. rank: 1 is the "
+        "in the TA, found in a call of its own, without the core's stack. rank: 1 is the "
         "least from the client, at one optimisation.",
     ]
     core = [name for name in dict.fromkeys(row.implementation for row in listed) if name in IMPLEMENTATIONS]
     if core:
         notes.append(
-            f"{', '.join(core)}: OP-TEE's core by the GlobalPlatform API. All others are compiled into the TA, and "
+            f"{', '.join(core)}: OP-TEE's core through the GlobalPlatform API. All others are compiled into "
+            "the TA, and "
             "OP-TEE's cryptography takes no part. Ed25519 and X25519 are libtomcrypt's in every core. Before it asks "
             "the core, the TA itself refuses a peer of ECDH that is not on the curve or has a low order, since "
             "TEE_DeriveKey would panic, and an Ed25519 signature with an S that RFC 8032 does not allow, since the "
@@ -175,8 +176,9 @@ def _libraries_section(rows: Iterable[Row]) -> Section | None:
     if not notes:
         return None
     explained = (
-        "A claim is its authors', repeated and not tried here: instruction counts that do not change with the key are "
-        "no proof. 'resistant' stands for defences that are named one by one, 'limited' and 'partly' for less than "
+        "A claim is its authors', repeated and not tried here: instruction counts that do not change with the "
+        "key prove nothing. 'resistant' stands for defences that are named one by one, 'limited' and 'partly' "
+        "for less than "
         "all of the code."
     )
     return Section(
@@ -225,8 +227,8 @@ def _ways_section(rows: Sequence[Row]) -> Section | None:
         "What shared memory and random bytes change: medians",
         Table(headers, cells, 4 + len(otherwise)),
         [
-            "memory: temporary references, which are registered and mapped for one call; allocated once and kept, the "
-            "message copied in and the signature copied out by the client, which is counted. random bytes: the "
+            "memory: temporary references, which are registered and mapped for one call; allocated once and "
+            "kept, with the client's copies of the message in and the signature out counted. random bytes: the "
             "bench's, or of TEE_GenerateRandom, once a signature for its nonce.",
             *(
                 [f"The last column compares with {' and '.join(usually for _, usually in otherwise.values())} there."]

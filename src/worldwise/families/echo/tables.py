@@ -27,7 +27,7 @@ _DIRECTION = (
     "two servers are connected to."
 )
 _COUNTED = (
-    "Counted is all that the one processor executes from the client's send until it has everything back: client, "
+    "The count is all that the one processor executes from the client's send until it has everything back: client, "
     "server, TCP in the kernel, and with a TA both worlds and tee-supplicant."
 )
 _ACKNOWLEDGED = (
@@ -194,8 +194,8 @@ def _host(variant: str, times: Sequence[HostTime]) -> Section:
     # Linux delays an acknowledgement by 40 ms.
     paused = [size_text(size) for size, row in trips.items() if "socket" in row and row["socket"].min > 40_000]
     pause = (
-        f"Every round trip to the TA's socket at {', '.join(paused)} takes more than 40 ms, which is how long Linux "
-        "puts an acknowledgement off: on this link something waited for one. No such pause is in the counts."
+        f"Every round trip to the TA's socket at {', '.join(paused)} takes more than 40 ms. Linux puts an "
+        "acknowledgement off for that long: on this link something waited for one. No such pause is in the counts."
     )
     return Section(
         f"TCP echo, {variant}: client on the host, HOST TIME of an emulator "

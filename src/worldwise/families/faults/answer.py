@@ -37,7 +37,7 @@ def faults_answer(reading: Reading) -> list[Answer]:
     bad = sum(map(_is_bad, cuts))
     verdict = f"{len(missed):,} of {len(tampering):,} attempts to tamper were not detected." if tampering else ""
     if cuts:
-        verdict += f" {bad:,} of {len(cuts):,} power cuts left something else than the old object or the new one."
+        verdict += f" {bad:,} of {len(cuts):,} power cuts left neither the old object nor the new one."
     headers = ["storage", "what was tried", "\nattempts", "not detected,\nor damaged", "no\neffect"]
     return [
         Answer(

@@ -80,20 +80,20 @@ def _tamper_section(attempts: Sequence[Attempt], variant: str) -> Section | None
 
 def _tamper_notes(wire: bool) -> list[str]:
     notes = [
-        "Every attempt is really done, on a machine of its own: the object is written and overwritten, the stored "
-        "files or the RPMB device's memory are changed, the TA is loaded anew and reads. It is done again after a "
+        "Every attempt runs on a machine of its own: the campaign writes and overwrites the object, changes the "
+        "stored files or the RPMB device's memory, loads the TA anew and has it read. It tries again after a "
         "restart: a fresh machine into which the same state was put. Where that gave something else it has a row.",
-        "'detected' means that the TA got an error, which is named; 'NOT detected' that it got what is not the right "
-        "content, or the answer for an object that has never been created, and no error that tells them apart.",
+        "'detected' means that the TA got an error, which the table names; 'NOT detected' that it got wrong "
+        "content, or the answer for an object that has never been created, and no error to tell the two cases apart.",
         "ree: files of the normal world. ree-rpmb: the same, with the hash of their directory in RPMB. rpmb: the "
-        "object itself in RPMB. A dash: there is nothing of that kind in this storage. RPMB has no file to cut short "
+        "object itself in RPMB. A dash: this storage has nothing of that kind. RPMB has no file to cut short "
         "or to delete; the nearest is its table of files.",
     ]
     if wire:
         notes += [
             "'message' attempts are those of a normal world without the key, which passes every message between OP-TEE "
             "and the RPMB device; they are tried within one boot. 'chip' attempts change the cells behind the device's "
-            "back, as no message can: RPMB is not made to survive them.",
+            "back, which no message can do: RPMB is not made to survive that.",
             "The device is the one that tee-supplicant emulates. It checks the MAC of a write and not the write "
             "counter, as a real one must: 'older write sent again' shows what OP-TEE does when a device takes it.",
         ]
@@ -233,7 +233,7 @@ def _findings_section(attempts: Sequence[Attempt], variant: str, full: bool) -> 
     ]
     left = len(found) - len(shown)
     return Section(
-        f"Power cuts that left something else than the old object or the new one ({variant})",
+        f"Power cuts that left neither the old object nor the new one ({variant})",
         Table(["storage", "action", "instruction", "stored", "found", "besides"], rows, 6),
         [f"{left} more: --full lists them all."] if left else [],
         name=section_name("power-cuts-found", variant),

@@ -7,8 +7,8 @@ PUBLISHED = Source(
     name="mbedtls-armv7-a9",
     reason=(
         "Why they differ: the published figures are microseconds of a host's clock while QEMU emulated the machine "
-        "without icount: what is in them is the host's speed and its other work, and no property of a core. Ours are "
-        "instructions. The optimisation level, the compiler's version and the host are not stated."
+        "without icount: they contain the host's speed and its other work, and say nothing about a core. Ours "
+        "are instructions. The source states neither the optimisation level, nor the compiler's version, nor the host."
     ),
     has_tables=True,
 )

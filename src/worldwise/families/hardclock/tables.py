@@ -172,7 +172,7 @@ def _unverified() -> list[str]:
     values = "; ".join(
         f"{figure.operation} {whole(figure.value)} ({figure.place}, {figure.core}: {figure.note})" for figure in quoted
     )
-    return [f"The source quotes besides, as cycles: {values}. No ratio is made of them."]
+    return [f"The source also quotes, as cycles: {values}. The report makes no ratio of them."]
 
 
 # --- how it was compiled ---
@@ -273,7 +273,7 @@ def _level_section(
         [
             verdict(by_mean, by_median, _scatter(theirs.values())),
             "variation: the six rates' standard deviation by their mean. residual: the root mean square of their "
-            "logarithms around the mean, which is what no host speed explains. Of their medians too, as one of their "
+            "logarithms around the mean, the part that no host speed explains. Of their medians too, as one of their "
             "runs can be far off the others.",
             "What this can show: ratios between operations and between curves, in which the host's speed cancels out. "
             "What it cannot: QEMU without icount executes as many instructions in a microsecond as the code lets it, "
@@ -358,9 +358,9 @@ def _clock_section(clocks: Sequence[ClockReading]) -> Section | None:
             "for Arm, and the program compiles only if the last branch was taken, which has gettimeofday alone. "
             f"Between the two readings of a sample it was called {' or '.join(map(str, calls))} times, and what was "
             "returned is the difference of its results, digit for digit.",
-            f"All {samples:,} samples: it is checked on the host that the three clocks agree with the counter within "
-            "what lies between their readings. loop: one million turns of two instructions. On a real Arm board it "
-            "would be microseconds of real time, which are no cycles either, unless the core runs at 1 MHz.",
+            f"All {samples:,} samples: the host checks that the three clocks agree with the counter within what "
+            "lies between their readings. loop: one million turns of two instructions. On a real Arm board it "
+            "would be microseconds of real time, not cycles either, unless the core runs at 1 MHz.",
         ],
         name="hardclock",
     )

@@ -91,7 +91,7 @@ def _verdict(hits: Section | None) -> str:
     wide = sum(_number(row[greatest]) > _number(row[limit]) for row in rows)
     what = "1.5 empty invokes and the AES of its payload"
     by_medians = (
-        f"By its median no hit costs more than {what}"
+        f"No median of a hit exceeds {what}"
         if not over
         else (f"By their medians {over} of {len(rows)} hits cost more than {what.replace('its', 'their')}")
     )

@@ -22,8 +22,8 @@ CLOCK_GHZ = 2.0
 _ACTIONS = {"ping": "PING", "seal": "SEAL", "reencrypt": "REENCRYPT"}
 STORAGES = {"ree": "REE FS", "rpmb": "RPMB"}
 _KEYS = (
-    "keys: how many clients' keys are used, each as often by chance (redis-benchmark's __rand_int__). All were used "
-    "before: with lru and smart each request is a hit, which INFO confirms."
+    "keys: how many clients' keys are used, each as often by chance (redis-benchmark's __rand_int__). All were "
+    "used before: with lru and smart each request is a hit, as INFO confirms."
 )
 
 
@@ -217,7 +217,7 @@ def _load_section(variant: str, loads: Sequence[_Load]) -> Section:
             "start and end, the handshakes with both certificates, and its turning round while the last are answered.",
             _estimate_note(),
             "redis-benchmark says: requests per second by its own clock, which is the machine's: 1 ns for an "
-            "instruction. Its time begins before the handshakes, so that it says less than instr / request would.",
+            "instruction. Its time begins before the handshakes, so it says less than instr / request does.",
         ],
         name=section_name("keycache-load", variant),
     )

@@ -126,7 +126,7 @@ def _beside_section(table: _Rows, variant: str, whats: Sequence[_What]) -> Secti
             "All that the machine's one processor executes from the publisher's PUBLISH until every subscriber has its "
             "message: clients, broker, key cache, both worlds. none: the same broker without the plugin, whose "
             "subscribers get what was published. REE: the plugin, and the TA's code in the server's own process, "
-            "with OpenSSL's AES. hit: the TA has all keys. miss: it has none, each comes along in a sealed record. "
+            "with OpenSSL's AES. hit: the TA has all keys. miss: it has none, and each comes along in a sealed record. "
             "naive: no cache; for each receiver a session of the TA is opened, and both keys are read from secure "
             "storage."
         ],

@@ -6,8 +6,9 @@ from worldwise.read.published import Source
 PUBLISHED = Source(
     name="mqttz-keys",
     reason=(
-        "Why they differ: the published figures are times of a clock; core, clock rate, versions and what is in them "
-        "are not stated with them. What can be compared are their ratios: secure storage to memory of the TA, and a "
+        "Why they differ: the published figures are times of a clock; the source states neither core, clock "
+        "rate and versions nor what the times contain. Only their ratios can be compared: secure storage to "
+        "memory of the TA, and a "
         "message to many subscribers to one to a single subscriber."
     ),
     has_tables=True,

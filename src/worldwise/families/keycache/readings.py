@@ -22,8 +22,8 @@ READINGS = Readings(
         "server, and both worlds",
         ("message", "client"): "all that the processor executes from the publisher's PUBLISH until every subscriber "
         "has the message and each confirmation that a client waits for has come: TLS in the clients and in the "
-        "broker, the kernel's TCP between them, the broker, and the plugin's request. What the broker does with "
-        "confirmations that nobody hears back from is not in it",
+        "broker, the kernel's TCP between them, the broker, and the plugin's request. The broker's work on "
+        "confirmations that nobody waits for is not in it",
         ("burst", "client"): "the same of 8 messages that are published one after the other before the first is "
         "received",
         ("short", "client"): "redis-benchmark from its start to its end, and all that the processor executes "

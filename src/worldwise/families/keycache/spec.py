@@ -89,7 +89,7 @@ def _request_problem(_target: str, given: Mapping[str, str]) -> str:
         return f"policy={given['policy']} has no cold key: {_NO_COLD[given['policy']]}."
     if verb in ("get", "set") and parse_size(given["size"]) not in KEYCACHE_KEYS:
         allowed = " and ".join(map(size_text, KEYCACHE_KEYS))
-        return f"size {given['size']} is not that of a key, of which '{given['action']}' has one. Allowed: {allowed}."
+        return f"size {given['size']} is not a key's size, and '{given['action']}' takes a key. Allowed: {allowed}."
     return out_of_range(given["size"], 1, MAX_KEYCACHE)
 
 
@@ -108,7 +108,7 @@ def _zipf_problem(_target: str, given: Mapping[str, str]) -> str:
     """What is wrong with the parameters of a workload of many clients; empty if nothing is."""
     clients = int(given.get("clients", "1"))
     if given["policy"] == "naive":
-        return "policy=naive has no cache, so that there is no rate of hits."
+        return "policy=naive has no cache, so there is no hit rate."
     if clients * int(given["bound"]) < 100:
         return f"clients={clients} with bound={given['bound']} is a cache without a key: give it more clients."
     return ""

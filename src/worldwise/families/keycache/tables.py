@@ -284,7 +284,8 @@ def _legend_section(table: _Rows) -> Section:
             "TA's own counters confirm, and each answer is checked by another library in the client: the key, the "
             "plaintext, the message. 32 clients have keys. smart: S3-FIFO in the server. Misses: the TA has room for 4 "
             "keys and 24 other clients used theirs in between. cold: the server was started anew without its records.",
-            "Measured is the production server, which knows nothing of it: the regions are in a library between it and "
+            "The measured server is the production server and knows nothing of it: the regions are in a "
+            "library between it and "
             "libteec, and the TA is the production TA, with functions put between OP-TEE and it by the linker.",
             *(f"{place}: {text}." for place, text in includes.items()),
         ],

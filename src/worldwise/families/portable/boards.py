@@ -363,21 +363,23 @@ def _legend_section(rows: list[Row], reading: Reading) -> Section | None:
             names.append(row.operation)
     known = board.boards()
     notes = [
-        "instr: instructions, counted exactly; the same lock gives the same digits on every machine. What measuring "
-        "costs is itself measured and taken away. median: of the n samples after the warm-up; stdev: of the sample "
-        "(n - 1), shown only where a library's way depends on the data or on random numbers.",
+        "instr: instructions, counted exactly; the same lock gives the same digits on every machine. The cost "
+        "of measuring is itself measured and subtracted. median: of the n samples after the warm-up; stdev: of "
+        "the sample (n - 1), shown only where a library's code path depends on the data or on random numbers.",
         f"us: the median's time at the board's clock. {reading.part(BoardTimes).board_assumption}",
-        "library: library and compiler optimisation. stack: the deepest that one call goes, the frame's own use "
-        "taken away; heap: the most that it has allocated at a time. flash: code, constants and initial values that "
-        "the operation pulls in, by linking with and without it; RAM: its static data, without stack and heap.",
-        "rank: 1 is the library with the fewest instructions of those that do the same on the same board at the same "
-        "optimisation; a library alone has none. Ranks say nothing of constant time: a faster library may leak its key "
-        "to whoever can time it.",
+        "library: library and compiler optimisation. stack: the deepest that one call goes, without the frame's "
+        "own use; heap: the most that it has allocated at a time. flash: code, constants and initial values that "
+        "the operation pulls in, by linking with and without it; RAM: its static data, without stack "
+        "and heap.",
+        "rank: 1 is the library with the fewest instructions of those that do the same on the same board at "
+        "the same "
+        "optimisation; a library alone has no rank. Ranks say nothing about constant time: a faster library may "
+        "leak its key to whoever can time it.",
     ]
     if any(row.published or row.published_gap for row in rows):
         notes.append(
-            "published cycles: the published time at the board's clock. instr / cycle: ours divided by these, which "
-            "is what the real core would do if it ran the same instructions. ?? stands in the publication itself."
+            "published cycles: the published time at the board's clock. instr / cycle: ours divided by these: "
+            "what the real core would do if it ran the same instructions. ?? stands in the publication itself."
         )
     notes += [f"{', '.join(map(operation_text, names))}: {text}" for text, names in includes.items()]
     notes += [_emulation(name, known[name].emulated) for name in by_core(row.board for row in rows) if name in known]

@@ -140,7 +140,7 @@ def _byte_section(machine: tuple[str, str], rows: Sequence[Row]) -> Section | No
     return Section(
         f"{machine_text(machine)}, hashes and ciphers: medians {samples_text(shown)}",
         Table(headers, cells, 2),
-        ["Of a short message it is the fixed cost that is divided: padding, or a cipher's key expansion."],
+        ["For a short message that is mostly the fixed cost: padding, or a cipher's key expansion."],
         name=section_name(*machine, "bytes"),
     )
 
@@ -169,8 +169,9 @@ def _core_section(rows: Sequence[Row]) -> Section | None:
             widest = max(widest, share)
     same = len(several) - len(cells)
     notes = [
-        f"{same:,} of {len(several):,} cases are the same on every core to within {100 * widest:.4f} %, which is "
-        "where ticks of Linux's timer fall; compared is the least of each case's samples. An emulated core executes "
+        f"{same:,} of {len(several):,} cases are the same on every core to within {100 * widest:.4f} %, and "
+        "ticks of Linux's timer make that difference; the comparison takes the least of each case's samples. An "
+        "emulated core executes "
         "the instructions it is given: a count tells cores apart only where a library, or the C library, asks what the "
         "core has and takes other code."
     ]
@@ -207,8 +208,9 @@ def _legend_section(rows: Sequence[Row]) -> Section | None:
         if row.operation not in names:
             names.append(row.operation)
     notes = [
-        "instr: instructions of user space and of Linux within the region, counted exactly; what measuring costs is "
-        "measured and taken away. median: of the n samples after the warm-up. / fewest: how many times as many as the "
+        "instr: instructions of user space and of Linux within the region, counted exactly; the cost of "
+        "measuring is measured and subtracted. median: of the n samples after the warm-up. / fewest: how many "
+        "times as many as the "
         "library that takes the fewest for this operation in the table.",
         "library: library and compiler optimisation. One that is linked from Debian's archive is as Debian compiled "
         "it: its level is that of the adapter around it alone. Each is linked statically into a program of its own.",

@@ -43,7 +43,7 @@ def _chosen(reading: Reading, choice: Choice) -> list[Row]:
     if not rows:
         raise WorldwiseError(
             f"run {reading.run.id} has no measured case of a board.",
-            "figures are of boards; such a run is made by: worldwise run mcu",
+            "these figures need boards; `worldwise run mcu` makes such a run",
         )
     return chosen(rows, choice)
 

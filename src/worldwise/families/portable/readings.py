@@ -60,7 +60,7 @@ def _clock_mhz(name: str, run: RunManifest) -> float:
     boards = board.boards()
     if name not in boards:
         raise WorldwiseError(
-            f"board '{name}' is not known any more: without its clock there are no times.",
+            f"board '{name}' is no longer known: without its clock there are no times.",
             f"known boards: {', '.join(boards)}",
         )
     return boards[name].clock_mhz

@@ -190,7 +190,7 @@ def _byte_section(table: _Rows) -> Section | None:
         "Storage, instructions of the caller's whole call per byte of the object",
         Table(["action", "storage", "variant", *map(size_text, table.sizes)], lines, 3),
         [
-            "Of a small object it is the fixed cost that is divided: finding it in the directory, and its own keys and "
+            "For a small object that is mostly the fixed cost: finding it in the directory, and its own keys and "
             "hashes. Of a large one it is what its blocks take: 4 KiB in the REE file system, 256 bytes in RPMB."
         ],
         name="storage-per-byte",
@@ -263,17 +263,18 @@ def _legend_section(table: _Rows) -> Section:
         "has RPMB too, and keeps there what the directory of the files must hash to. RPMB: the objects themselves in "
         "RPMB, a device that tee-supplicant emulates. What it computes is counted, an HMAC of each block in software; "
         "a real device computes that itself.",
-        "No storage here is a disk: tee-supplicant's files, its emulated device and the plain files are all in the "
+        "None of these is a disk: tee-supplicant's files, its emulated device and the plain files are all in the "
         "machine's memory (a tmpfs, on which fsync has nothing to do but to be called). Only instructions are "
         "counted; a real flash device adds its own time to each request.",
         "Before each call the storage is as before every other: three objects of 32 bytes and, unless it is to be "
-        "made, the object; to enumerate, three objects of the size and no others. What each call did is read back or "
-        "looked for afterwards. The object is opened and closed again within each call. fsync is of the file, and of "
+        "made, the object; to enumerate, three objects of the size and no others. The bench then reads back, or "
+        "looks for, what each call did. The object is opened and closed again within each call. fsync is of the "
+        "file, and of "
         "its directory where a name changes.",
         "requests: how often one call made Linux hand something to tee-supplicant, each there and back through the "
         "monitor, Linux and another process. It is how often the client gave the processor away, by the sample with "
         "the fewest; in calls of many million instructions other tasks take it too, which adds a few.",
-        "The samples of a case are alike but for timer ticks, random keys and nonces. "
+        "The samples of a case differ only by timer ticks, random keys and nonces. "
         + " ".join(f"Of {kind} {_widest(rows)}." for kind, rows in kinds.items() if rows),
         *(f"{place}: {text}." for place, text in includes.items()),
     ]

@@ -128,13 +128,16 @@ def tzm_sections(reading: Reading, _full: bool = False) -> list[Section]:
     if WAY in there:
         notes = [
             "Instructions of both states, by the non-secure timer. hard, soft: how functions pass floating-point "
-            "numbers; with hard the compiler clears floating-point registers at a crossing. Stacking, and clearing by "
-            "the core itself, take cycles and are no instructions: what an interrupt costs in the other state is "
-            "more than these rows say."
+            "numbers; with hard the compiler clears floating-point registers at a crossing. Stacking and "
+            "clearing by the core itself take cycles but are not instructions: an interrupt in the other state "
+            "costs more than these rows say."
         ]
         parts.append(_section(reading, WAY, "way", WAYS, "Ways between the security states", notes))
     if REFUSED in there:
-        notes = ["Each was tried, and a case fails if it is not refused in this way, or if the secure word changed."]
+        notes = [
+            "The program tries each, and a case fails if the core does not refuse it in this way, or if the "
+            "secure word changed."
+        ]
         parts.append(_section(reading, REFUSED, "access", ACCESSES, "Refused accesses of the non-secure state", notes))
     parts.append(_behind_section(reading))
     return [part for part in parts if part]

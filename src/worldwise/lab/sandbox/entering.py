@@ -157,7 +157,7 @@ def _bound(binds: Sequence[Bind], who: Confinement, cache: Path, made: set[str])
     for host, inside, access in binds:
         path = Path(host)
         if not path.exists():
-            raise WorldwiseError(f"{host} is to be seen as {inside} in the lab, but does not exist")
+            raise WorldwiseError(f"{host} was to appear as {inside} in the lab, but does not exist")
         if access == "ro" and who.kind == "another user":
             _let_read(path, cache)
         options += _parents(inside, made)
@@ -173,7 +173,7 @@ def _let_read(path: Path, cache: Path) -> None:
         return
     if not path.resolve().is_relative_to(cache):
         raise WorldwiseError(
-            f"{path}: only its owner may read it, and what runs in the lab is nobody on this host",
+            f"{path}: only its owner may read it, and programs in the lab run as user nobody of this host",
             f"let others read it: chmod -R go+rX {path}",
         )
     path.chmod(stat.S_IMODE(mode) | wanted)

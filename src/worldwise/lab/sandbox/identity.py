@@ -43,7 +43,7 @@ class Confinement:
         """One clause for a message: `as user 1879113728 ...`."""
         who = {
             "user namespace": "in a user namespace",
-            "another user": f"as user {self.uid}, who is nobody on this host",
+            "another user": f"as user {self.uid}, who owns nothing on this host",
             "none": "as root",
         }[self.kind]
         return f"{who}, with no network, no capabilities, and no file of yours but those in the folder"

@@ -117,7 +117,7 @@ def ended(process: subprocess.Popen[bytes], seconds: float) -> bool:
 def broken_limit(status: int, text: str, limits: Limits) -> str:
     """Which limit of the kernel's a sandbox seems to have met, by its status and the end of its output; else empty."""
     if status in (128 + signal.SIGXFSZ, -signal.SIGXFSZ) or "File size limit exceeded" in text:
-        return f"it wrote a file of more than {files.size_words(limits.file_size)}, which is its limit"
+        return f"it wrote a file of more than {files.size_words(limits.file_size)}, and that is its limit"
     if "Resource temporarily unavailable" in text:
         return f"it may have met its limit of {limits.processes} processes"
     if "Too many open files" in text:

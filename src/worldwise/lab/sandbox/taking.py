@@ -100,10 +100,10 @@ def _require_plain(entry: os.stat_result, name: str, limit: int, what: str) -> N
 
 
 def _odd(name: str, entry: os.stat_result, what: str) -> WorldwiseError:
-    kind = "a file of several names" if stat.S_ISREG(entry.st_mode) else files.kind_of(entry.st_mode)
+    kind = "a file with several names" if stat.S_ISREG(entry.st_mode) else files.kind_of(entry.st_mode)
     return WorldwiseError(
         f"{what} left '{files.quoted(name)}', which is {kind}: only regular files are taken out of a sandbox",
-        "nothing was followed or overwritten; what ran there is not what it says, or is defective",
+        "worldwise followed and overwrote nothing; the program that ran there is not what it says, or is defective",
     )
 
 

@@ -55,7 +55,7 @@ def figures(
     if not found:
         hint = "layers need traces: worldwise explain RUN; cycles need predictions: run --predict CORE"
         what = f"of kind {', '.join(kinds)}" if kinds else "but perhaps layers"
-        raise WorldwiseError(f"run {reading.run.id}: nothing in it makes a figure {what}.", hint)
+        raise WorldwiseError(f"run {reading.run.id}: it has nothing for a figure {what}.", hint)
     return found
 
 

@@ -361,7 +361,8 @@ def _price(operation: str, priced: Sequence[Row], colours: Mapping[str, str]) ->
         ],
     }
     dearest = max(priced, key=lambda row: row.ratio_to_linux or 0)
-    words = f"Dearest is {label(dearest)}, {_named(dearest)}: {factor(dearest.ratio_to_linux or 0)} times Linux."
+    times = factor(dearest.ratio_to_linux or 0)
+    words = f"The most expensive is {label(dearest)}, {_named(dearest)}: {times} times Linux."
     words += f" {left:,} more are in the report's table." if left else ""
     title = f"The price of the TEE: {operation}"
     return chart("price", section_name("price", operation), title, words, spec, values)

@@ -68,7 +68,7 @@ def plots(reading: Reading, kinds: Collection[str] = KINDS, choice: Choice = _AL
     drawing = [tables.figures for tables in declared_tables().values() if tables.figures]
     found = [plot for figures in drawing for plot in figures(reading, kinds, choice)]
     if not found:
-        raise WorldwiseError(f"run {reading.run.id}: nothing in it makes a figure of kind {', '.join(kinds)}.")
+        raise WorldwiseError(f"run {reading.run.id}: it has nothing for a figure of kind {', '.join(kinds)}.")
     return found
 
 

@@ -178,7 +178,7 @@ def _words(row: Row, series: Sequence[Sample]) -> list[str]:
             + (
                 f"it passed the measured region {one.spans} times, most samples {usual} times."
                 if None not in (usual, one.spans) and one.spans != usual
-                else "the records give no reason; `explain` with that index may."
+                else "the records give no reason; `explain` with that index may find one."
             )
         )
     if len(far) > _MOST_FAR:

@@ -53,7 +53,7 @@ class Step:
             ("worldwise", _revision(self.before), _revision(self.after)),
         )
         found = [f"{what} {old or '-'} -> {new or '-'}" for what, old, new in pairs if old != new]
-        return "; ".join(found) or "nothing that a run keeps"
+        return "; ".join(found) or "nothing that a run records"
 
     @property
     def functions(self) -> str:
@@ -84,7 +84,7 @@ def sections(runs: Sequence[Measured]) -> list[Section]:
         for step in steps
     ]
     table = Table(headers, cells, 5, (8, 9)) if cells else None
-    words = f"{len(steps):,} steps in {len(series):,} figures. Counts have no noise: whatever differs was caused."
+    words = f"{len(steps):,} steps in {len(series):,} figures. Counts have no noise: every difference has a cause."
     return [
         Section("Steps", table, [words], "steps"),
         Section("First and last", _ends(series), [], "ends"),
