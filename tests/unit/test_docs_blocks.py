@@ -1,0 +1,262 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Tables and screens of README and docs/ are what their kept runs and outputs give: see docs/figures/README.md."""
+
+import re
+from pathlib import Path
+
+import click.testing
+import pytest
+
+import doc_blocks
+import doc_figures
+import doc_pages
+import doc_records
+import synthetic
+from doc_blocks import Declared, Undeclared
+from doc_records import Output
+from worldwise.base.errors import WorldwiseError
+from worldwise.plan.suite import load_suite
+from worldwise.read.lens import read_run
+
+NAMES = doc_pages.names()
+RUNS = doc_records.kept_runs()
+# A page that is not there.
+NEW = doc_pages.path_of("new.md")
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_blocks_are_what_their_records_give(name: str) -> None:
+    """If this fails, run `docs/figures/remake pages` and read what it changes."""
+    assert not doc_blocks.stale(name)
+
+
+def test_every_block_of_figures_is_declared() -> None:
+    """If this fails, a table or a screen has figures of which nobody knows where they come from."""
+    assert not doc_blocks.undeclared(map(doc_pages.page, NAMES), doc_blocks.declared())
+
+
+def test_blocks_without_a_record_are_told() -> None:
+    """Each line of the list says where the block is, what makes it, and what is missing; the last ones count."""
+    lines = doc_blocks.listing()
+    assert re.fullmatch(r"\d+ of \d+ blocks of our figures are made from kept records; \d+ are not", lines[-1])
+    made, of, left = map(int, re.findall(r"\d+", lines[-1]))
+    assert made + left == of
+    assert made >= 25
+    assert any("(not kept: mqtt)" in line for line in lines) or doc_records.kept("mqtt")
+
+
+def test_every_declaration_says_what_makes_it() -> None:
+    assert not [
+        f"{one.page}: {one.block}"
+        for one in doc_blocks.declared()
+        if not (one.why or one.command) or (one.kind in {"run", "output", "validation"} and not one.command)
+    ]
+
+
+@pytest.mark.parametrize("suite", RUNS)
+def test_a_kept_run_is_whole_and_of_its_suite(suite: str) -> None:
+    """If this fails, the pages show a run that does not measure what the suite has today."""
+    run = doc_records.kept(suite)
+    assert run
+    assert (run.reading.run.suite, run.reading.run.state) == (suite, "complete")
+    assert not run.reading.failed
+    assert not run.reading.missing
+    cases = {case.id for case in load_suite(suite).cases}
+    assert {row.case for row in run.reading.rows} <= cases
+
+
+@pytest.mark.parametrize("suite", RUNS)
+def test_a_kept_run_is_packed_and_unpacked_the_same(suite: str) -> None:
+    text = (doc_records.RUNS / f"{suite}.json").read_text(encoding="utf-8")
+    run = doc_records.unpacked(text)
+    assert doc_records.packed(run.reading, run.times) == text
+
+
+def test_packing_keeps_a_reading(tmp_path: Path) -> None:
+    """Every field of a run's reading but the packages, which no page prints."""
+    reading = read_run(synthetic.write_run(tmp_path, synthetic.make_suite().cases))
+    kept = doc_records.unpacked(doc_records.packed(reading, {}))
+    without = reading.run.model_copy(update={"packages": {}})
+    assert kept.reading == reading.model_copy(update={"run": without})
+
+
+def test_only_whole_runs_are_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(doc_records, "RUNS", tmp_path / "kept")
+    suite = synthetic.make_suite()
+    with synthetic.new_writer(tmp_path, suite.cases) as writer:
+        run = writer.finish("interrupted")
+    found = click.testing.CliRunner().invoke(doc_figures.main, ["keep", str(run.path)])
+    assert isinstance(found.exception, WorldwiseError)
+    assert "is interrupted" in found.exception.message
+    assert "--resume" in found.exception.hint
+    assert not (tmp_path / "kept").exists()
+
+
+# --- planted mistakes: a stale digit in a screen, in a table and in a list of both ---
+
+
+@pytest.mark.parametrize(
+    ("name", "right", "wrong"),
+    [
+        ("README.md", "2.422  1.11 (0.97-2.07)", "2.422  1.12 (0.97-2.07)"),
+        ("example.md", "237,844,736", "237,844,737"),
+        ("table.md", "15,508,210", "15,508,211"),
+        ("boards.md", "269,968", "269,969"),
+        ("linux.md", "| 4,623 | 15,304 |", "| 4,614 | 15,304 |"),
+        ("storage.md", "(120) |", "(121) |"),
+        ("tz-m.md", "| 53 | 53 |", "| 53 | 54 |"),
+        ("fastest-signature.md", "| 117,770 |", "| 117,769 |"),
+    ],
+)
+def test_a_stale_digit_is_seen(name: str, right: str, wrong: str) -> None:
+    """The message names page and line, what stands there, and what the record gives."""
+    text = doc_pages.read(name)
+    if right not in text:
+        right, wrong = _digit(name)
+    bad = text.replace(right, wrong, 1)
+    found = doc_blocks.stale(name, lambda _: bad)
+    assert len(found) == 1
+    number = bad[: bad.index(wrong)].count("\n") + 1
+    assert found[0].startswith(f"{doc_pages.path_of(name)}, line {number}: ")
+    assert wrong.strip() in found[0]
+    # Made anew the page is as before.
+    assert doc_blocks.remade(bad, name, doc_blocks.declared()) == text
+
+
+def _digit(name: str) -> tuple[str, str]:
+    """A figure of a page that is made, and the same with another last digit: for pages whose figures have moved."""
+    page = doc_pages.page(name)
+    one = next(one for one in doc_blocks.declared() if one.page == name and one.made)
+    line = next(line for line in one.found(page).lines[1:] if re.search(r"\d,\d{3}", line))
+    figure = re.findall(r"\d[\d,]*,\d{3}", line)[0]
+    last = "1" if figure[-1] != "1" else "2"
+    return line, line.replace(figure, figure[:-1] + last, 1)
+
+
+def test_an_undeclared_block_is_seen() -> None:
+    table = "| a | b |\n|---|---|\n| x | {} |\n\n"
+    text = f"# New\n\n{table.format('1,234')}    ./worldwise run\n\n    sign  12,345\n\n{table.format('y')}"
+    found = doc_blocks.undeclared([doc_pages.parsed("new.md", text)], ())
+    assert [one.split(":")[0] for one in found] == [f"{NEW}, line 3", f"{NEW}, line 7"]
+
+
+@pytest.mark.parametrize(
+    ("entry", "told"),
+    [
+        ('block = "a"', "one of run, output, validation, none, fixed is wanted"),
+        ('block = "a"\nrun = "mcu"\nnone = "why"', "one of run, output, validation, none, fixed is wanted"),
+        ('block = "a"\noutput = "nothing"', "no command of nothing"),
+    ],
+)
+def test_a_declaration_that_is_none_is_refused(entry: str, told: str) -> None:
+    with pytest.raises(Undeclared, match=told):
+        doc_blocks.read_declared(f"[[new]]\n{entry}\n")
+
+
+def test_a_declaration_of_a_block_that_is_gone_is_seen() -> None:
+    page = doc_pages.parsed("new.md", "| a | b |\n|---|---|\n| x | 1,234 |\n")
+    declared = doc_blocks.read_declared('[[new]]\nblock = "b"\nnone = "w"\n[[new]]\nblock = "c"\nnone = "w"\n')
+    found = doc_blocks.undeclared([page], declared)
+    assert found == ["docs/figures/blocks.toml: new.md has 0 blocks of figures near 'c'"]
+
+
+# --- making ---
+
+PAGE = """# New
+
+Words
+
+| library | A9 | both |
+|---|---:|---|
+| openssl | 1,000 | 1 (2) |
+| none | - | |
+
+The end.
+"""
+TABLE = Declared(
+    "new.md",
+    "library | A9",
+    "run",
+    records=("linux-armv7",),
+    columns={
+        "A9": ('.0 run("linux-armv7", "linux-armv7/<0>-O2/ecdh,curve=secp256r1") / 1000',),
+        "both": (
+            'n run("linux-armv7", "linux-armv7/<0>-O2/ecdh,curve=secp256r1")',
+            '.2 run("linux-armv7", "linux-armv7/<0>-O2/ecdh,curve=secp256r1") / 1e6',
+        ),
+    },
+)
+
+
+def test_a_table_is_made_of_its_formulas() -> None:
+    """Figures change; words, and cells without a figure, stay."""
+    (median,) = doc_records.figures("linux-armv7", "linux-armv7/openssl-O2/ecdh,curve=secp256r1", "", "", "median")
+    made = doc_blocks.remade(PAGE, "new.md", [TABLE])
+    assert f"| openssl | {median / 1000:,.0f} | {median:,.0f} ({median / 1e6:.2f}) |" in made.replace(".5 (", " (")
+    assert "| none | - | |" in made
+    assert doc_blocks.remade(made, "new.md", [TABLE]) == made
+
+
+def test_a_row_that_the_record_has_not_is_an_error() -> None:
+    with pytest.raises(Undeclared, match=r"new.md, line 5, 'nossl \| 1,000.*0 figures"):
+        doc_blocks.remade(PAGE.replace("openssl", "nossl"), "new.md", [TABLE])
+
+
+def test_a_block_of_an_older_lab_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    """By machine: the line comes with an older lab, and goes with today's."""
+    made = doc_blocks.remade(PAGE, "new.md", [TABLE])
+    lab = doc_records.kept("linux-armv7").reading.run.lab  # type: ignore[union-attr]
+    monkeypatch.setattr(doc_records, "today", lambda: "f" * 64)
+    old = doc_blocks.remade(made, "new.md", [TABLE])
+    assert f"| none | - | |\n\n*Of an older lab, {lab[:12]}; today's is ffffffffffff.*\n\nThe end.\n" in old
+    assert doc_blocks.remade(old, "new.md", [TABLE]) == old
+    monkeypatch.setattr(doc_records, "today", lambda: lab)
+    assert doc_blocks.remade(old, "new.md", [TABLE]) == made
+
+
+SCREEN = """Of a command:
+
+    $ ./worldwise explain a
+    after / before = 0.9, -9 instructions
+    ...
+    memset (tee)     1  0.5
+    $ ./worldwise explain b
+    ...
+    memset (tee)     2  0.5
+
+"""
+
+
+def test_a_screen_of_kept_outputs_is_made(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each line from its own output, in its order; `...` stays. Of an output of another lab the line below says so."""
+    monkeypatch.setattr(doc_records, "OUTPUTS", tmp_path)
+    doc_records.output.cache_clear()
+    lines = (
+        "before: 3\nafter / before = 0.8842, -1,234 instructions\n\nmemcpy (tee)  7  1.0\nmemset (tee)  12,345  9.25\n"
+    )
+    for name, text in (("one", lines), ("two", lines.replace("12,345", "54,321"))):
+        doc_records.write_output(name, Output(f"./worldwise explain {name}", doc_records.today(), "0123456789ab", text))
+    one = Declared("new.md", "$ ./worldwise explain a", "output", records=("one", "two"))
+    object.__setattr__(one, "section", "")
+    try:
+        assert not one.missing
+        page = doc_pages.parsed("new.md", SCREEN)
+        made = doc_blocks.made_lines(one, one.found(page), SCREEN.split("\n")[2:9], page)
+    finally:
+        doc_records.output.cache_clear()
+    assert made == [
+        "    $ ./worldwise explain a",
+        "    after / before = 0.8842, -1,234 instructions",
+        "    ...",
+        "    memset (tee)  12,345  9.25",
+        "    $ ./worldwise explain b",
+        "    ...",
+        "    memset (tee)  54,321  9.25",
+    ]
+
+
+def test_an_output_is_written_and_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(doc_records, "OUTPUTS", tmp_path)
+    one = Output("./worldwise predict x --case 'a*'", "f" * 64, "0123456789ab", "a\n\nb\n")
+    doc_records.write_output("x", one)
+    assert doc_records.read_output(tmp_path / "x.txt") == one
