@@ -29,6 +29,8 @@ _NO_FIGURES = re.compile(
 _COMMAND = re.compile(
     r"\s*(?:\$ |\./|[A-Z-]+/worldwise|[a-z0-9_./-]+ .*(?:\\|--\w)|#|release/wheel|python3|pipx|cp |mkdir |--)"
 )
+# The line below the head of a table in a screen.
+_RULE = re.compile(r" *-{9,}")
 # The generated line below a block.
 OLD = re.compile(r"^\*Of (?:an older|a) lab, .*\*$")
 KINDS = {
@@ -56,8 +58,10 @@ class Declared:
         section: of a screen of a run: the section that is printed, `answer` for the screen that `run` ends with, or
             `report` for all of it.
         columns: of a table: by its columns how a cell is made: a form and a formula for each figure of it.
-        names: what texts of cells stand for in formulas: `<0>` is that of a row's first cell, `<0:>` what stands before
-            a colon in it, `<:0>` behind it.
+        names: what texts of cells stand for in formulas: `<0>` is that of a row's first cell, `<0:1>` its second part,
+            between colons, `<row>` that of the first two cells with ` | ` between.
+        lets: parts of formulas, by their names.
+        cells: of a table: how single cells are made, by `row | column`, in the place of their column's way.
         only: of a screen of a run: a pattern of the rows that it shows; empty for all.
         lab: of one without a record the lab that it was measured in, if anybody knows it.
         why: why it has no record, or whose figures they are.
@@ -71,6 +75,8 @@ class Declared:
     section: str = ""
     columns: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     names: Mapping[str, str] = field(default_factory=dict)
+    lets: Mapping[str, str] = field(default_factory=dict)
+    cells: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     only: str = ""
     lab: str = ""
     why: str = ""
@@ -86,13 +92,12 @@ class Declared:
             )
         return found[0]
 
-    @property
-    def labs(self) -> tuple[str, ...]:
+    def labs(self, block: Block) -> tuple[str, ...]:
         """The digests of the labs that its records are of, as far as known."""
-        if self.kind == "run" and self.made:
+        if self.kind == "run" and self.made(block):
             runs = [doc_records.kept(name) for name in self.records]
             return tuple(dict.fromkeys(run.reading.run.lab for run in runs if run))
-        if self.kind == "output" and self.made:
+        if self.kind == "output" and self.made(block):
             outputs = [doc_records.output(name) for name in self.records]
             return tuple(dict.fromkeys(one.lab for one in outputs if one))
         return (self.lab,) if self.lab else ()
@@ -104,15 +109,17 @@ class Declared:
             return [name for name in self.records if doc_records.kept(name) is None]
         return [name for name in self.records if doc_records.output(name) is None]
 
-    @property
-    def made(self) -> bool:
+    def made(self, block: Block) -> bool:
         """Whether the block can be made again from kept records, now."""
-        return self.kind in {"run", "output"} and not self.missing and bool(self.section or self.columns)
+        if self.kind not in {"run", "output"} or self.missing:
+            return False
+        if block.kind == "table":
+            return bool(self.columns or self.cells)
+        return self.kind == "output" or bool(self.section)
 
-    @property
-    def note(self) -> str:
+    def note(self, block: Block) -> str:
         """The line below a block of an older lab; empty for one of today's, or of a lab that nobody knows."""
-        old = [lab for lab in self.labs if not doc_records.today().startswith(lab[:12])]
+        old = [lab for lab in self.labs(block) if not doc_records.today().startswith(lab[:12])]
         if not old:
             return ""
         return f"*Of an older lab, {', '.join(lab[:12] for lab in old)}; today's is {doc_records.today()[:12]}.*"
@@ -150,14 +157,16 @@ def read_declared(text: str) -> tuple[Declared, ...]:
                 raise Undeclared(f"{page}, block '{entry.get('block')}': one of {', '.join(KINDS)} is wanted")
             kind = kinds[0]
             value = entry.pop(kind)
-            columns = {name: _list(each) for name, each in entry.pop("columns", {}).items()}
+            ways = {
+                key: {name: _list(each) for name, each in entry.pop(key, {}).items()} for key in ("columns", "cells")
+            }
             more: dict[str, Any] = {"records": _list(value)} if kind in {"run", "output"} else {"why": str(value)}
             if kind == "output":
                 unknown = [name for name in _list(value) if name not in told]
                 if unknown:
                     raise Undeclared(f"{page}, block '{entry.get('block')}': no command of {', '.join(unknown)}")
                 more["command"] = "; ".join(told[name] for name in _list(value))
-            found.append(Declared(page=f"{page}.md", kind=kind, columns=columns, **more, **entry))
+            found.append(Declared(page=f"{page}.md", kind=kind, **ways, **more, **entry))
     return tuple(found)
 
 
@@ -211,13 +220,13 @@ def remade(text: str, name: str, all_declared: Sequence[Declared]) -> str:
             continue
         block = one.found(page)
         begin, end = block.line - 1, block.line - 1 + len(block.lines) + (block.kind == "table")
-        new = made_lines(one, block, lines[begin:end], page) if one.made else lines[begin:end]
+        new = made_lines(one, block, lines[begin:end], page) if one.made(block) else lines[begin:end]
         # A line between ``` stands behind the fence.
         after = end + (end < len(lines) and bool(re.match(r" *```", lines[end])))
         fence = lines[end:after]
         old = [number for number in range(after, min(after + 2, len(lines))) if OLD.match(lines[number])]
         rest = old[-1] + 1 if old else after
-        note = ["", one.note] if one.note else []
+        note = ["", one.note(block)] if one.note(block) else []
         changes.append((begin, rest, [*new, *fence, *note]))
     for begin, rest, new in sorted(changes, reverse=True):
         lines[begin:rest] = new
@@ -278,22 +287,63 @@ def _place(printed: Sequence[str], line: str, begin: int, one: Declared) -> int:
 
 
 def _chosen(printed: Sequence[str], only: str) -> list[str]:
-    rule = next((number for number, line in enumerate(printed) if re.fullmatch(r" *-{9,}", line)), len(printed))
+    rule = next((number for number, line in enumerate(printed) if _RULE.fullmatch(line)), len(printed))
     return [line for number, line in enumerate(printed) if number <= rule or re.search(only, line)]
 
 
 def _lines_of(printed: Sequence[str], lines: Sequence[str], one: Declared) -> list[str]:
-    """Of what is printed the lines that have the same words as a screen's, in order; `...` stays."""
+    """Of what is printed the lines that have the same words as a screen's, in order; `...` stays.
+
+    A head of a table may show its first columns alone: then so do the rows below it. So may a line that ends in `...`.
+    """
     found: list[str] = []
-    at = 0
+    at, width = 0, 0
     for line in lines:
+        if not line.strip():
+            width = 0
         if line.strip() in {"", "..."}:
             found.append(line)
+            continue
+        if _RULE.fullmatch(line):
+            at = next((place for place in range(at, len(printed)) if _RULE.fullmatch(printed[place])), at)
+            found.append(printed[at][: width or None])
+            continue
+        at, text, end = _begun(printed, line, at, one)
+        if line.rstrip().endswith("..."):
+            found.append(f"{text[:end]} ...")
         else:
-            at = _place(printed, line, at, one)
-            found.append(printed[at])
-            at += 1
+            # A head, which has no figure, says how wide its rows are.
+            width = width if re.search(r"\d", line) else end * (_words(text) != _words(line))
+            found.append(text[: width or None].rstrip())
     return found
+
+
+def _begun(printed: Sequence[str], line: str, begin: int, one: Declared) -> tuple[int, str, int]:
+    """The line that has the words of a screen's line, or begins with them: the number of the next one, its text, and
+    where these words end in it. A screen may have on one line what is printed on two.
+    """
+    words = _words(line).removesuffix("...").strip()
+    lines = [
+        (place + number, " ".join(printed[place : place + number]))
+        for number in (1, 2)
+        for place in range(begin, len(printed))
+        # A rule has no words.
+        if all(map(_words, printed[place : place + number]))
+    ]
+    for exact in (True, False):
+        for place, text in lines:
+            told = _words(text)
+            if told == words or (not exact and told.startswith(f"{words} ")):
+                return place, text, _end(text, words)
+    raise Undeclared(f"{one.page}: '{line.strip()[:60]}' is not printed by `{one.command}` any more")
+
+
+def _end(text: str, words: str) -> int:
+    """Where words end in a text, in which figures stand between them."""
+    at = 0
+    for word in words.split():
+        at = text.index(word, at) + len(word)
+    return at
 
 
 def _excerpt(one: Declared, lines: Sequence[str]) -> list[str]:
@@ -325,9 +375,13 @@ def _made_table(one: Declared, block: Block, lines: Sequence[str], page: Page) -
     """A table with the figures of its declared columns made anew: other words of a cell stay."""
     formulas = Formulas(page)
     made = list(lines[:2])
+    unknown = {key.rpartition(" | ")[0] for key in one.cells} - {row[0] for row in block.rows[1:]}
+    if unknown:
+        raise Undeclared(f"{one.page}, line {block.line}: no row '{', '.join(sorted(unknown))}'")
     for line, row in zip(lines[2:], block.rows[1:], strict=True):
         parts = line.strip().strip("|").split("|")
-        for column, recipes in one.columns.items():
+        single = {key.rpartition(" | ")[2]: way for key, way in one.cells.items() if key.startswith(f"{row[0]} | ")}
+        for column, recipes in {**one.columns, **single}.items():
             place = block.place(column)
             if place is None:
                 raise Undeclared(f"{one.page}, line {block.line}: no column '{column}'")
@@ -341,23 +395,38 @@ def _made_cell(
     cell: str, recipes: Sequence[str], row: Sequence[str], block: Block, formulas: Formulas, one: Declared
 ) -> str:
     figures = list(doc_pages.NUMBER.finditer(cell))
+    figures_of_row = {
+        head: doc_pages.numbers(text)[0]
+        for head, text in zip(block.columns, row, strict=False)
+        if doc_pages.numbers(text)
+    }
     if len(figures) < len(recipes):
         raise Undeclared(f"{one.page}: '{cell.strip()}' has {len(figures)} figures, and {len(recipes)} are declared")
     for match, recipe in sorted(zip(figures, recipes, strict=False), key=lambda each: -each[0].start()):
         form, _, formula = recipe.partition(" ")
         if form == "=":
             continue
-        for number, text in enumerate(row):
-            name = one.names.get(text, text)
-            before, _, after = name.partition(":")
-            for mark, words in ((f"<{number}>", name), (f"<{number}:>", before), (f"<:{number}>", after)):
-                formula = formula.replace(mark, words)
+        formula = _filled(formula, row, one)
         try:
-            value = formulas.value(formula)
+            value = formulas.value(formula, figures_of_row)
         except Unfound as error:
             raise Undeclared(f"{one.page}, line {block.line}, '{' | '.join(row)[:60]}': {error}") from None
         cell = cell[: match.start()] + written(form, value) + cell[match.start() + len(match[0].rstrip(",")) :]
     return cell
+
+
+def _filled(formula: str, row: Sequence[str], one: Declared) -> str:
+    """A formula with what the cells of a row stand for, and with the declaration's parts of formulas."""
+    both = " | ".join(row[:2])
+    for _ in range(3):
+        for number, text in [(str(number), text) for number, text in enumerate(row)] + [("row", both)]:
+            name = one.names.get(text, text)
+            formula = formula.replace(f"<{number}>", name)
+            for part, words in enumerate(name.split(":")):
+                formula = formula.replace(f"<{number}:{part}>", words)
+        for let, text in one.lets.items():
+            formula = re.sub(rf"(?<![\w\"]){let}(?![\w\"])", lambda _, text=text: f"({text})", formula)  # type: ignore[misc]
+    return formula
 
 
 def written(form: str, value: float) -> str:
@@ -387,8 +456,8 @@ def listing() -> list[str]:
     lines, numbers, made = [], dict.fromkeys(KINDS, 0), 0
     for one, block in every(doc_pages.page):
         numbers[one.kind] += 1
-        made += one.made
-        state = "made" if one.made else one.why or f"not kept: {', '.join(one.missing)}"
+        made += one.made(block)
+        state = "made" if one.made(block) else one.why or f"not kept: {', '.join(one.missing)}"
         lines.append(f"{doc_pages.path_of(one.page)}:{block.line}: {block.name[:50]}: {KINDS[one.kind]} ({state})")
         lines += [f"    {one.command}"] if one.command else []
     figured = sum(numbers.values()) - numbers["fixed"]

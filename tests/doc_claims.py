@@ -40,7 +40,7 @@ _COUNTS = {
 _SCALES = {"hundred": 100, "thousand": 1000, "million": 1_000_000}
 _SOME = "|".join(sorted(_COUNTS, key=len, reverse=True))
 _PARTS = "|".join(_FRACTIONS)
-_DIGITS = r"[+-]?\d[\d,]*(?:\.\d+)?"
+_DIGITS = r"[+-]?\d+(?:,\d{3})*(?:\.\d+)?"
 _WORDS = (
     rf"\b(?:{_SOME}) (?:{_PARTS})s?\b|\b(?:{_SOME}) (?:hundred|thousand)(?: thousand)?\b"
     rf"|\b(?:half|twice|once|doubles?|{_SOME})\b"

@@ -50,7 +50,11 @@ def pages(names: tuple[str, ...]) -> None:
     wanted = [Path(name).name for name in names] or doc_pages.names()
     for name in wanted:
         text = doc_pages.read(name)
-        new = doc_blocks.remade(text, name, doc_blocks.declared())
+        try:
+            new = doc_blocks.remade(text, name, doc_blocks.declared())
+        except doc_blocks.Undeclared as error:
+            click.echo(f"{doc_pages.path_of(name)}: left as it is: {error}")
+            continue
         if new != text:
             (doc_pages.ROOT / doc_pages.path_of(name)).write_text(new, encoding="utf-8")
             click.echo(f"{doc_pages.path_of(name)}: made anew")

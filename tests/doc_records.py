@@ -166,7 +166,8 @@ def _written(document: Mapping[str, Any]) -> str:
 
 
 @functools.cache
-def _rows(suite: str) -> dict[str, list[Row]]:
+def rows_by_case(suite: str) -> dict[str, list[Row]]:
+    """The rows of a kept run by their cases; none if no run is kept."""
     run = kept(suite)
     found: dict[str, list[Row]] = {}
     for row in run.reading.rows if run else ():
@@ -178,7 +179,9 @@ def figures(suite: str, case: str, measure: str, place: str, what: str) -> list[
     """The figures of a case's rows in a kept run: median, mean, min, max, first, worst, stack, heap, flash, ram or
     ta_loaded. An empty measure or place stands for any.
     """
-    rows = [row for row in _rows(suite).get(case, ()) if measure in ("", row.measure) and place in ("", row.place)]
+    rows = [
+        row for row in rows_by_case(suite).get(case, ()) if measure in ("", row.measure) and place in ("", row.place)
+    ]
     values = [row.model_dump()[what] if what in _MEMORY else getattr(row, what) for row in rows]
     return [float(value) for value in values if value is not None]
 
@@ -221,7 +224,7 @@ def _sections(suite: str, names: str) -> list[Section]:
 
 def rows(suite: str) -> list[Row]:
     """The rows of a kept run; none if no run is kept."""
-    return [row for rows in _rows(suite).values() for row in rows]
+    return [row for rows in rows_by_case(suite).values() for row in rows]
 
 
 @functools.cache
