@@ -107,11 +107,11 @@ class Declared:
         """Its records that are not kept."""
         if self.kind == "run":
             return [name for name in self.records if doc_records.kept(name) is None]
-        return [name for name in self.records if doc_records.output(name) is None]
+        return [name for name in self.records if doc_records.output(name) is None] if self.kind == "output" else []
 
     def made(self, block: Block) -> bool:
         """Whether the block can be made again from kept records, now."""
-        if self.kind not in {"run", "output"} or self.missing:
+        if self.kind not in {"run", "output", "validation"} or self.missing:
             return False
         if block.kind == "table":
             return bool(self.columns or self.cells)
@@ -166,7 +166,9 @@ def read_declared(text: str) -> tuple[Declared, ...]:
                 if unknown:
                     raise Undeclared(f"{page}, block '{entry.get('block')}': no command of {', '.join(unknown)}")
                 more["command"] = "; ".join(told[name] for name in _list(value))
-            found.append(Declared(page=f"{page}.md", kind=kind, **ways, **more, **entry))
+            found.append(
+                Declared(page=f"{page}.md", kind=kind, columns=ways["columns"], cells=ways["cells"], **more, **entry)
+            )
     return tuple(found)
 
 
