@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from worldwise.base import outgoing, paths
+from worldwise.base.errors import WorldwiseError
 from worldwise.base.tables import Section
 from worldwise.lab.debian.lock import load_lock
 from worldwise.lab.roots import RECIPE
@@ -66,9 +67,17 @@ def today() -> str:
 
 @functools.cache
 def kept(suite: str) -> Kept | None:
-    """The kept run of a suite; None if none is kept."""
+    """The kept run of a suite; None if none is kept. Raises WorldwiseError for one of another format of readings."""
     path = RUNS / f"{suite}.json"
-    return unpacked(path.read_text(encoding="utf-8")) if path.is_file() else None
+    if not path.is_file():
+        return None
+    try:
+        return unpacked(path.read_text(encoding="utf-8"))
+    except (KeyError, ValueError) as error:
+        raise WorldwiseError(
+            f"docs/figures/runs/{suite}.json is no reading of today's format: {str(error).splitlines()[0]}",
+            f"`docs/figures/remake measure {suite}` keeps a new run",
+        ) from error
 
 
 def packed(reading: Reading, times: Times) -> str:
@@ -94,7 +103,8 @@ def unpacked(text: str) -> Kept:
     """A kept run from its text."""
     document = json.loads(text)
     more = document.pop("kept")
-    assert more["format"] == _FORMAT
+    if more["format"] != _FORMAT:
+        raise ValueError(f"it is packed by format {more['format']}, not {_FORMAT}")
     for name in _TABLES:
         if document[name]:
             document[name] = _unpacked_table(document[name])

@@ -86,6 +86,22 @@ def test_packing_keeps_a_reading(tmp_path: Path) -> None:
     assert kept.reading == reading.model_copy(update={"run": without})
 
 
+@pytest.mark.parametrize(
+    ("old", "new"), [('"format":1', '"format":0'), ('"state":"complete",', ""), ('{"format"', '"format"')]
+)
+def test_a_kept_run_of_another_format_is_told(
+    old: str, new: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """If this fails, a change of the readings' format ends in a traceback, which does not say what to do."""
+    text = (doc_records.RUNS / "findings.json").read_text(encoding="utf-8")
+    assert old in text
+    (tmp_path / "findings.json").write_text(text.replace(old, new, 1), encoding="utf-8")
+    monkeypatch.setattr(doc_records, "RUNS", tmp_path)
+    with pytest.raises(WorldwiseError, match=r"runs/findings\.json is no reading of today's format") as told:
+        doc_records.kept.__wrapped__("findings")
+    assert "remake measure findings" in told.value.hint
+
+
 def test_only_whole_runs_are_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(doc_records, "RUNS", tmp_path / "kept")
     suite = synthetic.make_suite()
