@@ -1,0 +1,145 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""docs/figures/remake: makes the figures of README and docs/ again from kept records, and keeps new records."""
+
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+
+import click
+
+import doc_blocks
+import doc_claims
+import doc_pages
+import doc_records
+from doc_records import Output
+from worldwise.base.errors import WorldwiseError
+from worldwise.cli.progress import Notes
+from worldwise.cli.watched.first import first_times
+from worldwise.read.lens import read_run
+from worldwise.report.tasks import Times, leading
+from worldwise.run.rundir import Run, open_run
+
+RUNS = doc_pages.ROOT / "runs"
+
+
+@click.group()
+def main() -> None:
+    """Make the figures of README and docs/ again.
+
+    \b
+      docs/figures/remake list                  every block of figures, its command and its record
+      docs/figures/remake pages                 make all blocks again that have a record, and say what is left
+      docs/figures/remake measure attestation   measure a suite anew and keep its run
+      docs/figures/remake keep runs/ID          keep a run that is there
+      docs/figures/remake outputs findings-2    run a command anew and keep what it prints
+    """
+
+
+@main.command(name="list")
+def list_blocks() -> None:
+    """Print every block of figures with its command and its state, and the numbers of each kind."""
+    for line in doc_blocks.listing():
+        click.echo(line)
+
+
+@main.command()
+@click.argument("names", nargs=-1, metavar="[PAGE]...")
+def pages(names: tuple[str, ...]) -> None:
+    """Make the blocks of these pages again, or of all, from the kept records; then say what no longer holds."""
+    wanted = [Path(name).name for name in names] or doc_pages.names()
+    for name in wanted:
+        text = doc_pages.read(name)
+        try:
+            new = doc_blocks.remade(text, name, doc_blocks.declared())
+        except doc_blocks.Undeclared as error:
+            click.echo(f"{doc_pages.path_of(name)}: left as it is: {error}")
+            continue
+        if new != text:
+            (doc_pages.ROOT / doc_pages.path_of(name)).write_text(new, encoding="utf-8")
+            click.echo(f"{doc_pages.path_of(name)}: made anew")
+    doc_pages.page.cache_clear()
+    for name in wanted:
+        for problem in doc_claims.wrong(doc_claims.claims_of(name), doc_pages.page(name)):
+            click.echo(problem)
+    click.echo(doc_blocks.listing()[-1])
+
+
+@main.command()
+@click.argument("runs", nargs=-1, required=True, metavar="RUN...")
+def keep(runs: tuple[str, ...]) -> None:
+    """Keep runs: what a report reads of them goes to docs/figures/runs, in the place of the suite's run of before.
+
+    Of a suite that recommends a case the leading ways are predicted too, as `run` does for its screen.
+    """
+    for name in runs:
+        _keep(open_run(name, RUNS))
+
+
+def _keep(run: Run) -> None:
+    reading = read_run(run)
+    if reading.run.state != "complete" or reading.failed or reading.missing:
+        raise WorldwiseError(
+            f"run {run.id} is {reading.run.state}: {len(reading.failed)} cases failed, {len(reading.missing)} are not "
+            "measured. The pages' figures are of whole runs.",
+            f"`worldwise run --resume {run.id}` measures the rest",
+        )
+    times: Times = first_times(run, reading, Notes()) if leading(reading) else {}
+    if leading(reading) and not times:
+        raise WorldwiseError(f"run {run.id}: its screen's times cannot be predicted", "the notes above say why")
+    doc_records.RUNS.mkdir(parents=True, exist_ok=True)
+    path = doc_records.RUNS / f"{reading.run.suite}.json"
+    path.write_text(doc_records.packed(reading, times), encoding="utf-8")
+    click.echo(f"{path.relative_to(doc_pages.ROOT)}: {len(reading.rows)} rows of {run.id}, lab {reading.run.lab[:12]}")
+
+
+@main.command()
+@click.argument("suites", nargs=-1, required=True, metavar="SUITE...")
+@click.option("--fresh", is_flag=True, help="Measure cases again whose results are stored.")
+def measure(suites: tuple[str, ...], fresh: bool) -> None:
+    """Measure suites and keep their runs: `./worldwise run SUITE`, then `keep`."""
+    for suite in suites:
+        before = set(RUNS.glob(f"*-{suite}"))
+        subprocess.run(["./worldwise", "run", suite, *(["--fresh"] if fresh else [])], cwd=doc_pages.ROOT, check=True)
+        made = sorted(set(RUNS.glob(f"*-{suite}")) - before)
+        if not made:
+            raise WorldwiseError(f"`worldwise run {suite}` left no run in {RUNS}", "look at what it printed")
+        _keep(open_run(str(made[-1]), RUNS))
+
+
+@main.command()
+@click.argument("names", nargs=-1, metavar="[NAME]...")
+def outputs(names: tuple[str, ...]) -> None:
+    """Run the commands of docs/figures/blocks.toml whose outputs are kept, or those of these names, and keep them."""
+    known = doc_records.commands()
+    unknown = [name for name in names if name not in known]
+    if unknown:
+        raise WorldwiseError(f"no output is called {', '.join(unknown)}", f"there are: {', '.join(known)}")
+    revision = subprocess.run(
+        ["git", "rev-parse", "--short=12", "HEAD"], cwd=doc_pages.ROOT, check=True, capture_output=True, text=True
+    ).stdout.strip()
+    for name in names or known:
+        command = shlex.split(known[name])
+        done = subprocess.run(command, cwd=doc_pages.ROOT, check=False, stdout=subprocess.PIPE, text=True)
+        # `predict --budget` ends with 1 where something does not fit.
+        if done.returncode not in ({0, 1} if "--budget" in command else {0}):
+            raise WorldwiseError(f"`{known[name]}` ended with {done.returncode}", "what it said stands above")
+        doc_records.write_output(name, Output(known[name], doc_records.today(), revision, done.stdout))
+        click.echo(f"docs/figures/outputs/{name}.txt")
+
+
+def run() -> int:
+    """The script: errors of the tool are told as the tool tells them."""
+    try:
+        main.main(standalone_mode=False)
+    except WorldwiseError as error:
+        click.echo(f"remake: {error.message}\n  {error.hint}", err=True)
+        return 2
+    except (click.ClickException, doc_blocks.Undeclared) as error:
+        click.echo(f"remake: {error.format_message() if isinstance(error, click.ClickException) else error}", err=True)
+        return 2
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(run())

@@ -1,0 +1,287 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""The kept runs behind the figures of README and docs/, and the kept outputs of commands.
+
+docs/figures/runs/SUITE.json is what `./worldwise report RUN --format json` gave, packed: a line for each row, without
+what follows from other columns, and without the list of packages. A kept run gives the same reading, so every report
+prints of it what it printed of the run. docs/figures/outputs/NAME.txt is what a command printed, below the command, the
+lab and the revision.
+"""
+
+import functools
+import io
+import json
+import re
+import tomllib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+from worldwise.base import outgoing, paths
+from worldwise.base.errors import WorldwiseError
+from worldwise.base.tables import Section
+from worldwise.lab.debian.lock import load_lock
+from worldwise.lab.roots import RECIPE
+from worldwise.plan.suite import load_suite
+from worldwise.read.models import Reading, Row
+from worldwise.records.predicted import Predicted
+from worldwise.report import report as reports
+from worldwise.report.answer import render_answer
+from worldwise.report.report import to_json
+from worldwise.report.tables import SCREEN_COLUMNS, named_sections
+from worldwise.report.tasks import Time, Times
+from worldwise.report.terminal import print_section
+
+FIGURES = paths.REPOSITORY / "docs" / "figures"
+DECLARED = FIGURES / "blocks.toml"
+RUNS = FIGURES / "runs"
+OUTPUTS = FIGURES / "outputs"
+_FORMAT = 1
+# Lists of objects that are packed: rows of a table.
+_TABLES = ("rows", "factors", "unavailable", "attempts", "published_table")
+# What a row has by its median and the clocks.
+_MEMORY = {"stack", "heap", "flash", "ram", "ta_loaded"}
+_TIMES = "microseconds"
+
+
+@dataclass(frozen=True)
+class Kept:
+    """A kept run: its reading, and the predicted times of the screen that it ended with."""
+
+    reading: Reading
+    times: Times
+
+
+def kept_runs() -> list[str]:
+    """The suites of which a run is kept."""
+    return sorted(path.stem for path in RUNS.glob("*.json"))
+
+
+@functools.cache
+def today() -> str:
+    """The digest of the lab that the repository's lock describes."""
+    return load_lock(paths.REPOSITORY / "lab" / "lock.json").digest(RECIPE)
+
+
+@functools.cache
+def kept(suite: str) -> Kept | None:
+    """The kept run of a suite; None if none is kept. Raises WorldwiseError for one of another format of readings."""
+    path = RUNS / f"{suite}.json"
+    if not path.is_file():
+        return None
+    try:
+        return unpacked(path.read_text(encoding="utf-8"))
+    except (KeyError, ValueError) as error:
+        raise WorldwiseError(
+            f"docs/figures/runs/{suite}.json is no reading of today's format: {str(error).splitlines()[0]}",
+            f"`docs/figures/remake measure {suite}` keeps a new run",
+        ) from error
+
+
+def packed(reading: Reading, times: Times) -> str:
+    """The text of a kept run."""
+    document = json.loads(to_json(reading))
+    document.pop("predicted", None)
+    document["run"]["packages"] = {}
+    for name in _TABLES:
+        if document[name]:
+            document[name] = _packed_table(document[name])
+    document["kept"] = {
+        "format": _FORMAT,
+        "times": [
+            [case, measure, one.core, str(one.hertz), one.cycles, one.low, one.high]
+            for (case, measure), one in times.items()
+        ],
+        "predictions": [one.model_dump(mode="json") for one in reading.predictions],
+    }
+    return _written(document) + "\n"
+
+
+def unpacked(text: str) -> Kept:
+    """A kept run from its text."""
+    document = json.loads(text)
+    more = document.pop("kept")
+    if more["format"] != _FORMAT:
+        raise ValueError(f"it is packed by format {more['format']}, not {_FORMAT}")
+    for name in _TABLES:
+        if document[name]:
+            document[name] = _unpacked_table(document[name])
+    # What families say of a host is no field of a reading.
+    reading = Reading.model_validate(document)
+    predictions = tuple(Predicted.model_validate(one) for one in more["predictions"])
+    times = {
+        (case, measure): Time(core, Fraction(hertz), cycles, low, high)
+        for case, measure, core, hertz, cycles, low, high in more["times"]
+    }
+    return Kept(reading.model_copy(update={"predictions": predictions}), times)
+
+
+def _mhz(clock: str) -> float:
+    figure, unit = clock.split()
+    return float(figure) * {"GHz": 1000, "MHz": 1}[unit]
+
+
+def _packed_table(rows: Sequence[dict[str, Any]]) -> dict[str, Any]:
+    """Rows as lists: what all have alike once, texts that come again as their number."""
+    rows = [dict(row) for row in rows]
+    for row in rows:
+        times = row.get(_TIMES)
+        if times and all(value == row["median"] / _mhz(clock) for clock, value in times.items()):
+            row[_TIMES] = " ".join(clock.replace(" ", "") for clock in times)
+    columns = list(rows[0])
+    same = {name: rows[0][name] for name in columns if all(row[name] == rows[0][name] for row in rows)}
+    columns = [name for name in columns if name not in same]
+    words: dict[str, list[str]] = {}
+    for name in columns:
+        texts = [row[name] for row in rows]
+        if all(isinstance(text, str) for text in texts) and len(set(texts)) <= len(texts) / 2:
+            words[name] = list(dict.fromkeys(texts))
+            number = {text: place for place, text in enumerate(words[name])}
+            for row in rows:
+                row[name] = number[row[name]]
+    return {
+        "same": same,
+        "words": words,
+        "columns": columns,
+        "lines": [[row[name] for name in columns] for row in rows],
+    }
+
+
+def _unpacked_table(table: Mapping[str, Any]) -> list[dict[str, Any]]:
+    rows = []
+    for line in table["lines"]:
+        row = table["same"] | dict(zip(table["columns"], line, strict=True))
+        for name, words in table["words"].items():
+            row[name] = words[row[name]]
+        if isinstance(row.get(_TIMES), str):
+            clocks = [re.sub(r"(?=[GM]Hz)", " ", clock) for clock in row[_TIMES].split()]
+            row[_TIMES] = {clock: row["median"] / _mhz(clock) for clock in clocks}
+        rows.append(row)
+    return rows
+
+
+def _written(document: Mapping[str, Any]) -> str:
+    """JSON with a line for each row of a table, and for each other key."""
+    parts = []
+    for key, value in document.items():
+        text = json.dumps(value, separators=(",", ":"), ensure_ascii=False)
+        if isinstance(value, dict) and "lines" in value:
+            rest = {name: part for name, part in value.items() if name != "lines"}
+            lines = ",\n".join(json.dumps(line, separators=(",", ":"), ensure_ascii=False) for line in value["lines"])
+            text = json.dumps(rest, separators=(",", ":"), ensure_ascii=False)[:-1] + f',"lines":[\n{lines}\n]}}'
+        parts.append(f"{json.dumps(key)}:{text}")
+    return "{" + ",\n".join(parts) + "}"
+
+
+@functools.cache
+def rows_by_case(suite: str) -> dict[str, list[Row]]:
+    """The rows of a kept run by their cases; none if no run is kept."""
+    run = kept(suite)
+    found: dict[str, list[Row]] = {}
+    for row in run.reading.rows if run else ():
+        found.setdefault(row.case, []).append(row)
+    return found
+
+
+def figures(suite: str, case: str, measure: str, place: str, what: str) -> list[float]:
+    """The figures of a case's rows in a kept run: median, mean, min, max, first, worst, stack, heap, flash, ram or
+    ta_loaded. An empty measure or place stands for any.
+    """
+    rows = [
+        row for row in rows_by_case(suite).get(case, ()) if measure in ("", row.measure) and place in ("", row.place)
+    ]
+    values = [row.model_dump()[what] if what in _MEMORY else getattr(row, what) for row in rows]
+    return [float(value) for value in values if value is not None]
+
+
+@functools.cache
+def printed(suite: str, section: str) -> tuple[str, ...]:
+    """What the report of a kept run prints: sections by names and patterns, with spaces between; `report` is all of it,
+    `answer` the screen that `run` ends with. Raises KeyError if no such run is kept, or it has no such section.
+    """
+    run = kept(suite)
+    if run is None:
+        raise KeyError(suite)
+    file = io.StringIO()
+    if section == "answer":
+        console = outgoing.console(file=file, width=SCREEN_COLUMNS)
+        render_answer(run.reading, console, "worldwise report latest", run.times)
+    elif section == "report":
+        reports.render(run.reading, outgoing.console(file=file))
+    else:
+        console = outgoing.console(file=file)
+        for part in _sections(suite, section):
+            print_section(part, console)
+            console.print()
+    return tuple(line.rstrip() for line in file.getvalue().rstrip("\n").split("\n"))
+
+
+def _sections(suite: str, names: str) -> list[Section]:
+    run = kept(suite)
+    assert run
+    every = reports.sections(run.reading, full=True)
+    shown = {part.name: part for part in reports.sections(run.reading)}
+    found: dict[str, Section] = {}
+    for name in names.split():
+        parts = named_sections(every, name) or [part for part in every if fnmatchcase(part.name, name)]
+        if not parts:
+            raise KeyError(name)
+        found |= {part.name: shown.get(part.name, part) for part in parts}
+    return list(found.values())
+
+
+def rows(suite: str) -> list[Row]:
+    """The rows of a kept run; none if no run is kept."""
+    return [row for rows in rows_by_case(suite).values() for row in rows]
+
+
+@functools.cache
+def cases(suite: str) -> frozenset[str]:
+    """The ids of a suite's cases."""
+    return frozenset(case.id for case in load_suite(suite).cases)
+
+
+def case_count(suite: str) -> int:
+    """How many cases a suite has."""
+    return len(cases(suite))
+
+
+@functools.cache
+def commands() -> dict[str, str]:
+    """The commands whose outputs are kept, by the outputs' names."""
+    found: dict[str, str] = tomllib.loads(DECLARED.read_text(encoding="utf-8"))["commands"]
+    return found
+
+
+@dataclass(frozen=True)
+class Output:
+    """What a command printed, in which lab and revision."""
+
+    command: str
+    lab: str
+    revision: str
+    text: str
+
+
+@functools.cache
+def output(name: str) -> Output | None:
+    """A kept output; None if it is not kept."""
+    path = OUTPUTS / f"{name}.txt"
+    return read_output(path) if path.is_file() else None
+
+
+def read_output(path: Path) -> Output:
+    """An output from its file."""
+    command, lab, revision, _, *lines = path.read_text(encoding="utf-8").split("\n")
+    return Output(
+        command.removeprefix("$ "), lab.removeprefix("lab "), revision.removeprefix("revision "), "\n".join(lines)
+    )
+
+
+def write_output(name: str, one: Output) -> None:
+    """Keep an output."""
+    OUTPUTS.mkdir(parents=True, exist_ok=True)
+    text = f"$ {one.command}\nlab {one.lab}\nrevision {one.revision}\n\n{one.text}"
+    (OUTPUTS / f"{name}.txt").write_text(text, encoding="utf-8")

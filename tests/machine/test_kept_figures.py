@@ -1,0 +1,42 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""The kept runs, of which README and docs/ are made, are of today's images: a case of each is measured again."""
+
+import pytest
+
+import doc_records
+from machines import Tool
+from worldwise.plan.case import parse_case
+from worldwise.read.lens import read_run
+from worldwise.read.models import Row
+from worldwise.run.rundir import open_run
+
+
+def cheapest(suite: str) -> str:
+    """The case of a kept run that executes least: its calls' instructions, in all its regions."""
+    costs: dict[str, float] = {}
+    for row in doc_records.rows(suite):
+        costs[row.case] = costs.get(row.case, 0.0) + row.median * (row.n + row.warmup + 1)
+    return min(costs, key=lambda case: (costs[case], case))
+
+
+def counts(row: Row) -> tuple[object, ...]:
+    """What a measurement alone decides of a row."""
+    return row.case, row.measure, row.place, row.n, row.first, row.median, row.mean, row.stdev, row.min, row.max
+
+
+@pytest.mark.parametrize("suite", doc_records.kept_runs())
+def test_a_case_of_a_kept_run_is_measured_the_same(suite: str, tool: Tool) -> None:
+    """If this fails, the pages have figures of other images: `docs/figures/remake measure` and `pages`."""
+    kept = doc_records.kept(suite)
+    assert kept
+    if kept.reading.run.lab != doc_records.today():
+        pytest.skip(f"the run was measured in lab {kept.reading.run.lab[:12]}, an older one; the pages say so")
+    case = parse_case(cheapest(suite), 1, 0)
+    chosen = ["--target", case.target, "--variant", case.variant, "--operation", case.operation]
+    curve = ["--curve", case.curve] if case.curve else []
+    result = tool.run("run", suite, *chosen, *curve)
+    assert result.returncode == 0, result.stderr
+    (path,) = (tool.directory / "runs").iterdir()
+    measured = {counts(row) for row in read_run(open_run(path.name, path.parent)).rows}
+    assert any(case.id == one[0] for one in measured)
+    assert not measured - {counts(row) for row in doc_records.rows(suite)}
