@@ -99,14 +99,13 @@ def _cited() -> dict[str, str]:
         "gcc-armhf": packages["gcc-arm-linux-gnueabihf"],
         "gcc-arm-none-eabi": packages["gcc-arm-none-eabi"],
     }
-    manifests = [
-        *(library.manifest for library in portables().values()),
-        *(library.manifest for library in pqc_libraries().values()),
+    sources = [
+        *((library.manifest.name, library.manifest.source) for library in portables().values()),
+        *((library.manifest.name, library.manifest.source) for library in pqc_libraries().values()),
     ]
-    for manifest in manifests:
-        source = manifest.source
+    for name, source in sources:
         assert source
-        found[manifest.name] = source.version or packages[source.debian or source.packages[0]]
+        found[name] = source.version or packages[source.debian or source.packages[0]]
     return found
 
 

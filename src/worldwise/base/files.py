@@ -368,12 +368,14 @@ def remove(root: Path, relative: PurePath | str) -> None:
     """Removes a file or a whole folder below `root`, if it is there.
 
     Folders without permissions get them first. A link is removed, not followed; a link on the way raises OSError.
-    What cannot be removed raises OSError, after everything else is gone.
+    What cannot be removed raises OSError, after everything else is gone; a folder in which something is mounted does so
+    before anything is.
     """
     relative = PurePath(relative)
     try:
         with folder(root, relative.parent) as parent:
             if stat.S_ISDIR(os.stat(relative.name, dir_fd=parent, follow_symlinks=False).st_mode):
+                _refuse_mounts(Path(f"/proc/self/fd/{parent}").readlink() / relative.name)
                 _open_up(relative.name, parent)
                 # Removal goes by descriptors all the way down, so nobody can slip in a link.
                 shutil.rmtree(relative.name, dir_fd=parent, ignore_errors=True)
@@ -383,6 +385,16 @@ def remove(root: Path, relative: PurePath | str) -> None:
                 os.unlink(relative.name, dir_fd=parent)
     except FileNotFoundError:
         return
+
+
+def _refuse_mounts(folder: Path) -> None:
+    """Raise OSError if a file system is mounted below a folder: what is removed there may be the host's own."""
+    with contextlib.suppress(FileNotFoundError):
+        for line in Path("/proc/self/mountinfo").read_text(encoding="utf-8", errors="surrogateescape").splitlines():
+            # The kernel writes spaces in octal.
+            place = re.sub(r"\\([0-7]{3})", lambda match: chr(int(match[1], 8)), line.split()[4])
+            if Path(place).is_relative_to(folder):
+                raise OSError(errno.EBUSY, "a file system is mounted there; unmount it first", place)
 
 
 def _open_up(name: str, parent: int) -> None:

@@ -11,6 +11,7 @@ import stat
 import subprocess
 import tempfile
 import time
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
@@ -44,7 +45,13 @@ UNPACKED_FACTOR = 5
 # The marker of a root, written last: a root without it was never finished.
 MARKER = "lab.json"
 # Programs of the host that are needed to make a root, and the packages that have them.
-PROGRAMS = {"mmdebstrap": "mmdebstrap", "bwrap": "bubblewrap", "tar": "tar", "dpkg-deb": "dpkg"}
+PROGRAMS = {
+    "mmdebstrap": "mmdebstrap",
+    "bwrap": "bubblewrap",
+    "tar": "tar",
+    "dpkg-deb": "dpkg",
+    "unshare": "util-linux",
+}
 
 
 @dataclass(frozen=True)
@@ -162,7 +169,8 @@ class Making:
 
     def _run_as_root(self, stage: Path, root: Path, log: IO[str]) -> tuple[int, int]:
         """Have mmdebstrap make the root in place. Returns its status, and 0."""
-        maker = self._mmdebstrap(stage, "root", "directory", root, subprocess.DEVNULL)
+        # In a namespace of its own, so that no mount outlives it: removing the root would empty the host's /dev/shm.
+        maker = self._mmdebstrap(stage, "root", "directory", root, subprocess.DEVNULL, ("unshare", "--mount"))
         self._wait(maker, log)
         if maker.returncode == 0:
             _make_owner(root)
@@ -190,9 +198,12 @@ class Making:
                 _stop(process)
             raise
 
-    def _mmdebstrap(self, stage: Path, mode: str, form: str, to: Path | str, stdout: int) -> subprocess.Popen[bytes]:
+    def _mmdebstrap(
+        self, stage: Path, mode: str, form: str, to: Path | str, stdout: int, before: Sequence[str] = ()
+    ) -> subprocess.Popen[bytes]:
         foreign = {package.architecture for package in self.lock.lab if package.foreign}
         command = [
+            *before,
             "mmdebstrap",
             f"--mode={mode}",
             "--variant=essential",
