@@ -107,10 +107,11 @@ def test_images_of_apps_do_not_depend_on_each_other() -> None:
 def test_a_feature_is_another_op_tee(level: str) -> None:
     plain = optee_images.optee("mbedtls-nist", level)
     rpmb = optee_images.optee("mbedtls-nist", level, "rpmb")
+    objects, of_rpmb = (optee_images.optee_objects("mbedtls-nist", level, feature) for feature in ("", "rpmb"))
     assert plain.name == f"optee-mbedtls-nist-{level}"
     assert rpmb.name == f"optee-mbedtls-nist-{level}-rpmb"
-    assert "CFG_RPMB_FS=y" in rpmb.settings["CRYPTO_LIBRARY"]
-    assert "CFG_RPMB_FS" not in plain.settings["CRYPTO_LIBRARY"]
+    assert "CFG_RPMB_FS=y" in of_rpmb.settings["CRYPTO_LIBRARY"]
+    assert "CFG_RPMB_FS" not in objects.settings["CRYPTO_LIBRARY"]
 
 
 def test_an_app_needs_its_parameters() -> None:

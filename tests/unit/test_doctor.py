@@ -89,10 +89,10 @@ def test_absent_packages_are_named_with_the_command_that_installs_them(
     monkeypatch.setattr(doctor, "KEYRING", tmp_path / "keyring.gpg")
     found = one(doctor._packages)
     assert found.state == "wrong"
-    assert found.found == f"absent: bwrap, flock, {tmp_path}/keyring.gpg"
+    assert found.found == f"absent: bwrap, unshare, flock, {tmp_path}/keyring.gpg"
     assert found.todo == "install: sudo apt-get install bubblewrap util-linux debian-archive-keyring"
     (tmp_path / "keyring.gpg").touch()
-    for program in ("bwrap", "flock"):
+    for program in ("bwrap", "unshare", "flock"):
         (tmp_path / program).symlink_to("tar")
     assert one(doctor._packages).state == "fine"
 
@@ -440,8 +440,8 @@ def test_the_exit_status_says_whether_something_must_be_done(monkeypatch: pytest
     # The package has a command of the same name.
     command = importlib.import_module("worldwise.cli.doctor")
     for point, status, last in (
-        (Point("disk", "fine", "found"), 0, "nothing is to be done"),
-        (Point("disk", "note", "found"), 0, "nothing is to be done"),
+        (Point("disk", "fine", "found"), 0, "no action needed"),
+        (Point("disk", "note", "found"), 0, "no action needed"),
         (Point("disk", "wrong", "found", "do this"), 1, "1 point asks for something to be done"),
     ):
         monkeypatch.setattr(command, "examine", lambda _, point=point: iter([point]))

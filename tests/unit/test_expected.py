@@ -27,11 +27,11 @@ def test_what_is_built_first_is_said_with_its_time() -> None:
     """If this fails, somebody waits for ten minutes without a word on it, or each call speaks of seconds."""
     said = expected(["keycache"], ["optee-objects-mbedtls-ce-O2", "optee-mbedtls-ce-O2", "programs-keycache", "linux"])
     assert said == (
-        "first it builds root keycache, optee-objects-mbedtls-ce-O2, optee-mbedtls-ce-O2 and 2 more: about 4 min on "
+        "first it builds root keycache, optee-objects-mbedtls-ce-O2, optee-mbedtls-ce-O2 and 2 more: about 3 min on "
         "two idle processors, and never again"
     )
     assert expected([], ["optee-objects-x", "plugin"]).endswith(
-        "plugin: about 70 s on two idle processors, and never again"
+        "plugin: about 40 s on two idle processors, and never again"
     )
     assert expected([], []) == "" and expected([], ["plugin"]) == "" and expected([], ["linux", "flat"]) == ""
 
@@ -51,7 +51,7 @@ def test_the_first_demo_says_what_it_takes_and_builds_nothing(
     """If this fails, the key cache's first demo is silent for its nine minutes."""
     monkeypatch.setenv("WORLDWISE_CACHE", str(tmp_path / "cache"))
     said = demo.expected_builds(demo.Options(tmp_path, mqtt=mqtt), open_lab())
-    assert said.startswith("first it builds root keycache, optee-objects-mbedtls-ce-O2, root ")
+    assert said.startswith("first it builds root keycache, optee-objects-mbedtls-nist-O2, ")
     assert " min on two idle processors" in said
     assert mqtt == (int(said.split("about ")[1].split()[0]) > 5)
     assert not [*(tmp_path / "cache").glob("images/*")]

@@ -39,7 +39,7 @@ def doctor(network: bool, as_json: bool) -> int:
         outgoing.echo(outgoing.json_text(json.dumps(data, indent=1)))
     else:
         points = f"{wrong} {'point asks' if wrong == 1 else 'points ask'} for something"
-        outgoing.echo(f"{points} to be done" if wrong else "nothing is to be done")
+        outgoing.echo(f"{points} to be done" if wrong else "no action needed")
     return 1 if wrong else 0
 
 

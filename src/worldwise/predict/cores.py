@@ -31,7 +31,7 @@ def can_predict(case: Case) -> bool:
 def check(case: Case, cores: Mapping[str, str]) -> None:
     """Raise WorldwiseError, with what to do, if a case cannot be predicted on each of these cores."""
     if not can_predict(case):
-        raise WorldwiseError(f"{case.id}: it measures nothing whose cycles could be predicted")
+        raise WorldwiseError(f"{case.id}: it has no measure whose cycles can be predicted")
     for name in cores:
         if _runs(case, name):
             continue
@@ -42,11 +42,11 @@ def check(case: Case, cores: Mapping[str, str]) -> None:
             )
         if is_flat(case.target):
             raise WorldwiseError(
-                f"{case.id}: its code is A32 and T32 of Armv7-A, of which {name}'s file has no times",
+                f"{case.id}: its code is A32 and T32 of Armv7-A, and {name}'s file has no times of these",
                 "choose cortex-a9 or cortex-a7",
             )
         raise WorldwiseError(
-            f"{case.id}: its code is A64, which a {name} does not run",
+            f"{case.id}: its code is A64, and a {name} cannot run it",
             "choose a core of Armv8-A, such as cortex-a72 or cortex-a53",
         )
 

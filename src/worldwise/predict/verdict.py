@@ -31,7 +31,7 @@ class Judged:
 
     @property
     def verdict(self) -> str:
-        """FITS, FITS_NOT or OPEN. What a core without held-out figures takes cannot be told."""
+        """FITS, FITS_NOT or OPEN. What a core without held-out figures takes is OPEN."""
         if self.estimate.line is None:
             return OPEN
         if self.estimate.whole.high <= self.limit:

@@ -118,7 +118,7 @@ def _sentence(found: Sequence[Line], verdicts: dict[int, Judged], budget: Budget
 
 def _judgement(what: str, one: Judged, budget: Budget) -> str:
     if one.verdict == OPEN:
-        return f"whether {what} fits {budget.limit_text} {OPEN}"
+        return f"whether {what} fits {budget.limit_text} is {OPEN}"
     verdict = one.verdict if one.decides else WOULD[one.verdict]
     return f"{what} {verdict} {budget.limit_text}" if one.verdict in (FITS, FITS_NOT) else f"{what}: {verdict}"
 

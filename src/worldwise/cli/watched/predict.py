@@ -132,7 +132,7 @@ def predict(**typed: Any) -> int:
 
     --format flame is the flame graph in cycles: choose one region with --measure and --core.
 
-    Exit status: 0 all is well; 1 the budget is not met, or cannot be told; 2 it could not be predicted.
+    Exit status: 0 all is well; 1 the budget is not met, or that is undecided; 2 it could not be predicted.
     """
     call = _Call(**typed)
     if call.output:
