@@ -137,7 +137,7 @@ def test_a_long_call_is_sampled(watcher: Watcher, tables: Mapping[str, str]) -> 
 
 def test_the_command_predicts(tool: Tool) -> None:
     """If this fails, a user does not get the table."""
-    done = tool.run("predict", CASE.id, "--core", ",".join(CORES), "--warmup", "0")
+    done = tool.run("predict", CASE.id, "--core", ",".join(CORES), "--warmup", "0", "--full")
     assert done.returncode == 0, done.stderr
     for said in ("Predicted cycles", "Predicted, not measured", "hello increment", "first call", "warm", *CORES):
         assert said in done.stdout
