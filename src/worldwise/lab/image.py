@@ -211,7 +211,9 @@ class ImageStore:
         Safe for threads and for parallel runs: one builds, the others wait for it. Raises WorldwiseError with the
         end of the build's log.
         """
-        digest = recipe.digest(self.lab)
+        return self._get(recipe, recipe.digest(self.lab))
+
+    def _get(self, recipe: Recipe, digest: str) -> Image:
         if digest in self._checked:
             return self._checked[digest]
         image, problem = self._load(recipe, digest)
@@ -239,11 +241,12 @@ class ImageStore:
 
     def get_all(self, recipes: Sequence[Recipe]) -> list[Image]:
         """The images of several recipes; those that are not built yet are built at the same time. Raises as `get`."""
-        if sum(not self._path(recipe, recipe.digest(self.lab)).exists() for recipe in recipes) < 2:
-            return [self.get(recipe) for recipe in recipes]
+        digests = [recipe.digest(self.lab) for recipe in recipes]
+        if sum(not self._path(*one).exists() for one in zip(recipes, digests, strict=True)) < 2:
+            return list(map(self._get, recipes, digests))
         self._fetch_sources(recipes)
         with ThreadPoolExecutor(len(recipes), "image") as pool:
-            return list(pool.map(self.get, recipes))
+            return list(pool.map(self._get, recipes, digests))
 
     def _path(self, recipe: Recipe, digest: str) -> Path:
         return self.directory / f"{recipe.name}-{digest[:12]}"
