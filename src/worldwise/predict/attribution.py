@@ -29,6 +29,7 @@ class Spent:
     cycles: list[int]
     outside: int
     outside_instructions: int
+    float_instructions: int
     vector_instructions: int
     vector_cycles: int
 
@@ -41,7 +42,7 @@ class Spent:
 # The fields of Spent in a row, `cycles` in the place of its name: quick to add up.
 _Numbers = list[int]
 _CYCLES = slice(1, 1 + len(CAUSES))
-_FIELDS = 5 + len(CAUSES)
+_FIELDS = 6 + len(CAUSES)
 
 
 def _spent(numbers: _Numbers) -> Spent:
@@ -127,7 +128,7 @@ class Attribution:
             if self._of(row.block).vector:
                 vectors[layer].append(row)
         for layer, some in rows.items():
-            _add(layers[layer], [0, *_columns(some), 0, 0])
+            _add(layers[layer], [0, *_columns(some), 0, 0, 0])
         for layer, some in vectors.items():
             columns = _columns(some)
             layers[layer][-1] += sum(columns[: len(CAUSES)]) - columns[len(CAUSES)]
@@ -173,15 +174,12 @@ class Attribution:
         if key not in self._executions:
             layers: defaultdict[str, _Numbers] = defaultdict(lambda: [0] * _FIELDS)
             for row in (row for region in regions for row in self.explainer.trace.rows(region)):
-                executed, vector = self._sizes(row.block)
                 layer = self._layer(row.frame, row.block)
                 if layer is not None:
-                    numbers = layers[layer]
-                    numbers[0] += row.times * executed
-                    numbers[-2] += row.times * vector
+                    self._count(layers[layer], row.block, row.times)
                     continue
                 whole = [0] * _FIELDS
-                whole[0], whole[-2] = row.times * executed, row.times * vector
+                self._count(whole, row.block, row.times)
                 for part, numbers in self._parts(regions[0], row.frame, row.block, whole):
                     _add(layers[part], numbers)
             self._executions[key] = dict(layers)
@@ -199,14 +197,17 @@ class Attribution:
         for (stack, _), part in _split(self.explainer.parts_of(region, frame, block), numbers):
             yield stack[-1].layer, part
 
-    def _sizes(self, block: int) -> tuple[int, int]:
-        """Instructions of a block, and vector instructions among them."""
-        return self.explainer.trace.blocks[block].instructions, self._of(block).vector
+    def _count(self, numbers: _Numbers, block: int, times: int) -> None:
+        """Add the instructions of a block that was executed so often: all, floating point and vectors."""
+        facts = self._of(block)
+        numbers[0] += times * self.explainer.trace.blocks[block].instructions
+        numbers[-3] += times * facts.floats
+        numbers[-2] += times * facts.vector
 
     def _numbers(self, row: CyclesRow) -> _Numbers:
         """A row's cycles as they stand in _Numbers."""
         vector = sum(row[2:8]) - row.outside if self._of(row.block).vector else 0
-        return [0, *row[2:], 0, vector]
+        return [0, *row[2:], 0, 0, vector]
 
     def sample(self, sample: Sample, core: str) -> Attributed:
         """One sample on one core, by stack."""
@@ -237,9 +238,7 @@ class Attribution:
         found: dict[tuple[int, int], _Numbers] = {}
         for row in (row for region in regions for row in trace.rows(region)):
             numbers = found.setdefault(row[:2], [0] * _FIELDS)
-            executed, vector = self._sizes(row.block)
-            numbers[0] += row.times * executed
-            numbers[-2] += row.times * vector
+            self._count(numbers, row.block, row.times)
         for taken in (row for region in regions for row in self._taken(core, region)):
             _add(found[taken[:2]], self._numbers(taken))
         return found

@@ -9,9 +9,8 @@ from fractions import Fraction
 from statistics import median_low
 from typing import Literal
 
-from worldwise.libraries.boards import boards
-from worldwise.plan.catalogue import is_board
 from worldwise.predict import rules
+from worldwise.predict.domains import Domain, by_of, code_of, waits_of
 from worldwise.predict.errors import ErrorLine, ErrorLines
 from worldwise.predict.sampling import SamplingError, sampling_error
 from worldwise.records.predicted import CAUSES, Events, LayerCycles, PredictedCase, PredictedSample
@@ -44,6 +43,7 @@ class Estimate:
         outside: the bounds of these.
         whole: the bounds of the sum.
         sampling: how far sampling may be off, which the bounds include; None if nothing is sampled.
+        domain: what its code is.
     """
 
     sample: PredictedSample = field(repr=False)
@@ -57,6 +57,7 @@ class Estimate:
     outside: Interval
     whole: Interval
     sampling: SamplingError | None = None
+    domain: Domain = Domain("integer")
 
     @property
     def cycles(self) -> int:
@@ -91,7 +92,8 @@ def estimates(case: PredictedCase, core: str, errors: ErrorLines) -> list[Estima
         phases: tuple[tuple[State, list[PredictedSample]], ...] = (("first", first), ("warm", warm))
         for state, some in phases:
             if some:
-                found.append(estimate(middle(some), core, state, errors, len(some), board_kind(case.case)))
+                own = Domain(code_of(middle(some)), waits_of(case.case), by_of(case.case))
+                found.append(estimate(middle(some), core, state, errors, len(some), own))
     return found
 
 
@@ -101,26 +103,24 @@ def middle(samples: Sequence[PredictedSample]) -> PredictedSample:
     return next(one for one in samples if one.cycles == wanted)
 
 
-def board_kind(case: str) -> str:
-    """The kind of error line that a board's case has, by the case's id; empty off the boards."""
-    target = case.partition("/")[0]
-    if not is_board(target):
-        return ""
-    return "waits" if boards()[target].flash_wait_states else "no-waits"
-
-
 def estimate(
-    sample: PredictedSample, core: str, state: State, errors: ErrorLines, samples: int = 1, kind: str = ""
+    sample: PredictedSample,
+    core: str,
+    state: State,
+    errors: ErrorLines,
+    samples: int = 1,
+    domain: Domain | None = None,
 ) -> Estimate:
-    """The estimate of one sample; `kind` of error lines, by default that of its instructions."""
-    vector = sum(one.vector_instructions for one in sample.layers) >= rules.LEAST_VECTOR * sample.instructions
-    line = errors.line(core, [kind or ("vector" if vector else "integer")])
-    reasons = _outside(sample, state, line, errors.exact(core, "vector") is not None)
+    """The estimate of one sample; `domain` of its code, by default that of its instructions."""
+    domain = domain or Domain(code_of(sample))
+    line = errors.line(core, domain)
+    reasons = _outside(sample, state, line, errors.has_neon(core) or domain.code == "float")
     inside = sample.cycles - sum(reasons.values())
     # Nothing is inside without a line. Outside, a model may be as far too slow as it was ever too fast inside.
     least, most = (_exact(line.least), _exact(line.most)) if line else (Fraction(1), Fraction(1))
-    outside_least = min(least, 1 / most) if line else _exact(rules.UNVALIDATED_LEAST)
-    outside_most = max(most, _exact(rules.OUTSIDE_FACTOR))
+    lowest, highest = (_exact(line.lowest), _exact(line.highest)) if line else (Fraction(1), Fraction(1))
+    outside_least = min(lowest, 1 / highest) if line else _exact(rules.UNVALIDATED_LEAST)
+    outside_most = max(highest, _exact(rules.OUTSIDE_FACTOR))
     sampling = sampling_error(sample.sampled, sample.cycles)
     # A whole run through the model may say so much less or more, of both parts.
     off = Fraction(sampling.margin, sampling.cycles) if sampling and sampling.cycles else Fraction(0)
@@ -131,9 +131,9 @@ def estimate(
     )
     low = math.floor(inside * less * least) + outside.low
     high = math.ceil(inside * more * most) + outside.high
-    error = line.text() if line else errors.unvalidated(core)
+    error = line.text() if line else errors.unvalidated(core, domain)
     bounds = Interval(low, high)
-    return Estimate(sample, core, state, samples, line, error, inside, reasons, outside, bounds, sampling)
+    return Estimate(sample, core, state, samples, line, error, inside, reasons, outside, bounds, sampling, domain)
 
 
 def _outside(sample: PredictedSample, state: State, line: ErrorLine | None, vectors: bool) -> dict[str, int]:

@@ -59,19 +59,27 @@ LEAST_CYCLES = 2_000
 # know a level-2 cache and one latency behind it, no prefetcher, no bus and no other user of the memory. A load that
 # finds its data in the first cache is waited for too, for up to half of ordinary code's time: so it is not half.
 MOST_MEMORY = 0.75
-# A measure has the kind `vector` from this share of vector instructions on, else `integer`.
+# A measure is of NEON integer code from this share of vector instructions on, else of integer code.
 LEAST_VECTOR = 0.05
-# An error line of a kind counts from so many held-out figures on; below, the core's line `all` is taken, and a core
-# that has fewer of all is unvalidated.
+# A measure is of floating point from this share of such instructions on, whatever else it has: below it, even twice
+# their cycles are within the errors of other code.
+LEAST_FLOAT = 0.02
+# An error line counts from so many held-out figures on; a domain that has fewer is joined with others.
 LEAST_FIGURES = 5
-# Fewer held-out figures than this are called few: one more, drawn as they were, is less than all or more than all of
-# them with a chance of 2 / (figures + 1), which is then above 5 %.
-FEW_FIGURES = 39
+# An interval leaves out at most this part of the figures at either end, as far as there are enough to leave one out.
+# One more figure, drawn as they were, is then expected inside in 95 % or more; of fewer than 39 figures none is left
+# out, and the part is smaller.
+TAIL = 0.025
+# What is said of the part that is inside at least holds with this confidence.
+CONFIDENCE = 0.95
+# A bias is told if so many of the figures are off to one side, and by so much in the mean, in per cent.
+ONE_SIDED = 0.8
+ONE_SIDED_BIAS = 0.5
 
 # --- how far apart its bounds are ---
 
 # From below: nothing of it waits, as the model says, and the model is wrong by as much as for the held-out figure of
-# the core that it predicted worst, to whichever side that was. A core without held-out figures takes at least so many
+# the line that it predicted worst, to whichever side that was. A core without held-out figures takes at least so many
 # times what is predicted.
 UNVALIDATED_LEAST = 0.5
 # From above: as many times what is predicted, or as a held-out figure of the core took if that is more. Of the code

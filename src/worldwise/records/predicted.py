@@ -30,6 +30,7 @@ class LayerCycles(RecordModel):
         outside_instructions: how many these were.
         vector_instructions: SIMD and floating point, with their loads and stores.
         vector_cycles: cycles of the blocks that have such instructions, without `outside`.
+        float_instructions: those that compute with floating-point numbers; 0 in files older than November 2026.
     """
 
     layer: Text
@@ -39,6 +40,7 @@ class LayerCycles(RecordModel):
     outside_instructions: Count
     vector_instructions: Count
     vector_cycles: Count
+    float_instructions: Count = 0
 
 
 class Events(RecordModel):

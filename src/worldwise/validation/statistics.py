@@ -7,7 +7,9 @@ import statistics
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
-from worldwise.predict.errors import FITTED, took
+from worldwise.predict.domains import Domain, kinds_of
+from worldwise.predict.errors import ALL, FITTED, rank, took
+from worldwise.validation.blind import BlindFigures, changed, judging, kept_blind
 from worldwise.validation.record import Row, Run, error_of
 
 
@@ -15,8 +17,9 @@ from worldwise.validation.record import Row, Run, error_of
 class Errors:
     """Errors of some figures, in per cent: of their absolute values, and their mean with its sign.
 
-    `p90` is the smallest error that at least 90 % of them do not exceed. Hardware took between `least` and `most` times
-    what was predicted.
+    `p90` is the smallest error that at least 90 % of them do not exceed, `low` the number of those predicted too low.
+    Hardware took between `lowest` and `highest` times what was predicted; between `least` and `most` times without
+    those that an interval leaves out.
     """
 
     figures: int
@@ -26,13 +29,17 @@ class Errors:
     bias: float
     least: float
     most: float
+    lowest: float
+    highest: float
+    low: int
 
 
 def errors(found: Iterable[tuple[float, float]]) -> Errors:
     """The numbers of some figures: predicted and measured cycles of each, above 0; at least one."""
     figures = list(found)
     signed = [error_of(predicted, measured) for predicted, measured in figures]
-    least, most = took(figures)
+    least, most = took(figures, rank(len(figures)))
+    lowest, highest = took(figures)
     sizes = sorted(map(abs, signed))
     return Errors(
         figures=len(sizes),
@@ -42,22 +49,49 @@ def errors(found: Iterable[tuple[float, float]]) -> Errors:
         bias=statistics.fmean(signed),
         least=least,
         most=most,
+        lowest=lowest,
+        highest=highest,
+        low=sum(error < 0 for error in signed),
     )
 
 
-# Kinds of error lines, and which rows are of them; every row is of `all`.
-KINDS: dict[str, Callable[[Row], bool]] = {
-    "all": lambda _: True,
-    "integer": lambda row: row.kind == "integer",
-    "vector": lambda row: row.kind == "vector",
-    "assembly": lambda row: _is_assembly(row),
-    "compiled": lambda row: not _is_assembly(row),
-    # Of the flash that a microcontroller's code is in.
-    "waits": lambda row: bool(row.waits),
-    "no-waits": lambda row: row.waits == 0,
-    "lib25519": lambda row: row.program.startswith("lib25519"),
-    "libntruprime": lambda row: row.program == "libntruprime",
-}
+@dataclass(frozen=True)
+class Judge:
+    """A figure that says how far predictions of a core are off.
+
+    Attributes:
+        domain: what its code is.
+        program: what ran; empty if it is of the blind test.
+    """
+
+    core: str
+    domain: Domain
+    predicted: float
+    hardware: float
+    program: str = ""
+
+    @property
+    def kinds(self) -> list[str]:
+        """The kinds of error lines that it counts in."""
+        return [ALL, *kinds_of(self.domain), *(name for name in PROGRAMS if self.program.startswith(name))]
+
+    @property
+    def pair(self) -> tuple[float, float]:
+        """Predicted and measured cycles."""
+        return self.predicted, self.hardware
+
+
+# Kinds that are of what ran alone: no prediction has their lines.
+PROGRAMS = ("lib25519", "libntruprime")
+
+
+def domain_of(row: Row) -> Domain:
+    """What a row's code is. None of the run's programs computes with floating-point numbers."""
+    return Domain(
+        "neon" if row.kind == "vector" else "integer",
+        None if row.waits is None else row.waits > 0,
+        "assembly" if _is_assembly(row) else "compiled",
+    )
 
 
 def _is_assembly(row: Row) -> bool:
@@ -69,16 +103,29 @@ def held_out(rows: Iterable[Row]) -> list[Row]:
     return [row for row in rows if row.which == "validation"]
 
 
-def by_core_and_kind(run: Run) -> dict[tuple[str, str], Errors]:
-    """The errors of held-out figures, by core and kind, in that order."""
-    rows = held_out(run.rows)
-    found: dict[tuple[str, str], Errors] = {}
-    for core in sorted({row.core for row in rows}):
-        for kind, belongs in sorted(KINDS.items()):
-            some = [(row.predicted, row.hardware) for row in rows if row.core == core and belongs(row)]
-            if some:
-                found[core, kind] = errors(some)
+def judges(run: Run, blind: BlindFigures | None = None) -> list[Judge]:
+    """Every figure that says how far predictions are off: the held-out ones of a run, and those of the blind test."""
+    found = [Judge(row.core, domain_of(row), row.predicted, row.hardware, row.program) for row in held_out(run.rows)]
+    if blind:
+        found += [
+            Judge(one.core, one.domain, predicted, measured)
+            for one in judging(blind)
+            for _, predicted, measured in one.predicted
+        ]
     return found
+
+
+def by_core_and_kind(run: Run, blind: BlindFigures | None = None) -> dict[tuple[str, str], Errors]:
+    """The errors of the figures that judge, by core and kind, in that order."""
+    return {key: errors(one.pair for one in some) for key, some in _grouped(judges(run, blind)).items()}
+
+
+def _grouped(every: Iterable[Judge]) -> dict[tuple[str, str], list[Judge]]:
+    found: dict[tuple[str, str], list[Judge]] = {}
+    for one in every:
+        for kind in one.kinds:
+            found.setdefault((one.core, kind), []).append(one)
+    return dict(sorted(found.items()))
 
 
 def by_calibration(run: Run) -> dict[str, Errors]:
@@ -90,28 +137,40 @@ def by_calibration(run: Run) -> dict[str, Errors]:
     }
 
 
-def error_lines(run: Run) -> str:
-    """The file of error lines, measured/validation/errors.json, that a run makes.
+def error_lines(run: Run, blind: BlindFigures | None = None) -> str:
+    """The file of error lines, measured/validation/errors.json, that a run and the blind test make.
 
     Of a core that has no held-out figure, it is its calibration figures': they are told, but are no error line.
     """
-    found = by_core_and_kind(run)
-    without = {core: one for core, one in by_calibration(run).items() if (core, "all") not in found}
-    found |= {(core, FITTED): one for core, one in without.items()}
-    lines = [
-        {
-            "core": core,
-            "kind": kind,
-            "figures": one.figures,
-            "median": round(one.median, 2),
-            "p90": round(one.p90, 2),
-            "worst": round(one.worst, 2),
-            "least": one.least,
-            "most": one.most,
-        }
-        for (core, kind), one in sorted(found.items())
-    ]
+    blind = kept_blind() if blind is None else blind
+    groups = _grouped(judges(run, blind))
+    lines = []
+    old = changed(blind.test, {core for core, _ in groups})
+    for (core, kind), some in groups.items():
+        number = sum(not one.program for one in some)
+        test = {"blind": number, "engine": blind.test.commit, "old": core in old} if number else {}
+        own = {"assembly": sum(one.domain.by == "assembly" for one in some)}
+        lines.append(_line(core, kind, errors(one.pair for one in some)) | own | test)
+    lines += [_line(core, FITTED, one) for core, one in by_calibration(run).items() if (core, ALL) not in groups]
+    lines.sort(key=lambda line: (line["core"], line["kind"]))
     return json.dumps({"format": 1, "made_by": "worldwise run validation", "lines": lines}, indent=2) + "\n"
+
+
+def _line(core: str, kind: str, one: Errors) -> dict[str, object]:
+    return {
+        "core": core,
+        "kind": kind,
+        "figures": one.figures,
+        "median": round(one.median, 2),
+        "p90": round(one.p90, 2),
+        "worst": round(one.worst, 2),
+        "bias": round(one.bias, 2),
+        "low": one.low,
+        "least": one.least,
+        "most": one.most,
+        "lowest": one.lowest,
+        "highest": one.highest,
+    }
 
 
 def best_flat(rows: Sequence[Row]) -> float:
