@@ -57,7 +57,7 @@ class Estimate:
     outside: Interval
     whole: Interval
     sampling: SamplingError | None = None
-    domain: Domain = Domain("integer")
+    domain: Domain = field(default_factory=lambda: Domain("integer"))
 
     @property
     def cycles(self) -> int:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""What A64 code has that decides which figures are valid for it: vectors, floating point, and events that no model knows."""
+"""What A64 code has that decides which figures stand for it: vectors, floating point, events that no model knows."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -31,7 +31,6 @@ class Facts:
     def events(self) -> bool:
         """Whether there is anything but vectors."""
         return bool(self.returns or self.barriers or self.maintenance or self.atomics)
-
 
 
 def is_float(word: int) -> bool:

@@ -20,7 +20,6 @@ By = Literal["assembly", "compiled"]
 # Integers with and without vectors together: what a domain of too few figures is joined to. Floating point never is.
 NOT_FLOAT = "integer-and-neon"
 CODES: dict[Code, str] = {"integer": "integer", "neon": "NEON integer", "float": "floating-point"}
-_BY: dict[By | None, str] = {"assembly": ", assembly", "compiled": ", compiled", None: ""}
 
 # Libraries whose measured operations are hand-written assembly in the main, as their own texts say.
 _ASSEMBLY = frozenset({"p256-cortex-m4", "s2n-bignum", "s2n-bignum-random", "wolfssl-sp"})
@@ -49,8 +48,10 @@ class Domain:
 
     @property
     def words(self) -> str:
-        """In words: `NEON integer code, assembly`."""
-        return f"{CODES[self.code]} code{_waits(self.waits)}{_BY[self.by]}"
+        """In words: `compiled NEON integer code`."""
+        before = "compiled " if self.by == "compiled" else ""
+        behind = " in assembly" if self.by == "assembly" else ""
+        return f"{before}{CODES[self.code]} code{behind}{_waits(self.waits)}"
 
     def joined(self) -> Iterator[tuple[str, str]]:
         """The kinds that stand for it where it has too few figures of its own, each with what was joined, in words.

@@ -19,7 +19,7 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from worldwise.base import paths
 from worldwise.base.json_model import load_json
-from worldwise.predict.domains import CODES, NOT_FLOAT, Domain
+from worldwise.predict.domains import Domain
 from worldwise.predict.rules import CONFIDENCE, LEAST_FIGURES, ONE_SIDED, ONE_SIDED_BIAS, TAIL
 
 ERRORS = paths.MEASURED / "validation" / "errors.json"
@@ -32,6 +32,9 @@ _MOST_BYTES = 2**20
 _DECIMALS = 4
 # In per cent: `worst` is rounded to two decimals.
 _ROUNDED = 0.01
+_BOTH = "of both, for nothing says who wrote the code"
+# Ratios so close to 1 are told with a third decimal.
+_CLOSE = 0.05
 
 _Percent = Annotated[float, Field(ge=0, allow_inf_nan=False)]
 _Name = Annotated[str, Field(pattern="^[a-z0-9][a-z0-9+.-]*$")]
@@ -53,7 +56,8 @@ class ErrorLine(BaseModel):
         lowest, highest: the same of every figure.
         assembly: how many of the figures are of hand-written assembly.
         blind: how many are of the blind test, and were predicted before anybody saw them.
-        engine: the commit of the engine and cores that predicted these; empty if there is none.
+        calibrating: how many of these a core may be fitted to from now on; a line needs others beside them.
+        engine: the commit of the engine and cores that predicted the blind ones; empty if there is none.
         old: whether engine or core have changed since, so that a figure of the blind test says what they were.
         joined: why the line stands for code that has too few figures of its own, in words; empty if it has enough.
     """
@@ -74,6 +78,7 @@ class ErrorLine(BaseModel):
     highest: _AtLeastOne
     assembly: _Count = 0
     blind: _Count = 0
+    calibrating: _Count = 0
     engine: str = ""
     old: bool = False
     joined: str = ""
@@ -84,7 +89,7 @@ class ErrorLine(BaseModel):
             raise ValueError("median, p90 and worst must not fall")
         if not self.lowest <= self.least or not self.most <= self.highest:
             raise ValueError("lowest, least, most and highest must not fall")
-        if max(self.low, self.assembly, self.blind) > self.figures:
+        if max(self.low, self.assembly, self.blind) > self.figures or self.calibrating > self.blind:
             raise ValueError(f"more than the {self.figures} figures that there are")
         high = 100 / self.lowest - 100 if self.lowest else math.inf
         if max(high, 100 - 100 / self.highest) < self.worst - _ROUNDED:
@@ -120,10 +125,21 @@ class ErrorLine(BaseModel):
         return f"predicted too {way} in {number} of {self.figures}, by {abs(self.bias):.1f} % in the mean"
 
     @property
+    def validates(self) -> bool:
+        """Whether enough of its figures do nothing but judge."""
+        return self.figures - self.calibrating >= LEAST_FIGURES
+
+    @property
+    def ratios_text(self) -> str:
+        """`0.91 to 1.32`; with three decimals where the two are close to 1."""
+        decimals = 3 if max(1 - self.least, self.most - 1) < _CLOSE else 2
+        return f"{self.least:.{decimals}f} to {self.most:.{decimals}f}"
+
+    @property
     def took_text(self) -> str:
         """How many times what is predicted hardware took, in which part of such figures."""
         return (
-            f"hardware took {self.least:.2f} to {self.most:.2f} times as much in {100 * self.expected:.0f} % of such "
+            f"hardware took {self.ratios_text} times as much in {100 * self.expected:.0f} % of such "
             f"figures (in at least {100 * self.sure:.0f} %, with a confidence of {100 * CONFIDENCE:.0f} %)"
         )
 
@@ -142,7 +158,7 @@ class ErrorLine(BaseModel):
         if not self.joined:
             return ""
         compiled = self.figures - self.assembly
-        who = "all assembly" if not compiled else "all compiled" if not self.assembly else ""
+        who = "all are assembly" if not compiled else "all are compiled" if not self.assembly else ""
         return f"{self.joined}: {who or f'{self.assembly} assembly, {compiled} compiled'}"
 
     def text(self) -> str:
@@ -192,6 +208,12 @@ def took(figures: Iterable[tuple[float, float]], at: int = 1) -> tuple[float, fl
     )
 
 
+def _off(line: ErrorLine, which: str, of: str) -> str:
+    one = line.figures == 1
+    which = f"{which} figure{'' if one else 's'}{of} {'is' if one else 'are'}"
+    return f"{line.figures} {which} off by {line.median:g} % in the median, {line.worst:g} % at worst"
+
+
 class ErrorLines(BaseModel):
     """The file of all lines."""
 
@@ -209,9 +231,9 @@ class ErrorLines(BaseModel):
         return self
 
     def exact(self, core: str, kind: str) -> ErrorLine | None:
-        """The line of a core and kind, if it has enough figures: LEAST_FIGURES, of held-out ones."""
+        """The line of a core and kind, if it has enough figures: LEAST_FIGURES that do nothing but judge."""
         found = self._find(core, kind)
-        return found if found and found.figures >= LEAST_FIGURES else None
+        return found if found and found.validates else None
 
     def _find(self, core: str, kind: str) -> ErrorLine | None:
         return next((line for line in self.lines if (line.core, line.kind) == (core, kind)), None)
@@ -222,25 +244,17 @@ class ErrorLines(BaseModel):
 
     def unvalidated(self, core: str, domain: Domain) -> str:
         """What is known of a core that has no line for a domain, in words."""
-        *_, last = [domain.kind, *(kind for kind, _ in domain.joined())]
-        own = self._find(core, last)
-        other = next(
-            (line for line in map(lambda code: self._find(core, code), (NOT_FLOAT, *CODES)) if line and line is not own),
-            None,
-        )
-        known = (
-            (own, "held-out", "", ""),
-            (other, "held-out", f"no held-out figure of {domain.words}; ", " of other code"),
-            (self._find(core, ALL), "held-out", f"no held-out figure of {domain.words}; ", " of other code"),
-            (self._find(core, FITTED), "calibration", "no held-out figure of this core; ", ""),
-        )
-        for line, which, none, of in known:
-            if line:
-                number = f"its {line.figures} {which} figure{'' if line.figures == 1 else 's'}{of}"
-                return (
-                    f"unvalidated: {none}{number} {'is' if line.figures == 1 else 'are'} off by "
-                    f"{line.median:g} % in the median, {line.worst:g} % at worst"
-                )
+        # Of the widest join for which there are figures, then of other code.
+        kinds = [domain.kind, *(kind for kind, _ in domain.joined())]
+        own = next((line for kind in reversed(kinds) if (line := self._find(core, kind))), None)
+        if own:
+            which = "blind" if own.blind == own.figures else "held-out"
+            may = ", to which the core may be fitted," if own.calibrating == own.figures else ""
+            return f"unvalidated: its {_off(own, which, f' of such or like code{may}')}"
+        if line := self._find(core, ALL):
+            return f"unvalidated: no held-out figure of {domain.words}; its {_off(line, 'held-out', ' of other code')}"
+        if line := self._find(core, FITTED):
+            return f"unvalidated: no held-out figure of this core; its {_off(line, 'calibration', '')}"
         return "unvalidated: no held-out figure of this core"
 
     def line(self, core: str, domain: Domain) -> ErrorLine | None:
@@ -251,14 +265,14 @@ class ErrorLines(BaseModel):
         own = self.exact(core, domain.kind)
         if own:
             # Of code of which nobody says who wrote it, the figures are of both.
-            return own if domain.by else own.model_copy(update={"joined": "of both, for nothing says who wrote the code"})
+            return own if domain.by else own.model_copy(update={"joined": _BOTH})
         few = self._find(core, domain.kind)
         number = few.figures if few else 0
+        figures = {0: "no figure is", 1: "one figure alone is"}.get(number, f"only {number} figures are")
         for kind, what in domain.joined():
             line = self.exact(core, kind)
             if line:
-                joined = f"{what} together, for {number or 'none'} of {domain.words} {'is' if number < 2 else 'are'} too few"
-                return line.model_copy(update={"joined": joined})
+                return line.model_copy(update={"joined": f"{what} joined, for {figures} of {domain.words}"})
         return None
 
 

@@ -212,10 +212,14 @@ def _errors(lines: Iterable[Line]) -> list[str]:
         if one.line is None:
             said[f"{one.core}: {one.error}."] = None
             continue
-        kind = f", {one.line.kind} code" if one.line.kind != "all" else ""
+        line = one.line
+        blind = f" ({line.blind_text})" if line.blind else ""
+        joined = f" ({line.by_text})" if line.joined else ""
+        bias = f" {_upper(line.bias_text)}." if line.bias_text else ""
         said[
-            f"{one.core}{kind}: of {one.line.figures} hardware figures that no number was fitted to, half were "
-            f"predicted to {one.line.median:g} % or better, 90 % to {one.line.p90:g} % or better; hardware took "
-            f"{one.line.least:.2f} to {one.line.most:.2f} times as much."
+            f"{one.core}, {one.domain.words}{joined}: of {line.figures} hardware figures that no number was fitted to"
+            f"{blind}, half were predicted to {line.median:g} % or better, 90 % to {line.p90:g} % or better, the worst "
+            f"to {line.worst:g} %; {100 * line.expected:.0f} % of such figures are {line.ratios_text} times as "
+            f"predicted.{bias}"
         ] = None
     return list(said)[:_MOST_ERRORS]

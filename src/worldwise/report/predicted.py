@@ -46,9 +46,10 @@ WHAT = (
     "below."
 )
 INTERVAL = (
-    "from and to: cycles are taken between so many times as hardware took them in all held-out figures of the core: "
-    "what was seen, and no guarantee. Code that no published figure validates is bounded by rules (docs/predict.md): "
-    f"from below by the core's worst error to either side; from above {OUTSIDE_FACTOR:g} times as much, and a price "
+    "from and to: cycles are taken between so many times as hardware took them in the part of such held-out figures "
+    "that the error line names: what was seen, and no guarantee. Code that no published figure validates is bounded by "
+    "rules (docs/predict.md): from below by the line's worst error to either side; from above "
+    f"{OUTSIDE_FACTOR:g} times as much, and a price "
     "for each exception, world switch, barrier and maintenance of the TLB. outside %: the share of such code."
 )
 
@@ -196,8 +197,9 @@ def error_notes(found: Iterable[Estimate]) -> list[str]:
     """A sentence for each core and error line, with the largest error by sampling if there is one."""
     said: dict[str, list[SamplingError]] = {}
     for one in found:
-        kind = f", {one.line.kind} code" if one.line and one.line.kind != "all" else ""
-        said.setdefault(f"{one.core}{kind}: {one.error}", []).extend([one.sampling] if one.sampling else [])
+        said.setdefault(f"{one.core}, {one.domain.words}: {one.error}", []).extend(
+            [one.sampling] if one.sampling else []
+        )
     worst = {text: max(some, key=lambda one: one.relative).text() for text, some in said.items() if some}
     return [f"{text}; {worst[text]}." if text in worst else f"{text}." for text in said]
 

@@ -13,6 +13,7 @@ from worldwise.plan.catalogue import is_board
 from worldwise.plan.spec import TEE_TARGETS
 from worldwise.predict import cores as known
 from worldwise.predict.bounds import Estimate, estimate, middle
+from worldwise.predict.domains import Domain, by_of, code_of
 from worldwise.predict.errors import ErrorLines
 from worldwise.read.models import Reading, Row
 from worldwise.records.models import Sample
@@ -149,10 +150,11 @@ def beside(run: Run, reading: Reading, core: str, emulate: Emulate, errors: Erro
         known.check(case, {core: table})
         emulated = emulate(case, {core: table})
         predicted = emulated.predicted(core)
-        kind = ("waits" if waits else "no-waits") if is_board(case.target) else ""
         for row in rows:
             samples = warm_samples(predicted, row)
-            one = estimate(middle(samples), core, "warm", errors, len(samples), kind)
+            sample = middle(samples)
+            domain = Domain(code_of(sample), bool(waits) if is_board(case.target) else None, by_of(case.id))
+            one = estimate(sample, core, "warm", errors, len(samples), domain)
             host = hosted.get((row.case, row.measure))
             if host and host.emulated is not None:
                 found.append(Beside(case, row, host.emulated, host.instructions, host.differing == 0, one))

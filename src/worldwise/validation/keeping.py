@@ -7,15 +7,16 @@ from pathlib import Path
 from worldwise.base import paths
 from worldwise.base.errors import WorldwiseError
 from worldwise.validation.record import MEASURED, Run, dump_run
-from worldwise.validation.report import markdown
+from worldwise.validation.report import blind_markdown, markdown
 from worldwise.validation.scatter import scatter
 from worldwise.validation.statistics import error_lines
 
-# The page with the tables, between these two lines.
+# The page with the tables, between these lines.
 PAGE = paths.REPOSITORY / "docs" / "validation.md"
 BEGIN = (
     "<!-- What stands from here on comes from measured/validation/run.json: `worldwise validation measure --keep`. -->"
 )
+BEGIN_BLIND = "<!-- The tables of the blind test come from published/hardware/blind.toml, by the same command. -->"
 END = "<!-- Up to here. -->"
 
 
@@ -30,11 +31,13 @@ def run_files(run: Run) -> dict[str, bytes]:
 
 def page_with(text: str, run: Run) -> str:
     """The page's text with the tables of a run. Raises WorldwiseError if the page has no place for them."""
-    place = re.compile(f"{re.escape(BEGIN)}\n.*{re.escape(END)}", re.DOTALL)
-    if not place.search(text):
-        raise WorldwiseError(f"{PAGE}: has no place for the tables", "take the page from git again")
-    block = f"{BEGIN}\n\n{markdown(run)}\n{END}"
-    return place.sub(lambda _: block, text)
+    for begin, tables in ((BEGIN, markdown(run)), (BEGIN_BLIND, blind_markdown(run))):
+        place = re.compile(f"{re.escape(begin)}\n.*?{re.escape(END)}", re.DOTALL)
+        found = place.search(text)
+        if not found:
+            raise WorldwiseError(f"{PAGE}: has no place for the tables", "take the page from git again")
+        text = f"{text[: found.start()]}{begin}\n\n{tables}\n{END}{text[found.end() :]}"
+    return text
 
 
 def write_run(run: Run, folder: Path) -> None:

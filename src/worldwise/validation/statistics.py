@@ -4,10 +4,10 @@
 import json
 import math
 import statistics
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from worldwise.predict.domains import Domain, kinds_of
+from worldwise.predict.domains import NOT_FLOAT, Domain, kinds_of
 from worldwise.predict.errors import ALL, FITTED, rank, took
 from worldwise.validation.blind import BlindFigures, changed, judging, kept_blind
 from worldwise.validation.record import Row, Run, error_of
@@ -62,6 +62,7 @@ class Judge:
     Attributes:
         domain: what its code is.
         program: what ran; empty if it is of the blind test.
+        calibrating: whether a core may be fitted to it from now on.
     """
 
     core: str
@@ -69,6 +70,7 @@ class Judge:
     predicted: float
     hardware: float
     program: str = ""
+    calibrating: bool = False
 
     @property
     def kinds(self) -> list[str]:
@@ -108,7 +110,7 @@ def judges(run: Run, blind: BlindFigures | None = None) -> list[Judge]:
     found = [Judge(row.core, domain_of(row), row.predicted, row.hardware, row.program) for row in held_out(run.rows)]
     if blind:
         found += [
-            Judge(one.core, one.domain, predicted, measured)
+            Judge(one.core, one.domain, predicted, measured, calibrating=one.role == "calibrate")
             for one in judging(blind)
             for _, predicted, measured in one.predicted
         ]
@@ -118,6 +120,17 @@ def judges(run: Run, blind: BlindFigures | None = None) -> list[Judge]:
 def by_core_and_kind(run: Run, blind: BlindFigures | None = None) -> dict[tuple[str, str], Errors]:
     """The errors of the figures that judge, by core and kind, in that order."""
     return {key: errors(one.pair for one in some) for key, some in _grouped(judges(run, blind)).items()}
+
+
+def telling(found: Mapping[tuple[str, str], Errors]) -> dict[tuple[str, str], Errors]:
+    """The lines that a table has: of each domain, and of those joins that have more figures than one of its parts."""
+    kept: dict[tuple[str, str], Errors] = {}
+    for (core, kind), one in found.items():
+        narrower = (name for of, name in found if of == core and name.startswith(f"{kind}-"))
+        same = any(found[core, name].figures == one.figures for name in narrower)
+        if kind != ALL and not kind.startswith(f"{NOT_FLOAT}-") and not same:
+            kept[core, kind] = one
+    return kept
 
 
 def _grouped(every: Iterable[Judge]) -> dict[tuple[str, str], list[Judge]]:
@@ -148,7 +161,8 @@ def error_lines(run: Run, blind: BlindFigures | None = None) -> str:
     old = changed(blind.test, {core for core, _ in groups})
     for (core, kind), some in groups.items():
         number = sum(not one.program for one in some)
-        test = {"blind": number, "engine": blind.test.commit, "old": core in old} if number else {}
+        may = sum(one.calibrating for one in some)
+        test = {"blind": number, "calibrating": may, "engine": blind.test.commit, "old": core in old} if number else {}
         own = {"assembly": sum(one.domain.by == "assembly" for one in some)}
         lines.append(_line(core, kind, errors(one.pair for one in some)) | own | test)
     lines += [_line(core, FITTED, one) for core, one in by_calibration(run).items() if (core, ALL) not in groups]
