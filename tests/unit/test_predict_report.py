@@ -37,7 +37,8 @@ CASE = parse_case("optee/mbedtls-nist-O2/attestdiv", 4, 2)
 CORE = "cortex-a72"
 BOARD = "nucleo-f446re/p256-m-Os/sign,curve=secp256r1,size=32B"
 _STATES: tuple[Literal["first", "warm"], ...] = ("first", "warm")
-LINE = {"core": CORE, "kind": "all", "figures": 41, "median": 2.6, "p90": 16, "worst": 18, "least": 0.84, "most": 1.2}
+LINE = {"core": CORE, "kind": "integer-compiled", "figures": 41, "median": 2.6, "p90": 16, "worst": 18}
+LINE |= {"least": 0.84, "most": 1.2, "lowest": 0.84, "highest": 1.2}
 ERRORS = ErrorLines.model_validate({"lines": [LINE]})
 
 
@@ -141,10 +142,10 @@ def test_cycles_stand_beside_the_count(reading: Reading) -> None:
     notes = " ".join(summary.notes)
     assert "Predicted, not measured" in notes
     assert (
-        "cortex-a72: ± 2.6 % (41 held-out figures; 90 %: 16 %; worst 18 %; hardware took 0.84 to 1.20 times as much)."
-        in notes
+        "cortex-a72, compiled integer code: ± 2.6 % (41 held-out figures; 90 %: 16 %; worst 18 %; hardware took 0.84 "
+        "to 1.20 times as much in 95 % of such figures (in at least 89 %, with a confidence of 95 %))." in notes
     )
-    assert "cortex-a55: unvalidated: no held-out figure of this core." in notes
+    assert "cortex-a55, compiled integer code: unvalidated: no held-out figure of this core." in notes
 
 
 def test_every_format_has_them(reading: Reading) -> None:
@@ -199,7 +200,7 @@ def test_a_sampled_measure_says_how_far_it_may_be_off(run: Run, monkeypatch: pyt
         ("client", "warm", "0.32"),
     ]
     notes = " ".join(summary.notes)
-    assert "times as much); sampled: 1 in 20, ± 0.32 % (95 %)." in notes
+    assert "with a confidence of 95 %)); sampled: 1 in 20, ± 0.32 % (95 %)." in notes
     assert "worldwise predict --whole" in notes
     found = {(one["place"], one["state"]): one["sampling"] for one in json.loads(to_json(reading))["predicted"]}
     # 1.96 times 2,000 times 50.25 / 10 times the root of 95 %, since so many units were left out.
