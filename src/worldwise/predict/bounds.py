@@ -4,7 +4,7 @@
 import math
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from statistics import median_low
 from typing import Literal
@@ -118,8 +118,10 @@ def estimate(
     inside = sample.cycles - sum(reasons.values())
     # Nothing is inside without a line. Outside, a model may be as far too slow as it was ever too fast inside.
     least, most = (_exact(line.least), _exact(line.most)) if line else (Fraction(1), Fraction(1))
-    lowest, highest = (_exact(line.lowest), _exact(line.highest)) if line else (Fraction(1), Fraction(1))
-    outside_least = min(lowest, 1 / highest) if line else _exact(rules.UNVALIDATED_LEAST)
+    # What stands around the measured code is code of both kinds, whoever wrote that.
+    around = (errors.exact(core, replace(domain, by=None).kind) or line) if line else None
+    lowest, highest = (_exact(around.lowest), _exact(around.highest)) if around else (Fraction(1), Fraction(1))
+    outside_least = min(lowest, 1 / highest) if around else _exact(rules.UNVALIDATED_LEAST)
     outside_most = max(highest, _exact(rules.OUTSIDE_FACTOR))
     sampling = sampling_error(sample.sampled, sample.cycles)
     # A whole run through the model may say so much less or more, of both parts.
