@@ -438,6 +438,7 @@ def test_floating_point_has_no_line_of_other_code() -> None:
         ("optee/mbedtls-nist-asm-O2/attestdiv", None),
         ("optee/mbedtls-ce-O2/storage", None),
         ("linux-armv8/s2n-bignum-O2/sign", "assembly"),
+        ("optee/wolfssl-sp-O2/attestdiv", None),
         ("linux-armv8/bearssl-O2/sign", "compiled"),
         ("linux-armv8/openssl-O2/sign", None),
         ("nucleo-f446re/p256-cortex-m4-O2/sign", "assembly"),
