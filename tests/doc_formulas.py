@@ -19,6 +19,7 @@ from typing import Any
 import doc_pages
 import doc_records
 from doc_pages import Block, Page, Pages
+from worldwise.predict.errors import ErrorLine
 from worldwise.validation.record import Run, error_of, load_run
 
 
@@ -298,9 +299,11 @@ def _lines() -> list[dict[str, Any]]:
 
 
 def _error_line(core: str, kind: str, what: str) -> float:
-    """Of the error line of a core: figures, median, p90, worst, least, most."""
+    """Of the error line of a core: figures, median, p90, worst, least, most, bias; `expected` and `sure` in per cent."""
     for line in _lines():
         if (line["core"], line["kind"]) == (core, kind):
+            if what in ("expected", "sure"):
+                return 100 * float(getattr(ErrorLine.model_validate(line), what))
             return float(line[what])
     raise Unfound(f"{_ERRORS} has no line {core} {kind}")
 
