@@ -299,7 +299,7 @@ def _lines() -> list[dict[str, Any]]:
 
 
 def _error_line(core: str, kind: str, what: str) -> float:
-    """Of the error line of a core: figures, median, p90, worst, least, most, bias; `expected` and `sure` in per cent."""
+    """A number of an error line, by its name in the file; `expected` and `sure` in per cent."""
     for line in _lines():
         if (line["core"], line["kind"]) == (core, kind):
             if what in ("expected", "sure"):

@@ -10,10 +10,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from click.testing import CliRunner
 
 from traces import CASE, CLIENT, LINUX, MARK, PROCESS, TraceBuilder, address_space, checked, place, samples_of
 from worldwise.base import paths
 from worldwise.base.errors import WorldwiseError
+from worldwise.cli.watched.predict import predict
 from worldwise.explain.layers import Rules, load_rules
 from worldwise.explain.owners import Explainer
 from worldwise.libraries.boards import Core
@@ -670,3 +672,49 @@ def test_a_file_of_stretches_is_checked(tmp_path: Path) -> None:
     path.write_bytes(b"\x1f\x8b\x00")
     with pytest.raises(WorldwiseError, match="cannot be read"):
         read_regions(path)
+
+
+def test_a_board_s_flash_can_be_another_one() -> None:
+    """If this fails, code in RAM, or at a slower clock, is predicted as if it waited for the board's flash."""
+    plain = cores.tables(["cortex-m4"])
+    own = cores.with_memory(BOARD_CASE, plain)["cortex-m4"]
+
+    def table(name: str = "", waits: int | None = None) -> str:
+        return cores.with_memory(BOARD_CASE, plain, cores.Flash(name, waits))["cortex-m4"]
+
+    assert table("none") == plain["cortex-m4"]
+    assert table("nucleo-f446re") == table(waits=5) == own
+    assert "memory wait 3\n" in table(waits=3) and "memory line 16\n" in table(waits=3)
+    assert "memory line 8\n" in table("nucleo-f103rb") and "memory wait 2\n" in table("nucleo-f103rb")
+    assert cores.Flash("nucleo-f103rb", 1).words(BOARD_CASE.target) == "1 wait state, flash of nucleo-f103rb"
+    assert cores.Flash("none").words(BOARD_CASE.target) == "in a memory that never waits"
+    with pytest.raises(WorldwiseError, match="there is no such board"):
+        table("nucleo-f999")
+    with pytest.raises(WorldwiseError, match="never waits, and --wait-states says 2"):
+        table("none", 2)
+    with pytest.raises(WorldwiseError, match="does not say what stands before its flash"):
+        cores.Flash(waits=1).of("microbit")
+    # What a domain is of goes with it.
+    errors = load_errors()
+    one = sample(layer("program", [10_000, 0, 0, 0, 0, 0]), phase="first").model_copy(update={"place": "mcu"})
+    case = PredictedCase(case=BOARD_CASE.id, samples=[one])
+    (found,) = estimates(case, "cortex-m4", errors)
+    assert found.domain == Domain("integer", True, "compiled")
+    (found,) = estimates(case, "cortex-m4", errors, waits=False)
+    assert found.domain == Domain("integer", False, "compiled")
+    assert found.line and found.line.kind == "integer-no-waits"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["optee/mbedtls-nist-O2/attestdiv", "--core", "cortex-a72", "--wait-states", "3"], "are of boards"),
+        ([BOARD_CASE.id, "--core", "cortex-m4", "--flash", "stm32"], "there is no such board"),
+        ([BOARD_CASE.id, "--core", "cortex-m4", "--wait-states", "16"], "0<=x<=15"),
+    ],
+)
+def test_a_flash_that_cannot_be_is_refused(arguments: list[str], said: str) -> None:
+    """If this fails, an option is ignored, or a run begins that cannot end."""
+    result = CliRunner().invoke(predict, arguments)
+    message = result.output + (f"{result.exception}" if result.exception else "")
+    assert result.exit_code != 0 and said in message

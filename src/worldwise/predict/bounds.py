@@ -80,8 +80,12 @@ class Estimate:
         return {name: sum(one.cycles[number] for one in self.sample.layers) for number, name in enumerate(CAUSES)}
 
 
-def estimates(case: PredictedCase, core: str, errors: ErrorLines) -> list[Estimate]:
-    """The estimates of a case, by measure and place: of the first call, then of the warm ones, as far as there are."""
+def estimates(case: PredictedCase, core: str, errors: ErrorLines, waits: bool | None = None) -> list[Estimate]:
+    """The estimates of a case, by measure and place: of the first call, then of the warm ones, as far as there are.
+
+    `waits` is whether the memory makes the core wait, if that is not as the board's file says.
+    """
+    waits = waits_of(case.case) if waits is None else waits
     series: defaultdict[tuple[str, str], list[PredictedSample]] = defaultdict(list)
     for sample in case.samples:
         series[sample.measure, sample.place].append(sample)
@@ -92,7 +96,7 @@ def estimates(case: PredictedCase, core: str, errors: ErrorLines) -> list[Estima
         phases: tuple[tuple[State, list[PredictedSample]], ...] = (("first", first), ("warm", warm))
         for state, some in phases:
             if some:
-                own = Domain(code_of(middle(some)), waits_of(case.case), by_of(case.case))
+                own = Domain(code_of(middle(some)), waits, by_of(case.case))
                 found.append(estimate(middle(some), core, state, errors, len(some), own))
     return found
 

@@ -2,13 +2,17 @@
 """Cores that are predicted: their tables, and which of them can run a case's code."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
+from worldwise.base import files
 from worldwise.base.errors import WorldwiseError
 from worldwise.libraries.boards import boards, core_name, load_core, table_of
 from worldwise.plan.case import Case
 from worldwise.plan.catalogue import is_board
 from worldwise.run.watch import MOST_CORES, is_flat
 
+# What stands for no flash, as code in RAM has.
+NO_FLASH = "none"
 # The architecture whose code Linux on Armv7-A is, in a core's file; those of microcontrollers have an M in them.
 _ARMV7 = "Armv7-A"
 
@@ -62,11 +66,58 @@ def cores_of(case: Case, cores: Mapping[str, str]) -> Mapping[str, str]:
     )
 
 
-def with_memory(case: Case, cores: Mapping[str, str]) -> Mapping[str, str]:
-    """The tables with the flash of the case's board, where it is on one and the core is the board's."""
+def with_memory(case: Case, cores: Mapping[str, str], flash: "Flash | None" = None) -> Mapping[str, str]:
+    """The tables with the flash of the case's board, where it is on one and the core is the board's.
+
+    `flash` is another one, for all of the cores. Raises WorldwiseError if there is no such flash.
+    """
     if not is_board(case.target):
         return cores
+    if flash:
+        board, waits = flash.of(case.target)
+        return {name: table_of(name, board, waits) if board else table_of(name) for name in cores}
     return {name: table_of(name, case.target) if _is_of(case.target, name) else table for name, table in cores.items()}
+
+
+@dataclass(frozen=True)
+class Flash:
+    """A flash that a prediction takes in place of the board's own.
+
+    Attributes:
+        name: the board that has it; NO_FLASH for a memory that never waits; empty for that of the case's board.
+        waits: its wait states; None for those that the board's file has.
+    """
+
+    name: str = ""
+    waits: int | None = None
+
+    def of(self, target: str) -> tuple[str, int]:
+        """The board whose flash it is, and its wait states. The board is empty if nothing ever waits.
+
+        Raises WorldwiseError if there is no such board, or nobody says what stands before its flash.
+        """
+        if self.name == NO_FLASH:
+            if self.waits:
+                raise WorldwiseError(f"--flash {NO_FLASH} never waits, and --wait-states says {self.waits}")
+            return "", 0
+        name = self.name or target
+        if name not in boards():
+            known = ", ".join(one for one, board in boards().items() if board.memory)
+            raise WorldwiseError(f"--flash {files.quoted(name)}: there is no such board", f"{NO_FLASH}, {known}")
+        waits = boards()[name].flash_wait_states if self.waits is None else self.waits
+        if waits and not boards()[name].memory:
+            raise WorldwiseError(
+                f"{name}: its file does not say what stands before its flash, so no wait states are predicted",
+                "name a flash: --flash nucleo-f446re",
+            )
+        return name, waits
+
+    def words(self, target: str) -> str:
+        """In words, for a screen: `3 wait states, flash of nucleo-f446re`."""
+        board, waits = self.of(target)
+        if not board:
+            return "in a memory that never waits"
+        return f"{waits} wait state{'' if waits == 1 else 's'}, flash of {board}"
 
 
 def _is_of(board: str, name: str) -> bool:

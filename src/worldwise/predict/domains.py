@@ -11,7 +11,8 @@ from typing import Literal
 
 from worldwise.libraries.boards import boards
 from worldwise.libraries.portable import portables
-from worldwise.plan.catalogue import TEE_TARGETS, is_board
+from worldwise.plan.catalogue import is_board
+from worldwise.plan.spec import TEE_TARGETS
 from worldwise.predict import rules
 from worldwise.records.predicted import PredictedSample
 

@@ -80,7 +80,8 @@ class _Whole:
         what = self.case or f"{len({line.case.id for line in self.lines})} cases"
         core = f" on a {self.core}" if self.core else ""
         clock = f" at {self.clock}" if self.clock else ""
-        return f"{what}{core}{clock}: predicted, not measured"
+        flash = self._one(lambda line: line.flash)
+        return f"{what}{core}{clock}{f', {flash}' if flash else ''}: predicted, not measured"
 
 
 def _clock(line: Line) -> str:

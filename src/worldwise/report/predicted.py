@@ -67,12 +67,14 @@ class Line:
     Attributes:
         count: the count beside it; None for the sample's own instructions.
         clock: in Hz, what times are at; None for that of the board, or CLOCK.
+        flash: the flash that was taken in place of the board's own, in words; empty for the board's.
     """
 
     case: Case
     estimate: Estimate
     count: float | None = None
     clock: Fraction | None = None
+    flash: str = ""
 
     @property
     def hertz(self) -> Fraction:
@@ -348,7 +350,8 @@ def _share(part: int, whole: int) -> str:
 def title(line: Line) -> str:
     """Case, measure, place, core and state, in one line."""
     one = line.estimate
-    return f"{line.case.id}: {one.sample.measure} at {one.sample.place}, {one.core}, {STATES[one.state]}"
+    flash = f", {line.flash}" if line.flash else ""
+    return f"{line.case.id}: {one.sample.measure} at {one.sample.place}, {one.core}{flash}, {STATES[one.state]}"
 
 
 # --- parts of a run's report ---
@@ -463,6 +466,7 @@ def to_json(line: Line, budget: Budget | None = None) -> dict[str, Any]:
         "low": one.whole.low,
         "high": one.whole.high,
         "clock_hz": float(line.hertz),
+        "flash": line.flash or None,
         "predicted_us": line.microseconds,
         "low_us": 1e6 * seconds(one.whole.low, line.hertz),
         "high_us": 1e6 * seconds(one.whole.high, line.hertz),

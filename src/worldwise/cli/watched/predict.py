@@ -19,6 +19,7 @@ from worldwise.explain.layers import Rules, load_rules
 from worldwise.explain.owners import Explainer
 from worldwise.plan.budget import Budget, check_budget
 from worldwise.plan.case import Case, parse_case
+from worldwise.plan.catalogue import is_board
 from worldwise.plan.suite import load_suite
 from worldwise.plan.tables import MAX_SAMPLES, MAX_WARMUP
 from worldwise.predict import cores as known
@@ -35,6 +36,8 @@ from worldwise.run.rundir import NoRunError, Run, open_run
 
 FORMATS = ("text", "markdown", "csv", "json", "flame")
 EXIT_OVER_BUDGET = 1
+# As a board's file may have.
+MOST_WAITS = 15
 
 
 @dataclass(frozen=True)
@@ -58,6 +61,15 @@ class _Call:
     whole: bool
     fresh: bool
     runs: Path
+    wait_states: int | None
+    flash: str | None
+
+    @property
+    def memory(self) -> known.Flash | None:
+        """The flash that was named in place of a board's own."""
+        if self.flash is None and self.wait_states is None:
+            return None
+        return known.Flash(self.flash or "", self.wait_states)
 
 
 @dataclass
@@ -70,7 +82,7 @@ class _Seen:
 
 # What most calls do without, as `--help-all` lists it: heading -> parameters.
 _RARE = {
-    "How it is predicted": ("samples", "warmup", "whole", "fresh"),
+    "How it is predicted": ("wait_states", "flash", "samples", "warmup", "whole", "fresh"),
     "Also": ("directories", "top", "runs", "locked"),
 }
 
@@ -101,6 +113,17 @@ _RARE = {
     metavar="DIR",
     type=click.Path(path_type=Path),
     help="The folder of a library of your own that the RUN measured, if the cache no longer has its copy.",
+)
+@click.option(
+    "--wait-states",
+    type=click.IntRange(0, MOST_WAITS),
+    metavar="N",
+    help="Of a board's flash.  [default: as the board has at its clock]",
+)
+@click.option(
+    "--flash",
+    metavar="BOARD|none",
+    help="Take that board's flash and what stands before it; none: code in a memory that never waits, such as RAM.",
 )
 @click.option("--full", is_flag=True, help="Print all tables: cycles, causes, layers and functions.")
 @click.option(
@@ -150,6 +173,8 @@ def predict(**typed: Any) -> int:
     seen = _Seen()
     for case, run in cases:
         wanted = known.with_memory(case, tables) if len(cases) == 1 else known.cores_of(case, tables)
+        if call.memory:
+            wanted = known.with_memory(case, wanted, call.memory)
         if len(cases) == 1 and call.form != "csv":
             modelled = session.modelled(case, run, wanted, call.whole)
             seen.attribution = modelled.attribution
@@ -222,6 +247,14 @@ def _check(call: _Call, cases: Sequence[tuple[Case, Run | None]], tables: Mappin
     """Raise WorldwiseError if a case cannot be predicted, click.UsageError if the format shows one graph alone."""
     if len(cases) == 1:
         known.check(cases[0][0], tables)
+    if call.memory:
+        for case, _ in cases:
+            if not is_board(case.target):
+                raise WorldwiseError(
+                    f"{case.id}: --wait-states and --flash are of boards, and this case is of none",
+                    "choose a board's cases: --case 'nucleo-f446re/*'",
+                )
+            call.memory.of(case.target)
     regions = [name for case, _ in cases for name in measures_of(case, call.measure)]
     if call.form == "flame" and max(len(cases), len(regions), len(tables)) > 1:
         raise click.UsageError("--format flame takes one region on one core: choose with --measure, --case and --core")
@@ -230,10 +263,12 @@ def _check(call: _Call, cases: Sequence[tuple[Case, Run | None]], tables: Mappin
 def _lines(
     case: Case, found: Mapping[str, PredictedCase], errors: ErrorLines, call: _Call, clock: Fraction | None
 ) -> list[Line]:
+    memory = call.memory
+    waits = memory.of(case.target)[1] > 0 if memory else None
     return [
-        Line(case, one, clock=clock)
+        Line(case, one, clock=clock, flash=memory.words(case.target) if memory else "")
         for core, predicted in found.items()
-        for one in estimates(predicted, core, errors)
+        for one in estimates(predicted, core, errors, waits)
         if call.measure in (None, one.sample.measure) and call.place in (None, one.sample.place)
     ]
 
