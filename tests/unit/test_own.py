@@ -14,6 +14,7 @@ from click.testing import CliRunner
 from worldwise.base import paths
 from worldwise.base.errors import WorldwiseError
 from worldwise.cli import cli
+from worldwise.cli.watched.predict import predict
 from worldwise.families.attestation.images import programs
 from worldwise.libraries import own, own_folder, portable
 from worldwise.libraries.boards import Board, boards
@@ -345,6 +346,18 @@ def test_what_a_run_measured_is_found_in_the_cache(
     with click.Context(click.Command("predict")), pytest.raises(WorldwiseError, match="has changed since run a-run"):
         tools.with_own(run, [folder])
     assert entry.name not in portables()
+
+
+def test_a_case_of_a_folder_is_predicted(folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """If this fails, `predict CASE --implementation DIR` does not know the library, though it was named."""
+    monkeypatch.setenv("WORLDWISE_CACHE", str(tmp_path / "cache"))
+    # A core that cannot run it: what is refused then is the core, and nothing is built.
+    arguments = ["nucleo-f446re/my-lib-O2/sign,curve=secp256r1,size=32B", "--core", "cortex-a72"]
+    result = CliRunner().invoke(predict, [*arguments, "--implementation", str(folder)])
+    assert "which a Cortex-A72 cannot run" in str(result.exception)
+    assert "my-lib" not in portables()
+    result = CliRunner().invoke(predict, arguments)
+    assert "my-lib-O2" in str(result.exception) and "cannot run" not in str(result.exception)
 
 
 def test_a_file_in_place_of_a_folder_is_recognised(tmp_path: Path) -> None:

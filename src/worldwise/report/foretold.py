@@ -9,6 +9,7 @@ from worldwise.base.tables import Section, Table, count
 from worldwise.base.units import FREQUENCIES, quantity_text
 from worldwise.plan.budget import Budget
 from worldwise.predict.bounds import STATES
+from worldwise.predict.rules import CONFIDENCE
 from worldwise.predict.verdict import FITS, FITS_NOT, NOT_JUDGED, OPEN, WOULD, Judged, judged, time_text
 from worldwise.report.predicted import Line, doing, verdict_note
 
@@ -217,10 +218,11 @@ def _errors(lines: Iterable[Line]) -> list[str]:
         blind = f" ({line.blind_text})" if line.blind else ""
         joined = f" ({line.by_text})" if line.joined else ""
         bias = f" {_upper(line.bias_text)}." if line.bias_text else ""
+        sure = f"(at least {100 * line.sure:.0f} % with a confidence of {100 * CONFIDENCE:.0f} %)"
         said[
             f"{one.core}, {one.domain.words}{joined}: of {line.figures} hardware figures that no number was fitted to"
             f"{blind}, half were predicted to {line.median:g} % or better, 90 % to {line.p90:g} % or better, the worst "
-            f"to {line.worst:g} %; {100 * line.expected:.0f} % of such figures are {line.ratios_text} times as "
-            f"predicted.{bias}"
+            f"to {line.worst:g} %; {100 * line.expected:.0f} % of such figures {sure} are {line.ratios_text} "
+            f"times as predicted.{bias}"
         ] = None
     return list(said)[:_MOST_ERRORS]

@@ -10,6 +10,7 @@ from typing import Any
 
 import click
 
+from worldwise.base import outgoing
 from worldwise.base.errors import WorldwiseError
 from worldwise.base.units import parse_frequency
 from worldwise.cli.helped import Command
@@ -17,6 +18,7 @@ from worldwise.cli.options import check_output, format_option, locked_option, ou
 from worldwise.cli.watched.tools import Output, Session, cases_of_run, measures_of, outermost, with_own
 from worldwise.explain.layers import Rules, load_rules
 from worldwise.explain.owners import Explainer
+from worldwise.libraries import own
 from worldwise.plan.budget import Budget, check_budget
 from worldwise.plan.case import Case, parse_case
 from worldwise.plan.catalogue import is_board
@@ -112,7 +114,7 @@ _RARE = {
     multiple=True,
     metavar="DIR",
     type=click.Path(path_type=Path),
-    help="The folder of a library of your own that the RUN measured, if the cache no longer has its copy.",
+    help="The folder of a library of your own: a CASE's; a RUN's if the cache no longer has its copy.",
 )
 @click.option(
     "--wait-states",
@@ -202,6 +204,9 @@ def _budget(call: _Call) -> Budget | None:
 def _asked(call: _Call, tables: Mapping[str, str]) -> list[tuple[Case, Run | None]]:
     """The cases to predict, those of a run with the run. Raises WorldwiseError."""
     if "/" in call.what and not Path(call.what).exists():
+        if call.directories:
+            click.get_current_context().call_on_close(own.forget)
+            own.announce(own.bring(call.directories), lambda text: outgoing.echo(text, err=True))
         return [(parse_case(call.what, call.samples, call.warmup), None)]
     try:
         run = open_run(call.what, call.runs)
