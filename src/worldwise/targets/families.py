@@ -49,6 +49,7 @@ class Images:
         beside: case -> the host program that runs beside the machine.
         host_files: names of the files that this host program leaves in the case's directory.
         patience: seconds for which its programs may record nothing, if more than others get.
+        waits_for_timers: whether its programs sleep or wait with a limit, so that Linux needs its timer.
     """
 
     app: str
@@ -61,6 +62,7 @@ class Images:
     beside: Callable[[Case], Beside | None] = _nothing_beside
     host_files: tuple[str, ...] = ()
     patience: float = 0
+    waits_for_timers: bool = False
 
 
 def images_of(case: Case) -> Images:

@@ -14,4 +14,4 @@ def _beside(case: Case) -> Beside | None:
     return EchoClient(case) if case.operation == _FROM_HOST else None
 
 
-IMAGES = Images(app="echo", beside=_beside, host_files=(HOST_FILE,))
+IMAGES = Images(app="echo", beside=_beside, host_files=(HOST_FILE,), waits_for_timers=True)
