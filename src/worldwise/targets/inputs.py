@@ -25,7 +25,7 @@ def boot_words(case: Case) -> tuple[str, ...]:
 def is_quiet(case: Case) -> bool:
     """Whether no timer interrupts a case: not if its programs wait for Linux's, or if the case is about interrupts."""
     wanted = images_of(case)
-    waits = wanted.waits_for_timers or wanted.beside(case) is not None
+    waits = wanted.waits_for_timers(case) or wanted.beside(case) is not None
     return not (case.as_shipped or waits or ("load", "busy") in case.parameters or case.ticks_in_both_worlds)
 
 
