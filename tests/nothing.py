@@ -29,6 +29,7 @@ warmup = 1
 """
 _NEVER = "__attribute__((used, noinline)) static int {0}(int number)\n{{\n\treturn number * 3 + 1;\n}}\n"
 _DATA = "__attribute__((used)) static const char planted[4096] = { 1 };\n"
+_UNUSED = "\t(void)public_key;\n"
 _NOP = '__asm__ volatile("nop");'
 _SORTED = "find . | LC_ALL=C sort |"
 _OTHERWISE = "{ find . -type d | LC_ALL=C sort; find . ! -type d | LC_ALL=C sort -r; } |"
@@ -98,7 +99,7 @@ SUBJECTS: Mapping[str, Subject] = {
         {"apps/keycache/cost.c": "client_name"},
         "apps/keycache/cost.c",
         ("apps/keycache/cost.c", "\tswitch (own.verb) {\n\tcase GET:\n\t\terror = keycache_get("),
-        frozenset({("seal", "client")}),
+        frozenset({("request", "client")}),
         images=_OF_TEE,
     ),
     "linux-armv8": Subject(
@@ -120,7 +121,7 @@ SUBJECTS: Mapping[str, Subject] = {
         _block('"nucleo-f446re"', '"sign", "verify"', '"micro-ecc"', _P256),
         {"own": "random_bytes"},
         "own",
-        ("own", "\t(void)public_key;\n"),
+        ("own", _UNUSED),
         frozenset({("sign", "mcu")}),
         own=True,
     ),
@@ -193,6 +194,11 @@ def _own_library(folder: Path) -> None:
     (sources,) = (path.parent for path in crate.rglob("uECC.c"))
     shutil.copytree(EXAMPLE, folder)
     shutil.copytree(sources, folder / "micro-ecc")
+    # Around the first of them the compiler may find another order for the rest, and save the very instruction.
+    adapter_file = folder / "adapter.c"
+    text = adapter_file.read_text()
+    assert text.count(_UNUSED) == 1
+    adapter_file.write_text(text.replace(_UNUSED, f"\t{_NOP}\n{_UNUSED}"))
 
 
 def compared(tool: Tool, before: Path, after: Path, *options: str) -> list[dict[str, Any]]:
