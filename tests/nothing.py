@@ -70,7 +70,7 @@ _OF_TEE = ("linux/initramfs.sh",)
 SUBJECTS: Mapping[str, Subject] = {
     "attestation": Subject(
         _block('"optee", "linux"', '"attestdiv"', '"mbedtls-nist"')
-        + _block('"optee"', '"empty-invoke", "session-open"', '"mbedtls-nist"'),
+        + _block('"optee"', '"empty-invoke", "session-open", "ta-load"', '"mbedtls-nist"'),
         {
             "apps/attestation/client.c": "empty_invoke",
             "apps/attestation/scenario.c": "fill_message",
@@ -98,8 +98,11 @@ SUBJECTS: Mapping[str, Subject] = {
         ),
         {"apps/keycache/cost.c": "client_name"},
         "apps/keycache/cost.c",
-        ("apps/keycache/cost.c", "\tswitch (own.verb) {\n\tcase GET:\n\t\terror = keycache_get("),
-        frozenset({("request", "client")}),
+        (
+            "apps/keycache/measured/ta.c",
+            "\tres = __real_TA_InvokeCommandEntryPoint(context, command, types, params);\n",
+        ),
+        frozenset({("request", "ta"), ("request", "invoke")}),
         images=_OF_TEE,
     ),
     "linux-armv8": Subject(
