@@ -121,7 +121,7 @@ class Recipes:
         if isinstance(target, PlainTarget):
             return " ".join(target._arguments(case))
         assert isinstance(target, OpteeMachineTarget)
-        return " ".join(target._arguments(0, target._beside(case) is not None))
+        return " ".join(target._arguments(case, 0, target._beside(case) is not None))
 
     def lines(self, cases: Iterable[Case]) -> Iterator[str]:
         """Each machine with its recipes and arguments, where they first occur, and the programs that run on it."""

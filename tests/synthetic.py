@@ -194,9 +194,17 @@ def new_writer(
     )
 
 
-def write_case(writer: RunWriter, case: Case, data: bytes, images: Mapping[str, str] | None = None) -> None:
-    """One case as the tool would have written it."""
+def write_case(
+    writer: RunWriter,
+    case: Case,
+    data: bytes,
+    images: Mapping[str, str] | None = None,
+    beside: Mapping[str, bytes] | None = None,
+) -> None:
+    """One case as the tool would have written it; `beside` are further files of it."""
     directory = writer.case_directory(case.id)
+    for name, content in (beside or {}).items():
+        (directory / name).write_bytes(content)
     (directory / RECORDS_FILE).write_bytes(data)
     (directory / "console.log").write_text("booted\n")
     writer.complete_case(

@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -31,13 +32,17 @@ static int fail(const char *what)
 int main(int argc, char **argv)
 {
 	static uint8_t piece[PIECE];
-	static char *const environment[] = { NULL };
+	static char *environment[] = { NULL, NULL };
+	static char kept[64];
+	const char *draw = getenv("WORLDWISE_DRAW");
 	long handle;
 	long length;
 	int file;
 
 	(void)argc;
 	record_to(semihost_record);
+	if (draw && (size_t)snprintf(kept, sizeof(kept), "WORLDWISE_DRAW=%s", draw) < sizeof(kept))
+		environment[0] = kept;
 	handle = semihost_open(HOST_FILE, "r");
 	if (handle < 0)
 		return fail(HOST_FILE);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * The first process of the measured machine. It brings the machine to one known, idle state, lets the host take its
- * snapshot there, and then runs the one program that the case names.
+ * snapshot there, settles what the program draws and whether timers interrupt it, and then runs the one program that the
+ * case names.
  *
  * /etc/modules lists kernel modules, /etc/daemons programs to leave running, one a line, in order.
  */
@@ -21,6 +22,7 @@
 #include "../bench/record.h"
 #include "../bench/region.h"
 #include "../bench/semihost.h"
+#include "settle.h"
 
 /* Virtual seconds: time enough for what start-up left behind (work queues, deferred probes) to finish. */
 #define SETTLE_SECONDS 5
@@ -103,7 +105,29 @@ __attribute__((noinline)) static void machine_ready(void)
 		give_up("machine");
 }
 
-/* Reads the case: the program and its arguments, one a line. */
+/* What a case settles: see `settings` in the tool's targets/inputs.py. */
+static void settle(const char *setting)
+{
+	uint8_t seed[SEED_BYTES] = { 0 };
+
+	if (!strcmp(setting, "quiet")) {
+		if (settle_quiet())
+			give_up("timers");
+	} else if (!strncmp(setting, "draw=", 5)) {
+		/* For a portable implementation: draw.c. */
+		if (setenv("WORLDWISE_DRAW", setting + 5, 1))
+			give_up("draw");
+	} else if (!strncmp(setting, "seed=", 5) && !settle_read(setting + 5, seed)) {
+		/* For OP-TEE's core, and for what the program draws itself: guest/inputs/inputs.c. */
+		if (settle_seed(seed) || setenv("WORLDWISE_SEED", setting + 5, 1))
+			give_up("seed");
+	} else {
+		errno = EINVAL;
+		give_up(setting);
+	}
+}
+
+/* Reads the case: the program and its arguments, one a line, and settings behind a +. */
 static void read_case(char *text, size_t size, char *argv[MAX_ARGUMENTS + 1])
 {
 	long handle = semihost_open("case", "r");
@@ -115,7 +139,10 @@ static void read_case(char *text, size_t size, char *argv[MAX_ARGUMENTS + 1])
 		give_up("case");
 	}
 	for (char *rest = text, *line; count < MAX_ARGUMENTS && (line = strtok_r(rest, "\n", &rest));)
-		argv[count++] = line;
+		if (*line == '+')
+			settle(line + 1);
+		else
+			argv[count++] = line;
 	argv[count] = NULL;
 }
 

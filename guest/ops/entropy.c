@@ -3,15 +3,21 @@
 
 #include <sys/random.h>
 
+#include "../inputs/inputs.h"
+
 int entropy_read(uint8_t *out, size_t length)
 {
-	while (length) {
-		ssize_t got = getrandom(out, length, 0);
+	uint8_t *bytes = out;
+
+	/* What asking the operating system costs is part of the figure; what it answers is not. */
+	for (size_t left = length; left;) {
+		ssize_t got = getrandom(bytes, left, 0);
 
 		if (got < 0)
 			return -1;
-		out += got;
-		length -= (size_t)got;
+		bytes += got;
+		left -= (size_t)got;
 	}
+	inputs_read(out, length);
 	return 0;
 }

@@ -6,7 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Fills `out` from the operating system's generator. Returns 0, or -1. */
+/* Asks the operating system's generator, and fills `out` with what the case draws: see inputs.h. Returns 0, or -1. */
 int entropy_read(uint8_t *out, size_t length);
 
 #endif /* WORLDWISE_OPS_ENTROPY_H */

@@ -14,6 +14,7 @@ from worldwise.cli.helped import Command
 from worldwise.cli.options import check_output, locked_option, reading_options, runs_option, share, wanted_budget
 from worldwise.plan.budget import Budget, check_budget
 from worldwise.plan.case import Case
+from worldwise.plan.inputs import DEFAULT_SEED, MOST_SEED, MOST_SEEDS, seed_problem
 from worldwise.plan.selection import curve_names, require_known, select, select_unavailable, swept
 from worldwise.plan.suite import Suite, load_suite, parse_suite
 from worldwise.plan.tables import MAX_SAMPLES
@@ -34,7 +35,7 @@ _WITH_VALIDATION = ("suite", "jobs", "runs")
 # A resumed run already has these.
 _NOT_WITH_RESUME = (
     *("suite", "variants", "operations", "targets", "curves", "sweep", "samples"),
-    *("reverse", "fresh", "verify", "cold", "clock", "shard", "costs"),
+    *("reverse", "fresh", "verify", "cold", "clock", "shard", "costs", "seed", "seeds", "as_shipped"),
 )
 
 
@@ -76,6 +77,9 @@ class _Call:
     wait: int | None
     cross_check: int | None
     cache: str | None
+    seed: int
+    seeds: int
+    as_shipped: bool
 
     def filters(self) -> Mapping[str, Sequence[str]]:
         """Attribute of a case -> patterns for it, as `select` takes them."""
@@ -90,6 +94,7 @@ class _Call:
 # What most calls do without, as `--help-all` lists it: heading -> parameters.
 _RARE = {
     "Repeat and check": ("fresh", "verify", "cold", "reverse", "silence"),
+    "Inputs and interrupts": ("seed", "seeds", "as_shipped"),
     "On hardware itself": ("via", "clock", "serial", "ta_key", "ta_folder"),
     "Many machines": (*("shard", "costs", "on", "key", "asked", "wait", "cross_check"), "cache"),
     "Also": ("sweep", "samples", "jobs", "runs", "locked"),
@@ -136,6 +141,26 @@ _RARE = {
 @click.option("--cold", is_flag=True, help="Boot the machine anew for every case, instead of restoring its snapshot.")
 @click.option(
     "--reverse", is_flag=True, help="Measure the cases in reverse order, the cheapest first: no digit may change."
+)
+@click.option(
+    "--seed",
+    type=click.IntRange(0, MOST_SEED),
+    default=DEFAULT_SEED,
+    show_default=True,
+    metavar="N",
+    help="Draw other keys, messages, nonces and blinding: draw N of each case's inputs.",
+)
+@click.option(
+    "--seeds",
+    type=click.IntRange(1, MOST_SEEDS),
+    default=1,
+    metavar="K",
+    help="Measure K draws of each case's inputs, and show how far each figure depends on the draw.",
+)
+@click.option(
+    "--as-shipped",
+    is_flag=True,
+    help="Leave timer interrupts and Linux's random stack offset on, and show what they add to each call's own path.",
 )
 @click.option(
     "--resume",
@@ -290,6 +315,7 @@ def run(**typed: Any) -> int:
         silence_limit=call.silence,
         reverse=call.reverse,
         remote=remote,
+        seeds=order.old.manifest.seeds if order.old else call.seeds,
     )
     answer = "worldwise report latest" + ("" if _is_default("runs") else f" --runs {call.runs}")
     return measure(order, options, Wanted(call.form, call.output, budget, call.full, answer=answer))
@@ -311,6 +337,7 @@ def _order(call: _Call) -> tuple["Order", Budget | None]:
         cases = select(suite.cases, *filters.values())
         if call.samples:
             cases = [replace(case, samples=call.samples) for case in cases]
+        cases = _drawn(call, cases)
         if call.reverse:
             cases = cases[::-1]
     limit = given or suite.budget
@@ -332,6 +359,24 @@ def _order(call: _Call) -> tuple["Order", Budget | None]:
         suite, cases, unavailable, call.samples, limit, brought, call.runs, old, call.verify, cores, shard, away
     )
     return order, given
+
+
+def _drawn(call: _Call, cases: Sequence[Case]) -> list[Case]:
+    """The cases with the inputs and the interrupts that were asked for.
+
+    Raises WorldwiseError for a case that has one draw only, and click.UsageError where nobody can choose.
+    """
+    asked = [name for name in ("seed", "seeds", "as_shipped") if not _is_default(name)]
+    for name in ("via", "on", "shard"):
+        if asked and not _is_default(name):
+            raise click.UsageError(f"{_option(asked[0])} is for machines that are emulated here, not for --{name}")
+    for case in cases if call.seed != DEFAULT_SEED else ():
+        if problem := seed_problem(case):
+            raise WorldwiseError(
+                f"--seed {call.seed}: {case.id} has one draw only: {problem}.",
+                "choose other cases with --target, --variant or --operation: docs/nothing-moved.md",
+            )
+    return [replace(case, seed=call.seed, as_shipped=call.as_shipped) for case in cases]
 
 
 def _away(call: _Call, cases: Sequence[Case]) -> "Away | None":

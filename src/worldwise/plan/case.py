@@ -36,7 +36,8 @@ class Case:
     """One thing to measure: an operation of one implementation, built one way, on one target.
 
     `parameters` are (key, value) in the operation's order, without those at their default;
-    sizes are as `size_text` writes them.
+    sizes are as `size_text` writes them. `seed` says which draw of its inputs it has: see worldwise.plan.inputs.
+    `as_shipped` leaves the machine's interrupts and Linux's random stack offset on.
     """
 
     target: str
@@ -46,6 +47,8 @@ class Case:
     samples: int
     warmup: int
     parameters: tuple[tuple[str, str], ...] = ()
+    seed: int = 0
+    as_shipped: bool = False
 
     @property
     def variant(self) -> str:

@@ -14,6 +14,8 @@ from fractions import Fraction
 from worldwise.base.errors import WorldwiseError
 from worldwise.libraries.implementation import IMPLEMENTATIONS
 from worldwise.plan.case import Case
+from worldwise.plan.inputs import draws_by_seed, seed_problem
+from worldwise.read.beside import own_path
 from worldwise.read.comparison import FORMAT, Allowance, Comparison, Disagreement, Gate, Judge, Row, Side, Unpaired
 from worldwise.read.rows import judge_row, match_series, row_of
 from worldwise.read.selection import Parts, Selected, named_list, parse_selection
@@ -135,9 +137,11 @@ class _Read:
 
     @classmethod
     def of(cls, run: Run, manifest: CaseManifest) -> "_Read":
-        path = run.records_path(manifest.id)
-        records = parse_records(run.case_file(manifest.id), str(path))
-        return cls(manifest, records, check_records(records, manifest.case(), str(path), unit=run.manifest.unit))
+        # Of a machine as it is shipped: what belongs to the call, not what interrupted it.
+        name, case = own_path(run, manifest)
+        path = run.case_directory(manifest.id) / name
+        records = parse_records(run.case_file(manifest.id, name), str(path))
+        return cls(manifest, records, check_records(records, case, str(path), unit=run.manifest.unit))
 
     def results(self) -> list[Record]:
         return [record for record in self.records if record.type in ("evidence", "outcome")]
@@ -166,6 +170,7 @@ class _Comparing:
         run_a, run_b = self.runs
         if not self.variants:
             self._disagree_lab()
+            self._disagree_inputs()
         self._disagree_samples()
         same = {a.id: self._identical(a, b) for a, b in self.pairs}
         self._look_at_images(same)
@@ -226,6 +231,19 @@ class _Comparing:
         packages = f"; of its packages {named_list(names)}" if names else ""
         self._disagree("lab", f"lab {a.lab[:12] or 'none'} / {b.lab[:12] or 'none'}{packages}")
 
+    def _disagree_inputs(self) -> None:
+        """Another draw is other work. A run from before inputs were given has drawn what it would."""
+        a, b = (run.manifest.seed for run in self.runs)
+        drawing = [pair[0].case() for pair in self.pairs]
+        if a != b and any(draws_by_seed(case) if None in (a, b) else not seed_problem(case) for case in drawing):
+            words = ["drawn anew in each build" if seed is None else f"seed {seed}" for seed in (a, b)]
+            self._disagree("inputs", f"keys, messages, nonces and blinding: {words[0]} / {words[1]}")
+        shipped = [name for name, run in zip("AB", self.runs, strict=True) if run.manifest.as_shipped]
+        if shipped:
+            self.notes.append(
+                f"Of {' and '.join(shipped)}, as shipped, the own path is compared, without what interrupted it."
+            )
+
     def _disagree_samples(self) -> None:
         others = [
             f"{a.id} ({a.samples} after {a.warmup} / {b.samples} after {b.warmup})"
@@ -254,6 +272,7 @@ class _Comparing:
                     differ[text] = differ.get(text, 0) + 1
             unchanged += bool(a.images) and a.images == b.images
             unexplained = a.images == b.images and not self.variants and not self._worldwise_differs()
+            unexplained = unexplained and (a.seed, a.inputs, a.as_shipped) == (b.seed, b.inputs, b.as_shipped)
             if unexplained and a.case().measures and not same[a.id]:
                 self.notes.append(
                     f"{a.id}: the images are the same, but the records differ. That is a defect: keep both runs and "

@@ -7,6 +7,7 @@ from statistics import mean, median, stdev
 from worldwise.base.counted import NANOSECONDS
 from worldwise.libraries.cores import PLAIN_TARGETS
 from worldwise.plan.budget import Budget
+from worldwise.read.beside import drawn_rows, interrupted_rows
 from worldwise.read.factors import factors, with_ratios
 from worldwise.read.hosts import host_cases
 from worldwise.read.models import (
@@ -15,8 +16,10 @@ from worldwise.read.models import (
     FORMAT,
     Attempt,
     BudgetResult,
+    Drawn,
     FailedCase,
     HostCase,
+    Interrupted,
     NotAvailable,
     PublishedFigure,
     Reading,
@@ -53,10 +56,14 @@ def read_run(run: Run, budget: Budget | None = None) -> Reading:
     published = Published("" if timed else run.manifest.published)
     rows: list[Row] = []
     hosted: list[HostCase] = []
+    drawn: list[Drawn] = []
+    interrupted: list[Interrupted] = []
     for manifest in done:
         checked = checked_records(run, manifest)
         rows += _case_rows(run, manifest, checked, published, budget)
         hosted += host_cases(run, manifest, checked)
+        drawn += drawn_rows(run, manifest, checked)
+        interrupted += interrupted_rows(run, manifest, checked)
     rows = with_ratios(rows)
     for readings in declared_readings().values():
         rows = readings.compared(rows)
@@ -75,6 +82,8 @@ def read_run(run: Run, budget: Budget | None = None) -> Reading:
             lab=run.manifest.lab,
             packages=run.manifest.packages,
             drift=tuple(run.manifest.drift),
+            seed=run.manifest.seed or 0,
+            as_shipped=run.manifest.as_shipped,
             chip_clock=run.manifest.chip_clock.words if run.manifest.chip_clock else "",
         ),
         rows=tuple(rows),
@@ -97,6 +106,8 @@ def read_run(run: Run, budget: Budget | None = None) -> Reading:
         predictions=load(run),
         hosted=tuple(hosted),
         measured_on=run.manifest.measured_on,
+        inputs=tuple(drawn),
+        interrupts=tuple(interrupted),
     )
 
 

@@ -184,6 +184,34 @@ class HostCase(Result):
     differing: int | None
 
 
+class Drawn(Result):
+    """How far a row's median depends on what was drawn: the least and the most of so many draws' medians."""
+
+    case: str
+    measure: str
+    place: str
+    draws: int
+    median: float
+    least: float
+    most: float
+
+
+class Interrupted(Result):
+    """A row of a machine as it is shipped: the median of its own path, and what was executed beside it in each call.
+
+    `added` and `most` are the median and the most of the calls: the count as it is shipped less the own path of the
+    same call. `own_first` is the own path of the first call.
+    """
+
+    case: str
+    measure: str
+    place: str
+    own_first: int
+    own: float
+    added: float
+    most: int
+
+
 class RunSummary(Result):
     """The run that was read, and the versions that made it; `chip_clock` is how its board's clock was set, in words.
 
@@ -201,6 +229,17 @@ class RunSummary(Result):
     packages: dict[str, str]
     chip_clock: str = Field(default="", exclude=True)
     drift: tuple[str, ...] = ()
+    seed: int = Field(default=0, exclude=True)
+    as_shipped: bool = Field(default=False, exclude=True)
+
+    @property
+    def settings(self) -> str:
+        """What differs from a run without options, as a sentence; empty if nothing does."""
+        words = [f"Inputs of seed {self.seed}."] if self.seed else []
+        words += ["The machine is as it is shipped: with interrupts, and with Linux's random stack offset."] * (
+            self.as_shipped
+        )
+        return " ".join(words)
 
     @property
     def differs(self) -> str:
@@ -242,6 +281,8 @@ class Reading(WithParts):
     predictions: tuple[Predicted, ...] = Field(default=(), exclude=True)
     hosted: tuple[HostCase, ...] = Field(default=(), exclude=True)
     measured_on: dict[str, JsonValue] = Field(default={}, exclude=True)
+    inputs: tuple[Drawn, ...] = Field(default=(), exclude=True)
+    interrupts: tuple[Interrupted, ...] = Field(default=(), exclude=True)
 
     @property
     def unit(self) -> Unit:

@@ -140,7 +140,7 @@ def _legend_section(rows: list[Row]) -> Section | None:
         None,
         [
             "instr: instructions, counted exactly; the same lock gives the same digits on every machine. "
-            "The cost of measuring is itself measured and subtracted. Interrupts inside a region count.",
+            "The cost of measuring is itself measured and subtracted. Where interrupts are on, they count.",
             "first call: the cold one, in no statistic. median to max: of the n samples after the "
             "warm-up; stdev: of the sample (n - 1). The mean is rounded here; JSON and CSV have all digits.",
             "variant: crypto library and compiler optimisation; mbedtls-nist is mbed TLS with "

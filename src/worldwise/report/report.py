@@ -12,7 +12,7 @@ from worldwise.base.tables import Section, Table, count
 from worldwise.lab import differing
 from worldwise.read.models import CLOCKS, Reading, Row
 from worldwise.read.order import in_reading_order
-from worldwise.report import counts, hosted, latex, predicted, tasks, tracking
+from worldwise.report import counts, hosted, inputs, latex, predicted, tasks, tracking
 from worldwise.report.counts import label, tee_rows
 from worldwise.report.document import first_lines, section_lines
 from worldwise.report.tables import Answer, Columns, Group, declared_tables, named_sections
@@ -69,7 +69,7 @@ def _end(reading: Reading, _full: bool) -> list[Section]:
     return [part for part in parts if part]
 
 
-_LAST = (Group(900, hosted.sections), Group(1000, _end))
+_LAST = (Group(900, hosted.sections), Group(910, inputs.sections), Group(1000, _end))
 # Before the times of one instruction per cycle.
 _PREDICTED = Group(299, predicted.sections)
 
@@ -88,7 +88,8 @@ def render(reading: Reading, console: Console, full: bool = False) -> None:
 
 def to_json(reading: Reading) -> str:
     """The whole reading as JSON, with a format number; counts in full precision."""
-    more = hosted.host_json(reading) | ({"predicted": predicted.reading_json(reading)} if reading.predictions else {})
+    more = hosted.host_json(reading) | inputs.inputs_json(reading)
+    more |= {"predicted": predicted.reading_json(reading)} if reading.predictions else {}
     if not more:
         return json_text(reading.model_dump_json(indent=2)) + "\n"
     document = reading.model_dump(mode="json") | more
@@ -195,7 +196,7 @@ def _provenance(reading: Reading) -> str:
     lab = f"lab {run.lab[:16]}" if run.lab else "no lab"
     revision = f", revision {run.git[:12]}" if run.git else ""
     said = f"Started {run.started}; worldwise {run.worldwise}{revision}; {lab}."
-    return " ".join(filter(None, (said, differing.whole(run.drift))))
+    return " ".join(filter(None, (said, run.settings, differing.whole(run.drift))))
 
 
 def _budget_section(rows: list[Row], reading: Reading) -> Section | None:

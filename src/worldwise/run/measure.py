@@ -37,7 +37,7 @@ from worldwise.plan.suite import Suite
 from worldwise.records.check import CheckedRecords, check_records
 from worldwise.records.globalplatform import name_results
 from worldwise.records.parse import read_records
-from worldwise.run import campaign
+from worldwise.run import campaign, draws
 from worldwise.run import reproduction as compare
 from worldwise.run.again import count_again
 from worldwise.run.measurers import Remote, board_of, require_same
@@ -94,6 +94,7 @@ class Options:
         silence_limit: seconds without a record after which a machine counts as hanging.
         remote: the board or host that is measured itself; None if every target is emulated.
         reverse: measure the cheapest case first, not the dearest.
+        seeds: how many draws of its inputs each case has, from its own seed on.
     """
 
     reuse: bool = True
@@ -102,6 +103,7 @@ class Options:
     silence_limit: float = 120
     remote: Remote | None = None
     reverse: bool = False
+    seeds: int = 1
 
     @property
     def machines(self) -> int:
@@ -230,6 +232,7 @@ class Bench:
             shard=shard,
             chip_clock=remote.chip_clock if remote else None,
             measured_on=self.measurer.describe().facts,
+            seeds=self.options.seeds,
         )
 
     def build(self, cases: Sequence[Case]) -> None:
@@ -309,6 +312,7 @@ class Bench:
             return measured.result if measured.run else None
         with writer.guard(), self.here:
             outcome, checked = self.run(case, machine, directory)
+            self._beside(case, directory)
         seconds = round(outcome.wall_seconds, 2)
         writer.complete_case(
             case,
@@ -331,12 +335,24 @@ class Bench:
         require_space(directory, RECORD_SPACE, "the records")
         return ended, check_run(case, directory, self.measurer, machine, self.unit)
 
+    def _beside(self, case: Case, directory: Path) -> None:
+        """Put what the run has of a case besides its own records beside them: other draws, its own path."""
+        for name, other in draws.others(case, self.options.seeds):
+            machine = self.target(other.target).machine(other, self.images)
+            run = functools.partial(self._measured_beside, other, machine)
+            draws.bring(self.results, self._digest(machine, other), directory, name, run)
+
+    def _measured_beside(self, case: Case, machine: Machine, directory: Path) -> Ended:
+        return self.run(case, machine, directory)[0]
+
     def _take(
         self, writer: RunWriter, case: Case, machine: Machine, digest: str, result: Result, by: tuple[str, float]
     ) -> None:
         """Put a result of the store into the run. `by`: the run that it is of, empty for this one, and its seconds."""
+        directory = writer.run.case_directory(case.id)
         with writer.guard():
-            result.copy_to(writer.run.case_directory(case.id))
+            result.copy_to(directory)
+            self._beside(case, directory)
         writer.complete_case(
             case,
             reused_from=by[0],

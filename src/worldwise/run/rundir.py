@@ -34,6 +34,7 @@ from worldwise.plan.budget import Budget, parse_budget
 from worldwise.plan.case import Case, Unavailable
 from worldwise.plan.catalogue import operations_of
 from worldwise.plan.checks import check_parameters
+from worldwise.plan.inputs import MOST_SEED, MOST_SEEDS
 from worldwise.plan.shards import MOST_SHARDS
 from worldwise.plan.suite import Suite
 from worldwise.plan.tables import MAX_SAMPLES, MAX_WARMUP
@@ -45,6 +46,8 @@ CASE_FILE = "case.json"
 RECORDS_FILE = "records.jsonl"
 # Of a host's case: the records of the same program on the emulated machine.
 EMULATED_FILE = "emulated.jsonl"
+# Of a case as it is shipped: the records of the same case without interrupts and without the random stack offset.
+OWN_PATH_FILE = "own-path.jsonl"
 FINISHED_FILE = "finished.json"
 
 # A larger file is refused: a case has at most some 200 MB of records (plan.tables.MAX_SAMPLES).
@@ -70,6 +73,11 @@ class _Manifest(BaseModel):
 
 _M = TypeVar("_M", bound=_Manifest)
 _Line = Annotated[str, Field(max_length=1000)]
+
+
+def _without_defaults(found: dict[str, Any], **defaults: object) -> dict[str, Any]:
+    """A manifest without the fields that have their default: older versions read it."""
+    return {name: value for name, value in found.items() if name not in defaults or value != defaults[name]}
 
 
 class BudgetEntry(BaseModel):
@@ -209,14 +217,16 @@ class RunManifest(_Manifest):
     measured_on: dict[str, JsonValue] = {}
     # What its lab has for what the lock names, `linux 6.12.57 for 6.12.48`; absent if that is the same.
     drift: list[_Line] = []
+    # Which draw of its inputs each case has, and how many draws of each; None in a run from before inputs were given.
+    seed: Annotated[int, Field(ge=0, le=MOST_SEED)] | None = None
+    seeds: Annotated[int, Field(ge=1, le=MOST_SEEDS)] = 1
+    # With the machine's interrupts, and with Linux's random stack offset.
+    as_shipped: bool = False
 
     @model_serializer(mode="wrap")
-    def _without_no_drift(self, handler: SerializerFunctionWrapHandler) -> dict[str, Any]:
+    def _without_rare(self, handler: SerializerFunctionWrapHandler) -> dict[str, Any]:
         """Older versions read a run of a locked lab."""
-        found: dict[str, Any] = handler(self)
-        if not self.drift:
-            found.pop("drift", None)
-        return found
+        return _without_defaults(handler(self), drift=[], seed=None, seeds=1, as_shipped=False)
 
     def planned(self, planned: Suite) -> list[Case]:
         """The run's cases, from its own copy of the suite and the number of samples that was asked for.
@@ -228,6 +238,7 @@ class RunManifest(_Manifest):
             if case_id not in wanted:
                 raise WorldwiseError(f"{RUN_FILE} lists the case '{case_id}', but {SUITE_FILE} beside it lacks it.")
         cases = [wanted[case_id] for case_id in self.cases]
+        cases = [replace(case, seed=self.seed or 0, as_shipped=self.as_shipped) for case in cases]
         return [replace(case, samples=self.samples) for case in cases] if self.samples else cases
 
 
@@ -263,6 +274,14 @@ class CaseManifest(_Manifest):
     footprint: dict[str, int] | None = None
     # Absent in older runs.
     files: dict[str, FileEntry] | None = None
+    # Which draw of its inputs it has, and what its generators began with, as hexadecimal digits; see plan.inputs.
+    seed: Annotated[int, Field(ge=0, le=MOST_SEED)] = 0
+    inputs: Annotated[str, Field(pattern="^([0-9a-f]{64})?$")] = ""
+    as_shipped: bool = False
+
+    @model_serializer(mode="wrap")
+    def _without_rare(self, handler: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        return _without_defaults(handler(self), seed=0, inputs="", as_shipped=False)
 
     def case(self) -> Case:
         """The case that this manifest describes."""
@@ -274,6 +293,8 @@ class CaseManifest(_Manifest):
             self.samples,
             self.warmup,
             tuple(self.parameters.items()),
+            self.seed,
+            self.as_shipped,
         )
 
 

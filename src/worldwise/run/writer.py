@@ -19,6 +19,7 @@ from worldwise.base.counted import INSTRUCTIONS, Unit
 from worldwise.base.errors import WorldwiseError
 from worldwise.plan.budget import Budget
 from worldwise.plan.case import Case, Unavailable
+from worldwise.plan.inputs import draws_by_seed, inputs_seed
 from worldwise.plan.suite import Suite
 from worldwise.run.rundir import (
     CASE_FILE,
@@ -77,6 +78,7 @@ class RunWriter:
         shard: ShardEntry | None = None,
         chip_clock: ChipClock | None = None,
         measured_on: Mapping[str, JsonValue] | None = None,
+        seeds: int = 1,
         now: datetime | None = None,
     ) -> Self:
         """Makes the directory of a new run. `cases` are those to be done, in order.
@@ -85,7 +87,7 @@ class RunWriter:
         `unavailable` is the part of what was asked for that is unavailable, by default all that the suite names as
         such; `own` are the user's own libraries; `unit` is what is counted, `via` how a board or host is reached,
         `chip_clock` how its clock is set and `measured_on` what the host is; `shard` says so if the cases are a part of
-        a larger run.
+        a larger run; `seeds` is how many draws of its inputs each case has.
         Raises WorldwiseError.
         """
         started = (now or datetime.now(UTC)).astimezone(UTC)
@@ -114,6 +116,9 @@ class RunWriter:
             shard=shard,
             chip_clock=chip_clock,
             measured_on=dict(measured_on or {}),
+            seed=cases[0].seed if cases else 0,
+            seeds=seeds,
+            as_shipped=bool(cases and cases[0].as_shipped),
         )
         return cls.begin(runs_dir, manifest, suite.text, started)
 
@@ -220,6 +225,9 @@ class RunWriter:
                 command=list(command),
                 wall_seconds=wall_seconds,
                 footprint=None if footprint is None else dict(footprint),
+                seed=case.seed,
+                inputs=inputs_seed(case) if draws_by_seed(case) else "",
+                as_shipped=case.as_shipped,
             )
         )
 

@@ -23,6 +23,15 @@ def _nothing_beside(_case: Case) -> Beside | None:
     return None
 
 
+def _never(_case: Case) -> bool:
+    return False
+
+
+def always(_case: Case) -> bool:
+    """For a family all of whose programs do."""
+    return True
+
+
 def _of_curve(case: Case) -> str:
     return case.curve or NO_CURVE
 
@@ -49,6 +58,7 @@ class Images:
         beside: case -> the host program that runs beside the machine.
         host_files: names of the files that this host program leaves in the case's directory.
         patience: seconds for which its programs may record nothing, if more than others get.
+        waits_for_timers: case -> whether its programs sleep or wait with a limit, so that Linux needs its timer.
     """
 
     app: str
@@ -61,6 +71,7 @@ class Images:
     beside: Callable[[Case], Beside | None] = _nothing_beside
     host_files: tuple[str, ...] = ()
     patience: float = 0
+    waits_for_timers: Callable[[Case], bool] = _never
 
 
 def images_of(case: Case) -> Images:

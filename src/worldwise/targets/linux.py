@@ -23,6 +23,7 @@ from worldwise.plan.parameters import MAX_BOARD_SIZE, MAX_PLAIN_SIZE
 from worldwise.targets.architecture import ARCHITECTURES, Architecture
 from worldwise.targets.families import images_of
 from worldwise.targets.guest import guest_trees
+from worldwise.targets.inputs import boot_words, settings
 from worldwise.targets.portable_images import adapter_trees, curve_plan, source_packages, trees
 
 # The footprint of a portable implementation; a family's own programs for plain Linux have none.
@@ -149,7 +150,8 @@ class PlainTarget:
 
     def program(self, case: Case) -> Sequence[str]:
         """The program's command line: operation, warm-up, samples and parameters."""
-        return ("/bin/fetch", case.operation, str(case.warmup), str(case.samples), *case.arguments)
+        own = ("/bin/fetch", case.operation, str(case.warmup), str(case.samples), *case.arguments)
+        return (*own, *settings(case))
 
     def _arguments(self, case: Case) -> tuple[str, ...]:
         architecture = self.architecture
@@ -158,7 +160,7 @@ class PlainTarget:
             *(word for switch in DETERMINISM for word in switch),
             "-kernel", "/machine/Image",
             "-initrd", "/machine/initramfs.cpio",
-            "-append", " ".join((_BOOT, *architecture.boot)),
+            "-append", " ".join((_BOOT, *architecture.boot, *boot_words(case))),
             "-semihosting-config", "enable=on,userspace=on,target=native",
         )  # fmt: skip
 

@@ -23,6 +23,7 @@ from worldwise.plan.spec import TEE_TARGETS
 from worldwise.targets import optee_images
 from worldwise.targets.families import case_app, images_of
 from worldwise.targets.guest import kernel
+from worldwise.targets.inputs import boot_words, settings
 
 # Firmware puts the kernel at 0x60000000; the initramfs is well above it.
 _INITRAMFS_ADDRESS = 0x68000000
@@ -80,7 +81,7 @@ class OpteeMachineTarget:
             name=self._name(case),
             files=files,
             digests={name: part.files[file] for name, (part, file) in parts.items()},
-            arguments=self._arguments(files[_INITRAMFS].stat().st_size, bool(beside)),
+            arguments=self._arguments(case, files[_INITRAMFS].stat().st_size, bool(beside)),
             images={part.name: part.digest for part in used},
             ready=symbol_address(programs.file("init"), READY_SYMBOL),
             symbols={
@@ -98,7 +99,8 @@ class OpteeMachineTarget:
 
     def program(self, case: Case) -> Sequence[str]:
         """The measured program with the case's operation, warm-up, samples and parameters."""
-        return (self.executable, case.operation, str(case.warmup), str(case.samples), *case.arguments)
+        own = (self.executable, case.operation, str(case.warmup), str(case.samples), *case.arguments)
+        return (*own, *settings(case))
 
     def _beside(self, case: Case) -> Beside | None:
         """The host program that runs beside the case's machine."""
@@ -116,13 +118,14 @@ class OpteeMachineTarget:
         )
         return "-".join(filter(None, words))
 
-    def _arguments(self, initramfs_bytes: int, network: bool) -> tuple[str, ...]:
+    def _arguments(self, case: Case, initramfs_bytes: int, network: bool) -> tuple[str, ...]:
         # cntfrq: the generic timer then ticks once per instruction, in every world.
         # cryptomgr.notests: the kernel's self-tests would share the core with the first case.
         # nokaslr, norandmaps: fixed addresses, which can be named after the run.
         boot = (
-            f"console=ttyAMA0 loglevel=6 panic=-1 nokaslr norandmaps cryptomgr.notests "
-            f"initrd={_INITRAMFS_ADDRESS:#x},{initramfs_bytes}"
+            *("console=ttyAMA0", "loglevel=6", "panic=-1", "nokaslr", "norandmaps", "cryptomgr.notests"),
+            *boot_words(case),
+            f"initrd={_INITRAMFS_ADDRESS:#x},{initramfs_bytes}",
         )
         return (
             "-M", f"virt,secure=on,gic-version=3,{DETERMINISTIC_MACHINE}",
@@ -134,7 +137,7 @@ class OpteeMachineTarget:
             *(("-device", f"virtio-net-pci,netdev={NETWORK},mac=52:54:00:12:34:56,romfile=") if network else ()),
             "-bios", "/machine/bl1.bin",
             "-kernel", "/machine/bl33.bin",
-            "-append", boot,
+            "-append", " ".join(boot),
             "-device", f"loader,file=/machine/initramfs.cpio,addr={_INITRAMFS_ADDRESS:#x},force-raw=on",
             "-semihosting-config", "enable=on,userspace=on,target=native",
         )  # fmt: skip

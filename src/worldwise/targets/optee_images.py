@@ -146,7 +146,11 @@ def with_core_library(programs: Recipe, implementation: str, optimisation: str) 
     return replace(
         programs,
         outputs=(*programs.outputs, "linux-bench"),
-        trees={**programs.trees, **guest_trees("attest.h", "entropy.c", "entropy.h", room="ops")},
+        trees={
+            **programs.trees,
+            **guest_trees("attest.h", "entropy.c", "entropy.h", room="ops"),
+            **guest_trees("inputs"),
+        },
         needs={**programs.needs, "core-library": core_library(implementation, optimisation)},
     )
 

@@ -17,6 +17,7 @@ from worldwise.plan.spec import OPTEE
 from worldwise.targets.architecture import ARCHITECTURES, Architecture
 from worldwise.targets.families import case_app, images_of
 from worldwise.targets.guest import guest_trees
+from worldwise.targets.inputs import without_settings
 from worldwise.targets.linux import PLAIN, PlainTarget
 from worldwise.targets.optee import OPTEE_TARGETS, programs_of
 
@@ -54,7 +55,7 @@ class SiliconTarget(PlainTarget):
 
     def on_host(self, case: Case) -> Sequence[str]:
         """The program's arguments on a host, where its records go to standard output."""
-        return ("-", *self.program(case)[1:])
+        return ("-", *without_settings(self.program(case))[1:])
 
 
 @dataclass(frozen=True)
@@ -122,7 +123,7 @@ class SiliconTee:
 
     def on_host(self, case: Case) -> Sequence[str]:
         """The client's arguments on a host, where its records go to standard output."""
-        return ("-", *self.program(case)[1:])
+        return ("-", *without_settings(self.program(case))[1:])
 
 
 # What the client runs with: its loader, under a name of ours, and libraries.

@@ -4,7 +4,7 @@
 from worldwise.families.echo.client import HOST_FILE, EchoClient
 from worldwise.machine.machine import Beside
 from worldwise.plan.case import Case
-from worldwise.targets.families import Images
+from worldwise.targets.families import Images, always
 
 # The operation that is measured from the host.
 _FROM_HOST = "echo-host"
@@ -14,4 +14,4 @@ def _beside(case: Case) -> Beside | None:
     return EchoClient(case) if case.operation == _FROM_HOST else None
 
 
-IMAGES = Images(app="echo", beside=_beside, host_files=(HOST_FILE,))
+IMAGES = Images(app="echo", beside=_beside, host_files=(HOST_FILE,), waits_for_timers=always)

@@ -8,8 +8,9 @@ if [[ -n ${PLAN:-} ]]; then
 	say "the library, for the TA and for Linux"
 	python3 /in/recipes/app-attestation.py
 	ta_settings+=("ENGINE=portable" "CURVE=$CURVE" "LDADD=$(echo /build/ta-objects/*.o)")
+	linux_flags="$linux_flags -DOPS_CURVE=$CURVE linux/draw.c"
 	linux_libraries=$(echo /build/linux-objects/*.o)
 else
 	ta_settings+=("ENGINE=gp")
-	linux_libraries="ops/entropy.c $core_library"
+	linux_libraries="ops/entropy.c inputs/drbg.c inputs/inputs.c $core_library"
 fi

@@ -8,7 +8,7 @@ if [[ -n ${PLAN:-} ]]; then
 	say "the library, for the TA and for Linux"
 	python3 /in/recipes/app-crypto.py
 	ta_settings+=("ENGINE=portable" "LDADD=$(echo /build/ta-objects/*.o)")
-	linux_flags="-DOPS_CURVE=$CURVE $FRAME apps/crypto/scenario.c"
+	linux_flags="-DOPS_CURVE=$CURVE $FRAME apps/crypto/scenario.c linux/draw.c"
 	linux_libraries="-Wl,--gc-sections $(echo /build/linux-objects/*.o)"
 else
 	ta_settings+=("ENGINE=gp")

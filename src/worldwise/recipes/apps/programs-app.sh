@@ -37,7 +37,8 @@ say "first process, client, faults, symbols"
 cd guest
 # Far from where any other program is loaded: the host stops the machine at an address of this one.
 # shellcheck disable=SC2046 # lists of flags
-own -no-pie $(libraries init) -Wl,-Ttext-segment=0x5000000000 -o /out/init linux/init.c bench/record.c bench/semihost.c
+own -no-pie $(libraries init) -Wl,-Ttext-segment=0x5000000000 -o /out/init linux/init.c linux/settle.c bench/record.c \
+	bench/semihost.c
 own -no-pie -o /out/faults linux/faults.c
 own -no-pie -o /out/symbols linux/symbols.c bench/record.c bench/semihost.c
 # shellcheck disable=SC2046

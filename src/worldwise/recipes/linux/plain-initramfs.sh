@@ -8,8 +8,8 @@ cd /in/guest
 strict="-std=c11 -D_GNU_SOURCE -Wall -Wextra -Wpedantic -Werror -g -O2 -static -no-pie"
 # Far from where any other program is loaded: the host stops the machine at an address of this one.
 # shellcheck disable=SC2086 # lists of flags
-"${PREFIX}gcc" $FLAGS $strict -Wl,-Ttext-segment="$ADDRESS" -o /out/init linux/init.c $COUNTER bench/record.c \
-	bench/semihost.c
+"${PREFIX}gcc" $FLAGS $strict -Wl,-Ttext-segment="$ADDRESS" -o /out/init linux/init.c linux/settle.c \
+	$COUNTER bench/record.c bench/semihost.c
 cd /build
 mkdir -p root/bin root/dev root/etc root/proc root/sys root/tmp
 cp /out/init root/init

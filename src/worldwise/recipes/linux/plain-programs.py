@@ -23,6 +23,7 @@ FRAME = (
     "portable/linux.c",
     "linux/idle.c",
     "linux/load.c",
+    "linux/draw.c",
     "portable/known.c",
     "portable/operations.c",
     "portable/random.c",
