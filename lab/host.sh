@@ -191,9 +191,11 @@ find_cache() {
 	case $cache in /*) ;; *) cache=$PWD/$cache ;; esac
 }
 
-# Makes the environment of requirements/$1.txt unless it is there; sets `python`.
+# Makes the environment of requirements/$1.txt unless it is there; sets `python`. That of a run begins with what its first
+# screen needs; what draws is added when a command first draws (src/worldwise/report/drawing/library.py).
 make_environment() {
-	requirements=$repository/requirements/$1.txt
+	requirements=$repository/requirements/$1.txt first=$requirements
+	[ "$1" != run ] || first=$repository/requirements/base.txt
 	find_cache
 	key=$({
 		printf '%s\n' "$python_version"
@@ -217,7 +219,7 @@ make_environment() {
 		# Nothing is compiled to byte code beforehand: Python does so with what is imported, a tenth of it.
 		"$host_python" -I -m venv "$environment" &&
 			"$python" -I -m pip install --no-compile --quiet --disable-pip-version-check --no-input --only-binary :all: \
-				--require-hashes -r "$requirements" </dev/null >&2 &&
+				--require-hashes -r "$first" </dev/null >&2 &&
 			: >"$environment/complete"
 	) 9>"$cache/venv.lock" || die "the Python environment could not be made (see above); start again to try again"
 	leave_notes

@@ -46,7 +46,7 @@ def sections(explanation: Explanation, rules: Rules, top: int, path: bool) -> li
 
 # What the first screen has room for: layers in its table, and layers that it names of each of several regions.
 _MOST_LAYERS = 11
-_MOST_NAMED_LAYERS = 3
+_MOST_NAMED_LAYERS = 2
 
 
 def first_sections(
@@ -74,7 +74,7 @@ def first_sections(
     peak = (
         [Section(section.title, None, section.notes[:1]) for section in [_peak_section(one.peak)]] if one.peak else []
     )
-    return first_screen([title, layers, shown, *peak, *parts], more)
+    return first_screen([title, layers, shown, *peak, *parts], more, whole=2)
 
 
 def _largest(table: Table, total: int) -> Table:
@@ -98,9 +98,9 @@ def _regions_section(found: Sequence[Explanation], checks: str) -> Section:
     rows = []
     for one in found:
         layers = sorted(one.layers.items(), key=lambda item: -item[1].self)[:_MOST_NAMED_LAYERS]
-        shares = ", ".join(f"{name} {_rounded(share.self, one)}" for name, share in layers if share.self)
+        shares = ", ".join(f"{_rounded(share.self, one)} {name}" for name, share in layers if share.self)
         (function, _), most = max(one.functions.items(), key=lambda item: (item[1].self, item[0]))
-        cells = [one.measure, one.place, f"{one.instructions:,}", f"{function} {_rounded(most.self, one)}", shares]
+        cells = [one.measure, one.place, f"{one.instructions:,}", f"{_rounded(most.self, one)} {function}", shares]
         rows.append([one.case.id, *cells])
     headers = ["case", "measure", "place", "instr", "most in the function", "most in the layers"]
     table = Table(headers, rows, 3, (4, 5))
@@ -125,7 +125,7 @@ def first_differences(
     functions = others[-1]
     assert functions.table
     facts = [at for at, name in enumerate(functions.table.headers) if name in _FACT_COLUMNS]
-    return first_screen([head, few, replace(functions, table=functions.table.without(facts), notes=[])], more)
+    return first_screen([head, few, replace(functions, table=functions.table.without(facts), notes=[])], more, whole=2)
 
 
 def _pairs_section(pairs: Sequence[tuple[Explanation, Explanation]]) -> Section:

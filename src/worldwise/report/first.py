@@ -40,12 +40,12 @@ def _short(text: str, most: int) -> str:
     return text if len(text) <= most else f"{text[: most - 3]}..."
 
 
-def first_screen(sections: Sequence[Section], more: str, spare: Sequence[str] = ()) -> list[Section]:
+def first_screen(sections: Sequence[Section], more: str, spare: Sequence[str] = (), whole: int = 0) -> list[Section]:
     """The sections on one screen: SCREEN_LINES lines of SCREEN_COLUMNS columns.
 
     Tables that are too wide lose the columns of `spare`, in this order. The longest table loses its last line again
-    and again; where all are short, the last section goes. `more` says how to print what was left out, and stands at
-    the end if anything was.
+    and again, but none of the first `whole` sections does; where all are short, the last section goes. `more` says how
+    to print what was left out, and stands at the end if anything was.
     """
     found = [replace(one, table=one.table and narrowed(one.table, spare)) for one in sections]
     cut = [one.table for one in found] != [one.table for one in sections]
@@ -56,24 +56,23 @@ def first_screen(sections: Sequence[Section], more: str, spare: Sequence[str] = 
         return found
     room = SCREEN_LINES - lines_of([end]) - 1
     rows = [len(one.table.rows) if one.table else 0 for one in found]
-    whole = list(rows)
+    before = list(rows)
     gone = 0
 
     def height() -> int:
-        lost = sum(before - after - 1 for before, after in zip(whole, rows, strict=True) if after < before)
+        lost = sum(had - has - 1 for had, has in zip(before, rows, strict=True) if has < had)
         return sum(heights) - lost
 
-    while height() > room and len(found) > 1:
-        longest = max(range(len(rows)), key=lambda at: rows[at])
+    while height() > room:
+        longest = max(range(min(whole, len(rows) - 1), len(rows)), key=lambda at: rows[at])
         if rows[longest] > _LEAST_ROWS:
-            # The line that says how many are left out takes the place of one.
-            rows[longest] -= 1 if rows[longest] < whole[longest] else 2
-            continue
-        for kept in (found, heights, rows, whole):
-            kept.pop()
-        gone += 1
-    while height() > room and rows[0] > _LEAST_ROWS:
-        rows[0] -= 1
+            rows[longest] -= 1
+        elif len(found) > 1:
+            for kept in (found, heights, rows, before):
+                kept.pop()
+            gone += 1
+        else:
+            break
     shown = [_cut(one, number) for one, number in zip(found, rows, strict=True)]
     last = f"{more} ({gone} more {'table' if gone == 1 else 'tables'})" if gone else more
     return [*shown, Section(last, None)]
