@@ -52,7 +52,7 @@ def test_a_real_run_fits_on_a_screen(reading: Reading) -> None:
     assert lines[0].startswith(f"A synthetic run (run {reading.run.id}, complete)")
     assert lines[1].startswith(f"{len({row.case for row in reading.rows})} cases measured; ")
     assert "What a client of the TEE waits for: P-256" in lines
-    assert f"All of it: {COMMAND}" in lines
+    assert f"All of it: {COMMAND} --all" in lines
     assert f"All names: {COMMAND} --sections" in lines
     assert len(lines) <= screens.SCREEN_LINES
     assert max(map(len, lines)) <= SCREEN_COLUMNS

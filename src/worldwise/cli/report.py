@@ -60,7 +60,11 @@ class Wanted:
     times: Callable[[Reading], Times] | None = None
 
 
-@click.command(cls=Command)
+# What most calls do without, as `--help-all` lists it: heading -> parameters.
+_RARE = {"Also": ("full", "runs")}
+
+
+@click.command(cls=Command, rare=_RARE)
 @click.argument("reference", metavar="[RUN]", default="latest")
 @click.option(
     "--section",

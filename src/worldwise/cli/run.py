@@ -253,7 +253,7 @@ def run(**typed: Any) -> int:
 
     \f
     The first time this builds the lab and the images, which takes minutes. What was measured before on the very same
-    machine is taken from the cache, and one such case is measured again as a check. `worldwise report` prints all.
+    machine is taken from the cache, and one such case is measured again as a check. `worldwise report --all` prints all.
     --variant, --operation, --target and --curve can be given again; each is a name or a shell pattern.
 
     \b

@@ -131,10 +131,8 @@ _RARE = {
 @click.option(
     "--warmup", type=click.IntRange(0, MAX_WARMUP), default=1, show_default=True, metavar="N", help="Of a CASE."
 )
-@click.option(
-    "--full", is_flag=True, help="Print all tables, not the first screen alone; so do --top, --path, --witness."
-)
-@click.option("--top", type=click.IntRange(1), metavar="N", help="Functions shown in each table.  [default: 15]")
+@click.option("--full", is_flag=True, help="Print all tables, not the first screen alone.")
+@click.option("--top", type=click.IntRange(1), metavar="N", help="Functions shown, of all tables; else 15.")
 @click.option("--path", is_flag=True, help="List the call's way through the exception levels.")
 @click.option("--inline", is_flag=True, help="Show functions that the compiler put into others, where DWARF has them.")
 @click.option("--why", metavar="FUNCTION", help="Say which rule puts this function into its layer, and stop.")
