@@ -157,7 +157,7 @@ def many(case: Case, measure: str, layers: int = 19, functions: int = 80) -> Exp
         StackFrame(f"{'a_long_name_of_a_function_' * 3}{number}", "a-long-image", order[number % len(order)], "secure")
         for number in range(functions)
     ]
-    stacks = {(frame,): 1000 + number for number, frame in enumerate(frames)}
+    stacks: dict[tuple[StackFrame, ...], int] = {(frame,): 1000 + number for number, frame in enumerate(frames)}
     return Explanation(
         case=case,
         measure=measure,

@@ -47,6 +47,8 @@ def require() -> None:
 
 
 def _install(requirements: Path, by_hand: str) -> None:
+    if find_spec("pip") is None:
+        subprocess.run([sys.executable, "-I", "-m", "ensurepip"], capture_output=True, cwd="/", check=False)
     # As lab/host.sh does: by digest, and compiled when imported.
     pip = [sys.executable, "-I", "-m", "pip", "install", "--no-compile", "--quiet", "--disable-pip-version-check"]
     options = ["--no-input", "--only-binary", ":all:", "--require-hashes", "-r", str(requirements)]
