@@ -87,7 +87,7 @@ def suites(name: str) -> int:
 
 def _show_suite(suite: "Suite") -> None:
     """The names that the options of `worldwise run` know in a suite."""
-    outgoing.echo(f"{suite.name}: {suite.title} ({len(suite.cases):,} cases)")
+    echo_line(f"{suite.name}: ", f"{suite.title} ({len(suite.cases):,} cases)")
     for kind in ("target", "operation", "curve", "variant"):
         names = [name for name in dict.fromkeys(getattr(case, kind) for case in suite.cases) if name]
         if names:
