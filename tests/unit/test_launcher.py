@@ -270,6 +270,25 @@ def test_a_second_start_asks_no_python_until_something_changes(tmp_path: Path) -
     assert [asked(), asked()] == [6, 6]
 
 
+@pytest.mark.parametrize(("name", "first"), [("run", "base"), ("dask", "dask")])
+def test_a_run_begins_without_what_draws(name: str, first: str, tmp_path: Path) -> None:
+    """If this fails, a first run waits for packages that it does not need, or another environment lacks some."""
+    fake = tmp_path / "bin" / "python-fake"
+    fake.parent.mkdir()
+    fake.write_text(
+        '#!/bin/sh\n[ "$2" = -c ] && { echo fake; exit; }\necho "$@" >>"$HOME/called"\n'
+        '[ "$3" = venv ] || exit 0\nmkdir -p "$4/bin"; cp "$0" "$4/bin/python"\n'
+    )
+    fake.chmod(0o755)
+    done = host_shell(f"find_python; make_environment {name}", tmp_path, WORLDWISE_PYTHON=str(fake))
+    assert done.returncode == 0, done.stderr
+    made, installed = (tmp_path / "called").read_text().splitlines()
+    assert installed.split()[-2:] == ["-r", f"{paths.REPOSITORY}/requirements/{first}.txt"]
+    assert "--require-hashes" in installed
+    # Without a pip of the host's it is unpacked, as for any other environment.
+    assert ("--without-pip" in made) == ("-m pip" not in installed)
+
+
 def test_a_half_made_environment_is_made_again(tmp_path: Path) -> None:
     # A Python that makes an environment whose pip does nothing: what counts here is the order of things.
     fake = tmp_path / "bin" / "python-fake"
