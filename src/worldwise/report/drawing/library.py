@@ -20,7 +20,7 @@ from worldwise.base.errors import WorldwiseError
 _MODULES = ("matplotlib", "vl_convert")
 # What the launcher leaves in an environment that it made.
 _MARKER = "complete"
-_SAID = "worldwise: installing what draws figures and pages (matplotlib, vl-convert: 75 MB, once)"
+_SAID = "worldwise: installing what draws figures and pages (matplotlib, vl-convert: 220 MB unpacked, once)"
 
 
 def _missing() -> list[str]:
