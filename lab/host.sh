@@ -191,9 +191,19 @@ find_cache() {
 	case $cache in /*) ;; *) cache=$PWD/$cache ;; esac
 }
 
-# Makes the environment of requirements/$1.txt unless it is there; sets `python`.
+# Sets `pip` to the one file that Debian, or this Python, has of pip: it runs as it is. Fails if there is none.
+find_pip() {
+	for pip in /usr/share/python-wheels/pip-*.whl "${python_version##* }"/lib/python3*/ensurepip/_bundled/pip-*.whl; do
+		[ ! -f "$pip" ] || return 0
+	done
+	return 1
+}
+
+# Makes the environment of requirements/$1.txt unless it is there; sets `python`. That of a run begins with what its first
+# screen needs; what draws is added when a command first draws (src/worldwise/report/drawing/library.py).
 make_environment() {
-	requirements=$repository/requirements/$1.txt
+	requirements=$repository/requirements/$1.txt first=$requirements
+	[ "$1" != run ] || first=$repository/requirements/base.txt
 	find_cache
 	key=$({
 		printf '%s\n' "$python_version"
@@ -215,9 +225,14 @@ make_environment() {
 		rm -rf "$environment"
 		cd /
 		# Nothing is compiled to byte code beforehand: Python does so with what is imported, a tenth of it.
-		"$host_python" -I -m venv "$environment" &&
-			"$python" -I -m pip install --no-compile --quiet --disable-pip-version-check --no-input --only-binary :all: \
-				--require-hashes -r "$requirements" </dev/null >&2 &&
+		# Unpacking pip takes as long as all of a run's packages, and no run needs it.
+		if [ "$1" = run ] && find_pip; then
+			"$host_python" -I -m venv "$environment" --without-pip && set -- "$pip/pip"
+		else
+			"$host_python" -I -m venv "$environment" && set -- -m pip
+		fi &&
+			"$python" -I "$@" install --no-compile --quiet --disable-pip-version-check --no-input --only-binary :all: \
+				--require-hashes -r "$first" </dev/null >&2 &&
 			: >"$environment/complete"
 	) 9>"$cache/venv.lock" || die "the Python environment could not be made (see above); start again to try again"
 	leave_notes

@@ -263,7 +263,7 @@ def test_the_command_line(tool: Tool) -> None:
     result = tool.run(*words)
     assert result.returncode == 0, result.stderr
     assert "2 cases measured twice, every record the same" in result.stderr
-    assert "own-test has no aes128" in tool.run("report", "latest").stdout
+    assert "own-test has no aes128" in tool.run("report", "latest", "--all").stdout
     run = sorted((tool.directory / "runs").iterdir())[-1]
     (kept,) = json.loads((run / "run.json").read_text())["own"]
     assert kept["manifest"] == MANIFEST

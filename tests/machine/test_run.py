@@ -16,7 +16,7 @@ def test_a_run_and_a_second_one(lone_tool: Tool) -> None:
     assert first.returncode == 0, first.stderr
     assert "mbedtls-nist-O2" in first.stdout
     assert len(first.stdout.splitlines()) <= 40
-    report = lone_tool.run("report", "latest")
+    report = lone_tool.run("report", "latest", "--all")
     assert report.returncode == 0, report.stderr
     for text in ("mbedtls-nist-O2", "Price of the TEE", "Published figures", "empty-invoke"):
         assert text in report.stdout

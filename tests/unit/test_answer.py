@@ -10,6 +10,7 @@ from worldwise.base.tables import Table
 from worldwise.read.lens import read_run
 from worldwise.read.models import BudgetResult, FailedCase, Reading
 from worldwise.report import answer as screens
+from worldwise.report.first import SCREEN_LINES
 from worldwise.report.report import answers
 from worldwise.report.tables import SCREEN_COLUMNS, Answer
 from worldwise.run.rundir import Run
@@ -52,9 +53,9 @@ def test_a_real_run_fits_on_a_screen(reading: Reading) -> None:
     assert lines[0].startswith(f"A synthetic run (run {reading.run.id}, complete)")
     assert lines[1].startswith(f"{len({row.case for row in reading.rows})} cases measured; ")
     assert "What a client of the TEE waits for: P-256" in lines
-    assert f"All of it: {COMMAND}" in lines
+    assert f"All of it: {COMMAND} --all" in lines
     assert f"All names: {COMMAND} --sections" in lines
-    assert len(lines) <= screens.SCREEN_LINES
+    assert len(lines) <= SCREEN_LINES
     assert max(map(len, lines)) <= SCREEN_COLUMNS
 
 
@@ -63,10 +64,10 @@ def test_answers_share_the_screen(number: int, reading: Reading, monkeypatch: py
     """If this fails, a suite that asks much fills several screens, or leaves half of one empty."""
     answered(monkeypatch, *(answer(f"thing{one}", 12, 5) for one in range(number)))
     lines = screen(reading)
-    assert len(lines) <= screens.SCREEN_LINES
+    assert len(lines) <= SCREEN_LINES
     assert "What thing0 costs" in lines and "thing0 fits." in lines
     if 1 < number < 20:
-        assert len(lines) > screens.SCREEN_LINES - 8
+        assert len(lines) > SCREEN_LINES - 8
 
 
 def test_what_is_cut_is_told(reading: Reading, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -95,7 +96,7 @@ def test_failures_are_on_the_screen(reading: Reading, monkeypatch: pytest.Monkey
     assert "5 failed, 1 not measured" in lines[1]
     assert "FAILED optee/x-O2/op0: broken 0" in lines
     assert "and 2 more failures" in lines
-    assert len(lines) <= screens.SCREEN_LINES
+    assert len(lines) <= SCREEN_LINES
 
 
 def test_the_way_to_the_rest_is_shown(reading: Reading, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -111,7 +112,7 @@ def test_without_an_answer_the_report_is_listed(reading: Reading, monkeypatch: p
     lines = screen(reading)
     assert "The report has" in lines
     assert any(line.startswith("price: Price of the TEE") for line in lines)
-    assert len(lines) <= screens.SCREEN_LINES
+    assert len(lines) <= SCREEN_LINES
 
 
 def judged(reading: Reading) -> Reading:

@@ -231,7 +231,7 @@ def test_from_records_to_tables_and_figures(
     def call(*arguments: str | Path) -> Answer:
         return command_line.call(monkeypatch, capsys, *arguments)
 
-    status, text, err = call("report", board_run.path)
+    status, text, err = call("report", board_run.path, "--all")
     assert (status, err) == (0, "")
     assert f"{M4}: ST Nucleo-F446RE (Cortex-M4) at 180 MHz" in text
     assert "micro-ecc-O2" in text and "no library here has secp112r1" in text

@@ -155,4 +155,4 @@ def test_a_spoilt_text_of_a_library_is_named(run: Run, tmp_path: Path) -> None:
     result = CliRunner().invoke(cli.cli, ["cite", str(own.path)], standalone_mode=False)
     assert "implementation.toml" in str(result.exception)
     assert said(run, "--output", str(tmp_path / "out.txt")) == ""
-    assert (tmp_path / "out.txt").read_text(encoding="utf-8") == said(run)
+    assert (tmp_path / "out.txt").read_text(encoding="utf-8") == said(run, "--full")

@@ -442,9 +442,17 @@ def test_a_proposal_measures_both_labs(archive: Archive, tmp_path: Path, monkeyp
     seen: list[tuple[str, str]] = []
 
     def call(words: list[str], allowed: tuple[int, ...]) -> None:
-        assert allowed == (0, 1)
+        assert allowed == ((0, 2) if words[0] == "explain" else (0, 1))
         seen.append((words[0], open_lab().digest))
-        if words[0] == "run":
+        if words[0] == "explain":
+            count = 100 if open_lab().digest == before else 140
+            functions = [
+                {"function": name, "image": "tee", "self": size}
+                for name, size in (("memset", count), ("main", 7), *([("fresh", 3)] if count > 100 else []))
+            ]
+            said = {"case": words[3], "measure": words[5], "place": "client", "instructions": count + 10}
+            Path(words[9]).write_text(json.dumps({**said, "functions": functions}), encoding="utf-8")
+        elif words[0] == "run":
             Path(words[3], "20260102T030405Z-attestation").mkdir(parents=True)
         else:
             assert words[3:9] == ["--allow", "lab", "--allow", "images", "--allow", "worldwise"]
@@ -455,8 +463,13 @@ def test_a_proposal_measures_both_labs(archive: Archive, tmp_path: Path, monkeyp
     before = open_lab().digest
     assert propose(ROOTS["main"], tmp_path / "words.md", lambda new: new, "attestation")
     after = open_lab().digest
-    assert seen == [("run", before), ("run", after), ("compare", after)]
-    assert "## attestation, in both labs\n\n| it |" in (tmp_path / "words.md").read_text()
+    # Two cases come first in the suite: one signs and verifies, the other signs.
+    explained = [("explain", lab) for lab in (before, after) for _ in range(3)]
+    assert seen == [("run", before), *explained[:3], ("run", after), *explained[3:], ("compare", after)]
+    text = (tmp_path / "words.md").read_text()
+    assert "## attestation, in both labs\n\n| it |" in text
+    assert text.count("| memset (tee) | 100 | 140 | +40 |\n| fresh (tee) | 0 | 3 | +3 |") == 3
+    assert "| the whole call | 110 | 150 | +40 |" in text and "main (tee)" not in text
 
 
 def test_words_of_versions() -> None:

@@ -52,8 +52,11 @@ def test_programs_can_be_started() -> None:
 
 
 def test_every_requirement_is_hashed_and_the_files_agree() -> None:
-    run, dask, build, test, fuzz = (locked(name) for name in ("run", "dask", "build", "test", "fuzz"))
-    assert run
+    run, base, dask, build, test, fuzz = (locked(name) for name in ("run", "base", "dask", "build", "test", "fuzz"))
+    assert base
+    # What draws is most of it, and no run needs it.
+    assert base.items() < run.items()
+    assert {"matplotlib", "numpy", "vl-convert-python"} <= run.keys() - base.keys()
     for name, (_, hashes) in (run | dask | build | test | fuzz).items():
         assert hashes > 0, name
     assert run.items() <= dask.items()
@@ -265,6 +268,25 @@ def test_a_second_start_asks_no_python_until_something_changes(tmp_path: Path) -
     assert [asked(), asked()] == [5, 5]
     (environment / "complete").unlink()
     assert [asked(), asked()] == [6, 6]
+
+
+@pytest.mark.parametrize(("name", "first"), [("run", "base"), ("dask", "dask")])
+def test_a_run_begins_without_what_draws(name: str, first: str, tmp_path: Path) -> None:
+    """If this fails, a first run waits for packages that it does not need, or another environment lacks some."""
+    fake = tmp_path / "bin" / "python-fake"
+    fake.parent.mkdir()
+    fake.write_text(
+        '#!/bin/sh\n[ "$2" = -c ] && { echo fake; exit; }\necho "$@" >>"$HOME/called"\n'
+        '[ "$3" = venv ] || exit 0\nmkdir -p "$4/bin"; cp "$0" "$4/bin/python"\n'
+    )
+    fake.chmod(0o755)
+    done = host_shell(f"find_python; make_environment {name}", tmp_path, WORLDWISE_PYTHON=str(fake))
+    assert done.returncode == 0, done.stderr
+    made, installed = (tmp_path / "called").read_text().splitlines()
+    assert installed.split()[-2:] == ["-r", f"{paths.REPOSITORY}/requirements/{first}.txt"]
+    assert "--require-hashes" in installed
+    # Without a pip of the host's it is unpacked, as for any other environment.
+    assert ("--without-pip" in made) == ("-m pip" not in installed)
 
 
 def test_a_half_made_environment_is_made_again(tmp_path: Path) -> None:

@@ -107,7 +107,7 @@ def cli() -> None:
     same command gives the same figures, to the digit.
 
     `worldwise run` is the main job: it measures an attestation's signatures from inside the TA, from its client and
-    in plain Linux, and prints the answer on one screen. `worldwise report` prints all of it.
+    in plain Linux, and prints the answer on one screen. `worldwise report --all` prints all of it.
     """
 
 

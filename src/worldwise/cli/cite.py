@@ -11,16 +11,20 @@ from worldwise.cli.helped import Command
 from worldwise.cli.options import check_output, format_option, output_option, runs_option, writing
 from worldwise.libraries.portable import MANIFEST, Manifest
 from worldwise.read import lens
-from worldwise.report.citing import FORMATS, cited
+from worldwise.report.citing import FORMATS, cited, first_sections
+from worldwise.report.terminal import print_sections
 from worldwise.run.rundir import Run, open_run
+
+_MORE = "The entries: --format bibtex. The paragraph for LaTeX: --format latex. Both whole: --full."
 
 
 @click.command(cls=Command)
 @click.argument("reference", metavar="[RUN]", default="latest")
 @format_option(FORMATS)
 @output_option
+@click.option("--full", is_flag=True, help="Print the BibTeX entries below the paragraph, not a line for each.")
 @runs_option
-def cite(reference: str, form: str, output: Path | None, runs: Path) -> int:
+def cite(reference: str, form: str, output: Path | None, full: bool, runs: Path) -> int:
     """Print what a paper says of a run: the paragraph of its method section, and BibTeX of everything measured.
 
     RUN is a directory, an id, the beginning of an id, or `latest`. Each entry has version, source and licence.
@@ -36,7 +40,11 @@ def cite(reference: str, form: str, output: Path | None, runs: Path) -> int:
         check_output(output)
     run = open_run(reference, runs)
     run.require_instructions("a method section")
-    text = cited(lens.read_run(run), _own(run), form)
+    reading, own = lens.read_run(run), _own(run)
+    if form == FORMATS[0] and not output and not full:
+        print_sections(first_sections(reading, own, _MORE), outgoing.console())
+        return 0
+    text = cited(reading, own, form)
     if output:
         with writing(output):
             output.write_text(text, encoding="utf-8")

@@ -12,6 +12,7 @@ from worldwise.base.errors import WorldwiseError
 from worldwise.cli.helped import Command
 from worldwise.cli.options import check_output, runs_option, writing
 from worldwise.read.lens import read_run
+from worldwise.report.first import first_screen
 from worldwise.report.terminal import print_sections
 from worldwise.run.rundir import open_run
 from worldwise.validation.contributing import packed
@@ -24,6 +25,10 @@ from worldwise.validation.figures import (
     require_said,
 )
 from worldwise.validation.judged_report import hardware_section
+
+_WHOLE = "The files are measured/hardware/*.toml and those of published/hardware."
+# What the list loses first where it is too wide for a screen.
+_SPARE = ("unit",)
 
 
 @click.command(cls=Command)
@@ -64,7 +69,8 @@ def contribute(
         return
     if listed:
         paths = [*(figures_file(which) for which in SETS), *contributed_files()]
-        print_sections([hardware_section({path.stem: load_file(path) for path in paths})], outgoing.console())
+        found = hardware_section({path.stem: load_file(path) for path in paths})
+        print_sections(first_screen([found], _WHOLE, _SPARE), outgoing.console())
         return
     if not (silicon and firmware and output):
         raise click.UsageError("a contributed run needs --silicon, --firmware and --output")
@@ -75,8 +81,8 @@ def contribute(
     check_output(output)
     if output.exists():
         raise WorldwiseError(f"{output} exists, and no contributed file is overwritten", "choose another name")
-    found = open_run(run, runs)
-    text = packed(found, read_run(found), silicon, firmware, core, note)
+    measured = open_run(run, runs)
+    text = packed(measured, read_run(measured), silicon, firmware, core, note)
     with writing(output):
         output.write_text(text, encoding="utf-8")
     try:

@@ -6,6 +6,7 @@ import json
 import click
 
 from worldwise.base import outgoing
+from worldwise.cli.columns import echo_line
 from worldwise.cli.helped import Command
 from worldwise.lab.doctor import examine
 from worldwise.lab.points import Point
@@ -44,6 +45,6 @@ def doctor(network: bool, as_json: bool) -> int:
 
 
 def _show(point: Point) -> None:
-    outgoing.echo(f"{_MARKS[point.state]:<6} {point.name}: {point.found}")
+    echo_line(f"{_MARKS[point.state]:<6} ", f"{point.name}: {point.found}")
     if point.todo:
-        outgoing.echo(f"       {point.todo}")
+        echo_line(" " * 7, point.todo)

@@ -15,12 +15,18 @@ from worldwise.explain.layers import load_rules
 from worldwise.plan.case import Case
 from worldwise.predict.errors import load_errors
 from worldwise.read.lens import read_run
+from worldwise.report.first import first_screen
 from worldwise.run.rundir import open_run
 from worldwise.validation import judged_report
 from worldwise.validation.calibration import fit
 from worldwise.validation.fitted import fitted_core
 from worldwise.validation.judging import Emulate, Emulated, beside, core_of, require_judge
 
+_MORE = "All lines and columns: the same command with --full."
+# What the table of measures loses first where it is too wide for a screen.
+_SPARE = ("own count\ninstr", "n", "instr /\ncycle", "spread\n%")
+
+_FULL = click.option("--full", is_flag=True, help="Print all lines and columns, not the first screen alone.")
 _CORE = click.option("--core", metavar="NAME", help="The core that predicts.  [default: the board's]")
 
 
@@ -29,8 +35,9 @@ _CORE = click.option("--core", metavar="NAME", help="The core that predicts.  [d
 @_CORE
 @format_option(("text", "markdown", "csv", "json"))
 @output_option
+@_FULL
 @runs_option
-def judge(run: str, core: str | None, form: str, output: Path | None, runs: Path) -> None:
+def judge(run: str, core: str | None, form: str, output: Path | None, full: bool, runs: Path) -> None:
     """Put cycles of silicon beside the exact count and the prediction: RUN was measured with --via.
 
     Each case runs once more on the emulated machine, with the model of the core: what is kept from an equal run is
@@ -54,7 +61,9 @@ def judge(run: str, core: str | None, form: str, output: Path | None, runs: Path
             case "json":
                 out.text(judged_report.judged_json(found, lines))
             case _:
-                out.show([judged_report.judged_section(found, lines)], form)
+                parts = [judged_report.judged_section(found, lines)]
+                first = form == "text" and not full and not output
+                out.show(first_screen(parts, _MORE, _SPARE) if first else parts, form)
 
 
 @click.command(cls=Command)
@@ -69,8 +78,11 @@ def judge(run: str, core: str | None, form: str, output: Path | None, runs: Path
     type=click.Path(dir_okay=False, path_type=Path),
     help="Write the fitted core's file, for cores/, there.",
 )
+@_FULL
 @runs_option
-def calibrate(run: str, core: str | None, wanted: tuple[str, ...], form: str, output: Path | None, runs: Path) -> None:
+def calibrate(
+    run: str, core: str | None, wanted: tuple[str, ...], form: str, output: Path | None, full: bool, runs: Path
+) -> None:
     """Fit a core to a RUN on silicon, by half of its cases; the other half says what the fit is worth.
 
     Only what cores/NAME.toml and the board's file declare fittable is fitted: wait states, and what branches cost.
@@ -94,7 +106,8 @@ def calibrate(run: str, core: str | None, wanted: tuple[str, ...], form: str, ou
         if form == "json":
             out.text(judged_report.fit_json(found, fitted))
         else:
-            out.show(judged_report.fit_sections(found, fitted), form)
+            parts = judged_report.fit_sections(found, fitted)
+            out.show(parts if full or form != "text" else first_screen(parts, _MORE), form)
     if output:
         fitted.require_better()
         text = fitted_core(fitted, fitted.calibration(found))

@@ -14,6 +14,7 @@ import click
 from worldwise.base import outgoing, paths
 from worldwise.base.disk import directory_size, space_text
 from worldwise.base.errors import WorldwiseError
+from worldwise.cli.columns import echo_line
 from worldwise.cli.container import image_command
 from worldwise.cli.group import Group
 from worldwise.cli.options import check_output, locked_option, setting
@@ -129,7 +130,8 @@ def status() -> None:
     place = places[MAIN]
     problem = place.problem()
     rows: list[tuple[str, str]] = []
-    rows.append(("lab", f"{place.digest[:12]}  (SHA-256 {place.digest})"))
+    rows.append(("lab", f"{place.digest[:12]}"))
+    rows.append(("SHA-256", place.digest))
     rows.append(("state", problem or "built"))
     if place.differing:
         rows.append(("lock", differing.sentence(place.differing)))
@@ -145,18 +147,15 @@ def status() -> None:
     for name, other in places.items():
         if name != MAIN:
             state = other.problem() or f"built, {space_text(directory_size(other.root))}"
-            text = f"{other.digest[:12]}  {state}; {_downloaded(other, other.lock.lab)}; {ROOTS[name].purpose}"
-            rows.append((f"root {name}", text))
+            rows.append((f"root {name}", f"{other.digest[:12]}  {state}; {_downloaded(other, other.lock.lab)}"))
     known = {place.directory for place in places.values()}
-    for path in labs_in(place.cache):
-        if path not in known:
-            rows.append(("another lab", f"{path.name}, {space_text(directory_size(path))}; `lab clean` removes it"))
-    for part in sorted(place.cache.iterdir()):
-        if part.is_dir():
-            rows.append((f"cache: {part.name}", space_text(directory_size(part))))
+    if others := [path for path in labs_in(place.cache) if path not in known]:
+        size = space_text(sum(map(directory_size, others)))
+        rows.append(("other labs", f"{len(others)}, {size}: `lab clean` removes them"))
+    rows.append(("cache", f"{place.cache}, {space_text(directory_size(place.cache))}: `worldwise cache` says of what"))
     width = max(len(name) for name, _ in rows)
     for name, value in rows:
-        outgoing.echo(f"{name:<{width}}  {value}")
+        echo_line(f"{name:<{width}}  ", value)
     if problem:
         sys.exit(1)
 

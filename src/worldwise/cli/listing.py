@@ -10,6 +10,7 @@ import click
 
 from worldwise.base import outgoing
 from worldwise.base.errors import WorldwiseError
+from worldwise.cli.columns import SCREEN_COLUMNS, echo_line
 from worldwise.cli.helped import Command
 from worldwise.cli.options import runs_option
 from worldwise.plan.listed import listed_suites
@@ -18,25 +19,33 @@ if TYPE_CHECKING:
     from worldwise.plan.suite import Suite
     from worldwise.run.rundir import ListedRun
 
+# Those that a screen has room for, below a line of heads and one that says how many are not listed.
+_MOST_RUNS = 36
 _SCHEMAS = ("records", "trace", "hardware")
 
 
 @click.command(cls=Command, name="list")
+@click.option("--all", "everything", is_flag=True, help="List all runs, not the newest that fit a screen.")
 @runs_option
-def list_command(runs: Path) -> int:
+def list_command(everything: bool, runs: Path) -> int:
     """List the runs, the newest last.
 
     \b
       worldwise list
+      worldwise list --all
       worldwise list --runs elsewhere
     """
     # It takes long to load, and no other command here needs it.
     from worldwise.run.rundir import list_runs
 
-    rows = [_listed_row(listed) for listed in list_runs(runs)]
-    if not rows:
+    found = list_runs(runs)
+    if not found:
         outgoing.echo(f"no runs in {runs}; `worldwise run` makes one")
         return 0
+    older = 0 if everything else max(len(found) - _MOST_RUNS, 0)
+    if older:
+        outgoing.echo(f"{older:,} older {'run' if older == 1 else 'runs'} not listed: `worldwise list --all`")
+    rows = [_listed_row(listed) for listed in found[older:]]
     rows.insert(0, ("run", "state", "cases", "lab"))
     # The reason why a run is unreadable may be long: it ends the line, and makes no column wider.
     widths = [max(len(row[column]) for row in rows if len(row) == 4 or column == 0) for column in range(4)]
@@ -72,13 +81,13 @@ def suites(name: str) -> int:
         _show_suite(load_suite(name))
         return 0
     for suite in listed_suites():
-        outgoing.echo(f"{suite.name:<14} {suite.cases:>3} cases  {suite.title}")
+        echo_line(f"{suite.name:<14} {suite.cases:>3} cases  ", suite.title)
     return 0
 
 
 def _show_suite(suite: "Suite") -> None:
     """The names that the options of `worldwise run` know in a suite."""
-    outgoing.echo(f"{suite.name}: {suite.title} ({len(suite.cases):,} cases)")
+    echo_line(f"{suite.name}: ", f"{suite.title} ({len(suite.cases):,} cases)")
     for kind in ("target", "operation", "curve", "variant"):
         names = [name for name in dict.fromkeys(getattr(case, kind) for case in suite.cases) if name]
         if names:
@@ -88,7 +97,12 @@ def _show_suite(suite: "Suite") -> None:
 
 def _wrapped(text: str) -> str:
     return textwrap.fill(
-        text, 100, initial_indent="  ", subsequent_indent="  ", break_long_words=False, break_on_hyphens=False
+        text,
+        SCREEN_COLUMNS,
+        initial_indent="  ",
+        subsequent_indent="  ",
+        break_long_words=False,
+        break_on_hyphens=False,
     )
 
 

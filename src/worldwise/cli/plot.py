@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
 # In the current directory, unless --output names another.
 PLOTS = Path("plots")
+# More files than a screen has lines are not named one by one.
+_MOST_NAMED = 38
 
 
 # What most calls do without, as `--help-all` lists it: heading -> parameters.
@@ -131,5 +133,8 @@ def plot(
         with writing(path):
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_bytes(content)
-        outgoing.echo(path)
+        if len(targets) <= _MOST_NAMED:
+            outgoing.echo(path)
+    if len(targets) > _MOST_NAMED:
+        outgoing.echo(f"{len(targets)} figures are in {targets[0][1].parent}")
     return 0

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """`worldwise lab relock --propose`: the change for a pull request: lock, list of packages, and what counts become."""
 
+import json
 import re
 import subprocess
 import sys
@@ -8,15 +9,21 @@ import tempfile
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from worldwise.base import outgoing
 from worldwise.base.errors import WorldwiseError
+from worldwise.base.tables import Section, Table
 from worldwise.lab import differing, drift
 from worldwise.lab.debian import relock
 from worldwise.lab.debian.lock import Lock, Source, differences, dump_lock, load_lock
 from worldwise.lab.debian.mirrors import mirrors, no_mirror
 from worldwise.lab.debian.relock import load_wish
 from worldwise.lab.roots import RECIPE, Root
+
+_HEADERS = ["function (image)", "before", "after", "change"]
+# Of a call, so many functions are listed: those that changed most.
+_MOST_FUNCTIONS = 10
 
 
 @dataclass(frozen=True)
@@ -99,6 +106,7 @@ def propose(root: Root, output: Path, complete: Callable[[Lock], Lock], suite: s
         if suite and moved:
             # Before the files change: this is the lab of the old lock, or the command says that it cannot be made.
             _measured(suite, runs["old"])
+            _explained(suite, runs["old"], Path(name, "old-functions"))
         for path, text in ((root.wish, found.text), (root.lock, dump_lock(new))):
             temporary = path.with_suffix(".tmp")
             temporary.write_text(text, encoding="utf-8")
@@ -106,7 +114,9 @@ def propose(root: Root, output: Path, complete: Callable[[Lock], Lock], suite: s
         compared = ""
         if suite and moved:
             _measured(suite, runs["new"])
+            _explained(suite, runs["new"], Path(name, "new-functions"))
             compared = _compared(runs, Path(name, "compared.md"))
+            compared += _functions(Path(name, "old-functions"), Path(name, "new-functions"))
     output.write_text(_words(found, new, suite, compared), encoding="utf-8")
     return True
 
@@ -141,6 +151,49 @@ def _compared(runs: dict[str, Path], path: Path) -> str:
     allowed = [word for what in ("lab", "images", "worldwise") for word in ("--allow", what)]
     _call(["compare", *sides, *allowed, "--write", f"markdown={path}"], (0, 1))
     return path.read_text(encoding="utf-8")
+
+
+def _explained(suite: str, runs: Path, folder: Path) -> None:
+    """Write which function executes what in the cases that the suite measures first: a file for each measure.
+
+    The old lab is explained before the lock changes; afterwards no command would explain it.
+    """
+    # They take long to load, and no other command on the lab needs them.
+    from worldwise.plan.case import parse_case
+    from worldwise.plan.suite import load_suite
+
+    folder.mkdir()
+    cases = [parse_case(name) for name in load_suite(suite).first]
+    for number, (case, measure) in enumerate((one, measure) for one in cases for measure in one.measures):
+        run, file = str(next(runs.iterdir())), str(folder / f"{number}.json")
+        words = ["explain", run, "--case", case.id, "--measure", measure, "--format", "json", "--output", file]
+        # A case that failed in one lab has no functions there; the comparison says that it failed.
+        _call([*words, "--locked"], (0, 2))
+
+
+def _functions(old: Path, new: Path) -> str:
+    """The functions that changed most, as Markdown: a table for each file that both folders have."""
+    from worldwise.report.document import markdown_text
+
+    parts = []
+    for path in sorted(old.glob("*.json")):
+        if (new / path.name).exists():
+            before, after = (json.loads((folder / path.name).read_text(encoding="utf-8")) for folder in (old, new))
+            title = f"{after['case']}: {after['measure']} at {after['place']}"
+            parts.append(Section(title, Table(_HEADERS, _changes(before, after), 1)))
+    return "\n" + markdown_text(parts) if parts else ""
+
+
+def _changes(before: dict[str, Any], after: dict[str, Any]) -> list[list[str]]:
+    """The rows of a table: the whole call, and the functions that changed most."""
+    counts = [
+        {f"{one['function']} ({one['image']})": one["self"] for one in side["functions"]} for side in (before, after)
+    ]
+    names = sorted(dict.fromkeys([*counts[0], *counts[1]]))
+    pairs = [(name, counts[0].get(name, 0), counts[1].get(name, 0)) for name in names]
+    pairs = sorted((pair for pair in pairs if pair[1] != pair[2]), key=lambda pair: -abs(pair[2] - pair[1]))
+    whole = ("the whole call", before["instructions"], after["instructions"])
+    return [[name, f"{was:,}", f"{now:,}", f"{now - was:+,}"] for name, was, now in [whole, *pairs[:_MOST_FUNCTIONS]]]
 
 
 def _call(words: Sequence[str], allowed: tuple[int, ...]) -> None:

@@ -15,7 +15,7 @@ from worldwise.base.choices import close_names
 from worldwise.base.errors import WorldwiseError
 from worldwise.base.tables import Section
 from worldwise.cli.helped import Command
-from worldwise.cli.options import check_output, reading_options, runs_option, wanted_budget, writing
+from worldwise.cli.options import DEFAULT_RUNS, check_output, reading_options, runs_option, wanted_budget, writing
 from worldwise.plan.budget import Budget
 from worldwise.read import lens
 from worldwise.read.models import Reading
@@ -45,9 +45,9 @@ class Wanted:
         form: one of worldwise.cli.options.FORMATS.
         output: the file it is written to; None for the terminal.
         budget: replaces the run's own budget.
-        full: whether to print the tables that are left out by default.
+        full: whether to print the tables that even the whole report leaves out.
         parts: names and patterns of the sections wanted; empty for all.
-        answer: the command that prints the whole report, if only the answer is printed, on one screen; else empty.
+        answer: the command that prints the report, if only the answer is printed, on one screen; else empty.
         times: predicts some rows of that answer; None for the times that the run keeps.
     """
 
@@ -60,7 +60,11 @@ class Wanted:
     times: Callable[[Reading], Times] | None = None
 
 
-@click.command(cls=Command)
+# What most calls do without, as `--help-all` lists it: heading -> parameters.
+_RARE = {"Also": ("full", "runs")}
+
+
+@click.command(cls=Command, rare=_RARE)
 @click.argument("reference", metavar="[RUN]", default="latest")
 @click.option(
     "--section",
@@ -70,25 +74,28 @@ class Wanted:
     help="Print only this section, or those that match a shell pattern such as 'aes*'; can be given again.",
 )
 @click.option("--sections", "listed", is_flag=True, help="List the names of the sections, and print none.")
-@click.option("--full", is_flag=True, help="Also print what is left out by default, above all times for every place.")
+@click.option("--all", "everything", is_flag=True, help="Print all of it, not the first screen alone.")
+@click.option("--full", is_flag=True, help="Print what --all leaves out, too, above all times for every place.")
 @runs_option
 @reading_options
 def report(
     reference: str,
     parts: tuple[str, ...],
     listed: bool,
+    everything: bool,
     full: bool,
     runs: Path,
     form: str,
     output: Path | None,
     budget: str | None,
 ) -> int:
-    """Print a run again: all of it, or some of its sections.
+    """Print a run again: the answer on one screen, all of it, or some of its sections.
 
-    RUN is a directory, an id, the beginning of an id, or `latest`.
+    RUN is a directory, an id, the beginning of an id, or `latest`. A file, and any format but table, has all of it.
 
     \b
       worldwise report
+      worldwise report latest --all
       worldwise report latest --sections
       worldwise report latest --section budget --section 'price*'
       worldwise report 20260102 --format csv --output figures.csv
@@ -99,7 +106,8 @@ def report(
     run, limit = open_run(reference, runs), wanted_budget(budget)
     if listed:
         return _list_sections(lens.read_run(run, limit), full)
-    return show(run, Wanted(form, output, limit, full, parts))
+    answer = "" if everything else f"worldwise report {reference}" + ("" if runs == DEFAULT_RUNS else f" --runs {runs}")
+    return show(run, Wanted(form, output, limit, full, parts, answer))
 
 
 def show(run: Run, wanted: Wanted) -> int:

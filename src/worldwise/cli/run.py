@@ -278,8 +278,8 @@ def run(**typed: Any) -> int:
 
     \f
     The first time this builds the lab and the images, which takes minutes. What was measured before on the very same
-    machine is taken from the cache, and one such case is measured again as a check. `worldwise report` prints all.
-    --variant, --operation, --target and --curve can be given again; each is a name or a shell pattern.
+    machine is taken from the cache, and one such case is measured again as a check. `worldwise report --all` prints
+    all. --variant, --operation, --target and --curve can be given again; each is a name or a shell pattern.
 
     \b
       worldwise run mcu --target nucleo-f446re --via openocd

@@ -11,14 +11,16 @@ from worldwise.base.errors import WorldwiseError
 from worldwise.cli.group import Group
 from worldwise.cli.options import runs_option
 from worldwise.cli.progress import Steps
+from worldwise.report.first import first_screen
 from worldwise.report.terminal import print_sections
 from worldwise.validation.bench import Bench
 from worldwise.validation.cells import cell_tables, cells
 from worldwise.validation.keeping import keep, write_run
 from worldwise.validation.measuring import measure as measured
 from worldwise.validation.record import RUN, load_run, out_of_date
-from worldwise.validation.report import sections
+from worldwise.validation.report import first_sections, sections
 
+_MORE = "By kind of code, all ways to predict, and what is left out: --full. Each figure: --every."
 # The folder in that of the runs.
 FOLDER = "validation"
 
@@ -70,16 +72,20 @@ def measure(jobs: int | None, kept: bool, runs: Path) -> None:
 
 @validation.command()
 @click.argument("file", default=RUN, type=click.Path(path_type=Path, exists=True, dir_okay=False))
-@click.option("--every", is_flag=True, help="A line for each figure too.")
-def show(file: Path, every: bool) -> None:
-    """Print the tables of a run: FILE is its run.json.  [default: the repository's]
+@click.option("--full", is_flag=True, help="Print all tables: kinds of code, other ways to predict, what is left out.")
+@click.option("--every", is_flag=True, help="Print all tables, and a line for each figure too.")
+def show(file: Path, full: bool, every: bool) -> None:
+    """Print what predictions of each core are worth: FILE is a run's run.json.  [default: the repository's]
 
-    The last one says which published figures are not compared, and why.
+    The last table of --full says which published figures are not compared, and why.
 
     \b
+      worldwise validation show
       worldwise validation show --every
     """
-    print_sections(sections(load_run(file), every), outgoing.console())
+    run = load_run(file)
+    shown = sections(run, every) if full or every else first_screen(first_sections(run), _MORE)
+    print_sections(shown, outgoing.console())
 
 
 @validation.command()

@@ -177,7 +177,8 @@ class Needs(Model):
 class Manifest(Model):
     """The text `implementation.toml`.
 
-    `constant_time` is what its authors claim: a word for tables, then a colon and where they claim it.
+    `constant_time` is what its authors claim: a word for tables, then a colon and where they claim it. `authors` (with
+    `and` between them), `year` and `url` are those of a user's own library, for the entry that cites it.
     """
 
     name: Text
@@ -185,6 +186,9 @@ class Manifest(Model):
     about: Text
     licence: Text
     constant_time: Text = "none: no claim known"
+    authors: Text = ""
+    year: Annotated[int, Field(ge=1970, le=2100)] | None = None
+    url: Annotated[str, Field(pattern=r"^(https://[A-Za-z0-9./-]+)?$", max_length=200)] = ""
     source: Source | None = None
     build: Build
     operations: dict[Text, tuple[Operation, ...]]

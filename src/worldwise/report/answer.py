@@ -1,27 +1,24 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """The answer of a run on one screen: figures, verdict, surprises, and the command that prints the rest."""
 
-import io
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from rich.console import Console
 
-from worldwise.base import outgoing
 from worldwise.base.counted import INSTRUCTIONS
 from worldwise.base.tables import Section
 from worldwise.lab import differing
 from worldwise.read.models import Reading
 from worldwise.report import hosted
+from worldwise.report.first import SCREEN_LINES, lines_of
 from worldwise.report.predicted import verdict_line
 from worldwise.report.report import answers, heading, sections
-from worldwise.report.tables import ANSWER_LINES, SCREEN_COLUMNS, Answer
+from worldwise.report.tables import ANSWER_LINES, Answer
 from worldwise.report.tasks import Times
 from worldwise.report.terminal import print_prose, print_section
 from worldwise.report.verdicts import budget_verdict
 
-# The height of a screen.
-SCREEN_LINES = 40
 # A table that is cut keeps at least so many lines, or is left out.
 _LEAST_ROWS = 3
 # What says which answers are left out: a blank line, and at most two more.
@@ -56,7 +53,7 @@ class _Block:
 def render_answer(reading: Reading, console: Console, command: str, times: Times | None = None) -> None:
     """Print the answer: at most SCREEN_LINES lines where a line has SCREEN_COLUMNS columns.
 
-    `command` prints the whole report of the run, such as `worldwise report latest`. `times` are predicted, of some of
+    `command` prints the report of the run, such as `worldwise report latest`. `times` are predicted, of some of
     its rows; None for those that the run keeps.
     """
     print_prose(console, heading(reading), "bold")
@@ -76,25 +73,25 @@ def _answer_sections(reading: Reading, found: Sequence[Answer], rest: Sequence[s
     """The answers, cut to the room that the lines around them leave."""
     fixed = [Section(heading(reading), None, [*measured_lines(reading), *rest])]
     # One blank line stands behind the answers.
-    room = SCREEN_LINES - _lines(fixed) - 1
+    room = SCREEN_LINES - lines_of(fixed) - 1
     if not found:
         return [_contents(reading, room - 1)]
     blocks = [_Block(answer, min(len(answer.table.rows), ANSWER_LINES) if answer.table else 0) for answer in found]
     # One blank line stands above each answer.
-    heights = [_lines([block.section()]) + 1 for block in blocks]
+    heights = [lines_of([block.section()]) + 1 for block in blocks]
     left: list[Answer] = []
     while sum(heights) + (_LEFT_LINES if left else 0) > room:
         smaller = _smaller(blocks)
         if smaller:
             number, block = smaller
-            blocks[number], heights[number] = block, _lines([block.section()]) + 1
+            blocks[number], heights[number] = block, lines_of([block.section()]) + 1
         elif len(blocks) > 1:
             # There are too many answers even for their sentences.
             heights.pop()
             left.insert(0, blocks.pop().answer)
         elif blocks[0].rows > 1:
             blocks[0] = replace(blocks[0], rows=blocks[0].rows - 1)
-            heights[0] = _lines([blocks[0].section()]) + 1
+            heights[0] = lines_of([blocks[0].section()]) + 1
         else:
             break
     return [*(block.section() for block in blocks), *_left_section(left)]
@@ -166,7 +163,7 @@ def _rest(found: Sequence[Answer], command: str) -> list[str]:
     """How to see the rest."""
     names = list(dict.fromkeys(name for answer in found for name in answer.sections))
     shown = names[:_MOST_NAMES]
-    lines = [f"All of it: {command}"]
+    lines = [f"All of it: {command} --all"]
     if shown:
         lines.append(f"A part of it: {command} --section NAME, with NAME such as {', '.join(shown)}")
     lines.append(f"All names: {command} --sections")
@@ -188,12 +185,3 @@ def _first(lines: Sequence[str], most: int, what: str) -> list[str]:
 
 def _number(number: int, what: str) -> str:
     return f"{number:,} {what}{'' if number == 1 else 's'}"
-
-
-def _lines(printed: Sequence[Section]) -> int:
-    """How many lines the sections take on a screen."""
-    file = io.StringIO()
-    console = outgoing.console(file=file, width=SCREEN_COLUMNS)
-    for section in printed:
-        print_section(section, console)
-    return file.getvalue().count("\n")

@@ -4,15 +4,19 @@
 import textwrap
 from collections.abc import Callable, Mapping, Sequence
 
-from worldwise.base.outgoing import visible
+from worldwise.base.outgoing import Prose, visible
+from worldwise.base.tables import Section, Table
 from worldwise.lab import differing
 from worldwise.libraries.portable import Manifest
 from worldwise.read.models import Reading
+from worldwise.report.first import first_screen
 from worldwise.report.latex import DIGEST, escaped
 from worldwise.report.measured import Component, included, libraries, samples_said, tools
 from worldwise.report.references import reference
 
 _WIDTH = 100
+# Sentences of the first screen on what counts include.
+_MOST_INCLUDED = 3
 FORMATS = ("text", "latex", "bibtex")
 
 # A paper without the package url prints addresses, too, and breaks them behind a slash; a digest is broken anywhere.
@@ -40,6 +44,18 @@ def cited(reading: Reading, own: Own, form: str) -> str:
     return f"{_wrapped(_paragraph(reading, own, _plain, lambda key: f' [{key}]'))}\n{_entries(reading, own)}"
 
 
+def first_sections(reading: Reading, own: Own, more: str) -> list[Section]:
+    """The first screen: the paragraph, and a line for each entry. `more` prints the entries whole."""
+    rows = []
+    for one in _components(reading, own):
+        known = None if one.own else reference(one.key, one.version)
+        year = str(known.year or "-") if known else one.year or "-"
+        rows.append([_key(one), visible(one.text), year, one.licence])
+    paragraph = _paragraph(reading, own, _plain, lambda key: f" [{key}]", _MOST_INCLUDED)
+    table = Table(["entry", "what", "year", "licence"], rows, 2, (3,))
+    return first_screen([Section("Method", None, [Prose(paragraph)]), Section("References", table)], more)
+
+
 def _plain(text: str) -> str:
     """Text above entries: BibTeX would begin one at any `@`, if somebody copied all of it to a .bib file."""
     return visible(text).replace("@", "(at)")
@@ -49,8 +65,13 @@ def _wrapped(text: str, cut: bool = True) -> str:
     return textwrap.fill(text, _WIDTH, break_long_words=False, break_on_hyphens=cut) + "\n"
 
 
-def _paragraph(reading: Reading, own: Own, shown: Callable[[str], str], cite: Callable[[str], str]) -> str:
-    """What a method section says; `shown` writes a text out, `cite` refers to an entry."""
+def _paragraph(
+    reading: Reading, own: Own, shown: Callable[[str], str], cite: Callable[[str], str], most: int | None = None
+) -> str:
+    """What a method section says; `shown` writes a text out, `cite` refers to an entry.
+
+    `most` is how many sentences say what counts include; None for all of them.
+    """
 
     def named(found: Sequence[Component]) -> str:
         return "; ".join(f"{shown(one.text)}{cite(_key(one))}" for one in found)
@@ -58,6 +79,7 @@ def _paragraph(reading: Reading, own: Own, shown: Callable[[str], str], cite: Ca
     run = reading.run
     first, *others = tools(reading)
     measured = libraries(reading, own)
+    counts = included(reading.rows)
     sentences = [
         f"Instruction counts were made with {named([first])}{shown(_revision(reading))}, run {shown(run.id)}, "
         f"suite {shown(run.suite)}, on an emulated machine: {named(others)}",
@@ -68,7 +90,10 @@ def _paragraph(reading: Reading, own: Own, shown: Callable[[str], str], cite: Ca
             "each; what the readings themselves cost is measured and subtracted, and interrupts inside a region count"
         ),
         shown(f"The statistics are over {samples_said(reading.rows)}") if reading.rows else "",
-        *(shown(f"The figures of {text}") for text in included(reading.rows)),
+        *(shown(f"The figures of {text}") for text in counts[:most]),
+        f"({len(counts) - most} more sentences say what counts include: --full)"
+        if most is not None and len(counts) > most
+        else "",
         f"The measured libraries are {named(measured)}" if measured else "",
         shown(
             "The same lab gives the same counts on every host, to the last digit. They are neither cycles nor times: "
@@ -87,24 +112,35 @@ def _key(one: Component) -> str:
 
 
 def _entries(reading: Reading, own: Own) -> str:
-    found = {one.key: one for one in [*tools(reading), *libraries(reading, own)]}
-    return "\n".join([_PREAMBLE, *(_entry(one) for one in found.values())])
+    return "\n".join([_PREAMBLE, *(_entry(one) for one in _components(reading, own))])
+
+
+def _components(reading: Reading, own: Own) -> list[Component]:
+    """Everything that has an entry, each once."""
+    return list({one.key: one for one in [*tools(reading), *libraries(reading, own)]}.values())
 
 
 def _entry(one: Component) -> str:
     version = f"Version {one.version}. " if one.version else ""
     known = None if one.own else reference(one.key, one.version)
+    url = known.url if known else one.url
     # A second pair of braces keeps capitals as they are.
     fields = {
-        "author": known.authors if known else "",
+        "author": known.authors if known else escaped(one.authors),
         "key": f"{{{escaped(one.title)}}}",
         "title": f"{{{escaped(one.title)}}}",
-        "year": str(known.year or "") if known else "",
-        "howpublished": rf"\url{{{known.url}}}" if known and known.url else "",
-        "note": _noted(f"{version}{one.source[:1].upper()}{one.source[1:]}. Licence: {one.licence}."),
+        "year": str(known.year or "") if known else one.year,
+        "howpublished": rf"\url{{{url}}}" if url else "",
+        "note": _noted(f"{version}{one.source[:1].upper()}{one.source[1:]}. Licence: {one.licence}.{_unsaid(one)}"),
     }
     lines = "".join(f"  {name} = {{{value}}},\n" for name, value in fields.items() if value)
     return f"@misc{{{_key(one)},\n{lines}}}\n"
+
+
+def _unsaid(one: Component) -> str:
+    """That a library of the user's own has no authors or year, and where they would stand."""
+    lacks = [name for name, value in (("authors", one.authors), ("year", one.year)) if not value]
+    return f" Its implementation.toml names no {' and no '.join(lacks)}." if one.own and lacks else ""
 
 
 def _noted(text: str) -> str:

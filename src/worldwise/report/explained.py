@@ -3,6 +3,7 @@
 
 import json
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from typing import Any
 
 from worldwise.base.outgoing import Prose
@@ -14,6 +15,7 @@ from worldwise.explain.layers import Rules
 from worldwise.explain.witness import Agreement
 from worldwise.plan.catalogue import is_board
 from worldwise.report import exports
+from worldwise.report.first import first_screen
 
 FORMAT = 1
 # Of a function's facts, the heads of the columns, and what they are.
@@ -40,6 +42,107 @@ def sections(explanation: Explanation, rules: Rules, top: int, path: bool) -> li
         switches = len(explanation.steps) - 1
         functions.notes.append(Prose(f"{switches} changes of exception level or task; `--path` lists them."))
     return [*_layer_sections(explanation, rules), functions, *peak]
+
+
+# What the first screen has room for: layers in its table, and layers that it names of each of several regions.
+_MOST_LAYERS = 11
+_MOST_NAMED_LAYERS = 2
+
+
+def first_sections(
+    found: Sequence[tuple[Explanation, Sequence[Section]]], rules: Rules, regions: int, top: int, more: str
+) -> list[Section]:
+    """The first screen of explanations: all of one, or a line for each of several. `more` prints the rest.
+
+    Each comes with the sections of families that take its call apart; `regions` were checked.
+    """
+    checks = f"{regions} regions checked: in each, the functions' sum is the difference of the guest's counter."
+    if len(found) != 1:
+        return first_screen([_regions_section([one for one, _ in found], checks)], more)
+    one, parts = found[0]
+    title, layers = _layer_sections(one, rules)
+    assert layers.table
+    layers = Section(
+        layers.title,
+        _largest(layers.table, one.instructions).without([5, 6]),
+        ["inclusive: with everything called from there."],
+    )
+    functions = _function_table(one, top)
+    facts = [at for at, head in enumerate(functions.headers) if head in _FACT_COLUMNS]
+    unknown = [] if not (one.unknown or one.unruled) else _unknown_notes(one)
+    shown = Section("Functions", functions.without(facts), [*unknown, checks])
+    peak = (
+        [Section(section.title, None, section.notes[:1]) for section in [_peak_section(one.peak)]] if one.peak else []
+    )
+    return first_screen([title, layers, shown, *peak, *parts], more, whole=2)
+
+
+def _largest(table: Table, total: int) -> Table:
+    """The table of layers with the small ones in one line, above that of the sum."""
+    *rows, last = table.rows
+    if len(rows) <= _MOST_LAYERS:
+        return table
+
+    def own(row: list[str]) -> int:
+        return int(row[1].replace(",", ""))
+
+    large = sorted(rows, key=own)[len(rows) - _MOST_LAYERS + 1 :]
+    small = [row for row in rows if row not in large]
+    count = sum(map(own, small))
+    other = [f"{len(small)} smaller layers", f"{count:,}", _percent(count, total), *[""] * 4]
+    return Table(table.headers, [*(row for row in rows if row in large), other, last], table.left, table.names)
+
+
+def _regions_section(found: Sequence[Explanation], checks: str) -> Section:
+    """A line for each region: how many instructions, and which layers and function execute most of them."""
+    rows = []
+    for one in found:
+        layers = sorted(one.layers.items(), key=lambda item: -item[1].self)[:_MOST_NAMED_LAYERS]
+        shares = ", ".join(f"{_rounded(share.self, one)} {name}" for name, share in layers if share.self)
+        (function, _), most = max(one.functions.items(), key=lambda item: (item[1].self, item[0]))
+        cells = [one.measure, one.place, f"{one.instructions:,}", f"{_rounded(most.self, one)} {function}", shares]
+        rows.append([one.case.id, *cells])
+    headers = ["case", "measure", "place", "instr", "most in the function", "most in the layers"]
+    table = Table(headers, rows, 3, (4, 5))
+    title = "Who executes what"
+    if len({row[0] for row in rows}) == 1:
+        title = f"{rows[0][0]}: who executes what"
+        table = table.without([0])
+    return Section(title, table, [checks])
+
+
+def first_differences(
+    pairs: Sequence[tuple[Explanation, Explanation]], rules: Rules, top: int, more: str
+) -> list[Section]:
+    """The first screen of what changed: all of one pair of explanations, or a line for each pair."""
+    if len(pairs) != 1:
+        return first_screen([_pairs_section(pairs)], more)
+    head, layers, *others = difference_sections(*pairs[0], rules, top)
+    assert layers.table
+    changed = [row for row in layers.table.rows if row[1] != row[2]]
+    ordered = sorted(changed, key=lambda row: -abs(int(row[3].replace(",", ""))))
+    few = replace(layers, table=replace(layers.table, rows=ordered[:_MOST_LAYERS]))
+    functions = others[-1]
+    assert functions.table
+    facts = [at for at, name in enumerate(functions.table.headers) if name in _FACT_COLUMNS]
+    return first_screen([head, few, replace(functions, table=functions.table.without(facts), notes=[])], more, whole=2)
+
+
+def _pairs_section(pairs: Sequence[tuple[Explanation, Explanation]]) -> Section:
+    """A line for each pair: how many instructions before and after, and which functions the change is of."""
+    rows = []
+    for before, after in pairs:
+        functions = function_changes(before, after)[:_MOST_NAMED_LAYERS]
+        names = ", ".join(f"{one.name.partition(' ')[0]} {one.difference:+,}" for one in functions if one.difference)
+        counts = [f"{before.instructions:,}", f"{after.instructions:,}"]
+        change = f"{after.instructions - before.instructions:+,}"
+        rows.append([after.case.id, after.measure, after.place, *counts, change, names or "-"])
+    headers = ["case", "measure", "place", "before", "after", "change", "most of it in"]
+    return Section("What changed, in instructions", Table(headers, rows, 3, (6,)))
+
+
+def _rounded(count: int, one: Explanation) -> str:
+    return f"{100 * count / one.instructions:.0f} %" if one.instructions else "-"
 
 
 def _layer_sections(explanation: Explanation, rules: Rules) -> list[Section]:

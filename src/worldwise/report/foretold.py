@@ -11,13 +11,13 @@ from worldwise.plan.budget import Budget
 from worldwise.predict.bounds import STATES
 from worldwise.predict.rules import CONFIDENCE
 from worldwise.predict.verdict import FITS, FITS_NOT, NOT_JUDGED, OPEN, WOULD, Judged, judged, time_text
+from worldwise.report.first import narrowed
 from worldwise.report.predicted import Line, doing, verdict_note
 
 # More do not fit the screen with all that stands around them.
 _MOST_ROWS = 12
 _MOST_SENTENCES = 4
 _MOST_ERRORS = 3
-_MOST_WIDTH = 100
 
 
 def screen(lines: Sequence[Line], budget: Budget | None, outermost: Callable[[Line], bool]) -> list[Section]:
@@ -170,15 +170,8 @@ def _table(lines: Sequence[Line], verdicts: dict[int, Judged], whole: _Whole) ->
     )
     # A case's id has no limit. The figures can be had with --full, the intervals are what was asked for.
     same_place = len({line.estimate.sample.place for line in lines}) == 1
-    for head in ("predicted\ncycles", "count\ninstr", *(["place"] if same_place else []), "verdict", "place"):
-        if table.width > _MOST_WIDTH and head in table.headers:
-            table = table.without([table.headers.index(head)])
-    over = table.width - _MOST_WIDTH
-    if over > 0:
-        most = max(len(row[0]) for row in table.rows) - over
-        rows = [[row[0] if len(row[0]) <= most else f"{row[0][: most - 3]}...", *row[1:]] for row in table.rows]
-        table = Table(table.headers, rows, table.left, table.names)
-    return table
+    spare = ["predicted\ncycles", "count\ninstr", *(["place"] if same_place else []), "verdict", "place"]
+    return narrowed(table, spare)
 
 
 def _verdict(one: Judged | None) -> str:

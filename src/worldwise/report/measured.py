@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """What a run measured and with what, as a method section must say it: components with version, source and licence."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
+from worldwise.base.stages import declared
 from worldwise.libraries.implementation import IMPLEMENTATIONS, LICENCES
 from worldwise.libraries.portable import Manifest, portables
 from worldwise.plan.catalogue import is_board
@@ -27,6 +28,7 @@ class Component:
         source: where it comes from, in words.
         licence: an SPDX expression, or words; `?` where nobody knows.
         own: whether it is a library of the user's own.
+        authors, year, url: of a library of the user's own, as its implementation.toml has them; else empty.
     """
 
     key: str
@@ -35,11 +37,25 @@ class Component:
     source: str
     licence: str
     own: bool = False
+    authors: str = ""
+    year: str = ""
+    url: str = ""
 
     @property
     def text(self) -> str:
         """Title and version, without the number by which Debian starts a count of versions anew."""
         return f"{self.title} {self.version.rpartition(':')[2]}".rstrip()
+
+
+@dataclass(frozen=True)
+class Cited:
+    """What families/<name>/cited.py declares as CITED.
+
+    Attributes:
+        libraries: makes a component of a library that only this family measures, from its name; None for any other.
+    """
+
+    libraries: Callable[[str], Component | None]
 
 
 def tools(reading: Reading) -> list[Component]:
@@ -100,7 +116,8 @@ def _library(row: Row, run: RunSummary, own: Mapping[str, tuple[Manifest, str]])
     if name in own:
         manifest, digest = own[name]
         source = f"a library of the user's own, SHA-256 of its files {digest}"
-        return Component(name, manifest.title, "", source, manifest.licence, own=True)
+        about = (manifest.authors, str(manifest.year or ""), manifest.url)
+        return Component(name, manifest.title, "", source, manifest.licence, True, *about)
     if name in IMPLEMENTATIONS:
         library = IMPLEMENTATIONS[name].library
         return Component(
@@ -110,12 +127,16 @@ def _library(row: Row, run: RunSummary, own: Mapping[str, tuple[Manifest, str]])
             "Debian source package optee-os",
             LICENCES[library],
         )
-    known = portables().get(name)
+    # With the core's instructions for AES it is the same library.
+    known = portables().get(name) or portables().get(name.removesuffix("-ce"))
     if known is None:
+        for family in declared("cited", Cited).values():
+            if one := family.libraries(name):
+                return one
         return Component(name, name, "", "a library of the user's own that is not here", "?", own=True)
     manifest = known.manifest
     version, source = _origin(manifest, row, run)
-    return Component(name, manifest.title, version, source, manifest.licence)
+    return Component(manifest.name, manifest.title, version, source, manifest.licence)
 
 
 def _origin(manifest: Manifest, row: Row, run: RunSummary) -> tuple[str, str]:

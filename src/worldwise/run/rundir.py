@@ -382,7 +382,7 @@ class Run:
         if self.manifest.unit != INSTRUCTIONS:
             raise WorldwiseError(
                 f"run {self.id} counts {self.manifest.unit} of a chip: {what} is for instructions alone, which repeat.",
-                f"see its table: worldwise report {self.id}",
+                f"see its table: worldwise report {self.id} --all",
             )
 
     def suite_text(self) -> str:

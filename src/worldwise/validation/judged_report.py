@@ -206,13 +206,20 @@ def hardware_section(files: Mapping[str, Figures]) -> Section:
                 [
                     name,
                     source.id,
-                    ", ".join(sorted({one.core for one in own})),
-                    ", ".join(sorted({one.board for one in own if one.board})) or "-",
+                    ", ".join(sorted({one.core.removeprefix("cortex-") for one in own})),
+                    _one_or_number({one.board for one in own if one.board}),
                     found.measured.silicon if found.measured else "-",
                     ", ".join(sorted({one.unit for one in own})),
                     str(len(own)),
                 ]
             )
     headers = ["file", "source", "core", "board", "silicon", "unit", "figures"]
+    table = Table(headers, cells, 6)
+    if all(found.measured is None for found in files.values()):
+        table = table.without([headers.index("silicon")])
     notes = ["validation: these only judge. calibration: numbers may be fitted to these. Others: contributed runs."]
-    return Section("Figures of hardware by others", Table(headers, cells, 6), notes, "hardware")
+    return Section("Figures of hardware by others", table, notes, "hardware")
+
+
+def _one_or_number(names: set[str]) -> str:
+    return "-" if not names else names.pop() if len(names) == 1 else f"{len(names)} boards"

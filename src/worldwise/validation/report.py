@@ -39,6 +39,19 @@ def sections(run: Run, every: bool = False) -> list[Section]:
     return [*found, *(_figures(run, core) for core in _cores(run.rows))] if every else found
 
 
+def first_sections(run: Run) -> list[Section]:
+    """What stands on the first screen: a line for each core."""
+    found_of, rows = alternatives(run), []
+    for (core, kind), found in by_core_and_kind(run).items():
+        if kind == "all":
+            known = {way.column: found_of[core, way.name] for way in ways(run, core)}
+            shown = [f"{known[way].median:.1f}" if way in known else "-" for way in (ONE, MCA)]
+            rows.append([core, *_numbers(found), f"{found.least:.3f}", f"{found.most:.3f}", *shown])
+    headers = ["core", *_HEADERS, "from", "to", "median at one\ncycle an instr", "median of\nllvm-mca"]
+    table = Table(headers, rows, left=1)
+    return [Section("Errors of predicted cycles", table, [_HELD_OUT, _P90, _TOOK], "errors"), _calibration(run)]
+
+
 def _cores(rows: Iterable[Row]) -> list[str]:
     return sorted({row.core for row in rows})
 
@@ -75,8 +88,8 @@ def _calibration(run: Run) -> Section:
         "Errors of the figures that numbers of the cores may be fitted to",
         Table(["core", *_HEADERS], rows, left=1),
         [
-            "They say nothing about other code, and no line has them. No number of a Cortex-M was fitted to them,",
-            "but its rules were made with them in view.",
+            "They say nothing about other code, and no line has them. No number of a Cortex-M was fitted to them, but "
+            "its rules were made with them in view.",
         ],
         "calibration",
     )

@@ -19,18 +19,31 @@ from worldwise.plan.case import parse_case
 from worldwise.plan.catalogue import takes_portables
 from worldwise.report import dependence as dependence_report
 from worldwise.report.explained import dump
+from worldwise.report.first import first_screen
 from worldwise.run.varied import CALLS, require_variable, slow_down, vary
 from worldwise.targets.architecture import ARCHITECTURES
 
 FORMATS = ("table", "markdown", "json")
 # The binutils of boards' programs.
 _BOARDS = "arm-none-eabi-"
+# What the table of places loses first where it is too wide for a screen.
+_SPARE = ("first at instr", "times", "inlined in", "calls")
 
 
 def show_dependence(
-    what: str, words: str, directories: tuple[Path, ...], top: int, slow: bool, form: str, output: Path | None
+    what: str,
+    words: str,
+    directories: tuple[Path, ...],
+    top: int,
+    slow: bool,
+    form: str,
+    output: Path | None,
+    more: str,
 ) -> None:
-    """Vary the inputs of a case, one after the other, and show what depends on them. Raises WorldwiseError."""
+    """Vary the inputs of a case, one after the other, and show what depends on them. Raises WorldwiseError.
+
+    `more` says how to print the rest, if only the first screen is printed; else it is empty.
+    """
     if form not in FORMATS:
         raise click.UsageError(f"--vary can be printed as {', '.join(FORMATS)}, not as {form}")
     click.get_current_context().call_on_close(own.forget)
@@ -61,4 +74,5 @@ def show_dependence(
         if form == "json":
             out.text(dump(dependence_report.to_json(found)))
         else:
-            out.show(dependence_report.sections(found, top), form)
+            parts = dependence_report.sections(found, top)
+            out.show(first_screen(parts, more, _SPARE) if more else parts, form)

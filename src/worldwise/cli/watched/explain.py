@@ -2,7 +2,7 @@
 """`worldwise explain`: who owns each instruction of a case."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -35,6 +35,9 @@ _FORMATS = ("table", "markdown", "json", "folded", "speedscope", "callgrind", "c
 _DIFFERENCE_FORMATS = ("table", "markdown", "json", "flame")
 # These formats show any number of regions.
 _DOCUMENTS = ("table", "markdown")
+_MORE = "All tables: the same command with --full."
+# Functions of a table, unless --top says.
+_TOP = 15
 # Instructions between two comparisons with the stack in memory.
 _WITNESS = 10_000
 # The most cases that are suggested to somebody who typed only an operation.
@@ -54,7 +57,8 @@ class _Call:
     index: int | None
     samples: int
     warmup: int
-    top: int
+    top: int | None
+    full: bool
     path: bool
     inline: bool
     why: str | None
@@ -65,6 +69,34 @@ class _Call:
     output: Path | None
     fresh: bool
     runs: Path
+
+    @property
+    def functions(self) -> int:
+        """The most functions of a table."""
+        return self.top or _TOP
+
+    @property
+    def first_alone(self) -> bool:
+        """Whether to print the first screen alone: what asks for more than it has prints all."""
+        more = (self.full, self.top, self.path, self.witness, self.output)
+        return self.form == "table" and not any(more)
+
+
+@dataclass
+class _First:
+    """What stands on the first screen: explanations, each with what families say of its call, or pairs of them."""
+
+    explained: list[tuple[Explanation, Sequence[Section]]] = field(default_factory=list)
+    regions: int = 0
+    pairs: list[tuple[Explanation, Explanation]] = field(default_factory=list)
+
+    def show(self, call: _Call, rules: Rules, out: Output) -> None:
+        """Print it, if anything was gathered."""
+        if self.explained:
+            shown = explain_report.first_sections(self.explained, rules, self.regions, call.functions, _MORE)
+            out.show(shown, call.form)
+        elif self.pairs:
+            out.show(explain_report.first_differences(self.pairs, rules, call.functions, _MORE), call.form)
 
 
 # What most calls do without, as `--help-all` lists it: heading -> parameters.
@@ -99,7 +131,8 @@ _RARE = {
 @click.option(
     "--warmup", type=click.IntRange(0, MAX_WARMUP), default=1, show_default=True, metavar="N", help="Of a CASE."
 )
-@click.option("--top", type=click.IntRange(1), default=15, show_default=True, metavar="N", help="Functions shown.")
+@click.option("--full", is_flag=True, help="Print all tables, not the first screen alone.")
+@click.option("--top", type=click.IntRange(1), metavar="N", help="Functions shown, of all tables; else 15.")
 @click.option("--path", is_flag=True, help="List the call's way through the exception levels.")
 @click.option("--inline", is_flag=True, help="Show functions that the compiler put into others, where DWARF has them.")
 @click.option("--why", metavar="FUNCTION", help="Say which rule puts this function into its layer, and stop.")
@@ -156,7 +189,10 @@ def explain(**typed: Any) -> int:
             raise click.UsageError(
                 "--vary takes a CASE, and of the options only --implementation, --top, --slow-down, --format, --output"
             )
-        show_dependence(call.what, call.vary, call.directories, call.top, call.slow_down, call.form, call.output)
+        more = _MORE if call.first_alone else ""
+        show_dependence(
+            call.what, call.vary, call.directories, call.functions, call.slow_down, call.form, call.output, more
+        )
         return 0
     rules = load_rules()
     # Every error in the call is reported before anything runs.
@@ -173,6 +209,7 @@ def explain(**typed: Any) -> int:
     if call.slow_down:
         _print_slowdown(session, cases[0][0])
         return 0
+    first = _First()
     with Output(call.output) as out:
         for case, run in cases:
             explainer = session.explainer(case, run)
@@ -182,9 +219,10 @@ def explain(**typed: Any) -> int:
             explanations = _explanations(explainer, call)
             if before:
                 earlier = _explanations(session.explainer(before, None), call)
-                _show_difference(earlier, explanations, session, call, out)
+                _show_difference(earlier, explanations, session, call, out, first)
                 continue
-            _show(explainer, explanations, session, call, out)
+            _show(explainer, explanations, session, call, out, first)
+        first.show(call, rules, out)
     return 0
 
 
@@ -206,11 +244,13 @@ def _explain_between(call: _Call, newer: str, rules: Rules) -> None:
         raise click.UsageError(f"--format {call.form} takes one region: choose with --case and --measure")
     keep_folders(call.directories, (old, new))
     session = Session(rules, call.fresh, call.inline)
+    first = _First()
     with Output(call.output) as out:
         for before, after in differences(
             session, old, new, cases, call.measure, lambda name, place: (name, call.place or place, call.index)
         ):
-            _show_difference(before, after, session, call, out)
+            _show_difference(before, after, session, call, out, first)
+        first.show(call, rules, out)
 
 
 def _asked(call: _Call) -> list[tuple[Case, Run | None]]:
@@ -267,14 +307,23 @@ def _taken_apart(explainer: Explainer, measure: str | None, index: int | None) -
     ]
 
 
-def _show(explainer: Explainer, explanations: list[Explanation], session: Session, call: _Call, out: Output) -> None:
-    """Print the explanations of a case, in the format that was asked for; one alone if that is no document."""
+def _show(
+    explainer: Explainer, explanations: list[Explanation], session: Session, call: _Call, out: Output, first: _First
+) -> None:
+    """Print the explanations of a case, in the format that was asked for; one alone if that is no document.
+
+    What stands on the first screen alone is gathered in `first`.
+    """
     if call.form not in _DOCUMENTS:
         _write(explanations[0], session, call.form, out)
         return
     parts = _taken_apart(explainer, call.measure, call.index)
+    if call.first_alone:
+        first.explained += [(one, parts) for one in explanations]
+        first.regions += explainer.check()
+        return
     for one in explanations:
-        parts += explain_report.sections(one, session.rules, call.top, call.path)
+        parts += explain_report.sections(one, session.rules, call.functions, call.path)
     agreement = explainer.agreement() if call.witness else None
     out.show([*parts, explain_report.check_section(explainer.check(), agreement)], call.form)
 
@@ -296,15 +345,18 @@ def _write(one: Explanation, session: Session, form: str, out: Output) -> None:
 
 
 def _show_difference(
-    before: list[Explanation], after: list[Explanation], session: Session, call: _Call, out: Output
+    before: list[Explanation], after: list[Explanation], session: Session, call: _Call, out: Output, first: _First
 ) -> None:
     pairs = _pairs(before, after)
+    if call.first_alone:
+        first.pairs += pairs
+        return
     if call.form not in _DOCUMENTS and len(pairs) > 1:
         raise click.UsageError(f"--format {call.form} takes one region: choose with --measure")
     for one, other in pairs:
         match call.form:
             case "table" | "markdown":
-                out.show(explain_report.difference_sections(one, other, session.rules, call.top), call.form)
+                out.show(explain_report.difference_sections(one, other, session.rules, call.functions), call.form)
             case "json":
                 out.text(explain_report.dump(explain_report.difference_json(one, other, session.rules)))
             case "flame":

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 from worldwise.base.errors import WorldwiseError
 from worldwise.base.outgoing import visible
 from worldwise.read.models import Reading
+from worldwise.report.drawing import library
 from worldwise.report.drawing.axes import INK
 from worldwise.report.drawing.figures import KINDS, WIDTHS, Choice, Plot
 from worldwise.report.drawing.looks import styles
@@ -132,6 +133,7 @@ def run_text(reading: Reading) -> str:
 @contextlib.contextmanager
 def house_style() -> Iterator[None]:
     """Fonts and lines for `draw`; ignores the user's own matplotlibrc."""
+    library.require()
     import matplotlib
 
     with matplotlib.rc_context():

@@ -16,6 +16,7 @@ from typing import Any
 
 from worldwise.base.outgoing import visible
 from worldwise.read.models import Row
+from worldwise.report.drawing import library
 
 # How wide a page draws a chart, without its axes, in pixels.
 WIDTH = 440
@@ -103,6 +104,7 @@ class Chart:
 
     def file(self, form: str, millimetres: float, notes: str) -> bytes:
         """The content of a file, svg or png, so wide: with its title, its words and `notes` on what it counts."""
+        library.require()
         import vl_convert
 
         _register_fonts()
@@ -158,6 +160,7 @@ def _register_fonts() -> None:
 
 @functools.lru_cache(maxsize=256)
 def _drawn(spec: str) -> str:
+    library.require()
     import vl_convert
 
     return str(vl_convert.vegalite_to_svg(spec, vl_version=_VERSION))
@@ -175,6 +178,7 @@ def libraries() -> str:
 
     They come with vl-convert, whose version and digest requirements/ pins; nothing is fetched.
     """
+    library.require()
     import vl_convert
 
     bundle = vl_convert.javascript_bundle(vl_version=_VERSION)  # type: ignore[call-arg] # the snippet has a default
