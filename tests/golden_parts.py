@@ -22,7 +22,7 @@ from screens import READINGS, golden_screen
 from worldwise.base import paths
 from worldwise.base.errors import WorldwiseError
 from worldwise.base.files import file_sha256
-from worldwise.families.echo import client as echo_host
+from worldwise.families.echo import host_times as echo_host
 from worldwise.families.keycache import build as keycache
 from worldwise.lab import image
 from worldwise.lab.image import ImageStore, Recipe

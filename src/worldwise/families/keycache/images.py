@@ -71,4 +71,4 @@ def _case_programs(case: Case, feature: str) -> Recipe:
     )
 
 
-IMAGES = Images(app=_APP, programs=_case_programs, build_first=build.programs, patience=_PATIENCE)
+IMAGES = Images(programs=_case_programs, build_first=build.programs, patience=_PATIENCE)

@@ -6,12 +6,12 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from worldwise.base.counted import CYCLES
 from worldwise.base.tables import Section, Table, count, count_or_dash, factor, section_name, spread, whole
 from worldwise.base.units import size_text
-from worldwise.families.portable.readings import BoardTimes, OnBoard
 from worldwise.libraries import boards as board
 from worldwise.libraries.boards import by_core
 from worldwise.libraries.portable import CURVELESS, CURVES, OF_CURVE, OPTIMISATIONS
 from worldwise.plan.catalogue import TARGETS
 from worldwise.read.models import NotAvailable, PublishedFigure, Reading, Row
+from worldwise.read.parts import BoardTimes, OnBoard
 
 DHRYSTONE = "dhrystone"
 # Dhrystones per second of the VAX 11/780, which by convention is one DMIPS.

@@ -1,0 +1,67 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""One lookup says whose a case is, and a report is made without what measures."""
+
+import subprocess
+import sys
+
+import pytest
+
+from worldwise.plan.case import Case, parse_case
+from worldwise.plan.catalogue import SPECS, family_of
+from worldwise.read.readings import readings_of
+from worldwise.targets.families import images_of
+
+
+@pytest.mark.parametrize(
+    ("case", "family"),
+    [
+        ("optee/mbedtls-O2/attestdiv", "attestation"),
+        ("optee/mbedtls-O2/sha256,size=64B", "sha256"),
+        ("linux/mbedtls-O2/sha256sum,size=64B", "sha256"),
+        ("linux-armv8/bearssl-O2/sha256,size=64B", "portable"),
+        ("optee/bearssl-O2/sign,curve=secp256r1,size=32B", "crypto"),
+        ("linux/bearssl-O2/sign,curve=secp256r1,size=32B", "crypto"),
+        ("nucleo-f446re/bearssl-O2/sign,curve=secp256r1,size=32B", "portable"),
+        ("optee/mbedtls-O2/abuse,ta=hello,calls=1", "abuse"),
+    ],
+)
+def test_a_case_is_of_one_family(case: str, family: str) -> None:
+    """If this fails, a case is read, run or shown by what another family declares."""
+    assert family_of(parse_case(case)) == family
+
+
+def test_a_case_that_no_family_has_any_more_is_of_none() -> None:
+    """If this fails, an old run with an operation that is gone cannot be read."""
+    case = Case("optee", "mbedtls", "O2", "gone", 1, 0)
+    assert family_of(case) == ""
+    assert list(readings_of(case).sums(case, {})) == []
+    assert images_of(case).programs is None
+
+
+def test_wrong_calls_have_the_machine_of_the_app_that_they_go_to() -> None:
+    """If this fails, wrong calls of the crypto app's TA go to a machine without its TA."""
+    case = parse_case("optee/bearssl-O2/abuse,ta=crypto,calls=1")
+    assert family_of(case) == "abuse"
+    assert images_of(case).sizes_ta
+
+
+def test_every_operation_has_its_family() -> None:
+    """If this fails, the lookup forgets a family."""
+    assert {family for family, spec in SPECS.items() if spec.operations} == {*SPECS}
+
+
+def test_a_report_imports_no_machine_and_no_sandbox() -> None:
+    """If this fails, whoever only reads a report waits for, and has to understand, what measures."""
+    program = (
+        "import sys, worldwise.report.report, worldwise.report.answer\n"
+        "from worldwise.read.readings import declared_readings\n"
+        "from worldwise.records.evidence import all_owed\n"
+        "from worldwise.report.tables import declared_tables\n"
+        "assert declared_readings() and declared_tables() and all_owed()\n"
+        "print(*(name for name in sys.modules if name.startswith('worldwise.')))"
+    )
+    done = subprocess.run([sys.executable, "-P", "-c", program], capture_output=True, text=True, check=True)
+    loaded = done.stdout.split()
+    assert "worldwise.families.echo.tables" in loaded
+    rooms = ("worldwise.machine", "worldwise.lab.sandbox", "worldwise.lab.lab", "worldwise.targets")
+    assert [name for name in loaded if name.startswith(rooms)] == []
