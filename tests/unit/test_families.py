@@ -3,12 +3,17 @@
 
 import subprocess
 import sys
+from collections.abc import Collection, Iterator
 
 import pytest
 
+import screens
 from worldwise.plan.case import Case, parse_case
 from worldwise.plan.catalogue import SPECS, family_of
+from worldwise.read.models import Reading
 from worldwise.read.readings import readings_of
+from worldwise.report.report import answers, sections
+from worldwise.report.tables import declared_tables, named_sections, tables_in
 from worldwise.targets.families import images_of
 
 
@@ -65,3 +70,43 @@ def test_a_report_imports_no_machine_and_no_sandbox() -> None:
     assert "worldwise.families.echo.tables" in loaded
     rooms = ("worldwise.machine", "worldwise.lab.sandbox", "worldwise.lab.lab", "worldwise.targets")
     assert [name for name in loaded if name.startswith(rooms)] == []
+
+
+def _of_cases(reading: Reading, cases: Collection[str]) -> Reading:
+    """What a reading says of these cases."""
+    rows = tuple(row for row in reading.rows if row.case in cases)
+    attempts = tuple(one for one in reading.attempts if one.case in cases)
+    return reading.model_copy(update={"rows": rows, "attempts": attempts})
+
+
+def _parts_of(reading: Reading) -> Iterator[Reading]:
+    """A reading, and what is left of it where fewer cases were measured: of one operation, of one board, one alone."""
+    yield reading
+    done = [*reading.rows, *reading.attempts]
+    for operation in sorted({one.operation for one in done}):
+        yield _of_cases(reading, {one.case for one in done if one.operation == operation})
+    for board in sorted({row.board for row in reading.rows} - {""}):
+        yield _of_cases(reading, {row.case for row in reading.rows if row.board == board})
+    for one in done[:: max(1, len(done) // 3)]:
+        yield _of_cases(reading, {one.case})
+
+
+@pytest.mark.parametrize("name", screens.SUITES)
+def test_an_answer_names_only_sections_that_the_report_has(name: str) -> None:
+    """If this fails, a screen says `--section NAME` and the report says that there is none of this name."""
+    for reading in _parts_of(screens.READINGS[name]()):
+        found = answers(reading)
+        there = sections(reading) if found else []
+        assert [one for each in found for one in each.sections if not named_sections(there, one)] == []
+
+
+@pytest.mark.parametrize("name", screens.SUITES)
+def test_families_that_a_run_has_nothing_of_have_nothing_to_say(name: str) -> None:
+    """If this fails, a family that is not asked would have shown something: its `also` lacks a family."""
+    reading = screens.READINGS[name]()
+    asked = tables_in(reading)
+    for tables in declared_tables().values():
+        if tables not in asked:
+            assert not any(group.sections(reading, True) for group in tables.groups)
+            assert not tables.answers(reading)
+            assert not (tables.charts and tables.charts(reading))

@@ -203,7 +203,7 @@ def abuse_answer(reading: Reading) -> list[Answer]:
             Table(["TA", "wrong calls,\nall refused", "calls at\nrandom", "\npanics"], cells, 1),
             "Every wrong call got the one error that it must get, and changed nothing: another answer fails its case.",
             (f"Wrong calls that could not be tried: {untried:,}.",) if untried else (),
-            ("abuse", "abuse-random"),
+            tuple(section.name for section in abuse_sections(reading)),
         )
     ]
 

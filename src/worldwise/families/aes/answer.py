@@ -46,10 +46,15 @@ def aes_answer(reading: Reading) -> list[Answer]:
             f"What AES-128 costs a caller per byte of {size_text(size)}, in the order of {mode.upper()}",
             Table(headers, cells, 2),
             surprises=spread_surprises(rows),
-            # Plain Linux has its own section.
-            sections=("plain-aes",) if all(row.target in PLAIN_TARGETS for row in shown) else ("aes", "plain-aes"),
+            sections=_sections(rows),
         )
     ]
+
+
+def _sections(rows: list[Row]) -> tuple[str, ...]:
+    """Plain Linux has its own sections."""
+    plain = [row.target in PLAIN_TARGETS for row in rows]
+    return (*(() if all(plain) else ("aes",)), *(("plain-aes",) if any(plain) else ()))
 
 
 def _given(row: Row, key: str) -> str:

@@ -45,7 +45,7 @@ def faults_answer(reading: Reading) -> list[Answer]:
             Table(headers, cells, 2),
             verdict.strip(),
             (f"Not detected: {shown}.",) if names else (),
-            ("tampering", "power-cuts"),
+            (*(("tampering",) if tampering else ()), *(("power-cuts",) if cuts else ())),
         )
     ]
 

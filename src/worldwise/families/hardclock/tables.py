@@ -372,7 +372,8 @@ def armv7_answer(reading: Reading) -> list[Answer]:
     level, clock = parts.get("armv7-level"), parts.get("hardclock")
     if level and level.table:
         title = "How the published figures were compiled"
-        return [Answer(title, level.table, level.notes[0], sections=("armv7-level", "armv7", "hardclock"))]
+        names = ("armv7-level", "armv7", *(("hardclock",) if clock else ()))
+        return [Answer(title, level.table, level.notes[0], sections=names)]
     if clock and clock.table:
         title = "What mbedtls_timing_hardclock returns on Arm"
         verdict = "It returns microseconds of the clock, not cycles."
@@ -386,4 +387,4 @@ def _narrow(table: Table) -> Table:
 
 
 _CLOCKS = ("gettimeofday", "CLOCK_MONOTONIC")
-TABLES = Tables(groups=(Group(490, armv7_sections),), answers=armv7_answer)
+TABLES = Tables(also=("portable",), groups=(Group(490, armv7_sections),), answers=armv7_answer)

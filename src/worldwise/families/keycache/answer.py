@@ -7,18 +7,20 @@ from worldwise.base.tables import Section, Table, count, whole
 from worldwise.base.units import size_text
 from worldwise.families.keycache.attempts import HOLDS
 from worldwise.families.keycache.cut import GOOD
+from worldwise.families.keycache.spec import KEYCACHE_CUT, KEYCACHE_HOLD
 from worldwise.plan.case import parameters_of
 from worldwise.read.models import Attempt, Reading, Row
 from worldwise.read.order import is_quiet
 from worldwise.report.contests import side_by_side
 from worldwise.report.surprises import clock_text, milliseconds, spread_surprises
-from worldwise.report.tables import Answer
+from worldwise.report.tables import Answer, named_sections
 
 # The order of importance: what a cache is for comes first, then by which policy.
 _ACTIONS_FIRST = ("get-hit", "seal-hit", "open-hit", "reencrypt-hit", "get-miss", "set-new")
 _POLICIES_FIRST = ("smart", "lru", "none", "naive")
 _STORAGES_FIRST = ("ree", "rpmb")
 _PLACES = ("client", "invoke")
+_SECTIONS = (("keycache-attempts", KEYCACHE_HOLD), ("keycache-cuts", KEYCACHE_CUT))
 
 
 def keycache_answers(
@@ -60,7 +62,7 @@ def _requests(reading: Reading, hits: Section | None) -> list[Answer]:
             Table([*headers, f"assumed at\n{clock_text(reading)}, ms"], cells, 5),
             _verdict(hits),
             spread_surprises(rows),
-            ("keycache-places", "keycache-hits"),
+            ("keycache-places", *(("keycache-hits",) if hits else ())),
         )
     ]
 
@@ -112,7 +114,10 @@ def _load(reading: Reading, sections: Sequence[Section]) -> list[Answer]:
             "What the key cache costs under load",
             shown.table,
             surprises=spread_surprises(rows),
-            sections=(shown.name, "keycache-load", "keycache-clients"),
+            sections=(
+                shown.name,
+                *(name for name in ("keycache-load", "keycache-clients") if named_sections(sections, name)),
+            ),
             # What redis-benchmark says by the clock of an emulator.
             optional=tuple(at for at, header in enumerate(shown.table.headers) if "says" in header),
         )
@@ -138,6 +143,6 @@ def _withstood(attempts: Sequence[Attempt]) -> list[Answer]:
             Table(["what was tried", "storage", "\nattempts", "\nholds", "does\nnot"], cells, 2),
             f"{len(attempts) - len(bad):,} of {len(attempts):,} attempts hold.",
             (f"Does not hold: {'; '.join(list(names)[:4])}{more}.",) if names else (),
-            ("keycache-attempts", "keycache-cuts"),
+            tuple(name for name, operation in _SECTIONS if any(one.operation == operation for one in attempts)),
         )
     ]

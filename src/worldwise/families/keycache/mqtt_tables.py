@@ -340,7 +340,8 @@ def keycache_mqtt_answer(reading: Reading) -> list[Answer]:
             cells.append([*line, _over(hit, off), _over(table.each(what, "off"), table.each(what, "hit"))])
     headers = ["subscribers", "payload", "QoS", "none\ninstr", "REE\ninstr", "TEE\ninstr", "TEE /\nreceiver"]
     headers += ["TEE /\nnone", "rate /\nnone's"]
-    names = ("keycache-mqtt", "keycache-mqtt-places", "keycache-mqtt-published")
+    published = _published_section(table, reading, variant, whats)
+    names = ("keycache-mqtt", "keycache-mqtt-places", *(("keycache-mqtt-published",) if published else ()))
     return [
         Answer(
             f"What a broker that cannot read costs, {variant}: a message re-encrypted for each subscriber",

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from worldwise.base.tables import Table, count, count_or_dash, factor, ratio
 from worldwise.families.portable.boards import DHRYSTONE, board_text, board_time, operation_text
 from worldwise.families.portable.boards import board_rows as all_board_rows
-from worldwise.families.portable.linux import library_rows
+from worldwise.families.portable.linux import library_rows, on_several_cores
 from worldwise.libraries.boards import by_core
 from worldwise.libraries.cores import PLAIN_TARGETS
 from worldwise.libraries.portable import CURVES, OF_CURVE
@@ -137,7 +137,7 @@ def _linux_answer(reading: Reading) -> list[Answer]:
             _titled("Which library is fastest, of those compiled alike", where),
             Table([*headers, "slowest", "slowest /\nfastest"], cells, len(machines) + 1),
             surprises=(*spread_surprises(rows), *published_surprises(rows)),
-            sections=("linux", "linux-cores"),
+            sections=("linux", *(("linux-cores",) if on_several_cores(rows) else ())),
             rank=_RANK,
         )
     ]

@@ -145,14 +145,19 @@ def _byte_section(machine: tuple[str, str], rows: Sequence[Row]) -> Section | No
     )
 
 
-def _core_section(rows: Sequence[Row]) -> Section | None:
-    """Differences between the cores of one target. Counts are equal unless a library checks the core's features."""
+def on_several_cores(rows: Iterable[Row]) -> dict[tuple[str, ...], dict[str, Row]]:
+    """What ran on more than one core: (target, operation, other parameters, variant) -> core -> row."""
     groups: dict[tuple[str, ...], dict[str, Row]] = {}
     for row in rows:
         given = parameters_of(row.parameters)
         what = ",".join(f"{key}={value}" for key, value in given.items() if key != "core")
         groups.setdefault((row.target, row.operation, what, row.variant), {})[core_of(row)] = row
-    several = {key: found for key, found in groups.items() if len(found) > 1}
+    return {key: found for key, found in groups.items() if len(found) > 1}
+
+
+def _core_section(rows: Sequence[Row]) -> Section | None:
+    """Differences between the cores of one target. Counts are equal unless a library checks the core's features."""
+    several = on_several_cores(rows)
     if not several:
         return None
     cores = sorted({core for found in several.values() for core in found})

@@ -217,7 +217,7 @@ def _answer(reading: Reading) -> list[Answer]:
             "What post-quantum cryptography costs",
             Table([*headers, "worst\ninstr"], cells, 4),
             surprises=spread_surprises(rows),
-            sections=("post-quantum", "signing-tail"),
+            sections=("post-quantum", *(("signing-tail",) if reading.part(Tails).signing else ())),
         )
     ]
 

@@ -42,7 +42,11 @@ def sha256_answer(reading: Reading) -> list[Answer]:
             "What SHA-256 costs in the TEE (MB/s: if each instruction took one cycle)",
             Table(headers, cells, 2),
             surprises=spread_surprises(rows),
-            sections=("sha256-cost", "sha256-compared", "sha256-per-byte"),
+            sections=(
+                "sha256-cost",
+                *(("sha256-compared",) if any(cost.linux or cost.sha256sum for cost in costs) else ()),
+                *(("sha256-per-byte",) if reading.part(Hashing).hashing.fits else ()),
+            ),
             # The share of memory, the rate at a clock.
             optional=(6, 8),
             importance=tuple(order.index(number) for number in range(len(lines))),

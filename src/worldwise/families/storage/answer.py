@@ -16,6 +16,8 @@ from worldwise.report.tables import Answer
 _USUAL = 4096
 _KINDS = {"ree": "REE FS", "ree-rpmb": "REE FS,\nhash in RPMB", "rpmb": "\nRPMB"}
 _PLAIN = "\nplain file"
+# For these actions instructions per byte mean something: they move the whole content.
+WHOLE = ("create", "read", "overwrite")
 
 
 def storage_answer(reading: Reading, actions: Sequence[str]) -> list[Answer]:
@@ -54,7 +56,7 @@ def storage_answer(reading: Reading, actions: Sequence[str]) -> list[Answer]:
             f"What an access to an object of {size_text(size)} costs",
             Table([*headers, "REE FS /\nplain file"], cells, 2),
             surprises=spread_surprises([*secure, *files]),
-            sections=("storage", "storage-per-byte"),
+            sections=("storage", *(("storage-per-byte",) if {*WHOLE} & {*map(_action, (*secure, *files))} else ())),
             # The plain file, whose share the last column has.
             optional=(len(headers) - 1,),
         )

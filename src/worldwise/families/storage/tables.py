@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from worldwise.base.tables import Section, Table, count, factor, ratio, section_name, spread
 from worldwise.base.units import size_text
-from worldwise.families.storage.answer import storage_answer
+from worldwise.families.storage.answer import WHOLE, storage_answer
 from worldwise.plan.case import parameters_of
 from worldwise.plan.parameters import STORAGES
 from worldwise.read.fit import LEAST_POINTS
@@ -33,8 +33,6 @@ _ACTIONS = {
 }
 _STORAGES = {"ree": "REE FS", "ree-rpmb": "REE FS, hash in RPMB", "rpmb": "RPMB"}
 _SYNCS = {"none": "plain file", "fsync": "plain file, fsync"}
-# For these actions instructions per byte mean something: they move the whole content.
-_WHOLE = ("create", "read", "overwrite")
 _PUBLISHED = ("create", "read", "delete")
 
 
@@ -174,7 +172,7 @@ def _samples(rows: Iterable[Row]) -> str:
 
 def _byte_section(table: _Rows) -> Section | None:
     lines = []
-    for action in _WHOLE:
+    for action in WHOLE:
         for kind in (*STORAGES, *_SYNCS):
             secure = kind in STORAGES
             variants = table.variants(action, kind)

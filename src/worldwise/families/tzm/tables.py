@@ -168,7 +168,7 @@ def tzm_answer(reading: Reading) -> list[Answer]:
         Answer(
             f"What a call into the secure state costs, compiled at -{level}: medians",
             Table(headers, cells, 3),
-            sections=(WAY, REFUSED, "behind-gateway"),
+            sections=tuple(section.name for section in tzm_sections(reading)),
             # Libraries behind the gate come after it.
             rank=10,
         )
@@ -191,4 +191,6 @@ TABLES = Tables(
     answers=tzm_answer,
     operations={WAY: "a way between the states of TrustZone-M", REFUSED: "an access that must be refused"},
     own=(WAY, REFUSED),
+    # Whose libraries stand behind the gate.
+    also=("portable", "pqc"),
 )

@@ -1,0 +1,198 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""The price of the TEE against Linux, and what options, levels and changes to OP-TEE give: for rows of all families."""
+
+from collections.abc import Iterable, Sequence
+
+from worldwise.base.tables import Section, Table, count, factor, ratio
+from worldwise.libraries.implementation import IMPLEMENTATIONS
+from worldwise.libraries.portable import OPTIMISATIONS
+from worldwise.read.contests import matches
+from worldwise.read.models import Factor, Reading, Row
+from worldwise.report.counts import factor_section, label, shown_factors, shown_rows, tee_rows
+from worldwise.report.surprises import spread_surprises
+from worldwise.report.tables import Answer, Group
+
+_PLACE = "client"
+Change = tuple[Row, Row]
+
+
+def price_sections(reading: Reading, full: bool = False) -> list[Section]:
+    """The price of the TEE against Linux, and the gain of options, levels and changes, for operations without tables of
+    their own.
+
+    With `full`, for all operations.
+    """
+    rows, factors = shown_rows(reading, full), shown_factors(reading, full)
+    parts = [
+        _price_section(rows),
+        _nist_section(factors, rows),
+        _optimisation_section(factors),
+        _change_section(tee_rows(reading)),
+    ]
+    return [part for part in parts if part]
+
+
+def _price_section(rows: list[Row]) -> Section | None:
+    medians = {(row.operation, row.measure, row.parameters, row.variant, row.place): row for row in rows}
+    cells = []
+    for row in rows:
+        if row.place == "linux":
+            key = (row.operation, row.measure, row.parameters, row.variant)
+            inside, around = medians.get((*key, "ta")), medians.get((*key, "client"))
+            if inside and around:
+                cells.append(
+                    [
+                        label(row),
+                        row.variant,
+                        count(row.median),
+                        count(inside.median),
+                        ratio(inside.ratio_to_linux),
+                        count(around.median),
+                        ratio(around.ratio_to_linux),
+                    ]
+                )
+    if not cells:
+        return None
+    headers = ["measure", "variant", "Linux\ninstr", "TA\ninstr", "TA /\nLinux"]
+    headers += ["client\ninstr", "client /\nLinux"]
+    return Section(
+        "Price of the TEE: medians, and how many times the same in Linux user space",
+        Table(headers, cells, 2),
+        name="price",
+    )
+
+
+def _nist_section(factors: Sequence[Factor], rows: Iterable[Row]) -> Section | None:
+    chosen = [factor for factor in factors if factor.kind == "nist-optim"]
+    levels = {factor.optimisation for factor in chosen}
+    section = factor_section(
+        "What MBEDTLS_ECP_NIST_OPTIM gives: median without it / median with it",
+        "nist-optim",
+        chosen,
+        {f"-{name}\nfactor": name for name in OPTIMISATIONS if name in levels},
+        lambda factor: factor.optimisation,
+    )
+    if section:
+        section.notes.extend(_published_nist_factors(rows))
+    return section
+
+
+def _published_nist_factors(rows: Iterable[Row]) -> list[str]:
+    """The same factor from other people's figures, where they have both."""
+    figures: dict[tuple[str, str, str], dict[str, float]] = {}
+    for row in rows:
+        for figure in row.published:
+            figures.setdefault((label(row), row.place, figure.source), {})[row.implementation] = figure.instructions
+    return [
+        f"Published ({source}) for {label} at {place}: {both['mbedtls'] / both['mbedtls-nist']:.2f}."
+        for (label, place, source), both in figures.items()
+        if {"mbedtls", "mbedtls-nist"} <= both.keys()
+    ]
+
+
+def _optimisation_section(factors: Iterable[Factor]) -> Section | None:
+    chosen = [factor for factor in factors if factor.kind == "optimisation"]
+    present = {factor.implementation for factor in chosen}
+    return factor_section(
+        "What -O2 gives: median at -Os / median at -O2",
+        "optimisation",
+        chosen,
+        {
+            f"{name}\nfactor": name
+            for name in dict.fromkeys([*IMPLEMENTATIONS, *sorted(present)])
+            if name in present or not IMPLEMENTATIONS[name].tries
+        },
+        lambda factor: factor.implementation,
+    )
+
+
+def _change_section(rows: Iterable[Row]) -> Section | None:
+    """The gain of each implementation that tries a change, beside the unchanged one."""
+    cells = [
+        [
+            label(after),
+            after.place,
+            after.variant,
+            count(before.median),
+            count(after.median),
+            f"{'-' if after.median < before.median else '+'}{count(abs(after.median - before.median))}",
+            f"{after.median / before.median:.4f}",
+        ]
+        for before, after in changes(rows)
+    ]
+    if not cells:
+        return None
+    headers = [
+        "measure",
+        "place",
+        "change",
+        "before\ninstr",
+        "after\ninstr",
+        "after - before\ninstr",
+        "after /\nbefore",
+    ]
+    title = "What changes to OP-TEE give: medians (docs/findings.md)"
+    return Section(title, Table(headers, cells, 3), name="changes")
+
+
+def tried_on(row: Row) -> str:
+    """The implementation from which that of a row differs by one change; empty if it is none that tries a change."""
+    return IMPLEMENTATIONS[row.implementation].tries if row.implementation in IMPLEMENTATIONS else ""
+
+
+def changes(rows: Iterable[Row]) -> list[Change]:
+    """(unchanged, changed): the rows of each implementation that tries a change, beside the one that it tries it on.
+
+    Both at one level, one measure and one place; in the order of `rows`.
+    """
+    listed = list(rows)
+    known = {(row.case, row.measure, row.place): row for row in listed}
+    found = []
+    for row in listed:
+        base = tried_on(row)
+        case = row.case.replace(f"/{row.variant}/", f"/{base}-{row.optimisation}/")
+        before = known.get((case, row.measure, row.place)) if base else None
+        if before and before.median:
+            found.append((before, row))
+    return found
+
+
+def answers(reading: Reading) -> list[Answer]:
+    """What each change saves its caller: of each measure that with which it costs least; nothing if the run tries none.
+
+    The best changes of all measures are the most important lines, then the others.
+    """
+    rows = tee_rows(reading)
+    before = {after.case + after.measure + after.place: base for base, after in changes(rows)}
+    if not before:
+        return []
+
+    def base_of(row: Row) -> Row:
+        return before[row.case + row.measure + row.place]
+
+    tried = [row for row in rows if row.case + row.measure + row.place in before and row.place in (_PLACE, "linux")]
+    cells, tiers = [], []
+    for match in matches(tried, apart=lambda row: base_of(row).variant):
+        for row in match.ranked():
+            base = base_of(row)
+            cells.append([label(row), row.place, base.variant, row.variant, count(row.median), _times(base, row)])
+            tiers.append((row.place != _PLACE, row not in match.least()))
+    order = sorted(range(len(cells)), key=lambda number: (tiers[number], number))
+    headers = ["measure", "place", "before", "after: with the change", "after\ninstr", "after /\nbefore"]
+    return [
+        Answer(
+            "What changes to OP-TEE give: medians",
+            Table(headers, cells, 4),
+            surprises=spread_surprises(tried),
+            sections=("changes",),
+            importance=tuple(order.index(number) for number in range(len(cells))),
+            rank=10,
+        )
+    ]
+
+
+def _times(before: Row, after: Row) -> str:
+    return factor(after.median / before.median)
+
+
+GROUP = Group(100, price_sections)
