@@ -10,7 +10,7 @@ import pytest
 import screens
 from worldwise.plan.case import Case, parse_case
 from worldwise.plan.catalogue import SPECS, family_of
-from worldwise.read.models import Reading
+from worldwise.read.models import Attempt, Reading, Row
 from worldwise.read.readings import readings_of
 from worldwise.report.report import answers, sections
 from worldwise.report.tables import declared_tables, named_sections, tables_in
@@ -82,7 +82,7 @@ def _of_cases(reading: Reading, cases: Collection[str]) -> Reading:
 def _parts_of(reading: Reading) -> Iterator[Reading]:
     """A reading, and what is left of it where fewer cases were measured: of one operation, of one board, one alone."""
     yield reading
-    done = [*reading.rows, *reading.attempts]
+    done: list[Row | Attempt] = [*reading.rows, *reading.attempts]
     for operation in sorted({one.operation for one in done}):
         yield _of_cases(reading, {one.case for one in done if one.operation == operation})
     for board in sorted({row.board for row in reading.rows} - {""}):

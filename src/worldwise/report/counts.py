@@ -9,6 +9,7 @@ from worldwise.plan.catalogue import family_of, takes_portables
 from worldwise.read.models import CLOCKS, Factor, Reading, Row
 from worldwise.read.order import in_reading_order
 from worldwise.report.tables import Group, Tables, declared_tables, operation_name, tables_of
+from worldwise.report.units import unit_note
 
 
 def tee_rows(reading: Reading) -> list[Row]:
@@ -138,8 +139,11 @@ def _legend_section(rows: list[Row]) -> Section | None:
         "How to read this",
         None,
         [
-            "instr: instructions, counted exactly; the same lock gives the same digits on every machine. "
-            "The cost of measuring is itself measured and subtracted. Interrupts inside a region count.",
+            unit_note(
+                "instr: instructions, counted exactly; the same lock gives the same digits on every machine. "
+                "The cost of measuring is itself measured and subtracted.",
+                " Interrupts inside a region count.",
+            ),
             "first call: the cold one, in no statistic. median to max: of the n samples after the "
             "warm-up; stdev: of the sample (n - 1). The mean is rounded here; JSON and CSV have all digits.",
             "variant: crypto library and compiler optimisation; mbedtls-nist is mbed TLS with "

@@ -10,6 +10,7 @@ from worldwise.families.portable.linux import library_rows, on_several_cores
 from worldwise.libraries.boards import by_core
 from worldwise.libraries.cores import PLAIN_TARGETS
 from worldwise.libraries.portable import CURVES, OF_CURVE
+from worldwise.plan.availability import nobody_has
 from worldwise.plan.case import parameters_of
 from worldwise.read.contests import Match, alike, flash_of, from_size, fullest, matches
 from worldwise.read.models import Reading, Row
@@ -103,9 +104,7 @@ def _board_line(match: Match, reading: Reading) -> list[str]:
 
 def _unavailable(reading: Reading) -> tuple[str, ...]:
     none = {
-        f"{each.operation} on {each.curve}"
-        for each in reading.unavailable
-        if each.reason.startswith("no library") and each.curve
+        f"{each.operation} on {each.curve}" for each in reading.unavailable if each.curve and nobody_has(each.curve)
     }
     return (f"No library here has {', '.join(sorted(none))}.",) if none else ()
 

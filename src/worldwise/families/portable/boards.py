@@ -9,9 +9,11 @@ from worldwise.base.units import size_text
 from worldwise.libraries import boards as board
 from worldwise.libraries.boards import by_core
 from worldwise.libraries.portable import CURVELESS, CURVES, OF_CURVE, OPTIMISATIONS
+from worldwise.plan.availability import nobody_has, without_curve
 from worldwise.plan.catalogue import TARGETS
 from worldwise.read.models import NotAvailable, PublishedFigure, Reading, Row
 from worldwise.read.parts import BoardTimes, OnBoard
+from worldwise.report.units import OfInstructions, board_note, emulated_note, unit_note, with_unit
 
 DHRYSTONE = "dhrystone"
 # Dhrystones per second of the VAX 11/780, which by convention is one DMIPS.
@@ -247,14 +249,14 @@ def _unavailable_section(name: str, reading: Reading, full: bool) -> Section | N
     for each in _unavailable(reading):
         if each.target == name:
             # An operation that no library has gets one line, not one per library.
-            library = "any" if not full and each.reason.startswith("no library") else each.implementation
+            library = "any" if not full and each.curve and nobody_has(each.curve) else each.implementation
             operations = asked.setdefault((library, each.curve, each.reason), [])
             if each.operation not in operations:
                 operations.append(each.operation)
     # The curves that a library lacks get one line, too.
     groups: dict[tuple[str, str, str], list[str]] = {}
     for (library, curve, reason), operations in asked.items():
-        why = "the library has none of these" if reason == f"{library} has no {curve}" else reason
+        why = "the library has none of these" if curve and reason == without_curve(library, curve) else reason
         groups.setdefault((library, ", ".join(map(operation_text, _in_order(operations))), why), []).append(curve)
     cells = [
         [library, operations, ", ".join(sorted(curves, key=lambda curve: _index(CURVES, curve))) or "-", why]
@@ -349,8 +351,9 @@ def _published_reasons(rows: list[Row], reading: Reading) -> Section | None:
 
 
 def _emulation(name: str, emulated: board.Emulated) -> str:
+    """What a board is emulated as, and what of it is not there."""
     left_out = f" It leaves out {'; '.join(emulated.leaves_out)}." if emulated.leaves_out else ""
-    return f"{name} is emulated as QEMU's {emulated.machine}.{left_out}"
+    return emulated_note(f"{name} is emulated as QEMU's {emulated.machine}.{left_out}")
 
 
 def _legend_section(rows: list[Row], reading: Reading) -> Section | None:
@@ -363,24 +366,33 @@ def _legend_section(rows: list[Row], reading: Reading) -> Section | None:
             names.append(row.operation)
     known = board.boards()
     notes = [
-        "instr: instructions, counted exactly; the same lock gives the same digits on every machine. The cost "
-        "of measuring is itself measured and subtracted. median: of the n samples after the warm-up; stdev: of "
-        "the sample (n - 1), shown only where a library's code path depends on the data or on random numbers.",
-        f"us: the median's time at the board's clock. {reading.part(BoardTimes).board_assumption}",
+        unit_note(
+            "instr: instructions, counted exactly; the same lock gives the same digits on every machine. The cost "
+            "of measuring is itself measured and subtracted.",
+            " median: of the n samples after the warm-up; stdev: of "
+            "the sample (n - 1), shown only where a library's code path depends on the data or on random numbers.",
+        ),
+        OfInstructions(
+            f"us: the median's time at the board's clock. {reading.part(BoardTimes).board_assumption}",
+            lambda words: f"us: the median divided by {words.divided}.",
+        ),
         "library: library and compiler optimisation. stack: the deepest that one call goes, without the frame's "
         "own use; heap: the most that it has allocated at a time. flash: code, constants and initial values that "
         "the operation pulls in, by linking with and without it; RAM: its static data, without stack "
         "and heap.",
-        "rank: 1 is the library with the fewest instructions of those that do the same on the same board at "
-        "the same "
-        "optimisation; a library alone has no rank. Ranks say nothing about constant time: a faster library may "
-        "leak its key to whoever can time it.",
+        with_unit(
+            lambda unit: (
+                f"rank: 1 is the library with the fewest {unit} of those that do the same on the same board at the "
+                "same optimisation; a library alone has no rank. Ranks say nothing about constant time: a faster "
+                "library may leak its key to whoever can time it."
+            )
+        ),
     ]
     if any(row.published or row.published_gap for row in rows):
         notes.append(
             "published cycles: the published time at the board's clock. instr / cycle: ours divided by these: "
             "what the real core would do if it ran the same instructions. ?? stands in the publication itself."
         )
-    notes += [f"{', '.join(map(operation_text, names))}: {text}" for text, names in includes.items()]
+    notes += [board_note(f"{', '.join(map(operation_text, names))}: {text}") for text, names in includes.items()]
     notes += [_emulation(name, known[name].emulated) for name in by_core(row.board for row in rows) if name in known]
     return Section("How to read the boards' tables", None, notes, name="boards-legend")

@@ -11,6 +11,7 @@ from worldwise.plan.case import parameters_of
 from worldwise.plan.catalogue import operation_of
 from worldwise.read.models import Reading, Row
 from worldwise.report.comparing import claim, core_of, machine_of, machine_text, machines, options_text, samples_text
+from worldwise.report.units import OfInstructions, unit_note
 
 _CURVELESS = {"sha256": "SHA-256", "sha512": "SHA-512", "aes128": "AES-128-CTR", "aes256": "AES-256-CTR"}
 _USUAL = {"curve", "size", "core"}
@@ -173,13 +174,15 @@ def _core_section(rows: Sequence[Row]) -> Section | None:
         else:
             widest = max(widest, share)
     same = len(several) - len(cells)
-    notes = [
+    found_same = (
         f"{same:,} of {len(several):,} cases are the same on every core to within {100 * widest:.4f} %, and "
-        "ticks of Linux's timer make that difference; the comparison takes the least of each case's samples. An "
-        "emulated core executes "
-        "the instructions it is given: a count tells cores apart only where a library, or the C library, asks what the "
-        "core has and takes other code."
-    ]
+        "ticks of Linux's timer make that difference; the comparison takes the least of each case's samples."
+    )
+    emulated = (
+        " An emulated core executes the instructions it is given: a count tells cores apart only where a library, or "
+        "the C library, asks what the core has and takes other code."
+    )
+    notes = [OfInstructions(found_same + emulated, lambda words: found_same + ("" if words.hosted else emulated))]
     headers = [
         "target",
         "operation",
@@ -188,7 +191,7 @@ def _core_section(rows: Sequence[Row]) -> Section | None:
         *(f"{core}\ninstr" for core in cores),
         "most above\nfewest, %",
     ]
-    return Section("What the core changes", Table(headers, cells, 4) if cells else None, notes, name="linux-cores")
+    return Section("What the core changes", Table(headers, cells, 4) if cells else None, [*notes], name="linux-cores")
 
 
 def _unavailable_section(reading: Reading, full: bool) -> Section | None:
@@ -213,10 +216,12 @@ def _legend_section(rows: Sequence[Row]) -> Section | None:
         if row.operation not in names:
             names.append(row.operation)
     notes = [
-        "instr: instructions of user space and of Linux within the region, counted exactly; the cost of "
-        "measuring is measured and subtracted. median: of the n samples after the warm-up. / fewest: how many "
-        "times as many as the "
-        "library that takes the fewest for this operation in the table.",
+        unit_note(
+            "instr: instructions of user space and of Linux within the region, counted exactly; the cost of "
+            "measuring is measured and subtracted.",
+            " median: of the n samples after the warm-up. / fewest: how many times as many as the library that takes "
+            "the fewest for this operation in the table.",
+        ),
         "library: library and compiler optimisation. One that is linked from Debian's archive is as Debian compiled "
         "it: its level is that of the adapter around it alone. Each is linked statically into a program of its own.",
         *(f"{', '.join(names)}: {text}." for text, names in includes.items()),

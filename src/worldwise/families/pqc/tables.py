@@ -16,6 +16,7 @@ from worldwise.read.parts import TaSize
 from worldwise.report.contests import names
 from worldwise.report.surprises import spread_surprises
 from worldwise.report.tables import Answer, Group, Tables
+from worldwise.report.units import OfInstructions, board_note
 
 _OPERATIONS = tuple(CALLS)
 _ORDER = {name: number for number, name in enumerate(_OPERATIONS)}
@@ -192,11 +193,14 @@ def _legend_section(rows: Iterable[Row]) -> Section | None:
     includes = {row.operation: f"{row.operation}: {row.includes}." for row in rows}
     if not includes:
         return None
-    notes = [
+    legend = (
         "instr: instructions, counted exactly. worst: the most of all calls, the first included. stack, heap: the most "
         "that one call has; keys, message and output stand outside of both. code: code and constants of the operation; "
-        "RAM: its static data.",
-        *includes.values(),
+        "RAM: its static data."
+    )
+    notes: list[str] = [
+        OfInstructions(legend, lambda words: legend if words.hosted else words.legend),
+        *map(board_note, includes.values()),
     ]
     return Section("How to read the tables of post-quantum schemes", None, notes, name="post-quantum-legend")
 

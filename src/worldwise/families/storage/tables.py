@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from worldwise.base.tables import Section, Table, count, factor, ratio, section_name, spread
 from worldwise.base.units import size_text
 from worldwise.families.storage.answer import WHOLE, storage_answer
+from worldwise.families.storage.spec import too_large
 from worldwise.plan.case import parameters_of
 from worldwise.plan.parameters import STORAGES
 from worldwise.read.fit import LEAST_POINTS
@@ -78,9 +79,8 @@ class _Rows:
             for attempt in reading.attempts
             if attempt.operation == SECURE and attempt.what == REQUESTS
         }
-        self._reasons = dict.fromkeys(
-            one.reason for one in reading.unavailable if one.operation == SECURE and "object of" in one.reason
-        )
+        # The suite asked for objects that RPMB has no room for.
+        self._asked = any(one.operation == SECURE for one in reading.unavailable)
         self.sizes = sorted({what.size for what, _, _ in self._rows})
         self.rows = list(self._rows.values())
 
@@ -104,10 +104,10 @@ class _Rows:
         """How often a call asked tee-supplicant for something."""
         return self._requests.get(row.case, "-")
 
-    def reasons(self, action: str = "", size: int | None = None) -> list[str]:
-        """Why an action is unavailable for an object of this size; for any size if none is given."""
-        words = (f"too large to {action} " if action else "", f"object of {size_text(size)} " if size else "")
-        return [reason for reason in self._reasons if all(word in reason for word in words)]
+    def reasons(self, action: str, sizes: Iterable[int] | None = None) -> list[str]:
+        """Why an action is unavailable in RPMB for objects of these sizes, by default of all that were measured."""
+        found = (too_large(action, size) for size in (self.sizes if sizes is None else sizes))
+        return list(filter(None, found)) if self._asked else []
 
 
 def _action_section(table: _Rows, action: str, full: bool) -> Section | None:
@@ -122,7 +122,7 @@ def _action_section(table: _Rows, action: str, full: bool) -> Section | None:
             inside = [table.get(action, size, kind, variant, "ta") for size in table.sizes]
             files = [table.plain(action, size, variant) for size in table.sizes]
             shown += filter(None, client)
-            absent = ["too large" if kind == "rpmb" and table.reasons(action, size) else "-" for size in table.sizes]
+            absent = ["too large" if kind == "rpmb" and table.reasons(action, [size]) else "-" for size in table.sizes]
             lines.append([label, "client, instr", *_medians(client, absent)])
             if full:
                 lines.append(["", "TA, instr", *_medians(inside, absent)])
@@ -276,7 +276,7 @@ def _legend_section(table: _Rows) -> Section:
         + " ".join(f"Of {kind} {_widest(rows)}." for kind, rows in kinds.items() if rows),
         *(f"{place}: {text}." for place, text in includes.items()),
     ]
-    if table.reasons():
+    if any(table.reasons(action) for action in _ACTIONS):
         notes.append(
             "too large: RPMB's file system writes an object's new content beside the old one, so that overwriting and "
             "appending need room for both."
