@@ -6,18 +6,17 @@ from collections.abc import Iterable
 from worldwise.libraries.cores import PLAIN_MACHINES, PLAIN_TARGETS
 from worldwise.libraries.implementation import CONSTANT_TIME, IMPLEMENTATIONS, LICENCES, TWEETNACL
 from worldwise.libraries.portable import OPTIMISATIONS, portables
-from worldwise.plan.case import parameters_of
 from worldwise.read.models import Row
 
 
 def core_of(row: Row) -> str:
     """The core that a row was measured on; empty if its target has no choice of cores."""
-    return row.core or parameters_of(row.parameters).get("core", PLAIN_TARGETS.get(row.target, ""))
+    return row.core or row.given.get("core", PLAIN_TARGETS.get(row.target, ""))
 
 
 def options_text(row: Row) -> str:
     """The build options of a row's case, as its id has them; empty for the default."""
-    return parameters_of(row.parameters).get("options", "")
+    return row.given.get("options", "")
 
 
 def machine_of(row: Row) -> tuple[str, str]:

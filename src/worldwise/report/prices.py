@@ -8,8 +8,8 @@ from worldwise.libraries.implementation import IMPLEMENTATIONS
 from worldwise.libraries.portable import OPTIMISATIONS
 from worldwise.read.contests import matches
 from worldwise.read.models import Factor, Reading, Row
+from worldwise.report.building import answer, name, number
 from worldwise.report.counts import factor_section, label, shown_factors, shown_rows, tee_rows
-from worldwise.report.surprises import spread_surprises
 from worldwise.report.tables import Answer, Group
 
 _PLACE = "client"
@@ -162,37 +162,39 @@ def answers(reading: Reading) -> list[Answer]:
 
     The best changes of all measures are the most important lines, then the others.
     """
-    rows = tee_rows(reading)
-    before = {after.case + after.measure + after.place: base for base, after in changes(rows)}
-    if not before:
-        return []
+    before = {(after.case, after.measure, after.place): base for base, after in changes(tee_rows(reading))}
 
     def base_of(row: Row) -> Row:
-        return before[row.case + row.measure + row.place]
+        return before[row.case, row.measure, row.place]
 
-    tried = [row for row in rows if row.case + row.measure + row.place in before and row.place in (_PLACE, "linux")]
-    cells, tiers = [], []
-    for match in matches(tried, apart=lambda row: base_of(row).variant):
-        for row in match.ranked():
-            base = base_of(row)
-            cells.append([label(row), row.place, base.variant, row.variant, count(row.median), _times(base, row)])
-            tiers.append((row.place != _PLACE, row not in match.least()))
-    order = sorted(range(len(cells)), key=lambda number: (tiers[number], number))
-    headers = ["measure", "place", "before", "after: with the change", "after\ninstr", "after /\nbefore"]
-    return [
-        Answer(
-            "What changes to OP-TEE give: medians",
-            Table(headers, cells, 4),
-            surprises=spread_surprises(tried),
-            sections=("changes",),
-            importance=tuple(order.index(number) for number in range(len(cells))),
-            rank=10,
-        )
+    tried = [
+        row
+        for row in tee_rows(reading)
+        if (row.case, row.measure, row.place) in before and row.place in (_PLACE, "linux")
     ]
+    ranked = [
+        (match, row) for match in matches(tried, apart=lambda row: base_of(row).variant) for row in match.ranked()
+    ]
+    return answer(
+        "What changes to OP-TEE give: medians",
+        [row for _, row in ranked],
+        [
+            name("measure", _measure),
+            name("place", lambda row: row.place),
+            name("before", lambda row: base_of(row).variant),
+            name("after: with the change", lambda row: row.variant),
+            number("after\ninstr", lambda row: count(row.median)),
+            number("after /\nbefore", lambda row: factor(row.median / base_of(row).median)),
+        ],
+        ("changes",),
+        rows=tried,
+        tiers=[(row.place != _PLACE, row not in match.least()) for match, row in ranked],
+        rank=10,
+    )
 
 
-def _times(before: Row, after: Row) -> str:
-    return factor(after.median / before.median)
+def _measure(row: Row) -> str:
+    return label(row)
 
 
 GROUP = Group(100, price_sections)

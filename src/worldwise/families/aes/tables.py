@@ -11,7 +11,6 @@ from worldwise.families.aes.readings import AES_WHOLE
 from worldwise.families.aes.spec import AES
 from worldwise.libraries.cores import PLAIN_TARGETS
 from worldwise.libraries.implementation import IMPLEMENTATIONS
-from worldwise.plan.case import parameters_of
 from worldwise.read.models import Reading, Row
 from worldwise.read.mqttz import CLOCK, SOURCE, beside
 from worldwise.read.order import is_quiet
@@ -106,7 +105,7 @@ class _Rows:
         self._rows: dict[tuple[object, ...], Row] = {}
         self.samples = sorted({row.n for row in rows})
         for row in rows:
-            given = parameters_of(row.parameters)
+            given = row.given
             if not is_quiet(row):
                 continue  # These tables show only undisturbed machines.
             key = (row.variant, given["mode"], given["key"], given["direction"], row.size, row.measure, row.place)

@@ -7,7 +7,6 @@ from itertools import pairwise
 from worldwise.base.tables import Section, Table, count, count_or_dash, factor, whole
 from worldwise.base.units import size_text
 from worldwise.families.calls.answer import calls_answers
-from worldwise.plan.case import parameters_of
 from worldwise.read.fit import Line, fit_line
 from worldwise.read.models import Reading, Row
 from worldwise.read.order import is_quiet
@@ -55,7 +54,7 @@ def _by_variant(rows: Iterable[Row], operation: str) -> dict[str, list[Row]]:
 def _payloads(rows: Sequence[Row]) -> _Payloads:
     found: dict[tuple[str, str, str], dict[int, float]] = {}
     for row in rows:
-        kind = parameters_of(row.parameters).get("memory", _KINDS[0])
+        kind = row.given.get("memory", _KINDS[0])
         found.setdefault((row.measure, row.place, kind), {})[row.size or 0] = row.median
     return found
 
@@ -200,7 +199,7 @@ def _residual_note(full: bool) -> list[str]:
 def _calls(rows: Sequence[Row]) -> _Calls:
     found: dict[str, dict[tuple[int, int, int], float]] = {}
     for row in rows:
-        given = parameters_of(row.parameters)
+        given = row.given
         key = (int(given.get("sessions", "1")), int(given.get("parameters", "0")), row.size or 0)
         found.setdefault(row.measure, {})[key] = row.median
     return found

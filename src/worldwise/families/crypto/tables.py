@@ -7,7 +7,6 @@ from worldwise.base.tables import Section, Table, count, count_or_dash, factor, 
 from worldwise.base.units import size_text
 from worldwise.libraries.implementation import IMPLEMENTATIONS
 from worldwise.libraries.portable import CURVES, portables
-from worldwise.plan.case import parameters_of
 from worldwise.plan.catalogue import kind_of, takes_portables
 from worldwise.plan.spec import OPTEE
 from worldwise.read.models import Reading, Row
@@ -55,14 +54,14 @@ def _own_rows(reading: Reading) -> list[Row]:
 
 def _way(row: Row) -> tuple[str, str]:
     """A call's kind of memory, and the source of its random bytes."""
-    given = parameters_of(row.parameters)
+    given = row.given
     memory, random = (given.get(key, usual) for key, usual in _WAYS.items())
     return memory, random
 
 
 def _usual(row: Row) -> bool:
     """Whether a row is ordinary: temporary memory, the bench's random bytes, an undisturbed machine."""
-    return not set(parameters_of(row.parameters)) - {"curve", "size"}
+    return not set(row.given) - {"curve", "size"}
 
 
 def _subject(row: Row) -> tuple[str, str, int | None]:
@@ -188,18 +187,14 @@ def _libraries_section(rows: Iterable[Row]) -> Section | None:
 
 def _ways_section(rows: Sequence[Row]) -> Section | None:
     clients = [
-        row
-        for row in rows
-        if row.place == "client" and not set(parameters_of(row.parameters)) - {"curve", "size", *_WAYS, *_OTHERWISE}
+        row for row in rows if row.place == "client" and not set(row.given) - {"curve", "size", *_WAYS, *_OTHERWISE}
     ]
     inside = {row.case: row for row in rows if row.place == "ta"}
     base = {(row.variant, _subject(row)): row for row in clients if _usual(row)}
-    otherwise = {
-        key: shown for key, shown in _OTHERWISE.items() if any(key in parameters_of(row.parameters) for row in clients)
-    }
+    otherwise = {key: shown for key, shown in _OTHERWISE.items() if any(key in row.given for row in clients)}
     cells = []
     for row in sorted(clients, key=lambda row: (_order(_subject(row)), row.variant, row.median)):
-        given = parameters_of(row.parameters)
+        given = row.given
         if any(
             other.variant == row.variant and _subject(other) == _subject(row) and not _usual(other) for other in clients
         ):

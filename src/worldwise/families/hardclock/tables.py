@@ -8,7 +8,6 @@ from statistics import mean, median, stdev
 
 from worldwise.base.tables import Section, Table, count, factor, section_name, spread, whole
 from worldwise.families.hardclock.readings import ClockReading, ClocksSaid
-from worldwise.plan.case import parameters_of
 from worldwise.read.models import Reading, Row
 from worldwise.read.published import Figure, load_figures
 from worldwise.report.comparing import level_rank, machine_text, options_text
@@ -100,7 +99,7 @@ def armv7_sections(reading: Reading, full: bool = False) -> list[Section]:
 
 
 def _is_ours(row: Row) -> bool:
-    given = set(parameters_of(row.parameters))
+    given = set(row.given)
     return (row.target, row.implementation) == (_TARGET, _IMPLEMENTATION) and (
         row.operation in _OPERATIONS and row.curve in _CURVES and not given - {"curve", "size", "options"}
     )

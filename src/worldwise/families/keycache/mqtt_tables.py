@@ -8,9 +8,9 @@ from worldwise.base.tables import Section, Table, count, count_or_dash, factor, 
 from worldwise.base.units import size_text
 from worldwise.families.keycache.floor import Floor
 from worldwise.families.keycache.spec import KEYCACHE_MQTT, RELAYS
-from worldwise.plan.case import parameters_of
 from worldwise.read.models import Reading, Row
 from worldwise.read.order import is_quiet
+from worldwise.report.building import answer, number
 from worldwise.report.surprises import spread_surprises
 from worldwise.report.tables import Answer
 
@@ -58,7 +58,7 @@ class _Rows:
         self.rows = [row for row in quiet if row.operation == KEYCACHE_MQTT]
         self._found: dict[tuple[_What, str, str, str], Row] = {}
         for row in self.rows:
-            given = parameters_of(row.parameters)
+            given = row.given
             what = _What(row.variant, int(given["subscribers"]), row.size or 0, int(given.get("qos", 0)))
             self._found[what, given["relay"], row.measure, row.place] = row
         keys = {what for what, *_ in self._found}
@@ -332,25 +332,31 @@ def keycache_mqtt_answer(reading: Reading) -> list[Answer]:
         return []
     variant = table.whats[0].variant
     whats = [what for what in table.whats if what.variant == variant]
-    cells = []
-    for what in whats:
-        off, ree, hit = (table.median(what, relay) for relay in ("off", "ree", "hit"))
-        if hit is not None:
-            line = [*what.label, *map(count_or_dash, (off, ree, hit)), whole(hit / what.subscribers)]
-            cells.append([*line, _over(hit, off), _over(table.each(what, "off"), table.each(what, "hit"))])
-    headers = ["subscribers", "payload", "QoS", "none\ninstr", "REE\ninstr", "TEE\ninstr", "TEE /\nreceiver"]
-    headers += ["TEE /\nnone", "rate /\nnone's"]
     published = _published_section(table, reading, variant, whats)
     names = ("keycache-mqtt", "keycache-mqtt-places", *(("keycache-mqtt-published",) if published else ()))
-    return [
-        Answer(
-            f"What a broker that cannot read costs, {variant}: a message re-encrypted for each subscriber",
-            Table(headers, cells, 0) if cells else None,
-            _verdict(_limit_section(table, variant, whats)),
-            spread_surprises(table.rows),
-            tuple(section_name(name, variant) for name in names),
-        )
-    ]
+    sections = [section_name(each, variant) for each in names]
+    title = f"What a broker that cannot read costs, {variant}: a message re-encrypted for each subscriber"
+    verdict = _verdict(_limit_section(table, variant, whats))
+    found = answer(
+        title,
+        [(what, hit) for what in whats if (hit := table.median(what, "hit")) is not None],
+        [
+            number("subscribers", lambda each: each[0].label[0]),
+            number("payload", lambda each: each[0].label[1]),
+            number("QoS", lambda each: each[0].label[2]),
+            number("none\ninstr", lambda each: count_or_dash(table.median(each[0], "off"))),
+            number("REE\ninstr", lambda each: count_or_dash(table.median(each[0], "ree"))),
+            number("TEE\ninstr", lambda each: count_or_dash(each[1])),
+            number("TEE /\nreceiver", lambda each: whole(each[1] / each[0].subscribers)),
+            number("TEE /\nnone", lambda each: _over(each[1], table.median(each[0], "off"))),
+            number("rate /\nnone's", lambda each: _over(table.each(each[0], "off"), table.each(each[0], "hit"))),
+        ],
+        sections,
+        rows=table.rows,
+        verdict=verdict,
+    )
+    # Without a hit there is the verdict alone.
+    return found or [Answer(title, None, verdict, spread_surprises(table.rows), tuple(sections))]
 
 
 def _verdict(limit: Section | None) -> str:

@@ -18,7 +18,6 @@ from worldwise.families.keycache.spec import (
     KEYCACHE_MQTT,
     KEYCACHE_POLICIES,
 )
-from worldwise.plan.case import parameters_of
 from worldwise.read.models import Reading, Row
 from worldwise.read.order import is_quiet
 from worldwise.report.tables import Answer, Group, Tables
@@ -69,7 +68,7 @@ class _Rows:
         self._floor = Floor(quiet)
         for row in quiet:
             if row.operation == OPERATION and row.size is not None:
-                given = parameters_of(row.parameters)
+                given = row.given
                 verb, _, state = given["action"].partition("-")
                 what = _What(verb, state, row.size, given["storage"], given["policy"], row.variant)
                 self._rows[what, row.place] = row

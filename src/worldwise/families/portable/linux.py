@@ -7,7 +7,6 @@ from worldwise.base.tables import Section, Table, count, factor, section_name
 from worldwise.base.units import size_text
 from worldwise.libraries.cores import PLAIN_TARGETS
 from worldwise.libraries.portable import CURVES, OF_CURVE, portables
-from worldwise.plan.case import parameters_of
 from worldwise.plan.catalogue import operation_of
 from worldwise.read.models import Reading, Row
 from worldwise.report.comparing import claim, core_of, machine_of, machine_text, machines, options_text, samples_text
@@ -53,9 +52,7 @@ def library_rows(reading: Reading) -> list[Row]:
     return [
         row
         for row in reading.rows
-        if row.target in PLAIN_TARGETS
-        and row.operation in (*OF_CURVE, *_CURVELESS)
-        and not set(parameters_of(row.parameters)) - _USUAL
+        if row.target in PLAIN_TARGETS and row.operation in (*OF_CURVE, *_CURVELESS) and not set(row.given) - _USUAL
     ]
 
 
@@ -150,7 +147,7 @@ def on_several_cores(rows: Iterable[Row]) -> dict[tuple[str, ...], dict[str, Row
     """What ran on more than one core: (target, operation, other parameters, variant) -> core -> row."""
     groups: dict[tuple[str, ...], dict[str, Row]] = {}
     for row in rows:
-        given = parameters_of(row.parameters)
+        given = row.given
         what = ",".join(f"{key}={value}" for key, value in given.items() if key != "core")
         groups.setdefault((row.target, row.operation, what, row.variant), {})[core_of(row)] = row
     return {key: found for key, found in groups.items() if len(found) > 1}

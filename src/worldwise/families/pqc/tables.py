@@ -8,13 +8,12 @@ from worldwise.families.pqc.readings import SIGN, Tails
 from worldwise.families.pqc.schemes import SCHEMES
 from worldwise.families.pqc.spec import CALLS
 from worldwise.libraries.boards import boards
-from worldwise.plan.case import parameters_of
 from worldwise.plan.spec import OPTEE
 from worldwise.read.contests import LEAST_CALLS, Match, matches
 from worldwise.read.models import Reading, Row
 from worldwise.read.parts import TaSize
+from worldwise.report.building import answer, name, number
 from worldwise.report.contests import names
-from worldwise.report.surprises import spread_surprises
 from worldwise.report.tables import Answer, Group, Tables
 from worldwise.report.units import OfInstructions, board_note
 
@@ -23,7 +22,7 @@ _ORDER = {name: number for number, name in enumerate(_OPERATIONS)}
 
 
 def _scheme(row: Row) -> str:
-    return parameters_of(row.parameters)["scheme"]
+    return row.given["scheme"]
 
 
 def _rows(reading: Reading) -> list[Row]:
@@ -207,23 +206,21 @@ def _legend_section(rows: Iterable[Row]) -> Section | None:
 
 def _answer(reading: Reading) -> list[Answer]:
     rows = [row for row in _rows(reading) if row.place != "ta"]
-    if not rows:
-        return []
-    found = sorted(matches(rows), key=_first)
-    cells = []
-    for match in found:
-        least = match.least()
-        line = [match.first.target, _scheme(match.first), CALLS[match.first.operation]]
-        cells.append([*line, names(least), str(match.libraries), count(least[0].median), count(least[0].worst)])
-    headers = ["target", "scheme", "operation", "library with\nthe fewest", "of libra-\nries", "median\ninstr"]
-    return [
-        Answer(
-            "What post-quantum cryptography costs",
-            Table([*headers, "worst\ninstr"], cells, 4),
-            surprises=spread_surprises(rows),
-            sections=("post-quantum", *(("signing-tail",) if reading.part(Tails).signing else ())),
-        )
-    ]
+    return answer(
+        "What post-quantum cryptography costs",
+        sorted(matches(rows), key=_first),
+        [
+            name("target", lambda match: match.first.target),
+            name("scheme", lambda match: _scheme(match.first)),
+            name("operation", lambda match: CALLS[match.first.operation]),
+            name("library with\nthe fewest", lambda match: names(match.least())),
+            number("of libra-\nries", lambda match: str(match.libraries)),
+            number("median\ninstr", lambda match: count(match.least()[0].median)),
+            number("worst\ninstr", lambda match: count(match.least()[0].worst)),
+        ],
+        ("post-quantum", *(("signing-tail",) if reading.part(Tails).signing else ())),
+        rows=rows,
+    )
 
 
 def _first(match: Match) -> tuple[object, ...]:

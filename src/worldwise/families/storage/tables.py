@@ -8,7 +8,6 @@ from worldwise.base.tables import Section, Table, count, factor, ratio, section_
 from worldwise.base.units import size_text
 from worldwise.families.storage.answer import WHOLE, storage_answer
 from worldwise.families.storage.spec import too_large
-from worldwise.plan.case import parameters_of
 from worldwise.plan.parameters import STORAGES
 from worldwise.read.fit import LEAST_POINTS
 from worldwise.read.models import Reading, Row
@@ -69,7 +68,7 @@ class _Rows:
     def __init__(self, reading: Reading) -> None:
         self._rows: dict[tuple[_What, str, str], Row] = {}
         for row in reading.rows:
-            given = parameters_of(row.parameters)
+            given = row.given
             if row.operation not in (SECURE, PLAIN) or row.size is None or not is_quiet(row):
                 continue  # These tables show only undisturbed machines.
             kind = given["storage"] if row.operation == SECURE else given.get("sync", "none")
