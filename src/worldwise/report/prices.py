@@ -3,12 +3,12 @@
 
 from collections.abc import Iterable, Sequence
 
-from worldwise.base.tables import Section, Table, count, factor, ratio
+from worldwise.base.tables import Section, count, factor, ratio
 from worldwise.libraries.implementation import IMPLEMENTATIONS
 from worldwise.libraries.portable import OPTIMISATIONS
 from worldwise.read.contests import matches
 from worldwise.read.models import Factor, Reading, Row
-from worldwise.report.building import answer, name, number
+from worldwise.report.building import answer, name, number, section
 from worldwise.report.counts import factor_section, label, shown_factors, shown_rows, tee_rows
 from worldwise.report.tables import Answer, Group
 
@@ -33,48 +33,44 @@ def price_sections(reading: Reading, full: bool = False) -> list[Section]:
 
 
 def _price_section(rows: list[Row]) -> Section | None:
-    medians = {(row.operation, row.measure, row.parameters, row.variant, row.place): row for row in rows}
-    cells = []
-    for row in rows:
-        if row.place == "linux":
-            key = (row.operation, row.measure, row.parameters, row.variant)
-            inside, around = medians.get((*key, "ta")), medians.get((*key, "client"))
-            if inside and around:
-                cells.append(
-                    [
-                        label(row),
-                        row.variant,
-                        count(row.median),
-                        count(inside.median),
-                        ratio(inside.ratio_to_linux),
-                        count(around.median),
-                        ratio(around.ratio_to_linux),
-                    ]
-                )
-    if not cells:
-        return None
-    headers = ["measure", "variant", "Linux\ninstr", "TA\ninstr", "TA /\nLinux"]
-    headers += ["client\ninstr", "client /\nLinux"]
-    return Section(
+    known = {(row.operation, row.measure, row.parameters, row.variant, row.place): row for row in rows}
+
+    def at(row: Row, place: str) -> Row | None:
+        return known.get((row.operation, row.measure, row.parameters, row.variant, place))
+
+    return section(
         "Price of the TEE: medians, and how many times the same in Linux user space",
-        Table(headers, cells, 2),
-        name="price",
+        "price",
+        [
+            (row, inside, around)
+            for row in rows
+            if row.place == "linux" and (inside := at(row, "ta")) and (around := at(row, "client"))
+        ],
+        [
+            name("measure", lambda three: label(three[0])),
+            name("variant", lambda three: three[0].variant),
+            number("Linux\ninstr", lambda three: count(three[0].median)),
+            number("TA\ninstr", lambda three: count(three[1].median)),
+            number("TA /\nLinux", lambda three: ratio(three[1].ratio_to_linux)),
+            number("client\ninstr", lambda three: count(three[2].median)),
+            number("client /\nLinux", lambda three: ratio(three[2].ratio_to_linux)),
+        ],
     )
 
 
 def _nist_section(factors: Sequence[Factor], rows: Iterable[Row]) -> Section | None:
     chosen = [factor for factor in factors if factor.kind == "nist-optim"]
     levels = {factor.optimisation for factor in chosen}
-    section = factor_section(
+    found = factor_section(
         "What MBEDTLS_ECP_NIST_OPTIM gives: median without it / median with it",
         "nist-optim",
         chosen,
         {f"-{name}\nfactor": name for name in OPTIMISATIONS if name in levels},
         lambda factor: factor.optimisation,
     )
-    if section:
-        section.notes.extend(_published_nist_factors(rows))
-    return section
+    if found:
+        found.notes.extend(_published_nist_factors(rows))
+    return found
 
 
 def _published_nist_factors(rows: Iterable[Row]) -> list[str]:
@@ -108,31 +104,26 @@ def _optimisation_section(factors: Iterable[Factor]) -> Section | None:
 
 def _change_section(rows: Iterable[Row]) -> Section | None:
     """The gain of each implementation that tries a change, beside the unchanged one."""
-    cells = [
+    return section(
+        "What changes to OP-TEE give: medians (docs/findings.md)",
+        "changes",
+        changes(rows),
         [
-            label(after),
-            after.place,
-            after.variant,
-            count(before.median),
-            count(after.median),
-            f"{'-' if after.median < before.median else '+'}{count(abs(after.median - before.median))}",
-            f"{after.median / before.median:.4f}",
-        ]
-        for before, after in changes(rows)
-    ]
-    if not cells:
-        return None
-    headers = [
-        "measure",
-        "place",
-        "change",
-        "before\ninstr",
-        "after\ninstr",
-        "after - before\ninstr",
-        "after /\nbefore",
-    ]
-    title = "What changes to OP-TEE give: medians (docs/findings.md)"
-    return Section(title, Table(headers, cells, 3), name="changes")
+            name("measure", lambda pair: label(pair[1])),
+            name("place", lambda pair: pair[1].place),
+            name("change", lambda pair: pair[1].variant),
+            number("before\ninstr", lambda pair: count(pair[0].median)),
+            number("after\ninstr", lambda pair: count(pair[1].median)),
+            number("after - before\ninstr", _difference),
+            number("after /\nbefore", lambda pair: f"{pair[1].median / pair[0].median:.4f}"),
+        ],
+    )
+
+
+def _difference(pair: Change) -> str:
+    before, after = pair
+    sign = "-" if after.median < before.median else "+"
+    return f"{sign}{count(abs(after.median - before.median))}"
 
 
 def tried_on(row: Row) -> str:

@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Tables of attestation, and of calls without an algorithm."""
 
-from worldwise.base.tables import Section, Table, count
+from worldwise.base.tables import Section, count
 from worldwise.families.attestation.answer import call_answer
 from worldwise.read.models import Reading, Row
+from worldwise.report.building import median_text, name, number, section
+from worldwise.report.contests import variant_of
 from worldwise.report.counts import label, tee_rows
 from worldwise.report.prices import tried_on
 from worldwise.report.tables import Answer, Group, Tables, Task
@@ -11,16 +13,19 @@ from worldwise.report.tables import Answer, Group, Tables, Task
 
 def attestation_sections(reading: Reading, _full: bool = False) -> list[Section]:
     """Calls without an algorithm: what each variant pays. None if the run has none."""
-    cells = [
-        [label(row), row.variant, count(row.median), count(row.first), count(row.worst)]
-        for row in tee_rows(reading)
-        if row.place == "client" and row.operation in _CALLS
-    ]
-    if not cells:
-        return []
-    headers = ["measure", "variant", "median\ninstr", "first\ninstr", "worst\ninstr"]
-    title = "What a call costs before any algorithm runs, as the client sees it"
-    return [Section(title, Table(headers, cells, 2), name="calls-alone")]
+    found = section(
+        "What a call costs before any algorithm runs, as the client sees it",
+        "calls-alone",
+        [row for row in tee_rows(reading) if row.place == "client" and row.operation in _CALLS],
+        [
+            name("measure", lambda row: label(row)),
+            name("variant", variant_of),
+            number("median\ninstr", median_text),
+            number("first\ninstr", lambda row: count(row.first)),
+            number("worst\ninstr", lambda row: count(row.worst)),
+        ],
+    )
+    return [found] if found else []
 
 
 def _answers(reading: Reading) -> list[Answer]:

@@ -13,7 +13,9 @@ from worldwise.read.models import Reading, Row
 from worldwise.read.order import is_quiet
 from worldwise.read.parts import Recommended, TaSize
 from worldwise.read.published import Published, Subject
+from worldwise.report.building import Column, median_text, name, number, section
 from worldwise.report.comparing import claim
+from worldwise.report.contests import variant_of
 from worldwise.report.tables import Columns, Group, Tables, Task
 
 OPERATIONS = ("sign", "verify", "ecdh", "digest")
@@ -192,35 +194,34 @@ def _ways_section(rows: Sequence[Row]) -> Section | None:
     inside = {row.case: row for row in rows if row.place == "ta"}
     base = {(row.variant, _subject(row)): row for row in clients if _usual(row)}
     otherwise = {key: shown for key, shown in _OTHERWISE.items() if any(key in row.given for row in clients)}
-    cells = []
-    for row in sorted(clients, key=lambda row: (_order(_subject(row)), row.variant, row.median)):
-        given = row.given
-        if any(
-            other.variant == row.variant and _subject(other) == _subject(row) and not _usual(other) for other in clients
-        ):
-            ta = inside[row.case].median
-            usual = base.get((row.variant, _subject(row)))
-            less = "-" if usual is None or usual is row else signed(row.median - usual.median)
-            cells.append(
-                [
-                    subject_text(*_subject(row)),
-                    row.variant,
-                    *_way(row),
-                    *(given.get(key, usually) for key, (_, usually) in otherwise.items()),
-                    count(ta),
-                    count(row.median - ta),
-                    count(row.median),
-                    less,
-                ]
-            )
-    if not cells:
-        return None
-    headers = ["operation", "variant", "memory", "random\nbytes", *(title for title, _ in otherwise.values())]
-    headers += ["in the TA\ninstr", "way there and\nback, instr"]
-    headers += ["from the client\ninstr", "against temporary\nand bench, instr"]
-    return Section(
+    apart = {(row.variant, _subject(row)) for row in clients if not _usual(row)}
+
+    def against(row: Row) -> str:
+        usual = base.get((row.variant, _subject(row)))
+        return "-" if usual is None or usual is row else signed(row.median - usual.median)
+
+    def column(key: str, title: str, usually: str) -> Column[Row]:
+        return name(title, lambda row: row.given.get(key, usually))
+
+    return section(
         "What shared memory and random bytes change: medians",
-        Table(headers, cells, 4 + len(otherwise)),
+        "crypto-memory",
+        [
+            row
+            for row in sorted(clients, key=lambda row: (_order(_subject(row)), row.variant, row.median))
+            if (row.variant, _subject(row)) in apart
+        ],
+        [
+            name("operation", lambda row: subject_text(*_subject(row))),
+            name("variant", variant_of),
+            name("memory", lambda row: _way(row)[0]),
+            name("random\nbytes", lambda row: _way(row)[1]),
+            *(column(key, title, usually) for key, (title, usually) in otherwise.items()),
+            number("in the TA\ninstr", lambda row: count(inside[row.case].median)),
+            number("way there and\nback, instr", lambda row: count(row.median - inside[row.case].median)),
+            number("from the client\ninstr", median_text),
+            number("against temporary\nand bench, instr", against),
+        ],
         [
             "memory: temporary references, which are registered and mapped for one call; allocated once and "
             "kept, with the client's copies of the message in and the signature out counted. random bytes: the "
@@ -231,7 +232,6 @@ def _ways_section(rows: Sequence[Row]) -> Section | None:
                 else []
             ),
         ],
-        name="crypto-memory",
     )
 
 

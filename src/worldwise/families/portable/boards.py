@@ -13,6 +13,8 @@ from worldwise.plan.availability import nobody_has, without_curve
 from worldwise.plan.catalogue import TARGETS
 from worldwise.read.models import NotAvailable, PublishedFigure, Reading, Row
 from worldwise.read.parts import BoardTimes, OnBoard
+from worldwise.report import building
+from worldwise.report.comparing import by_includes
 from worldwise.report.units import OfInstructions, board_note, emulated_note, unit_note, with_unit
 
 DHRYSTONE = "dhrystone"
@@ -306,34 +308,29 @@ def _comparison_section(rows: list[Row]) -> Section | None:
 
 def _dhrystone_section(rows: list[Row]) -> Section | None:
     chosen = [row for row in rows if row.operation == DHRYSTONE]
-    if not chosen:
-        return None
-    headers = ["board", "compiled", "clock\nMHz", "median of a run\ninstr", "\nDMIPS", "DMIPS /\nMHz"]
-    cells = []
-    for row in sorted(
-        chosen, key=lambda row: (by_core({each.board for each in chosen}).index(row.board), row.parameters)
-    ):
-        value, clock = dmips(row), clock_mhz(row)
-        cells.append(
-            [
-                f"{row.board}, {board_text(row.board)}",
-                f"-{row.optimisation}",
-                f"{clock:g}" if clock else "-",
-                f"{row.median / (row.part(OnBoard).runs or 1):,.1f}",
-                f"{value:,.1f}",
-                f"{value / clock:,.2f}" if clock else "-",
-            ]
-        )
-    return Section(
+    order = by_core({row.board for row in chosen})
+
+    def of_clock(text: Callable[[Row, float], str]) -> Callable[[Row], str]:
+        return lambda row: text(row, clock) if (clock := clock_mhz(row)) else "-"
+
+    return building.section(
         "Dhrystone 2.1 at one instruction per cycle",
-        Table(headers, cells, 2),
+        "dhrystone",
+        sorted(chosen, key=lambda row: (order.index(row.board), row.parameters)),
+        [
+            building.name("board", lambda row: f"{row.board}, {board_text(row.board)}"),
+            building.name("compiled", lambda row: f"-{row.optimisation}"),
+            building.number("clock\nMHz", of_clock(lambda _, clock: f"{clock:g}")),
+            building.number("median of a run\ninstr", lambda row: f"{row.median / (row.part(OnBoard).runs or 1):,.1f}"),
+            building.number("\nDMIPS", lambda row: f"{dmips(row):,.1f}"),
+            building.number("DMIPS /\nMHz", of_clock(lambda row, clock: f"{dmips(row) / clock:,.2f}")),
+        ],
         [
             f"DMIPS: Dhrystones per second / {VAX_DHRYSTONES:,}, at the board's clock, if each instruction took one "
             "cycle. A real board's figure is lower: its core needs more than one cycle for some instructions. The "
             "figure depends on the compiler and on the C library's strcpy and strcmp as much as on the core. Makers' "
             "figures come from other compilers. It says little about cryptography, which multiplies long numbers."
         ],
-        name="dhrystone",
     )
 
 
@@ -359,11 +356,7 @@ def _emulation(name: str, emulated: board.Emulated) -> str:
 def _legend_section(rows: list[Row], reading: Reading) -> Section | None:
     if not rows:
         return None
-    includes: dict[str, list[str]] = {}
-    for row in rows:
-        names = includes.setdefault(f"{row.includes}.", [])
-        if row.operation not in names:
-            names.append(row.operation)
+    includes = by_includes(rows, lambda row: row.operation, lambda row: f"{row.includes}.")
     known = board.boards()
     notes = [
         unit_note(

@@ -9,7 +9,16 @@ from worldwise.libraries.cores import PLAIN_TARGETS
 from worldwise.libraries.portable import CURVES, OF_CURVE, portables
 from worldwise.plan.catalogue import operation_of
 from worldwise.read.models import Reading, Row
-from worldwise.report.comparing import claim, core_of, machine_of, machine_text, machines, options_text, samples_text
+from worldwise.report.comparing import (
+    by_includes,
+    claim,
+    core_of,
+    machine_of,
+    machine_text,
+    machines,
+    options_text,
+    samples_text,
+)
 from worldwise.report.units import OfInstructions, unit_note
 
 _CURVELESS = {"sha256": "SHA-256", "sha512": "SHA-512", "aes128": "AES-128-CTR", "aes256": "AES-256-CTR"}
@@ -207,11 +216,7 @@ def _unavailable_section(reading: Reading, full: bool) -> Section | None:
 def _legend_section(rows: Sequence[Row]) -> Section | None:
     if not rows:
         return None
-    includes: dict[str, list[str]] = {}
-    for row in rows:
-        names = includes.setdefault(row.includes, [])
-        if row.operation not in names:
-            names.append(row.operation)
+    includes = by_includes(rows, lambda row: row.operation, lambda row: row.includes)
     notes = [
         unit_note(
             "instr: instructions of user space and of Linux within the region, counted exactly; the cost of "

@@ -12,7 +12,7 @@ from worldwise.plan.spec import OPTEE
 from worldwise.read.contests import LEAST_CALLS, Match, matches
 from worldwise.read.models import Reading, Row
 from worldwise.read.parts import TaSize
-from worldwise.report.building import answer, name, number
+from worldwise.report.building import answer, name, number, section
 from worldwise.report.contests import names
 from worldwise.report.tables import Answer, Group, Tables
 from worldwise.report.units import OfInstructions, board_note
@@ -106,33 +106,29 @@ def _tee_section(rows: Sequence[Row]) -> Section:
 
 
 def _tail_section(reading: Reading) -> Section | None:
-    tails = reading.part(Tails).signing
-    if not tails:
-        return None
-    headers = ["case", "calls", "median\ninstr", "90 %\ninstr", "99 %\ninstr", "worst\ninstr"]
-    headers += ["attempts,\nmean", "\nmedian", "\n90 %", "\n99 %", "\nworst"]
-    cells = []
-    for tail in tails:
-        attempts = (tail.median_attempts, tail.p90_attempts, tail.p99_attempts, tail.worst_attempts)
-        cells.append(
-            [
-                tail.case,
-                f"{tail.calls:,}",
-                *map(count_or_dash, (tail.median, tail.p90, tail.p99, tail.worst)),
-                f"{tail.mean_attempts:.2f}",
-                *map(count_or_dash, attempts),
-            ]
-        )
-    return Section(
+    return section(
         "ML-DSA signing begins anew until a signature tells nothing of the key: how far its calls go apart",
-        Table(headers, cells, 1),
+        "signing-tail",
+        reading.part(Tails).signing,
+        [
+            name("case", lambda tail: tail.case),
+            number("calls", lambda tail: f"{tail.calls:,}"),
+            number("median\ninstr", lambda tail: count_or_dash(tail.median)),
+            number("90 %\ninstr", lambda tail: count_or_dash(tail.p90)),
+            number("99 %\ninstr", lambda tail: count_or_dash(tail.p99)),
+            number("worst\ninstr", lambda tail: count_or_dash(tail.worst)),
+            number("attempts,\nmean", lambda tail: f"{tail.mean_attempts:.2f}"),
+            number("\nmedian", lambda tail: count_or_dash(tail.median_attempts)),
+            number("\n90 %", lambda tail: count_or_dash(tail.p90_attempts)),
+            number("\n99 %", lambda tail: count_or_dash(tail.p99_attempts)),
+            number("\nworst", lambda tail: count_or_dash(tail.worst_attempts)),
+        ],
         [
             "Of all calls of a case, the first one included: each with a message and random bytes of its own, under "
             "one key. attempts: how often signing began, by FIPS 204 on the host from the same key, message and random "
             f"bytes. A budget is judged by the tail, not by the median. -: a percentile of fewer than {LEAST_CALLS} "
             "calls would be the worst call under another name; `--samples 100` measures more."
         ],
-        name="signing-tail",
     )
 
 

@@ -8,7 +8,7 @@ from worldwise.base.units import size_text
 from worldwise.libraries.boards import boards, by_core
 from worldwise.libraries.trustzone import ACCESSES, FLOATS, WAYS
 from worldwise.read.models import Reading, Row
-from worldwise.report.building import answer, any_of, name, per_side
+from worldwise.report.building import answer, any_of, name, number, per_side, section
 from worldwise.report.contests import side_by_side
 from worldwise.report.tables import Answer, Group, Tables
 
@@ -90,34 +90,32 @@ def behind_lines(reading: Reading) -> list[tuple[Row, Row]]:
     return sorted(found, key=lambda pair: order.index(pair[1].board))
 
 
+def _behind_operation(pair: tuple[Row, Row]) -> str:
+    size = pair[1].size
+    return pair[1].operation + (f" {size_text(size)}" if size else "")
+
+
 def _behind_section(reading: Reading) -> Section | None:
-    cells = [
-        [
-            behind.board,
-            behind.operation + (f" {size_text(behind.size)}" if behind.size else ""),
-            behind.curve or behind.given.get("scheme", "-"),
-            behind.variant,
-            count(direct.median),
-            count(behind.median),
-            count(behind.median - direct.median),
-            factor(behind.median / direct.median),
-        ]
-        for direct, behind in behind_lines(reading)
-    ]
-    if not cells:
-        return None
-    headers = ["board", "operation", "curve\nor scheme", "library"]
-    headers += ["direct\ninstr", "behind\ninstr", "more\ninstr", "times"]
-    return Section(
+    return section(
         "A library called directly, and behind the gateway",
-        Table(headers, cells, 4),
+        "behind-gateway",
+        behind_lines(reading),
+        [
+            name("board", lambda pair: pair[1].board),
+            name("operation", _behind_operation),
+            name("curve\nor scheme", lambda pair: pair[1].curve or pair[1].given.get("scheme", "-")),
+            name("library", lambda pair: pair[1].variant),
+            number("direct\ninstr", lambda pair: count(pair[0].median)),
+            number("behind\ninstr", lambda pair: count(pair[1].median)),
+            number("more\ninstr", lambda pair: count(pair[1].median - pair[0].median)),
+            number("times", lambda pair: factor(pair[1].median / pair[0].median)),
+        ],
         [
             "direct: the library and its caller in one program, on the same machine. behind: the library in the secure "
             "program, called by the non-secure one with vectors of addresses and lengths; the gate copies the vectors, "
             "checks that the caller may use what they name, and copies no data. Stack and heap of such a row are "
             "the caller's alone."
         ],
-        name="behind-gateway",
     )
 
 
@@ -163,7 +161,7 @@ def tzm_answer(reading: Reading) -> list[Answer]:
             name("floats", lambda line: _float(any_of(line))),
             *per_side({board: f"{board}\ninstr" for board in lines.sides}),
         ],
-        (section.name for section in tzm_sections(reading)),
+        (one.name for one in tzm_sections(reading)),
         surprises=(),
         # Libraries behind the gate come after it.
         rank=10,
