@@ -4,16 +4,19 @@
 import subprocess
 import sys
 from collections.abc import Collection, Iterator
+from dataclasses import replace
 
 import pytest
 
 import screens
 from worldwise.plan.case import Case, parse_case
 from worldwise.plan.catalogue import SPECS, family_of
+from worldwise.read.includes import ON_BOARD
 from worldwise.read.models import Attempt, Reading, Row
 from worldwise.read.readings import readings_of
 from worldwise.report.report import answers, sections
 from worldwise.report.tables import declared_tables, named_sections, tables_in
+from worldwise.report.units import Words, board_note, emulated_note, unit_note, with_unit
 from worldwise.targets.families import images_of
 
 
@@ -103,10 +106,21 @@ def test_an_answer_names_only_sections_that_the_report_has(name: str) -> None:
 @pytest.mark.parametrize("name", screens.SUITES)
 def test_families_that_a_run_has_nothing_of_have_nothing_to_say(name: str) -> None:
     """If this fails, a family that is not asked would have shown something: its `also` lacks a family."""
-    reading = screens.READINGS[name]()
-    asked = tables_in(reading)
-    for tables in declared_tables().values():
-        if tables not in asked:
-            assert not any(group.sections(reading, True) for group in tables.groups)
-            assert not tables.answers(reading)
-            assert not (tables.charts and tables.charts(reading))
+    for reading in _parts_of(screens.READINGS[name]()):
+        asked = tables_in(reading)
+        for tables in declared_tables().values():
+            if tables not in asked:
+                assert not any(group.sections(reading, True) for group in tables.groups)
+                assert not tables.answers(reading)
+                assert not (tables.charts and tables.charts(reading))
+
+
+def test_notes_on_instructions_say_what_holds_for_another_unit() -> None:
+    """If this fails, a report of cycles says that it counts instructions, or has an emulated board where none is."""
+    words = Words("cycles", "cycles: of the chip.", "the clock that was set", hosted=False)
+    assert unit_note("instr: counted.", " more.").otherwise(words) == "cycles: of the chip."
+    assert unit_note("instr: counted.", " more.").otherwise(replace(words, hosted=True)) == "cycles: of the chip. more."
+    assert emulated_note("emulated").otherwise(words) == ""
+    assert with_unit(lambda unit: f"the fewest {unit}") == "the fewest instructions"
+    assert with_unit(lambda unit: f"the fewest {unit}").otherwise(words) == "the fewest cycles"
+    assert "2^24" in board_note(f"hash: {ON_BOARD}.").otherwise(words)
