@@ -4,9 +4,9 @@
 from collections.abc import Iterable, Sequence
 
 from worldwise.base.units import size_text
-from worldwise.families.portable.readings import BOARD_ASSUMPTION, BoardTimes, OnBoard
 from worldwise.read.models import CLOCK_ASSUMPTION, FORMAT, NotAvailable, PublishedFigure, Reading, Row, RunSummary
-from worldwise.read.parts import Footprint
+from worldwise.read.on_boards import BOARD_ASSUMPTION
+from worldwise.read.parts import BoardTimes, Footprint, OnBoard
 
 BOARDS = ("nucleo-f103rb", "nucleo-f446re")
 _CLOCKS = {"nucleo-f103rb": 72.0, "nucleo-f446re": 180.0, "microbit": 16.0}

@@ -22,7 +22,7 @@ from screens import READINGS, golden_screen
 from worldwise.base import paths
 from worldwise.base.errors import WorldwiseError
 from worldwise.base.files import file_sha256
-from worldwise.families.echo import client as echo_host
+from worldwise.families.echo import host_times as echo_host
 from worldwise.families.keycache import build as keycache
 from worldwise.lab import image
 from worldwise.lab.image import ImageStore, Recipe
@@ -363,9 +363,23 @@ def _had(target: str, operation: str, given: Mapping[str, list[str]]) -> Iterato
         groups.setdefault(tuple(levels), []).append(library)
     for chosen, libraries in groups.items():
         yield f"    {', '.join(chosen)}: {', '.join(libraries)}"
-    reasons: dict[str, None] = {one.reason: None for one in suite.unavailable}
-    for reason in reasons:
-        yield f"    not: {reason}"
+    yield from _lacking(suite)
+
+
+def _lacking(suite: Suite) -> Iterator[str]:
+    """What is unavailable and why: a line for the libraries that lack the same, with all curves that they lack."""
+    curves: dict[tuple[str, str], dict[str, None]] = {}
+    for one in suite.unavailable:
+        own = f"{one.implementation} "
+        library = one.implementation if one.reason.startswith(own) else ""
+        rest = one.reason.removeprefix(own)
+        curve = one.curve if one.curve and rest.endswith(one.curve) else ""
+        curves.setdefault((library, rest.removesuffix(curve)), {})[curve] = None
+    libraries: dict[str, list[str]] = {}
+    for (library, rest), lacked in curves.items():
+        libraries.setdefault(rest + ", ".join(lacked), []).append(library)
+    for rest, names in libraries.items():
+        yield f"    not: {' '.join(filter(None, (', '.join(names), rest)))}"
 
 
 # --- schemas ---

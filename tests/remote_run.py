@@ -5,6 +5,7 @@ import contextlib
 from collections.abc import Mapping
 from pathlib import Path
 
+from worldwise.base.work import CaseEnd
 from worldwise.machine.machine import Machine
 from worldwise.plan.case import Case
 from worldwise.plan.suite import Suite
@@ -23,7 +24,7 @@ class Notes:
 
     def case_started(self, case: Case) -> None: ...
     def case_progress(self, case: Case, records_bytes: int) -> None: ...
-    def case_done(self, case: Case, how: str) -> None: ...
+    def case_done(self, case: Case, how: CaseEnd) -> None: ...
 
 
 def machine_with(files: Mapping[str, Path]) -> Machine:

@@ -23,7 +23,6 @@ from worldwise.families.faults.spec import POWER_CUT, TAMPER
 from worldwise.families.hardclock.readings import ClockReading, ClocksSaid
 from worldwise.families.keycache.attempts import HOLD_ATTEMPTS
 from worldwise.families.keycache.spec import KEYCACHE_CUT, KEYCACHE_HOLD
-from worldwise.families.portable.readings import OnBoard
 from worldwise.families.pqc import fips204
 from worldwise.families.pqc.readings import SIGN, Tail, Tails, middle
 from worldwise.libraries.boards import boards
@@ -46,7 +45,8 @@ from worldwise.read.models import (
     Row,
     RunSummary,
 )
-from worldwise.read.parts import Footprint, Part, TaSize
+from worldwise.read.on_boards import board_times, with_ranks
+from worldwise.read.parts import Footprint, OnBoard, Part, Recommended, TaSize
 from worldwise.read.published import Published, Subject
 from worldwise.read.readings import Seen, declared_readings, includes
 
@@ -87,9 +87,7 @@ def suite_reading(name: str, budget: Budget | None = None, unit: Unit = INSTRUCT
     published = Published(suite.published if unit == INSTRUCTIONS else "")
     cases = [case for case in suite.cases if unit == INSTRUCTIONS or case.board]
     rows = [row for case in cases for row in _rows(case, published, budget, unit)]
-    rows = with_ratios(rows)
-    for readings in declared_readings().values():
-        rows = readings.compared(rows)
+    rows = with_ranks(with_ratios(rows))
     return Reading(
         format=FORMAT,
         run=RunSummary(
@@ -362,6 +360,7 @@ def _parts(suite: Suite, cases: Sequence[Case], rows: Sequence[Row], published: 
     manifests = [SimpleNamespace(id=case.id, case=lambda case=case: case) for case in cases]
     run = SimpleNamespace(manifest=SimpleNamespace(recommended=suite.recommended))
     seen = Seen(cast(Any, run), cast(Any, manifests), rows, published)
+    yield from (Recommended(recommended=suite.recommended), board_times(rows))
     for family, readings in declared_readings().items():
         part = own[family] if family in own else readings.whole(seen)
         if part is not None:

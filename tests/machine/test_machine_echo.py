@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from machines import LOOPBACK, Measured, RunCase, listening
-from worldwise.families.echo.client import HOST_FILE, STREAM_MESSAGES, read_host_times
+from worldwise.families.echo.host_times import HOST_FILE, STREAM_MESSAGES, read_host_times
 from worldwise.lab.image import ImageStore
 from worldwise.machine.emulator import Emulator
 from worldwise.machine.machine import Beside

@@ -17,12 +17,11 @@ from command_line import Answer
 from synthetic import write_run
 from worldwise.base.tables import Section, Table
 from worldwise.families.portable.boards import dmips
-from worldwise.families.portable.readings import BoardTimes
 from worldwise.libraries.boards import by_core
 from worldwise.plan.case import Case
 from worldwise.read.lens import read_run
 from worldwise.read.models import Reading
-from worldwise.read.parts import Footprint
+from worldwise.read.parts import BoardTimes, Footprint
 from worldwise.report.report import render, sections, to_csv, to_json, to_markdown
 from worldwise.run.rundir import Run
 

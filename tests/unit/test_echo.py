@@ -17,7 +17,8 @@ from worldwise.base.errors import WorldwiseError
 from worldwise.base.tables import Section
 from worldwise.base.units import size_text
 from worldwise.families.echo import client as echo_host
-from worldwise.families.echo.client import HOST_FILE, STREAM_MESSAGES, EchoClient, read_host_times
+from worldwise.families.echo.client import EchoClient
+from worldwise.families.echo.host_times import HOST_FILE, STREAM_MESSAGES, read_host_times
 from worldwise.families.echo.readings import Host, HostTime
 from worldwise.families.echo.tables import echo_sections
 from worldwise.plan.case import Case, parse_case

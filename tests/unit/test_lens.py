@@ -21,7 +21,6 @@ from synthetic import (
     write_run,
 )
 from worldwise.base.errors import WorldwiseError
-from worldwise.families.portable.readings import BoardTimes, OnBoard
 from worldwise.families.sha256.readings import Hashing
 from worldwise.plan.budget import parse_budget
 from worldwise.plan.case import Case
@@ -30,7 +29,7 @@ from worldwise.read.factors import with_ratios
 from worldwise.read.lens import read_run
 from worldwise.read.models import Reading, Row
 from worldwise.read.order import in_reading_order
-from worldwise.read.parts import Footprint
+from worldwise.read.parts import BoardTimes, Footprint, OnBoard
 from worldwise.run.rundir import Run, open_run
 
 NIST_O2 = Case("optee", "mbedtls-nist", "O2", "attestdiv", 4, 2)

@@ -21,6 +21,7 @@ from synthetic import RecordList, find, lines, make_records, make_suite
 from worldwise.base import paths
 from worldwise.base.counted import INSTRUCTIONS
 from worldwise.base.errors import DoesNotFitError, HostError, WorldwiseError
+from worldwise.base.work import CaseEnd
 from worldwise.lab.debian.lock import load_lock
 from worldwise.lab.image import ImageStore
 from worldwise.lab.lab import Lab
@@ -153,8 +154,8 @@ class Notes:
     def case_progress(self, case: Case, records_bytes: int) -> None:
         """Nothing to keep."""
 
-    def case_done(self, case: Case, how: str) -> None:
-        self.done[case.id] = how
+    def case_done(self, case: Case, how: CaseEnd) -> None:
+        self.done[case.id] = how.words
 
 
 class Tool:

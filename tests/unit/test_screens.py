@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 
+import doc_records
 import screens
 from recomputed import Checker, parse_screen
 from screens import READINGS
@@ -32,6 +33,14 @@ Patch = pytest.MonkeyPatch
 def test_a_screen_says_what_its_rows_say(name: str) -> None:
     """If this fails, a user reads a figure, a winner, a verdict or a number that the run's rows do not give."""
     assert screens.problems(READINGS[name](), times=screens.times_of(name)) == []
+
+
+@pytest.mark.parametrize("suite", doc_records.kept_runs())
+def test_a_screen_of_a_kept_run_says_what_its_rows_say(suite: str) -> None:
+    """If this fails, a screen is right of made-up rows and wrong of measured ones."""
+    kept = doc_records.kept(suite)
+    assert kept
+    assert screens.problems(kept.reading, times=kept.times) == []
 
 
 def test_the_checker_shares_no_code_with_the_report() -> None:

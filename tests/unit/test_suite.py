@@ -12,6 +12,7 @@ import boards
 from worldwise.base import paths
 from worldwise.base.choices import close_names
 from worldwise.base.errors import WorldwiseError
+from worldwise.base.stages import declared
 from worldwise.base.toml_lines import TomlLines
 from worldwise.base.units import parse_duration, parse_frequency, parse_size, size_text
 from worldwise.libraries import boards as board
@@ -23,7 +24,7 @@ from worldwise.plan.catalogue import SPECS, TARGETS, kind_of, parameters_of_oper
 from worldwise.plan.selection import select, select_unavailable
 from worldwise.plan.suite import load_suite, parse_suite
 from worldwise.read.published import load_figures
-from worldwise.run.campaign import campaign_operations
+from worldwise.run.campaign import Campaign
 
 KEYCACHE = [operation.name for operation in SPECS["keycache"].operations]
 
@@ -465,7 +466,10 @@ loads = ["busy"]
 """
 
 
-@pytest.mark.parametrize("operation", sorted({*campaign_operations(), *KEYCACHE}))
+CAMPAIGNS = tuple(name for campaign in declared("campaign", Campaign).values() for name in campaign.tries)
+
+
+@pytest.mark.parametrize("operation", sorted({*CAMPAIGNS, *KEYCACHE}))
 def test_a_load_is_refused_where_no_program_applies_it(operation: str) -> None:
     """If this fails, a run says load=busy of what was measured without it, or whose guest died of it."""
     with pytest.raises(WorldwiseError) as caught:
@@ -484,7 +488,7 @@ def _keys(target: str, operation: str) -> set[str]:
 
 def test_a_load_is_accepted_where_the_program_applies_it() -> None:
     having = {operation for operation in TARGETS["optee"] if "load" in _keys("optee", operation)}
-    assert having == {*TARGETS["optee"]} - {*campaign_operations()} - {*KEYCACHE}
+    assert having == {*TARGETS["optee"]} - {*CAMPAIGNS} - {*KEYCACHE}
     for target in ("linux", *PLAIN_TARGETS):
         assert all("load" in _keys(target, operation) for operation in TARGETS[target])
     case = parse_case("optee/mbedtls-O2/storage,load=busy,storage=ree,action=read,size=1KiB")

@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
 from worldwise.base import outgoing
+from worldwise.base.work import Begun, CaseEnd, Done
 from worldwise.plan.case import Case
 
 # Without a terminal, a run of more cases than this prints a line for each tenth of them and for each failed case.
@@ -36,10 +37,10 @@ class Steps(Notes):
         self._live: Progress | None = None
 
     def note(self, text: str) -> None:
-        """Print a line. One that begins with `building` or `booting` is shown, with its time, until the next."""
+        """Print a line. One that says that work begins is shown, with its time, until the next."""
         self.end()
         super().note(text)
-        if self.console.is_terminal and text.startswith(("building ", "booting ")):
+        if self.console.is_terminal and isinstance(text, Begun) and not isinstance(text, Done):
             columns = (SpinnerColumn(), TextColumn("{task.description}", markup=False), TimeElapsedColumn())
             self._live = Progress(*columns, console=self.console, transient=True)
             self._live.add_task(text)
@@ -94,12 +95,12 @@ class Display(Notes):
 
     def note(self, text: str) -> None:
         """Print a line with the time since the start, and remember the builds in progress."""
-        verb, _, name = text.partition(" ")
         with self.lock:
-            if verb == "building":
-                self.builds.append(name)
-            elif verb == "built" and name in self.builds:
-                self.builds.remove(name)
+            if isinstance(text, Begun) and text.kind == "build":
+                if not isinstance(text, Done):
+                    self.builds.append(text.name)
+                elif text.name in self.builds:
+                    self.builds.remove(text.name)
             self._describe()
         super().note(text)
 
@@ -116,25 +117,25 @@ class Display(Notes):
             self.running[case.id] = records_bytes
             self._describe()
 
-    def case_done(self, case: Case, how: str) -> None:
+    def case_done(self, case: Case, how: CaseEnd) -> None:
         """Show that a case is done, and how."""
         with self.lock:
             self.running.pop(case.id, None)
             self.done += 1
-            self.failed += how == "FAILED"
+            self.failed += how.failed
             self._rest -= self._costs[case.id]
-            if how != "reused":
+            if not how.reused:
                 self._measured += 1
                 self._spent += self._costs[case.id]
-            if how not in ("reused", "FAILED"):
-                self.found = f"{case.id}: {how}"
+            if how.measured:
+                self.found = f"{case.id}: {how.words}"
             self.bar.advance(self.task)
             self._describe()
-            done, line = self.done, f"{self.done:>3}/{self.total} {case.id}: {how}{self._left()}"
-        if how not in ("reused", "FAILED"):
+            done, line = self.done, f"{self.done:>3}/{self.total} {case.id}: {how.words}{self._left()}"
+        if how.measured:
             for figure in self.figures(case):
                 self.note(figure)
-        if how == "FAILED" or (how != "reused" and (self.total <= _EACH or self._is_part(done))):
+        if how.failed or (not how.reused and (self.total <= _EACH or self._is_part(done))):
             self.note(line)
 
     def _is_part(self, done: int) -> bool:

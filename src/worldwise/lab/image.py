@@ -22,6 +22,7 @@ from worldwise.base import files, paths
 from worldwise.base.disk import require_space
 from worldwise.base.errors import DoesNotFitError, WorldwiseError
 from worldwise.base.files import file_sha256
+from worldwise.base.work import Begun, Done
 from worldwise.lab.holding import mark_used
 from worldwise.lab.lab import Lab
 from worldwise.lab.sandbox.lending import scratch
@@ -185,7 +186,7 @@ class ImageStore:
 
     Args:
         lab: builds the images; its digest is part of every address.
-        notify: called with a line of text when a build begins ("building") or ends ("built").
+        notify: called with a line of text when a build begins (Begun) or ends (Done), and of what else is to be told.
     """
 
     def __init__(self, lab: Lab, notify: Callable[[str], None] = lambda _: None) -> None:
@@ -290,7 +291,7 @@ class ImageStore:
         # One log for each address: two versions of a recipe may be built at the same time.
         log = self.directory / f"{final.name}.log"
         log.unlink(missing_ok=True)
-        self.notify(f"building {recipe.name}")
+        self.notify(Begun(f"building {recipe.name}", "build", recipe.name))
         require_space(self.directory, 500_000_000, f"building {recipe.name}")
         what = f"the build of {recipe.name}"
         with scratch(self.lab.cache) as work:
@@ -330,7 +331,7 @@ class ImageStore:
             if final.exists():
                 files.remove(self.directory, final.name)
             made.rename(final)
-        self.notify(f"built {recipe.name}")
+        self.notify(Done(f"built {recipe.name}", "build", recipe.name))
 
     def _fetch_sources(self, recipes: Sequence[Recipe]) -> None:
         """Download what the builds of these images and of those that they need lack; one line announces it all."""

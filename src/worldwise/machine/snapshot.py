@@ -17,6 +17,7 @@ from qemu.qmp import QMPClient, QMPError
 from worldwise.base.disk import require_space
 from worldwise.base.errors import WorldwiseError
 from worldwise.base.files import file_sha256
+from worldwise.base.work import Begun, Done
 from worldwise.lab.holding import mark_used
 from worldwise.lab.image import check_files
 from worldwise.lab.sandbox.lending import socket_of
@@ -78,7 +79,7 @@ class Snapshots:
             if final.exists():
                 self._notify(f"snapshot of {machine.name}: {problem}; booting anew")
                 shutil.rmtree(final)
-            self._notify(f"booting {machine.name}")
+            self._notify(Begun(f"booting {machine.name}", "boot", machine.name))
             require_space(self.directory, 300_000_000, "a machine's snapshot")
             work = Path(tempfile.mkdtemp(dir=self.directory, prefix=".booting-"))
             try:
@@ -211,7 +212,7 @@ class Snapshots:
                 asyncio.run(_save(sockets / "qmp", f"/run/{_STATE}"))
             except (QMPError, OSError, EOFError) as error:
                 raise WorldwiseError(f"the state of {machine.name} could not be saved: {error}") from None
-        self._notify(f"booted {machine.name} in {time.monotonic() - began:.1f} s")
+        self._notify(Done(f"booted {machine.name} in {time.monotonic() - began:.1f} s", "boot", machine.name))
 
     def _stopped_well(self, machine: Machine, snapshot: Path) -> bool:
         """Restore a new snapshot once, to check the two clock readings around the stop."""

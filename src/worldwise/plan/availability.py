@@ -104,13 +104,23 @@ def _core_reason(target: str, implementation: str, curve: str, operation: str) -
 def _lacking(library: Portable, curve: str, operation: str) -> str:
     if library.has(operation, curve or NO_CURVE):
         return ""
-    if curve and not any(curve in other.curves for other in portable.portables().values()):
+    if curve and nobody_has(curve):
         return f"no library here has {curve}"
     if not curve:
         return f"{library.name} has no {operation}"
     if curve not in library.curves:
-        return f"{library.name} has no {curve}"
+        return without_curve(library.name, curve)
     return f"{library.name} has no {operation} on {curve}"
+
+
+def nobody_has(curve: str) -> bool:
+    """Whether no portable library here has a curve."""
+    return not any(curve in library.curves for library in portable.portables().values())
+
+
+def without_curve(library: str, curve: str) -> str:
+    """Why a library cannot do anything on a curve that others have."""
+    return f"{library} has no {curve}"
 
 
 def _core_problem(library: Portable, target: str) -> str:

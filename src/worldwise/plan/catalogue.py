@@ -6,6 +6,7 @@ import itertools
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from types import MappingProxyType
+from typing import Protocol
 
 from worldwise.base.stages import declared
 from worldwise.libraries import boards, portable
@@ -31,19 +32,22 @@ SPECS: Mapping[str, Spec] = declared("spec", Spec)
 IMPLEMENTATIONS = tuple(IMPLEMENTATION_TABLE)
 
 
-def _of_kind(kind: str) -> dict[str, Operation]:
-    there: dict[str, Operation] = {}
+def _of_kind(kind: str) -> dict[str, tuple[str, Operation]]:
+    there: dict[str, tuple[str, Operation]] = {}
     for family, spec in SPECS.items():
         for operation in spec.operations:
             if kind in operation.measures:
                 if operation.name in there:
                     raise TypeError(f"families.{family}: operation {operation.name} is another family's on {kind}")
-                there[operation.name] = operation
+                there[operation.name] = (family, operation)
     return there
 
 
+_OF_KINDS = {kind: _of_kind(kind) for kind in (OPTEE, LINUX, *PLAIN_TARGETS, BOARD)}
 # Kind of target -> operation -> its family's declaration. Every board is of the kind BOARD.
-_KINDS: Mapping[str, Mapping[str, Operation]] = {kind: _of_kind(kind) for kind in (OPTEE, LINUX, *PLAIN_TARGETS, BOARD)}
+_KINDS: Mapping[str, Mapping[str, Operation]] = {
+    kind: {name: operation for name, (_, operation) in there.items()} for kind, there in _OF_KINDS.items()
+}
 # Everything a suite may ask for: target -> operation -> measure -> places, the innermost first. Every board is a
 # further target; see `operations_of`.
 TARGETS: Mapping[str, Mapping[str, Measures]] = {
@@ -64,6 +68,7 @@ MEASURES = tuple(
         for measure in measures
     )
 )
+_OF_APPS: Mapping[str, str] = {name: family for family, spec in SPECS.items() for name in spec.apps}
 APPS: Mapping[str, App] = MappingProxyType({name: app for spec in SPECS.values() for name, app in spec.apps.items()})
 # The apps whose TA gets wrong calls from the operation `abuse`.
 ABUSED = tuple(name for name, app in APPS.items() if not app.elsewhere)
@@ -120,6 +125,32 @@ def operation_of(target: str, operation: str) -> Operation | None:
     return _KINDS[kind_of(target)].get(operation)
 
 
+class Measured(Protocol):
+    """What one operation did, or cannot do, on one target: a case, a row, an entry of what is unavailable."""
+
+    @property
+    def target(self) -> str:
+        """The target's name."""
+
+    @property
+    def operation(self) -> str:
+        """The operation's name."""
+
+
+def family_of(one: Measured) -> str:
+    """The family that declares the operation of a case or of a row on its target; empty if no family has it.
+
+    Whoever needs what a family declares for one case looks the family up here: no other family is asked.
+    """
+    return family_of_operation(one.target, one.operation)
+
+
+def family_of_operation(target: str, operation: str) -> str:
+    """The family that declares an operation on a target; empty if no family does."""
+    family, _ = _OF_KINDS[kind_of(target)].get(operation, ("", None))
+    return family
+
+
 def parameters_of_operation(target: str, operation: str) -> tuple[Parameter, ...]:
     """An operation's parameters on a target, in the order of a case's id; none if the target lacks the operation.
 
@@ -165,6 +196,11 @@ def parameters() -> Mapping[str, Parameter]:
         if replace(parameter, values=values) != merged:
             raise TypeError(f"the parameter '{parameter.key}' is not the same for all families")
     return MappingProxyType(found)
+
+
+def family_of_app(app: str) -> str:
+    """The family that declares an app; empty if there is no such app."""
+    return _OF_APPS.get(app, "")
 
 
 def app_of(operation: str, given: Mapping[str, str]) -> str:

@@ -9,7 +9,6 @@ apart by more, such as the level of optimisation.
 from collections.abc import Callable, Collection, Hashable, Iterable, Sequence
 from dataclasses import dataclass
 
-from worldwise.plan.case import parameters_of
 from worldwise.read.models import Row
 
 Key = Callable[[Row], Hashable]
@@ -39,7 +38,7 @@ def alike(*free: str) -> Key:
     """What rows must have in common to be compared; the parameters in `free` may differ."""
 
     def key(row: Row) -> Hashable:
-        given = tuple((name, value) for name, value in parameters_of(row.parameters).items() if name not in free)
+        given = tuple((name, value) for name, value in row.given.items() if name not in free)
         return (row.target, row.board, row.core, row.operation, row.measure, row.place, given)
 
     return key

@@ -8,7 +8,9 @@ CLIENT_CALL = (
 )
 IN_TA = "inside the TA, with the work of OP-TEE's core; not the way there and back"
 IN_LINUX = "by the library's own calls in a Linux process"
-ON_BOARD = "by the library's own calls on the bare core; no interrupts but the counter's own, which is subtracted"
+# Of the counter's own interrupts on an emulated board.
+COUNTER_TAKEN_AWAY = "which is subtracted"
+ON_BOARD = f"by the library's own calls on the bare core; no interrupts but the counter's own, {COUNTER_TAKEN_AWAY}"
 
 _IN_TA = {
     "keygen": "TEE_GenerateKey",

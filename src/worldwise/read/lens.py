@@ -7,6 +7,8 @@ from statistics import mean, median, stdev
 from worldwise.base.counted import NANOSECONDS
 from worldwise.libraries.cores import PLAIN_TARGETS
 from worldwise.plan.budget import Budget
+from worldwise.plan.catalogue import family_of
+from worldwise.read import on_boards
 from worldwise.read.beside import drawn_rows, interrupted_rows
 from worldwise.read.factors import factors, with_ratios
 from worldwise.read.hosts import host_cases
@@ -27,10 +29,11 @@ from worldwise.read.models import (
     RunSummary,
     Verdict,
 )
+from worldwise.read.on_boards import board_times, with_ranks
 from worldwise.read.order import in_reading_order
-from worldwise.read.parts import Footprint, Part
+from worldwise.read.parts import Footprint, Part, Recommended, TaSize
 from worldwise.read.published import Published, Subject
-from worldwise.read.readings import Seen, declared_readings, includes
+from worldwise.read.readings import Seen, declared_readings, includes, readings_of
 from worldwise.records.check import CheckedRecords, check_records
 from worldwise.records.evidence import owed_by
 from worldwise.records.models import Memory, Outcome
@@ -64,9 +67,7 @@ def read_run(run: Run, budget: Budget | None = None) -> Reading:
         hosted += host_cases(run, manifest, checked)
         drawn += drawn_rows(run, manifest, checked)
         interrupted += interrupted_rows(run, manifest, checked)
-    rows = with_ratios(rows)
-    for readings in declared_readings().values():
-        rows = readings.compared(rows)
+    rows = with_ranks(with_ratios(rows))
     failed = [manifest for manifest in manifests.values() if manifest and manifest.state == "failed"]
     missing = tuple(case_id for case_id, manifest in manifests.items() if manifest is None)
     return Reading(
@@ -121,12 +122,11 @@ def _case_rows(
     run: Run, manifest: CaseManifest, checked: CheckedRecords, published: Published, budget: Budget | None
 ) -> Iterable[Row]:
     case = manifest.case()
-    families = declared_readings().values()
-    clocks = next((found for each in families if (found := each.clocks(case, run.manifest))), _CLOCKS)
+    clocks = on_boards.clocks(case, run.manifest) or _CLOCKS
     # What is time already is not divided by a clock, nor are a host's cycles, of which it has its own number a second.
     clocks = {} if run.manifest.unit == NANOSECONDS or run.manifest.via == "ssh" else clocks
-    own = [part for each in families if (part := each.row(case, manifest, run.manifest))]
-    sums = [series for each in families for series in each.sums(case, checked.samples)]
+    own = (_ta_size(manifest), on_boards.on_board(case, run.manifest))
+    sums = readings_of(case).sums(case, checked.samples)
     for (measure, place), series in (*checked.samples.items(), *sums):
         counts = [sample.count for sample in series if sample.phase == "sample"]
         worst = max(sample.count for sample in series)
@@ -204,8 +204,15 @@ def _footprint(manifest: CaseManifest, memory: Memory | None, place: str) -> Foo
     )
 
 
+def _ta_size(manifest: CaseManifest) -> TaSize:
+    found = manifest.footprint or {}
+    return TaSize(ta_loaded=found.get("ta_loaded"), ta_file=found.get("ta_file"))
+
+
 def _parts(seen: Seen) -> tuple[Part, ...]:
-    return _given(part for each in declared_readings().values() if (part := each.whole(seen)))
+    measured = {family_of(manifest.case()) for manifest in seen.done}
+    own = (part for family, one in declared_readings().items() if family in measured and (part := one.whole(seen)))
+    return _given((Recommended(recommended=seen.run.manifest.recommended), board_times(seen.rows), *own))
 
 
 def _given(parts: Iterable[Part]) -> tuple[Part, ...]:

@@ -7,6 +7,7 @@ from pydantic import Field, JsonValue, SerializerFunctionWrapHandler, model_seri
 
 from worldwise.base.counted import INSTRUCTIONS, Unit
 from worldwise.lab import differing
+from worldwise.plan.case import parameters_of
 from worldwise.read.parts import Footprint, Result, WithParts, without_empty
 from worldwise.read.published import Figure
 from worldwise.records.predicted import Predicted
@@ -98,6 +99,11 @@ class Row(WithParts):
     core: str = Field(default="", exclude=True)
 
     @property
+    def given(self) -> dict[str, str]:
+        """The parameters by key."""
+        return parameters_of(self.parameters)
+
+    @property
     def footprint(self) -> Footprint:
         """The memory that it takes."""
         return self.part(Footprint)
@@ -142,6 +148,11 @@ class Attempt(Result):
     result: str
     detail: str
     at: int | None
+
+    @property
+    def given(self) -> dict[str, str]:
+        """The parameters by key."""
+        return parameters_of(self.parameters)
 
 
 class FailedCase(Result):

@@ -4,7 +4,6 @@
 from collections.abc import Iterable
 
 from worldwise.libraries.portable import CURVES, OPTIMISATIONS
-from worldwise.plan.case import parameters_of
 from worldwise.plan.catalogue import BOARD_OPERATIONS, IMPLEMENTATIONS
 from worldwise.plan.spec import PLACES
 from worldwise.read.models import Row
@@ -15,7 +14,7 @@ _SHOWN = 0.005
 
 def is_quiet(row: Row) -> bool:
     """Whether a row was measured undisturbed: disturbed and undisturbed rows are not compared."""
-    return not {"load", "ticks"} & parameters_of(row.parameters).keys()
+    return not {"load", "ticks"} & row.given.keys()
 
 
 def whole_calls(rows: Iterable[Row]) -> list[Row]:
@@ -52,7 +51,7 @@ def in_reading_order(rows: Iterable[Row]) -> list[Row]:
             curves[row.curve],
             row.chunk or 0,
             row.size or 0,
-            int(parameters_of(row.parameters).get("runs", 0)) if row.board else 0,
+            int(row.given.get("runs", 0)) if row.board else 0,
             parameters[row.parameters],
             measures[row.measure],
             implementations[row.implementation],

@@ -68,24 +68,39 @@ class TaSize(Part):
     ta_file: int | None = None
 
 
-@dataclass(frozen=True, kw_only=True)
-class Parts:
-    """Which parts a family has.
+class OnBoard(Part):
+    """The fields of a row on a board.
 
-    Attributes:
-        of_row: the part that it adds to a row.
-        of_reading: the part that it adds to a whole reading.
+    `rank` is 1 for the fewest instructions by the median among the libraries that do the same on the same board at the
+    same optimisation; those with the same count have the same rank, and a library alone has none. `clock_mhz` is the
+    board's clock. `runs` is how often the benchmark's loop was gone through, None of other operations.
     """
 
-    of_row: type[Part] | None = None
+    rank: int | None = None
+    clock_mhz: float | None = None
+    runs: int | None = None
+
+
+class BoardTimes(Part):
+    """What the times of boards assume; empty if the run has no board."""
+
+    board_assumption: str = ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Parts:
+    """Which part a family adds to a whole reading; None if it adds none."""
+
     of_reading: type[Part] | None = None
 
 
 @functools.cache
 def _kinds(of: str) -> tuple[type[Part], ...]:
     """The kinds of parts there are, of a row or of a reading."""
-    declared = (getattr(parts, of) for parts in stages.declared("readings", Parts).values())
-    return (*([Footprint] if of == "of_row" else []), *(kind for kind in declared if kind))
+    if of == "of_row":
+        return (Footprint, TaSize, OnBoard)
+    declared = (parts.of_reading for parts in stages.declared("readings", Parts).values())
+    return (Recommended, BoardTimes, *(kind for kind in declared if kind))
 
 
 def _order(of: str, part: Part) -> int:

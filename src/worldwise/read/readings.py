@@ -10,11 +10,12 @@ from dataclasses import dataclass, field
 
 from worldwise.base import stages
 from worldwise.plan.case import Case
+from worldwise.plan.catalogue import family_of
 from worldwise.read.models import Row
 from worldwise.read.parts import Part, Parts
 from worldwise.read.published import Published
 from worldwise.records.models import Sample
-from worldwise.run.rundir import CaseManifest, Run, RunManifest
+from worldwise.run.rundir import CaseManifest, Run
 
 # What a count includes: (measure, place) -> text. Interrupts in a region count; they are part of the call.
 Includes = Mapping[tuple[str, str], str]
@@ -36,46 +37,33 @@ def _no_sums(_case: Case, _samples: Mapping[tuple[str, str], tuple[Sample, ...]]
     return ()
 
 
-def _no_row_part(_case: Case, _manifest: CaseManifest, _run: RunManifest) -> Part | None:
-    return None
-
-
-def _no_clocks(_case: Case, _run: RunManifest) -> Mapping[str, float]:
-    return {}
-
-
-def _the_same(rows: list[Row]) -> list[Row]:
-    return rows
-
-
 def _no_part(_seen: Seen) -> Part | None:
     return None
 
 
 @dataclass(frozen=True, kw_only=True)
 class Readings(Parts):
-    """What families/<name>/readings.py declares as READINGS; the functions return nothing for another family's case.
+    """What families/<name>/readings.py declares as READINGS.
 
     Attributes:
-    includes: what the counts of its measures include. Families that share a measure give the same text.
-    sums: (case, its samples) -> further series, computed from the samples.
-    row: (case, its manifest, its run's) -> the part that the family adds to each row of the case.
-    clocks: (case, its run's manifest) -> clocks at which counts are shown as time instead of the usual: name -> MHz.
-    compared: all rows -> the same rows with the results of comparing them.
-    whole: the part that the family adds to the whole reading.
+        includes: what the counts of its measures include. Families that share a measure give the same text.
+        sums: (one of its cases, the case's samples) -> further series, computed from the samples.
+        whole: the part that the family adds to the whole reading, if a complete case of the run is its own.
     """
 
     includes: Includes = field(default_factory=dict)
     sums: Callable[[Case, Mapping[tuple[str, str], tuple[Sample, ...]]], Iterable[Series]] = _no_sums
-    row: Callable[[Case, CaseManifest, RunManifest], Part | None] = _no_row_part
-    clocks: Callable[[Case, RunManifest], Mapping[str, float]] = _no_clocks
-    compared: Callable[[list[Row]], list[Row]] = _the_same
     whole: Callable[[Seen], Part | None] = _no_part
 
 
 def declared_readings() -> Mapping[str, Readings]:
     """Each family's READINGS, by family."""
     return stages.declared("readings", Readings)
+
+
+def readings_of(case: Case) -> Readings:
+    """What the case's family declares; nothing if it declares no readings."""
+    return declared_readings().get(family_of(case), Readings())
 
 
 @functools.cache

@@ -3,7 +3,7 @@
 
 from collections.abc import Mapping, Sequence
 
-from worldwise.read.readings import declared_readings
+from worldwise.read.readings import readings_of
 from worldwise.records.models import Sample
 from worldwise.records.parse import parse_records
 from worldwise.run.rundir import CaseManifest, Run
@@ -30,5 +30,5 @@ def _of_case(run: Run, manifest: CaseManifest) -> dict[tuple[str, str], Sequence
         if isinstance(record, Sample):
             found.setdefault((record.measure, record.place), []).append(record)
     ordered = {key: tuple(sorted(series, key=lambda one: one.index)) for key, series in found.items()}
-    sums = [pair for each in declared_readings().values() for pair in each.sums(manifest.case(), ordered)]
-    return {**ordered, **dict(sums)}
+    case = manifest.case()
+    return {**ordered, **dict(readings_of(case).sums(case, ordered))}

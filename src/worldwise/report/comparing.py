@@ -1,23 +1,22 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Words for rows that the tables of several families share: machine, build, samples, a library's claims."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
 from worldwise.libraries.cores import PLAIN_MACHINES, PLAIN_TARGETS
 from worldwise.libraries.implementation import CONSTANT_TIME, IMPLEMENTATIONS, LICENCES, TWEETNACL
 from worldwise.libraries.portable import OPTIMISATIONS, portables
-from worldwise.plan.case import parameters_of
 from worldwise.read.models import Row
 
 
 def core_of(row: Row) -> str:
     """The core that a row was measured on; empty if its target has no choice of cores."""
-    return row.core or parameters_of(row.parameters).get("core", PLAIN_TARGETS.get(row.target, ""))
+    return row.core or row.given.get("core", PLAIN_TARGETS.get(row.target, ""))
 
 
 def options_text(row: Row) -> str:
     """The build options of a row's case, as its id has them; empty for the default."""
-    return parameters_of(row.parameters).get("options", "")
+    return row.given.get("options", "")
 
 
 def machine_of(row: Row) -> tuple[str, str]:
@@ -41,6 +40,16 @@ def machines(rows: Iterable[Row]) -> list[tuple[str, str]]:
 def level_rank(optimisation: str) -> int:
     """An optimisation's place in tables: from -O0 to -O3."""
     return OPTIMISATIONS.index(optimisation) if optimisation in OPTIMISATIONS else len(OPTIMISATIONS)
+
+
+def by_includes(rows: Iterable[Row], what: Callable[[Row], str], text: Callable[[Row], str]) -> dict[str, list[str]]:
+    """What counts include, each text once, and what has it: `text` and `what` of each row."""
+    found: dict[str, list[str]] = {}
+    for row in rows:
+        names = found.setdefault(text(row), [])
+        if what(row) not in names:
+            names.append(what(row))
+    return found
 
 
 def samples_text(rows: Iterable[Row]) -> str:

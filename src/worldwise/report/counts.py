@@ -5,10 +5,11 @@ from collections.abc import Callable, Iterable, Mapping
 
 from worldwise.base.outgoing import Prose
 from worldwise.base.tables import Section, Table, count, factor, ratio, section_name, spread, whole
-from worldwise.plan.catalogue import takes_portables
+from worldwise.plan.catalogue import family_of, takes_portables
 from worldwise.read.models import CLOCKS, Factor, Reading, Row
 from worldwise.read.order import in_reading_order
-from worldwise.report.tables import Group, declared_tables, operation_name
+from worldwise.report.tables import Group, Tables, declared_tables, operation_name, tables_of
+from worldwise.report.units import unit_note
 
 
 def tee_rows(reading: Reading) -> list[Row]:
@@ -21,9 +22,8 @@ def shown_rows(reading: Reading, full: bool) -> list[Row]:
     rows = tee_rows(reading)
     if full:
         return rows
-    own = {operation for tables in declared_tables().values() for operation in tables.own}
     # A case that hashes has five rows for each of many sizes.
-    return [row for row in rows if row.size is None and row.operation not in own]
+    return [row for row in rows if row.size is None and row.operation not in tables_of(row).own]
 
 
 def shown_factors(reading: Reading, full: bool) -> list[Factor]:
@@ -72,7 +72,7 @@ def _count_sections(rows: list[Row]) -> Iterable[Section]:
             if len(sizes) > 1:
                 line.insert(2, count(row.n))
             cells.append(line)
-        words = operation_name(operation)
+        words = operation_name(group[0])
         title = f"{measure}: {words}" if measure != operation else words
         if parameters:
             title += f", {parameters.replace(',', ', ')}"
@@ -139,18 +139,29 @@ def _legend_section(rows: list[Row]) -> Section | None:
         "How to read this",
         None,
         [
-            "instr: instructions, counted exactly; the same lock gives the same digits on every machine. "
-            "The cost of measuring is itself measured and subtracted. Where interrupts are on, they count.",
+            unit_note(
+                "instr: instructions, counted exactly; the same lock gives the same digits on every machine. "
+                "The cost of measuring is itself measured and subtracted.",
+                " Where interrupts are on, they count.",
+            ),
             "first call: the cold one, in no statistic. median to max: of the n samples after the "
             "warm-up; stdev: of the sample (n - 1). The mean is rounded here; JSON and CSV have all digits.",
             "variant: crypto library and compiler optimisation; mbedtls-nist is mbed TLS with "
             "MBEDTLS_ECP_NIST_OPTIM, -ce is OP-TEE with the Armv8 Cryptographic Extension. place: where the "
             "measure stands.",
-            *(note for tables in declared_tables().values() for note in tables.legend(rows)),
+            *(note for tables, own in _by_tables(rows) for note in tables.legend(own)),
             *(Prose(f"{', '.join(names)} {text}") for text, names in includes.items()),
         ],
         "legend",
     )
+
+
+def _by_tables(rows: Iterable[Row]) -> list[tuple[Tables, list[Row]]]:
+    """The tables of each family that any of the rows are of, and these rows; in the order of the families."""
+    found: dict[str, list[Row]] = {}
+    for row in rows:
+        found.setdefault(family_of(row), []).append(row)
+    return [(tables, found[family]) for family, tables in declared_tables().items() if family in found]
 
 
 def factor_section(

@@ -97,7 +97,7 @@ class Line:
     def label(self) -> str:
         """Operation, measure and parameters, in words."""
         case, measure = self.case, self.estimate.sample.measure
-        words = operation_name(case.operation) if case.operation == measure else f"{case.operation} {measure}"
+        words = operation_name(case) if case.operation == measure else f"{case.operation} {measure}"
         return f"{words} {case.parameter_text}" if case.parameter_text else words
 
 

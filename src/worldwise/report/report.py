@@ -12,10 +12,10 @@ from worldwise.base.tables import Section, Table, count
 from worldwise.lab import differing
 from worldwise.read.models import CLOCKS, Reading, Row
 from worldwise.read.order import in_reading_order
-from worldwise.report import counts, hosted, inputs, latex, predicted, tasks, tracking
+from worldwise.report import counts, hosted, inputs, latex, predicted, prices, tasks, tracking
 from worldwise.report.counts import label, tee_rows
 from worldwise.report.document import first_lines, section_lines
-from worldwise.report.tables import Answer, Columns, Group, declared_tables, named_sections
+from worldwise.report.tables import Answer, Columns, Group, declared_tables, tables_in
 from worldwise.report.terminal import print_prose, print_section
 from worldwise.report.units import in_unit, table_in_unit
 from worldwise.report.verdicts import budget_verdict
@@ -30,7 +30,8 @@ def sections(reading: Reading, full: bool = False) -> list[Section]:
         *counts.GROUPS,
         tasks.GROUP,
         _PREDICTED,
-        *(group for tables in declared_tables().values() for group in tables.groups),
+        prices.GROUP,
+        *(group for tables in tables_in(reading) for group in tables.groups),
         *_LAST,
     ]
     ordered = sorted(groups, key=lambda group: group.rank)
@@ -38,7 +39,7 @@ def sections(reading: Reading, full: bool = False) -> list[Section]:
 
 
 def answers(reading: Reading, times: tasks.Times | None = None) -> list[Answer]:
-    """The families' answers for a run on one screen, in order, with the sections that the report really has.
+    """The families' answers for a run on one screen, in order. They name sections that the report has.
 
     `times` are predicted, of some of its rows; None for those that the run keeps. Empty if no family has measured
     anything.
@@ -46,21 +47,15 @@ def answers(reading: Reading, times: tasks.Times | None = None) -> list[Answer]:
     times = tasks.kept_times(reading) if times is None else times
     found = [
         *tasks.answers(reading, times),
-        *(one for each in declared_tables().values() for one in each.answers(reading)),
+        *prices.answers(reading),
+        *(one for each in tables_in(reading) for one in each.answers(reading)),
     ]
     found.sort(key=lambda answer: answer.rank)
-    there = sections(reading) if found else []
-    return [
-        replace(
-            answer,
-            table=table_in_unit(answer.table, reading.unit),
-            sections=tuple(name for name in answer.sections if named_sections(there, name)),
-        )
-        for answer in found
-    ]
+    return [replace(answer, table=table_in_unit(answer.table, reading.unit)) for answer in found]
 
 
 def _columns() -> list[Columns]:
+    # Of all families: a CSV of one version has the same columns whatever was measured, but for those of boards.
     return [columns for tables in declared_tables().values() for columns in tables.columns]
 
 

@@ -6,7 +6,9 @@ from dataclasses import dataclass, field
 
 from worldwise.base import stages
 from worldwise.base.tables import Section, Table
+from worldwise.plan.catalogue import Measured, family_of, family_of_operation
 from worldwise.read.models import Reading, Row
+from worldwise.read.readings import Readings, declared_readings
 from worldwise.report.drawing.figures import Choice, Plot
 from worldwise.report.drawing.vega import Chart
 
@@ -141,7 +143,8 @@ class Tables:
         charts: makes figures beside those that the rows of every family give (drawing/charts.py). None if the family
             draws none.
         drawn: the operations whose counts against the size of the message these figures have.
-        legend: makes lines for `How to read this` from the rows of the TEE and of its Linux.
+        legend: makes lines for `How to read this` from its rows of the TEE and of its Linux.
+        also: families whose rows have a part in its tables too: it is asked of runs that have these alone.
     """
 
     groups: tuple[Group, ...] = ()
@@ -154,6 +157,7 @@ class Tables:
     charts: Callable[[Reading], list[Chart]] | None = None
     drawn: Collection[str] = ()
     legend: Callable[[Sequence[Row]], list[str]] = _no_legend
+    also: tuple[str, ...] = ()
 
 
 def declared_tables() -> Mapping[str, Tables]:
@@ -161,17 +165,35 @@ def declared_tables() -> Mapping[str, Tables]:
     return stages.declared("tables", Tables)
 
 
+def tables_of(one: Measured) -> Tables:
+    """The TABLES of the family of a row or of a case; empty if it has none."""
+    return declared_tables().get(family_of(one), Tables())
+
+
+def tables_in(reading: Reading) -> list[Tables]:
+    """The TABLES of the families that a reading has anything of, in the order of the families. No other is asked."""
+    there = {
+        *map(family_of, reading.rows),
+        *map(family_of, reading.unavailable),
+        *(family_of_operation(one.case.partition("/")[0], one.operation) for one in reading.attempts),
+        *(family for family, one in declared_readings().items() if _has_part(reading, one)),
+    }
+    return [tables for family, tables in declared_tables().items() if there & {family, *tables.also}]
+
+
+def _has_part(reading: Reading, declared: Readings) -> bool:
+    kind = declared.of_reading
+    return kind is not None and reading.part(kind) != kind()
+
+
 def task_of(row: Row) -> Task | None:
-    """What a row does, by the family that knows; None if no family says."""
-    return next((task for tables in declared_tables().values() if (task := tables.task(row))), None)
+    """What a row does, as its family says; None if that says nothing."""
+    return tables_of(row).task(row)
 
 
-def operation_name(operation: str) -> str:
-    """An operation in words; its own name if no family has words for it."""
-    for tables in declared_tables().values():
-        if operation in tables.operations:
-            return tables.operations[operation]
-    return operation
+def operation_name(one: Measured) -> str:
+    """The operation of a row or of a case in words; its own name if its family has no words for it."""
+    return tables_of(one).operations.get(one.operation, one.operation)
 
 
 def named_sections(sections: Iterable[Section], name: str) -> list[Section]:

@@ -7,7 +7,6 @@ from fractions import Fraction
 
 from worldwise.base.tables import Section, Table, count
 from worldwise.base.units import FREQUENCIES, parse_duration, quantity_text, size_text
-from worldwise.plan.case import parameters_of
 from worldwise.plan.catalogue import parameters
 from worldwise.read.contests import Match, alike, matches
 from worldwise.read.models import BudgetResult, Reading, Row
@@ -245,11 +244,11 @@ def task_text(task: Task, curve: bool = True) -> str:
 def way_text(row: Row, beside: Iterable[Row]) -> str:
     """A way in words: the variant, and the choices of its caller that tell it from others of that variant: such as
     `wolfssl-sp-O2, allocated`."""
-    task, given = task_of(row), parameters_of(row.parameters)
+    task, given = task_of(row), row.given
     words = [row.variant]
     apart = [other for other in beside if other.variant == row.variant and other is not row]
     for key in task.ways if task else ():
-        left = [other for other in apart if parameters_of(other.parameters).get(key) == given.get(key)]
+        left = [other for other in apart if other.given.get(key) == given.get(key)]
         if len(left) < len(apart):
             words.append(_choice(key, given.get(key, parameters()[key].default)))
             apart = left

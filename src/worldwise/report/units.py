@@ -2,11 +2,12 @@
 """Tables of a run that counts something else than instructions: their headers say what."""
 
 import re
-from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 
 from worldwise.base.counted import CYCLES, INSTRUCTIONS, NANOSECONDS, SHORT, Unit
 from worldwise.base.tables import Section, Table
+from worldwise.read.includes import COUNTER_TAKEN_AWAY
 from worldwise.read.models import Reading
 from worldwise.report.hosted import calls_optee
 
@@ -28,14 +29,57 @@ _OF_TEE_HOST = (
     "cycles: cycles of the processor in the client, in Linux and in the secure world, by the processor's own counter, "
     "and a test showed that it goes on counting there. The cost of measuring is itself measured and subtracted."
 )
-# What notes say of emulated machines, and what is said instead.
-_INSTEAD = (
-    (r"instr: .*", _OF_CHIP),
-    (r"us: .*", "us: the median divided by {divided}."),
-    (r".* is emulated as QEMU's .*", ""),
-    (r"(.*)which is subtracted(.*)", r"\1which takes some 40 {unit} of 2^24\2"),
-    (r"(.*)the fewest instructions(.*)", r"\1the fewest {unit}\2"),
-)
+
+
+@dataclass(frozen=True)
+class Words:
+    """What notes say where counts are of another unit than instructions.
+
+    Attributes:
+        unit: its name, such as `cycles`.
+        legend: what is counted, and what of it is subtracted.
+        divided: by what a count is divided where it is shown as time.
+        hosted: whether a Linux host was measured, and not the chip of a board.
+    """
+
+    unit: Unit
+    legend: str
+    divided: str
+    hosted: bool
+
+
+class OfInstructions(str):
+    """A note that holds for counts of instructions. `otherwise` makes the note for another unit; an empty one goes."""
+
+    otherwise: Callable[[Words], str]
+
+    def __new__(cls, text: str, otherwise: Callable[[Words], str]) -> "OfInstructions":
+        made = super().__new__(cls, text)
+        made.otherwise = otherwise
+        return made
+
+
+def unit_note(legend: str, more: str) -> OfInstructions:
+    """What `instr` is, and what is said besides where an emulated machine or a Linux host was measured."""
+    return OfInstructions(legend + more, lambda words: words.legend + (more if words.hosted else ""))
+
+
+def emulated_note(text: str) -> OfInstructions:
+    """A note on an emulated board, of which a chip has no part."""
+    return OfInstructions(text, lambda _: "")
+
+
+def with_unit(make: Callable[[str], str]) -> OfInstructions:
+    """A note that names the unit: `make` is given its name."""
+    return OfInstructions(make(INSTRUCTIONS), lambda words: make(words.unit))
+
+
+def board_note(text: str) -> OfInstructions:
+    """A note on what a count on a board includes: a chip's own counter has another cost than an emulated one's."""
+    own = "which takes some 40 {unit} of 2^24"
+    return OfInstructions(
+        text, lambda words: text if words.hosted else text.replace(COUNTER_TAKEN_AWAY, own.format(unit=words.unit))
+    )
 
 
 def in_unit(sections: Sequence[Section], reading: Reading) -> list[Section]:
@@ -43,18 +87,11 @@ def in_unit(sections: Sequence[Section], reading: Reading) -> list[Section]:
     unit, clock = reading.unit, reading.run.chip_clock
     if unit == INSTRUCTIONS:
         return list(sections)
-    words = {
-        "short": SHORT[unit],
-        "unit": unit,
-        "at": clock or _AFTER_RESET,
-        "divided": "the clock that was set"
-        if clock
-        else "the board's full clock, as if its flash never made the core wait",
-    }
-    instead = _instead_on_host(unit, reading) if reading.hosted else _INSTEAD
-    return [
-        replace(one, table=table_in_unit(one.table, unit), notes=_notes(one.notes, instead, words)) for one in sections
-    ]
+    of_chip = _OF_CHIP.format(short=SHORT[unit], unit=unit, at=clock or _AFTER_RESET)
+    divided = "the clock that was set" if clock else "the board's full clock, as if its flash never made the core wait"
+    legend = _host_legend(unit, reading) if reading.hosted else of_chip
+    words = Words(unit, legend, divided, bool(reading.hosted))
+    return [replace(one, table=table_in_unit(one.table, unit), notes=_notes(one.notes, words)) for one in sections]
 
 
 def table_in_unit(table: Table | None, unit: Unit) -> Table | None:
@@ -64,25 +101,10 @@ def table_in_unit(table: Table | None, unit: Unit) -> Table | None:
     return replace(table, headers=[re.sub(r"\binstr\b", SHORT[unit], header) for header in table.headers])
 
 
-_Instead = Sequence[tuple[str, str]]
+def _host_legend(unit: Unit, reading: Reading) -> str:
+    return _OF_TEE_HOST if calls_optee(reading) and unit == CYCLES else _OF_HOST[unit]
 
 
-def _instead_on_host(unit: Unit, reading: Reading) -> _Instead:
-    legend = _OF_TEE_HOST if calls_optee(reading) and unit == CYCLES else _OF_HOST[unit]
-    # The last is of what QEMU executes.
-    return (
-        (r"instr: .*? subtracted\.(.*)", legend + r"\1"),
-        (r"(.*)the fewest instructions(.*)", r"\1the fewest {unit}\2"),
-        (r"(.*) An emulated core executes .*", r"\1"),
-    )
-
-
-def _notes(notes: Sequence[str], all_instead: _Instead, words: Mapping[str, str]) -> list[str]:
-    return [said for note in notes if (said := _note(note, all_instead, words))]
-
-
-def _note(note: str, all_instead: _Instead, words: Mapping[str, str]) -> str:
-    for pattern, instead in all_instead:
-        if found := re.fullmatch(pattern, note, re.DOTALL):
-            return type(note)(found.expand(instead.format(**words)))
-    return note
+def _notes(notes: Sequence[str], words: Words) -> list[str]:
+    said = (note.otherwise(words) if isinstance(note, OfInstructions) else note for note in notes)
+    return [note for note in said if note]

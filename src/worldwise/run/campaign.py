@@ -21,6 +21,7 @@ from worldwise.machine.machine import CONSOLE, EMULATOR_LOG, RECORDS, SECURE_CON
 from worldwise.machine.measurer import Ended, StartFrom
 from worldwise.machine.plugin import Plugin, cut_plugin
 from worldwise.plan.case import Case
+from worldwise.plan.catalogue import family_of
 from worldwise.records.globalplatform import name_codes
 from worldwise.records.models import CLOCK, End, Failure, Outcome
 from worldwise.records.parse import Record, read_records
@@ -182,14 +183,9 @@ class Campaign:
     left: tuple[str, ...]
 
 
-def campaign_operations() -> tuple[str, ...]:
-    """The operations that are campaigns."""
-    return tuple(operation for campaign in _declared() for operation in campaign.tries)
-
-
 def method_digest(lab: Lab, case: Case) -> tuple[str, ...]:
     """What a campaign's result depends on beside its machine and its parameters; empty for other cases."""
-    if case.operation not in campaign_operations():
+    if not _campaign_of(case):
         return ()
     return (f"campaign {_METHOD}", cut_plugin().digest(lab))
 
@@ -208,7 +204,7 @@ def run_case(
 
     Raises WorldwiseError as Emulator.run does, and if a machine of a campaign does not do its step.
     """
-    campaign = next((one for one in _declared() if case.operation in one.tries), None)
+    campaign = _campaign_of(case)
     if campaign is None:
         return emulator.run(machine, program, directory, start, progress)
     if start != "snapshot":
@@ -228,5 +224,7 @@ def outcomes(records: Sequence[Record]) -> list[Outcome]:
     return [record for record in records if isinstance(record, Outcome)]
 
 
-def _declared() -> tuple[Campaign, ...]:
-    return tuple(declared("campaign", Campaign).values())
+def _campaign_of(case: Case) -> Campaign | None:
+    """The campaigns of the case's family; None if the case is not one of them."""
+    campaign = declared("campaign", Campaign).get(family_of(case))
+    return campaign if campaign and case.operation in campaign.tries else None

@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from worldwise.base import paths
 from worldwise.base.errors import HostError, WorldwiseError
+from worldwise.base.work import REUSED, CaseEnd
 from worldwise.machine.machine import RECORDS
 from worldwise.plan.case import Case
 from worldwise.plan.costs import build_cost
@@ -91,8 +92,8 @@ class Workers:
                 self._measure_again(run, case, answer)
             if not answer.found and not answer.seconds:
                 # Another run was quicker.
-                return Measured(result, result.run, 0.0, "reused")
-            return Measured(result, "", answer.seconds, f"{answer.seconds:.1f} s{answer.found}")
+                return Measured(result, result.run, 0.0, REUSED)
+            return Measured(result, "", answer.seconds, CaseEnd(f"{answer.seconds:.1f} s{answer.found}"))
 
     def stop(self) -> None:
         """Drop all tasks."""

@@ -22,6 +22,7 @@ from worldwise.base.counted import CYCLES, INSTRUCTIONS, Unit
 from worldwise.base.disk import require_space
 from worldwise.base.errors import DoesNotFitError, HostError, WorldwiseError
 from worldwise.base.revision import revision
+from worldwise.base.work import FAILED, REUSED, CaseEnd
 from worldwise.lab.image import ImageStore
 from worldwise.lab.lab import Lab
 from worldwise.machine.elf import address_name
@@ -79,7 +80,7 @@ class Progress(Protocol):
     def case_progress(self, case: Case, records_bytes: int) -> None:
         """How many bytes of records a case has so far."""
 
-    def case_done(self, case: Case, how: str) -> None:
+    def case_done(self, case: Case, how: CaseEnd) -> None:
         """A case is done; `how` says measured, reused or failed, and how long it took."""
 
 
@@ -119,13 +120,13 @@ class Measured:
         result: its result in the store.
         run: the other run that it is of, if one had measured the case in the meantime; else empty.
         seconds: how long it took.
-        words: what was found.
+        how: how it ended.
     """
 
     result: Result
     run: str
     seconds: float
-    words: str
+    how: CaseEnd
 
 
 class Elsewhere(Protocol):
@@ -303,12 +304,12 @@ class Bench:
         stored = self.results.get(digest) if self.options.reuse else None
         if stored:
             self._take(writer, case, machine, digest, stored, (stored.run, 0.0))
-            self.progress.case_done(case, "reused")
+            self.progress.case_done(case, REUSED)
             return stored
         self.progress.case_started(case)
         if self.elsewhere and (measured := self.elsewhere.measure(writer.run.id, case, digest, self.results)):
             self._take(writer, case, machine, digest, measured.result, (measured.run, measured.seconds))
-            self.progress.case_done(case, measured.words)
+            self.progress.case_done(case, measured.how)
             return measured.result if measured.run else None
         with writer.guard(), self.here:
             outcome, checked = self.run(case, machine, directory)
@@ -325,7 +326,7 @@ class Bench:
         )
         if self.options.start == "snapshot":
             self._keep(case, digest, directory, writer.run.id, seconds, outcome.command)
-        self.progress.case_done(case, f"{seconds:.1f} s{found_words(case, checked)}")
+        self.progress.case_done(case, CaseEnd(f"{seconds:.1f} s{found_words(case, checked)}"))
         return None
 
     def run(self, case: Case, machine: Machine, directory: Path) -> tuple[Ended, CheckedRecords]:
@@ -400,7 +401,7 @@ class Bench:
             self.progress.note(f"{case.id}: its result cannot be kept in the cache: {error}")
 
     def case_failed(self, writer: RunWriter, case: Case, machine: Machine | None, error: WorldwiseError) -> None:
-        self.progress.case_done(case, "FAILED")
+        self.progress.case_done(case, FAILED)
         writer.complete_case(
             case,
             state="failed",

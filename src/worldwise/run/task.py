@@ -22,6 +22,7 @@ from worldwise.base.disk import require_space
 from worldwise.base.errors import HostError, WorldwiseError
 from worldwise.base.files import file_sha256
 from worldwise.base.revision import revision
+from worldwise.base.work import CaseEnd
 from worldwise.lab.lab import Lab, open_lab
 from worldwise.libraries import own
 from worldwise.machine.machine import RECORDS
@@ -105,7 +106,8 @@ class _Said:
         self._notes: list[str] = []
 
     def note(self, text: str) -> None:
-        self._notes.append(text)
+        # An answer carries plain text alone.
+        self._notes.append(str(text))
 
     def case_started(self, case: Case) -> None:
         """The asker knows."""
@@ -113,7 +115,7 @@ class _Said:
     def case_progress(self, case: Case, records_bytes: int) -> None:
         """The asker is told at the end."""
 
-    def case_done(self, case: Case, how: str) -> None:
+    def case_done(self, case: Case, how: CaseEnd) -> None:
         """The answer says it."""
 
     def taken(self) -> tuple[str, ...]:

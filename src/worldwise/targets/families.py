@@ -15,7 +15,7 @@ from worldwise.libraries.crates import Crates
 from worldwise.libraries.portable import NO_CURVE
 from worldwise.machine.machine import Beside
 from worldwise.plan.case import Case
-from worldwise.plan.catalogue import app_of, operation_of
+from worldwise.plan.catalogue import app_of, family_of_app, operation_of
 from worldwise.targets.architecture import Architecture
 
 
@@ -42,11 +42,9 @@ def _nothing_first(_notify: Callable[[str], None]) -> None:
 
 @dataclass(frozen=True)
 class Images:
-    """What the machine of an app needs.
+    """What the machine of a family's app, or of its own programs, needs: for every case that these do.
 
     Attributes:
-        app: a folder of guest/apps, or the name of a family's own programs; the needs are those of every case that it
-            does.
         programs: (case, feature of OP-TEE) -> its programs; None for the usual programs of an app.
         plain_programs: (case, architecture) -> the case's program for plain Linux; None for a portable
             implementation's.
@@ -61,7 +59,6 @@ class Images:
         waits_for_timers: case -> whether its programs sleep or wait with a limit, so that Linux needs its timer.
     """
 
-    app: str
     programs: Callable[[Case, str], Recipe] | None = None
     plain_programs: Callable[[Case, Architecture], Recipe] | None = None
     board_programs: Callable[[Case, Board, Unit, bool, Crates], Recipe] | None = None
@@ -78,7 +75,7 @@ def images_of(case: Case) -> Images:
     """What the family of a case's app, or of its own programs, declares; or the defaults."""
     found = operation_of(case.target, case.operation)
     app = found.own.name if found and found.own else case_app(case)
-    return next((images for images in _declared() if images.app == app), Images(app))
+    return declared("images", Images).get(family_of_app(app), Images())
 
 
 def case_app(case: Case) -> str:
@@ -88,8 +85,4 @@ def case_app(case: Case) -> str:
 
 def host_files() -> tuple[str, ...]:
     """Every file that only some cases leave in their directory, by name."""
-    return tuple(name for images in _declared() for name in images.host_files)
-
-
-def _declared() -> tuple[Images, ...]:
-    return tuple(declared("images", Images).values())
+    return tuple(name for images in declared("images", Images).values() for name in images.host_files)

@@ -75,7 +75,7 @@ class OpteeMachineTarget:
             _KERNEL: (kernel, "Image"),
         }
         files = {name: part.file(file) for name, (part, file) in parts.items()}
-        ta = APPS[wanted.app].uuid
+        ta = APPS[case_app(case)].uuid
         beside = self._beside(case)
         return Machine(
             name=self._name(case),
@@ -159,7 +159,7 @@ def programs_of(case: Case, feature: str = "") -> Recipe:
     wanted = images_of(case)
     if wanted.programs:
         return wanted.programs(case, feature)
-    return optee_images.app_programs(wanted.app, case.implementation, case.optimisation, feature)
+    return optee_images.app_programs(case_app(case), case.implementation, case.optimisation, feature)
 
 
 def _feature(case: Case) -> str:

@@ -42,11 +42,11 @@ def sections(run: Run, every: bool = False) -> list[Section]:
 def first_sections(run: Run) -> list[Section]:
     """What stands on the first screen: a line for each core."""
     found_of, rows = alternatives(run), []
-    for (core, kind), found in by_core_and_kind(run).items():
+    for (core, kind), found in by_core_and_kind(run, kept_blind()).items():
         if kind == "all":
-            known = {way.column: found_of[core, way.name] for way in ways(run, core)}
+            known = {way.column: found_of[core, way.name] for way in ways(run, core) if (core, way.name) in found_of}
             shown = [f"{known[way].median:.1f}" if way in known else "-" for way in (ONE, MCA)]
-            rows.append([core, *_numbers(found), f"{found.least:.3f}", f"{found.most:.3f}", *shown])
+            rows.append([core, *numbers(found), f"{found.least:.3f}", f"{found.most:.3f}", *shown])
     headers = ["core", *_HEADERS, "from", "to", "median at one\ncycle an instr", "median of\nllvm-mca"]
     table = Table(headers, rows, left=1)
     return [Section("Errors of predicted cycles", table, [_HELD_OUT, _P90, _TOOK], "errors"), _calibration(run)]

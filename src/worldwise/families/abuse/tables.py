@@ -7,8 +7,8 @@ from collections.abc import Iterable, Mapping
 from worldwise.base.tables import Section, Table
 from worldwise.families.abuse.spec import ABUSE
 from worldwise.libraries.implementation import IMPLEMENTATIONS
-from worldwise.plan.case import parameters_of
 from worldwise.read.models import Attempt, Reading
+from worldwise.report.building import answer, name, number
 from worldwise.report.tables import Answer, Group, Tables
 
 RANDOM = "random call, answered by "
@@ -41,7 +41,7 @@ def abuse_sections(reading: Reading, full: bool = False) -> list[Section]:
 
 def _ta(attempt: Attempt) -> str:
     """The TA's name, with the library that is compiled into it if there is one."""
-    name = parameters_of(attempt.parameters)["ta"]
+    name = attempt.given["ta"]
     library = attempt.case.split("/")[1].rpartition("-")[0]
     return name if library in IMPLEMENTATIONS else f"{name} with {library}"
 
@@ -186,26 +186,27 @@ def abuse_answer(reading: Reading) -> list[Answer]:
     """Wrong calls and calls at random by TA; nothing if the run tried none."""
     attempts = [attempt for attempt in reading.attempts if attempt.operation == ABUSE]
     random = _random(attempts)
-    cells = []
-    untried = 0
-    for ta in dict.fromkeys(map(_ta, attempts)):
-        own = [one for one in attempts if _ta(one) == ta and one.what != _BEGIN and not one.what.startswith(RANDOM)]
-        untried += sum(one.result == _NOT_TRIED for one in own)
-        wrong = sum(one.result != _NOT_TRIED and _split(one)[1] != _RIGHT for one in own)
-        counts = random.get(ta, Counter())
-        panics = sum(number for (_, code), number in counts.items() if code == _PANIC)
-        cells.append([ta, f"{wrong:,}", f"{counts.total():,}", f"{panics:,}"])
-    if not cells:
-        return []
-    return [
-        Answer(
-            "What TAs answer to wrong calls",
-            Table(["TA", "wrong calls,\nall refused", "calls at\nrandom", "\npanics"], cells, 1),
-            "Every wrong call got the one error that it must get, and changed nothing: another answer fails its case.",
-            (f"Wrong calls that could not be tried: {untried:,}.",) if untried else (),
-            ("abuse", "abuse-random"),
-        )
-    ]
+    tried = [one for one in attempts if one.what != _BEGIN and not one.what.startswith(RANDOM)]
+    wrong = Counter(_ta(one) for one in tried if one.result != _NOT_TRIED and _split(one)[1] != _RIGHT)
+    untried = sum(one.result == _NOT_TRIED for one in tried)
+
+    def panics(ta: str) -> int:
+        return sum(calls for (_, code), calls in random.get(ta, Counter()).items() if code == _PANIC)
+
+    return answer(
+        "What TAs answer to wrong calls",
+        list(dict.fromkeys(map(_ta, attempts))),
+        [
+            name("TA", lambda ta: ta),
+            number("wrong calls,\nall refused", lambda ta: f"{wrong[ta]:,}"),
+            number("calls at\nrandom", lambda ta: f"{random.get(ta, Counter()).total():,}"),
+            number("\npanics", lambda ta: f"{panics(ta):,}"),
+        ],
+        (section.name for section in abuse_sections(reading)),
+        surprises=(f"Wrong calls that could not be tried: {untried:,}.",) if untried else (),
+        verdict="Every wrong call got the one error that it must get, and changed nothing: another answer fails its "
+        "case.",
+    )
 
 
 TABLES = Tables(groups=(Group(430, abuse_sections),), answers=abuse_answer)

@@ -43,4 +43,4 @@ def _plain_programs(case: Case, architecture: Architecture) -> Recipe:
     )
 
 
-IMAGES = Images(app=AES, plain_programs=_plain_programs)
+IMAGES = Images(plain_programs=_plain_programs)

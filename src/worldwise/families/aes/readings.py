@@ -3,7 +3,6 @@
 
 from collections.abc import Iterable, Mapping
 
-from worldwise.families.aes.spec import AES
 from worldwise.plan.case import Case
 from worldwise.read.includes import CLIENT_CALL, IN_LINUX, IN_TA
 from worldwise.read.readings import Readings, Series
@@ -19,10 +18,8 @@ _AES_CALLS = {
 }
 
 
-def _sums(case: Case, samples: Mapping[tuple[str, str], tuple[Sample, ...]]) -> Iterable[Series]:
+def _sums(_case: Case, samples: Mapping[tuple[str, str], tuple[Sample, ...]]) -> Iterable[Series]:
     """The whole cost of a message with AES: the sum of each sample's four calls, at each place."""
-    if case.operation != AES:
-        return
     for place in dict.fromkeys(place for _, place in samples):
         calls = zip(*(series for (_, at), series in samples.items() if at == place), strict=True)
         yield (

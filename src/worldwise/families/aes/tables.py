@@ -11,11 +11,11 @@ from worldwise.families.aes.readings import AES_WHOLE
 from worldwise.families.aes.spec import AES
 from worldwise.libraries.cores import PLAIN_TARGETS
 from worldwise.libraries.implementation import IMPLEMENTATIONS
-from worldwise.plan.case import parameters_of
 from worldwise.read.models import Reading, Row
 from worldwise.read.mqttz import CLOCK, SOURCE, beside
 from worldwise.read.order import is_quiet
 from worldwise.read.published import Figure
+from worldwise.read.row_index import Key, RowIndex
 from worldwise.report.comparing import machine_of, machine_text, machines
 from worldwise.report.tables import Group, Tables
 
@@ -99,28 +99,23 @@ def _common_sections(table: "_Rows", full: bool) -> list[Section | None]:
     ]
 
 
-class _Rows:
-    """The rows of AES, indexed by their parameters."""
+def _key(row: Row) -> Key:
+    mode, key, direction = (row.given[name] for name in ("mode", "key", "direction"))
+    return (row.variant, mode, key, direction, row.size, row.measure, row.place)
+
+
+class _Rows(RowIndex):
+    """The rows of AES on undisturbed machines, by variant, mode, key, direction, size, measure and place."""
 
     def __init__(self, rows: Sequence[Row]) -> None:
-        self._rows: dict[tuple[object, ...], Row] = {}
+        super().__init__(filter(is_quiet, rows), _key)
         self.samples = sorted({row.n for row in rows})
-        for row in rows:
-            given = parameters_of(row.parameters)
-            if not is_quiet(row):
-                continue  # These tables show only undisturbed machines.
-            key = (row.variant, given["mode"], given["key"], given["direction"], row.size, row.measure, row.place)
-            self._rows[key] = row
         known = [*IMPLEMENTATIONS, *(name for pair in _EXTENSIONS for name in pair)]
         self.variants = sorted(
-            {row.variant for row in self._rows.values()},
+            {row.variant for row in self.rows},
             key=lambda variant: (known.index(variant.rpartition("-")[0]), variant),
         )
-        self.sizes = sorted({row.size for row in self._rows.values() if row.size is not None})
-
-    def get(self, variant: str, mode: str, key: str, direction: str, size: int, measure: str, place: str) -> Row | None:
-        """The row with these parameters, if it was measured."""
-        return self._rows.get((variant, mode, key, direction, size, measure, place))
+        self.sizes = sorted({row.size for row in self.rows if row.size is not None})
 
     def places(self, variant: str) -> tuple[str, ...]:
         """The places of a variant's cost: the caller's, then inside the TA."""
@@ -130,7 +125,7 @@ class _Rows:
         """The first of these variants that has the published size at a place; empty if none has."""
         for variant in variants:
             if any(
-                self.get(variant, mode, key, direction, PUBLISHED_SIZE, "cipher", place)
+                self.row(variant, mode, key, direction, PUBLISHED_SIZE, "cipher", place)
                 for key in KEYS
                 for direction in DIRECTIONS
             ):
@@ -196,7 +191,7 @@ def _published_wholes(table: _Rows, figures: _Published, secure: str, plain: str
             line = [f"{direction}_{name}"]
             for key in KEYS:
                 figure = figures.get((f"{direction} 4 kB", f"AES-{key}", place))
-                ours = table.get(variant, mode, key, direction, PUBLISHED_SIZE, AES_WHOLE, at)
+                ours = table.row(variant, mode, key, direction, PUBLISHED_SIZE, AES_WHOLE, at)
                 line += beside(figure, ours, 5, 6)
             lines.append(line)
     return lines
@@ -212,7 +207,7 @@ def _published_calls(table: _Rows, figures: _Published, secure: str, columns: in
                 line = [f"{name} ({kind})"]
                 for key in KEYS:
                     figure = figures.get((operation, f"AES-{key}", "trusted application, per call"))
-                    ours = table.get(secure, _SECURE_MODE, key, direction, PUBLISHED_SIZE, measure, place)
+                    ours = table.row(secure, _SECURE_MODE, key, direction, PUBLISHED_SIZE, measure, place)
                     cells = beside(figure, ours, 5, 6)
                     if figure and direction == "encrypt" and _is_another(figure, figures.values()):
                         cells[0] += "*"
@@ -259,7 +254,7 @@ def _cipher_section(table: _Rows, mode: str, direction: str) -> Section | None:
         lines = []
         for variant in table.variants:
             for place in table.places(variant):
-                found = [table.get(variant, mode, key, direction, size, "cipher", place) for size in table.sizes]
+                found = [table.row(variant, mode, key, direction, size, "cipher", place) for size in table.sizes]
                 if any(found):
                     line = [key, variant, place]
                     line += [count(row.median) if row else "-" for row in found]
@@ -290,8 +285,8 @@ def _ratio_section(
             place = table.places(variant)[-1]
             line = [variant, mode, place]
             for size in table.sizes:
-                above = table.get(variant, mode, *numerator, size, "cipher", place)
-                below = table.get(variant, mode, *denominator, size, "cipher", place)
+                above = table.row(variant, mode, *numerator, size, "cipher", place)
+                below = table.row(variant, mode, *denominator, size, "cipher", place)
                 line.append(_times(above, below))
             if set(line[3:]) != {"-"}:
                 cells.append(line)
@@ -332,8 +327,8 @@ def _extension_section(table: _Rows) -> Section | None:
                 for mode in MODES:
                     line = [plain, place, mode]
                     for size in table.sizes:
-                        above = table.get(plain, mode, "128", "encrypt", size, "cipher", place)
-                        below = table.get(extended, mode, "128", "encrypt", size, "cipher", place)
+                        above = table.row(plain, mode, "128", "encrypt", size, "cipher", place)
+                        below = table.row(extended, mode, "128", "encrypt", size, "cipher", place)
                         line.append(_times(above, below))
                     if set(line[3:]) != {"-"}:
                         cells.append(line)
@@ -357,8 +352,8 @@ def _world_section(table: _Rows) -> Section | None:
                 for place in ("ta", "client") if measure == "cipher" else ("client",):
                     line = [f"{inside} / {outside}", mode, "cipher" if measure == "cipher" else "all four", place]
                     for size in table.sizes:
-                        above = table.get(secure, mode, "128", "encrypt", size, measure, place)
-                        below = table.get(plain, mode, "128", "encrypt", size, measure, "linux")
+                        above = table.row(secure, mode, "128", "encrypt", size, measure, place)
+                        below = table.row(plain, mode, "128", "encrypt", size, measure, "linux")
                         line.append(_times(above, below))
                     if set(line[4:]) != {"-"}:
                         cells.append(line)
@@ -388,7 +383,7 @@ def _fixed_section(table: _Rows, keys: Sequence[str]) -> Section | None:
                 line = [variant, mode, key]
                 for measure in _FIXED:
                     for place in (table.places(variant)[0], *(["ta"] if in_ta else [])):
-                        row = table.get(variant, mode, key, "encrypt", sizes[0], measure, place) if sizes else None
+                        row = table.row(variant, mode, key, "encrypt", sizes[0], measure, place) if sizes else None
                         line.append(count(row.median) if row else "-")
                 if set(line[3:]) != {"-"}:
                     cells.append(line)

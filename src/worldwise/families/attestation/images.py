@@ -58,4 +58,4 @@ def _case_programs(case: Case, _feature: str) -> Recipe:
     return programs(case.implementation, case.optimisation, lambda library: crate_folder(library, Crates()))
 
 
-IMAGES = Images(app=ATTESTATION, programs=_case_programs)
+IMAGES = Images(programs=_case_programs)

@@ -1,17 +1,20 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """The answers of calls on one screen: an empty one, and a payload by each kind of shared memory."""
 
-from worldwise.base.tables import Table, count
+from collections.abc import Mapping
+
+from worldwise.base.tables import count
 from worldwise.base.units import size_text
-from worldwise.plan.case import parameters_of
 from worldwise.read.contests import Match
 from worldwise.read.models import Reading, Row
 from worldwise.read.order import is_quiet
-from worldwise.report.contests import side_by_side
-from worldwise.report.surprises import spread_surprises
+from worldwise.report.building import answer, any_of, median_text, name, number, per_side
+from worldwise.report.contests import side_by_side, variant_of
 from worldwise.report.tables import Answer
 
 _KINDS = ("temporary", "registered", "partial", "allocated")
+# One session, no parameters.
+_LEAST = {"sessions": "1", "parameters": "0"}
 
 
 def calls_answers(reading: Reading) -> list[Answer]:
@@ -23,60 +26,53 @@ def calls_answers(reading: Reading) -> list[Answer]:
 def _payload_answer(rows: list[Row]) -> list[Answer]:
     read = [row for row in rows if (row.operation, row.measure, row.place) == ("payload", "read", "client")]
     lines = side_by_side(read, lambda row: (row.variant, row.size), _kind, _KINDS)
-    cells = []
-    for line in sorted(lines.found, key=lambda line: (next(iter(line.values())).size or 0, _variant(line))):
-        match = Match(tuple(line[kind] for kind in _KINDS if kind in line))
-        cell = [size_text(match.first.size or 0), match.first.variant]
-        cell += [count(line[kind].median) if kind in line else "-" for kind in _KINDS]
-        cells.append([*cell, *_winner(match)])
-    if not cells:
-        return []
-    headers = ["payload", "variant", *(f"{kind}\ninstr" for kind in _KINDS), "least", "less than\nthe next, %"]
-    return [
-        Answer(
-            "What a call with a payload costs by each kind of shared memory: the client's whole call",
-            Table(headers, cells, 2),
-            surprises=spread_surprises(read),
-            sections=("payload", "payload-once"),
-        )
-    ]
+    return answer(
+        "What a call with a payload costs by each kind of shared memory: the client's whole call",
+        sorted(lines.found, key=lambda line: (any_of(line).size or 0, any_of(line).variant)),
+        [
+            name("payload", lambda line: size_text(any_of(line).size or 0)),
+            name("variant", lambda line: any_of(line).variant),
+            *per_side({kind: f"{kind}\ninstr" for kind in _KINDS}),
+            number("least", lambda line: _winner(line)[0]),
+            number("less than\nthe next, %", lambda line: _winner(line)[1]),
+        ],
+        ("payload", "payload-once"),
+        rows=read,
+    )
 
 
-def _winner(match: Match) -> list[str]:
+def _winner(line: Mapping[str, Row]) -> tuple[str, str]:
     """The kind with the fewest instructions for one payload, and by how much it has fewer than the next."""
+    match = Match(tuple(line[kind] for kind in _KINDS if kind in line))
     if len(match.rows) < 2:
-        return ["-", "-"]
+        return "-", "-"
     least = match.least()
     if len(least) > 1:
-        return [" = ".join(map(_kind, least)), "0.0"]
+        return " = ".join(map(_kind, least)), "0.0"
     first, second = match.ranked()[:2]
-    return [_kind(first), f"{100 * (1 - first.median / second.median):.1f}"]
+    return _kind(first), f"{100 * (1 - first.median / second.median):.1f}"
 
 
 def _empty_answer(rows: list[Row]) -> list[Answer]:
-    empty = [row for row in rows if row.operation == "call" and row.measure == "oldest" and _is_empty(row)]
-    if not empty:
-        return []
-    cells = [[row.variant, count(row.median), count(row.worst)] for row in empty]
-    return [
-        Answer(
-            "What a call without parameters costs, in the only session there is",
-            Table(["variant", "median\ninstr", "worst\ninstr"], cells, 1),
-            surprises=spread_surprises(empty),
-            sections=("calls",),
-        )
+    empty = [
+        row
+        for row in rows
+        if (row.operation, row.measure) == ("call", "oldest")
+        and not row.size
+        and all(row.given.get(key, least) == least for key, least in _LEAST.items())
     ]
+    return answer(
+        "What a call without parameters costs, in the only session there is",
+        empty,
+        [
+            name("variant", variant_of),
+            number("median\ninstr", median_text),
+            number("worst\ninstr", lambda row: count(row.worst)),
+        ],
+        ("calls",),
+        rows=empty,
+    )
 
 
 def _kind(row: Row) -> str:
-    return parameters_of(row.parameters).get("memory", _KINDS[0])
-
-
-def _variant(line: dict[str, Row]) -> str:
-    return next(iter(line.values())).variant
-
-
-def _is_empty(row: Row) -> bool:
-    """Whether a call has one session, no parameters and no memory."""
-    given = parameters_of(row.parameters)
-    return (given.get("sessions", "1"), given.get("parameters", "0"), row.size or 0) == ("1", "0", 0)
+    return row.given.get("memory", _KINDS[0])

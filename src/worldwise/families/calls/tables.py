@@ -1,16 +1,16 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Reports of calls: what shared memory of each kind costs, and what sessions, parameters and bytes add to a call."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import pairwise
 
 from worldwise.base.tables import Section, Table, count, count_or_dash, factor, whole
 from worldwise.base.units import size_text
 from worldwise.families.calls.answer import calls_answers
-from worldwise.plan.case import parameters_of
 from worldwise.read.fit import Line, fit_line
 from worldwise.read.models import Reading, Row
 from worldwise.read.order import is_quiet
+from worldwise.report.building import Column, name, number, section
 from worldwise.report.fits import line_cells
 from worldwise.report.tables import Group, Tables
 
@@ -55,7 +55,7 @@ def _by_variant(rows: Iterable[Row], operation: str) -> dict[str, list[Row]]:
 def _payloads(rows: Sequence[Row]) -> _Payloads:
     found: dict[tuple[str, str, str], dict[int, float]] = {}
     for row in rows:
-        kind = parameters_of(row.parameters).get("memory", _KINDS[0])
+        kind = row.given.get("memory", _KINDS[0])
         found.setdefault((row.measure, row.place, kind), {})[row.size or 0] = row.median
     return found
 
@@ -68,31 +68,52 @@ def _minus(first: float | None, second: float | None) -> float | None:
     return None if first is None or second is None else first - second
 
 
+# A payload of one variant.
+_Payload = tuple[str, int, _Payloads]
+
+
+def _each_payload(variants: Mapping[str, Sequence[Row]]) -> list[_Payload]:
+    by_variant = {variant: _payloads(rows) for variant, rows in variants.items()}
+    return [(variant, size, found) for variant, found in by_variant.items() for size in _sizes(found)]
+
+
+def _at(payload: _Payload, measure: str, kind: str, place: str = "client") -> float | None:
+    _, size, found = payload
+    return found.get((measure, place, kind), {}).get(size)
+
+
+def _more(measure: str, kind: str, other: str, than: str) -> Callable[[_Payload], float | None]:
+    """By how much one kind of memory costs more for a measure than another one."""
+    return lambda payload: _minus(_at(payload, measure, kind), _at(payload, other, than))
+
+
+def _of_kinds(measure: str) -> list[Column[_Payload]]:
+    def column(kind: str) -> Column[_Payload]:
+        return number(f"{kind}\ninstr", lambda payload: count_or_dash(_at(payload, measure, kind)))
+
+    return [
+        name("variant", lambda payload: payload[0]),
+        name("payload", lambda payload: size_text(payload[1])),
+        *(column(kind) for kind in _KINDS),
+    ]
+
+
 def _payload_section(variants: Mapping[str, Sequence[Row]]) -> Section | None:
-    cells = []
-    for variant, rows in variants.items():
-        found = _payloads(rows)
-        for size in _sizes(found):
-            read = {kind: found.get(("read", "client", kind), {}).get(size) for kind in _KINDS}
-            copied = [found.get(("read", "ta", kind), {}).get(size) for kind in _KINDS]
-            inside = next((one for one in copied if one is not None), None)
-            cells.append(
-                [
-                    variant,
-                    size_text(size),
-                    *(count_or_dash(read[kind]) for kind in _KINDS),
-                    count_or_dash(_minus(read["temporary"], read["registered"])),
-                    count_or_dash(inside),
-                    count_or_dash(_minus(read["allocated"], read["registered"])),
-                ]
-            )
-    if not cells:
-        return None
-    headers = ["variant", "payload", *(f"{kind}\ninstr" for kind in _KINDS)]
-    headers += ["of it\nsharing", "copy in\nthe TA", "copy in\nthe client"]
-    return Section(
+    sharing, copied = _more("read", "temporary", "read", "registered"), _more("read", "allocated", "read", "registered")
+
+    def inside(payload: _Payload) -> float | None:
+        return next((one for kind in _KINDS if (one := _at(payload, "read", kind, "ta")) is not None), None)
+
+    return section(
         "A payload by each kind of shared memory, from the client: the TA reads all of it",
-        Table(headers, cells, 2),
+        "payload",
+        _each_payload(variants),
+        [
+            *_of_kinds("read"),
+            number("of it\nsharing", lambda payload: count_or_dash(sharing(payload))),
+            number("copy in\nthe TA", lambda payload: count_or_dash(inside(payload))),
+            number("copy in\nthe client", lambda payload: count_or_dash(copied(payload))),
+        ],
         [
             "temporary: TEEC_MEMREF_TEMP_INPUT, which libteec registers and releases for every call. registered: the "
             "application's own buffer, registered before. partial: the same as the middle of a block of twice the "
@@ -103,31 +124,22 @@ def _payload_section(variants: Mapping[str, Sequence[Row]]) -> Section | None:
             "Pages are of 4 KiB: huge pages are off. Linux's timer interrupts every 4 million instructions, for about "
             "3,000 to 14,000 of its own, which are part of the counts of a million and more.",
         ],
-        name="payload",
     )
 
 
 def _once_section(variants: Mapping[str, Sequence[Row]]) -> Section | None:
-    cells = []
-    for variant, rows in variants.items():
-        found = _payloads(rows)
-        for size in _sizes(found):
-            once = {kind: found.get(("once", "client", kind), {}).get(size) for kind in _KINDS}
-            read = {kind: found.get(("read", "client", kind), {}).get(size) for kind in _KINDS}
-            cells.append([variant, size_text(size), *(count_or_dash(once[kind]) for kind in _KINDS)])
-            for kind in ("registered", "partial", "allocated"):
-                set_up = _minus(once[kind], read[kind])
-                cells[-1] += [count_or_dash(set_up)] if kind != "partial" else []
-                if kind != "partial":
-                    cells[-1].append(_pays_off(set_up, _minus(read["temporary"], read[kind])))
-    if not cells:
-        return None
-    headers = ["variant", "payload", *(f"{kind}\ninstr" for kind in _KINDS)]
-    for kind in ("registered", "allocated"):
-        headers += [f"{kind}:\nset up", f"{kind}:\npays off"]
-    return Section(
+    def staying(kind: str) -> list[Column[_Payload]]:
+        set_up, saved = _more("once", kind, "read", kind), _more("read", "temporary", "read", kind)
+        return [
+            number(f"{kind}:\nset up", lambda payload: count_or_dash(set_up(payload))),
+            number(f"{kind}:\npays off", lambda payload: _pays_off(set_up(payload), saved(payload))),
+        ]
+
+    return section(
         "One payload alone, from the client: memory made, filled, read by the TA, given back",
-        Table(headers, cells, 2),
+        "payload-once",
+        _each_payload(variants),
+        [*_of_kinds("once"), *staying("registered"), *staying("allocated")],
         [
             "set up: registering and releasing, or allocating and releasing, without the call between. pays off: from "
             "this call on, all calls with memory that stays cost less together than as many with temporary memory; "
@@ -135,7 +147,6 @@ def _once_section(variants: Mapping[str, Sequence[Row]]) -> Section | None:
             "Allocated memory is from the C library's heap. Small pieces are reused; from 128 KiB on they are new "
             "pages each time, which Linux clears and maps one by one.",
         ],
-        name="payload-once",
     )
 
 
@@ -200,7 +211,7 @@ def _residual_note(full: bool) -> list[str]:
 def _calls(rows: Sequence[Row]) -> _Calls:
     found: dict[str, dict[tuple[int, int, int], float]] = {}
     for row in rows:
-        given = parameters_of(row.parameters)
+        given = row.given
         key = (int(given.get("sessions", "1")), int(given.get("parameters", "0")), row.size or 0)
         found.setdefault(row.measure, {})[key] = row.median
     return found

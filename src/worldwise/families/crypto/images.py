@@ -91,4 +91,4 @@ def _case_programs(case: Case, feature: str) -> Recipe:
     )
 
 
-IMAGES = Images(app=_APP, programs=_case_programs, sizes_ta=True)
+IMAGES = Images(programs=_case_programs, sizes_ta=True)

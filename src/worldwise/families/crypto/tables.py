@@ -7,14 +7,15 @@ from worldwise.base.tables import Section, Table, count, count_or_dash, factor, 
 from worldwise.base.units import size_text
 from worldwise.libraries.implementation import IMPLEMENTATIONS
 from worldwise.libraries.portable import CURVES, portables
-from worldwise.plan.case import parameters_of
 from worldwise.plan.catalogue import kind_of, takes_portables
 from worldwise.plan.spec import OPTEE
 from worldwise.read.models import Reading, Row
 from worldwise.read.order import is_quiet
 from worldwise.read.parts import Recommended, TaSize
 from worldwise.read.published import Published, Subject
+from worldwise.report.building import Column, median_text, name, number, section
 from worldwise.report.comparing import claim
+from worldwise.report.contests import variant_of
 from worldwise.report.tables import Columns, Group, Tables, Task
 
 OPERATIONS = ("sign", "verify", "ecdh", "digest")
@@ -55,14 +56,14 @@ def _own_rows(reading: Reading) -> list[Row]:
 
 def _way(row: Row) -> tuple[str, str]:
     """A call's kind of memory, and the source of its random bytes."""
-    given = parameters_of(row.parameters)
+    given = row.given
     memory, random = (given.get(key, usual) for key, usual in _WAYS.items())
     return memory, random
 
 
 def _usual(row: Row) -> bool:
     """Whether a row is ordinary: temporary memory, the bench's random bytes, an undisturbed machine."""
-    return not set(parameters_of(row.parameters)) - {"curve", "size"}
+    return not set(row.given) - {"curve", "size"}
 
 
 def _subject(row: Row) -> tuple[str, str, int | None]:
@@ -188,44 +189,39 @@ def _libraries_section(rows: Iterable[Row]) -> Section | None:
 
 def _ways_section(rows: Sequence[Row]) -> Section | None:
     clients = [
-        row
-        for row in rows
-        if row.place == "client" and not set(parameters_of(row.parameters)) - {"curve", "size", *_WAYS, *_OTHERWISE}
+        row for row in rows if row.place == "client" and not set(row.given) - {"curve", "size", *_WAYS, *_OTHERWISE}
     ]
     inside = {row.case: row for row in rows if row.place == "ta"}
     base = {(row.variant, _subject(row)): row for row in clients if _usual(row)}
-    otherwise = {
-        key: shown for key, shown in _OTHERWISE.items() if any(key in parameters_of(row.parameters) for row in clients)
-    }
-    cells = []
-    for row in sorted(clients, key=lambda row: (_order(_subject(row)), row.variant, row.median)):
-        given = parameters_of(row.parameters)
-        if any(
-            other.variant == row.variant and _subject(other) == _subject(row) and not _usual(other) for other in clients
-        ):
-            ta = inside[row.case].median
-            usual = base.get((row.variant, _subject(row)))
-            less = "-" if usual is None or usual is row else signed(row.median - usual.median)
-            cells.append(
-                [
-                    subject_text(*_subject(row)),
-                    row.variant,
-                    *_way(row),
-                    *(given.get(key, usually) for key, (_, usually) in otherwise.items()),
-                    count(ta),
-                    count(row.median - ta),
-                    count(row.median),
-                    less,
-                ]
-            )
-    if not cells:
-        return None
-    headers = ["operation", "variant", "memory", "random\nbytes", *(title for title, _ in otherwise.values())]
-    headers += ["in the TA\ninstr", "way there and\nback, instr"]
-    headers += ["from the client\ninstr", "against temporary\nand bench, instr"]
-    return Section(
+    otherwise = {key: shown for key, shown in _OTHERWISE.items() if any(key in row.given for row in clients)}
+    apart = {(row.variant, _subject(row)) for row in clients if not _usual(row)}
+
+    def against(row: Row) -> str:
+        usual = base.get((row.variant, _subject(row)))
+        return "-" if usual is None or usual is row else signed(row.median - usual.median)
+
+    def column(key: str, title: str, usually: str) -> Column[Row]:
+        return name(title, lambda row: row.given.get(key, usually))
+
+    return section(
         "What shared memory and random bytes change: medians",
-        Table(headers, cells, 4 + len(otherwise)),
+        "crypto-memory",
+        [
+            row
+            for row in sorted(clients, key=lambda row: (_order(_subject(row)), row.variant, row.median))
+            if (row.variant, _subject(row)) in apart
+        ],
+        [
+            name("operation", lambda row: subject_text(*_subject(row))),
+            name("variant", variant_of),
+            name("memory", lambda row: _way(row)[0]),
+            name("random\nbytes", lambda row: _way(row)[1]),
+            *(column(key, title, usually) for key, (title, usually) in otherwise.items()),
+            number("in the TA\ninstr", lambda row: count(inside[row.case].median)),
+            number("way there and\nback, instr", lambda row: count(row.median - inside[row.case].median)),
+            number("from the client\ninstr", median_text),
+            number("against temporary\nand bench, instr", against),
+        ],
         [
             "memory: temporary references, which are registered and mapped for one call; allocated once and "
             "kept, with the client's copies of the message in and the signature out counted. random bytes: the "
@@ -236,7 +232,6 @@ def _ways_section(rows: Sequence[Row]) -> Section | None:
                 else []
             ),
         ],
-        name="crypto-memory",
     )
 
 

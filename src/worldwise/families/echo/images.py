@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """The machine of the app `echo`: if the host measures, its client runs beside the machine."""
 
-from worldwise.families.echo.client import HOST_FILE, EchoClient
+from worldwise.families.echo.client import EchoClient
+from worldwise.families.echo.host_times import HOST_FILE
 from worldwise.machine.machine import Beside
 from worldwise.plan.case import Case
 from worldwise.targets.families import Images, always
@@ -14,4 +15,4 @@ def _beside(case: Case) -> Beside | None:
     return EchoClient(case) if case.operation == _FROM_HOST else None
 
 
-IMAGES = Images(app="echo", beside=_beside, host_files=(HOST_FILE,), waits_for_timers=always)
+IMAGES = Images(beside=_beside, host_files=(HOST_FILE,), waits_for_timers=always)

@@ -4,7 +4,7 @@
 from collections.abc import Iterable
 from statistics import median
 
-from worldwise.families.echo.client import HOST_FILE, parse_host_times
+from worldwise.families.echo.host_times import HOST_FILE, parse_host_times
 from worldwise.read.parts import Part, Result
 from worldwise.read.readings import Readings, Seen
 from worldwise.run.rundir import CaseManifest, Run

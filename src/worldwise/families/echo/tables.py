@@ -7,7 +7,7 @@ from typing import Protocol, TypeVar
 from worldwise.base.tables import Section, Table, count, factor, section_name, whole
 from worldwise.base.units import size_text
 from worldwise.families.echo.answer import echo_answer
-from worldwise.families.echo.client import STREAM_MESSAGES
+from worldwise.families.echo.host_times import STREAM_MESSAGES
 from worldwise.families.echo.readings import Host, HostTime
 from worldwise.plan.case import parameters_of
 from worldwise.read.models import Reading, Row

@@ -3,4 +3,4 @@
 
 from worldwise.targets.families import Images, always
 
-IMAGES = Images(app="faults", waits_for_timers=always)
+IMAGES = Images(waits_for_timers=always)

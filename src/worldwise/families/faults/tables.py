@@ -7,7 +7,6 @@ from worldwise.base.tables import Section, Table, section_name, whole
 from worldwise.families.faults.answer import faults_answer
 from worldwise.families.faults.attempts import AFTER_RESTART, LABELS, STORED, label_of
 from worldwise.families.faults.spec import CUT_ACTIONS, POWER_CUT, TAMPER
-from worldwise.plan.case import parameters_of
 from worldwise.plan.parameters import STORAGES
 from worldwise.read.models import Attempt, Reading
 from worldwise.records.models import CUT
@@ -49,7 +48,7 @@ def _variant(attempt: Attempt) -> str:
 
 
 def _parameter(attempt: Attempt, key: str) -> str:
-    return parameters_of(attempt.parameters)[key]
+    return attempt.given[key]
 
 
 # --- tampering ---

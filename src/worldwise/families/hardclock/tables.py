@@ -8,7 +8,6 @@ from statistics import mean, median, stdev
 
 from worldwise.base.tables import Section, Table, count, factor, section_name, spread, whole
 from worldwise.families.hardclock.readings import ClockReading, ClocksSaid
-from worldwise.plan.case import parameters_of
 from worldwise.read.models import Reading, Row
 from worldwise.read.published import Figure, load_figures
 from worldwise.report.comparing import level_rank, machine_text, options_text
@@ -100,7 +99,7 @@ def armv7_sections(reading: Reading, full: bool = False) -> list[Section]:
 
 
 def _is_ours(row: Row) -> bool:
-    given = set(parameters_of(row.parameters))
+    given = set(row.given)
     return (row.target, row.implementation) == (_TARGET, _IMPLEMENTATION) and (
         row.operation in _OPERATIONS and row.curve in _CURVES and not given - {"curve", "size", "options"}
     )
@@ -372,7 +371,8 @@ def armv7_answer(reading: Reading) -> list[Answer]:
     level, clock = parts.get("armv7-level"), parts.get("hardclock")
     if level and level.table:
         title = "How the published figures were compiled"
-        return [Answer(title, level.table, level.notes[0], sections=("armv7-level", "armv7", "hardclock"))]
+        names = ("armv7-level", "armv7", *(("hardclock",) if clock else ()))
+        return [Answer(title, level.table, level.notes[0], sections=names)]
     if clock and clock.table:
         title = "What mbedtls_timing_hardclock returns on Arm"
         verdict = "It returns microseconds of the clock, not cycles."
@@ -386,4 +386,4 @@ def _narrow(table: Table) -> Table:
 
 
 _CLOCKS = ("gettimeofday", "CLOCK_MONOTONIC")
-TABLES = Tables(groups=(Group(490, armv7_sections),), answers=armv7_answer)
+TABLES = Tables(also=("portable",), groups=(Group(490, armv7_sections),), answers=armv7_answer)

@@ -3,22 +3,24 @@
 
 from collections.abc import Callable, Sequence
 
-from worldwise.base.tables import Section, Table, count, whole
+from worldwise.base.tables import Section, whole
 from worldwise.base.units import size_text
 from worldwise.families.keycache.attempts import HOLDS
 from worldwise.families.keycache.cut import GOOD
-from worldwise.plan.case import parameters_of
+from worldwise.families.keycache.spec import KEYCACHE_CUT, KEYCACHE_HOLD
 from worldwise.read.models import Attempt, Reading, Row
 from worldwise.read.order import is_quiet
+from worldwise.report.building import answer, name, number, per_side
 from worldwise.report.contests import side_by_side
 from worldwise.report.surprises import clock_text, milliseconds, spread_surprises
-from worldwise.report.tables import Answer
+from worldwise.report.tables import Answer, named_sections
 
 # The order of importance: what a cache is for comes first, then by which policy.
 _ACTIONS_FIRST = ("get-hit", "seal-hit", "open-hit", "reencrypt-hit", "get-miss", "set-new")
 _POLICIES_FIRST = ("smart", "lru", "none", "naive")
 _STORAGES_FIRST = ("ree", "rpmb")
 _PLACES = ("client", "invoke")
+_SECTIONS = (("keycache-attempts", KEYCACHE_HOLD), ("keycache-cuts", KEYCACHE_CUT))
 
 
 def keycache_answers(
@@ -42,31 +44,31 @@ def _requests(reading: Reading, hits: Section | None) -> list[Answer]:
         lambda row: row.place,
         _PLACES,
     )
-    asked = [line["client"] for line in lines.found if "client" in line]
-    if not asked:
-        return []
-    invokes = {line["client"].case: line["invoke"] for line in lines.found if {*_PLACES} <= line.keys()}
-    cells = []
-    for row in sorted(asked, key=_first):
-        given, invoke = parameters_of(row.parameters), invokes.get(row.case)
-        verb, _, state = given["action"].partition("-")
-        line = [f"{verb.upper()} {state}", size_text(row.size or 0), given["storage"], given["policy"], row.variant]
-        line += [count(row.median), count(invoke.median) if invoke else "-", milliseconds(row.median, reading)]
-        cells.append(line)
-    headers = ["request", "payload", "storage", "policy", "variant", "client\ninstr", "invoke\ninstr"]
-    return [
-        Answer(
-            "What a request to the key cache costs: medians",
-            Table([*headers, f"assumed at\n{clock_text(reading)}, ms"], cells, 5),
-            _verdict(hits),
-            spread_surprises(rows),
-            ("keycache-places", "keycache-hits"),
-        )
-    ]
+    return answer(
+        "What a request to the key cache costs: medians",
+        sorted((line for line in lines.found if "client" in line), key=lambda line: _first(line["client"])),
+        [
+            name("request", lambda line: _request(line["client"])),
+            name("payload", lambda line: size_text(line["client"].size or 0)),
+            name("storage", lambda line: line["client"].given["storage"]),
+            name("policy", lambda line: line["client"].given["policy"]),
+            name("variant", lambda line: line["client"].variant),
+            *per_side({place: f"{place}\ninstr" for place in _PLACES}),
+            number(f"assumed at\n{clock_text(reading)}, ms", lambda line: milliseconds(line["client"].median, reading)),
+        ],
+        ("keycache-places", *(("keycache-hits",) if hits else ())),
+        rows=rows,
+        verdict=_verdict(hits),
+    )
+
+
+def _request(row: Row) -> str:
+    verb, _, state = row.given["action"].partition("-")
+    return f"{verb.upper()} {state}"
 
 
 def _first(row: Row) -> tuple[object, ...]:
-    given = parameters_of(row.parameters)
+    given = row.given
     return (
         _place(given["policy"], _POLICIES_FIRST) > 0,
         _place(given["action"], _ACTIONS_FIRST),
@@ -112,7 +114,10 @@ def _load(reading: Reading, sections: Sequence[Section]) -> list[Answer]:
             "What the key cache costs under load",
             shown.table,
             surprises=spread_surprises(rows),
-            sections=(shown.name, "keycache-load", "keycache-clients"),
+            sections=(
+                shown.name,
+                *(name for name in ("keycache-load", "keycache-clients") if named_sections(sections, name)),
+            ),
             # What redis-benchmark says by the clock of an emulator.
             optional=tuple(at for at, header in enumerate(shown.table.headers) if "says" in header),
         )
@@ -120,24 +125,27 @@ def _load(reading: Reading, sections: Sequence[Section]) -> list[Answer]:
 
 
 def _withstood(attempts: Sequence[Attempt]) -> list[Answer]:
-    if not attempts:
-        return []
     groups: dict[tuple[str, str], list[Attempt]] = {}
     for one in attempts:
-        groups.setdefault((one.operation, parameters_of(one.parameters).get("storage", "-")), []).append(one)
-    cells = []
-    for (operation, storage), tried in groups.items():
-        good = sum(one.result in (*GOOD, HOLDS) for one in tried)
-        cells.append([operation, storage, whole(len(tried)), whole(good), whole(len(tried) - good)])
-    bad = [one for one in attempts if one.result not in (*GOOD, HOLDS)]
+        groups.setdefault((one.operation, one.given.get("storage", "-")), []).append(one)
+    bad = [one for one in attempts if not _holds(one)]
     names = dict.fromkeys(f"{one.what} ({one.result})" for one in bad)
     more = f"; and {len(names) - 4} more" if len(names) > 4 else ""
-    return [
-        Answer(
-            "What the key cache survives",
-            Table(["what was tried", "storage", "\nattempts", "\nholds", "does\nnot"], cells, 2),
-            f"{len(attempts) - len(bad):,} of {len(attempts):,} attempts hold.",
-            (f"Does not hold: {'; '.join(list(names)[:4])}{more}.",) if names else (),
-            ("keycache-attempts", "keycache-cuts"),
-        )
-    ]
+    return answer(
+        "What the key cache survives",
+        list(groups.items()),
+        [
+            name("what was tried", lambda group: group[0][0]),
+            name("storage", lambda group: group[0][1]),
+            number("\nattempts", lambda group: whole(len(group[1]))),
+            number("\nholds", lambda group: whole(sum(map(_holds, group[1])))),
+            number("does\nnot", lambda group: whole(sum(not _holds(one) for one in group[1]))),
+        ],
+        (at for at, operation in _SECTIONS if any(one.operation == operation for one in attempts)),
+        surprises=(f"Does not hold: {'; '.join(list(names)[:4])}{more}.",) if names else (),
+        verdict=f"{len(attempts) - len(bad):,} of {len(attempts):,} attempts hold.",
+    )
+
+
+def _holds(attempt: Attempt) -> bool:
+    return attempt.result in (*GOOD, HOLDS)

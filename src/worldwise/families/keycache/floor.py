@@ -3,7 +3,6 @@
 
 from collections.abc import Iterable, Sequence
 
-from worldwise.plan.case import parameters_of
 from worldwise.read.models import Row
 
 # The steps of app aes that a request needs for each message. A request allocates nothing.
@@ -18,7 +17,7 @@ class Floor:
         self._aes: dict[tuple[str, str, int, str], float] = {}
         self._empty: dict[str, float] = {}
         for row in rows:
-            given = parameters_of(row.parameters)
+            given = row.given
             if row.size is None:
                 continue
             if row.operation == "aes" and (given["mode"], given["key"], row.place) == ("gcm", _KEY_BITS, "ta"):

@@ -8,7 +8,6 @@ from worldwise.base.tables import Section, Table, whole
 from worldwise.families.keycache.attempts import HOLD_ATTEMPTS, HOLDS, LABELS
 from worldwise.families.keycache.cut import BEGUN, BETWEEN, GOOD, LOST, NEW, OLD, WRONG
 from worldwise.families.keycache.spec import KEYCACHE_CUT, KEYCACHE_HOLD, KEYS
-from worldwise.plan.case import parameters_of
 from worldwise.read.models import Attempt, Reading
 
 _OUTCOMES = (*GOOD, LOST, WRONG)
@@ -36,7 +35,7 @@ def _cases(attempts: Sequence[Attempt]) -> dict[str, list[Attempt]]:
 
 
 def _parameter(attempt: Attempt, key: str, otherwise: str = "") -> str:
-    return parameters_of(attempt.parameters).get(key, otherwise)
+    return attempt.given.get(key, otherwise)
 
 
 def _cut_section(attempts: Sequence[Attempt]) -> Section | None:

@@ -76,6 +76,4 @@ def _waits(case: Case) -> bool:
     return case.operation != "keycache"
 
 
-IMAGES = Images(
-    app=_APP, programs=_case_programs, build_first=build.programs, patience=_PATIENCE, waits_for_timers=_waits
-)
+IMAGES = Images(programs=_case_programs, build_first=build.programs, patience=_PATIENCE, waits_for_timers=_waits)

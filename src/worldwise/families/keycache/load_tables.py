@@ -6,7 +6,6 @@ from dataclasses import dataclass
 
 from worldwise.base.tables import Section, Table, factor, section_name, whole
 from worldwise.families.keycache.spec import KEYCACHE_POLICIES, LOAD_ACTIONS, WORKLOADS
-from worldwise.plan.case import parameters_of
 from worldwise.read.models import Reading, Row
 from worldwise.read.order import is_quiet
 from worldwise.report.drawing.vega import WIDTH, Chart, chart, tooltip
@@ -101,7 +100,7 @@ def _loads(reading: Reading, rows: Sequence[Row]) -> list[_Load]:
     for case in dict.fromkeys(case for case, _ in found):
         said = [one.result for one in reading.attempts if one.case == case and one.what.startswith(BENCHMARK)]
         short = found[case, "short"]
-        given = parameters_of(short.parameters)
+        given = short.given
         loads.append(_Load(given, short, found[case, "long"], int(given["requests"]), tuple(map(float, said))))
     actions, policies = LOAD_ACTIONS.index, KEYCACHE_POLICIES.index
 
@@ -119,7 +118,7 @@ def _zipfs(reading: Reading, rows: Sequence[Row]) -> list[_Zipf]:
         if row.operation != ZIPF:
             continue
         said = {one.what: one.result for one in reading.attempts if one.case == row.case}
-        zipfs.append(_Zipf(parameters_of(row.parameters), row, int(said[HITS]), int(said[ASKED])))
+        zipfs.append(_Zipf(row.given, row, int(said[HITS]), int(said[ASKED])))
     return zipfs
 
 

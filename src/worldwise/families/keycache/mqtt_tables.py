@@ -1,16 +1,17 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Tables of messages through the broker: the cost of relaying one, by receivers, payload and QoS, and beside others."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 from worldwise.base.tables import Section, Table, count, count_or_dash, factor, ratio, section_name, whole
 from worldwise.base.units import size_text
 from worldwise.families.keycache.floor import Floor
 from worldwise.families.keycache.spec import KEYCACHE_MQTT, RELAYS
-from worldwise.plan.case import parameters_of
 from worldwise.read.models import Reading, Row
 from worldwise.read.order import is_quiet
+from worldwise.read.row_index import Key, RowIndex
+from worldwise.report.building import Column, answer, number, section
 from worldwise.report.surprises import spread_surprises
 from worldwise.report.tables import Answer
 
@@ -49,33 +50,35 @@ class _What:
         return [str(self.subscribers), size_text(self.size), str(self.qos)]
 
 
-class _Rows:
-    """The rows of messages through the broker."""
+def _what(row: Row) -> _What:
+    return _What(row.variant, int(row.given["subscribers"]), row.size or 0, int(row.given.get("qos", 0)))
+
+
+def _key(row: Row) -> Key:
+    return (_what(row), row.given["relay"], row.measure, row.place)
+
+
+class _Rows(RowIndex):
+    """The rows of messages through the broker: by what is relayed, how, the measure and the place."""
 
     def __init__(self, rows: Iterable[Row]) -> None:
         quiet = [row for row in rows if is_quiet(row)]
         self.floor = Floor(quiet)
-        self.rows = [row for row in quiet if row.operation == KEYCACHE_MQTT]
-        self._found: dict[tuple[_What, str, str, str], Row] = {}
-        for row in self.rows:
-            given = parameters_of(row.parameters)
-            what = _What(row.variant, int(given["subscribers"]), row.size or 0, int(given.get("qos", 0)))
-            self._found[what, given["relay"], row.measure, row.place] = row
-        keys = {what for what, *_ in self._found}
-        self.whats = sorted(keys, key=lambda what: (what.variant, what.qos, what.size, what.subscribers))
+        super().__init__((row for row in quiet if row.operation == KEYCACHE_MQTT), _key)
+        whats = dict.fromkeys(map(_what, self.rows))
+        self.whats = sorted(whats, key=lambda what: (what.variant, what.qos, what.size, what.subscribers))
 
-    def row(self, what: _What, relay: str, place: str = "client", measure: str = "message") -> Row | None:
-        """The row of a place."""
-        return self._found.get((what, relay, measure, place))
+    def message(self, what: _What, relay: str, place: str = "client") -> Row | None:
+        """One message, at a place."""
+        return self.row(what, relay, "message", place)
 
-    def median(self, what: _What, relay: str, place: str = "client", measure: str = "message") -> float | None:
+    def cost(self, what: _What, relay: str, place: str = "client") -> float | None:
         """Its median; None if it was not measured."""
-        row = self.row(what, relay, place, measure)
-        return row.median if row else None
+        return self.median(what, relay, "message", place)
 
     def each(self, what: _What, relay: str) -> float | None:
         """A message of a burst."""
-        found = self.median(what, relay, measure="burst")
+        found = self.median(what, relay, "burst", "client")
         return None if found is None else found / _BURST
 
 
@@ -102,26 +105,42 @@ def _over(value: float | None, by: float | None) -> str:
     return ratio(value / by if value is not None and by else None)
 
 
-def _beside_section(table: _Rows, variant: str, whats: Sequence[_What]) -> Section:
-    cells = []
-    for what in whats:
-        medians = {relay: table.median(what, relay) for relay in RELAYS}
-        hit = medians["hit"]
-        cells.append(
-            [
-                *what.label,
-                *(count_or_dash(value) for value in medians.values()),
-                "-" if hit is None else whole(hit / what.subscribers),
-                _over(hit, medians["off"]),
-                _over(hit, medians["ree"]),
-                _over(medians["naive"], hit),
-            ]
-        )
-    headers = ["subscribers", "payload", "QoS", *(f"{name}\ninstr" for name in _NAMES.values())]
-    headers += ["hit /\nreceiver", "hit /\nnone", "hit /\nREE", "naive /\nhit"]
-    return Section(
+_LABELS: list[Column[_What]] = [
+    number("subscribers", lambda what: what.label[0]),
+    number("payload", lambda what: what.label[1]),
+    number("QoS", lambda what: what.label[2]),
+]
+
+
+def _relays(value: Callable[[_What, str], float | None]) -> list[Column[_What]]:
+    """A column for each way of re-encrypting."""
+
+    def column(relay: str) -> Column[_What]:
+        return number(f"{_NAMES[relay]}\ninstr", lambda what: count_or_dash(value(what, relay)))
+
+    return [column(relay) for relay in RELAYS]
+
+
+def _beside_section(table: _Rows, variant: str, whats: Sequence[_What]) -> Section | None:
+    def over(relay: str, by: str) -> Callable[[_What], str]:
+        return lambda what: _over(table.cost(what, relay), table.cost(what, by))
+
+    def share(what: _What) -> str:
+        hit = table.cost(what, "hit")
+        return "-" if hit is None else whole(hit / what.subscribers)
+
+    return section(
         f"Broker, a message to its subscribers, {variant} (medians)",
-        Table(headers, cells, 0),
+        section_name("keycache-mqtt", variant),
+        whats,
+        [
+            *_LABELS,
+            *_relays(table.cost),
+            number("hit /\nreceiver", share),
+            number("hit /\nnone", over("hit", "off")),
+            number("hit /\nREE", over("hit", "ree")),
+            number("naive /\nhit", over("naive", "hit")),
+        ],
         [
             "All that the machine's one processor executes from the publisher's PUBLISH until every subscriber has its "
             "message: clients, broker, key cache, both worlds. none: the same broker without the plugin, whose "
@@ -130,7 +149,6 @@ def _beside_section(table: _Rows, variant: str, whats: Sequence[_What]) -> Secti
             "naive: no cache; for each receiver a session of the TA is opened, and both keys are read from secure "
             "storage."
         ],
-        name=section_name("keycache-mqtt", variant),
     )
 
 
@@ -140,12 +158,12 @@ def _limit_section(table: _Rows, variant: str, whats: Sequence[_What]) -> Sectio
     for what in whats:
         seal = table.floor.aes(variant, what.size, ("encrypt",))
         unseal = table.floor.aes(variant, what.size, ("decrypt",))
-        invoke = table.median(what, "hit", "invoke")
+        invoke = table.cost(what, "hit", "invoke")
         if None in (empty, seal, unseal, invoke) or not (empty and seal and unseal and invoke):
             continue
         aes, share = unseal / what.subscribers + seal, empty / what.subscribers
         limit = ALLOWED * aes + share
-        row = table.row(what, "hit", "invoke")
+        row = table.message(what, "hit", "invoke")
         cells.append(
             [
                 *what.label,
@@ -180,7 +198,7 @@ def _place_section(table: _Rows, variant: str, whats: Sequence[_What]) -> Sectio
     cells = []
     for what in whats:
         for relay in RELAYS:
-            rows = [table.row(what, relay, place) for place in _PLACES]
+            rows = [table.message(what, relay, place) for place in _PLACES]
             medians = [row.median for row in rows if row]
             if len(medians) != len(_PLACES) or not rows[0]:
                 continue
@@ -213,40 +231,40 @@ def _place_section(table: _Rows, variant: str, whats: Sequence[_What]) -> Sectio
     )
 
 
-def _throughput_section(table: _Rows, variant: str, whats: Sequence[_What]) -> Section:
-    cells = []
-    for what in whats:
-        each = {relay: table.each(what, relay) for relay in RELAYS}
-        latency = table.median(what, "hit")
-        off, ree, hit = each["off"], each["ree"], each["hit"]
-        cells.append(
-            [
-                *what.label,
-                *(count_or_dash(None if value is None else round(value)) for value in each.values()),
-                *("-" if value is None else whole(1e9 / value) for value in (off, hit)),
-                _over(off, hit),
-                _over(ree, hit),
-                "-" if latency is None else f"{latency / 1e6:,.2f}",
-            ]
-        )
-    headers = ["subscribers", "payload", "QoS", *(f"{name}\ninstr" for name in _NAMES.values())]
-    headers += [
-        "none, messages/s\nEMULATED",
-        "hit, messages/s\nEMULATED",
-        "hit's rate /\nnone's",
-        "hit's rate /\nREE's",
-    ]
-    headers += ["latency of hit\nEMULATED ms"]
-    return Section(
+def _throughput_section(table: _Rows, variant: str, whats: Sequence[_What]) -> Section | None:
+    def each(what: _What, relay: str) -> float | None:
+        value = table.each(what, relay)
+        return None if value is None else round(value)
+
+    def rate(relay: str) -> Callable[[_What], str]:
+        return lambda what: "-" if (value := table.each(what, relay)) is None else whole(1e9 / value)
+
+    def over(relay: str, by: str) -> Callable[[_What], str]:
+        return lambda what: _over(table.each(what, relay), table.each(what, by))
+
+    def latency(what: _What) -> str:
+        value = table.cost(what, "hit")
+        return "-" if value is None else f"{value / 1e6:,.2f}"
+
+    return section(
         f"Broker, throughput and latency in the machine, {variant} (medians)",
-        Table(headers, cells, 0),
+        section_name("keycache-mqtt-throughput", variant),
+        whats,
+        [
+            *_LABELS,
+            *_relays(each),
+            number("none, messages/s\nEMULATED", rate("off")),
+            number("hit, messages/s\nEMULATED", rate("hit")),
+            number("hit's rate /\nnone's", over("off", "hit")),
+            number("hit's rate /\nREE's", over("ree", "hit")),
+            number("latency of hit\nEMULATED ms", latency),
+        ],
         [
             f"A message of {_BURST} that are published before the first is received: all that the one processor "
             "executes, divided by them. EMULATED: time of the machine's own clock, in which an instruction takes 1 ns; "
             "no core's. messages/s: messages published; as many times the subscribers are delivered. latency: of one "
             "message alone, until the last subscriber has it. Clients, broker and key cache share the processor."
         ],
-        name=section_name("keycache-mqtt-throughput", variant),
     )
 
 
@@ -260,7 +278,7 @@ def _published_section(table: _Rows, reading: Reading, variant: str, whats: Sequ
     for what in whats:
         name = f"message to {what.subscribers} subscriber{'s' * (what.subscribers > 1)}"
         ree, tee = (figures.get((name, f"re-encryption in the {world}")) for world in ("REE", "TEE"))
-        ours, beside = table.median(what, "hit"), table.median(what, "ree")
+        ours, beside = table.cost(what, "hit"), table.cost(what, "ree")
         if not ree or not tee or ours is None or (what.qos, what.size) != (0, 256):
             continue
         theirs = tee.value * _PUBLISHED_GHZ * 1e9 / what.subscribers
@@ -332,24 +350,33 @@ def keycache_mqtt_answer(reading: Reading) -> list[Answer]:
         return []
     variant = table.whats[0].variant
     whats = [what for what in table.whats if what.variant == variant]
-    cells = []
-    for what in whats:
-        off, ree, hit = (table.median(what, relay) for relay in ("off", "ree", "hit"))
-        if hit is not None:
-            line = [*what.label, *map(count_or_dash, (off, ree, hit)), whole(hit / what.subscribers)]
-            cells.append([*line, _over(hit, off), _over(table.each(what, "off"), table.each(what, "hit"))])
-    headers = ["subscribers", "payload", "QoS", "none\ninstr", "REE\ninstr", "TEE\ninstr", "TEE /\nreceiver"]
-    headers += ["TEE /\nnone", "rate /\nnone's"]
-    names = ("keycache-mqtt", "keycache-mqtt-places", "keycache-mqtt-published")
-    return [
-        Answer(
-            f"What a broker that cannot read costs, {variant}: a message re-encrypted for each subscriber",
-            Table(headers, cells, 0) if cells else None,
-            _verdict(_limit_section(table, variant, whats)),
-            spread_surprises(table.rows),
-            tuple(section_name(name, variant) for name in names),
-        )
-    ]
+    published = _published_section(table, reading, variant, whats)
+    names = ("keycache-mqtt", "keycache-mqtt-places", *(("keycache-mqtt-published",) if published else ()))
+    sections = [section_name(each, variant) for each in names]
+    title = f"What a broker that cannot read costs, {variant}: a message re-encrypted for each subscriber"
+    verdict = _verdict(_limit_section(table, variant, whats))
+
+    def cost(relay: str) -> Callable[[_What], str]:
+        return lambda what: count_or_dash(table.cost(what, relay))
+
+    found = answer(
+        title,
+        [what for what in whats if table.cost(what, "hit") is not None],
+        [
+            *_LABELS,
+            number("none\ninstr", cost("off")),
+            number("REE\ninstr", cost("ree")),
+            number("TEE\ninstr", cost("hit")),
+            number("TEE /\nreceiver", lambda what: whole((table.cost(what, "hit") or 0) / what.subscribers)),
+            number("TEE /\nnone", lambda what: _over(table.cost(what, "hit"), table.cost(what, "off"))),
+            number("rate /\nnone's", lambda what: _over(table.each(what, "off"), table.each(what, "hit"))),
+        ],
+        sections,
+        rows=table.rows,
+        verdict=verdict,
+    )
+    # Without a hit there is the verdict alone.
+    return found or [Answer(title, None, verdict, spread_surprises(table.rows), tuple(sections))]
 
 
 def _verdict(limit: Section | None) -> str:

@@ -18,9 +18,10 @@ from worldwise.families.keycache.spec import (
     KEYCACHE_MQTT,
     KEYCACHE_POLICIES,
 )
-from worldwise.plan.case import parameters_of
 from worldwise.read.models import Reading, Row
 from worldwise.read.order import is_quiet
+from worldwise.read.row_index import RowIndex
+from worldwise.report.building import Column, name, number, section
 from worldwise.report.tables import Answer, Group, Tables
 
 OPERATION = "keycache"
@@ -60,30 +61,20 @@ class _What:
         )
 
 
-class _Rows:
-    """The rows of the key cache, and the rows that limit a hit's cost."""
+def _what(row: Row) -> _What:
+    verb, _, state = row.given["action"].partition("-")
+    return _What(verb, state, row.size or 0, row.given["storage"], row.given["policy"], row.variant)
+
+
+class _Rows(RowIndex):
+    """The rows of the key cache, by request and place, and the rows that limit a hit's cost."""
 
     def __init__(self, rows: Iterable[Row]) -> None:
         quiet = [row for row in rows if is_quiet(row)]
-        self._rows: dict[tuple[_What, str], Row] = {}
+        own = (row for row in quiet if row.operation == OPERATION and row.size is not None)
+        super().__init__(own, lambda row: (_what(row), row.place))
         self._floor = Floor(quiet)
-        for row in quiet:
-            if row.operation == OPERATION and row.size is not None:
-                given = parameters_of(row.parameters)
-                verb, _, state = given["action"].partition("-")
-                what = _What(verb, state, row.size, given["storage"], given["policy"], row.variant)
-                self._rows[what, row.place] = row
-        self.whats = sorted({what for what, _ in self._rows}, key=lambda what: what.order)
-        self.rows = list(self._rows.values())
-
-    def median(self, what: _What, place: str) -> float | None:
-        """The median at a place; None if it was not measured."""
-        row = self._rows.get((what, place))
-        return row.median if row else None
-
-    def row(self, what: _What, place: str) -> Row | None:
-        """The row of a place."""
-        return self._rows.get((what, place))
+        self.whats = sorted(dict.fromkeys(map(_what, self.rows)), key=lambda what: what.order)
 
     def empty(self, variant: str) -> float | None:
         """An empty invoke, in instructions."""
@@ -176,46 +167,35 @@ def _hit_section(table: _Rows) -> Section | None:
 
 
 def _place_section(table: _Rows, variant: str) -> Section | None:
-    cells = []
-    for what in table.whats:
-        if what.variant != variant:
-            continue
-        medians = [table.median(what, place) for place in _PLACES]
-        known = [median for median in medians if median is not None]
-        if len(known) != len(_PLACES):
-            continue
-        parts = [around - inside for around, inside in zip(known, [*known[1:], 0.0], strict=True)]
+    at = {
+        what: known
+        for what in table.whats
+        if what.variant == variant
+        and len(known := [one for place in _PLACES if (one := table.median(what, place)) is not None]) == len(_PLACES)
+    }
+
+    def part(which: int, header: str) -> Column[_What]:
+        return number(header, lambda what: count(at[what][which] - [*at[what], 0.0][which + 1]))
+
+    def greatest(what: _What) -> str:
         row = table.row(what, "client")
-        cells.append(
-            [
-                _name(what),
-                size_text(what.size),
-                STORAGES[what.storage],
-                what.policy,
-                count(known[0]),
-                *map(count, parts),
-                count(known[1]),
-                count(row.max) if row else "-",
-                f"{known[0] / (CLOCK_GHZ * 1000):,.1f}",
-            ]
-        )
-    if not cells:
-        return None
-    headers = [
-        "request",
-        "payload",
-        "storage",
-        "policy",
-        "request\ninstr",
-        *_PARTS,
-        "invoke\ninstr",
-        "greatest\nrequest",
-    ]
-    headers += ["assumed\nus"]
-    return Section(
+        return count(row.max) if row else "-"
+
+    return section(
         f"The key cache, a request by the places it passes through, {variant} (instructions)",
-        Table(headers, cells, 4),
-        name=section_name("keycache-places", variant),
+        section_name("keycache-places", variant),
+        list(at),
+        [
+            name("request", _name),
+            name("payload", lambda what: size_text(what.size)),
+            name("storage", lambda what: STORAGES[what.storage]),
+            name("policy", lambda what: what.policy),
+            number("request\ninstr", lambda what: count(at[what][0])),
+            *(part(which, header) for which, header in enumerate(_PARTS)),
+            number("invoke\ninstr", lambda what: count(at[what][1])),
+            number("greatest\nrequest", greatest),
+            number("assumed\nus", lambda what: f"{at[what][0] / (CLOCK_GHZ * 1000):,.1f}"),
+        ],
     )
 
 

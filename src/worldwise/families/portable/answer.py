@@ -1,18 +1,20 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """The answers of boards, and of plain Linux, on one screen: the fastest and the smallest library of each operation."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Sequence
+from typing import NamedTuple
 
-from worldwise.base.tables import Table, count, count_or_dash, factor, ratio
+from worldwise.base.tables import count, count_or_dash, factor, ratio
 from worldwise.families.portable.boards import DHRYSTONE, board_text, board_time, operation_text
 from worldwise.families.portable.boards import board_rows as all_board_rows
-from worldwise.families.portable.linux import library_rows
+from worldwise.families.portable.linux import library_rows, on_several_cores
 from worldwise.libraries.boards import by_core
 from worldwise.libraries.cores import PLAIN_TARGETS
 from worldwise.libraries.portable import CURVES, OF_CURVE
-from worldwise.plan.case import parameters_of
+from worldwise.plan.availability import nobody_has
 from worldwise.read.contests import Match, alike, flash_of, from_size, fullest, matches
 from worldwise.read.models import Reading, Row
+from worldwise.report.building import Column, answer, name, number
 from worldwise.report.comparing import machine_of, options_text
 from worldwise.report.contests import CORE, Trait, columns, names
 from worldwise.report.surprises import published_surprises, spread_surprises
@@ -60,52 +62,60 @@ def _what(row: Row) -> str:
 
 def _boards_answers(reading: Reading) -> list[Answer]:
     rows = [row for row in all_board_rows(reading) if row.operation != DHRYSTONE]
-    if not rows:
-        return []
     order = by_core(row.board for row in rows)
     found = sorted(of_one_size(matches(rows)), key=lambda match: (_first(match), order.index(match.first.board)))
     surprises = (*_unavailable(reading), *spread_surprises(rows), *published_surprises(rows))
+    columns = _board_columns(reading)
     if len(order) > _FEW_BOARDS:
-        headers = ["board", *_HEADERS[:4], *_HEADERS[5:7]]
-        cells = [
-            [match.first.board, *line[:4], *line[5:7]] for match in found for line in [_board_line(match, reading)]
-        ]
-        return [Answer(_QUESTION, Table(headers, cells, 3), "", surprises, ("board", "boards"), rank=_RANK)]
+        narrow = [name("board", lambda match: match.first.board), *columns[:4], *columns[5:7]]
+        return answer(_QUESTION, found, narrow, ("board", "boards"), surprises=surprises, rank=_RANK)
     return [
-        Answer(
-            f"{_QUESTION}: {name}, {board_text(name)}",
-            Table(_HEADERS, [_board_line(match, reading) for match in found if match.first.board == name], 2),
-            surprises=surprises if name == order[-1] else (),
-            sections=(f"board-{name}", "boards"),
-            # The smallest one's count.
-            optional=(7,),
+        one
+        for each in order
+        for one in answer(
+            f"{_QUESTION}: {each}, {board_text(each)}",
+            [match for match in found if match.first.board == each],
+            columns,
+            (f"board-{each}", "boards"),
+            surprises=surprises if each == order[-1] else (),
             rank=_RANK,
         )
-        for name in order
     ]
 
 
 _QUESTION = "Which library is fastest and which is smallest"
-_HEADERS = ["operation", "fastest", "median\ninstr", "ms at its\nclock", "flash\nbytes"]
-_HEADERS += ["smallest", "flash\nbytes", "median\ninstr"]
 
 
-def _board_line(match: Match, reading: Reading) -> list[str]:
-    fastest, smallest = match.least(), match.least(flash_of)
-    line = [_what(match.first), names(fastest), count(fastest[0].median), board_time(fastest[0], reading)]
-    line += [count_or_dash(fastest[0].footprint.flash)]
-    # A board behind a probe has no sizes.
-    if smallest[0].footprint.flash is None:
-        return [*line, "-", "-", "-"]
-    quickest = min(smallest, key=lambda row: row.median)
-    return [*line, names(smallest), count_or_dash(quickest.footprint.flash), count(quickest.median)]
+def _board_columns(reading: Reading) -> list[Column[Match]]:
+    return [
+        name("operation", lambda match: _what(match.first)),
+        name("fastest", lambda match: names(match.least())),
+        number("median\ninstr", _least_median),
+        number("ms at its\nclock", lambda match: board_time(match.least()[0], reading)),
+        number("flash\nbytes", lambda match: count_or_dash(match.least()[0].footprint.flash)),
+        number("smallest", _of_smallest(names)),
+        number("flash\nbytes", _of_smallest(lambda rows: count_or_dash(rows[0].footprint.flash))),
+        number("median\ninstr", _of_smallest(lambda rows: count(min(row.median for row in rows))), spare=1),
+    ]
+
+
+def _least_median(match: Match) -> str:
+    return count(match.least()[0].median)
+
+
+def _of_smallest(text: Callable[[Sequence[Row]], str]) -> Callable[[Match], str]:
+    """What is said of the smallest ones; `-` of a board behind a probe, which has no sizes."""
+
+    def cell(match: Match) -> str:
+        smallest = match.least(flash_of)
+        return "-" if smallest[0].footprint.flash is None else text(smallest)
+
+    return cell
 
 
 def _unavailable(reading: Reading) -> tuple[str, ...]:
     none = {
-        f"{each.operation} on {each.curve}"
-        for each in reading.unavailable
-        if each.reason.startswith("no library") and each.curve
+        f"{each.operation} on {each.curve}" for each in reading.unavailable if each.curve and nobody_has(each.curve)
     }
     return (f"No library here has {', '.join(sorted(none))}.",) if none else ()
 
@@ -120,27 +130,31 @@ def _linux_answer(reading: Reading) -> list[Answer]:
     found = sorted(
         (match for match in found if match.libraries > 1),
         # Other cores run the same instructions, but for what a library chooses by the core.
-        key=lambda match: ("core" in parameters_of(match.first.parameters), _first(match), machine_of(match.first)),
+        key=lambda match: ("core" in match.first.given, _first(match), machine_of(match.first)),
     )
     if not found:
         return []
     machines, where = columns([match.first for match in found], (Trait("machine", _target_text), CORE))
-    cells = []
-    for match in found:
-        fewest, most = match.least(), match.most()
-        line = [*(trait.text(match.first) for trait in machines), _what(match.first), str(match.libraries)]
-        line += [names(fewest), count(fewest[0].median)]
-        cells.append([*line, *([names(most), ratio(match.times)] if match.differs else ["all equal", "-"])])
-    headers = [*(trait.header for trait in machines), "operation", "libra-\nries", "fastest", "median\ninstr"]
-    return [
-        Answer(
-            _titled("Which library is fastest, of those compiled alike", where),
-            Table([*headers, "slowest", "slowest /\nfastest"], cells, len(machines) + 1),
-            surprises=(*spread_surprises(rows), *published_surprises(rows)),
-            sections=("linux", "linux-cores"),
-            rank=_RANK,
-        )
-    ]
+    return answer(
+        _titled("Which library is fastest, of those compiled alike", where),
+        found,
+        [
+            *(_of_first(trait) for trait in machines),
+            name("operation", lambda match: _what(match.first)),
+            number("libra-\nries", lambda match: str(match.libraries)),
+            number("fastest", lambda match: names(match.least())),
+            number("median\ninstr", _least_median),
+            number("slowest", lambda match: names(match.most()) if match.differs else "all equal"),
+            number("slowest /\nfastest", lambda match: ratio(match.times) if match.differs else "-"),
+        ],
+        ("linux", *(("linux-cores",) if on_several_cores(rows) else ())),
+        surprises=(*spread_surprises(rows), *published_surprises(rows)),
+        rank=_RANK,
+    )
+
+
+def _of_first(trait: Trait) -> Column[Match]:
+    return name(trait.header, lambda match: trait.text(match.first))
 
 
 def _titled(question: str, where: str) -> str:
@@ -154,31 +168,54 @@ def _target_text(row: Row) -> str:
 
 def _options_answer(reading: Reading) -> list[Answer]:
     rows = [row for row in reading.rows if row.operation in OF_CURVE and row.target in PLAIN_TARGETS]
-    swept = []
-    for match in matches(rows, alike("options"), apart=lambda row: row.variant):
-        usual = next((row for row in match.rows if not options_text(row)), None)
-        if usual and len(match.rows) > 1:
-            swept.append((match.least()[0].median / usual.median, usual, match))
+    swept = [
+        _Swept(usual, match)
+        for match in matches(rows, alike("options"), apart=lambda row: row.variant)
+        if len(match.rows) > 1 and (usual := next((row for row in match.rows if not options_text(row)), None))
+    ]
     if not swept:
         return []
-    machines, where = columns([usual for _, usual, _ in swept], (Trait("machine", _target_text), CORE))
-    cells = []
-    # The greatest gain first.
-    for times, usual, match in sorted(swept, key=lambda one: one[0]):
-        best = match.least()
-        line = [*(trait.text(usual) for trait in machines), usual.variant, _what(usual), count(usual.median)]
-        line += [count(best[0].median), factor(times), "the default" if usual in best else names(best, options_text)]
-        cells.append(line)
-    headers = [*(trait.header for trait in machines), "library", "operation", "default\ninstr", "best\ninstr"]
-    table = Table([*headers, "best /\ndefault", "best options"], cells, len(machines) + 2)
-    # The ratio says more than the two counts.
-    counts = (len(headers) - 1, len(headers) - 2)
-    return [
-        Answer(
-            _titled("Which build options are fastest", where),
-            table,
-            sections=("options",),
-            optional=counts,
-            rank=_RANK,
-        )
-    ]
+    machines, where = columns([one.usual for one in swept], (Trait("machine", _target_text), CORE))
+    return answer(
+        _titled("Which build options are fastest", where),
+        # The greatest gain first.
+        sorted(swept, key=lambda one: one.times),
+        [
+            *(_of_usual(trait) for trait in machines),
+            name("library", lambda one: one.usual.variant),
+            name("operation", lambda one: _what(one.usual)),
+            # The ratio says more than the two counts.
+            number("default\ninstr", lambda one: count(one.usual.median), spare=2),
+            number("best\ninstr", lambda one: count(one.best[0].median), spare=1),
+            number("best /\ndefault", lambda one: factor(one.times)),
+            number("best options", _best_options),
+        ],
+        ("options",),
+        surprises=(),
+        rank=_RANK,
+    )
+
+
+class _Swept(NamedTuple):
+    """Build options of one library for one thing to do: the default ones, and all that were measured."""
+
+    usual: Row
+    match: Match
+
+    @property
+    def best(self) -> tuple[Row, ...]:
+        """The fastest ones."""
+        return self.match.least()
+
+    @property
+    def times(self) -> float:
+        """How much of the default's instructions the best ones take."""
+        return self.best[0].median / self.usual.median
+
+
+def _of_usual(trait: Trait) -> Column[_Swept]:
+    return name(trait.header, lambda one: trait.text(one.usual))
+
+
+def _best_options(one: _Swept) -> str:
+    return "the default" if one.usual in one.best else names(one.best, options_text)

@@ -6,12 +6,16 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from worldwise.base.counted import CYCLES
 from worldwise.base.tables import Section, Table, count, count_or_dash, factor, section_name, spread, whole
 from worldwise.base.units import size_text
-from worldwise.families.portable.readings import BoardTimes, OnBoard
 from worldwise.libraries import boards as board
 from worldwise.libraries.boards import by_core
 from worldwise.libraries.portable import CURVELESS, CURVES, OF_CURVE, OPTIMISATIONS
+from worldwise.plan.availability import nobody_has, without_curve
 from worldwise.plan.catalogue import TARGETS
 from worldwise.read.models import NotAvailable, PublishedFigure, Reading, Row
+from worldwise.read.parts import BoardTimes, OnBoard
+from worldwise.report import building
+from worldwise.report.comparing import by_includes
+from worldwise.report.units import OfInstructions, board_note, emulated_note, unit_note, with_unit
 
 DHRYSTONE = "dhrystone"
 # Dhrystones per second of the VAX 11/780, which by convention is one DMIPS.
@@ -247,14 +251,14 @@ def _unavailable_section(name: str, reading: Reading, full: bool) -> Section | N
     for each in _unavailable(reading):
         if each.target == name:
             # An operation that no library has gets one line, not one per library.
-            library = "any" if not full and each.reason.startswith("no library") else each.implementation
+            library = "any" if not full and each.curve and nobody_has(each.curve) else each.implementation
             operations = asked.setdefault((library, each.curve, each.reason), [])
             if each.operation not in operations:
                 operations.append(each.operation)
     # The curves that a library lacks get one line, too.
     groups: dict[tuple[str, str, str], list[str]] = {}
     for (library, curve, reason), operations in asked.items():
-        why = "the library has none of these" if reason == f"{library} has no {curve}" else reason
+        why = "the library has none of these" if curve and reason == without_curve(library, curve) else reason
         groups.setdefault((library, ", ".join(map(operation_text, _in_order(operations))), why), []).append(curve)
     cells = [
         [library, operations, ", ".join(sorted(curves, key=lambda curve: _index(CURVES, curve))) or "-", why]
@@ -304,34 +308,29 @@ def _comparison_section(rows: list[Row]) -> Section | None:
 
 def _dhrystone_section(rows: list[Row]) -> Section | None:
     chosen = [row for row in rows if row.operation == DHRYSTONE]
-    if not chosen:
-        return None
-    headers = ["board", "compiled", "clock\nMHz", "median of a run\ninstr", "\nDMIPS", "DMIPS /\nMHz"]
-    cells = []
-    for row in sorted(
-        chosen, key=lambda row: (by_core({each.board for each in chosen}).index(row.board), row.parameters)
-    ):
-        value, clock = dmips(row), clock_mhz(row)
-        cells.append(
-            [
-                f"{row.board}, {board_text(row.board)}",
-                f"-{row.optimisation}",
-                f"{clock:g}" if clock else "-",
-                f"{row.median / (row.part(OnBoard).runs or 1):,.1f}",
-                f"{value:,.1f}",
-                f"{value / clock:,.2f}" if clock else "-",
-            ]
-        )
-    return Section(
+    order = by_core({row.board for row in chosen})
+
+    def of_clock(text: Callable[[Row, float], str]) -> Callable[[Row], str]:
+        return lambda row: text(row, clock) if (clock := clock_mhz(row)) else "-"
+
+    return building.section(
         "Dhrystone 2.1 at one instruction per cycle",
-        Table(headers, cells, 2),
+        "dhrystone",
+        sorted(chosen, key=lambda row: (order.index(row.board), row.parameters)),
+        [
+            building.name("board", lambda row: f"{row.board}, {board_text(row.board)}"),
+            building.name("compiled", lambda row: f"-{row.optimisation}"),
+            building.number("clock\nMHz", of_clock(lambda _, clock: f"{clock:g}")),
+            building.number("median of a run\ninstr", lambda row: f"{row.median / (row.part(OnBoard).runs or 1):,.1f}"),
+            building.number("\nDMIPS", lambda row: f"{dmips(row):,.1f}"),
+            building.number("DMIPS /\nMHz", of_clock(lambda row, clock: f"{dmips(row) / clock:,.2f}")),
+        ],
         [
             f"DMIPS: Dhrystones per second / {VAX_DHRYSTONES:,}, at the board's clock, if each instruction took one "
             "cycle. A real board's figure is lower: its core needs more than one cycle for some instructions. The "
             "figure depends on the compiler and on the C library's strcpy and strcmp as much as on the core. Makers' "
             "figures come from other compilers. It says little about cryptography, which multiplies long numbers."
         ],
-        name="dhrystone",
     )
 
 
@@ -349,38 +348,44 @@ def _published_reasons(rows: list[Row], reading: Reading) -> Section | None:
 
 
 def _emulation(name: str, emulated: board.Emulated) -> str:
+    """What a board is emulated as, and what of it is not there."""
     left_out = f" It leaves out {'; '.join(emulated.leaves_out)}." if emulated.leaves_out else ""
-    return f"{name} is emulated as QEMU's {emulated.machine}.{left_out}"
+    return emulated_note(f"{name} is emulated as QEMU's {emulated.machine}.{left_out}")
 
 
 def _legend_section(rows: list[Row], reading: Reading) -> Section | None:
     if not rows:
         return None
-    includes: dict[str, list[str]] = {}
-    for row in rows:
-        names = includes.setdefault(f"{row.includes}.", [])
-        if row.operation not in names:
-            names.append(row.operation)
+    includes = by_includes(rows, lambda row: row.operation, lambda row: f"{row.includes}.")
     known = board.boards()
     notes = [
-        "instr: instructions, counted exactly; the same lock gives the same digits on every machine. The cost "
-        "of measuring is itself measured and subtracted. median: of the n samples after the warm-up; stdev: of "
-        "the sample (n - 1), shown only where a library's code path depends on the data or on random numbers.",
-        f"us: the median's time at the board's clock. {reading.part(BoardTimes).board_assumption}",
+        unit_note(
+            "instr: instructions, counted exactly; the same lock gives the same digits on every machine. The cost "
+            "of measuring is itself measured and subtracted.",
+            " median: of the n samples after the warm-up; stdev: of "
+            "the sample (n - 1), shown only where a library's code path depends on the data or on random numbers.",
+        ),
+        OfInstructions(
+            f"us: the median's time at the board's clock. {reading.part(BoardTimes).board_assumption}",
+            lambda words: f"us: the median divided by {words.divided}.",
+        ),
         "library: library and compiler optimisation. stack: the deepest that one call goes, without the frame's "
         "own use; heap: the most that it has allocated at a time. flash: code, constants and initial values that "
         "the operation pulls in, by linking with and without it; RAM: its static data, without stack "
         "and heap.",
-        "rank: 1 is the library with the fewest instructions of those that do the same on the same board at "
-        "the same "
-        "optimisation; a library alone has no rank. Ranks say nothing about constant time: a faster library may "
-        "leak its key to whoever can time it.",
+        with_unit(
+            lambda unit: (
+                f"rank: 1 is the library with the fewest {unit} of those that do the same on the same board at the "
+                "same optimisation; a library alone has no rank. Ranks say nothing about constant time: a faster "
+                "library may leak its key to whoever can time it."
+            )
+        ),
     ]
     if any(row.published or row.published_gap for row in rows):
         notes.append(
             "published cycles: the published time at the board's clock. instr / cycle: ours divided by these: "
             "what the real core would do if it ran the same instructions. ?? stands in the publication itself."
         )
-    notes += [f"{', '.join(map(operation_text, names))}: {text}" for text, names in includes.items()]
+    notes += [board_note(f"{', '.join(map(operation_text, names))}: {text}") for text, names in includes.items()]
     notes += [_emulation(name, known[name].emulated) for name in by_core(row.board for row in rows) if name in known]
     return Section("How to read the boards' tables", None, notes, name="boards-legend")

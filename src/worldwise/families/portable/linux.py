@@ -7,10 +7,19 @@ from worldwise.base.tables import Section, Table, count, factor, section_name
 from worldwise.base.units import size_text
 from worldwise.libraries.cores import PLAIN_TARGETS
 from worldwise.libraries.portable import CURVES, OF_CURVE, portables
-from worldwise.plan.case import parameters_of
 from worldwise.plan.catalogue import operation_of
 from worldwise.read.models import Reading, Row
-from worldwise.report.comparing import claim, core_of, machine_of, machine_text, machines, options_text, samples_text
+from worldwise.report.comparing import (
+    by_includes,
+    claim,
+    core_of,
+    machine_of,
+    machine_text,
+    machines,
+    options_text,
+    samples_text,
+)
+from worldwise.report.units import OfInstructions, unit_note
 
 _CURVELESS = {"sha256": "SHA-256", "sha512": "SHA-512", "aes128": "AES-128-CTR", "aes256": "AES-256-CTR"}
 _USUAL = {"curve", "size", "core"}
@@ -52,9 +61,7 @@ def library_rows(reading: Reading) -> list[Row]:
     return [
         row
         for row in reading.rows
-        if row.target in PLAIN_TARGETS
-        and row.operation in (*OF_CURVE, *_CURVELESS)
-        and not set(parameters_of(row.parameters)) - _USUAL
+        if row.target in PLAIN_TARGETS and row.operation in (*OF_CURVE, *_CURVELESS) and not set(row.given) - _USUAL
     ]
 
 
@@ -145,14 +152,19 @@ def _byte_section(machine: tuple[str, str], rows: Sequence[Row]) -> Section | No
     )
 
 
-def _core_section(rows: Sequence[Row]) -> Section | None:
-    """Differences between the cores of one target. Counts are equal unless a library checks the core's features."""
+def on_several_cores(rows: Iterable[Row]) -> dict[tuple[str, ...], dict[str, Row]]:
+    """What ran on more than one core: (target, operation, other parameters, variant) -> core -> row."""
     groups: dict[tuple[str, ...], dict[str, Row]] = {}
     for row in rows:
-        given = parameters_of(row.parameters)
+        given = row.given
         what = ",".join(f"{key}={value}" for key, value in given.items() if key != "core")
         groups.setdefault((row.target, row.operation, what, row.variant), {})[core_of(row)] = row
-    several = {key: found for key, found in groups.items() if len(found) > 1}
+    return {key: found for key, found in groups.items() if len(found) > 1}
+
+
+def _core_section(rows: Sequence[Row]) -> Section | None:
+    """Differences between the cores of one target. Counts are equal unless a library checks the core's features."""
+    several = on_several_cores(rows)
     if not several:
         return None
     cores = sorted({core for found in several.values() for core in found})
@@ -168,13 +180,15 @@ def _core_section(rows: Sequence[Row]) -> Section | None:
         else:
             widest = max(widest, share)
     same = len(several) - len(cells)
-    notes = [
+    found_same = (
         f"{same:,} of {len(several):,} cases are the same on every core to within {100 * widest:.4f} %, and "
-        "ticks of Linux's timer make that difference; the comparison takes the least of each case's samples. An "
-        "emulated core executes "
-        "the instructions it is given: a count tells cores apart only where a library, or the C library, asks what the "
-        "core has and takes other code."
-    ]
+        "ticks of Linux's timer make that difference; the comparison takes the least of each case's samples."
+    )
+    emulated = (
+        " An emulated core executes the instructions it is given: a count tells cores apart only where a library, or "
+        "the C library, asks what the core has and takes other code."
+    )
+    notes = [OfInstructions(found_same + emulated, lambda words: found_same + ("" if words.hosted else emulated))]
     headers = [
         "target",
         "operation",
@@ -183,7 +197,7 @@ def _core_section(rows: Sequence[Row]) -> Section | None:
         *(f"{core}\ninstr" for core in cores),
         "most above\nfewest, %",
     ]
-    return Section("What the core changes", Table(headers, cells, 4) if cells else None, notes, name="linux-cores")
+    return Section("What the core changes", Table(headers, cells, 4) if cells else None, [*notes], name="linux-cores")
 
 
 def _unavailable_section(reading: Reading, full: bool) -> Section | None:
@@ -202,16 +216,14 @@ def _unavailable_section(reading: Reading, full: bool) -> Section | None:
 def _legend_section(rows: Sequence[Row]) -> Section | None:
     if not rows:
         return None
-    includes: dict[str, list[str]] = {}
-    for row in rows:
-        names = includes.setdefault(row.includes, [])
-        if row.operation not in names:
-            names.append(row.operation)
+    includes = by_includes(rows, lambda row: row.operation, lambda row: row.includes)
     notes = [
-        "instr: instructions of user space and of Linux within the region, counted exactly; the cost of "
-        "measuring is measured and subtracted. median: of the n samples after the warm-up. / fewest: how many "
-        "times as many as the "
-        "library that takes the fewest for this operation in the table.",
+        unit_note(
+            "instr: instructions of user space and of Linux within the region, counted exactly; the cost of "
+            "measuring is measured and subtracted.",
+            " median: of the n samples after the warm-up. / fewest: how many times as many as the library that takes "
+            "the fewest for this operation in the table.",
+        ),
         "library: library and compiler optimisation. One that is linked from Debian's archive is as Debian compiled "
         "it: its level is that of the adapter around it alone. Each is linked statically into a program of its own.",
         *(f"{', '.join(names)}: {text}." for text, names in includes.items()),

@@ -11,6 +11,7 @@ from worldwise.report.tables import Columns, Group, Tables
 TABLES = Tables(
     groups=(Group(480, board_sections), Group(500, linux_sections), Group(520, options_sections)),
     answers=portable_answers,
+    operations={"keygen": "key generation", "sign": "signature", "verify": "verification", "ecdh": "shared secret"},
     figures=board_figures,
     columns=(Columns(10, board_columns), Columns(30, linux_columns)),
 )

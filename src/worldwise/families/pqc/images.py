@@ -172,7 +172,6 @@ def _tee_programs(case: Case, feature: str) -> Recipe:
 
 
 IMAGES = Images(
-    app=OWN.name,
     programs=_tee_programs,
     plain_programs=_plain_programs,
     board_programs=_board_programs,

@@ -8,21 +8,21 @@ from worldwise.families.pqc.readings import SIGN, Tails
 from worldwise.families.pqc.schemes import SCHEMES
 from worldwise.families.pqc.spec import CALLS
 from worldwise.libraries.boards import boards
-from worldwise.plan.case import parameters_of
 from worldwise.plan.spec import OPTEE
 from worldwise.read.contests import LEAST_CALLS, Match, matches
 from worldwise.read.models import Reading, Row
 from worldwise.read.parts import TaSize
+from worldwise.report.building import answer, name, number, section
 from worldwise.report.contests import names
-from worldwise.report.surprises import spread_surprises
 from worldwise.report.tables import Answer, Group, Tables
+from worldwise.report.units import OfInstructions, board_note
 
 _OPERATIONS = tuple(CALLS)
 _ORDER = {name: number for number, name in enumerate(_OPERATIONS)}
 
 
 def _scheme(row: Row) -> str:
-    return parameters_of(row.parameters)["scheme"]
+    return row.given["scheme"]
 
 
 def _rows(reading: Reading) -> list[Row]:
@@ -106,33 +106,29 @@ def _tee_section(rows: Sequence[Row]) -> Section:
 
 
 def _tail_section(reading: Reading) -> Section | None:
-    tails = reading.part(Tails).signing
-    if not tails:
-        return None
-    headers = ["case", "calls", "median\ninstr", "90 %\ninstr", "99 %\ninstr", "worst\ninstr"]
-    headers += ["attempts,\nmean", "\nmedian", "\n90 %", "\n99 %", "\nworst"]
-    cells = []
-    for tail in tails:
-        attempts = (tail.median_attempts, tail.p90_attempts, tail.p99_attempts, tail.worst_attempts)
-        cells.append(
-            [
-                tail.case,
-                f"{tail.calls:,}",
-                *map(count_or_dash, (tail.median, tail.p90, tail.p99, tail.worst)),
-                f"{tail.mean_attempts:.2f}",
-                *map(count_or_dash, attempts),
-            ]
-        )
-    return Section(
+    return section(
         "ML-DSA signing begins anew until a signature tells nothing of the key: how far its calls go apart",
-        Table(headers, cells, 1),
+        "signing-tail",
+        reading.part(Tails).signing,
+        [
+            name("case", lambda tail: tail.case),
+            number("calls", lambda tail: f"{tail.calls:,}"),
+            number("median\ninstr", lambda tail: count_or_dash(tail.median)),
+            number("90 %\ninstr", lambda tail: count_or_dash(tail.p90)),
+            number("99 %\ninstr", lambda tail: count_or_dash(tail.p99)),
+            number("worst\ninstr", lambda tail: count_or_dash(tail.worst)),
+            number("attempts,\nmean", lambda tail: f"{tail.mean_attempts:.2f}"),
+            number("\nmedian", lambda tail: count_or_dash(tail.median_attempts)),
+            number("\n90 %", lambda tail: count_or_dash(tail.p90_attempts)),
+            number("\n99 %", lambda tail: count_or_dash(tail.p99_attempts)),
+            number("\nworst", lambda tail: count_or_dash(tail.worst_attempts)),
+        ],
         [
             "Of all calls of a case, the first one included: each with a message and random bytes of its own, under "
             "one key. attempts: how often signing began, by FIPS 204 on the host from the same key, message and random "
             f"bytes. A budget is judged by the tail, not by the median. -: a percentile of fewer than {LEAST_CALLS} "
             "calls would be the worst call under another name; `--samples 100` measures more."
         ],
-        name="signing-tail",
     )
 
 
@@ -192,34 +188,35 @@ def _legend_section(rows: Iterable[Row]) -> Section | None:
     includes = {row.operation: f"{row.operation}: {row.includes}." for row in rows}
     if not includes:
         return None
-    notes = [
+    legend = (
         "instr: instructions, counted exactly. worst: the most of all calls, the first included. stack, heap: the most "
         "that one call has; keys, message and output stand outside of both. code: code and constants of the operation; "
-        "RAM: its static data.",
-        *includes.values(),
+        "RAM: its static data."
+    )
+    notes: list[str] = [
+        OfInstructions(legend, lambda words: legend if words.hosted else words.legend),
+        *map(board_note, includes.values()),
     ]
     return Section("How to read the tables of post-quantum schemes", None, notes, name="post-quantum-legend")
 
 
 def _answer(reading: Reading) -> list[Answer]:
     rows = [row for row in _rows(reading) if row.place != "ta"]
-    if not rows:
-        return []
-    found = sorted(matches(rows), key=_first)
-    cells = []
-    for match in found:
-        least = match.least()
-        line = [match.first.target, _scheme(match.first), CALLS[match.first.operation]]
-        cells.append([*line, names(least), str(match.libraries), count(least[0].median), count(least[0].worst)])
-    headers = ["target", "scheme", "operation", "library with\nthe fewest", "of libra-\nries", "median\ninstr"]
-    return [
-        Answer(
-            "What post-quantum cryptography costs",
-            Table([*headers, "worst\ninstr"], cells, 4),
-            surprises=spread_surprises(rows),
-            sections=("post-quantum", "signing-tail"),
-        )
-    ]
+    return answer(
+        "What post-quantum cryptography costs",
+        sorted(matches(rows), key=_first),
+        [
+            name("target", lambda match: match.first.target),
+            name("scheme", lambda match: _scheme(match.first)),
+            name("operation", lambda match: CALLS[match.first.operation]),
+            name("library with\nthe fewest", lambda match: names(match.least())),
+            number("of libra-\nries", lambda match: str(match.libraries)),
+            number("median\ninstr", lambda match: count(match.least()[0].median)),
+            number("worst\ninstr", lambda match: count(match.least()[0].worst)),
+        ],
+        ("post-quantum", *(("signing-tail",) if reading.part(Tails).signing else ())),
+        rows=rows,
+    )
 
 
 def _first(match: Match) -> tuple[object, ...]:

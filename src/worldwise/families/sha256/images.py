@@ -13,4 +13,4 @@ def _case_programs(case: Case, _feature: str) -> Recipe:
     return with_core_library(app_programs(SHA256, *variant), *variant)
 
 
-IMAGES = Images(app=SHA256, programs=_case_programs)
+IMAGES = Images(programs=_case_programs)

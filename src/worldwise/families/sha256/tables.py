@@ -9,6 +9,7 @@ from worldwise.families.sha256.answer import sha256_answer
 from worldwise.families.sha256.cost import Fit, HashCost, HashReading, throughput
 from worldwise.families.sha256.readings import Hashing
 from worldwise.read.models import Reading, Row
+from worldwise.report.building import Column, name, number, section
 from worldwise.report.fits import line_cells
 from worldwise.report.tables import Columns, Group, Tables
 
@@ -92,64 +93,57 @@ def _cost_label(cost: HashCost) -> str:
     return f"{cost.variant} {cost.parameters}" if cost.parameters else cost.variant
 
 
+_WHO: list[Column[HashCost]] = [
+    name("variant", _cost_label),
+    number("size", lambda cost: size_text(cost.size)),
+    number("piece", lambda cost: "-" if cost.chunk is None else size_text(cost.chunk)),
+]
+
+
 def _hash_compare_section(reading: Reading) -> Section | None:
-    cells = [
-        [
-            _cost_label(cost),
-            size_text(cost.size),
-            "-" if cost.chunk is None else size_text(cost.chunk),
-            count(cost.total),
-            count_or_dash(cost.linux),
-            ratio(cost.total / cost.linux if cost.linux else None),
-            ratio(cost.algorithm / cost.linux if cost.linux else None),
-            count_or_dash(cost.sha256sum),
-            ratio(cost.total / cost.sha256sum if cost.sha256sum else None),
-        ]
-        for cost in _hashing(reading).costs
-        if cost.linux or cost.sha256sum
-    ]
-    if not cells:
-        return None
-    headers = ["variant", "size", "piece", "client\ninstr", "Linux\ninstr", "client /\nLinux", "algorithm /\nLinux"]
-    headers += ["sha256sum\ninstr", "client /\nsha256sum"]
-    return Section(
+    return section(
         "SHA-256: the TEE against the same library in Linux, and against sha256sum",
-        Table(headers, cells, 1),
+        "sha256-compared",
+        [cost for cost in _hashing(reading).costs if cost.linux or cost.sha256sum],
+        [
+            *_WHO,
+            number("client\ninstr", lambda cost: count(cost.total)),
+            number("Linux\ninstr", lambda cost: count_or_dash(cost.linux)),
+            number("client /\nLinux", lambda cost: ratio(cost.total / cost.linux if cost.linux else None)),
+            number("algorithm /\nLinux", lambda cost: ratio(cost.algorithm / cost.linux if cost.linux else None)),
+            number("sha256sum\ninstr", lambda cost: count_or_dash(cost.sha256sum)),
+            number("client /\nsha256sum", lambda cost: ratio(cost.total / cost.sha256sum if cost.sha256sum else None)),
+        ],
         [
             "sha256sum: fork, exec, reading the file from memory, hashing, output and wait, with OpenSSL's code for "
             "the cryptographic extension. It is the same program in every variant."
         ],
-        "sha256-compared",
     )
 
 
 def _hash_pieces_section(reading: Reading) -> Section | None:
-    in_one = {
-        (cost.variant, cost.size, cost.parameters): cost for cost in _hashing(reading).costs if cost.chunk is None
-    }
-    cells = []
-    for cost in _hashing(reading).costs:
-        single = in_one.get((cost.variant, cost.size, cost.parameters))
-        if cost.chunk is not None and single and cost.calls > 1:
-            more = (cost.total - single.total) / (cost.calls - 1)
-            cells.append(
-                [
-                    _cost_label(cost),
-                    size_text(cost.size),
-                    size_text(cost.chunk),
-                    f"{cost.calls:,}",
-                    count(single.total),
-                    count(cost.total),
-                    factor(cost.total / single.total),
-                    whole(more),
-                ]
-            )
-    if not cells:
-        return None
-    headers = ["variant", "size", "piece", "calls", "one call\ninstr", "in pieces\ninstr", "pieces /\none call"]
-    headers += ["each further\ncall, instr"]
-    return Section(
-        "SHA-256 in one call against in pieces, from the client", Table(headers, cells, 1), name="sha256-pieces"
+    costs = _hashing(reading).costs
+    in_one = {(cost.variant, cost.size, cost.parameters): cost for cost in costs if cost.chunk is None}
+
+    def single(cost: HashCost) -> float:
+        return in_one[cost.variant, cost.size, cost.parameters].total
+
+    return section(
+        "SHA-256 in one call against in pieces, from the client",
+        "sha256-pieces",
+        [
+            cost
+            for cost in costs
+            if cost.chunk is not None and cost.calls > 1 and (cost.variant, cost.size, cost.parameters) in in_one
+        ],
+        [
+            *_WHO,
+            number("calls", lambda cost: f"{cost.calls:,}"),
+            number("one call\ninstr", lambda cost: count(single(cost))),
+            number("in pieces\ninstr", lambda cost: count(cost.total)),
+            number("pieces /\none call", lambda cost: factor(cost.total / single(cost))),
+            number("each further\ncall, instr", lambda cost: whole((cost.total - single(cost)) / (cost.calls - 1))),
+        ],
     )
 
 
@@ -159,17 +153,17 @@ def _hash_extension_section(reading: Reading) -> Section | None:
         if (one.kind, one.operation, one.measure) == ("crypto-extension", "sha256", "hash"):
             key = (f"{one.implementation}-{one.optimisation}", one.parameters)
             lines.setdefault(key, {})[one.place] = one.value
-    cells = [
-        [variant, parameters.replace(",", ", "), *(ratio(values.get(place)) for place in ("api", "client", "linux"))]
-        for (variant, parameters), values in lines.items()
-    ]
-    if not cells:
-        return None
-    headers = ["variant", "case", "algorithm\nfactor", "client\nfactor", "Linux\nfactor"]
-    return Section(
+    return section(
         "What the Armv8 Cryptographic Extension gives SHA-256: median without it / median with it",
-        Table(headers, cells, 2),
-        name="sha256-extension",
+        "sha256-extension",
+        list(lines.items()),
+        [
+            name("variant", lambda line: line[0][0]),
+            name("case", lambda line: line[0][1].replace(",", ", ")),
+            number("algorithm\nfactor", lambda line: ratio(line[1].get("api"))),
+            number("client\nfactor", lambda line: ratio(line[1].get("client"))),
+            number("Linux\nfactor", lambda line: ratio(line[1].get("linux"))),
+        ],
     )
 
 
@@ -194,30 +188,22 @@ def _hash_fit_section(reading: Reading, full: bool) -> Section | None:
 
 
 def _hash_published_section(reading: Reading) -> Section | None:
-    cells = []
-    notes: dict[str, None] = {}
-    for figure in _hashing(reading).published:
-        cells.append(
-            [
-                figure.quantity,
-                figure.variant,
-                figure.of.removeprefix(f"optee/{figure.variant}/"),
-                f"{figure.ours:,.2f}",
-                f"{figure.value:,.4g}",
-                figure.unit,
-                factor(figure.ratio),
-            ]
-        )
-        notes[f"{figure.source}, {figure.quantity}: {figure.conditions} ({figure.note})."] = None
-    if not cells:
-        return None
-    headers = ["what", "variant", "ours is of", "ours\nin its unit", "published\nin its unit", "\nunit"]
-    headers += ["ours /\npublished"]
-    return Section(
-        f"Published figures of SHA-256 beside ours, at {_hashing(reading).clock_ghz} GHz and one instruction per cycle",
-        Table(headers, cells, 3),
-        [*notes, _hashing(reading).published_reason],
+    hashing = _hashing(reading)
+    notes = (f"{one.source}, {one.quantity}: {one.conditions} ({one.note})." for one in hashing.published)
+    return section(
+        f"Published figures of SHA-256 beside ours, at {hashing.clock_ghz} GHz and one instruction per cycle",
         "sha256-published",
+        hashing.published,
+        [
+            name("what", lambda figure: figure.quantity),
+            name("variant", lambda figure: figure.variant),
+            name("ours is of", lambda figure: figure.of.removeprefix(f"optee/{figure.variant}/")),
+            number("ours\nin its unit", lambda figure: f"{figure.ours:,.2f}"),
+            number("published\nin its unit", lambda figure: f"{figure.value:,.4g}"),
+            number("\nunit", lambda figure: figure.unit),
+            number("ours /\npublished", lambda figure: factor(figure.ratio)),
+        ],
+        [*dict.fromkeys(notes), hashing.published_reason],
     )
 
 

@@ -38,15 +38,20 @@ def _file_problem(_target: str, given: Mapping[str, str]) -> str:
     return ""
 
 
-def _too_large(_target: str, _implementation: str, given: Mapping[str, str]) -> str:
+def _reason(_target: str, _implementation: str, given: Mapping[str, str]) -> str:
     """Why an object cannot be stored, without a full stop; empty if it can."""
     if given.get("storage") != "rpmb":
         return ""
-    most = RPMB_MOST.get(given["action"], RPMB_MOST[""])
-    if parse_size(given["size"]) <= most:
+    return too_large(given["action"], parse_size(given["size"]))
+
+
+def too_large(action: str, size: int) -> str:
+    """Why RPMB has no room for an action on an object of so many bytes, without a full stop; empty if it has."""
+    most = RPMB_MOST.get(action, RPMB_MOST[""])
+    if size <= most:
         return ""
     return (
-        f"an object of {given['size']} is too large to {given['action']} in RPMB: tee-supplicant's device has "
+        f"an object of {size_text(size)} is too large to {action} in RPMB: tee-supplicant's device has "
         f"{size_text(RPMB_DEVICE)}, enough for {size_text(most)}"
     )
 
@@ -58,7 +63,7 @@ SPEC = Spec(
             {OPTEE: {"access": IN_TEE}},
             {OPTEE: (SIZE, LOAD, TICKS, STORAGE, _ACTION)},
             _object_problem,
-            _too_large,
+            _reason,
             app="storage",
         ),
         Operation(

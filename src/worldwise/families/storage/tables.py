@@ -2,17 +2,17 @@
 """Tables of storage: the cost of an access to an object in each storage, beside a plain file in Linux."""
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 
 from worldwise.base.tables import Section, Table, count, factor, ratio, section_name, spread
 from worldwise.base.units import size_text
-from worldwise.families.storage.answer import storage_answer
-from worldwise.plan.case import parameters_of
+from worldwise.families.storage.answer import WHOLE, storage_answer
+from worldwise.families.storage.spec import too_large
 from worldwise.plan.parameters import STORAGES
 from worldwise.read.fit import LEAST_POINTS
 from worldwise.read.models import Reading, Row
 from worldwise.read.mqttz import CLOCK, SOURCE, beside
 from worldwise.read.order import is_quiet
+from worldwise.read.row_index import Key, RowIndex
 from worldwise.report.drawing.counts import against_size
 from worldwise.report.drawing.vega import Chart
 from worldwise.report.tables import Group, Tables
@@ -33,18 +33,7 @@ _ACTIONS = {
 }
 _STORAGES = {"ree": "REE FS", "ree-rpmb": "REE FS, hash in RPMB", "rpmb": "RPMB"}
 _SYNCS = {"none": "plain file", "fsync": "plain file, fsync"}
-# For these actions instructions per byte mean something: they move the whole content.
-_WHOLE = ("create", "read", "overwrite")
 _PUBLISHED = ("create", "read", "delete")
-
-
-@dataclass(frozen=True)
-class _What:
-    """The parameters of a row: action, size, and the storage, or a plain file's kind of sync."""
-
-    action: str
-    size: int
-    kind: str
 
 
 def storage_sections(reading: Reading, full: bool = False) -> list[Section]:
@@ -64,52 +53,49 @@ def storage_sections(reading: Reading, full: bool = False) -> list[Section]:
     return [part for part in parts if part]
 
 
-class _Rows:
-    """The rows of storage, indexed by their parameters."""
+def _kind(row: Row) -> str:
+    """The storage, or a plain file's kind of sync."""
+    return row.given["storage"] if row.operation == SECURE else row.given.get("sync", "none")
+
+
+def _key(row: Row) -> Key:
+    return (row.given["action"], row.size, _kind(row), row.variant, row.place)
+
+
+class _Rows(RowIndex):
+    """The rows of storage on undisturbed machines, by action, size, storage or kind of sync, variant and place."""
 
     def __init__(self, reading: Reading) -> None:
-        self._rows: dict[tuple[_What, str, str], Row] = {}
-        for row in reading.rows:
-            given = parameters_of(row.parameters)
-            if row.operation not in (SECURE, PLAIN) or row.size is None or not is_quiet(row):
-                continue  # These tables show only undisturbed machines.
-            kind = given["storage"] if row.operation == SECURE else given.get("sync", "none")
-            self._rows[_What(given["action"], row.size, kind), row.variant, row.place] = row
+        own = (row for row in reading.rows if row.operation in (SECURE, PLAIN) and row.size is not None)
+        super().__init__(filter(is_quiet, own), _key)
         self._requests = {
             attempt.case: attempt.result
             for attempt in reading.attempts
             if attempt.operation == SECURE and attempt.what == REQUESTS
         }
-        self._reasons = dict.fromkeys(
-            one.reason for one in reading.unavailable if one.operation == SECURE and "object of" in one.reason
-        )
-        self.sizes = sorted({what.size for what, _, _ in self._rows})
-        self.rows = list(self._rows.values())
+        # The suite asked for objects that RPMB has no room for.
+        self._asked = any(one.operation == SECURE for one in reading.unavailable)
+        self.sizes = sorted({row.size for row in self.rows if row.size is not None})
 
     def variants(self, action: str, kind: str) -> list[str]:
         """The variants with a measured action in a storage."""
-        return list(
-            dict.fromkeys(variant for what, variant, _ in self._rows if (what.action, what.kind) == (action, kind))
-        )
-
-    def get(self, action: str, size: int, kind: str, variant: str, place: str) -> Row | None:
-        """The row with these parameters, if it was measured."""
-        return self._rows.get((_What(action, size, kind), variant, place))
+        own = (key for key in self.keys if (key[0], key[2]) == (action, kind))
+        return list(dict.fromkeys(str(variant) for _, _, _, variant, _ in own))
 
     def plain(self, action: str, size: int, variant: str, sync: str = "none") -> Row | None:
         """The same with a plain file, on the same machine if there is one: the library does not matter here."""
-        same = self.get(action, size, sync, variant, "linux")
-        others = (self.get(action, size, sync, other, "linux") for other in self.variants(action, sync))
+        same = self.row(action, size, sync, variant, "linux")
+        others = (self.row(action, size, sync, other, "linux") for other in self.variants(action, sync))
         return same or next((row for row in others if row), None)
 
     def requests(self, row: Row) -> str:
         """How often a call asked tee-supplicant for something."""
         return self._requests.get(row.case, "-")
 
-    def reasons(self, action: str = "", size: int | None = None) -> list[str]:
-        """Why an action is unavailable for an object of this size; for any size if none is given."""
-        words = (f"too large to {action} " if action else "", f"object of {size_text(size)} " if size else "")
-        return [reason for reason in self._reasons if all(word in reason for word in words)]
+    def reasons(self, action: str, sizes: Iterable[int] | None = None) -> list[str]:
+        """Why an action is unavailable in RPMB for objects of these sizes, by default of all that were measured."""
+        found = (too_large(action, size) for size in (self.sizes if sizes is None else sizes))
+        return list(filter(None, found)) if self._asked else []
 
 
 def _action_section(table: _Rows, action: str, full: bool) -> Section | None:
@@ -120,11 +106,11 @@ def _action_section(table: _Rows, action: str, full: bool) -> Section | None:
     for kind in STORAGES:
         for variant in names[kind]:
             label = _STORAGES[kind] + (f", {variant}" if several else "")
-            client = [table.get(action, size, kind, variant, "client") for size in table.sizes]
-            inside = [table.get(action, size, kind, variant, "ta") for size in table.sizes]
+            client = [table.row(action, size, kind, variant, "client") for size in table.sizes]
+            inside = [table.row(action, size, kind, variant, "ta") for size in table.sizes]
             files = [table.plain(action, size, variant) for size in table.sizes]
             shown += filter(None, client)
-            absent = ["too large" if kind == "rpmb" and table.reasons(action, size) else "-" for size in table.sizes]
+            absent = ["too large" if kind == "rpmb" and table.reasons(action, [size]) else "-" for size in table.sizes]
             lines.append([label, "client, instr", *_medians(client, absent)])
             if full:
                 lines.append(["", "TA, instr", *_medians(inside, absent)])
@@ -174,12 +160,12 @@ def _samples(rows: Iterable[Row]) -> str:
 
 def _byte_section(table: _Rows) -> Section | None:
     lines = []
-    for action in _WHOLE:
+    for action in WHOLE:
         for kind in (*STORAGES, *_SYNCS):
             secure = kind in STORAGES
             variants = table.variants(action, kind)
             for variant in variants if secure else variants[:1]:
-                rows = [table.get(action, size, kind, variant, "client" if secure else "linux") for size in table.sizes]
+                rows = [table.row(action, size, kind, variant, "client" if secure else "linux") for size in table.sizes]
                 each = [row.median / row.size if row and row.size else None for row in rows]
                 if any(value is not None for value in each):
                     cells = [ratio(value) for value in each]
@@ -211,7 +197,7 @@ def _published_section(table: _Rows, reading: Reading) -> Section | None:
         if not theirs or not plain:
             continue
         for variant in variants:
-            ours = table.get(action, PUBLISHED_SIZE, "ree", variant, "client")
+            ours = table.row(action, PUBLISHED_SIZE, "ree", variant, "client")
             file = table.plain(action, PUBLISHED_SIZE, variant)
             lines.append([f"{action}, secure", variant, *beside(theirs, ours, 3, 3)])
             lines[-1] += [
@@ -278,7 +264,7 @@ def _legend_section(table: _Rows) -> Section:
         + " ".join(f"Of {kind} {_widest(rows)}." for kind, rows in kinds.items() if rows),
         *(f"{place}: {text}." for place, text in includes.items()),
     ]
-    if table.reasons():
+    if any(table.reasons(action) for action in _ACTIONS):
         notes.append(
             "too large: RPMB's file system writes an object's new content beside the old one, so that overwriting and "
             "appending need room for both."
@@ -306,7 +292,7 @@ def _charts(reading: Reading) -> list[Chart]:
         for kind, label in {**_STORAGES, **_SYNCS}.items():
             for variant in table.variants(action, kind)[:1]:
                 place = "client" if kind in STORAGES else "linux"
-                chosen = [table.get(action, size, kind, variant, place) for size in table.sizes]
+                chosen = [table.row(action, size, kind, variant, place) for size in table.sizes]
                 there = [row for row in chosen if row and row.size and row.median > 0]
                 names |= {row.case: label for row in there}
                 rows += there

@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """What the counts of ways between the security states include."""
 
+from worldwise.read.includes import COUNTER_TAKEN_AWAY
 from worldwise.read.readings import Readings
 
-_MEASURED = "; no interrupts but those of the call itself, and the counter's own, which is subtracted"
+_MEASURED = f"; no interrupts but those of the call itself, and the counter's own, {COUNTER_TAKEN_AWAY}"
 
 READINGS = Readings(
     includes={

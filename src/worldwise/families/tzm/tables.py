@@ -7,8 +7,8 @@ from worldwise.base.tables import Section, Table, count, count_or_dash, factor
 from worldwise.base.units import size_text
 from worldwise.libraries.boards import boards, by_core
 from worldwise.libraries.trustzone import ACCESSES, FLOATS, WAYS
-from worldwise.plan.case import parameters_of
 from worldwise.read.models import Reading, Row
+from worldwise.report.building import answer, any_of, name, number, per_side, section
 from worldwise.report.contests import side_by_side
 from worldwise.report.tables import Answer, Group, Tables
 
@@ -48,7 +48,7 @@ def _section(reading: Reading, operation: str, key: str, names: Sequence[str], t
     found: dict[tuple[str, str], dict[tuple[str, str], float]] = {}
     for row in reading.rows:
         if row.operation == operation:
-            given = parameters_of(row.parameters)
+            given = row.given
             kind = (row.board, given.get("float", FLOATS[0]))
             found.setdefault((given[key], row.optimisation), {})[kind] = row.median
     order = by_core(name for line in found.values() for name, _ in line)
@@ -90,34 +90,32 @@ def behind_lines(reading: Reading) -> list[tuple[Row, Row]]:
     return sorted(found, key=lambda pair: order.index(pair[1].board))
 
 
+def _behind_operation(pair: tuple[Row, Row]) -> str:
+    size = pair[1].size
+    return pair[1].operation + (f" {size_text(size)}" if size else "")
+
+
 def _behind_section(reading: Reading) -> Section | None:
-    cells = [
-        [
-            behind.board,
-            behind.operation + (f" {size_text(behind.size)}" if behind.size else ""),
-            behind.curve or parameters_of(behind.parameters).get("scheme", "-"),
-            behind.variant,
-            count(direct.median),
-            count(behind.median),
-            count(behind.median - direct.median),
-            factor(behind.median / direct.median),
-        ]
-        for direct, behind in behind_lines(reading)
-    ]
-    if not cells:
-        return None
-    headers = ["board", "operation", "curve\nor scheme", "library"]
-    headers += ["direct\ninstr", "behind\ninstr", "more\ninstr", "times"]
-    return Section(
+    return section(
         "A library called directly, and behind the gateway",
-        Table(headers, cells, 4),
+        "behind-gateway",
+        behind_lines(reading),
+        [
+            name("board", lambda pair: pair[1].board),
+            name("operation", _behind_operation),
+            name("curve\nor scheme", lambda pair: pair[1].curve or pair[1].given.get("scheme", "-")),
+            name("library", lambda pair: pair[1].variant),
+            number("direct\ninstr", lambda pair: count(pair[0].median)),
+            number("behind\ninstr", lambda pair: count(pair[1].median)),
+            number("more\ninstr", lambda pair: count(pair[1].median - pair[0].median)),
+            number("times", lambda pair: factor(pair[1].median / pair[0].median)),
+        ],
         [
             "direct: the library and its caller in one program, on the same machine. behind: the library in the secure "
             "program, called by the non-secure one with vectors of addresses and lengths; the gate copies the vectors, "
             "checks that the caller may use what they name, and copies no data. Stack and heap of such a row are "
             "the caller's alone."
         ],
-        name="behind-gateway",
     )
 
 
@@ -150,37 +148,32 @@ def tzm_answer(reading: Reading) -> list[Answer]:
     if not rows:
         return []
     lines = side_by_side(
-        rows,
-        lambda row: (_way(row), _float(row)),
-        lambda row: row.board,
-        by_core(row.board for row in rows),
+        rows, lambda row: (_way(row), _float(row)), lambda row: row.board, by_core(row.board for row in rows)
     )
     # What is asked first: the gate, and what stands beside it.
     ways = [*_ASKED, *(way for way in WAYS if way not in _ASKED)]
-    cells = []
-    for line in lines.found:
-        row = next(iter(line.values()))
-        each = (count(line[board].median) if board in line else "-" for board in lines.sides)
-        cells.append([_way(row), _WORDS[_way(row)], _float(row), *each])
-    cells.sort(key=lambda cell: (FLOATS.index(cell[2]), ways.index(cell[0])))
-    headers = ["way", "what happens", "floats", *(f"{board}\ninstr" for board in lines.sides)]
-    return [
-        Answer(
-            f"What a call into the secure state costs, compiled at -{level}: medians",
-            Table(headers, cells, 3),
-            sections=(WAY, REFUSED, "behind-gateway"),
-            # Libraries behind the gate come after it.
-            rank=10,
-        )
-    ]
+    return answer(
+        f"What a call into the secure state costs, compiled at -{level}: medians",
+        sorted(lines.found, key=lambda line: (FLOATS.index(_float(any_of(line))), ways.index(_way(any_of(line))))),
+        [
+            name("way", lambda line: _way(any_of(line))),
+            name("what happens", lambda line: _WORDS[_way(any_of(line))]),
+            name("floats", lambda line: _float(any_of(line))),
+            *per_side({board: f"{board}\ninstr" for board in lines.sides}),
+        ],
+        (one.name for one in tzm_sections(reading)),
+        surprises=(),
+        # Libraries behind the gate come after it.
+        rank=10,
+    )
 
 
 def _way(row: Row) -> str:
-    return parameters_of(row.parameters)["way"]
+    return row.given["way"]
 
 
 def _float(row: Row) -> str:
-    return parameters_of(row.parameters).get("float", FLOATS[0])
+    return row.given.get("float", FLOATS[0])
 
 
 _ASKED = ("empty", "plain", "checked", "psa-call", "callback")
@@ -191,4 +184,6 @@ TABLES = Tables(
     answers=tzm_answer,
     operations={WAY: "a way between the states of TrustZone-M", REFUSED: "an access that must be refused"},
     own=(WAY, REFUSED),
+    # Whose libraries stand behind the gate.
+    also=("portable", "pqc"),
 )

@@ -12,7 +12,7 @@ from worldwise.report.drawing.figures import CHART_KINDS, KINDS, WIDTHS, Choice,
 from worldwise.report.drawing.layers import by_layer
 from worldwise.report.drawing.plot import plots, run_text, to_bytes
 from worldwise.report.drawing.vega import Chart
-from worldwise.report.tables import declared_tables
+from worldwise.report.tables import tables_in, tables_of
 
 # All there is.
 _ALL = Choice()
@@ -77,15 +77,13 @@ def charts(
         kinds: which of CHART_KINDS are wanted.
     """
     rows, colours = in_reading_order(reading.rows), colours_of(reading)
-    declared = declared_tables().values()
-    drawn = {operation for tables in declared for operation in tables.drawn}
-    found = [figure for tables in declared if tables.charts for figure in tables.charts(reading)]
+    found = [figure for tables in tables_in(reading) if tables.charts for figure in tables.charts(reading)]
     if "price" in kinds:
         found += price(rows, colours)
     if "layers" in kinds:
         found += by_layer(explanations)
     if "sizes" in kinds:
-        found += by_size([row for row in rows if row.operation not in drawn], colours)
+        found += by_size([row for row in rows if row.operation not in tables_of(row).drawn], colours)
     if "variants" in kinds:
         found += by_variant(rows, colours)
     if "cycles" in kinds:

@@ -9,7 +9,6 @@ from typing import Any
 from worldwise.base.outgoing import visible
 from worldwise.base.tables import count, factor, section_name
 from worldwise.base.units import size_text
-from worldwise.plan.case import parameters_of
 from worldwise.plan.spec import PLACES
 from worldwise.read.contests import Match, matches
 from worldwise.read.fit import LEAST_POINTS, Line, fit_line
@@ -147,7 +146,7 @@ def _size_groups(rows: Iterable[Row]) -> dict[tuple[str, ...], list[Row]]:
     groups: dict[tuple[str, ...], list[Row]] = {}
     for row in rows:
         if row.size is not None:
-            others = parameters_of(row.parameters)
+            others = row.given
             text = " ".join(f"{key}={value}" for key, value in others.items() if key not in ("size", "chunk"))
             groups.setdefault((row.board, _system(row), row.operation, row.measure, text), []).append(row)
     return {key: lines for key, group in groups.items() if (lines := _lines(group))}
