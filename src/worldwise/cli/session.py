@@ -12,7 +12,7 @@ from worldwise.cli.progress import Display
 from worldwise.cli.report import Wanted, show
 from worldwise.lab.lab import Lab, open_lab
 from worldwise.libraries import own
-from worldwise.libraries.own import Own
+from worldwise.libraries.own import Brought
 from worldwise.plan.budget import Budget
 from worldwise.plan.case import Case, Unavailable
 from worldwise.plan.costs import costs_of
@@ -71,7 +71,7 @@ class Order:
     unavailable: Sequence[Unavailable]
     samples: int | None
     budget: Budget | None
-    brought: Sequence[Own]
+    brought: Sequence[Brought]
     runs: Path
     old: Run | None
     verify: bool

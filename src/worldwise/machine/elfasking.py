@@ -64,6 +64,8 @@ class ReadElf:
 _FORMS: dict[str, TypeAdapter[Any]] = {
     "segments": TypeAdapter(list[tuple[_Number, _Number, _Number, _Number, _Number]]),
     "machine": TypeAdapter(_Text),
+    "program": TypeAdapter(tuple[_Text, _Text, _Number, _Text, Annotated[list[_Text], Field(max_length=1000)]]),
+    "named_functions": TypeAdapter(list[tuple[_Text, _Number, _Number]]),
     "interpreted": TypeAdapter(bool),
     "loaded_bytes": TypeAdapter(_Number),
     "symbol_address": TypeAdapter(_Number | None),

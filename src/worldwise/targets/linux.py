@@ -122,7 +122,7 @@ class PlainTarget:
             name=f"{self.name}-{case.core}",
             files={name: part.file(file) for name, (part, file) in parts.items()},
             digests={name: part.files[file] for name, (part, file) in parts.items()},
-            arguments=self._arguments(case),
+            arguments=self.arguments(case.core),
             images={part.name: part.digest for part in used},
             # The lowest bit marks Thumb code.
             ready=symbol_address(initramfs.file("init"), READY_SYMBOL) & ~1,
@@ -151,10 +151,11 @@ class PlainTarget:
         """The program's command line: operation, warm-up, samples and parameters."""
         return ("/bin/fetch", case.operation, str(case.warmup), str(case.samples), *case.arguments)
 
-    def _arguments(self, case: Case) -> tuple[str, ...]:
+    def arguments(self, core: str) -> tuple[str, ...]:
+        """QEMU's arguments for the machine with that core."""
         architecture = self.architecture
         return (
-            *(word.format(core=case.core) for word in architecture.machine),
+            *(word.format(core=core) for word in architecture.machine),
             *(word for switch in DETERMINISM for word in switch),
             "-kernel", "/machine/Image",
             "-initrd", "/machine/initramfs.cpio",

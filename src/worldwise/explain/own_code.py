@@ -1,0 +1,70 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Explaining own code: its layers are its files, and it runs as a process that another one started."""
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import replace
+
+from worldwise.explain.layers import Rule, Rules
+from worldwise.explain.owners import Explainer
+from worldwise.machine.symbols.own import LAUNCHER
+from worldwise.records.trace import Pass
+
+# Images that the rules of the repository's own machines know, and that are the same here.
+_KNOWN = ("libc", "ld.so", "libteec", "tee-supplicant")
+_LAUNCHER_LAYER = "launcher"
+_MOST_NAMED = 3
+# A region that holds less of what was executed around its calls is likely not what somebody meant.
+LEAST_SHARE = 0.1
+
+
+def with_images(rules: Rules, images: Sequence[str]) -> Rules:
+    """The rules, with a layer for each image of own code, and one for what starts it."""
+    own = [name for name in images if name not in _KNOWN]
+    added = [Rule(name, (name,), (), (), 0) for name in own]
+    added.append(Rule(_LAUNCHER_LAYER, (LAUNCHER,), (), (), 0))
+    layers = tuple(dict.fromkeys((*own, *rules.layers, _LAUNCHER_LAYER)))
+    return replace(rules, layers=layers, rules=(*added, *rules.rules))
+
+
+class OwnExplainer(Explainer):
+    """Reads one trace of own code, which runs as a child of what starts it."""
+
+    def _resolve_contexts(self) -> None:
+        # What waits for the program is the region's own task.
+        self.program, self.process = self.process, LAUNCHER
+        images = [
+            one.table.image
+            for level in self.space.contexts()
+            if level.process == self.program
+            for one in self.space.mappings(level)
+        ]
+        self.rules = with_images(self.rules, [name for name in dict.fromkeys(images) if name != "linux:vdso"])
+        super()._resolve_contexts()
+
+    def _is_other(self, context: int) -> bool:
+        return self._contexts[context].process not in (self.program, LAUNCHER)
+
+    def _must_close(self, of: Pass) -> bool:
+        # Of a start, which a task begins and ends while others run, and of a call that did not return, nobody can say.
+        return bool(of.call) and of.how == "returned"
+
+    def missed(self, calls: Sequence[Pass]) -> tuple[float, list[tuple[str, int]]]:
+        """The share that calls have of what was executed from the first one's entry to the last one's return, in each
+        start; and the functions outside that executed most, with their instructions.
+        """
+        inside = span = 0
+        starts: dict[int, Pass] = {}
+        by_start: dict[int, list[Pass]] = {}
+        for one in calls:
+            start = self.trace.outermost(one)
+            starts[start.id] = start
+            by_start.setdefault(start.id, []).append(one)
+        for some in by_start.values():
+            inside += sum(one.instructions for one in some)
+            span += max(one.end for one in some) - min(one.begin for one in some)
+        rest: Counter[str] = Counter()
+        for start in starts.values():
+            for stack, count in self.stacks(start, own=True).items():
+                rest[f"{stack[-1].function} ({stack[-1].image})"] += count
+        return inside / span if span else 1.0, rest.most_common(_MOST_NAMED)
