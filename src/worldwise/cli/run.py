@@ -10,6 +10,7 @@ import click
 from click.core import ParameterSource
 
 from worldwise.base.errors import WorldwiseError
+from worldwise.cli import what
 from worldwise.cli.helped import Command
 from worldwise.cli.options import check_output, locked_option, reading_options, runs_option, share, wanted_budget
 from worldwise.plan.budget import Budget, check_budget
@@ -76,6 +77,15 @@ class _Call:
     wait: int | None
     cross_check: int | None
     cache: str | None
+    program: Path | None
+    regions: tuple[str, ...]
+    repeat: int
+    packages: tuple[str, ...]
+    libraries: tuple[Path, ...]
+    files: tuple[Path, ...]
+    input_file: Path | None
+    name: str | None
+    arguments: tuple[str, ...]
 
     def filters(self) -> Mapping[str, Sequence[str]]:
         """Attribute of a case -> patterns for it, as `select` takes them."""
@@ -92,12 +102,15 @@ _RARE = {
     "Repeat and check": ("fresh", "verify", "cold", "reverse", "silence"),
     "On hardware itself": ("via", "clock", "serial", "ta_key", "ta_folder"),
     "Many machines": (*("shard", "costs", "on", "key", "asked", "wait", "cross_check"), "cache"),
+    "Your own program": ("repeat", "packages", "libraries", "files", "input_file", "name"),
     "Also": ("sweep", "samples", "jobs", "runs", "locked"),
 }
 
 
 @click.command(cls=Command, rare=_RARE)
 @click.argument("suite", default="attestation")
+@click.argument("arguments", nargs=-1, metavar="[-- ARGUMENTS]", type=click.UNPROCESSED)
+@what.own_options
 @click.option(
     "--variant",
     "variants",
@@ -250,6 +263,7 @@ def run(**typed: Any) -> int:
       worldwise run quick
       worldwise run mcu --target nucleo-f446re --variant 'micro-ecc-*' --curve P-256
       worldwise run --budget 5ms@2GHz --format json --output result.json
+      worldwise run --program ./signer --region crypto_sign -- message.bin
 
     \f
     The first time this builds the lab and the images, which takes minutes. What was measured before on the very same
@@ -265,6 +279,8 @@ def run(**typed: Any) -> int:
     Exit status: 0 all is well; 1 a case failed or the budget is not met; 2 it could not be measured.
     """
     call = _Call(**typed)
+    if what.chosen() is what.PROGRAM:
+        return _own(call)
     if call.suite == _VALIDATION:
         return _validation(call)
     if call.resume:
@@ -293,6 +309,34 @@ def run(**typed: Any) -> int:
     )
     answer = "worldwise report latest" + ("" if _is_default("runs") else f" --runs {call.runs}")
     return measure(order, options, Wanted(call.form, call.output, budget, call.full, answer=answer))
+
+
+def _own(call: _Call) -> int:
+    """A program of the user's own. Raises WorldwiseError."""
+    if call.output:
+        check_output(call.output)
+    if call.budget:
+        raise click.UsageError("--budget judges operations of a suite; of your own code `worldwise predict` judges one")
+    from worldwise.cli.code import OwnCall, measure_own
+    from worldwise.cli.report import Wanted as Shown
+    from worldwise.run.code.order import Wanted
+
+    assert call.program is not None
+    # What stands where a suite does is the first of the program's arguments.
+    arguments = (*(() if _is_default("suite") else (call.suite,)), *call.arguments)
+    wanted = Wanted(
+        call.program,
+        arguments,
+        call.regions,
+        call.repeat,
+        call.packages,
+        call.libraries,
+        call.files,
+        call.input_file,
+        call.name or "",
+    )
+    own_call = OwnCall(call.runs, call.fresh, call.silence, call.predict, _is_default("runs"))
+    return measure_own(wanted, own_call, Shown(call.form, call.output, None, call.full))
 
 
 def _order(call: _Call) -> tuple["Order", Budget | None]:

@@ -42,12 +42,12 @@ class OwnExplainer(Explainer):
         self.rules = with_images(self.rules, [name for name in dict.fromkeys(images) if name != "linux:vdso"])
         super()._resolve_contexts()
 
-    def _is_other(self, context: int) -> bool:
-        return self._contexts[context].process not in (self.program, LAUNCHER)
+    def _is_other(self, _context: int) -> bool:
+        return self._contexts[_context].process not in (self.program, LAUNCHER)
 
-    def _must_close(self, of: Pass) -> bool:
+    def _must_close(self, _of: Pass) -> bool:
         # Of a start, which a task begins and ends while others run, and of a call that did not return, nobody can say.
-        return bool(of.call) and of.how == "returned"
+        return bool(_of.call) and _of.how == "returned"
 
     def missed(self, calls: Sequence[Pass]) -> tuple[float, list[tuple[str, int]]]:
         """The share that calls have of what was executed from the first one's entry to the last one's return, in each

@@ -96,7 +96,7 @@ class Explainer:
                 )
         return len(self.trace.passes)
 
-    def _must_close(self, of: Pass) -> bool:
+    def _must_close(self, _of: Pass) -> bool:
         """Whether a pass must end on the stack on which it began."""
         return True
 
@@ -313,7 +313,7 @@ class Explainer:
             if frame.parent in self.trace.frames:
                 yield self._contexts[self.trace.frames[frame.parent].context], frame.site
 
-    def _is_other(self, context: int) -> bool:
+    def _is_other(self, _context: int) -> bool:
         """Whether a task that is not the region's own is another process."""
         return True
 

@@ -161,6 +161,9 @@ def kept(recorded: Mapping[str, str], cache: Path | None = None) -> Iterator[lis
 def announce(brought: Iterable[Brought], notify: Callable[[str], None]) -> None:
     """Say which code is about to run and how it is confined: for other users' folders, or as root for all."""
     for own in brought:
+        if not isinstance(own, Own):
+            # Own code is built and run nowhere but on the emulated machine.
+            continue
         with contextlib.suppress(OSError):
             owner = own.origin.stat().st_uid
             if os.geteuid() not in (0, owner):

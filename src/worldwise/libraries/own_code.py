@@ -16,8 +16,8 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from worldwise.base import files
 from worldwise.base.errors import WorldwiseError
 from worldwise.base.toml_model import first_problem
-from worldwise.libraries.own_folder import digest_of
 from worldwise.lab.image import check_files
+from worldwise.libraries.own_folder import digest_of
 
 MANIFEST = "code.json"
 ARCHIVE = "files.cpio"

@@ -480,7 +480,18 @@ def _source(attributes: Mapping[str, Any]) -> str:
 QUESTIONS: Mapping[str, Callable[..., Any]] = {
     one.__name__: one
     for one in (
-        *(segments, machine, program, named_functions, interpreted, loaded_bytes, symbol_address, function_code, places, build_id),
+        *(
+            segments,
+            machine,
+            program,
+            named_functions,
+            interpreted,
+            loaded_bytes,
+            symbol_address,
+            function_code,
+            places,
+            build_id,
+        ),
         *(debugged, address_name, variable, frames, table),
     )
 }

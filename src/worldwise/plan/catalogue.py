@@ -114,7 +114,7 @@ def is_board(target: str) -> bool:
 
 
 def kind_of(target: str) -> str:
-    """The kind of a target, as families declare what they have on it: OPTEE, LINUX, one of PLAIN_TARGETS, BOARD; or OWN."""
+    """The kind of a target, as families declare what they have on it: OPTEE, LINUX, PLAIN_TARGETS, BOARD, OWN."""
     return BOARD if is_board(target) else TEE_TARGETS.get(target, target)
 
 

@@ -2,7 +2,6 @@
 """Watching: runs a case once more with the emulator's plugin attached, and keeps the trace for `explain`."""
 
 import contextlib
-import gzip
 import hashlib
 import json
 import shutil
@@ -16,14 +15,13 @@ from filelock import FileLock
 
 from worldwise.base import files
 from worldwise.base.errors import WorldwiseError
-from worldwise.base.files import file_sha256
 from worldwise.lab.holding import mark_used
-from worldwise.lab.image import MOSTTRACE_MANIFEST, ImageStore, Recipe, check_files
+from worldwise.lab.image import MOST_MANIFEST, ImageStore, Recipe
 from worldwise.lab.lab import Lab
 from worldwise.libraries import own_code
 from worldwise.machine.elf import symbol_address
 from worldwise.machine.emulator import Emulator
-from worldwise.machine.machine import RECORDS, TRACE, Machine
+from worldwise.machine.machine import RECORDS, Machine
 from worldwise.machine.plugin import CyclesPlugin, FlatPlugin, Plugin, cycles_plugin, flat_plugin
 from worldwise.machine.plugin import plugin as plugin_recipe
 from worldwise.machine.symbols.machine import address_space, flat_space, program_space
@@ -288,7 +286,7 @@ def traced_records(cache: Path) -> frozenset[str]:
     found = set()
     for path in sorted((cache / "traces").glob(f"[!.]*/{TRACE_MANIFEST}")):
         with contextlib.suppress(OSError, ValueError, KeyError, TypeError, AttributeError):
-            manifest = files.parse_json(files.read_bytes(path, MOSTTRACE_MANIFEST, path.parent))
+            manifest = files.parse_json(files.read_bytes(path, MOST_MANIFEST, path.parent))
             if not manifest.get("models"):
                 found.add(str(manifest["files"][RECORDS]))
     return frozenset(found)

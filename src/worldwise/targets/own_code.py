@@ -76,6 +76,6 @@ class OwnTarget:
         code = own_code.find(case.implementation)
         return program_machine(images, code.folder, code.name, COUNT)
 
-    def program(self, case: Case) -> Sequence[str]:
+    def program(self, _case: Case) -> Sequence[str]:
         """What starts the code: its order is a file."""
         return ("/bin/fetch",)

@@ -128,8 +128,10 @@ class Programs:
     def table(self, path: str) -> SymbolTable | None:
         """The table of a program or library, by its path on the machine; None if it is no file there."""
         name = "linux:vdso" if path == "[vdso]" else image_name(path)
-        content = (self.said / "vdso").read_bytes() if path == "[vdso]" else self.files.get(path.lstrip("/"))
-        if content is None:
+        content = self.files.get(path.lstrip("/"))
+        if content is None and path == "[vdso]":
+            content = (self.said / "vdso").read_bytes()
+        if not content:
             return None
         if (name, content) not in self.made:
             apart = self.debug / f"{build_id(content, name, self.cache)}.debug"

@@ -5,6 +5,7 @@ The machine runs with the plugin attached, so the run that counts is the run tha
 disturbs nothing is tried: without it the counter has the same values around each life of the program.
 """
 
+import functools
 import hashlib
 import json
 import re
@@ -24,13 +25,13 @@ from worldwise.lab.image import ImageStore
 from worldwise.libraries import own_code
 from worldwise.libraries.own_code import Code, Mapped, Region
 from worldwise.machine.emulator import Emulator
-from worldwise.machine.machine import RECORDS, Machine
+from worldwise.machine.machine import CONSOLE, EMULATOR_LOG, RECORDS, SECURE_CONSOLE, Machine
 from worldwise.machine.measurer import Ended, StartFrom
 from worldwise.machine.plugin import Plugin
 from worldwise.machine.plugin import plugin as plugin_recipe
+from worldwise.machine.symbols.own import own_programs, own_space
 from worldwise.machine.symbols.ranges import function_ranges, pack_ranges
 from worldwise.machine.symbols.said import initramfs_files, machine_symbols
-from worldwise.machine.symbols.own import own_programs, own_space
 from worldwise.machine.symbols.space import AddressSpace
 from worldwise.plan.case import Case
 from worldwise.plan.spec import REGION_MEASURE, REGION_PLACE
@@ -42,8 +43,8 @@ from worldwise.targets.linux import PLAIN
 from worldwise.targets.own_code import LINUX
 
 # What the machine leaves besides what every machine does.
-LAUNCHED, OUTPUT, MAPS = "launched", "output", "maps"
-_MOST_LAUNCHED, _MOST_MAPS, MOST_OUTPUT = 2**20, 2**22, 2**16
+LAUNCHED, OUTPUT, MAPS, VDSO = "launched", "output", "maps", "vdso"
+_MOST_LAUNCHED, _MOST_MAPS, MOST_OUTPUT, _MOST_VDSO = 2**20, 2**22, 2**16, 2**16
 _LIFE = re.compile(r"(\d{1,20}) (\d{1,20}) (-?\d{1,3}) (\d{1,3}) (\d{1,20})")
 _MAPS = re.compile(r"([0-9a-f]{1,16})-([0-9a-f]{1,16}) ..x. ([0-9a-f]{1,16}) \S+ \d+ *(/\S.*|\[vdso\])")
 # Characters of a process's name.
@@ -99,11 +100,15 @@ def said_by(emulator: Emulator, images: ImageStore, machine: Machine) -> Path:
 
 
 def find(emulator: Emulator, images: ImageStore, machine: Machine, command: Sequence[str]) -> tuple[Life, list[Mapped]]:
-    """Start the program once, and return how that went and what of it is mapped as it ends. Raises WorldwiseError."""
+    """Start the program once, and return how that went and what of it is mapped as it ends.
+
+    The kernel's code in user space is left beside the archive. Raises WorldwiseError.
+    """
     with tempfile.TemporaryDirectory(prefix="ww-own-") as temporary:
         work = Path(temporary)
-        _run(emulator, machine, work, None, (MAPS, LAUNCHED, OUTPUT))
+        _run(emulator, machine, work, None, (MAPS, LAUNCHED, OUTPUT, VDSO))
         (life,) = _lives(work)
+        files.copy(work / VDSO, machine.files[own_code.ARCHIVE].parent / VDSO, _MOST_VDSO, work)
         maps = files.read_bytes(work / MAPS, _MOST_MAPS, work).decode("utf-8", "replace")
         output = files.read_bytes(work / OUTPUT, MOST_OUTPUT, work)
     require_good(command[0], life, output)
@@ -138,7 +143,11 @@ def _lives(directory: Path) -> list[Life]:
 
 
 def _run(
-    emulator: Emulator, machine: Machine, directory: Path, plugin: Plugin | None, left: tuple[str, ...],
+    emulator: Emulator,
+    machine: Machine,
+    directory: Path,
+    plugin: Plugin | None,
+    left: tuple[str, ...],
     progress: Callable[[int], None] = lambda _: None,
 ) -> Ended:
     try:
@@ -149,7 +158,8 @@ def _run(
     for record in records:
         if isinstance(record, Failure):
             raise WorldwiseError(
-                f"machine {machine.name}: {files.quoted(record.message)}", details=emulator.diagnosis(directory, machine)
+                f"machine {machine.name}: {files.quoted(record.message)}",
+                details=emulator.diagnosis(directory, machine),
             )
     return ended
 
@@ -165,7 +175,8 @@ class Counter:
     def space(self, machine: Machine, mapped: Sequence[Mapped], command: Sequence[str]) -> AddressSpace:
         """The symbols of the machine with the program in it."""
         said = said_by(self.emulator, self.images, machine)
-        content = initramfs_files(machine.files[own_code.ARCHIVE])
+        archive = machine.files[own_code.ARCHIVE]
+        content = initramfs_files(archive) | {"[vdso]": (archive.parent / VDSO).read_bytes()}
         programs = own_programs(self.emulator, self.images, content, said)
         return own_space(machine, programs, mapped, process_of(command))
 
@@ -213,10 +224,11 @@ class Counter:
                         self._verify(machine, directory, command, progress)
                     (directory / RECORDS).unlink()
                     keep_trace(directory, digest, bool(cores))
+                    _read_trace.cache_clear()
                     shutil.rmtree(final, ignore_errors=True)
                     directory.rename(final)
             try:
-                trace = read_trace(final / KEPT_TRACE)
+                trace = _read_trace(final / KEPT_TRACE, digest)
             except TraceTooLargeError:
                 shutil.rmtree(final, ignore_errors=True)
                 raise WorldwiseError(
@@ -253,6 +265,12 @@ class Counter:
         return {"mode": "stack", "monitor": "no", "task-switch": f"0x{switch}", "entry": f"{entry:#x}"}
 
 
+# Each case of a run asks for the same one, and reading it takes seconds. It holds as long as its folder is whole.
+@functools.lru_cache(maxsize=1)
+def _read_trace(path: Path, _digest: str) -> Trace:
+    return read_trace(path)
+
+
 def _check(counted: Counted, program: str) -> None:
     """Raise WorldwiseError unless each life is a pass whose instructions are the counter's difference."""
     outer = [one for one in counted.trace.passes if not one.parent]
@@ -277,7 +295,9 @@ def counted_of(
 ) -> Counted:
     """The run of own code in the cache, made anew if it is gone. Raises WorldwiseError."""
     manifest = code.manifest
-    return counter.count(machine, manifest.mapped, manifest.command, manifest.entry, manifest.addresses, fresh, cores=cores, whole=whole)
+    return counter.count(
+        machine, manifest.mapped, manifest.command, manifest.entry, manifest.addresses, fresh, cores=cores, whole=whole
+    )
 
 
 def calls_of(trace: Trace, addresses: Sequence[int], region: Region) -> tuple[list[Pass], int]:
@@ -350,6 +370,7 @@ def run_case(
     code = own_code.find(case.implementation)
     counted = counted_of(code, Counter(emulator, images, emulator.notify), machine)
     write_records(case, code, counted, directory / RECORDS)
-    (directory / OUTPUT).write_bytes(counted.output)
+    for name in (OUTPUT, CONSOLE, SECURE_CONSOLE, EMULATOR_LOG):
+        shutil.copyfile(counted.directory / name, directory / name)
     progress((directory / RECORDS).stat().st_size)
     return Ended(0, tuple(code.manifest.command), 0.0)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""From a program to cases: a first start says where all of it lies, the counted ones which regions it enters how often."""
+"""From a program to cases: a first start says where all of it lies, the counted ones which regions it enters."""
 
 import tempfile
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -11,7 +11,7 @@ from worldwise.base.choices import close_names
 from worldwise.base.errors import WorldwiseError
 from worldwise.lab.image import ImageStore
 from worldwise.libraries import own_code
-from worldwise.libraries.own_code import COUNT, FIND, PROGRAM, Code, CodeManifest, Mapped, Region
+from worldwise.libraries.own_code import COUNT, FIND, Code, CodeManifest, Mapped, Region
 from worldwise.machine.elfasking import ask
 from worldwise.machine.emulator import Emulator
 from worldwise.plan.case import Case
@@ -88,7 +88,7 @@ def prepare(
         manifest = CodeManifest(
             format=1,
             name=name,
-            kind=PROGRAM,
+            kind="program",
             command=command,
             lives=wanted.lives,
             entry=entry,
@@ -114,7 +114,10 @@ def _regions(
         if matches(one.name, patterns) and (wanted.regions or one.image == own):
             known = found.get(one.address)
             # Of a function with several names the one that was typed, else the shortest.
-            if known is None or (one.name not in patterns, len(one.name)) < (known.name not in patterns, len(known.name)):
+            if known is None or (one.name not in patterns, len(one.name)) < (
+                known.name not in patterns,
+                len(known.name),
+            ):
                 found[one.address] = one
     if not found and not wanted.regions:
         # Stripped: from its first instruction on.
@@ -136,7 +139,9 @@ def _regions(
 
 def _case_name(one: _Function, taken: Mapping[str, object]) -> str:
     """How a region is called in its case's name: the function's, without what a file's name cannot have."""
-    plain = "".join(letter if letter.isalnum() and letter.isascii() or letter in "._-" else "-" for letter in one.name)
+    plain = "".join(
+        letter if (letter.isalnum() and letter.isascii()) or letter in "._-" else "-" for letter in one.name
+    )
     plain = plain.lstrip("._-")[:180] or f"{one.address:x}"
     number, name = 1, plain
     while name in taken:
@@ -227,7 +232,9 @@ def _entered(
         if inner := sum(call.recursions for call in calls):
             notes.append(f"{name} calls itself: {inner:,} such calls are part of the ones around them")
         if len(calls) == 1:
-            notes.append(f"{name} was called once in {len(counted.lives)} starts, so there is no second call to compare")
+            notes.append(
+                f"{name} was called once in {len(counted.lives)} starts, so there is no second call to compare"
+            )
             unentered.append(name)
             continue
         if len(calls) > MAX_SAMPLES:
@@ -243,7 +250,7 @@ def _entered(
             f"{', '.join(never)}: was called, and no call returned before the program ended.",
             "choose a function that returns; without --region the whole program is measured",
         )
-    near = _near(wanted, unentered)
+    near = _near(wanted)
     raise WorldwiseError(
         f"no region was entered{' twice' if notes else ''}: {wanted.program.name} did not call "
         f"{', '.join(unentered[:_MOST_CLOSE])}"
@@ -252,7 +259,7 @@ def _entered(
     )
 
 
-def _near(wanted: Wanted, unentered: Sequence[str]) -> str:
+def _near(wanted: Wanted) -> str:
     if not wanted.regions:
         return "the program ended before its main function: look at what it printed"
     return (

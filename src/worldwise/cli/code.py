@@ -1,0 +1,207 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""`worldwise run --program`: a user's own code, and the one screen that says what it costs."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import click
+
+from worldwise.base import outgoing
+from worldwise.base.errors import WorldwiseError
+from worldwise.base.tables import Section, Table, whole
+from worldwise.cli.progress import Notes
+from worldwise.cli.report import Wanted as Shown
+from worldwise.cli.report import show
+from worldwise.cli.session import Order, measure
+from worldwise.cli.watched.tools import Session
+from worldwise.explain.explanation import Explanation
+from worldwise.explain.layers import load_rules
+from worldwise.explain.own_code import LEAST_SHARE, OwnExplainer
+from worldwise.lab.image import ImageStore
+from worldwise.lab.lab import open_lab
+from worldwise.libraries import own, own_code
+from worldwise.machine.emulator import Emulator
+from worldwise.plan.case import Case
+from worldwise.plan.suite import FORMAT, Suite
+from worldwise.report.terminal import print_prose, print_section
+from worldwise.run.code.counting import calls_of
+from worldwise.run.code.order import Wanted
+from worldwise.run.code.prepare import Ready, prepare
+from worldwise.run.measure import Options
+from worldwise.run.rundir import Run
+
+# Lines of a screen.
+_MOST_REGIONS, _MOST_LAYERS, _MOST_FUNCTIONS, _MOST_NOTES = 12, 5, 5, 5
+
+
+@dataclass(frozen=True)
+class OwnCall:
+    """What was typed, of what own code takes besides its own options."""
+
+    runs: Path
+    fresh: bool
+    silence: int
+    cores: Sequence[str]
+    latest: bool
+
+
+def measure_own(wanted: Wanted, call: OwnCall, shown: Shown) -> int:
+    """Measure own code and print what it costs. Returns the exit status. Raises WorldwiseError."""
+    notes = Notes()
+    lab = open_lab(notes.console)
+    lab.ensure()
+    lab.require_entry()
+    emulator = Emulator(lab, notes.note, silence_limit=call.silence)
+    ready = prepare(wanted, ImageStore(lab, notes.note), emulator, notes.note, call.fresh)
+    own_code.add(ready.code)
+    click.get_current_context().call_on_close(lambda: own_code.remove(ready.code.name))
+    cores: Mapping[str, str] = {}
+    if call.cores:
+        from worldwise.cli.watched.predicting import asked
+
+        cores = asked(call.cores, ready.cases)
+    order = Order(_suite(ready), ready.cases, (), None, None, [ready.code], call.runs, None, verify=False, cores=cores)
+    options = Options(reuse=False, jobs=1, silence_limit=call.silence)
+    run = "latest" if call.latest else f"latest --runs {call.runs}"
+    return measure(order, options, shown, lambda made, how: _screen(made, how, ready, run))
+
+
+def _suite(ready: Ready) -> Suite:
+    """What the run keeps as its suite: no suite of the catalogue has own code."""
+    code = ready.code
+    title = f"Your own code: {code.name}"
+    text = f"# No suite: own code, measured by `worldwise run --program`.\nformat = {FORMAT}\n"
+    return Suite("own", title, tuple(ready.cases), None, "", text)
+
+
+def _screen(run: Run, shown: Shown, ready: Ready, name: str) -> int:
+    """One screen: the regions by what they cost, where the dearest went, and how to go on."""
+    if shown.form != "table" or shown.full or shown.output:
+        return show(run, shown)
+    console = outgoing.console()
+    code, lives = ready.code, ready.counted.lives
+    totals = {
+        case.operation: [
+            one.instructions
+            for one in calls_of(ready.counted.trace, code.manifest.addresses, code.manifest.regions[case.operation])[0]
+        ]
+        for case in ready.cases
+    }
+    every = sum(life.end - life.begin for life in lives)
+    ranked = sorted(totals, key=lambda region: (-sum(totals[region]), region))
+    first, *rest = (life.end - life.begin for life in lives)
+    print_prose(
+        console,
+        f"{code.origin}: started {len(lives)} times on one machine; the first start took {first:,} instructions, a later "
+        f"one {whole(_median(rest))} (from fork to exit, with its loader and the kernel).",
+        "bold",
+    )
+    rows = [_row(region, totals[region], every) for region in ranked[:_MOST_REGIONS]]
+    left = len(ranked) - _MOST_REGIONS
+    notes = [f"({left} more regions in the report)"] if left > 0 else []
+    notes.append("share: of all instructions of all starts. A region inside another counts in both.")
+    console.print()
+    print_section(
+        Section(
+            "Regions, the dearest first",
+            Table(["region", "calls", "first\ninstr", "median\ninstr", "worst\ninstr", "share\n%"], rows, 1),
+            notes,
+        ),
+        console,
+    )
+    dearest = next(case for case in ready.cases if case.operation == ranked[0])
+    explainer, explanation = _explained(run, dearest)
+    for section in _where(explanation, ranked[0]):
+        console.print()
+        print_section(section, console)
+    console.print()
+    for line in (*_missed(explainer, ready, ranked), *code.manifest.notes[:_MOST_NOTES], *_unentered(ready)):
+        print_prose(console, line)
+    console.print()
+    for line in (
+        f"worldwise explain {name} --case '{dearest.id}'",
+        f"worldwise explain {name} --case '{dearest.id}' --format flame --output {dearest.operation}.svg",
+        f"worldwise predict {name} --case '{dearest.id}' --core cortex-a72",
+    ):
+        print_prose(console, line)
+    return 1 if run.state == "failed" else 0
+
+
+def _median(values: Sequence[int]) -> float:
+    from statistics import median
+
+    return float(median(values))
+
+
+def _row(region: str, counts: Sequence[int], every: int) -> list[str]:
+    return [
+        region,
+        f"{len(counts):,}",
+        f"{counts[0]:,}",
+        whole(_median(counts[1:])),
+        f"{max(counts):,}",
+        f"{100 * sum(counts) / every:.1f}",
+    ]
+
+
+def _explained(run: Run, case: Case) -> tuple[OwnExplainer, Explanation]:
+    explainer = Session(load_rules(), fresh=False).explainer(case, run)
+    if not isinstance(explainer, OwnExplainer):
+        raise WorldwiseError(f"{case.id} is no own code")
+    return explainer, explainer.explain(explainer.sample(*next((m, p[-1]) for m, p in case.measures.items())))
+
+
+def _where(explanation: Explanation, region: str) -> list[Section]:
+    """Where the median call of a region went: five layers, five functions."""
+    total = explanation.instructions
+    layers = sorted(explanation.layers.items(), key=lambda item: (-item[1].self, item[0]))
+    functions = sorted(explanation.functions.items(), key=lambda item: (-item[1].self, item[0]))
+
+    def cells(name: str, count: int) -> list[str]:
+        return [name, f"{count:,}", f"{100 * count / total:.1f}"]
+
+    return [
+        Section(
+            f"Where the median call of {region} went: {total:,} instructions",
+            Table(["layer", "instr", "%"], [cells(name, share.self) for name, share in layers[:_MOST_LAYERS]], 1),
+        ),
+        Section(
+            "",
+            Table(
+                ["function (file)", "instr", "%"],
+                [cells(f"{name} ({image})", share.self) for (name, image), share in functions[:_MOST_FUNCTIONS]],
+                1,
+            ),
+        ),
+    ]
+
+
+def _missed(explainer: OwnExplainer, ready: Ready, regions: Sequence[str]) -> list[str]:
+    """A line for each region that holds little of what was executed around its calls."""
+    found = []
+    manifest = ready.code.manifest
+    for region in regions:
+        calls, _ = calls_of(explainer.trace, manifest.addresses, manifest.regions[region])
+        share, rest = explainer.missed(calls)
+        if share < LEAST_SHARE:
+            where = ", ".join(name for name, _ in rest)
+            found.append(
+                f"{region} holds {100 * share:.1f} % of what was executed from its first entry to its last return; the "
+                f"rest was in {where}."
+            )
+    return found[:_MOST_NOTES]
+
+
+def _unentered(ready: Ready) -> list[str]:
+    """A line for what was asked for by a pattern and not called."""
+    names = ready.unentered
+    if not names:
+        return []
+    more = f" and {len(names) - _MOST_NOTES} others" if len(names) > _MOST_NOTES else ""
+    return [f"Never called, or once alone: {', '.join(names[:_MOST_NOTES])}{more}."]
+
+
+def with_arguments(wanted: Wanted, words: Sequence[str]) -> Wanted:
+    """The same with the program's arguments."""
+    return replace(wanted, arguments=tuple(words))
