@@ -119,9 +119,9 @@ class Recipes:
         if isinstance(target, BoardTarget):
             return " ".join(target._arguments())
         if isinstance(target, PlainTarget):
-            return " ".join(target._arguments(case))
+            return " ".join(target.arguments(case.core))
         assert isinstance(target, OpteeMachineTarget)
-        return " ".join(target._arguments(0, target._beside(case) is not None))
+        return " ".join(target.arguments(0, target._beside(case) is not None))
 
     def lines(self, cases: Iterable[Case]) -> Iterator[str]:
         """Each machine with its recipes and arguments, where they first occur, and the programs that run on it."""

@@ -20,11 +20,13 @@ from worldwise.explain.layers import load_rules
 from worldwise.explain.own_code import LEAST_SHARE, OwnExplainer
 from worldwise.lab.image import ImageStore
 from worldwise.lab.lab import open_lab
-from worldwise.libraries import own, own_code
+from worldwise.libraries import own_code
+from worldwise.libraries.own_code import case_name
 from worldwise.machine.emulator import Emulator
 from worldwise.plan.case import Case
 from worldwise.plan.suite import FORMAT, Suite
 from worldwise.report.terminal import print_prose, print_section
+from worldwise.run.code.application import application
 from worldwise.run.code.counting import calls_of
 from worldwise.run.code.order import Wanted
 from worldwise.run.code.prepare import Ready, prepare
@@ -44,6 +46,8 @@ class OwnCall:
     silence: int
     cores: Sequence[str]
     latest: bool
+    ta: Path | None = None
+    log_level: int | None = None
 
 
 def measure_own(wanted: Wanted, call: OwnCall, shown: Shown) -> int:
@@ -53,7 +57,14 @@ def measure_own(wanted: Wanted, call: OwnCall, shown: Shown) -> int:
     lab.ensure()
     lab.require_entry()
     emulator = Emulator(lab, notes.note, silence_limit=call.silence)
-    ready = prepare(wanted, ImageStore(lab, notes.note), emulator, notes.note, call.fresh)
+    images = ImageStore(lab, notes.note)
+    words = ""
+    if call.ta:
+        made = application(call.ta, wanted.program, call.log_level, images)
+        words = made.words
+        name = wanted.name or case_name(made.name.removeprefix("optee_example_"))
+        wanted = replace(wanted, program=Path(made.name), application=made, name=name)
+    ready = prepare(wanted, images, emulator, notes.note, call.fresh)
     own_code.add(ready.code)
     click.get_current_context().call_on_close(lambda: own_code.remove(ready.code.name))
     cores: Mapping[str, str] = {}
@@ -64,7 +75,7 @@ def measure_own(wanted: Wanted, call: OwnCall, shown: Shown) -> int:
     order = Order(_suite(ready), ready.cases, (), None, None, [ready.code], call.runs, None, verify=False, cores=cores)
     options = Options(reuse=False, jobs=1, silence_limit=call.silence)
     run = "latest" if call.latest else f"latest --runs {call.runs}"
-    return measure(order, options, shown, lambda made, how: _screen(made, how, ready, run))
+    return measure(order, options, shown, lambda made, how: _screen(made, how, ready, run, words))
 
 
 def _suite(ready: Ready) -> Suite:
@@ -75,7 +86,7 @@ def _suite(ready: Ready) -> Suite:
     return Suite("own", title, tuple(ready.cases), None, "", text)
 
 
-def _screen(run: Run, shown: Shown, ready: Ready, name: str) -> int:
+def _screen(run: Run, shown: Shown, ready: Ready, name: str, words: str) -> int:
     """One screen: the regions by what they cost, where the dearest went, and how to go on."""
     if shown.form != "table" or shown.full or shown.output:
         return show(run, shown)
@@ -97,6 +108,8 @@ def _screen(run: Run, shown: Shown, ready: Ready, name: str) -> int:
         f"one {whole(_median(rest))} (from fork to exit, with its loader and the kernel).",
         "bold",
     )
+    if words:
+        print_prose(console, f"{words[0].upper()}{words[1:]}.")
     rows = [_row(region, totals[region], every) for region in ranked[:_MOST_REGIONS]]
     left = len(ranked) - _MOST_REGIONS
     notes = [f"({left} more regions in the report)"] if left > 0 else []

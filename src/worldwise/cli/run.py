@@ -78,6 +78,9 @@ class _Call:
     cross_check: int | None
     cache: str | None
     program: Path | None
+    ta: Path | None
+    client: Path | None
+    log_level: int | None
     regions: tuple[str, ...]
     repeat: int
     packages: tuple[str, ...]
@@ -102,7 +105,7 @@ _RARE = {
     "Repeat and check": ("fresh", "verify", "cold", "reverse", "silence"),
     "On hardware itself": ("via", "clock", "serial", "ta_key", "ta_folder"),
     "Many machines": (*("shard", "costs", "on", "key", "asked", "wait", "cross_check"), "cache"),
-    "Your own program": ("repeat", "packages", "libraries", "files", "input_file", "name"),
+    "Your own code": ("log_level", "repeat", "packages", "libraries", "files", "input_file", "name"),
     "Also": ("sweep", "samples", "jobs", "runs", "locked"),
 }
 
@@ -279,7 +282,7 @@ def run(**typed: Any) -> int:
     Exit status: 0 all is well; 1 a case failed or the budget is not met; 2 it could not be measured.
     """
     call = _Call(**typed)
-    if what.chosen() is what.PROGRAM:
+    if what.chosen() is not what.SUITE:
         return _own(call)
     if call.suite == _VALIDATION:
         return _validation(call)
@@ -312,7 +315,7 @@ def run(**typed: Any) -> int:
 
 
 def _own(call: _Call) -> int:
-    """A program of the user's own. Raises WorldwiseError."""
+    """A program or an application of the user's own. Raises WorldwiseError."""
     if call.output:
         check_output(call.output)
     if call.budget:
@@ -321,11 +324,13 @@ def _own(call: _Call) -> int:
     from worldwise.cli.report import Wanted as Shown
     from worldwise.run.code.order import Wanted
 
-    assert call.program is not None
     # What stands where a suite does is the first of the program's arguments.
     arguments = (*(() if _is_default("suite") else (call.suite,)), *call.arguments)
+    program = call.program or call.client
+    if program is None or bool(call.ta) != bool(call.client):
+        raise click.UsageError("an OP-TEE application is its TA and its client: --ta and --client name both")
     wanted = Wanted(
-        call.program,
+        program,
         arguments,
         call.regions,
         call.repeat,
@@ -335,7 +340,7 @@ def _own(call: _Call) -> int:
         call.input_file,
         call.name or "",
     )
-    own_call = OwnCall(call.runs, call.fresh, call.silence, call.predict, _is_default("runs"))
+    own_call = OwnCall(call.runs, call.fresh, call.silence, call.predict, _is_default("runs"), call.ta, call.log_level)
     return measure_own(wanted, own_call, Shown(call.form, call.output, None, call.full))
 
 

@@ -40,7 +40,13 @@ PROGRAM = Kind(
     ("suite", "arguments", *_OWN, "fresh", "predict"),
     "docs/your-code.md says what it takes",
 )
-KINDS = (PROGRAM, SUITE)
+APPLICATION = Kind(
+    "an OP-TEE application of your own",
+    ("ta", "client"),
+    ("suite", "arguments", *_OWN, "log_level", "fresh", "predict"),
+    "docs/your-code.md says what it takes",
+)
+KINDS = (PROGRAM, APPLICATION, SUITE)
 
 
 def chosen() -> Kind:
@@ -61,7 +67,7 @@ def chosen() -> Kind:
 def _takes(kind: Kind, name: str) -> bool:
     if name in (*_SHOWN, *kind.chosen_by) or name in (kind.takes or ()):
         return True
-    theirs = {name for other in KINDS if other.takes is not None for name in _OWN}
+    theirs = {*_OWN, "log_level", *(name for other in KINDS for name in other.chosen_by)}
     return kind.takes is None and name not in {*theirs, "arguments"}
 
 
@@ -105,11 +111,26 @@ def own_options(command: Callable[..., int]) -> Callable[..., int]:
                 "docs/your-code.md.",
             ),
             click.option(
+                "--ta",
+                metavar="DIR|UUID.ta",
+                type=path,
+                help="Measure your own OP-TEE application, unchanged: this TA, called by --client; folders with their "
+                "Makefiles are built.",
+            ),
+            click.option("--client", metavar="DIR|PROGRAM", type=path, help="The client of --ta."),
+            click.option(
+                "--log-level",
+                type=click.IntRange(0, 4),
+                metavar="N",
+                help="CFG_TEE_TA_LOG_LEVEL of a TA that is built.  [default: what its Makefile says]",
+            ),
+            click.option(
                 "--region",
                 "regions",
                 multiple=True,
                 metavar="FUNCTION",
-                help="The calls of this function of it, or of all like 'EVP_DigestSign*'; without, the whole program.",
+                help="The calls of this function of it, or of all like 'EVP_DigestSign*'; without, the whole program, or "
+                "every TEEC call.",
             ),
             click.option(
                 "--repeat", type=click.IntRange(2, 100), default=5, metavar="N", help="Start it so often.  [default: 5]"

@@ -5,8 +5,9 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 
-from worldwise.explain.layers import Rule, Rules
+from worldwise.explain.layers import UNKNOWN, Rule, Rules
 from worldwise.explain.owners import Explainer
+from worldwise.explain.stacks import StackFrame
 from worldwise.machine.symbols.own import LAUNCHER
 from worldwise.records.trace import Pass
 
@@ -14,6 +15,7 @@ from worldwise.records.trace import Pass
 _KNOWN = ("libc", "ld.so", "libteec", "tee-supplicant")
 _LAUNCHER_LAYER = "launcher"
 _MOST_NAMED = 3
+_NAMELESS = "(no symbols)"
 # A region that holds less of what was executed around its calls is likely not what somebody meant.
 LEAST_SHARE = 0.1
 
@@ -23,8 +25,7 @@ def with_images(rules: Rules, images: Sequence[str]) -> Rules:
     own = [name for name in images if name not in _KNOWN]
     added = [Rule(name, (name,), (), (), 0) for name in own]
     added.append(Rule(_LAUNCHER_LAYER, (LAUNCHER,), (), (), 0))
-    layers = tuple(dict.fromkeys((*own, *rules.layers, _LAUNCHER_LAYER)))
-    return replace(rules, layers=layers, rules=(*added, *rules.rules))
+    return replace(rules, rules=(*added, *rules.rules))
 
 
 class OwnExplainer(Explainer):
@@ -48,6 +49,15 @@ class OwnExplainer(Explainer):
     def _must_close(self, _of: Pass) -> bool:
         # Of a start, which a task begins and ends while others run, and of a call that did not return, nobody can say.
         return bool(_of.call) and _of.how == "returned"
+
+    def _frame(self, context: int, address: int) -> StackFrame:
+        found = super()._frame(context, address)
+        level = self._contexts[context]
+        image = self.space.image(level, address)
+        if found.layer == UNKNOWN and image and level.world == "normal" and not level.el:
+            # A stripped file: its addresses have no names, but they are its own.
+            return StackFrame(_NAMELESS, image, self.rules.layer(image, "", _NAMELESS), level.world)
+        return found
 
     def missed(self, calls: Sequence[Pass]) -> tuple[float, list[tuple[str, int]]]:
         """The share that calls have of what was executed from the first one's entry to the last one's return, in each

@@ -6,6 +6,7 @@ what starts it (`find`, `count`), and `code.json`, which says what it is and whe
 """
 
 import json
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -118,6 +119,11 @@ class Code:
     def digest(self) -> str:
         """SHA-256 over the names and contents of all its files."""
         return digest_of(self.files)
+
+
+def case_name(name: str) -> str:
+    """The name of a case for a file's name: small letters, digits and dashes."""
+    return re.sub("[^a-z0-9]+", "-", name.lower()).strip("-")[:63] or "program"
 
 
 _brought: dict[str, Code] = {}

@@ -80,7 +80,7 @@ class OpteeMachineTarget:
             name=self._name(case),
             files=files,
             digests={name: part.files[file] for name, (part, file) in parts.items()},
-            arguments=self._arguments(files[_INITRAMFS].stat().st_size, bool(beside)),
+            arguments=self.arguments(files[_INITRAMFS].stat().st_size, bool(beside)),
             images={part.name: part.digest for part in used},
             ready=symbol_address(programs.file("init"), READY_SYMBOL),
             symbols={
@@ -116,7 +116,8 @@ class OpteeMachineTarget:
         )
         return "-".join(filter(None, words))
 
-    def _arguments(self, initramfs_bytes: int, network: bool) -> tuple[str, ...]:
+    def arguments(self, initramfs_bytes: int, network: bool) -> tuple[str, ...]:
+        """QEMU's arguments, for an initramfs of that size, with a network card or without."""
         # cntfrq: the generic timer then ticks once per instruction, in every world.
         # cryptomgr.notests: the kernel's self-tests would share the core with the first case.
         # nokaslr, norandmaps: fixed addresses, which can be named after the run.

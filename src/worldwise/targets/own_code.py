@@ -1,27 +1,36 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The machines of own code: those of plain Linux, to which each case brings its files."""
+"""The machines of own code: that of plain Linux and that with OP-TEE, to which each case brings its files."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from worldwise.base.files import file_sha256
 from worldwise.lab.image import ImageStore, Recipe
 from worldwise.libraries import own_code
 from worldwise.libraries.cores import PLAIN_TARGETS
-from worldwise.libraries.own_code import ARCHIVE, COUNT
+from worldwise.libraries.own_code import ARCHIVE, COUNT, TA
 from worldwise.machine.elf import symbol_address
 from worldwise.machine.machine import PROGRAM, READY_SYMBOL, Machine
 from worldwise.plan.case import Case
+from worldwise.targets import optee_images
 from worldwise.targets.architecture import ARCHITECTURES
 from worldwise.targets.guest import guest_trees
 from worldwise.targets.linux import PLAIN
+from worldwise.targets.optee import OPTEE_TARGETS
+from worldwise.targets.optee_images import APP_CORE
 
 # The machine of a program of Linux.
 LINUX = "linux-armv8"
 _LAUNCHER = "launch"
 # What own code finds there without asking: the C library, and what the lab has besides for the measured machines.
-LIBRARIES = ("libc6", "libssl3t64", "libzstd1", "zlib1g")
+LIBRARIES = ("libc6", "libssl3t64", "libteec2", "libzstd1", "zlib1g")
+# Where tee-supplicant looks for TAs.
+TA_ROOM = "lib/optee_armtz"
+# The TA's ELF file in a folder of own code, and the file with its UUID.
+TA_ELF, TA_UUID = "ta.elf", "ta.uuid"
+# The OP-TEE that own code runs on: what most suites measure; and the app whose user space it has besides its own.
+_CORE, _LEVEL, _BASE = APP_CORE, "O2", "hello"
 
 
 def launcher() -> Recipe:
@@ -43,6 +52,73 @@ def libraries(packages: Sequence[str]) -> Recipe:
         packages=tuple(packages),
         settings={"PACKAGES": " ".join(packages)},
     )
+
+
+def application(ta: str, ta_folder: Path, client: str, client_folder: Path, level: int | None) -> Recipe:
+    """A user's TA and client, from copies of their folders, which have these names for each other."""
+    return Recipe(
+        name=f"own-application-{ta}-{client}",
+        script="own-application.sh",
+        outputs=("client", "name", "ta", "ta.elf", "uuid", "level"),
+        packages=("libteec2", "optee-client-dev"),
+        trees={f"app/{ta}": ta_folder, f"app/{client}": client_folder},
+        needs={"optee": optee_images.optee(_CORE, _LEVEL)},
+        settings={"TA": ta, "CLIENT": client, "LEVEL": "" if level is None else str(level)},
+    )
+
+
+def tee_initramfs() -> Recipe:
+    """The user space of an app, with what becomes a program that the host brings."""
+    programs = optee_images.app_programs(_BASE, _CORE, _LEVEL)
+    return Recipe(
+        name="own-tee-initramfs",
+        script="own-tee-initramfs.sh",
+        outputs=("initramfs.cpio",),
+        trees=guest_trees("bench", "linux"),
+        needs={"initramfs": optee_images.initramfs(_BASE, programs)},
+    )
+
+
+def tee_base(images: ImageStore) -> Machine:
+    """The machine with OP-TEE, to which nothing is brought yet."""
+    target = OPTEE_TARGETS["optee"]
+    base = target.machine(Case("optee", _CORE, _LEVEL, _BASE, 1, 0), images)
+    initramfs = images.get(tee_initramfs())
+    file = initramfs.file("initramfs.cpio")
+    # The TA of the app is there, but nothing asks for it.
+    symbols = {name: path for name, path in base.symbols.items() if name in ("bl31", "tee", "ldelf")}
+    used = {name: digest for name, digest in base.images.items() if not name.startswith("initramfs-")}
+    return replace(
+        base,
+        name="own-optee",
+        files={**base.files, "initramfs.cpio": file},
+        digests={**base.digests, "initramfs.cpio": initramfs.files["initramfs.cpio"]},
+        arguments=target.arguments(file.stat().st_size, network=False),
+        images={**used, initramfs.name: initramfs.digest},
+        symbols=symbols,
+    )
+
+
+def tee_machine(images: ImageStore, folder: Path, name: str, order: str) -> Machine:
+    """The machine with OP-TEE, for own code in a folder with one of its orders."""
+    base, started = tee_base(images), images.get(launcher())
+    own = {"order": folder / order, ARCHIVE: folder / ARCHIVE}
+    brought = {name: file_sha256(path) for name, path in own.items()} | {PROGRAM: started.files[_LAUNCHER]}
+    uuid = (folder / TA_UUID).read_text(encoding="ascii")
+    return replace(
+        base,
+        name=f"own-{name}",
+        files={**base.files, **own, PROGRAM: started.file(_LAUNCHER)},
+        digests={**base.digests, **brought},
+        images={**base.images, started.name: started.digest, "own": brought[ARCHIVE], "order": brought["order"]},
+        symbols={**base.symbols, "launcher": started.file(_LAUNCHER), uuid: folder / TA_ELF},
+        brought=tuple(brought),
+    )
+
+
+def machine_of(images: ImageStore, kind: str, folder: Path, name: str, order: str) -> Machine:
+    """The machine of a kind of own code."""
+    return (tee_machine if kind == TA else program_machine)(images, folder, name, order)
 
 
 def program_machine(images: ImageStore, folder: Path, name: str, order: str) -> Machine:
@@ -74,7 +150,7 @@ class OwnTarget:
     def machine(self, case: Case, images: ImageStore) -> Machine:
         """The machine of the code that is registered by the case's name. Raises WorldwiseError if none is."""
         code = own_code.find(case.implementation)
-        return program_machine(images, code.folder, code.name, COUNT)
+        return machine_of(images, code.manifest.kind, code.folder, code.name, COUNT)
 
     def program(self, _case: Case) -> Sequence[str]:
         """What starts the code: its order is a file."""

@@ -27,10 +27,17 @@ def own_space(machine: Machine, programs: Programs, mapped: Sequence[Mapped], pr
     """The symbols of the kernel, of what starts the program, and of the program as it is mapped."""
     space = AddressSpace()
     map_kernel(space, programs.said)
+    map_program(space, machine, programs, mapped, process)
+    return space
+
+
+def map_program(
+    space: AddressSpace, machine: Machine, programs: Programs, mapped: Sequence[Mapped], process: str
+) -> None:
+    """Map the program as it is in its memory, and what starts it."""
     map_mapped(space, programs, mapped, process)
     launcher = SymbolTable.from_elf(machine.symbols["launcher"], LAUNCHER, programs.cache, None, programs.tool)
     space.map(Level("normal", 0, LAUNCHER), *launcher.bounds, 0, launcher)
-    return space
 
 
 def map_mapped(space: AddressSpace, programs: Programs, mapped: Sequence[Mapped], process: str) -> None:

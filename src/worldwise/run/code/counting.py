@@ -5,7 +5,6 @@ The machine runs with the plugin attached, so the run that counts is the run tha
 disturbs nothing is tried: without it the counter has the same values around each life of the program.
 """
 
-import functools
 import hashlib
 import json
 import re
@@ -13,7 +12,7 @@ import shutil
 import signal
 import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from filelock import FileLock
@@ -24,12 +23,14 @@ from worldwise.lab.holding import mark_used
 from worldwise.lab.image import ImageStore
 from worldwise.libraries import own_code
 from worldwise.libraries.own_code import Code, Mapped, Region
+from worldwise.machine.elf import symbol_address
 from worldwise.machine.emulator import Emulator
 from worldwise.machine.machine import CONSOLE, EMULATOR_LOG, RECORDS, SECURE_CONSOLE, Machine
 from worldwise.machine.measurer import Ended, StartFrom
 from worldwise.machine.plugin import Plugin
 from worldwise.machine.plugin import plugin as plugin_recipe
-from worldwise.machine.symbols.own import own_programs, own_space
+from worldwise.machine.symbols.machine import address_space
+from worldwise.machine.symbols.own import map_program, own_programs, own_space
 from worldwise.machine.symbols.ranges import function_ranges, pack_ranges
 from worldwise.machine.symbols.said import initramfs_files, machine_symbols
 from worldwise.machine.symbols.space import AddressSpace
@@ -40,7 +41,7 @@ from worldwise.records.parse import read_records
 from worldwise.records.trace import Pass, Trace, TraceTooLargeError, read_trace
 from worldwise.run.kept import KEPT_TRACE, is_whole, keep_trace, tables_in, write_for_plugin
 from worldwise.targets.linux import PLAIN
-from worldwise.targets.own_code import LINUX
+from worldwise.targets.own_code import LINUX, tee_base
 
 # What the machine leaves besides what every machine does.
 LAUNCHED, OUTPUT, MAPS, VDSO = "launched", "output", "maps", "vdso"
@@ -94,12 +95,19 @@ def process_of(command: Sequence[str]) -> str:
     return Path(command[0]).name[:_COMM]
 
 
+def is_tee(machine: Machine) -> bool:
+    """Whether a machine has OP-TEE."""
+    return "tee" in machine.symbols
+
+
 def said_by(emulator: Emulator, images: ImageStore, machine: Machine) -> Path:
     """What a machine with the same kernel says of itself."""
+    if is_tee(machine):
+        return machine_symbols(emulator, tee_base(images))
     return machine_symbols(emulator, PLAIN[LINUX].speaking(machine, images))
 
 
-def find(emulator: Emulator, images: ImageStore, machine: Machine, command: Sequence[str]) -> tuple[Life, list[Mapped]]:
+def find(emulator: Emulator, machine: Machine, command: Sequence[str]) -> tuple[Life, list[Mapped]]:
     """Start the program once, and return how that went and what of it is mapped as it ends.
 
     The kernel's code in user space is left beside the archive. Raises WorldwiseError.
@@ -178,7 +186,13 @@ class Counter:
         archive = machine.files[own_code.ARCHIVE]
         content = initramfs_files(archive) | {"[vdso]": (archive.parent / VDSO).read_bytes()}
         programs = own_programs(self.emulator, self.images, content, said)
-        return own_space(machine, programs, mapped, process_of(command))
+        if not is_tee(machine):
+            return own_space(machine, programs, mapped, process_of(command))
+        # The machine says what it has itself; TAs are found where they ran.
+        named = replace(tee_base(self.images), symbols={n: p for n, p in machine.symbols.items() if n != "launcher"})
+        space = address_space(self.emulator, named, self.images)
+        map_program(space, machine, programs, mapped, process_of(command))
+        return space
 
     def count(
         self,
@@ -197,6 +211,9 @@ class Counter:
         `cores` are models that run with it: see worldwise.run.watch.Watcher.watch. What an equal run left is taken, unless `fresh`. Raises WorldwiseError.
         """
         lab = self.emulator.lab
+        key = (machine.digest(lab), entry, tuple(addresses), tuple((cores or {}).values()), whole)
+        if not fresh and key in _done:
+            return _done[key]
         space = self.space(machine, mapped, command)
         ranges = pack_ranges(function_ranges(space, process_of(command)))
         plugin = self.images.get(plugin_recipe())
@@ -224,11 +241,10 @@ class Counter:
                         self._verify(machine, directory, command, progress)
                     (directory / RECORDS).unlink()
                     keep_trace(directory, digest, bool(cores))
-                    _read_trace.cache_clear()
                     shutil.rmtree(final, ignore_errors=True)
                     directory.rename(final)
             try:
-                trace = _read_trace(final / KEPT_TRACE, digest)
+                trace = read_trace(final / KEPT_TRACE)
             except TraceTooLargeError:
                 shutil.rmtree(final, ignore_errors=True)
                 raise WorldwiseError(
@@ -240,6 +256,8 @@ class Counter:
         for life in counted.lives:
             require_good(command[0], life, counted.output)
         _check(counted, command[0])
+        _done.clear()
+        _done[key] = counted
         return counted
 
     def _verify(
@@ -262,13 +280,18 @@ class Counter:
         said = said_by(self.emulator, self.images, machine) / "kallsyms"
         lines = said.read_text(encoding="ascii").splitlines()
         (switch,) = [line.split()[0] for line in lines if line.endswith(" cpu_switch_to")]
-        return {"mode": "stack", "monitor": "no", "task-switch": f"0x{switch}", "entry": f"{entry:#x}"}
+        found = {"mode": "stack", "task-switch": f"0x{switch}", "entry": f"{entry:#x}"}
+        if not is_tee(machine):
+            return found | {"monitor": "no"}
+        core = machine.symbols["tee"]
+        return found | {
+            "thread-suspend": f"{symbol_address(core, 'thread_state_suspend'):#x}",
+            "thread-resume": f"{symbol_address(core, 'thread_resume'):#x}",
+        }
 
 
-# Each case of a run asks for the same one, and reading it takes seconds. It holds as long as its folder is whole.
-@functools.lru_cache(maxsize=1)
-def _read_trace(path: Path, _digest: str) -> Trace:
-    return read_trace(path)
+# The last run that was read, by all that decides it: each case of a run asks for the same one, which takes seconds.
+_done: dict[tuple[str, int, tuple[int, ...], tuple[str, ...], bool], Counted] = {}
 
 
 def _check(counted: Counted, program: str) -> None:

@@ -11,14 +11,17 @@ import stat
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Literal
 
 from worldwise.base import files
 from worldwise.base.errors import WorldwiseError
 from worldwise.lab.image import ImageStore
 from worldwise.lab.lab import Lab
-from worldwise.libraries.own_code import ARCHIVE, COUNT, FIND
+from worldwise.libraries.own_code import ARCHIVE, COUNT, FIND, case_name
 from worldwise.machine.elfasking import ask
+from worldwise.run.code.application import Application
 from worldwise.targets import own_code as machines
+from worldwise.targets.own_code import TA_ELF, TA_UUID
 
 # Where the program lies, and is started, on the measured machine; and where the loader looks for libraries.
 ROOM, LIBRARY_ROOM, LOADER = "work", "lib", "ld-linux-aarch64.so.1"
@@ -38,7 +41,7 @@ class Wanted:
     """What was asked for.
 
     Attributes:
-        program: the program's file.
+        program: the program's file; of an application its client, by its name.
         arguments: its arguments.
         regions: patterns of the functions whose calls are measured; none for the whole program.
         lives: how often it is started.
@@ -47,6 +50,7 @@ class Wanted:
         files: files that it finds in its current folder.
         input: the file that is its standard input.
         name: its name in cases; empty for one made of the file's.
+        application: the OP-TEE application that it is the client of; None for a program.
     """
 
     program: Path
@@ -58,6 +62,17 @@ class Wanted:
     files: tuple[Path, ...] = ()
     input: Path | None = None
     name: str = ""
+    application: Application | None = None
+
+    @property
+    def kind(self) -> Literal["program", "ta"]:
+        """What it is."""
+        return "ta" if self.application else "program"
+
+    @property
+    def option(self) -> str:
+        """The option that named it."""
+        return "--client" if self.application else "--program"
 
     @property
     def case_name(self) -> str:
@@ -93,11 +108,6 @@ class Wanted:
             )
 
 
-def case_name(name: str) -> str:
-    """The name of a case for a file's name."""
-    return re.sub("[^a-z0-9]+", "-", name.lower()).strip("-")[:63] or "program"
-
-
 def check_glob(pattern: str) -> None:
     """Raise WorldwiseError for what is no name of a function and no pattern for one."""
     if not _GLOB.fullmatch(pattern):
@@ -122,20 +132,25 @@ def pack(wanted: Wanted, images: ImageStore, work: Path) -> dict[str, bytes]:
 
     Raises WorldwiseError for a file that is missing, is no program of this machine, or needs a library that nobody has.
     """
-    program = _read(wanted.program, "--program")
-    kind, processor, _, loader, _ = ask(program, ("program",), what=f"--program {wanted.program}")[0]
+    option = wanted.option
+    program = wanted.application.client if wanted.application else _read(wanted.program, option)
+    kind, processor, _, loader, _ = ask(program, ("program",), what=f"{option} {wanted.program}")[0]
     if processor != "EM_AARCH64" or kind not in ("ET_EXEC", "ET_DYN"):
         of = {"EM_ARM": "32-bit Arm", "EM_X86_64": "x86-64"}.get(processor, processor)
         raise WorldwiseError(
-            f"--program {wanted.program} is no program for AArch64: {kind}, {of}.",
+            f"{option} {wanted.program} is no program for AArch64: {kind}, {of}.",
             "compile it with aarch64-linux-gnu-gcc (worldwise lab enter has it)",
         )
     if loader and loader.rpartition("/")[2] != LOADER:
         raise WorldwiseError(
-            f"--program {wanted.program} asks for the loader {files.quoted(loader)}: the lab has glibc's {LOADER} alone.",
+            f"{option} {wanted.program} asks for the loader {files.quoted(loader)}: the lab has glibc's {LOADER}.",
             "link the program statically",
         )
     content: dict[str, bytes] = {f"{ROOM}/{wanted.program.name}": program}
+    if wanted.application:
+        content |= wanted.application.guest_files
+        (work / TA_ELF).write_bytes(wanted.application.elf)
+        (work / TA_UUID).write_text(wanted.application.uuid, encoding="ascii")
     for path in wanted.files:
         _add(content, f"{ROOM}/{path.name}", _read(path, "--file"), path)
     if wanted.input:

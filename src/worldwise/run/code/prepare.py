@@ -19,10 +19,12 @@ from worldwise.plan.spec import OWN
 from worldwise.plan.tables import MAX_SAMPLES
 from worldwise.run.code.counting import Counted, Counter, calls_of, find
 from worldwise.run.code.order import ROOM, Wanted, matches, pack
-from worldwise.targets.own_code import program_machine
+from worldwise.targets.own_code import machine_of
 
 # The whole program, and how the region is called that it is if it has no symbol of that name.
 MAIN, ENTRY = "main", "entry"
+# GlobalPlatform's functions of a client, and the one whose second argument is the command.
+CALLS, INVOKE = "TEEC_*", "TEEC_InvokeCommand"
 _MOST_REGIONS = 500
 _MOST_CLOSE = 6
 _PAGE = 4096
@@ -77,18 +79,18 @@ def prepare(
         content = pack(wanted, images, work)
         name, command = wanted.case_name, [wanted.guest_path, *wanted.arguments]
         notify(f"starting {wanted.guest_path} once, to see where it lies")
-        _, mapped = find(emulator, images, program_machine(images, work, name, FIND), command)
-        chosen, whole = _regions(wanted, content, mapped)
+        _, mapped = find(emulator, machine_of(images, wanted.kind, work, name, FIND), command)
+        chosen = _regions(wanted, content, mapped)
         entry = _entry(content, mapped, wanted.guest_path)
         counter = Counter(emulator, images, notify)
-        machine = program_machine(images, work, name, COUNT)
+        machine = machine_of(images, wanted.kind, work, name, COUNT)
         addresses = sorted({one.address for one in chosen.values()})
         counted = counter.count(machine, mapped, command, entry, addresses, fresh)
-        regions, unentered, notes = _entered(chosen, counted, addresses, whole, wanted)
+        regions, unentered, notes = _entered(chosen, counted, addresses, wanted)
         manifest = CodeManifest(
             format=1,
             name=name,
-            kind="program",
+            kind=wanted.kind,
             command=command,
             lives=wanted.lives,
             entry=entry,
@@ -101,17 +103,15 @@ def prepare(
     return Ready(code, counted, unentered)
 
 
-def _regions(
-    wanted: Wanted, content: Mapping[str, bytes], mapped: Sequence[Mapped]
-) -> tuple[dict[str, _Function], bool]:
-    """The functions that were asked for, by the names of their cases; and whether they are the whole program."""
-    patterns = wanted.regions or (MAIN,)
+def _regions(wanted: Wanted, content: Mapping[str, bytes], mapped: Sequence[Mapped]) -> dict[str, _Function]:
+    """The functions that were asked for, by the names of their cases."""
+    patterns = wanted.regions or ((CALLS,) if wanted.application else (MAIN,))
     every = list(_functions(content, mapped))
     own = f"{ROOM}/{wanted.program.name}"
     found: dict[int, _Function] = {}
     for one in every:
         # A program's own main alone.
-        if matches(one.name, patterns) and (wanted.regions or one.image == own):
+        if matches(one.name, patterns) and (wanted.regions or wanted.application or one.image == own):
             known = found.get(one.address)
             # Of a function with several names the one that was typed, else the shortest.
             if known is None or (one.name not in patterns, len(one.name)) < (
@@ -119,6 +119,11 @@ def _regions(
                 len(known.name),
             ):
                 found[one.address] = one
+    if not found and wanted.application and not wanted.regions:
+        raise WorldwiseError(
+            f"{wanted.program.name} has none of GlobalPlatform's functions {CALLS}, and has loaded no libteec as it ends.",
+            "is it the client? a program without a TA is measured by --program",
+        )
     if not found and not wanted.regions:
         # Stripped: from its first instruction on.
         found = {one.address: one for one in [_begin(content, mapped, own)]}
@@ -134,7 +139,7 @@ def _regions(
     named: dict[str, _Function] = {}
     for one in sorted(found.values(), key=lambda one: (one.name, one.address)):
         named[_case_name(one, named)] = one
-    return named, not wanted.regions
+    return named
 
 
 def _case_name(one: _Function, taken: Mapping[str, object]) -> str:
@@ -212,15 +217,14 @@ def _no_function(pattern: str, names: set[str], wanted: Wanted) -> WorldwiseErro
 
 
 def _entered(
-    chosen: Mapping[str, _Function], counted: Counted, addresses: Sequence[int], whole: bool, wanted: Wanted
+    chosen: Mapping[str, _Function], counted: Counted, addresses: Sequence[int], wanted: Wanted
 ) -> tuple[dict[str, Region], list[str], list[str]]:
     """The regions with their calls; the functions that were not called; and what a reader must know of the others."""
     regions: dict[str, Region] = {}
     unentered: list[str] = []
     notes: list[str] = []
     never: list[str] = []
-    for name, one in chosen.items():
-        region = Region(function=one.name[:1000], image=f"/{one.image}", address=one.address)
+    for name, region in _by_command(chosen, counted, addresses):
         calls, others = calls_of(counted.trace, addresses, region)
         if not calls:
             (never if others else unentered).append(name)
@@ -229,6 +233,8 @@ def _entered(
             notes.append(
                 f"{name}: {others} calls did not return (longjmp, or the program ended in them) and are not counted"
             )
+        if calls[0].how == "exit" and wanted.regions:
+            notes.append(f"{name} never returned: it is counted until the program ended")
         if inner := sum(call.recursions for call in calls):
             notes.append(f"{name} calls itself: {inner:,} such calls are part of the ones around them")
         if len(calls) == 1:
@@ -257,6 +263,21 @@ def _entered(
         f"{f' and {len(unentered) - _MOST_CLOSE} others' if len(unentered) > _MOST_CLOSE else ''}.",
         near,
     )
+
+
+def _by_command(
+    chosen: Mapping[str, _Function], counted: Counted, addresses: Sequence[int]
+) -> Iterator[tuple[str, Region]]:
+    """The regions; one that invokes commands of a TA is a region for each command."""
+    for name, one in chosen.items():
+        region = Region(function=one.name[:1000], image=f"/{one.image}", address=one.address)
+        if one.name != INVOKE:
+            yield name, region
+            continue
+        calls, _ = calls_of(counted.trace, addresses, region)
+        commands = sorted({call.given[1] & 0xFFFFFFFF for call in calls})
+        for command in commands or (None,):
+            yield name if command is None else f"{name}.{command}", region.model_copy(update={"command": command})
 
 
 def _near(wanted: Wanted) -> str:
