@@ -17,7 +17,7 @@ from worldwise.cli.session import Order, measure
 from worldwise.cli.watched.tools import Session
 from worldwise.explain.explanation import Explanation
 from worldwise.explain.layers import load_rules
-from worldwise.explain.own_code import LEAST_SHARE, OwnExplainer
+from worldwise.explain.own_code import LEAST_SHARE, PARTS, OwnExplainer
 from worldwise.lab.image import ImageStore
 from worldwise.lab.lab import open_lab
 from worldwise.libraries import own_code
@@ -104,8 +104,8 @@ def _screen(run: Run, shown: Shown, ready: Ready, name: str, words: str) -> int:
     first, *rest = (life.end - life.begin for life in lives)
     print_prose(
         console,
-        f"{code.origin}: started {len(lives)} times on one machine; the first start took {first:,} instructions, a later "
-        f"one {whole(_median(rest))} (from fork to exit, with its loader and the kernel).",
+        f"{code.origin}: started {len(lives)} times on one machine; the first start took {first:,} instructions, a "
+        f"later one {whole(_median(rest))} (from fork to exit, with its loader and the kernel).",
         "bold",
     )
     if words:
@@ -125,7 +125,8 @@ def _screen(run: Run, shown: Shown, ready: Ready, name: str, words: str) -> int:
     )
     dearest = next(case for case in ready.cases if case.operation == ranked[0])
     explainer, explanation = _explained(run, dearest)
-    for section in _where(explanation, ranked[0]):
+    parts = [_parts(explainer, ready, ranked[:_MOST_REGIONS])] if code.manifest.kind == "ta" else []
+    for section in (*parts, *_where(explanation, ranked[0])):
         console.print()
         print_section(section, console)
     console.print()
@@ -137,7 +138,8 @@ def _screen(run: Run, shown: Shown, ready: Ready, name: str, words: str) -> int:
         f"worldwise explain {name} --case '{dearest.id}' --format flame --output {dearest.operation}.svg",
         f"worldwise predict {name} --case '{dearest.id}' --core cortex-a72",
     ):
-        print_prose(console, line)
+        # On one line, to be copied.
+        console.print(line, soft_wrap=True, markup=False)
     return 1 if run.state == "failed" else 0
 
 
@@ -180,7 +182,7 @@ def _where(explanation: Explanation, region: str) -> list[Section]:
             Table(["layer", "instr", "%"], [cells(name, share.self) for name, share in layers[:_MOST_LAYERS]], 1),
         ),
         Section(
-            "",
+            "Its functions",
             Table(
                 ["function (file)", "instr", "%"],
                 [cells(f"{name} ({image})", share.self) for (name, image), share in functions[:_MOST_FUNCTIONS]],
@@ -188,6 +190,22 @@ def _where(explanation: Explanation, region: str) -> list[Section]:
             ),
         ),
     ]
+
+
+def _parts(explainer: OwnExplainer, ready: Ready, regions: Sequence[str]) -> Section:
+    """Of the median call of each region, the part of each side of the border."""
+    manifest = ready.code.manifest
+    rows = []
+    for region in regions:
+        calls, _ = calls_of(explainer.trace, manifest.addresses, manifest.regions[region])
+        warm = sorted(calls[1:], key=lambda one: one.instructions)
+        found = explainer.parts(warm[(len(warm) - 1) // 2])
+        rows.append([region, *(f"{found[part]:,}" for part in PARTS)])
+    notes = [
+        "client: with the C library; core: OP-TEE's, with what it does for the TA; TA: with ldelf, which loads it; "
+        "supplicant: the process, and Linux on its behalf."
+    ]
+    return Section("Where the median call of each went, in instructions", Table(["region", *PARTS], rows, 1), notes)
 
 
 def _missed(explainer: OwnExplainer, ready: Ready, regions: Sequence[str]) -> list[str]:

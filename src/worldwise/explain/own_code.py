@@ -16,6 +16,11 @@ _KNOWN = ("libc", "ld.so", "libteec", "tee-supplicant")
 _LAUNCHER_LAYER = "launcher"
 _MOST_NAMED = 3
 _NAMELESS = "(no symbols)"
+_SUPPLICANT = "[task: tee-supplicant]"
+# The parts of a call of a TA. Of libteec alone what is in that file; the C library is the client's.
+CLIENT, LIBTEEC, KERNEL, MONITOR, CORE, TRUSTED = "client", "libteec", "Linux", "monitor", "core", "TA"
+SUPPLICANT = "supplicant"
+PARTS = (CLIENT, LIBTEEC, KERNEL, MONITOR, CORE, TRUSTED, SUPPLICANT)
 # A region that holds less of what was executed around its calls is likely not what somebody meant.
 LEAST_SHARE = 0.1
 
@@ -26,6 +31,20 @@ def with_images(rules: Rules, images: Sequence[str]) -> Rules:
     added = [Rule(name, (name,), (), (), 0) for name in own]
     added.append(Rule(_LAUNCHER_LAYER, (LAUNCHER,), (), (), 0))
     return replace(rules, rules=(*added, *rules.rules))
+
+
+def part_of(stack: tuple[StackFrame, ...]) -> str:
+    """Which of PARTS the last function of a stack is, of a call of a TA."""
+    leaf = stack[-1]
+    if any(frame.function == _SUPPLICANT for frame in stack):
+        return SUPPLICANT
+    if leaf.world == "monitor":
+        return MONITOR
+    if leaf.world == "secure":
+        return CORE if leaf.image == "tee" else TRUSTED
+    if leaf.image.startswith("linux"):
+        return KERNEL
+    return LIBTEEC if leaf.image == LIBTEEC else CLIENT
 
 
 class OwnExplainer(Explainer):
@@ -57,6 +76,13 @@ class OwnExplainer(Explainer):
         if found.layer == UNKNOWN and image and level.world == "normal" and not level.el:
             # A stripped file: its addresses have no names, but they are its own.
             return StackFrame(_NAMELESS, image, self.rules.layer(image, "", _NAMELESS), level.world)
+        return found
+
+    def parts(self, of: Pass) -> Counter[str]:
+        """The instructions of a call of a TA, by PARTS."""
+        found: Counter[str] = Counter()
+        for stack, count in self.stacks(of).items():
+            found[part_of(stack)] += count
         return found
 
     def missed(self, calls: Sequence[Pass]) -> tuple[float, list[tuple[str, int]]]:
