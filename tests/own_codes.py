@@ -5,8 +5,8 @@ from pathlib import Path
 
 from worldwise.lab.lab import Lab
 
-# `work` is called three times a start and calls nobody; `climb` calls itself; `jump` is left by longjmp; `last` ends the
-# program, and so does main by its return if there is no argument.
+# `work` is called three times a start and calls nobody; `climb` calls itself; `jump` is left by longjmp; `last` ends
+# the program, and so does main by its return if there is no argument.
 PROGRAM = """
 #include <setjmp.h>
 #include <stdio.h>
@@ -70,7 +70,7 @@ int main(void)
 	TEEC_UUID uuid = OWN_UUID;
 	uint32_t origin;
 	if (TEEC_InitializeContext(NULL, &context) ||
-	    TEEC_OpenSession(&context, &session, &uuid, TEEC_LOGIN_PUBLIC, NULL, NULL, &origin))
+		TEEC_OpenSession(&context, &session, &uuid, TEEC_LOGIN_PUBLIC, NULL, NULL, &origin))
 		return 1;
 	operation.params[0].value.a = 20;
 	for (int i = 0; i < 2; i++)
@@ -123,8 +123,10 @@ def compiled(lab: Lab, folder: Path, name: str, source: str, *flags: str) -> Pat
 
 
 def application(folder: Path, **changed: str) -> tuple[Path, Path]:
-    """The folders of a TA and a client; `changed` are other contents by name, with __ for a slash and _dot_ for a dot."""
-    for name, text in (APPLICATION | {key.replace("__", "/").replace("_dot_", "."): changed[key] for key in changed}).items():
+    """The folders of a TA and a client; `changed` are other contents by name, __ for a slash, _dot_ for a dot."""
+    for name, text in (
+        APPLICATION | {key.replace("__", "/").replace("_dot_", "."): changed[key] for key in changed}
+    ).items():
         path = folder / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text)

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """`worldwise run --program`: a user's own code, and the one screen that says what it costs."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -21,17 +21,19 @@ from worldwise.explain.own_code import LEAST_SHARE, PARTS, OwnExplainer
 from worldwise.lab.image import ImageStore
 from worldwise.lab.lab import open_lab
 from worldwise.libraries import own_code
-from worldwise.libraries.own_code import case_name
+from worldwise.libraries.own_code import Code, case_name
 from worldwise.machine.emulator import Emulator
 from worldwise.plan.case import Case
 from worldwise.plan.suite import FORMAT, Suite
 from worldwise.report.terminal import print_prose, print_section
 from worldwise.run.code.application import application
-from worldwise.run.code.counting import calls_of
+from worldwise.run.code.counting import calls_for_records, calls_of
+from worldwise.run.code.firmware import WantedFirmware, prepare_firmware
 from worldwise.run.code.order import Wanted
 from worldwise.run.code.prepare import Ready, prepare
 from worldwise.run.measure import Options
 from worldwise.run.rundir import Run
+from worldwise.targets.own_code import M_MACHINES
 
 # Lines of a screen.
 _MOST_REGIONS, _MOST_LAYERS, _MOST_FUNCTIONS, _MOST_NOTES = 12, 5, 5, 5
@@ -51,20 +53,38 @@ class OwnCall:
 
 
 def measure_own(wanted: Wanted, call: OwnCall, shown: Shown) -> int:
-    """Measure own code and print what it costs. Returns the exit status. Raises WorldwiseError."""
+    """Measure a program or an application and print what it costs. Returns the exit status. Raises WorldwiseError."""
+
+    def made(images: ImageStore, emulator: Emulator, notify: Callable[[str], None]) -> tuple[Ready, str]:
+        if not call.ta:
+            return prepare(wanted, images, emulator, notify, call.fresh), ""
+        found = application(call.ta, wanted.program, call.log_level, images)
+        name = wanted.name or case_name(found.name.removeprefix("optee_example_"))
+        client = replace(wanted, program=Path(found.name), application=found, name=name)
+        return prepare(client, images, emulator, notify, call.fresh), found.words
+
+    return _measure(made, call, shown)
+
+
+def measure_firmware(wanted: WantedFirmware, call: OwnCall, shown: Shown) -> int:
+    """Measure firmware and print what it costs. Returns the exit status. Raises WorldwiseError."""
+
+    def made(images: ImageStore, emulator: Emulator, notify: Callable[[str], None]) -> tuple[Ready, str]:
+        words = f"on QEMU's {wanted.machine}: {M_MACHINES[wanted.machine]}" if wanted.machine in M_MACHINES else ""
+        return prepare_firmware(wanted, images, emulator, notify, call.fresh), words
+
+    return _measure(made, call, shown)
+
+
+def _measure(
+    made: Callable[[ImageStore, Emulator, Callable[[str], None]], tuple[Ready, str]], call: OwnCall, shown: Shown
+) -> int:
     notes = Notes()
     lab = open_lab(notes.console)
     lab.ensure()
     lab.require_entry()
     emulator = Emulator(lab, notes.note, silence_limit=call.silence)
-    images = ImageStore(lab, notes.note)
-    words = ""
-    if call.ta:
-        made = application(call.ta, wanted.program, call.log_level, images)
-        words = made.words
-        name = wanted.name or case_name(made.name.removeprefix("optee_example_"))
-        wanted = replace(wanted, program=Path(made.name), application=made, name=name)
-    ready = prepare(wanted, images, emulator, notes.note, call.fresh)
+    ready, words = made(ImageStore(lab, notes.note), emulator, notes.note)
     own_code.add(ready.code)
     click.get_current_context().call_on_close(lambda: own_code.remove(ready.code.name))
     cores: Mapping[str, str] = {}
@@ -75,7 +95,7 @@ def measure_own(wanted: Wanted, call: OwnCall, shown: Shown) -> int:
     order = Order(_suite(ready), ready.cases, (), None, None, [ready.code], call.runs, None, verify=False, cores=cores)
     options = Options(reuse=False, jobs=1, silence_limit=call.silence)
     run = "latest" if call.latest else f"latest --runs {call.runs}"
-    return measure(order, options, shown, lambda made, how: _screen(made, how, ready, run, words))
+    return measure(order, options, shown, lambda run_made, how: _screen(run_made, how, ready, run, words))
 
 
 def _suite(ready: Ready) -> Suite:
@@ -93,21 +113,13 @@ def _screen(run: Run, shown: Shown, ready: Ready, name: str, words: str) -> int:
     console = outgoing.console()
     code, lives = ready.code, ready.counted.lives
     totals = {
-        case.operation: [
-            one.instructions
-            for one in calls_of(ready.counted.trace, code.manifest.addresses, code.manifest.regions[case.operation])[0]
-        ]
-        for case in ready.cases
+        name: [one.instructions for one in calls_for_records(code, ready.counted.trace, region)]
+        for name, region in code.manifest.regions.items()
     }
     every = sum(life.end - life.begin for life in lives)
     ranked = sorted(totals, key=lambda region: (-sum(totals[region]), region))
     first, *rest = (life.end - life.begin for life in lives)
-    print_prose(
-        console,
-        f"{code.origin}: started {len(lives)} times on one machine; the first start took {first:,} instructions, a "
-        f"later one {whole(_median(rest))} (from fork to exit, with its loader and the kernel).",
-        "bold",
-    )
+    print_prose(console, _began(ready, first, rest), "bold")
     if words:
         print_prose(console, f"{words[0].upper()}{words[1:]}.")
     rows = [_row(region, totals[region], every) for region in ranked[:_MOST_REGIONS]]
@@ -136,11 +148,29 @@ def _screen(run: Run, shown: Shown, ready: Ready, name: str, words: str) -> int:
     for line in (
         f"worldwise explain {name} --case '{dearest.id}'",
         f"worldwise explain {name} --case '{dearest.id}' --format flame --output {dearest.operation}.svg",
-        f"worldwise predict {name} --case '{dearest.id}' --core cortex-a72",
+        _third(code, name, dearest),
     ):
         # On one line, to be copied.
         console.print(line, soft_wrap=True, markup=False)
     return 1 if run.state == "failed" else 0
+
+
+def _third(code: Code, name: str, dearest: Case) -> str:
+    """How to go on from own code, besides by taking it apart."""
+    if code.manifest.kind == own_code.FIRMWARE:
+        return "worldwise compare OLD_RUN latest --fail-above 0%"
+    return f"worldwise predict {name} --case '{dearest.id}' --core cortex-a72"
+
+
+def _began(ready: Ready, first: int, later: Sequence[int]) -> str:
+    """What was run, in a sentence."""
+    origin = ready.code.origin
+    if ready.code.manifest.kind == own_code.FIRMWARE:
+        return f"{origin}: {first:,} instructions from its reset to its end; a second power-on was the same."
+    return (
+        f"{origin}: started {len(ready.counted.lives)} times on one machine; the first start took {first:,} instructions, "
+        f"a later one {whole(_median(later))} (from fork to exit, with its loader and the kernel)."
+    )
 
 
 def _median(values: Sequence[int]) -> float:

@@ -81,6 +81,10 @@ class _Call:
     ta: Path | None
     client: Path | None
     log_level: int | None
+    firmware: Path | None
+    machine: str
+    until: str | None
+    instructions: int | None
     regions: tuple[str, ...]
     repeat: int
     packages: tuple[str, ...]
@@ -105,7 +109,18 @@ _RARE = {
     "Repeat and check": ("fresh", "verify", "cold", "reverse", "silence"),
     "On hardware itself": ("via", "clock", "serial", "ta_key", "ta_folder"),
     "Many machines": (*("shard", "costs", "on", "key", "asked", "wait", "cross_check"), "cache"),
-    "Your own code": ("log_level", "repeat", "packages", "libraries", "files", "input_file", "name"),
+    "Your own code": (
+        "log_level",
+        "machine",
+        "until",
+        "instructions",
+        "repeat",
+        "packages",
+        "libraries",
+        "files",
+        "input_file",
+        "name",
+    ),
     "Also": ("sweep", "samples", "jobs", "runs", "locked"),
 }
 
@@ -282,7 +297,8 @@ def run(**typed: Any) -> int:
     Exit status: 0 all is well; 1 a case failed or the budget is not met; 2 it could not be measured.
     """
     call = _Call(**typed)
-    if what.chosen() is not what.SUITE:
+    kind = what.chosen()
+    if kind is not what.SUITE:
         return _own(call)
     if call.suite == _VALIDATION:
         return _validation(call)
@@ -320,10 +336,19 @@ def _own(call: _Call) -> int:
         check_output(call.output)
     if call.budget:
         raise click.UsageError("--budget judges operations of a suite; of your own code `worldwise predict` judges one")
-    from worldwise.cli.code import OwnCall, measure_own
+    from worldwise.cli.code import OwnCall, measure_firmware, measure_own
     from worldwise.cli.report import Wanted as Shown
     from worldwise.run.code.order import Wanted
 
+    shown = Shown(call.form, call.output, None, call.full)
+    own_call = OwnCall(call.runs, call.fresh, call.silence, call.predict, _is_default("runs"), call.ta, call.log_level)
+    if call.firmware:
+        from worldwise.run.code.firmware import WantedFirmware
+
+        firmware = WantedFirmware(
+            call.firmware, call.machine, call.regions, call.until or "", call.instructions or 0, call.name or ""
+        )
+        return measure_firmware(firmware, own_call, shown)
     # What stands where a suite does is the first of the program's arguments.
     arguments = (*(() if _is_default("suite") else (call.suite,)), *call.arguments)
     program = call.program or call.client
@@ -340,8 +365,7 @@ def _own(call: _Call) -> int:
         call.input_file,
         call.name or "",
     )
-    own_call = OwnCall(call.runs, call.fresh, call.silence, call.predict, _is_default("runs"), call.ta, call.log_level)
-    return measure_own(wanted, own_call, Shown(call.form, call.output, None, call.full))
+    return measure_own(wanted, own_call, shown)
 
 
 def _order(call: _Call) -> tuple["Order", Budget | None]:

@@ -46,7 +46,13 @@ APPLICATION = Kind(
     ("suite", "arguments", *_OWN, "log_level", "fresh", "predict"),
     "docs/your-code.md says what it takes",
 )
-KINDS = (PROGRAM, APPLICATION, SUITE)
+FIRMWARE = Kind(
+    "firmware of your own",
+    ("firmware",),
+    ("machine", "until", "instructions", "regions", "name", "fresh"),
+    "docs/your-code.md says what it takes",
+)
+KINDS = (PROGRAM, APPLICATION, FIRMWARE, SUITE)
 
 
 def chosen() -> Kind:
@@ -67,7 +73,14 @@ def chosen() -> Kind:
 def _takes(kind: Kind, name: str) -> bool:
     if name in (*_SHOWN, *kind.chosen_by) or name in (kind.takes or ()):
         return True
-    theirs = {*_OWN, "log_level", *(name for other in KINDS for name in other.chosen_by)}
+    theirs = {
+        *_OWN,
+        "log_level",
+        "machine",
+        "until",
+        "instructions",
+        *(name for other in KINDS for name in other.chosen_by),
+    }
     return kind.takes is None and name not in {*theirs, "arguments"}
 
 
@@ -125,12 +138,33 @@ def own_options(command: Callable[..., int]) -> Callable[..., int]:
                 help="CFG_TEE_TA_LOG_LEVEL of a TA that is built.  [default: what its Makefile says]",
             ),
             click.option(
+                "--firmware",
+                metavar="APP.elf",
+                type=path,
+                help="Measure your own firmware of a Cortex-M, unchanged, on --machine.",
+            ),
+            click.option(
+                "--machine",
+                metavar="NAME",
+                default="mps2-an386",
+                help="The machine of QEMU that --firmware starts on; a wrong name lists them.  [default: mps2-an386]",
+            ),
+            click.option(
+                "--until", metavar="FUNCTION", help="End --firmware when this function is called.  [default: its exit]"
+            ),
+            click.option(
+                "--instructions",
+                type=click.IntRange(1),
+                metavar="N",
+                help="End --firmware after so many instructions, to a few.",
+            ),
+            click.option(
                 "--region",
                 "regions",
                 multiple=True,
                 metavar="FUNCTION",
-                help="The calls of this function of it, or of all like 'EVP_DigestSign*'; without, the whole program, or "
-                "every TEEC call.",
+                help="The calls of this function of it, or of all like 'EVP_DigestSign*'; without, "
+                "the whole program, or every TEEC call.",
             ),
             click.option(
                 "--repeat", type=click.IntRange(2, 100), default=5, metavar="N", help="Start it so often.  [default: 5]"

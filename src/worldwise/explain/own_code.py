@@ -20,6 +20,7 @@ _SUPPLICANT = "[task: tee-supplicant]"
 # The parts of a call of a TA. Of libteec alone what is in that file; the C library is the client's.
 CLIENT, LIBTEEC, KERNEL, MONITOR, CORE, TRUSTED = "client", "libteec", "Linux", "monitor", "core", "TA"
 SUPPLICANT = "supplicant"
+FIRMWARE, INTERRUPTS = "firmware", "interrupts"
 PARTS = (CLIENT, LIBTEEC, KERNEL, MONITOR, CORE, TRUSTED, SUPPLICANT)
 # A region that holds less of what was executed around its calls is likely not what somebody meant.
 LEAST_SHARE = 0.1
@@ -104,3 +105,22 @@ class OwnExplainer(Explainer):
             for stack, count in self.stacks(start, own=True).items():
                 rest[f"{stack[-1].function} ({stack[-1].image})"] += count
         return inside / span if span else 1.0, rest.most_common(_MOST_NAMED)
+
+
+class FirmwareExplainer(OwnExplainer):
+    """Reads one trace of firmware, which is all that its machine executes."""
+
+    step = 2
+
+    def _resolve_contexts(self) -> None:
+        self.program = self.process
+        self.rules = replace(self.rules, rules=(Rule(FIRMWARE, ("program",), (), (), 0), *self.rules.rules))
+        Explainer._resolve_contexts(self)
+
+    def _frame(self, context: int, address: int) -> StackFrame:
+        found = super()._frame(context, address)
+        # Whatever a handler calls is the interrupt's.
+        return replace(found, layer=INTERRUPTS) if self._contexts[context].el else found
+
+    def _where(self, context: int) -> str:
+        return "handler" if self._contexts[context].el else "thread"

@@ -24,7 +24,9 @@ MANIFEST = "code.json"
 ARCHIVE = "files.cpio"
 FIND, COUNT = "find", "count"
 # The kinds of own code.
-PROGRAM, TA = "program", "ta"
+PROGRAM, TA, FIRMWARE = "program", "ta", "firmware"
+# The file of firmware in its folder.
+FIRMWARE_ELF = "firmware.elf"
 _MOST_MANIFEST = 4 * 2**20
 _MOST_FILE = 512 * 2**20
 _FORMAT = 1
@@ -82,7 +84,7 @@ class CodeManifest(_Part):
 
     format: Literal[1]
     name: Annotated[str, Field(pattern="^[a-z0-9][a-z0-9-]{0,62}$")]
-    kind: Literal["program", "ta"]
+    kind: Literal["program", "ta", "firmware"]
     command: Annotated[list[str], Field(min_length=1)]
     lives: Annotated[int, Field(ge=2, le=1000)]
     entry: _Address

@@ -97,7 +97,8 @@ class FlatPlugin(Plugin):
         arguments = dict(self.arguments) | {"out": f"/run/{TRACE}"}
         if self.functions:
             arguments["functions"] = "/plugin/functions"
-        return ",".join(["/plugin/flat.so", *(f"{key}={value}" for key, value in arguments.items())])
+        calls = [f"call={address:#x}" for address in self.calls]
+        return ",".join(["/plugin/flat.so", *(f"{key}={value}" for key, value in arguments.items()), *calls])
 
     def binds(self) -> list[Bind]:
         """What it needs to see in the lab."""

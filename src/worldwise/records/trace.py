@@ -195,8 +195,8 @@ class Pass(RecordModel):
         lost: the instructions among these whose stack could not be followed.
         closed: whether it ended on the stack on which it began.
         call: of a call of a function, 1 + the function's number; 0 for marks.
-        how: how that call ended: it returned, the program ended in it, it was left as longjmp does, or the region around
-            it ended.
+        how: how that call ended: it returned, the program ended in it, it was left as longjmp does, or the region
+            around it ended.
         recursions: how often the function called itself within it, which is no pass.
         given, result: the registers x0 to x3 at its entry, and x0 at its return.
         stack: of a microcontroller, how many bytes deep the stack pointer got below where it was at the begin.

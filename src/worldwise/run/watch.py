@@ -35,7 +35,7 @@ from worldwise.records.check import CheckedRecords, check_records
 from worldwise.records.flat import FlatRegion, read_regions
 from worldwise.records.parse import read_content, read_records
 from worldwise.records.trace import Trace, TraceTooLargeError, read_trace
-from worldwise.run.code.counting import Counter, counted_of, process_of, write_records
+from worldwise.run.code.counting import Counter, counted_of, process_of, space_of, write_records
 from worldwise.run.kept import KEPT_TRACE, TRACE_MANIFEST, is_whole, keep_trace, tables_in, write_for_plugin
 from worldwise.run.measure import case_digest, check_run
 from worldwise.targets.known import EMULATED
@@ -150,7 +150,7 @@ class Watcher:
         code = own_code.find(case.implementation)
         counter = Counter(self.emulator, self.images, self.notify)
         counted = counted_of(code, counter, machine, fresh, cores, whole)
-        space = counter.space(machine, code.manifest.mapped, code.manifest.command)
+        space = space_of(code, counter, machine)
         with tempfile.TemporaryDirectory(prefix="ww-own-") as work:
             write_records(case, code, counted, Path(work) / RECORDS)
             records = _checked(Path(work), case, expected)

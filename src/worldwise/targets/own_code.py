@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """The machines of own code: that of plain Linux and that with OP-TEE, to which each case brings its files."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -9,9 +9,9 @@ from worldwise.base.files import file_sha256
 from worldwise.lab.image import ImageStore, Recipe
 from worldwise.libraries import own_code
 from worldwise.libraries.cores import PLAIN_TARGETS
-from worldwise.libraries.own_code import ARCHIVE, COUNT, TA
+from worldwise.libraries.own_code import ARCHIVE, COUNT, FIRMWARE, FIRMWARE_ELF, TA
 from worldwise.machine.elf import symbol_address
-from worldwise.machine.machine import PROGRAM, READY_SYMBOL, Machine
+from worldwise.machine.machine import FIXED_DATE, PROGRAM, READY_SYMBOL, Machine
 from worldwise.plan.case import Case
 from worldwise.targets import optee_images
 from worldwise.targets.architecture import ARCHITECTURES
@@ -116,6 +116,41 @@ def tee_machine(images: ImageStore, folder: Path, name: str, order: str) -> Mach
     )
 
 
+# QEMU's machines of the M profile that firmware can start on, with what their core and memory are.
+M_MACHINES: Mapping[str, str] = {
+    "microbit": "Cortex-M0, 256 KiB flash at 0x0, 16 KiB RAM at 0x20000000",
+    "mps2-an385": "Cortex-M3, 4 MiB code at 0x0, 4 MiB RAM at 0x20000000",
+    "mps2-an386": "Cortex-M4, 4 MiB code at 0x0, 4 MiB RAM at 0x20000000",
+    "mps2-an500": "Cortex-M7, 4 MiB code at 0x0, 4 MiB RAM at 0x20000000",
+    "stm32vldiscovery": "Cortex-M3, 128 KiB flash at 0x08000000, 8 KiB RAM at 0x20000000",
+    "olimex-stm32-h405": "Cortex-M4, 1 MiB flash at 0x08000000, 128 KiB RAM at 0x20000000",
+    "netduinoplus2": "Cortex-M4, 1 MiB flash at 0x08000000, 128 KiB RAM at 0x20000000",
+    "lm3s6965evb": "Cortex-M3, 256 KiB flash at 0x0, 64 KiB RAM at 0x20000000",
+}
+# An instruction takes 2^5 ns of virtual time: SysTick then comes about as often as on a core of 25 MHz that executes
+# one instruction a cycle.
+_M_SHIFT = 5
+
+
+def firmware_machine(folder: Path, name: str, machine: str) -> Machine:
+    """The machine for firmware in a folder."""
+    elf = folder / FIRMWARE_ELF
+    digest = file_sha256(elf)
+    return Machine(
+        name=f"own-{name}",
+        files={FIRMWARE_ELF: elf},
+        digests={FIRMWARE_ELF: digest},
+        arguments=(
+            *("-M", machine, "-nic", "none", "-icount", f"shift={_M_SHIFT},align=off,sleep=off", *FIXED_DATE),
+            *("-kernel", f"/machine/{FIRMWARE_ELF}"),
+        ),
+        images={"own": digest},
+        ready=None,
+        symbols={"program": elf},
+        preload=(),
+    )
+
+
 def machine_of(images: ImageStore, kind: str, folder: Path, name: str, order: str) -> Machine:
     """The machine of a kind of own code."""
     return (tee_machine if kind == TA else program_machine)(images, folder, name, order)
@@ -150,6 +185,8 @@ class OwnTarget:
     def machine(self, case: Case, images: ImageStore) -> Machine:
         """The machine of the code that is registered by the case's name. Raises WorldwiseError if none is."""
         code = own_code.find(case.implementation)
+        if code.manifest.kind == FIRMWARE:
+            return firmware_machine(code.folder, code.name, code.manifest.command[1])
         return machine_of(images, code.manifest.kind, code.folder, code.name, COUNT)
 
     def program(self, _case: Case) -> Sequence[str]:

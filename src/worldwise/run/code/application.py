@@ -98,8 +98,8 @@ def _built(ta: Path, client: Path, level: int | None, images: ImageStore) -> App
         raise WorldwiseError(f"{client}: its build left a name that no program can have: {files.quoted(name)}")
     whose = "--log-level" if level is not None else "the TA's Makefile"
     words = (
-        f"built in the sandbox with OP-TEE 4.10's TA dev kit, CFG_TEE_TA_LOG_LEVEL={said} ({_LEVELS[int(said)][2:]}, by "
-        f"{whose}); --log-level 0 leaves out what its messages cost"
+        f"built in the sandbox with OP-TEE 4.10's TA dev kit, CFG_TEE_TA_LOG_LEVEL={said} ({_LEVELS[int(said)][2:]}, "
+        f"by {whose}); --log-level 0 leaves out what its messages cost"
     )
     client_bytes, ta_bytes, elf = (files.read_bytes(image.file(one), _MOST_TA) for one in ("client", "ta", "ta.elf"))
     return Application(client_bytes, name, ta_bytes, elf, uuid, words)
@@ -119,7 +119,8 @@ def _told(error: WorldwiseError, ta: Path, client: Path, recipe: Recipe) -> Worl
     missing = next((match for line in wrong if (match := re.search(r"fatal error: (\S+): No such file", line))), None)
     hint = "the end of what it said is below"
     if missing:
-        hint = f"{files.quoted(missing[1])} is in neither folder, the TA dev kit, libteec nor the lab: put it into the folder"
+        name = files.quoted(missing[1])
+        hint = f"{name} is in neither folder, the TA dev kit, libteec nor the lab: put it into the folder"
     details = "\n".join(line for line in lines if not line.startswith((_SAYS, "== ")))
     return WorldwiseError(f"{says[-1]} ({ta}, {client})", hint, details)
 

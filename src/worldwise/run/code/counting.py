@@ -14,6 +14,7 @@ import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from filelock import FileLock
 
@@ -42,6 +43,9 @@ from worldwise.records.trace import Pass, Trace, TraceTooLargeError, read_trace
 from worldwise.run.kept import KEPT_TRACE, is_whole, keep_trace, tables_in, write_for_plugin
 from worldwise.targets.linux import PLAIN
 from worldwise.targets.own_code import LINUX, tee_base
+
+if TYPE_CHECKING:
+    from worldwise.run.code.firmware import FirmwareCounter
 
 # What the machine leaves besides what every machine does.
 LAUNCHED, OUTPUT, MAPS, VDSO = "launched", "output", "maps", "vdso"
@@ -74,7 +78,7 @@ class Life:
             return "could not be started, or ended with status 127"
         if self.idle:
             return (
-                f"let the processor idle {self.idle} times: it sleeps or waits, and the counter, which is virtual time, "
+                f"let the processor idle {self.idle} times: it sleeps or waits, and the counter, virtual time, "
                 "goes on then without instructions"
             )
         return ""
@@ -208,7 +212,8 @@ class Counter:
     ) -> Counted:
         """Run the program as often as its order says; functions at these addresses are regions.
 
-        `cores` are models that run with it: see worldwise.run.watch.Watcher.watch. What an equal run left is taken, unless `fresh`. Raises WorldwiseError.
+        `cores` are models that run with it: see worldwise.run.watch.Watcher.watch. What an equal run left is taken,
+        unless `fresh`. Raises WorldwiseError.
         """
         lab = self.emulator.lab
         key = (machine.digest(lab), entry, tuple(addresses), tuple((cores or {}).values()), whole)
@@ -308,6 +313,21 @@ def _check(counted: Counted, program: str) -> None:
         raise WorldwiseError(f"{program}: was started {len(counted.lives)} times, but {len(outer)} were seen")
 
 
+def _of_firmware(counter: Counter) -> "FirmwareCounter":
+    # It needs what is here.
+    from worldwise.run.code.firmware import FirmwareCounter
+
+    return FirmwareCounter(counter.emulator, counter.images, counter.notify)
+
+
+def space_of(code: Code, counter: Counter, machine: Machine) -> AddressSpace:
+    """The symbols of the machine of own code."""
+    manifest = code.manifest
+    if manifest.kind == own_code.FIRMWARE:
+        return _of_firmware(counter).space(machine)
+    return counter.space(machine, manifest.mapped, manifest.command)
+
+
 def counted_of(
     code: Code,
     counter: Counter,
@@ -318,6 +338,14 @@ def counted_of(
 ) -> Counted:
     """The run of own code in the cache, made anew if it is gone. Raises WorldwiseError."""
     manifest = code.manifest
+    if manifest.kind == own_code.FIRMWARE:
+        if cores:
+            raise WorldwiseError(
+                f"own/{code.name}: firmware without marks is not predicted: the models of M cores run between readings of "
+                "a board's counter.",
+                "predict a board's case, such as mps2-an386/p256-m-Os/sign,curve=secp256r1,size=32B",
+            )
+        return _of_firmware(counter).count(machine, manifest.command, manifest.addresses, fresh)
     return counter.count(
         machine, manifest.mapped, manifest.command, manifest.entry, manifest.addresses, fresh, cores=cores, whole=whole
     )
@@ -340,12 +368,23 @@ def calls_of(trace: Trace, addresses: Sequence[int], region: Region) -> tuple[li
     return [], len(every)
 
 
+def calls_for_records(code: Code, trace: Trace, region: Region) -> list[Pass]:
+    """The calls of a region that are samples: of firmware that is called once, that of a second power-on too."""
+    calls, _ = calls_of(trace, code.manifest.addresses, region)
+    if code.manifest.kind != own_code.FIRMWARE or len(calls) != 1:
+        return calls
+    (whole,) = [one for one in trace.passes if not one.parent]
+    (one,) = calls
+    # Every power-on is the same, which was tried.
+    return [one, one.model_copy(update={"begin": one.begin + whole.end, "end": one.end + whole.end})]
+
+
 def write_records(case: Case, code: Code, counted: Counted, path: Path) -> None:
     """Write the records of a case: a sample for each call of its region."""
     region = code.manifest.regions.get(case.operation)
     if region is None:
         raise WorldwiseError(f"{case.id}: that code has no region {files.quoted(case.operation)}")
-    calls, _ = calls_of(counted.trace, code.manifest.addresses, region)
+    calls = calls_for_records(code, counted.trace, region)
     lines: list[Mapping[str, str | int]] = [
         {
             "type": "start",
@@ -394,6 +433,7 @@ def run_case(
     counted = counted_of(code, Counter(emulator, images, emulator.notify), machine)
     write_records(case, code, counted, directory / RECORDS)
     for name in (OUTPUT, CONSOLE, SECURE_CONSOLE, EMULATOR_LOG):
-        shutil.copyfile(counted.directory / name, directory / name)
+        if (counted.directory / name).exists():
+            shutil.copyfile(counted.directory / name, directory / name)
     progress((directory / RECORDS).stat().st_size)
     return Ended(0, tuple(code.manifest.command), 0.0)

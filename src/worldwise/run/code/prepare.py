@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """From a program to cases: a first start says where all of it lies, the counted ones which regions it enters."""
 
+import re
 import tempfile
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -25,6 +26,8 @@ from worldwise.targets.own_code import machine_of
 MAIN, ENTRY = "main", "entry"
 # GlobalPlatform's functions of a client, and the one whose second argument is the command.
 CALLS, INVOKE = "TEEC_*", "TEEC_InvokeCommand"
+# What a compiler adds to the name of a function that it has made fit for its callers.
+_CLONE = re.compile(r"(\.(constprop|isra|lto_priv)\.\d+)+$")
 _MOST_REGIONS = 500
 _MOST_CLOSE = 6
 _PAGE = 4096
@@ -121,7 +124,7 @@ def _regions(wanted: Wanted, content: Mapping[str, bytes], mapped: Sequence[Mapp
                 found[one.address] = one
     if not found and wanted.application and not wanted.regions:
         raise WorldwiseError(
-            f"{wanted.program.name} has none of GlobalPlatform's functions {CALLS}, and has loaded no libteec as it ends.",
+            f"{wanted.program.name} has none of GlobalPlatform's functions {CALLS}, and has loaded no libteec.",
             "is it the client? a program without a TA is measured by --program",
         )
     if not found and not wanted.regions:
@@ -136,23 +139,22 @@ def _regions(wanted: Wanted, content: Mapping[str, bytes], mapped: Sequence[Mapp
             f"{_MOST_REGIONS}.",
             "a longer pattern has fewer",
         )
-    named: dict[str, _Function] = {}
-    for one in sorted(found.values(), key=lambda one: (one.name, one.address)):
-        named[_case_name(one, named)] = one
+    ordered = sorted(found.values(), key=lambda one: (one.name, one.address))
+    return dict(zip(case_names((one.name, one.address) for one in ordered), ordered, strict=True))
+
+
+def case_names(functions: Iterable[tuple[str, int]]) -> dict[str, tuple[str, int]]:
+    """Functions, by name and address, by how each is called in its case's name: without what no file's name can have."""
+    named: dict[str, tuple[str, int]] = {}
+    for function, address in functions:
+        plain = "".join(one if (one.isalnum() and one.isascii()) or one in "._-" else "-" for one in function)
+        plain = plain.lstrip("._-")[:180] or f"{address:x}"
+        number, name = 1, plain
+        while name in named:
+            number += 1
+            name = f"{plain}.{number}"
+        named[name] = function, address
     return named
-
-
-def _case_name(one: _Function, taken: Mapping[str, object]) -> str:
-    """How a region is called in its case's name: the function's, without what a file's name cannot have."""
-    plain = "".join(
-        letter if (letter.isalnum() and letter.isascii()) or letter in "._-" else "-" for letter in one.name
-    )
-    plain = plain.lstrip("._-")[:180] or f"{one.address:x}"
-    number, name = 1, plain
-    while name in taken:
-        number += 1
-        name = f"{plain}.{number}"
-    return name
 
 
 def _functions(content: Mapping[str, bytes], mapped: Sequence[Mapped]) -> Iterator[_Function]:
@@ -167,6 +169,8 @@ def _functions(content: Mapping[str, bytes], mapped: Sequence[Mapped]) -> Iterat
             # Data that says it is a function is in no executable memory.
             if any(one.begin <= address < one.end for one in maps):
                 yield _Function(name, image, address)
+                if (plain := _CLONE.sub("", name)) != name:
+                    yield _Function(plain, image, address)
 
 
 def _images(content: Mapping[str, bytes], mapped: Sequence[Mapped]) -> Iterator[tuple[str, list[Mapped]]]:
@@ -210,8 +214,8 @@ def _no_function(pattern: str, names: set[str], wanted: Wanted) -> WorldwiseErro
     if not names:
         hint = "its symbols were stripped: build it without -s; without --region the whole program is measured"
     return WorldwiseError(
-        f"--region '{files.quoted(pattern)}': neither {wanted.program.name} nor a library that it has loaded as it ends "
-        "has such a function. A function that the compiler put into all its callers has no address: `-fno-inline` keeps it.",
+        f"--region '{files.quoted(pattern)}': neither {wanted.program.name} nor a library that it has loaded "
+        "has such a function. One that the compiler put into all its callers has no address: `-fno-inline` keeps it.",
         hint,
     )
 

@@ -73,7 +73,9 @@ def test_the_sums_are_the_counter(made: Ready) -> None:
     assert [(one.begin, one.end, one.instructions) for one in outer] == [
         (life.begin, life.end, life.end - life.begin) for life in lives
     ]
-    assert all(any(life.begin < one.begin and one.end < life.end for life in lives) for one in trace.passes if one.parent)
+    assert all(
+        any(life.begin < one.begin and one.end < life.end for life in lives) for one in trace.passes if one.parent
+    )
 
 
 def test_single_steps_of_a_debugger_are_the_witness(
