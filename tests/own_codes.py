@@ -51,6 +51,46 @@ int main(void)
 }
 """
 
+# `crypto_sign` calls `mix` and is interrupted by SysTick; `quiet` is not. It ends by semihosting.
+FIRMWARE = """
+typedef unsigned int word;
+extern word stack_top;
+void reset(void);
+static volatile word ticks;
+void tick(void) { ticks++; }
+__attribute__((section(".vectors"), used)) static const void *const vectors[16] = {
+	&stack_top, (void *)reset, [15] = (void *)tick
+};
+__attribute__((noinline)) word mix(word of) { for (word i = 0; i < 20; i++) of = of * 1664525 + i; return of; }
+__attribute__((noinline)) word quiet(word of) { for (volatile word i = 0; i < 10; i++) of ^= i; return of; }
+__attribute__((noinline)) word crypto_sign(word of) { for (word i = 0; i < 50; i++) of ^= mix(of + i); return of; }
+__attribute__((noinline)) void done(void) { }
+static void end(void)
+{
+	register word call __asm__("r0") = 0x18;
+	register word why __asm__("r1") = 0x20026;
+	__asm__ volatile("bkpt #0xab" : "+r"(call) : "r"(why) : "memory");
+}
+int main(void)
+{
+	word found = quiet(3);
+	*(volatile word *)0xe000e014 = 1999;
+	*(volatile word *)0xe000e018 = 0;
+	*(volatile word *)0xe000e010 = 7;
+	found ^= crypto_sign(1);
+	found ^= crypto_sign(2);
+	*(volatile word *)0xe000e010 = 0;
+	done();
+	return (int)(found + ticks);
+}
+void reset(void) { main(); end(); for (;;) ; }
+"""
+LINKED = """
+MEMORY { code (rx) : ORIGIN = 0, LENGTH = 256K  ram (rw) : ORIGIN = 0x20000000, LENGTH = 16K }
+SECTIONS { .text : { *(.vectors) *(.text*) *(.rodata*) } > code  .bss : { *(.data*) *(.bss*) } > ram
+stack_top = 0x20004000; }
+"""
+
 UUID = "5b9e0e40-2636-11e1-ad9e-0002a5d5c51b"
 APPLICATION = {
     "host/Makefile": """
@@ -131,3 +171,16 @@ def application(folder: Path, **changed: str) -> tuple[Path, Path]:
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text)
     return folder / "ta", folder / "host"
+
+
+def firmware(lab: Lab, folder: Path, name: str = "app.elf", core: str = "cortex-m4") -> Path:
+    """Firmware for a core, linked in the lab."""
+    folder.mkdir(parents=True, exist_ok=True)
+    folder.chmod(0o777)
+    (folder / "app.c").write_text(FIRMWARE)
+    (folder / "app.ld").write_text(LINKED)
+    flags = ["-O2", "-g", f"-mcpu={core}", "-mthumb", "-ffreestanding", "-nostdlib", "-T", "/made/app.ld"]
+    lab.run(
+        ["arm-none-eabi-gcc", *flags, "-o", f"/made/{name}", "/made/app.c"], binds=[(folder, "/made", "rw")], timeout=60
+    )
+    return folder / name

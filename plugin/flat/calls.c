@@ -162,6 +162,12 @@ static size_t returning(uint64_t pc, unsigned int exception)
 
 static void begin_call(unsigned int function, uint64_t pc, unsigned int exception)
 {
+	uint32_t here = shadow.frames[shadow.depth - 1].pass;
+
+	/* Calls that were left, as longjmp does: see leave_calls of ../worldwise/regions.c. */
+	while (nested > 1 && calls[nested - 1].exception == exception && calls[nested - 1].switches == switches &&
+	       flat_processor_stack() >= calls[nested - 1].sp && calls[nested - 1].id != here)
+		close_call("left");
 	for (size_t i = nested; i-- > 1;) {
 		if (calls[i].exception == exception && calls[i].switches != switches) {
 			trace_give_up("two tasks of the firmware are in regions at the same time", pc);
@@ -173,6 +179,7 @@ static void begin_call(unsigned int function, uint64_t pc, unsigned int exceptio
 		}
 	}
 	open_call(function, pc, exception);
+	shadow.frames[shadow.depth - 1].pass = last_id;
 }
 
 bool calls_look(uint64_t pc, unsigned int exception)

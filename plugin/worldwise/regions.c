@@ -230,6 +230,20 @@ void regions_enter(void)
 		own_space = processor_user_space();
 }
 
+/*
+ * Ends the calls that were left without a return, as longjmp does: a function is entered where their stack was. One that
+ * jumps to another function as its last act is not left: its frame is still there.
+ */
+static void leave_calls(uint64_t thread)
+{
+	uint64_t sp = processor_sp();
+	uint32_t here = shadow.frames[shadow.depth - 1].pass;
+
+	while (nested && passes[nested - 1].call && passes[nested - 1].thread == thread && sp >= passes[nested - 1].sp &&
+	       passes[nested - 1].id != here)
+		end_call("left");
+}
+
 void regions_call(const struct block *to)
 {
 	struct pass *pass;
@@ -238,6 +252,7 @@ void regions_call(const struct block *to)
 	if (!in_own_program())
 		return;
 	thread = processor_thread();
+	leave_calls(thread);
 	for (size_t i = nested; i-- > 0 && passes[i].call;) {
 		if (passes[i].thread != thread) {
 			trace_give_up("two threads of the program are in regions at the same time", to->pc);
@@ -255,6 +270,7 @@ void regions_call(const struct block *to)
 	mark = to->pc;
 	begin_pass(to->pc);
 	open_calls++;
+	shadow.frames[shadow.depth - 1].pass = passes[nested - 1].id;
 	pass = &passes[nested - 1];
 	pass->begin = passes[0].begin + pass->at;
 	pass->call = to->call;

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Own code on the machine: programs and OP-TEE applications as they are, counted to the instruction."""
 
+import re
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -11,7 +12,7 @@ import own_codes
 from machines import note
 from worldwise.base.errors import WorldwiseError
 from worldwise.explain.layers import load_rules
-from worldwise.explain.own_code import PARTS, OwnExplainer
+from worldwise.explain.own_code import PARTS, FirmwareExplainer, OwnExplainer
 from worldwise.lab.image import ImageStore
 from worldwise.lab.lab import Lab
 from worldwise.libraries import own_code
@@ -21,16 +22,20 @@ from worldwise.machine.machine import RECORDS
 from worldwise.records.check import check_records
 from worldwise.records.parse import read_records
 from worldwise.run.code.application import application
-from worldwise.run.code.counting import Counter, _run, calls_of, process_of, write_records
+from worldwise.run.code.counting import Counter, _run, calls_of, process_of, space_of, write_records
+from worldwise.run.code.firmware import WantedFirmware, prepare_firmware
 from worldwise.run.code.order import Wanted
 from worldwise.run.code.prepare import Ready, prepare
 from worldwise.targets import optee_images
-from worldwise.targets.own_code import machine_of
+from worldwise.targets.own_code import firmware_machine, machine_of
 
 FUNCTIONS = ("work", "climb", "jump", "last", "never")
 # The numbers of GDB for sp and pc, behind x0 to x30.
 SP, PC, LINK = 31, 32, 30
 LIVES = 3
+# A translation block an instruction, and a line of the log for each; the program counter is the second of four words.
+SINGLE = ("-accel", "tcg,one-insn-per-tb=on")
+EXECUTED = re.compile(r"^Trace 0: \S+ \[[0-9a-f]+/([0-9a-f]+)/", re.MULTILINE)
 
 
 @pytest.fixture(scope="module")
@@ -120,7 +125,8 @@ def test_explain_takes_own_code_apart(made: Ready, images: ImageStore, emulator:
     explainer = OwnExplainer(case, records, made.counted.trace, space, load_rules(), process_of(manifest.command))
     assert explainer.check() == len(made.counted.trace.passes)
     explanation = explainer.explain(explainer.sample("call", "region"))
-    assert {name: share.self for name, share in explanation.functions.items()} == {
+    # GCC has made it fit for its one argument.
+    assert {(name.partition(".")[0], image): share.self for (name, image), share in explanation.functions.items()} == {
         ("work", "several"): counts(made, "work")[1]
     }
     assert set(explanation.layers) == {"several"}
@@ -254,3 +260,96 @@ def test_a_run_under_the_plugin_repeats_the_plain_one(
     _run(emulator, replace(machine), tmp_path, None, ("launched", "output"))
     lines = [f"{one.begin} {one.end} {one.status} {one.signal} {one.idle}" for one in made.counted.lives]
     assert (tmp_path / "launched").read_text().splitlines() == lines
+
+
+# --- firmware ---
+
+
+@pytest.fixture(scope="module")
+def flashed(lab: Lab, images: ImageStore, tmp_path_factory: pytest.TempPathFactory) -> Ready:
+    """Firmware with an interrupt that comes now and then, on a Cortex-M4."""
+    elf = own_codes.firmware(lab, tmp_path_factory.mktemp("firmware"))
+    return prepare_firmware(
+        WantedFirmware(elf, "mps2-an386", ("crypto_sign", "mix", "quiet")), images, Emulator(lab, note), note
+    )
+
+
+def test_functions_of_firmware_are_regions(flashed: Ready) -> None:
+    """Nested ones too; one that is called once has the call of a second power-on, the same."""
+    manifest = flashed.code.manifest
+    assert {name: region.calls for name, region in manifest.regions.items()} == {
+        "crypto_sign": 2,
+        "mix": 100,
+        "quiet": 2,
+    }
+    assert any("quiet is called once at each power-on" in one for one in manifest.notes)
+    inner = sum(counts(flashed, "mix")[:50])
+    assert inner < counts(flashed, "crypto_sign")[0]
+
+
+def test_qemus_own_log_is_the_witness(flashed: Ready, images: ImageStore, emulator: Emulator, tmp_path: Path) -> None:
+    """One line for each instruction, between the function's entry and its return: as many as the region has."""
+    folder = flashed.code.folder
+    machine = firmware_machine(folder, "app", "mps2-an386")
+    logged = replace(machine, arguments=(*machine.arguments, *("-d", "exec,nochain", "-D", "/run/exec.log"), *SINGLE))
+    (tmp_path / RECORDS).write_text("")
+    emulator.run(logged, (), tmp_path, left=("exec.log",))
+    lines = [int(match[1], 16) for match in EXECUTED.finditer((tmp_path / "exec.log").read_text())]
+    assert len(lines) == flashed.counted.lives[0].end
+    for region in ("crypto_sign", "mix", "quiet"):
+        assert counts(flashed, region) == list(by_log(lines, flashed.code.manifest.regions[region].address))
+
+
+def by_log(lines: list[int], entry: int) -> Iterator[int]:
+    """The instructions of each call of a function, by the addresses that QEMU logged: it returns behind its call."""
+    for number, address in enumerate(lines):
+        if address == entry:
+            # A BL has four bytes.
+            back = lines[number - 1] + 4
+            yield lines.index(back, number) - number
+
+
+def test_what_an_interrupt_takes_is_told_apart(
+    flashed: Ready, images: ImageStore, emulator: Emulator, tmp_path: Path
+) -> None:
+    """A row of its own, in the call in which it came."""
+    manifest = flashed.code.manifest
+    case = next(one for one in flashed.cases if one.operation == "crypto_sign")
+    write_records(case, flashed.code, flashed.counted, tmp_path / RECORDS)
+    machine = firmware_machine(flashed.code.folder, "app", "mps2-an386")
+    space = space_of(flashed.code, Counter(emulator, images), machine)
+    records = check_records(read_records(tmp_path / RECORDS), case)
+    explainer = FirmwareExplainer(case, records, flashed.counted.trace, space, load_rules(), "firmware.elf")
+    explainer.check()
+    explanation = explainer.explain(explainer.sample("call", "region", 1))
+    assert {name for name, _ in explanation.functions} == {"crypto_sign", "mix", "tick"}
+    ticks = explanation.functions["tick", "program"].self
+    assert explanation.layers["interrupts"].self == ticks > 0
+    assert explanation.layers["firmware"].self == counts(flashed, "crypto_sign")[1] - ticks
+
+
+@pytest.mark.parametrize(
+    ("core", "machine"), [("cortex-m0", "microbit"), ("cortex-m3", "mps2-an385"), ("cortex-m7", "mps2-an500")]
+)
+def test_other_machines_start_it_too(lab: Lab, images: ImageStore, tmp_path: Path, core: str, machine: str) -> None:
+    """Each core with its own code; it ends when a function is called, or after some instructions."""
+    elf = own_codes.firmware(lab, tmp_path, core=core)
+    emulator = Emulator(lab, note)
+    whole = prepare_firmware(WantedFirmware(elf, machine, ("mix",)), images, emulator, note)
+    until = prepare_firmware(WantedFirmware(elf, machine, ("mix",), until="done"), images, emulator, note)
+    some = prepare_firmware(WantedFirmware(elf, machine, ("mix",), instructions=5000), images, emulator, note)
+    assert len(counts(whole, "mix")) == len(counts(until, "mix")) == 100
+    assert 5000 <= some.counted.lives[0].end < 5050 < until.counted.lives[0].end < whole.counted.lives[0].end
+
+
+def test_firmware_that_never_gets_there_is_refused(lab: Lab, images: ImageStore, tmp_path: Path) -> None:
+    """A function that it has not, one that is not called, and a machine that QEMU has not."""
+    elf = own_codes.firmware(lab, tmp_path)
+    for wanted, said in (
+        (WantedFirmware(elf, "mps2-an386", ("crypto_sing",)), "the nearest names: crypto_sign"),
+        (WantedFirmware(elf, "mps2-an386", ("done",), instructions=500), "no region was entered"),
+        (WantedFirmware(elf, "stm32"), "mps2-an386 (Cortex-M4"),
+    ):
+        with pytest.raises(WorldwiseError) as caught:
+            prepare_firmware(wanted, images, Emulator(lab, note), note)
+        assert said in f"{caught.value.message} {caught.value.hint}"

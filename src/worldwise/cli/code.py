@@ -21,7 +21,7 @@ from worldwise.explain.own_code import LEAST_SHARE, PARTS, OwnExplainer
 from worldwise.lab.image import ImageStore
 from worldwise.lab.lab import open_lab
 from worldwise.libraries import own_code
-from worldwise.libraries.own_code import Code, case_name
+from worldwise.libraries.own_code import Code, Region, case_name
 from worldwise.machine.emulator import Emulator
 from worldwise.plan.case import Case
 from worldwise.plan.suite import FORMAT, Suite
@@ -116,13 +116,16 @@ def _screen(run: Run, shown: Shown, ready: Ready, name: str, words: str) -> int:
         name: [one.instructions for one in calls_for_records(code, ready.counted.trace, region)]
         for name, region in code.manifest.regions.items()
     }
-    every = sum(life.end - life.begin for life in lives)
-    ranked = sorted(totals, key=lambda region: (-sum(totals[region]), region))
+    # Of firmware one power-on is looked at: each is the same.
+    seen = lives[:1] if code.manifest.kind == own_code.FIRMWARE else lives
+    every = sum(life.end - life.begin for life in seen)
+    shares = {name: _executed(ready, region) / every for name, region in code.manifest.regions.items()}
+    ranked = sorted(totals, key=lambda region: (-shares[region], region))
     first, *rest = (life.end - life.begin for life in lives)
     print_prose(console, _began(ready, first, rest), "bold")
     if words:
         print_prose(console, f"{words[0].upper()}{words[1:]}.")
-    rows = [_row(region, totals[region], every) for region in ranked[:_MOST_REGIONS]]
+    rows = [_row(region, totals[region], shares[region]) for region in ranked[:_MOST_REGIONS]]
     left = len(ranked) - _MOST_REGIONS
     notes = [f"({left} more regions in the report)"] if left > 0 else []
     notes.append("share: of all instructions of all starts. A region inside another counts in both.")
@@ -155,6 +158,12 @@ def _screen(run: Run, shown: Shown, ready: Ready, name: str, words: str) -> int:
     return 1 if run.state == "failed" else 0
 
 
+def _executed(ready: Ready, region: Region) -> int:
+    """The instructions of all calls of a region."""
+    calls, _ = calls_of(ready.counted.trace, ready.code.manifest.addresses, region)
+    return sum(one.instructions for one in calls)
+
+
 def _third(code: Code, name: str, dearest: Case) -> str:
     """How to go on from own code, besides by taking it apart."""
     if code.manifest.kind == own_code.FIRMWARE:
@@ -168,8 +177,8 @@ def _began(ready: Ready, first: int, later: Sequence[int]) -> str:
     if ready.code.manifest.kind == own_code.FIRMWARE:
         return f"{origin}: {first:,} instructions from its reset to its end; a second power-on was the same."
     return (
-        f"{origin}: started {len(ready.counted.lives)} times on one machine; the first start took {first:,} instructions, "
-        f"a later one {whole(_median(later))} (from fork to exit, with its loader and the kernel)."
+        f"{origin}: started {len(ready.counted.lives)} times on one machine; the first start took {first:,} "
+        f"instructions, a later one {whole(_median(later))} (from fork to exit, with its loader and the kernel)."
     )
 
 
@@ -179,14 +188,14 @@ def _median(values: Sequence[int]) -> float:
     return float(median(values))
 
 
-def _row(region: str, counts: Sequence[int], every: int) -> list[str]:
+def _row(region: str, counts: Sequence[int], share: float) -> list[str]:
     return [
         region,
         f"{len(counts):,}",
         f"{counts[0]:,}",
         whole(_median(counts[1:])),
         f"{max(counts):,}",
-        f"{100 * sum(counts) / every:.1f}",
+        f"{100 * share:.1f}",
     ]
 
 

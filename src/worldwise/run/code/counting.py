@@ -48,7 +48,7 @@ if TYPE_CHECKING:
     from worldwise.run.code.firmware import FirmwareCounter
 
 # What the machine leaves besides what every machine does.
-LAUNCHED, OUTPUT, MAPS, VDSO = "launched", "output", "maps", "vdso"
+LAUNCHED, OUTPUT, MAPS, VDSO, STARTED = "launched", "output", "maps", "vdso", "started"
 _MOST_LAUNCHED, _MOST_MAPS, MOST_OUTPUT, _MOST_VDSO = 2**20, 2**22, 2**16, 2**16
 _LIFE = re.compile(r"(\d{1,20}) (\d{1,20}) (-?\d{1,3}) (\d{1,3}) (\d{1,20})")
 _MAPS = re.compile(r"([0-9a-f]{1,16})-([0-9a-f]{1,16}) ..x. ([0-9a-f]{1,16}) \S+ \d+ *(/\S.*|\[vdso\])")
@@ -163,8 +163,11 @@ def _run(
     progress: Callable[[int], None] = lambda _: None,
 ) -> Ended:
     try:
+        left = (*left, STARTED)
         ended = emulator.run(machine, ("/bin/fetch",), directory, plugin=plugin, left=left, progress=progress)
-        records = read_records(directory / RECORDS)
+        # What starts the program, and, if that cannot be started itself, the first process.
+        said = directory / STARTED if (directory / STARTED).exists() else directory / RECORDS
+        records = read_records(said)
     except OSError as error:
         raise WorldwiseError(f"machine {machine.name}: {error.strerror}") from None
     for record in records:
@@ -244,7 +247,7 @@ class Counter:
                     self.notify(f"counted {command[0]} in {ended.wall_seconds:.1f} s")
                     if not cores:
                         self._verify(machine, directory, command, progress)
-                    (directory / RECORDS).unlink()
+                    (directory / RECORDS).unlink(missing_ok=True)
                     keep_trace(directory, digest, bool(cores))
                     shutil.rmtree(final, ignore_errors=True)
                     directory.rename(final)
@@ -341,8 +344,8 @@ def counted_of(
     if manifest.kind == own_code.FIRMWARE:
         if cores:
             raise WorldwiseError(
-                f"own/{code.name}: firmware without marks is not predicted: the models of M cores run between readings of "
-                "a board's counter.",
+                f"own/{code.name}: firmware without marks is not predicted: the models of M cores run between readings "
+                "of a board's counter.",
                 "predict a board's case, such as mps2-an386/p256-m-Os/sign,curve=secp256r1,size=32B",
             )
         return _of_firmware(counter).count(machine, manifest.command, manifest.addresses, fresh)

@@ -38,7 +38,8 @@ from worldwise.targets.own_code import M_MACHINES, firmware_machine
 
 _MOST_ELF, _MOST_OUTPUT = 64 * 2**20, 2**16
 _MOST_REGIONS, _MOST_CLOSE = 500, 6
-PROCESS = "firmware"
+# As its process would be called if it were one.
+PROCESS = FIRMWARE_ELF
 # What a record stands for that a machine of Linux writes: this one writes none.
 _END = '{"type":"end","status":0,"idle":0}\n'
 

@@ -144,7 +144,7 @@ def _regions(wanted: Wanted, content: Mapping[str, bytes], mapped: Sequence[Mapp
 
 
 def case_names(functions: Iterable[tuple[str, int]]) -> dict[str, tuple[str, int]]:
-    """Functions, by name and address, by how each is called in its case's name: without what no file's name can have."""
+    """Functions, by name and address, by how each is called in its case's name, which is a file's too."""
     named: dict[str, tuple[str, int]] = {}
     for function, address in functions:
         plain = "".join(one if (one.isalnum() and one.isascii()) or one in "._-" else "-" for one in function)
