@@ -68,14 +68,16 @@ def interpreted(file: File) -> bool:
 
 
 def program(file: File) -> list[Any]:
-    """What starting it takes: type, processor, entry, the loader that it names, and the libraries that it needs."""
-    loader, needed = "", []
+    """What starting it takes: type, processor, entry, its loader, the libraries that it needs, and where they are."""
+    loader, needed, folders = "", [], []
     for one in file.elf.iter_segments():
         if one.header.p_type == "PT_INTERP":
             loader = str(one.get_interp_name())
         if one.header.p_type == "PT_DYNAMIC":
             needed = [str(tag.needed) for tag in one.iter_tags() if tag.entry.d_tag == "DT_NEEDED"]
-    return [str(file.elf["e_type"]), machine(file), int(file.elf["e_entry"]), loader, needed]
+            paths = [getattr(tag, "runpath", "") or getattr(tag, "rpath", "") for tag in one.iter_tags()]
+            folders = [folder for path in paths for folder in str(path).split(":") if folder]
+    return [str(file.elf["e_type"]), machine(file), int(file.elf["e_entry"]), loader, needed, folders]
 
 
 def named_functions(file: File) -> list[list[Any]]:

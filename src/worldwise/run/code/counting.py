@@ -162,6 +162,8 @@ def _run(
     left: tuple[str, ...],
     progress: Callable[[int], None] = lambda _: None,
 ) -> Ended:
+    # A file of records says that the machine started, whatever the program does with its own.
+    (directory / RECORDS).touch()
     try:
         left = (*left, STARTED)
         ended = emulator.run(machine, ("/bin/fetch",), directory, plugin=plugin, left=left, progress=progress)

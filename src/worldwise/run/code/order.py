@@ -134,14 +134,14 @@ def pack(wanted: Wanted, images: ImageStore, work: Path) -> dict[str, bytes]:
     """
     option = wanted.option
     program = wanted.application.client if wanted.application else _read(wanted.program, option)
-    kind, processor, _, loader, _ = ask(program, ("program",), what=f"{option} {wanted.program}")[0]
+    kind, processor, _, loader, _, folders = ask(program, ("program",), what=f"{option} {wanted.program}")[0]
     if processor != "EM_AARCH64" or kind not in ("ET_EXEC", "ET_DYN"):
         of = {"EM_ARM": "32-bit Arm", "EM_X86_64": "x86-64"}.get(processor, processor)
         raise WorldwiseError(
             f"{option} {wanted.program} is no program for AArch64: {kind}, {of}.",
             "compile it with aarch64-linux-gnu-gcc (worldwise lab enter has it)",
         )
-    if loader and loader.rpartition("/")[2] != LOADER:
+    if loader and (loader.rpartition("/")[2] != LOADER or files.path_problem(loader.lstrip("/"))):
         raise WorldwiseError(
             f"{option} {wanted.program} asks for the loader {files.quoted(loader)}: the lab has glibc's {LOADER}.",
             "link the program statically",
@@ -157,7 +157,8 @@ def pack(wanted: Wanted, images: ImageStore, work: Path) -> dict[str, bytes]:
         content["input"] = _read(wanted.input, "--input")
     given = {path.name: _read(path, "--library") for path in wanted.libraries}
     if loader:
-        content |= _libraries(program, wanted, given, images, loader)
+        room = next(filter(None, map(_room_of, folders)), LIBRARY_ROOM)
+        content |= _libraries(program, wanted, given, images, loader, room)
     size = sum(map(len, content.values()))
     if len(content) > _MOST_FILES + _MOST_LIBRARIES or size > _MOST_BYTES:
         raise WorldwiseError(
@@ -196,7 +197,7 @@ def _read(path: Path, option: str) -> bytes:
 
 
 def _libraries(
-    program: bytes, wanted: Wanted, given: Mapping[str, bytes], images: ImageStore, loader: str
+    program: bytes, wanted: Wanted, given: Mapping[str, bytes], images: ImageStore, loader: str, room: str
 ) -> dict[str, bytes]:
     """The libraries that the program needs, and those that it was given, at their places; and the loader."""
     packages = dict.fromkeys((*machines.LIBRARIES, *wanted.packages))
@@ -207,7 +208,7 @@ def _libraries(
     todo += _needs(program, wanted.program.name)
     while todo:
         name, needed_by = todo.pop()
-        place = f"{LIBRARY_ROOM}/{name}"
+        place = f"{room}/{name}"
         if place in found or name == LOADER:
             continue
         if name not in given and (name not in image.files or files.name_problem(name)):
@@ -219,6 +220,13 @@ def _libraries(
         found[place] = given[name] if name in given else image.file(name).read_bytes()
         todo += _needs(found[place], name)
     return found
+
+
+def _room_of(folder: str) -> str:
+    """Where the program itself looks for libraries first, as a folder of the archive; empty if that cannot be one."""
+    place = folder.replace("$ORIGIN", f"/{ROOM}").replace("${ORIGIN}", f"/{ROOM}")
+    good = place.startswith("/") and not files.path_problem(place.strip("/")) and place.strip("/")
+    return place.strip("/") if good else ""
 
 
 def _needs(content: bytes, name: str) -> list[tuple[str, str]]:
